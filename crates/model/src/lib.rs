@@ -1,1 +1,19 @@
-//! placeholder
+//! What the words of Caseload mean: ids, profiles, identities, issues, filters, payload entries,
+//! error codes. Everything here is pure: it parses, validates, merges and plans, but it does no
+//! I/O, reads no clock and draws no random numbers; those are passed in. Storage, HTTP and
+//! scheduling live in the crates above.
+
+pub mod country;
+pub mod error_code;
+pub mod fold;
+pub mod ids;
+pub mod issue;
+pub mod issue_query;
+pub mod json;
+pub mod key;
+pub mod language;
+pub mod payload;
+pub mod profile;
+pub mod record;
+pub mod task;
+pub mod time;

@@ -1,0 +1,98 @@
+//! The one table of error codes. A request's code carries its HTTP status, title and category; an
+//! entry's code stands in the error records of a task. Lower layers know no HTTP: they return a
+//! code, the api crate renders it.
+
+use crate::task::words;
+
+words! {
+    /// What can be wrong with one entry of a payload.
+    EntryErrorCode {
+        InvalidJson = 1 "invalid_json",
+        InvalidUtf8 = 2 "invalid_utf8",
+        NotAMap = 3 "not_a_map",
+        TooLarge = 4 "too_large",
+        UnknownField = 5 "unknown_field",
+        Required = 6 "required",
+        WrongType = 7 "wrong_type",
+        TooLong = 8 "too_long",
+        TooMany = 9 "too_many",
+        OutOfRange = 10 "out_of_range",
+        UnknownCountry = 11 "unknown_country",
+        UnknownLanguage = 12 "unknown_language",
+        InvalidIdentity = 13 "invalid_identity",
+        DuplicateIdentity = 14 "duplicate_identity",
+        IdentityConflict = 15 "identity_conflict",
+        LastIdentity = 16 "last_identity",
+        NotFound = 17 "not_found",
+        IdConflict = 18 "id_conflict",
+    }
+}
+
+macro_rules! request_codes {
+    ($($variant:ident $word:literal $status:literal $title:literal,)+) => {
+        /// What can be wrong with a request as a whole, or with one of its parameters.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum ErrorCode { $($variant,)+ }
+
+        impl ErrorCode {
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
+
+            /// The code on the wire, also the last part of the problem type.
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $word,)+ }
+            }
+
+            /// The HTTP status of a response whose main fault this is.
+            pub const fn status(self) -> u16 {
+                match self { $(Self::$variant => $status,)+ }
+            }
+
+            /// A short title for people, the same for every occurrence.
+            pub const fn title(self) -> &'static str {
+                match self { $(Self::$variant => $title,)+ }
+            }
+        }
+    };
+}
+
+request_codes! {
+    InvalidRequest "invalid_request" 400 "The request is invalid",
+    UnknownParameter "unknown_parameter" 400 "Unknown parameter",
+    ConflictingParameter "conflicting_parameter" 400 "A parameter is given twice with different values",
+    InvalidValue "invalid_value" 400 "A value is invalid",
+    OutOfRange "out_of_range" 400 "A value is out of range",
+    PageTooDeep "page_too_deep" 400 "page multiplied by page-size is too large",
+    MissingField "missing_field" 400 "A required field is missing",
+    UnknownAction "unknown_action" 400 "Unknown action",
+    InvalidPayload "invalid_payload" 400 "The payload cannot be read",
+    EmptyPayload "empty_payload" 400 "The payload has no entries",
+    TooManyEntries "too_many_entries" 400 "The payload has too many entries",
+    Unauthorized "unauthorized" 401 "A valid API key is needed",
+    Forbidden "forbidden" 403 "The API key may not do this",
+    NotFound "not_found" 404 "There is no such thing here",
+    Expired "expired" 404 "The results have expired",
+    MethodNotAllowed "method_not_allowed" 405 "The method is not allowed here",
+    NotCompleted "not_completed" 409 "The task has not completed yet",
+    TooLarge "too_large" 413 "The request is too large",
+    UnsupportedMediaType "unsupported_media_type" 415 "The content type is not supported",
+    QueueFull "queue_full" 429 "Too many unfinished tasks",
+    Internal "internal" 500 "An unexpected error of the server's",
+    QueryTooExpensive "query_too_expensive" 503 "The query passed its deadline",
+    Unavailable "unavailable" 503 "The server cannot answer now",
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_is_a_lower_case_word_of_its_own() {
+        let mut seen = std::collections::HashSet::new();
+        for code in ErrorCode::ALL {
+            let word = code.as_str();
+            assert!(word.bytes().all(|b| b.is_ascii_lowercase() || b == b'_'), "{word}");
+            assert!(seen.insert(word), "{word} stands twice");
+            assert!((400..600).contains(&code.status()), "{word}");
+        }
+    }
+}

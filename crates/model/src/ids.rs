@@ -1,0 +1,111 @@
+//! Identifiers and the forms they take on the wire. Generated ids follow the pattern that existing
+//! clients of the API family know; ids that come from elsewhere are any text up to
+//! [`FOREIGN_ID_CHARS_MAX`] code points. Nothing here draws randomness: bytes are passed in.
+
+use std::fmt;
+
+use sha2::{Digest, Sha256};
+
+use crate::time::UnixMillis;
+
+/// Longest identifier that an import may bring along, in code points.
+pub const FOREIGN_ID_CHARS_MAX: usize = 255;
+/// Largest issue id: every JSON client reads it exactly (2^53 - 1).
+pub const ISSUE_ID_MAX: u64 = (1 << 53) - 1;
+/// Longest domain name, in bytes.
+pub const DOMAIN_NAME_BYTES_MAX: usize = 63;
+
+/// The store's own number of a domain. Never shown to callers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DomainId(pub i64);
+
+/// A domain name as it stands in paths: `[a-z0-9][a-z0-9-]{0,62}`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DomainName(String);
+
+/// A text that is no domain name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{0:?} is no domain name: 1 to 63 of a-z, 0-9 and hyphen, beginning with a letter or a digit"
+)]
+pub struct InvalidDomainName(pub String);
+
+impl DomainName {
+    /// Reads a domain name; the rule is in docs/api.md, "Paths".
+    pub fn parse(text: &str) -> Result<Self, InvalidDomainName> {
+        let bytes = text.as_bytes();
+        let word = |b: &u8| b.is_ascii_lowercase() || b.is_ascii_digit();
+        let valid = bytes.len() <= DOMAIN_NAME_BYTES_MAX
+            && bytes.first().is_some_and(word)
+            && bytes.iter().all(|b| word(b) || *b == b'-');
+        if valid { Ok(Self(text.to_owned())) } else { Err(InvalidDomainName(text.to_owned())) }
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for DomainName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A core profile's id: digits, about 16 of them, unique per domain. On the wire a string; read
+/// from a string or an integer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CoreProfileId(pub u64);
+
+impl fmt::Display for CoreProfileId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// An id of the form `{domain}_{kind}_{yyyyMMddHHmmssSSS}-{15 hex}`; `random` fills the hex part.
+pub fn timed_id(domain: &DomainName, kind: &str, at: UnixMillis, random: u64) -> String {
+    format!("{domain}_{kind}_{}-{:015x}", at.compact(), random & ((1 << 60) - 1))
+}
+
+/// The id of a new app profile, `{domain}_profile_` and 40 hex digits. The same `seed` gives the
+/// same id, so that one app profile exists per app and identity.
+pub fn app_profile_id(domain: &DomainName, seed: &[u8]) -> String {
+    use std::fmt::Write as _;
+    let digest = Sha256::digest(seed);
+    let mut id = format!("{domain}_profile_");
+    for byte in &digest[..20] {
+        let _ = write!(id, "{byte:02x}");
+    }
+    id
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn domain_names_follow_the_rule() {
+        let longest = "a".repeat(63);
+        for good in ["a", "0", "acme", "a-b-", "0-9", longest.as_str()] {
+            assert!(DomainName::parse(good).is_ok(), "{good}");
+        }
+        let too_long = "a".repeat(64);
+        for bad in ["", "-a", "A", "a_b", "a.b", "ä", "a b", too_long.as_str()] {
+            assert!(DomainName::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn generated_ids_have_the_documented_form() {
+        let acme = DomainName::parse("acme").expect("a domain name");
+        assert_eq!(
+            timed_id(&acme, "app", UnixMillis(1_499_889_810_397), u64::MAX),
+            "acme_app_20170712200330397-fffffffffffffff"
+        );
+        let pid = app_profile_id(&acme, b"seed");
+        assert_eq!(pid.len(), "acme_profile_".len() + 40);
+        assert_eq!(pid, app_profile_id(&acme, b"seed"));
+        assert_ne!(pid, app_profile_id(&acme, b"other"));
+    }
+}

@@ -1,0 +1,89 @@
+//! A lossless JSON tree. Numbers keep their digits, maps keep the order in which their keys
+//! arrived, strings keep every code point, U+0000 included. That is why this is not a general
+//! purpose value: those round numbers, drop repeated keys or replace lone surrogates, and the
+//! promise of docs/api.md, "Numbers and texts survive", is that none of this happens.
+//!
+//! A map with a repeated key, an escaped lone surrogate and nesting beyond [`DEPTH_MAX`] are
+//! faults; all of them in one text are reported together. Broken grammar ends the reading.
+
+mod read;
+mod write;
+
+use std::borrow::Cow;
+
+pub use read::{Fault, FaultKind, parse, skip_value};
+pub use write::write_string;
+
+/// Levels of arrays and maps that an entry may nest. Below the 128 at which common readers give
+/// up, with room for the records that wrap an entry.
+pub const DEPTH_MAX: usize = 100;
+
+/// One JSON value. Borrowed from the text wherever it holds no escape.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Json<'a> {
+    Null,
+    Bool(bool),
+    /// The number exactly as written.
+    Number(&'a str),
+    String(Cow<'a, str>),
+    Array(Vec<Json<'a>>),
+    /// Keys in order of arrival; no key twice.
+    Object(Vec<(Cow<'a, str>, Json<'a>)>),
+}
+
+impl<'a> Json<'a> {
+    /// The name of the value's type, as error messages use it.
+    pub const fn type_name(&self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Bool(_) => "a boolean",
+            Self::Number(_) => "a number",
+            Self::String(_) => "a string",
+            Self::Array(_) => "an array",
+            Self::Object(_) => "a map",
+        }
+    }
+
+    /// The value under `key`, when this is a map that has it.
+    pub fn get(&self, key: &str) -> Option<&Json<'a>> {
+        match self {
+            Self::Object(members) => members.iter().find(|(k, _)| k == key).map(|(_, v)| v),
+            _ => None,
+        }
+    }
+
+    pub fn as_str(&self) -> Option<&str> {
+        match self {
+            Self::String(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Appends this value as compact JSON: no white space, only the escapes JSON demands.
+    pub fn write_to(&self, out: &mut Vec<u8>) {
+        write::value(self, out);
+    }
+
+    /// Equality of content: the order of keys aside, numbers by their digits.
+    pub fn same(&self, other: &Json<'_>) -> bool {
+        match (self, other) {
+            (Self::Null, Json::Null) => true,
+            (Self::Bool(a), Json::Bool(b)) => a == b,
+            (Self::Number(a), Json::Number(b)) => a == b,
+            (Self::String(a), Json::String(b)) => a == b,
+            (Self::Array(a), Json::Array(b)) => {
+                a.len() == b.len() && a.iter().zip(b).all(|(x, y)| x.same(y))
+            }
+            (Self::Object(a), Json::Object(b)) => {
+                a.len() == b.len()
+                    && a.iter().all(|(key, x)| other.get(key).is_some_and(|y| x.same(y)))
+            }
+            _ => false,
+        }
+    }
+}
+
+/// `pointer` followed by one reference token, escaped as RFC 6901 asks.
+pub fn pointer_push(pointer: &str, token: &str) -> String {
+    format!("{pointer}/{}", token.replace('~', "~0").replace('/', "~1"))
+}

@@ -1,0 +1,193 @@
+//! The records a task leaves behind: one result or one error record per entry, as JSON lines.
+//! Wire form: docs/api.md, "Results and errors". Records are gathered per chunk and stored as they
+//! will be served.
+
+use crate::error_code::EntryErrorCode;
+use crate::json::{self, Json};
+use crate::payload::Entry;
+use crate::task::Action;
+
+/// Bytes of a faulty value that an error record repeats; longer values are shortened.
+pub const FAULT_VALUE_BYTES_MAX: usize = 1024;
+/// Bytes of an unreadable entry that an error record repeats.
+pub const RAW_ENTRY_BYTES_MAX: usize = 1024;
+
+/// One fault of one entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EntryFault {
+    pub code: EntryErrorCode,
+    /// RFC 6901 pointer into the entry; absent where the entry could not be read.
+    pub pointer: Option<String>,
+    /// What is wrong and what would be right, as a sentence.
+    pub detail: String,
+    /// The faulty value as JSON text, when there is one.
+    pub value: Option<Vec<u8>>,
+}
+
+impl EntryFault {
+    pub fn new(
+        code: EntryErrorCode,
+        pointer: impl Into<String>,
+        detail: impl Into<String>,
+    ) -> Self {
+        Self { code, pointer: Some(pointer.into()), detail: detail.into(), value: None }
+    }
+
+    /// This fault with the value it is about, shortened where it is long.
+    #[must_use]
+    pub fn with_value(mut self, value: &Json<'_>) -> Self {
+        let mut text = Vec::new();
+        value.write_to(&mut text);
+        if text.len() > FAULT_VALUE_BYTES_MAX {
+            let short = shorten(&text, FAULT_VALUE_BYTES_MAX);
+            text.clear();
+            json::write_string(&short, &mut text);
+        }
+        self.value = Some(text);
+        self
+    }
+}
+
+/// An entry that was refused before anything was looked up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rejected {
+    /// The id the entry gives, as JSON text, where it gives one.
+    pub id: Option<Vec<u8>>,
+    pub faults: Vec<EntryFault>,
+    /// Whether the entry is a readable map of allowed size; else its record carries `raw`.
+    pub readable: bool,
+}
+
+/// An entry after validation: what it asks for, or why it cannot be.
+#[derive(Debug, Clone)]
+pub struct Prepared<T> {
+    pub entry: Entry,
+    pub item: Result<T, Rejected>,
+}
+
+/// The records of a run of entries, as JSON lines, with their counts.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ChunkRecords {
+    pub results: Vec<u8>,
+    pub errors: Vec<u8>,
+    pub succeeded: u32,
+    pub failed: u32,
+}
+
+impl ChunkRecords {
+    /// Adds a result line that begins with the entry's position and outcome; `rest` appends the
+    /// remaining members, each with its leading comma.
+    pub fn outcome(&mut self, entry: &Entry, outcome: &str, rest: impl FnOnce(&mut Vec<u8>)) {
+        let out = &mut self.results;
+        position(entry, out);
+        out.extend_from_slice(b",\"outcome\":\"");
+        out.extend_from_slice(outcome.as_bytes());
+        out.push(b'"');
+        rest(out);
+        out.extend_from_slice(b"}\n");
+        self.succeeded += 1;
+    }
+
+    /// Adds a result line that is a whole record, as the get actions return it.
+    pub fn record(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        write(&mut self.results);
+        self.results.push(b'\n');
+        self.succeeded += 1;
+    }
+
+    /// Adds an error record. `id` is the id the entry gives, as JSON text; `payload` is the buffer
+    /// that `entry` points into.
+    pub fn error(
+        &mut self,
+        action: Action,
+        payload: &[u8],
+        entry: &Entry,
+        id: Option<&[u8]>,
+        faults: &[EntryFault],
+        readable: bool,
+    ) {
+        assert!(!faults.is_empty(), "an error record names at least one fault");
+        let out = &mut self.errors;
+        position(entry, out);
+        if let Some(id) = id {
+            out.extend_from_slice(format!(",\"{}\":", action.id_field()).as_bytes());
+            out.extend_from_slice(id);
+        }
+        out.extend_from_slice(b",\"errors\":[");
+        for (n, fault) in faults.iter().enumerate() {
+            if n > 0 {
+                out.push(b',');
+            }
+            write_fault(fault, out);
+        }
+        out.push(b']');
+        write_entry(&payload[entry.range.clone()], readable, out);
+        out.extend_from_slice(b"}\n");
+        self.failed += 1;
+    }
+
+    /// Adds the error record of an entry that was refused at validation.
+    pub fn rejected(&mut self, action: Action, payload: &[u8], entry: &Entry, rejected: &Rejected) {
+        let id = rejected.id.as_deref();
+        self.error(action, payload, entry, id, &rejected.faults, rejected.readable);
+    }
+
+    /// Adds what `other` gathered after this.
+    pub fn append(&mut self, other: &Self) {
+        self.results.extend_from_slice(&other.results);
+        self.errors.extend_from_slice(&other.errors);
+        self.succeeded += other.succeeded;
+        self.failed += other.failed;
+    }
+}
+
+fn position(entry: &Entry, out: &mut Vec<u8>) {
+    out.extend_from_slice(
+        format!("{{\"index\":{},\"line\":{}", entry.index, entry.line).as_bytes(),
+    );
+}
+
+fn write_fault(fault: &EntryFault, out: &mut Vec<u8>) {
+    out.extend_from_slice(format!("{{\"code\":\"{}\"", fault.code.as_str()).as_bytes());
+    if let Some(pointer) = &fault.pointer {
+        out.extend_from_slice(b",\"pointer\":");
+        json::write_string(pointer, out);
+    }
+    out.extend_from_slice(b",\"detail\":");
+    json::write_string(&fault.detail, out);
+    if let Some(value) = &fault.value {
+        out.extend_from_slice(b",\"value\":");
+        out.extend_from_slice(value);
+    }
+    out.push(b'}');
+}
+
+/// The entry as it was sent, or as shortened text where it is no readable map.
+fn write_entry(entry: &[u8], readable: bool, out: &mut Vec<u8>) {
+    if readable {
+        out.extend_from_slice(b",\"entry\":");
+        if entry.iter().any(|b| matches!(b, b'\n' | b'\r')) {
+            // A record is one line: an element of an array file may span several.
+            if let Ok(tree) = json::parse(entry) {
+                tree.write_to(out);
+                return;
+            }
+        }
+        out.extend_from_slice(entry.trim_ascii());
+    } else {
+        out.extend_from_slice(b",\"raw\":");
+        json::write_string(&shorten(entry, RAW_ENTRY_BYTES_MAX), out);
+    }
+}
+
+/// At most `bytes_max` bytes of `text`, with an ellipsis where something is left out.
+fn shorten(text: &[u8], bytes_max: usize) -> String {
+    if text.len() <= bytes_max {
+        return String::from_utf8_lossy(text).into_owned();
+    }
+    let mut end = bytes_max;
+    while end > bytes_max - 4 && text[end] & 0xc0 == 0x80 {
+        end -= 1;
+    }
+    format!("{}…", String::from_utf8_lossy(&text[..end]))
+}

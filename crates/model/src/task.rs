@@ -1,0 +1,252 @@
+//! The bulk action task: actions, states, outcomes, counts, and the record that callers poll.
+//! The laws a task keeps are here (`Counts::is_conserved`, `Task::progress`); how it runs is in
+//! the bulk crate, how it is kept in the store.
+
+use crate::key::Access;
+use crate::time::UnixMillis;
+
+/// Entries that one request may carry.
+pub const PAYLOAD_ENTRIES_MAX: usize = 10_000;
+/// Tries of a task that hits faults of the server's before its outcome is `failed`.
+pub const TASK_ATTEMPTS_MAX: u32 = 5;
+
+macro_rules! words {
+    ($(#[$doc:meta])* $name:ident { $($variant:ident = $number:literal $word:literal,)+ }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum $name { $($variant = $number,)+ }
+
+        impl $name {
+            /// Every value, in order.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
+
+            /// The word on the wire.
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $word,)+ }
+            }
+
+            /// The value that `text` spells exactly.
+            pub fn parse(text: &str) -> Option<Self> {
+                match text { $($word => Some(Self::$variant),)+ _ => None }
+            }
+
+            /// The number it is stored under; never reused.
+            pub const fn code(self) -> i64 {
+                self as i64
+            }
+
+            /// The value stored under `code`.
+            pub fn from_code(code: i64) -> Option<Self> {
+                match code { $($number => Some(Self::$variant),)+ _ => None }
+            }
+        }
+    };
+}
+pub(crate) use words;
+
+words! {
+    /// What a task does with its entries.
+    Action {
+        CreateCoreProfiles = 1 "create_core_profiles",
+        UpdateCoreProfiles = 2 "update_core_profiles",
+        UpdateAppProfiles = 3 "update_app_profiles",
+        GetCoreProfiles = 4 "get_core_profiles",
+        GetAppProfiles = 5 "get_app_profiles",
+        ImportIssues = 6 "import_issues",
+    }
+}
+
+words! {
+    /// Which of the two bulk paths a task belongs to. Each path knows only its own tasks.
+    Family {
+        Identity = 1 "identity",
+        Issues = 2 "issues",
+    }
+}
+
+words! {
+    /// Where a task stands. `Completed` is the only end.
+    TaskStatus {
+        Created = 1 "created",
+        Queued = 2 "queued",
+        Processing = 3 "processing",
+        Completed = 4 "completed",
+    }
+}
+
+words! {
+    /// How a completed task ended.
+    Outcome {
+        Succeeded = 1 "succeeded",
+        CompletedWithErrors = 2 "completed_with_errors",
+        Cancelled = 3 "cancelled",
+        Failed = 4 "failed",
+    }
+}
+
+impl Action {
+    pub const fn family(self) -> Family {
+        match self {
+            Self::ImportIssues => Family::Issues,
+            _ => Family::Identity,
+        }
+    }
+
+    /// The access a key needs to submit a task of this action.
+    pub const fn access(self) -> Access {
+        if self.writes() { Access::Write } else { Access::Read }
+    }
+
+    /// Writing tasks of one domain take effect one after another; the others may overtake.
+    pub const fn writes(self) -> bool {
+        !matches!(self, Self::GetCoreProfiles | Self::GetAppProfiles)
+    }
+
+    /// The field that names the record an entry is about.
+    pub const fn id_field(self) -> &'static str {
+        match self {
+            Self::CreateCoreProfiles | Self::UpdateCoreProfiles | Self::GetCoreProfiles => {
+                "core-profile-id"
+            }
+            Self::UpdateAppProfiles | Self::GetAppProfiles => "pid",
+            Self::ImportIssues => "id",
+        }
+    }
+
+    /// The actions that the path of `family` takes.
+    pub fn of_family(family: Family) -> impl Iterator<Item = Self> {
+        Self::ALL.iter().copied().filter(move |action| action.family() == family)
+    }
+}
+
+impl Family {
+    /// Bytes that one entry may take.
+    pub const fn entry_bytes_max(self) -> usize {
+        match self {
+            Self::Identity => 256 << 10,
+            Self::Issues => 8 << 20,
+        }
+    }
+}
+
+/// The conservation law: `succeeded + failed + unprocessed = total`, at every moment.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    pub total: u32,
+    pub succeeded: u32,
+    pub failed: u32,
+    pub unprocessed: u32,
+}
+
+impl Counts {
+    /// The counts of a task that has processed nothing yet.
+    pub const fn new(total: u32) -> Self {
+        Self { total, succeeded: 0, failed: 0, unprocessed: total }
+    }
+
+    pub const fn is_conserved(&self) -> bool {
+        self.succeeded as u64 + self.failed as u64 + self.unprocessed as u64 == self.total as u64
+    }
+
+    /// These counts after a chunk; the process stops if the chunk breaks the law.
+    pub fn after_chunk(self, succeeded: u32, failed: u32) -> Self {
+        let done = succeeded + failed;
+        assert!(done <= self.unprocessed, "a chunk holds more entries than its task has left");
+        let next = Self {
+            total: self.total,
+            succeeded: self.succeeded + succeeded,
+            failed: self.failed + failed,
+            unprocessed: self.unprocessed - done,
+        };
+        assert!(next.is_conserved(), "the counts of a task do not add up");
+        next
+    }
+}
+
+/// A bulk action task as the store knows it. `docs/api.md`, "Task", gives the wire form.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Task {
+    /// UUID, version 7.
+    pub id: String,
+    pub action: Action,
+    pub status: TaskStatus,
+    pub outcome: Option<Outcome>,
+    pub dry_run: bool,
+    pub counts: Counts,
+    pub created_at: UnixMillis,
+    pub queued_at: Option<UnixMillis>,
+    pub started_at: Option<UnixMillis>,
+    pub completed_at: Option<UnixMillis>,
+    pub expires_at: Option<UnixMillis>,
+}
+
+impl Task {
+    /// Percent of the entries processed, rounded down; 100 exactly from completion on.
+    pub fn progress(&self) -> u32 {
+        if self.status == TaskStatus::Completed {
+            return 100;
+        }
+        let done = u64::from(self.counts.total - self.counts.unprocessed);
+        let percent = done * 100 / u64::from(self.counts.total.max(1));
+        (percent as u32).min(99)
+    }
+
+    /// The outcome that a task has once nothing is left to process.
+    pub const fn outcome_by_counts(counts: &Counts) -> Outcome {
+        if counts.failed > 0 { Outcome::CompletedWithErrors } else { Outcome::Succeeded }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_and_codes_come_back_as_they_went() {
+        for action in Action::ALL {
+            assert_eq!(Action::parse(action.as_str()), Some(*action));
+            assert_eq!(Action::from_code(action.code()), Some(*action));
+        }
+        assert_eq!(Action::parse("Create_core_profiles"), None);
+        assert_eq!(TaskStatus::from_code(9), None);
+    }
+
+    #[test]
+    fn each_action_belongs_to_one_path() {
+        assert_eq!(Action::of_family(Family::Issues).collect::<Vec<_>>(), [Action::ImportIssues]);
+        assert_eq!(Action::of_family(Family::Identity).count(), 5);
+    }
+
+    #[test]
+    fn counts_add_up_after_every_chunk() {
+        let counts = Counts::new(3).after_chunk(1, 1);
+        assert_eq!(counts, Counts { total: 3, succeeded: 1, failed: 1, unprocessed: 1 });
+        assert!(counts.is_conserved());
+    }
+
+    #[test]
+    #[should_panic(expected = "more entries than its task has left")]
+    fn a_chunk_larger_than_the_rest_stops_the_process() {
+        let _ = Counts::new(1).after_chunk(1, 1);
+    }
+
+    #[test]
+    fn progress_reaches_100_only_at_completion() {
+        let mut task = Task {
+            id: String::new(),
+            action: Action::CreateCoreProfiles,
+            status: TaskStatus::Processing,
+            outcome: None,
+            dry_run: false,
+            counts: Counts { total: 3, succeeded: 3, failed: 0, unprocessed: 0 },
+            created_at: UnixMillis(0),
+            queued_at: None,
+            started_at: None,
+            completed_at: None,
+            expires_at: None,
+        };
+        assert_eq!(task.progress(), 99);
+        task.status = TaskStatus::Completed;
+        assert_eq!(task.progress(), 100);
+    }
+}

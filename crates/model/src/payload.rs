@@ -24,3 +24,10 @@ pub struct Block {
     pub bytes: Vec<u8>,
     pub entries: Vec<Entry>,
 }
+
+impl Block {
+    /// Placeholder until the framing lands.
+    pub fn encode(&self) -> Vec<u8> {
+        self.bytes.clone()
+    }
+}

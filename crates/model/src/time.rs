@@ -1,6 +1,9 @@
 //! Instants as the APIs speak them: integer Unix milliseconds, UTC. No calendar and no clock live
 //! here beyond the day a counter is kept for and the ISO form that ids and views need.
 
+use std::fmt;
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 /// Milliseconds since 1970-01-01T00:00:00Z.
@@ -49,6 +52,26 @@ impl UnixMillis {
             "{:04}{:02}{:02}{:02}{:02}{:02}{:03}",
             c.year, c.month, c.day, c.hour, c.minute, c.second, c.millisecond
         )
+    }
+}
+
+/// The source of "now". The program passes in the system's clock, tests one they can turn.
+#[derive(Clone)]
+pub struct Clock(Arc<dyn Fn() -> UnixMillis + Send + Sync>);
+
+impl Clock {
+    pub fn new(now: impl Fn() -> UnixMillis + Send + Sync + 'static) -> Self {
+        Self(Arc::new(now))
+    }
+
+    pub fn now(&self) -> UnixMillis {
+        (self.0)()
+    }
+}
+
+impl fmt::Debug for Clock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Clock")
     }
 }
 

@@ -1,1 +1,13 @@
-//! placeholder
+//! Where Caseload keeps its data. One contract ([`Store`]) of plain-data commands and paged reads;
+//! a backend implements it in a folder of its own, with its own migrations. This is the only crate
+//! that knows SQL. It decides nothing about profiles or issues: the planners of the model do, and
+//! the backend commits what they planned.
+
+mod contract;
+mod location;
+mod pack;
+pub mod sqlite;
+
+pub use contract::*;
+pub use location::{InvalidLocation, OpenMode, StoreLocation, open};
+pub use pack::{PackedBlock, pack_block, unpack_block};

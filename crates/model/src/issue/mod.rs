@@ -1,1 +1,5 @@
 //! placeholder
+#[derive(Debug, Clone)]
+pub struct NewIssue {
+    pub id: Option<u64>,
+}

@@ -1,0 +1,29 @@
+//! Why a store command failed. Text in here is for the operator's log, never for callers: the api
+//! crate turns a variant into what callers read.
+
+use std::path::PathBuf;
+
+/// A failed command or read.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    #[error("{what} already exists")]
+    AlreadyExists { what: String },
+    #[error("{what} does not exist")]
+    NotFound { what: String },
+    #[error("the domain has {unfinished} unfinished tasks, {limit} are allowed")]
+    QueueFull { unfinished: u32, limit: u32 },
+    #[error("another server took this task over")]
+    LeaseLost,
+    #[error("the read passed its deadline")]
+    DeadlinePassed,
+    #[error("another caseload server uses {path}; stop it first, or give this one another --store")]
+    ServerRunning { path: PathBuf },
+    #[error("{path} holds a newer version of the store than this program knows")]
+    NewerVersion { path: PathBuf },
+    #[error("the store is closed")]
+    Closed,
+    #[error("the store cannot answer now: {0}")]
+    Unavailable(String),
+    #[error("stored data is damaged: {0}")]
+    Corrupt(String),
+}

@@ -1,0 +1,106 @@
+//! What every backend implements. Each write is one plain-data command and one atomic, durable
+//! step: there is no begin and no commit here, so that a backend may run it on a writer thread
+//! (SQLite) or as an asynchronous transaction (PostgreSQL). Each read is bounded: long ones are
+//! read block by block or page by page, so that no snapshot outlives a call. No method takes a
+//! record's id without the domain it belongs to. Clock and randomness are passed in.
+
+mod admin;
+mod error;
+mod issues;
+mod tasks;
+
+use std::future::Future;
+use std::pin::Pin;
+
+use caseload_model::ids::{DomainId, DomainName};
+use caseload_model::task::{Family, Task};
+use caseload_model::time::UnixMillis;
+use tokio::sync::watch;
+
+pub use admin::*;
+pub use error::StoreError;
+pub use issues::*;
+pub use tasks::*;
+
+/// What every method of the contract returns.
+pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
+
+/// The contract. Shared as `Arc<dyn Store>`.
+pub trait Store: Send + Sync + 'static {
+    /// Whether the store answers and can be written.
+    fn ready(&self) -> StoreFuture<'_, ()>;
+
+    /// Makes a domain with its default app. [`StoreError::AlreadyExists`] where the name is taken.
+    fn create_domain(&self, command: CreateDomain) -> StoreFuture<'_, Domain>;
+    /// All domains, by name.
+    fn domains(&self) -> StoreFuture<'_, Vec<Domain>>;
+    fn domain(&self, name: &DomainName) -> StoreFuture<'_, Option<Domain>>;
+    /// Removes a domain and everything in it.
+    fn delete_domain(&self, domain: DomainId) -> StoreFuture<'_, ()>;
+
+    /// Keeps a new key's hash. [`StoreError::AlreadyExists`] where the id or hash is taken.
+    fn create_key(&self, command: CreateKey) -> StoreFuture<'_, ()>;
+    /// The keys of a domain, revoked ones included, oldest first.
+    fn keys(&self, domain: DomainId) -> StoreFuture<'_, Vec<Key>>;
+    /// Revokes a key by its id; false where the domain has no such key.
+    fn revoke_key(&self, domain: DomainId, id: &str, at: UnixMillis) -> StoreFuture<'_, bool>;
+    /// The key whose SHA-256 is `hash`, with the domain it opens, whether or not it still works.
+    fn key_by_hash(&self, hash: [u8; 32]) -> StoreFuture<'_, Option<KeyGrant>>;
+    /// Notes that a key was used; the caller sees to it that this is at most once a minute.
+    fn touch_key(&self, domain: DomainId, id: &str, at: UnixMillis) -> StoreFuture<'_, ()>;
+
+    fn create_app(&self, command: CreateApp) -> StoreFuture<'_, App>;
+    /// The apps of a domain, oldest first.
+    fn apps(&self, domain: DomainId) -> StoreFuture<'_, Vec<App>>;
+    fn create_agent(&self, command: CreateAgent) -> StoreFuture<'_, Agent>;
+    /// The agents of a domain, oldest first.
+    fn agents(&self, domain: DomainId) -> StoreFuture<'_, Vec<Agent>>;
+
+    /// Accepts a task with its whole payload, durably. [`StoreError::QueueFull`] beyond the limit.
+    fn create_task(&self, command: CreateTask) -> StoreFuture<'_, Task>;
+    /// A task of one family; each bulk path knows only its own.
+    fn task(&self, domain: DomainId, family: Family, id: &str) -> StoreFuture<'_, Option<Task>>;
+    /// Marks created tasks as queued, and leases runnable ones to a server: per domain the oldest
+    /// unfinished writing task, and reading tasks in any order.
+    fn claim_tasks(&self, command: ClaimTasks) -> StoreFuture<'_, Vec<ClaimedTask>>;
+    /// Extends the leases a server holds.
+    fn renew_leases(&self, command: RenewLeases) -> StoreFuture<'_, ()>;
+    /// Gives back every lease of a server that stops.
+    fn release_leases(&self, server: &str) -> StoreFuture<'_, ()>;
+    /// The first payload block with an entry at or after `from_index`, decompressed and encoded
+    /// (see `Block::decode`). It may begin before that entry.
+    fn payload_block(
+        &self,
+        domain: DomainId,
+        task_id: &str,
+        from_index: u32,
+    ) -> StoreFuture<'_, Option<Vec<u8>>>;
+    /// Applies entries of a task: effects, records and counts in one durable transaction; the last
+    /// entry completes the task in the same one. May apply fewer than it was given (see
+    /// [`ChunkApplied::done`]). [`StoreError::LeaseLost`] where another server has the task.
+    fn apply_chunk(&self, command: ApplyChunk) -> StoreFuture<'_, ChunkApplied>;
+    /// Counts a fault of the server's against a task and gives its lease back until `retry_at`;
+    /// at the last try the task completes with outcome `failed`.
+    fn fail_attempt(&self, command: FailAttempt) -> StoreFuture<'_, Task>;
+    /// The first block of result or error records that begins at or after `from_index`.
+    fn record_block(
+        &self,
+        domain: DomainId,
+        task_id: &str,
+        kind: RecordKind,
+        from_index: u32,
+    ) -> StoreFuture<'_, Option<RecordBlock>>;
+    /// Changes whenever tasks may have become runnable. A hint: pollers keep polling beside it.
+    fn task_bell(&self) -> watch::Receiver<u64>;
+
+    /// One page of issues with the exact total, from one snapshot.
+    /// [`StoreError::DeadlinePassed`] where the budget is used up.
+    fn list_issues(&self, request: ListIssues) -> StoreFuture<'_, IssuePage>;
+    /// One issue, rendered; `None` where the domain has none of that id.
+    fn issue(&self, request: GetIssue) -> StoreFuture<'_, Option<Vec<u8>>>;
+
+    /// Verifies the laws of the stored data, reading everything.
+    fn check(&self) -> StoreFuture<'_, CheckReport>;
+    /// Stops background work and closes files; commands after it fail.
+    fn close(&self) -> StoreFuture<'_, ()>;
+}

@@ -1,0 +1,137 @@
+//! Bulk action tasks: the plain data of accepting, claiming, applying and reading them.
+
+use std::sync::Arc;
+
+use caseload_model::ids::{CoreProfileId, DomainId, DomainName};
+use caseload_model::issue::NewIssue;
+use caseload_model::payload::Block;
+use caseload_model::profile::{AppPatch, CorePatch, NewCoreProfile};
+use caseload_model::record::Prepared;
+use caseload_model::task::{Action, Task};
+use caseload_model::time::UnixMillis;
+
+use crate::PackedBlock;
+
+/// Accepts a task. Everything in it becomes durable together.
+#[derive(Debug, Clone)]
+pub struct CreateTask {
+    pub domain: DomainId,
+    pub id: String,
+    pub action: Action,
+    pub dry_run: bool,
+    /// Entries in `blocks`.
+    pub total: u32,
+    pub blocks: Vec<PackedBlock>,
+    pub now: UnixMillis,
+    /// When payload, results and errors may be purged.
+    pub expires_at: UnixMillis,
+    /// Unfinished tasks that the domain may have, this one included.
+    pub unfinished_max: u32,
+}
+
+/// Asks for work.
+#[derive(Debug, Clone)]
+pub struct ClaimTasks {
+    /// The asking server; a fresh id each time the program starts.
+    pub server: String,
+    pub now: UnixMillis,
+    pub lease_until: UnixMillis,
+    /// Tasks to lease at most.
+    pub tasks_max: usize,
+}
+
+/// A task leased to the server that asked.
+#[derive(Debug, Clone)]
+pub struct ClaimedTask {
+    pub domain: DomainId,
+    pub domain_name: DomainName,
+    pub task: Task,
+    /// Goes up with each lease; a chunk under an older one cannot commit.
+    pub lease_epoch: i64,
+    /// Index of the first entry that is not processed.
+    pub next_index: u32,
+}
+
+#[derive(Debug, Clone)]
+pub struct RenewLeases {
+    pub server: String,
+    pub lease_until: UnixMillis,
+}
+
+/// What the entries of a chunk ask for, validated; one variant per action.
+#[derive(Debug, Clone)]
+pub enum ChunkWork {
+    CreateCoreProfiles(Vec<Prepared<NewCoreProfile>>),
+    UpdateCoreProfiles(Vec<Prepared<CorePatch>>),
+    UpdateAppProfiles(Vec<Prepared<AppPatch>>),
+    GetCoreProfiles(Vec<Prepared<CoreProfileId>>),
+    GetAppProfiles(Vec<Prepared<String>>),
+    ImportIssues(Vec<Prepared<NewIssue>>),
+}
+
+/// Applies the entries `from..` of `work`, which are the next unprocessed ones of the task.
+#[derive(Debug, Clone)]
+pub struct ApplyChunk {
+    pub domain: DomainId,
+    pub domain_name: DomainName,
+    pub task_id: String,
+    pub action: Action,
+    pub dry_run: bool,
+    pub lease_epoch: i64,
+    /// The bytes that the entries of `work` point into.
+    pub block: Arc<Block>,
+    pub work: Arc<ChunkWork>,
+    pub from: usize,
+    pub now: UnixMillis,
+}
+
+/// What became of a chunk.
+#[derive(Debug, Clone)]
+pub struct ChunkApplied {
+    /// The task after the commit.
+    pub task: Task,
+    /// Entries of the chunk applied by this call, counted from its `from`.
+    pub done: usize,
+}
+
+#[derive(Debug, Clone)]
+pub struct FailAttempt {
+    pub domain: DomainId,
+    pub task_id: String,
+    pub lease_epoch: i64,
+    pub now: UnixMillis,
+    pub retry_at: UnixMillis,
+}
+
+/// Which of a task's two lists of records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RecordKind {
+    Results,
+    Errors,
+}
+
+/// A run of records as JSON lines, each with its newline.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecordBlock {
+    pub lines: Vec<u8>,
+    /// Ask for the next block from here.
+    pub next_index: u32,
+}
+
+impl ChunkWork {
+    /// Number of entries.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::CreateCoreProfiles(entries) => entries.len(),
+            Self::UpdateCoreProfiles(entries) => entries.len(),
+            Self::UpdateAppProfiles(entries) => entries.len(),
+            Self::GetCoreProfiles(entries) => entries.len(),
+            Self::GetAppProfiles(entries) => entries.len(),
+            Self::ImportIssues(entries) => entries.len(),
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}

@@ -1,1 +1,97 @@
-//! placeholder
+//! Which text names a country: an alpha-2 or alpha-3 code of ISO 3166-1, or one of the English
+//! names that iso-codes and CLDR give its 249 countries, in any case.
+//! Nothing is trimmed, translated or corrected here: a field keeps the text it was sent with, and
+//! this module only says whether that text is one of the known ones. Look-ups compare without
+//! allocating, because a task of 10,000 entries asks 10,000 times; hints for people may cost more.
+
+mod table;
+
+use table::{ALPHA_2, ALPHA_3, NAMES};
+
+/// Longer text than this gets no hint: no name of a country is even nearly as long.
+const HINT_TEXT_BYTES_MAX: usize = 128;
+
+/// Says whether `text` is a country: alpha-2 code, alpha-3 code or name, in any case.
+///
+/// The apostrophe of a name may be straight or curved, and the capital dotted `İ` counts as an
+/// `I`, because that is how a Turkish keyboard writes Türkiye in capitals.
+///
+/// ```
+/// use caseload_model::country::is_country;
+///
+/// assert!(is_country("jp") && is_country("JPN") && is_country("Japan"));
+/// assert!(!is_country(" JP") && !is_country("Atlantis"));
+/// ```
+pub fn is_country(text: &str) -> bool {
+    code(text).is_some() || name(text).is_some()
+}
+
+/// The country that `text` probably meant, if one is close: a code or a name as the sources
+/// spell it. For the hint of an error message, never for data.
+pub fn nearest_country(text: &str) -> Option<&'static str> {
+    if text.len() > HINT_TEXT_BYTES_MAX {
+        return None;
+    }
+    let wanted: String = folded(text.trim()).collect();
+    // Codes only when nothing but the blanks around them is wrong: among three letters, one
+    // wrong letter is another country.
+    if let Some(found) = code(&wanted).or_else(|| name(&wanted)) {
+        return Some(found);
+    }
+    let distance_max = distance_max(wanted.chars().count())?;
+    let letters = letter_set(&wanted);
+    NAMES
+        .iter()
+        // An edit changes at most two letters of the set; this drops almost every row unread.
+        .filter(|(key, _)| (letter_set(key) ^ letters).count_ones() as usize <= 2 * distance_max)
+        .map(|(key, name)| (strsim::osa_distance(key, &wanted), *name))
+        .filter(|(distance, _)| *distance <= distance_max)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, name)| name)
+}
+
+/// How many edits still make a word "close". Short words get no hint at all.
+pub(crate) fn distance_max(chars: usize) -> Option<usize> {
+    match chars {
+        0..=3 => None,
+        4..=7 => Some(1),
+        8..=14 => Some(2),
+        _ => Some(3),
+    }
+}
+
+/// The basic letters that occur in `text`, one bit each.
+fn letter_set(text: &str) -> u32 {
+    let letters = text.bytes().filter(u8::is_ascii_lowercase);
+    letters.fold(0, |set, letter| set | 1 << (letter - b'a'))
+}
+
+fn code(text: &str) -> Option<&'static str> {
+    let table: &'static [&'static str] = match text.len() {
+        2 => &ALPHA_2,
+        3 => &ALPHA_3,
+        _ => return None,
+    };
+    let wanted = text.bytes().map(|byte| byte.to_ascii_uppercase());
+    let found = table.binary_search_by(|code| code.bytes().cmp(wanted.clone()));
+    found.ok().map(|at| table[at])
+}
+
+fn name(text: &str) -> Option<&'static str> {
+    let found = NAMES.binary_search_by(|(key, _)| key.chars().cmp(folded(text)));
+    found.ok().map(|at| NAMES[at].1)
+}
+
+/// The spelling that names are compared in: Unicode's case folding by way of the upper case, with
+/// one kind of apostrophe and one kind of capital I.
+pub(crate) fn folded(text: &str) -> impl Iterator<Item = char> + '_ {
+    let plain = text.chars().map(|char| match char {
+        'İ' => 'I',
+        '\u{2019}' => '\'',
+        other => other,
+    });
+    plain.flat_map(char::to_uppercase).flat_map(char::to_lowercase)
+}
+
+#[cfg(test)]
+mod tests;

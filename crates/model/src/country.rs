@@ -8,6 +8,8 @@ mod table;
 
 use table::{ALPHA_2, ALPHA_3, NAMES};
 
+use crate::fold::fold_char;
+
 /// Longer text than this gets no hint: no name of a country is even nearly as long.
 const HINT_TEXT_BYTES_MAX: usize = 128;
 
@@ -82,15 +84,14 @@ fn name(text: &str) -> Option<&'static str> {
     found.ok().map(|at| NAMES[at].1)
 }
 
-/// The spelling that names are compared in: Unicode's case folding by way of the upper case, with
-/// one kind of apostrophe and one kind of capital I.
+/// The spelling that names are compared in: without case, with one kind of apostrophe and one
+/// kind of capital I.
 pub(crate) fn folded(text: &str) -> impl Iterator<Item = char> + '_ {
-    let plain = text.chars().map(|char| match char {
-        'İ' => 'I',
+    text.chars().map(|char| match char {
+        'İ' => 'i',
         '\u{2019}' => '\'',
-        other => other,
-    });
-    plain.flat_map(char::to_uppercase).flat_map(char::to_lowercase)
+        other => fold_char(other),
+    })
 }
 
 #[cfg(test)]

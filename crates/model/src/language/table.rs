@@ -1,4 +1,4 @@
-//! The languages of ISO 639-1, with what people write in place of the code.
+//! The languages of ISO 639-1, and what people write in place of the code.
 //! Written by `cargo xtask tables` and not by hand: change the sources and run it again.
 //! Source: iso-codes 4.15.0 (`iso_639-2.json`, and `iso_639-3.json` for
 //! codes that only it has).

@@ -1,0 +1,130 @@
+//! The source files that tidy looks at, each with what the checks ask of it: whose it is, whether
+//! it is a test or a generated table, and its text taken apart into code and comments.
+//! Files are read once, in the order of their paths, so that findings come in a stable order.
+
+use std::ops::Range;
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+
+use super::scrub::{Scrubbed, scrub};
+
+/// The folders that hold Rust sources, relative to the repository.
+const FOLDERS: [&str; 2] = ["crates", "xtask"];
+
+/// The line by which a generated file is known.
+const GENERATED_MARK: &str = "//! Written by `cargo xtask ";
+
+/// What a file is for, which decides what is asked of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Product,
+    Test,
+    Generated,
+}
+
+/// One `.rs` file.
+pub(super) struct Source {
+    /// Relative to the repository, with `/` between its parts.
+    pub(super) path: String,
+    pub(super) kind: Kind,
+    pub(super) text: String,
+    pub(super) scrubbed: Scrubbed,
+    /// Line indices (from 0) of items under `#[cfg(test)]` inside a file of the product.
+    tests: Vec<Range<usize>>,
+}
+
+impl Source {
+    pub(super) fn new(path: &str, text: String) -> Self {
+        let scrubbed = scrub(&text);
+        let tests = test_ranges(&scrubbed.code);
+        Self { path: path.to_owned(), kind: kind(path, &text), text, scrubbed, tests }
+    }
+
+    /// The folder name of the crate: `model` of `crates/model/src/lib.rs`.
+    pub(super) fn crate_folder(&self) -> &str {
+        let inside = self.path.strip_prefix("crates/").unwrap_or(&self.path);
+        inside.split('/').next().unwrap_or(inside)
+    }
+
+    /// Whether the line (counted from 0) is a test's and not the product's.
+    pub(super) fn is_test_line(&self, index: usize) -> bool {
+        self.kind == Kind::Test || self.tests.iter().any(|range| range.contains(&index))
+    }
+
+    /// The lines of the product: all, without the test items.
+    pub(super) fn product_lines(&self) -> usize {
+        (0..self.text.lines().count()).filter(|index| !self.is_test_line(*index)).count()
+    }
+}
+
+/// Reads every Rust file of the repository.
+pub(super) fn load_all(root: &Path) -> Result<Vec<Source>> {
+    let mut sources = Vec::new();
+    for folder in FOLDERS {
+        load(root, folder, &mut sources)?;
+    }
+    sources.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(sources)
+}
+
+fn load(root: &Path, folder: &str, sources: &mut Vec<Source>) -> Result<()> {
+    let entries = root.join(folder).read_dir().with_context(|| format!("cannot list {folder}"))?;
+    for entry in entries {
+        let entry = entry.with_context(|| format!("cannot list {folder}"))?;
+        let name = entry.file_name();
+        let Some(name) = name.to_str() else { continue };
+        let path = format!("{folder}/{name}");
+        if entry.file_type().with_context(|| format!("cannot look at {path}"))?.is_dir() {
+            if name != "target" {
+                load(root, &path, sources)?;
+            }
+        } else if Path::new(name).extension().is_some_and(|extension| extension == "rs") {
+            let text = std::fs::read_to_string(root.join(&path))
+                .with_context(|| format!("cannot read {path}"))?;
+            sources.push(Source::new(&path, text));
+        }
+    }
+    Ok(())
+}
+
+fn kind(path: &str, text: &str) -> Kind {
+    let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let in_tests = folders.split('/').any(|part| part == "tests" || part == "benches");
+    if in_tests || name == "tests.rs" || name.ends_with("_tests.rs") {
+        Kind::Test
+    } else if text.lines().take(10).any(|line| line.starts_with(GENERATED_MARK)) {
+        Kind::Generated
+    } else {
+        Kind::Product
+    }
+}
+
+/// Where the items marked `#[cfg(test)]` stand, in code as rustfmt lays it out.
+fn test_ranges(code: &str) -> Vec<Range<usize>> {
+    let lines: Vec<&str> = code.lines().collect();
+    let mut ranges = Vec::new();
+    for (start, line) in lines.iter().enumerate() {
+        if line.trim() == "#[cfg(test)]" {
+            let opens = |at: &usize| lines[*at].trim_end().ends_with(['{', '}', ';']);
+            let head = (start + 1..lines.len()).find(opens).unwrap_or(start);
+            let end = if lines[head].trim_end().ends_with('{') {
+                closing_line(&lines, head, indent(line)).unwrap_or(head)
+            } else {
+                head
+            };
+            ranges.push(start..end + 1);
+        }
+    }
+    ranges
+}
+
+/// The line that closes the block opened at `head`: the next `}` at the item's own indent.
+pub(super) fn closing_line(lines: &[&str], head: usize, own_indent: usize) -> Option<usize> {
+    let closes = |at: &usize| indent(lines[*at]) == own_indent && lines[*at].trim() == "}";
+    (head + 1..lines.len()).find(closes)
+}
+
+pub(super) fn indent(line: &str) -> usize {
+    line.len() - line.trim_start().len()
+}

@@ -1,14 +1,41 @@
-//! placeholder
-use crate::ids::CoreProfileId;
-#[derive(Debug, Clone)]
-pub struct NewCoreProfile {
-    pub fields: Vec<u8>,
-}
-#[derive(Debug, Clone)]
-pub struct CorePatch {
-    pub id: CoreProfileId,
-}
-#[derive(Debug, Clone)]
-pub struct AppPatch {
-    pub pid: String,
-}
+//! End-user profiles: which fields core and app profiles have, what their entries may hold, and
+//! what a run of entries does to the records there are. Everything is decided here and nothing is
+//! done: the store reads what a plan needs, asks for the plan inside its transaction, and writes
+//! what the plan says. The rules are those of docs/api.md, "Profiles"; one field table drives
+//! validation, storage and output of both kinds of profile.
+//!
+//! A stored profile is its *fields text*: the members of the record as JSON without the braces, in
+//! the order of the table, without id and times.
+
+mod check;
+mod decimal;
+mod entry_stub;
+mod field;
+mod identity;
+mod merge;
+mod plan_app;
+mod plan_core;
+mod plan_create;
+mod plan_get;
+mod prepare;
+mod record;
+mod word_stub;
+
+pub use field::{
+    AGE_YEARS_MAX, COLLECTION_ELEMENTS_MAX, CORE_PROFILE_ID_MAX, KEY_CHARS_MAX,
+    LAST_ACTIVE_MILLIS_MAX, PROFILE_BYTES_MAX, TAG_CHARS_MAX, TEXT_CHARS_MAX, app_field_names,
+    core_field_names,
+};
+pub use identity::{
+    IDENTITY_VALUE_CHARS_MAX, IdentityKey, IdentityType, UID_VALUE_CHARS_MAX, identity_keys,
+};
+pub use merge::merge_patch;
+pub use plan_app::{AppUpdatePlan, plan_app_updates};
+pub use plan_core::{CoreUpdatePlan, plan_core_updates};
+pub use plan_create::{CreatePlan, DryRunOwners, plan_creates};
+pub use plan_get::{plan_app_gets, plan_core_gets};
+pub use prepare::{
+    AppPatch, CorePatch, NewCoreProfile, prepare_app_gets, prepare_app_updates, prepare_core_gets,
+    prepare_core_updates, prepare_creates,
+};
+pub use record::{StoredAppProfile, StoredCoreProfile, render_app, render_core};

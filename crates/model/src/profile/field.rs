@@ -1,0 +1,186 @@
+//! The field tables of core and app profiles: name and rule of every field, in the order in which
+//! records store and show them. The tables are the only list of fields; validation, storage and
+//! error messages read them. What a rule demands of a value is in `check`.
+
+use crate::json::Json;
+use crate::task::Family;
+
+/// Longest text value, in code points.
+pub const TEXT_CHARS_MAX: usize = 100_000;
+/// Longest key of a custom field or of an identity's metadata, in code points.
+pub const KEY_CHARS_MAX: usize = 255;
+/// Longest tag, in code points.
+pub const TAG_CHARS_MAX: usize = 100;
+/// Elements that one collection of a profile may hold.
+pub const COLLECTION_ELEMENTS_MAX: usize = 100;
+/// Highest age, in years.
+pub const AGE_YEARS_MAX: &str = "150";
+/// The last millisecond of the year 9999, in Unix milliseconds.
+pub const LAST_ACTIVE_MILLIS_MAX: &str = "253402300799999";
+/// Highest id that a core profile can have; stores count with signed 64-bit integers.
+pub const CORE_PROFILE_ID_MAX: u64 = i64::MAX as u64;
+/// Bytes of a whole profile without id and times: what one entry may carry.
+pub const PROFILE_BYTES_MAX: usize = Family::Identity.entry_bytes_max();
+
+/// Room for the fields of either table.
+pub(super) const FIELDS_MAX: usize = 16;
+
+/// What a field's value has to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rule {
+    Identities,
+    Names,
+    Tags,
+    CustomFields,
+    Boolean,
+    Text,
+    Country,
+    Language,
+    Number,
+    Age,
+    UnixMillis,
+}
+
+/// One field of a profile.
+#[derive(Debug)]
+pub(super) struct Field {
+    pub(super) name: &'static str,
+    pub(super) rule: Rule,
+}
+
+/// The fields of one kind of profile.
+#[derive(Debug)]
+pub(super) struct Table {
+    /// What error messages call such a record.
+    pub(super) noun: &'static str,
+    pub(super) id_field: &'static str,
+    pub(super) fields: &'static [Field],
+    /// Members that the get actions add; an update ignores them, whatever they hold.
+    pub(super) read_only: &'static [&'static str],
+}
+
+const fn field(name: &'static str, rule: Rule) -> Field {
+    Field { name, rule }
+}
+
+pub(super) static CORE: Table = Table {
+    noun: "core profile",
+    id_field: "core-profile-id",
+    fields: &[
+        field("identities", Rule::Identities),
+        field("names", Rule::Names),
+        field("tags", Rule::Tags),
+        field("custom_fields", Rule::CustomFields),
+        field("full_privacy_enabled", Rule::Boolean),
+        field("last_country", Rule::Country),
+        field("last_city", Rule::Text),
+        field("age", Rule::Age),
+        field("lifetime_value", Rule::Number),
+        field("user_persona", Rule::Text),
+        field("user_vip_segment", Rule::Text),
+        field("user_support_status", Rule::Text),
+        field("accepted_t_and_c", Rule::Boolean),
+        field("preferred_language", Rule::Language),
+        field("last_active_date", Rule::UnixMillis),
+    ],
+    read_only: &["created_at", "updated_at"],
+};
+
+pub(super) static APP: Table = Table {
+    noun: "app profile",
+    id_field: "pid",
+    fields: &[
+        field("custom_fields", Rule::CustomFields),
+        field("user_persona", Rule::Text),
+        field("user_paying_segment", Rule::Text),
+        field("user_vip_segment", Rule::Text),
+        field("user_level", Rule::Number),
+        field("accepted_t_and_c", Rule::Boolean),
+        field("app_status", Rule::Text),
+        field("user_support_status", Rule::Text),
+        field("country", Rule::Country),
+        field("city", Rule::Text),
+        field("language", Rule::Language),
+        field("app_rating", Rule::Number),
+        field("lifetime_value", Rule::Number),
+    ],
+    read_only: &["app_id", "name", "emails", "created_at", "updated_at"],
+};
+
+/// The fields of a core profile, in the order of its record, without id and times.
+pub fn core_field_names() -> impl Iterator<Item = &'static str> {
+    CORE.fields.iter().map(|field| field.name)
+}
+
+/// The fields of an app profile that an update may set, in the order of its record.
+pub fn app_field_names() -> impl Iterator<Item = &'static str> {
+    APP.fields.iter().map(|field| field.name)
+}
+
+/// The members of a record, each at the place of its field.
+pub(super) type Slots<'j, 'a> = [Option<&'j Json<'a>>; FIELDS_MAX];
+
+impl Table {
+    pub(super) fn position(&self, name: &str) -> Option<usize> {
+        self.fields.iter().position(|field| field.name == name)
+    }
+
+    /// The members of `record` in the order of the table; other members are left out.
+    pub(super) fn slots<'j, 'a>(&self, record: &'j Json<'a>) -> Slots<'j, 'a> {
+        let mut slots: Slots<'j, 'a> = [None; FIELDS_MAX];
+        if let Json::Object(members) = record {
+            for (key, value) in members {
+                if let Some(at) = self.position(key) {
+                    slots[at] = Some(value);
+                }
+            }
+        }
+        slots
+    }
+}
+
+impl Rule {
+    /// Whether an update merges the value by key instead of replacing it.
+    pub(super) const fn merges(self) -> bool {
+        matches!(self, Self::Names | Self::CustomFields)
+    }
+}
+
+/// The one of `known` that `word` most resembles.
+pub(super) fn nearest<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
+    // No known word is nearly as long; the beginning decides, at a bounded cost.
+    let word: String = word.chars().take(64).flat_map(char::to_lowercase).collect();
+    known
+        .map(|candidate| (strsim::osa_distance(&word, candidate), candidate))
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_tables_fit_and_name_each_field_once() {
+        for table in [&CORE, &APP] {
+            assert!(table.fields.len() <= FIELDS_MAX);
+            for (at, field) in table.fields.iter().enumerate() {
+                assert_eq!(table.position(field.name), Some(at), "{}", field.name);
+                assert!(!table.read_only.contains(&field.name) && field.name != table.id_field);
+            }
+        }
+    }
+
+    #[test]
+    fn the_nearest_word_is_the_one_with_the_fewest_slips() {
+        for (word, wanted) in [
+            ("agee", "age"),
+            ("Last-Country", "last_country"),
+            ("country", "last_country"),
+            ("custom_feilds", "custom_fields"),
+            ("lifetimevalue", "lifetime_value"),
+        ] {
+            assert_eq!(nearest(word, core_field_names()), Some(wanted), "{word}");
+        }
+    }
+}

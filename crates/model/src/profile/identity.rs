@@ -1,0 +1,263 @@
+//! Identities: the values by which an end user is known. Each identity is a map with exactly one
+//! identity type; the other members are metadata, kept as given. A (type, value) belongs to at
+//! most one core profile of a domain, and [`IdentityKey`] is the form in which that is compared
+//! and stored: equal keys are the same identity.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use super::check::{Checker, Place, longer_than, quoted};
+use super::field::{TEXT_CHARS_MAX, nearest};
+use crate::error_code::EntryErrorCode as Code;
+use crate::fold::fold;
+use crate::json::Json;
+use crate::task::words;
+
+/// Longest value of an identity, in code points.
+pub const IDENTITY_VALUE_CHARS_MAX: usize = 300;
+/// Longest value of a `uid`, in code points.
+pub const UID_VALUE_CHARS_MAX: usize = 750;
+
+words! {
+    /// What kind of name an identity is.
+    IdentityType {
+        Uid = 1 "uid",
+        Email = 2 "email",
+        PhoneNumber = 3 "phone_number",
+        FacebookId = 4 "facebook_id",
+        DiscordId = 5 "discord_id",
+        WhatsappId = 6 "whatsapp_id",
+        GooglePlaystoreId = 7 "google_playstore_id",
+        AppleGamecenterId = 8 "apple_gamecenter_id",
+        NintendoId = 9 "nintendo_id",
+        PsnId = 10 "psn_id",
+        XboxLiveId = 11 "xbox_live_id",
+        SteamId = 12 "steam_id",
+    }
+}
+
+impl IdentityType {
+    /// Longest value of this type, in code points.
+    pub const fn value_chars_max(self) -> usize {
+        match self {
+            Self::Uid => UID_VALUE_CHARS_MAX,
+            _ => IDENTITY_VALUE_CHARS_MAX,
+        }
+    }
+}
+
+/// An identity as it is compared: the code of its type in one byte, then its value as UTF-8, an
+/// email address folded. The order is that of the bytes.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct IdentityKey(Box<[u8]>);
+
+impl IdentityKey {
+    /// The key of the identity `value` of type `kind`.
+    pub fn new(kind: IdentityType, value: &str) -> Self {
+        let mut bytes = Vec::with_capacity(1 + value.len());
+        bytes.push(kind.code() as u8);
+        if kind == IdentityType::Email && !value.is_ascii() {
+            bytes.extend_from_slice(fold(value).as_bytes());
+        } else {
+            bytes.extend_from_slice(value.as_bytes());
+            if kind == IdentityType::Email {
+                bytes[1..].make_ascii_lowercase();
+            }
+        }
+        Self(bytes.into_boxed_slice())
+    }
+
+    /// The bytes that are stored and compared.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// The key whose bytes these are; none where they are no key's.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let (code, value) = bytes.split_first()?;
+        IdentityType::from_code(i64::from(*code))?;
+        (!value.is_empty() && std::str::from_utf8(value).is_ok()).then(|| Self(bytes.into()))
+    }
+}
+
+/// The keys of the identities in a stored profile's `fields` text, in its order.
+pub fn identity_keys(fields: &[u8]) -> Vec<IdentityKey> {
+    let text = super::record::braced(fields);
+    keys_of(&super::record::parse_stored(&text))
+}
+
+/// The keys of the identities of `record`, a valid core profile.
+pub(super) fn keys_of(record: &Json<'_>) -> Vec<IdentityKey> {
+    let Some(Json::Array(items)) = record.get("identities") else { return Vec::new() };
+    items.iter().filter_map(key_of).collect()
+}
+
+fn key_of(identity: &Json<'_>) -> Option<IdentityKey> {
+    let Json::Object(members) = identity else { return None };
+    members.iter().find_map(|(name, value)| {
+        Some(IdentityKey::new(IdentityType::parse(name)?, value.as_str()?))
+    })
+}
+
+/// Checks the identities of an entry. Their keys, in order, when all of them are good.
+pub(super) fn check(
+    checker: &mut Checker,
+    place: &Place<'_>,
+    value: &Json<'_>,
+    items: &[Json<'_>],
+) -> Option<Vec<IdentityKey>> {
+    let faults_before = checker.faults.len();
+    checker.count(place, value, items.len());
+    let mut keys = Vec::with_capacity(items.len());
+    for (at, item) in items.iter().enumerate() {
+        let place = Place::Item(place, at);
+        match item {
+            Json::Object(members) => {
+                if let Some(key) = one(checker, &place, item, members) {
+                    keys.push((at, key));
+                }
+            }
+            _ => checker.wrong_type(&place, item, "a map with one identity"),
+        }
+    }
+    duplicates(checker, place, items, &keys);
+    let good = checker.faults.len() == faults_before;
+    good.then(|| keys.into_iter().map(|(_, key)| key).collect())
+}
+
+/// Checks one identity; its key where type and value are good, whatever the metadata is.
+fn one(
+    checker: &mut Checker,
+    place: &Place<'_>,
+    item: &Json<'_>,
+    members: &[(Cow<'_, str>, Json<'_>)],
+) -> Option<IdentityKey> {
+    let mut first: Option<(IdentityType, &Json<'_>)> = None;
+    let mut types = 0;
+    for (name, value) in members {
+        if let Some(kind) = IdentityType::parse(name) {
+            types += 1;
+            first = first.or(Some((kind, value)));
+        } else {
+            let place = Place::Key(place, name);
+            checker.key(&place, name);
+            match value {
+                Json::String(text) => checker.length(&place, value, text, TEXT_CHARS_MAX),
+                _ => checker.wrong_type(&place, value, "a string, as all metadata"),
+            }
+        }
+    }
+    checker.count(place, item, members.len() - types);
+    match first {
+        Some((kind, value)) if types == 1 => checked_value(checker, place, kind, value),
+        _ => {
+            let detail = no_single_type(members, types);
+            checker.fault(Code::InvalidIdentity, place, item, detail);
+            None
+        }
+    }
+}
+
+fn checked_value(
+    checker: &mut Checker,
+    place: &Place<'_>,
+    kind: IdentityType,
+    value: &Json<'_>,
+) -> Option<IdentityKey> {
+    let place = Place::Key(place, kind.as_str());
+    let Json::String(text) = value else {
+        checker.wrong_type(&place, value, "a string");
+        return None;
+    };
+    if text.is_empty() {
+        let detail = format!("the {} is empty; an identity needs a value", kind.as_str());
+        checker.fault(Code::InvalidIdentity, &place, value, detail);
+        return None;
+    }
+    checker.length(&place, value, text, kind.value_chars_max());
+    (!longer_than(text, kind.value_chars_max())).then(|| IdentityKey::new(kind, text))
+}
+
+fn no_single_type(members: &[(Cow<'_, str>, Json<'_>)], types: usize) -> String {
+    let known: Vec<&str> = IdentityType::ALL.iter().map(|kind| kind.as_str()).collect();
+    if types > 0 {
+        let given: Vec<&str> =
+            members.iter().map(|(name, _)| name.as_ref()).filter(|n| known.contains(n)).collect();
+        return format!(
+            "an identity has exactly one identity type, but this one has {types}: {}. Give each \
+             its own map",
+            given.join(", ")
+        );
+    }
+    let hint = members
+        .iter()
+        .map(|(name, _)| name.as_ref())
+        .filter(|name| name.len() <= 64)
+        .filter_map(|name| Some((name, nearest(name, known.iter().copied())?)))
+        .find(|(name, near)| strsim::osa_distance(name, near) <= 2)
+        .map_or_else(String::new, |(name, near)| {
+            format!("; {} may have been meant as {near}", quoted(name))
+        });
+    format!("an identity needs exactly one identity type of: {}{hint}", known.join(", "))
+}
+
+/// Reports every identity that an earlier one of the same entry already is.
+fn duplicates(
+    checker: &mut Checker,
+    place: &Place<'_>,
+    items: &[Json<'_>],
+    keys: &[(usize, IdentityKey)],
+) {
+    /// Up to here comparing each with each is quicker than a map.
+    const FEW: usize = 8;
+    if keys.len() <= FEW {
+        for (n, (at, key)) in keys.iter().enumerate() {
+            if let Some((first, _)) = keys[..n].iter().find(|(_, earlier)| earlier == key) {
+                duplicate(checker, place, items, *at, *first);
+            }
+        }
+        return;
+    }
+    let mut seen: HashMap<&IdentityKey, usize> = HashMap::with_capacity(keys.len());
+    for (at, key) in keys {
+        let first = *seen.entry(key).or_insert(*at);
+        if first != *at {
+            duplicate(checker, place, items, *at, first);
+        }
+    }
+}
+
+fn duplicate(
+    checker: &mut Checker,
+    place: &Place<'_>,
+    items: &[Json<'_>],
+    at: usize,
+    first: usize,
+) {
+    let detail = format!("this identity is the same as element {first}; give it once");
+    checker.fault(Code::DuplicateIdentity, &Place::Item(place, at), &items[at], detail);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn emails_meet_in_any_case_and_other_types_do_not() {
+        let email = |text| IdentityKey::new(IdentityType::Email, text);
+        assert_eq!(email("Ann@Example.ORG"), email("ann@example.org"));
+        assert_eq!(email("ÄNN@example.org"), email("änn@EXAMPLE.org"));
+        let uid = |text| IdentityKey::new(IdentityType::Uid, text);
+        assert_ne!(uid("Ann"), uid("ann"));
+        assert_ne!(uid("ann"), email("ann"));
+    }
+
+    #[test]
+    fn keys_come_back_from_their_bytes_and_from_nothing_else() {
+        let key = IdentityKey::new(IdentityType::PsnId, "a\0b");
+        assert_eq!(IdentityKey::from_bytes(key.as_bytes()), Some(key));
+        for bad in [&b""[..], b"\x01", b"\x00a", b"\x0da", b"\x01\xff"] {
+            assert_eq!(IdentityKey::from_bytes(bad), None, "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! JSON Merge Patch (RFC 7396) on lossless trees, and the update of a stored record by it. Given
+//! values overwrite, maps merge by key, arrays are replaced, `null` removes. Keys that stay keep
+//! their place and new ones follow; a map that loses its last key stays as an empty map, as the
+//! RFC has it.
+
+use std::collections::HashMap;
+
+use super::check::{Checker, Place};
+use super::field::{PROFILE_BYTES_MAX, Rule, Table};
+use super::record::write_fields;
+use crate::error_code::EntryErrorCode;
+use crate::json::Json;
+use crate::record::EntryFault;
+
+/// Keys of a patch above which looking each up in the target one by one is too slow.
+const SCANNED_KEYS_MAX: usize = 32;
+
+/// `target` after `patch`. Where the patch is no map, it is the result.
+pub fn merge_patch<'a>(target: Option<&Json<'a>>, patch: &Json<'a>) -> Json<'a> {
+    let Json::Object(changes) = patch else { return patch.clone() };
+    let mut merged = match target {
+        Some(Json::Object(members)) => members.clone(),
+        _ => Vec::new(),
+    };
+    let places: Option<HashMap<String, usize>> = (changes.len() > SCANNED_KEYS_MAX).then(|| {
+        merged.iter().enumerate().map(|(at, (key, _))| (key.clone().into_owned(), at)).collect()
+    });
+    let mut removed = Vec::new();
+    for (key, change) in changes {
+        let at = match &places {
+            Some(places) => places.get(key.as_ref()).copied(),
+            None => merged.iter().position(|(k, _)| k == key),
+        };
+        match (at, change) {
+            (Some(at), Json::Null) => removed.push(at),
+            (None, Json::Null) => {}
+            (Some(at), _) => merged[at].1 = merge_patch(Some(&merged[at].1), change),
+            (None, _) => merged.push((key.clone(), merge_patch(None, change))),
+        }
+    }
+    removed.sort_unstable();
+    let mut at = 0;
+    merged.retain(|_| {
+        at += 1;
+        removed.binary_search(&(at - 1)).is_err()
+    });
+    Json::Object(merged)
+}
+
+/// What a patch makes of a record.
+#[derive(Debug)]
+pub(super) enum Update<'a> {
+    Unchanged,
+    Changed { record: Json<'a>, fields: Vec<u8> },
+}
+
+/// The stored `record` after `patch`, an entry that is valid in itself. Members that are no fields
+/// of `table` (the id, what is read-only) are passed over. The limits hold for the outcome too.
+pub(super) fn update<'a>(
+    table: &Table,
+    record: &Json<'a>,
+    patch: &Json<'a>,
+) -> Result<Update<'a>, Vec<EntryFault>> {
+    let changes = match patch {
+        Json::Object(members) => {
+            members.iter().filter(|(name, _)| table.position(name).is_some()).cloned().collect()
+        }
+        _ => Vec::new(),
+    };
+    let merged = merge_patch(Some(record), &Json::Object(changes));
+    if merged.same(record) {
+        return Ok(Update::Unchanged);
+    }
+    let mut checker = Checker::default();
+    let slots = table.slots(&merged);
+    for (field, value) in table.fields.iter().zip(&slots) {
+        if let (Rule::CustomFields, Some(value @ Json::Object(members))) = (field.rule, value) {
+            checker.count(&Place::Field(field.name), value, members.len());
+        }
+    }
+    let mut fields = Vec::new();
+    write_fields(table, &slots, &mut fields);
+    let bytes = fields.len() + 2;
+    if bytes > PROFILE_BYTES_MAX {
+        let detail = format!(
+            "the updated {} would have {bytes} bytes; at most {PROFILE_BYTES_MAX} are allowed",
+            table.noun
+        );
+        checker.faults.push(EntryFault::new(EntryErrorCode::TooLarge, "", detail));
+    }
+    if checker.faults.is_empty() {
+        Ok(Update::Changed { record: merged, fields })
+    } else {
+        Err(checker.faults)
+    }
+}

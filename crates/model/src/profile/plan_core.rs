@@ -1,0 +1,174 @@
+//! The plan of a slice of `update_core_profiles`: the final fields of every profile that changes,
+//! the identities that change hands, and the records of all entries. Entries take effect in order,
+//! each on what the ones before it left: a profile may be updated several times, and an identity
+//! that one entry frees a later one may take. An entry that fails changes nothing. What is
+//! returned is the net effect; identities are removed before any is added.
+
+use std::collections::{BTreeMap, HashMap};
+use std::hash::BuildHasher;
+
+use super::entry_stub::id_of;
+use super::field::CORE;
+use super::identity::{IdentityKey, keys_of};
+use super::merge::{Update, update};
+use super::plan_create::conflict;
+use super::plan_get::missing;
+use super::prepare::CorePatch;
+use super::record::{braced, parse_stored};
+use crate::ids::CoreProfileId;
+use crate::json::{self, Json};
+use crate::record::{ChunkRecords, EntryFault, Prepared};
+use crate::task::Action;
+
+/// What a slice of updates of core profiles does.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CoreUpdatePlan {
+    /// The final fields text of each profile that changes, once per profile, by id.
+    pub changed: Vec<(CoreProfileId, Vec<u8>)>,
+    /// Identities to remove first, in key order, each with the profile that has it now.
+    pub identities_removed: Vec<(IdentityKey, CoreProfileId)>,
+    /// Identities to add then, in key order, each with the profile that will have it.
+    pub identities_added: Vec<(IdentityKey, CoreProfileId)>,
+    pub records: ChunkRecords,
+}
+
+/// Plans `entries`, whose bytes are in `payload`. `records` holds the fields text of every profile
+/// they name, as far as there is such a profile; `owners` tells for every identity they name which
+/// stored profile has it.
+pub fn plan_core_updates<S: BuildHasher, T: BuildHasher>(
+    payload: &[u8],
+    entries: &[Prepared<CorePatch>],
+    records: &HashMap<CoreProfileId, Vec<u8>, S>,
+    owners: &HashMap<IdentityKey, CoreProfileId, T>,
+) -> CoreUpdatePlan {
+    let action = Action::UpdateCoreProfiles;
+    let mut out = ChunkRecords::default();
+    let mut changed: BTreeMap<CoreProfileId, Vec<u8>> = BTreeMap::new();
+    let mut hands = Hands { owners, moved: BTreeMap::new() };
+    for prepared in entries {
+        let entry = &prepared.entry;
+        let patch = match &prepared.item {
+            Ok(patch) => patch,
+            Err(rejected) => {
+                out.rejected(action, payload, entry, rejected);
+                continue;
+            }
+        };
+        let id = patch.id;
+        let Some(fields) = changed.get(&id).or_else(|| records.get(&id)) else {
+            missing(&CORE, action, payload, entry, &mut out);
+            continue;
+        };
+        let stored = braced(fields);
+        let json =
+            json::parse(&payload[entry.range.clone()]).expect("a prepared entry is valid JSON");
+        let outcome = match one(patch, &parse_stored(&stored), &json, &mut hands) {
+            Ok(None) => "unchanged",
+            Ok(Some(fields)) => {
+                changed.insert(id, fields);
+                "updated"
+            }
+            Err(faults) => {
+                let id = id_of(&json, action);
+                out.error(action, payload, entry, id.as_deref(), &faults, true);
+                continue;
+            }
+        };
+        out.outcome(entry, outcome, |out| {
+            out.extend_from_slice(format!(",\"core-profile-id\":\"{id}\"").as_bytes());
+        });
+    }
+    let (identities_removed, identities_added) = hands.net();
+    let changed = changed.into_iter().collect();
+    CoreUpdatePlan { changed, identities_removed, identities_added, records: out }
+}
+
+/// One entry: the new fields where something changes, or all that speaks against it.
+fn one<'a, T: BuildHasher>(
+    patch: &CorePatch,
+    stored: &Json<'a>,
+    json: &Json<'a>,
+    hands: &mut Hands<'_, T>,
+) -> Result<Option<Vec<u8>>, Vec<EntryFault>> {
+    let outcome = update(&CORE, stored, json);
+    let wanted = patch.identities.as_deref().unwrap_or_default();
+    let conflicts: Vec<EntryFault> = wanted
+        .iter()
+        .enumerate()
+        .filter_map(|(n, key)| Some((n, hands.owner(key).filter(|owner| *owner != patch.id)?)))
+        .map(|(n, owner)| conflict(json, n, owner))
+        .collect();
+    let outcome = match outcome {
+        Err(mut faults) => {
+            faults.extend(conflicts);
+            return Err(faults);
+        }
+        Ok(_) if !conflicts.is_empty() => return Err(conflicts),
+        Ok(outcome) => outcome,
+    };
+    let Update::Changed { record, fields } = outcome else { return Ok(None) };
+    if patch.identities.is_some() {
+        let before = keys_of(stored);
+        let after = keys_of(&record);
+        assert!(!after.is_empty(), "an update would leave a core profile without identity");
+        for key in before.iter().filter(|key| !after.contains(key)) {
+            hands.set(key, Some(patch.id), None);
+        }
+        for key in after.iter().filter(|key| !before.contains(key)) {
+            hands.set(key, None, Some(patch.id));
+        }
+    }
+    Ok(Some(fields))
+}
+
+/// Who has which identity while the slice runs: the stored owners, and over them what entries of
+/// the slice have moved.
+struct Hands<'o, T> {
+    owners: &'o HashMap<IdentityKey, CoreProfileId, T>,
+    moved: BTreeMap<IdentityKey, Moved>,
+}
+
+/// An identity that entries of the slice have touched.
+struct Moved {
+    at_first: Option<CoreProfileId>,
+    now: Option<CoreProfileId>,
+}
+
+/// Identities with their profiles.
+type Owned = Vec<(IdentityKey, CoreProfileId)>;
+
+impl<T: BuildHasher> Hands<'_, T> {
+    fn owner(&self, key: &IdentityKey) -> Option<CoreProfileId> {
+        self.moved.get(key).map_or_else(|| self.owners.get(key).copied(), |moved| moved.now)
+    }
+
+    /// Moves `key` from `from` to `to`.
+    fn set(&mut self, key: &IdentityKey, from: Option<CoreProfileId>, to: Option<CoreProfileId>) {
+        match self.moved.get_mut(key) {
+            Some(moved) => {
+                assert_eq!(moved.now, from, "an identity is moved from a profile without it");
+                moved.now = to;
+            }
+            None => {
+                self.moved.insert(key.clone(), Moved { at_first: from, now: to });
+            }
+        }
+    }
+
+    /// What is to be removed and what is to be added, on the whole.
+    fn net(self) -> (Owned, Owned) {
+        let (mut removed, mut added) = (Vec::new(), Vec::new());
+        for (key, Moved { at_first, now }) in self.moved {
+            if at_first == now {
+                continue;
+            }
+            if let Some(now) = now {
+                added.push((key.clone(), now));
+            }
+            if let Some(first) = at_first {
+                removed.push((key, first));
+            }
+        }
+        (removed, added)
+    }
+}

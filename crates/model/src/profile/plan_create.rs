@@ -1,0 +1,143 @@
+//! The plan of a slice of `create_core_profiles`: which entries become profiles, under which ids,
+//! and the records of all of them. Entries take effect in order: an identity belongs to the first
+//! that succeeds with it, and an entry that fails takes neither an id nor an identity.
+
+use std::collections::HashMap;
+
+use super::check::{Place, quoted};
+use super::identity::IdentityKey;
+use super::prepare::NewCoreProfile;
+use crate::error_code::EntryErrorCode;
+use crate::ids::CoreProfileId;
+use crate::json::{self, Json};
+use crate::payload::Entry;
+use crate::record::{ChunkRecords, EntryFault, Prepared};
+use crate::task::Action;
+
+/// What a slice of creations does.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CreatePlan {
+    /// The profiles to insert: id, and position among the entries planned. None in a dry run.
+    pub inserts: Vec<(CoreProfileId, usize)>,
+    /// The first id that is still free.
+    pub next_id: u64,
+    pub records: ChunkRecords,
+}
+
+/// The identities that entries of a dry run have taken so far, each with the index of its entry.
+/// One of these goes through all slices of the task, because nothing is written between them.
+#[derive(Debug, Clone, Default)]
+pub struct DryRunOwners(HashMap<IdentityKey, u32>);
+
+/// Who has an identity.
+#[derive(Debug, Clone, Copy)]
+enum Holder {
+    Profile(CoreProfileId),
+    /// An earlier entry of a dry run, by its index.
+    Entry(u32),
+}
+
+/// Plans `entries`, whose bytes are in `payload`. `owners` tells for every identity they name
+/// which stored profile has it; ids are handed out from `first_id` on. With `dry_run` nothing is
+/// inserted, records carry no id, and a conflict inside the task names the earlier entry's index.
+pub fn plan_creates<S: std::hash::BuildHasher>(
+    payload: &[u8],
+    entries: &[Prepared<NewCoreProfile>],
+    owners: &HashMap<IdentityKey, CoreProfileId, S>,
+    first_id: u64,
+    mut dry_run: Option<&mut DryRunOwners>,
+) -> CreatePlan {
+    let action = Action::CreateCoreProfiles;
+    let mut plan = CreatePlan { next_id: first_id, ..CreatePlan::default() };
+    let mut taken: HashMap<&IdentityKey, CoreProfileId> = HashMap::new();
+    if dry_run.is_none() {
+        plan.inserts.reserve(entries.len());
+        taken.reserve(entries.len() * 2);
+    }
+    for (at, prepared) in entries.iter().enumerate() {
+        let entry = &prepared.entry;
+        let profile = match &prepared.item {
+            Ok(profile) => profile,
+            Err(rejected) => {
+                plan.records.rejected(action, payload, entry, rejected);
+                continue;
+            }
+        };
+        let earlier = dry_run.as_deref();
+        let holder = |key| {
+            let stored = || owners.get(key).or_else(|| taken.get(key));
+            let entry = || earlier.and_then(|earlier| earlier.0.get(key));
+            stored()
+                .map(|id| Holder::Profile(*id))
+                .or_else(|| entry().map(|index| Holder::Entry(*index)))
+        };
+        let conflicts: Vec<(usize, Holder)> = profile
+            .identities
+            .iter()
+            .enumerate()
+            .filter_map(|(n, key)| Some((n, holder(key)?)))
+            .collect();
+        if !conflicts.is_empty() {
+            let faults = conflict_faults(payload, entry, &conflicts);
+            plan.records.error(action, payload, entry, None, &faults, true);
+            continue;
+        }
+        if let Some(earlier) = dry_run.as_deref_mut() {
+            earlier.0.extend(profile.identities.iter().map(|key| (key.clone(), entry.index)));
+            plan.records.outcome(entry, "created", |_| {});
+            continue;
+        }
+        let id = CoreProfileId(plan.next_id);
+        plan.next_id += 1;
+        taken.extend(profile.identities.iter().map(|key| (key, id)));
+        plan.inserts.push((id, at));
+        plan.records.outcome(entry, "created", |out| {
+            out.extend_from_slice(format!(",\"core-profile-id\":\"{id}\"").as_bytes());
+        });
+    }
+    plan
+}
+
+fn conflict_faults(
+    payload: &[u8],
+    entry: &Entry,
+    conflicts: &[(usize, Holder)],
+) -> Vec<EntryFault> {
+    let json = json::parse(&payload[entry.range.clone()]).expect("a prepared entry is valid JSON");
+    let fault = |&(n, holder)| match holder {
+        Holder::Profile(id) => conflict(&json, n, id),
+        Holder::Entry(index) => conflict_with(&json, n, &format!("entry {index} of this dry run")),
+    };
+    conflicts.iter().map(fault).collect()
+}
+
+/// The fault of an entry whose identity `n` is already the profile `id`'s.
+pub(super) fn conflict(entry: &Json<'_>, n: usize, id: CoreProfileId) -> EntryFault {
+    conflict_with(entry, n, &format!("core profile {id}"))
+}
+
+fn conflict_with(entry: &Json<'_>, n: usize, holder: &str) -> EntryFault {
+    let identities = Place::Field("identities");
+    let pointer = Place::Item(&identities, n).pointer();
+    let identity = match entry.get("identities") {
+        Some(Json::Array(items)) => items.get(n),
+        _ => None,
+    };
+    let shown = identity.and_then(type_and_value).unwrap_or_default();
+    let detail = format!(
+        "the identity {shown} belongs to {holder}; an identity belongs to at most one core profile"
+    );
+    let fault = EntryFault::new(EntryErrorCode::IdentityConflict, pointer, detail);
+    match identity {
+        Some(identity) => fault.with_value(identity),
+        None => fault,
+    }
+}
+
+fn type_and_value(identity: &Json<'_>) -> Option<String> {
+    let Json::Object(members) = identity else { return None };
+    members.iter().find_map(|(name, value)| {
+        super::identity::IdentityType::parse(name)?;
+        Some(format!("{name} {}", quoted(value.as_str()?)))
+    })
+}

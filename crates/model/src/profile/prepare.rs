@@ -1,0 +1,209 @@
+//! Validation of entries before anything is looked up: what each asks for, or every fault it has.
+//! A block's entries stay in order and none is dropped. What only stored records can tell (who
+//! owns an identity, whether an id exists, what a merged record looks like) is left to the plans.
+
+use std::borrow::Cow;
+
+use super::check::{Checker, Place, Purpose};
+use super::decimal;
+use super::entry_stub::{id_of, read_entry};
+use super::field::{APP, CORE, CORE_PROFILE_ID_MAX, Table};
+use super::identity::IdentityKey;
+use super::record::write_fields;
+use crate::error_code::EntryErrorCode as Code;
+use crate::ids::CoreProfileId;
+use crate::json::Json;
+use crate::payload::{Block, Entry};
+use crate::record::{EntryFault, Prepared, Rejected};
+use crate::task::Action;
+
+/// A core profile that is to be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewCoreProfile {
+    /// The fields text: members of the record without braces, id and times.
+    pub fields: Vec<u8>,
+    /// The keys of its identities, in order; at least one.
+    pub identities: Vec<IdentityKey>,
+}
+
+/// A core profile that is to be updated. The patch itself is the entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CorePatch {
+    pub id: CoreProfileId,
+    /// The keys of the identities that the patch names, in order; absent where it names none.
+    pub identities: Option<Vec<IdentityKey>>,
+}
+
+/// An app profile that is to be updated. The patch itself is the entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AppPatch {
+    pub pid: String,
+}
+
+/// Validates the entries of a `create_core_profiles` task.
+pub fn prepare_creates(block: &Block) -> Vec<Prepared<NewCoreProfile>> {
+    prepare(block, Action::CreateCoreProfiles, |entry, json, members, checker| {
+        let keys = checker.members(&CORE, Purpose::Create, members);
+        let given = json.get("identities");
+        match given {
+            None | Some(Json::Null) => checker.required("identities", given),
+            Some(Json::Array(items)) if items.is_empty() => {
+                checker.required("identities", given);
+            }
+            _ => {}
+        }
+        if !checker.faults.is_empty() {
+            return None;
+        }
+        let mut fields = Vec::with_capacity(entry.range.len());
+        write_fields(&CORE, &CORE.slots(json), &mut fields);
+        Some(NewCoreProfile { fields, identities: keys? })
+    })
+}
+
+/// Validates the entries of an `update_core_profiles` task.
+pub fn prepare_core_updates(block: &Block) -> Vec<Prepared<CorePatch>> {
+    prepare(block, Action::UpdateCoreProfiles, |_, json, members, checker| {
+        let id = core_profile_id(json, checker);
+        let identities = checker.members(&CORE, Purpose::Update, members);
+        let given = json.get("identities");
+        let none_left = match given {
+            Some(Json::Null) => true,
+            Some(Json::Array(items)) => items.is_empty(),
+            _ => false,
+        };
+        if let (true, Some(value)) = (none_left, given) {
+            let detail = "a core profile keeps at least one identity; leave identities out to \
+                          keep those it has, or give the ones it shall have";
+            let place = Place::Field("identities");
+            checker.fault(Code::LastIdentity, &place, value, detail.to_owned());
+        }
+        Some(CorePatch { id: id?, identities })
+    })
+}
+
+/// Validates the entries of an `update_app_profiles` task.
+pub fn prepare_app_updates(block: &Block) -> Vec<Prepared<AppPatch>> {
+    prepare(block, Action::UpdateAppProfiles, |_, json, members, checker| {
+        let pid = app_profile_id(json, checker);
+        checker.members(&APP, Purpose::Update, members);
+        Some(AppPatch { pid: pid? })
+    })
+}
+
+/// Validates the entries of a `get_core_profiles` task.
+pub fn prepare_core_gets(block: &Block) -> Vec<Prepared<CoreProfileId>> {
+    prepare(block, Action::GetCoreProfiles, |_, json, members, checker| {
+        let id = core_profile_id(json, checker);
+        checker.members(&CORE, Purpose::Get, members);
+        id
+    })
+}
+
+/// Validates the entries of a `get_app_profiles` task.
+pub fn prepare_app_gets(block: &Block) -> Vec<Prepared<String>> {
+    prepare(block, Action::GetAppProfiles, |_, json, members, checker| {
+        let pid = app_profile_id(json, checker);
+        checker.members(&APP, Purpose::Get, members);
+        pid
+    })
+}
+
+/// The members of an entry, as the reader gives them.
+type Members<'a> = [(Cow<'a, str>, Json<'a>)];
+
+/// Reads every entry of `block` and has `read` make an item of it, or faults.
+fn prepare<T>(
+    block: &Block,
+    action: Action,
+    read: impl Fn(&Entry, &Json<'_>, &Members<'_>, &mut Checker) -> Option<T>,
+) -> Vec<Prepared<T>> {
+    let one = |entry: &Entry| {
+        let json = read_entry(action, block, entry)?;
+        let Json::Object(members) = &json else {
+            unreachable!("the reader lets only maps through")
+        };
+        let mut checker = Checker::default();
+        match read(entry, &json, members, &mut checker) {
+            Some(item) if checker.faults.is_empty() => Ok(item),
+            _ => {
+                let faults = checker.faults;
+                Err(Rejected { id: id_of(&json, action), faults, readable: true })
+            }
+        }
+    };
+    block.entries.iter().map(|entry| Prepared { entry: entry.clone(), item: one(entry) }).collect()
+}
+
+/// The id of the core profile that an entry is about.
+fn core_profile_id(json: &Json<'_>, checker: &mut Checker) -> Option<CoreProfileId> {
+    let place = Place::Field(CORE.id_field);
+    let value = match json.get(CORE.id_field) {
+        Some(value) if *value != Json::Null => value,
+        given => {
+            checker.required(CORE.id_field, given);
+            return None;
+        }
+    };
+    let text = match value {
+        Json::Number(number) if decimal::is_integer(number) => {
+            if number.starts_with('-') {
+                let detail = "core-profile-id must not be negative".to_owned();
+                checker.fault(Code::OutOfRange, &place, value, detail);
+                return None;
+            }
+            *number
+        }
+        Json::String(text) if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) => text,
+        Json::String(_) | Json::Number(_) => {
+            let detail = "core-profile-id must be digits alone, as a string or an integer";
+            checker.fault(Code::WrongType, &place, value, detail.to_owned());
+            return None;
+        }
+        _ => {
+            checker.wrong_type(&place, value, "a string of digits or an integer");
+            return None;
+        }
+    };
+    // An id has one spelling; digits that no id can have name no profile.
+    let id = text.parse::<u64>().ok().filter(|id| *id <= CORE_PROFILE_ID_MAX);
+    if let Some(id) = id.filter(|_| text == "0" || !text.starts_with('0')) {
+        return Some(CoreProfileId(id));
+    }
+    checker.faults.push(not_found(&CORE, value));
+    None
+}
+
+/// The id of the app profile that an entry is about.
+fn app_profile_id(json: &Json<'_>, checker: &mut Checker) -> Option<String> {
+    match json.get(APP.id_field) {
+        None => checker.required(APP.id_field, None),
+        Some(Json::String(pid)) => return Some(pid.clone().into_owned()),
+        Some(Json::Null) => checker.required(APP.id_field, Some(&Json::Null)),
+        Some(value) => checker.wrong_type(&Place::Field(APP.id_field), value, "a string"),
+    }
+    None
+}
+
+/// The fault of an entry whose id no profile of the domain has.
+pub(super) fn not_found(table: &Table, id: &Json<'_>) -> EntryFault {
+    let mut shown = Vec::new();
+    id.write_to(&mut shown);
+    let shown: String = String::from_utf8_lossy(&shown).chars().take(300).collect();
+    let detail = format!("there is no {} with the {} {shown}", table.noun, table.id_field);
+    EntryFault::new(Code::NotFound, Place::Field(table.id_field).pointer(), detail).with_value(id)
+}
+
+impl Checker {
+    fn required(&mut self, name: &str, given: Option<&Json<'_>>) {
+        let detail = match name {
+            "identities" => "a core profile needs at least one identity".to_owned(),
+            _ => format!("{name} is required: it says which profile the entry is about"),
+        };
+        let fault = EntryFault::new(Code::Required, Place::Field(name).pointer(), detail);
+        self.faults.push(match given {
+            Some(value) => fault.with_value(value),
+            None => fault,
+        });
+    }
+}

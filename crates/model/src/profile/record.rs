@@ -1,0 +1,115 @@
+//! The stored and the shown form of profiles. Stored is the fields text: members in the order of
+//! the field table, maps in order of arrival, numbers as sent. Shown is the same text between id
+//! and times, so that reading a profile only concatenates bytes. What is shown is valid input of
+//! an update, which finds nothing to change in it.
+
+use super::field::{Rule, Slots, Table};
+use crate::ids::CoreProfileId;
+use crate::json::{self, Json, write_string};
+use crate::time::UnixMillis;
+
+/// A core profile as the store knows it, its id aside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredCoreProfile {
+    /// The fields text.
+    pub fields: Vec<u8>,
+    pub created_at: UnixMillis,
+    pub updated_at: UnixMillis,
+}
+
+/// An app profile as the store knows it, its pid aside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredAppProfile {
+    pub app_id: String,
+    pub name: String,
+    /// A JSON array of strings, as text.
+    pub emails: Vec<u8>,
+    /// The fields text; empty while no update has set a field.
+    pub fields: Vec<u8>,
+    pub created_at: UnixMillis,
+    pub updated_at: UnixMillis,
+}
+
+/// Appends a core profile as the get action shows it.
+pub fn render_core(
+    id: CoreProfileId,
+    created_at: UnixMillis,
+    fields: &[u8],
+    updated_at: UnixMillis,
+    out: &mut Vec<u8>,
+) {
+    out.extend_from_slice(format!("{{\"core-profile-id\":\"{id}\"").as_bytes());
+    finish(fields, created_at, updated_at, out);
+}
+
+/// Appends an app profile as the get action shows it.
+pub fn render_app(pid: &str, profile: &StoredAppProfile, out: &mut Vec<u8>) {
+    out.extend_from_slice(b"{\"pid\":");
+    write_string(pid, out);
+    out.extend_from_slice(b",\"app_id\":");
+    write_string(&profile.app_id, out);
+    out.extend_from_slice(b",\"name\":");
+    write_string(&profile.name, out);
+    out.extend_from_slice(b",\"emails\":");
+    out.extend_from_slice(&profile.emails);
+    finish(&profile.fields, profile.created_at, profile.updated_at, out);
+}
+
+/// The end of a shown record: fields, times, closing brace.
+fn finish(fields: &[u8], created_at: UnixMillis, updated_at: UnixMillis, out: &mut Vec<u8>) {
+    if !fields.is_empty() {
+        out.push(b',');
+        out.extend_from_slice(fields);
+    }
+    let times = format!(",\"created_at\":{},\"updated_at\":{}}}", created_at.0, updated_at.0);
+    out.extend_from_slice(times.as_bytes());
+}
+
+/// Appends the fields text of a record whose members are in `slots`; `null` counts as absent.
+pub(super) fn write_fields(table: &Table, slots: &Slots<'_, '_>, out: &mut Vec<u8>) {
+    let start = out.len();
+    for (field, value) in table.fields.iter().zip(slots) {
+        let Some(value) = value.filter(|value| *value != &Json::Null) else { continue };
+        if out.len() > start {
+            out.push(b',');
+        }
+        out.push(b'"');
+        out.extend_from_slice(field.name.as_bytes());
+        out.extend_from_slice(b"\":");
+        write_value(field.rule, value, out);
+    }
+}
+
+fn write_value(rule: Rule, value: &Json<'_>, out: &mut Vec<u8>) {
+    let Json::Object(members) = value else { return value.write_to(out) };
+    if !rule.merges() {
+        return value.write_to(out);
+    }
+    out.push(b'{');
+    let mut first = true;
+    for (key, value) in members.iter().filter(|(_, value)| *value != Json::Null) {
+        if !first {
+            out.push(b',');
+        }
+        first = false;
+        write_string(key, out);
+        out.push(b':');
+        value.write_to(out);
+    }
+    out.push(b'}');
+}
+
+/// The fields text as a JSON map.
+pub(super) fn braced(fields: &[u8]) -> Vec<u8> {
+    let mut text = Vec::with_capacity(fields.len() + 2);
+    text.push(b'{');
+    text.extend_from_slice(fields);
+    text.push(b'}');
+    text
+}
+
+/// Reads a stored record. It was valid when it was written: anything else is damage, on which
+/// nothing may be built.
+pub(super) fn parse_stored(text: &[u8]) -> Json<'_> {
+    json::parse(text).expect("a stored profile is valid JSON")
+}

@@ -1,0 +1,155 @@
+//! Bulk action tasks: submit, follow, fetch what became of each entry. A payload goes out as a
+//! JSON Lines file in a multipart form, the form that takes large ones; it may come from memory,
+//! from a file or from any reader, and is never held whole unless it already was.
+
+use std::future::Future;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use caseload_model::task::{Action, Family};
+use futures_util::stream;
+use reqwest::Method;
+use reqwest::multipart::{Form, Part};
+use tokio::io::{AsyncRead, AsyncReadExt};
+
+use crate::body::Body;
+use crate::error::ClientError;
+use crate::http::Client;
+use crate::task::Task;
+
+/// First wait between two looks at a task.
+const POLL_FIRST: Duration = Duration::from_millis(25);
+/// Longest wait between two looks at a task.
+const POLL_MAX: Duration = Duration::from_secs(2);
+/// Bytes read from a reader at once.
+const READ_BYTES: usize = 64 << 10;
+
+/// The bulk actions of one path of a server.
+#[derive(Debug, Clone, Copy)]
+pub struct Bulk<'a> {
+    client: &'a Client,
+    family: Family,
+}
+
+/// The entries of a task as JSON Lines.
+#[derive(Debug)]
+pub struct Payload(Part);
+
+/// Which of a task's two lists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RecordList {
+    Results,
+    Errors,
+}
+
+impl RecordList {
+    const fn path(self) -> &'static str {
+        match self {
+            Self::Results => "results",
+            Self::Errors => "errors",
+        }
+    }
+}
+
+impl Payload {
+    /// Entries that are in memory.
+    pub fn bytes(lines: impl Into<Bytes>) -> Self {
+        let lines: Bytes = lines.into();
+        let length = lines.len() as u64;
+        Self(Part::stream_with_length(lines, length))
+    }
+
+    /// Entries in a file, from where it stands to its end.
+    pub async fn file(file: tokio::fs::File) -> Result<Self, ClientError> {
+        let metadata = file.metadata().await.map_err(ClientError::Payload)?;
+        if !metadata.is_file() {
+            return Ok(Self::reader(file));
+        }
+        Ok(Self(Part::stream_with_length(file, metadata.len())))
+    }
+
+    /// Entries from anything that can be read; the length is not known beforehand.
+    pub fn reader(reader: impl AsyncRead + Send + Unpin + 'static) -> Self {
+        let chunks = stream::try_unfold(reader, |mut reader| async move {
+            let mut chunk = BytesMut::with_capacity(READ_BYTES);
+            let read = reader.read_buf(&mut chunk).await?;
+            Ok::<_, std::io::Error>((read > 0).then(|| (chunk.freeze(), reader)))
+        });
+        Self(Part::stream(reqwest::Body::wrap_stream(chunks)))
+    }
+}
+
+impl<'a> Bulk<'a> {
+    pub(crate) const fn new(client: &'a Client, family: Family) -> Self {
+        Self { client, family }
+    }
+
+    fn url(&self, rest: &str) -> String {
+        self.client.path("v2", &format!("{}/bulk_actions{rest}", self.family.as_str()))
+    }
+
+    fn task_url(&self, task_id: &str, rest: &str) -> Result<String, ClientError> {
+        let word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+        if task_id.is_empty() || !task_id.bytes().all(word) {
+            // Nothing else can be a task id, and nothing else may become part of a path.
+            return Err(no_such_task(task_id));
+        }
+        Ok(self.url(&format!("/{task_id}{rest}")))
+    }
+
+    /// Hands in a task; it is durable when this returns.
+    pub async fn submit(&self, action: Action, payload: Payload) -> Result<Task, ClientError> {
+        let file = payload.0.file_name("payload.jsonl");
+        let form = Form::new().text("action", action.as_str()).part("payload", file);
+        let request = self.client.request(Method::POST, &self.url("")).multipart(form);
+        let body = self.client.write(request).await?;
+        Task::read(&body).map_err(|error| self.client.unexpected(error))
+    }
+
+    /// The task as it is now.
+    pub async fn status(&self, task_id: &str) -> Result<Task, ClientError> {
+        let body = self.client.read_all(&self.task_url(task_id, "")?, &[]).await?;
+        Task::read(&body).map_err(|error| self.client.unexpected(error))
+    }
+
+    /// Looks at the task until it is completed, at first often, then less so. `progress` sees
+    /// every look.
+    pub async fn wait(
+        &self,
+        task_id: &str,
+        mut progress: impl FnMut(&Task),
+    ) -> Result<Task, ClientError> {
+        let mut pause = POLL_FIRST;
+        loop {
+            let task = self.status(task_id).await?;
+            progress(&task);
+            if task.is_completed() {
+                return Ok(task);
+            }
+            tokio::time::sleep(pause).await;
+            pause = POLL_MAX.min(pause.mul_f32(1.25));
+        }
+    }
+
+    /// The records of a completed task as JSON Lines.
+    pub fn records(
+        &self,
+        task_id: &str,
+        list: RecordList,
+    ) -> impl Future<Output = Result<Body, ClientError>> + use<'a> {
+        let url = self.task_url(task_id, &format!("/{}", list.path()));
+        let client = self.client;
+        async move { client.read(&url?, "application/x-ndjson", &[("format", "jsonl")]).await }
+    }
+}
+
+fn no_such_task(task_id: &str) -> ClientError {
+    ClientError::Problem(Box::new(crate::Problem {
+        status: 404,
+        code: "not_found".into(),
+        title: String::new(),
+        detail: format!("{task_id:?} is no task id"),
+        request_id: None,
+        faults: Vec::new(),
+    }))
+}

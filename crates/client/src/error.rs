@@ -1,0 +1,177 @@
+//! What can go wrong with a call, for programs to match on and for people to read. A problem
+//! document of the server's becomes a [`Problem`] with all of its faults; anything else that is no
+//! success keeps its status and the beginning of its text. No error holds the API key.
+
+use std::fmt;
+
+use serde::Deserialize;
+
+/// Characters of an unexpected answer that an error keeps.
+const TEXT_CHARS_MAX: usize = 200;
+
+/// A call that did not succeed.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    #[error("{url:?} is no address of a server: {reason}")]
+    InvalidUrl { url: String, reason: String },
+    #[error(transparent)]
+    InvalidDomain(#[from] caseload_model::ids::InvalidDomainName),
+    #[error("the API key cannot be sent in a header: it holds a control character or a colon")]
+    InvalidKey,
+    /// The server refused, and said why.
+    #[error(transparent)]
+    Problem(Box<Problem>),
+    /// No connection, or one that broke.
+    #[error("cannot reach {url}: {reason}")]
+    Unreachable { url: String, reason: String },
+    /// The server (or something before it) answered in a form that is not this API's.
+    #[error("{url} answered what no Caseload server answers: {reason}")]
+    Unexpected { url: String, reason: String },
+    #[error(transparent)]
+    CursorStuck(#[from] crate::CursorStuck),
+    /// The payload could not be read on this side.
+    #[error("cannot read the payload: {0}")]
+    Payload(std::io::Error),
+}
+
+impl ClientError {
+    /// The HTTP status, where the server answered with a problem.
+    pub fn status(&self) -> Option<u16> {
+        match self {
+            Self::Problem(problem) => Some(problem.status),
+            _ => None,
+        }
+    }
+
+    /// The problem's code, where the server answered with one.
+    pub fn code(&self) -> Option<&str> {
+        match self {
+            Self::Problem(problem) => Some(&problem.code),
+            _ => None,
+        }
+    }
+}
+
+/// A problem document (RFC 9457) as Caseload sends it.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Problem {
+    pub status: u16,
+    pub code: String,
+    #[serde(default)]
+    pub title: String,
+    #[serde(default)]
+    pub detail: String,
+    #[serde(default)]
+    pub request_id: Option<String>,
+    /// Every fault that the server found in the request.
+    #[serde(default, rename = "errors")]
+    pub faults: Vec<ProblemFault>,
+}
+
+/// One fault of a request: where, which rule, and what would be right.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct ProblemFault {
+    #[serde(default)]
+    pub parameter: Option<String>,
+    #[serde(default)]
+    pub pointer: Option<String>,
+    #[serde(default)]
+    pub line: Option<u64>,
+    pub code: String,
+    #[serde(default)]
+    pub detail: String,
+}
+
+impl std::error::Error for Problem {}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let said = if self.detail.is_empty() { &self.title } else { &self.detail };
+        write!(f, "the server answered {} {}: {said}", self.status, self.code)?;
+        if let [only] = self.faults.as_slice()
+            && only.detail == *said
+        {
+            return Ok(());
+        }
+        self.faults.iter().try_for_each(|fault| write!(f, "\n  {fault}"))
+    }
+}
+
+impl fmt::Display for ProblemFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.parameter, &self.pointer, self.line) {
+            (Some(parameter), ..) => write!(f, "{parameter}: ")?,
+            (None, Some(pointer), _) => write!(f, "{pointer}: ")?,
+            (None, None, Some(line)) => write!(f, "line {line}: ")?,
+            (None, None, None) => {}
+        }
+        let said = if self.detail.is_empty() { &self.code } else { &self.detail };
+        f.write_str(said)
+    }
+}
+
+/// Turns the body of an answer that is no success into an error.
+pub(crate) fn error_of_answer(url: &str, status: u16, body: &[u8]) -> ClientError {
+    if let Ok(problem) = serde_json::from_slice::<Problem>(body)
+        && problem.status == status
+    {
+        return ClientError::Problem(Box::new(problem));
+    }
+    let text = String::from_utf8_lossy(body);
+    let text: String = text.trim().chars().take(TEXT_CHARS_MAX).collect();
+    let reason = if text.is_empty() { format!("{status}") } else { format!("{status} {text:?}") };
+    ClientError::Unexpected { url: url.to_owned(), reason }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problem(body: &str) -> String {
+        error_of_answer("http://host", 400, body.as_bytes()).to_string()
+    }
+
+    #[test]
+    fn a_problem_reads_as_one_line_and_a_line_for_each_further_fault() {
+        assert_eq!(
+            problem(
+                r#"{"type":"/problems/invalid_request","title":"The request is invalid",
+                "status":400,"detail":"Correct both parameters.","code":"invalid_request",
+                "request_id":"r","errors":[
+                {"parameter":"page","code":"out_of_range","detail":"page begins at 1"},
+                {"pointer":"/a","code":"required","detail":""},
+                {"line":3,"code":"invalid_json","detail":"no JSON"}]}"#
+            ),
+            "the server answered 400 invalid_request: Correct both parameters.\n  \
+             page: page begins at 1\n  /a: required\n  line 3: no JSON"
+        );
+    }
+
+    #[test]
+    fn a_single_fault_that_repeats_the_detail_is_said_once() {
+        assert_eq!(
+            problem(
+                r#"{"status":400,"code":"unknown_action","detail":"no such action",
+                "errors":[{"parameter":"action","code":"unknown_action",
+                "detail":"no such action"}]}"#
+            ),
+            "the server answered 400 unknown_action: no such action"
+        );
+    }
+
+    #[test]
+    fn what_is_no_problem_document_keeps_status_and_beginning() {
+        for (body, said) in [
+            ("", "http://host answered what no Caseload server answers: 400"),
+            ("<html>", "http://host answered what no Caseload server answers: 400 \"<html>\""),
+            (
+                r#"{"status":500,"code":"x"}"#,
+                r#"http://host answered what no Caseload server answers: 400 "{\"status\":500,\"code\":\"x\"}""#,
+            ),
+        ] {
+            assert_eq!(problem(body), said);
+        }
+        let long = problem(&"x".repeat(5000));
+        assert!(long.len() < 400, "{long}");
+    }
+}

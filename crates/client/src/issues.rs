@@ -1,0 +1,80 @@
+//! Reading issues: one page, one issue, or a walk over all of them. Parameters go out as they were
+//! given, by name and value: the server knows which there are and says so better than a client of
+//! last year could. Issues come back as the server's own bytes.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::cursor::Walk;
+use crate::error::ClientError;
+use crate::http::Client;
+
+/// The `includes` that bring everything an issue has.
+pub const INCLUDES_ALL: &str = concat!(
+    r#"["custom_fields","meta","feedback","private_notes","queue","#,
+    r#""predict_labels","sentiment_analysis","smart_intents"]"#
+);
+
+/// Query parameters of the issue list.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct IssueParams(Vec<(String, String)>);
+
+impl IssueParams {
+    /// Parameters that ask for everything an issue has.
+    pub fn all_included() -> Self {
+        let mut params = Self::default();
+        params.push("includes", INCLUDES_ALL);
+        params
+    }
+
+    /// Adds a parameter.
+    pub fn push(&mut self, name: impl Into<String>, value: impl Into<String>) {
+        self.0.push((name.into(), value.into()));
+    }
+
+    /// Whether a parameter of this name is there, in either spelling.
+    pub fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|(given, _)| given.replace('_', "-") == name.replace('_', "-"))
+    }
+
+    fn pairs(&self) -> Vec<(&str, &str)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect()
+    }
+}
+
+/// The envelope of the issue API.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct IssuePage {
+    pub page: u64,
+    pub page_size: u64,
+    pub total_hits: u64,
+    pub total_pages: u64,
+    /// Each issue as the bytes that came.
+    pub issues: Vec<Box<RawValue>>,
+}
+
+impl Client {
+    /// One page of the issues that match.
+    pub async fn issues(&self, params: &IssueParams) -> Result<IssuePage, ClientError> {
+        let body = self.read_all(&self.path("v1", "issues"), &params.pairs()).await?;
+        serde_json::from_slice(&body).map_err(|error| self.unexpected(error))
+    }
+
+    /// One issue by its id.
+    pub async fn issue(&self, id: u64, params: &IssueParams) -> Result<Box<RawValue>, ClientError> {
+        let url = self.path("v1", &format!("issues/{id}"));
+        let body = self.read_all(&url, &params.pairs()).await?;
+        let page: IssuePage =
+            serde_json::from_slice(&body).map_err(|error| self.unexpected(error))?;
+        let [issue] = <[_; 1]>::try_from(page.issues)
+            .map_err(|many| self.unexpected(format!("{} issues of one id", many.len())))?;
+        Ok(issue)
+    }
+
+    /// Walks the issues created within a span, oldest first, by the specification's cursor
+    /// procedure. Both ends belong to the span; an end that is not given is open.
+    pub const fn walk_issues(&self, since: Option<i64>, until: Option<i64>) -> Walk<'_> {
+        Walk::new(self, since, until)
+    }
+}

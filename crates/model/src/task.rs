@@ -149,6 +149,7 @@ impl Counts {
     }
 
     /// These counts after a chunk; the process stops if the chunk breaks the law.
+    #[must_use]
     pub fn after_chunk(self, succeeded: u32, failed: u32) -> Self {
         let done = succeeded + failed;
         assert!(done <= self.unprocessed, "a chunk holds more entries than its task has left");

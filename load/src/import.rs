@@ -1,0 +1,68 @@
+//! 10,000 profile creations: from the first byte of the POST until a poll sees `completed`, beside
+//! the raw insertion of the same lines into SQLite.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, ensure};
+use caseload_client::{Client, Payload};
+use caseload_model::task::{Action, Family};
+
+use crate::server::Server;
+use crate::{median, profiles, raw};
+
+/// Entries of one task, the most that a request may carry.
+const ENTRIES: usize = 10_000;
+/// Time between polls: small against the measured time.
+const POLL_EVERY: Duration = Duration::from_millis(2);
+
+#[expect(clippy::print_stdout, reason = "the table is the program's output")]
+pub(crate) async fn measure(rounds: usize) -> Result<()> {
+    let lines = profiles::lines(ENTRIES);
+    println!("{ENTRIES} creations, {} bytes of JSON lines, {rounds} rounds", lines.len());
+    println!("round  accepted ms  completed ms  raw SQLite ms  append log ms  ratio to raw");
+    let mut rows = Vec::new();
+    for round in 1..=rounds {
+        let server = served(&lines).await?;
+        let raw = raw::sqlite(&lines)?;
+        let log = raw::append_log(&lines)?;
+        let ratio = raw / server.completed;
+        println!(
+            "{round:>5}  {:>11.1}  {:>12.1}  {raw:>13.1}  {log:>13.1}  {ratio:>12.2}",
+            server.accepted, server.completed
+        );
+        rows.push((server.accepted, server.completed, raw, log, ratio));
+    }
+    println!(
+        "median {:>11.1}  {:>12.1}  {:>13.1}  {:>13.1}  {:>12.2}",
+        median(rows.iter().map(|r| r.0).collect()),
+        median(rows.iter().map(|r| r.1).collect()),
+        median(rows.iter().map(|r| r.2).collect()),
+        median(rows.iter().map(|r| r.3).collect()),
+        median(rows.iter().map(|r| r.4).collect()),
+    );
+    Ok(())
+}
+
+/// Milliseconds since the request began.
+struct Served {
+    accepted: f64,
+    completed: f64,
+}
+
+async fn served(lines: &[u8]) -> Result<Served> {
+    let server = Server::start()?;
+    let client = Client::new(&server.url, "load", &server.key)?;
+    let bulk = client.bulk(Family::Identity);
+    let begun = Instant::now();
+    let payload = Payload::bytes(lines.to_vec());
+    let mut task = bulk.submit(Action::CreateCoreProfiles, payload).await?;
+    let accepted = begun.elapsed();
+    while !task.is_completed() {
+        tokio::time::sleep(POLL_EVERY).await;
+        task = bulk.status(&task.task_id).await?;
+    }
+    let completed = begun.elapsed();
+    ensure!(task.counts.succeeded == ENTRIES as u64, "not all entries succeeded: {}", task.record);
+    server.stop()?;
+    Ok(Served { accepted: accepted.as_secs_f64() * 1e3, completed: completed.as_secs_f64() * 1e3 })
+}

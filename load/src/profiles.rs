@@ -1,0 +1,32 @@
+//! The profiles that are measured with: about 600 bytes each, two identities, every kind of field.
+//! The same lines at every run.
+
+use std::fmt::Write as _;
+
+/// `count` JSON lines.
+pub(crate) fn lines(count: usize) -> Vec<u8> {
+    let mut out = String::new();
+    for n in 0..count {
+        // A multiplicative hash spreads the identities over the index, as real ones are.
+        let h = (n as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let _ = writeln!(
+            out,
+            concat!(
+                r#"{{"identities":[{{"uid":"u-{h:016x}"}},{{"email":"user{h:x}@example.org","#,
+                r#""verified":"true"}}],"names":{{"first_name":"Ada {a}","last_name":"Lovelace"}},"#,
+                r#""tags":["tag-{b}","newsletter"],"custom_fields":{{"plan":"premium","#,
+                r#""seats":{b},"since":"2023-05-12","score":{a}.50}},"#,
+                r#""full_privacy_enabled":false,"last_country":"DE","last_city":"Berlin","#,
+                r#""age":{age},"lifetime_value":1023.990,"user_persona":"builder","#,
+                r#""user_vip_segment":"gold","user_support_status":"active","#,
+                r#""accepted_t_and_c":true,"preferred_language":"de","#,
+                r#""last_active_date":1714627659283}}"#
+            ),
+            h = h,
+            a = h % 1000,
+            b = h % 17,
+            age = 18 + h % 60,
+        );
+    }
+    out.into_bytes()
+}

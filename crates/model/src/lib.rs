@@ -4,6 +4,7 @@
 //! scheduling live in the crates above.
 
 pub mod country;
+pub mod entry;
 pub mod error_code;
 pub mod fold;
 pub mod ids;

@@ -1,0 +1,126 @@
+//! The form in which a block is stored: a version byte, the number of entries, then per entry its
+//! place and length as variable-length integers, then all bytes in one run. Decoding keeps the
+//! buffer it is given and lets the entries point into it. Places are any growing numbers, with
+//! gaps: a task of only the failed entries of another keeps that task's places.
+
+use super::{Block, Entry};
+
+/// The first byte of a stored block; a change of the form takes the next number.
+const VERSION: u8 = 1;
+/// The fewest bytes that an entry takes in the head: index, line and length.
+const ENTRY_HEAD_BYTES_MIN: usize = 3;
+
+/// A stored block that cannot be read: the store is damaged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a stored block of payload entries is damaged: {0}")]
+pub struct CorruptBlock(&'static str);
+
+impl Block {
+    /// The block as it is stored. Bytes that no entry points to are left out.
+    pub fn encode(&self) -> Vec<u8> {
+        let bytes: usize = self.entries.iter().map(|entry| entry.range.len()).sum();
+        let mut out = Vec::with_capacity(bytes + 8 * self.entries.len() + 8);
+        out.push(VERSION);
+        write_varint(self.entries.len() as u64, &mut out);
+        let (mut next_index, mut next_line) = (0, 0);
+        for entry in &self.entries {
+            let (index, line) = (u64::from(entry.index), u64::from(entry.line));
+            assert!(index >= next_index && line >= next_line, "the places of entries grow");
+            write_varint(index - next_index, &mut out);
+            write_varint(line - next_line, &mut out);
+            let is_oversize = u64::from(entry.oversize.is_some());
+            write_varint((entry.range.len() as u64) << 1 | is_oversize, &mut out);
+            if let Some(len) = entry.oversize {
+                write_varint(len, &mut out);
+            }
+            (next_index, next_line) = (index + 1, line + 1);
+        }
+        for entry in &self.entries {
+            out.extend_from_slice(self.bytes_of(entry));
+        }
+        out
+    }
+
+    /// The block that [`Block::encode`] wrote. Its bytes are the given ones, head included.
+    pub fn decode(bytes: Vec<u8>) -> Result<Self, CorruptBlock> {
+        let mut head = Head { bytes: &bytes, at: 0 };
+        if head.byte()? != VERSION {
+            return Err(CorruptBlock("its version is unknown"));
+        }
+        let count = head.varint()?;
+        if count > (bytes.len() / ENTRY_HEAD_BYTES_MIN) as u64 {
+            return Err(CorruptBlock("it is shorter than its entries"));
+        }
+        let mut entries = Vec::with_capacity(count as usize);
+        let (mut next_index, mut next_line, mut end) = (0, 0, 0_usize);
+        for _ in 0..count {
+            let index = head.place(next_index)?;
+            let line = head.place(next_line)?;
+            let len_and_flag = head.varint()?;
+            let oversize = if len_and_flag & 1 == 1 { Some(head.varint()?) } else { None };
+            let start = end;
+            end = usize::try_from(len_and_flag >> 1)
+                .ok()
+                .and_then(|len| start.checked_add(len))
+                .ok_or(CorruptBlock("an entry is too long"))?;
+            entries.push(Entry { index, line, range: start..end, oversize });
+            (next_index, next_line) = (u64::from(index) + 1, u64::from(line) + 1);
+        }
+        let base = head.at;
+        if bytes.len() - base != end {
+            return Err(CorruptBlock("its length is not that of its entries"));
+        }
+        for entry in &mut entries {
+            entry.range.start += base;
+            entry.range.end += base;
+        }
+        Ok(Self { bytes, entries })
+    }
+}
+
+/// Reads the head of a stored block.
+struct Head<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl Head<'_> {
+    fn byte(&mut self) -> Result<u8, CorruptBlock> {
+        let byte = *self.bytes.get(self.at).ok_or(CorruptBlock("it ends within its head"))?;
+        self.at += 1;
+        Ok(byte)
+    }
+
+    /// Seven bits a byte, low ones first; the high bit says that more follow.
+    fn varint(&mut self) -> Result<u64, CorruptBlock> {
+        let mut value = 0_u64;
+        for shift in (0..u64::BITS).step_by(7) {
+            let byte = self.byte()?;
+            let bits = u64::from(byte & 0x7f);
+            if bits << shift >> shift != bits {
+                break;
+            }
+            value |= bits << shift;
+            if byte & 0x80 == 0 {
+                return Ok(value);
+            }
+        }
+        Err(CorruptBlock("a number in its head is too large"))
+    }
+
+    /// A place, told as its distance from the least that it can be.
+    fn place(&mut self, least: u64) -> Result<u32, CorruptBlock> {
+        self.varint()?
+            .checked_add(least)
+            .and_then(|place| u32::try_from(place).ok())
+            .ok_or(CorruptBlock("the place of an entry is too large"))
+    }
+}
+
+fn write_varint(mut value: u64, out: &mut Vec<u8>) {
+    while value >= 0x80 {
+        out.push((value & 0x7f) as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}

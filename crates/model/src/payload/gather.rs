@@ -1,0 +1,86 @@
+//! Gathers entries into blocks. Shared by both forms of payload, so that limits hold for both
+//! alike. It keeps memory bounded whatever comes: an entry over its limit is kept only up to the
+//! limit while it arrives, and entries beyond the number allowed are counted, not kept.
+
+use super::{BLOCK_BYTES, Block, Entry, OVERSIZE_BYTES_KEPT, PayloadFault};
+use crate::error_code::ErrorCode;
+use crate::task::PAYLOAD_ENTRIES_MAX;
+
+#[derive(Debug)]
+pub(super) struct Gather {
+    entry_bytes_max: usize,
+    block: Block,
+    /// Entries ended so far.
+    count: u64,
+    /// Where the open entry begins in the block.
+    start: usize,
+    /// Bytes of the open entry that came in, kept or not.
+    len: u64,
+}
+
+impl Gather {
+    pub(super) fn new(entry_bytes_max: usize) -> Self {
+        Self { entry_bytes_max, block: Block::default(), count: 0, start: 0, len: 0 }
+    }
+
+    /// Adds `part` to the open entry.
+    pub(super) fn append(&mut self, part: &[u8]) {
+        self.len += part.len() as u64;
+        if self.count >= PAYLOAD_ENTRIES_MAX as u64 {
+            return;
+        }
+        let kept = self.block.bytes.len() - self.start;
+        let room = self.entry_bytes_max.max(OVERSIZE_BYTES_KEPT) - kept;
+        self.block.bytes.extend_from_slice(&part[..part.len().min(room)]);
+    }
+
+    /// Forgets the open entry.
+    pub(super) fn discard(&mut self) {
+        self.block.bytes.truncate(self.start);
+        self.len = 0;
+    }
+
+    /// Ends the open entry, which stands at `line`, and hands the block on when it is full.
+    pub(super) fn close(&mut self, line: u32, blocks: &mut Vec<Block>) {
+        if self.count < PAYLOAD_ENTRIES_MAX as u64 {
+            let oversize = (self.len > self.entry_bytes_max as u64).then_some(self.len);
+            if oversize.is_some() {
+                self.block.bytes.truncate(self.start + OVERSIZE_BYTES_KEPT);
+            }
+            let range = self.start..self.block.bytes.len();
+            self.block.entries.push(Entry { index: self.count as u32, line, range, oversize });
+            if self.block.bytes.len() >= BLOCK_BYTES {
+                blocks.push(std::mem::take(&mut self.block));
+            }
+            self.start = self.block.bytes.len();
+        }
+        self.count += 1;
+        self.len = 0;
+    }
+
+    #[cfg(test)]
+    pub(super) fn bytes_held(&self) -> usize {
+        self.block.bytes.capacity()
+    }
+
+    /// Hands on what is left; the number of entries.
+    pub(super) fn finish(self, blocks: &mut Vec<Block>) -> Result<u32, PayloadFault> {
+        let (code, detail) = if self.count == 0 {
+            let detail = "the payload has no entries; send at least one".to_owned();
+            (ErrorCode::EmptyPayload, detail)
+        } else if self.count > PAYLOAD_ENTRIES_MAX as u64 {
+            let detail = format!(
+                "the payload has {} entries; at most {PAYLOAD_ENTRIES_MAX} are allowed, send the \
+                 rest as further tasks",
+                self.count
+            );
+            (ErrorCode::TooManyEntries, detail)
+        } else {
+            if !self.block.entries.is_empty() {
+                blocks.push(self.block);
+            }
+            return Ok(self.count as u32);
+        };
+        Err(PayloadFault { code, detail, line: None })
+    }
+}

@@ -1,5 +1,37 @@
-//! placeholder
-#[derive(Debug, Clone)]
-pub struct NewIssue {
-    pub id: Option<u64>,
-}
+//! Issues: what an entry of `import_issues` means, how an issue is rendered, what an import
+//! changes, and which counters an issue stands in. Wire shape: docs/api.md, "Issue".
+//!
+//! An issue is rendered once, when it is written; lists only concatenate the stored
+//! [`IssueFragments`]. Columns beside the fragments ([`IssueColumns`]) exist to filter and sort by.
+//! The invariant: both are made from one reading of one entry, so they never disagree.
+
+mod columns;
+mod counters;
+mod fragments;
+mod import;
+mod instant;
+mod plan;
+mod render;
+
+pub use columns::{IssueColumns, IssueFacts, IssueQueue, IssueState};
+pub use counters::{CounterDelta, CounterKey, CounterSums, Facet, counter_keys};
+pub use fragments::{IssueBody, IssueFragments, write_issue};
+pub use import::{HeadParts, NamedAgent, NamedAppProfile, NewIssue, prepare_imports};
+pub use instant::{parse_iso, write_iso};
+pub use plan::{
+    App, AppProfileRow, ImportContext, ImportPlan, IssueRow, NeedOccupied, OccupiedWindows,
+    StoredIssue, Window, named_issue_ids, plan_imports,
+};
+
+pub(crate) use import::nearest_word;
+
+/// Longest title, name, comment or note of an issue, in code points.
+pub const TEXT_CHARS_MAX: usize = 100_000;
+/// Longest body of a message, in bytes.
+pub const MESSAGE_BODY_BYTES_MAX: usize = 1 << 20;
+/// Longest tag, in code points.
+pub const TAG_CHARS_MAX: usize = 100;
+/// The latest instant an issue may carry: the end of the year 9999, in milliseconds.
+pub const INSTANT_MS_MAX: i64 = 253_402_300_799_999;
+/// What `assignee_id` says where nobody is assigned.
+pub const UNASSIGNED: &str = "unassigned";

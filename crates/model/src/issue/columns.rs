@@ -1,0 +1,64 @@
+//! The columns of an issue: what filters, sorts and counters look at, typed. What an issue looks
+//! like on the wire is not here but in its fragments; a column is never rendered.
+
+use crate::task::words;
+use crate::time::UnixMillis;
+
+words! {
+    /// Where an issue stands. Open is everything but `Resolved` and `Rejected`.
+    IssueState {
+        New = 1 "new",
+        NewForAgent = 2 "new-for-agent",
+        AgentReplied = 3 "agent-replied",
+        WaitingForAgent = 4 "waiting-for-agent",
+        PendingReassignment = 5 "pending-reassignment",
+        Resolved = 6 "resolved",
+        Rejected = 7 "rejected",
+    }
+}
+
+/// The queue an issue waits in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IssueQueue {
+    pub id: String,
+    pub name: String,
+}
+
+/// The columns that an entry alone decides.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IssueFacts {
+    pub updated_at: UnixMillis,
+    /// When the state last changed.
+    pub changed_at: UnixMillis,
+    pub state: IssueState,
+    /// None where nobody is assigned.
+    pub assignee_id: Option<String>,
+    pub assignee_name: Option<String>,
+    pub queue: Option<IssueQueue>,
+    /// The app profile of the author.
+    pub hs_user_id: String,
+    /// Folded; empty where unknown.
+    pub author_email: String,
+    /// 1 to 5, where the end user rated the issue.
+    pub rating: Option<u8>,
+    pub language: Option<String>,
+    pub platform_type: Option<String>,
+    pub issue_mode: Option<String>,
+    pub redacted: bool,
+    /// As sent: order and repeats kept.
+    pub tags: Vec<String>,
+}
+
+/// Every column of an issue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IssueColumns {
+    /// 1 to 2^53 - 1, unique per domain.
+    pub id: u64,
+    /// Unique per domain.
+    pub created_at: UnixMillis,
+    /// The instant given at first, where `created_at` had to make way for another issue.
+    pub original_created_at: Option<UnixMillis>,
+    pub app_id: String,
+    pub app_publish_id: String,
+    pub facts: IssueFacts,
+}

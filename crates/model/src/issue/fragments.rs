@@ -1,0 +1,81 @@
+//! An issue as stored: JSON fragments that a view picks from. Writing an issue concatenates them
+//! and nothing else, so that what was stored is what is served, to the byte.
+
+use crate::issue_query::IssueView;
+
+/// The fragments beside the head, owned. Values are whole JSON values, except `feedback` and
+/// `predict_labels`, which are members without braces.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct IssueBody {
+    /// An array.
+    pub messages: Vec<u8>,
+    /// A map.
+    pub meta: Vec<u8>,
+    /// A map, where the issue has one.
+    pub custom_fields: Option<Vec<u8>>,
+    /// The members `feedback_rating`, `feedback_comment`, as far as given.
+    pub feedback: Option<Vec<u8>>,
+    /// A map of `id` and `name`.
+    pub queue: Option<Vec<u8>>,
+    /// An array.
+    pub private_notes: Option<Vec<u8>>,
+    /// The members `current_predict_label`, `original_predict_label`, as far as given.
+    pub predict_labels: Option<Vec<u8>>,
+    pub sentiment_analysis: Option<Vec<u8>>,
+    pub smart_intents: Option<Vec<u8>>,
+}
+
+/// All fragments of an issue, borrowed from wherever they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IssueFragments<'a> {
+    /// The members from `id` to `cc`, without braces.
+    pub head: &'a [u8],
+    pub messages: &'a [u8],
+    pub meta: &'a [u8],
+    pub custom_fields: Option<&'a [u8]>,
+    pub feedback: Option<&'a [u8]>,
+    pub queue: Option<&'a [u8]>,
+    pub private_notes: Option<&'a [u8]>,
+    pub predict_labels: Option<&'a [u8]>,
+    pub sentiment_analysis: Option<&'a [u8]>,
+    pub smart_intents: Option<&'a [u8]>,
+}
+
+impl<'a> IssueFragments<'a> {
+    pub fn new(head: &'a [u8], body: &'a IssueBody) -> Self {
+        Self {
+            head,
+            messages: &body.messages,
+            meta: &body.meta,
+            custom_fields: body.custom_fields.as_deref(),
+            feedback: body.feedback.as_deref(),
+            queue: body.queue.as_deref(),
+            private_notes: body.private_notes.as_deref(),
+            predict_labels: body.predict_labels.as_deref(),
+            sentiment_analysis: body.sentiment_analysis.as_deref(),
+            smart_intents: body.smart_intents.as_deref(),
+        }
+    }
+}
+
+/// Appends the issue as `view` wants it: a JSON map on one line, without a line break.
+pub fn write_issue(issue: &IssueFragments<'_>, view: &IssueView, out: &mut Vec<u8>) {
+    let value = |out: &mut Vec<u8>, wanted: bool, key: &str, fragment: Option<&[u8]>| {
+        if let Some(fragment) = fragment.filter(|_| wanted) {
+            out.extend_from_slice(key.as_bytes());
+            out.extend_from_slice(fragment);
+        }
+    };
+    out.push(b'{');
+    out.extend_from_slice(issue.head);
+    value(out, !view.exclude_messages, ",\"messages\":", Some(issue.messages));
+    value(out, true, ",\"meta\":", Some(issue.meta));
+    value(out, view.custom_fields, ",\"custom_fields\":", issue.custom_fields);
+    value(out, view.feedback, ",", issue.feedback);
+    value(out, view.queue, ",\"queue\":", issue.queue);
+    value(out, view.private_notes, ",\"private_notes\":", issue.private_notes);
+    value(out, view.predict_labels, ",", issue.predict_labels);
+    value(out, view.sentiment_analysis, ",\"sentiment_analysis\":", issue.sentiment_analysis);
+    value(out, view.smart_intents, ",\"smart_intents\":", issue.smart_intents);
+    out.push(b'}');
+}

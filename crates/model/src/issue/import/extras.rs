@@ -1,0 +1,208 @@
+//! What an issue carries beside head and messages: `meta`, custom fields, feedback, notes, and the
+//! fields that only `includes` brings out. Maps with free keys keep the order of arrival.
+
+use std::borrow::Cow;
+
+use super::IssueMap;
+use super::message::{person, write_person};
+use super::reader::{At, Reader};
+use crate::error_code::EntryErrorCode;
+use crate::ids::FOREIGN_ID_CHARS_MAX;
+use crate::issue::TEXT_CHARS_MAX;
+use crate::issue::columns::IssueFacts;
+use crate::issue::fragments::IssueBody;
+use crate::issue::render::{Members, write_array};
+use crate::json::{Json, write_string};
+
+const NOTE_FIELDS: [&str; 4] = ["id", "body", "created_at", "author"];
+const CUSTOM_FIELD_FIELDS: [&str; 2] = ["type", "value"];
+
+/// Reads everything but the messages.
+pub(super) fn read(map: &IssueMap<'_, '_>, facts: &IssueFacts, reader: &mut Reader) -> IssueBody {
+    let mut meta = Vec::new();
+    match map.get("meta") {
+        None => meta.extend_from_slice(b"{}"),
+        Some(json @ Json::Object(_)) => write_meta(json, &mut meta),
+        Some(other) => reader.wrong_type("a map", &map.at.key("meta"), other),
+    }
+    IssueBody {
+        messages: Vec::new(),
+        meta,
+        custom_fields: custom_fields(map, reader),
+        feedback: feedback(map, facts, reader),
+        queue: facts.queue.as_ref().map(|queue| {
+            let mut out = b"{".to_vec();
+            let mut members = Members::new(&mut out, false);
+            members.text("id", &queue.id);
+            members.text("name", &queue.name);
+            out.push(b'}');
+            out
+        }),
+        private_notes: private_notes(map, reader),
+        predict_labels: predict_labels(map, reader),
+        sentiment_analysis: free_map(map, "sentiment_analysis", reader),
+        smart_intents: free_map(map, "smart_intents", reader),
+    }
+}
+
+/// `meta` with every number and boolean as a string; `null` stays.
+fn write_meta(json: &Json<'_>, out: &mut Vec<u8>) {
+    match json {
+        Json::Number(digits) => write_string(digits, out),
+        Json::Bool(value) => write_string(if *value { "true" } else { "false" }, out),
+        Json::Null | Json::String(_) => json.write_to(out),
+        Json::Array(items) => {
+            out.push(b'[');
+            for (n, item) in items.iter().enumerate() {
+                if n > 0 {
+                    out.push(b',');
+                }
+                write_meta(item, out);
+            }
+            out.push(b']');
+        }
+        Json::Object(members) => {
+            out.push(b'{');
+            let mut pen = Members::new(out, false);
+            for (key, value) in members {
+                write_meta(value, pen.key(key));
+            }
+            out.push(b'}');
+        }
+    }
+}
+
+/// The type of a custom field.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum CustomType {
+    Line,
+    Number,
+    Date,
+    Checkbox,
+}
+
+const CUSTOM_TYPES: [(&str, (&str, CustomType)); 6] = [
+    ("singleline", ("singleline", CustomType::Line)),
+    ("multiline", ("multiline", CustomType::Line)),
+    ("number", ("number", CustomType::Number)),
+    ("date", ("date", CustomType::Date)),
+    ("dropdown", ("dropdown", CustomType::Line)),
+    ("checkbox", ("checkbox", CustomType::Checkbox)),
+];
+
+fn custom_fields(map: &IssueMap<'_, '_>, reader: &mut Reader) -> Option<Vec<u8>> {
+    let at = map.at.key("custom_fields");
+    let members = reader.members(map.get("custom_fields")?, &at)?;
+    let mut out = b"{".to_vec();
+    let mut pen = Members::new(&mut out, false);
+    for (key, field) in members.iter().filter(|(_, field)| *field != Json::Null) {
+        custom_field((key, field), &at, &mut pen, reader);
+    }
+    out.push(b'}');
+    Some(out)
+}
+
+fn custom_field<'j>(
+    (key, json): (&Cow<'j, str>, &'j Json<'j>),
+    map_at: &At<'_>,
+    pen: &mut Members<'_>,
+    reader: &mut Reader,
+) {
+    let at = map_at.key(key);
+    let Some(field) = reader.map(json, &CUSTOM_FIELD_FIELDS, &at) else { return };
+    if field.get("type").is_none() {
+        let words: Vec<_> = CUSTOM_TYPES.iter().map(|(word, _)| *word).collect();
+        let detail = format!("the type of the field is missing, one of {}", words.join(", "));
+        reader.fault(EntryErrorCode::Required, &at.key("type"), detail, None);
+    }
+    let Some((word, kind)) = reader.word(&field, "type", &CUSTOM_TYPES) else { return };
+    let value = field.get("value").unwrap_or(&Json::Null);
+    check_custom_value(word, kind, value, &at.key("value"), reader);
+    let out = pen.key(key);
+    out.push(b'{');
+    let mut members = Members::new(out, false);
+    members.text("type", word);
+    members.optional_json("value", Some(value));
+    out.push(b'}');
+}
+
+fn check_custom_value(
+    word: &str,
+    kind: CustomType,
+    value: &Json<'_>,
+    at: &At<'_>,
+    reader: &mut Reader,
+) {
+    match (kind, value) {
+        (_, Json::Null)
+        | (CustomType::Number, Json::Number(_))
+        | (CustomType::Checkbox, Json::Bool(_)) => {}
+        (CustomType::Line, _) => {
+            reader.text_value(value, at, TEXT_CHARS_MAX);
+        }
+        (CustomType::Date, _) => {
+            reader.integer_value(value, at, (i64::MIN, i64::MAX));
+        }
+        (CustomType::Number, _) => reader.wrong_type("a number", at, value),
+        (CustomType::Checkbox, _) => {
+            if !matches!(value.as_str(), Some("true" | "false")) {
+                let detail = format!("a {word} is true or false, or one of the two as a string");
+                reader.fault(EntryErrorCode::WrongType, at, detail, Some(value));
+            }
+        }
+    }
+}
+
+/// Rating and comment, where one of them is given.
+fn feedback(map: &IssueMap<'_, '_>, facts: &IssueFacts, reader: &mut Reader) -> Option<Vec<u8>> {
+    let comment = reader.text(map, "feedback_comment", TEXT_CHARS_MAX);
+    let mut out = Vec::new();
+    let mut members = Members::new(&mut out, false);
+    if let Some(rating) = facts.rating {
+        members.number("feedback_rating", rating.into());
+    }
+    members.optional_text("feedback_comment", comment);
+    Some(out).filter(|out| !out.is_empty())
+}
+
+fn private_notes(map: &IssueMap<'_, '_>, reader: &mut Reader) -> Option<Vec<u8>> {
+    let items = reader.list(map, "private_notes")?;
+    let list_at = map.at.key("private_notes");
+    let mut notes = Vec::with_capacity(items.len());
+    for (n, item) in items.iter().enumerate() {
+        let at = list_at.item(n);
+        let Some(note) = reader.map(item, &NOTE_FIELDS, &at) else { continue };
+        let mut out = b"{".to_vec();
+        let mut members = Members::new(&mut out, false);
+        members.optional_text("id", reader.id(&note, "id"));
+        members.text("body", reader.text(&note, "body", TEXT_CHARS_MAX).unwrap_or_default());
+        members.number("created_at", reader.required_instant(&note, "created_at").0);
+        let author_at = at.key("author");
+        if let Some(author) = note.get("author").and_then(|json| person(json, &author_at, reader)) {
+            write_person(&author, members.key("author"));
+        }
+        out.push(b'}');
+        notes.push(out);
+    }
+    let mut out = Vec::new();
+    write_array(&notes, &mut out);
+    Some(out)
+}
+
+fn predict_labels(map: &IssueMap<'_, '_>, reader: &mut Reader) -> Option<Vec<u8>> {
+    let mut out = Vec::new();
+    let mut members = Members::new(&mut out, false);
+    for name in ["current_predict_label", "original_predict_label"] {
+        members.optional_text(name, reader.text(map, name, FOREIGN_ID_CHARS_MAX));
+    }
+    Some(out).filter(|out| !out.is_empty())
+}
+
+/// A map that is kept as it came.
+fn free_map(map: &IssueMap<'_, '_>, name: &str, reader: &mut Reader) -> Option<Vec<u8>> {
+    let json = map.get(name)?;
+    reader.members(json, &map.at.key(name))?;
+    let mut out = Vec::new();
+    json.write_to(&mut out);
+    Some(out)
+}

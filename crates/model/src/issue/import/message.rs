@@ -1,0 +1,223 @@
+//! The messages of an issue: read first, so that it is known who takes part, then rendered in
+//! fixed order with every gap filled.
+
+use std::borrow::Cow;
+
+use super::people::{People, Person};
+use super::reader::{At, Reader};
+use super::{IssueMap, Source};
+use crate::error_code::EntryErrorCode;
+use crate::ids::timed_id;
+use crate::issue::render::{Members, write_array, write_texts};
+use crate::issue::{MESSAGE_BODY_BYTES_MAX, TEXT_CHARS_MAX};
+use crate::json::Json;
+use crate::time::UnixMillis;
+use sha2::{Digest, Sha256};
+
+const MESSAGE_FIELDS: [&str; 10] = [
+    "id",
+    "body",
+    "created_at",
+    "origin",
+    "author",
+    "attachments",
+    "attachment",
+    "intent_labels",
+    "sentiment",
+    "type",
+];
+const AUTHOR_FIELDS: [&str; 4] = ["name", "id", "emails", "phone_number"];
+const ATTACHMENT_FIELDS: [&str; 4] = ["url", "file_name", "content_type", "size"];
+
+/// Where a message comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Origin {
+    EndUser,
+    /// Of the desk. The word on the wire is the one that existing clients compare with.
+    Agent,
+}
+
+impl Origin {
+    const WORDS: [(&'static str, Self); 2] =
+        [("end-user", Self::EndUser), ("helpshift", Self::Agent)];
+
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::EndUser => "end-user",
+            Self::Agent => "helpshift",
+        }
+    }
+}
+
+/// A message as given.
+pub(super) struct MessageIn<'j> {
+    id: Option<&'j str>,
+    body: &'j str,
+    pub(super) created_at: UnixMillis,
+    pub(super) origin: Option<Origin>,
+    pub(super) author: Option<Person<'j>>,
+    /// Rendered.
+    attachments: Vec<Vec<u8>>,
+    /// Rendered.
+    attachment: Option<Vec<u8>>,
+    intent_labels: Option<&'j Json<'j>>,
+    sentiment: Option<&'j Json<'j>>,
+    kind: Option<&'j str>,
+}
+
+/// Reads the messages; those that are no maps are faults and left out.
+pub(super) fn read_all<'j>(map: &IssueMap<'j, '_>, reader: &mut Reader) -> Vec<MessageIn<'j>> {
+    let items = reader.list(map, "messages").unwrap_or_default();
+    let list_at = map.at.key("messages");
+    let numbered = items.iter().enumerate();
+    numbered.filter_map(|(n, item)| read(item, &list_at.item(n), reader)).collect()
+}
+
+fn read<'j>(json: &'j Json<'j>, at: &At<'_>, reader: &mut Reader) -> Option<MessageIn<'j>> {
+    let map = reader.map(json, &MESSAGE_FIELDS, at)?;
+    let body = reader.text(&map, "body", usize::MAX).unwrap_or_default();
+    if body.len() > MESSAGE_BODY_BYTES_MAX {
+        let detail =
+            format!("the body has {} bytes, at most {MESSAGE_BODY_BYTES_MAX} may be", body.len());
+        reader.fault(EntryErrorCode::TooLong, &at.key("body"), detail, map.get("body"));
+    }
+    let author_at = at.key("author");
+    let attachments_at = at.key("attachments");
+    let attachments = reader.list(&map, "attachments").unwrap_or_default();
+    let attachments = attachments
+        .iter()
+        .enumerate()
+        .filter_map(|(n, item)| attachment(item, &attachments_at.item(n), reader))
+        .collect();
+    for (name, expected) in [("intent_labels", "an array"), ("sentiment", "a map")] {
+        match map.get(name) {
+            None | Some(Json::Array(_) | Json::Object(_)) => {}
+            Some(other) => reader.wrong_type(expected, &at.key(name), other),
+        }
+    }
+    Some(MessageIn {
+        id: reader.id(&map, "id"),
+        body,
+        created_at: reader.required_instant(&map, "created_at"),
+        origin: reader.word(&map, "origin", &Origin::WORDS),
+        author: map.get("author").and_then(|json| person(json, &author_at, reader)),
+        attachments,
+        attachment: map
+            .get("attachment")
+            .and_then(|json| attachment(json, &at.key("attachment"), reader)),
+        intent_labels: map.get("intent_labels"),
+        sentiment: map.get("sentiment"),
+        kind: reader.text(&map, "type", crate::ids::FOREIGN_ID_CHARS_MAX),
+    })
+}
+
+/// Reads an author map.
+pub(super) fn person<'j>(
+    json: &'j Json<'j>,
+    at: &At<'_>,
+    reader: &mut Reader,
+) -> Option<Person<'j>> {
+    let map = reader.map(json, &AUTHOR_FIELDS, at)?;
+    Some(Person {
+        id: reader.id(&map, "id").map(Cow::Borrowed),
+        name: reader.text(&map, "name", TEXT_CHARS_MAX).unwrap_or_default(),
+        emails: reader.texts(&map, "emails", TEXT_CHARS_MAX).unwrap_or_default(),
+        phone_number: reader.text(&map, "phone_number", TEXT_CHARS_MAX),
+    })
+}
+
+/// Writes an author map.
+pub(super) fn write_person(person: &Person<'_>, out: &mut Vec<u8>) {
+    out.push(b'{');
+    let mut members = Members::new(out, false);
+    members.text("name", person.name);
+    members.optional_text("id", person.id.as_deref());
+    write_texts(person.emails.iter().copied(), members.key("emails"));
+    members.optional_text("phone_number", person.phone_number);
+    out.push(b'}');
+}
+
+/// Reads an attachment's record and renders it.
+fn attachment(json: &Json<'_>, at: &At<'_>, reader: &mut Reader) -> Option<Vec<u8>> {
+    let map = reader.map(json, &ATTACHMENT_FIELDS, at)?;
+    let mut out = b"{".to_vec();
+    let mut members = Members::new(&mut out, false);
+    for name in ["url", "file_name", "content_type"] {
+        members.optional_text(name, reader.text(&map, name, TEXT_CHARS_MAX));
+    }
+    if let Some(size) = reader.integer(&map, "size", (0, i64::MAX)) {
+        members.number("size", size);
+    }
+    out.push(b'}');
+    Some(out)
+}
+
+/// Renders the messages as an array.
+pub(super) fn render_all<'c>(
+    source: &Source<'_>,
+    messages: &[MessageIn<'c>],
+    people: &mut People<'c>,
+    map: &IssueMap<'_, '_>,
+    reader: &mut Reader,
+) -> Vec<u8> {
+    let list_at = map.at.key("messages");
+    let mut out = b"[".to_vec();
+    for (n, message) in messages.iter().enumerate() {
+        if n > 0 {
+            out.push(b',');
+        }
+        let origin = people.origin(n, message);
+        let Some(author) = people.resolve(message.author.as_ref(), origin) else {
+            let detail = "a message of the desk needs its author where nobody is assigned";
+            let at = list_at.item(n);
+            reader.fault(EntryErrorCode::Required, &at.key("author"), detail, None);
+            continue;
+        };
+        let id = match message.id {
+            Some(id) => Cow::Borrowed(id),
+            None => Cow::Owned(message_id(source, n, message.created_at)),
+        };
+        render(message, &id, origin, &author, &mut out);
+    }
+    out.push(b']');
+    out
+}
+
+fn render(
+    message: &MessageIn<'_>,
+    id: &str,
+    origin: Origin,
+    author: &Person<'_>,
+    out: &mut Vec<u8>,
+) {
+    out.push(b'{');
+    let mut members = Members::new(out, false);
+    members.text("id", id);
+    members.text("body", message.body);
+    members.number("created_at", message.created_at.0);
+    members.text("origin", origin.as_str());
+    write_person(author, members.key("author"));
+    // `attachment` is the first of `attachments`; either one alone gives the other.
+    let first = message.attachment.as_ref().or(message.attachments.first());
+    if let Some(first) = first {
+        let all = &message.attachments;
+        let all = if all.is_empty() { std::slice::from_ref(first) } else { all };
+        write_array(all, members.key("attachments"));
+        members.raw("attachment", first);
+    }
+    members.optional_json("intent_labels", message.intent_labels);
+    members.optional_json("sentiment", message.sentiment);
+    members.optional_text("type", message.kind);
+    out.push(b'}');
+}
+
+/// The id of a message that has none: its time, and a hash of the entry and its place in it.
+fn message_id(source: &Source<'_>, index: usize, created_at: UnixMillis) -> String {
+    let mut hash = Sha256::new();
+    hash.update(b"message\0");
+    hash.update((index as u64).to_be_bytes());
+    hash.update(source.bytes);
+    let mut random = [0; 8];
+    random.copy_from_slice(&hash.finalize()[..8]);
+    timed_id(source.domain, "message", created_at, u64::from_be_bytes(random))
+}

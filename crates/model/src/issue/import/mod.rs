@@ -1,0 +1,221 @@
+//! Entries of `import_issues`: an issue in the very shape `GET /issues` returns, read strictly,
+//! completed with defaults and rendered. The wire rules are in docs/api.md, "Importing issues".
+//!
+//! Everything that an entry alone decides is decided and rendered here, without looking at what is
+//! stored: the same bytes always become the same issue. Generated ids are hashes of the entry, so
+//! that a repeated import meets itself. What depends on the store (the id, the app, a `created_at`
+//! that is taken) is left to the plan.
+
+mod extras;
+mod head;
+mod message;
+mod people;
+mod reader;
+
+use super::fragments::IssueBody;
+use super::{IssueFacts, TEXT_CHARS_MAX};
+use crate::error_code::EntryErrorCode;
+use crate::ids::{DomainName, ISSUE_ID_MAX};
+use crate::json::{self, Json};
+use crate::payload::{Block, Entry};
+use crate::record::{Prepared, Rejected};
+use crate::task::Action;
+use crate::time::UnixMillis;
+use people::People;
+use reader::{At, Map, Reader};
+
+pub use head::HeadParts;
+pub use people::{NamedAgent, NamedAppProfile};
+pub(crate) use reader::nearest_word;
+
+/// The fields of an issue.
+const ISSUE_FIELDS: [&str; 31] = [
+    "id",
+    "title",
+    "tags",
+    "app_id",
+    "app_publish_id",
+    "domain",
+    "hs_user_id",
+    "author_name",
+    "author_email",
+    "assignee_id",
+    "assignee_name",
+    "redacted",
+    "state_data",
+    "created_at",
+    "original_created_at",
+    "updated_at",
+    "language",
+    "platform_type",
+    "issue_mode_data",
+    "cc",
+    "messages",
+    "meta",
+    "custom_fields",
+    "feedback_rating",
+    "feedback_comment",
+    "queue",
+    "private_notes",
+    "current_predict_label",
+    "original_predict_label",
+    "sentiment_analysis",
+    "smart_intents",
+];
+
+/// The map of an issue.
+type IssueMap<'j, 'p> = Map<'j, 'p, 31>;
+
+/// An issue as an entry gives it, rendered but for what the plan decides.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewIssue {
+    /// None asks for the next one.
+    pub id: Option<u64>,
+    /// As given; the plan moves it where it is taken.
+    pub created_at: UnixMillis,
+    /// Where the entry itself says that `created_at` was moved.
+    pub original_created_at: Option<UnixMillis>,
+    /// None stands for the domain's default app.
+    pub app_id: Option<String>,
+    pub app_publish_id: Option<String>,
+    pub facts: IssueFacts,
+    /// The issue's author and the end users among the authors of messages, each once.
+    pub app_profiles: Vec<NamedAppProfile>,
+    /// The assignee and the agents among the authors of messages, each once.
+    pub agents: Vec<NamedAgent>,
+    pub head: HeadParts,
+    pub body: IssueBody,
+}
+
+/// Reads every entry of a block.
+pub fn prepare_imports(domain: &DomainName, block: &Block) -> Vec<Prepared<NewIssue>> {
+    let prepare_one =
+        |entry: &Entry| Prepared { entry: entry.clone(), item: prepare(domain, block, entry) };
+    block.entries.iter().map(prepare_one).collect()
+}
+
+fn prepare(domain: &DomainName, block: &Block, entry: &Entry) -> Result<NewIssue, Rejected> {
+    let tree = read_entry(Action::ImportIssues, block, entry)?;
+    let mut reader = Reader::default();
+    let source = Source { domain, bytes: block.bytes[entry.range.clone()].trim_ascii() };
+    let issue = reader
+        .map(&tree, &ISSUE_FIELDS, &At::ROOT)
+        .map(|map| new_issue(&source, &map, &mut reader));
+    match issue {
+        Some(issue) if reader.faults.is_empty() => Ok(issue),
+        _ => Err(Rejected {
+            id: id_of(&tree, Action::ImportIssues),
+            faults: reader.faults,
+            readable: true,
+        }),
+    }
+}
+
+/// Where generated ids come from.
+struct Source<'s> {
+    domain: &'s DomainName,
+    /// The entry as sent.
+    bytes: &'s [u8],
+}
+
+fn new_issue(source: &Source<'_>, map: &IssueMap<'_, '_>, reader: &mut Reader) -> NewIssue {
+    let id = issue_id(map, reader);
+    let created_at = reader.required_instant(map, "created_at");
+    let original = reader.instant(map, "original_created_at");
+    let messages = message::read_all(map, reader);
+    let author = head::Author::read(map, reader);
+    let assignee = head::Assignee::read(map, reader);
+    let app_id = reader.id(map, "app_id");
+    let app_publish_id = reader.id(map, "app_publish_id");
+    let mut people = People::new(source, app_id, &author, &assignee, &messages);
+    let (facts, head) = head::read(
+        &head::Context {
+            domain: source.domain,
+            created_at,
+            last_message_at: messages.iter().map(|m| m.created_at).max(),
+            author: &author,
+            assignee: &assignee,
+            hs_user_id: people.hs_user_id(),
+        },
+        map,
+        reader,
+    );
+    let body = IssueBody {
+        messages: message::render_all(source, &messages, &mut people, map, reader),
+        ..extras::read(map, &facts, reader)
+    };
+    let (app_profiles, agents) = people.into_named();
+    NewIssue {
+        id,
+        created_at,
+        original_created_at: original.filter(|original| *original != created_at),
+        app_id: app_id.map(str::to_owned),
+        app_publish_id: app_publish_id.map(str::to_owned),
+        facts,
+        app_profiles,
+        agents,
+        head,
+        body,
+    }
+}
+
+/// The issue's id: a whole number, or its digits as a string, as the answer to `POST /issues`
+/// has it.
+fn issue_id(map: &IssueMap<'_, '_>, reader: &mut Reader) -> Option<u64> {
+    let json = map.get("id")?;
+    let at = map.at.key("id");
+    let max = ISSUE_ID_MAX as i64;
+    let number = match json {
+        Json::String(digits) if is_plain_number(digits) => {
+            reader.integer_value(&Json::Number(digits), &at, (1, max))
+        }
+        Json::Number(_) => reader.integer_value(json, &at, (1, max)),
+        _ => {
+            let detail = "an issue's id is a whole number, or its digits as a string";
+            reader.fault(EntryErrorCode::WrongType, &at, detail, Some(json));
+            None
+        }
+    };
+    number.map(|number| number as u64)
+}
+
+/// Digits without a superfluous zero in front.
+fn is_plain_number(text: &str) -> bool {
+    !text.is_empty()
+        && text.bytes().all(|b| b.is_ascii_digit())
+        && (text == "0" || !text.starts_with('0'))
+}
+
+// Until the reading of entries, which all actions share, has landed.
+fn read_entry<'b>(action: Action, block: &'b Block, entry: &Entry) -> Result<Json<'b>, Rejected> {
+    let bytes = &block.bytes[entry.range.clone()];
+    let refused = |code, detail: String| Rejected {
+        id: None,
+        faults: vec![crate::record::EntryFault { code, pointer: None, detail, value: None }],
+        readable: false,
+    };
+    if let Some(size) = entry.oversize {
+        let detail = format!(
+            "the entry has {size} bytes, at most {} may be",
+            action.family().entry_bytes_max()
+        );
+        return Err(refused(EntryErrorCode::TooLarge, detail));
+    }
+    match json::parse(bytes) {
+        Ok(tree @ Json::Object(_)) => Ok(tree),
+        Ok(_) => Err(refused(EntryErrorCode::NotAMap, "an entry is a JSON map".to_owned())),
+        Err(faults) => Err(refused(
+            EntryErrorCode::InvalidJson,
+            faults.iter().map(|f| f.detail.as_str()).collect::<Vec<_>>().join("; "),
+        )),
+    }
+}
+
+fn id_of(tree: &Json<'_>, action: Action) -> Option<Vec<u8>> {
+    let id = tree.get(action.id_field())?;
+    matches!(id, Json::Number(_) | Json::String(_)).then(|| {
+        let mut out = Vec::new();
+        id.write_to(&mut out);
+        out
+    })
+}

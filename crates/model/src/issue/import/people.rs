@@ -1,0 +1,235 @@
+//! Who is who in an issue: whose the issue is, who wrote each message, and which app profiles and
+//! agents that names. Missing ids are derived from what is there, so that the same entry always
+//! names the same people.
+
+use std::borrow::Cow;
+
+use sha2::{Digest, Sha256};
+
+use super::Source;
+use super::head::{Assignee, Author};
+use super::message::{MessageIn, Origin};
+use crate::fold::fold;
+use crate::ids::app_profile_id;
+use crate::issue::render::write_texts;
+
+/// An app profile that an issue names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedAppProfile {
+    pub pid: String,
+    /// Empty where unknown.
+    pub name: String,
+    /// A JSON array of strings.
+    pub emails: Vec<u8>,
+}
+
+/// An agent that an issue names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedAgent {
+    pub id: String,
+    /// Empty where unknown.
+    pub name: String,
+    pub email: Option<String>,
+}
+
+/// An author map as given.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Person<'j> {
+    pub(super) id: Option<Cow<'j, str>>,
+    pub(super) name: &'j str,
+    pub(super) emails: Vec<&'j str>,
+    pub(super) phone_number: Option<&'j str>,
+}
+
+/// The people of one issue.
+pub(super) struct People<'c> {
+    source: &'c Source<'c>,
+    app_id: &'c str,
+    author: &'c Author<'c>,
+    assignee: &'c Assignee<'c>,
+    hs_user_id: String,
+    app_profiles: Vec<NamedAppProfile>,
+    agents: Vec<NamedAgent>,
+}
+
+impl<'c> People<'c> {
+    pub(super) fn new(
+        source: &'c Source<'c>,
+        app_id: Option<&'c str>,
+        author: &'c Author<'c>,
+        assignee: &'c Assignee<'c>,
+        messages: &[MessageIn<'c>],
+    ) -> Self {
+        let mut people = Self {
+            source,
+            app_id: app_id.unwrap_or_default(),
+            author,
+            assignee,
+            hs_user_id: String::new(),
+            app_profiles: Vec::new(),
+            agents: Vec::new(),
+        };
+        people.hs_user_id = people.author_profile(messages);
+        let emails = Some(author.email).filter(|email| !email.is_empty());
+        let pid = people.hs_user_id.clone();
+        people.note_app_profile(&pid, author.name, emails.as_slice());
+        if let Some(id) = assignee.id {
+            people.note_agent(id, assignee.name.unwrap_or_default(), None);
+        }
+        people
+    }
+
+    pub(super) fn hs_user_id(&self) -> &str {
+        &self.hs_user_id
+    }
+
+    pub(super) fn into_named(self) -> (Vec<NamedAppProfile>, Vec<NamedAgent>) {
+        (self.app_profiles, self.agents)
+    }
+
+    /// The app profile of the issue's author: as given, else that of the first end user who wrote,
+    /// else one of the author's address in the app, else one of the entry's own.
+    fn author_profile(&self, messages: &[MessageIn<'c>]) -> String {
+        if let Some(given) = self.author.profile {
+            return given.to_owned();
+        }
+        let end_users = || {
+            let written = messages.iter().enumerate();
+            written.filter(|(n, message)| self.is_surely_end_user(*n, message)).map(|(_, m)| m)
+        };
+        let mut people = end_users().filter_map(|message| message.author.as_ref());
+        if let Some(id) = people.clone().find_map(|person| person.id.as_deref()) {
+            return id.to_owned();
+        }
+        let email = Some(self.author.email)
+            .filter(|email| !email.is_empty())
+            .or_else(|| people.find_map(|person| person.emails.first().copied()));
+        if let Some(email) = email {
+            return self.profile_of_email(email);
+        }
+        let mut seed = b"entry\0".to_vec();
+        seed.extend_from_slice(&Sha256::digest(self.source.bytes));
+        app_profile_id(self.source.domain, &seed)
+    }
+
+    /// One app profile per app and address.
+    fn profile_of_email(&self, email: &str) -> String {
+        let seed = format!("email\0{}\0{}", self.app_id, fold(email));
+        app_profile_id(self.source.domain, seed.as_bytes())
+    }
+
+    /// Whether a message is an end user's, before it is known who the issue's author is.
+    fn is_surely_end_user(&self, index: usize, message: &MessageIn<'_>) -> bool {
+        match message.origin {
+            Some(origin) => origin == Origin::EndUser,
+            None => index == 0 && !self.is_assignee(message),
+        }
+    }
+
+    fn is_assignee(&self, message: &MessageIn<'_>) -> bool {
+        let author = message.author.as_ref().and_then(|author| author.id.as_deref());
+        author.is_some() && author == self.assignee.id
+    }
+
+    /// Where a message comes from. Without `origin` it is the end user's where it has no author or
+    /// the issue's, and also where it is the first; else it is the desk's.
+    pub(super) fn origin(&self, index: usize, message: &MessageIn<'_>) -> Origin {
+        let Some(origin) = message.origin else {
+            let Some(author) = &message.author else { return Origin::EndUser };
+            let own = match author.id.as_deref() {
+                Some(id) => id == self.hs_user_id,
+                None => author.emails.iter().any(|email| self.is_own_email(email)),
+            };
+            let end_user = own || self.is_surely_end_user(index, message);
+            return if end_user { Origin::EndUser } else { Origin::Agent };
+        };
+        origin
+    }
+
+    fn is_own_email(&self, email: &str) -> bool {
+        !email.is_empty() && fold(email) == fold(self.author.email)
+    }
+
+    /// The author of a message, with every gap filled; None where an agent's message says nothing
+    /// and nobody is assigned.
+    pub(super) fn resolve(
+        &mut self,
+        given: Option<&Person<'c>>,
+        origin: Origin,
+    ) -> Option<Person<'c>> {
+        let mut person = match (given, origin) {
+            (Some(given), _) => given.clone(),
+            (None, Origin::EndUser) => Person {
+                name: self.author.name,
+                emails: Some(self.author.email).into_iter().filter(|e| !e.is_empty()).collect(),
+                ..Person::default()
+            },
+            (None, Origin::Agent) => Person {
+                id: Some(Cow::Borrowed(self.assignee.id?)),
+                name: self.assignee.name.unwrap_or_default(),
+                ..Person::default()
+            },
+        };
+        let id = person.id.take().unwrap_or_else(|| Cow::Owned(self.missing_id(&person, origin)));
+        match origin {
+            Origin::EndUser => self.note_app_profile(&id, person.name, &person.emails),
+            Origin::Agent => {
+                let email = person.emails.first().map(|email| (*email).to_owned());
+                self.note_agent(&id, person.name, email);
+            }
+        }
+        person.id = Some(id);
+        Some(person)
+    }
+
+    /// The id of an author who has none.
+    fn missing_id(&self, person: &Person<'_>, origin: Origin) -> String {
+        let email = person.emails.first().copied();
+        match (origin, email) {
+            (Origin::EndUser, Some(email)) if !self.is_own_email(email) => {
+                self.profile_of_email(email)
+            }
+            (Origin::EndUser, _) => self.hs_user_id.clone(),
+            (Origin::Agent, email) => {
+                let seed = format!("agent\0{}", fold(email.unwrap_or(person.name)));
+                app_profile_id(self.source.domain, seed.as_bytes())
+            }
+        }
+    }
+
+    fn note_app_profile(&mut self, pid: &str, name: &str, emails: &[&str]) {
+        let at = self.app_profiles.iter().position(|known| known.pid == pid);
+        let at = at.unwrap_or_else(|| {
+            let emails = b"[]".to_vec();
+            self.app_profiles.push(NamedAppProfile {
+                pid: pid.to_owned(),
+                name: String::new(),
+                emails,
+            });
+            self.app_profiles.len() - 1
+        });
+        let known = &mut self.app_profiles[at];
+        if known.name.is_empty() {
+            name.clone_into(&mut known.name);
+        }
+        if known.emails == b"[]" && !emails.is_empty() {
+            known.emails.clear();
+            write_texts(emails.iter().copied(), &mut known.emails);
+        }
+    }
+
+    fn note_agent(&mut self, id: &str, name: &str, email: Option<String>) {
+        let at = self.agents.iter().position(|known| known.id == id);
+        let at = at.unwrap_or_else(|| {
+            self.agents.push(NamedAgent { id: id.to_owned(), name: String::new(), email: None });
+            self.agents.len() - 1
+        });
+        let known = &mut self.agents[at];
+        if known.name.is_empty() {
+            name.clone_into(&mut known.name);
+        }
+        if known.email.is_none() {
+            known.email = email;
+        }
+    }
+}

@@ -1,0 +1,319 @@
+//! Reading an entry field by field. A fault is noted with its pointer and reading goes on, so that
+//! an entry learns all its faults at once; what a faulty field then stands for does not matter,
+//! because the entry is refused as a whole. `null` reads as absent.
+
+use crate::error_code::EntryErrorCode;
+use crate::issue::{INSTANT_MS_MAX, parse_iso};
+use crate::json::{Json, pointer_push};
+use crate::record::EntryFault;
+use crate::time::UnixMillis;
+
+/// The way to a value, spelled out only where a fault needs it.
+#[derive(Clone, Copy)]
+pub(super) struct At<'p> {
+    parent: Option<&'p At<'p>>,
+    step: Step<'p>,
+}
+
+#[derive(Clone, Copy)]
+enum Step<'p> {
+    Root,
+    Key(&'p str),
+    Item(usize),
+}
+
+impl<'p> At<'p> {
+    pub(super) const ROOT: Self = Self { parent: None, step: Step::Root };
+
+    pub(super) fn key(&'p self, key: &'p str) -> Self {
+        Self { parent: Some(self), step: Step::Key(key) }
+    }
+
+    pub(super) fn item(&'p self, index: usize) -> Self {
+        Self { parent: Some(self), step: Step::Item(index) }
+    }
+
+    fn pointer(&self) -> String {
+        let before = self.parent.map(At::pointer).unwrap_or_default();
+        match self.step {
+            Step::Root => before,
+            Step::Key(key) => pointer_push(&before, key),
+            Step::Item(index) => format!("{before}/{index}"),
+        }
+    }
+}
+
+/// A map whose keys are all known, by name.
+pub(super) struct Map<'j, 'p, const N: usize> {
+    names: &'static [&'static str; N],
+    values: [Option<&'j Json<'j>>; N],
+    pub(super) at: &'p At<'p>,
+}
+
+impl<'j, const N: usize> Map<'j, '_, N> {
+    /// The value under `name`, which is one of the map's names.
+    pub(super) fn get(&self, name: &str) -> Option<&'j Json<'j>> {
+        let known = self.names.iter().position(|n| *n == name);
+        known.and_then(|n| self.values[n])
+    }
+}
+
+/// Gathers the faults of one entry.
+#[derive(Default)]
+pub(super) struct Reader {
+    pub(super) faults: Vec<EntryFault>,
+}
+
+impl Reader {
+    pub(super) fn fault(
+        &mut self,
+        code: EntryErrorCode,
+        at: &At<'_>,
+        detail: impl Into<String>,
+        value: Option<&Json<'_>>,
+    ) {
+        let fault = EntryFault::new(code, at.pointer(), detail);
+        self.faults.push(match value {
+            Some(value) => fault.with_value(value),
+            None => fault,
+        });
+    }
+
+    pub(super) fn wrong_type(&mut self, expected: &str, at: &At<'_>, json: &Json<'_>) {
+        let detail = format!("{expected} is expected here, not {}", json.type_name());
+        self.fault(EntryErrorCode::WrongType, at, detail, Some(json));
+    }
+
+    /// A map of the given names; others are faults.
+    pub(super) fn map<'j, 'p, const N: usize>(
+        &mut self,
+        json: &'j Json<'j>,
+        names: &'static [&'static str; N],
+        at: &'p At<'p>,
+    ) -> Option<Map<'j, 'p, N>> {
+        let mut map = Map { names, values: [None; N], at };
+        for (key, value) in self.members(json, at)? {
+            if let Some(n) = names.iter().position(|name| name == key) {
+                map.values[n] = Some(value).filter(|value| **value != Json::Null);
+            } else {
+                let nearest = nearest_word(key, names);
+                let detail = format!("{key:?} is no field here; the nearest is {nearest:?}");
+                self.fault(EntryErrorCode::UnknownField, &at.key(key), detail, Some(value));
+            }
+        }
+        Some(map)
+    }
+
+    /// The members of a map with free keys, in order of arrival.
+    pub(super) fn members<'j>(
+        &mut self,
+        json: &'j Json<'j>,
+        at: &At<'_>,
+    ) -> Option<&'j [(std::borrow::Cow<'j, str>, Json<'j>)]> {
+        if let Json::Object(members) = json {
+            return Some(members);
+        }
+        self.wrong_type("a map", at, json);
+        None
+    }
+
+    /// The elements of the array under `name`.
+    pub(super) fn list<'j, const N: usize>(
+        &mut self,
+        map: &Map<'j, '_, N>,
+        name: &str,
+    ) -> Option<&'j [Json<'j>]> {
+        match map.get(name)? {
+            Json::Array(items) => Some(items),
+            other => {
+                self.wrong_type("an array", &map.at.key(name), other);
+                None
+            }
+        }
+    }
+
+    /// An array of strings; `null` elements are left out.
+    pub(super) fn texts<'j, const N: usize>(
+        &mut self,
+        map: &Map<'j, '_, N>,
+        name: &str,
+        chars_max: usize,
+    ) -> Option<Vec<&'j str>> {
+        let items = self.list(map, name)?;
+        let at = map.at.key(name);
+        let given = items.iter().enumerate().filter(|(_, item)| **item != Json::Null);
+        Some(given.filter_map(|(n, item)| self.text_value(item, &at.item(n), chars_max)).collect())
+    }
+
+    /// A string of at most `chars_max` code points.
+    pub(super) fn text<'j, const N: usize>(
+        &mut self,
+        map: &Map<'j, '_, N>,
+        name: &str,
+        chars_max: usize,
+    ) -> Option<&'j str> {
+        self.text_value(map.get(name)?, &map.at.key(name), chars_max)
+    }
+
+    pub(super) fn text_value<'j>(
+        &mut self,
+        json: &'j Json<'j>,
+        at: &At<'_>,
+        chars_max: usize,
+    ) -> Option<&'j str> {
+        let Json::String(text) = json else {
+            self.wrong_type("a string", at, json);
+            return None;
+        };
+        // No text has more code points than bytes.
+        if text.len() > chars_max {
+            let chars = text.chars().count();
+            if chars > chars_max {
+                let detail = format!("the text has {chars} characters, at most {chars_max} may be");
+                self.fault(EntryErrorCode::TooLong, at, detail, Some(json));
+            }
+        }
+        Some(text)
+    }
+
+    /// An identifier from elsewhere: 1 to `chars_max` code points.
+    pub(super) fn id<'j, const N: usize>(
+        &mut self,
+        map: &Map<'j, '_, N>,
+        name: &str,
+    ) -> Option<&'j str> {
+        let text = self.text(map, name, crate::ids::FOREIGN_ID_CHARS_MAX)?;
+        if text.is_empty() {
+            let detail = "an id is a text of 1 to 255 characters; leave the field out for none";
+            self.fault(EntryErrorCode::OutOfRange, &map.at.key(name), detail, map.get(name));
+        }
+        Some(text)
+    }
+
+    /// An identifier that must be there.
+    pub(super) fn required_id<'j, const N: usize>(
+        &mut self,
+        map: &Map<'j, '_, N>,
+        name: &str,
+    ) -> Option<&'j str> {
+        if map.get(name).is_none() {
+            let detail = format!("{name} is missing: a text of 1 to 255 characters is needed");
+            self.fault(EntryErrorCode::Required, &map.at.key(name), detail, None);
+        }
+        self.id(map, name)
+    }
+
+    /// One of a list of words.
+    pub(super) fn word<T: Copy, const N: usize>(
+        &mut self,
+        map: &Map<'_, '_, N>,
+        name: &str,
+        words: &[(&'static str, T)],
+    ) -> Option<T> {
+        let text = self.text(map, name, usize::MAX)?;
+        let found = words.iter().find(|(word, _)| *word == text);
+        if found.is_none() {
+            let accepted: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+            let detail = format!("{text:?} is none of {}", accepted.join(", "));
+            self.fault(EntryErrorCode::OutOfRange, &map.at.key(name), detail, map.get(name));
+        }
+        found.map(|(_, value)| *value)
+    }
+
+    pub(super) fn boolean<const N: usize>(
+        &mut self,
+        map: &Map<'_, '_, N>,
+        name: &str,
+    ) -> Option<bool> {
+        match map.get(name)? {
+            Json::Bool(value) => Some(*value),
+            other => {
+                self.wrong_type("true or false", &map.at.key(name), other);
+                None
+            }
+        }
+    }
+
+    /// A whole number from `min` to `max`, written without fraction and exponent.
+    pub(super) fn integer<const N: usize>(
+        &mut self,
+        map: &Map<'_, '_, N>,
+        name: &str,
+        (min, max): (i64, i64),
+    ) -> Option<i64> {
+        let json = map.get(name)?;
+        self.integer_value(json, &map.at.key(name), (min, max))
+    }
+
+    pub(super) fn integer_value(
+        &mut self,
+        json: &Json<'_>,
+        at: &At<'_>,
+        (min, max): (i64, i64),
+    ) -> Option<i64> {
+        let digits = match json {
+            Json::Number(digits) if is_whole(digits) => digits,
+            Json::Number(digits) => {
+                let detail = format!("{digits} is not written as a whole number");
+                self.fault(EntryErrorCode::WrongType, at, detail, Some(json));
+                return None;
+            }
+            _ => {
+                self.wrong_type("a whole number", at, json);
+                return None;
+            }
+        };
+        let number = digits.parse().ok().filter(|number| (min..=max).contains(number));
+        if number.is_none() {
+            let detail = format!("{digits} is not within {min} to {max}");
+            self.fault(EntryErrorCode::OutOfRange, at, detail, Some(json));
+        }
+        number
+    }
+
+    /// An instant: Unix milliseconds, or the ISO form of `timestamp-format=iso-8601`.
+    pub(super) fn instant<const N: usize>(
+        &mut self,
+        map: &Map<'_, '_, N>,
+        name: &str,
+    ) -> Option<UnixMillis> {
+        let json = map.get(name)?;
+        let at = map.at.key(name);
+        let Json::String(text) = json else {
+            return self.integer_value(json, &at, (0, INSTANT_MS_MAX)).map(UnixMillis);
+        };
+        let instant = parse_iso(text).filter(|t| (0..=INSTANT_MS_MAX).contains(&t.0));
+        if instant.is_none() {
+            let detail = "a time is a whole number of Unix milliseconds or a text of the form \
+                          2023-01-01T02:21:46.000Z, from 1970 on";
+            self.fault(EntryErrorCode::WrongType, &at, detail, Some(json));
+        }
+        instant
+    }
+
+    /// An instant that must be there.
+    pub(super) fn required_instant<const N: usize>(
+        &mut self,
+        map: &Map<'_, '_, N>,
+        name: &str,
+    ) -> UnixMillis {
+        if map.get(name).is_none() {
+            let detail = format!("{name} is missing: Unix milliseconds are needed");
+            self.fault(EntryErrorCode::Required, &map.at.key(name), detail, None);
+        }
+        self.instant(map, name).unwrap_or_default()
+    }
+}
+
+/// Whether a JSON number is written without fraction and exponent.
+fn is_whole(digits: &str) -> bool {
+    digits.bytes().all(|b| b.is_ascii_digit() || b == b'-')
+}
+
+/// The word of `known` that takes the fewest changes to become `word`.
+pub(crate) fn nearest_word<'k>(word: &str, known: &[&'k str]) -> &'k str {
+    // Field names are short; a long key is cut, so that it costs no more than a short one.
+    let start: String = word.chars().take(64).collect();
+    let distance = |candidate: &&&str| strsim::osa_distance(&start, candidate);
+    known.iter().min_by_key(distance).copied().unwrap_or_default()
+}

@@ -1,0 +1,86 @@
+//! The ISO form of an instant, `2023-01-01T02:21:46.000Z`: the one that
+//! `timestamp-format=iso-8601` sends, and the only text that an import takes for a time. UTC and
+//! milliseconds always; other ISO 8601 forms are refused, because they would not come back as sent.
+
+use crate::time::UnixMillis;
+
+/// Reads the ISO form, digit by digit; dates that no calendar has are refused.
+pub fn parse_iso(text: &str) -> Option<UnixMillis> {
+    const FORM: &[u8; 24] = b"0000-00-00T00:00:00.000Z";
+    let bytes = text.as_bytes();
+    let fits = bytes.len() == FORM.len()
+        && bytes
+            .iter()
+            .zip(FORM)
+            .all(|(b, f)| if *f == b'0' { b.is_ascii_digit() } else { b == f });
+    if !fits {
+        return None;
+    }
+    let number = |from: usize, to: usize| text[from..to].parse::<i64>().ok();
+    let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
+    let (hour, minute, second) = (number(11, 13)?, number(14, 16)?, number(17, 19)?);
+    if !(1..=12).contains(&month) || hour > 23 || minute > 59 || second > 59 {
+        return None;
+    }
+    // Days from 1970-01-01, counted from March so that a leap day ends its year.
+    let (y, m) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let days =
+        y * 365 + y.div_euclid(4) - y.div_euclid(100) + y.div_euclid(400) + (153 * m + 2) / 5 + day
+            - 719_469;
+    let at =
+        UnixMillis((((days * 24 + hour) * 60 + minute) * 60 + second) * 1000 + number(20, 23)?);
+    // 30 February turns into 2 March: what does not come back is no date.
+    let civil = at.civil();
+    ((civil.year, civil.month, civil.day) == (year, month, day)).then_some(at)
+}
+
+/// Appends the ISO form, without quotes.
+pub fn write_iso(at: UnixMillis, out: &mut Vec<u8>) {
+    let c = at.civil();
+    out.extend_from_slice(
+        format!(
+            "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z",
+            c.year, c.month, c.day, c.hour, c.minute, c.second, c.millisecond
+        )
+        .as_bytes(),
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_iso_form_comes_back_as_it_went() {
+        for ms in [0, 1, 951_782_400_000, 1_672_539_706_000, 1_709_251_199_999, 253_402_300_799_999]
+        {
+            let mut text = Vec::new();
+            write_iso(UnixMillis(ms), &mut text);
+            let text = String::from_utf8_lossy(&text).into_owned();
+            assert_eq!(parse_iso(&text), Some(UnixMillis(ms)), "{text}");
+        }
+        assert_eq!(parse_iso("2023-01-01T02:21:46.000Z"), Some(UnixMillis(1_672_539_706_000)));
+    }
+
+    #[test]
+    fn other_forms_and_dates_that_no_calendar_has_are_refused() {
+        for text in [
+            "",
+            "2023-01-01",
+            "2023-01-01T02:21:46Z",
+            "2023-01-01T02:21:46.000+00:00",
+            "2023-01-01 02:21:46.000Z",
+            "2023-02-29T00:00:00.000Z",
+            "2023-13-01T00:00:00.000Z",
+            "2023-00-01T00:00:00.000Z",
+            "2023-01-00T00:00:00.000Z",
+            "2023-01-01T24:00:00.000Z",
+            "2023-01-01T00:60:00.000Z",
+            "2023-01-01T00:00:60.000Z",
+            "２023-01-01T02:21:46.000",
+            "-023-01-01T00:00:00.000Z",
+        ] {
+            assert_eq!(parse_iso(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,347 @@
+//! What an import changes: entries and the records they meet go in, rows, counters and result
+//! records come out. Pure; the backend reads the records first and writes the plan afterwards, both
+//! under its own lock.
+//!
+//! Two laws: planning a run of entries at once gives what planning it in parts gives, each part
+//! after the one before was written; and an entry whose issue is there with equal content changes
+//! nothing, so that an interrupted import can simply be repeated.
+
+mod apps;
+mod content;
+mod occupied;
+
+use std::collections::{HashMap, HashSet};
+
+use super::fragments::{IssueBody, IssueFragments};
+use super::{CounterDelta, CounterSums, IssueColumns, IssueQueue, NamedAgent, NewIssue};
+use crate::error_code::EntryErrorCode;
+use crate::ids::ISSUE_ID_MAX;
+use crate::json::Json;
+use crate::payload::Entry;
+use crate::record::{ChunkRecords, EntryFault, Prepared};
+use crate::task::Action;
+use crate::time::UnixMillis;
+use apps::Apps;
+use content::differences;
+
+pub use apps::App;
+pub use occupied::{NeedOccupied, OccupiedWindows, Window};
+
+/// An issue as it is stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredIssue {
+    pub created_at: UnixMillis,
+    pub original_created_at: Option<UnixMillis>,
+    /// The members from `id` to `cc`, without braces.
+    pub head: Vec<u8>,
+    pub body: IssueBody,
+}
+
+/// What a plan needs to know of the domain.
+#[derive(Debug, Clone)]
+pub struct ImportContext {
+    /// The app of entries that name none.
+    pub default_app: App,
+    /// The domain's apps, oldest first.
+    pub apps: Vec<App>,
+    /// The number that the next app's publish id is to be; taken ones are passed over.
+    pub next_publish_number: u64,
+    /// No issue of the domain has a greater id.
+    pub last_issue_id: u64,
+    /// The stored issues among [`named_issue_ids`].
+    pub stored: HashMap<u64, StoredIssue>,
+    pub occupied: OccupiedWindows,
+}
+
+/// An issue to insert. The fragments beside the head are those of the entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IssueRow {
+    pub columns: IssueColumns,
+    pub head: Vec<u8>,
+    /// Where among the planned entries the issue comes from.
+    pub source: usize,
+}
+
+/// An app profile to insert where its id is free.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AppProfileRow {
+    pub pid: String,
+    pub app_id: String,
+    pub name: String,
+    /// A JSON array of strings.
+    pub emails: Vec<u8>,
+}
+
+/// What to write, all of it in one transaction. Apps, queues, agents and app profiles are inserted
+/// where their ids are free; each stands here once. After a dry run only `records` holds anything.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImportPlan {
+    pub issues: Vec<IssueRow>,
+    pub apps: Vec<App>,
+    pub queues: Vec<IssueQueue>,
+    pub agents: Vec<NamedAgent>,
+    pub app_profiles: Vec<AppProfileRow>,
+    pub last_issue_id: u64,
+    pub next_publish_number: u64,
+    /// The latest `created_at` of the domain; None while it has no issue.
+    pub max_created_at: Option<UnixMillis>,
+    pub counters: Vec<CounterDelta>,
+    pub records: ChunkRecords,
+}
+
+/// The ids that entries ask for: the records a context must hold, where they exist. Ascending.
+pub fn named_issue_ids(entries: &[Prepared<NewIssue>]) -> Vec<u64> {
+    let given = entries.iter().filter_map(|entry| entry.item.as_ref().ok()?.id);
+    let mut ids: Vec<u64> = given.collect();
+    ids.sort_unstable();
+    ids.dedup();
+    ids
+}
+
+/// Plans a run of entries. `payload` is the buffer the entries point into. Where it must be known
+/// which milliseconds are taken and the context does not say, that is asked for: the caller adds
+/// the windows and calls again.
+pub fn plan_imports(
+    context: &ImportContext,
+    payload: &[u8],
+    entries: &[Prepared<NewIssue>],
+    dry_run: bool,
+) -> Result<ImportPlan, NeedOccupied> {
+    let mut planner = Planner::new(context, entries, dry_run);
+    for (source, prepared) in entries.iter().enumerate() {
+        match &prepared.item {
+            Err(rejected) => {
+                let records = &mut planner.plan.records;
+                records.rejected(Action::ImportIssues, payload, &prepared.entry, rejected);
+            }
+            Ok(issue) => planner.place(source, payload, &prepared.entry, issue),
+        }
+    }
+    planner.finish()
+}
+
+struct Planner<'c> {
+    context: &'c ImportContext,
+    entries: &'c [Prepared<NewIssue>],
+    dry_run: bool,
+    apps: Apps,
+    occupied: OccupiedWindows,
+    need: NeedOccupied,
+    counters: CounterSums,
+    /// Issues of this plan by id.
+    placed: HashMap<u64, usize>,
+    seen: Seen,
+    plan: ImportPlan,
+}
+
+/// Ids that the plan has taken up already.
+#[derive(Default)]
+struct Seen {
+    queues: HashSet<String>,
+    agents: HashSet<String>,
+    app_profiles: HashSet<String>,
+}
+
+/// An issue that an entry's id is taken by.
+struct Existing<'e> {
+    created_at: UnixMillis,
+    original_created_at: Option<UnixMillis>,
+    fragments: IssueFragments<'e>,
+    /// The entry that brought it, where it is of the same plan.
+    brought_by: Option<u32>,
+}
+
+impl<'c> Planner<'c> {
+    fn new(context: &'c ImportContext, entries: &'c [Prepared<NewIssue>], dry_run: bool) -> Self {
+        let plan = ImportPlan {
+            issues: Vec::new(),
+            apps: Vec::new(),
+            queues: Vec::new(),
+            agents: Vec::new(),
+            app_profiles: Vec::new(),
+            last_issue_id: context.last_issue_id,
+            next_publish_number: context.next_publish_number,
+            max_created_at: context.occupied.max_created_at(),
+            counters: Vec::new(),
+            records: ChunkRecords::default(),
+        };
+        Self {
+            context,
+            entries,
+            dry_run,
+            apps: Apps::new(context),
+            occupied: context.occupied.clone(),
+            need: NeedOccupied::default(),
+            counters: CounterSums::default(),
+            placed: HashMap::new(),
+            seen: Seen::default(),
+            plan,
+        }
+    }
+
+    fn place(&mut self, source: usize, payload: &[u8], entry: &Entry, issue: &'c NewIssue) {
+        let app = self.apps.resolve(issue.app_id.as_deref(), issue.app_publish_id.as_deref());
+        let Some(id) = issue.id else {
+            if self.plan.last_issue_id >= ISSUE_ID_MAX {
+                let detail = format!("no id is left after {ISSUE_ID_MAX}: give one that is free");
+                let fault = EntryFault::new(EntryErrorCode::OutOfRange, "/id", detail);
+                self.refuse(payload, entry, None, fault);
+            } else {
+                self.create(source, entry, issue, self.plan.last_issue_id + 1, app);
+            }
+            return;
+        };
+        let Some(existing) = self.existing(id) else {
+            self.create(source, entry, issue, id, app);
+            return;
+        };
+        let (created_at, original) = (existing.created_at, existing.original_created_at);
+        let head = issue.head.render(id, (&app.app_id, &app.publish_id), created_at, original);
+        let mut differing =
+            differences(&existing.fragments, &IssueFragments::new(&head, &issue.body));
+        if !is_same_instant(issue, created_at, original) {
+            differing.insert(0, "created_at".to_owned());
+        }
+        if differing.is_empty() {
+            self.plan.records.outcome(entry, "unchanged", |out| {
+                write_id(id, out);
+                write_shift(created_at, original, out);
+            });
+            return;
+        }
+        let holder = match existing.brought_by.filter(|_| self.dry_run) {
+            Some(index) => format!("the entry with index {index} has this id"),
+            None => "the domain has an issue with this id".to_owned(),
+        };
+        let detail = format!(
+            "{holder} and other content ({}); leave the id out to get a new one",
+            differing.join(", ")
+        );
+        let digits = id.to_string();
+        let fault = EntryFault::new(EntryErrorCode::IdConflict, "/id", detail)
+            .with_value(&Json::Number(&digits));
+        self.refuse(payload, entry, Some(digits.as_bytes()), fault);
+    }
+
+    fn existing(&self, id: u64) -> Option<Existing<'_>> {
+        if let Some(placed) = self.placed.get(&id) {
+            let row = &self.plan.issues[*placed];
+            let prepared = &self.entries[row.source];
+            let body = &prepared.item.as_ref().ok()?.body;
+            return Some(Existing {
+                created_at: row.columns.created_at,
+                original_created_at: row.columns.original_created_at,
+                fragments: IssueFragments::new(&row.head, body),
+                brought_by: Some(prepared.entry.index),
+            });
+        }
+        let stored = self.context.stored.get(&id)?;
+        Some(Existing {
+            created_at: stored.created_at,
+            original_created_at: stored.original_created_at,
+            fragments: IssueFragments::new(&stored.head, &stored.body),
+            brought_by: None,
+        })
+    }
+
+    fn create(&mut self, source: usize, entry: &Entry, issue: &'c NewIssue, id: u64, app: App) {
+        let created_at = self.occupied.take(issue.created_at, &mut self.need);
+        let shifted = created_at != issue.created_at;
+        // What an earlier import noted is older than what this one moves.
+        let original = issue.original_created_at.or(Some(issue.created_at).filter(|_| shifted));
+        let original = original.filter(|original| *original != created_at);
+        let app_ids = (app.app_id.as_str(), app.publish_id.as_str());
+        let row = IssueRow {
+            head: issue.head.render(id, app_ids, created_at, original),
+            columns: IssueColumns {
+                id,
+                created_at,
+                original_created_at: original,
+                app_id: app.app_id.clone(),
+                app_publish_id: app.publish_id.clone(),
+                facts: issue.facts.clone(),
+            },
+            source,
+        };
+        let tell_id = !self.dry_run || issue.id.is_some();
+        self.plan.records.outcome(entry, "created", |out| {
+            if tell_id {
+                write_id(id, out);
+            }
+            write_shift(created_at, original, out);
+        });
+        self.note_people(issue, &app.app_id);
+        self.apps.register(app);
+        self.counters.add(&row.columns, 1);
+        self.placed.insert(id, self.plan.issues.len());
+        self.plan.last_issue_id = self.plan.last_issue_id.max(id);
+        self.plan.max_created_at = self.plan.max_created_at.max(Some(created_at));
+        self.plan.issues.push(row);
+    }
+
+    fn note_people(&mut self, issue: &NewIssue, app_id: &str) {
+        if let Some(queue) = &issue.facts.queue
+            && self.seen.queues.insert(queue.id.clone())
+        {
+            self.plan.queues.push(queue.clone());
+        }
+        for agent in &issue.agents {
+            if self.seen.agents.insert(agent.id.clone()) {
+                self.plan.agents.push(agent.clone());
+            }
+        }
+        for profile in &issue.app_profiles {
+            if self.seen.app_profiles.insert(profile.pid.clone()) {
+                self.plan.app_profiles.push(AppProfileRow {
+                    pid: profile.pid.clone(),
+                    app_id: app_id.to_owned(),
+                    name: profile.name.clone(),
+                    emails: profile.emails.clone(),
+                });
+            }
+        }
+    }
+
+    fn refuse(&mut self, payload: &[u8], entry: &Entry, id: Option<&[u8]>, fault: EntryFault) {
+        let records = &mut self.plan.records;
+        records.error(Action::ImportIssues, payload, entry, id, &[fault], true);
+    }
+
+    fn finish(self) -> Result<ImportPlan, NeedOccupied> {
+        if !self.need.is_empty() {
+            return Err(self.need);
+        }
+        let mut plan = self.plan;
+        if self.dry_run {
+            let records = plan.records;
+            let nothing = Planner::new(self.context, &[], true).plan;
+            return Ok(ImportPlan { records, ..nothing });
+        }
+        (plan.apps, plan.next_publish_number) = self.apps.into_new();
+        plan.counters = self.counters.into_deltas();
+        Ok(plan)
+    }
+}
+
+/// Whether an entry may be the issue created at `created_at`: by the instant it has, by the one it
+/// was given at first, or by both having been moved away from the same instant.
+fn is_same_instant(issue: &NewIssue, created_at: UnixMillis, original: Option<UnixMillis>) -> bool {
+    match issue.original_created_at {
+        Some(given) => Some(given) == original,
+        None => issue.created_at == created_at || Some(issue.created_at) == original,
+    }
+}
+
+fn write_id(id: u64, out: &mut Vec<u8>) {
+    out.extend_from_slice(format!(",\"id\":{id}").as_bytes());
+}
+
+/// The instants of an issue whose `created_at` was moved.
+fn write_shift(created_at: UnixMillis, original: Option<UnixMillis>, out: &mut Vec<u8>) {
+    if let Some(original) = original {
+        let (at, from) = (created_at.0, original.0);
+        out.extend_from_slice(
+            format!(",\"created_at\":{at},\"original_created_at\":{from}").as_bytes(),
+        );
+    }
+}

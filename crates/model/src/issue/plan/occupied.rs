@@ -1,0 +1,154 @@
+//! Which milliseconds of a domain are taken by a `created_at`. Kept as runs of neighbours, so that
+//! the next free one is found in one step however long the run is, and as windows in which all
+//! taken ones are known. Beyond the latest `created_at` everything is free without asking.
+
+use std::collections::BTreeMap;
+
+use crate::time::UnixMillis;
+
+/// Milliseconds that a question asks about at least; history is dense in places.
+const WINDOW_MS_MIN: i64 = 1024;
+
+/// A span of instants, both ends included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Window {
+    pub from: UnixMillis,
+    pub until: UnixMillis,
+}
+
+/// What a plan must know before it can be made: which `created_at` lie in these windows. They are
+/// disjoint and ascending.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NeedOccupied {
+    windows: Spans,
+}
+
+impl NeedOccupied {
+    pub fn windows(&self) -> impl Iterator<Item = Window> + '_ {
+        let spans = self.windows.0.iter();
+        spans.map(|(from, until)| Window { from: UnixMillis(*from), until: UnixMillis(*until) })
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.windows.0.is_empty()
+    }
+}
+
+/// The taken milliseconds, as far as they are known.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OccupiedWindows {
+    known: Spans,
+    taken: Spans,
+    max_created_at: Option<UnixMillis>,
+}
+
+impl OccupiedWindows {
+    /// Nothing known but the domain's latest `created_at`; None where it has no issue.
+    pub fn new(max_created_at: Option<UnixMillis>) -> Self {
+        Self { max_created_at, ..Self::default() }
+    }
+
+    pub fn max_created_at(&self) -> Option<UnixMillis> {
+        self.max_created_at
+    }
+
+    /// Whether it is known if `at` is taken.
+    pub fn covers(&self, at: UnixMillis) -> bool {
+        self.max_created_at.is_none_or(|max| at > max) || self.known.end_of(at.0).is_some()
+    }
+
+    /// Adds all taken instants of a window, ascending or not.
+    pub fn add_window(&mut self, window: Window, taken: impl IntoIterator<Item = UnixMillis>) {
+        self.known.insert(window.from.0, window.until.0);
+        for at in taken {
+            self.taken.insert(at.0, at.0);
+        }
+    }
+
+    /// Takes the first free instant from `at` on. Where it is not known to be free, it is taken
+    /// nonetheless and asked for: the plan will be made again.
+    pub(super) fn take(&mut self, at: UnixMillis, need: &mut NeedOccupied) -> UnixMillis {
+        let free = self.taken.end_of(at.0).map_or(at.0, |end| end + 1);
+        if !self.covers(UnixMillis(free)) {
+            // Twice as far each time, so that a long run takes few questions.
+            let length = (free - at.0).max(WINDOW_MS_MIN);
+            let newest = self.max_created_at.map_or(free, |max| max.0);
+            need.windows.insert(free, (free + length).min(newest));
+        }
+        self.taken.insert(free, free);
+        UnixMillis(free)
+    }
+}
+
+/// Disjoint spans of whole numbers, neighbours merged: start to end, both included.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Spans(BTreeMap<i64, i64>);
+
+impl Spans {
+    /// The end of the span that holds `at`.
+    fn end_of(&self, at: i64) -> Option<i64> {
+        let (_, end) = self.0.range(..=at).next_back()?;
+        Some(*end).filter(|end| *end >= at)
+    }
+
+    fn insert(&mut self, mut from: i64, mut until: i64) {
+        if let Some((start, end)) = self.0.range(..=from).next_back()
+            && end.saturating_add(1) >= from
+        {
+            from = *start;
+            until = until.max(*end);
+        }
+        while let Some((&start, &end)) = self.0.range(from..=until.saturating_add(1)).next() {
+            self.0.remove(&start);
+            until = until.max(end);
+        }
+        self.0.insert(from, until);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_that_touch_become_one() {
+        let mut spans = Spans::default();
+        for (from, until) in [(5, 6), (1, 2), (9, 9), (3, 3), (7, 8), (20, 30), (22, 24), (29, 31)]
+        {
+            spans.insert(from, until);
+        }
+        assert_eq!(spans.0.into_iter().collect::<Vec<_>>(), [(1, 3), (5, 9), (20, 31)]);
+    }
+
+    #[test]
+    fn nothing_is_asked_beyond_the_latest_instant() {
+        let mut need = NeedOccupied::default();
+        let mut occupied = OccupiedWindows::new(Some(UnixMillis(100)));
+        assert_eq!(occupied.take(UnixMillis(101), &mut need), UnixMillis(101));
+        assert_eq!(occupied.take(UnixMillis(101), &mut need), UnixMillis(102));
+        assert!(need.is_empty());
+        occupied.take(UnixMillis(100), &mut need);
+        let asked = Window { from: UnixMillis(100), until: UnixMillis(100) };
+        assert_eq!(need.windows().collect::<Vec<_>>(), [asked]);
+    }
+
+    #[test]
+    fn a_run_is_asked_for_in_growing_windows() {
+        let stored = 1_000_000..1_040_000;
+        let mut occupied = OccupiedWindows::new(Some(UnixMillis(2_000_000)));
+        for round in 0..8 {
+            let mut need = NeedOccupied::default();
+            let free = occupied.clone().take(UnixMillis(1_000_000), &mut need);
+            if need.is_empty() {
+                assert_eq!((round, free), (6, UnixMillis(1_040_000)));
+                return;
+            }
+            for window in need.windows().collect::<Vec<_>>() {
+                let within =
+                    stored.clone().filter(|t| (window.from.0..=window.until.0).contains(t));
+                occupied.add_window(window, within.map(UnixMillis));
+            }
+        }
+        panic!("the questions do not end");
+    }
+}

@@ -1,0 +1,76 @@
+//! The pen that issues are written with: members of a map, one after another, in the order of the
+//! calls. Whether braces stand around them is the caller's business, because a head has none.
+
+use crate::json::{Json, write_string};
+
+/// Writes members; the first one after a brace has no comma.
+pub(super) struct Members<'o> {
+    out: &'o mut Vec<u8>,
+    comma: bool,
+}
+
+impl<'o> Members<'o> {
+    /// Begins a run of members; `comma` where something stands before it.
+    pub(super) fn new(out: &'o mut Vec<u8>, comma: bool) -> Self {
+        Self { out, comma }
+    }
+
+    /// Writes the key and returns the buffer for its value.
+    pub(super) fn key(&mut self, key: &str) -> &mut Vec<u8> {
+        if self.comma {
+            self.out.push(b',');
+        }
+        self.comma = true;
+        write_string(key, self.out);
+        self.out.push(b':');
+        self.out
+    }
+
+    pub(super) fn text(&mut self, key: &str, text: &str) {
+        write_string(text, self.key(key));
+    }
+
+    pub(super) fn optional_text(&mut self, key: &str, text: Option<&str>) {
+        if let Some(text) = text {
+            self.text(key, text);
+        }
+    }
+
+    pub(super) fn number(&mut self, key: &str, number: i64) {
+        self.key(key).extend_from_slice(number.to_string().as_bytes());
+    }
+
+    pub(super) fn raw(&mut self, key: &str, json: &[u8]) {
+        self.key(key).extend_from_slice(json);
+    }
+
+    pub(super) fn optional_json(&mut self, key: &str, json: Option<&Json<'_>>) {
+        if let Some(json) = json {
+            json.write_to(self.key(key));
+        }
+    }
+}
+
+/// Appends an array of strings.
+pub(super) fn write_texts<'t>(texts: impl IntoIterator<Item = &'t str>, out: &mut Vec<u8>) {
+    out.push(b'[');
+    for (n, text) in texts.into_iter().enumerate() {
+        if n > 0 {
+            out.push(b',');
+        }
+        write_string(text, out);
+    }
+    out.push(b']');
+}
+
+/// Appends an array of values that are rendered already.
+pub(super) fn write_array(items: &[Vec<u8>], out: &mut Vec<u8>) {
+    out.push(b'[');
+    for (n, item) in items.iter().enumerate() {
+        if n > 0 {
+            out.push(b',');
+        }
+        out.extend_from_slice(item);
+    }
+    out.push(b']');
+}

@@ -1,0 +1,152 @@
+//! Decimal numbers of any length, compared by their digits. Filters and stored numbers are
+//! compared with these and never as floats, which would make neighbours equal.
+
+use std::cmp::Ordering;
+
+/// Exponents beyond this are taken for this; no text of allowed size is near it otherwise.
+const EXPONENT_MAX: i64 = 1 << 60;
+
+/// A decimal number: `0.DIGITS` times ten to the `exponent`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decimal {
+    negative: bool,
+    /// Without zeros at either end; empty for zero.
+    digits: Vec<u8>,
+    exponent: i64,
+}
+
+impl Decimal {
+    /// Reads a number in the grammar of JSON: `-0.5`, `12`, `1e3`; no plus sign in front, no
+    /// superfluous zeros, no blanks.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (negative, unsigned) = match text.strip_prefix('-') {
+            Some(rest) => (true, rest),
+            None => (false, text),
+        };
+        let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {
+            Some((mantissa, exponent)) => (mantissa, parse_exponent(exponent)?),
+            None => (unsigned, 0),
+        };
+        let (whole, fraction) = match mantissa.split_once('.') {
+            Some((whole, fraction)) if is_digits(fraction) => (whole, fraction),
+            Some(_) => return None,
+            None => (mantissa, ""),
+        };
+        if !is_digits(whole) || (whole.len() > 1 && whole.starts_with('0')) {
+            return None;
+        }
+        let all = [whole.as_bytes(), fraction.as_bytes()].concat();
+        let Some(first) = all.iter().position(|d| *d != b'0') else {
+            return Some(Self { negative: false, digits: Vec::new(), exponent: 0 });
+        };
+        let end = all.iter().rposition(|d| *d != b'0').map_or(0, |last| last + 1);
+        let exponent = exponent + whole.len() as i64 - first as i64;
+        Some(Self { negative, digits: all[first..end].to_vec(), exponent })
+    }
+}
+
+fn is_digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
+}
+
+fn parse_exponent(text: &str) -> Option<i64> {
+    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+    if !is_digits(digits) {
+        return None;
+    }
+    let size = digits.parse::<i64>().unwrap_or(EXPONENT_MAX).min(EXPONENT_MAX);
+    Some(if text.starts_with('-') { -size } else { size })
+}
+
+impl From<u8> for Decimal {
+    fn from(number: u8) -> Self {
+        let text = number.to_string();
+        let digits = text.trim_end_matches('0');
+        let exponent = if digits.is_empty() { 0 } else { text.len() as i64 };
+        Self { negative: false, digits: digits.as_bytes().to_vec(), exponent }
+    }
+}
+
+impl Ord for Decimal {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let sign = |d: &Self| match (d.digits.is_empty(), d.negative) {
+            (true, _) => 0,
+            (false, true) => -1,
+            (false, false) => 1,
+        };
+        sign(self).cmp(&sign(other)).then_with(|| {
+            let size = self.exponent.cmp(&other.exponent);
+            let size = size.then_with(|| self.digits.cmp(&other.digits));
+            if self.negative { size.reverse() } else { size }
+        })
+    }
+}
+
+impl PartialOrd for Decimal {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn numbers_compare_by_value_whatever_their_form() {
+        let ascending = [
+            "-1e400",
+            "-12.5",
+            "-12",
+            "-1e-400",
+            "0",
+            "1e-400",
+            "0.1",
+            "0.10000000000000000001",
+            "3",
+            "3.0000000000000000000000001",
+            "9007199254740992",
+            "9007199254740993",
+            "1e400",
+        ];
+        for (n, a) in ascending.iter().enumerate() {
+            for (m, b) in ascending.iter().enumerate() {
+                assert_eq!(Decimal::parse(a).cmp(&Decimal::parse(b)), n.cmp(&m), "{a} {b}");
+            }
+        }
+        for (a, b) in
+            [("3", "3.0"), ("30", "3e1"), ("0.03", "3E-2"), ("0", "-0.0e7"), ("1", "1e+0")]
+        {
+            assert_eq!(Decimal::parse(a), Decimal::parse(b), "{a} {b}");
+        }
+        assert_eq!(Some(Decimal::from(120)), Decimal::parse("120"));
+        assert_eq!(Some(Decimal::from(0)), Decimal::parse("0"));
+    }
+
+    #[test]
+    fn texts_that_are_no_numbers_are_refused() {
+        for text in [
+            "", "-", "+3", " 3", "3 ", "3x", "x", "03", "3.", ".3", "3.x", "3e", "3e+", "3e1.0",
+            "1_000", "٣", "0x3", "NaN", "1e1e1", "--1", "3.-1",
+        ] {
+            assert_eq!(Decimal::parse(text), None, "{text:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn fixed_point_numbers_compare_as_their_integers(
+            a in -1_000_000i64..1_000_000, b in -1_000_000i64..1_000_000,
+        ) {
+            let text = |n: i64| {
+                let sign = if n < 0 { "-" } else { "" };
+                format!("{sign}{}.{:03}", n.abs() / 1000, n.abs() % 1000)
+            };
+            let (x, y) = (Decimal::parse(&text(a)), Decimal::parse(&text(b)));
+            prop_assert!(x.is_some());
+            prop_assert_eq!(x.cmp(&y), a.cmp(&b));
+            prop_assert_eq!(y, Decimal::parse(&format!("{b}e-3")));
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! What of an issue a caller wants to see. Reading the parameters is done elsewhere; here is only
+//! what they come to.
+
+/// Parts of an issue beyond those that are always there.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "one flag per word of `includes`")]
+pub struct IssueView {
+    pub custom_fields: bool,
+    pub feedback: bool,
+    pub private_notes: bool,
+    pub queue: bool,
+    pub predict_labels: bool,
+    pub sentiment_analysis: bool,
+    pub smart_intents: bool,
+    /// Leaves out `messages`.
+    pub exclude_messages: bool,
+}
+
+impl IssueView {
+    /// Every part: the shape in which issues are exported and imported.
+    pub const FULL: Self = Self {
+        custom_fields: true,
+        feedback: true,
+        private_notes: true,
+        queue: true,
+        predict_labels: true,
+        sentiment_analysis: true,
+        smart_intents: true,
+        exclude_messages: false,
+    };
+}

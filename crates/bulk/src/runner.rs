@@ -1,0 +1,131 @@
+//! The loop that asks the store for work and keeps a bounded number of workers busy. Order and
+//! fairness are the store's: it leases at most one writing task per domain, so domains take turns
+//! at the writer chunk by chunk. The bell wakes the loop; a poll beneath it finds what no bell
+//! announced (work from another server, a lease that ran out).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use caseload_model::time::{Clock, UnixMillis};
+use caseload_store::{ClaimTasks, RenewLeases, Store, StoreError};
+use tokio::sync::watch;
+use tokio::task::{JoinHandle, JoinSet};
+use tokio::time::MissedTickBehavior;
+
+use crate::worker::Workshop;
+
+/// Milliseconds a claimed task belongs to its server without a sign of life.
+const LEASE_MS: i64 = 30_000;
+/// Milliseconds between signs of life.
+const HEARTBEAT_MS: u64 = 10_000;
+const _: () = assert!(HEARTBEAT_MS as i64 * 2 < LEASE_MS, "a lease outlives one missed heartbeat");
+
+/// How a runner works.
+#[derive(Debug, Clone)]
+pub struct RunnerConfig {
+    /// A fresh id each time the program starts.
+    pub server: String,
+    /// Tasks that run side by side.
+    pub tasks_at_once: usize,
+    /// How often to look for work that no bell announced.
+    pub poll_every: Duration,
+}
+
+impl RunnerConfig {
+    pub fn new(server: impl Into<String>) -> Self {
+        Self { server: server.into(), tasks_at_once: 8, poll_every: Duration::from_millis(500) }
+    }
+}
+
+/// A running loop; [`Runner::stop`] ends it at the next chunk edges.
+#[derive(Debug)]
+pub struct Runner {
+    stopping: watch::Sender<bool>,
+    task: JoinHandle<()>,
+}
+
+impl Runner {
+    /// Starts the loop on the current Tokio runtime.
+    pub fn start(store: Arc<dyn Store>, clock: Clock, config: RunnerConfig) -> Self {
+        let (stopping, watcher) = watch::channel(false);
+        let workshop = Workshop { store, clock, stopping: watcher };
+        let task = tokio::spawn(run(workshop, config));
+        Self { stopping, task }
+    }
+
+    /// Stops claiming, waits for the workers' current chunks and gives the leases back.
+    pub async fn stop(self) {
+        self.stopping.send_replace(true);
+        if let Err(error) = self.task.await {
+            tracing::error!(%error, "the bulk runner did not end cleanly");
+        }
+    }
+}
+
+async fn run(workshop: Workshop, config: RunnerConfig) {
+    let mut stopping = workshop.stopping.clone();
+    let mut bell = workshop.store.task_bell();
+    let mut heartbeat = tokio::time::interval(Duration::from_millis(HEARTBEAT_MS));
+    heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut workers = JoinSet::new();
+    while !*stopping.borrow() {
+        bell.borrow_and_update();
+        let free = config.tasks_at_once.saturating_sub(workers.len());
+        let claimed = claim(&workshop, &config.server, free, &mut workers).await;
+        if claimed > 0 {
+            // A claim may have left work behind for another slot of the same round.
+            continue;
+        }
+        tokio::select! {
+            _ = stopping.changed() => {}
+            rung = bell.changed(), if free > 0 => {
+                if rung.is_err() {
+                    break;
+                }
+            }
+            Some(_) = workers.join_next() => {}
+            () = tokio::time::sleep(config.poll_every) => {}
+            _ = heartbeat.tick() => renew(&workshop, &config.server).await,
+        }
+    }
+    while workers.join_next().await.is_some() {}
+    match workshop.store.release_leases(&config.server).await {
+        Ok(()) | Err(StoreError::Closed) => {}
+        Err(error) => tracing::error!(%error, "leases could not be given back"),
+    }
+}
+
+/// Claims up to `free` tasks, starts a worker for each and says how many there were.
+async fn claim(workshop: &Workshop, server: &str, free: usize, workers: &mut JoinSet<()>) -> usize {
+    if free == 0 {
+        return 0;
+    }
+    let now = workshop.clock.now();
+    let command = ClaimTasks {
+        server: server.to_owned(),
+        now,
+        lease_until: UnixMillis(now.0 + LEASE_MS),
+        tasks_max: free,
+    };
+    match workshop.store.claim_tasks(command).await {
+        Ok(claims) => {
+            let count = claims.len();
+            for claim in claims {
+                workers.spawn(workshop.clone().run(claim));
+            }
+            count
+        }
+        Err(error) => {
+            tracing::error!(%error, "no bulk action task could be claimed");
+            0
+        }
+    }
+}
+
+async fn renew(workshop: &Workshop, server: &str) {
+    let lease_until = UnixMillis(workshop.clock.now().0 + LEASE_MS);
+    let command = RenewLeases { server: server.to_owned(), lease_until };
+    if let Err(error) = workshop.store.renew_leases(command).await {
+        tracing::error!(%error, "leases could not be renewed");
+    }
+}

@@ -1,0 +1,92 @@
+//! One claimed task, from its first unprocessed entry to its completion. Every step that counts is
+//! a commit of the store's; when the runner stops, the worker ends at the next chunk edge and the
+//! task goes on after the restart.
+
+use std::sync::Arc;
+
+use caseload_model::task::TaskStatus;
+use caseload_model::time::{Clock, UnixMillis};
+use caseload_store::{ApplyChunk, ClaimedTask, FailAttempt, Store, StoreError};
+use tokio::sync::watch;
+
+use crate::chunk::ChunkSource;
+
+/// Milliseconds before a task that met a fault of the server's is tried again.
+const RETRY_AFTER_MS: i64 = 5_000;
+
+/// What workers share.
+#[derive(Clone)]
+pub(crate) struct Workshop {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) clock: Clock,
+    pub(crate) stopping: watch::Receiver<bool>,
+}
+
+impl Workshop {
+    /// Runs a claimed task. A fault of the server's, a panic included, is counted against it.
+    pub(crate) async fn run(self, claim: ClaimedTask) {
+        let work = tokio::spawn(self.clone().process(claim.clone()));
+        let fault = match work.await {
+            Ok(Ok(()) | Err(StoreError::LeaseLost | StoreError::Closed)) => return,
+            Ok(Err(error)) => error.to_string(),
+            Err(stopped) if stopped.is_panic() => "a worker panicked".to_owned(),
+            Err(_) => return,
+        };
+        tracing::error!(task_id = claim.task.id, %fault, "a bulk action task met a fault");
+        let now = self.clock.now();
+        let failed = self.store.fail_attempt(FailAttempt {
+            domain: claim.domain,
+            task_id: claim.task.id,
+            lease_epoch: claim.lease_epoch,
+            now,
+            retry_at: UnixMillis(now.0 + RETRY_AFTER_MS),
+        });
+        match failed.await {
+            Ok(_) | Err(StoreError::LeaseLost | StoreError::Closed) => {}
+            // The lease runs out by itself; the task is then claimed again.
+            Err(error) => tracing::error!(%error, "the fault could not be recorded"),
+        }
+    }
+
+    async fn process(self, claim: ClaimedTask) -> Result<(), StoreError> {
+        let source = ChunkSource {
+            domain: claim.domain,
+            domain_name: claim.domain_name.clone(),
+            task_id: claim.task.id.clone(),
+            action: claim.task.action,
+        };
+        let mut next_index = claim.next_index;
+        loop {
+            let Some(chunk) = source.gather(&*self.store, next_index).await? else {
+                return Err(StoreError::Corrupt(
+                    "a task's payload ends before the task".to_owned(),
+                ));
+            };
+            let mut from = 0;
+            while from < chunk.work.len() {
+                if *self.stopping.borrow() {
+                    return Ok(());
+                }
+                let applied = self.store.apply_chunk(ApplyChunk {
+                    domain: claim.domain,
+                    domain_name: claim.domain_name.clone(),
+                    task_id: claim.task.id.clone(),
+                    action: claim.task.action,
+                    dry_run: claim.task.dry_run,
+                    lease_epoch: claim.lease_epoch,
+                    block: Arc::clone(&chunk.block),
+                    work: Arc::clone(&chunk.work),
+                    from,
+                    now: self.clock.now(),
+                });
+                let applied = applied.await?;
+                if applied.task.status == TaskStatus::Completed {
+                    return Ok(());
+                }
+                assert!(applied.done > 0, "the store applied nothing of a chunk");
+                from += applied.done;
+            }
+            next_index = chunk.next_index;
+        }
+    }
+}

@@ -19,6 +19,7 @@ const GENERATED_MARK: &str = "//! Written by `cargo xtask ";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Product,
+    /// Tests, measurements and examples: what stands beside the product and is not shipped.
     Test,
     Generated,
 }
@@ -90,8 +91,8 @@ fn load(root: &Path, folder: &str, sources: &mut Vec<Source>) -> Result<()> {
 
 fn kind(path: &str, text: &str) -> Kind {
     let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
-    let in_tests = folders.split('/').any(|part| part == "tests" || part == "benches");
-    if in_tests || name == "tests.rs" || name.ends_with("_tests.rs") {
+    let beside = |part: &str| matches!(part, "tests" | "benches" | "examples");
+    if folders.split('/').any(beside) || name == "tests.rs" || name.ends_with("_tests.rs") {
         Kind::Test
     } else if text.lines().take(10).any(|line| line.starts_with(GENERATED_MARK)) {
         Kind::Generated

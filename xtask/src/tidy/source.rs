@@ -9,8 +9,8 @@ use anyhow::{Context as _, Result};
 
 use super::scrub::{Scrubbed, scrub};
 
-/// The folders that hold Rust sources, relative to the repository.
-const FOLDERS: [&str; 2] = ["crates", "xtask"];
+/// The folders that hold Rust sources, relative to the repository. Not all need to exist.
+const FOLDERS: [&str; 4] = ["crates", "xtask", "load", "fuzz"];
 
 /// The line by which a generated file is known.
 const GENERATED_MARK: &str = "//! Written by `cargo xtask ";
@@ -62,7 +62,7 @@ impl Source {
 /// Reads every Rust file of the repository.
 pub(super) fn load_all(root: &Path) -> Result<Vec<Source>> {
     let mut sources = Vec::new();
-    for folder in FOLDERS {
+    for folder in FOLDERS.into_iter().filter(|folder| root.join(folder).is_dir()) {
         load(root, folder, &mut sources)?;
     }
     sources.sort_by(|a, b| a.path.cmp(&b.path));

@@ -1,7 +1,7 @@
 //! Stand-in for the tables of countries and languages.
 
 pub(super) fn is_country(text: &str) -> bool {
-    ["de", "deu", "germany", "us", "jp"].contains(&text.to_lowercase().as_str())
+    ["de", "deu", "germany", "us", "jp", "jpn"].contains(&text.to_lowercase().as_str())
 }
 
 pub(super) fn nearest_country(text: &str) -> Option<&'static str> {

@@ -2,7 +2,6 @@
 //! as a bulk import brings them. Prints the median of several rounds; it is no test.
 #![expect(clippy::print_stdout, reason = "a measurement is for people")]
 
-use std::fmt::Write as _;
 use std::time::Instant;
 
 use caseload_model::payload::{Block, Entry};
@@ -10,13 +9,14 @@ use caseload_model::profile::prepare_creates;
 
 fn main() {
     let block = block(10_000);
+    let megabytes = f64::from(u32::try_from(block.bytes.len()).unwrap_or(u32::MAX)) / 1e6;
     let mut rounds: Vec<f64> = (0..31)
         .map(|_| {
             let start = Instant::now();
             let prepared = prepare_creates(&block);
             let seconds = start.elapsed().as_secs_f64();
             assert!(prepared.iter().all(|p| p.item.is_ok()), "every entry is good");
-            block.bytes.len() as f64 / 1e6 / seconds
+            megabytes / seconds
         })
         .collect();
     rounds.sort_by(f64::total_cmp);
@@ -29,14 +29,24 @@ fn block(entries: u32) -> Block {
     let mut line = String::new();
     for n in 0..entries {
         line.clear();
-        let _ = write!(
-            line,
-            r#"{{"identities":[{{"uid":"user-{n:08}"}},{{"email":"Person.{n}@example.org","verified":"true"}}],"names":{{"first_name":"Maria","last_name":"Müller-{n}"}},"tags":["newsletter","beta","spring-{}"],"custom_fields":{{"plan":"gold","seats":{},"renewal":"2025-05-12","note":"says \"call me\" after six"}},"full_privacy_enabled":false,"last_country":"Germany","last_city":"Freiburg im Breisgau","age":{},"lifetime_value":1023.990,"user_persona":"collector","user_vip_segment":"tier-2","user_support_status":"standard","accepted_t_and_c":true,"preferred_language":"de","last_active_date":{}}}"#,
-            n % 7,
-            n % 500,
-            n % 90,
-            1_714_627_659_283_u64 + u64::from(n)
-        );
+        let active = 1_714_627_659_283_u64 + u64::from(n);
+        let (tag, seats, age) = (n % 7, n % 500, n % 90);
+        line.push('{');
+        for member in [
+            format!(r#""identities":[{{"uid":"user-{n:08}"}},"#),
+            format!(r#"{{"email":"Person.{n}@example.org","verified":"true"}}],"#),
+            format!(r#""names":{{"first_name":"Maria","last_name":"Müller-{n}"}},"#),
+            format!(r#""tags":["newsletter","beta","spring-{tag}"],"#),
+            format!(r#""custom_fields":{{"plan":"gold","seats":{seats},"renewal":"2025-05-12","#),
+            r#""note":"says \"call me\" after six"},"full_privacy_enabled":false,"#.to_owned(),
+            r#""last_country":"Germany","last_city":"Freiburg im Breisgau","#.to_owned(),
+            format!(r#""age":{age},"lifetime_value":1023.990,"user_persona":"collector","#),
+            r#""user_vip_segment":"tier-2","user_support_status":"standard","#.to_owned(),
+            r#""accepted_t_and_c":true,"preferred_language":"de","#.to_owned(),
+            format!(r#""last_active_date":{active}}}"#),
+        ] {
+            line.push_str(&member);
+        }
         let start = block.bytes.len();
         block.bytes.extend_from_slice(line.as_bytes());
         let range = start..block.bytes.len();

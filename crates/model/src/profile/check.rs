@@ -9,9 +9,10 @@ use super::field::{
     TAG_CHARS_MAX, TEXT_CHARS_MAX, Table, nearest,
 };
 use super::identity::{self, IdentityKey};
-use super::word_stub::{is_country, is_language, nearest_country, nearest_language};
+use crate::country::{is_country, nearest_country};
 use crate::error_code::EntryErrorCode as Code;
 use crate::json::{Json, pointer_push};
+use crate::language::{is_language, nearest_language};
 use crate::record::EntryFault;
 use std::borrow::Cow;
 

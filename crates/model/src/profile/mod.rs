@@ -9,7 +9,6 @@
 
 mod check;
 mod decimal;
-mod entry_stub;
 mod field;
 mod identity;
 mod merge;
@@ -19,7 +18,6 @@ mod plan_create;
 mod plan_get;
 mod prepare;
 mod record;
-mod word_stub;
 
 pub use field::{
     AGE_YEARS_MAX, COLLECTION_ELEMENTS_MAX, CORE_PROFILE_ID_MAX, KEY_CHARS_MAX,

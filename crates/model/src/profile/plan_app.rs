@@ -5,12 +5,12 @@
 use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasher;
 
-use super::entry_stub::id_of;
 use super::field::APP;
 use super::merge::{Update, update};
 use super::plan_get::missing;
 use super::prepare::AppPatch;
 use super::record::{braced, parse_stored};
+use crate::entry::id_of;
 use crate::json;
 use crate::record::{ChunkRecords, Prepared};
 use crate::task::Action;

@@ -7,7 +7,6 @@
 use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasher;
 
-use super::entry_stub::id_of;
 use super::field::CORE;
 use super::identity::{IdentityKey, keys_of};
 use super::merge::{Update, update};
@@ -15,6 +14,7 @@ use super::plan_create::conflict;
 use super::plan_get::missing;
 use super::prepare::CorePatch;
 use super::record::{braced, parse_stored};
+use crate::entry::id_of;
 use crate::ids::CoreProfileId;
 use crate::json::{self, Json};
 use crate::record::{ChunkRecords, EntryFault, Prepared};

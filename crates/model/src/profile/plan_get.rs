@@ -4,10 +4,10 @@
 use std::collections::HashMap;
 use std::hash::BuildHasher;
 
-use super::entry_stub::id_of;
 use super::field::{APP, CORE, Table};
 use super::prepare::not_found;
 use super::record::{StoredAppProfile, StoredCoreProfile, render_app, render_core};
+use crate::entry::id_of;
 use crate::ids::CoreProfileId;
 use crate::json;
 use crate::payload::Entry;

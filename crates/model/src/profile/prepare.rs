@@ -6,10 +6,10 @@ use std::borrow::Cow;
 
 use super::check::{Checker, Place, Purpose};
 use super::decimal;
-use super::entry_stub::{id_of, read_entry};
 use super::field::{APP, CORE, CORE_PROFILE_ID_MAX, Table};
 use super::identity::IdentityKey;
 use super::record::write_fields;
+use crate::entry::{id_of, read_entry};
 use crate::error_code::EntryErrorCode as Code;
 use crate::ids::CoreProfileId;
 use crate::json::Json;

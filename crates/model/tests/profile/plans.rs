@@ -120,8 +120,8 @@ fn an_update_merges_into_the_stored_record() {
         ),
         (r#""names":{"first_name":null}"#, r#""identities":[{"uid":"a"}],"names":{},"age":30"#),
         (
-            r#""custom_fields":{"k":1,"gone":null}"#,
-            r#""identities":[{"uid":"a"}],"names":{"first_name":"Ann"},"custom_fields":{"k":1},"age":30"#,
+            r#""custom_fields":{"k":1,"gone":null},"names":null"#,
+            r#""identities":[{"uid":"a"}],"custom_fields":{"k":1},"age":30"#,
         ),
         (
             r#""tags":["b","a"]"#,

@@ -157,7 +157,7 @@ fn identities_follow_their_rules() {
             r#"["a",null,{"uid":"a"}]"#,
             &[("wrong_type", "/identities/0"), ("wrong_type", "/identities/1")],
         ),
-        (r#"[{}]"#, &[("invalid_identity", "/identities/0")]),
+        (r"[{}]", &[("invalid_identity", "/identities/0")]),
         (r#"[{"uid":"a"},{"mail":"x"}]"#, &[("invalid_identity", "/identities/1")]),
         (r#"[{"uid":"a","email":"b"}]"#, &[("invalid_identity", "/identities/0")]),
         (r#"[{"uid":""}]"#, &[("invalid_identity", "/identities/0/uid")]),
@@ -214,7 +214,7 @@ fn limits_count_code_points_and_elements() {
     let texts = |n| vec![r#""t""#; n].join(",");
     let custom = |n| (0..n).map(|n| format!(r#""k{n}":1"#)).collect::<Vec<_>>().join(",");
     let uids = |n| (0..n).map(|n| format!(r#"{{"uid":"{n}"}}"#)).collect::<Vec<_>>().join(",");
-    let metadata = |n| (0..n).map(|n| format!(r#","k{n}":"""#)).collect::<String>();
+    let metadata = |n| (0..n).map(|n| format!(r#""k{n}":"""#)).collect::<Vec<_>>().join(",");
     let long = "x".repeat(256);
     let too_long_key = format!("/custom_fields/{long}");
     let too_long_metadata = format!("/identities/0/{long}");
@@ -270,8 +270,8 @@ fn limits_count_code_points_and_elements() {
             "/identities",
         ),
         (
-            format!(r#"{{"identities":[{{"uid":"u"{}}}]}}"#, metadata(100)),
-            format!(r#"{{"identities":[{{"uid":"u"{}}}]}}"#, metadata(101)),
+            format!(r#"{{"identities":[{{"uid":"u",{}}}]}}"#, metadata(100)),
+            format!(r#"{{"identities":[{{"uid":"u",{}}}]}}"#, metadata(101)),
             "too_many",
             "/identities/0",
         ),
@@ -428,7 +428,10 @@ fn stored_fields_stand_in_the_order_of_the_table_as_they_were_sent() {
     let profile = prepared[0].item.as_ref().unwrap();
     assert_eq!(
         std::str::from_utf8(&profile.fields).unwrap(),
-        r#""identities":[{"verified":"t","email":"A@B"},{"uid":"x"}],"names":{},"custom_fields":{"z":"é/\u0000","a":1023.990},"last_country":"gErMaNy","age":1.50e1"#
+        concat!(
+            r#""identities":[{"verified":"t","email":"A@B"},{"uid":"x"}],"names":{},"#,
+            r#""custom_fields":{"z":"é/\u0000","a":1023.990},"last_country":"gErMaNy","age":1.50e1"#
+        )
     );
     let keys =
         [IdentityKey::new(IdentityType::Email, "a@b"), IdentityKey::new(IdentityType::Uid, "x")];

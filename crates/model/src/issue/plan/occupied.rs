@@ -70,8 +70,8 @@ impl OccupiedWindows {
     pub(super) fn take(&mut self, at: UnixMillis, need: &mut NeedOccupied) -> UnixMillis {
         let free = self.taken.end_of(at.0).map_or(at.0, |end| end + 1);
         if !self.covers(UnixMillis(free)) {
-            // Twice as far each time, so that a long run takes few questions.
-            let length = (free - at.0).max(WINDOW_MS_MIN);
+            // Several times as far each time, so that a long run takes few questions.
+            let length = ((free - at.0) * 4).max(WINDOW_MS_MIN);
             let newest = self.max_created_at.map_or(free, |max| max.0);
             need.windows.insert(free, (free + length).min(newest));
         }
@@ -140,7 +140,7 @@ mod tests {
             let mut need = NeedOccupied::default();
             let free = occupied.clone().take(UnixMillis(1_000_000), &mut need);
             if need.is_empty() {
-                assert_eq!((round, free), (6, UnixMillis(1_040_000)));
+                assert_eq!((round, free), (4, UnixMillis(1_040_000)));
                 return;
             }
             for window in need.windows().collect::<Vec<_>>() {

@@ -1,0 +1,550 @@
+//! Entries of `import_issues`, one by one: what is taken, what is refused and where, which gaps are
+//! filled with what, and that an issue comes back as it was sent.
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+use caseload_model::error_code::EntryErrorCode as Code;
+use caseload_model::ids::DomainName;
+use caseload_model::issue::{IssueFragments, IssueState, NewIssue, prepare_imports, write_issue};
+use caseload_model::issue_query::IssueView;
+use caseload_model::payload::{Block, Entry};
+use caseload_model::record::Rejected;
+use caseload_model::time::UnixMillis;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+const FULL: &str = concat!(
+    r#"{"id":7,"title":"Sync stops \"at\" 99 %","tags":["sync","sync","ü"],"app_id":"acme_app_1","#,
+    r#""app_publish_id":"12","domain":"acme","hs_user_id":"acme_profile_u","author_name":"Ünal","#,
+    r#""author_email":"Unal@Example.org","assignee_id":"acme_profile_a","assignee_name":"Ada","#,
+    r#""redacted":true,"state_data":{"state":"resolved","changed_at":1500},"created_at":1000,"#,
+    r#""original_created_at":999,"updated_at":900,"language":"tr","platform_type":"ios","#,
+    r#""issue_mode_data":{"issue_mode":"chat"},"cc":["x@example.org"],"messages":["#,
+    r#"{"id":"m1","body":"<b>hi</b>","created_at":1001,"origin":"end-user","author":{"name":"Ünal","#,
+    r#""id":"acme_profile_u","emails":[],"phone_number":"+49 1"},"attachments":[{"url":"/a/1","#,
+    r#""file_name":"a.png","content_type":"image/png","size":12},{"url":"/a/2"}],"#,
+    r#""attachment":{"url":"/a/1","file_name":"a.png","content_type":"image/png","size":12},"#,
+    r#""intent_labels":["x"],"sentiment":{"label":"bad"},"type":"Text"},"#,
+    r#"{"id":"m2","body":"","created_at":1002,"origin":"helpshift","author":{"name":"Ada","#,
+    r#""id":"acme_profile_a","emails":["ada@example.org"]}}],"meta":{"z":"1","a":{"b":["2",null]}},"#,
+    r#""custom_fields":{"n":{"type":"number","value":1.50e2},"d":{"type":"date","value":-5},"#,
+    r#""c":{"type":"checkbox","value":"true"},"b":{"type":"checkbox","value":false},"#,
+    r#""s":{"type":"singleline","value":"a\u0000b"},"m":{"type":"multiline","value":null}},"#,
+    r#""feedback_rating":4,"feedback_comment":"ok","queue":{"id":"123","name":"Queue A"},"#,
+    r#""private_notes":[{"id":"n1","body":"vip","created_at":1003,"author":{"name":"Ada","#,
+    r#""emails":[]}}],"current_predict_label":"p","original_predict_label":"q","#,
+    r#""sentiment_analysis":{"sentiment_enabled":true},"smart_intents":{"intent":{"id":"1"}}}"#
+);
+
+fn prepare(entry: &str) -> Result<NewIssue, Rejected> {
+    let domain = DomainName::parse("acme").unwrap();
+    let bytes = entry.as_bytes().to_vec();
+    let entries = vec![Entry { index: 0, line: 1, range: 0..bytes.len(), oversize: None }];
+    prepare_imports(&domain, &Block { bytes, entries }).remove(0).item
+}
+
+fn render(issue: &NewIssue) -> String {
+    let app =
+        (issue.app_id.as_deref().unwrap_or("web"), issue.app_publish_id.as_deref().unwrap_or("1"));
+    let id = issue.id.unwrap_or(1);
+    let head = issue.head.render(id, app, issue.created_at, issue.original_created_at);
+    let mut out = Vec::new();
+    write_issue(&IssueFragments::new(&head, &issue.body), &IssueView::FULL, &mut out);
+    String::from_utf8(out).unwrap()
+}
+
+fn rendered(entry: &str) -> Value {
+    serde_json::from_str(&render(&prepare(entry).unwrap())).unwrap()
+}
+
+fn faults(entry: &str) -> Vec<(Code, String)> {
+    let rejected = prepare(entry).expect_err(entry);
+    rejected.faults.into_iter().map(|f| (f.code, f.pointer.unwrap_or_default())).collect()
+}
+
+#[test]
+fn an_issue_with_every_field_comes_back_byte_for_byte() {
+    let issue = prepare(FULL).unwrap();
+    assert_eq!(render(&issue), FULL);
+    assert_eq!(issue.id, Some(7));
+    assert_eq!(issue.created_at, UnixMillis(1000));
+    assert_eq!(issue.original_created_at, Some(UnixMillis(999)));
+    let facts = &issue.facts;
+    assert_eq!(facts.state, IssueState::Resolved);
+    assert_eq!((facts.changed_at, facts.updated_at), (UnixMillis(1500), UnixMillis(900)));
+    assert_eq!(facts.assignee_id.as_deref(), Some("acme_profile_a"));
+    assert_eq!(facts.author_email, "unal@example.org");
+    assert_eq!(facts.rating, Some(4));
+    assert_eq!(facts.queue.as_ref().unwrap().id, "123");
+    assert_eq!(facts.tags, ["sync", "sync", "ü"]);
+    assert_eq!(facts.issue_mode.as_deref(), Some("chat"));
+    assert!(facts.redacted);
+}
+
+#[test]
+fn the_order_of_fields_is_always_the_same() {
+    let reversed: Vec<(String, Value)> = match serde_json::from_str(FULL).unwrap() {
+        Value::Object(map) => map.into_iter().collect(),
+        _ => unreachable!(),
+    };
+    let reversed: serde_json::Map<String, Value> = reversed.into_iter().rev().collect();
+    let mut text = serde_json::to_string(&reversed).unwrap();
+    // The one number that the test's own JSON library rewrites.
+    text = text.replace("150.0", "1.50e2");
+    assert_eq!(render(&prepare(&text).unwrap()), FULL);
+}
+
+#[test]
+fn an_entry_with_nothing_but_a_time_becomes_a_whole_issue() {
+    let issue = rendered(r#"{"created_at":1000}"#);
+    let pid = issue["hs_user_id"].as_str().unwrap();
+    assert_eq!(pid.len(), "acme_profile_".len() + 40);
+    assert_eq!(
+        issue,
+        json!({
+            "id": 1, "title": "", "tags": [], "app_id": "web", "app_publish_id": "1",
+            "domain": "acme", "hs_user_id": pid, "author_name": "", "author_email": "",
+            "assignee_id": "unassigned", "assignee_name": null, "redacted": false,
+            "state_data": {"state": "new", "changed_at": 1000}, "created_at": 1000,
+            "updated_at": 1000, "messages": [], "meta": {},
+        })
+    );
+}
+
+#[test]
+fn the_last_update_is_the_latest_instant_where_it_is_not_given() {
+    for (entry, expected) in [
+        (r#"{"created_at":5}"#, 5),
+        (r#"{"created_at":5,"state_data":{"changed_at":9}}"#, 9),
+        (r#"{"created_at":5,"messages":[{"created_at":8},{"created_at":7}]}"#, 8),
+        (r#"{"created_at":5,"updated_at":3}"#, 3),
+    ] {
+        assert_eq!(rendered(entry)["updated_at"], expected, "{entry}");
+    }
+}
+
+#[test]
+fn each_fault_has_its_code_and_its_place() {
+    let at = |text: &str| format!(r#"{{"created_at":1,{text}}}"#);
+    for (text, code, pointer) in [
+        (r#""Title":"x""#, Code::UnknownField, "/Title"),
+        (r#""messages":[{"created_at":1,"bodi":"x"}]"#, Code::UnknownField, "/messages/0/bodi"),
+        (
+            r#""messages":[{"created_at":1,"author":{"nick":1}}]"#,
+            Code::UnknownField,
+            "/messages/0/author/nick",
+        ),
+        (r#""state_data":{"since":1}"#, Code::UnknownField, "/state_data/since"),
+        (r#""title":5"#, Code::WrongType, "/title"),
+        (r#""tags":"x""#, Code::WrongType, "/tags"),
+        (r#""tags":["x",5]"#, Code::WrongType, "/tags/1"),
+        (r#""redacted":"true""#, Code::WrongType, "/redacted"),
+        (r#""meta":[]"#, Code::WrongType, "/meta"),
+        (r#""messages":{}"#, Code::WrongType, "/messages"),
+        (r#""messages":[null]"#, Code::WrongType, "/messages/0"),
+        (r#""messages":[{}]"#, Code::Required, "/messages/0/created_at"),
+        (
+            r#""messages":[{"created_at":1,"origin":"agent"}]"#,
+            Code::OutOfRange,
+            "/messages/0/origin",
+        ),
+        (
+            r#""messages":[{"created_at":1,"origin":"helpshift"}]"#,
+            Code::Required,
+            "/messages/0/author",
+        ),
+        (
+            r#""messages":[{"created_at":1,"attachments":[{"size":-1}]}]"#,
+            Code::OutOfRange,
+            "/messages/0/attachments/0/size",
+        ),
+        (
+            r#""messages":[{"created_at":1,"sentiment":"bad"}]"#,
+            Code::WrongType,
+            "/messages/0/sentiment",
+        ),
+        (r#""state_data":{"state":"open"}"#, Code::OutOfRange, "/state_data/state"),
+        (r#""state_data":{"state":"New"}"#, Code::OutOfRange, "/state_data/state"),
+        (r#""updated_at":1.0"#, Code::WrongType, "/updated_at"),
+        (r#""updated_at":-1"#, Code::OutOfRange, "/updated_at"),
+        (r#""updated_at":253402300800000"#, Code::OutOfRange, "/updated_at"),
+        (r#""updated_at":"2023-01-01""#, Code::WrongType, "/updated_at"),
+        (r#""feedback_rating":0"#, Code::OutOfRange, "/feedback_rating"),
+        (r#""feedback_rating":6"#, Code::OutOfRange, "/feedback_rating"),
+        (r#""feedback_rating":"3""#, Code::WrongType, "/feedback_rating"),
+        (r#""queue":{"name":"x"}"#, Code::Required, "/queue/id"),
+        (r#""queue":{"id":5}"#, Code::WrongType, "/queue/id"),
+        (r#""assignee_id":"""#, Code::OutOfRange, "/assignee_id"),
+        (r#""private_notes":[{"body":"x"}]"#, Code::Required, "/private_notes/0/created_at"),
+        (r#""custom_fields":{"a/b":{}}"#, Code::Required, "/custom_fields/a~1b/type"),
+        (r#""custom_fields":{"k":{"type":"text"}}"#, Code::OutOfRange, "/custom_fields/k/type"),
+        (r#""custom_fields":{"k":"v"}"#, Code::WrongType, "/custom_fields/k"),
+        (
+            r#""custom_fields":{"k":{"type":"date","val":1}}"#,
+            Code::UnknownField,
+            "/custom_fields/k/val",
+        ),
+        (r#""smart_intents":"x""#, Code::WrongType, "/smart_intents"),
+        (r#""id":0"#, Code::OutOfRange, "/id"),
+        (r#""id":9007199254740992"#, Code::OutOfRange, "/id"),
+        (r#""id":"9007199254740992""#, Code::OutOfRange, "/id"),
+        (r#""id":99999999999999999999999"#, Code::OutOfRange, "/id"),
+        (r#""id":1.0"#, Code::WrongType, "/id"),
+        (r#""id":"x1""#, Code::WrongType, "/id"),
+        (r#""id":"01""#, Code::WrongType, "/id"),
+        (r#""id":"""#, Code::WrongType, "/id"),
+        (r#""id":true"#, Code::WrongType, "/id"),
+    ] {
+        assert_eq!(faults(&at(text)), [(code, pointer.to_owned())], "{text}");
+    }
+    assert_eq!(faults("{}"), [(Code::Required, "/created_at".to_owned())]);
+    assert_eq!(faults(r#"{"created_at":null}"#), [(Code::Required, "/created_at".to_owned())]);
+}
+
+#[test]
+fn all_faults_of_an_entry_are_told_at_once_with_its_id() {
+    let rejected = prepare(
+        r#"{"id":12,"titel":"x","tags":[1,2],"custom_fields":{"n":{"type":"number","value":"1"}}}"#,
+    )
+    .unwrap_err();
+    assert_eq!(rejected.id.as_deref(), Some(&b"12"[..]));
+    assert!(rejected.readable);
+    let mut pointers: Vec<_> = rejected.faults.iter().filter_map(|f| f.pointer.clone()).collect();
+    pointers.sort();
+    let all = ["/created_at", "/custom_fields/n/value", "/tags/0", "/tags/1", "/titel"];
+    assert_eq!(pointers, all);
+    let unknown = rejected.faults.iter().find(|f| f.code == Code::UnknownField).unwrap();
+    assert!(unknown.detail.contains("\"title\""), "{}", unknown.detail);
+}
+
+#[test]
+fn texts_are_limited_in_characters_and_bodies_in_bytes() {
+    let entry = |title: usize, tag: usize, app: usize, body: usize| {
+        json!({
+            "created_at": 1, "title": "ü".repeat(title), "tags": ["ü".repeat(tag)],
+            "app_id": "ü".repeat(app),
+            "messages": [{"created_at": 1, "body": "x".repeat(body)}],
+        })
+        .to_string()
+    };
+    let mib = 1 << 20;
+    assert!(prepare(&entry(100_000, 100, 255, mib)).is_ok());
+    for (entry, pointer) in [
+        (entry(100_001, 1, 1, 1), "/title"),
+        (entry(1, 101, 1, 1), "/tags/0"),
+        (entry(1, 1, 256, 1), "/app_id"),
+        (entry(1, 1, 1, mib + 1), "/messages/0/body"),
+    ] {
+        assert_eq!(faults(&entry), [(Code::TooLong, pointer.to_owned())]);
+    }
+}
+
+#[test]
+fn collections_have_no_limit_of_their_own() {
+    let many = 101;
+    let entry = json!({
+        "created_at": 1, "tags": vec!["t"; many],
+        "messages": vec![json!({"created_at": 1, "body": "x"}); many],
+        "meta": (0..many).map(|n| (n.to_string(), json!(n))).collect::<serde_json::Map<_, _>>(),
+    });
+    let issue = rendered(&entry.to_string());
+    assert_eq!(issue["messages"].as_array().unwrap().len(), many);
+    assert_eq!(issue["tags"].as_array().unwrap().len(), many);
+}
+
+#[test]
+fn null_is_as_absent() {
+    let Value::Object(full) = serde_json::from_str::<Value>(FULL).unwrap() else { unreachable!() };
+    let bare = prepare(r#"{"created_at":1,"hs_user_id":"u"}"#).unwrap();
+    for name in full.keys().filter(|name| !matches!(name.as_str(), "created_at" | "hs_user_id")) {
+        let entry = format!(r#"{{"created_at":1,"hs_user_id":"u","{name}":null}}"#);
+        assert_eq!(prepare(&entry).unwrap(), bare, "{name}");
+    }
+    let message = rendered(
+        r#"{"created_at":1,"tags":["a",null],"messages":[{"id":"m","created_at":1,"origin":null,
+            "author":null,"attachments":null,"attachment":null,"type":null}]}"#,
+    );
+    assert_eq!(message["tags"], json!(["a"]));
+    assert_eq!(message["messages"][0]["origin"], "end-user");
+    assert!(message["messages"][0].get("attachments").is_none());
+}
+
+#[test]
+fn scalars_in_meta_become_strings_at_every_level() {
+    let issue = prepare(
+        r#"{"created_at":1,"meta":{"n":1.50,"b":true,"s":"x","deep":{"l":[false,1e9,{"k":-0}]}}}"#,
+    );
+    assert_eq!(
+        String::from_utf8(issue.unwrap().body.meta).unwrap(),
+        r#"{"n":"1.50","b":"true","s":"x","deep":{"l":["false","1e9",{"k":"-0"}]}}"#
+    );
+}
+
+#[test]
+fn custom_field_values_have_the_type_of_their_field() {
+    for (kind, good, bad) in [
+        ("singleline", &[r#""x""#, "null"][..], &["1", "true", "[]"][..]),
+        ("multiline", &[r#""""#, "null"], &["1", "{}"]),
+        ("dropdown", &[r#""x""#, "null"], &["1", r#"["x"]"#]),
+        ("number", &["1", "-0.10", "123456789012345678901234567890", "null"], &[r#""1""#, "true"]),
+        ("date", &["1500000000000", "-1", "null"], &["1.5", r#""2023-05-12""#, r#""1""#]),
+        ("checkbox", &["true", "false", r#""true""#, r#""false""#, "null"], &["1", r#""yes""#]),
+    ] {
+        let entry = |value: &str| {
+            format!(
+                r#"{{"created_at":1,"custom_fields":{{"k":{{"type":"{kind}","value":{value}}}}}}}"#
+            )
+        };
+        for value in good {
+            let issue = prepare(&entry(value)).unwrap();
+            let fields = String::from_utf8(issue.body.custom_fields.unwrap()).unwrap();
+            assert_eq!(fields, format!(r#"{{"k":{{"type":"{kind}","value":{value}}}}}"#));
+        }
+        for value in bad {
+            let expected = [(Code::WrongType, "/custom_fields/k/value".to_owned())];
+            assert_eq!(faults(&entry(value)), expected, "{kind} {value}");
+        }
+    }
+}
+
+#[test]
+fn times_may_come_in_the_iso_form_of_an_export() {
+    let iso = prepare(
+        r#"{"created_at":"2023-01-01T02:21:46.000Z","updated_at":"2023-01-01T02:21:46.001Z",
+            "hs_user_id":"u","state_data":{"changed_at":"2023-01-01T02:21:46.002Z"},
+            "messages":[{"id":"m","created_at":"2023-01-01T02:21:46.003Z"}]}"#,
+    );
+    let unix = prepare(
+        r#"{"created_at":1672539706000,"updated_at":1672539706001,"hs_user_id":"u",
+            "state_data":{"changed_at":1672539706002},
+            "messages":[{"id":"m","created_at":1672539706003}]}"#,
+    );
+    assert_eq!(iso.unwrap(), unix.unwrap());
+}
+
+#[test]
+fn the_domain_of_an_entry_does_not_count() {
+    let issue = rendered(r#"{"created_at":1,"domain":"elsewhere"}"#);
+    assert_eq!(issue["domain"], "acme");
+}
+
+#[test]
+fn gaps_in_messages_are_filled_from_the_issue() {
+    let head = r#""created_at":1,"author_name":"Eva","author_email":"eva@example.org",
+        "assignee_id":"ada","assignee_name":"Ada""#;
+    for (message, origin, author) in [
+        ("{}", "end-user", json!({"name": "Eva", "id": "eva", "emails": ["eva@example.org"]})),
+        (
+            r#"{"origin":"helpshift"}"#,
+            "helpshift",
+            json!({"name": "Ada", "id": "ada", "emails": []}),
+        ),
+        (r#"{"author":{"id":"ada"}}"#, "helpshift", json!({"name": "", "id": "ada", "emails": []})),
+        (r#"{"author":{"id":"bot"}}"#, "helpshift", json!({"name": "", "id": "bot", "emails": []})),
+        (r#"{"author":{"id":"eva"}}"#, "end-user", json!({"name": "", "id": "eva", "emails": []})),
+        (
+            r#"{"author":{"emails":["EVA@example.org"]}}"#,
+            "end-user",
+            json!({"name": "", "id": "eva", "emails": ["EVA@example.org"]}),
+        ),
+    ] {
+        let message = format!(r#"{{"created_at":2,{}"#, &message[1..]).replace(",}", "}");
+        let first = r#"{"created_at":1,"origin":"end-user","author":{"id":"eva"}}"#;
+        let issue = rendered(&format!(r#"{{{head},"messages":[{first},{message}]}}"#));
+        assert_eq!(issue["hs_user_id"], "eva");
+        assert_eq!(issue["messages"][1]["origin"], origin, "{message}");
+        assert_eq!(issue["messages"][1]["author"], author, "{message}");
+    }
+}
+
+#[test]
+fn either_form_of_attachments_gives_the_other() {
+    let of = |text: &str| {
+        let entry = format!(r#"{{"created_at":1,"messages":[{{"created_at":1,{text}}}]}}"#);
+        rendered(&entry)["messages"][0].clone()
+    };
+    for text in [
+        r#""attachment":{"url":"/1"}"#,
+        r#""attachments":[{"url":"/1"}]"#,
+        r#""attachments":[],"attachment":{"url":"/1"}"#,
+    ] {
+        assert_eq!(of(text)["attachment"], json!({"url": "/1"}), "{text}");
+        assert_eq!(of(text)["attachments"], json!([{"url": "/1"}]), "{text}");
+    }
+    assert!(of(r#""attachments":[]"#).get("attachments").is_none());
+}
+
+#[test]
+fn people_are_named_once_each() {
+    let issue = prepare(
+        r#"{"created_at":1,"hs_user_id":"eva","author_email":"eva@example.org","assignee_id":"ada",
+            "messages":[
+            {"created_at":1,"origin":"end-user","author":{"id":"eva","name":"Eva","emails":["e2"]}},
+            {"created_at":2,"origin":"helpshift","author":{"id":"ada","name":"Ada","emails":["a@b"]}},
+            {"created_at":3,"origin":"helpshift","author":{"id":"bot","name":"Bot"}},
+            {"created_at":4,"origin":"end-user","author":{"id":"tom","name":"Tom","emails":["t","u"]}}]}"#,
+    )
+    .unwrap();
+    let profiles: Vec<_> = issue
+        .app_profiles
+        .iter()
+        .map(|p| (p.pid.as_str(), p.name.as_str(), std::str::from_utf8(&p.emails).unwrap()))
+        .collect();
+    assert_eq!(
+        profiles,
+        [("eva", "Eva", r#"["eva@example.org"]"#), ("tom", "Tom", r#"["t","u"]"#)]
+    );
+    let agents: Vec<_> =
+        issue.agents.iter().map(|a| (a.id.as_str(), a.name.as_str(), a.email.as_deref())).collect();
+    assert_eq!(agents, [("ada", "Ada", Some("a@b")), ("bot", "Bot", None)]);
+}
+
+#[test]
+fn generated_ids_are_the_same_each_time_and_differ_between_entries() {
+    let entry = |title: &str| {
+        let message = r#"{"created_at":1499889810397,"body":"x"}"#;
+        format!(r#"{{"created_at":1,"title":"{title}","messages":[{message},{message}]}}"#)
+    };
+    let (a, again, b) = (rendered(&entry("a")), rendered(&entry("a")), rendered(&entry("b")));
+    assert_eq!(a, again);
+    let id = |issue: &Value, n: usize| issue["messages"][n]["id"].as_str().unwrap().to_owned();
+    assert!(id(&a, 0).starts_with("acme_message_20170712200330397-"), "{}", id(&a, 0));
+    assert_eq!(id(&a, 0).len(), "acme_message_".len() + 17 + 1 + 15);
+    assert_ne!(id(&a, 0), id(&a, 1));
+    assert_ne!(id(&a, 0), id(&b, 0));
+    assert_ne!(a["hs_user_id"], b["hs_user_id"]);
+}
+
+#[test]
+fn one_address_in_one_app_is_one_author() {
+    let user = |entry: &str| rendered(entry)["hs_user_id"].clone();
+    let a = user(r#"{"created_at":1,"author_email":"Eva@example.org"}"#);
+    assert_eq!(a, user(r#"{"created_at":2,"title":"x","author_email":"eva@EXAMPLE.org"}"#));
+    assert_ne!(a, user(r#"{"created_at":1,"author_email":"eva@example.org","app_id":"other"}"#));
+    assert_ne!(a, user(r#"{"created_at":1,"author_email":"tom@example.org"}"#));
+}
+
+#[test]
+fn a_view_picks_fragments() {
+    let issue = prepare(FULL).unwrap();
+    let head = issue.head.render(7, ("a", "1"), issue.created_at, None);
+    let keys = |view: &IssueView| -> Vec<String> {
+        let mut out = Vec::new();
+        write_issue(&IssueFragments::new(&head, &issue.body), view, &mut out);
+        let Value::Object(map) = serde_json::from_slice(&out).unwrap() else { unreachable!() };
+        map.keys().skip_while(|key| *key != "cc").skip(1).cloned().collect()
+    };
+    let none = IssueView::default();
+    for (view, expected) in [
+        (none, &["messages", "meta"][..]),
+        (IssueView { exclude_messages: true, ..none }, &["meta"]),
+        (IssueView { custom_fields: true, ..none }, &["messages", "meta", "custom_fields"]),
+        (
+            IssueView { feedback: true, ..none },
+            &["messages", "meta", "feedback_rating", "feedback_comment"],
+        ),
+        (IssueView { queue: true, ..none }, &["messages", "meta", "queue"]),
+        (IssueView { private_notes: true, ..none }, &["messages", "meta", "private_notes"]),
+        (
+            IssueView { predict_labels: true, ..none },
+            &["messages", "meta", "current_predict_label", "original_predict_label"],
+        ),
+        (
+            IssueView { sentiment_analysis: true, ..none },
+            &["messages", "meta", "sentiment_analysis"],
+        ),
+        (IssueView { smart_intents: true, ..none }, &["messages", "meta", "smart_intents"]),
+    ] {
+        assert_eq!(keys(&view), expected);
+    }
+}
+
+/// A text with everything that JSON writers stumble over.
+fn text() -> impl Strategy<Value = String> {
+    proptest::collection::vec(
+        prop_oneof![any::<char>(), Just('"'), Just('\\'), Just('\0'), Just('\n'), Just('ß')],
+        1..6,
+    )
+    .prop_map(|chars| chars.into_iter().collect())
+}
+
+fn free_json() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        text().prop_map(Value::from),
+    ];
+    leaf.prop_recursive(3, 12, 4, |inner| {
+        prop_oneof![
+            proptest::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            proptest::collection::hash_map(text(), inner, 0..4)
+                .prop_map(|map| Value::Object(map.into_iter().collect())),
+        ]
+    })
+}
+
+fn free_map() -> impl Strategy<Value = Value> {
+    proptest::collection::hash_map(text(), free_json(), 0..4)
+        .prop_map(|map| Value::Object(map.into_iter().collect()))
+}
+
+fn message() -> impl Strategy<Value = Value> {
+    let author = (proptest::option::of(text()), text(), proptest::collection::vec(text(), 0..3))
+        .prop_map(|(id, name, emails)| json!({"id": id, "name": name, "emails": emails}));
+    let parts = (
+        proptest::option::of(text()),
+        text(),
+        0i64..10_000,
+        proptest::option::of(author),
+        proptest::option::of(Just("end-user")),
+        proptest::collection::vec(text().prop_map(|url| json!({"url": url, "size": 5})), 0..3),
+    );
+    parts.prop_map(|(id, body, at, author, origin, attachments)| {
+        json!({
+            "id": id, "body": body, "created_at": at, "origin": origin, "author": author,
+            "attachments": attachments,
+        })
+    })
+}
+
+prop_compose! {
+    fn entry()(
+        title in proptest::option::of(text()),
+        tags in proptest::collection::vec(text(), 0..3),
+        created_at in 0i64..5_000,
+        original in proptest::option::of(0i64..5_000),
+        state in proptest::option::of(0usize..7),
+        people in (proptest::option::of(text()), proptest::option::of(text()), proptest::option::of(text())),
+        queue in proptest::option::of(text()),
+        messages in proptest::collection::vec(message(), 0..4),
+        meta in proptest::option::of(free_map()),
+        intents in proptest::option::of(free_map()),
+        rating in proptest::option::of(1u8..=5),
+        comment in proptest::option::of(text()),
+        number in any::<f64>(),
+    ) -> String {
+        json!({
+            "title": title, "tags": tags, "created_at": created_at, "original_created_at": original,
+            "state_data": state.map(|n| json!({"state": IssueState::ALL[n].as_str()})),
+            "author_name": people.0, "author_email": people.1, "assignee_name": people.2,
+            "queue": queue.map(|id| json!({"id": id})), "messages": messages, "meta": meta,
+            "smart_intents": intents, "feedback_rating": rating, "feedback_comment": comment,
+            "custom_fields": {"n": {"type": "number", "value": number}},
+            "private_notes": [{"body": "n", "created_at": 3, "author": {"name": "x"}}],
+        })
+        .to_string()
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+    #[test]
+    fn what_was_rendered_once_is_rendered_the_same_again(entry in entry()) {
+        let first = prepare(&entry);
+        prop_assert!(first.is_ok(), "{:?}", first);
+        let bytes = render(&first.unwrap());
+        let second = prepare(&bytes);
+        prop_assert!(second.is_ok(), "{:?}", second);
+        prop_assert_eq!(render(&second.unwrap()), bytes);
+    }
+}

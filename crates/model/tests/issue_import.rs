@@ -19,13 +19,15 @@ const FULL: &str = concat!(
     r#""redacted":true,"state_data":{"state":"resolved","changed_at":1500},"created_at":1000,"#,
     r#""original_created_at":999,"updated_at":900,"language":"tr","platform_type":"ios","#,
     r#""issue_mode_data":{"issue_mode":"chat"},"cc":["x@example.org"],"messages":["#,
-    r#"{"id":"m1","body":"<b>hi</b>","created_at":1001,"origin":"end-user","author":{"name":"Ünal","#,
-    r#""id":"acme_profile_u","emails":[],"phone_number":"+49 1"},"attachments":[{"url":"/a/1","#,
-    r#""file_name":"a.png","content_type":"image/png","size":12},{"url":"/a/2"}],"#,
+    r#"{"id":"m1","body":"<b>hi</b>","created_at":1001,"origin":"end-user","author":"#,
+    r#"{"name":"Ünal","id":"acme_profile_u","emails":[],"phone_number":"+49 1"},"#,
+    r#""attachments":[{"url":"/a/1","file_name":"a.png","content_type":"image/png","#,
+    r#""size":12},{"url":"/a/2"}],"#,
     r#""attachment":{"url":"/a/1","file_name":"a.png","content_type":"image/png","size":12},"#,
     r#""intent_labels":["x"],"sentiment":{"label":"bad"},"type":"Text"},"#,
     r#"{"id":"m2","body":"","created_at":1002,"origin":"helpshift","author":{"name":"Ada","#,
-    r#""id":"acme_profile_a","emails":["ada@example.org"]}}],"meta":{"z":"1","a":{"b":["2",null]}},"#,
+    r#""id":"acme_profile_a","emails":["ada@example.org"]}}],"#,
+    r#""meta":{"z":"1","a":{"b":["2",null]}},"#,
     r#""custom_fields":{"n":{"type":"number","value":1.50e2},"d":{"type":"date","value":-5},"#,
     r#""c":{"type":"checkbox","value":"true"},"b":{"type":"checkbox","value":false},"#,
     r#""s":{"type":"singleline","value":"a\u0000b"},"m":{"type":"multiline","value":null}},"#,
@@ -105,7 +107,7 @@ fn an_entry_with_nothing_but_a_time_becomes_a_whole_issue() {
             "domain": "acme", "hs_user_id": pid, "author_name": "", "author_email": "",
             "assignee_id": "unassigned", "assignee_name": null, "redacted": false,
             "state_data": {"state": "new", "changed_at": 1000}, "created_at": 1000,
-            "updated_at": 1000, "messages": [], "meta": {},
+            "updated_at": 1000, "messages": [], "meta": {}, "custom_fields": {},
         })
     );
 }
@@ -141,16 +143,10 @@ fn each_fault_has_its_code_and_its_place() {
         (r#""meta":[]"#, Code::WrongType, "/meta"),
         (r#""messages":{}"#, Code::WrongType, "/messages"),
         (r#""messages":[null]"#, Code::WrongType, "/messages/0"),
-        (r#""messages":[{}]"#, Code::Required, "/messages/0/created_at"),
         (
             r#""messages":[{"created_at":1,"origin":"agent"}]"#,
             Code::OutOfRange,
             "/messages/0/origin",
-        ),
-        (
-            r#""messages":[{"created_at":1,"origin":"helpshift"}]"#,
-            Code::Required,
-            "/messages/0/author",
         ),
         (
             r#""messages":[{"created_at":1,"attachments":[{"size":-1}]}]"#,
@@ -174,7 +170,7 @@ fn each_fault_has_its_code_and_its_place() {
         (r#""queue":{"name":"x"}"#, Code::Required, "/queue/id"),
         (r#""queue":{"id":5}"#, Code::WrongType, "/queue/id"),
         (r#""assignee_id":"""#, Code::OutOfRange, "/assignee_id"),
-        (r#""private_notes":[{"body":"x"}]"#, Code::Required, "/private_notes/0/created_at"),
+        (r#""private_notes":[{"text":"x"}]"#, Code::UnknownField, "/private_notes/0/text"),
         (r#""custom_fields":{"a/b":{}}"#, Code::Required, "/custom_fields/a~1b/type"),
         (r#""custom_fields":{"k":{"type":"text"}}"#, Code::OutOfRange, "/custom_fields/k/type"),
         (r#""custom_fields":{"k":"v"}"#, Code::WrongType, "/custom_fields/k"),
@@ -296,7 +292,7 @@ fn custom_field_values_have_the_type_of_their_field() {
         };
         for value in good {
             let issue = prepare(&entry(value)).unwrap();
-            let fields = String::from_utf8(issue.body.custom_fields.unwrap()).unwrap();
+            let fields = String::from_utf8(issue.body.custom_fields).unwrap();
             assert_eq!(fields, format!(r#"{{"k":{{"type":"{kind}","value":{value}}}}}"#));
         }
         for value in bad {
@@ -357,6 +353,41 @@ fn gaps_in_messages_are_filled_from_the_issue() {
 }
 
 #[test]
+fn messages_and_notes_without_a_time_are_as_old_as_the_issue() {
+    let issue = rendered(r#"{"created_at":7,"messages":[{"body":"x"}],"private_notes":[{}]}"#);
+    assert_eq!(issue["messages"][0]["created_at"], 7);
+    assert_eq!(issue["private_notes"], json!([{"body": "", "created_at": 7}]));
+}
+
+#[test]
+fn a_message_of_the_desk_that_nobody_signed_is_a_nameless_agents() {
+    let entry = r#"{"created_at":7,"messages":[{"origin":"helpshift"},{"origin":"helpshift"}]}"#;
+    let issue = prepare(entry).unwrap();
+    assert_eq!(issue.agents.len(), 1);
+    assert!(issue.agents[0].id.starts_with("acme_profile_"));
+    let author = json!({"name": "", "id": issue.agents[0].id, "emails": []});
+    assert_eq!(rendered(entry)["messages"][1]["author"], author);
+}
+
+#[test]
+fn a_flood_of_faults_is_cut_and_says_so() {
+    let unknown: Vec<String> = (0..3000).map(|n| format!("\"x{n}\":1")).collect();
+    let rejected = prepare(&format!("{{{}}}", unknown.join(","))).unwrap_err();
+    assert_eq!(rejected.faults.len(), 1001);
+    assert!(rejected.faults[1000].detail.contains("more faults than can be listed"));
+
+    let key = "k".repeat(100_000);
+    let entry =
+        format!(r#"{{"created_at":1,"custom_fields":{{"{key}":{{"a":1,"b":2}}}},"{key}":1}}"#);
+    let rejected = prepare(&entry).unwrap_err();
+    assert_eq!(rejected.faults.len(), 4);
+    for fault in rejected.faults {
+        assert_eq!(fault.pointer, None);
+        assert!(fault.detail.len() < 1000, "{}", fault.detail.len());
+    }
+}
+
+#[test]
 fn either_form_of_attachments_gives_the_other() {
     let of = |text: &str| {
         let entry = format!(r#"{{"created_at":1,"messages":[{{"created_at":1,{text}}}]}}"#);
@@ -379,9 +410,11 @@ fn people_are_named_once_each() {
         r#"{"created_at":1,"hs_user_id":"eva","author_email":"eva@example.org","assignee_id":"ada",
             "messages":[
             {"created_at":1,"origin":"end-user","author":{"id":"eva","name":"Eva","emails":["e2"]}},
-            {"created_at":2,"origin":"helpshift","author":{"id":"ada","name":"Ada","emails":["a@b"]}},
+            {"created_at":2,"origin":"helpshift",
+                "author":{"id":"ada","name":"Ada","emails":["a@b"]}},
             {"created_at":3,"origin":"helpshift","author":{"id":"bot","name":"Bot"}},
-            {"created_at":4,"origin":"end-user","author":{"id":"tom","name":"Tom","emails":["t","u"]}}]}"#,
+            {"created_at":4,"origin":"end-user",
+                "author":{"id":"tom","name":"Tom","emails":["t","u"]}}]}"#,
     )
     .unwrap();
     let profiles: Vec<_> = issue
@@ -514,7 +547,7 @@ prop_compose! {
         created_at in 0i64..5_000,
         original in proptest::option::of(0i64..5_000),
         state in proptest::option::of(0usize..7),
-        people in (proptest::option::of(text()), proptest::option::of(text()), proptest::option::of(text())),
+        people in proptest::collection::vec(proptest::option::of(text()), 3),
         queue in proptest::option::of(text()),
         messages in proptest::collection::vec(message(), 0..4),
         meta in proptest::option::of(free_map()),
@@ -526,7 +559,7 @@ prop_compose! {
         json!({
             "title": title, "tags": tags, "created_at": created_at, "original_created_at": original,
             "state_data": state.map(|n| json!({"state": IssueState::ALL[n].as_str()})),
-            "author_name": people.0, "author_email": people.1, "assignee_name": people.2,
+            "author_name": people[0], "author_email": people[1], "assignee_name": people[2],
             "queue": queue.map(|id| json!({"id": id})), "messages": messages, "meta": meta,
             "smart_intents": intents, "feedback_rating": rating, "feedback_comment": comment,
             "custom_fields": {"n": {"type": "number", "value": number}},

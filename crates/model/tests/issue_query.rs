@@ -25,8 +25,8 @@ fn faults(text: &[(&str, &str)]) -> Vec<ParameterFault> {
     parse_list(&pairs(text)).expect_err(&format!("{text:?}"))
 }
 
-fn texts(list: &[&str]) -> Option<Vec<String>> {
-    Some(list.iter().map(|text| (*text).to_owned()).collect())
+fn texts(list: &[&str]) -> Vec<String> {
+    list.iter().map(|text| (*text).to_owned()).collect()
 }
 
 fn issue() -> IssueColumns {
@@ -92,10 +92,14 @@ fn each_parameter_means_its_filter_in_both_spellings() {
         ),
         ("ids", r#"["28",7, 28]"#, IssueQuery { ids: Some(vec![7, 28]), ..q() }),
         ("ids", "[]", IssueQuery { ids: Some(vec![]), ..q() }),
-        ("app-ids", r#"["b","a"]"#, IssueQuery { app_ids: texts(&["a", "b"]), ..q() }),
-        ("platform-types", r#"["ios"]"#, IssueQuery { platform_types: texts(&["ios"]), ..q() }),
-        ("queue-ids", r#"["q","q"]"#, IssueQuery { queue_ids: texts(&["q"]), ..q() }),
-        ("end-user-ids", r#"["ü"]"#, IssueQuery { end_user_ids: texts(&["ü"]), ..q() }),
+        ("app-ids", r#"["b","a"]"#, IssueQuery { app_ids: Some(texts(&["a", "b"])), ..q() }),
+        (
+            "platform-types",
+            r#"["ios"]"#,
+            IssueQuery { platform_types: Some(texts(&["ios"])), ..q() },
+        ),
+        ("queue-ids", r#"["q","q"]"#, IssueQuery { queue_ids: Some(texts(&["q"])), ..q() }),
+        ("end-user-ids", r#"["ü"]"#, IssueQuery { end_user_ids: Some(texts(&["ü"])), ..q() }),
         ("redacted", "true", IssueQuery { redacted: Some(true), ..q() }),
         ("feedback-rating", "{}", q()),
         (

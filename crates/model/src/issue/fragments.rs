@@ -11,8 +11,8 @@ pub struct IssueBody {
     pub messages: Vec<u8>,
     /// A map.
     pub meta: Vec<u8>,
-    /// A map, where the issue has one.
-    pub custom_fields: Option<Vec<u8>>,
+    /// A map.
+    pub custom_fields: Vec<u8>,
     /// The members `feedback_rating`, `feedback_comment`, as far as given.
     pub feedback: Option<Vec<u8>>,
     /// A map of `id` and `name`.
@@ -32,7 +32,7 @@ pub struct IssueFragments<'a> {
     pub head: &'a [u8],
     pub messages: &'a [u8],
     pub meta: &'a [u8],
-    pub custom_fields: Option<&'a [u8]>,
+    pub custom_fields: &'a [u8],
     pub feedback: Option<&'a [u8]>,
     pub queue: Option<&'a [u8]>,
     pub private_notes: Option<&'a [u8]>,
@@ -47,7 +47,7 @@ impl<'a> IssueFragments<'a> {
             head,
             messages: &body.messages,
             meta: &body.meta,
-            custom_fields: body.custom_fields.as_deref(),
+            custom_fields: &body.custom_fields,
             feedback: body.feedback.as_deref(),
             queue: body.queue.as_deref(),
             private_notes: body.private_notes.as_deref(),
@@ -70,7 +70,7 @@ pub fn write_issue(issue: &IssueFragments<'_>, view: &IssueView, out: &mut Vec<u
     out.extend_from_slice(issue.head);
     value(out, !view.exclude_messages, ",\"messages\":", Some(issue.messages));
     value(out, true, ",\"meta\":", Some(issue.meta));
-    value(out, view.custom_fields, ",\"custom_fields\":", issue.custom_fields);
+    value(out, view.custom_fields, ",\"custom_fields\":", Some(issue.custom_fields));
     value(out, view.feedback, ",", issue.feedback);
     value(out, view.queue, ",\"queue\":", issue.queue);
     value(out, view.private_notes, ",\"private_notes\":", issue.private_notes);

@@ -224,10 +224,10 @@ fn bounded(parameters: &mut Parameters<'_>, name: &str, max: u64, rule: &str) ->
 
 fn too_deep(page: u64, page_size: u64) -> String {
     format!(
-        "page {page} with page-size {page_size} goes beyond {PAGE_DEPTH_MAX} issues, the deepest a \
-         numbered page may reach. To read further, walk by time: send created_since, created_until, \
-         sort-by=creation-time and sort-order=asc, without page and page-size; process every issue \
-         but the last; repeat with created_since set to the created_at of the last; stop when a \
-         response holds at most one issue"
+        "page {page} with page-size {page_size} goes beyond {PAGE_DEPTH_MAX} issues, the deepest \
+         a numbered page may reach. To read further, walk by time: send created_since, \
+         created_until, sort-by=creation-time and sort-order=asc, without page and page-size; \
+         process every issue but the last; repeat with created_since set to the created_at of the \
+         last; stop when a response holds at most one issue, which is processed too"
     )
 }

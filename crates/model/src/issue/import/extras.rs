@@ -13,12 +13,18 @@ use crate::issue::columns::IssueFacts;
 use crate::issue::fragments::IssueBody;
 use crate::issue::render::{Members, write_array};
 use crate::json::{Json, write_string};
+use crate::time::UnixMillis;
 
 const NOTE_FIELDS: [&str; 4] = ["id", "body", "created_at", "author"];
 const CUSTOM_FIELD_FIELDS: [&str; 2] = ["type", "value"];
 
 /// Reads everything but the messages.
-pub(super) fn read(map: &IssueMap<'_, '_>, facts: &IssueFacts, reader: &mut Reader) -> IssueBody {
+pub(super) fn read(
+    map: &IssueMap<'_, '_>,
+    facts: &IssueFacts,
+    issue_created_at: UnixMillis,
+    reader: &mut Reader,
+) -> IssueBody {
     let mut meta = Vec::new();
     match map.get("meta") {
         None => meta.extend_from_slice(b"{}"),
@@ -38,7 +44,7 @@ pub(super) fn read(map: &IssueMap<'_, '_>, facts: &IssueFacts, reader: &mut Read
             out.push(b'}');
             out
         }),
-        private_notes: private_notes(map, reader),
+        private_notes: private_notes(map, issue_created_at, reader),
         predict_labels: predict_labels(map, reader),
         sentiment_analysis: free_map(map, "sentiment_analysis", reader),
         smart_intents: free_map(map, "smart_intents", reader),
@@ -90,16 +96,17 @@ const CUSTOM_TYPES: [(&str, (&str, CustomType)); 6] = [
     ("checkbox", ("checkbox", CustomType::Checkbox)),
 ];
 
-fn custom_fields(map: &IssueMap<'_, '_>, reader: &mut Reader) -> Option<Vec<u8>> {
+fn custom_fields(map: &IssueMap<'_, '_>, reader: &mut Reader) -> Vec<u8> {
     let at = map.at.key("custom_fields");
-    let members = reader.members(map.get("custom_fields")?, &at)?;
+    let given = map.get("custom_fields").and_then(|json| reader.members(json, &at));
     let mut out = b"{".to_vec();
     let mut pen = Members::new(&mut out, false);
-    for (key, field) in members.iter().filter(|(_, field)| *field != Json::Null) {
+    let fields = given.unwrap_or_default().iter();
+    for (key, field) in fields.filter(|(_, field)| *field != Json::Null) {
         custom_field((key, field), &at, &mut pen, reader);
     }
     out.push(b'}');
-    Some(out)
+    out
 }
 
 fn custom_field<'j>(
@@ -165,7 +172,12 @@ fn feedback(map: &IssueMap<'_, '_>, facts: &IssueFacts, reader: &mut Reader) -> 
     Some(out).filter(|out| !out.is_empty())
 }
 
-fn private_notes(map: &IssueMap<'_, '_>, reader: &mut Reader) -> Option<Vec<u8>> {
+/// The notes. One without a time is as old as the issue.
+fn private_notes(
+    map: &IssueMap<'_, '_>,
+    issue_created_at: UnixMillis,
+    reader: &mut Reader,
+) -> Option<Vec<u8>> {
     let items = reader.list(map, "private_notes")?;
     let list_at = map.at.key("private_notes");
     let mut notes = Vec::with_capacity(items.len());
@@ -176,7 +188,8 @@ fn private_notes(map: &IssueMap<'_, '_>, reader: &mut Reader) -> Option<Vec<u8>>
         let mut members = Members::new(&mut out, false);
         members.optional_text("id", reader.id(&note, "id"));
         members.text("body", reader.text(&note, "body", TEXT_CHARS_MAX).unwrap_or_default());
-        members.number("created_at", reader.required_instant(&note, "created_at").0);
+        let created_at = reader.instant(&note, "created_at").unwrap_or(issue_created_at);
+        members.number("created_at", created_at.0);
         let author_at = at.key("author");
         if let Some(author) = note.get("author").and_then(|json| person(json, &author_at, reader)) {
             write_person(&author, members.key("author"));

@@ -99,22 +99,47 @@ pub(super) fn read(
     map: &IssueMap<'_, '_>,
     reader: &mut Reader,
 ) -> (IssueFacts, HeadParts) {
-    let title = reader.text(map, "title", TEXT_CHARS_MAX).unwrap_or_default();
-    let tags = reader.texts(map, "tags", TAG_CHARS_MAX).unwrap_or_default();
-    let redacted = reader.boolean(map, "redacted").unwrap_or_default();
     let (state, changed_at) = state_data(map, context.created_at, reader);
     let latest =
         context.created_at.max(changed_at).max(context.last_message_at.unwrap_or_default());
-    let updated_at = reader.instant(map, "updated_at").unwrap_or(latest);
-    let language = reader.text(map, "language", FOREIGN_ID_CHARS_MAX);
-    let platform_type = reader.text(map, "platform_type", FOREIGN_ID_CHARS_MAX);
-    let issue_mode = issue_mode(map, reader);
+    let owned = |text: Option<&str>| text.map(str::to_owned);
+    let facts = IssueFacts {
+        updated_at: reader.instant(map, "updated_at").unwrap_or(latest),
+        changed_at,
+        state,
+        assignee_id: owned(context.assignee.id),
+        assignee_name: owned(context.assignee.name),
+        queue: queue(map, reader),
+        hs_user_id: context.hs_user_id.to_owned(),
+        author_email: fold(context.author.email),
+        rating: reader.integer(map, "feedback_rating", (1, 5)).map(|rating| rating as u8),
+        language: owned(reader.text(map, "language", FOREIGN_ID_CHARS_MAX)),
+        platform_type: owned(reader.text(map, "platform_type", FOREIGN_ID_CHARS_MAX)),
+        issue_mode: owned(issue_mode(map, reader)),
+        redacted: reader.boolean(map, "redacted").unwrap_or_default(),
+        tags: reader
+            .texts(map, "tags", TAG_CHARS_MAX)
+            .unwrap_or_default()
+            .into_iter()
+            .map(str::to_owned)
+            .collect(),
+    };
+    let title = reader.text(map, "title", TEXT_CHARS_MAX).unwrap_or_default();
     let cc = reader.texts(map, "cc", TEXT_CHARS_MAX);
-    let mut head = HeadParts::default();
+    let head = render(context, &facts, title, cc);
+    (facts, head)
+}
 
+fn render(
+    context: &Context<'_>,
+    facts: &IssueFacts,
+    title: &str,
+    cc: Option<Vec<&str>>,
+) -> HeadParts {
+    let mut head = HeadParts::default();
     let mut members = Members::new(&mut head.before_app, true);
     members.text("title", title);
-    write_texts(tags.iter().copied(), members.key("tags"));
+    write_texts(facts.tags.iter().map(String::as_str), members.key("tags"));
 
     let mut members = Members::new(&mut head.before_created, true);
     members.text("domain", context.domain.as_str());
@@ -126,19 +151,19 @@ pub(super) fn read(
         Some(name) => members.text("assignee_name", name),
         None => members.raw("assignee_name", b"null"),
     }
-    members.raw("redacted", if redacted { b"true" } else { b"false" });
+    members.raw("redacted", if facts.redacted { b"true" } else { b"false" });
     let state_data = members.key("state_data");
     state_data.push(b'{');
     let mut inner = Members::new(state_data, false);
-    inner.text("state", state.as_str());
-    inner.number("changed_at", changed_at.0);
+    inner.text("state", facts.state.as_str());
+    inner.number("changed_at", facts.changed_at.0);
     state_data.push(b'}');
 
     let mut members = Members::new(&mut head.after_created, true);
-    members.number("updated_at", updated_at.0);
-    members.optional_text("language", language);
-    members.optional_text("platform_type", platform_type);
-    if let Some(mode) = issue_mode {
+    members.number("updated_at", facts.updated_at.0);
+    members.optional_text("language", facts.language.as_deref());
+    members.optional_text("platform_type", facts.platform_type.as_deref());
+    if let Some(mode) = &facts.issue_mode {
         let out = members.key("issue_mode_data");
         out.extend_from_slice(b"{\"issue_mode\":");
         write_string(mode, out);
@@ -147,24 +172,7 @@ pub(super) fn read(
     if let Some(cc) = cc {
         write_texts(cc, members.key("cc"));
     }
-
-    let facts = IssueFacts {
-        updated_at,
-        changed_at,
-        state,
-        assignee_id: context.assignee.id.map(str::to_owned),
-        assignee_name: context.assignee.name.map(str::to_owned),
-        queue: queue(map, reader),
-        hs_user_id: context.hs_user_id.to_owned(),
-        author_email: fold(context.author.email),
-        rating: reader.integer(map, "feedback_rating", (1, 5)).map(|rating| rating as u8),
-        language: language.map(str::to_owned),
-        platform_type: platform_type.map(str::to_owned),
-        issue_mode: issue_mode.map(str::to_owned),
-        redacted,
-        tags: tags.into_iter().map(str::to_owned).collect(),
-    };
-    (facts, head)
+    head
 }
 
 /// The state and when it changed; a new one of the day of creation where nothing is said.

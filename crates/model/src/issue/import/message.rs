@@ -65,15 +65,27 @@ pub(super) struct MessageIn<'j> {
     kind: Option<&'j str>,
 }
 
-/// Reads the messages; those that are no maps are faults and left out.
-pub(super) fn read_all<'j>(map: &IssueMap<'j, '_>, reader: &mut Reader) -> Vec<MessageIn<'j>> {
+/// Reads the messages; those that are no maps are faults and left out. One without a time is as old
+/// as the issue.
+pub(super) fn read_all<'j>(
+    map: &IssueMap<'j, '_>,
+    issue_created_at: UnixMillis,
+    reader: &mut Reader,
+) -> Vec<MessageIn<'j>> {
     let items = reader.list(map, "messages").unwrap_or_default();
     let list_at = map.at.key("messages");
     let numbered = items.iter().enumerate();
-    numbered.filter_map(|(n, item)| read(item, &list_at.item(n), reader)).collect()
+    numbered
+        .filter_map(|(n, item)| read(item, issue_created_at, &list_at.item(n), reader))
+        .collect()
 }
 
-fn read<'j>(json: &'j Json<'j>, at: &At<'_>, reader: &mut Reader) -> Option<MessageIn<'j>> {
+fn read<'j>(
+    json: &'j Json<'j>,
+    issue_created_at: UnixMillis,
+    at: &At<'_>,
+    reader: &mut Reader,
+) -> Option<MessageIn<'j>> {
     let map = reader.map(json, &MESSAGE_FIELDS, at)?;
     let body = reader.text(&map, "body", usize::MAX).unwrap_or_default();
     if body.len() > MESSAGE_BODY_BYTES_MAX {
@@ -98,7 +110,7 @@ fn read<'j>(json: &'j Json<'j>, at: &At<'_>, reader: &mut Reader) -> Option<Mess
     Some(MessageIn {
         id: reader.id(&map, "id"),
         body,
-        created_at: reader.required_instant(&map, "created_at"),
+        created_at: reader.instant(&map, "created_at").unwrap_or(issue_created_at),
         origin: reader.word(&map, "origin", &Origin::WORDS),
         author: map.get("author").and_then(|json| person(json, &author_at, reader)),
         attachments,
@@ -157,22 +169,14 @@ pub(super) fn render_all<'c>(
     source: &Source<'_>,
     messages: &[MessageIn<'c>],
     people: &mut People<'c>,
-    map: &IssueMap<'_, '_>,
-    reader: &mut Reader,
 ) -> Vec<u8> {
-    let list_at = map.at.key("messages");
     let mut out = b"[".to_vec();
     for (n, message) in messages.iter().enumerate() {
         if n > 0 {
             out.push(b',');
         }
         let origin = people.origin(n, message);
-        let Some(author) = people.resolve(message.author.as_ref(), origin) else {
-            let detail = "a message of the desk needs its author where nobody is assigned";
-            let at = list_at.item(n);
-            reader.fault(EntryErrorCode::Required, &at.key("author"), detail, None);
-            continue;
-        };
+        let author = people.resolve(message.author.as_ref(), origin);
         let id = match message.id {
             Some(id) => Cow::Borrowed(id),
             None => Cow::Owned(message_id(source, n, message.created_at)),

@@ -14,9 +14,10 @@ mod reader;
 
 use super::fragments::IssueBody;
 use super::{IssueFacts, TEXT_CHARS_MAX};
+use crate::entry::{id_of, read_entry};
 use crate::error_code::EntryErrorCode;
 use crate::ids::{DomainName, ISSUE_ID_MAX};
-use crate::json::{self, Json};
+use crate::json::Json;
 use crate::payload::{Block, Entry};
 use crate::record::{Prepared, Rejected};
 use crate::task::Action;
@@ -97,7 +98,7 @@ pub fn prepare_imports(domain: &DomainName, block: &Block) -> Vec<Prepared<NewIs
 fn prepare(domain: &DomainName, block: &Block, entry: &Entry) -> Result<NewIssue, Rejected> {
     let tree = read_entry(Action::ImportIssues, block, entry)?;
     let mut reader = Reader::default();
-    let source = Source { domain, bytes: block.bytes[entry.range.clone()].trim_ascii() };
+    let source = Source { domain, bytes: block.bytes_of(entry).trim_ascii() };
     let issue = reader
         .map(&tree, &ISSUE_FIELDS, &At::ROOT)
         .map(|map| new_issue(&source, &map, &mut reader));
@@ -120,9 +121,13 @@ struct Source<'s> {
 
 fn new_issue(source: &Source<'_>, map: &IssueMap<'_, '_>, reader: &mut Reader) -> NewIssue {
     let id = issue_id(map, reader);
-    let created_at = reader.required_instant(map, "created_at");
+    if map.get("created_at").is_none() {
+        let detail = "created_at is missing: the Unix milliseconds at which the issue began";
+        reader.fault(EntryErrorCode::Required, &map.at.key("created_at"), detail, None);
+    }
+    let created_at = reader.instant(map, "created_at").unwrap_or_default();
     let original = reader.instant(map, "original_created_at");
-    let messages = message::read_all(map, reader);
+    let messages = message::read_all(map, created_at, reader);
     let author = head::Author::read(map, reader);
     let assignee = head::Assignee::read(map, reader);
     let app_id = reader.id(map, "app_id");
@@ -141,8 +146,8 @@ fn new_issue(source: &Source<'_>, map: &IssueMap<'_, '_>, reader: &mut Reader) -
         reader,
     );
     let body = IssueBody {
-        messages: message::render_all(source, &messages, &mut people, map, reader),
-        ..extras::read(map, &facts, reader)
+        messages: message::render_all(source, &messages, &mut people),
+        ..extras::read(map, &facts, created_at, reader)
     };
     let (app_profiles, agents) = people.into_named();
     NewIssue {
@@ -184,38 +189,4 @@ fn is_plain_number(text: &str) -> bool {
     !text.is_empty()
         && text.bytes().all(|b| b.is_ascii_digit())
         && (text == "0" || !text.starts_with('0'))
-}
-
-// Until the reading of entries, which all actions share, has landed.
-fn read_entry<'b>(action: Action, block: &'b Block, entry: &Entry) -> Result<Json<'b>, Rejected> {
-    let bytes = &block.bytes[entry.range.clone()];
-    let refused = |code, detail: String| Rejected {
-        id: None,
-        faults: vec![crate::record::EntryFault { code, pointer: None, detail, value: None }],
-        readable: false,
-    };
-    if let Some(size) = entry.oversize {
-        let detail = format!(
-            "the entry has {size} bytes, at most {} may be",
-            action.family().entry_bytes_max()
-        );
-        return Err(refused(EntryErrorCode::TooLarge, detail));
-    }
-    match json::parse(bytes) {
-        Ok(tree @ Json::Object(_)) => Ok(tree),
-        Ok(_) => Err(refused(EntryErrorCode::NotAMap, "an entry is a JSON map".to_owned())),
-        Err(faults) => Err(refused(
-            EntryErrorCode::InvalidJson,
-            faults.iter().map(|f| f.detail.as_str()).collect::<Vec<_>>().join("; "),
-        )),
-    }
-}
-
-fn id_of(tree: &Json<'_>, action: Action) -> Option<Vec<u8>> {
-    let id = tree.get(action.id_field())?;
-    matches!(id, Json::Number(_) | Json::String(_)).then(|| {
-        let mut out = Vec::new();
-        id.write_to(&mut out);
-        out
-    })
 }

@@ -3,6 +3,7 @@
 //! names the same people.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use sha2::{Digest, Sha256};
 
@@ -50,6 +51,8 @@ pub(super) struct People<'c> {
     hs_user_id: String,
     app_profiles: Vec<NamedAppProfile>,
     agents: Vec<NamedAgent>,
+    /// Places in the two lists, by id.
+    places: [HashMap<String, usize>; 2],
 }
 
 impl<'c> People<'c> {
@@ -68,6 +71,7 @@ impl<'c> People<'c> {
             hs_user_id: String::new(),
             app_profiles: Vec::new(),
             agents: Vec::new(),
+            places: Default::default(),
         };
         people.hs_user_id = people.author_profile(messages);
         let emails = Some(author.email).filter(|email| !email.is_empty());
@@ -150,13 +154,9 @@ impl<'c> People<'c> {
         !email.is_empty() && fold(email) == fold(self.author.email)
     }
 
-    /// The author of a message, with every gap filled; None where an agent's message says nothing
-    /// and nobody is assigned.
-    pub(super) fn resolve(
-        &mut self,
-        given: Option<&Person<'c>>,
-        origin: Origin,
-    ) -> Option<Person<'c>> {
+    /// The author of a message, with every gap filled. Where an agent's message says nothing it is
+    /// the assignee's, else that of an agent without a name.
+    pub(super) fn resolve(&mut self, given: Option<&Person<'c>>, origin: Origin) -> Person<'c> {
         let mut person = match (given, origin) {
             (Some(given), _) => given.clone(),
             (None, Origin::EndUser) => Person {
@@ -165,7 +165,7 @@ impl<'c> People<'c> {
                 ..Person::default()
             },
             (None, Origin::Agent) => Person {
-                id: Some(Cow::Borrowed(self.assignee.id?)),
+                id: self.assignee.id.map(Cow::Borrowed),
                 name: self.assignee.name.unwrap_or_default(),
                 ..Person::default()
             },
@@ -179,7 +179,7 @@ impl<'c> People<'c> {
             }
         }
         person.id = Some(id);
-        Some(person)
+        person
     }
 
     /// The id of an author who has none.
@@ -198,8 +198,8 @@ impl<'c> People<'c> {
     }
 
     fn note_app_profile(&mut self, pid: &str, name: &str, emails: &[&str]) {
-        let at = self.app_profiles.iter().position(|known| known.pid == pid);
-        let at = at.unwrap_or_else(|| {
+        let at = self.places[0].get(pid).copied().unwrap_or_else(|| {
+            self.places[0].insert(pid.to_owned(), self.app_profiles.len());
             let emails = b"[]".to_vec();
             self.app_profiles.push(NamedAppProfile {
                 pid: pid.to_owned(),
@@ -219,8 +219,8 @@ impl<'c> People<'c> {
     }
 
     fn note_agent(&mut self, id: &str, name: &str, email: Option<String>) {
-        let at = self.agents.iter().position(|known| known.id == id);
-        let at = at.unwrap_or_else(|| {
+        let at = self.places[1].get(id).copied().unwrap_or_else(|| {
+            self.places[1].insert(id.to_owned(), self.agents.len());
             self.agents.push(NamedAgent { id: id.to_owned(), name: String::new(), email: None });
             self.agents.len() - 1
         });

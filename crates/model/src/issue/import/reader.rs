@@ -8,6 +8,14 @@ use crate::json::{Json, pointer_push};
 use crate::record::EntryFault;
 use crate::time::UnixMillis;
 
+/// Faults that one entry is told of; the last one then says that there are more.
+const FAULTS_MAX: usize = 1000;
+/// Bytes that the longest pointer of a fault has, escapes aside. With the cap on faults this keeps
+/// the error record of an entry from growing far beyond the entry, however it is made.
+const POINTER_BYTES_MAX: usize = 4096;
+/// Characters of a text that a message repeats.
+const TEXT_CHARS_SHOWN: usize = 100;
+
 /// The way to a value, spelled out only where a fault needs it.
 #[derive(Clone, Copy)]
 pub(super) struct At<'p> {
@@ -33,12 +41,17 @@ impl<'p> At<'p> {
         Self { parent: Some(self), step: Step::Item(index) }
     }
 
-    fn pointer(&self) -> String {
-        let before = self.parent.map(At::pointer).unwrap_or_default();
+    /// RFC 6901; none where it would be over [`POINTER_BYTES_MAX`].
+    fn pointer(&self) -> Option<String> {
+        let before = match self.parent {
+            Some(parent) => parent.pointer()?,
+            None => String::new(),
+        };
         match self.step {
-            Step::Root => before,
-            Step::Key(key) => pointer_push(&before, key),
-            Step::Item(index) => format!("{before}/{index}"),
+            Step::Root => Some(before),
+            Step::Key(key) if before.len() + key.len() > POINTER_BYTES_MAX => None,
+            Step::Key(key) => Some(pointer_push(&before, key)),
+            Step::Item(index) => Some(format!("{before}/{index}")),
         }
     }
 }
@@ -72,11 +85,23 @@ impl Reader {
         detail: impl Into<String>,
         value: Option<&Json<'_>>,
     ) {
-        let fault = EntryFault::new(code, at.pointer(), detail);
-        self.faults.push(match value {
-            Some(value) => fault.with_value(value),
-            None => fault,
-        });
+        if self.is_full() {
+            return;
+        }
+        let mut fault =
+            EntryFault { code, pointer: at.pointer(), detail: detail.into(), value: None };
+        if let Some(value) = value {
+            fault = fault.with_value(value);
+        }
+        self.faults.push(fault);
+        if self.is_full() {
+            let detail = "the entry has more faults than can be listed";
+            self.faults.push(EntryFault::new(code, "", detail));
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.faults.len() >= FAULTS_MAX
     }
 
     pub(super) fn wrong_type(&mut self, expected: &str, at: &At<'_>, json: &Json<'_>) {
@@ -92,13 +117,14 @@ impl Reader {
         at: &'p At<'p>,
     ) -> Option<Map<'j, 'p, N>> {
         let mut map = Map { names, values: [None; N], at };
-        for (key, value) in self.members(json, at)? {
-            if let Some(n) = names.iter().position(|name| name == key) {
+        for (field, value) in self.members(json, at)? {
+            if let Some(n) = names.iter().position(|name| name == field) {
                 map.values[n] = Some(value).filter(|value| **value != Json::Null);
-            } else {
-                let nearest = nearest_word(key, names);
+            } else if !self.is_full() {
+                let (nearest, key) = (nearest_word(field, names), shown(field));
                 let detail = format!("{key:?} is no field here; the nearest is {nearest:?}");
-                self.fault(EntryErrorCode::UnknownField, &at.key(key), detail, Some(value));
+                let field_at = at.key(field);
+                self.fault(EntryErrorCode::UnknownField, &field_at, detail, Some(value));
             }
         }
         Some(map)
@@ -214,7 +240,7 @@ impl Reader {
         let found = words.iter().find(|(word, _)| *word == text);
         if found.is_none() {
             let accepted: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-            let detail = format!("{text:?} is none of {}", accepted.join(", "));
+            let detail = format!("{:?} is none of {}", shown(text), accepted.join(", "));
             self.fault(EntryErrorCode::OutOfRange, &map.at.key(name), detail, map.get(name));
         }
         found.map(|(_, value)| *value)
@@ -290,19 +316,11 @@ impl Reader {
         }
         instant
     }
+}
 
-    /// An instant that must be there.
-    pub(super) fn required_instant<const N: usize>(
-        &mut self,
-        map: &Map<'_, '_, N>,
-        name: &str,
-    ) -> UnixMillis {
-        if map.get(name).is_none() {
-            let detail = format!("{name} is missing: Unix milliseconds are needed");
-            self.fault(EntryErrorCode::Required, &map.at.key(name), detail, None);
-        }
-        self.instant(map, name).unwrap_or_default()
-    }
+/// The beginning of a text, short enough for a message.
+fn shown(text: &str) -> &str {
+    text.char_indices().nth(TEXT_CHARS_SHOWN).map_or(text, |(end, _)| &text[..end])
 }
 
 /// Whether a JSON number is written without fraction and exponent.
@@ -312,8 +330,8 @@ fn is_whole(digits: &str) -> bool {
 
 /// The word of `known` that takes the fewest changes to become `word`.
 pub(crate) fn nearest_word<'k>(word: &str, known: &[&'k str]) -> &'k str {
-    // Field names are short; a long key is cut, so that it costs no more than a short one.
-    let start: String = word.chars().take(64).collect();
+    // Known words are short; a long one is cut, so that it costs no more than a short one.
+    let start: String = word.chars().take(64).flat_map(char::to_lowercase).collect();
     let distance = |candidate: &&&str| strsim::osa_distance(&start, candidate);
     known.iter().min_by_key(distance).copied().unwrap_or_default()
 }

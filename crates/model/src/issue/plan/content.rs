@@ -11,7 +11,7 @@ pub(super) fn differences(a: &IssueFragments<'_>, b: &IssueFragments<'_>) -> Vec
     for (name, a, b) in [
         ("messages", Some(a.messages), Some(b.messages)),
         ("meta", Some(a.meta), Some(b.meta)),
-        ("custom_fields", a.custom_fields, b.custom_fields),
+        ("custom_fields", Some(a.custom_fields), Some(b.custom_fields)),
         ("queue", a.queue, b.queue),
         ("private_notes", a.private_notes, b.private_notes),
         ("sentiment_analysis", a.sentiment_analysis, b.sentiment_analysis),

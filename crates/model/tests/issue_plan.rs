@@ -472,7 +472,7 @@ fn small_entry() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(ProptestConfig::with_cases(96))]
 
     #[test]
     fn planning_at_once_is_planning_in_parts(

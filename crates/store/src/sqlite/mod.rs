@@ -1,28 +1,245 @@
-//! placeholder
-use crate::{OpenMode, Store, StoreError};
+//! The embedded backend: one SQLite file. This module only hands each method of the contract to
+//! the room that knows it, on the writer thread or on a reader of the pool ([`engine`]); the rooms
+//! hold the SQL. Every key begins with the domain, so that the design carries over to a backend
+//! with many servers.
+
+mod agents;
+mod apps;
+mod check;
+mod clock;
+mod domains;
+mod engine;
+mod issues;
+mod keys;
+mod profiles;
+mod tasks;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use caseload_model::ids::{DomainId, DomainName};
+use caseload_model::task::{Family, Task};
+use caseload_model::time::UnixMillis;
+use rusqlite::Connection;
+use tokio::sync::watch;
+
+use crate::{
+    Agent, App, ApplyChunk, CheckReport, ChunkApplied, ClaimTasks, ClaimedTask, CreateAgent,
+    CreateApp, CreateDomain, CreateKey, CreateTask, Domain, FailAttempt, GetIssue, IssuePage, Key,
+    KeyGrant, ListIssues, OpenMode, RecordBlock, RecordKind, RenewLeases, Store, StoreError,
+    StoreFuture,
+};
+use engine::{Engine, WriteContext};
+
+/// An opened SQLite store.
 #[derive(Debug)]
-pub struct SqliteStore;
+pub struct SqliteStore {
+    engine: Arc<Engine>,
+    bell: watch::Sender<u64>,
+}
+
 impl SqliteStore {
-    pub fn open(_p: &std::path::Path, _m: OpenMode) -> Result<Self, StoreError> {
-        Err(StoreError::Closed)
+    /// Opens the store at `path`. Blocks.
+    pub fn open(path: &Path, mode: OpenMode) -> Result<Self, StoreError> {
+        let engine = Engine::open(path, mode, |conn| {
+            if mode == OpenMode::Server {
+                // An earlier server is gone: its lock was free. Its leases are void.
+                tasks::void_leases(conn)?;
+                while domains::continue_removal(conn)? {}
+            }
+            Ok(())
+        })?;
+        Ok(Self { engine: Arc::new(engine), bell: watch::Sender::new(0) })
+    }
+
+    /// Transactions committed since the store was opened.
+    pub fn commits(&self) -> u64 {
+        self.engine.commits()
+    }
+
+    fn read<T, F>(&self, work: F) -> StoreFuture<'_, T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+    {
+        Box::pin(self.engine.read(work))
+    }
+
+    fn write<T, F>(&self, work: F) -> StoreFuture<'_, T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+    {
+        Box::pin(self.engine.write(move |conn, _: &WriteContext<'_>| work(conn)))
+    }
+
+    /// A write after which tasks may be runnable.
+    fn write_and_ring<T, F>(&self, work: F) -> StoreFuture<'_, T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+    {
+        let written = self.write(work);
+        Box::pin(async move {
+            let answer = written.await?;
+            self.ring();
+            Ok(answer)
+        })
+    }
+
+    fn ring(&self) {
+        self.bell.send_modify(|rung| *rung = rung.wrapping_add(1));
     }
 }
-macro_rules! stub { ($($n:ident($($a:ident: $t:ty),*) -> $r:ty;)*) => { $(fn $n(&self $(, $a: $t)*) -> crate::StoreFuture<'_, $r> { $(let _ = $a;)* unimplemented!() })* } }
-use crate::*;
-use caseload_model::{ids::*, task::*, time::*};
+
 impl Store for SqliteStore {
-    stub! {
-        ready() -> (); create_domain(c: CreateDomain) -> Domain; domains() -> Vec<Domain>; domain(n: &DomainName) -> Option<Domain>;
-        delete_domain(d: DomainId) -> (); create_key(c: CreateKey) -> (); keys(d: DomainId) -> Vec<Key>;
-        revoke_key(d: DomainId, i: &str, a: UnixMillis) -> bool; key_by_hash(h: [u8;32]) -> Option<KeyGrant>; touch_key(d: DomainId, i: &str, a: UnixMillis) -> ();
-        create_app(c: CreateApp) -> App; apps(d: DomainId) -> Vec<App>; create_agent(c: CreateAgent) -> Agent; agents(d: DomainId) -> Vec<Agent>;
-        create_task(c: CreateTask) -> Task; task(d: DomainId, f: Family, i: &str) -> Option<Task>; claim_tasks(c: ClaimTasks) -> Vec<ClaimedTask>;
-        renew_leases(c: RenewLeases) -> (); release_leases(s: &str) -> (); payload_block(d: DomainId, t: &str, f: u32) -> Option<Vec<u8>>;
-        apply_chunk(c: ApplyChunk) -> ChunkApplied; fail_attempt(c: FailAttempt) -> Task;
-        record_block(d: DomainId, t: &str, k: RecordKind, f: u32) -> Option<RecordBlock>;
-        list_issues(r: ListIssues) -> IssuePage; issue(r: GetIssue) -> Option<Vec<u8>>; check() -> CheckReport; close() -> ();
+    fn ready(&self) -> StoreFuture<'_, ()> {
+        self.write(|conn| {
+            Ok(conn.prepare_cached("SELECT 1 FROM domain_removals")?.exists([]).map(|_| ())?)
+        })
     }
-    fn task_bell(&self) -> tokio::sync::watch::Receiver<u64> {
-        unimplemented!()
+
+    fn create_domain(&self, command: CreateDomain) -> StoreFuture<'_, Domain> {
+        self.write(move |conn| domains::create(conn, &command))
+    }
+
+    fn domains(&self) -> StoreFuture<'_, Vec<Domain>> {
+        self.read(domains::all)
+    }
+
+    fn domain(&self, name: &DomainName) -> StoreFuture<'_, Option<Domain>> {
+        let name = name.clone();
+        self.read(move |conn| domains::by_name(conn, &name))
+    }
+
+    fn delete_domain(&self, domain: DomainId) -> StoreFuture<'_, ()> {
+        Box::pin(async move {
+            self.engine.write(move |conn, _| domains::begin_removal(conn, domain)).await?;
+            while self.engine.write(|conn, _| domains::continue_removal(conn)).await? {}
+            Ok(())
+        })
+    }
+
+    fn create_key(&self, command: CreateKey) -> StoreFuture<'_, ()> {
+        self.write(move |conn| keys::create(conn, &command))
+    }
+
+    fn keys(&self, domain: DomainId) -> StoreFuture<'_, Vec<Key>> {
+        self.read(move |conn| keys::of_domain(conn, domain))
+    }
+
+    fn revoke_key(&self, domain: DomainId, id: &str, at: UnixMillis) -> StoreFuture<'_, bool> {
+        let id = id.to_owned();
+        self.write(move |conn| keys::revoke(conn, domain, &id, at))
+    }
+
+    fn key_by_hash(&self, hash: [u8; 32]) -> StoreFuture<'_, Option<KeyGrant>> {
+        self.read(move |conn| keys::by_hash(conn, hash))
+    }
+
+    fn touch_key(&self, domain: DomainId, id: &str, at: UnixMillis) -> StoreFuture<'_, ()> {
+        let id = id.to_owned();
+        self.write(move |conn| keys::touch(conn, domain, &id, at))
+    }
+
+    fn create_app(&self, command: CreateApp) -> StoreFuture<'_, App> {
+        self.write(move |conn| apps::create(conn, &command))
+    }
+
+    fn apps(&self, domain: DomainId) -> StoreFuture<'_, Vec<App>> {
+        self.read(move |conn| apps::of_domain(conn, domain))
+    }
+
+    fn create_agent(&self, command: CreateAgent) -> StoreFuture<'_, Agent> {
+        self.write(move |conn| agents::create(conn, &command))
+    }
+
+    fn agents(&self, domain: DomainId) -> StoreFuture<'_, Vec<Agent>> {
+        self.read(move |conn| agents::of_domain(conn, domain))
+    }
+
+    fn create_task(&self, command: CreateTask) -> StoreFuture<'_, Task> {
+        self.write_and_ring(move |conn| tasks::create(conn, &command))
+    }
+
+    fn task(&self, domain: DomainId, family: Family, id: &str) -> StoreFuture<'_, Option<Task>> {
+        let id = id.to_owned();
+        self.read(move |conn| tasks::of_family(conn, domain, family, &id))
+    }
+
+    fn claim_tasks(&self, command: ClaimTasks) -> StoreFuture<'_, Vec<ClaimedTask>> {
+        self.write(move |conn| tasks::claim(conn, &command))
+    }
+
+    fn renew_leases(&self, command: RenewLeases) -> StoreFuture<'_, ()> {
+        self.write(move |conn| tasks::renew(conn, &command))
+    }
+
+    fn release_leases(&self, server: &str) -> StoreFuture<'_, ()> {
+        let server = server.to_owned();
+        self.write_and_ring(move |conn| tasks::release(conn, &server))
+    }
+
+    fn payload_block(
+        &self,
+        domain: DomainId,
+        task_id: &str,
+        from_index: u32,
+    ) -> StoreFuture<'_, Option<Vec<u8>>> {
+        let task_id = task_id.to_owned();
+        self.read(move |conn| tasks::payload_block(conn, domain, &task_id, from_index))
+    }
+
+    fn apply_chunk(&self, command: ApplyChunk) -> StoreFuture<'_, ChunkApplied> {
+        Box::pin(async move {
+            let applied = tasks::apply(&self.engine, command).await?;
+            if applied.task.outcome.is_some() {
+                // The domain's next writing task may begin.
+                self.ring();
+            }
+            Ok(applied)
+        })
+    }
+
+    fn fail_attempt(&self, command: FailAttempt) -> StoreFuture<'_, Task> {
+        self.write_and_ring(move |conn| tasks::fail_attempt(conn, &command))
+    }
+
+    fn record_block(
+        &self,
+        domain: DomainId,
+        task_id: &str,
+        kind: RecordKind,
+        from_index: u32,
+    ) -> StoreFuture<'_, Option<RecordBlock>> {
+        let task_id = task_id.to_owned();
+        self.read(move |conn| tasks::record_block(conn, domain, &task_id, kind, from_index))
+    }
+
+    fn task_bell(&self) -> watch::Receiver<u64> {
+        self.bell.subscribe()
+    }
+
+    fn list_issues(&self, request: ListIssues) -> StoreFuture<'_, IssuePage> {
+        let budget = Some(request.budget);
+        Box::pin(self.engine.read_within(budget, move |conn| issues::list(conn, &request)))
+    }
+
+    fn issue(&self, request: GetIssue) -> StoreFuture<'_, Option<Vec<u8>>> {
+        let budget = Some(request.budget);
+        Box::pin(self.engine.read_within(budget, move |conn| issues::get(conn, &request)))
+    }
+
+    fn check(&self) -> StoreFuture<'_, CheckReport> {
+        Box::pin(check::run(&self.engine))
+    }
+
+    fn close(&self) -> StoreFuture<'_, ()> {
+        let engine = self.engine.clone();
+        Box::pin(async move {
+            tokio::task::spawn_blocking(move || engine.close())
+                .await
+                .unwrap_or_else(|e| Err(StoreError::Unavailable(format!("closing panicked: {e}"))))
+        })
     }
 }

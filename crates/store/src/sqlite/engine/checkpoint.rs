@@ -1,0 +1,151 @@
+//! Moving the write-ahead log into the database, on a thread and a connection of its own, so that
+//! no commit pays for it. Small logs are left alone while writes come, and moved when they stop. A
+//! log beyond its bound is moved even if writers have to wait for a moment; while a long read pins
+//! it that is tried again every second.
+
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+
+use super::Gauges;
+use super::connection::{self, PAGE_BYTES};
+use crate::StoreError;
+
+/// Pages of the log from which on it is moved beside the writer.
+const LOG_PAGES_WANTED: u32 = (32 << 20) / PAGE_BYTES;
+/// Pages beyond which writers wait until it is moved.
+const LOG_PAGES_MAX: u32 = (256 << 20) / PAGE_BYTES;
+/// Pages that make another try worthwhile while reads pin the log.
+const LOG_PAGES_STEP: u32 = (16 << 20) / PAGE_BYTES;
+/// A pause of the writer's that counts as idle, and the time between tries to cut a pinned log.
+const PAUSE: Duration = Duration::from_secs(1);
+/// How long writers may have to wait for one try.
+const CUT_WAIT: Duration = Duration::from_millis(100);
+
+const _: () = assert!(LOG_PAGES_WANTED < LOG_PAGES_MAX);
+
+/// What the writer tells the checkpointer.
+#[derive(Debug, Default)]
+pub(super) struct Signal {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    committed: bool,
+    stop: bool,
+}
+
+impl Signal {
+    pub(super) fn committed(&self) {
+        self.tell(|state| state.committed = true);
+    }
+
+    fn tell(&self, change: impl FnOnce(&mut State)) {
+        change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner));
+        self.changed.notify_one();
+    }
+
+    /// Waits for a commit, at most `PAUSE`. `None` when it is time to stop.
+    fn wait(&self) -> Option<bool> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let (mut state, _) = self
+            .changed
+            .wait_timeout_while(state, PAUSE, |s| !s.committed && !s.stop)
+            .unwrap_or_else(PoisonError::into_inner);
+        if state.stop { None } else { Some(std::mem::take(&mut state.committed)) }
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Checkpointer {
+    signal: Arc<Signal>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Checkpointer {
+    pub(super) fn start(path: &Path, gauges: Arc<Gauges>) -> Result<Self, StoreError> {
+        let signal = Arc::new(Signal::default());
+        let (seen, path) = (signal.clone(), path.to_owned());
+        let thread = std::thread::Builder::new()
+            .name("store-checkpoint".to_owned())
+            .spawn(move || match connection::open(&path) {
+                Ok(conn) => run(&conn, &gauges, &seen),
+                Err(e) => tracing::error!(error = %e, "no checkpoints: the log will grow"),
+            })
+            .map_err(|e| StoreError::Unavailable(format!("no thread for checkpoints: {e}")))?;
+        Ok(Self { signal, thread: Mutex::new(Some(thread)) })
+    }
+
+    pub(super) fn signal(&self) -> Arc<Signal> {
+        self.signal.clone()
+    }
+
+    pub(super) fn stop(&self) {
+        self.signal.tell(|state| state.stop = true);
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread
+            && thread.join().is_err()
+        {
+            tracing::error!("the checkpoint thread had panicked");
+        }
+    }
+}
+
+impl Drop for Checkpointer {
+    fn drop(&mut self) {
+        self.signal.tell(|state| state.stop = true);
+    }
+}
+
+fn run(conn: &Connection, gauges: &Gauges, signal: &Signal) {
+    // Pages that the last checkpoint left behind, and when a cut was last tried.
+    let mut left = 0;
+    let mut last_cut: Option<Instant> = None;
+    let mut clean = false;
+    while let Some(committed) = signal.wait() {
+        let pages = gauges.wal_pages.load(Ordering::Relaxed);
+        left = left.min(pages);
+        clean &= !committed;
+        let may_cut = last_cut.is_none_or(|at| at.elapsed() >= PAUSE);
+        let done = if pages > LOG_PAGES_MAX && may_cut && !clean {
+            last_cut = Some(Instant::now());
+            checkpoint(conn, "TRUNCATE", CUT_WAIT)
+        } else if !committed && !clean {
+            // Idle: with no writer to disturb, a long log file is cut too.
+            let kind = if pages > LOG_PAGES_WANTED { "TRUNCATE" } else { "PASSIVE" };
+            checkpoint(conn, kind, CUT_WAIT)
+        } else if committed && pages > LOG_PAGES_WANTED && pages - left > LOG_PAGES_STEP {
+            checkpoint(conn, "PASSIVE", CUT_WAIT)
+        } else {
+            continue;
+        };
+        match done {
+            Ok(whole) => {
+                left = pages;
+                clean = whole && !committed;
+            }
+            Err(e) => tracing::warn!(error = %e, "a checkpoint failed and will be tried again"),
+        }
+    }
+}
+
+/// One checkpoint; whether the whole log is in the database now.
+fn checkpoint(conn: &Connection, kind: &str, wait: Duration) -> Result<bool, StoreError> {
+    conn.busy_timeout(wait)?;
+    let (busy, log, moved): (i64, i64, i64) =
+        conn.query_row(&format!("PRAGMA wal_checkpoint({kind})"), [], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+        })?;
+    Ok(busy == 0 && log == moved)
+}
+
+/// Moves the whole log into the database if nobody keeps it from that for `wait`.
+pub(super) fn truncate(conn: &Connection, wait: Duration) -> Result<(), StoreError> {
+    checkpoint(conn, "TRUNCATE", wait).map(|_| ())
+}

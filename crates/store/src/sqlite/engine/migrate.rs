@@ -1,0 +1,35 @@
+//! Bringing the tables up to date. Migrations are compiled in; one that was released is never
+//! edited. Processes that open a new file at once take turns at a lock file, because a migration is
+//! more than one transaction.
+
+use std::path::Path;
+
+use refinery::error::Kind;
+use rusqlite::Connection;
+
+use super::connection;
+use super::lock::lock_for_migration;
+use crate::StoreError;
+
+mod embedded {
+    refinery::embed_migrations!("migrations/sqlite");
+}
+
+/// Opens the file and brings its tables up to date.
+pub(super) fn open_current(path: &Path) -> Result<Connection, StoreError> {
+    let turn = lock_for_migration(path)?;
+    let mut conn = connection::open(path)?;
+    let done = embedded::migrations::runner().run(&mut conn);
+    drop(turn);
+    match done {
+        Ok(_) => Ok(conn),
+        Err(e) => Err(match e.kind() {
+            Kind::MissingVersion(_) => StoreError::NewerVersion { path: path.to_owned() },
+            Kind::DivergentVersion(..) => StoreError::Corrupt(format!(
+                "{} was made by a program with other tables: {e}",
+                path.display()
+            )),
+            _ => StoreError::Unavailable(format!("the tables cannot be brought up to date: {e}")),
+        }),
+    }
+}

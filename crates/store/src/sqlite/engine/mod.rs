@@ -1,0 +1,137 @@
+//! How SQLite is run: one writer thread that commits in groups, a pool of readers, checkpoints on a
+//! connection of their own, a lock file for the one server. Nothing here knows what is stored.
+//! Invariant: a write that was answered with `Ok` is durable, and no call blocks async code.
+
+mod checkpoint;
+mod connection;
+mod error;
+mod lock;
+mod migrate;
+mod readers;
+mod writer;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use rusqlite::Connection;
+
+use crate::{OpenMode, StoreError};
+use checkpoint::Checkpointer;
+use lock::ServerLock;
+use readers::Readers;
+pub(super) use writer::WriteContext;
+use writer::Writer;
+
+/// Time a read may take where the caller names none.
+const READ_BUDGET: Duration = Duration::from_secs(10);
+
+/// Figures that the parts of the engine share.
+#[derive(Debug, Default)]
+struct Gauges {
+    /// Commands that wait for the writer.
+    waiting: AtomicUsize,
+    /// Groups committed since the store was opened.
+    commits: AtomicU64,
+    /// Pages in the write-ahead log after the last commit.
+    wal_pages: AtomicU32,
+}
+
+/// An opened database file.
+#[derive(Debug)]
+pub(super) struct Engine {
+    path: PathBuf,
+    writer: Writer,
+    readers: Readers,
+    checkpointer: Option<Checkpointer>,
+    gauges: Arc<Gauges>,
+    lock: ServerLock,
+}
+
+impl Engine {
+    /// Opens the file, making it and its folders where they are missing, and brings its tables up
+    /// to date. In server mode a second server is refused. `prepare` runs before anything else, on
+    /// the connection that writes, and commits what it does by itself.
+    pub(super) fn open(
+        path: &Path,
+        mode: OpenMode,
+        prepare: impl FnOnce(&Connection) -> Result<(), StoreError>,
+    ) -> Result<Self, StoreError> {
+        connection::make_folders(path)?;
+        let lock = ServerLock::take(path, mode)?;
+        let first = migrate::open_current(path)?;
+        prepare(&first)?;
+        let gauges = Arc::new(Gauges::default());
+        let checkpointer = match mode {
+            OpenMode::Server => Some(Checkpointer::start(path, gauges.clone())?),
+            OpenMode::Admin => None,
+        };
+        let signal = checkpointer.as_ref().map(Checkpointer::signal);
+        let writer = Writer::start(path, first, gauges.clone(), signal)?;
+        Ok(Self {
+            path: path.to_owned(),
+            writer,
+            readers: Readers::new(path),
+            checkpointer,
+            gauges,
+            lock,
+        })
+    }
+
+    /// Runs a command on the writer thread, in a savepoint of its own. Answers once its group is
+    /// committed and durable; an error rolls the command back and leaves the others alone.
+    pub(super) async fn write<T, F>(&self, work: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection, &WriteContext<'_>) -> Result<T, StoreError> + Send + 'static,
+    {
+        self.writer.submit(work).await
+    }
+
+    /// Runs a read in one transaction within the usual budget.
+    pub(super) async fn read<T, F>(&self, work: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+    {
+        self.readers.read(Some(READ_BUDGET), work).await
+    }
+
+    /// Runs a read in one transaction. Without a budget it may take as long as it takes.
+    pub(super) async fn read_within<T, F>(
+        &self,
+        budget: Option<Duration>,
+        work: F,
+    ) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+    {
+        self.readers.read(budget, work).await
+    }
+
+    /// Groups committed since the store was opened.
+    pub(super) fn commits(&self) -> u64 {
+        self.gauges.commits.load(Ordering::Relaxed)
+    }
+
+    /// Finishes what is queued, moves the log into the database and closes the files. Blocks.
+    pub(super) fn close(&self) -> Result<(), StoreError> {
+        self.readers.close();
+        let closed = self.writer.close();
+        if let Some(checkpointer) = &self.checkpointer {
+            checkpointer.stop();
+        }
+        if closed {
+            connection::open(&self.path)
+                .and_then(|conn| checkpoint::truncate(&conn, Duration::from_secs(1)))?;
+        }
+        self.lock.give_back();
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+mod tests;

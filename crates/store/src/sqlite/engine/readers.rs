@@ -1,0 +1,114 @@
+//! The pool of read connections. A read runs on a blocking thread, in one read transaction, under a
+//! deadline that counts from the call, waiting included. Connections are opened when they are first
+//! needed. Invariant: a connection goes back to the pool without transaction and deadline, or not
+//! at all.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::connection;
+use crate::StoreError;
+
+/// Read connections at least, however few cores there are.
+const READERS_MIN: usize = 4;
+/// Steps of SQLite's machine between two looks at the clock: some microseconds.
+const STEPS_PER_LOOK: i32 = 1000;
+
+#[derive(Debug)]
+struct Pool {
+    path: PathBuf,
+    idle: Mutex<Vec<Connection>>,
+    closed: AtomicBool,
+}
+
+#[derive(Debug)]
+pub(super) struct Readers {
+    pool: Arc<Pool>,
+    permits: Arc<Semaphore>,
+}
+
+impl Readers {
+    pub(super) fn new(path: &Path) -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        Self {
+            pool: Arc::new(Pool {
+                path: path.to_owned(),
+                idle: Mutex::default(),
+                closed: AtomicBool::new(false),
+            }),
+            permits: Arc::new(Semaphore::new(READERS_MIN.max(2 * cores))),
+        }
+    }
+
+    pub(super) async fn read<T, F>(
+        &self,
+        budget: Option<Duration>,
+        work: F,
+    ) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+    {
+        let deadline = budget.and_then(|budget| Instant::now().checked_add(budget));
+        let permit = self.permit(deadline).await?;
+        let pool = self.pool.clone();
+        tokio::task::spawn_blocking(move || {
+            let answer = pool.run(deadline, work);
+            drop(permit);
+            answer
+        })
+        .await
+        .unwrap_or_else(|e| Err(StoreError::Unavailable(format!("a read panicked: {e}"))))
+    }
+
+    async fn permit(&self, deadline: Option<Instant>) -> Result<OwnedSemaphorePermit, StoreError> {
+        let permit = self.permits.clone().acquire_owned();
+        let permit = match deadline {
+            None => permit.await,
+            Some(deadline) => tokio::time::timeout_at(deadline.into(), permit)
+                .await
+                .map_err(|_| StoreError::DeadlinePassed)?,
+        };
+        permit.map_err(|_| StoreError::Closed)
+    }
+
+    /// Refuses further reads and closes idle connections; busy ones close when they are done.
+    pub(super) fn close(&self) {
+        self.permits.close();
+        self.pool.closed.store(true, Ordering::SeqCst);
+        self.pool.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+}
+
+impl Pool {
+    fn run<T>(
+        &self,
+        deadline: Option<Instant>,
+        work: impl FnOnce(&Connection) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut conn = match idle {
+            Some(conn) => conn,
+            None => connection::open_reader(&self.path)?,
+        };
+        let late = deadline.map(|deadline| move || Instant::now() >= deadline);
+        conn.progress_handler(STEPS_PER_LOOK, late)?;
+        let answer = conn.unchecked_transaction().map_err(StoreError::from).and_then(|tx| {
+            let answer = work(&tx);
+            // Nothing was written: a rollback only ends the snapshot.
+            drop(tx);
+            answer
+        });
+        conn.progress_handler(0, None::<fn() -> bool>)?;
+        let sound = !matches!(answer, Err(StoreError::Unavailable(_) | StoreError::Corrupt(_)));
+        if sound && conn.is_autocommit() && !self.closed.load(Ordering::SeqCst) {
+            self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(conn);
+        }
+        answer
+    }
+}

@@ -1,0 +1,252 @@
+//! The writer thread. It owns the one connection that writes, takes whatever commands have queued
+//! up, runs each in a savepoint of its own, commits once and answers all of them. A command that
+//! fails or panics is rolled back alone; a commit that fails fails every member of its group.
+//! Invariant: nothing is answered before the commit, and after a fault of the file's the
+//! connection is opened anew before it is used again.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, ErrorCode};
+use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tokio::sync::oneshot;
+
+use super::checkpoint::Signal;
+use super::{Gauges, connection};
+use crate::StoreError;
+
+/// Commands that may wait; callers beyond that wait for a place in the queue.
+const QUEUE_COMMANDS_MAX: usize = 1024;
+/// Commands that one group may have.
+const GROUP_COMMANDS_MAX: usize = 256;
+/// A group that is older takes no further command, and a long command ends early in it as soon as
+/// another one waits.
+const GROUP_TIME: Duration = Duration::from_millis(30);
+
+/// What a command may know about the group it runs in.
+#[derive(Debug)]
+pub(in crate::sqlite) struct WriteContext<'a> {
+    began: Instant,
+    waiting: &'a AtomicUsize,
+}
+
+impl WriteContext<'_> {
+    /// Whether a command that can be continued later should end now.
+    pub(in crate::sqlite) fn should_yield(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed) > 0 && self.began.elapsed() >= GROUP_TIME
+    }
+}
+
+/// A command on its way through the writer.
+trait Member: Send {
+    /// Runs the command; false where its effects must be rolled back.
+    fn run(&mut self, conn: &Connection, context: &WriteContext<'_>) -> bool;
+    /// Makes the command's answer this fault, whatever it was before.
+    fn fail(&mut self, reason: &str);
+    /// Sends the answer off.
+    fn answer(self: Box<Self>);
+}
+
+struct Command<F, T> {
+    work: Option<F>,
+    outcome: Result<T, StoreError>,
+    reply: oneshot::Sender<Result<T, StoreError>>,
+}
+
+impl<F, T> Member for Command<F, T>
+where
+    F: FnOnce(&Connection, &WriteContext<'_>) -> Result<T, StoreError> + Send,
+    T: Send,
+{
+    fn run(&mut self, conn: &Connection, context: &WriteContext<'_>) -> bool {
+        let Some(work) = self.work.take() else { return false };
+        self.outcome =
+            catch_unwind(AssertUnwindSafe(|| work(conn, context))).unwrap_or_else(|_| {
+                Err(StoreError::Unavailable("a command panicked and was rolled back".to_owned()))
+            });
+        self.outcome.is_ok()
+    }
+
+    fn fail(&mut self, reason: &str) {
+        self.outcome = Err(StoreError::Unavailable(reason.to_owned()));
+    }
+
+    fn answer(self: Box<Self>) {
+        // Nobody listens any more where the caller gave up; the effect stands all the same.
+        drop(self.reply.send(self.outcome));
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Writer {
+    queue: Mutex<Option<Sender<Box<dyn Member>>>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+    gauges: Arc<Gauges>,
+}
+
+impl Writer {
+    /// Starts the thread on an opened connection.
+    pub(super) fn start(
+        path: &Path,
+        first: Connection,
+        gauges: Arc<Gauges>,
+        signal: Option<Arc<Signal>>,
+    ) -> Result<Self, StoreError> {
+        let (sender, receiver) = channel(QUEUE_COMMANDS_MAX);
+        let mut worker =
+            Worker { path: path.to_owned(), conn: None, gauges: gauges.clone(), signal };
+        worker.adopt(first)?;
+        let thread = std::thread::Builder::new()
+            .name("store-writer".to_owned())
+            .spawn(move || worker.run(receiver))
+            .map_err(|e| StoreError::Unavailable(format!("no thread for the writer: {e}")))?;
+        Ok(Self { queue: Mutex::new(Some(sender)), thread: Mutex::new(Some(thread)), gauges })
+    }
+
+    pub(super) async fn submit<T, F>(&self, work: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection, &WriteContext<'_>) -> Result<T, StoreError> + Send + 'static,
+    {
+        let (reply, answer) = oneshot::channel();
+        let outcome = Err(StoreError::Closed);
+        let command: Box<dyn Member> = Box::new(Command { work: Some(work), outcome, reply });
+        let place = self.queue()?.reserve_owned().await.map_err(|_| StoreError::Closed)?;
+        // Counted first: the writer must not find a command that nobody waits for.
+        self.gauges.waiting.fetch_add(1, Ordering::Relaxed);
+        place.send(command);
+        answer.await.unwrap_or(Err(StoreError::Closed))
+    }
+
+    fn queue(&self) -> Result<Sender<Box<dyn Member>>, StoreError> {
+        let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        queue.clone().ok_or(StoreError::Closed)
+    }
+
+    /// Lets the queue run empty and ends the thread; false where that was done before.
+    pub(super) fn close(&self) -> bool {
+        drop(self.queue.lock().unwrap_or_else(PoisonError::into_inner).take());
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(thread) = thread else { return false };
+        if thread.join().is_err() {
+            tracing::error!("the writer thread had panicked");
+        }
+        true
+    }
+}
+
+struct Worker {
+    path: PathBuf,
+    conn: Option<Connection>,
+    gauges: Arc<Gauges>,
+    signal: Option<Arc<Signal>>,
+}
+
+impl Worker {
+    fn run(mut self, mut queue: Receiver<Box<dyn Member>>) {
+        while let Some(first) = queue.blocking_recv() {
+            let mut group = Vec::new();
+            let done = self.run_group(first, &mut group, &mut queue);
+            if let Err(e) = done {
+                tracing::error!(error = %e, members = group.len(), "a group of writes failed");
+                for member in &mut group {
+                    member.fail(&format!("the write could not be committed: {e}"));
+                }
+            }
+            for member in group {
+                member.answer();
+            }
+        }
+    }
+
+    /// Runs `first` and what has queued up behind it as one transaction. All of them are in `group`
+    /// afterwards, whatever happens.
+    fn run_group(
+        &mut self,
+        first: Box<dyn Member>,
+        group: &mut Vec<Box<dyn Member>>,
+        queue: &mut Receiver<Box<dyn Member>>,
+    ) -> Result<(), StoreError> {
+        self.gauges.waiting.fetch_sub(1, Ordering::Relaxed);
+        group.push(first);
+        if self.conn.is_none() {
+            let conn = connection::open(&self.path)?;
+            self.adopt(conn)?;
+        }
+        let Some(conn) = &self.conn else { return Err(StoreError::Closed) };
+        match run_members(conn, &self.gauges, group, queue) {
+            Ok(()) => {
+                self.gauges.commits.fetch_add(1, Ordering::Relaxed);
+                if let Some(signal) = &self.signal {
+                    signal.committed();
+                }
+                Ok(())
+            }
+            Err(e) => {
+                // Another process that writes for long leaves the connection sound. After any other
+                // fault its state is not to be trusted.
+                let busy = e.sqlite_error_code() == Some(ErrorCode::DatabaseBusy);
+                if !(busy && conn.is_autocommit()) {
+                    self.conn = None;
+                }
+                Err(e.into())
+            }
+        }
+    }
+
+    /// Takes a connection into use and watches how long its commits make the log.
+    fn adopt(&mut self, mut conn: Connection) -> Result<(), StoreError> {
+        let gauges = self.gauges.clone();
+        conn.wal_hook(Some(move |_: &mut _, pages: i32| {
+            gauges.wal_pages.store(pages.unsigned_abs(), Ordering::Relaxed);
+            Ok(())
+        }))?;
+        self.conn = Some(conn);
+        Ok(())
+    }
+}
+
+/// One transaction around the group. An error means that nothing of it is stored.
+fn run_members(
+    conn: &Connection,
+    gauges: &Gauges,
+    group: &mut Vec<Box<dyn Member>>,
+    queue: &mut Receiver<Box<dyn Member>>,
+) -> Result<(), rusqlite::Error> {
+    execute(conn, "BEGIN IMMEDIATE")?;
+    let context = WriteContext { began: Instant::now(), waiting: &gauges.waiting };
+    let mut next = 0;
+    loop {
+        run_member(conn, group[next].as_mut(), &context)?;
+        next += 1;
+        if next >= GROUP_COMMANDS_MAX || context.began.elapsed() >= GROUP_TIME {
+            break;
+        }
+        let Ok(member) = queue.try_recv() else { break };
+        gauges.waiting.fetch_sub(1, Ordering::Relaxed);
+        group.push(member);
+    }
+    execute(conn, "COMMIT")
+}
+
+fn run_member(
+    conn: &Connection,
+    member: &mut dyn Member,
+    context: &WriteContext<'_>,
+) -> Result<(), rusqlite::Error> {
+    execute(conn, "SAVEPOINT member")?;
+    let keep = member.run(conn, context);
+    // A full disk or a failed write ends the whole transaction: then these fail, and the group.
+    if !keep {
+        execute(conn, "ROLLBACK TO member")?;
+    }
+    execute(conn, "RELEASE member")
+}
+
+fn execute(conn: &Connection, sql: &str) -> Result<(), rusqlite::Error> {
+    conn.prepare_cached(sql)?.execute([]).map(|_| ())
+}

@@ -1,0 +1,83 @@
+//! Accepting a task: its row and its whole payload in one transaction, so that an answered task is
+//! there with everything it needs, or not at all.
+
+use caseload_model::ids::DomainId;
+use caseload_model::task::{Counts, Task, TaskStatus};
+use rusqlite::{Connection, params};
+
+use super::super::domains;
+use crate::{CreateTask, StoreError};
+
+pub(in crate::sqlite) fn create(
+    conn: &Connection,
+    command: &CreateTask,
+) -> Result<Task, StoreError> {
+    domains::demand(conn, command.domain)?;
+    let unfinished = unfinished(conn, command.domain)?;
+    if unfinished >= command.unfinished_max {
+        return Err(StoreError::QueueFull { unfinished, limit: command.unfinished_max });
+    }
+    let Some(first) = command.blocks.first().filter(|_| command.total > 0) else {
+        return Err(StoreError::Corrupt("a task without entries".to_owned()));
+    };
+    let added = conn
+        .prepare_cached(
+            "INSERT INTO tasks (domain_id, id, family, action, writes, dry_run, status, total,
+             unprocessed, next_index, created_at, expires_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8, ?9, ?10, ?11) ON CONFLICT DO NOTHING",
+        )?
+        .execute(params![
+            command.domain.0,
+            command.id,
+            command.action.family().code(),
+            command.action.code(),
+            command.action.writes(),
+            command.dry_run,
+            TaskStatus::Created.code(),
+            command.total,
+            first.first_index,
+            command.now.0,
+            command.expires_at.0,
+        ])?;
+    if added == 0 {
+        return Err(StoreError::AlreadyExists { what: format!("task {}", command.id) });
+    }
+    keep_payload(conn, command)?;
+    Ok(Task {
+        id: command.id.clone(),
+        action: command.action,
+        status: TaskStatus::Created,
+        outcome: None,
+        dry_run: command.dry_run,
+        counts: Counts::new(command.total),
+        created_at: command.now,
+        queued_at: None,
+        started_at: None,
+        completed_at: None,
+        expires_at: Some(command.expires_at),
+    })
+}
+
+fn keep_payload(conn: &Connection, command: &CreateTask) -> Result<(), StoreError> {
+    let mut insert = conn.prepare_cached(
+        "INSERT INTO payload_blocks (domain_id, task_id, first_index, last_index, bytes)
+         VALUES (?1, ?2, ?3, ?4, ?5)",
+    )?;
+    for block in &command.blocks {
+        assert!(block.first_index <= block.last_index, "a payload block ends before it begins");
+        insert.execute(params![
+            command.domain.0,
+            command.id,
+            block.first_index,
+            block.last_index,
+            block.bytes
+        ])?;
+    }
+    Ok(())
+}
+
+fn unfinished(conn: &Connection, domain: DomainId) -> Result<u32, StoreError> {
+    Ok(conn
+        .prepare_cached("SELECT count(*) FROM tasks WHERE domain_id = ?1 AND status < 4")?
+        .query_row([domain.0], |row| row.get(0))?)
+}

@@ -1,0 +1,15 @@
+//! Bulk action tasks in SQLite: accepting, claiming, applying and reading them. The laws: counts
+//! add up at both sides of every commit, a task completes in the transaction that processes its
+//! last entry, and only the holder of the current lease changes a task.
+
+mod apply;
+mod claim;
+mod create;
+mod records;
+mod row;
+
+pub(super) use apply::apply;
+pub(super) use claim::{claim, fail_attempt, release, renew, void_leases};
+pub(super) use create::create;
+pub(super) use records::{kind_code, payload_block, record_block};
+pub(super) use row::{COLUMNS, COLUMNS_COUNT, of_family, task};

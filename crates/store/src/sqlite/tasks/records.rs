@@ -1,0 +1,193 @@
+//! Payloads and records of tasks: compressed blocks in, compressed blocks out. A block of records
+//! is keyed by the first entry that it is about, so that reading goes from block to block in
+//! payload order without knowing how a task was cut into chunks.
+
+use caseload_model::ids::DomainId;
+use caseload_model::record::ChunkRecords;
+use rusqlite::{Connection, OptionalExtension, params};
+
+use crate::pack::pack;
+use crate::{RecordBlock, RecordKind, StoreError, unpack_block};
+
+/// Bytes of JSON lines from which on a block is closed.
+const RECORD_BLOCK_BYTES: usize = 1 << 20;
+
+/// The number a kind of records is stored under.
+pub(in crate::sqlite) const fn kind_code(kind: RecordKind) -> i64 {
+    match kind {
+        RecordKind::Results => 1,
+        RecordKind::Errors => 2,
+    }
+}
+
+/// The records of a chunk, packed as they come.
+pub(in crate::sqlite) struct Records {
+    first_index: u32,
+    next_index: u32,
+    open: ChunkRecords,
+    packed: Vec<Packed>,
+    succeeded: u32,
+    failed: u32,
+}
+
+struct Packed {
+    kind: RecordKind,
+    first_index: u32,
+    next_index: u32,
+    lines: u32,
+    bytes: Vec<u8>,
+}
+
+impl Records {
+    /// For the records of entries from `first_index` on.
+    pub(in crate::sqlite) fn new(first_index: u32) -> Self {
+        Self {
+            first_index,
+            next_index: first_index,
+            open: ChunkRecords::default(),
+            packed: Vec::new(),
+            succeeded: 0,
+            failed: 0,
+        }
+    }
+
+    /// Adds the records of the entries before `next_index`.
+    pub(in crate::sqlite) fn add(
+        &mut self,
+        records: ChunkRecords,
+        next_index: u32,
+    ) -> Result<(), StoreError> {
+        self.succeeded += records.succeeded;
+        self.failed += records.failed;
+        self.next_index = next_index;
+        if self.open == ChunkRecords::default() {
+            self.open = records;
+        } else {
+            self.open.append(&records);
+        }
+        if self.open.results.len() + self.open.errors.len() >= RECORD_BLOCK_BYTES {
+            self.close_block()?;
+        }
+        Ok(())
+    }
+
+    /// Compresses what is still open.
+    pub(in crate::sqlite) fn close_block(&mut self) -> Result<(), StoreError> {
+        let open = std::mem::take(&mut self.open);
+        for (kind, text, lines) in [
+            (RecordKind::Results, open.results, open.succeeded),
+            (RecordKind::Errors, open.errors, open.failed),
+        ] {
+            if lines > 0 {
+                self.packed.push(Packed {
+                    kind,
+                    first_index: self.first_index,
+                    next_index: self.next_index,
+                    lines,
+                    bytes: pack(&text)?,
+                });
+            }
+        }
+        self.first_index = self.next_index;
+        Ok(())
+    }
+
+    pub(in crate::sqlite) const fn counts(&self) -> (u32, u32) {
+        (self.succeeded, self.failed)
+    }
+
+    /// Index behind the last entry that these records are about.
+    pub(in crate::sqlite) const fn next_index(&self) -> u32 {
+        self.next_index
+    }
+
+    /// Bytes that are held for these records.
+    pub(in crate::sqlite) fn bytes(&self) -> usize {
+        let open = self.open.results.len() + self.open.errors.len();
+        open + self.packed.iter().map(|block| block.bytes.len()).sum::<usize>()
+    }
+
+    /// Stores the blocks; all of them are closed.
+    pub(super) fn keep(
+        &self,
+        conn: &Connection,
+        domain: DomainId,
+        task_id: &str,
+    ) -> Result<(), StoreError> {
+        let lines: u32 = self.packed.iter().map(|block| block.lines).sum();
+        assert_eq!(lines, self.succeeded + self.failed, "a chunk lost records");
+        let mut insert = conn.prepare_cached(
+            "INSERT INTO record_blocks
+             (domain_id, task_id, kind, first_index, next_index, lines, bytes)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        )?;
+        for block in &self.packed {
+            insert.execute(params![
+                domain.0,
+                task_id,
+                kind_code(block.kind),
+                block.first_index,
+                block.next_index,
+                block.lines,
+                block.bytes,
+            ])?;
+        }
+        Ok(())
+    }
+}
+
+pub(in crate::sqlite) fn payload_block(
+    conn: &Connection,
+    domain: DomainId,
+    task_id: &str,
+    from_index: u32,
+) -> Result<Option<Vec<u8>>, StoreError> {
+    let bytes: Option<Vec<u8>> = conn
+        .prepare_cached(
+            "SELECT bytes FROM payload_blocks
+             WHERE domain_id = ?1 AND task_id = ?2 AND last_index >= ?3
+             ORDER BY last_index LIMIT 1",
+        )?
+        .query_row(params![domain.0, task_id, from_index], |row| row.get(0))
+        .optional()?;
+    bytes.as_deref().map(unpack_block).transpose()
+}
+
+pub(in crate::sqlite) fn record_block(
+    conn: &Connection,
+    domain: DomainId,
+    task_id: &str,
+    kind: RecordKind,
+    from_index: u32,
+) -> Result<Option<RecordBlock>, StoreError> {
+    let found: Option<(u32, Vec<u8>)> = conn
+        .prepare_cached(
+            "SELECT next_index, bytes FROM record_blocks
+             WHERE domain_id = ?1 AND task_id = ?2 AND kind = ?3 AND first_index >= ?4
+             ORDER BY first_index LIMIT 1",
+        )?
+        .query_row(params![domain.0, task_id, kind_code(kind), from_index], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })
+        .optional()?;
+    let Some((next_index, bytes)) = found else { return Ok(None) };
+    Ok(Some(RecordBlock { lines: unpack_block(&bytes)?, next_index }))
+}
+
+/// Removes the payload blocks of a completed task in which every entry succeeded. What failed stays
+/// as it was sent, for a retry.
+pub(super) fn drop_payload(
+    conn: &Connection,
+    domain: DomainId,
+    task_id: &str,
+) -> Result<(), StoreError> {
+    conn.prepare_cached(
+        "DELETE FROM payload_blocks WHERE domain_id = ?1 AND task_id = ?2 AND NOT EXISTS (
+             SELECT 1 FROM record_blocks r
+             WHERE r.domain_id = ?1 AND r.task_id = ?2 AND r.kind = ?3
+               AND r.first_index <= payload_blocks.last_index
+               AND r.next_index > payload_blocks.first_index)",
+    )?
+    .execute(params![domain.0, task_id, kind_code(RecordKind::Errors)])?;
+    Ok(())
+}

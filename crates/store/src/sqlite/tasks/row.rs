@@ -1,0 +1,136 @@
+//! Reading rows of tasks. A row that the model cannot read is damage, never a task with defaults.
+
+use caseload_model::ids::DomainId;
+use caseload_model::task::{Action, Counts, Family, Outcome, Task, TaskStatus};
+use caseload_model::time::UnixMillis;
+use rusqlite::types::Type;
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use crate::StoreError;
+
+/// The columns that [`task`] reads, in its order.
+pub(in crate::sqlite) const COLUMNS: &str = "id, action, status, outcome, dry_run, total, succeeded, failed, \
+     unprocessed, created_at, queued_at, started_at, completed_at, expires_at";
+/// How many there are: what a query selects behind them begins here.
+pub(in crate::sqlite) const COLUMNS_COUNT: usize = 14;
+
+/// A task, from a row that begins with [`COLUMNS`].
+pub(in crate::sqlite) fn task(row: &Row<'_>) -> rusqlite::Result<Task> {
+    let time = |column| row.get::<_, Option<i64>>(column).map(|at| at.map(UnixMillis));
+    let counts = Counts {
+        total: row.get(5)?,
+        succeeded: row.get(6)?,
+        failed: row.get(7)?,
+        unprocessed: row.get(8)?,
+    };
+    Ok(Task {
+        id: row.get(0)?,
+        action: word(row, 1, Action::from_code)?,
+        status: word(row, 2, TaskStatus::from_code)?,
+        outcome: match row.get::<_, Option<i64>>(3)? {
+            Some(_) => Some(word(row, 3, Outcome::from_code)?),
+            None => None,
+        },
+        dry_run: row.get(4)?,
+        counts,
+        created_at: UnixMillis(row.get(9)?),
+        queued_at: time(10)?,
+        started_at: time(11)?,
+        completed_at: time(12)?,
+        expires_at: time(13)?,
+    })
+}
+
+/// A word stored under its number.
+fn word<T>(
+    row: &Row<'_>,
+    column: usize,
+    from_code: impl FnOnce(i64) -> Option<T>,
+) -> rusqlite::Result<T> {
+    let code: i64 = row.get(column)?;
+    from_code(code).ok_or_else(|| {
+        let reason = format!("{code} stands for no word");
+        rusqlite::Error::FromSqlConversionFailure(column, Type::Integer, reason.into())
+    })
+}
+
+/// The task of that id, where it belongs to the family.
+pub(in crate::sqlite) fn of_family(
+    conn: &Connection,
+    domain: DomainId,
+    family: Family,
+    id: &str,
+) -> Result<Option<Task>, StoreError> {
+    let sql =
+        format!("SELECT {COLUMNS} FROM tasks WHERE domain_id = ?1 AND id = ?2 AND family = ?3");
+    Ok(conn
+        .prepare_cached(&sql)?
+        .query_row(params![domain.0, id, family.code()], task)
+        .optional()?)
+}
+
+/// A task as its holder sees it.
+pub(super) struct Held {
+    pub(super) seq: i64,
+    pub(super) task: Task,
+    pub(super) next_index: u32,
+    pub(super) attempts: u32,
+}
+
+/// The unfinished task of that id, where `lease_epoch` is its current lease.
+pub(super) fn held(
+    conn: &Connection,
+    domain: DomainId,
+    id: &str,
+    lease_epoch: i64,
+) -> Result<Held, StoreError> {
+    let sql = format!(
+        "SELECT {COLUMNS}, seq, next_index, attempts FROM tasks
+         WHERE domain_id = ?1 AND id = ?2 AND lease_epoch = ?3 AND status = ?4
+           AND lease_server IS NOT NULL"
+    );
+    let held = conn
+        .prepare_cached(&sql)?
+        .query_row(params![domain.0, id, lease_epoch, TaskStatus::Processing.code()], |row| {
+            Ok(Held {
+                task: task(row)?,
+                seq: row.get(COLUMNS_COUNT)?,
+                next_index: row.get(COLUMNS_COUNT + 1)?,
+                attempts: row.get(COLUMNS_COUNT + 2)?,
+            })
+        })
+        .optional()?
+        .ok_or(StoreError::LeaseLost)?;
+    assert!(held.task.counts.is_conserved(), "the counts of a stored task do not add up");
+    Ok(held)
+}
+
+/// Writes back what a step changed: state, counts, position. Everything else of a task is fixed.
+pub(super) fn keep(conn: &Connection, held: &Held) -> Result<(), StoreError> {
+    let task = &held.task;
+    assert!(task.counts.is_conserved(), "the counts of a task do not add up");
+    assert_eq!(
+        task.status == TaskStatus::Completed,
+        task.outcome.is_some(),
+        "a task has an outcome exactly when it is completed"
+    );
+    let changed = conn
+        .prepare_cached(
+            "UPDATE tasks SET status = ?2, outcome = ?3, succeeded = ?4, failed = ?5,
+             unprocessed = ?6, completed_at = ?7, next_index = ?8, attempts = ?9,
+             lease_server = CASE WHEN ?2 = 4 THEN NULL ELSE lease_server END
+             WHERE seq = ?1",
+        )?
+        .execute(params![
+            held.seq,
+            task.status.code(),
+            task.outcome.map(Outcome::code),
+            task.counts.succeeded,
+            task.counts.failed,
+            task.counts.unprocessed,
+            task.completed_at.map(|at| at.0),
+            held.next_index,
+            held.attempts,
+        ])?;
+    if changed == 1 { Ok(()) } else { Err(StoreError::LeaseLost) }
+}

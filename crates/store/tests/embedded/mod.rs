@@ -1,0 +1,181 @@
+//! What only the embedded backend has: one file, one server, admin commands beside it, commits in
+//! groups, leases that a new server voids, and damage that a check finds.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use caseload_model::ids::DomainName;
+use caseload_model::task::{Action, Counts};
+use caseload_store::sqlite::SqliteStore;
+use caseload_store::{CreateDomain, OpenMode, Store, StoreError, StoreLocation, open};
+use futures_util::future::join_all;
+
+use crate::suite::payloads::{
+    NOW, apply_all, assert_sound, chunk, claim, claim_at, domain, next_block, run, task_of, uid,
+};
+
+const CREATE: Action = Action::CreateCoreProfiles;
+
+fn location(folder: &Path) -> StoreLocation {
+    StoreLocation::Sqlite(folder.join("caseload.db"))
+}
+
+fn server(folder: &Path) -> Result<Arc<dyn Store>, StoreError> {
+    open(&location(folder), OpenMode::Server)
+}
+
+fn admin(folder: &Path) -> Arc<dyn Store> {
+    open(&location(folder), OpenMode::Admin).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_server_is_refused_until_the_first_has_closed() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = server(folder.path()).unwrap();
+    let refused = server(folder.path()).map(|_| ());
+    assert!(matches!(refused, Err(StoreError::ServerRunning { .. })), "{refused:?}");
+    first.close().await.unwrap();
+    let second = server(folder.path()).unwrap();
+    second.ready().await.unwrap();
+    drop(second);
+    server(folder.path()).unwrap().ready().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_admin_command_works_beside_a_server() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = server(folder.path()).unwrap();
+    let beside = admin(folder.path());
+    let acme = domain(&beside, "acme").await;
+    assert_eq!(server.domains().await.unwrap(), [acme.clone()]);
+    server.create_task(task_of(&acme, "t", CREATE, &[uid("a")], 1)).await.unwrap();
+    let claimed = claim(&server, 1).await.remove(0);
+    beside.close().await.unwrap();
+    admin(folder.path()).check().await.unwrap();
+    apply_all(&server, &claimed, NOW).await;
+    assert_sound(&server).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn both_sides_write_at_once_and_nothing_is_lost() {
+    let folder = tempfile::tempdir().unwrap();
+    let stores = [server(folder.path()).unwrap(), admin(folder.path())];
+    let creations = (0..60).map(|n| {
+        let name = DomainName::parse(&format!("d{n}")).unwrap();
+        stores[n % 2].create_domain(CreateDomain { name, now: NOW, random: 0 })
+    });
+    for made in join_all(creations).await {
+        made.unwrap();
+    }
+    assert_eq!(stores[0].domains().await.unwrap().len(), 60);
+    assert_eq!(stores[1].domains().await.unwrap().len(), 60);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn several_may_open_a_new_file_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| admin(folder.path()));
+        }
+        scope.spawn(|| server(folder.path()).unwrap());
+    });
+    assert_eq!(server(folder.path()).unwrap().domains().await.unwrap(), []);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn small_writes_at_once_take_few_commits() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open(&folder.path().join("caseload.db"), OpenMode::Server).unwrap();
+    let before = store.commits();
+    let creations = (0..100).map(|n| {
+        let name = DomainName::parse(&format!("d{}", n / 2)).unwrap();
+        store.create_domain(CreateDomain { name, now: NOW, random: 0 })
+    });
+    let made = join_all(creations).await;
+    assert_eq!(made.iter().filter(|made| made.is_ok()).count(), 50);
+    let taken = |made: &&Result<_, _>| matches!(made, Err(StoreError::AlreadyExists { .. }));
+    assert_eq!(made.iter().filter(taken).count(), 50, "each fails by itself");
+    let commits = store.commits() - before;
+    assert!(commits <= 30, "{commits} commits for 100 writes");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_new_server_takes_up_where_the_last_one_was_cut_off() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = server(folder.path()).unwrap();
+    let acme = domain(&first, "acme").await;
+    let entries: Vec<_> = (0..30).map(|n| uid(&format!("u{n}"))).collect();
+    first.create_task(task_of(&acme, "t", CREATE, &entries, 10)).await.unwrap();
+    let claimed = claim_at(&first, "first", NOW, 1).await.remove(0);
+    let block = next_block(&first, &claimed, 0).await;
+    first.apply_chunk(chunk(&claimed, block, NOW)).await.unwrap();
+    drop(first);
+
+    let second = server(folder.path()).unwrap();
+    let claimed = claim_at(&second, "second", NOW, 1).await.remove(0);
+    assert_eq!(claimed.next_index, 10, "the old lease is void, whole chunks are there");
+    let task = apply_all(&second, &claimed, NOW).await;
+    assert_eq!(task.counts, Counts { total: 30, succeeded: 30, failed: 0, unprocessed: 0 });
+    assert_sound(&second).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_of_a_newer_program_is_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    server(folder.path()).unwrap().close().await.unwrap();
+    let conn = rusqlite::Connection::open(folder.path().join("caseload.db")).unwrap();
+    conn.execute(
+        "INSERT INTO refinery_schema_history SELECT 999, 'later', applied_on, checksum
+         FROM refinery_schema_history WHERE version = 1",
+        [],
+    )
+    .unwrap();
+    drop(conn);
+    let refused = server(folder.path()).map(|_| ());
+    assert!(matches!(refused, Err(StoreError::NewerVersion { .. })), "{refused:?}");
+}
+
+#[test]
+fn a_file_that_is_no_database_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("caseload.db"), "no database, by far ".repeat(999)).unwrap();
+    let refused = server(folder.path()).map(|_| ());
+    assert!(matches!(refused, Err(StoreError::Corrupt(_))), "{refused:?}");
+    let below = StoreLocation::Sqlite(folder.path().join("caseload.db/below/x.db"));
+    let refused = open(&below, OpenMode::Admin).map(|_| ());
+    assert!(matches!(refused, Err(StoreError::Unavailable(_))), "{refused:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_check_names_each_kind_of_damage() {
+    let cases: &[(&str, &str)] = &[
+        ("UPDATE tasks SET succeeded = 1, failed = 1", "the counts say"),
+        ("DELETE FROM record_blocks", "0 results are kept, the counts say 2"),
+        ("UPDATE record_blocks SET lines = 5", "a block of records has"),
+        ("UPDATE record_blocks SET bytes = x'00'", "cannot be read"),
+        ("DELETE FROM identities WHERE rowid_of_first", "is not registered"),
+        ("UPDATE identities SET core_profile_id = 1", "but it is not there"),
+        ("UPDATE core_profiles SET fields = CAST('x' AS BLOB)", "its fields are no JSON"),
+        ("UPDATE core_profiles SET domain_id = 99", "belong to no domain"),
+        ("UPDATE domain_clocks SET last_core_profile_id = 0", "beyond the domain's clock"),
+        ("DELETE FROM apps", "has no default app"),
+        ("UPDATE tasks SET status = 9, outcome = NULL, completed_at = NULL", "had to stop"),
+        ("DELETE FROM payload_blocks", "payload of its unprocessed entries is missing"),
+    ];
+    for (damage, fault) in cases {
+        let folder = tempfile::tempdir().unwrap();
+        let store = server(folder.path()).unwrap();
+        let acme = domain(&store, "acme").await;
+        run(&store, &acme, "t", CREATE, &[uid("a"), uid("b")]).await;
+        if damage.contains("payload") {
+            store.create_task(task_of(&acme, "open", CREATE, &[uid("c")], 1)).await.unwrap();
+        }
+        assert_sound(&store).await;
+        let conn = rusqlite::Connection::open(folder.path().join("caseload.db")).unwrap();
+        let first = "key = (SELECT min(key) FROM identities)";
+        conn.execute_batch(&damage.replace("rowid_of_first", first)).unwrap();
+        let faults = store.check().await.unwrap().faults;
+        assert!(faults.iter().any(|found| found.contains(fault)), "{damage}: {faults:?}");
+    }
+}

@@ -1,0 +1,156 @@
+//! Behaviour of domains, keys, apps and agents.
+
+use std::sync::Arc;
+
+use caseload_model::ids::{DomainId, DomainName};
+use caseload_model::key::Access;
+use caseload_model::task::{Action, Family};
+use caseload_model::time::UnixMillis;
+use caseload_store::{CreateAgent, CreateApp, CreateDomain, CreateKey, Store};
+
+use super::payloads::{
+    NOW, assert_not_found, assert_sound, assert_taken, domain, later, lines, run, task_of, uid,
+};
+
+fn key(domain: DomainId, id: &str, hash: u8) -> CreateKey {
+    CreateKey {
+        domain,
+        id: id.to_owned(),
+        hash: [hash; 32],
+        name: format!("name of {id}"),
+        access: Access::Write,
+        now: NOW,
+        expires_at: Some(later(1000)),
+    }
+}
+
+pub(crate) async fn a_new_domain_has_the_app_web(store: Arc<dyn Store>) {
+    let acme = domain(&store, "acme").await;
+    assert_eq!(store.domain(&acme.name).await.unwrap(), Some(acme.clone()));
+    let apps = store.apps(acme.id).await.unwrap();
+    assert_eq!(apps.len(), 1);
+    assert_eq!((apps[0].title.as_str(), apps[0].publish_id.as_str()), ("Web", "1"));
+    assert_eq!(apps[0].id, "acme_app_20231114221320000-000000000000007");
+    store.ready().await.unwrap();
+}
+
+pub(crate) async fn a_domain_name_is_taken_once(store: Arc<dyn Store>) {
+    let acme = domain(&store, "acme").await;
+    let again = CreateDomain { name: acme.name.clone(), now: NOW, random: 1 };
+    assert_taken(&store.create_domain(again).await);
+    assert_eq!(store.domains().await.unwrap(), [acme]);
+}
+
+pub(crate) async fn domains_are_listed_by_name(store: Arc<dyn Store>) {
+    for name in ["b", "a-1", "c", "a"] {
+        domain(&store, name).await;
+    }
+    let names: Vec<_> =
+        store.domains().await.unwrap().into_iter().map(|d| d.name.to_string()).collect();
+    assert_eq!(names, ["a", "a-1", "b", "c"]);
+    let unknown = DomainName::parse("d").unwrap();
+    assert_eq!(store.domain(&unknown).await.unwrap(), None);
+}
+
+pub(crate) async fn keys_open_their_domain_until_they_are_revoked(store: Arc<dyn Store>) {
+    let acme = domain(&store, "acme").await;
+    store.create_key(key(acme.id, "k1", 1)).await.unwrap();
+    assert_eq!(store.key_by_hash([9; 32]).await.unwrap(), None);
+    let grant = store.key_by_hash([1; 32]).await.unwrap().unwrap();
+    assert_eq!((grant.domain, &grant.domain_name), (acme.id, &acme.name));
+    assert_eq!((grant.key.id.as_str(), grant.key.access), ("k1", Access::Write));
+    assert!(grant.works_at(later(999)) && !grant.works_at(later(1000)));
+
+    store.touch_key(acme.id, "k1", later(5)).await.unwrap();
+    store.touch_key(acme.id, "k1", later(3)).await.unwrap();
+    assert_eq!(store.keys(acme.id).await.unwrap()[0].last_used_at, Some(later(5)));
+
+    assert!(store.revoke_key(acme.id, "k1", later(10)).await.unwrap());
+    assert!(store.revoke_key(acme.id, "k1", later(20)).await.unwrap());
+    assert!(!store.revoke_key(acme.id, "k2", later(10)).await.unwrap());
+    assert!(!store.revoke_key(DomainId(acme.id.0 + 1), "k1", later(10)).await.unwrap());
+    let grant = store.key_by_hash([1; 32]).await.unwrap().unwrap();
+    assert_eq!(grant.key.revoked_at, Some(later(10)), "the first revocation counts");
+    assert!(!grant.works_at(NOW));
+}
+
+pub(crate) async fn a_key_is_kept_once(store: Arc<dyn Store>) {
+    let (acme, other) = (domain(&store, "acme").await, domain(&store, "other").await);
+    store.create_key(key(acme.id, "k1", 1)).await.unwrap();
+    assert_taken(&store.create_key(key(acme.id, "k1", 2)).await);
+    assert_taken(&store.create_key(key(other.id, "k2", 1)).await);
+    store.create_key(key(other.id, "k1", 2)).await.unwrap();
+    let mut oldest = key(acme.id, "k0", 3);
+    oldest.now = UnixMillis(5);
+    store.create_key(oldest).await.unwrap();
+    let ids: Vec<_> = store.keys(acme.id).await.unwrap().into_iter().map(|k| k.id).collect();
+    assert_eq!(ids, ["k0", "k1"]);
+}
+
+pub(crate) async fn what_belongs_to_a_domain_needs_the_domain(store: Arc<dyn Store>) {
+    let mut nowhere = domain(&store, "acme").await;
+    nowhere.id = DomainId(4711);
+    assert_not_found(&store.create_key(key(nowhere.id, "k", 1)).await);
+    let (id, title, now) = ("a".to_owned(), "A".to_owned(), NOW);
+    assert_not_found(&store.create_app(CreateApp { domain: nowhere.id, id, title, now }).await);
+    let (id, name, email) = ("a".to_owned(), "A".to_owned(), String::new());
+    assert_not_found(
+        &store.create_agent(CreateAgent { domain: nowhere.id, id, name, email, now }).await,
+    );
+    let task = task_of(&nowhere, "t", Action::CreateCoreProfiles, &lines(&["{}"]), 1);
+    assert_not_found(&store.create_task(task).await);
+    assert_not_found(&store.delete_domain(nowhere.id).await);
+    assert_eq!(store.keys(nowhere.id).await.unwrap(), []);
+}
+
+pub(crate) async fn apps_get_increasing_publish_ids(store: Arc<dyn Store>) {
+    let acme = domain(&store, "acme").await;
+    for (n, id) in ["ios", "android"].into_iter().enumerate() {
+        let command = CreateApp {
+            domain: acme.id,
+            id: id.to_owned(),
+            title: id.to_uppercase(),
+            now: later(n as i64 + 1),
+        };
+        let app = store.create_app(command.clone()).await.unwrap();
+        assert_eq!(app.publish_id, (n + 2).to_string());
+        assert_taken(&store.create_app(command).await);
+    }
+    let apps = store.apps(acme.id).await.unwrap();
+    let listed: Vec<_> = apps.iter().map(|a| (a.title.as_str(), a.publish_id.as_str())).collect();
+    assert_eq!(listed, [("Web", "1"), ("IOS", "2"), ("ANDROID", "3")]);
+}
+
+pub(crate) async fn agents_are_kept_once(store: Arc<dyn Store>) {
+    let acme = domain(&store, "acme").await;
+    let command = CreateAgent {
+        domain: acme.id,
+        id: "agent-1".to_owned(),
+        name: "Åsa".to_owned(),
+        email: "asa@example.com".to_owned(),
+        now: NOW,
+    };
+    let agent = store.create_agent(command.clone()).await.unwrap();
+    assert_taken(&store.create_agent(command).await);
+    assert_eq!(store.agents(acme.id).await.unwrap(), [agent]);
+}
+
+pub(crate) async fn a_deleted_domain_leaves_nothing_and_others_alone(store: Arc<dyn Store>) {
+    let (acme, other) = (domain(&store, "acme").await, domain(&store, "other").await);
+    let entries: Vec<_> = (0..2500).map(|n| uid(&format!("u{n}"))).collect();
+    for domain in [&acme, &other] {
+        run(&store, domain, "t", Action::CreateCoreProfiles, &entries).await;
+    }
+    store.create_key(key(acme.id, "k", 1)).await.unwrap();
+    store.delete_domain(acme.id).await.unwrap();
+    assert_eq!(store.domain(&acme.name).await.unwrap(), None);
+    assert_eq!(store.key_by_hash([1; 32]).await.unwrap(), None);
+    assert_eq!(store.task(acme.id, Family::Identity, "t").await.unwrap(), None);
+    assert!(store.task(other.id, Family::Identity, "t").await.unwrap().is_some());
+    assert_sound(&store).await;
+    let again = domain(&store, "acme").await;
+    assert_ne!(again.id, acme.id, "the number of a domain is never used again");
+    let task = run(&store, &again, "t", Action::CreateCoreProfiles, &entries).await;
+    assert_eq!(task.counts.succeeded, 2500, "no identity of the old domain is left");
+    assert_sound(&store).await;
+}

@@ -1,0 +1,68 @@
+//! The conformance suite of the store contract: one function per behaviour, written against
+//! `Arc<dyn Store>`. `store_suite!` stamps all of them onto a backend, so that a second one is held
+//! to the same words. What only one backend has (files, locks, processes) is tested beside it.
+
+pub(crate) mod domains;
+pub(crate) mod payloads;
+pub(crate) mod profiles;
+pub(crate) mod tasks;
+
+/// Makes one test per behaviour; `$open` is a function that makes a fresh store and whatever must
+/// live as long as it.
+#[macro_export]
+macro_rules! store_suite {
+    ($open:path) => {
+        $crate::store_suite!(@ $open, domains:
+            a_new_domain_has_the_app_web,
+            a_domain_name_is_taken_once,
+            domains_are_listed_by_name,
+            keys_open_their_domain_until_they_are_revoked,
+            a_key_is_kept_once,
+            what_belongs_to_a_domain_needs_the_domain,
+            apps_get_increasing_publish_ids,
+            agents_are_kept_once,
+            a_deleted_domain_leaves_nothing_and_others_alone,
+        );
+        $crate::store_suite!(@ $open, tasks:
+            an_accepted_task_is_there_with_its_payload,
+            each_family_knows_only_its_own_tasks,
+            a_task_id_is_taken_once,
+            the_queue_of_a_domain_has_a_limit,
+            claiming_queues_all_and_leases_the_oldest_writing_task,
+            reading_tasks_overtake_writing_ones,
+            domains_take_turns,
+            a_lease_ends_is_renewed_and_is_given_back,
+            a_failed_attempt_waits_and_the_fifth_completes,
+            an_older_lease_cannot_commit,
+            entries_are_applied_once,
+            a_chunk_of_another_action_is_refused,
+            the_bell_rings_for_new_work,
+            a_closed_store_says_so,
+        );
+        $crate::store_suite!(@ $open, profiles:
+            a_whole_task_of_ten_thousand_runs_to_completion,
+            created_profiles_are_read_back,
+            a_taken_identity_fails_its_entry_alone,
+            conflicts_within_and_across_slices_name_the_first_owner,
+            updates_move_identities_between_profiles,
+            an_unchanged_profile_keeps_its_time,
+            ids_and_times_only_go_up,
+            a_dry_run_changes_nothing,
+            missing_profiles_are_errors_of_their_entries,
+            payload_of_failed_entries_stays,
+            domains_do_not_see_each_other,
+            a_check_of_sound_data_finds_nothing,
+        );
+    };
+    (@ $open:path, $room:ident: $($behaviour:ident,)+) => {
+        mod $room {
+            $(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $behaviour() {
+                    let (store, _keep) = $open();
+                    $crate::suite::$room::$behaviour(store).await;
+                }
+            )+
+        }
+    };
+}

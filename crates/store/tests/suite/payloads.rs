@@ -1,0 +1,216 @@
+//! Helpers of the suite: domains, payloads and tasks with few words.
+
+use std::sync::Arc;
+
+use caseload_model::ids::{DomainId, DomainName};
+use caseload_model::payload::Block;
+use caseload_model::payload::Entry;
+use caseload_model::profile::{
+    prepare_app_gets, prepare_app_updates, prepare_core_gets, prepare_core_updates, prepare_creates,
+};
+use caseload_model::task::{Action, Task};
+use caseload_model::time::UnixMillis;
+use caseload_store::{
+    ApplyChunk, ChunkWork, ClaimTasks, ClaimedTask, CreateDomain, CreateTask, Domain, RecordKind,
+    Store, StoreError, pack_block,
+};
+
+/// The time at which most of the suite happens.
+pub(crate) const NOW: UnixMillis = UnixMillis(1_700_000_000_000);
+
+pub(crate) fn later(millis: i64) -> UnixMillis {
+    UnixMillis(NOW.0 + millis)
+}
+
+pub(crate) async fn domain(store: &Arc<dyn Store>, name: &str) -> Domain {
+    let name = DomainName::parse(name).unwrap();
+    store.create_domain(CreateDomain { name, now: NOW, random: 7 }).await.unwrap()
+}
+
+/// One block with the given lines as entries.
+pub(crate) fn block(lines: &[String], first_index: u32) -> Block {
+    let mut block = Block::default();
+    for (n, line) in lines.iter().enumerate() {
+        let start = block.bytes.len();
+        block.bytes.extend_from_slice(line.as_bytes());
+        let index = first_index + n as u32;
+        let range = start..block.bytes.len();
+        block.entries.push(Entry { index, line: index + 1, range, oversize: None });
+    }
+    block
+}
+
+/// The command that accepts `lines` in blocks of at most `per_block`.
+pub(crate) fn task_of(
+    domain: &Domain,
+    id: &str,
+    action: Action,
+    lines: &[String],
+    per_block: usize,
+) -> CreateTask {
+    let blocks = lines
+        .chunks(per_block)
+        .enumerate()
+        .map(|(n, lines)| pack_block(&block(lines, (n * per_block) as u32)).unwrap())
+        .collect();
+    CreateTask {
+        domain: domain.id,
+        id: id.to_owned(),
+        action,
+        dry_run: false,
+        total: lines.len() as u32,
+        blocks,
+        now: NOW,
+        expires_at: later(1_000_000),
+        unfinished_max: 1000,
+    }
+}
+
+pub(crate) async fn claim(store: &Arc<dyn Store>, tasks_max: usize) -> Vec<ClaimedTask> {
+    claim_at(store, "server-1", NOW, tasks_max).await
+}
+
+pub(crate) async fn claim_at(
+    store: &Arc<dyn Store>,
+    server: &str,
+    now: UnixMillis,
+    tasks_max: usize,
+) -> Vec<ClaimedTask> {
+    let lease_until = UnixMillis(now.0 + 30_000);
+    let command = ClaimTasks { server: server.to_owned(), now, lease_until, tasks_max };
+    store.claim_tasks(command).await.unwrap()
+}
+
+/// The chunk with all entries of `block`.
+pub(crate) fn chunk(claimed: &ClaimedTask, block: Block, now: UnixMillis) -> ApplyChunk {
+    let work = match claimed.task.action {
+        Action::CreateCoreProfiles => ChunkWork::CreateCoreProfiles(prepare_creates(&block)),
+        Action::UpdateCoreProfiles => ChunkWork::UpdateCoreProfiles(prepare_core_updates(&block)),
+        Action::UpdateAppProfiles => ChunkWork::UpdateAppProfiles(prepare_app_updates(&block)),
+        Action::GetCoreProfiles => ChunkWork::GetCoreProfiles(prepare_core_gets(&block)),
+        Action::GetAppProfiles => ChunkWork::GetAppProfiles(prepare_app_gets(&block)),
+        Action::ImportIssues => unreachable!("issues have a suite of their own"),
+    };
+    ApplyChunk {
+        domain: claimed.domain,
+        domain_name: claimed.domain_name.clone(),
+        task_id: claimed.task.id.clone(),
+        action: claimed.task.action,
+        dry_run: claimed.task.dry_run,
+        lease_epoch: claimed.lease_epoch,
+        block: Arc::new(block),
+        work: Arc::new(work),
+        from: 0,
+        now,
+    }
+}
+
+/// The next block of a claimed task.
+pub(crate) async fn next_block(store: &Arc<dyn Store>, claimed: &ClaimedTask, from: u32) -> Block {
+    let bytes = store.payload_block(claimed.domain, &claimed.task.id, from).await.unwrap().unwrap();
+    Block::decode(bytes).unwrap()
+}
+
+/// Applies a claimed task to its end, asserting the laws at every step.
+pub(crate) async fn apply_all(
+    store: &Arc<dyn Store>,
+    claimed: &ClaimedTask,
+    now: UnixMillis,
+) -> Task {
+    let mut next = claimed.next_index;
+    let mut task = claimed.task.clone();
+    while task.outcome.is_none() {
+        let mut command = chunk(claimed, next_block(store, claimed, next).await, now);
+        while command.from < command.work.len() {
+            let before = task.counts;
+            let applied = store.apply_chunk(command.clone()).await.unwrap();
+            task = applied.task;
+            assert!(task.counts.is_conserved(), "{:?}", task.counts);
+            assert!(applied.done > 0, "a chunk makes progress");
+            assert_eq!(before.unprocessed - task.counts.unprocessed, applied.done as u32);
+            command.from += applied.done;
+        }
+        next = command.block.entries.last().unwrap().index + 1;
+    }
+    task
+}
+
+/// Accepts a task and runs it to its end.
+pub(crate) async fn run(
+    store: &Arc<dyn Store>,
+    domain: &Domain,
+    id: &str,
+    action: Action,
+    lines: &[String],
+) -> Task {
+    run_command(store, task_of(domain, id, action, lines, 700), NOW).await
+}
+
+pub(crate) async fn run_command(
+    store: &Arc<dyn Store>,
+    command: CreateTask,
+    now: UnixMillis,
+) -> Task {
+    store.create_task(command).await.unwrap();
+    let claimed = claim_at(store, "server-1", now, 1).await;
+    assert_eq!(claimed.len(), 1, "the task is runnable");
+    apply_all(store, &claimed[0], now).await
+}
+
+/// All records of one kind, as lines.
+pub(crate) async fn records(
+    store: &Arc<dyn Store>,
+    domain: DomainId,
+    id: &str,
+    kind: RecordKind,
+) -> Vec<String> {
+    let (mut lines, mut from) = (Vec::new(), 0);
+    while let Some(block) = store.record_block(domain, id, kind, from).await.unwrap() {
+        assert!(block.next_index > from, "blocks follow each other");
+        assert_eq!(block.lines.last(), Some(&b'\n'), "every record has its newline");
+        lines.extend(String::from_utf8(block.lines).unwrap().lines().map(str::to_owned));
+        from = block.next_index;
+    }
+    lines
+}
+
+pub(crate) async fn results(store: &Arc<dyn Store>, domain: DomainId, id: &str) -> Vec<String> {
+    records(store, domain, id, RecordKind::Results).await
+}
+
+pub(crate) async fn errors(store: &Arc<dyn Store>, domain: DomainId, id: &str) -> Vec<String> {
+    records(store, domain, id, RecordKind::Errors).await
+}
+
+/// The `core-profile-id` of a record.
+pub(crate) fn profile_id(line: &str) -> String {
+    let (_, rest) = line.split_once("\"core-profile-id\":\"").unwrap();
+    rest.split_once('"').unwrap().0.to_owned()
+}
+
+/// An entry with one `uid`.
+pub(crate) fn uid(value: &str) -> String {
+    format!(r#"{{"identities":[{{"uid":"{value}"}}]}}"#)
+}
+
+pub(crate) fn lines(texts: &[&str]) -> Vec<String> {
+    texts.iter().map(|text| (*text).to_owned()).collect()
+}
+
+/// Fails with the fault found, where the store breaks a law.
+pub(crate) async fn assert_sound(store: &Arc<dyn Store>) {
+    let report = store.check().await.unwrap();
+    assert_eq!(report.faults, Vec::<String>::new());
+}
+
+pub(crate) fn assert_not_found<T: std::fmt::Debug>(answer: &Result<T, StoreError>) {
+    assert!(matches!(answer, Err(StoreError::NotFound { .. })), "{answer:?}");
+}
+
+pub(crate) fn assert_taken<T: std::fmt::Debug>(answer: &Result<T, StoreError>) {
+    assert!(matches!(answer, Err(StoreError::AlreadyExists { .. })), "{answer:?}");
+}
+
+pub(crate) fn assert_lease_lost<T: std::fmt::Debug>(answer: &Result<T, StoreError>) {
+    assert!(matches!(answer, Err(StoreError::LeaseLost)), "{answer:?}");
+}

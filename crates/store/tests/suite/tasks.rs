@@ -1,0 +1,287 @@
+//! Behaviour of tasks: accepting, claiming, leases, attempts, fencing.
+
+use std::sync::Arc;
+
+use caseload_model::task::{Action, Counts, Family, Outcome, TASK_ATTEMPTS_MAX, TaskStatus};
+use caseload_store::{FailAttempt, RenewLeases, Store, StoreError};
+
+use super::payloads::{
+    NOW, apply_all, assert_lease_lost, assert_sound, assert_taken, block, chunk, claim, claim_at,
+    domain, later, lines, next_block, results, task_of, uid,
+};
+
+const CREATE: Action = Action::CreateCoreProfiles;
+const GET: Action = Action::GetCoreProfiles;
+
+fn uids(count: usize) -> Vec<String> {
+    (0..count).map(|n| uid(&format!("u{n}"))).collect()
+}
+
+pub(crate) async fn an_accepted_task_is_there_with_its_payload(store: Arc<dyn Store>) {
+    let acme = domain(&store, "acme").await;
+    let entries = uids(5);
+    let task = store.create_task(task_of(&acme, "t", CREATE, &entries, 2)).await.unwrap();
+    assert_eq!(task.status, TaskStatus::Created);
+    assert_eq!(task.counts, Counts::new(5));
+    assert_eq!((task.created_at, task.expires_at), (NOW, Some(later(1_000_000))));
+    let kept = store.task(acme.id, Family::Identity, "t").await.unwrap();
+    assert_eq!(kept, Some(task));
+    let claimed = claim(&store, 1).await.remove(0);
+    for (from, first, count) in [(0, 0, 2), (1, 0, 2), (2, 2, 2), (3, 2, 2), (4, 4, 1)] {
+        let found = next_block(&store, &claimed, from).await;
+        assert_eq!((found.entries[0].index, found.entries.len()), (first, count), "from {from}");
+        assert_eq!(found.bytes_of(&found.entries[0]), entries[first as usize].as_bytes());
+    }
+    assert_eq!(store.payload_block(acme.id, "t", 5).await.unwrap(), None);
+    assert_eq!(store.payload_block(acme.id, "other", 0).await.unwrap(), None);
+    assert_sound(&store).await;
+}
+
+pub(crate) async fn each_family_knows_only_its_own_tasks(store: Arc<dyn Store>) {
+    let (acme, other) = (domain(&store, "acme").await, domain(&store, "other").await);
+    store.create_task(task_of(&acme, "p", CREATE, &uids(1), 1)).await.unwrap();
+    let issues = task_of(&acme, "i", Action::ImportIssues, &lines(&["{}"]), 1);
+    store.create_task(issues).await.unwrap();
+    for (domain, family, id, there) in [
+        (&acme, Family::Identity, "p", true),
+        (&acme, Family::Issues, "p", false),
+        (&acme, Family::Issues, "i", true),
+        (&acme, Family::Identity, "i", false),
+        (&other, Family::Identity, "p", false),
+        (&acme, Family::Identity, "x", false),
+    ] {
+        let found = store.task(domain.id, family, id).await.unwrap();
+        assert_eq!(found.is_some(), there, "{} {family:?} {id}", domain.name);
+    }
+}
+
+pub(crate) async fn a_task_id_is_taken_once(store: Arc<dyn Store>) {
+    let (acme, other) = (domain(&store, "acme").await, domain(&store, "other").await);
+    store.create_task(task_of(&acme, "t", CREATE, &uids(1), 1)).await.unwrap();
+    assert_taken(&store.create_task(task_of(&acme, "t", CREATE, &uids(2), 1)).await);
+    store.create_task(task_of(&other, "t", CREATE, &uids(2), 1)).await.unwrap();
+    let kept = store.task(acme.id, Family::Identity, "t").await.unwrap().unwrap();
+    assert_eq!(kept.counts.total, 1);
+}
+
+pub(crate) async fn the_queue_of_a_domain_has_a_limit(store: Arc<dyn Store>) {
+    let (acme, other) = (domain(&store, "acme").await, domain(&store, "other").await);
+    let with_limit = |domain, id: &str| {
+        let mut command = task_of(domain, id, CREATE, &uids(1), 1);
+        command.unfinished_max = 2;
+        command
+    };
+    store.create_task(with_limit(&acme, "t1")).await.unwrap();
+    store.create_task(with_limit(&acme, "t2")).await.unwrap();
+    let refused = store.create_task(with_limit(&acme, "t3")).await;
+    assert!(matches!(refused, Err(StoreError::QueueFull { unfinished: 2, limit: 2 })));
+    assert_eq!(store.task(acme.id, Family::Identity, "t3").await.unwrap(), None);
+    store.create_task(with_limit(&other, "t3")).await.unwrap();
+    for claimed in claim(&store, 9).await {
+        apply_all(&store, &claimed, NOW).await;
+    }
+    store.create_task(with_limit(&acme, "t3")).await.unwrap();
+}
+
+pub(crate) async fn claiming_queues_all_and_leases_the_oldest_writing_task(store: Arc<dyn Store>) {
+    let acme = domain(&store, "acme").await;
+    // Ids in falling order: the order of acceptance counts, not that of ids.
+    for id in ["t3", "t2", "t1"] {
+        store.create_task(task_of(&acme, id, CREATE, &uids(1), 1)).await.unwrap();
+    }
+    for (n, id) in ["t3", "t2", "t1"].into_iter().enumerate() {
+        let at = later(n as i64);
+        let claimed = claim_at(&store, "s", at, 9).await;
+        assert_eq!(claimed.len(), 1);
+        let task = &claimed[0].task;
+        assert_eq!((task.id.as_str(), task.status), (id, TaskStatus::Processing));
+        assert_eq!((task.queued_at, task.started_at), (Some(NOW), Some(at)));
+        assert_eq!((claimed[0].domain, &claimed[0].domain_name), (acme.id, &acme.name));
+        assert_eq!(claim_at(&store, "s", at, 9).await.len(), 0, "it is leased");
+        if n == 0 {
+            let waiting = store.task(acme.id, Family::Identity, "t1").await.unwrap().unwrap();
+            assert_eq!((waiting.status, waiting.started_at), (TaskStatus::Queued, None));
+        }
+        apply_all(&store, &claimed[0], at).await;
+    }
+    assert_eq!(claim(&store, 9).await.len(), 0);
+}
+
+pub(crate) async fn reading_tasks_overtake_writing_ones(store: Arc<dyn Store>) {
+    let acme = domain(&store, "acme").await;
+    let entry = lines(&[r#"{"core-profile-id":"1"}"#]);
+    for (id, action) in [("w1", CREATE), ("w2", CREATE), ("r1", GET), ("r2", GET)] {
+        store.create_task(task_of(&acme, id, action, &entry, 1)).await.unwrap();
+    }
+    let mut ids: Vec<_> = claim(&store, 9).await.into_iter().map(|c| c.task.id).collect();
+    ids.sort();
+    assert_eq!(ids, ["r1", "r2", "w1"]);
+}
+
+pub(crate) async fn domains_take_turns(store: Arc<dyn Store>) {
+    let (busy, quiet) = (domain(&store, "busy").await, domain(&store, "quiet").await);
+    let entry = lines(&[r#"{"core-profile-id":"1"}"#]);
+    for id in ["b1", "b2", "b3"] {
+        store.create_task(task_of(&busy, id, GET, &entry, 1)).await.unwrap();
+    }
+    store.create_task(task_of(&quiet, "q1", GET, &entry, 1)).await.unwrap();
+    let mut order = Vec::new();
+    for _ in 0..4 {
+        order.extend(claim(&store, 1).await.into_iter().map(|c| c.task.id));
+    }
+    assert_eq!(order, ["b1", "q1", "b2", "b3"]);
+}
+
+pub(crate) async fn a_lease_ends_is_renewed_and_is_given_back(store: Arc<dyn Store>) {
+    let acme = domain(&store, "acme").await;
+    store.create_task(task_of(&acme, "t", CREATE, &uids(1), 1)).await.unwrap();
+    let first = claim_at(&store, "s1", NOW, 1).await.remove(0);
+    assert_eq!(claim_at(&store, "s2", later(29_999), 1).await.len(), 0);
+    let renewal = RenewLeases { server: "s1".to_owned(), lease_until: later(60_000) };
+    store.renew_leases(renewal).await.unwrap();
+    assert_eq!(claim_at(&store, "s2", later(59_999), 1).await.len(), 0);
+    let second = claim_at(&store, "s2", later(60_000), 1).await.remove(0);
+    assert!(second.lease_epoch > first.lease_epoch);
+    store.release_leases("s1").await.unwrap();
+    assert_eq!(claim_at(&store, "s3", later(60_001), 1).await.len(), 0, "it is s2's now");
+    store.release_leases("s2").await.unwrap();
+    let third = claim_at(&store, "s3", later(60_001), 1).await.remove(0);
+    assert!(third.lease_epoch > second.lease_epoch);
+    assert_eq!(third.task.started_at, Some(NOW), "it started once");
+    apply_all(&store, &third, later(60_002)).await;
+}
+
+pub(crate) async fn a_failed_attempt_waits_and_the_fifth_completes(store: Arc<dyn Store>) {
+    let acme = domain(&store, "acme").await;
+    store.create_task(task_of(&acme, "t", CREATE, &uids(3), 1)).await.unwrap();
+    store.create_task(task_of(&acme, "next", CREATE, &uids(1), 1)).await.unwrap();
+    let mut now = NOW;
+    for attempt in 1..=TASK_ATTEMPTS_MAX {
+        let claimed = claim_at(&store, "s", now, 9).await;
+        assert_eq!(claimed.len(), 1, "the next task does not overtake");
+        let claimed = &claimed[0];
+        if attempt == 1 {
+            let first = next_block(&store, claimed, 0).await;
+            store.apply_chunk(chunk(claimed, first, now)).await.unwrap();
+        }
+        assert_eq!(claimed.next_index, u32::from(attempt > 1));
+        let command = FailAttempt {
+            domain: acme.id,
+            task_id: "t".to_owned(),
+            lease_epoch: claimed.lease_epoch,
+            now,
+            retry_at: later(now.0 - NOW.0 + 1000),
+        };
+        let task = store.fail_attempt(command.clone()).await.unwrap();
+        assert_eq!(task.counts, Counts { total: 3, succeeded: 1, failed: 0, unprocessed: 2 });
+        assert_lease_lost(&store.fail_attempt(command).await);
+        if attempt < TASK_ATTEMPTS_MAX {
+            assert_eq!((task.status, task.outcome), (TaskStatus::Processing, None));
+            assert_eq!(claim_at(&store, "s", later(now.0 - NOW.0 + 999), 9).await.len(), 0);
+        } else {
+            assert_eq!((task.status, task.outcome), (TaskStatus::Completed, Some(Outcome::Failed)));
+            assert_eq!(task.completed_at, Some(now));
+        }
+        now = later(now.0 - NOW.0 + 1000);
+    }
+    assert_eq!(claim_at(&store, "s", now, 9).await[0].task.id, "next");
+    assert_eq!(results(&store, acme.id, "t").await.len(), 1);
+    assert!(store.payload_block(acme.id, "t", 1).await.unwrap().is_some(), "kept for a retry");
+    assert_sound(&store).await;
+}
+
+pub(crate) async fn an_older_lease_cannot_commit(store: Arc<dyn Store>) {
+    let acme = domain(&store, "acme").await;
+    store.create_task(task_of(&acme, "t", CREATE, &uids(2), 9)).await.unwrap();
+    let old = claim_at(&store, "s1", NOW, 1).await.remove(0);
+    let current = claim_at(&store, "s2", later(30_000), 1).await.remove(0);
+    let entries = next_block(&store, &old, 0).await;
+    assert_lease_lost(&store.apply_chunk(chunk(&old, entries, NOW)).await);
+    let command = FailAttempt {
+        domain: acme.id,
+        task_id: "t".to_owned(),
+        lease_epoch: old.lease_epoch,
+        now: NOW,
+        retry_at: NOW,
+    };
+    assert_lease_lost(&store.fail_attempt(command).await);
+    let task = apply_all(&store, &current, NOW).await;
+    assert_eq!(task.counts.succeeded, 2);
+    let entries = block(&uids(2), 0);
+    assert_lease_lost(&store.apply_chunk(chunk(&current, entries, NOW)).await);
+    assert_eq!(store.task(acme.id, Family::Identity, "t").await.unwrap(), Some(task));
+}
+
+pub(crate) async fn entries_are_applied_once(store: Arc<dyn Store>) {
+    let acme = domain(&store, "acme").await;
+    store.create_task(task_of(&acme, "t", CREATE, &uids(4), 2)).await.unwrap();
+    let claimed = claim(&store, 1).await.remove(0);
+    let first = chunk(&claimed, next_block(&store, &claimed, 0).await, NOW);
+    store.apply_chunk(first.clone()).await.unwrap();
+    assert_lease_lost(&store.apply_chunk(first).await);
+    let task = store.task(acme.id, Family::Identity, "t").await.unwrap().unwrap();
+    assert_eq!(task.counts, Counts { total: 4, succeeded: 2, failed: 0, unprocessed: 2 });
+    store.release_leases("server-1").await.unwrap();
+    let again = claim(&store, 1).await.remove(0);
+    assert_eq!(again.next_index, 2);
+    let task = apply_all(&store, &again, NOW).await;
+    assert_eq!(task.outcome, Some(Outcome::Succeeded));
+    assert_eq!(results(&store, acme.id, "t").await.len(), 4);
+    assert_sound(&store).await;
+}
+
+pub(crate) async fn a_chunk_of_another_action_is_refused(store: Arc<dyn Store>) {
+    let acme = domain(&store, "acme").await;
+    store.create_task(task_of(&acme, "t", CREATE, &uids(1), 1)).await.unwrap();
+    let claimed = claim(&store, 1).await.remove(0);
+    let mut other = claimed.clone();
+    other.task.action = GET;
+    let commands = [
+        chunk(&other, block(&uids(1), 0), NOW),
+        {
+            let mut command = chunk(&claimed, block(&uids(1), 0), NOW);
+            command.dry_run = true;
+            command
+        },
+        {
+            let mut command = chunk(&claimed, block(&uids(1), 0), NOW);
+            command.from = 1;
+            command
+        },
+    ];
+    for command in commands {
+        let refused = store.apply_chunk(command).await;
+        assert!(matches!(refused, Err(StoreError::Corrupt(_))), "{refused:?}");
+    }
+    assert_eq!(apply_all(&store, &claimed, NOW).await.counts.succeeded, 1);
+}
+
+pub(crate) async fn the_bell_rings_for_new_work(store: Arc<dyn Store>) {
+    let acme = domain(&store, "acme").await;
+    let mut bell = store.task_bell();
+    bell.mark_unchanged();
+    store.create_task(task_of(&acme, "t", CREATE, &uids(1), 1)).await.unwrap();
+    assert!(bell.has_changed().unwrap(), "a task was accepted");
+    bell.mark_unchanged();
+    let claimed = claim(&store, 1).await.remove(0);
+    apply_all(&store, &claimed, NOW).await;
+    assert!(bell.has_changed().unwrap(), "the next writing task may begin");
+    bell.mark_unchanged();
+    store.release_leases("server-1").await.unwrap();
+    assert!(bell.has_changed().unwrap(), "leases were given back");
+}
+
+pub(crate) async fn a_closed_store_says_so(store: Arc<dyn Store>) {
+    let acme = domain(&store, "acme").await;
+    store.close().await.unwrap();
+    store.close().await.unwrap();
+    let closed = [
+        store.ready().await,
+        store.domains().await.map(|_| ()),
+        store.create_task(task_of(&acme, "t", CREATE, &uids(1), 1)).await.map(|_| ()),
+        store.check().await.map(|_| ()),
+    ];
+    for answer in closed {
+        assert!(matches!(answer, Err(StoreError::Closed)), "{answer:?}");
+    }
+}

@@ -1,1 +1,22 @@
-//! placeholder
+//! What callers see: the HTTP APIs of Caseload. Routes, extractors, wire forms and error bodies;
+//! everything that has to do with HTTP is here and nothing else is. It asks the store through its
+//! contract and leaves every rule about profiles and issues to the model. The wire forms are
+//! promises: docs/api.md describes them, tests/it holds them.
+
+mod router;
+mod state;
+
+mod middleware;
+mod problem;
+mod query;
+mod server;
+
+mod auth;
+mod bulk;
+mod health;
+mod issues;
+
+use auth::Caller;
+pub use router::router;
+pub use server::{SHUTDOWN_SECONDS_MAX, serve};
+pub use state::{ApiConfig, AppState};

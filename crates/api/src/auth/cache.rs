@@ -1,0 +1,112 @@
+//! Working keys, remembered for a few seconds so that most requests need no look-up, and a note of
+//! when each was last used. Only keys that worked are remembered: a key made beside the server
+//! works at once, and strangers cannot fill the cache. A revoked key stops working when its entry
+//! is too old, which is within [`KEY_CACHE_SECONDS`].
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use caseload_model::time::UnixMillis;
+use caseload_store::{KeyGrant, StoreError};
+use tokio::time::Instant;
+
+use crate::AppState;
+
+/// Age up to which a look-up counts. Below the 5 s that are promised, so that requests which are
+/// on their way when a key is revoked are within the promise too.
+const KEY_CACHE_SECONDS: u64 = 4;
+/// `last_used_at` is kept to the minute.
+const TOUCH_MS: i64 = 60_000;
+/// Entries beyond which old ones are thrown out.
+const ENTRIES_MAX: usize = 10_000;
+
+/// Keys by the SHA-256 of their text.
+#[derive(Debug, Default)]
+pub(crate) struct KeyCache {
+    entries: Mutex<HashMap<[u8; 32], Entry>>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    grant: Arc<KeyGrant>,
+    /// When the look-up began.
+    read_at: Instant,
+    /// The minute that was last written as the key's last use.
+    touched: UnixMillis,
+}
+
+impl KeyCache {
+    /// What the key of this hash opens now; `None` where it does not or no longer work.
+    pub(crate) async fn grant(
+        &self,
+        state: &AppState,
+        hash: [u8; 32],
+    ) -> Result<Option<Arc<KeyGrant>>, StoreError> {
+        let now = state.clock.now();
+        let cached = self.with(|entries| {
+            let entry = entries.get(&hash)?;
+            let fresh = entry.read_at.elapsed() < Duration::from_secs(KEY_CACHE_SECONDS);
+            fresh.then(|| entry.grant.clone())
+        });
+        let grant = match cached {
+            Some(grant) => grant,
+            None => match self.look_up(state, hash).await? {
+                Some(grant) => grant,
+                None => return Ok(None),
+            },
+        };
+        if !grant.works_at(now) {
+            self.with(|entries| entries.remove(&hash));
+            return Ok(None);
+        }
+        self.touch(state, hash, &grant, now);
+        Ok(Some(grant))
+    }
+
+    async fn look_up(
+        &self,
+        state: &AppState,
+        hash: [u8; 32],
+    ) -> Result<Option<Arc<KeyGrant>>, StoreError> {
+        let read_at = Instant::now();
+        let Some(grant) = state.store.key_by_hash(hash).await? else {
+            self.with(|entries| entries.remove(&hash));
+            return Ok(None);
+        };
+        let grant = Arc::new(grant);
+        self.with(|entries| {
+            if entries.len() >= ENTRIES_MAX {
+                entries.retain(|_, e| e.read_at.elapsed().as_secs() < KEY_CACHE_SECONDS);
+            }
+            let known = entries.get(&hash).map(|entry| entry.touched);
+            let stored = grant.key.last_used_at;
+            let touched = known.max(stored).unwrap_or(UnixMillis(i64::MIN));
+            entries.insert(hash, Entry { grant: grant.clone(), read_at, touched });
+        });
+        Ok(Some(grant))
+    }
+
+    /// Writes the key's last use, at most once a minute and without keeping the request waiting.
+    fn touch(&self, state: &AppState, hash: [u8; 32], grant: &KeyGrant, now: UnixMillis) {
+        let minute = UnixMillis(now.0 - now.0.rem_euclid(TOUCH_MS));
+        let due = self.with(|entries| {
+            let entry = entries.get_mut(&hash).filter(|entry| entry.touched < minute)?;
+            entry.touched = minute;
+            Some(())
+        });
+        if due.is_none() {
+            return;
+        }
+        let (store, domain, id) = (state.store.clone(), grant.domain, grant.key.id.clone());
+        tokio::spawn(async move {
+            if let Err(error) = store.touch_key(domain, &id, minute).await {
+                tracing::warn!(%error, key = id, "the last use of a key could not be written");
+            }
+        });
+    }
+
+    fn with<T>(&self, read: impl FnOnce(&mut HashMap<[u8; 32], Entry>) -> T) -> T {
+        read(&mut self.entries.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}

@@ -1,0 +1,201 @@
+//! `POST …/bulk_actions`: reads the form as it arrives, has its payload checked and compressed,
+//! and answers 201 once the store has all of it. Nothing of a refused request is kept.
+
+use std::time::Duration;
+
+use axum::body::{Bytes, HttpBody};
+use axum::extract::multipart::MultipartError;
+use axum::extract::{FromRequest, Multipart, Request, State};
+use axum::response::{IntoResponse, Response};
+use axum::{Json, RequestExt};
+use caseload_model::error_code::ErrorCode;
+use caseload_model::time::UnixMillis;
+use caseload_store::CreateTask;
+use futures_util::StreamExt;
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use http_body_util::LengthLimitError;
+
+use super::BulkPath;
+use super::submission::{Form, Submission, Submitted};
+use super::urlencoded::{BrokenEscape, Decoder, FieldSink};
+use super::view::TaskView;
+use crate::problem::Problem;
+use crate::query::QueryPairs;
+use crate::{ApiConfig, AppState, Caller};
+
+const ACCEPTED_TYPES: &str = "application/x-www-form-urlencoded with the fields action and payload \
+                              (a JSON array), or multipart/form-data with the fields action and \
+                              payload (a file of JSON lines)";
+
+/// Accepts a task.
+pub(crate) async fn create(
+    State(state): State<AppState>,
+    caller: Caller,
+    BulkPath(family): BulkPath,
+    query: QueryPairs,
+    request: Request,
+) -> Result<Response, Problem> {
+    let form = form(request.headers())?;
+    check_length(&request, &state.config)?;
+    let mut submission = Submission::new(form, family, query.unknown(&[]));
+    match form {
+        Form::A => read_urlencoded(request, &state.config, &mut submission).await?,
+        Form::B => read_multipart(request, &state.config, &mut submission).await?,
+    }
+    let submitted = submission.finish(&caller).await?;
+    let task = state.store.create_task(command(&state, &caller, submitted)?).await?;
+    tracing::info!(
+        task = task.id,
+        action = task.action.as_str(),
+        entries = task.counts.total,
+        key = caller.key_id,
+        key_name = caller.key_name,
+        "a task was accepted"
+    );
+    let view = TaskView::new(&task, &caller.domain_name);
+    let location = view.links.this.clone();
+    Ok((StatusCode::CREATED, [(header::LOCATION, location)], Json(view)).into_response())
+}
+
+fn command(state: &AppState, caller: &Caller, submitted: Submitted) -> Result<CreateTask, Problem> {
+    let Submitted { action, payload } = submitted;
+    let now = state.clock.now();
+    let kept = i64::try_from(state.config.keep_results.as_millis()).unwrap_or(i64::MAX);
+    Ok(CreateTask {
+        domain: caller.domain_id,
+        id: fresh_task_id(now)?,
+        action,
+        dry_run: false,
+        total: payload.entries,
+        blocks: payload.blocks,
+        now,
+        expires_at: UnixMillis(now.0.saturating_add(kept)),
+        unfinished_max: state.config.unfinished_tasks_max,
+    })
+}
+
+/// A UUID of version 7: ids of tasks sort by the time of their making.
+fn fresh_task_id(now: UnixMillis) -> Result<String, Problem> {
+    let mut random = [0; 10];
+    getrandom::fill(&mut random).map_err(|error| {
+        tracing::error!(%error, "no randomness for the id of a task");
+        Problem::internal()
+    })?;
+    let millis = u64::try_from(now.0).unwrap_or_default();
+    Ok(uuid::Builder::from_unix_timestamp_millis(millis, &random).into_uuid().to_string())
+}
+
+/// The form of the body, by its content type.
+fn form(headers: &HeaderMap) -> Result<Form, Problem> {
+    let unsupported = |detail| Err(Problem::new(ErrorCode::UnsupportedMediaType, detail));
+    let encoding = headers.get(header::CONTENT_ENCODING).map(HeaderValue::as_bytes);
+    if encoding.is_some_and(|encoding| !encoding.eq_ignore_ascii_case(b"identity")) {
+        return unsupported(
+            "a Content-Encoding is not supported here; send the body as it is".into(),
+        );
+    }
+    let given = headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
+    let given = String::from_utf8_lossy(given);
+    match given.split(';').next().unwrap_or_default().trim().to_ascii_lowercase().as_str() {
+        "application/x-www-form-urlencoded" => Ok(Form::A),
+        "multipart/form-data" => Ok(Form::B),
+        "" => unsupported(format!("the request has no Content-Type; send {ACCEPTED_TYPES}")),
+        other => {
+            let shown: String = other.chars().take(100).collect();
+            unsupported(format!("{shown:?} is not supported here; send {ACCEPTED_TYPES}"))
+        }
+    }
+}
+
+/// Refuses a body that says itself that it is too large, before any of it is read.
+fn check_length(request: &Request, config: &ApiConfig) -> Result<(), Problem> {
+    let length = request.body().size_hint().exact();
+    if length.is_some_and(|length| length > config.body_bytes_max as u64) {
+        return Err(too_large(config));
+    }
+    Ok(())
+}
+
+async fn read_urlencoded(
+    request: Request,
+    config: &ApiConfig,
+    submission: &mut Submission,
+) -> Result<(), Problem> {
+    let mut body = request.into_limited_body().into_data_stream();
+    let mut decoder = Decoder::default();
+    while let Some(piece) = in_time(config, body.next()).await? {
+        let piece: Bytes = piece.map_err(|error| unread(&error, config))?;
+        decoder.push(&piece, submission).map_err(broken_escape)?;
+        submission.settle().await?;
+    }
+    decoder.finish(submission).map_err(broken_escape)
+}
+
+async fn read_multipart(
+    request: Request,
+    config: &ApiConfig,
+    submission: &mut Submission,
+) -> Result<(), Problem> {
+    let mut parts = Multipart::from_request(request, &()).await.map_err(|_| {
+        let detail = "the Content-Type multipart/form-data needs a boundary; HTTP clients add it \
+                      when they build the form";
+        Problem::new(ErrorCode::InvalidRequest, detail)
+    })?;
+    let broken = |error| broken_multipart(&error, config);
+    while let Some(mut part) = in_time(config, parts.next_field()).await?.map_err(broken)? {
+        submission.begin(part.name().unwrap_or_default());
+        while let Some(piece) = in_time(config, part.chunk()).await?.map_err(broken)? {
+            submission.data(&piece);
+            submission.settle().await?;
+        }
+        submission.end();
+    }
+    Ok(())
+}
+
+/// What `read` gives, unless the client stops sending for too long.
+async fn in_time<T>(config: &ApiConfig, read: impl Future<Output = T>) -> Result<T, Problem> {
+    let pause: Duration = config.body_pause_max;
+    tokio::time::timeout(pause, read).await.map_err(|_| {
+        let detail =
+            format!("nothing of the body arrived for {} s; send it again", pause.as_secs());
+        Problem::new(ErrorCode::InvalidRequest, detail)
+    })
+}
+
+fn too_large(config: &ApiConfig) -> Problem {
+    let detail = format!(
+        "the body has more than {} bytes; send the entries in several requests",
+        config.body_bytes_max
+    );
+    Problem::new(ErrorCode::TooLarge, detail)
+}
+
+fn unread(error: &axum::Error, config: &ApiConfig) -> Problem {
+    let mut cause = std::error::Error::source(error);
+    while let Some(inner) = cause {
+        if inner.is::<LengthLimitError>() {
+            return too_large(config);
+        }
+        cause = inner.source();
+    }
+    Problem::new(ErrorCode::InvalidRequest, "the body ended before it was complete; send it again")
+}
+
+fn broken_escape(BrokenEscape(at): BrokenEscape) -> Problem {
+    let detail = format!(
+        "the body is no urlencoded form: the % at byte {at} is not followed by two hexadecimal \
+         digits; write % as %25, or let an HTTP client encode the form"
+    );
+    Problem::new(ErrorCode::InvalidRequest, detail)
+}
+
+fn broken_multipart(error: &MultipartError, config: &ApiConfig) -> Problem {
+    if error.status() == StatusCode::PAYLOAD_TOO_LARGE {
+        return too_large(config);
+    }
+    tracing::debug!(%error, "a multipart body is broken");
+    let detail = "the body is no multipart/form-data with the boundary that its Content-Type \
+                  names, or it ended before it was complete";
+    Problem::new(ErrorCode::InvalidRequest, detail)
+}

@@ -1,0 +1,95 @@
+//! The payload of a request while it arrives. Bytes go to the model's reader; each full block is
+//! compressed on a blocking thread while the next one arrives, so that an upload of JSON lines is
+//! never held whole. An array has to be seen to its end before any entry of it counts, so it is.
+
+use caseload_model::payload::{Block, PayloadFault, PayloadReader};
+use caseload_store::{PackedBlock, StoreError, pack_block};
+use tokio::task::{JoinError, JoinHandle, spawn_blocking};
+
+use crate::problem::Problem;
+
+type Packing = JoinHandle<Result<Vec<PackedBlock>, StoreError>>;
+
+/// A payload on its way in.
+#[derive(Debug)]
+pub(super) struct Upload {
+    reader: PayloadReader,
+    /// Why the payload is refused; what still arrives of it is dropped.
+    fault: Option<PayloadFault>,
+    full: Vec<Block>,
+    packing: Option<Packing>,
+    packed: Vec<PackedBlock>,
+}
+
+/// A whole payload, ready for the store.
+#[derive(Debug)]
+pub(super) struct Payload {
+    pub(super) entries: u32,
+    pub(super) blocks: Vec<PackedBlock>,
+}
+
+impl Upload {
+    pub(super) fn new(reader: PayloadReader) -> Self {
+        Self { reader, fault: None, full: Vec::new(), packing: None, packed: Vec::new() }
+    }
+
+    /// Takes the next bytes.
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        if self.fault.is_some() {
+            return;
+        }
+        if let Err(fault) = self.reader.push(bytes, &mut self.full) {
+            self.full.clear();
+            self.fault = Some(fault);
+        }
+    }
+
+    /// Has the blocks compressed that have filled. Waits for the ones before, so that a fast
+    /// client cannot outrun the compression.
+    pub(super) async fn settle(&mut self) -> Result<(), Problem> {
+        if self.full.is_empty() {
+            return Ok(());
+        }
+        self.packed_before().await?;
+        let blocks = std::mem::take(&mut self.full);
+        self.packing = Some(spawn_blocking(move || pack(&blocks)));
+        Ok(())
+    }
+
+    /// The whole payload, or why it is refused.
+    pub(super) async fn finish(mut self) -> Result<Result<Payload, PayloadFault>, Problem> {
+        self.packed_before().await?;
+        if let Some(fault) = self.fault {
+            return Ok(Err(fault));
+        }
+        let (reader, mut rest, mut blocks) = (self.reader, self.full, self.packed);
+        let ended = spawn_blocking(move || match reader.finish(&mut rest) {
+            Ok(entries) => pack(&rest).map(|packed| Ok((entries, packed))),
+            Err(fault) => Ok(Err(fault)),
+        });
+        match ended.await.map_err(panicked)?? {
+            Ok((entries, packed)) => {
+                blocks.extend(packed);
+                Ok(Ok(Payload { entries, blocks }))
+            }
+            Err(fault) => Ok(Err(fault)),
+        }
+    }
+
+    async fn packed_before(&mut self) -> Result<(), Problem> {
+        if let Some(packing) = self.packing.take() {
+            self.packed.extend(packing.await.map_err(panicked)??);
+        }
+        Ok(())
+    }
+}
+
+fn pack(blocks: &[Block]) -> Result<Vec<PackedBlock>, StoreError> {
+    blocks.iter().map(pack_block).collect()
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "map_err passes it so")]
+fn panicked(error: JoinError) -> Problem {
+    tracing::error!(%error, "reading or packing a payload failed");
+    Problem::internal()
+}

@@ -1,0 +1,179 @@
+//! The one form of every error: `application/problem+json` (RFC 9457). A handler returns a
+//! [`Problem`]; it travels as an extension of an empty response until the outermost middleware,
+//! which knows the request id, renders it. What callers read is written here and in the handlers;
+//! what the log reads comes from the error itself and is never shown.
+
+use std::sync::Arc;
+
+use axum::response::{IntoResponse, Response};
+use caseload_model::error_code::ErrorCode;
+use caseload_store::StoreError;
+use http::header::{self, HeaderName};
+use http::{HeaderValue, StatusCode};
+use serde::Serialize;
+
+/// Seconds after which a caller may come again when the server cannot answer now.
+const RETRY_UNAVAILABLE_SECONDS: u64 = 5;
+/// Seconds after which a place in the queue of tasks may be free.
+const RETRY_QUEUE_SECONDS: u64 = 10;
+
+/// One fault of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Fault {
+    /// The query parameter, form field or part of the path.
+    pub parameter: String,
+    /// The 1-based line of the payload, where it is in the payload.
+    pub line: Option<u32>,
+    pub code: ErrorCode,
+    /// What is wrong and what would be right.
+    pub detail: String,
+}
+
+impl Fault {
+    pub(crate) fn parameter(
+        name: impl Into<String>,
+        code: ErrorCode,
+        detail: impl Into<String>,
+    ) -> Self {
+        Self { parameter: name.into(), line: None, code, detail: detail.into() }
+    }
+}
+
+/// An error as a caller reads it.
+#[derive(Debug, Clone)]
+pub(crate) struct Problem {
+    code: ErrorCode,
+    detail: String,
+    faults: Vec<Fault>,
+    headers: Vec<(HeaderName, HeaderValue)>,
+}
+
+impl Problem {
+    pub(crate) fn new(code: ErrorCode, detail: impl Into<String>) -> Self {
+        Self { code, detail: detail.into(), faults: Vec::new(), headers: Vec::new() }
+    }
+
+    /// A request with these faults; there is at least one. The first one gives code and status.
+    pub(crate) fn faults(faults: Vec<Fault>) -> Self {
+        assert!(!faults.is_empty(), "a refused request has at least one fault");
+        let first = &faults[0];
+        let code = first.code;
+        let detail = match faults.len() {
+            1 => first.detail.clone(),
+            n => {
+                format!("the request has {n} faults, all under errors; the first: {}", first.detail)
+            }
+        };
+        Self { faults, ..Self::new(code, detail) }
+    }
+
+    /// The same, where there are any.
+    pub(crate) fn check(faults: Vec<Fault>) -> Result<(), Self> {
+        if faults.is_empty() { Ok(()) } else { Err(Self::faults(faults)) }
+    }
+
+    pub(crate) fn internal() -> Self {
+        let detail = "the server met an error of its own; its log has the cause under this \
+                      request_id. Try again; tell the operator if it stays";
+        Self::new(ErrorCode::Internal, detail)
+    }
+
+    pub(crate) fn unavailable(detail: &str) -> Self {
+        Self::new(ErrorCode::Unavailable, detail).retry_after(RETRY_UNAVAILABLE_SECONDS)
+    }
+
+    /// Tells the caller to come again in so many seconds.
+    pub(crate) fn retry_after(self, seconds: u64) -> Self {
+        self.header(header::RETRY_AFTER, HeaderValue::from(seconds))
+    }
+
+    pub(crate) fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.headers.push((name, value));
+        self
+    }
+
+    /// The body, with the id of the request it answers.
+    pub(crate) fn body(&self, request_id: &str) -> Vec<u8> {
+        let errors = self.faults.iter().map(WireFault::from).collect();
+        let wire = WireProblem {
+            r#type: format!("/problems/{}", self.code.as_str()),
+            title: self.code.title(),
+            status: self.code.status(),
+            detail: &self.detail,
+            code: self.code.as_str(),
+            request_id,
+            errors,
+        };
+        serde_json::to_vec(&wire).unwrap_or_default()
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let status = StatusCode::from_u16(self.code.status());
+        let mut response = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR).into_response();
+        response.headers_mut().extend(self.headers.iter().cloned());
+        response.extensions_mut().insert(Arc::new(self));
+        response
+    }
+}
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::QueueFull { unfinished, limit } => {
+                let detail = format!(
+                    "the domain has {unfinished} unfinished tasks and may have {limit}; wait for \
+                     some to complete, then try again"
+                );
+                Self::new(ErrorCode::QueueFull, detail).retry_after(RETRY_QUEUE_SECONDS)
+            }
+            StoreError::NotFound { what } => {
+                tracing::info!(%what, "not found");
+                Self::new(ErrorCode::NotFound, "there is no such thing in this domain")
+            }
+            StoreError::DeadlinePassed => {
+                let detail = "the read passed its deadline; ask for less at once";
+                Self::new(ErrorCode::QueryTooExpensive, detail)
+            }
+            StoreError::Closed => Self::unavailable("the server is shutting down; try again"),
+            StoreError::Unavailable(cause) => {
+                tracing::error!(%cause, "the store cannot answer");
+                Self::unavailable("the store cannot answer now; try again")
+            }
+            other => {
+                tracing::error!(error = %other, "the store failed");
+                Self::internal()
+            }
+        }
+    }
+}
+
+/// The wire form; members in this order.
+#[derive(Serialize)]
+struct WireProblem<'a> {
+    r#type: String,
+    title: &'a str,
+    status: u16,
+    detail: &'a str,
+    code: &'a str,
+    request_id: &'a str,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    errors: Vec<WireFault<'a>>,
+}
+
+#[derive(Serialize)]
+struct WireFault<'a> {
+    parameter: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<u32>,
+    code: &'a str,
+    detail: &'a str,
+}
+
+impl<'a> From<&'a Fault> for WireFault<'a> {
+    fn from(fault: &'a Fault) -> Self {
+        let Fault { parameter, line, code, detail } = fault;
+        Self { parameter, line: *line, code: code.as_str(), detail }
+    }
+}

@@ -1,0 +1,148 @@
+//! Query strings as pairs, and the rules that hold for the parameters of every endpoint: unknown
+//! ones are refused with the nearest known name, hyphens equal underscores, and no parameter has
+//! two values. What a parameter means is not known here.
+
+use axum::extract::FromRequestParts;
+use caseload_model::error_code::ErrorCode;
+use http::request::Parts;
+use percent_encoding::percent_decode_str;
+
+use crate::problem::{Fault, Problem};
+
+/// The query parameters in their order, decoded.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct QueryPairs(pub Vec<(String, String)>);
+
+impl<S: Send + Sync> FromRequestParts<S> for QueryPairs {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        Self::parse(parts.uri.query().unwrap_or_default())
+    }
+}
+
+impl QueryPairs {
+    fn parse(query: &str) -> Result<Self, Problem> {
+        let mut pairs = Vec::new();
+        let mut faults = Vec::new();
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            match (decode(name), decode(value)) {
+                (Some(name), Some(value)) => pairs.push((name, value)),
+                (name, _) => faults.push(Fault::parameter(
+                    name.unwrap_or_else(|| name_as_sent(pair)),
+                    ErrorCode::InvalidValue,
+                    "the parameter is no percent-encoded UTF-8; write % as %25",
+                )),
+            }
+        }
+        Problem::check(faults)?;
+        Ok(Self(pairs))
+    }
+
+    /// The faults of the parameters that are not among `known`.
+    pub(crate) fn unknown(&self, known: &[&str]) -> Vec<Fault> {
+        let strangers = self.0.iter().filter(|(name, _)| !known.iter().any(|k| same_name(k, name)));
+        strangers.map(|(name, _)| unknown(name, known, "query parameter")).collect()
+    }
+
+    /// The values of the parameters in `known`, for endpoints that know few, and the faults: every
+    /// other parameter, and a second value.
+    pub(crate) fn only<const N: usize>(
+        &self,
+        known: [&'static str; N],
+    ) -> ([Option<&str>; N], Vec<Fault>) {
+        let mut values = [None; N];
+        let mut faults = self.unknown(&known);
+        for (name, value) in &self.0 {
+            let Some(at) = known.iter().position(|known| same_name(known, name)) else { continue };
+            match values[at] {
+                None => values[at] = Some(value.as_str()),
+                Some(first) if first == value => {}
+                Some(first) => faults.push(Fault::parameter(
+                    name,
+                    ErrorCode::ConflictingParameter,
+                    format!("{name} is given twice, as {first:?} and as {value:?}; send it once"),
+                )),
+            }
+        }
+        (values, faults)
+    }
+}
+
+/// Whether a caller's spelling is the parameter `known`.
+pub(crate) fn same_name(known: &str, given: &str) -> bool {
+    let plain = |byte: u8| if byte == b'-' { b'_' } else { byte };
+    known.bytes().map(plain).eq(given.bytes().map(plain))
+}
+
+/// The fault of a parameter or form field that the endpoint does not know.
+pub(crate) fn unknown(name: &str, known: &[&str], what: &str) -> Fault {
+    let list = known.join(", ");
+    let advice = match nearest(name, known) {
+        _ if known.is_empty() => format!("this call takes no {what}s"),
+        Some(near) => format!("did you mean {near}? Known here: {list}"),
+        None => format!("known here: {list}"),
+    };
+    let shown: String = name.chars().take(100).collect();
+    let detail = format!("there is no {what} {shown:?}; {advice}");
+    Fault::parameter(shown, ErrorCode::UnknownParameter, detail)
+}
+
+/// The known name that `name` is most likely a slip of.
+fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+    let likeness = |known: &str| strsim::jaro_winkler(&name.to_lowercase(), known);
+    known
+        .iter()
+        .map(|known| (likeness(known), *known))
+        .filter(|(likeness, _)| *likeness > 0.6)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, known)| known)
+}
+
+/// Percent-decoding with `+` as space; `None` for a broken escape or no UTF-8.
+fn decode(text: &str) -> Option<String> {
+    let bytes = text.as_bytes();
+    let whole = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'%').all(|(at, _)| {
+        bytes.get(at + 1..at + 3).is_some_and(|hex| hex.iter().all(u8::is_ascii_hexdigit))
+    });
+    if !whole {
+        return None;
+    }
+    let spaced = text.replace('+', " ");
+    percent_decode_str(&spaced).decode_utf8().ok().map(std::borrow::Cow::into_owned)
+}
+
+/// A name that could not be decoded, as it was sent, shortened.
+fn name_as_sent(pair: &str) -> String {
+    pair.split('=').next().unwrap_or_default().chars().take(100).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn queries_are_decoded_once_and_broken_ones_are_refused() {
+        let pairs = QueryPairs::parse("a=1+2&b=%7B%22x%22%7D&c&=d&&e=%25+%2B").expect("good").0;
+        let expected = [("a", "1 2"), ("b", "{\"x\"}"), ("c", ""), ("", "d"), ("e", "% +")];
+        assert_eq!(pairs, expected.map(|(a, b)| (a.to_owned(), b.to_owned())));
+        for bad in ["a=%", "a=%2", "a=%zz", "a=%ff", "%ff=1"] {
+            assert!(QueryPairs::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn unknown_names_point_to_the_nearest_known_one() {
+        for (name, near) in [("acton", "action"), ("pay-load", "payload"), ("Action", "action")] {
+            assert_eq!(nearest(name, &["action", "payload"]), Some(near));
+        }
+        assert_eq!(nearest("zzz", &["action", "payload"]), None);
+    }
+
+    #[test]
+    fn hyphens_and_underscores_are_one_spelling() {
+        assert!(same_name("page-size", "page_size"));
+        assert!(!same_name("page-size", "pagesize"));
+    }
+}

@@ -1,0 +1,66 @@
+//! Every route in one list, and the whole middleware stack in one function. Below `/v1` and `/v2`
+//! the key is checked before anything else, unknown paths and methods included.
+
+use axum::Router;
+use axum::extract::{DefaultBodyLimit, Request};
+use axum::middleware::{from_fn, from_fn_with_state};
+use axum::routing::{get, post};
+use caseload_model::error_code::ErrorCode;
+use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::normalize_path::NormalizePath;
+
+use crate::problem::Problem;
+use crate::{AppState, auth, bulk, health, issues, middleware};
+
+/// The application: all routes behind the whole middleware stack.
+pub fn router(state: AppState) -> Router {
+    stack(routes(&state).with_state(state.clone()), state)
+}
+
+fn routes(state: &AppState) -> Router<AppState> {
+    let body_limit = DefaultBodyLimit::max(state.config.body_bytes_max);
+    let create = || post(bulk::create).layer(body_limit);
+    Router::new()
+        .route("/healthz", get(health::healthz))
+        .route("/readyz", get(health::readyz))
+        .route("/v1/{domain}/issues", get(issues::list))
+        .route("/v1/{domain}/issues/{issue_id}", get(issues::single))
+        .route("/v2/{domain}/identity/bulk_actions", create())
+        .route("/v2/{domain}/identity/bulk_actions/{task_id}", get(bulk::status))
+        .route("/v2/{domain}/identity/bulk_actions/{task_id}/results", get(bulk::results))
+        .route("/v2/{domain}/identity/bulk_actions/{task_id}/errors", get(bulk::errors))
+        .route("/v2/{domain}/issues/bulk_actions", create())
+        .route("/v2/{domain}/issues/bulk_actions/{task_id}", get(bulk::status))
+        .route("/v2/{domain}/issues/bulk_actions/{task_id}/results", get(bulk::results))
+        .route("/v2/{domain}/issues/bulk_actions/{task_id}/errors", get(bulk::errors))
+        .fallback(unknown_path)
+        .method_not_allowed_fallback(unknown_method)
+}
+
+/// The middleware, innermost first. Trailing slashes go before routes are looked up, so that layer
+/// has to wrap the routes from outside.
+fn stack(routes: Router, state: AppState) -> Router {
+    let guarded = routes.layer(from_fn_with_state(state, auth::guard));
+    Router::new()
+        .fallback_service(NormalizePath::trim_trailing_slash(guarded))
+        .layer(CatchPanicLayer::custom(middleware::panicked))
+        .layer(from_fn(middleware::linger))
+        .layer(from_fn(middleware::request_id))
+}
+
+async fn unknown_path(request: Request) -> Problem {
+    let detail = format!(
+        "there is nothing at {}; the paths are in docs/api.md, \"Paths and spellings\"",
+        request.uri().path()
+    );
+    Problem::new(ErrorCode::NotFound, detail)
+}
+
+/// The router adds `Allow`.
+async fn unknown_method(request: Request) -> Problem {
+    let detail = format!(
+        "{} is not possible at this path; the header Allow names what is",
+        request.method()
+    );
+    Problem::new(ErrorCode::MethodNotAllowed, detail)
+}

@@ -1,0 +1,100 @@
+//! `GET …/results` and `GET …/errors`: formats, blocks joined to one body, and the states in which
+//! there is nothing to read. A store that fails before the first byte is an error, not a cut body.
+
+use std::sync::atomic::Ordering;
+
+use caseload_model::task::TaskStatus;
+use caseload_store::StoreError;
+use reqwest::Method;
+
+use crate::scripted::NOW;
+use crate::server::{Server, picture};
+
+const PATH: &str = "/v2/acme/identity/bulk_actions/t";
+
+async fn with_task() -> Server {
+    let server = Server::start().await;
+    let results = ["{\"index\":0,\"n\":1.10}\n{\"index\":2}\n", "{\"index\":3}\n"];
+    server.store.add_completed("t", 1, &results, &["{\"index\":1}\n"]);
+    server.store.add_completed("clean", 1, &[], &[]);
+    server
+}
+
+#[tokio::test]
+async fn records_are_an_array_or_lines_as_asked() {
+    let server = with_task().await;
+    let array = "[{\"index\":0,\"n\":1.10},{\"index\":2},{\"index\":3}]";
+    let lines = "{\"index\":0,\"n\":1.10}\n{\"index\":2}\n{\"index\":3}\n";
+    for (accept, query, content_type, body) in [
+        ("*/*", "", "application/json", array),
+        ("application/x-ndjson", "", "application/x-ndjson", lines),
+        ("*/*", "?format=jsonl", "application/x-ndjson", lines),
+        ("application/x-ndjson", "?format=json", "application/json", array),
+    ] {
+        let request = server.request(Method::GET, &format!("{PATH}/results{query}"));
+        let answer = request.header("Accept", accept).send().await.unwrap();
+        assert_eq!(answer.status(), 200);
+        assert_eq!(answer.headers()["content-type"], content_type, "{accept} {query}");
+        assert_eq!(answer.text().await.unwrap(), body, "{accept} {query}");
+    }
+    assert_eq!(
+        server.get(&format!("{PATH}/errors")).await.text().await.unwrap(),
+        "[{\"index\":1}]"
+    );
+}
+
+#[tokio::test]
+async fn no_records_are_an_empty_array_or_no_line() {
+    let server = with_task().await;
+    for (path, body) in
+        [("clean/results", "[]"), ("clean/errors", "[]"), ("clean/errors?format=jsonl", "")]
+    {
+        let answer = server.get(&format!("/v2/acme/identity/bulk_actions/{path}")).await;
+        assert_eq!(answer.status(), 200);
+        assert_eq!(answer.text().await.unwrap(), body, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn head_answers_without_a_body() {
+    let server = with_task().await;
+    let answer = server.request(Method::HEAD, &format!("{PATH}/results")).send().await.unwrap();
+    assert_eq!(answer.status(), 200);
+    assert_eq!(answer.text().await.unwrap(), "");
+}
+
+#[tokio::test]
+async fn before_completion_records_are_a_conflict_with_a_time_to_come_again() {
+    let server = with_task().await;
+    server.store.change_task("t", |task| task.status = TaskStatus::Queued);
+    insta::assert_snapshot!(server.picture(&format!("{PATH}/results")).await);
+    assert_eq!(server.get(&format!("{PATH}/errors")).await.status(), 409);
+}
+
+#[tokio::test]
+async fn records_expire_at_their_time_and_the_task_stays() {
+    let server = with_task().await;
+    server.now.store(NOW.0 + 999, Ordering::SeqCst);
+    assert_eq!(server.get(&format!("{PATH}/results")).await.status(), 200);
+    server.now.store(NOW.0 + 1000, Ordering::SeqCst);
+    insta::assert_snapshot!(server.picture(&format!("{PATH}/results")).await);
+    assert_eq!(server.get(&format!("{PATH}/errors")).await.status(), 404);
+    assert_eq!(server.get(PATH).await.status(), 200);
+}
+
+#[tokio::test]
+async fn unknown_formats_and_parameters_are_named() {
+    let server = with_task().await;
+    let answer = server.get(&format!("{PATH}/results?format=xml&formt=json")).await;
+    insta::assert_snapshot!(picture(answer).await);
+    let answer = server.get(&format!("{PATH}/results?format=xml")).await;
+    insta::assert_snapshot!(picture(answer).await);
+}
+
+#[tokio::test]
+async fn a_store_that_fails_at_the_first_block_is_an_error_and_not_a_cut_body() {
+    let server = with_task().await;
+    server.store.fail(|| StoreError::Corrupt("block 7 of /var/data".to_owned()));
+    let answer = server.get(&format!("{PATH}/results")).await;
+    insta::assert_snapshot!(picture(answer).await);
+}

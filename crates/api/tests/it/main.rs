@@ -1,0 +1,23 @@
+//! What callers see, through a real listener: one file per resource and verb, and further files
+//! for what holds everywhere. `scripted` is a store that answers as a test says, for states and
+//! faults that a real one reaches only by waiting.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod bulk_actions {
+    mod get;
+    mod post;
+    mod post_faults;
+    mod records;
+}
+mod everywhere;
+mod health {
+    mod get;
+}
+mod issues {
+    mod get;
+}
+mod keys;
+mod scripted;
+mod server;
+mod shutdown;
+mod wire;

@@ -1,0 +1,220 @@
+//! A store double: keeps keys and tasks in memory, hands out records and pages that a test put
+//! there, and fails when told to. It runs no task.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use caseload_model::ids::{DomainId, DomainName};
+use caseload_model::key::Access;
+use caseload_model::task::{Action, Counts, Family, Outcome, Task, TaskStatus};
+use caseload_model::time::UnixMillis;
+use caseload_store::{
+    Agent, App, ApplyChunk, CheckReport, ChunkApplied, ClaimTasks, ClaimedTask, CreateAgent,
+    CreateApp, CreateDomain, CreateKey, CreateTask, Domain, FailAttempt, GetIssue, IssuePage, Key,
+    KeyGrant, ListIssues, RecordBlock, RecordKind, RenewLeases, Store, StoreError, StoreFuture,
+};
+use sha2::{Digest, Sha256};
+
+/// The instant that tests take place at.
+pub(crate) const NOW: UnixMillis = UnixMillis(1_700_000_000_000);
+
+/// A task, and whether its results or its errors are meant.
+type RecordsOf = (String, bool);
+
+#[derive(Default)]
+pub(crate) struct Scripted {
+    pub(crate) keys: Mutex<HashMap<[u8; 32], KeyGrant>>,
+    pub(crate) key_reads: AtomicUsize,
+    pub(crate) touched: Mutex<Vec<(String, UnixMillis)>>,
+    pub(crate) created: Mutex<Vec<CreateTask>>,
+    pub(crate) tasks: Mutex<Vec<(DomainId, Task)>>,
+    pub(crate) records: Mutex<HashMap<RecordsOf, Vec<Vec<u8>>>>,
+    pub(crate) page: Mutex<IssuePage>,
+    pub(crate) issue: Mutex<Option<Vec<u8>>>,
+    pub(crate) listed: Mutex<Vec<ListIssues>>,
+    /// How the next reads and writes fail.
+    pub(crate) fault: Mutex<Option<fn() -> StoreError>>,
+    /// How long a list takes.
+    pub(crate) list_takes: Mutex<Duration>,
+}
+
+impl Scripted {
+    pub(crate) fn add_key(&self, text: &str, domain: i64, name: &str, access: Access) {
+        let key = Key {
+            id: format!("key-{text}"),
+            name: text.to_owned(),
+            access,
+            created_at: UnixMillis(0),
+            last_used_at: None,
+            expires_at: None,
+            revoked_at: None,
+        };
+        let domain_name = DomainName::parse(name).unwrap();
+        let grant = KeyGrant { domain: DomainId(domain), domain_name, key };
+        self.keys.lock().unwrap().insert(Sha256::digest(text).into(), grant);
+    }
+
+    pub(crate) fn change_key(&self, text: &str, change: impl FnOnce(&mut Key)) {
+        let hash: [u8; 32] = Sha256::digest(text).into();
+        change(&mut self.keys.lock().unwrap().get_mut(&hash).unwrap().key);
+    }
+
+    /// Adds a completed task with records, one list of lines per block.
+    pub(crate) fn add_completed(&self, id: &str, domain: i64, results: &[&str], errors: &[&str]) {
+        let count = |blocks: &[&str]| blocks.iter().map(|b| b.lines().count() as u32).sum::<u32>();
+        let (succeeded, failed) = (count(results), count(errors));
+        let counts = Counts { total: succeeded + failed, succeeded, failed, unprocessed: 0 };
+        let mut task = created(id, Action::CreateCoreProfiles, counts.total);
+        task.status = TaskStatus::Completed;
+        task.counts = counts;
+        task.outcome = Some(Task::outcome_by_counts(&counts));
+        task.queued_at = Some(UnixMillis(NOW.0 + 1));
+        task.started_at = Some(UnixMillis(NOW.0 + 2));
+        task.completed_at = Some(UnixMillis(NOW.0 + 3));
+        self.tasks.lock().unwrap().push((DomainId(domain), task));
+        let bytes = |blocks: &[&str]| blocks.iter().map(|b| b.as_bytes().to_vec()).collect();
+        let mut records = self.records.lock().unwrap();
+        records.insert((id.to_owned(), true), bytes(results));
+        records.insert((id.to_owned(), false), bytes(errors));
+    }
+
+    pub(crate) fn change_task(&self, id: &str, change: impl FnOnce(&mut Task)) {
+        let mut tasks = self.tasks.lock().unwrap();
+        change(&mut tasks.iter_mut().find(|(_, task)| task.id == id).unwrap().1);
+    }
+
+    pub(crate) fn fail(&self, fault: fn() -> StoreError) {
+        *self.fault.lock().unwrap() = Some(fault);
+    }
+
+    fn may_fail(&self) -> Result<(), StoreError> {
+        let fault = *self.fault.lock().unwrap();
+        fault.map_or(Ok(()), |fault| Err(fault()))
+    }
+}
+
+fn created(id: &str, action: Action, total: u32) -> Task {
+    Task {
+        id: id.to_owned(),
+        action,
+        status: TaskStatus::Created,
+        outcome: None::<Outcome>,
+        dry_run: false,
+        counts: Counts::new(total),
+        created_at: NOW,
+        queued_at: None,
+        started_at: None,
+        completed_at: None,
+        expires_at: Some(UnixMillis(NOW.0 + 1000)),
+    }
+}
+
+macro_rules! unscripted {
+    ($($name:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => {
+        $(fn $name(&self $(, $argument: $type)*) -> StoreFuture<'_, $result> {
+            $(let _ = $argument;)*
+            Box::pin(async { Err(StoreError::Closed) })
+        })*
+    };
+}
+
+impl Store for Scripted {
+    unscripted! {
+        create_domain(command: CreateDomain) -> Domain;
+        domains() -> Vec<Domain>;
+        domain(name: &DomainName) -> Option<Domain>;
+        delete_domain(domain: DomainId) -> ();
+        create_key(command: CreateKey) -> ();
+        keys(domain: DomainId) -> Vec<Key>;
+        revoke_key(domain: DomainId, id: &str, at: UnixMillis) -> bool;
+        create_app(command: CreateApp) -> App;
+        apps(domain: DomainId) -> Vec<App>;
+        create_agent(command: CreateAgent) -> Agent;
+        agents(domain: DomainId) -> Vec<Agent>;
+        claim_tasks(command: ClaimTasks) -> Vec<ClaimedTask>;
+        renew_leases(command: RenewLeases) -> ();
+        release_leases(server: &str) -> ();
+        payload_block(domain: DomainId, task_id: &str, from_index: u32) -> Option<Vec<u8>>;
+        apply_chunk(command: ApplyChunk) -> ChunkApplied;
+        fail_attempt(command: FailAttempt) -> Task;
+        check() -> CheckReport;
+        close() -> ();
+    }
+
+    fn ready(&self) -> StoreFuture<'_, ()> {
+        Box::pin(async { self.may_fail() })
+    }
+
+    fn key_by_hash(&self, hash: [u8; 32]) -> StoreFuture<'_, Option<KeyGrant>> {
+        self.key_reads.fetch_add(1, Ordering::SeqCst);
+        Box::pin(async move { Ok(self.keys.lock().unwrap().get(&hash).cloned()) })
+    }
+
+    fn touch_key(&self, _: DomainId, id: &str, at: UnixMillis) -> StoreFuture<'_, ()> {
+        self.touched.lock().unwrap().push((id.to_owned(), at));
+        Box::pin(async { Ok(()) })
+    }
+
+    fn create_task(&self, command: CreateTask) -> StoreFuture<'_, Task> {
+        Box::pin(async move {
+            self.may_fail()?;
+            let task = Task {
+                created_at: command.now,
+                expires_at: Some(command.expires_at),
+                ..created(&command.id, command.action, command.total)
+            };
+            self.tasks.lock().unwrap().push((command.domain, task.clone()));
+            self.created.lock().unwrap().push(command);
+            Ok(task)
+        })
+    }
+
+    fn task(&self, domain: DomainId, family: Family, id: &str) -> StoreFuture<'_, Option<Task>> {
+        let tasks = self.tasks.lock().unwrap();
+        let found = tasks.iter().find(|(owner, task)| {
+            *owner == domain && task.action.family() == family && task.id == id
+        });
+        let found = found.map(|(_, task)| task.clone());
+        Box::pin(async move { self.may_fail().map(|()| found) })
+    }
+
+    fn record_block(
+        &self,
+        _: DomainId,
+        task_id: &str,
+        kind: RecordKind,
+        from_index: u32,
+    ) -> StoreFuture<'_, Option<RecordBlock>> {
+        let key = (task_id.to_owned(), kind == RecordKind::Results);
+        Box::pin(async move {
+            self.may_fail()?;
+            let records = self.records.lock().unwrap();
+            let blocks = records.get(&key).map(Vec::as_slice).unwrap_or_default();
+            let lines = blocks.get(from_index as usize).cloned();
+            Ok(lines.map(|lines| RecordBlock { lines, next_index: from_index + 1 }))
+        })
+    }
+
+    fn task_bell(&self) -> tokio::sync::watch::Receiver<u64> {
+        tokio::sync::watch::channel(0).1
+    }
+
+    fn list_issues(&self, request: ListIssues) -> StoreFuture<'_, IssuePage> {
+        self.listed.lock().unwrap().push(request);
+        let takes = *self.list_takes.lock().unwrap();
+        Box::pin(async move {
+            tokio::time::sleep(takes).await;
+            self.may_fail()?;
+            Ok(self.page.lock().unwrap().clone())
+        })
+    }
+
+    fn issue(&self, _: GetIssue) -> StoreFuture<'_, Option<Vec<u8>>> {
+        Box::pin(async {
+            self.may_fail()?;
+            Ok(self.issue.lock().unwrap().clone())
+        })
+    }
+}

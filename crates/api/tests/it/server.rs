@@ -1,0 +1,115 @@
+//! A server on a free port over the scripted store, and pictures of its answers.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use caseload_api::{ApiConfig, AppState, serve};
+use caseload_model::key::Access;
+use caseload_model::time::{Clock, UnixMillis};
+use reqwest::{Client, Method, RequestBuilder, Response};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+use crate::scripted::{NOW, Scripted};
+
+/// Texts of the keys that every server knows.
+pub(crate) const WRITE: &str = "write-key";
+pub(crate) const READ: &str = "read-key";
+/// A write key of the domain `other`.
+pub(crate) const OTHER: &str = "other-key";
+
+pub(crate) struct Server {
+    pub(crate) address: SocketAddr,
+    pub(crate) store: Arc<Scripted>,
+    pub(crate) now: Arc<AtomicI64>,
+    pub(crate) client: Client,
+    stop: Option<oneshot::Sender<()>>,
+    serving: JoinHandle<std::io::Result<()>>,
+}
+
+impl Server {
+    pub(crate) async fn start() -> Self {
+        Self::configured(ApiConfig::default()).await
+    }
+
+    pub(crate) async fn configured(config: ApiConfig) -> Self {
+        let store = Arc::new(Scripted::default());
+        store.add_key(WRITE, 1, "acme", Access::Write);
+        store.add_key(READ, 1, "acme", Access::Read);
+        store.add_key(OTHER, 2, "other", Access::Write);
+        let now = Arc::new(AtomicI64::new(NOW.0));
+        let hand = now.clone();
+        let clock = Clock::new(move || UnixMillis(hand.load(Ordering::SeqCst)));
+        let state = AppState::new(store.clone(), clock, config);
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (stop, stopped) = oneshot::channel();
+        let serving = tokio::spawn(serve(listener, state, async {
+            let _ = stopped.await;
+        }));
+        Self { address, store, now, client: Client::new(), stop: Some(stop), serving }
+    }
+
+    /// Asks the server to stop; the returned task ends when it has.
+    pub(crate) fn stop(mut self) -> JoinHandle<std::io::Result<()>> {
+        self.stop.take().unwrap().send(()).unwrap();
+        self.serving
+    }
+
+    pub(crate) fn bare(&self, method: Method, path: &str) -> RequestBuilder {
+        self.client.request(method, format!("http://{}{path}", self.address))
+    }
+
+    /// A request with the write key of `acme`.
+    pub(crate) fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        self.bare(method, path).bearer_auth(WRITE)
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Response {
+        self.request(Method::GET, path).send().await.unwrap()
+    }
+
+    /// The whole answer to a GET.
+    pub(crate) async fn picture(&self, path: &str) -> String {
+        picture(self.get(path).await).await
+    }
+}
+
+/// A whole answer: status, headers by name, body. Ids and what changes by the clock of the machine
+/// are replaced.
+pub(crate) async fn picture(response: Response) -> String {
+    let mut headers: Vec<String> = response
+        .headers()
+        .iter()
+        .filter(|(name, _)| {
+            !["date", "content-length", "transfer-encoding"].contains(&name.as_str())
+        })
+        .map(|(name, value)| format!("{name}: {}", value.to_str().unwrap()))
+        .collect();
+    headers.sort();
+    let status = response.status();
+    let body = response.text().await.unwrap();
+    let body = match serde_json::from_str::<serde_json::Value>(&body) {
+        Ok(json) => serde_json::to_string_pretty(&json).unwrap(),
+        Err(_) => body,
+    };
+    redact_ids(&format!("{status}\n{}\n\n{body}", headers.join("\n")))
+}
+
+/// Replaces every UUID.
+fn redact_ids(text: &str) -> String {
+    let (mut out, mut rest) = (String::new(), text);
+    while let Some(first) = rest.chars().next() {
+        let is_id = rest.get(..36).is_some_and(|word| {
+            word.bytes().enumerate().all(|(at, byte)| match at {
+                8 | 13 | 18 | 23 => byte == b'-',
+                _ => byte.is_ascii_hexdigit(),
+            })
+        });
+        let taken = if is_id { 36 } else { first.len_utf8() };
+        out.push_str(if is_id { "[id]" } else { &rest[..taken] });
+        rest = &rest[taken..];
+    }
+    out
+}

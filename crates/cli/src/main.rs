@@ -1,2 +1,45 @@
-//! placeholder
-fn main() {}
+//! The caseload program: server, administration and client in one binary. This crate reads
+//! arguments, environment and files, wires the other crates together, and prints; it decides
+//! nothing about profiles, issues or tasks. Standard output carries data only. Exit status: 0 all
+//! good, 1 some entries failed, 2 usage, 3 server, network or store.
+
+mod args;
+mod clock;
+mod commands;
+mod failure;
+mod logging;
+mod printer;
+mod progress;
+mod samples;
+mod secret;
+mod server;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::args::Program;
+use crate::failure::Failure;
+use crate::printer::{Printer, note};
+
+fn main() -> ExitCode {
+    let program = Program::parse();
+    let mut printer = Printer::new();
+    let done = commands::run(program.command, &mut printer);
+    match done.and_then(|done| printer.flush().map(|()| done)) {
+        Ok(done) => done.into(),
+        Err(failure) => report(&failure),
+    }
+}
+
+/// Tells why a command failed and gives its exit status.
+fn report(failure: &Failure) -> ExitCode {
+    if failure.quiet {
+        return ExitCode::SUCCESS;
+    }
+    note(format_args!("error: {}", failure.message));
+    if let Some(hint) = &failure.hint {
+        note(format_args!("hint: {hint}"));
+    }
+    ExitCode::from(failure.exit)
+}

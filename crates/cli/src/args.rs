@@ -1,0 +1,138 @@
+//! The command line: which commands there are, and the groups of flags that several of them share.
+//! Flags win over the environment, the environment over the defaults. Every flag has an environment
+//! name that begins with `CASELOAD_`; a test holds all commands to that.
+
+use caseload_client::Client;
+use caseload_model::ids::DomainName;
+use caseload_store::StoreLocation;
+use clap::builder::FalseyValueParser;
+use clap::{Args, Parser, Subcommand};
+
+use crate::commands::{admin, bulk, check, demo, domain, issues, key, serve};
+use crate::failure::Failure;
+
+/// A self-hosted server for support-desk data: bulk actions on end-user profiles, and issues.
+///
+/// Standard output carries data, standard error what is for people. Exit status: 0 all good,
+/// 1 some entries failed, 2 usage, 3 server, network or store. Each flag can also be given in the
+/// environment, under the name shown with it.
+#[derive(Debug, Parser)]
+#[command(name = "caseload", version, max_term_width = 100)]
+pub(crate) struct Program {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Show the product at work: sample data, a real import and export, a server to try
+    Demo(demo::DemoArgs),
+    /// Run the server
+    Serve(serve::ServeArgs),
+    /// Create, list and delete domains
+    #[command(subcommand)]
+    Domain(domain::DomainCommand),
+    /// Create, list and revoke API keys
+    #[command(subcommand)]
+    Key(key::KeyCommand),
+    /// Create and list apps
+    #[command(subcommand)]
+    App(admin::AppCommand),
+    /// Create and list agents
+    #[command(subcommand)]
+    Agent(admin::AgentCommand),
+    /// Verify the laws of the stored data
+    Check(check::CheckArgs),
+    /// Submit bulk action tasks and fetch what became of them
+    #[command(subcommand)]
+    Bulk(bulk::BulkCommand),
+    /// List, get, import and export issues
+    #[command(subcommand)]
+    Issues(issues::IssuesCommand),
+}
+
+/// Which store a command works on.
+#[derive(Debug, Args)]
+pub(crate) struct StoreArgs {
+    /// Where the data is; made when it is missing
+    #[arg(
+        long,
+        env = "CASELOAD_STORE",
+        value_name = "STORE",
+        default_value = "sqlite:caseload-data/caseload.db"
+    )]
+    pub(crate) store: StoreLocation,
+}
+
+/// Which domain of the store a command works on.
+#[derive(Debug, Args)]
+pub(crate) struct DomainArgs {
+    /// The domain
+    #[arg(long, env = "CASELOAD_DOMAIN", value_name = "NAME", value_parser = parse_domain)]
+    pub(crate) domain: DomainName,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
+
+/// How a list is printed.
+#[derive(Debug, Args)]
+pub(crate) struct ListArgs {
+    /// Print JSON, one map per line; else a table on a terminal and lines with tabs elsewhere
+    #[arg(long, env = "CASELOAD_JSON", value_parser = FalseyValueParser::new())]
+    pub(crate) json: bool,
+}
+
+/// Which server a command calls.
+#[derive(Debug, Args)]
+pub(crate) struct ServerArgs {
+    /// Address of the server
+    #[arg(long, env = "CASELOAD_URL", default_value = "http://127.0.0.1:8080")]
+    url: String,
+    /// The domain
+    #[arg(long, env = "CASELOAD_DOMAIN", value_name = "NAME")]
+    domain: String,
+    /// The API key
+    #[arg(long, env = "CASELOAD_API_KEY", value_name = "KEY", hide_env_values = true)]
+    api_key: String,
+}
+
+impl ServerArgs {
+    pub(crate) fn client(&self) -> Result<Client, Failure> {
+        Ok(Client::new(&self.url, &self.domain, &self.api_key)?)
+    }
+}
+
+pub(crate) fn parse_domain(text: &str) -> Result<DomainName, String> {
+    DomainName::parse(text).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    fn check_flags(command: &clap::Command, path: &str) {
+        for flag in command.get_arguments().filter(|arg| !arg.is_positional()) {
+            let id = flag.get_id().as_str();
+            if matches!(id, "help" | "version") {
+                continue;
+            }
+            let env = flag.get_env().and_then(|name| name.to_str()).unwrap_or_default();
+            assert!(env.starts_with("CASELOAD_"), "{path} --{id} has no environment name");
+        }
+        for inner in command.get_subcommands() {
+            check_flags(inner, &format!("{path} {}", inner.get_name()));
+        }
+    }
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Program::command().debug_assert();
+    }
+
+    #[test]
+    fn every_flag_has_an_environment_name() {
+        check_flags(&Program::command(), "caseload");
+    }
+}

@@ -1,0 +1,164 @@
+//! `caseload bulk`: hand in a task, follow it, fetch what became of its entries. The task's id, its
+//! record and its lists are data; how far it is, is for people. A task belongs to one of two paths;
+//! the program finds out by itself on which one a given id is.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use caseload_client::{Body, Client, ClientError, Payload, RecordList, Task};
+use caseload_model::task::{Action, Family};
+use clap::builder::{FalseyValueParser, PossibleValuesParser};
+use clap::{Args, Subcommand};
+
+use super::block_on;
+use crate::args::ServerArgs;
+use crate::failure::{Done, Failure};
+use crate::printer::{Printer, counted, grouped, note};
+use crate::progress::{Progress, Unit};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum BulkCommand {
+    /// Hand in a task and print its id
+    Submit(SubmitArgs),
+    /// Print a task's record
+    Status(TaskArgs),
+    /// Print a completed task's results as JSON Lines
+    Results(TaskArgs),
+    /// Print a completed task's errors as JSON Lines
+    Errors(TaskArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SubmitArgs {
+    /// What to do with the entries
+    #[arg(value_parser = PossibleValuesParser::new(Action::ALL.iter().map(|a| a.as_str())))]
+    action: String,
+    /// The entries, one JSON map per line; - is standard input
+    file: PathBuf,
+    /// Wait until the task is completed; the exit status is 1 when entries failed
+    #[arg(long, env = "CASELOAD_WAIT", value_parser = FalseyValueParser::new())]
+    wait: bool,
+    #[command(flatten)]
+    server: ServerArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TaskArgs {
+    /// The task's id
+    task: String,
+    #[command(flatten)]
+    server: ServerArgs,
+}
+
+pub(crate) fn run(command: BulkCommand, printer: &mut Printer) -> Result<Done, Failure> {
+    match command {
+        BulkCommand::Submit(args) => block_on(submit(args, printer)),
+        BulkCommand::Status(args) => block_on(status(args, printer)),
+        BulkCommand::Results(args) => block_on(records(args, RecordList::Results, printer)),
+        BulkCommand::Errors(args) => block_on(records(args, RecordList::Errors, printer)),
+    }
+}
+
+async fn submit(args: SubmitArgs, printer: &mut Printer) -> Result<Done, Failure> {
+    let client = args.server.client()?;
+    let action = Action::parse(&args.action)
+        .ok_or_else(|| Failure::usage(format!("{:?} is no action", args.action)))?;
+    let payload = payload_of(&args.file).await?;
+    let bulk = client.bulk(action.family());
+    let task = bulk.submit(action, payload).await?;
+    printer.line(&task.task_id)?;
+    if !args.wait {
+        return Ok(Done::Good);
+    }
+    let task = wait_with_progress(&client, action.family(), &task, "entries").await?;
+    note(summary(&task));
+    if task.is_clean() {
+        return Ok(Done::Good);
+    }
+    if task.errors {
+        note(format_args!("hint: `caseload bulk errors {}` tells what is wrong", task.task_id));
+    }
+    Ok(Done::SomeFailed)
+}
+
+/// Waits for a task and shows how far it is.
+pub(crate) async fn wait_with_progress(
+    client: &Client,
+    family: Family,
+    task: &Task,
+    what: &str,
+) -> Result<Task, Failure> {
+    let mut progress = Progress::new(what, Some(task.counts.total), Unit::Count);
+    let waited = client
+        .bulk(family)
+        .wait(&task.task_id, |task| {
+            progress.reached(task.counts.total - task.counts.unprocessed);
+        })
+        .await;
+    progress.finish();
+    Ok(waited?)
+}
+
+/// How a task ended, in one line.
+pub(crate) fn summary(task: &Task) -> String {
+    let counts = &task.counts;
+    let outcome = task.outcome.as_deref().unwrap_or(&task.status).replace('_', " ");
+    let mut text = format!(
+        "{outcome}: {}, {} succeeded, {} failed",
+        counted(counts.total, "entry", "entries"),
+        grouped(counts.succeeded),
+        grouped(counts.failed)
+    );
+    if counts.unprocessed > 0 {
+        let _ = write!(text, ", {} not processed", grouped(counts.unprocessed));
+    }
+    text
+}
+
+async fn payload_of(file: &Path) -> Result<Payload, Failure> {
+    if file == Path::new("-") {
+        return Ok(Payload::reader(tokio::io::stdin()));
+    }
+    let unreadable = |error: std::io::Error| Failure::file("read", file, &error);
+    let opened = tokio::fs::File::open(file).await.map_err(unreadable)?;
+    if opened.metadata().await.map_err(unreadable)?.is_dir() {
+        return Err(Failure::usage(format!("cannot read {}: it is a folder", file.display())));
+    }
+    Ok(Payload::file(opened).await?)
+}
+
+async fn status(args: TaskArgs, printer: &mut Printer) -> Result<Done, Failure> {
+    let client = args.server.client()?;
+    let (task, _) = find_task(&client, &args.task).await?;
+    printer.line(task.record)?;
+    Ok(Done::Good)
+}
+
+/// The task of that id, and the path it is on.
+async fn find_task(client: &Client, id: &str) -> Result<(Task, Family), ClientError> {
+    let refused = match client.bulk(Family::Identity).status(id).await {
+        Ok(task) => return Ok((task, Family::Identity)),
+        Err(error) if error.status() == Some(404) => error,
+        Err(error) => return Err(error),
+    };
+    match client.bulk(Family::Issues).status(id).await {
+        Ok(task) => Ok((task, Family::Issues)),
+        Err(error) if error.status() == Some(404) => Err(refused),
+        Err(error) => Err(error),
+    }
+}
+
+async fn records(args: TaskArgs, list: RecordList, printer: &mut Printer) -> Result<Done, Failure> {
+    let client = args.server.client()?;
+    let (_, family) = find_task(&client, &args.task).await?;
+    let body = client.bulk(family).records(&args.task, list).await?;
+    copy(body, printer).await?;
+    Ok(Done::Good)
+}
+
+async fn copy(mut body: Body, printer: &mut Printer) -> Result<(), Failure> {
+    while let Some(chunk) = body.chunk().await? {
+        printer.data(&chunk)?;
+    }
+    printer.flush()
+}

@@ -1,0 +1,111 @@
+//! `caseload demo`: the product at work, in one process. It keeps a store of its own, starts a
+//! server on it, and does over HTTP what any client would: imports profiles, exports them, imports
+//! issues, lists and walks them. Then it says what happened, how to do the same by hand, and serves.
+//! It may be run again on the same store: the domain stays, the key and the data are new ones.
+
+mod report;
+mod steps;
+
+use std::io;
+
+use caseload_api::ApiConfig;
+use caseload_client::Client;
+use caseload_model::ids::DomainName;
+use caseload_model::key::Access;
+use caseload_store::{CreateDomain, OpenMode, Store, StoreLocation};
+use clap::Args;
+use clap::builder::FalseyValueParser;
+use tokio::net::TcpListener;
+
+use crate::clock::now;
+use crate::commands::key::make_key;
+use crate::failure::{Done, Failure};
+use crate::logging::{self, LogFormat};
+use crate::printer::{Printer, note};
+use crate::secret::random_bytes;
+use crate::server::{Server, StopSignals, bind, on_threads, try_bind};
+
+/// The domain that the demo works in.
+const DOMAIN: &str = "acme";
+
+#[derive(Debug, Args)]
+pub(crate) struct DemoArgs {
+    /// End after the job instead of serving
+    #[arg(long, env = "CASELOAD_EXIT", value_parser = FalseyValueParser::new())]
+    exit: bool,
+    /// Address and port to answer on; where the port is taken, a free one
+    #[arg(
+        long,
+        env = "CASELOAD_LISTEN",
+        value_name = "HOST:PORT",
+        default_value = "127.0.0.1:8080"
+    )]
+    listen: String,
+    /// Where the data is; made when it is missing
+    #[arg(
+        long,
+        env = "CASELOAD_STORE",
+        value_name = "STORE",
+        default_value = "sqlite:caseload-data/demo.db"
+    )]
+    store: StoreLocation,
+    /// What is logged: error, warn, info, debug, trace, or target=level,…
+    #[arg(long, env = "CASELOAD_LOG", value_name = "FILTER", default_value = "warn")]
+    log: String,
+}
+
+pub(crate) fn run(args: &DemoArgs, printer: &mut Printer) -> Result<Done, Failure> {
+    logging::start(&args.log, LogFormat::Text)?;
+    let store = caseload_store::open(&args.store, OpenMode::Server)?;
+    on_threads(async {
+        let mut signals = StopSignals::listen()?;
+        let key = prepare(store.as_ref()).await?;
+        let (listener, port_taken) = listen(&args.listen).await?;
+        let server = Server::start(store, listener, ApiConfig::default())?;
+        let url = format!("http://{}", server.address());
+        let client = Client::new(&url, DOMAIN, &key)?;
+        report::opening(printer, &args.store, &url, port_taken.then_some(&*args.listen))?;
+        let job = async {
+            let tasks = steps::run(&client, printer).await?;
+            report::by_hand(printer, &client, &key, &tasks, !args.exit)
+        };
+        // An interrupted job ends as a server ends: in order.
+        let worked = tokio::select! {
+            worked = job => worked.map(|()| true),
+            () = signals.wait() => Ok(false),
+        };
+        if matches!(worked, Ok(true)) && !args.exit {
+            note(format_args!("serving on {url} until Ctrl-C"));
+            signals.wait().await;
+        }
+        let stopped = server.stop().await;
+        worked?;
+        stopped?;
+        Ok(Done::Good)
+    })
+}
+
+/// Sees to it that the domain is there, and makes a key.
+async fn prepare(store: &dyn Store) -> Result<String, Failure> {
+    let name = DomainName::parse(DOMAIN).map_err(|error| Failure::usage(error.to_string()))?;
+    let domain = if let Some(domain) = store.domain(&name).await? {
+        domain
+    } else {
+        let random = u64::from_le_bytes(random_bytes()?);
+        store.create_domain(CreateDomain { name, now: now(), random }).await?
+    };
+    let (_, key) = make_key(store, domain.id, Access::Write, "demo", None).await?;
+    Ok(key)
+}
+
+/// Binds the address, or a free port of it where the port is taken.
+async fn listen(address: &str) -> Result<(TcpListener, bool), Failure> {
+    match try_bind(address).await {
+        Ok(listener) => Ok((listener, false)),
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
+            let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
+            Ok((bind(&format!("{host}:0")).await?, true))
+        }
+        Err(_) => Ok((bind(address).await?, false)),
+    }
+}

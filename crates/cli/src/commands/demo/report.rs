@@ -1,0 +1,124 @@
+//! What the demo prints: where it works, one aligned line per step, and commands to copy. The
+//! commands are complete (address, key and ids are filled in) and a test runs every one of them.
+
+use std::time::Duration;
+
+use caseload_client::Client;
+use caseload_store::StoreLocation;
+
+use super::steps::Tasks;
+use crate::failure::Failure;
+use crate::printer::Printer;
+
+/// One thing that was done.
+#[derive(Debug)]
+pub(crate) struct Step {
+    pub(crate) what: &'static str,
+    pub(crate) said: String,
+    pub(crate) took: Duration,
+    pub(crate) rate: String,
+}
+
+impl Step {
+    pub(crate) fn print(self, printer: &mut Printer) -> Result<(), Failure> {
+        let Self { what, said, took, rate } = self;
+        let line = format!("  {what:<18} {said:<44} {:>8} {rate:>10}", time(took));
+        printer.line(line.trim_end())
+    }
+}
+
+/// Where the demo works.
+pub(crate) fn opening(
+    printer: &mut Printer,
+    store: &StoreLocation,
+    url: &str,
+    taken: Option<&str>,
+) -> Result<(), Failure> {
+    let StoreLocation::Sqlite(path) = store;
+    printer.line("Caseload demo")?;
+    printer.line("")?;
+    printer.line(format_args!("  store    {}", path.display()))?;
+    printer.line("  domain   acme")?;
+    match taken {
+        None => printer.line(format_args!("  server   {url}"))?,
+        Some(asked) => printer.line(format_args!("  server   {url} ({asked} is taken)"))?,
+    }
+    printer.line("")
+}
+
+/// How to do the same by hand.
+pub(crate) fn by_hand(
+    printer: &mut Printer,
+    client: &Client,
+    key: &str,
+    tasks: &Tasks,
+    serving: bool,
+) -> Result<(), Failure> {
+    printer.line("")?;
+    if !serving {
+        return printer.line("Without --exit the server stays, with commands to try on it.");
+    }
+    printer.line("To try it, copy any of these:")?;
+    for (title, commands) in commands(client, key, tasks) {
+        printer.line(format_args!("\n  # {title}"))?;
+        for command in commands {
+            printer.line(format_args!("  {command}"))?;
+        }
+    }
+    printer.line("")
+}
+
+fn commands(client: &Client, key: &str, tasks: &Tasks) -> Vec<(&'static str, Vec<String>)> {
+    let bulk = format!("$URL/v2/{}/identity/bulk_actions", client.domain());
+    let issues = format!("$URL/v1/{}/issues", client.domain());
+    let task = &tasks.profiles;
+    let instant = tasks.instant;
+    let curl = |rest: String| format!("curl -u \"$KEY:\" {rest}");
+    vec![
+        ("the address and the key", vec![format!("URL={}", client.url()), format!("KEY={key}")]),
+        (
+            "create a task: two new profiles, one of them with two faults",
+            vec![curl(format!(
+                "{bulk} -d action=create_core_profiles --data-urlencode \
+                 'payload=[{{\"identities\":[{{\"email\":\"ada@example.net\"}}],\"names\":\
+                 {{\"first_name\":\"Ada\"}}}},{{\"age\":\"30\"}}]'"
+            ))],
+        ),
+        (
+            "the import above: its status, results and errors",
+            vec![
+                curl(format!("{bulk}/{task}")),
+                curl(format!("\"{bulk}/{task}/results?format=jsonl\"")),
+                curl(format!("{bulk}/{task}/errors")),
+            ],
+        ),
+        (
+            "issues: a page of two states, those rated above 3, one by its id",
+            vec![
+                curl(format!("\"{issues}?state=new,new-for-agent&page-size=2\"")),
+                curl(format!(
+                    "-G {issues} -d page-size=2 --data-urlencode 'includes=[\"feedback\"]' \
+                     --data-urlencode 'feedback-rating={{\"and\":[{{\"is_greater_than\":\"3\"}}]}}'"
+                )),
+                curl(format!("{issues}/1")),
+            ],
+        ),
+        (
+            "a step of the cursor: all but the last are done, its created_at begins the next",
+            vec![curl(format!(
+                "\"{issues}?created_since={instant}&created_until={}&sort-by=creation-time\
+                 &sort-order=asc\"",
+                instant + 7 * 86_400_000
+            ))],
+        ),
+    ]
+}
+
+/// `640 ms` or `1.25 s`.
+fn time(took: Duration) -> String {
+    if took < Duration::from_secs(1) {
+        format!("{} ms", took.as_millis())
+    } else {
+        format!("{:.2} s", took.as_secs_f64())
+    }
+}

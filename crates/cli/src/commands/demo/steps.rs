@@ -1,0 +1,163 @@
+//! What the demo does, step by step, through the typed client. Each step reports one line with the
+//! time it took from the first byte sent to the last byte read.
+
+use std::time::{Duration, Instant};
+
+use caseload_client::{Client, IssueParams, Payload, RecordList, Task};
+use caseload_model::task::{Action, Family};
+use serde::Deserialize;
+
+use super::report::Step;
+use crate::clock::now;
+use crate::commands::bulk::{summary, wait_with_progress};
+use crate::failure::Failure;
+use crate::printer::{Printer, counted, grouped};
+use crate::samples::{issue_lines, profile_lines};
+
+/// Profiles that are imported and exported; as many as one task may carry.
+const PROFILES: u64 = 10_000;
+/// Issues that are imported.
+const ISSUES: u64 = 300;
+const DAY_MS: i64 = 86_400_000;
+
+/// The tasks that ran, for those who want to look at them.
+#[derive(Debug)]
+pub(crate) struct Tasks {
+    pub(crate) profiles: String,
+    /// An instant with some issues before it and some after.
+    pub(crate) instant: i64,
+}
+
+/// The part of a result record that the demo needs.
+#[derive(Deserialize)]
+struct Created<'a> {
+    #[serde(rename = "core-profile-id")]
+    id: &'a str,
+}
+
+/// Does the job.
+pub(crate) async fn run(client: &Client, printer: &mut Printer) -> Result<Tasks, Failure> {
+    let at = now().0;
+    let tag = format!("run{}", at / 1000);
+    let (task, ids) = import_profiles(client, printer, profile_lines(PROFILES, &tag, at)).await?;
+    export_profiles(client, printer, &ids).await?;
+    import_issues(client, printer, issue_lines(ISSUES, client.domain().as_str(), at)).await?;
+    let instant = at - 90 * DAY_MS;
+    list_issues(client, printer, instant).await?;
+    walk_issues(client, printer).await?;
+    Ok(Tasks { profiles: task.task_id, instant })
+}
+
+async fn import_profiles(
+    client: &Client,
+    printer: &mut Printer,
+    lines: Vec<u8>,
+) -> Result<(Task, Vec<String>), Failure> {
+    let bytes = lines.len();
+    let begun = Instant::now();
+    let action = Action::CreateCoreProfiles;
+    let task = run_task(client, action, lines, "importing profiles").await?;
+    let took = begun.elapsed();
+    let mut ids = Vec::with_capacity(task.counts.total as usize);
+    let mut results =
+        client.bulk(action.family()).records(&task.task_id, RecordList::Results).await?.lines();
+    while let Some(line) = results.next().await? {
+        let created: Created<'_> = serde_json::from_slice(&line)
+            .map_err(|error| Failure::server(format!("a result is not understood: {error}")))?;
+        ids.push(created.id.to_owned());
+    }
+    let said = format!("{} created, {} of JSON Lines", grouped(ids.len() as u64), mib(bytes));
+    let rate = per_second(task.counts.total, took);
+    Step { what: "profiles imported", said, took, rate }.print(printer)?;
+    Ok((task, ids))
+}
+
+async fn export_profiles(
+    client: &Client,
+    printer: &mut Printer,
+    ids: &[String],
+) -> Result<(), Failure> {
+    let lookup = |id: &String| format!("{{\"core-profile-id\":\"{id}\"}}\n");
+    let lookups: String = ids.iter().map(lookup).collect();
+    let begun = Instant::now();
+    let action = Action::GetCoreProfiles;
+    let task = run_task(client, action, lookups.into_bytes(), "exporting profiles").await?;
+    let body = client.bulk(action.family()).records(&task.task_id, RecordList::Results).await?;
+    let mut lines = body.lines();
+    let (mut profiles, mut bytes) = (0, 0);
+    while let Some(line) = lines.next().await? {
+        profiles += 1;
+        bytes += line.len() + 1;
+    }
+    let took = begun.elapsed();
+    let said = format!("{} exported, {} of JSON Lines", grouped(profiles), mib(bytes));
+    let rate = per_second(profiles, took);
+    Step { what: "profiles exported", said, took, rate }.print(printer)
+}
+
+async fn import_issues(
+    client: &Client,
+    printer: &mut Printer,
+    lines: Vec<u8>,
+) -> Result<(), Failure> {
+    let begun = Instant::now();
+    let task = run_task(client, Action::ImportIssues, lines, "importing issues").await?;
+    let took = begun.elapsed();
+    let said = format!("{} created", grouped(task.counts.succeeded));
+    let rate = per_second(task.counts.total, took);
+    Step { what: "issues imported", said, took, rate }.print(printer)
+}
+
+async fn list_issues(client: &Client, printer: &mut Printer, since: i64) -> Result<(), Failure> {
+    let mut params = IssueParams::default();
+    params.push("state", "resolved");
+    params.push("created_since", since.to_string());
+    params.push("page-size", "20");
+    let begun = Instant::now();
+    let page = client.issues(&params).await?;
+    let took = begun.elapsed();
+    let hits = counted(page.total_hits, "hit", "hits");
+    let pages = counted(page.total_pages, "page", "pages");
+    let said = format!("resolved, last 90 days: {hits}, {pages} of {}", page.page_size);
+    Step { what: "issues listed", said, took, rate: String::new() }.print(printer)
+}
+
+async fn walk_issues(client: &Client, printer: &mut Printer) -> Result<(), Failure> {
+    let begun = Instant::now();
+    let mut walk = client.walk_issues(None, None);
+    let (mut issues, mut steps) = (0, 0);
+    while let Some(batch) = walk.next().await? {
+        issues += batch.len() as u64;
+        steps += 1;
+    }
+    let took = begun.elapsed();
+    let steps = counted(steps, "request", "requests");
+    let said = format!("{} by the cursor procedure, {steps}", grouped(issues));
+    Step { what: "issues walked", said, took, rate: per_second(issues, took) }.print(printer)
+}
+
+/// Submits a task and waits for it; one that is not clean ends the demo.
+async fn run_task(
+    client: &Client,
+    action: Action,
+    lines: Vec<u8>,
+    what: &str,
+) -> Result<Task, Failure> {
+    let family: Family = action.family();
+    let task = client.bulk(family).submit(action, Payload::bytes(lines)).await?;
+    let task = wait_with_progress(client, family, &task, what).await?;
+    if task.is_clean() {
+        return Ok(task);
+    }
+    Err(Failure::server(format!("{what}: task {}: {}", task.task_id, summary(&task))))
+}
+
+fn per_second(count: u64, took: Duration) -> String {
+    let micros = took.as_micros().max(1) as u64;
+    format!("{}/s", grouped(count * 1_000_000 / micros))
+}
+
+fn mib(bytes: usize) -> String {
+    let tenths = (bytes * 10) >> 20;
+    format!("{}.{} MiB", tenths / 10, tenths % 10)
+}

@@ -1,0 +1,165 @@
+//! `caseload key`: who may call. A new key's text goes to standard output and is kept nowhere; what
+//! is listed and revoked afterwards goes by the key's id.
+
+use caseload_model::ids::DomainId;
+use caseload_model::key::Access;
+use caseload_model::time::UnixMillis;
+use caseload_store::{CreateKey, Key, Store};
+use clap::builder::PossibleValuesParser;
+use clap::{Args, Subcommand};
+use serde_json::json;
+
+use super::{domain_named, with_store};
+use crate::args::{DomainArgs, ListArgs};
+use crate::clock::{now, parse_span, readable};
+use crate::failure::{Done, Failure};
+use crate::printer::{Printer, note};
+use crate::secret::{hash_of_key, new_key, random_bytes};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum KeyCommand {
+    /// Create a key and print it, this once
+    Create(CreateArgs),
+    /// List the keys of a domain, revoked ones included
+    List(KeyListArgs),
+    /// Revoke a key; a running server obeys within 5 seconds
+    Revoke(RevokeArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CreateArgs {
+    #[command(flatten)]
+    domain: DomainArgs,
+    /// What the key may do; write includes read
+    #[arg(long, env = "CASELOAD_KEY_ACCESS", default_value = "write",
+          value_parser = PossibleValuesParser::new(["read", "write"]))]
+    access: String,
+    /// A name to know the key by
+    #[arg(long, env = "CASELOAD_KEY_NAME", default_value = "")]
+    name: String,
+    /// How long the key works, such as 12h, 90d, 8w or 1y; without it, until it is revoked
+    #[arg(long, env = "CASELOAD_KEY_EXPIRES", value_name = "SPAN", value_parser = parse_span)]
+    expires: Option<i64>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct KeyListArgs {
+    #[command(flatten)]
+    domain: DomainArgs,
+    #[command(flatten)]
+    list: ListArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RevokeArgs {
+    /// The key's id, as `caseload key list` shows it
+    id: String,
+    #[command(flatten)]
+    domain: DomainArgs,
+}
+
+pub(crate) fn run(command: KeyCommand, printer: &mut Printer) -> Result<Done, Failure> {
+    match command {
+        KeyCommand::Create(args) => create(&args, printer),
+        KeyCommand::List(args) => list(&args, printer),
+        KeyCommand::Revoke(args) => revoke(&args),
+    }
+}
+
+/// Makes a key in a domain; the answer is its id and its text.
+pub(crate) async fn make_key(
+    store: &dyn Store,
+    domain: DomainId,
+    access: Access,
+    name: &str,
+    span_ms: Option<i64>,
+) -> Result<(String, String), Failure> {
+    let text = new_key()?;
+    let id = format!("key-{}", hex::encode(random_bytes::<6>()?));
+    let at = now();
+    let command = CreateKey {
+        domain,
+        id: id.clone(),
+        hash: hash_of_key(&text),
+        name: name.to_owned(),
+        access,
+        now: at,
+        expires_at: span_ms.map(|span| UnixMillis(at.0 + span)),
+    };
+    store.create_key(command).await?;
+    Ok((id, text))
+}
+
+fn create(args: &CreateArgs, printer: &mut Printer) -> Result<Done, Failure> {
+    let name = &args.domain.domain;
+    let access = Access::parse(&args.access).unwrap_or(Access::Write);
+    let (id, text) = with_store(&args.domain.store.store, async |store| {
+        let domain = domain_named(store.as_ref(), name).await?;
+        make_key(store.as_ref(), domain.id, access, &args.name, args.expires).await
+    })?;
+    note(format_args!(
+        "created key {id} of domain {name}, access {}; it is shown only this once",
+        access.as_str()
+    ));
+    printer.line(text)?;
+    Ok(Done::Good)
+}
+
+fn list(args: &KeyListArgs, printer: &mut Printer) -> Result<Done, Failure> {
+    let keys = with_store(&args.domain.store.store, async |store| {
+        let domain = domain_named(store.as_ref(), &args.domain.domain).await?;
+        Ok(store.keys(domain.id).await?)
+    })?;
+    let at = now();
+    if args.list.json {
+        for key in &keys {
+            printer.line(json!({
+                "id": key.id, "name": key.name, "access": key.access.as_str(),
+                "state": state(key, at), "created_at": key.created_at.0,
+                "last_used_at": key.last_used_at.map(|at| at.0),
+                "expires_at": key.expires_at.map(|at| at.0),
+                "revoked_at": key.revoked_at.map(|at| at.0),
+            }))?;
+        }
+        return Ok(Done::Good);
+    }
+    let time = |at: Option<UnixMillis>| at.map_or_else(|| "-".to_owned(), readable);
+    let row = |key: &Key| {
+        vec![
+            key.id.clone(),
+            key.access.as_str().to_owned(),
+            state(key, at).to_owned(),
+            readable(key.created_at),
+            time(key.last_used_at),
+            time(key.expires_at),
+            key.name.clone(),
+        ]
+    };
+    let header = ["ID", "ACCESS", "STATE", "CREATED", "LAST USED", "EXPIRES", "NAME"];
+    printer.table(&header, &keys.iter().map(row).collect::<Vec<_>>())?;
+    Ok(Done::Good)
+}
+
+fn state(key: &Key, at: UnixMillis) -> &'static str {
+    if key.revoked_at.is_some() {
+        "revoked"
+    } else if key.expires_at.is_some_and(|end| end <= at) {
+        "expired"
+    } else {
+        "active"
+    }
+}
+
+fn revoke(args: &RevokeArgs) -> Result<Done, Failure> {
+    let name = &args.domain.domain;
+    let found = with_store(&args.domain.store.store, async |store| {
+        let domain = domain_named(store.as_ref(), name).await?;
+        Ok(store.revoke_key(domain.id, &args.id, now()).await?)
+    })?;
+    if !found {
+        return Err(Failure::usage(format!("domain {name} has no key {:?}", args.id))
+            .with_hint(format!("`caseload key list --domain {name}` shows the ids")));
+    }
+    note(format_args!("revoked key {} of domain {name}", args.id));
+    Ok(Done::Good)
+}

@@ -1,0 +1,84 @@
+//! `caseload serve`: the server, until it is asked to end by SIGTERM or SIGINT. It says on standard
+//! error when it is ready; the log goes there too.
+
+use std::time::Duration;
+
+use caseload_api::ApiConfig;
+use caseload_store::OpenMode;
+use clap::Args;
+use clap::builder::RangedU64ValueParser;
+
+use crate::args::StoreArgs;
+use crate::failure::{Done, Failure};
+use crate::logging::{self, LogFormat};
+use crate::printer::note;
+use crate::server::{Server, StopSignals, bind, on_threads};
+
+#[derive(Debug, Args)]
+pub(crate) struct ServeArgs {
+    /// Address and port to answer on; port 0 takes a free one
+    #[arg(
+        long,
+        env = "CASELOAD_LISTEN",
+        value_name = "HOST:PORT",
+        default_value = "127.0.0.1:8080"
+    )]
+    listen: String,
+    #[command(flatten)]
+    store: StoreArgs,
+    #[command(flatten)]
+    limits: LimitArgs,
+    /// What is logged: error, warn, info, debug, trace, or target=level,…
+    #[arg(long, env = "CASELOAD_LOG", value_name = "FILTER", default_value = "warn")]
+    log: String,
+    /// The form of log lines
+    #[arg(long, env = "CASELOAD_LOG_FORMAT", value_name = "FORMAT", default_value = "text")]
+    log_format: LogFormat,
+}
+
+/// The limits that an operator may set.
+#[derive(Debug, Args)]
+pub(crate) struct LimitArgs {
+    /// Size of a request body, before and after unpacking
+    #[arg(long, env = "CASELOAD_BODY_LIMIT", value_name = "BYTES", default_value = "134217728",
+          value_parser = RangedU64ValueParser::<usize>::new().range(1024..=1 << 40))]
+    body_limit: usize,
+    /// Time a read may take
+    #[arg(long, env = "CASELOAD_QUERY_TIMEOUT", value_name = "SECONDS", default_value = "10",
+          value_parser = clap::value_parser!(u64).range(1..=3600))]
+    query_timeout: u64,
+    /// Unfinished tasks a domain may have
+    #[arg(long, env = "CASELOAD_QUEUE_LIMIT", value_name = "NUMBER", default_value = "1000",
+          value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    queue_limit: u32,
+    /// How long results and errors of a task are kept
+    #[arg(long, env = "CASELOAD_KEEP_RESULTS", value_name = "DAYS", default_value = "30",
+          value_parser = clap::value_parser!(u64).range(1..=36_500))]
+    keep_results: u64,
+}
+
+impl LimitArgs {
+    fn config(&self) -> ApiConfig {
+        ApiConfig {
+            body_bytes_max: self.body_limit,
+            query_timeout: Duration::from_secs(self.query_timeout),
+            unfinished_tasks_max: self.queue_limit,
+            keep_results: Duration::from_hours(24 * self.keep_results),
+            ..ApiConfig::default()
+        }
+    }
+}
+
+pub(crate) fn run(args: &ServeArgs) -> Result<Done, Failure> {
+    logging::start(&args.log, args.log_format)?;
+    let store = caseload_store::open(&args.store.store, OpenMode::Server)?;
+    on_threads(async {
+        let mut signals = StopSignals::listen()?;
+        let listener = bind(&args.listen).await?;
+        let server = Server::start(store, listener, args.limits.config())?;
+        note(format_args!("listening on http://{}", server.address()));
+        signals.wait().await;
+        server.stop().await?;
+        Ok(Done::Good)
+    })
+}

@@ -1,0 +1,128 @@
+//! Why a command did not do its work: the exit status, the sentence after `error:`, and where one
+//! helps the sentence after `hint:`. Errors of the crates below become failures here, so that the
+//! same trouble reads the same in every command.
+
+use std::io;
+use std::path::Path;
+use std::process::ExitCode;
+
+use caseload_client::ClientError;
+use caseload_store::StoreError;
+
+/// How a command ended that did its work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Done {
+    /// Exit status 0.
+    Good,
+    /// Some entries failed, or a check found faults: exit status 1.
+    SomeFailed,
+}
+
+impl From<Done> for ExitCode {
+    fn from(done: Done) -> Self {
+        match done {
+            Done::Good => Self::SUCCESS,
+            Done::SomeFailed => Self::from(1),
+        }
+    }
+}
+
+/// A command that did not do its work.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) exit: u8,
+    pub(crate) message: String,
+    pub(crate) hint: Option<String>,
+    /// The reader of standard output went away; nothing is to be said.
+    pub(crate) quiet: bool,
+}
+
+/// Exit status of a mistake in the command line or in a named file.
+const USAGE: u8 = 2;
+/// Exit status of trouble with the server, the network or the store.
+const SERVER: u8 = 3;
+
+impl Failure {
+    fn new(exit: u8, message: impl Into<String>) -> Self {
+        Self { exit, message: message.into(), hint: None, quiet: false }
+    }
+
+    /// A mistake in the command line or in a file that it names.
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self::new(USAGE, message)
+    }
+
+    /// Trouble with the server, the network or the store.
+    pub(crate) fn server(message: impl Into<String>) -> Self {
+        Self::new(SERVER, message)
+    }
+
+    /// A file that cannot be read or written.
+    pub(crate) fn file(doing: &str, path: &Path, error: &io::Error) -> Self {
+        Self::usage(format!("cannot {doing} {}: {}", path.display(), io_reason(error)))
+    }
+
+    /// Standard output that cannot be written.
+    pub(crate) fn output(error: &io::Error) -> Self {
+        let mut failure =
+            Self::server(format!("cannot write to standard output: {}", io_reason(error)));
+        failure.quiet = error.kind() == io::ErrorKind::BrokenPipe;
+        failure
+    }
+
+    pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+/// An I/O error as people say it, without the number of the operating system.
+pub(crate) fn io_reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    let text = text.split(" (os error").next().unwrap_or_default();
+    let mut letters = text.chars();
+    match letters.next() {
+        Some(first) => first.to_lowercase().chain(letters).collect(),
+        None => error.kind().to_string(),
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        let usage = matches!(error, StoreError::AlreadyExists { .. } | StoreError::NotFound { .. });
+        Self::new(if usage { USAGE } else { SERVER }, error.to_string())
+    }
+}
+
+impl From<ClientError> for Failure {
+    fn from(error: ClientError) -> Self {
+        let hint = hint_of(&error);
+        let usage = matches!(
+            error,
+            ClientError::InvalidUrl { .. }
+                | ClientError::InvalidDomain(_)
+                | ClientError::InvalidKey
+                | ClientError::Payload(_)
+        );
+        let mut failure = Self::new(if usage { USAGE } else { SERVER }, error.to_string());
+        failure.hint = hint.map(str::to_owned);
+        failure
+    }
+}
+
+fn hint_of(error: &ClientError) -> Option<&'static str> {
+    if let ClientError::Unreachable { .. } = error {
+        return Some("is the server running, and is --url (CASELOAD_URL) its address?");
+    }
+    match (error.status()?, error.code()?) {
+        (401, _) => Some(
+            "give a working key with --api-key or CASELOAD_API_KEY; `caseload key create` makes one",
+        ),
+        (403, _) => {
+            Some("the key belongs to another domain or may only read; see `caseload key list`")
+        }
+        (409, "not_completed") => Some("`caseload bulk status TASK` tells how far the task is"),
+        (429, "queue_full") => Some("wait until some of the domain's tasks are completed"),
+        _ => None,
+    }
+}

@@ -1,0 +1,28 @@
+//! The server's log: to standard error, as text or as one JSON map per line. `CASELOAD_LOG` says
+//! what is logged, in the usual `target=level` form.
+
+use clap::ValueEnum;
+use tracing_subscriber::EnvFilter;
+
+use crate::failure::Failure;
+
+/// The form of a log line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    Text,
+    Json,
+}
+
+/// Starts logging for the rest of the process.
+pub(crate) fn start(filter: &str, format: LogFormat) -> Result<(), Failure> {
+    let filter = EnvFilter::try_new(filter).map_err(|error| {
+        Failure::usage(format!("the log filter {filter:?} cannot be read: {error}"))
+            .with_hint("write a level (error, warn, info, debug, trace) or target=level,…")
+    })?;
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let started = match format {
+        LogFormat::Text => builder.try_init(),
+        LogFormat::Json => builder.json().try_init(),
+    };
+    started.map_err(|error| Failure::server(format!("cannot start logging: {error}")))
+}

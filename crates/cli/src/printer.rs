@@ -1,0 +1,137 @@
+//! The one way out: data goes to standard output, everything for people to standard error. A reader
+//! that goes away (`caseload issues export | head`) ends the program quietly. Tables are aligned
+//! with a header on a terminal; elsewhere each row is one line with tabs, for programs to cut.
+
+use std::fmt;
+use std::io::{self, IsTerminal, Write};
+
+use crate::failure::Failure;
+
+/// Where a command's output goes.
+#[derive(Debug)]
+pub(crate) struct Printer {
+    out: io::BufWriter<io::Stdout>,
+    out_is_terminal: bool,
+}
+
+impl Printer {
+    pub(crate) fn new() -> Self {
+        let out = io::stdout();
+        Self { out_is_terminal: out.is_terminal(), out: io::BufWriter::new(out) }
+    }
+
+    /// Writes bytes of data as they are.
+    pub(crate) fn data(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        self.out.write_all(bytes).map_err(|error| Failure::output(&error))
+    }
+
+    /// Writes one line of data and lets it out at once.
+    pub(crate) fn line(&mut self, text: impl fmt::Display) -> Result<(), Failure> {
+        writeln!(self.out, "{text}").map_err(|error| Failure::output(&error))?;
+        self.flush()
+    }
+
+    /// Lets out what has gathered; data that is not out is not written.
+    pub(crate) fn flush(&mut self) -> Result<(), Failure> {
+        self.out.flush().map_err(|error| Failure::output(&error))
+    }
+
+    /// Writes rows of data under `header`.
+    pub(crate) fn table(&mut self, header: &[&str], rows: &[Vec<String>]) -> Result<(), Failure> {
+        let text = if self.out_is_terminal { aligned(header, rows) } else { tabbed(rows) };
+        self.data(text.as_bytes())?;
+        self.flush()
+    }
+}
+
+/// Tells people something; nothing to be done where even that fails.
+pub(crate) fn note(text: impl fmt::Display) {
+    let _ = writeln!(io::stderr().lock(), "{text}");
+}
+
+/// Rows as columns of equal width, two spaces apart.
+pub(crate) fn aligned(header: &[&str], rows: &[Vec<String>]) -> String {
+    let header: Vec<String> = header.iter().map(|name| (*name).to_owned()).collect();
+    let mut widths: Vec<usize> = header.iter().map(|name| name.chars().count()).collect();
+    let rows: Vec<Vec<String>> =
+        rows.iter().map(|row| row.iter().map(|text| cell(text)).collect()).collect();
+    for row in &rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    let mut text = String::new();
+    for row in std::iter::once(&header).chain(&rows) {
+        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
+        text.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+/// Rows as lines with tabs between the cells.
+fn tabbed(rows: &[Vec<String>]) -> String {
+    rows.iter()
+        .map(|row| row.iter().map(|text| cell(text)).collect::<Vec<_>>().join("\t") + "\n")
+        .collect()
+}
+
+/// A cell without control characters, so that no value can break a table or a terminal.
+fn cell(text: &str) -> String {
+    let mut cell = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() {
+            cell.extend(c.escape_default());
+        } else {
+            cell.push(c);
+        }
+    }
+    cell
+}
+
+/// A number with commas between groups of three digits.
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A number and what is counted, in the singular where it is one.
+pub(crate) fn counted(number: u64, one: &str, many: &str) -> String {
+    format!("{} {}", grouped(number), if number == 1 { one } else { many })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_align_on_a_terminal_and_have_tabs_elsewhere() {
+        let rows = vec![
+            vec!["a".to_owned(), "long value".to_owned()],
+            vec!["bc\t\u{1b}[0m".to_owned(), String::new()],
+        ];
+        assert_eq!(
+            aligned(&["ID", "N"], &rows),
+            "ID              N\na               long value\nbc\\t\\u{1b}[0m\n"
+        );
+        assert_eq!(tabbed(&rows), "a\tlong value\nbc\\t\\u{1b}[0m\t\n");
+    }
+
+    #[test]
+    fn numbers_are_grouped_and_counted() {
+        for (number, text) in
+            [(0, "0"), (999, "999"), (1000, "1,000"), (12345, "12,345"), (1_000_000, "1,000,000")]
+        {
+            assert_eq!(grouped(number), text);
+        }
+        assert_eq!(counted(1, "entry", "entries"), "1 entry");
+        assert_eq!(counted(10_000, "entry", "entries"), "10,000 entries");
+    }
+}

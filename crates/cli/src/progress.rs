@@ -1,0 +1,115 @@
+//! How far a long piece of work is: a bar where standard error is a terminal, else a plain line
+//! now and then. Lines that must stay are printed through it, so that they do not tear the bar.
+
+use std::fmt;
+use std::io::{self, IsTerminal};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::printer::{grouped, note};
+
+/// Time between two plain lines.
+const LINE_EVERY: Duration = Duration::from_secs(5);
+
+/// What is being counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unit {
+    Count,
+    Bytes,
+}
+
+/// A piece of work of known or unknown length.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    bar: Option<ProgressBar>,
+    what: String,
+    total: Option<u64>,
+    unit: Unit,
+    last_line: Instant,
+}
+
+impl Progress {
+    pub(crate) fn new(what: &str, total: Option<u64>, unit: Unit) -> Self {
+        let bar = io::stderr().is_terminal().then(|| {
+            let bar = match total {
+                Some(total) => ProgressBar::new(total),
+                None => ProgressBar::new_spinner(),
+            };
+            bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(10));
+            bar.set_style(style(total.is_some(), unit));
+            bar.set_message(what.to_owned());
+            bar.enable_steady_tick(Duration::from_millis(200));
+            bar
+        });
+        Self { bar, what: what.to_owned(), total, unit, last_line: Instant::now() }
+    }
+
+    /// Work done so far.
+    pub(crate) fn reached(&mut self, position: u64) {
+        if let Some(bar) = &self.bar {
+            bar.set_position(position);
+        } else if self.last_line.elapsed() >= LINE_EVERY {
+            self.last_line = Instant::now();
+            note(self.plain(position));
+        }
+    }
+
+    /// Prints a line that stays, above the bar where there is one.
+    pub(crate) fn say(&self, text: impl fmt::Display) {
+        match &self.bar {
+            Some(bar) => bar.suspend(|| note(text)),
+            None => note(text),
+        }
+    }
+
+    /// Takes the bar away.
+    pub(crate) fn finish(self) {
+        if let Some(bar) = self.bar {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn plain(&self, position: u64) -> String {
+        let what = &self.what;
+        match (self.total, self.unit) {
+            (Some(total), Unit::Bytes) => {
+                format!("{what}: {} %", position * 100 / total.max(1))
+            }
+            (Some(total), Unit::Count) => {
+                format!("{what}: {} of {}", grouped(position), grouped(total))
+            }
+            (None, Unit::Bytes) => format!("{what}: {} MiB", position >> 20),
+            (None, Unit::Count) => format!("{what}: {}", grouped(position)),
+        }
+    }
+}
+
+fn style(bounded: bool, unit: Unit) -> ProgressStyle {
+    let template = match (bounded, unit) {
+        (true, Unit::Count) => "{msg}  [{bar:30}] {human_pos}/{human_len}  {elapsed}",
+        (true, Unit::Bytes) => "{msg}  [{bar:30}] {bytes}/{total_bytes}  {elapsed}",
+        (false, Unit::Count) => "{msg}  {spinner} {human_pos}  {elapsed}",
+        (false, Unit::Bytes) => "{msg}  {spinner} {bytes}  {elapsed}",
+    };
+    ProgressStyle::with_template(template)
+        .map_or_else(|_| ProgressStyle::default_bar(), |style| style.progress_chars("=> "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_lines_say_how_far_the_work_is() {
+        for (total, unit, position, line) in [
+            (Some(10_000), Unit::Count, 2_500, "import: 2,500 of 10,000"),
+            (Some(200), Unit::Bytes, 50, "import: 25 %"),
+            (Some(0), Unit::Bytes, 0, "import: 0 %"),
+            (None, Unit::Bytes, 5 << 20, "import: 5 MiB"),
+            (None, Unit::Count, 1_200, "import: 1,200"),
+        ] {
+            assert_eq!(Progress::new("import", total, unit).plain(position), line);
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! Sample issues in the shape that the issue API returns: conversations between end users and
+//! agents over the last year, in several apps, states and languages, with ratings, custom fields,
+//! device data and queues. Ids are left to the server.
+
+use serde_json::{Value, json};
+
+use super::people::{Person, draw};
+use super::random::Random;
+
+const DAY_MS: u64 = 86_400_000;
+const MINUTE_MS: u64 = 60_000;
+
+/// What somebody writes about, and how the conversation goes.
+struct Topic {
+    title: &'static str,
+    tag: &'static str,
+    queue: &'static str,
+    lines: [&'static str; 4],
+}
+
+const TOPICS: [Topic; 6] = [
+    Topic {
+        title: "Charged twice for one order",
+        tag: "billing",
+        queue: "Billing",
+        lines: [
+            "My card was charged twice for the same order. Please return one of the payments.",
+            "Sorry about that! I can see both payments. Is the second one from the same day?",
+            "Yes, two minutes later.",
+            "I have returned the second payment; it takes three working days to arrive.",
+        ],
+    },
+    Topic {
+        title: "No e-mail to reset my password",
+        tag: "account",
+        queue: "Accounts",
+        lines: [
+            "I asked for a new password four times and nothing arrives, not even in spam.",
+            "Which address did you use? I find <b>two accounts</b> in your name.",
+            "The one at work &amp; it worked last week.",
+            "That address bounced. I have changed it to your private one, please try again.",
+        ],
+    },
+    Topic {
+        title: "App closes when I open the map",
+        tag: "crash",
+        queue: "Technical",
+        lines: [
+            "Since the last update the app closes as soon as I tap on the map.",
+            "Thank you for telling us. Does it also happen without a network?",
+            "No, offline it works 🤔",
+            "We found it: version 4.2.1 is on its way to the stores.",
+        ],
+    },
+    Topic {
+        title: "Parcel shown as delivered, but it is not here",
+        tag: "delivery",
+        queue: "Delivery",
+        lines: [
+            "The tracking says delivered at 9:14. I was at home, nobody came.",
+            "I am asking the carrier. Could a neighbour have taken it?",
+            "I asked all of them. Nothing.",
+            "A new parcel leaves today; keep the first one should it turn up.",
+        ],
+    },
+    Topic {
+        title: "How do I invite my team?",
+        tag: "how-to",
+        queue: "Accounts",
+        lines: [
+            "We are twelve people. Do I have to enter every address by hand?",
+            "You can paste a list under Settings → Members, one address per line.",
+            "Works, thanks!",
+            "Glad to hear it. Have a good start with the team.",
+        ],
+    },
+    Topic {
+        title: "Lost my progress after changing phones",
+        tag: "progress",
+        queue: "Technical",
+        lines: [
+            "I signed in on the new phone and level 73 is gone. I want it back.",
+            "Do not worry, it is stored. Which account did you use on the old phone?",
+            "The same one, I think. There may be a second one, though.",
+            "There is. I have joined the two; please start the app again.",
+        ],
+    },
+];
+
+const STATES: [&str; 8] = [
+    "new",
+    "new-for-agent",
+    "new-for-agent",
+    "agent-replied",
+    "waiting-for-agent",
+    "resolved",
+    "resolved",
+    "rejected",
+];
+
+/// Name, address and id ending of the agents.
+const AGENTS: [[&str; 3]; 4] = [
+    ["Grace Mbeki", "grace@example.org", "000000000000a01"],
+    ["Niels Aagaard", "niels@example.org", "000000000000a02"],
+    ["Yuki Tanaka", "yuki@example.org", "000000000000a03"],
+    ["Rosa Álvarez", "rosa@example.org", "000000000000a04"],
+];
+
+/// Publish id, id ending and platform of the apps beside the default one.
+const APPS: [[&str; 3]; 2] = [["2", "000000000000b02", "ios"], ["3", "000000000000b03", "android"]];
+
+/// Entries of `import_issues` as JSON Lines, oldest first.
+pub(crate) fn issue_lines(count: u64, domain: &str, now: i64) -> Vec<u8> {
+    let mut random = Random::new(2);
+    let mut starts: Vec<i64> =
+        (0..count).map(|_| now - (DAY_MS / 4 + random.below(365 * DAY_MS)) as i64).collect();
+    starts.sort_unstable();
+    let mut lines = Vec::with_capacity(count as usize * 2048);
+    for start in starts {
+        let issue = issue(&mut random, domain, start);
+        lines.extend_from_slice(issue.to_string().as_bytes());
+        lines.push(b'\n');
+    }
+    lines
+}
+
+fn issue(random: &mut Random, domain: &str, start: i64) -> Value {
+    let person = draw(random);
+    let topic = &TOPICS[random.below(TOPICS.len() as u64) as usize];
+    let agent = AGENTS[random.below(AGENTS.len() as u64) as usize];
+    let state = random.pick(&STATES);
+    let messages = messages(random, domain, (topic, person, agent), state, start);
+    let last = messages.last().and_then(|message| message["created_at"].as_i64()).unwrap_or(start);
+    let mut issue = json!({
+        "title": topic.title,
+        "tags": [topic.tag, random.pick(&["shop", "app", "forum"])],
+        "author_name": person.full_name(),
+        "author_email": format!("{}@example.org", person.slug),
+        "state_data": {"state": state, "changed_at": last},
+        "created_at": start,
+        "updated_at": last,
+        "language": person.language,
+        "messages": messages,
+        "custom_fields": custom_fields(random, start),
+        "queue": {"id": format!("queue-{}", topic.tag), "name": topic.queue},
+    });
+    if state != "new" {
+        issue["assignee_id"] = json!(agent_id(domain, agent));
+        issue["assignee_name"] = json!(agent[0]);
+    }
+    if random.chance(60) {
+        let app = APPS[random.below(APPS.len() as u64) as usize];
+        issue["app_id"] = json!(format!("{domain}_app_20240105091500000-{}", app[1]));
+        issue["app_publish_id"] = json!(app[0]);
+        issue["platform_type"] = json!(app[2]);
+        issue["meta"] = device(random, app[2], person);
+    }
+    if state == "resolved" && random.chance(70) {
+        issue["feedback_rating"] = json!(1 + random.below(5));
+        issue["feedback_comment"] = json!(random.pick(&["Quick and kind.", "Took a while.", "👍"]));
+    }
+    issue
+}
+
+fn messages(
+    random: &mut Random,
+    domain: &str,
+    (topic, person, agent): (&Topic, &Person, [&str; 3]),
+    state: &str,
+    start: i64,
+) -> Vec<Value> {
+    let count = match state {
+        "new" | "new-for-agent" => 1,
+        "agent-replied" => 2,
+        "waiting-for-agent" => 3,
+        _ => 4,
+    };
+    let mut at = start;
+    let mut messages = Vec::with_capacity(count);
+    for (turn, body) in topic.lines.iter().take(count).enumerate() {
+        let by_agent = turn % 2 == 1;
+        let author = if by_agent {
+            json!({"name": agent[0], "id": agent_id(domain, agent), "emails": [agent[1]]})
+        } else {
+            let address = format!("{}@example.org", person.slug);
+            json!({"name": person.full_name(), "emails": [address]})
+        };
+        let origin = if by_agent { "helpshift" } else { "end-user" };
+        messages.push(json!({"body": body, "created_at": at, "origin": origin, "author": author}));
+        at += (MINUTE_MS * (2 + random.below(80))) as i64;
+    }
+    messages
+}
+
+fn agent_id(domain: &str, agent: [&str; 3]) -> String {
+    format!("{domain}_profile_20240105090000000-{}", agent[2])
+}
+
+fn custom_fields(random: &mut Random, start: i64) -> Value {
+    json!({
+        "order_number": {"type": "singleline", "value": format!("A-{}", 10_000 + random.below(90_000))},
+        "amount": {"type": "number", "value": random.cents(30_000)},
+        "channel": {"type": "dropdown", "value": random.pick(&["shop", "phone", "partner"])},
+        "refund": {"type": "checkbox", "value": random.pick(&["true", "false"])},
+        "bought_at": {"type": "date", "value": start - random.below(30 * DAY_MS) as i64},
+    })
+}
+
+fn device(random: &mut Random, platform: &str, person: &Person) -> Value {
+    let model = if platform == "ios" { "tablet-9" } else { "phone-12" };
+    json!({
+        "application": {
+            "application-version": format!("4.{}.{}", random.below(4), random.below(9)),
+            "application-identifier": "org.example.app",
+            "application-name": "Example",
+        },
+        "hardware": {
+            "device-model": model,
+            "battery-level": format!("{}%", 1 + random.below(100)),
+            "battery-status": random.pick(&["charging", "unplugged"]),
+            "free-space-phone": format!("{} MB", random.below(64_000)),
+            "total-space-phone": "64000 MB",
+        },
+        "other": {
+            "os-version": format!("{}", 14 + random.below(5)),
+            "platform": platform,
+            "network-type": random.pick(&["wifi", "mobile"]),
+            "country-code": person.country,
+            "language": person.language,
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn issues_come_oldest_first_from_the_last_year() {
+        let now = 1_700_000_000_000;
+        let lines = issue_lines(100, "acme", now);
+        assert_eq!(lines, issue_lines(100, "acme", now));
+        let text = String::from_utf8(lines).expect("JSON is UTF-8");
+        let created = |line| {
+            let issue: Value = serde_json::from_str(line).expect("a map");
+            issue["created_at"].as_i64().expect("a time")
+        };
+        let all: Vec<i64> = text.lines().map(created).collect();
+        assert_eq!(all.len(), 100);
+        assert!(all.is_sorted());
+        assert!(all.iter().all(|at| (now - 366 * DAY_MS as i64..now).contains(at)));
+    }
+}

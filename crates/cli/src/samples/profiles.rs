@@ -1,0 +1,120 @@
+//! Sample end users: core profiles with every field that there is, identities of all types, and
+//! custom fields with strings and numbers.
+
+use serde_json::{Map, Value, json};
+
+use super::people::{Person, draw};
+use super::random::Random;
+
+/// The identity types beside `uid` and `email`.
+const OTHER_IDENTITIES: [&str; 10] = [
+    "phone_number",
+    "facebook_id",
+    "discord_id",
+    "whatsapp_id",
+    "google_playstore_id",
+    "apple_gamecenter_id",
+    "nintendo_id",
+    "psn_id",
+    "xbox_live_id",
+    "steam_id",
+];
+const DAY_MS: u64 = 86_400_000;
+
+/// Entries of `create_core_profiles` as JSON Lines.
+pub(crate) fn profile_lines(count: u64, tag: &str, now: i64) -> Vec<u8> {
+    let mut random = Random::new(1);
+    let mut lines = Vec::with_capacity(count as usize * 512);
+    for number in 0..count {
+        let profile = profile(&mut random, number, tag, now);
+        lines.extend_from_slice(profile.to_string().as_bytes());
+        lines.push(b'\n');
+    }
+    lines
+}
+
+fn profile(random: &mut Random, number: u64, tag: &str, now: i64) -> Value {
+    let person = draw(random);
+    let last_active = now - random.below(120 * DAY_MS) as i64;
+    json!({
+        "identities": identities(random, person, number, tag),
+        "names": names(random, person),
+        "tags": tags(random),
+        "custom_fields": {
+            "plan": random.pick(&["free", "team", "business"]),
+            "seats": 1 + random.below(250),
+            "newsletter": random.pick(&["yes", "no"]),
+            "referred_by": format!("partner-{}", random.below(40)),
+        },
+        "full_privacy_enabled": random.chance(5),
+        "last_country": person.country,
+        "last_city": person.city,
+        "age": 16 + random.below(70),
+        "lifetime_value": random.cents(500_000),
+        "user_persona": random.pick(&["explorer", "builder", "achiever", "social"]),
+        "user_vip_segment": random.pick(&["none", "silver", "gold"]),
+        "user_support_status": random.pick(&["regular", "priority"]),
+        "accepted_t_and_c": random.chance(97),
+        "preferred_language": person.language,
+        "last_active_date": last_active,
+    })
+}
+
+fn identities(random: &mut Random, person: &Person, number: u64, tag: &str) -> Value {
+    let mut identities = vec![json!({"uid": format!("{tag}-{number:05}")})];
+    if random.chance(85) {
+        let address = format!("{}.{tag}.{number:05}@example.org", person.slug);
+        let verified = random.pick(&["true", "false"]);
+        identities.push(json!({"email": address, "verified": verified}));
+    }
+    if random.chance(30) {
+        let kind = random.pick(&OTHER_IDENTITIES);
+        let mut identity = Map::new();
+        identity.insert(kind.to_owned(), json!(format!("{kind}-{tag}-{number:05}")));
+        identity.insert("linked_in".into(), json!(random.pick(&["app", "shop", "forum"])));
+        identities.push(Value::Object(identity));
+    }
+    Value::Array(identities)
+}
+
+fn names(random: &mut Random, person: &Person) -> Value {
+    let mut names = json!({"first_name": person.first, "last_name": person.last});
+    if random.chance(30) {
+        names["full_name"] = json!(person.full_name());
+        names["display_name"] = json!(person.slug);
+    }
+    names
+}
+
+fn tags(random: &mut Random) -> Value {
+    let all = ["beta", "early-adopter", "newsletter", "partner", "reseller", "vip-event"];
+    let count = random.below(4) as usize;
+    let first = random.below(all.len() as u64) as usize;
+    (first..first + count).map(|at| all[at % all.len()]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn the_same_tag_gives_the_same_profiles_and_another_tag_other_identities() {
+        let one = profile_lines(50, "a", 1_700_000_000_000);
+        assert_eq!(one, profile_lines(50, "a", 1_700_000_000_000));
+        let identities = |tag| {
+            let lines = profile_lines(500, tag, 1_700_000_000_000);
+            let text = String::from_utf8(lines).expect("JSON is UTF-8");
+            let mut found = HashSet::new();
+            for line in text.lines() {
+                let profile: Value = serde_json::from_str(line).expect("a map");
+                for identity in profile["identities"].as_array().expect("a list") {
+                    assert!(found.insert(identity.to_string()), "{identity} stands twice");
+                }
+            }
+            found
+        };
+        assert!(identities("a").is_disjoint(&identities("b")));
+    }
+}

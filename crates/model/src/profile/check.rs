@@ -18,6 +18,9 @@ use std::borrow::Cow;
 
 /// The components a name may have.
 const NAME_COMPONENTS: &[&str] = &["first_name", "last_name", "full_name", "display_name"];
+/// Faults of one entry that are told one by one; the last of them says how many more there are.
+/// Without it an entry made of faults would leave a record many times its size.
+pub const FAULTS_MAX: usize = 1000;
 /// Code points of a caller's text that a sentence repeats.
 const QUOTED_CHARS_MAX: usize = 60;
 
@@ -73,6 +76,8 @@ pub(super) fn longer_than(text: &str, max: usize) -> bool {
 #[derive(Debug, Default)]
 pub(super) struct Checker {
     pub(super) faults: Vec<EntryFault>,
+    /// Faults beyond [`FAULTS_MAX`].
+    untold: usize,
 }
 
 impl Checker {
@@ -103,7 +108,26 @@ impl Checker {
         keys
     }
 
+    /// All faults, ready for a record.
+    pub(super) fn into_faults(mut self) -> Vec<EntryFault> {
+        if let (Some(last), 1..) = (self.faults.last_mut(), self.untold) {
+            let more = format!("; {} more faults of this entry are not listed", self.untold);
+            last.detail.push_str(&more);
+        }
+        self.faults
+    }
+
+    /// Whether one more fault would be too many to tell; it is counted then.
+    fn is_full(&mut self) -> bool {
+        let full = self.faults.len() >= FAULTS_MAX;
+        self.untold += usize::from(full);
+        full
+    }
+
     fn unknown_field(&mut self, table: &Table, purpose: Purpose, name: &str, value: &Json<'_>) {
+        if self.is_full() {
+            return;
+        }
         let (noun, id_field, shown) = (table.noun, table.id_field, quoted(name));
         let detail = if purpose == Purpose::Get {
             format!("the entry of a get action holds {id_field} alone; leave {shown} out")
@@ -155,22 +179,28 @@ impl Checker {
     fn names(&mut self, place: &Place<'_>, members: &[(Cow<'_, str>, Json<'_>)]) {
         for (key, value) in members {
             let place = Place::Key(place, key);
-            if !NAME_COMPONENTS.contains(&key.as_ref()) {
-                let near = nearest(key, NAME_COMPONENTS.iter().copied()).unwrap_or_default();
-                let known = NAME_COMPONENTS.join(", ");
-                let detail = format!(
-                    "{} is no component of a name; the nearest one is \"{near}\" (known: {known})",
-                    quoted(key)
-                );
-                self.fault(Code::UnknownField, &place, value, detail);
-                continue;
-            }
             match value {
+                _ if !NAME_COMPONENTS.contains(&key.as_ref()) => {
+                    self.unknown_component(&place, key, value);
+                }
                 Json::Null => {}
                 Json::String(text) => self.length(&place, value, text, TEXT_CHARS_MAX),
                 _ => self.wrong_type(&place, value, "a string"),
             }
         }
+    }
+
+    fn unknown_component(&mut self, place: &Place<'_>, key: &str, value: &Json<'_>) {
+        if self.is_full() {
+            return;
+        }
+        let near = nearest(key, NAME_COMPONENTS.iter().copied()).unwrap_or_default();
+        let known = NAME_COMPONENTS.join(", ");
+        let detail = format!(
+            "{} is no component of a name; the nearest one is \"{near}\" (known: {known})",
+            quoted(key)
+        );
+        self.fault(Code::UnknownField, place, value, detail);
     }
 
     fn tags(&mut self, place: &Place<'_>, value: &Json<'_>, items: &[Json<'_>]) {
@@ -284,7 +314,9 @@ impl Checker {
         value: &Json<'_>,
         detail: String,
     ) {
-        self.faults.push(EntryFault::new(code, place.pointer(), detail).with_value(value));
+        if !self.is_full() {
+            self.faults.push(EntryFault::new(code, place.pointer(), detail).with_value(value));
+        }
     }
 }
 

@@ -194,7 +194,7 @@ fn no_single_type(members: &[(Cow<'_, str>, Json<'_>)], types: usize) -> String 
         .map(|(name, _)| name.as_ref())
         .filter(|name| name.len() <= 64)
         .filter_map(|name| Some((name, nearest(name, known.iter().copied())?)))
-        .find(|(name, near)| strsim::osa_distance(name, near) <= 2)
+        .find(|(name, near)| strsim::osa_distance(&name.to_lowercase(), near) <= 2)
         .map_or_else(String::new, |(name, near)| {
             format!("; {} may have been meant as {near}", quoted(name))
         });

@@ -24,7 +24,8 @@ pub struct AppUpdatePlan {
 }
 
 /// Plans `entries`, whose bytes are in `payload`. `records` holds the fields text of every profile
-/// they name, as far as there is such a profile.
+/// they name, as far as there is such a profile. A dry run is planned like this too, as one slice,
+/// and not written.
 pub fn plan_app_updates<S: BuildHasher>(
     payload: &[u8],
     entries: &[Prepared<AppPatch>],

@@ -127,7 +127,7 @@ fn prepare<T>(
         match read(entry, &json, members, &mut checker) {
             Some(item) if checker.faults.is_empty() => Ok(item),
             _ => {
-                let faults = checker.faults;
+                let faults = checker.into_faults();
                 Err(Rejected { id: id_of(&json, action), faults, readable: true })
             }
         }

@@ -1,8 +1,8 @@
 //! Every rule on what an entry may hold, as tables of entries with the faults they must have.
 
 use caseload_model::profile::{
-    CORE_PROFILE_ID_MAX, IdentityKey, IdentityType, prepare_app_gets, prepare_app_updates,
-    prepare_core_gets, prepare_core_updates, prepare_creates,
+    CORE_PROFILE_ID_MAX, FAULTS_MAX, IdentityKey, IdentityType, prepare_app_gets,
+    prepare_app_updates, prepare_core_gets, prepare_core_updates, prepare_creates,
 };
 
 use crate::support::{block, faults};
@@ -417,6 +417,18 @@ fn faults_carry_the_value_and_long_text_is_shortened() {
     let values: Vec<&[u8]> = rejected.faults.iter().map(|f| f.value.as_deref().unwrap()).collect();
     assert_eq!(values, [&b"1.50e9"[..], b"\"v\"", b"1"]);
     assert!(rejected.faults[1].detail.len() < 300, "{}", rejected.faults[1].detail);
+}
+
+#[test]
+fn an_entry_made_of_faults_leaves_a_bounded_record() {
+    let unknown: Vec<String> = (0..5000).map(|n| format!(r#""field{n}":1"#)).collect();
+    let entry = format!(r#"{{"pid":7,{},"city":1}}"#, unknown.join(","));
+    let prepared = prepare_app_updates(&block([entry]));
+    let told = &prepared[0].item.as_ref().unwrap_err().faults;
+    assert_eq!(told.len(), FAULTS_MAX);
+    assert_eq!(told[0].pointer.as_deref(), Some("/pid"));
+    let last = &told[FAULTS_MAX - 1].detail;
+    assert!(last.ends_with("4002 more faults of this entry are not listed"), "{last}");
 }
 
 #[test]

@@ -7,9 +7,13 @@
 //! faults; all of them in one text are reported together. Broken grammar ends the reading.
 
 mod read;
+mod skip;
+#[cfg(test)]
+mod tests;
 mod write;
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 pub use read::{Fault, FaultKind, parse, skip_value};
 pub use write::write_string;
@@ -17,6 +21,12 @@ pub use write::write_string;
 /// Levels of arrays and maps that an entry may nest. Below the 128 at which common readers give
 /// up, with room for the records that wrap an entry.
 pub const DEPTH_MAX: usize = 100;
+
+/// Faults of content that are gathered from one text; beyond them reading ends.
+pub const FAULTS_MAX: usize = 1000;
+
+/// Keys up to which a map is searched as it stands; larger ones are hashed first.
+const SEARCHED_KEYS_MAX: usize = 16;
 
 /// One JSON value. Borrowed from the text wherever it holds no escape.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,9 +84,13 @@ impl<'a> Json<'a> {
             (Self::Array(a), Json::Array(b)) => {
                 a.len() == b.len() && a.iter().zip(b).all(|(x, y)| x.same(y))
             }
+            (Self::Object(a), Json::Object(b)) if a.len() != b.len() => false,
+            (Self::Object(a), Json::Object(_)) if a.len() <= SEARCHED_KEYS_MAX => {
+                a.iter().all(|(key, x)| other.get(key).is_some_and(|y| x.same(y)))
+            }
             (Self::Object(a), Json::Object(b)) => {
-                a.len() == b.len()
-                    && a.iter().all(|(key, x)| other.get(key).is_some_and(|y| x.same(y)))
+                let b: HashMap<&str, &Json<'_>> = b.iter().map(|(k, v)| (&**k, v)).collect();
+                a.iter().all(|(key, x)| b.get(&**key).is_some_and(|y| x.same(y)))
             }
             _ => false,
         }

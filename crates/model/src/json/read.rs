@@ -3,8 +3,15 @@
 //! lone surrogate) are gathered and reading goes on.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
-use super::{DEPTH_MAX, Json, pointer_push};
+use super::{DEPTH_MAX, FAULTS_MAX, Json, SEARCHED_KEYS_MAX, pointer_push, skip};
+
+/// Characters of a key that a fault repeats; with [`FAULTS_MAX`] and [`POINTER_BYTES_MAX`] this
+/// bounds what the faults of a text take, however they are made.
+const KEY_CHARS_SHOWN: usize = 100;
+/// Bytes of the longest pointer that a fault gives.
+const POINTER_BYTES_MAX: usize = 4096;
 
 /// What is wrong with a text that was to be JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,7 +26,7 @@ pub enum FaultKind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     pub kind: FaultKind,
-    /// RFC 6901 pointer to the value, where the text could be read that far.
+    /// RFC 6901 pointer to the value, where the text could be read that far; none over 4 KiB.
     pub pointer: Option<String>,
     /// Byte offset in the text.
     pub offset: usize,
@@ -42,7 +49,7 @@ pub fn parse(bytes: &[u8]) -> Result<Json<'_>, Vec<Fault>> {
         Ok(json) if reader.faults.is_empty() => Ok(json),
         Ok(_) => Err(reader.faults),
         Err(broken) => {
-            reader.faults.push(broken);
+            reader.faults.push(*broken);
             Err(reader.faults)
         }
     }
@@ -54,13 +61,14 @@ pub fn skip_value(bytes: &[u8], depth_max: usize) -> Result<usize, (usize, &'sta
     skip::value(bytes, depth_max)
 }
 
-mod skip;
-
 /// A step on the way to the value being read.
 enum Step<'a> {
     Key(Cow<'a, str>),
     Item(usize),
 }
+
+/// The fault that ends the reading.
+type Stop = Box<Fault>;
 
 struct Reader<'a> {
     text: &'a str,
@@ -71,7 +79,7 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn document(&mut self) -> Result<Json<'a>, Fault> {
+    fn document(&mut self) -> Result<Json<'a>, Stop> {
         self.space();
         let json = self.value()?;
         self.space();
@@ -81,7 +89,7 @@ impl<'a> Reader<'a> {
         Ok(json)
     }
 
-    fn value(&mut self) -> Result<Json<'a>, Fault> {
+    fn value(&mut self) -> Result<Json<'a>, Stop> {
         match self.peek() {
             Some(b'{') => self.object(),
             Some(b'[') => self.array(),
@@ -95,9 +103,10 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn object(&mut self) -> Result<Json<'a>, Fault> {
+    fn object(&mut self) -> Result<Json<'a>, Stop> {
         self.enter()?;
         let mut members: Vec<(Cow<'a, str>, Json<'a>)> = Vec::new();
+        let mut hashed = None;
         self.space();
         if self.peek() == Some(b'}') {
             self.at += 1;
@@ -108,14 +117,18 @@ impl<'a> Reader<'a> {
             if self.peek() != Some(b'"') {
                 return Err(self.broken("a key in double quotes was expected"));
             }
-            let key_at = self.at;
+            let (key_at, faults) = (self.at, self.faults.len());
             let key = self.string()?;
+            // A key with half a surrogate pair cannot be compared.
+            let is_whole = self.faults.len() == faults;
             self.space();
             self.expect(b':', "a colon was expected after the key")?;
             self.space();
             self.path.push(Step::Key(key.clone()));
-            if has_key(&members, &key) {
-                self.fault(key_at, format!("the key {key:?} stands twice in one map"));
+            if comes_again(&members, &mut hashed, &key) && is_whole {
+                let shown: String = key.chars().take(KEY_CHARS_SHOWN).collect();
+                let dots = if shown.len() < key.len() { "…" } else { "" };
+                self.fault(key_at, format!("the key {shown:?}{dots} stands twice in one map"))?;
             }
             let value = self.value()?;
             self.path.pop();
@@ -131,7 +144,7 @@ impl<'a> Reader<'a> {
         Ok(Json::Object(members))
     }
 
-    fn array(&mut self) -> Result<Json<'a>, Fault> {
+    fn array(&mut self) -> Result<Json<'a>, Stop> {
         self.enter()?;
         let mut items = Vec::new();
         self.space();
@@ -156,7 +169,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Steps over an opening bracket or brace.
-    fn enter(&mut self) -> Result<(), Fault> {
+    fn enter(&mut self) -> Result<(), Stop> {
         if self.path.len() >= DEPTH_MAX {
             return Err(self.broken(&format!("values nest deeper than {DEPTH_MAX} levels")));
         }
@@ -164,7 +177,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn number(&mut self) -> Result<Json<'a>, Fault> {
+    fn number(&mut self) -> Result<Json<'a>, Stop> {
         let start = self.at;
         match skip::number(self.bytes, start) {
             Ok(end) => {
@@ -178,7 +191,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn word(&mut self, word: &str, json: Json<'a>) -> Result<Json<'a>, Fault> {
+    fn word(&mut self, word: &str, json: Json<'a>) -> Result<Json<'a>, Stop> {
         if self.bytes[self.at..].starts_with(word.as_bytes()) {
             self.at += word.len();
             return Ok(json);
@@ -186,7 +199,7 @@ impl<'a> Reader<'a> {
         Err(self.broken("a JSON value was expected"))
     }
 
-    fn string(&mut self) -> Result<Cow<'a, str>, Fault> {
+    fn string(&mut self) -> Result<Cow<'a, str>, Stop> {
         let start = self.at + 1;
         let end = skip::plain(self.bytes, start);
         if self.bytes.get(end) == Some(&b'"') {
@@ -210,7 +223,7 @@ impl<'a> Reader<'a> {
         Ok(Cow::Owned(owned))
     }
 
-    fn escape(&mut self, out: &mut String) -> Result<(), Fault> {
+    fn escape(&mut self, out: &mut String) -> Result<(), Stop> {
         let start = self.at;
         self.at += 1;
         let c = match self.peek() {
@@ -228,7 +241,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn unicode_escape(&mut self, start: usize, out: &mut String) -> Result<(), Fault> {
+    fn unicode_escape(&mut self, start: usize, out: &mut String) -> Result<(), Stop> {
         self.at += 1;
         let first = self.hex4()?;
         let code = if (0xd800..0xdc00).contains(&first) && self.bytes[self.at..].starts_with(b"\\u")
@@ -248,12 +261,13 @@ impl<'a> Reader<'a> {
         if let Some(c) = char::from_u32(code) {
             out.push(c);
         } else {
-            self.fault(start, format!("the escape \\u{first:04x} is half of a surrogate pair"));
+            let detail = format!("the escape \\u{first:04x} is half of a surrogate pair");
+            return self.fault(start, detail);
         }
         Ok(())
     }
 
-    fn hex4(&mut self) -> Result<u32, Fault> {
+    fn hex4(&mut self) -> Result<u32, Stop> {
         let digits = self.bytes.get(self.at..self.at + 4).unwrap_or_default();
         if digits.len() < 4 || !digits.iter().all(u8::is_ascii_hexdigit) {
             return Err(self.broken("four hexadecimal digits were expected after \\u"));
@@ -263,7 +277,7 @@ impl<'a> Reader<'a> {
         Ok(value)
     }
 
-    fn expect(&mut self, byte: u8, why: &str) -> Result<(), Fault> {
+    fn expect(&mut self, byte: u8, why: &str) -> Result<(), Stop> {
         if self.peek() != Some(byte) {
             return Err(self.broken(why));
         }
@@ -279,28 +293,53 @@ impl<'a> Reader<'a> {
         self.bytes.get(self.at).copied()
     }
 
-    fn broken(&self, why: &str) -> Fault {
-        Fault {
+    #[expect(clippy::unnecessary_box_returns, reason = "it is always an `Err`, kept small")]
+    fn broken(&self, why: &str) -> Stop {
+        Box::new(Fault {
             kind: FaultKind::Json,
             pointer: None,
             offset: self.at,
             detail: format!("{why} at byte {}", self.at),
-        }
+        })
     }
 
-    fn fault(&mut self, offset: usize, detail: String) {
+    fn fault(&mut self, offset: usize, detail: String) -> Result<(), Stop> {
+        if self.faults.len() == FAULTS_MAX {
+            return Err(self.broken("there are more faults than can be listed, reading ended"));
+        }
+        let pointer = self.pointer();
+        self.faults.push(Fault { kind: FaultKind::Json, pointer, offset, detail });
+        Ok(())
+    }
+
+    /// Where the reader stands, unless that is too long to tell.
+    fn pointer(&self) -> Option<String> {
         let mut pointer = String::new();
         for step in &self.path {
             pointer = match step {
+                Step::Key(key) if key.len() > POINTER_BYTES_MAX => return None,
                 Step::Key(key) => pointer_push(&pointer, key),
                 Step::Item(index) => format!("{pointer}/{index}"),
             };
+            if pointer.len() > POINTER_BYTES_MAX {
+                return None;
+            }
         }
-        self.faults.push(Fault { kind: FaultKind::Json, pointer: Some(pointer), offset, detail });
+        Some(pointer)
     }
 }
 
-/// Whether `key` is among `members`. Small maps are searched as they stand.
-fn has_key(members: &[(Cow<'_, str>, Json<'_>)], key: &str) -> bool {
-    members.iter().any(|(k, _)| k == key)
+/// Whether `key` is among `members`. Small maps are searched as they stand; for larger ones
+/// `hashed` holds their keys from then on.
+#[expect(clippy::ptr_arg, reason = "borrowed keys are cloned for nothing")]
+fn comes_again<'a>(
+    members: &[(Cow<'a, str>, Json<'a>)],
+    hashed: &mut Option<HashSet<Cow<'a, str>>>,
+    key: &Cow<'a, str>,
+) -> bool {
+    if members.len() < SEARCHED_KEYS_MAX {
+        return members.iter().any(|(k, _)| k == key);
+    }
+    let hashed = hashed.get_or_insert_with(|| members.iter().map(|(k, _)| k.clone()).collect());
+    !hashed.insert(key.clone())
 }

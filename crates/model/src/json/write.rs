@@ -1,7 +1,7 @@
 //! Compact JSON output. One form for every value: no white space, short escapes where JSON has
 //! them, everything else as it is.
 
-use super::Json;
+use super::{Json, skip};
 
 pub(super) fn value(json: &Json<'_>, out: &mut Vec<u8>) {
     match json {
@@ -40,13 +40,12 @@ pub fn write_string(text: &str, out: &mut Vec<u8>) {
     const HEX: &[u8; 16] = b"0123456789abcdef";
     out.push(b'"');
     let bytes = text.as_bytes();
-    let mut clean = 0;
-    for (at, &byte) in bytes.iter().enumerate() {
-        if byte >= 0x20 && byte != b'"' && byte != b'\\' {
-            continue;
-        }
-        out.extend_from_slice(&bytes[clean..at]);
-        clean = at + 1;
+    let mut at = 0;
+    loop {
+        let end = skip::plain(bytes, at);
+        out.extend_from_slice(&bytes[at..end]);
+        let Some(&byte) = bytes.get(end) else { break };
+        at = end + 1;
         let short = match byte {
             b'"' | b'\\' => byte,
             b'\n' => b'n',
@@ -63,6 +62,5 @@ pub fn write_string(text: &str, out: &mut Vec<u8>) {
         };
         out.extend_from_slice(&[b'\\', short]);
     }
-    out.extend_from_slice(&bytes[clean..]);
     out.push(b'"');
 }

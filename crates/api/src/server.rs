@@ -16,8 +16,9 @@ use crate::{AppState, router};
 
 /// Seconds that requests in flight may take once the server was asked to stop.
 pub const SHUTDOWN_SECONDS_MAX: u64 = 8;
-/// Bytes that the head of a request may have.
-const HEAD_BYTES_MAX: usize = 64 << 10;
+/// Bytes that the head of a request may have: twice the longest target that is read at all, as
+/// filters travel in it.
+const HEAD_BYTES_MAX: usize = 128 << 10;
 /// Pause after a failed accept: what is missing (file handles, memory) comes back with time.
 const ACCEPT_PAUSE_MS: u64 = 50;
 

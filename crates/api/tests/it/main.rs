@@ -8,6 +8,7 @@ mod bulk_actions {
     mod post;
     mod post_faults;
     mod records;
+    mod whole;
 }
 mod everywhere;
 mod health {
@@ -17,6 +18,7 @@ mod issues {
     mod get;
 }
 mod keys;
+mod real;
 mod scripted;
 mod server;
 mod shutdown;

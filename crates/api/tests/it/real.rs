@@ -1,0 +1,130 @@
+//! A server as the program runs it: the SQLite store in a folder of its own, the bulk runner and
+//! a clock that runs. Slower than the scripted one, so it is for what only the whole can show.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use caseload_api::{ApiConfig, AppState, serve};
+use caseload_bulk::{Runner, RunnerConfig};
+use caseload_model::ids::{DomainId, DomainName};
+use caseload_model::key::Access;
+use caseload_model::time::{Clock, UnixMillis};
+use caseload_store::{CreateDomain, CreateKey, OpenMode, Store, StoreLocation};
+use reqwest::multipart::{Form, Part};
+use reqwest::{Client, Method, RequestBuilder};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use tempfile::TempDir;
+
+use crate::scripted::NOW;
+use crate::server::{READ, WRITE};
+
+/// Longest that a task of a test may take.
+const TASK_SECONDS_MAX: u64 = 60;
+
+pub(crate) struct Real {
+    pub(crate) address: SocketAddr,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) domain: DomainId,
+    pub(crate) clock: Clock,
+    pub(crate) client: Client,
+    runner: Option<Runner>,
+    _folder: TempDir,
+}
+
+impl Real {
+    pub(crate) async fn start() -> Self {
+        let mut real = Self::without_runner(ApiConfig::default()).await;
+        let config = RunnerConfig::new("test");
+        real.runner = Some(Runner::start(real.store.clone(), real.clock.clone(), config));
+        real
+    }
+
+    /// A server whose tasks stay where they are.
+    pub(crate) async fn without_runner(config: ApiConfig) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let location = StoreLocation::Sqlite(folder.path().join("caseload.db"));
+        let opened = tokio::task::spawn_blocking(move || {
+            caseload_store::open(&location, OpenMode::Server).unwrap()
+        });
+        let store = opened.await.unwrap();
+        let begun = Instant::now();
+        let clock = Clock::new(move || UnixMillis(NOW.0 + begun.elapsed().as_millis() as i64));
+        let now = clock.now();
+        let name = DomainName::parse("acme").unwrap();
+        let domain = store.create_domain(CreateDomain { name, now, random: 1 }).await.unwrap().id;
+        for (text, access) in [(WRITE, Access::Write), (READ, Access::Read)] {
+            let key = CreateKey {
+                domain,
+                id: format!("key-{text}"),
+                hash: Sha256::digest(text).into(),
+                name: text.to_owned(),
+                access,
+                now,
+                expires_at: None,
+            };
+            store.create_key(key).await.unwrap();
+        }
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let state = AppState::new(store.clone(), clock.clone(), config);
+        tokio::spawn(serve(listener, state, std::future::pending()));
+        let client = Client::new();
+        Self { address, store, domain, clock, client, runner: None, _folder: folder }
+    }
+
+    pub(crate) async fn stop(self) {
+        if let Some(runner) = self.runner {
+            runner.stop().await;
+        }
+        self.store.close().await.unwrap();
+    }
+
+    pub(crate) fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        self.client.request(method, format!("http://{}{path}", self.address)).bearer_auth(WRITE)
+    }
+
+    pub(crate) async fn text(&self, path: &str) -> String {
+        let answer = self.request(Method::GET, path).send().await.unwrap();
+        let status = answer.status();
+        let text = answer.text().await.unwrap();
+        assert_eq!(status, 200, "{path}: {text}");
+        text
+    }
+
+    pub(crate) async fn json(&self, path: &str) -> Value {
+        serde_json::from_str(&self.text(path).await).unwrap()
+    }
+
+    /// Submits JSON lines and waits for the end; the completed task.
+    pub(crate) async fn run(&self, family: &str, action: &str, lines: &str) -> Value {
+        let part = Part::text(lines.to_owned()).file_name("payload.jsonl");
+        let form = Form::new().text("action", action.to_owned()).part("payload", part);
+        let path = format!("/v2/acme/{family}/bulk_actions");
+        let answer = self.request(Method::POST, &path).multipart(form).send().await.unwrap();
+        let status = answer.status();
+        let task: Value = answer.json().await.unwrap();
+        assert_eq!(status, 201, "{task}");
+        self.completed(task["links"]["self"].as_str().unwrap()).await
+    }
+
+    async fn completed(&self, path: &str) -> Value {
+        let poll = async {
+            loop {
+                let task = self.json(path).await;
+                if task["status"] == "completed" {
+                    return task;
+                }
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        let limit = Duration::from_secs(TASK_SECONDS_MAX);
+        tokio::time::timeout(limit, poll).await.expect("the task completes")
+    }
+
+    /// The records of a task as JSON lines.
+    pub(crate) async fn lines(&self, task: &Value, kind: &str) -> String {
+        self.text(&format!("{}?format=jsonl", task["links"][kind].as_str().unwrap())).await
+    }
+}

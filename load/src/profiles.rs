@@ -13,8 +13,8 @@ pub(crate) fn lines(count: usize) -> Vec<u8> {
             out,
             concat!(
                 r#"{{"identities":[{{"uid":"u-{h:016x}"}},{{"email":"user{h:x}@example.org","#,
-                r#""verified":"true"}}],"names":{{"first_name":"Ada {a}","last_name":"Lovelace"}},"#,
-                r#""tags":["tag-{b}","newsletter"],"custom_fields":{{"plan":"premium","#,
+                r#""verified":"true"}}],"names":{{"first_name":"Ada {a}","last_name":"Byron"}},"#,
+                r#""tags":["tag-{b}","news"],"custom_fields":{{"plan":"premium","#,
                 r#""seats":{b},"since":"2023-05-12","score":{a}.50}},"#,
                 r#""full_privacy_enabled":false,"last_country":"DE","last_city":"Berlin","#,
                 r#""age":{age},"lifetime_value":1023.990,"user_persona":"builder","#,

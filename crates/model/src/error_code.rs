@@ -58,7 +58,7 @@ macro_rules! request_codes {
 request_codes! {
     InvalidRequest "invalid_request" 400 "The request is invalid",
     UnknownParameter "unknown_parameter" 400 "Unknown parameter",
-    ConflictingParameter "conflicting_parameter" 400 "A parameter is given twice with different values",
+    ConflictingParameter "conflicting_parameter" 400 "A parameter has two values",
     InvalidValue "invalid_value" 400 "A value is invalid",
     OutOfRange "out_of_range" 400 "A value is out of range",
     PageTooDeep "page_too_deep" 400 "page multiplied by page-size is too large",

@@ -1,4 +1,5 @@
-//! Reading issues: a typed query in, rendered bytes out.
+//! Reading issues: a typed query in, rendered bytes out. What a filter means is the model's; how it
+//! is answered from indexes and counters is each backend's.
 
 use std::time::Duration;
 

@@ -20,7 +20,8 @@ async fn profiles_go_in_come_out_and_go_in_again_unchanged() {
     let entries = "{\"identities\":[{\"uid\":\"u1\"}],\"lifetime_value\":1023.990,\"age\":30}\n\
                    {\"identities\":[{\"uid\":\"u2\"}],\"last_country\":\"Atlantis\",\"aeg\":1}\n\
                    no json\n\
-                   {\"identities\":[{\"email\":\"A@x\"}],\"custom_fields\":{\"n\":1e400,\"s\":\"ä\\u0000\"}}\n";
+                   {\"identities\":[{\"email\":\"A@x\"}],\
+                   \"custom_fields\":{\"n\":1e400,\"s\":\"ä\\u0000\"}}\n";
     let task = real.run("identity", "create_core_profiles", entries).await;
     assert_eq!(task["outcome"], "completed_with_errors");
     let counts = serde_json::json!({"total":4,"succeeded":2,"failed":2,"unprocessed":0});

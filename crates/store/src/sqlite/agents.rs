@@ -1,4 +1,5 @@
-//! Agents, who answer issues.
+//! Agents, who answer issues. Operators make them here; an import adds those it names by itself.
+//! Invariant: an agent's id is unique in its domain.
 
 use caseload_model::ids::DomainId;
 use caseload_model::time::UnixMillis;

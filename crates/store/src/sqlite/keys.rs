@@ -53,7 +53,8 @@ pub(super) fn revoke(
 ) -> Result<bool, StoreError> {
     let changed = conn
         .prepare_cached(
-            "UPDATE keys SET revoked_at = coalesce(revoked_at, ?3) WHERE domain_id = ?1 AND id = ?2",
+            "UPDATE keys SET revoked_at = coalesce(revoked_at, ?3)
+             WHERE domain_id = ?1 AND id = ?2",
         )?
         .execute(params![domain.0, id, at.0])?;
     Ok(changed > 0)

@@ -1,4 +1,5 @@
-//! Behaviour of domains, keys, apps and agents.
+//! Behaviour of domains, keys, apps and agents: what operators make and remove. Everything but a
+//! domain belongs to one, and goes with it.
 
 use std::sync::Arc;
 

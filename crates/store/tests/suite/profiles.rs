@@ -58,13 +58,8 @@ pub(crate) async fn created_profiles_are_read_back(store: Arc<dyn Store>) {
     assert_eq!(task.outcome, Some(Outcome::Succeeded));
     let found = results(&store, acme.id, "g").await;
     let times = format!(r#","created_at":{0},"updated_at":{0}}}"#, NOW.0);
-    assert_eq!(
-        found[1],
-        format!(
-            r#"{{"core-profile-id":"{}","identities":[{{"email":"A@b.c","verified":"true"}}],"lifetime_value":1.10{times}"#,
-            ids[0]
-        )
-    );
+    let sent = entries[0].trim_start_matches("{\"").trim_end_matches('}');
+    assert_eq!(found[1], format!(r#"{{"core-profile-id":"{}","{sent}{times}"#, ids[0]));
     assert_eq!((&found[0], found.len()), (&found[2], 3));
     assert_eq!(run(&store, &acme, "u", UPDATE, &found).await.counts.succeeded, 3);
     for line in results(&store, acme.id, "u").await {

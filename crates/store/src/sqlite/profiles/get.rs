@@ -1,4 +1,5 @@
-//! Reading profiles for the get actions, from committed data.
+//! Reading profiles for the get actions, on a reader and thus from committed data. How a profile is
+//! shown is the model's business; nothing is written here.
 
 use std::collections::HashMap;
 

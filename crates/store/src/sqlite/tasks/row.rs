@@ -9,8 +9,8 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use crate::StoreError;
 
 /// The columns that [`task`] reads, in its order.
-pub(in crate::sqlite) const COLUMNS: &str = "id, action, status, outcome, dry_run, total, succeeded, failed, \
-     unprocessed, created_at, queued_at, started_at, completed_at, expires_at";
+pub(in crate::sqlite) const COLUMNS: &str = "id, action, status, outcome, dry_run, total, \
+     succeeded, failed, unprocessed, created_at, queued_at, started_at, completed_at, expires_at";
 /// How many there are: what a query selects behind them begins here.
 pub(in crate::sqlite) const COLUMNS_COUNT: usize = 14;
 

@@ -1,6 +1,6 @@
 //! What only the embedded backend has: one file, one server, admin commands beside it, commits in
-//! groups, leases that a new server voids, and damage that a check finds. What every backend does is
-//! in the suite.
+//! groups, leases that a new server voids, and damage that a check finds. What every backend does
+//! is in the suite.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -44,8 +44,9 @@ pub(super) struct Engine {
     path: PathBuf,
     writer: Writer,
     readers: Readers,
-    checkpointer: Option<Checkpointer>,
+    checkpointer: Checkpointer,
     gauges: Arc<Gauges>,
+    mode: OpenMode,
     lock: ServerLock,
 }
 
@@ -63,18 +64,15 @@ impl Engine {
         let first = migrate::open_current(path)?;
         prepare(&first)?;
         let gauges = Arc::new(Gauges::default());
-        let checkpointer = match mode {
-            OpenMode::Server => Some(Checkpointer::start(path, gauges.clone())?),
-            OpenMode::Admin => None,
-        };
-        let signal = checkpointer.as_ref().map(Checkpointer::signal);
-        let writer = Writer::start(path, first, gauges.clone(), signal)?;
+        let checkpointer = Checkpointer::start(path, gauges.clone())?;
+        let writer = Writer::start(path, first, gauges.clone(), checkpointer.signal())?;
         Ok(Self {
             path: path.to_owned(),
             writer,
             readers: Readers::new(path),
             checkpointer,
             gauges,
+            mode,
             lock,
         })
     }
@@ -120,10 +118,9 @@ impl Engine {
     pub(super) fn close(&self) -> Result<(), StoreError> {
         self.readers.close();
         let closed = self.writer.close();
-        if let Some(checkpointer) = &self.checkpointer {
-            checkpointer.stop();
-        }
-        if closed {
+        self.checkpointer.stop();
+        // Beside a server this would make its writes wait.
+        if closed && self.mode == OpenMode::Server {
             connection::open(&self.path)
                 .and_then(|conn| checkpoint::truncate(&conn, Duration::from_secs(1)))?;
         }

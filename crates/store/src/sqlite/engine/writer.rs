@@ -94,7 +94,7 @@ impl Writer {
         path: &Path,
         first: Connection,
         gauges: Arc<Gauges>,
-        signal: Option<Arc<Signal>>,
+        signal: Arc<Signal>,
     ) -> Result<Self, StoreError> {
         let (sender, receiver) = channel(QUEUE_COMMANDS_MAX);
         let mut worker =
@@ -143,7 +143,7 @@ struct Worker {
     path: PathBuf,
     conn: Option<Connection>,
     gauges: Arc<Gauges>,
-    signal: Option<Arc<Signal>>,
+    signal: Arc<Signal>,
 }
 
 impl Worker {
@@ -181,9 +181,6 @@ impl Worker {
         match run_members(conn, &self.gauges, group, queue) {
             Ok(()) => {
                 self.gauges.commits.fetch_add(1, Ordering::Relaxed);
-                if let Some(signal) = &self.signal {
-                    signal.committed();
-                }
                 Ok(())
             }
             Err(e) => {
@@ -198,11 +195,13 @@ impl Worker {
         }
     }
 
-    /// Takes a connection into use and watches how long its commits make the log.
+    /// Takes a connection into use and watches how long its commits make the log. Groups that only
+    /// looked, as claims do while there is no work, do not count as commits there.
     fn adopt(&mut self, mut conn: Connection) -> Result<(), StoreError> {
-        let gauges = self.gauges.clone();
+        let (gauges, signal) = (self.gauges.clone(), self.signal.clone());
         conn.wal_hook(Some(move |_: &mut _, pages: i32| {
             gauges.wal_pages.store(pages.unsigned_abs(), Ordering::Relaxed);
+            signal.committed();
             Ok(())
         }))?;
         self.conn = Some(conn);

@@ -1,0 +1,148 @@
+//! What applying a chunk of 10,000 creations costs, against the bare insertion of the same profiles
+//! and identities into the same tables and indexes in one transaction. Both sides get prepared
+//! entries: parsing and validating is measured elsewhere. The rounds are interleaved, the ratio of
+//! their medians is what counts; absolute figures of another run are not comparable.
+#![expect(clippy::unwrap_used, reason = "a measurement stops at the first surprise")]
+#![expect(clippy::print_stdout, reason = "the figures are the output")]
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use caseload_model::ids::DomainName;
+use caseload_model::payload::{Block, Entry};
+use caseload_model::profile::{NewCoreProfile, prepare_creates};
+use caseload_model::record::Prepared;
+use caseload_model::task::Action;
+use caseload_model::time::UnixMillis;
+use caseload_store::{
+    ApplyChunk, ChunkWork, ClaimTasks, CreateDomain, CreateTask, OpenMode, Store, StoreLocation,
+    open, pack_block,
+};
+use rusqlite::{Connection, params};
+
+const ENTRIES: u32 = 10_000;
+const ROUNDS: u32 = 7;
+const NOW: UnixMillis = UnixMillis(1_700_000_000_000);
+
+fn main() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let (mut raw, mut store) = (Vec::new(), Vec::new());
+    for round in 0..ROUNDS {
+        let block = payload(round);
+        let prepared = prepare_creates(&block);
+        assert!(prepared.iter().all(|entry| entry.item.is_ok()), "the payload is sound");
+        let folder = tempfile::tempdir_in(".").unwrap();
+        raw.push(raw_insertion(&folder.path().join("raw.db"), &prepared));
+        store.push(runtime.block_on(applied(folder.path(), block, prepared)));
+    }
+    let (raw, store) = (median(raw), median(store));
+    let rate = |time: Duration| f64::from(ENTRIES) / time.as_secs_f64();
+    println!("raw insertion  {raw:>10.1?}  {:>8.0} profiles/s", rate(raw));
+    println!("apply_chunk    {store:>10.1?}  {:>8.0} profiles/s", rate(store));
+    println!("ratio          {:.2} of the raw rate", raw.as_secs_f64() / store.as_secs_f64());
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort_unstable();
+    times[times.len() / 2]
+}
+
+/// Profiles of about 600 bytes with two identities each, spread over the index.
+fn payload(round: u32) -> Block {
+    let mut block = Block::default();
+    for n in 0..ENTRIES {
+        let spread = (u64::from(round * ENTRIES + n) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let start = block.bytes.len();
+        let line = format!(
+            "{{\"identities\":[{{\"uid\":\"u-{spread:016x}\"}},\
+             {{\"email\":\"user{spread:x}@example.org\",\"verified\":\"true\"}}],\
+             \"names\":{{\"first_name\":\"Ada\",\"last_name\":\"Lovelace\"}},\
+             \"tags\":[\"newsletter\",\"beta\"],\"custom_fields\":{{\"note\":\"{}\"}},\
+             \"last_country\":\"DE\",\"age\":{},\"lifetime_value\":1023.990}}",
+            "a word and another ".repeat(15),
+            18 + spread % 60,
+        );
+        block.bytes.extend_from_slice(line.as_bytes());
+        let range = start..block.bytes.len();
+        block.entries.push(Entry { index: n, line: n + 1, range, oversize: None });
+    }
+    block
+}
+
+/// The same rows and indexes, and one durable commit; nothing is looked at.
+fn raw_insertion(path: &Path, prepared: &[Prepared<NewCoreProfile>]) -> Duration {
+    let mut conn = Connection::open(path).unwrap();
+    conn.execute_batch(
+        "PRAGMA page_size = 8192; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
+         PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = -65536;
+         CREATE TABLE core_profiles (seq INTEGER PRIMARY KEY, domain_id INTEGER NOT NULL,
+             id INTEGER NOT NULL, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL,
+             fields BLOB NOT NULL, UNIQUE (domain_id, id)) STRICT;
+         CREATE TABLE identities (domain_id INTEGER NOT NULL, key BLOB NOT NULL,
+             core_profile_id INTEGER NOT NULL, PRIMARY KEY (domain_id, key))
+             STRICT, WITHOUT ROWID;",
+    )
+    .unwrap();
+    let begun = Instant::now();
+    let tx = conn.transaction().unwrap();
+    {
+        let mut profile = tx
+            .prepare(
+                "INSERT INTO core_profiles (domain_id, id, created_at, updated_at, fields)
+                 VALUES (1, ?1, ?2, ?2, ?3)",
+            )
+            .unwrap();
+        let mut identity = tx.prepare("INSERT INTO identities VALUES (1, ?1, ?2)").unwrap();
+        for (n, entry) in prepared.iter().enumerate() {
+            let new = entry.item.as_ref().unwrap();
+            profile.execute(params![n as i64, NOW.0, new.fields]).unwrap();
+            for key in &new.identities {
+                identity.execute(params![key.as_bytes(), n as i64]).unwrap();
+            }
+        }
+    }
+    tx.commit().unwrap();
+    begun.elapsed()
+}
+
+/// One call of `apply_chunk`, from the command to its durable answer.
+async fn applied(folder: &Path, block: Block, prepared: Vec<Prepared<NewCoreProfile>>) -> Duration {
+    let location = StoreLocation::Sqlite(folder.join("caseload.db"));
+    let store: Arc<dyn Store> = open(&location, OpenMode::Server).unwrap();
+    let name = DomainName::parse("acme").unwrap();
+    let domain = store.create_domain(CreateDomain { name, now: NOW, random: 0 }).await.unwrap();
+    let task = CreateTask {
+        domain: domain.id,
+        id: "t".to_owned(),
+        action: Action::CreateCoreProfiles,
+        dry_run: false,
+        total: ENTRIES,
+        blocks: vec![pack_block(&block).unwrap()],
+        now: NOW,
+        expires_at: NOW,
+        unfinished_max: 1,
+    };
+    store.create_task(task).await.unwrap();
+    let (server, lease_until) = ("s".to_owned(), UnixMillis(NOW.0 + 1000));
+    let claim = ClaimTasks { server, now: NOW, lease_until, tasks_max: 1 };
+    let claimed = store.claim_tasks(claim).await.unwrap().remove(0);
+    let command = ApplyChunk {
+        domain: domain.id,
+        domain_name: domain.name,
+        task_id: "t".to_owned(),
+        action: Action::CreateCoreProfiles,
+        dry_run: false,
+        lease_epoch: claimed.lease_epoch,
+        block: Arc::new(block),
+        work: Arc::new(ChunkWork::CreateCoreProfiles(prepared)),
+        from: 0,
+        now: NOW,
+    };
+    let begun = Instant::now();
+    let applied = store.apply_chunk(command).await.unwrap();
+    let elapsed = begun.elapsed();
+    assert_eq!((applied.done as u32, applied.task.counts.succeeded), (ENTRIES, ENTRIES));
+    store.close().await.unwrap();
+    elapsed
+}

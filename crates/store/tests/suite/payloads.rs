@@ -121,6 +121,8 @@ pub(crate) async fn apply_all(
     let mut task = claimed.task.clone();
     while task.outcome.is_none() {
         let mut command = chunk(claimed, next_block(store, claimed, next).await, now);
+        let entries = command.block.entries.iter();
+        command.from = entries.take_while(|entry| entry.index < next).count();
         while command.from < command.work.len() {
             let before = task.counts;
             let applied = store.apply_chunk(command.clone()).await.unwrap();

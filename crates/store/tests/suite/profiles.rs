@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use caseload_model::payload::Block;
 use caseload_model::task::{Action, Outcome, TaskStatus};
 use caseload_model::time::UnixMillis;
 use caseload_store::Store;
@@ -227,12 +228,23 @@ pub(crate) async fn missing_profiles_are_errors_of_their_entries(store: Arc<dyn 
 
 pub(crate) async fn payload_of_failed_entries_stays(store: Arc<dyn Store>) {
     let acme = domain(&store, "acme").await;
-    let entries = [uid("a"), uid("b"), "{}".to_owned(), uid("c"), uid("d")];
-    run_command(&store, task_of(&acme, "t", CREATE, &entries, 2), NOW).await;
-    let kept = store.payload_block(acme.id, "t", 0).await.unwrap().unwrap();
-    let kept = caseload_model::payload::Block::decode(kept).unwrap();
-    assert_eq!(kept.entries.iter().map(|e| e.index).collect::<Vec<_>>(), [2, 3]);
-    assert_eq!(store.payload_block(acme.id, "t", 4).await.unwrap(), None);
+    let entries = lines(&["{\"age\": 1}", "x", r#"{"identities":[{"uid":"a"}]}"#, " {} ", "{}"]);
+    run_command(&store, task_of(&acme, "t", CREATE, &entries, 3), NOW).await;
+    let mut kept = Vec::new();
+    let mut from = 0;
+    while let Some(bytes) = store.payload_block(acme.id, "t", from).await.unwrap() {
+        let block = Block::decode(bytes).unwrap();
+        for entry in &block.entries {
+            let text = String::from_utf8_lossy(block.bytes_of(entry)).into_owned();
+            kept.push((entry.index, entry.line, text));
+            from = entry.index + 1;
+        }
+    }
+    let failed = [0, 1, 3, 4].map(|n| (n, n + 1, entries[n as usize].clone()));
+    assert_eq!(kept, failed, "exactly as they were sent, with their places");
+    run(&store, &acme, "good", CREATE, &[uid("b")]).await;
+    assert_eq!(store.payload_block(acme.id, "good", 0).await.unwrap(), None);
+    assert_sound(&store).await;
 }
 
 pub(crate) async fn domains_do_not_see_each_other(store: Arc<dyn Store>) {

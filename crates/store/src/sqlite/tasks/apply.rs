@@ -14,7 +14,8 @@ use rusqlite::Connection;
 use super::super::engine::{Engine, WriteContext};
 use super::super::profiles::{self, Change};
 use super::super::{domains, issues};
-use super::records::{Records, drop_payload};
+use super::payload::keep_failed;
+use super::records::Records;
 use super::row::{self, Held};
 use crate::{ApplyChunk, ChunkApplied, ChunkWork, StoreError};
 
@@ -164,7 +165,7 @@ fn finish(
         held.task.status = TaskStatus::Completed;
         held.task.outcome = Some(Task::outcome_by_counts(&counts));
         held.task.completed_at = Some(command.now);
-        drop_payload(conn, command.domain, &command.task_id)?;
+        keep_failed(conn, command.domain, &command.task_id, counts.failed)?;
     }
     row::keep(conn, &held)?;
     Ok(held.task)

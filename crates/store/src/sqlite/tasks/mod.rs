@@ -5,11 +5,13 @@
 mod apply;
 mod claim;
 mod create;
+mod payload;
 mod records;
 mod row;
 
 pub(super) use apply::apply;
 pub(super) use claim::{claim, fail_attempt, release, renew, void_leases};
 pub(super) use create::create;
-pub(super) use records::{kind_code, payload_block, record_block};
+pub(super) use payload::payload_block;
+pub(super) use records::{kind_code, record_block};
 pub(super) use row::{COLUMNS, COLUMNS_COUNT, of_family, task};

@@ -1,6 +1,6 @@
-//! Payloads and records of tasks: compressed blocks in, compressed blocks out. A block of records
-//! is keyed by the first entry that it is about, so that reading goes from block to block in
-//! payload order without knowing how a task was cut into chunks.
+//! The records of tasks: compressed blocks in, compressed blocks out. A block is keyed by the first
+//! entry that it is about, so that reading goes from block to block in payload order without
+//! knowing how a task was cut into chunks.
 
 use caseload_model::ids::DomainId;
 use caseload_model::record::ChunkRecords;
@@ -136,23 +136,6 @@ impl Records {
     }
 }
 
-pub(in crate::sqlite) fn payload_block(
-    conn: &Connection,
-    domain: DomainId,
-    task_id: &str,
-    from_index: u32,
-) -> Result<Option<Vec<u8>>, StoreError> {
-    let bytes: Option<Vec<u8>> = conn
-        .prepare_cached(
-            "SELECT bytes FROM payload_blocks
-             WHERE domain_id = ?1 AND task_id = ?2 AND last_index >= ?3
-             ORDER BY last_index LIMIT 1",
-        )?
-        .query_row(params![domain.0, task_id, from_index], |row| row.get(0))
-        .optional()?;
-    bytes.as_deref().map(unpack_block).transpose()
-}
-
 pub(in crate::sqlite) fn record_block(
     conn: &Connection,
     domain: DomainId,
@@ -172,22 +155,4 @@ pub(in crate::sqlite) fn record_block(
         .optional()?;
     let Some((next_index, bytes)) = found else { return Ok(None) };
     Ok(Some(RecordBlock { lines: unpack_block(&bytes)?, next_index }))
-}
-
-/// Removes the payload blocks of a completed task in which every entry succeeded. What failed stays
-/// as it was sent, for a retry.
-pub(super) fn drop_payload(
-    conn: &Connection,
-    domain: DomainId,
-    task_id: &str,
-) -> Result<(), StoreError> {
-    conn.prepare_cached(
-        "DELETE FROM payload_blocks WHERE domain_id = ?1 AND task_id = ?2 AND NOT EXISTS (
-             SELECT 1 FROM record_blocks r
-             WHERE r.domain_id = ?1 AND r.task_id = ?2 AND r.kind = ?3
-               AND r.first_index <= payload_blocks.last_index
-               AND r.next_index > payload_blocks.first_index)",
-    )?
-    .execute(params![domain.0, task_id, kind_code(RecordKind::Errors)])?;
-    Ok(())
 }

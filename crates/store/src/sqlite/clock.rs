@@ -53,3 +53,25 @@ pub(super) fn change_time(
     .map(UnixMillis)
     .ok_or(StoreError::LeaseLost)
 }
+
+/// Notes what an import used up: issue ids, instants of creation, numbers of apps.
+pub(super) fn keep_import(
+    conn: &Connection,
+    domain: DomainId,
+    last_issue_id: u64,
+    max_created_at: Option<UnixMillis>,
+    next_app_number: u64,
+) -> Result<(), StoreError> {
+    conn.prepare_cached(
+        "UPDATE domain_clocks SET last_issue_id = max(last_issue_id, ?2),
+         last_created_at = max(last_created_at, ?3), last_app_number = max(last_app_number, ?4)
+         WHERE domain_id = ?1",
+    )?
+    .execute(params![
+        domain.0,
+        last_issue_id as i64,
+        max_created_at.unwrap_or_default().0,
+        next_app_number as i64 - 1
+    ])?;
+    Ok(())
+}

@@ -3,6 +3,7 @@
 //! to the same words. What only one backend has (files, locks, processes) is tested beside it.
 
 pub(crate) mod domains;
+pub(crate) mod issues;
 pub(crate) mod payloads;
 pub(crate) mod profiles;
 pub(crate) mod tasks;
@@ -52,6 +53,9 @@ macro_rules! store_suite {
             payload_of_failed_entries_stays,
             domains_do_not_see_each_other,
             a_check_of_sound_data_finds_nothing,
+        );
+        $crate::store_suite!(@ $open, issues:
+            an_import_keeps_ids_and_times,
         );
     };
     (@ $open:path, $room:ident: $($behaviour:ident,)+) => {

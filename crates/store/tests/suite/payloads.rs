@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use caseload_model::ids::{DomainId, DomainName};
+use caseload_model::issue::prepare_imports;
 use caseload_model::payload::Block;
 use caseload_model::payload::Entry;
 use caseload_model::profile::{
@@ -89,7 +90,9 @@ pub(crate) fn chunk(claimed: &ClaimedTask, block: Block, now: UnixMillis) -> App
         Action::UpdateAppProfiles => ChunkWork::UpdateAppProfiles(prepare_app_updates(&block)),
         Action::GetCoreProfiles => ChunkWork::GetCoreProfiles(prepare_core_gets(&block)),
         Action::GetAppProfiles => ChunkWork::GetAppProfiles(prepare_app_gets(&block)),
-        Action::ImportIssues => unreachable!("issues have a suite of their own"),
+        Action::ImportIssues => {
+            ChunkWork::ImportIssues(prepare_imports(&claimed.domain_name, &block))
+        }
     };
     ApplyChunk {
         domain: claimed.domain,

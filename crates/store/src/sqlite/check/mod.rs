@@ -2,6 +2,7 @@
 //! function in a list; it runs in a snapshot of its own beside whatever is written meanwhile. A
 //! check only looks: nothing is repaired.
 
+mod issues;
 mod profiles;
 mod tables;
 mod tasks;
@@ -51,6 +52,8 @@ const CHECKS: &[(&str, Check)] = &[
     ("core profiles", profiles::core),
     ("identities", profiles::identities),
     ("app profiles", profiles::app),
+    ("issues", issues::rows),
+    ("counts of issues", issues::counts),
 ];
 
 pub(super) async fn run(engine: &Engine) -> Result<CheckReport, StoreError> {

@@ -1,30 +1,16 @@
-//! Issues in SQLite: importing, listing and reading them. The seam: the store calls these three
-//! functions inside its transactions and does not know the tables of issues.
+//! Issues in SQLite: importing, listing and reading them. A narrow row per issue answers filters
+//! and sorts, rendered fragments beside it are what is served, kept counts answer totals. What an
+//! import means and what a query matches are the model's; here is only where it is kept and how it
+//! is found. Invariant: rows, fragments and counts change in one transaction.
 
-use caseload_model::record::ChunkRecords;
-use rusqlite::Connection;
+mod counts;
+mod import;
+mod list;
+mod need;
+mod page;
+mod sql;
+mod tally;
 
-use crate::{ApplyChunk, GetIssue, IssuePage, ListIssues, StoreError};
-
-/// Imports the entries `range` of the command's work and returns their records.
-pub(super) fn import(
-    _conn: &Connection,
-    _command: &ApplyChunk,
-    _range: std::ops::Range<usize>,
-) -> Result<ChunkRecords, StoreError> {
-    Err(missing())
-}
-
-/// One page with the exact total, from the snapshot that `conn` is in.
-pub(super) fn list(_conn: &Connection, _request: &ListIssues) -> Result<IssuePage, StoreError> {
-    Err(missing())
-}
-
-/// One issue, rendered.
-pub(super) fn get(_conn: &Connection, _request: &GetIssue) -> Result<Option<Vec<u8>>, StoreError> {
-    Err(missing())
-}
-
-fn missing() -> StoreError {
-    StoreError::Unavailable("this store keeps no issues yet".to_owned())
-}
+pub(super) use import::Import;
+pub(super) use list::{get, list};
+pub(super) use page::{FRAGMENTS, FRAGMENTS_COUNT, fragments};

@@ -11,9 +11,10 @@ use caseload_model::record::ChunkRecords;
 use caseload_model::task::{Action, Task, TaskStatus};
 use rusqlite::Connection;
 
+use super::super::domains;
 use super::super::engine::{Engine, WriteContext};
+use super::super::issues::Import;
 use super::super::profiles::{self, Change};
-use super::super::{domains, issues};
 use super::payload::keep_failed;
 use super::records::Records;
 use super::row::{self, Held};
@@ -64,6 +65,21 @@ fn held(conn: &Connection, command: &ApplyChunk) -> Result<Held, StoreError> {
     Ok(held)
 }
 
+/// What the slices of one chunk share, of whatever action it is.
+struct Changes {
+    profiles: Change,
+    issues: Import,
+}
+
+/// Entries to plan at a time. A dry run of an import is planned at once: nothing that it does is
+/// stored for a later slice to find.
+fn slice_entries(command: &ApplyChunk) -> usize {
+    match command.action {
+        Action::ImportIssues if command.dry_run => command.work.len(),
+        _ => SLICE_ENTRIES,
+    }
+}
+
 fn write_chunk(
     conn: &Connection,
     command: &ApplyChunk,
@@ -71,22 +87,23 @@ fn write_chunk(
 ) -> Result<ChunkApplied, StoreError> {
     let held = held(conn, command)?;
     let mut records = Records::new(entry_index(&command.work, command.from));
-    let mut change = Change::new(command);
+    let mut changes = Changes { profiles: Change::new(command), issues: Import::new(command) };
     if command.dry_run {
         conn.execute_batch("SAVEPOINT dry_run")?;
     }
     let mut at = command.from;
     while at < command.work.len() {
-        let slice = at..command.work.len().min(at + SLICE_ENTRIES);
+        let slice = at..command.work.len().min(at + slice_entries(command));
         at = slice.end;
         let next_index = entry_index(&command.work, at - 1) + 1;
-        let added = write_slice(conn, command, &mut change, slice)?;
+        let added = write_slice(conn, command, &mut changes, slice)?;
         records.add(added, next_index)?;
         if !command.dry_run && context.should_yield() {
             break;
         }
     }
-    change.finish(conn)?;
+    changes.profiles.finish(conn)?;
+    changes.issues.finish(conn)?;
     if command.dry_run {
         conn.execute_batch("ROLLBACK TO dry_run; RELEASE dry_run")?;
     }
@@ -98,10 +115,11 @@ fn write_chunk(
 fn write_slice(
     conn: &Connection,
     command: &ApplyChunk,
-    change: &mut Change,
+    changes: &mut Changes,
     slice: Range<usize>,
 ) -> Result<ChunkRecords, StoreError> {
     let payload = &command.block.bytes;
+    let change = &mut changes.profiles;
     let records = match &*command.work {
         ChunkWork::CreateCoreProfiles(entries) => {
             profiles::create(conn, change, payload, &entries[slice.clone()])
@@ -112,7 +130,9 @@ fn write_slice(
         ChunkWork::UpdateAppProfiles(entries) => {
             profiles::update_app(conn, change, payload, &entries[slice.clone()])
         }
-        ChunkWork::ImportIssues(_) => issues::import(conn, command, slice.clone()),
+        ChunkWork::ImportIssues(entries) => {
+            changes.issues.import(conn, payload, &entries[slice.clone()])
+        }
         ChunkWork::GetCoreProfiles(_) | ChunkWork::GetAppProfiles(_) => {
             Err(StoreError::Corrupt("a get action on the writer".to_owned()))
         }

@@ -1,0 +1,59 @@
+-- Issues: a narrow row to filter and sort by, the rendered fragments beside it, and kept counts.
+-- Every key begins with the domain; `row` ties the two tables together and is never shown.
+
+-- Columns are what filters, sorts and counters look at; nothing here is rendered. `state` is the
+-- model's number of the word, `author_email` is folded.
+CREATE TABLE issues (
+    row                  INTEGER PRIMARY KEY,
+    domain_id            INTEGER NOT NULL,
+    id                   INTEGER NOT NULL,
+    created_at           INTEGER NOT NULL,
+    updated_at           INTEGER NOT NULL,
+    changed_at           INTEGER NOT NULL,
+    state                INTEGER NOT NULL,
+    redacted             INTEGER NOT NULL,
+    rating               INTEGER,
+    original_created_at  INTEGER,
+    app_id               TEXT    NOT NULL,
+    platform_type        TEXT,
+    queue_id             TEXT,
+    hs_user_id           TEXT    NOT NULL,
+    assignee_id          TEXT,
+    language             TEXT,
+    issue_mode           TEXT,
+    author_email         TEXT    NOT NULL
+) STRICT;
+
+CREATE UNIQUE INDEX issues_by_id ON issues (domain_id, id);
+CREATE UNIQUE INDEX issues_by_creation ON issues (domain_id, created_at);
+CREATE INDEX issues_by_state ON issues (domain_id, state, created_at);
+CREATE INDEX issues_by_rating ON issues (domain_id, rating, created_at) WHERE rating IS NOT NULL;
+CREATE INDEX issues_by_update ON issues (domain_id, updated_at, id);
+-- With the state, so that changes of one state are counted without a look at the rows.
+CREATE INDEX issues_by_change ON issues (domain_id, changed_at, id, state);
+
+-- The fragments that are served, in the order in which an issue shows them. A row goes with the
+-- issue that it belongs to.
+CREATE TABLE issue_bodies (
+    row                 INTEGER PRIMARY KEY REFERENCES issues (row) ON DELETE CASCADE,
+    head                BLOB    NOT NULL,
+    messages            BLOB    NOT NULL,
+    meta                BLOB    NOT NULL,
+    custom_fields       BLOB    NOT NULL,
+    feedback            BLOB,
+    queue               BLOB,
+    private_notes       BLOB,
+    predict_labels      BLOB,
+    sentiment_analysis  BLOB,
+    smart_intents       BLOB
+) STRICT;
+
+-- How many issues stand in each counter of the model's; none that is zero. `day` is a UTC day.
+CREATE TABLE issue_counts (
+    domain_id  INTEGER NOT NULL,
+    facet      INTEGER NOT NULL,
+    value      BLOB    NOT NULL,
+    day        INTEGER NOT NULL,
+    n          INTEGER NOT NULL CHECK (n > 0),
+    PRIMARY KEY (domain_id, facet, value, day)
+) STRICT, WITHOUT ROWID;

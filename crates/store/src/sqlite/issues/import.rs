@@ -1,0 +1,245 @@
+//! Importing issues: reads what a plan of the model's needs, asks for the plan, writes what it
+//! says. The slices of a chunk share what is known of the domain; counters and the clock's row are
+//! written once, when the chunk ends. A dry run is planned as one slice, because nothing of it is
+//! stored for the next one to find.
+
+use caseload_model::ids::DomainId;
+use caseload_model::issue::{
+    ImportContext, ImportPlan, IssueBody, IssueRow, NewIssue, OccupiedWindows, named_issue_ids,
+    plan_imports,
+};
+use caseload_model::record::{ChunkRecords, Prepared};
+use caseload_model::time::UnixMillis;
+use rusqlite::{CachedStatement, Connection, params};
+
+use super::super::clock;
+use super::counts;
+use super::need::{self, Known};
+use crate::{ApplyChunk, StoreError};
+
+/// What the slices of one chunk share.
+#[derive(Debug)]
+pub(in crate::sqlite) struct Import {
+    domain: DomainId,
+    now: UnixMillis,
+    dry_run: bool,
+    known: Option<Known>,
+    counts: counts::Changes,
+    changed_at: Option<UnixMillis>,
+}
+
+impl Import {
+    pub(in crate::sqlite) fn new(command: &ApplyChunk) -> Self {
+        Self {
+            domain: command.domain,
+            now: command.now,
+            dry_run: command.dry_run,
+            known: None,
+            counts: counts::Changes::default(),
+            changed_at: None,
+        }
+    }
+
+    /// Imports `entries`, whose bytes are in `payload`, and returns their records.
+    pub(in crate::sqlite) fn import(
+        &mut self,
+        conn: &Connection,
+        payload: &[u8],
+        entries: &[Prepared<NewIssue>],
+    ) -> Result<ChunkRecords, StoreError> {
+        let known = match self.known.take() {
+            Some(known) => known,
+            None => Known::read(conn, self.domain)?,
+        };
+        let (mut known, plan) = plan(conn, self.domain, known, payload, entries, self.dry_run)?;
+        if !self.dry_run {
+            self.keep_names(conn, &plan)?;
+            keep_issues(conn, self.domain, &plan.issues, entries)?;
+            known.apps.extend(plan.apps);
+            known.next_publish_number = plan.next_publish_number;
+            known.last_issue_id = plan.last_issue_id;
+            known.max_created_at = plan.max_created_at;
+            self.counts.add(plan.counters);
+        }
+        self.known = Some(known);
+        Ok(plan.records)
+    }
+
+    /// Writes what the chunk comes to: counters and the clock's numbers.
+    pub(in crate::sqlite) fn finish(self, conn: &Connection) -> Result<(), StoreError> {
+        let Some(known) = self.known.filter(|_| !self.dry_run) else { return Ok(()) };
+        self.counts.keep(conn, self.domain)?;
+        clock::keep_import(
+            conn,
+            self.domain,
+            known.last_issue_id,
+            known.max_created_at,
+            known.next_publish_number,
+        )
+    }
+
+    /// Apps, queues, agents and app profiles: each is made where its id is free.
+    fn keep_names(&mut self, conn: &Connection, plan: &ImportPlan) -> Result<(), StoreError> {
+        let domain = self.domain.0;
+        for app in &plan.apps {
+            // A time of its own each: apps are found oldest first.
+            let at = clock::change_time(conn, self.domain, self.now)?.0;
+            conn.prepare_cached(
+                "INSERT INTO apps (domain_id, id, publish_id, title, created_at)
+                 VALUES (?1, ?2, ?3, ?2, ?4)",
+            )?
+            .execute(params![domain, app.app_id, app.publish_id, at])?;
+        }
+        if plan.queues.is_empty() && plan.agents.is_empty() && plan.app_profiles.is_empty() {
+            return Ok(());
+        }
+        let now = self.changed_at(conn)?.0;
+        for queue in &plan.queues {
+            conn.prepare_cached(
+                "INSERT INTO queues (domain_id, id, name, created_at) VALUES (?1, ?2, ?3, ?4)
+                 ON CONFLICT DO NOTHING",
+            )?
+            .execute(params![domain, queue.id, queue.name, now])?;
+        }
+        for agent in &plan.agents {
+            let email = agent.email.as_deref().unwrap_or_default();
+            conn.prepare_cached(
+                "INSERT INTO agents (domain_id, id, name, email, created_at)
+                 VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING",
+            )?
+            .execute(params![domain, agent.id, agent.name, email, now])?;
+        }
+        let mut insert = conn.prepare_cached(
+            "INSERT INTO app_profiles
+             (domain_id, pid, app_id, name, emails, created_at, updated_at, fields)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, x'') ON CONFLICT DO NOTHING",
+        )?;
+        for profile in &plan.app_profiles {
+            let (pid, app, name) = (&profile.pid, &profile.app_id, &profile.name);
+            insert.execute(params![domain, pid, app, name, profile.emails, now])?;
+        }
+        Ok(())
+    }
+
+    fn changed_at(&mut self, conn: &Connection) -> Result<UnixMillis, StoreError> {
+        if let Some(at) = self.changed_at {
+            return Ok(at);
+        }
+        let at = clock::change_time(conn, self.domain, self.now)?;
+        self.changed_at = Some(at);
+        Ok(at)
+    }
+}
+
+/// Plans the entries, answering questions about taken milliseconds until none is left.
+fn plan(
+    conn: &Connection,
+    domain: DomainId,
+    known: Known,
+    payload: &[u8],
+    entries: &[Prepared<NewIssue>],
+    dry_run: bool,
+) -> Result<(Known, ImportPlan), StoreError> {
+    let ids = named_issue_ids(entries);
+    let mut context = ImportContext {
+        stored: need::stored(conn, domain, &ids, known.last_issue_id)?,
+        default_app: known.default_app,
+        apps: known.apps,
+        next_publish_number: known.next_publish_number,
+        last_issue_id: known.last_issue_id,
+        occupied: OccupiedWindows::new(known.max_created_at),
+    };
+    let plan = loop {
+        match plan_imports(&context, payload, entries, dry_run) {
+            Ok(plan) => break plan,
+            Err(windows) => need::answer(conn, domain, &windows, &mut context.occupied)?,
+        }
+    };
+    let known = Known {
+        default_app: context.default_app,
+        apps: context.apps,
+        next_publish_number: context.next_publish_number,
+        last_issue_id: context.last_issue_id,
+        max_created_at: known.max_created_at,
+    };
+    Ok((known, plan))
+}
+
+fn keep_issues(
+    conn: &Connection,
+    domain: DomainId,
+    rows: &[IssueRow],
+    entries: &[Prepared<NewIssue>],
+) -> Result<(), StoreError> {
+    let mut issue = conn.prepare_cached(
+        "INSERT INTO issues (domain_id, id, created_at, updated_at, changed_at, state, redacted,
+         rating, original_created_at, app_id, platform_type, queue_id, hs_user_id, assignee_id,
+         language, issue_mode, author_email)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
+    )?;
+    let mut fragments = conn.prepare_cached(
+        "INSERT INTO issue_bodies (row, head, messages, meta, custom_fields, feedback, queue,
+         private_notes, predict_labels, sentiment_analysis, smart_intents)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+    )?;
+    for row in rows {
+        let prepared = entries[row.source]
+            .item
+            .as_ref()
+            .map_err(|_| StoreError::Corrupt("a refused entry was planned".to_owned()))?;
+        keep_columns(&mut issue, domain, row)?;
+        keep_fragments(&mut fragments, conn.last_insert_rowid(), &row.head, &prepared.body)?;
+    }
+    Ok(())
+}
+
+fn keep_columns(
+    insert: &mut CachedStatement<'_>,
+    domain: DomainId,
+    row: &IssueRow,
+) -> Result<(), StoreError> {
+    let columns = &row.columns;
+    let facts = &columns.facts;
+    insert.execute(params![
+        domain.0,
+        columns.id as i64,
+        columns.created_at.0,
+        facts.updated_at.0,
+        facts.changed_at.0,
+        facts.state.code(),
+        facts.redacted,
+        facts.rating,
+        columns.original_created_at.map(|at| at.0),
+        columns.app_id,
+        facts.platform_type,
+        facts.queue.as_ref().map(|queue| &queue.id),
+        facts.hs_user_id,
+        facts.assignee_id,
+        facts.language,
+        facts.issue_mode,
+        facts.author_email,
+    ])?;
+    Ok(())
+}
+
+fn keep_fragments(
+    insert: &mut CachedStatement<'_>,
+    row: i64,
+    head: &[u8],
+    body: &IssueBody,
+) -> Result<(), StoreError> {
+    insert.execute(params![
+        row,
+        head,
+        body.messages,
+        body.meta,
+        body.custom_fields,
+        body.feedback,
+        body.queue,
+        body.private_notes,
+        body.predict_labels,
+        body.sentiment_analysis,
+        body.smart_intents,
+    ])?;
+    Ok(())
+}

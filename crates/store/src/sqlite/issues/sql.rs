@@ -1,0 +1,210 @@
+//! The one place where a query of the model's becomes SQL: predicates with their parameters, the
+//! count over an index, the page in order. Which index is used is said here and not left to the
+//! planner, whose guesses know nothing of a domain's data. Invariant: what the SQL matches is what
+//! `IssueQuery::matches` says.
+
+use caseload_model::ids::DomainId;
+use caseload_model::issue_query::{IssueQuery, RatingSet, SortKey, SortOrder, TimeRange};
+use rusqlite::types::Value;
+
+/// An index of `issues`; all of them begin with the domain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Index {
+    Id,
+    Creation,
+    /// By creation within each state.
+    State,
+    /// By creation within each rating; only rated issues are in it.
+    Rating,
+    Update,
+    Change,
+}
+
+impl Index {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Id => "issues_by_id",
+            Self::Creation => "issues_by_creation",
+            Self::State => "issues_by_state",
+            Self::Rating => "issues_by_rating",
+            Self::Update => "issues_by_update",
+            Self::Change => "issues_by_change",
+        }
+    }
+
+    /// The order in which it holds issues, each state and rating by itself.
+    pub(super) const fn order(self) -> Option<SortKey> {
+        match self {
+            Self::Id => None,
+            Self::Creation | Self::State | Self::Rating => Some(SortKey::CreationTime),
+            Self::Update => Some(SortKey::UpdateTime),
+            Self::Change => Some(SortKey::StateChangeTime),
+        }
+    }
+
+    /// The index that holds all issues in this order.
+    pub(super) const fn of_order(key: SortKey) -> Self {
+        match key {
+            SortKey::CreationTime => Self::Creation,
+            SortKey::StateChangeTime => Self::Change,
+            SortKey::UpdateTime => Self::Update,
+        }
+    }
+}
+
+/// A statement and what is bound to it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Sql {
+    pub(super) text: String,
+    pub(super) parameters: Vec<Value>,
+}
+
+/// Counts the matches through `index`.
+pub(super) fn count(domain: DomainId, query: &IssueQuery, index: Index) -> Sql {
+    let mut predicates = Predicates::new(domain, query);
+    predicates.states(query);
+    predicates.rating(query);
+    let Predicates { text, parameters } = predicates;
+    let index = index.name();
+    Sql { text: format!("SELECT count(*) FROM issues INDEXED BY {index} WHERE {text}"), parameters }
+}
+
+/// Selects `row` of the matches through `index`, in the query's order.
+pub(super) fn page(
+    domain: DomainId,
+    query: &IssueQuery,
+    index: Index,
+    limit: u64,
+    offset: u64,
+) -> Sql {
+    let mut predicates = Predicates::new(domain, query);
+    // An index by state or rating has its order within each value: the runs are merged.
+    let runs: Vec<String> = match index {
+        Index::State => {
+            predicates.rating(query);
+            let states = query.states.iter().flatten();
+            states.map(|state| format!(" AND state = {}", state.code())).collect()
+        }
+        Index::Rating => {
+            predicates.states(query);
+            let ratings = query.rating.into_iter().flat_map(RatingSet::ratings);
+            ratings.map(|rating| format!(" AND rating = {rating}")).collect()
+        }
+        _ => {
+            predicates.states(query);
+            predicates.rating(query);
+            vec![String::new()]
+        }
+    };
+    let (keys, order) = order(query);
+    let Predicates { text, mut parameters } = predicates;
+    let selects: Vec<String> = runs
+        .iter()
+        .map(|run| {
+            let index = index.name();
+            format!("SELECT row, {keys} FROM issues INDEXED BY {index} WHERE {text}{run}")
+        })
+        .collect();
+    let places = (parameters.len() + 1, parameters.len() + 2);
+    parameters.extend([Value::Integer(limit as i64), Value::Integer(offset as i64)]);
+    let text = format!(
+        "{} ORDER BY {order} LIMIT ?{} OFFSET ?{}",
+        selects.join(" UNION ALL "),
+        places.0,
+        places.1
+    );
+    Sql { text, parameters }
+}
+
+/// The columns of the order behind `row`, and the order by their places. Instants of creation are
+/// unique: there are no ties for the id to settle.
+const fn order(query: &IssueQuery) -> (&'static str, &'static str) {
+    let ascending = matches!(query.sort.order, SortOrder::Ascending);
+    match (query.sort.key, ascending) {
+        (SortKey::CreationTime, true) => ("created_at", "2"),
+        (SortKey::CreationTime, false) => ("created_at", "2 DESC"),
+        (SortKey::UpdateTime, true) => ("updated_at, id", "2, 3"),
+        (SortKey::UpdateTime, false) => ("updated_at, id", "2 DESC, 3 DESC"),
+        (SortKey::StateChangeTime, true) => ("changed_at, id", "2, 3"),
+        (SortKey::StateChangeTime, false) => ("changed_at, id", "2 DESC, 3 DESC"),
+    }
+}
+
+/// Predicates joined by AND.
+struct Predicates {
+    text: String,
+    parameters: Vec<Value>,
+}
+
+impl Predicates {
+    /// Those of everything but states and rating.
+    fn new(domain: DomainId, query: &IssueQuery) -> Self {
+        let mut new =
+            Self { text: "domain_id = ?1".to_owned(), parameters: vec![Value::Integer(domain.0)] };
+        new.range("created_at", query.created);
+        new.range("updated_at", query.updated);
+        new.range("changed_at", query.changed);
+        if let Some(ids) = &query.ids {
+            new.ids(ids);
+        }
+        new.texts("app_id", query.app_ids.as_deref());
+        new.texts("platform_type", query.platform_types.as_deref());
+        new.texts("queue_id", query.queue_ids.as_deref());
+        new.texts("hs_user_id", query.end_user_ids.as_deref());
+        if let Some(redacted) = query.redacted {
+            new.and(&format!("redacted = {}", i32::from(redacted)));
+        }
+        new
+    }
+
+    fn and(&mut self, predicate: &str) {
+        self.text.push_str(" AND ");
+        self.text.push_str(predicate);
+    }
+
+    /// Binds a value and returns its place.
+    fn bind(&mut self, value: Value) -> String {
+        self.parameters.push(value);
+        format!("?{}", self.parameters.len())
+    }
+
+    fn range(&mut self, column: &str, range: TimeRange) {
+        for (bound, operator) in [(range.since, ">="), (range.until, "<=")] {
+            if let Some(bound) = bound {
+                let place = self.bind(Value::Integer(bound.0));
+                self.and(&format!("{column} {operator} {place}"));
+            }
+        }
+    }
+
+    /// As one parameter, because there may be thousands.
+    fn ids(&mut self, ids: &[u64]) {
+        let list: Vec<String> = ids.iter().map(u64::to_string).collect();
+        let place = self.bind(Value::Text(format!("[{}]", list.join(","))));
+        self.and(&format!("id IN (SELECT value FROM json_each({place}))"));
+    }
+
+    fn texts(&mut self, column: &str, texts: Option<&[String]>) {
+        let Some(texts) = texts else { return };
+        let places: Vec<String> =
+            texts.iter().map(|text| self.bind(Value::Text(text.clone()))).collect();
+        self.and(&format!("{column} IN ({})", places.join(", ")));
+    }
+
+    fn states(&mut self, query: &IssueQuery) {
+        let Some(states) = &query.states else { return };
+        let codes: Vec<String> = states.iter().map(|state| state.code().to_string()).collect();
+        self.and(&format!("state IN ({})", codes.join(", ")));
+    }
+
+    fn rating(&mut self, query: &IssueQuery) {
+        let Some(set) = query.rating else { return };
+        let ratings: Vec<String> = set.ratings().map(|rating| rating.to_string()).collect();
+        let rated = format!("rating IN ({})", ratings.join(", "));
+        if set.has_missing() {
+            self.and(&format!("(rating IS NULL OR {rated})"));
+        } else {
+            self.and(&rated);
+        }
+    }
+}

@@ -1,0 +1,382 @@
+//! Which counters add up to a query's total. Counters are kept per facet, value and day, so they
+//! answer a query that filters by one facet and by the time that the facet's days are of: whole
+//! days are added up, at most two partial ones are counted through the index. The same figures say
+//! in which day the issue at an offset lies, so that a deep page begins there. For other queries
+//! they tell which index has the fewest issues to look at.
+
+use std::collections::BTreeMap;
+
+use caseload_model::ids::DomainId;
+use caseload_model::issue::{Facet, IssueState};
+use caseload_model::issue_query::{IssueQuery, RatingSet, SortKey, SortOrder, TimeRange};
+use caseload_model::time::{DAY_MS, UnixMillis};
+use rusqlite::{Connection, params_from_iter};
+
+use super::counts::{self, Days};
+use super::sql::{self, Index, Sql};
+use crate::StoreError;
+
+/// Days beyond which there is no instant.
+const DAYS_ALL: Days = Days { from: -(1 << 36), until: 1 << 36 };
+/// No issue is older or newer; keeps sums with days from overflowing.
+const INSTANT_BOUND: i64 = 1 << 60;
+
+/// Filters of a query, as bits.
+mod filter {
+    pub(super) const CREATED: u32 = 1;
+    pub(super) const UPDATED: u32 = 1 << 1;
+    pub(super) const CHANGED: u32 = 1 << 2;
+    pub(super) const STATES: u32 = 1 << 3;
+    pub(super) const RATING: u32 = 1 << 4;
+    pub(super) const APPS: u32 = 1 << 5;
+    pub(super) const QUEUES: u32 = 1 << 6;
+    pub(super) const PLATFORMS: u32 = 1 << 7;
+    /// Whatever no counter is kept for.
+    pub(super) const OTHER: u32 = 1 << 8;
+}
+
+/// The filters that the query has.
+fn filters(query: &IssueQuery) -> u32 {
+    use filter::{APPS, CHANGED, CREATED, OTHER, PLATFORMS, QUEUES, RATING, STATES, UPDATED};
+    let other = query.ids.is_some() || query.end_user_ids.is_some() || query.redacted.is_some();
+    [
+        (!query.created.is_unbounded(), CREATED),
+        (!query.updated.is_unbounded(), UPDATED),
+        (!query.changed.is_unbounded(), CHANGED),
+        (query.states.is_some(), STATES),
+        (query.rating.is_some(), RATING),
+        (query.app_ids.is_some(), APPS),
+        (query.queue_ids.is_some(), QUEUES),
+        (query.platform_types.is_some(), PLATFORMS),
+        (other, OTHER),
+    ]
+    .into_iter()
+    .filter_map(|(given, bit)| given.then_some(bit))
+    .sum()
+}
+
+/// Counters that add up to the issues in a span of time, and the index that holds just those.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Tally {
+    facet: Facet,
+    values: Vec<Vec<u8>>,
+    /// Ratings to be taken off again: issues without one have no counter of their own.
+    ratings_off: Vec<Vec<u8>>,
+    /// The time that the days are of.
+    pub(super) time: SortKey,
+    range: TimeRange,
+    pub(super) index: Index,
+    /// The filters that it honours.
+    covers: u32,
+}
+
+impl Tally {
+    fn new(query: &IssueQuery, facet: Facet, values: Vec<Vec<u8>>, covers: u32) -> Self {
+        let (time, range) = match facet {
+            Facet::Updated => (SortKey::UpdateTime, query.updated),
+            Facet::StateChanged => (SortKey::StateChangeTime, query.changed),
+            _ => (SortKey::CreationTime, query.created),
+        };
+        let index = match facet {
+            Facet::State => Index::State,
+            Facet::Rating => Index::Rating,
+            _ => Index::of_order(time),
+        };
+        Self { facet, values, ratings_off: Vec::new(), time, range, index, covers }
+    }
+
+    /// All issues by creation.
+    fn all(query: &IssueQuery) -> Self {
+        Self::new(query, Facet::All, vec![Vec::new()], filter::CREATED)
+    }
+
+    fn state_changed(query: &IssueQuery) -> Self {
+        let states = query.states.as_deref().unwrap_or(IssueState::ALL);
+        let covers = filter::CHANGED | filter::STATES;
+        Self::new(query, Facet::StateChanged, state_words(states), covers)
+    }
+
+    fn state(query: &IssueQuery) -> Option<Self> {
+        let states = state_words(query.states.as_deref()?);
+        Some(Self::new(query, Facet::State, states, filter::CREATED | filter::STATES))
+    }
+
+    fn updated(query: &IssueQuery) -> Self {
+        Self::new(query, Facet::Updated, vec![Vec::new()], filter::UPDATED)
+    }
+
+    fn rating(query: &IssueQuery) -> Option<Self> {
+        let set = query.rating?;
+        let covers = filter::CREATED | filter::RATING;
+        let words = |with: bool| {
+            let ratings = RatingSet::ALL.ratings().filter(|r| set.contains(Some(*r)) == with);
+            ratings.map(|rating| rating.to_string().into_bytes()).collect()
+        };
+        if set.has_missing() {
+            let all = Self::new(query, Facet::All, vec![Vec::new()], covers);
+            return Some(Self { ratings_off: words(false), ..all });
+        }
+        Some(Self::new(query, Facet::Rating, words(true), covers))
+    }
+
+    fn texts(query: &IssueQuery, facet: Facet, texts: Option<&[String]>, bit: u32) -> Option<Self> {
+        let values = texts?.iter().map(|text| text.as_bytes().to_vec()).collect();
+        Some(Self::new(query, facet, values, filter::CREATED | bit))
+    }
+}
+
+fn state_words(states: &[IssueState]) -> Vec<Vec<u8>> {
+    states.iter().map(|state| state.as_str().as_bytes().to_vec()).collect()
+}
+
+/// The counters that give the query's total, where there are such.
+pub(super) fn exact(query: &IssueQuery) -> Option<Tally> {
+    let given = filters(query);
+    [
+        Some(Tally::all(query)),
+        Tally::state(query),
+        Tally::rating(query),
+        Some(Tally::updated(query)),
+        Some(Tally::state_changed(query)),
+        Tally::texts(query, Facet::App, query.app_ids.as_deref(), filter::APPS),
+        Tally::texts(query, Facet::Queue, query.queue_ids.as_deref(), filter::QUEUES),
+        Tally::texts(query, Facet::Platform, query.platform_types.as_deref(), filter::PLATFORMS),
+    ]
+    .into_iter()
+    .flatten()
+    .find(|tally| given & !tally.covers == 0)
+}
+
+/// The index through which the fewest issues have to be looked at.
+pub(super) fn narrowest(
+    conn: &Connection,
+    domain: DomainId,
+    query: &IssueQuery,
+) -> Result<Index, StoreError> {
+    if query.ids.is_some() {
+        return Ok(Index::Id);
+    }
+    let rating = Tally::rating(query).filter(|tally| tally.index == Index::Rating);
+    let candidates = [
+        Some(Tally::all(query)),
+        Tally::state(query),
+        rating,
+        Some(Tally::updated(query)),
+        Some(Tally::state_changed(query)),
+    ];
+    let mut best = (u64::MAX, Index::Creation);
+    for tally in candidates.into_iter().flatten() {
+        let split = split(tally.range);
+        // Partial days are counted as whole ones: this is only a guess.
+        let days = split.touched();
+        let issues = counts::total(conn, domain, tally.facet, &tally.values, days)?;
+        if issues < best.0 {
+            best = (issues, tally.index);
+        }
+    }
+    Ok(best.1)
+}
+
+/// A range as whole days and what is left at its ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Split {
+    before: Option<TimeRange>,
+    days: Option<Days>,
+    after: Option<TimeRange>,
+}
+
+impl Split {
+    fn touched(&self) -> Days {
+        let edges = [self.before, self.after];
+        let bounds = edges.iter().flatten().flat_map(|range| [range.since, range.until]);
+        let touched = bounds.flatten().map(UnixMillis::day);
+        let whole = self.days.iter().flat_map(|days| [days.from, days.until]);
+        let all: Vec<i64> = touched.chain(whole).collect();
+        Days {
+            from: all.iter().min().copied().unwrap_or_default(),
+            until: all.iter().max().copied().unwrap_or_default(),
+        }
+    }
+}
+
+fn span(since: i64, until: i64) -> TimeRange {
+    TimeRange { since: Some(UnixMillis(since)), until: Some(UnixMillis(until)) }
+}
+
+fn split(range: TimeRange) -> Split {
+    let bound = |at: UnixMillis| UnixMillis(at.0.clamp(-INSTANT_BOUND, INSTANT_BOUND));
+    let (since, until) = (range.since.map(bound), range.until.map(bound));
+    let from = since.map_or(DAYS_ALL.from, |at| UnixMillis(at.0 + DAY_MS - 1).day());
+    let to = until.map_or(DAYS_ALL.until, |at| UnixMillis(at.0 + 1).day() - 1);
+    if from > to {
+        // Both ends are there, else one of the days would be beyond all others.
+        let (since, until) = (since.unwrap_or_default(), until.unwrap_or_default());
+        return Split { before: Some(span(since.0, until.0)), days: None, after: None };
+    }
+    let before = since.filter(|at| at.0 < from * DAY_MS);
+    let after = until.filter(|at| at.0 >= (to + 1) * DAY_MS);
+    Split {
+        before: before.map(|at| span(at.0, from * DAY_MS - 1)),
+        days: Some(Days { from, until: to }),
+        after: after.map(|at| span((to + 1) * DAY_MS, at.0)),
+    }
+}
+
+/// A total with its parts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Counted {
+    split: Split,
+    before: u64,
+    whole: u64,
+    after: u64,
+}
+
+impl Counted {
+    pub(super) const fn total(&self) -> u64 {
+        self.before + self.whole + self.after
+    }
+}
+
+impl Tally {
+    /// The total of `query`, which these counters cover.
+    pub(super) fn count(
+        &self,
+        conn: &Connection,
+        domain: DomainId,
+        query: &IssueQuery,
+    ) -> Result<Counted, StoreError> {
+        let split = split(self.range);
+        let edge = |range: Option<TimeRange>| match range {
+            Some(range) => {
+                let query = self.within(query, range);
+                run_count(conn, &sql::count(domain, &query, self.index))
+            }
+            None => Ok(0),
+        };
+        let whole = match split.days {
+            Some(days) => {
+                let off = counts::total(conn, domain, Facet::Rating, &self.ratings_off, days)?;
+                counts::total(conn, domain, self.facet, &self.values, days)?.saturating_sub(off)
+            }
+            None => 0,
+        };
+        Ok(Counted { split, before: edge(split.before)?, whole, after: edge(split.after)? })
+    }
+
+    /// The query with another range of the time that these counters are of.
+    fn within(&self, query: &IssueQuery, range: TimeRange) -> IssueQuery {
+        let mut query = query.clone();
+        *self.range_of(&mut query) = range;
+        query
+    }
+
+    fn range_of<'q>(&self, query: &'q mut IssueQuery) -> &'q mut TimeRange {
+        match self.time {
+            SortKey::CreationTime => &mut query.created,
+            SortKey::StateChangeTime => &mut query.changed,
+            SortKey::UpdateTime => &mut query.updated,
+        }
+    }
+
+    /// The query without the days that lie before `offset`, and the offset in what is left. The
+    /// query is sorted by the time that these counters are of.
+    pub(super) fn seek(
+        &self,
+        conn: &Connection,
+        domain: DomainId,
+        query: &IssueQuery,
+        counted: &Counted,
+        offset: u64,
+    ) -> Result<(IssueQuery, u64), StoreError> {
+        let ascending = query.sort.order == SortOrder::Ascending;
+        let mut parts = self.parts(conn, domain, counted)?;
+        if !ascending {
+            parts.reverse();
+        }
+        let mut passed = 0;
+        for (range, issues) in parts {
+            if passed + issues > offset {
+                let mut narrowed = query.clone();
+                let bounds = self.range_of(&mut narrowed);
+                if ascending {
+                    bounds.since = range.since;
+                } else {
+                    bounds.until = range.until;
+                }
+                return Ok((narrowed, offset - passed));
+            }
+            passed += issues;
+        }
+        Ok((query.clone(), offset))
+    }
+
+    /// What the range holds: its ends and each of its days, ascending.
+    fn parts(
+        &self,
+        conn: &Connection,
+        domain: DomainId,
+        counted: &Counted,
+    ) -> Result<Vec<(TimeRange, u64)>, StoreError> {
+        let mut by_day = BTreeMap::new();
+        if let Some(days) = counted.split.days {
+            let (facet, values) = (self.facet, &self.values);
+            counts::add_by_day(conn, domain, facet, values, days, &mut by_day, 1)?;
+            let off = &self.ratings_off;
+            counts::add_by_day(conn, domain, Facet::Rating, off, days, &mut by_day, -1)?;
+        }
+        let day = |(day, n): (i64, i64)| {
+            (span(day * DAY_MS, (day + 1) * DAY_MS - 1), n.max(0).unsigned_abs())
+        };
+        let before = counted.split.before.map(|range| (range, counted.before));
+        let after = counted.split.after.map(|range| (range, counted.after));
+        Ok(before.into_iter().chain(by_day.into_iter().map(day)).chain(after).collect())
+    }
+}
+
+/// Runs a statement that counts.
+pub(super) fn run_count(conn: &Connection, sql: &Sql) -> Result<u64, StoreError> {
+    let count: i64 = conn
+        .prepare_cached(&sql.text)?
+        .query_row(params_from_iter(&sql.parameters), |row| row.get(0))?;
+    Ok(count.unsigned_abs())
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_is_split_into_whole_days_and_its_ends() {
+        const D: i64 = DAY_MS;
+        let days = |from, until| Some(Days { from, until });
+        for (since, until, before, whole, after) in [
+            (None, None, None, Some(DAYS_ALL), None),
+            (Some(0), Some(D - 1), None, days(0, 0), None),
+            (Some(0), Some(3 * D - 1), None, days(0, 2), None),
+            (Some(1), Some(3 * D - 1), Some((1, D - 1)), days(1, 2), None),
+            (Some(1), Some(3 * D), Some((1, D - 1)), days(1, 2), Some((3 * D, 3 * D))),
+            (Some(5), Some(5), Some((5, 5)), None, None),
+            (Some(5), Some(D + 5), Some((5, D + 5)), None, None),
+            (Some(-1), None, Some((-1, -1)), days(0, DAYS_ALL.until), None),
+            (None, Some(D), None, days(DAYS_ALL.from, 0), Some((D, D))),
+            (Some(-D), Some(-1), None, days(-1, -1), None),
+        ] {
+            let at = |ms: Option<i64>| ms.map(UnixMillis);
+            let split = split(TimeRange { since: at(since), until: at(until) });
+            let edge = |edge: Option<(i64, i64)>| edge.map(|(since, until)| span(since, until));
+            let expected = Split { before: edge(before), days: whole, after: edge(after) };
+            assert_eq!(split, expected, "{since:?} {until:?}");
+        }
+    }
+
+    #[test]
+    fn the_ends_of_time_do_not_overflow() {
+        let range = TimeRange { since: Some(UnixMillis(i64::MIN)), until: None };
+        assert!(split(range).days.unwrap().from < -1_000_000);
+        let range = TimeRange { since: None, until: Some(UnixMillis(i64::MAX)) };
+        assert!(split(range).days.unwrap().until > 1_000_000);
+        let range = TimeRange { since: Some(UnixMillis(i64::MAX)), until: None };
+        assert!(split(range).touched().from > 1_000_000);
+    }
+}

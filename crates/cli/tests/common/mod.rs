@@ -29,6 +29,10 @@ impl Place {
         std::fs::write(self.path(name), content).unwrap();
     }
 
+    pub(crate) fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path(name)).unwrap()
+    }
+
     /// The program with these arguments and nothing of this environment.
     pub(crate) fn caseload(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_caseload"));
@@ -101,7 +105,7 @@ pub(crate) fn redacted() -> insta::internals::SettingsBindDropGuard {
         (r#""([a-z_]+_at)":\d{13}"#, r#""$1":"[TIME]""#),
         (r#""core-profile-id":"\d+""#, r#""core-profile-id":"[ID]""#),
         (r"127\.0\.0\.1:\d+", "[ADDRESS]"),
-        (r"( +\d+ ms| +\d+\.\d+ s)\b( +[\d,]+/s)?", " [TIMES]"),
+        (r"( +\d+(\.\d)? ms| +\d+\.\d+ s)\b( +[\d,]+/s)?", " [TIMES]"),
         (r"(URL=http://\S+|run\d+)", "[RUN]"),
         (r"\d{13}", "[TIME]"),
     ] {

@@ -9,5 +9,7 @@ mod common;
 
 mod admin;
 mod bulk;
+mod demo;
 mod help;
+mod issues;
 mod serve;

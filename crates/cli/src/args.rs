@@ -1,6 +1,6 @@
 //! The command line: which commands there are, and the groups of flags that several of them share.
 //! Flags win over the environment, the environment over the defaults. Every flag has an environment
-//! name that begins with `CASELOAD_`; a test holds all commands to that.
+//! name, `CASELOAD_` and the flag in capitals; a test holds all commands to that.
 
 use caseload_client::Client;
 use caseload_model::ids::DomainName;
@@ -118,8 +118,10 @@ mod tests {
             if matches!(id, "help" | "version") {
                 continue;
             }
+            let long = flag.get_long().unwrap_or_default();
+            let expected = format!("CASELOAD_{}", long.to_uppercase().replace('-', "_"));
             let env = flag.get_env().and_then(|name| name.to_str()).unwrap_or_default();
-            assert!(env.starts_with("CASELOAD_"), "{path} --{id} has no environment name");
+            assert_eq!(env, expected, "{path} --{long}");
         }
         for inner in command.get_subcommands() {
             check_flags(inner, &format!("{path} {}", inner.get_name()));
@@ -132,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn every_flag_has_an_environment_name() {
+    fn every_flag_has_its_environment_name() {
         check_flags(&Program::command(), "caseload");
     }
 }

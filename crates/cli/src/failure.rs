@@ -116,7 +116,8 @@ fn hint_of(error: &ClientError) -> Option<&'static str> {
     }
     match (error.status()?, error.code()?) {
         (401, _) => Some(
-            "give a working key with --api-key or CASELOAD_API_KEY; `caseload key create` makes one",
+            "give a working key with --api-key or CASELOAD_API_KEY; `caseload key create` \
+             makes one",
         ),
         (403, _) => {
             Some("the key belongs to another domain or may only read; see `caseload key list`")

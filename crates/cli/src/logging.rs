@@ -1,6 +1,8 @@
 //! The server's log: to standard error, as text or as one JSON map per line. `CASELOAD_LOG` says
 //! what is logged, in the usual `target=level` form.
 
+use std::io::IsTerminal;
+
 use clap::ValueEnum;
 use tracing_subscriber::EnvFilter;
 
@@ -19,7 +21,10 @@ pub(crate) fn start(filter: &str, format: LogFormat) -> Result<(), Failure> {
         Failure::usage(format!("the log filter {filter:?} cannot be read: {error}"))
             .with_hint("write a level (error, warn, info, debug, trace) or target=level,…")
     })?;
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_ansi(std::io::stderr().is_terminal())
+        .with_writer(std::io::stderr);
     let started = match format {
         LogFormat::Text => builder.try_init(),
         LogFormat::Json => builder.json().try_init(),

@@ -119,7 +119,7 @@ mod tests {
         ];
         assert_eq!(
             aligned(&["ID", "N"], &rows),
-            "ID              N\na               long value\nbc\\t\\u{1b}[0m\n"
+            "ID             N\na              long value\nbc\\t\\u{1b}[0m\n"
         );
         assert_eq!(tabbed(&rows), "a\tlong value\nbc\\t\\u{1b}[0m\t\n");
     }

@@ -87,11 +87,12 @@ impl std::error::Error for Problem {}
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let said = if self.detail.is_empty() { &self.title } else { &self.detail };
-        write!(f, "the server answered {} {}: {said}", self.status, self.code)?;
-        if let [only] = self.faults.as_slice()
-            && only.detail == *said
-        {
-            return Ok(());
+        write!(f, "the server answered {} {}: ", self.status, self.code)?;
+        match self.faults.as_slice() {
+            [] => return f.write_str(said),
+            [only] if only.detail == *said => return write!(f, "{only}"),
+            [_] => f.write_str(said)?,
+            all => write!(f, "{} faults", all.len())?,
         }
         self.faults.iter().try_for_each(|fault| write!(f, "\n  {fault}"))
     }
@@ -142,7 +143,7 @@ mod tests {
                 {"pointer":"/a","code":"required","detail":""},
                 {"line":3,"code":"invalid_json","detail":"no JSON"}]}"#
             ),
-            "the server answered 400 invalid_request: Correct both parameters.\n  \
+            "the server answered 400 invalid_request: 3 faults\n  \
              page: page begins at 1\n  /a: required\n  line 3: no JSON"
         );
     }
@@ -155,7 +156,7 @@ mod tests {
                 "errors":[{"parameter":"action","code":"unknown_action",
                 "detail":"no such action"}]}"#
             ),
-            "the server answered 400 unknown_action: no such action"
+            "the server answered 400 unknown_action: action: no such action"
         );
     }
 
@@ -166,7 +167,10 @@ mod tests {
             ("<html>", "http://host answered what no Caseload server answers: 400 \"<html>\""),
             (
                 r#"{"status":500,"code":"x"}"#,
-                r#"http://host answered what no Caseload server answers: 400 "{\"status\":500,\"code\":\"x\"}""#,
+                concat!(
+                    "http://host answered what no Caseload server answers: ",
+                    r#"400 "{\"status\":500,\"code\":\"x\"}""#
+                ),
             ),
         ] {
             assert_eq!(problem(body), said);

@@ -176,7 +176,10 @@ fn retry_wait(response: &Response) -> Option<Duration> {
 fn parse_url(text: &str) -> Result<Url, ClientError> {
     let invalid =
         |reason: &str| ClientError::InvalidUrl { url: text.to_owned(), reason: reason.to_owned() };
-    let url = Url::parse(text).map_err(|error| invalid(&error.to_string()))?;
+    let url = Url::parse(text).map_err(|error| match error {
+        url::ParseError::RelativeUrlWithoutBase => invalid("it begins with http:// or https://"),
+        _ => invalid(&error.to_string()),
+    })?;
     if !matches!(url.scheme(), "http" | "https") {
         return Err(invalid("it begins with http:// or https://"));
     }
@@ -232,7 +235,7 @@ mod tests {
     fn addresses_are_checked_before_anything_is_sent() {
         for (url, reason) in [
             ("localhost:8080", "begins with http:// or https://"),
-            ("", "relative URL without a base"),
+            ("127.0.0.1:8080", "begins with http:// or https://"),
             ("ftp://host", "begins with http:// or https://"),
             ("http://host/?a=b", "neither a query nor a fragment"),
             ("http://key:@host", "the API key has its own place"),

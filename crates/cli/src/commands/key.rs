@@ -31,14 +31,14 @@ pub(crate) struct CreateArgs {
     #[command(flatten)]
     domain: DomainArgs,
     /// What the key may do; write includes read
-    #[arg(long, env = "CASELOAD_KEY_ACCESS", default_value = "write",
+    #[arg(long, env = "CASELOAD_ACCESS", default_value = "write",
           value_parser = PossibleValuesParser::new(["read", "write"]))]
     access: String,
     /// A name to know the key by
-    #[arg(long, env = "CASELOAD_KEY_NAME", default_value = "")]
+    #[arg(long, env = "CASELOAD_NAME", default_value = "")]
     name: String,
     /// How long the key works, such as 12h, 90d, 8w or 1y; without it, until it is revoked
-    #[arg(long, env = "CASELOAD_KEY_EXPIRES", value_name = "SPAN", value_parser = parse_span)]
+    #[arg(long, env = "CASELOAD_EXPIRES", value_name = "SPAN", value_parser = parse_span)]
     expires: Option<i64>,
 }
 

@@ -197,8 +197,9 @@ fn agent_id(domain: &str, agent: [&str; 3]) -> String {
 }
 
 fn custom_fields(random: &mut Random, start: i64) -> Value {
+    let order = format!("A-{}", 10_000 + random.below(90_000));
     json!({
-        "order_number": {"type": "singleline", "value": format!("A-{}", 10_000 + random.below(90_000))},
+        "order_number": {"type": "singleline", "value": order},
         "amount": {"type": "number", "value": random.cents(30_000)},
         "channel": {"type": "dropdown", "value": random.pick(&["shop", "phone", "partner"])},
         "refund": {"type": "checkbox", "value": random.pick(&["true", "false"])},

@@ -1,7 +1,8 @@
 //! `caseload demo`: the product at work, in one process. It keeps a store of its own, starts a
-//! server on it, and does over HTTP what any client would: imports profiles, exports them, imports
-//! issues, lists and walks them. Then it says what happened, how to do the same by hand, and serves.
-//! It may be run again on the same store: the domain stays, the key and the data are new ones.
+//! server on it, and does over HTTP what any client would: imports profiles, exports them,
+//! imports issues, lists and walks them. Then it says what happened, how to do the same by hand,
+//! and serves. It may be run again on the same store: the domain stays, the key and the data are
+//! new ones.
 
 mod report;
 mod steps;

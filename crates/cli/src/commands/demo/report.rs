@@ -114,11 +114,11 @@ fn commands(client: &Client, key: &str, tasks: &Tasks) -> Vec<(&'static str, Vec
     ]
 }
 
-/// `640 ms` or `1.25 s`.
+/// `0.7 ms`, `640 ms` or `1.25 s`.
 fn time(took: Duration) -> String {
-    if took < Duration::from_secs(1) {
-        format!("{} ms", took.as_millis())
-    } else {
-        format!("{:.2} s", took.as_secs_f64())
+    match took.as_micros() {
+        micros @ 0..10_000 => format!("{}.{} ms", micros / 1000, micros % 1000 / 100),
+        micros @ 10_000..1_000_000 => format!("{} ms", micros / 1000),
+        _ => format!("{:.2} s", took.as_secs_f64()),
     }
 }

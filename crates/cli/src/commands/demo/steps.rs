@@ -116,9 +116,8 @@ async fn list_issues(client: &Client, printer: &mut Printer, since: i64) -> Resu
     let begun = Instant::now();
     let page = client.issues(&params).await?;
     let took = begun.elapsed();
-    let hits = counted(page.total_hits, "hit", "hits");
     let pages = counted(page.total_pages, "page", "pages");
-    let said = format!("resolved, last 90 days: {hits}, {pages} of {}", page.page_size);
+    let said = format!("{} resolved in 90 days, {pages}", grouped(page.total_hits));
     Step { what: "issues listed", said, took, rate: String::new() }.print(printer)
 }
 

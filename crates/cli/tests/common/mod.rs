@@ -1,0 +1,218 @@
+//! What the tests of the program share: a folder of its own for each test, the built binary with a
+//! clean environment, a server that is ended (or killed) with the test, and pictures of whole runs
+//! with everything accidental taken out.
+
+use std::fmt::Write as _;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// Time that starting, ending or a task may take on a loaded machine.
+pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
+
+/// A folder in which the program runs.
+pub(crate) struct Place {
+    dir: tempfile::TempDir,
+}
+
+impl Place {
+    pub(crate) fn new() -> Self {
+        Self { dir: tempfile::tempdir().unwrap() }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) {
+        std::fs::write(self.path(name), content).unwrap();
+    }
+
+    pub(crate) fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    /// The program with these arguments and nothing of this environment.
+    pub(crate) fn caseload(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_caseload"));
+        for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("CASELOAD_")) {
+            command.env_remove(name);
+        }
+        command.current_dir(self.dir.path()).args(args);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    pub(crate) fn run(&self, args: &[&str]) -> Output {
+        self.caseload(args).output().unwrap()
+    }
+
+    /// Standard output of a run that has to succeed.
+    pub(crate) fn good(&self, args: &[&str]) -> String {
+        let output = self.run(args);
+        assert!(output.status.success(), "{args:?}: {}", picture_of(&output));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// A picture of a whole run.
+    pub(crate) fn picture(&self, args: &[&str]) -> String {
+        let output = self.run(args);
+        format!("$ caseload {}\n{}", args.join(" "), picture_of(&output))
+    }
+
+    /// A server on the default store, with the domain `acme` and a key that writes.
+    pub(crate) fn serve(&self) -> Server<'_> {
+        self.good(&["domain", "create", "acme"]);
+        let key = self.good(&["key", "create", "--domain", "acme"]).trim().to_owned();
+        Server::start(self, key)
+    }
+}
+
+/// Status and both outputs of a run.
+pub(crate) fn picture_of(output: &Output) -> String {
+    let status = output.status.code().map_or("killed".to_owned(), |code| code.to_string());
+    let mut picture = format!("exit {status}\n");
+    for (name, bytes) in [("stdout", &output.stdout), ("stderr", &output.stderr)] {
+        if !bytes.is_empty() {
+            let _ = write!(picture, "--- {name}\n{}", String::from_utf8_lossy(bytes));
+        }
+    }
+    picture
+}
+
+/// Snapshot settings of texts that are the same each time.
+pub(crate) fn plain() -> insta::internals::SettingsBindDropGuard {
+    settings().bind_to_scope()
+}
+
+fn settings() -> insta::Settings {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings
+}
+
+/// Snapshot settings that take ids, times and addresses out.
+pub(crate) fn redacted() -> insta::internals::SettingsBindDropGuard {
+    let mut settings = settings();
+    for (pattern, word) in [
+        (r"caseload_[0-9a-f]{64}", "[KEY]"),
+        (r"key-[0-9a-f]{12}", "[KEY-ID]"),
+        (r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}", "[TASK]"),
+        (r"_(app|profile)_\d{17}-[0-9a-f]{15}", "_${1}_[ID]"),
+        (r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC", "[TIME]"),
+        (r#""([a-z_]+_at)":\d{13}"#, r#""$1":"[TIME]""#),
+        (r#""core-profile-id":"\d+""#, r#""core-profile-id":"[ID]""#),
+        (r"127\.0\.0\.1:\d+", "[ADDRESS]"),
+        (r"( +\d+(\.\d)? ms| +\d+\.\d+ s)\b( +[\d,]+/s)?", " [TIMES]"),
+        (r"(URL=http://\S+|run\d+)", "[RUN]"),
+        (r"\d{13}", "[TIME]"),
+    ] {
+        settings.add_filter(pattern, word);
+    }
+    settings.bind_to_scope()
+}
+
+/// A running `caseload serve`.
+pub(crate) struct Server<'p> {
+    place: &'p Place,
+    child: Child,
+    pub(crate) url: String,
+    pub(crate) key: String,
+}
+
+impl<'p> Server<'p> {
+    pub(crate) fn start(place: &'p Place, key: String) -> Self {
+        let mut child = place.caseload(&["serve", "--listen", "127.0.0.1:0"]).spawn().unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let line = lines.next().unwrap().unwrap();
+        let Some(url) = line.strip_prefix("listening on ") else {
+            panic!("the server says: {line}");
+        };
+        let url = url.to_owned();
+        // The log is read to the end, so that the server never waits for its reader.
+        std::thread::spawn(move || {
+            for line in lines.map_while(Result::ok) {
+                eprintln!("{line}");
+            }
+        });
+        Self { place, child, url, key }
+    }
+
+    /// The program as a client of this server.
+    pub(crate) fn caseload(&self, args: &[&str]) -> Command {
+        let mut command = self.place.caseload(args);
+        command
+            .env("CASELOAD_URL", &self.url)
+            .env("CASELOAD_DOMAIN", "acme")
+            .env("CASELOAD_API_KEY", &self.key);
+        command
+    }
+
+    pub(crate) fn run(&self, args: &[&str]) -> Output {
+        self.caseload(args).output().unwrap()
+    }
+
+    /// Standard output of a run that has to succeed.
+    pub(crate) fn good(&self, args: &[&str]) -> String {
+        let output = self.run(args);
+        assert!(output.status.success(), "{args:?}: {}", picture_of(&output));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// A picture of a whole run as a client.
+    pub(crate) fn picture(&self, args: &[&str]) -> String {
+        format!("$ caseload {}\n{}", args.join(" "), picture_of(&self.run(args)))
+    }
+
+    /// A run as a client that reads `input`.
+    pub(crate) fn run_with_input(&self, args: &[&str], input: &[u8]) -> Output {
+        let mut child = self.caseload(args).stdin(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(input).unwrap();
+        child.wait_with_output().unwrap()
+    }
+
+    /// A small call that any working key may make.
+    pub(crate) fn small_call(&self) -> Output {
+        let args = ["bulk", "submit", "get_core_profiles", "-"];
+        self.run_with_input(&args, b"{\"core-profile-id\":\"1\"}\n")
+    }
+
+    /// Asks the server to end, and waits.
+    pub(crate) fn terminate(mut self) -> (ExitStatus, Duration) {
+        let begun = Instant::now();
+        signal(&self.child, "TERM");
+        (self.child.wait().unwrap(), begun.elapsed())
+    }
+
+    /// Kills the server where it stands.
+    pub(crate) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+impl Drop for Server<'_> {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Sends a signal to a child.
+pub(crate) fn signal(child: &Child, name: &str) {
+    let sent = Command::new("kill").args([&format!("-{name}"), &child.id().to_string()]).status();
+    assert!(sent.unwrap().success());
+}
+
+/// Entries of `create_core_profiles`, each with an identity of its own.
+pub(crate) fn profiles(count: usize, tag: &str) -> String {
+    let entry = |n| format!("{{\"identities\":[{{\"uid\":\"{tag}-{n}\"}}],\"age\":{}}}\n", n % 90);
+    (0..count).map(entry).collect()
+}
+
+/// Whether a file is there.
+pub(crate) fn exists(path: &Path) -> bool {
+    path.try_exists().unwrap()
+}

@@ -1,0 +1,50 @@
+//! The help texts, as pictures: they are the reference that users have at hand.
+
+use crate::common::{Place, picture_of, plain};
+
+const COMMANDS: [&str; 28] = [
+    "",
+    "demo",
+    "serve",
+    "domain",
+    "domain create",
+    "domain list",
+    "domain delete",
+    "key",
+    "key create",
+    "key list",
+    "key revoke",
+    "app",
+    "app create",
+    "app list",
+    "agent",
+    "agent create",
+    "agent list",
+    "check",
+    "bulk",
+    "bulk submit",
+    "bulk status",
+    "bulk results",
+    "bulk errors",
+    "issues",
+    "issues list",
+    "issues get",
+    "issues import",
+    "issues export",
+];
+
+#[test]
+fn every_command_explains_itself() {
+    let _guard = plain();
+    let place = Place::new();
+    for command in COMMANDS {
+        let mut args: Vec<&str> = command.split_whitespace().collect();
+        args.push("--help");
+        let output = place.run(&args);
+        assert!(output.status.success(), "{}", picture_of(&output));
+        let name = if command.is_empty() { "caseload" } else { command };
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(text.lines().all(|line| line.chars().count() <= 100), "{name}: a long line");
+        insta::assert_snapshot!(format!("help-{}", name.replace(' ', "-")), text);
+    }
+}

@@ -1,0 +1,132 @@
+//! `caseload issues`: files of issues in and out. The strongest of these is the round trip: what
+//! one store exports, an empty one imports, and exports as the same bytes.
+
+use std::fmt::Write as _;
+
+use crate::common::{Place, exists, picture_of, redacted};
+
+/// Issues with everything an issue can have, and several of each instant.
+fn issues(count: u64) -> String {
+    let mut lines = String::new();
+    for n in 0..count {
+        let at = 1_700_000_000_000 + (n / 3) * 1_000;
+        let _ = writeln!(
+            lines,
+            r#"{{"title":"№ {n} \"ü\" \u0000","tags":["a","b{}"],"author_name":"Ada {n}","author_email":"ada{}@example.org","state_data":{{"state":"resolved","changed_at":{at}}},"created_at":{at},"updated_at":{},"messages":[{{"body":"<p>{n}</p>","created_at":{at},"origin":"end-user"}},{{"body":"✓","created_at":{at},"origin":"helpshift","author":{{"name":"Grace","id":"agent-1","emails":["grace@example.org"]}}}}],"custom_fields":{{"n":{{"type":"number","value":{n}.50}}}},"meta":{{"k":{{"v":"{n}"}}}},"feedback_rating":{},"feedback_comment":"ok","private_notes":[{{"body":"note","created_at":{at},"author":{{"name":"Grace","id":"agent-1"}}}}],"queue":{{"id":"q","name":"Queue"}},"smart_intents":{{"intent_search_text":null}},"language":"en"}}"#,
+            n % 7,
+            n % 40,
+            at - 5,
+            1 + n % 5,
+        );
+    }
+    lines
+}
+
+#[test]
+fn an_export_imports_into_an_empty_store_and_exports_as_the_same_bytes() {
+    let (first, second) = (Place::new(), Place::new());
+    let server = first.serve();
+    first.write("in.jsonl", issues(450));
+    let said = server.good(&["issues", "import", "in.jsonl"]);
+    assert_eq!(said, "created 450  unchanged 0  failed 0\n");
+    server.good(&["issues", "export", "-o", "one.jsonl"]);
+    let one = first.read("one.jsonl");
+    assert_eq!(one.lines().count(), 450);
+    assert!(one.contains(r#""original_created_at":1700000000000"#), "nothing was shifted");
+    assert!(!exists(&first.path("one.jsonl.part")));
+
+    let other = second.serve();
+    second.write("one.jsonl", &one);
+    let said = other.good(&["issues", "import", "one.jsonl"]);
+    assert_eq!(said, "created 450  unchanged 0  failed 0\n");
+    assert_eq!(other.good(&["issues", "export"]), one);
+
+    let said = other.good(&["issues", "import", "one.jsonl"]);
+    assert_eq!(said, "created 0  unchanged 450  failed 0\n", "an import may be repeated");
+    assert_eq!(other.good(&["issues", "export"]), one);
+    second.good(&["check"]);
+}
+
+#[test]
+fn an_export_of_a_span_includes_both_ends() {
+    let place = Place::new();
+    let server = place.serve();
+    let entry = |n| format!("{{\"title\":\"{n}\",\"created_at\":{n}000}}\n");
+    place.write("in.jsonl", (1..=5).map(entry).collect::<Vec<_>>().concat());
+    server.good(&["issues", "import", "in.jsonl"]);
+    let titles = |args: &[&str]| {
+        let text = server.good(&[&["issues", "export"], args].concat());
+        let title = |line: &str| line.split("\"title\":\"").nth(1).unwrap()[..1].to_owned();
+        text.lines().map(title).collect::<String>()
+    };
+    assert_eq!(titles(&[]), "12345");
+    assert_eq!(titles(&["--since", "2000", "--until", "4000"]), "234");
+    assert_eq!(titles(&["--since", "2001", "--until", "2999"]), "");
+    assert_eq!(titles(&["--until", "1000"]), "1");
+}
+
+#[test]
+fn failed_entries_are_told_with_their_lines_in_the_file_across_tasks() {
+    let _guard = redacted();
+    let place = Place::new();
+    let server = place.serve();
+    let mut lines = String::from("\n");
+    for n in 1..=10_003 {
+        match n {
+            5 => lines.push_str("{\"title\":\n"),
+            10_002 => lines.push_str("{\"title\":7,\"created_at\":1}\n"),
+            _ => {
+                let _ = writeln!(lines, "{{\"created_at\":{}}}", n * 1000);
+            }
+        }
+    }
+    place.write("in.jsonl", lines);
+    let output = server.run(&["issues", "import", "in.jsonl", "--errors", "errors.jsonl"]);
+    let picture =
+        format!("{}--- errors.jsonl\n{}", picture_of(&output), place.read("errors.jsonl"));
+    insta::assert_snapshot!("issues-import-errors", picture);
+}
+
+#[test]
+fn one_page_or_one_issue_is_printed_as_the_servers_bytes() {
+    let place = Place::new();
+    let server = place.serve();
+    place.write("in.jsonl", issues(30));
+    server.good(&["issues", "import", "in.jsonl"]);
+    let output =
+        server.run(&["issues", "list", "--state", "resolved", "--page-size", "4", "--page", "2"]);
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "page 2 of 8, 30 issues in all\n");
+    assert_eq!(String::from_utf8_lossy(&output.stdout).lines().count(), 4);
+    let issue = server.good(&["issues", "get", "7"]);
+    assert!(issue.starts_with("{\"id\":7,") && issue.ends_with("}\n"), "{issue}");
+    assert!(issue.contains(r#""value":6.50"#), "a number lost digits: {issue}");
+}
+
+#[test]
+fn files_that_are_no_lines_of_issues_are_refused_before_anything_is_sent() {
+    let _guard = redacted();
+    let place = Place::new();
+    let server = place.serve();
+    place.write("array.json", "[{\"created_at\":1}]");
+    place.write("empty.jsonl", "");
+    let mut picture = String::new();
+    for file in ["array.json", "missing.jsonl", ".", "empty.jsonl"] {
+        picture += &(server.picture(&["issues", "import", file]) + "\n");
+    }
+    picture += &(server.picture(&["issues", "export", "-o", "no/such/folder.jsonl"]) + "\n");
+    picture += &server.picture(&["issues", "get", "4711"]);
+    insta::assert_snapshot!("issues-files", picture);
+}
+
+#[test]
+fn tasks_of_both_paths_are_found_by_their_id() {
+    let place = Place::new();
+    let server = place.serve();
+    place.write("issue.jsonl", r#"{"title":"T","created_at":1700000000000}"#);
+    let task = server.good(&["bulk", "submit", "import_issues", "issue.jsonl", "--wait"]);
+    let record = server.good(&["bulk", "status", task.trim()]);
+    assert!(record.contains(r#""action":"import_issues""#), "{record}");
+    let results = server.good(&["bulk", "results", task.trim()]);
+    assert_eq!(results, "{\"index\":0,\"line\":1,\"outcome\":\"created\",\"id\":1}\n");
+    assert_eq!(server.good(&["bulk", "errors", task.trim()]), "");
+}

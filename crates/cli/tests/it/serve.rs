@@ -1,0 +1,81 @@
+//! `caseload serve`: how it starts, what it refuses, and how it ends.
+
+use std::time::{Duration, Instant};
+
+use crate::common::{PATIENCE, Place, Server, profiles, redacted, signal};
+
+#[test]
+fn a_second_server_on_the_same_store_is_refused_and_the_first_goes_on() {
+    let _guard = redacted();
+    let place = Place::new();
+    let server = place.serve();
+    let picture = place.picture(&["serve", "--listen", "127.0.0.1:0"]);
+    insta::assert_snapshot!("serve-second", picture);
+    assert_eq!(server.small_call().status.code(), Some(0));
+}
+
+#[test]
+fn a_port_that_is_taken_is_told() {
+    let _guard = redacted();
+    let place = Place::new();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    insta::assert_snapshot!("serve-port-taken", place.picture(&["serve", "--listen", &address]));
+}
+
+#[test]
+fn sigterm_ends_the_server_with_0_within_10_seconds_also_in_the_middle_of_a_task() {
+    let place = Place::new();
+    let server = place.serve();
+    let key = server.key.clone();
+    let (status, took) = server.terminate();
+    assert_eq!(status.code(), Some(0));
+    assert!(took < Duration::from_secs(10), "{took:?}");
+
+    let server = Server::start(&place, key.clone());
+    place.write("many.jsonl", profiles(10_000, "term"));
+    let task = server.good(&["bulk", "submit", "create_core_profiles", "many.jsonl"]);
+    let (status, took) = server.terminate();
+    assert_eq!(status.code(), Some(0));
+    assert!(took < Duration::from_secs(10), "{took:?}");
+
+    let server = Server::start(&place, key);
+    let begun = Instant::now();
+    let record = loop {
+        assert!(begun.elapsed() < PATIENCE, "the task does not go on");
+        let record = server.good(&["bulk", "status", task.trim()]);
+        if record.contains(r#""status":"completed""#) {
+            break record;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    };
+    assert!(record.contains(r#""succeeded":10000"#), "{record}");
+}
+
+#[test]
+fn a_server_that_was_killed_leaves_its_store_free_for_the_next() {
+    let place = Place::new();
+    let server = place.serve();
+    let key = server.key.clone();
+    server.kill();
+    assert_eq!(Server::start(&place, key).small_call().status.code(), Some(0));
+}
+
+#[test]
+fn the_log_is_text_or_json_on_standard_error() {
+    let place = Place::new();
+    for (format, first) in [("text", '2'), ("json", '{')] {
+        let mut command = place.caseload(&["serve", "--listen", "127.0.0.1:0"]);
+        command.env("CASELOAD_LOG", "debug").env("CASELOAD_LOG_FORMAT", format);
+        let mut child = command.spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(1500));
+        signal(&child, "TERM");
+        assert_eq!(child.wait().unwrap().code(), Some(0));
+        let output = std::io::read_to_string(child.stderr.take().unwrap()).unwrap();
+        let logged = |line: &&str| !line.starts_with("listening on ");
+        for line in output.lines().filter(logged) {
+            assert!(line.starts_with(first), "{format}: {line}");
+            assert!(!line.contains('\u{1b}'), "{format}: {line}");
+        }
+    }
+}

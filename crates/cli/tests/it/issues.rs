@@ -10,13 +10,30 @@ fn issues(count: u64) -> String {
     let mut lines = String::new();
     for n in 0..count {
         let at = 1_700_000_000_000 + (n / 3) * 1_000;
+        let (tag, author, before, rating) = (n % 7, n % 40, at - 5, 1 + n % 5);
         let _ = writeln!(
             lines,
-            r#"{{"title":"№ {n} \"ü\" \u0000","tags":["a","b{}"],"author_name":"Ada {n}","author_email":"ada{}@example.org","state_data":{{"state":"resolved","changed_at":{at}}},"created_at":{at},"updated_at":{},"messages":[{{"body":"<p>{n}</p>","created_at":{at},"origin":"end-user"}},{{"body":"✓","created_at":{at},"origin":"helpshift","author":{{"name":"Grace","id":"agent-1","emails":["grace@example.org"]}}}}],"custom_fields":{{"n":{{"type":"number","value":{n}.50}}}},"meta":{{"k":{{"v":"{n}"}}}},"feedback_rating":{},"feedback_comment":"ok","private_notes":[{{"body":"note","created_at":{at},"author":{{"name":"Grace","id":"agent-1"}}}}],"queue":{{"id":"q","name":"Queue"}},"smart_intents":{{"intent_search_text":null}},"language":"en"}}"#,
-            n % 7,
-            n % 40,
-            at - 5,
-            1 + n % 5,
+            concat!(
+                r#"{{"title":"№ {n} \"ü\" \u0000","tags":["a","b{tag}"],"#,
+                r#""author_name":"Ada {n}","author_email":"ada{author}@example.org","#,
+                r#""state_data":{{"state":"resolved","changed_at":{at}}},"#,
+                r#""created_at":{at},"updated_at":{before},"messages":["#,
+                r#"{{"body":"<p>{n}</p>","created_at":{at},"origin":"end-user"}},"#,
+                r#"{{"body":"✓","created_at":{at},"origin":"helpshift","author":{{"#,
+                r#""name":"Grace","id":"agent-1","emails":["grace@example.org"]}}}}],"#,
+                r#""custom_fields":{{"n":{{"type":"number","value":{n}.50}}}},"#,
+                r#""meta":{{"k":{{"v":"{n}"}}}},"feedback_rating":{rating},"#,
+                r#""feedback_comment":"ok","private_notes":[{{"body":"note","#,
+                r#""created_at":{at},"author":{{"name":"Grace","id":"agent-1"}}}}],"#,
+                r#""queue":{{"id":"q","name":"Queue"}},"#,
+                r#""smart_intents":{{"intent_search_text":null}},"language":"en"}}"#,
+            ),
+            n = n,
+            tag = tag,
+            author = author,
+            at = at,
+            before = before,
+            rating = rating,
         );
     }
     lines

@@ -4,8 +4,10 @@
 
 pub(crate) mod domains;
 pub(crate) mod issues;
+pub(crate) mod oracle;
 pub(crate) mod payloads;
 pub(crate) mod profiles;
+pub(crate) mod queries;
 pub(crate) mod tasks;
 
 /// Makes one test per behaviour; `$open` is a function that makes a fresh store and whatever must
@@ -56,6 +58,16 @@ macro_rules! store_suite {
         );
         $crate::store_suite!(@ $open, issues:
             an_import_keeps_ids_and_times,
+            an_issue_is_read_by_its_id_as_the_view_wants_it,
+            a_taken_id_is_unchanged_or_a_conflict,
+            instants_are_shifted_across_slices_and_tasks,
+            an_import_makes_whom_it_names,
+            a_dry_import_changes_nothing_and_sees_itself,
+            issues_belong_to_one_domain_and_go_with_it,
+            deep_pages_are_those_of_a_naive_list,
+            a_list_that_takes_too_long_says_so,
+            lists_and_records_are_those_of_a_naive_store,
+            the_cursor_procedure_delivers_each_issue_once,
         );
     };
     (@ $open:path, $room:ident: $($behaviour:ident,)+) => {

@@ -5,8 +5,8 @@
 
 use caseload_model::ids::DomainId;
 use caseload_model::issue::{
-    ImportContext, ImportPlan, IssueBody, IssueRow, NewIssue, OccupiedWindows, named_issue_ids,
-    plan_imports,
+    ImportContext, ImportPlan, IssueBody, IssueColumns, IssueRow, NewIssue, OccupiedWindows,
+    named_issue_ids, plan_imports,
 };
 use caseload_model::record::{ChunkRecords, Prepared};
 use caseload_model::time::UnixMillis;
@@ -171,12 +171,7 @@ fn keep_issues(
     rows: &[IssueRow],
     entries: &[Prepared<NewIssue>],
 ) -> Result<(), StoreError> {
-    let mut issue = conn.prepare_cached(
-        "INSERT INTO issues (domain_id, id, created_at, updated_at, changed_at, state, redacted,
-         rating, original_created_at, app_id, platform_type, queue_id, hs_user_id, assignee_id,
-         language, issue_mode, author_email)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
-    )?;
+    let mut issue = columns_statement(conn)?;
     let mut fragments = conn.prepare_cached(
         "INSERT INTO issue_bodies (row, head, messages, meta, custom_fields, feedback, queue,
          private_notes, predict_labels, sentiment_analysis, smart_intents)
@@ -187,18 +182,27 @@ fn keep_issues(
             .item
             .as_ref()
             .map_err(|_| StoreError::Corrupt("a refused entry was planned".to_owned()))?;
-        keep_columns(&mut issue, domain, row)?;
+        keep_columns(&mut issue, domain, &row.columns)?;
         keep_fragments(&mut fragments, conn.last_insert_rowid(), &row.head, &prepared.body)?;
     }
     Ok(())
 }
 
-fn keep_columns(
+/// Inserts the columns of one issue; see [`keep_columns`].
+pub(super) fn columns_statement(conn: &Connection) -> Result<CachedStatement<'_>, StoreError> {
+    Ok(conn.prepare_cached(
+        "INSERT INTO issues (domain_id, id, created_at, updated_at, changed_at, state, redacted,
+         rating, original_created_at, app_id, platform_type, queue_id, hs_user_id, assignee_id,
+         language, issue_mode, author_email)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
+    )?)
+}
+
+pub(super) fn keep_columns(
     insert: &mut CachedStatement<'_>,
     domain: DomainId,
-    row: &IssueRow,
+    columns: &IssueColumns,
 ) -> Result<(), StoreError> {
-    let columns = &row.columns;
     let facts = &columns.facts;
     insert.execute(params![
         domain.0,

@@ -56,8 +56,9 @@ pub(in crate::sqlite) fn list(
     Ok(page)
 }
 
-/// Whether a list of alternatives is empty or a range ends before it begins.
-fn matches_nothing(query: &IssueQuery) -> bool {
+/// Whether a list of alternatives is empty or a range ends before it begins. No SQL is made of such
+/// a query.
+pub(super) fn matches_nothing(query: &IssueQuery) -> bool {
     let empty = |range: &TimeRange| matches!((range.since, range.until), (Some(since), Some(until)) if since > until);
     let none = |texts: &Option<Vec<String>>| texts.as_ref().is_some_and(Vec::is_empty);
     [&query.created, &query.updated, &query.changed].into_iter().any(empty)

@@ -14,3 +14,7 @@ mod tally;
 pub(super) use import::Import;
 pub(super) use list::{get, list};
 pub(super) use page::{FRAGMENTS, FRAGMENTS_COUNT, fragments};
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+mod tests;

@@ -64,6 +64,7 @@ pub(super) fn count(domain: DomainId, query: &IssueQuery, index: Index) -> Sql {
     let mut predicates = Predicates::new(domain, query);
     predicates.states(query);
     predicates.rating(query);
+    predicates.condition_of(index);
     let Predicates { text, parameters } = predicates;
     let index = index.name();
     Sql { text: format!("SELECT count(*) FROM issues INDEXED BY {index} WHERE {text}"), parameters }
@@ -96,6 +97,7 @@ pub(super) fn page(
             vec![String::new()]
         }
     };
+    predicates.condition_of(index);
     let (keys, order) = order(query);
     let Predicates { text, mut parameters } = predicates;
     let selects: Vec<String> = runs
@@ -155,6 +157,13 @@ impl Predicates {
             new.and(&format!("redacted = {}", i32::from(redacted)));
         }
         new
+    }
+
+    /// What must be said for an index that does not hold every issue.
+    fn condition_of(&mut self, index: Index) {
+        if index == Index::Rating {
+            self.and("rating IS NOT NULL");
+        }
     }
 
     fn and(&mut self, predicate: &str) {

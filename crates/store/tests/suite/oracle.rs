@@ -1,0 +1,151 @@
+//! A naive store of issues to compare with: all entries planned at once in an empty domain, every
+//! list answered by looking at each issue. And random entries for it, with few instants and many
+//! ties, so that instants are shifted and ids collide.
+
+use std::sync::Arc;
+
+use caseload_model::issue::{
+    App, ImportContext, IssueBody, IssueColumns, IssueFragments, IssueState, OccupiedWindows,
+    plan_imports, prepare_imports, write_issue,
+};
+use caseload_model::issue_query::{IssueQuery, IssueView, Paging};
+use caseload_store::{Domain, Store};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use serde_json::{Map, Value, json};
+
+use super::payloads::block;
+use super::queries;
+
+pub(crate) struct Oracle {
+    issues: Vec<(IssueColumns, Vec<u8>, IssueBody)>,
+    /// Result and error records as lines.
+    pub(crate) results: Vec<String>,
+    pub(crate) errors: Vec<String>,
+}
+
+impl Oracle {
+    /// What importing the entries into the domain, which has no issue, comes to.
+    pub(crate) async fn new(store: &Arc<dyn Store>, domain: &Domain, entries: &[String]) -> Self {
+        let web = store.apps(domain.id).await.unwrap().remove(0);
+        let default_app = App { app_id: web.id, publish_id: web.publish_id };
+        let context = ImportContext {
+            apps: vec![default_app.clone()],
+            default_app,
+            next_publish_number: 2,
+            last_issue_id: 0,
+            stored: std::collections::HashMap::new(),
+            occupied: OccupiedWindows::new(None),
+        };
+        let block = block(entries, 0);
+        let mut prepared = prepare_imports(&domain.name, &block);
+        let plan = plan_imports(&context, &block.bytes, &prepared, false).unwrap();
+        let issues = plan.issues.into_iter().map(|row| {
+            let body = std::mem::take(&mut prepared[row.source].item.as_mut().unwrap().body);
+            (row.columns, row.head, body)
+        });
+        let lines = |bytes: Vec<u8>| {
+            String::from_utf8(bytes).unwrap().lines().map(str::to_owned).collect::<Vec<_>>()
+        };
+        Self {
+            issues: issues.collect(),
+            results: lines(plan.records.results),
+            errors: lines(plan.records.errors),
+        }
+    }
+
+    /// The total and the bytes of a page.
+    pub(crate) fn list(
+        &self,
+        query: &IssueQuery,
+        view: IssueView,
+        paging: Paging,
+    ) -> (u64, String) {
+        let mut found: Vec<_> = self.issues.iter().filter(|i| query.matches(&i.0)).collect();
+        found.sort_by(|a, b| query.sort.compare(&a.0, &b.0));
+        let mut body = Vec::new();
+        let skipped = found.iter().skip(paging.offset() as usize);
+        for (_, head, rest) in skipped.take(paging.page_size as usize) {
+            if !body.is_empty() {
+                body.push(b',');
+            }
+            write_issue(&IssueFragments::new(head, rest), &view, &mut body);
+        }
+        (found.len() as u64, String::from_utf8(body).unwrap())
+    }
+
+    pub(crate) fn ids(&self) -> Vec<u64> {
+        self.issues.iter().map(|issue| issue.0.id).collect()
+    }
+}
+
+/// An entry of the small world that [`queries`] asks about.
+pub(crate) fn entry() -> impl Strategy<Value = String> {
+    let name = || proptest::option::of(proptest::sample::select(&queries::NAMES[..3]));
+    let times = (
+        queries::instant(),
+        proptest::option::of(queries::instant()),
+        queries::instant(),
+        proptest::option::weighted(0.1, queries::instant()),
+    );
+    let words = (name(), name(), name(), name(), name());
+    let others = (
+        proptest::option::of(1..60u64),
+        proptest::sample::select(IssueState::ALL),
+        proptest::option::of(1..=5u8),
+        any::<bool>(),
+        proptest::collection::vec(proptest::sample::select(&queries::NAMES[..3]), 0..3),
+    );
+    (times, words, others).prop_map(|(times, words, others)| {
+        let mut entry = Map::new();
+        let mut put = |key: &str, value: Value| {
+            if value != Value::Null {
+                entry.insert(key.to_owned(), value);
+            }
+        };
+        put("id", json!(others.0));
+        put("title", json!("a title"));
+        put("tags", json!(others.4));
+        put("app_id", json!(words.0));
+        put("platform_type", json!(words.1));
+        put("hs_user_id", json!(words.2));
+        put("assignee_id", json!(words.3));
+        put("created_at", json!(times.0));
+        put("updated_at", json!(times.1));
+        put("original_created_at", json!(times.3));
+        put("state_data", json!({"state": others.1.as_str(), "changed_at": times.2}));
+        put("feedback_rating", json!(others.2));
+        put("redacted", json!(others.3));
+        put("custom_fields", json!({"n": {"type": "number", "value": 1}}));
+        if let Some(queue) = words.4 {
+            put("queue", json!({"id": queue, "name": "a queue"}));
+        }
+        Value::Object(entry).to_string()
+    })
+}
+
+pub(crate) fn view() -> impl Strategy<Value = IssueView> {
+    let brief = IssueView { exclude_messages: true, ..IssueView::default() };
+    proptest::sample::select(vec![IssueView::default(), IssueView::FULL, brief])
+}
+
+pub(crate) fn paging() -> impl Strategy<Value = Paging> {
+    let (page, page_size) = (1..6u64, prop_oneof![1..8u64, Just(100), Just(1000)]);
+    (page, page_size).prop_map(|(page, page_size)| Paging { page, page_size })
+}
+
+/// Tries an asynchronous law on random input. The store is shared by all tries: each makes a
+/// domain of its own.
+pub(crate) fn check<S, F>(cases: u32, strategy: &S, law: impl Fn(S::Value) -> F)
+where
+    S: Strategy,
+    F: Future<Output = Result<(), TestCaseError>>,
+{
+    let config =
+        Config { cases, failure_persistence: None, max_shrink_iters: 50, ..Config::default() };
+    let handle = tokio::runtime::Handle::current();
+    let run = || TestRunner::new(config).run(strategy, |input| handle.block_on(law(input)));
+    if let Err(broken) = tokio::task::block_in_place(run) {
+        panic!("{broken}");
+    }
+}

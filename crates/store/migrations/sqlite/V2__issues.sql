@@ -24,12 +24,13 @@ CREATE TABLE issues (
     author_email         TEXT    NOT NULL
 ) STRICT;
 
+-- Where an index ends in the state, it counts and finds issues of a state without their rows.
 CREATE UNIQUE INDEX issues_by_id ON issues (domain_id, id);
 CREATE UNIQUE INDEX issues_by_creation ON issues (domain_id, created_at);
 CREATE INDEX issues_by_state ON issues (domain_id, state, created_at);
-CREATE INDEX issues_by_rating ON issues (domain_id, rating, created_at) WHERE rating IS NOT NULL;
-CREATE INDEX issues_by_update ON issues (domain_id, updated_at, id);
--- With the state, so that changes of one state are counted without a look at the rows.
+CREATE INDEX issues_by_rating ON issues (domain_id, rating, created_at, state)
+    WHERE rating IS NOT NULL;
+CREATE INDEX issues_by_update ON issues (domain_id, updated_at, id, state);
 CREATE INDEX issues_by_change ON issues (domain_id, changed_at, id, state);
 
 -- The fragments that are served, in the order in which an issue shows them. A row goes with the

@@ -2,6 +2,8 @@
 //! groups, leases that a new server voids, and damage that a check finds. What every backend does
 //! is in the suite.
 
+mod issues;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -59,7 +59,10 @@ pub(in crate::sqlite) fn list(
 /// Whether a list of alternatives is empty or a range ends before it begins. No SQL is made of such
 /// a query.
 pub(super) fn matches_nothing(query: &IssueQuery) -> bool {
-    let empty = |range: &TimeRange| matches!((range.since, range.until), (Some(since), Some(until)) if since > until);
+    let empty = |range: &TimeRange| match (range.since, range.until) {
+        (Some(since), Some(until)) => since > until,
+        _ => false,
+    };
     let none = |texts: &Option<Vec<String>>| texts.as_ref().is_some_and(Vec::is_empty);
     [&query.created, &query.updated, &query.changed].into_iter().any(empty)
         || [&query.app_ids, &query.platform_types, &query.queue_ids, &query.end_user_ids]

@@ -6,6 +6,8 @@
 mod router;
 mod state;
 
+mod accept;
+mod compression;
 mod middleware;
 mod problem;
 mod query;

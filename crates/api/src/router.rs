@@ -10,7 +10,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::normalize_path::NormalizePath;
 
 use crate::problem::Problem;
-use crate::{AppState, auth, bulk, health, issues, middleware};
+use crate::{AppState, auth, bulk, compression, health, issues, middleware};
 
 /// The application: all routes behind the whole middleware stack.
 pub fn router(state: AppState) -> Router {
@@ -44,6 +44,7 @@ fn stack(routes: Router, state: AppState) -> Router {
     Router::new()
         .fallback_service(NormalizePath::trim_trailing_slash(guarded))
         .layer(CatchPanicLayer::custom(middleware::panicked))
+        .layer(from_fn(compression::pack))
         .layer(from_fn(middleware::linger))
         .layer(from_fn(middleware::request_id))
 }

@@ -75,6 +75,7 @@ request_codes! {
     NotCompleted "not_completed" 409 "The task has not completed yet",
     TooLarge "too_large" 413 "The request is too large",
     UnsupportedMediaType "unsupported_media_type" 415 "The content type is not supported",
+    RangeNotSatisfiable "range_not_satisfiable" 416 "The range is behind the end",
     QueueFull "queue_full" 429 "Too many unfinished tasks",
     Internal "internal" 500 "An unexpected error of the server's",
     QueryTooExpensive "query_too_expensive" 503 "The query passed its deadline",

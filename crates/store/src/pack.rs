@@ -7,6 +7,8 @@ use crate::StoreError;
 
 /// Compression level: measured as the cheapest that still shrinks support data to a third.
 const ZSTD_LEVEL: i32 = 1;
+/// Bytes of a block's beginning that tell its unpacked size: the longest header of a zstd frame.
+pub(crate) const HEADER_BYTES_MAX: usize = 18;
 /// Unpacked bytes that one stored block may have; more is damage.
 const BLOCK_BYTES_MAX: usize = 1 << 28;
 
@@ -40,6 +42,14 @@ pub fn unpack_block(bytes: &[u8]) -> Result<Vec<u8>, StoreError> {
 pub(crate) fn pack(bytes: &[u8]) -> Result<Vec<u8>, StoreError> {
     zstd::bulk::compress(bytes, ZSTD_LEVEL)
         .map_err(|e| StoreError::Unavailable(format!("compression failed: {e}")))
+}
+
+/// The unpacked size of a block, from its first [`HEADER_BYTES_MAX`] bytes.
+pub(crate) fn unpacked_size(header: &[u8]) -> Result<u64, StoreError> {
+    match zstd::zstd_safe::get_frame_content_size(header) {
+        Ok(Some(size)) => Ok(size),
+        _ => Err(StoreError::Corrupt("a compressed block does not tell its size".to_owned())),
+    }
 }
 
 /// The unpacked size that the frame announces, where it does.

@@ -3,6 +3,10 @@
 //! task runs is not known here: it is handed to the store, and read from there.
 
 mod create;
+mod csv;
+mod file;
+mod format;
+mod range;
 mod records;
 mod submission;
 mod upload;

@@ -1,62 +1,130 @@
-//! `GET …/results` and `GET …/errors`: the records of a completed task, streamed block by block as
-//! they are stored. As JSON lines they go out untouched; for an array only the newlines between
-//! records become commas, as no record contains one. Nothing is parsed.
+//! `GET …/results` and `GET …/errors`: the records of a completed task as a file: in the format
+//! that is asked for, whole, a part of it, or packed to be kept. A completed task never changes, so
+//! its files have strong tags and fixed bytes; what they are made of is in [`file`].
+//!
+//! [`file`]: super::file
 
 use std::io;
-use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use caseload_model::error_code::ErrorCode;
-use caseload_model::ids::DomainId;
-use caseload_model::task::TaskStatus;
-use caseload_store::{RecordBlock, RecordKind, Store};
-use futures_util::stream;
-use http::{HeaderMap, HeaderValue, header};
+use caseload_model::task::{Task, TaskStatus};
+use caseload_store::RecordKind;
+use futures_util::Stream;
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 
 use super::OwnTask;
+use super::csv::Table;
+use super::file::{Layout, RecordFile};
+use super::format::Format;
+use super::range::{ByteRange, has_already};
 use crate::AppState;
+use crate::compression::gzip_file;
 use crate::problem::{Fault, Problem};
 use crate::query::QueryPairs;
 
 /// Seconds after which a running task is worth asking again.
 const RETRY_SECONDS: u64 = 1;
-
-/// How the records are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Format {
-    Json,
-    Jsonl,
-}
+/// Goes up when the bytes of a file change for the same records, so that no tag stands for two.
+const RENDERING: u32 = 1;
 
 pub(crate) async fn results(
     State(state): State<AppState>,
+    method: Method,
     query: QueryPairs,
     headers: HeaderMap,
     own: OwnTask,
 ) -> Result<Response, Problem> {
-    records(&state, &query, &headers, &own, RecordKind::Results).await
+    records(&state, &Asked { method, query, headers }, &own, RecordKind::Results).await
 }
 
 pub(crate) async fn errors(
     State(state): State<AppState>,
+    method: Method,
     query: QueryPairs,
     headers: HeaderMap,
     own: OwnTask,
 ) -> Result<Response, Problem> {
-    records(&state, &query, &headers, &own, RecordKind::Errors).await
+    records(&state, &Asked { method, query, headers }, &own, RecordKind::Errors).await
+}
+
+/// The parts of the request that decide about the form of the answer.
+struct Asked {
+    method: Method,
+    query: QueryPairs,
+    headers: HeaderMap,
 }
 
 async fn records(
     state: &AppState,
-    query: &QueryPairs,
-    headers: &HeaderMap,
+    asked: &Asked,
     own: &OwnTask,
     kind: RecordKind,
 ) -> Result<Response, Problem> {
-    let format = format(query, headers)?;
-    let task = &own.task;
+    let (format, download) = asked.form()?;
+    readable(&own.task, state)?;
+    let tag = tag(&own.task, kind, format);
+    let file = RecordFile {
+        store: state.store.clone(),
+        domain: own.caller.domain_id,
+        task_id: own.task.id.clone(),
+        kind,
+        format,
+        table: Table::new(own.task.action, kind),
+        records: match kind {
+            RecordKind::Results => own.task.counts.succeeded,
+            RecordKind::Errors => own.task.counts.failed,
+        },
+    };
+    if download {
+        let tag = format!("W/{tag}");
+        if has_already(&asked.headers, &tag[2..]) {
+            return Ok(unchanged(&tag));
+        }
+        let packed = gzip_file(file.whole().await?);
+        return Ok(as_download(packed, &own.task, kind, format, &tag));
+    }
+    if has_already(&asked.headers, &tag) {
+        return Ok(unchanged(&tag));
+    }
+    let range = ByteRange::wanted(&asked.headers, &tag).filter(|_| asked.method == Method::GET);
+    if let Some(range) = range {
+        let layout = file.layout().await.map_err(|_| unread())?;
+        return Ok(part(file, &layout, range, &tag));
+    }
+    let length = if asked.method == Method::HEAD {
+        Some(file.layout().await.map_err(|_| unread())?)
+    } else {
+        file.known_layout().await?
+    };
+    let whole = file.whole().await?;
+    Ok(answer(StatusCode::OK, format, &tag, length.map(|layout| layout.total), whole))
+}
+
+impl Asked {
+    /// The format, and whether it is wanted as a packed file.
+    fn form(&self) -> Result<(Format, bool), Problem> {
+        let ([format, download], mut faults) = self.query.only(["format", "download"]);
+        let format = Format::wanted(format, &self.headers).map_err(|fault| faults.push(fault));
+        let download = match download {
+            None | Some("false") => false,
+            Some("true") => true,
+            Some(other) => {
+                let shown: String = other.chars().take(100).collect();
+                let detail = format!("download is true or false, not {shown:?}");
+                faults.push(Fault::parameter("download", ErrorCode::InvalidValue, detail));
+                false
+            }
+        };
+        Problem::check(faults)?;
+        Ok((format.unwrap_or(Format::Json), download))
+    }
+}
+
+/// Refuses where there is nothing to read yet, or any more.
+fn readable(task: &Task, state: &AppState) -> Result<(), Problem> {
     if task.status != TaskStatus::Completed {
         let detail = format!(
             "the task is {} ({} %); ask again until its status is completed",
@@ -70,141 +138,76 @@ async fn records(
                       task says until when they were";
         return Err(Problem::new(ErrorCode::Expired, detail));
     }
-    let store = state.store.clone();
-    // The first block is read before the status goes out, so that a store that fails is a 503.
-    let first = store.record_block(own.caller.domain_id, &task.id, kind, 0).await?;
-    let (domain, task) = (own.caller.domain_id, task.id.clone());
-    let reader = Reader { store, domain, task, kind, format, next: Next::First(first) };
-    let content_type = match format {
-        Format::Json => "application/json",
-        Format::Jsonl => "application/x-ndjson",
-    };
-    let headers = [(header::CONTENT_TYPE, content_type), (header::VARY, "Accept")];
-    Ok((headers, Body::from_stream(stream::try_unfold(reader, Reader::step))).into_response())
+    Ok(())
 }
 
-/// Where the reading stands.
-enum Next {
-    First(Option<RecordBlock>),
-    From(u32),
-    Done,
+/// The strong tag of the plain file.
+fn tag(task: &Task, kind: RecordKind, format: Format) -> String {
+    let completed = task.completed_at.map_or(0, |at| at.0);
+    let (kind, format) = (word(kind), format.as_str());
+    format!("\"{}-{kind}-{format}-{completed}-{RENDERING}\"", task.id)
 }
 
-struct Reader {
-    store: Arc<dyn Store>,
-    domain: DomainId,
-    task: String,
-    kind: RecordKind,
+const fn word(kind: RecordKind) -> &'static str {
+    match kind {
+        RecordKind::Results => "results",
+        RecordKind::Errors => "errors",
+    }
+}
+
+fn answer(
+    status: StatusCode,
     format: Format,
-    next: Next,
-}
-
-impl Reader {
-    /// The next piece of the body; the connection is cut where the store fails midway.
-    async fn step(mut self) -> io::Result<Option<(Bytes, Self)>> {
-        let (block, is_first) = match std::mem::replace(&mut self.next, Next::Done) {
-            Next::First(block) => (block, true),
-            Next::From(index) => {
-                let block = self.store.record_block(self.domain, &self.task, self.kind, index);
-                let block = block.await.map_err(|error| {
-                    tracing::error!(%error, task = self.task, "records cannot be read further");
-                    io::Error::other("the records cannot be read further")
-                })?;
-                (block, false)
-            }
-            Next::Done => return Ok(None),
-        };
-        let next = block.as_ref().map(|block| block.next_index);
-        let bytes = write(self.format, block.map(|block| block.lines), is_first);
-        self.next = next.map_or(Next::Done, Next::From);
-        Ok(Some((Bytes::from(bytes), self)))
+    tag: &str,
+    length: Option<u64>,
+    pieces: impl Stream<Item = io::Result<Bytes>> + Send + 'static,
+) -> Response {
+    let headers = [
+        (header::CONTENT_TYPE, format.content_type()),
+        (header::ETAG, tag),
+        (header::ACCEPT_RANGES, "bytes"),
+        (header::VARY, "Accept"),
+    ];
+    let mut response = (status, headers, Body::from_stream(pieces)).into_response();
+    if let Some(length) = length {
+        response.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from(length));
     }
+    response
 }
 
-/// The bytes of a block of lines, or of the end of all blocks.
-fn write(format: Format, lines: Option<Vec<u8>>, is_first: bool) -> Vec<u8> {
-    match (format, lines) {
-        (Format::Jsonl, lines) => lines.unwrap_or_default(),
-        (Format::Json, None) if is_first => b"[]".to_vec(),
-        (Format::Json, None) => b"]".to_vec(),
-        (Format::Json, Some(lines)) => {
-            let mut array = Vec::with_capacity(lines.len() + 1);
-            array.push(if is_first { b'[' } else { b',' });
-            let lines = lines.strip_suffix(b"\n").unwrap_or(&lines);
-            array.extend(lines.iter().map(|byte| if *byte == b'\n' { b',' } else { *byte }));
-            array
-        }
-    }
-}
-
-/// The format: by `format`, else by `Accept`, else an array.
-fn format(query: &QueryPairs, headers: &HeaderMap) -> Result<Format, Problem> {
-    let ([given], mut faults) = query.only(["format"]);
-    let format = match given {
-        Some("json") => Format::Json,
-        Some("jsonl") => Format::Jsonl,
-        Some(other) => {
-            let detail = format!("{other:?} is no format; json and jsonl are accepted");
-            faults.push(Fault::parameter("format", ErrorCode::InvalidValue, detail));
-            Format::Json
-        }
-        None => accepted(headers),
+fn part(file: RecordFile, layout: &Layout, range: ByteRange, tag: &str) -> Response {
+    let Some((first, last)) = range.within(layout.total) else {
+        let headers = [(header::CONTENT_RANGE, format!("bytes */{}", layout.total))];
+        let detail = format!("the file has {} bytes; the range is behind them", layout.total);
+        return (headers, Problem::new(ErrorCode::RangeNotSatisfiable, detail)).into_response();
     };
-    Problem::check(faults).map(|()| format)
+    let (format, length) = (file.format, last - first + 1);
+    let pieces = file.part(layout, (first, last));
+    let mut response = answer(StatusCode::PARTIAL_CONTENT, format, tag, Some(length), pieces);
+    let place = format!("bytes {first}-{last}/{}", layout.total);
+    if let Ok(place) = HeaderValue::try_from(place) {
+        response.headers_mut().insert(header::CONTENT_RANGE, place);
+    }
+    response
 }
 
-/// JSON lines where `Accept` prefers them by name, an array otherwise.
-fn accepted(headers: &HeaderMap) -> Format {
-    let (mut json, mut lines) = (0.0_f32, 0.0_f32);
-    let values = headers.get_all(header::ACCEPT).iter().filter_map(|v| HeaderValue::to_str(v).ok());
-    for range in values.flat_map(|value| value.split(',')) {
-        let mut parts = range.split(';').map(str::trim);
-        let name = parts.next().unwrap_or_default().to_ascii_lowercase();
-        let weight = parts
-            .filter_map(|part| part.strip_prefix("q=").or_else(|| part.strip_prefix("Q=")))
-            .find_map(|weight| weight.parse().ok())
-            .unwrap_or(1.0);
-        match name.as_str() {
-            "application/json" => json = json.max(weight),
-            "application/x-ndjson" => lines = lines.max(weight),
-            _ => {}
-        }
-    }
-    if lines > 0.0 && lines >= json { Format::Jsonl } else { Format::Json }
+fn unchanged(tag: &str) -> Response {
+    let headers = [(header::ETAG, tag), (header::VARY, "Accept, Accept-Encoding")];
+    (StatusCode::NOT_MODIFIED, headers).into_response()
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+fn as_download(packed: Body, task: &Task, kind: RecordKind, format: Format, tag: &str) -> Response {
+    let (action, kind, format) = (task.action.as_str(), word(kind), format.as_str());
+    let name = format!("{action}-{}-{kind}.{format}.gz", task.id);
+    let headers = [
+        (header::CONTENT_TYPE, "application/gzip".to_owned()),
+        (header::CONTENT_DISPOSITION, format!("attachment; filename=\"{name}\"")),
+        (header::ETAG, tag.to_owned()),
+        (header::VARY, "Accept".to_owned()),
+    ];
+    (headers, packed).into_response()
+}
 
-    #[test]
-    fn blocks_of_lines_become_one_array() {
-        let blocks: [&[&[u8]]; 3] = [&[], &[b"{\"a\":1}\n{}\n"], &[b"{}\n", b"{}\n{}\n"]];
-        let arrays = ["[]", "[{\"a\":1},{}]", "[{},{},{}]"];
-        for (blocks, array) in blocks.iter().zip(arrays) {
-            let mut out = Vec::new();
-            let all = blocks.iter().map(|lines| Some(lines.to_vec())).chain([None]);
-            for (n, block) in all.enumerate() {
-                out.extend(write(Format::Json, block, n == 0));
-            }
-            assert_eq!(String::from_utf8_lossy(&out), array);
-        }
-    }
-
-    #[test]
-    fn json_lines_are_chosen_only_where_they_are_preferred() {
-        for (accept, format) in [
-            ("*/*", Format::Json),
-            ("application/json", Format::Json),
-            ("application/x-ndjson", Format::Jsonl),
-            ("Application/X-NDJSON; charset=utf-8", Format::Jsonl),
-            ("application/json;q=0.5, application/x-ndjson", Format::Jsonl),
-            ("application/json, application/x-ndjson;q=0.1", Format::Json),
-            ("application/x-ndjson;q=0", Format::Json),
-        ] {
-            let mut headers = HeaderMap::new();
-            headers.insert(header::ACCEPT, HeaderValue::from_static(accept));
-            assert_eq!(accepted(&headers), format, "{accept}");
-        }
-    }
+fn unread() -> Problem {
+    Problem::unavailable("the records cannot be read now; try again")
 }

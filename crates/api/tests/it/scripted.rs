@@ -13,7 +13,8 @@ use caseload_model::time::UnixMillis;
 use caseload_store::{
     Agent, App, ApplyChunk, CheckReport, ChunkApplied, ClaimTasks, ClaimedTask, CreateAgent,
     CreateApp, CreateDomain, CreateKey, CreateTask, Domain, FailAttempt, GetIssue, IssuePage, Key,
-    KeyGrant, ListIssues, RecordBlock, RecordKind, RenewLeases, Store, StoreError, StoreFuture,
+    KeyGrant, ListIssues, RecordBlock, RecordBlockSize, RecordKind, RenewLeases, Store, StoreError,
+    StoreFuture,
 };
 use sha2::{Digest, Sha256};
 
@@ -36,6 +37,8 @@ pub(crate) struct Scripted {
     pub(crate) listed: Mutex<Vec<ListIssues>>,
     /// How the next reads and writes fail.
     pub(crate) fault: Mutex<Option<fn() -> StoreError>>,
+    /// How reading records fails.
+    pub(crate) records_fault: Mutex<Option<fn() -> StoreError>>,
     /// How long a list takes.
     pub(crate) list_takes: Mutex<Duration>,
 }
@@ -87,6 +90,15 @@ impl Scripted {
 
     pub(crate) fn fail(&self, fault: fn() -> StoreError) {
         *self.fault.lock().unwrap() = Some(fault);
+    }
+
+    pub(crate) fn fail_records(&self, fault: fn() -> StoreError) {
+        *self.records_fault.lock().unwrap() = Some(fault);
+    }
+
+    fn records_may_fail(&self) -> Result<(), StoreError> {
+        let fault = *self.records_fault.lock().unwrap();
+        self.may_fail().and(fault.map_or(Ok(()), |fault| Err(fault())))
     }
 
     fn may_fail(&self) -> Result<(), StoreError> {
@@ -189,11 +201,30 @@ impl Store for Scripted {
     ) -> StoreFuture<'_, Option<RecordBlock>> {
         let key = (task_id.to_owned(), kind == RecordKind::Results);
         Box::pin(async move {
-            self.may_fail()?;
+            self.records_may_fail()?;
             let records = self.records.lock().unwrap();
             let blocks = records.get(&key).map(Vec::as_slice).unwrap_or_default();
             let lines = blocks.get(from_index as usize).cloned();
             Ok(lines.map(|lines| RecordBlock { lines, next_index: from_index + 1 }))
+        })
+    }
+
+    fn record_sizes(
+        &self,
+        _: DomainId,
+        task_id: &str,
+        kind: RecordKind,
+    ) -> StoreFuture<'_, Vec<RecordBlockSize>> {
+        let key = (task_id.to_owned(), kind == RecordKind::Results);
+        Box::pin(async move {
+            self.records_may_fail()?;
+            let records = self.records.lock().unwrap();
+            let blocks = records.get(&key).map(Vec::as_slice).unwrap_or_default();
+            let size = |(at, lines): (usize, &Vec<u8>)| RecordBlockSize {
+                first_index: at as u32,
+                bytes: lines.len() as u64,
+            };
+            Ok(blocks.iter().enumerate().map(size).collect())
         })
     }
 

@@ -90,6 +90,13 @@ pub trait Store: Send + Sync + 'static {
         kind: RecordKind,
         from_index: u32,
     ) -> StoreFuture<'_, Option<RecordBlock>>;
+    /// The sizes of all blocks of result or error records, in their order; nothing is unpacked.
+    fn record_sizes(
+        &self,
+        domain: DomainId,
+        task_id: &str,
+        kind: RecordKind,
+    ) -> StoreFuture<'_, Vec<RecordBlockSize>>;
     /// Changes whenever tasks may have become runnable. A hint: pollers keep polling beside it.
     fn task_bell(&self) -> watch::Receiver<u64>;
 

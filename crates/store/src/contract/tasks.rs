@@ -118,6 +118,13 @@ pub struct RecordBlock {
     pub next_index: u32,
 }
 
+/// A stored block of records: where it is asked for, and how long its lines are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RecordBlockSize {
+    pub first_index: u32,
+    pub bytes: u64,
+}
+
 impl ChunkWork {
     /// Number of entries.
     pub fn len(&self) -> usize {

@@ -26,8 +26,8 @@ use tokio::sync::watch;
 use crate::{
     Agent, App, ApplyChunk, CheckReport, ChunkApplied, ClaimTasks, ClaimedTask, CreateAgent,
     CreateApp, CreateDomain, CreateKey, CreateTask, Domain, FailAttempt, GetIssue, IssuePage, Key,
-    KeyGrant, ListIssues, OpenMode, RecordBlock, RecordKind, RenewLeases, Store, StoreError,
-    StoreFuture,
+    KeyGrant, ListIssues, OpenMode, RecordBlock, RecordBlockSize, RecordKind, RenewLeases, Store,
+    StoreError, StoreFuture,
 };
 use engine::{Engine, WriteContext};
 
@@ -214,6 +214,16 @@ impl Store for SqliteStore {
     ) -> StoreFuture<'_, Option<RecordBlock>> {
         let task_id = task_id.to_owned();
         self.read(move |conn| tasks::record_block(conn, domain, &task_id, kind, from_index))
+    }
+
+    fn record_sizes(
+        &self,
+        domain: DomainId,
+        task_id: &str,
+        kind: RecordKind,
+    ) -> StoreFuture<'_, Vec<RecordBlockSize>> {
+        let task_id = task_id.to_owned();
+        self.read(move |conn| tasks::record_sizes(conn, domain, &task_id, kind))
     }
 
     fn task_bell(&self) -> watch::Receiver<u64> {

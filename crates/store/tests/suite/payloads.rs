@@ -170,12 +170,17 @@ pub(crate) async fn records(
     kind: RecordKind,
 ) -> Vec<String> {
     let (mut lines, mut from) = (Vec::new(), 0);
+    let mut sizes = store.record_sizes(domain, id, kind).await.unwrap().into_iter();
     while let Some(block) = store.record_block(domain, id, kind, from).await.unwrap() {
         assert!(block.next_index > from, "blocks follow each other");
+        let size = sizes.next().expect("each block has a size");
+        assert!((from..block.next_index).contains(&size.first_index), "sizes have their block");
+        assert_eq!(size.bytes, block.lines.len() as u64, "a size is that of the lines");
         assert_eq!(block.lines.last(), Some(&b'\n'), "every record has its newline");
         lines.extend(String::from_utf8(block.lines).unwrap().lines().map(str::to_owned));
         from = block.next_index;
     }
+    assert_eq!(sizes.next(), None, "each size has a block");
     lines
 }
 

@@ -13,5 +13,5 @@ pub(super) use apply::apply;
 pub(super) use claim::{claim, fail_attempt, release, renew, void_leases};
 pub(super) use create::create;
 pub(super) use payload::payload_block;
-pub(super) use records::{kind_code, record_block};
+pub(super) use records::{kind_code, record_block, record_sizes};
 pub(super) use row::{COLUMNS, COLUMNS_COUNT, of_family, task};

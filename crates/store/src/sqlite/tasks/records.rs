@@ -6,8 +6,8 @@ use caseload_model::ids::DomainId;
 use caseload_model::record::ChunkRecords;
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::pack::pack;
-use crate::{RecordBlock, RecordKind, StoreError, unpack_block};
+use crate::pack::{HEADER_BYTES_MAX, pack, unpacked_size};
+use crate::{RecordBlock, RecordBlockSize, RecordKind, StoreError, unpack_block};
 
 /// Bytes of JSON lines from which on a block is closed.
 const RECORD_BLOCK_BYTES: usize = 1 << 20;
@@ -155,4 +155,24 @@ pub(in crate::sqlite) fn record_block(
         .optional()?;
     let Some((next_index, bytes)) = found else { return Ok(None) };
     Ok(Some(RecordBlock { lines: unpack_block(&bytes)?, next_index }))
+}
+
+pub(in crate::sqlite) fn record_sizes(
+    conn: &Connection,
+    domain: DomainId,
+    task_id: &str,
+    kind: RecordKind,
+) -> Result<Vec<RecordBlockSize>, StoreError> {
+    let mut blocks = conn.prepare_cached(
+        "SELECT first_index, substr(bytes, 1, ?4) FROM record_blocks
+         WHERE domain_id = ?1 AND task_id = ?2 AND kind = ?3 ORDER BY first_index",
+    )?;
+    let header = HEADER_BYTES_MAX as i64;
+    let mut rows = blocks.query(params![domain.0, task_id, kind_code(kind), header])?;
+    let mut sizes = Vec::new();
+    while let Some(row) = rows.next()? {
+        let bytes = unpacked_size(&row.get::<_, Vec<u8>>(1)?)?;
+        sizes.push(RecordBlockSize { first_index: row.get(0)?, bytes });
+    }
+    Ok(sizes)
 }

@@ -1,0 +1,129 @@
+//! Conditions and byte ranges of a file of records (RFC 9110, 13 and 14). One range is served; more
+//! than one, another unit, or what cannot be read, is as if none was asked for, as the RFC allows.
+
+use http::{HeaderMap, HeaderValue, header};
+
+/// The one range that a request asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ByteRange {
+    /// From this byte to that one, both included, or to the end.
+    From(u64, Option<u64>),
+    /// The last so many bytes.
+    Last(u64),
+}
+
+impl ByteRange {
+    /// The range of a request that may still be answered by one: `If-Range` names this very `tag`,
+    /// or is not there.
+    pub(super) fn wanted(headers: &HeaderMap, tag: &str) -> Option<Self> {
+        let condition = headers.get(header::IF_RANGE);
+        if condition.is_some_and(|condition| condition.as_bytes() != tag.as_bytes()) {
+            return None;
+        }
+        let mut ranges = headers.get_all(header::RANGE).iter();
+        let range = ranges.next()?.to_str().ok()?;
+        if ranges.next().is_some() { None } else { Self::parse(range) }
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let (unit, range) = text.split_once('=')?;
+        let (first, last) = range.trim().split_once('-')?;
+        if !unit.trim().eq_ignore_ascii_case("bytes") {
+            return None;
+        }
+        match (first, last) {
+            ("", last) => number(last).map(Self::Last),
+            (first, "") => number(first).map(|first| Self::From(first, None)),
+            (first, last) => {
+                let (first, last) = (number(first)?, number(last)?);
+                (first <= last).then_some(Self::From(first, Some(last)))
+            }
+        }
+    }
+
+    /// First and last byte of the range in a file of `total` bytes; `None` where it has none there.
+    pub(super) fn within(self, total: u64) -> Option<(u64, u64)> {
+        let end = total.checked_sub(1)?;
+        match self {
+            Self::From(first, _) if first > end => None,
+            Self::From(first, last) => Some((first, last.map_or(end, |last| last.min(end)))),
+            Self::Last(0) => None,
+            Self::Last(count) => Some((total.saturating_sub(count), end)),
+        }
+    }
+}
+
+/// Digits only. A number beyond 64 bits is as good as the largest.
+fn number(text: &str) -> Option<u64> {
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    digits.then(|| text.parse().unwrap_or(u64::MAX))
+}
+
+/// Whether the caller says that it has what `tag` names. A weak tag of the same text counts: it
+/// stands for the same content, packed.
+pub(super) fn has_already(headers: &HeaderMap, tag: &str) -> bool {
+    let values = headers.get_all(header::IF_NONE_MATCH).iter();
+    let tags = values.filter_map(|v| HeaderValue::to_str(v).ok()).flat_map(|v| v.split(','));
+    tags.map(str::trim).any(|one| one == "*" || one.strip_prefix("W/").unwrap_or(one) == tag)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_range_is_read_and_everything_else_is_none() {
+        for (text, range) in [
+            ("bytes=0-0", Some(ByteRange::From(0, Some(0)))),
+            ("Bytes=5-", Some(ByteRange::From(5, None))),
+            ("bytes=-7", Some(ByteRange::Last(7))),
+            ("bytes=0-99999999999999999999", Some(ByteRange::From(0, Some(u64::MAX)))),
+            ("bytes=2-1", None),
+            ("bytes=-", None),
+            ("bytes=0-1,3-4", None),
+            ("bytes=+1-2", None),
+            ("lines=0-1", None),
+            ("bytes", None),
+        ] {
+            assert_eq!(ByteRange::parse(text), range, "{text}");
+        }
+    }
+
+    #[test]
+    fn ranges_are_cut_to_the_file() {
+        for (range, total, within) in [
+            (ByteRange::From(0, None), 10, Some((0, 9))),
+            (ByteRange::From(3, Some(5)), 10, Some((3, 5))),
+            (ByteRange::From(9, Some(99)), 10, Some((9, 9))),
+            (ByteRange::From(10, None), 10, None),
+            (ByteRange::Last(3), 10, Some((7, 9))),
+            (ByteRange::Last(30), 10, Some((0, 9))),
+            (ByteRange::Last(0), 10, None),
+            (ByteRange::From(0, None), 0, None),
+            (ByteRange::Last(1), 0, None),
+        ] {
+            assert_eq!(range.within(total), within, "{range:?} of {total}");
+        }
+    }
+
+    #[test]
+    fn tags_match_weakly_where_the_content_counts_and_strongly_where_bytes_do() {
+        let with = |name: header::HeaderName, value: &'static str| {
+            HeaderMap::from_iter([(name, HeaderValue::from_static(value))])
+        };
+        for (value, same) in [
+            ("\"a\"", true),
+            ("W/\"a\"", true),
+            ("*", true),
+            ("\"b\", \"a\"", true),
+            ("\"b\"", false),
+        ] {
+            assert_eq!(has_already(&with(header::IF_NONE_MATCH, value), "\"a\""), same, "{value}");
+        }
+        for (value, same) in [("\"a\"", true), ("W/\"a\"", false), ("\"b\"", false)] {
+            let mut headers = with(header::IF_RANGE, value);
+            headers.insert(header::RANGE, HeaderValue::from_static("bytes=1-"));
+            assert_eq!(ByteRange::wanted(&headers, "\"a\"").is_some(), same, "{value}");
+        }
+    }
+}

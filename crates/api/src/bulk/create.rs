@@ -1,6 +1,7 @@
 //! `POST …/bulk_actions`: reads the form as it arrives, has its payload checked and compressed,
 //! and answers 201 once the store has all of it. Nothing of a refused request is kept.
 
+use std::error::Error;
 use std::time::Duration;
 
 use axum::body::{Bytes, HttpBody};
@@ -17,6 +18,7 @@ use http_body_util::LengthLimitError;
 
 use super::BulkPath;
 use super::submission::{Form, Submission, Submitted};
+use super::unpack::{BrokenPacking, caused_by, unpacked};
 use super::urlencoded::{BrokenEscape, Decoder, FieldSink};
 use super::view::TaskView;
 use crate::problem::Problem;
@@ -37,6 +39,7 @@ pub(crate) async fn create(
 ) -> Result<Response, Problem> {
     let form = form(request.headers())?;
     check_length(&request, &state.config)?;
+    let request = unpacked(request)?;
     let mut submission = Submission::new(form, family, query.unknown(&[]));
     match form {
         Form::A => read_urlencoded(request, &state.config, &mut submission).await?,
@@ -88,12 +91,6 @@ fn fresh_task_id(now: UnixMillis) -> Result<String, Problem> {
 /// The form of the body, by its content type.
 fn form(headers: &HeaderMap) -> Result<Form, Problem> {
     let unsupported = |detail| Err(Problem::new(ErrorCode::UnsupportedMediaType, detail));
-    let encoding = headers.get(header::CONTENT_ENCODING).map(HeaderValue::as_bytes);
-    if encoding.is_some_and(|encoding| !encoding.eq_ignore_ascii_case(b"identity")) {
-        return unsupported(
-            "a Content-Encoding is not supported here; send the body as it is".into(),
-        );
-    }
     let given = headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
     let given = String::from_utf8_lossy(given);
     match given.split(';').next().unwrap_or_default().trim().to_ascii_lowercase().as_str() {
@@ -165,21 +162,22 @@ async fn in_time<T>(config: &ApiConfig, read: impl Future<Output = T>) -> Result
 
 fn too_large(config: &ApiConfig) -> Problem {
     let detail = format!(
-        "the body has more than {} bytes; send the entries in several requests",
+        "the body has more than {} bytes, packed or unpacked; send the entries in several requests",
         config.body_bytes_max
     );
     Problem::new(ErrorCode::TooLarge, detail)
 }
 
-fn unread(error: &axum::Error, config: &ApiConfig) -> Problem {
-    let mut cause = std::error::Error::source(error);
-    while let Some(inner) = cause {
-        if inner.is::<LengthLimitError>() {
-            return too_large(config);
-        }
-        cause = inner.source();
+fn unread(error: &(dyn Error + 'static), config: &ApiConfig) -> Problem {
+    if caused_by::<LengthLimitError>(error) {
+        return too_large(config);
     }
-    Problem::new(ErrorCode::InvalidRequest, "the body ended before it was complete; send it again")
+    let detail = if caused_by::<BrokenPacking>(error) {
+        "the body cannot be unpacked: it is not what its Content-Encoding says, or it stops early"
+    } else {
+        "the body ended before it was complete; send it again"
+    };
+    Problem::new(ErrorCode::InvalidRequest, detail)
 }
 
 fn broken_escape(BrokenEscape(at): BrokenEscape) -> Problem {
@@ -191,8 +189,8 @@ fn broken_escape(BrokenEscape(at): BrokenEscape) -> Problem {
 }
 
 fn broken_multipart(error: &MultipartError, config: &ApiConfig) -> Problem {
-    if error.status() == StatusCode::PAYLOAD_TOO_LARGE {
-        return too_large(config);
+    if caused_by::<LengthLimitError>(error) || caused_by::<BrokenPacking>(error) {
+        return unread(error, config);
     }
     tracing::debug!(%error, "a multipart body is broken");
     let detail = "the body is no multipart/form-data with the boundary that its Content-Type \

@@ -9,6 +9,7 @@ mod format;
 mod range;
 mod records;
 mod submission;
+mod unpack;
 mod upload;
 mod urlencoded;
 mod view;

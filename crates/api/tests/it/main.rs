@@ -8,6 +8,7 @@ mod bulk_actions {
     mod get;
     mod post;
     mod post_faults;
+    mod post_packed;
     mod records;
     mod whole;
 }

@@ -119,7 +119,7 @@ async fn other_content_types_and_encodings_are_refused_with_what_is_accepted() {
         typed("text/plain; charset=utf-8"),
         typed("multipart/mixed; boundary=x"),
         post(&server, PATH).body("[{}]"),
-        typed("application/x-www-form-urlencoded").header("Content-Encoding", "gzip"),
+        typed("application/x-www-form-urlencoded").header("Content-Encoding", "br"),
     ] {
         let (status, body) = refused(request).await;
         assert_eq!((status, &body["code"]), (415, &"unsupported_media_type".into()));

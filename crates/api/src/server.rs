@@ -1,6 +1,6 @@
 //! The listener: accepts connections, serves HTTP/1 on each, and ends them in order. Once asked to
 //! stop it takes no new connection, closes idle ones at once and busy ones after the request in
-//! flight; what is still open after [`SHUTDOWN_SECONDS_MAX`] is cut.
+//! flight, which do not wait for anything any more; what is still open after [`SHUTDOWN_SECONDS_MAX`] is cut.
 
 use std::io;
 use std::time::Duration;
@@ -32,6 +32,7 @@ pub async fn serve(
     http.timer(TokioTimer::new())
         .header_read_timeout(state.config.head_timeout)
         .max_header_size(HEAD_BYTES_MAX);
+    let stopping = state.stopping.clone();
     let service = TowerToHyperService::new(router(state));
     let graceful = GracefulShutdown::new();
     let mut connections = JoinSet::new();
@@ -54,6 +55,7 @@ pub async fn serve(
         }
     }
     drop(listener);
+    stopping.send_replace(true);
     let limit = Duration::from_secs(SHUTDOWN_SECONDS_MAX);
     if tokio::time::timeout(limit, graceful.shutdown()).await.is_err() {
         tracing::warn!(open = connections.len(), "connections are cut: they did not end in time");

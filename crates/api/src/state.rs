@@ -1,13 +1,16 @@
-//! What every handler shares: the store, the clock, the limits, and the cache of keys. Cloning it
-//! is cheap. Nothing in here changes but the cache.
+//! What every handler shares: the store, the clock, the limits, and what is kept in memory between
+//! requests. Cloning it is cheap. Nothing in here is needed to be right: a server that starts anew
+//! starts with all of it empty.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use caseload_model::time::Clock;
 use caseload_store::Store;
+use tokio::sync::watch;
 
 use crate::auth::KeyCache;
+use crate::bulk::Followed;
 
 /// Limits of the server that its operator may set.
 #[derive(Debug, Clone)]
@@ -46,11 +49,21 @@ pub struct AppState {
     pub clock: Clock,
     pub config: Arc<ApiConfig>,
     pub(crate) keys: Arc<KeyCache>,
+    pub(crate) followed: Arc<Followed>,
+    /// True from when the server was asked to stop: nothing waits any longer.
+    pub(crate) stopping: watch::Sender<bool>,
 }
 
 impl AppState {
     pub fn new(store: Arc<dyn Store>, clock: Clock, config: ApiConfig) -> Self {
-        Self { store, clock, config: Arc::new(config), keys: Arc::default() }
+        Self {
+            store,
+            clock,
+            config: Arc::new(config),
+            keys: Arc::default(),
+            followed: Arc::default(),
+            stopping: watch::Sender::new(false),
+        }
     }
 }
 

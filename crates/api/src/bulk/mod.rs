@@ -5,31 +5,31 @@
 mod create;
 mod csv;
 mod file;
+mod follow;
 mod format;
 mod range;
 mod records;
+mod status;
 mod submission;
 mod unpack;
 mod upload;
 mod urlencoded;
 mod view;
 
-use axum::Json;
 use axum::extract::rejection::PathRejection;
-use axum::extract::{FromRequestParts, Path, State};
+use axum::extract::{FromRequestParts, Path};
 use caseload_model::error_code::ErrorCode;
 use caseload_model::ids::DomainName;
 use caseload_model::task::{Family, Task};
 use http::request::Parts;
 
 use crate::problem::Problem;
-use crate::query::QueryPairs;
 use crate::{AppState, Caller};
 
 pub(crate) use create::create;
+pub(crate) use follow::Followed;
 pub(crate) use records::{errors, results};
-
-use view::TaskView;
+pub(crate) use status::status;
 
 /// Which of the two bulk paths a request came by.
 #[derive(Debug, Clone, Copy)]
@@ -81,14 +81,4 @@ impl FromRequestParts<AppState> for OwnTask {
             )),
         }
     }
-}
-
-/// `GET …/bulk_actions/{task_id}`: the task record.
-pub(crate) async fn status(
-    State(_): State<AppState>,
-    query: QueryPairs,
-    own: OwnTask,
-) -> Result<Json<TaskView>, Problem> {
-    Problem::check(query.unknown(&[]))?;
-    Ok(Json(TaskView::new(&own.task, &own.caller.domain_name)))
 }

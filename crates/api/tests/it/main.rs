@@ -5,6 +5,7 @@
 
 mod bulk_actions {
     mod files;
+    mod follow;
     mod get;
     mod post;
     mod post_faults;

@@ -30,6 +30,7 @@ pub(crate) struct Scripted {
     pub(crate) key_reads: AtomicUsize,
     pub(crate) touched: Mutex<Vec<(String, UnixMillis)>>,
     pub(crate) created: Mutex<Vec<CreateTask>>,
+    pub(crate) task_reads: AtomicUsize,
     pub(crate) tasks: Mutex<Vec<(DomainId, Task)>>,
     pub(crate) records: Mutex<HashMap<RecordsOf, Vec<Vec<u8>>>>,
     pub(crate) page: Mutex<IssuePage>,
@@ -184,6 +185,7 @@ impl Store for Scripted {
     }
 
     fn task(&self, domain: DomainId, family: Family, id: &str) -> StoreFuture<'_, Option<Task>> {
+        self.task_reads.fetch_add(1, Ordering::SeqCst);
         let tasks = self.tasks.lock().unwrap();
         let found = tasks.iter().find(|(owner, task)| {
             *owner == domain && task.action.family() == family && task.id == id

@@ -1,0 +1,176 @@
+//! Following a task until it completes, for callers that wait and for event streams. However many
+//! follow, the store is read by one loop, one task after another: all who follow the same task
+//! share its reads, and many tasks make the rounds longer and not the load higher. Followers see
+//! records that only go forward, and stop following when the server stops.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use caseload_model::ids::DomainId;
+use caseload_model::task::{Task, TaskStatus};
+use caseload_store::Store;
+use tokio::sync::watch;
+
+use crate::AppState;
+
+/// Least and greatest time between two rounds of reading; a bell of the store's shortens it.
+const ROUND_MS_MIN: u64 = 20;
+const ROUND_MS_MAX: u64 = 100;
+
+/// The tasks that are followed now.
+#[derive(Debug, Default)]
+pub(crate) struct Followed {
+    inner: Mutex<Inner>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    tasks: HashMap<(DomainId, String), watch::Sender<Task>>,
+    /// Whether the loop runs. It ends when nobody follows anything.
+    reading: bool,
+}
+
+impl Followed {
+    fn subscribe(
+        self: &Arc<Self>,
+        store: &Arc<dyn Store>,
+        domain: DomainId,
+        task: &Task,
+    ) -> watch::Receiver<Task> {
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let sender = inner.tasks.entry((domain, task.id.clone()));
+        let mut records = sender.or_insert_with(|| watch::Sender::new(task.clone())).subscribe();
+        records.mark_changed();
+        if !std::mem::replace(&mut inner.reading, true) {
+            tokio::spawn(self.clone().read(store.clone()));
+        }
+        records
+    }
+
+    async fn read(self: Arc<Self>, store: Arc<dyn Store>) {
+        let mut bell = store.task_bell();
+        while let Some(round) = self.round() {
+            for (domain, last) in round {
+                match store.task(domain, last.action.family(), &last.id).await {
+                    Ok(found) => self.publish(domain, &last.id, found),
+                    Err(error) => tracing::debug!(%error, "a followed task cannot be read"),
+                }
+            }
+            tokio::time::sleep(Duration::from_millis(ROUND_MS_MIN)).await;
+            let rung = async {
+                if bell.changed().await.is_err() {
+                    std::future::pending::<()>().await;
+                }
+            };
+            let rest = Duration::from_millis(ROUND_MS_MAX - ROUND_MS_MIN);
+            let _ = tokio::time::timeout(rest, rung).await;
+        }
+    }
+
+    /// What to read next, without the tasks that nobody follows any more; `None` ends the reading.
+    fn round(&self) -> Option<Vec<(DomainId, Task)>> {
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        inner.tasks.retain(|_, records| records.receiver_count() > 0);
+        inner.reading = !inner.tasks.is_empty();
+        let round = inner.tasks.iter().map(|((domain, _), last)| (*domain, last.borrow().clone()));
+        inner.reading.then(|| round.collect())
+    }
+
+    /// A task that is gone ends for its followers.
+    fn publish(&self, domain: DomainId, id: &str, found: Option<Task>) {
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (domain, id.to_owned());
+        match (found, inner.tasks.get(&key)) {
+            (Some(task), Some(records)) => {
+                records.send_if_modified(|last| {
+                    let is_news = is_later(&task, last);
+                    if is_news {
+                        *last = task;
+                    }
+                    is_news
+                });
+            }
+            (None, _) => drop(inner.tasks.remove(&key)),
+            (Some(_), None) => {}
+        }
+    }
+}
+
+/// Whether `new` is a later record of the task than `old`: reads may overtake each other.
+fn is_later(new: &Task, old: &Task) -> bool {
+    let place = |task: &Task| (task.status, task.counts.total - task.counts.unprocessed);
+    new != old && place(new) >= place(old)
+}
+
+/// One who follows a task.
+pub(super) struct Follower {
+    pub(super) task: Task,
+    records: watch::Receiver<Task>,
+    stopping: watch::Receiver<bool>,
+}
+
+impl Follower {
+    pub(super) fn new(state: &AppState, domain: DomainId, task: Task) -> Self {
+        let records = state.followed.subscribe(&state.store, domain, &task);
+        Self { task, records, stopping: state.stopping.subscribe() }
+    }
+
+    /// Waits for the next record; false where none comes any more: the task has completed or is
+    /// gone, or the server stops.
+    pub(super) async fn advance(&mut self) -> bool {
+        while self.task.status != TaskStatus::Completed {
+            let stopped = async { self.stopping.wait_for(|stopping| *stopping).await.is_ok() };
+            tokio::select! {
+                biased;
+                _ = stopped => return false,
+                changed = self.records.changed() => if changed.is_err() {
+                    return false;
+                },
+            }
+            let record = self.records.borrow_and_update().clone();
+            if is_later(&record, &self.task) {
+                self.task = record;
+                return true;
+            }
+        }
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use caseload_model::task::{Action, Counts};
+    use caseload_model::time::UnixMillis;
+
+    use super::*;
+
+    #[test]
+    fn records_only_go_forward() {
+        let record = |status, unprocessed| Task {
+            id: "t".to_owned(),
+            action: Action::GetCoreProfiles,
+            status,
+            outcome: None,
+            dry_run: false,
+            counts: Counts { total: 3, succeeded: 3 - unprocessed, failed: 0, unprocessed },
+            created_at: UnixMillis(1),
+            queued_at: None,
+            started_at: None,
+            completed_at: None,
+            expires_at: None,
+        };
+        let way = [
+            record(TaskStatus::Created, 3),
+            record(TaskStatus::Queued, 3),
+            record(TaskStatus::Processing, 3),
+            record(TaskStatus::Processing, 1),
+            record(TaskStatus::Completed, 0),
+        ];
+        for (at, old) in way.iter().enumerate() {
+            for (then, new) in way.iter().enumerate() {
+                assert_eq!(is_later(new, old), then > at, "{new:?} after {old:?}");
+            }
+        }
+    }
+}

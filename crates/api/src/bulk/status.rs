@@ -1,0 +1,90 @@
+//! `GET …/bulk_actions/{task_id}`: the task record at once, after a wait, or as a stream of events,
+//! one per change. A caller that waits always gets a record in the end: the completed one, or the
+//! one there is when the time is up or the server stops.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use caseload_model::error_code::ErrorCode;
+use caseload_model::ids::DomainName;
+use futures_util::{Stream, stream};
+use http::{HeaderMap, header};
+
+use super::OwnTask;
+use super::follow::Follower;
+use super::view::TaskView;
+use crate::AppState;
+use crate::accept::{weight_of, weighted};
+use crate::problem::{Fault, Problem};
+use crate::query::QueryPairs;
+
+/// Longest that a caller may have the answer held back.
+const WAIT_SECONDS_MAX: u64 = 60;
+/// Silence in a stream of events after which a comment shows that it lives.
+const KEEP_ALIVE_SECONDS: u64 = 15;
+
+pub(crate) async fn status(
+    State(state): State<AppState>,
+    query: QueryPairs,
+    headers: HeaderMap,
+    own: OwnTask,
+) -> Result<Response, Problem> {
+    let wait = wait(&query)?;
+    let OwnTask { caller, task } = own;
+    if wants_events(&headers) {
+        let follower = Follower::new(&state, caller.domain_id, task);
+        let events = Sse::new(events(follower, caller.domain_name));
+        let alive = KeepAlive::new().interval(Duration::from_secs(KEEP_ALIVE_SECONDS));
+        return Ok(([(header::VARY, "Accept")], events.keep_alive(alive)).into_response());
+    }
+    let task = if wait.is_zero() {
+        task
+    } else {
+        let mut follower = Follower::new(&state, caller.domain_id, task);
+        let completed = async { while follower.advance().await {} };
+        let _ = tokio::time::timeout(wait, completed).await;
+        follower.task
+    };
+    let view = TaskView::new(&task, &caller.domain_name);
+    Ok(([(header::VARY, "Accept")], Json(view)).into_response())
+}
+
+fn wait(query: &QueryPairs) -> Result<Duration, Problem> {
+    let ([given], mut faults) = query.only(["wait"]);
+    let digits = given.filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
+    let seconds = digits.and_then(|text| text.parse().ok()).filter(|s| *s <= WAIT_SECONDS_MAX);
+    if let (Some(given), None) = (given, seconds) {
+        let shown: String = given.chars().take(100).collect();
+        let detail = format!("wait is 0 to {WAIT_SECONDS_MAX} whole seconds, not {shown:?}");
+        faults.push(Fault::parameter("wait", ErrorCode::InvalidValue, detail));
+    }
+    Problem::check(faults)?;
+    Ok(Duration::from_secs(seconds.unwrap_or(0)))
+}
+
+/// Whether `Accept` prefers events by name.
+fn wants_events(headers: &HeaderMap) -> bool {
+    let list = weighted(headers, &header::ACCEPT);
+    let events = weight_of(&list, &["text/event-stream"]).unwrap_or(0.0);
+    let json = weight_of(&list, &["application/json"]).unwrap_or(0.0);
+    events > 0.0 && events >= json
+}
+
+/// The record there is, then each later one.
+fn events(
+    follower: Follower,
+    domain: DomainName,
+) -> impl Stream<Item = Result<Event, Infallible>> + Send {
+    stream::unfold((follower, domain, true), |(mut follower, domain, is_first)| async move {
+        if !is_first && !follower.advance().await {
+            return None;
+        }
+        let view = TaskView::new(&follower.task, &domain);
+        let event = Event::default().data(serde_json::to_string(&view).unwrap_or_default());
+        Some((Ok(event), (follower, domain, false)))
+    })
+}

@@ -1,0 +1,234 @@
+//! `GET …/bulk_actions/{task_id}` with `wait`, and as a stream of events: answers come when there
+//! is something to tell and not before, followers share the reads of the store, and a server that
+//! stops keeps nobody waiting.
+
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use caseload_model::task::{Counts, Task, TaskStatus};
+use reqwest::{Method, Response};
+use serde_json::Value;
+use tokio::task::JoinHandle;
+use tokio::time::{sleep, timeout};
+
+use crate::real::Real;
+use crate::scripted::NOW;
+use crate::server::{Server, picture};
+
+const PATH: &str = "/v2/acme/identity/bulk_actions/t";
+
+async fn with_running_task() -> Server {
+    let server = Server::start().await;
+    server.store.add_completed("t", 1, &["{}\n{}\n{}\n"], &[]);
+    run(&server, 1);
+    server
+}
+
+/// Makes the task one that has processed so many entries.
+fn run(server: &Server, done: u32) {
+    server.store.change_task("t", |task| {
+        let counts = Counts { total: 3, succeeded: done, failed: 0, unprocessed: 3 - done };
+        (task.status, task.outcome, task.counts) = (TaskStatus::Processing, None, counts);
+        task.completed_at = None;
+    });
+}
+
+fn complete(server: &Server) {
+    server.store.change_task("t", |task| {
+        let counts = Counts { total: 3, succeeded: 3, failed: 0, unprocessed: 0 };
+        (task.status, task.counts) = (TaskStatus::Completed, counts);
+        task.outcome = Some(Task::outcome_by_counts(&counts));
+        task.completed_at = Some(NOW);
+    });
+}
+
+fn ask(server: &Server, query: &str) -> JoinHandle<(Value, Duration)> {
+    let request = server.request(Method::GET, &format!("{PATH}{query}"));
+    tokio::spawn(async move {
+        let begun = Instant::now();
+        let answer = request.send().await.unwrap();
+        assert_eq!(answer.status(), 200);
+        (answer.json().await.unwrap(), begun.elapsed())
+    })
+}
+
+async fn events_of(server: &Server) -> Response {
+    let request = server.request(Method::GET, PATH).header("Accept", "text/event-stream");
+    let answer = request.send().await.unwrap();
+    assert_eq!(answer.headers()["content-type"], "text/event-stream");
+    answer
+}
+
+/// The records in a stream of events.
+fn records(text: &str) -> Vec<Value> {
+    let events = text.split("\n\n").filter_map(|event| event.strip_prefix("data: "));
+    events.map(|event| serde_json::from_str(event).unwrap()).collect()
+}
+
+/// What comes next; it is there soon.
+async fn next(answer: &mut Response) -> Option<Value> {
+    let piece = timeout(Duration::from_secs(5), answer.chunk()).await.expect("in time").unwrap()?;
+    let found = records(std::str::from_utf8(&piece).unwrap());
+    assert_eq!(found.len(), 1, "one event per change");
+    found.into_iter().next()
+}
+
+#[tokio::test]
+async fn a_wait_ends_when_the_task_completes() {
+    let server = with_running_task().await;
+    let asked = ask(&server, "?wait=30");
+    sleep(Duration::from_millis(150)).await;
+    run(&server, 2);
+    sleep(Duration::from_millis(250)).await;
+    assert!(!asked.is_finished(), "progress alone is no answer");
+    complete(&server);
+    let (task, took) = asked.await.unwrap();
+    assert_eq!(task["status"], "completed");
+    assert!(took < Duration::from_secs(5), "{took:?}");
+}
+
+#[tokio::test]
+async fn a_wait_ends_when_its_time_is_up() {
+    let server = with_running_task().await;
+    let asked = ask(&server, "?wait=1");
+    sleep(Duration::from_millis(300)).await;
+    run(&server, 2);
+    let (task, took) = asked.await.unwrap();
+    assert_eq!((&task["status"], &task["progress"]), (&"processing".into(), &66.into()));
+    assert!((Duration::from_secs(1)..Duration::from_secs(4)).contains(&took), "{took:?}");
+}
+
+#[tokio::test]
+async fn nothing_is_waited_for_without_need() {
+    let server = with_running_task().await;
+    for query in ["", "?wait=0", "?wait=00"] {
+        let (_, took) = ask(&server, query).await.unwrap();
+        assert!(took < Duration::from_secs(1), "{query} {took:?}");
+    }
+    complete(&server);
+    let (_, took) = ask(&server, "?wait=60").await.unwrap();
+    assert!(took < Duration::from_secs(1), "{took:?}");
+}
+
+#[tokio::test]
+async fn waits_that_are_no_number_of_seconds_are_refused() {
+    let server = with_running_task().await;
+    for wait in ["61", "-1", "1.5", "", "x", "99999999999999999999", "%2B1"] {
+        let answer = server.get(&format!("{PATH}?wait={wait}")).await;
+        assert_eq!(answer.status(), 400, "{wait}");
+        let body: Value = answer.json().await.unwrap();
+        assert_eq!(body["errors"][0]["parameter"], "wait");
+    }
+    insta::assert_snapshot!(picture(server.get(&format!("{PATH}?wait=61")).await).await);
+}
+
+#[tokio::test]
+async fn many_who_wait_share_the_reads() {
+    let server = with_running_task().await;
+    let asked: Vec<_> = (0..100).map(|_| ask(&server, "?wait=2")).collect();
+    sleep(Duration::from_millis(700)).await;
+    let before = server.store.task_reads.load(Ordering::SeqCst);
+    sleep(Duration::from_millis(500)).await;
+    let reads = server.store.task_reads.load(Ordering::SeqCst) - before;
+    assert!((2..20).contains(&reads), "{reads} reads in half a second");
+    for asked in asked {
+        asked.await.unwrap();
+    }
+    sleep(Duration::from_millis(300)).await;
+    let before = server.store.task_reads.load(Ordering::SeqCst);
+    sleep(Duration::from_millis(300)).await;
+    assert_eq!(server.store.task_reads.load(Ordering::SeqCst), before, "nobody waits any more");
+}
+
+#[tokio::test]
+async fn a_stream_tells_the_record_at_once_then_each_change_then_ends() {
+    let server = with_running_task().await;
+    let mut answer = events_of(&server).await;
+    assert_eq!(next(&mut answer).await.unwrap()["progress"], 33);
+    run(&server, 2);
+    assert_eq!(next(&mut answer).await.unwrap()["progress"], 66);
+    complete(&server);
+    let last = next(&mut answer).await.unwrap();
+    assert_eq!((&last["status"], &last["progress"]), (&"completed".into(), &100.into()));
+    assert_eq!(next(&mut answer).await, None);
+    let whole = events_of(&server).await.text().await.unwrap();
+    assert_eq!(records(&whole).len(), 1, "a completed task is one event: {whole}");
+}
+
+#[tokio::test]
+async fn events_are_the_records_that_are_polled_and_never_packed() {
+    let server = with_running_task().await;
+    complete(&server);
+    let polled = server.get(PATH).await.text().await.unwrap();
+    let request = server.request(Method::GET, PATH).header("Accept", "text/event-stream");
+    let answer = request.header("Accept-Encoding", "gzip, identity;q=0").send().await.unwrap();
+    assert!(answer.headers().get("content-encoding").is_none());
+    assert_eq!(answer.text().await.unwrap(), format!("data: {polled}\n\n"));
+}
+
+#[tokio::test]
+async fn events_are_sent_only_to_who_prefers_them() {
+    let server = with_running_task().await;
+    complete(&server);
+    for (accept, kind) in [
+        ("*/*", "application/json"),
+        ("text/event-stream;q=0.5, application/json", "application/json"),
+        ("text/event-stream;q=0", "application/json"),
+        ("application/json;q=0.5, Text/Event-Stream", "text/event-stream"),
+    ] {
+        let request = server.request(Method::GET, PATH).header("Accept", accept);
+        let answer = request.send().await.unwrap();
+        assert_eq!(answer.headers()["content-type"], kind, "{accept}");
+        assert_eq!(answer.headers()["vary"], "Accept");
+    }
+}
+
+#[tokio::test]
+async fn a_task_that_is_gone_ends_for_its_followers() {
+    let server = with_running_task().await;
+    let mut answer = events_of(&server).await;
+    next(&mut answer).await.unwrap();
+    let asked = ask(&server, "?wait=60");
+    sleep(Duration::from_millis(200)).await;
+    server.store.tasks.lock().unwrap().clear();
+    assert_eq!(next(&mut answer).await, None);
+    assert_eq!(asked.await.unwrap().0["status"], "processing");
+}
+
+#[tokio::test]
+async fn a_server_that_stops_lets_everybody_go() {
+    let server = with_running_task().await;
+    let asked = ask(&server, "?wait=60");
+    let mut answer = events_of(&server).await;
+    next(&mut answer).await.unwrap();
+    sleep(Duration::from_millis(200)).await;
+    let stopped = server.stop();
+    let (task, took) = asked.await.unwrap();
+    assert_eq!(task["status"], "processing");
+    assert!(took < Duration::from_secs(3), "{took:?}");
+    assert_eq!(next(&mut answer).await, None);
+    timeout(Duration::from_secs(3), stopped).await.expect("in time").unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn real_tasks_are_followed_to_their_end() {
+    let real = Real::start().await;
+    let entry = |n: u32| format!("{{\"identities\":[{{\"uid\":\"u{n}\"}}]}}\n");
+    let entries: String = (0..2000).map(entry).fold(String::new(), |all, one| all + &one);
+    let form = reqwest::multipart::Form::new()
+        .text("action", "create_core_profiles")
+        .part("payload", reqwest::multipart::Part::text(entries).file_name("p"));
+    let path = "/v2/acme/identity/bulk_actions";
+    let answer = real.request(Method::POST, path).multipart(form).send().await.unwrap();
+    let task: Value = answer.json().await.unwrap();
+    let path = task["links"]["self"].as_str().unwrap();
+    let events = real.request(Method::GET, path).header("Accept", "text/event-stream");
+    let waiting = format!("{path}?wait=60");
+    let (events, waited) = tokio::join!(events.send(), real.json(&waiting));
+    assert_eq!(waited["status"], "completed");
+    let told = records(&events.unwrap().text().await.unwrap());
+    assert_eq!(told.last().unwrap(), &waited);
+    let progress: Vec<_> = told.iter().map(|task| task["progress"].as_u64().unwrap()).collect();
+    assert!(progress.is_sorted(), "{progress:?}");
+    real.stop().await;
+}

@@ -9,7 +9,7 @@ use caseload_model::time::Clock;
 use caseload_store::Store;
 use tokio::sync::watch;
 
-use crate::auth::KeyCache;
+use crate::auth::{KeyCache, RateLimiter};
 use crate::bulk::Followed;
 
 /// Limits of the server that its operator may set.
@@ -19,6 +19,8 @@ pub struct ApiConfig {
     pub body_bytes_max: usize,
     /// Time a read may take.
     pub query_timeout: Duration,
+    /// Requests that a key may make in 60 s; 0 is no limit.
+    pub rate_limit: u32,
     /// Unfinished tasks that a domain may have.
     pub unfinished_tasks_max: u32,
     /// How long payload, results and errors of a task are kept.
@@ -34,6 +36,7 @@ impl Default for ApiConfig {
         Self {
             body_bytes_max: 128 << 20,
             query_timeout: Duration::from_secs(10),
+            rate_limit: 1500,
             unfinished_tasks_max: 1000,
             keep_results: Duration::from_hours(24 * 30),
             body_pause_max: Duration::from_mins(1),
@@ -49,6 +52,7 @@ pub struct AppState {
     pub clock: Clock,
     pub config: Arc<ApiConfig>,
     pub(crate) keys: Arc<KeyCache>,
+    pub(crate) rates: Arc<RateLimiter>,
     pub(crate) followed: Arc<Followed>,
     /// True from when the server was asked to stop: nothing waits any longer.
     pub(crate) stopping: watch::Sender<bool>,
@@ -61,6 +65,7 @@ impl AppState {
             clock,
             config: Arc::new(config),
             keys: Arc::default(),
+            rates: Arc::default(),
             followed: Arc::default(),
             stopping: watch::Sender::new(false),
         }

@@ -76,6 +76,7 @@ request_codes! {
     TooLarge "too_large" 413 "The request is too large",
     UnsupportedMediaType "unsupported_media_type" 415 "The content type is not supported",
     RangeNotSatisfiable "range_not_satisfiable" 416 "The range is behind the end",
+    RateLimited "rate_limited" 429 "Too many requests",
     QueueFull "queue_full" 429 "Too many unfinished tasks",
     Internal "internal" 500 "An unexpected error of the server's",
     QueryTooExpensive "query_too_expensive" 503 "The query passed its deadline",

@@ -4,10 +4,11 @@
 
 mod cache;
 mod credentials;
+mod rate;
 
 use axum::extract::{FromRequestParts, Request, State};
 use axum::middleware::Next;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use caseload_model::error_code::ErrorCode;
 use caseload_model::ids::{DomainId, DomainName};
 use caseload_model::key::Access;
@@ -20,6 +21,7 @@ use crate::AppState;
 use crate::problem::Problem;
 
 pub(crate) use cache::KeyCache;
+pub(crate) use rate::RateLimiter;
 
 /// Who calls: the domain that the key opens, and what the key may do there.
 #[derive(Debug, Clone)]
@@ -65,30 +67,46 @@ impl<S: Send + Sync> FromRequestParts<S> for Caller {
     }
 }
 
-/// Lets a request to an API path pass only with a working key of the domain in the path.
+/// Lets a request to an API path pass only with a working key of the domain in the path, as often
+/// as the key may come. Requests without a working key are counted nowhere, so that nobody can use
+/// up another one's quota.
 pub(crate) async fn guard(
     State(state): State<AppState>,
-    mut request: Request,
+    request: Request,
     next: Next,
 ) -> Result<Response, Problem> {
     let Some(domain) = api_domain(request.uri().path()) else {
         return Ok(next.run(request).await);
     };
+    let domain = percent_decode_str(domain).decode_utf8_lossy().into_owned();
     let hash = credentials::key_hash(request.headers()).map_err(unauthorized)?;
     let grant = state.keys.grant(&state, hash).await?.ok_or_else(|| {
         unauthorized("the API key is not known, has expired or was revoked; use one that works")
     })?;
-    // Whether another domain of that name exists is not told: both are the same answer.
-    if !domain.is_empty() {
-        let name = percent_decode_str(domain).decode_utf8_lossy();
-        if name != grant.domain_name.as_str() {
-            let detail =
-                "the API key does not open this domain; use a key of the domain in the path";
-            return Err(Problem::new(ErrorCode::Forbidden, detail));
+    let quota = state.rates.count(&grant, state.config.rate_limit, state.clock.now());
+    let refusal = quota.and_then(|quota| quota.refusal());
+    let mut response = match refusal.map_or_else(|| opens(&grant, &domain), Err) {
+        Ok(caller) => {
+            let mut request = request;
+            request.extensions_mut().insert(caller);
+            next.run(request).await
         }
+        Err(problem) => problem.into_response(),
+    };
+    if let Some(quota) = quota {
+        quota.tell(&mut response);
     }
-    request.extensions_mut().insert(Caller::from(&*grant));
-    Ok(next.run(request).await)
+    Ok(response)
+}
+
+/// Whether another domain of that name exists is not told: both are the same answer. A path that
+/// ends before the domain is no domain's.
+fn opens(grant: &KeyGrant, domain: &str) -> Result<Caller, Problem> {
+    if domain.is_empty() || domain == grant.domain_name.as_str() {
+        return Ok(Caller::from(grant));
+    }
+    let detail = "the API key does not open this domain; use a key of the domain in the path";
+    Err(Problem::new(ErrorCode::Forbidden, detail))
 }
 
 /// The domain segment, as it stands, of a path below `/v1` or `/v2`; empty where the path ends

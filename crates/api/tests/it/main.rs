@@ -21,6 +21,7 @@ mod issues {
     mod get;
 }
 mod keys;
+mod rates;
 mod real;
 mod scripted;
 mod server;

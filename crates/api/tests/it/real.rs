@@ -112,11 +112,10 @@ impl Real {
     async fn completed(&self, path: &str) -> Value {
         let poll = async {
             loop {
-                let task = self.json(path).await;
+                let task = self.json(&format!("{path}?wait=60")).await;
                 if task["status"] == "completed" {
                     return task;
                 }
-                tokio::time::sleep(Duration::from_millis(10)).await;
             }
         };
         let limit = Duration::from_secs(TASK_SECONDS_MAX);

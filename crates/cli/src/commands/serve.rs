@@ -47,6 +47,9 @@ pub(crate) struct LimitArgs {
     #[arg(long, env = "CASELOAD_QUERY_TIMEOUT", value_name = "SECONDS", default_value = "10",
           value_parser = clap::value_parser!(u64).range(1..=3600))]
     query_timeout: u64,
+    /// Requests a key may make in 60 s; 0 is no limit
+    #[arg(long, env = "CASELOAD_RATE_LIMIT", value_name = "NUMBER", default_value = "1500")]
+    rate_limit: u32,
     /// Unfinished tasks a domain may have
     #[arg(long, env = "CASELOAD_QUEUE_LIMIT", value_name = "NUMBER", default_value = "1000",
           value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
@@ -62,6 +65,7 @@ impl LimitArgs {
         ApiConfig {
             body_bytes_max: self.body_limit,
             query_timeout: Duration::from_secs(self.query_timeout),
+            rate_limit: self.rate_limit,
             unfinished_tasks_max: self.queue_limit,
             keep_results: Duration::from_hours(24 * self.keep_results),
             ..ApiConfig::default()

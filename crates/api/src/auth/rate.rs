@@ -1,0 +1,196 @@
+//! How many requests a key may make: so many in each window of [`WINDOW_SECONDS`], counted by this
+//! process alone. A window begins with the key's first request after the one before has ended. What
+//! is known only in memory: a server that starts anew begins to count anew.
+//!
+//! The headers are those that clients of the API family read, and the `RateLimit` fields of the
+//! IETF draft (draft-ietf-httpapi-ratelimit-headers).
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use axum::response::Response;
+use caseload_model::error_code::ErrorCode;
+use caseload_model::ids::DomainId;
+use caseload_model::time::UnixMillis;
+use caseload_store::KeyGrant;
+use http::HeaderValue;
+use http::header::HeaderName;
+
+use crate::problem::Problem;
+
+/// Length of a window.
+const WINDOW_SECONDS: i64 = 60;
+/// Keys that are counted at a time. There are as many as operators made, so that this is only the
+/// net under the memory: beyond it counting begins anew for all.
+const WINDOWS_MAX: usize = 100_000;
+
+const X_LIMIT: HeaderName = HeaderName::from_static("x-rate-limit-limit");
+const X_REMAINING: HeaderName = HeaderName::from_static("x-rate-limit-remaining");
+const X_RESET: HeaderName = HeaderName::from_static("x-rate-limit-reset");
+const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
+const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
+
+/// Requests by key, each in its current window.
+#[derive(Debug, Default)]
+pub(crate) struct RateLimiter {
+    windows: Mutex<HashMap<(DomainId, String), Window>>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Window {
+    ends_at: UnixMillis,
+    used: u32,
+}
+
+/// What a request finds left for its key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Quota {
+    limit: u32,
+    remaining: u32,
+    refused: bool,
+    now: UnixMillis,
+    resets_at: UnixMillis,
+}
+
+impl RateLimiter {
+    /// Counts a request of the key; `None` where there is no limit.
+    pub(super) fn count(&self, grant: &KeyGrant, limit: u32, now: UnixMillis) -> Option<Quota> {
+        if limit == 0 {
+            return None;
+        }
+        let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (grant.domain, grant.key.id.clone());
+        if windows.len() >= WINDOWS_MAX && !windows.contains_key(&key) {
+            windows.retain(|_, window| window.is_open(now));
+            if windows.len() >= WINDOWS_MAX {
+                windows.clear();
+            }
+        }
+        let fresh = Window { ends_at: UnixMillis(now.0 + WINDOW_SECONDS * 1000), used: 0 };
+        let window = windows.entry(key).or_insert(fresh);
+        if !window.is_open(now) {
+            *window = fresh;
+        }
+        let refused = window.used >= limit;
+        if !refused {
+            window.used += 1;
+        }
+        let remaining = limit.saturating_sub(window.used);
+        Some(Quota { limit, remaining, refused, now, resets_at: window.ends_at })
+    }
+}
+
+impl Window {
+    /// Whether `now` is in this window. A clock that was set back begins a new one.
+    const fn is_open(self, now: UnixMillis) -> bool {
+        now.0 < self.ends_at.0 && now.0 >= self.ends_at.0 - WINDOW_SECONDS * 1000
+    }
+}
+
+impl Quota {
+    /// The refusal of a request that is one too many.
+    pub(super) fn refusal(&self) -> Option<Problem> {
+        if !self.refused {
+            return None;
+        }
+        let civil = UnixMillis(self.resets_at.0.saturating_add(999)).civil();
+        let detail = format!(
+            "the API key may make {} requests in {WINDOW_SECONDS} s and has made them; retry after \
+             {:04}-{:02}-{:02} {:02}:{:02}:{:02} UTC",
+            self.limit, civil.year, civil.month, civil.day, civil.hour, civil.minute, civil.second
+        );
+        Some(Problem::new(ErrorCode::RateLimited, detail).retry_after(self.seconds_left()))
+    }
+
+    /// Tells the caller about its quota.
+    pub(super) fn tell(&self, response: &mut Response) {
+        let fields = [
+            (RATE_LIMIT_POLICY, format!("\"key\";q={};w={WINDOW_SECONDS}", self.limit)),
+            (RATE_LIMIT, format!("\"key\";r={};t={}", self.remaining, self.seconds_left())),
+            (X_RESET, self.resets_at.0.to_string()),
+        ];
+        let headers = response.headers_mut();
+        headers.insert(X_LIMIT, HeaderValue::from(self.limit));
+        headers.insert(X_REMAINING, HeaderValue::from(self.remaining));
+        for (name, text) in fields {
+            if let Ok(value) = HeaderValue::try_from(text) {
+                headers.insert(name, value);
+            }
+        }
+    }
+
+    /// Whole seconds to the end of the window, rounded up.
+    const fn seconds_left(&self) -> u64 {
+        let left = self.resets_at.0 - self.now.0;
+        if left <= 0 { 0 } else { left.unsigned_abs().div_ceil(1000) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use caseload_model::ids::DomainName;
+    use caseload_model::key::Access;
+    use caseload_store::Key;
+
+    use super::*;
+
+    fn grant(domain: i64, id: &str) -> KeyGrant {
+        KeyGrant {
+            domain: DomainId(domain),
+            domain_name: DomainName::parse("acme").expect("a domain name"),
+            key: Key {
+                id: id.to_owned(),
+                name: String::new(),
+                access: Access::Read,
+                created_at: UnixMillis(0),
+                last_used_at: None,
+                expires_at: None,
+                revoked_at: None,
+            },
+        }
+    }
+
+    /// Remaining requests, or `None` for a refusal.
+    fn at(limiter: &RateLimiter, grant: &KeyGrant, now: i64) -> Option<u32> {
+        let quota = limiter.count(grant, 3, UnixMillis(now)).expect("a limit");
+        (!quota.refused).then_some(quota.remaining)
+    }
+
+    #[test]
+    fn a_window_ends_a_minute_after_its_first_request() {
+        let (limiter, key) = (RateLimiter::default(), grant(1, "a"));
+        for (now, left) in [
+            (5_000, Some(2)),
+            (6_000, Some(1)),
+            (64_999, Some(0)),
+            (64_999, None),
+            (65_000, Some(2)),
+            // The clock is set back by an hour.
+            (65_000 - 3_600_000, Some(2)),
+            (65_000 - 3_600_000, Some(1)),
+        ] {
+            assert_eq!(at(&limiter, &key, now), left, "{now}");
+        }
+    }
+
+    #[test]
+    fn keys_are_counted_apart() {
+        let limiter = RateLimiter::default();
+        for key in [grant(1, "a"), grant(1, "b"), grant(2, "a")] {
+            assert_eq!(
+                [0, 1, 2, 3].map(|now| at(&limiter, &key, now)),
+                [Some(2), Some(1), Some(0), None]
+            );
+        }
+        assert_eq!(limiter.count(&grant(1, "a"), 0, UnixMillis(0)), None);
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        let limiter = RateLimiter::default();
+        for n in 0..WINDOWS_MAX as i64 + 10 {
+            at(&limiter, &grant(n, "a"), n / 10);
+        }
+        assert!(limiter.windows.lock().expect("a sound lock").len() <= WINDOWS_MAX);
+    }
+}

@@ -10,7 +10,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::normalize_path::NormalizePath;
 
 use crate::problem::Problem;
-use crate::{AppState, auth, bulk, compression, health, issues, middleware};
+use crate::{AppState, auth, bulk, compression, health, issues, metrics, middleware};
 
 /// The application: all routes behind the whole middleware stack.
 pub fn router(state: AppState) -> Router {
@@ -23,6 +23,7 @@ fn routes(state: &AppState) -> Router<AppState> {
     Router::new()
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))
+        .route("/metrics", get(metrics::metrics))
         .route("/v1/{domain}/issues", get(issues::list))
         .route("/v1/{domain}/issues/{issue_id}", get(issues::single))
         .route("/v2/{domain}/identity/bulk_actions", create())
@@ -40,7 +41,9 @@ fn routes(state: &AppState) -> Router<AppState> {
 /// The middleware, innermost first. Trailing slashes go before routes are looked up, so that layer
 /// has to wrap the routes from outside.
 fn stack(routes: Router, state: AppState) -> Router {
-    let guarded = routes.layer(from_fn_with_state(state, auth::guard));
+    let guarded = routes
+        .layer(from_fn_with_state(state.clone(), auth::guard))
+        .layer(from_fn_with_state(state, metrics::count));
     Router::new()
         .fallback_service(NormalizePath::trim_trailing_slash(guarded))
         .layer(CatchPanicLayer::custom(middleware::panicked))

@@ -11,6 +11,7 @@ use tokio::sync::watch;
 
 use crate::auth::{KeyCache, RateLimiter};
 use crate::bulk::Followed;
+use crate::metrics::Metrics;
 
 /// Limits of the server that its operator may set.
 #[derive(Debug, Clone)]
@@ -53,6 +54,7 @@ pub struct AppState {
     pub config: Arc<ApiConfig>,
     pub(crate) keys: Arc<KeyCache>,
     pub(crate) rates: Arc<RateLimiter>,
+    pub(crate) metrics: Arc<Metrics>,
     pub(crate) followed: Arc<Followed>,
     /// True from when the server was asked to stop: nothing waits any longer.
     pub(crate) stopping: watch::Sender<bool>,
@@ -66,6 +68,7 @@ impl AppState {
             config: Arc::new(config),
             keys: Arc::default(),
             rates: Arc::default(),
+            metrics: Arc::default(),
             followed: Arc::default(),
             stopping: watch::Sender::new(false),
         }

@@ -21,6 +21,7 @@ mod issues {
     mod get;
 }
 mod keys;
+mod metrics;
 mod rates;
 mod real;
 mod scripted;

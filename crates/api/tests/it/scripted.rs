@@ -14,7 +14,7 @@ use caseload_store::{
     Agent, App, ApplyChunk, CheckReport, ChunkApplied, ClaimTasks, ClaimedTask, CreateAgent,
     CreateApp, CreateDomain, CreateKey, CreateTask, Domain, FailAttempt, GetIssue, IssuePage, Key,
     KeyGrant, ListIssues, RecordBlock, RecordBlockSize, RecordKind, RenewLeases, Store, StoreError,
-    StoreFuture,
+    StoreFuture, StoreMetrics,
 };
 use sha2::{Digest, Sha256};
 
@@ -152,6 +152,7 @@ impl Store for Scripted {
         payload_block(domain: DomainId, task_id: &str, from_index: u32) -> Option<Vec<u8>>;
         apply_chunk(command: ApplyChunk) -> ChunkApplied;
         fail_attempt(command: FailAttempt) -> Task;
+        metrics() -> StoreMetrics;
         check() -> CheckReport;
         close() -> ();
     }

@@ -7,6 +7,7 @@
 mod admin;
 mod error;
 mod issues;
+mod metrics;
 mod tasks;
 
 use std::future::Future;
@@ -20,6 +21,7 @@ use tokio::sync::watch;
 pub use admin::*;
 pub use error::StoreError;
 pub use issues::*;
+pub use metrics::*;
 pub use tasks::*;
 
 /// What every method of the contract returns.
@@ -106,6 +108,8 @@ pub trait Store: Send + Sync + 'static {
     /// One issue, rendered; `None` where the domain has none of that id.
     fn issue(&self, request: GetIssue) -> StoreFuture<'_, Option<Vec<u8>>>;
 
+    /// Figures for operators, read cheaply.
+    fn metrics(&self) -> StoreFuture<'_, StoreMetrics>;
     /// Verifies the laws of the stored data, reading everything.
     fn check(&self) -> StoreFuture<'_, CheckReport>;
     /// Stops background work and closes files; commands after it fail.

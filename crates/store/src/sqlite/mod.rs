@@ -15,7 +15,7 @@ mod profiles;
 mod tasks;
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use caseload_model::ids::{DomainId, DomainName};
 use caseload_model::task::{Family, Task};
@@ -24,10 +24,10 @@ use rusqlite::Connection;
 use tokio::sync::watch;
 
 use crate::{
-    Agent, App, ApplyChunk, CheckReport, ChunkApplied, ClaimTasks, ClaimedTask, CreateAgent,
-    CreateApp, CreateDomain, CreateKey, CreateTask, Domain, FailAttempt, GetIssue, IssuePage, Key,
-    KeyGrant, ListIssues, OpenMode, RecordBlock, RecordBlockSize, RecordKind, RenewLeases, Store,
-    StoreError, StoreFuture,
+    Agent, App, ApplyChunk, CheckReport, ChunkApplied, ClaimTasks, ClaimedTask, CompletedTasks,
+    CreateAgent, CreateApp, CreateDomain, CreateKey, CreateTask, Domain, FailAttempt, GetIssue,
+    IssuePage, Key, KeyGrant, ListIssues, OpenMode, RecordBlock, RecordBlockSize, RecordKind,
+    RenewLeases, Store, StoreError, StoreFuture, StoreMetrics,
 };
 use engine::{Engine, WriteContext};
 
@@ -36,6 +36,8 @@ use engine::{Engine, WriteContext};
 pub struct SqliteStore {
     engine: Arc<Engine>,
     bell: watch::Sender<u64>,
+    /// What completed since the store was opened.
+    completed: Mutex<Vec<CompletedTasks>>,
 }
 
 impl SqliteStore {
@@ -49,7 +51,11 @@ impl SqliteStore {
             }
             Ok(())
         })?;
-        Ok(Self { engine: Arc::new(engine), bell: watch::Sender::new(0) })
+        Ok(Self {
+            engine: Arc::new(engine),
+            bell: watch::Sender::new(0),
+            completed: Mutex::default(),
+        })
     }
 
     /// Transactions committed since the store was opened.
@@ -85,6 +91,14 @@ impl SqliteStore {
             self.ring();
             Ok(answer)
         })
+    }
+
+    /// Counts a task that may have completed by what was just committed.
+    fn note(&self, task: &Task) {
+        StoreMetrics::count(
+            &mut self.completed.lock().unwrap_or_else(PoisonError::into_inner),
+            task,
+        );
     }
 
     fn ring(&self) {
@@ -193,6 +207,7 @@ impl Store for SqliteStore {
     fn apply_chunk(&self, command: ApplyChunk) -> StoreFuture<'_, ChunkApplied> {
         Box::pin(async move {
             let applied = tasks::apply(&self.engine, command).await?;
+            self.note(&applied.task);
             if applied.task.outcome.is_some() {
                 // The domain's next writing task may begin.
                 self.ring();
@@ -202,7 +217,12 @@ impl Store for SqliteStore {
     }
 
     fn fail_attempt(&self, command: FailAttempt) -> StoreFuture<'_, Task> {
-        self.write_and_ring(move |conn| tasks::fail_attempt(conn, &command))
+        let failed = self.write_and_ring(move |conn| tasks::fail_attempt(conn, &command));
+        Box::pin(async move {
+            let task = failed.await?;
+            self.note(&task);
+            Ok(task)
+        })
     }
 
     fn record_block(
@@ -238,6 +258,24 @@ impl Store for SqliteStore {
     fn issue(&self, request: GetIssue) -> StoreFuture<'_, Option<Vec<u8>>> {
         let budget = Some(request.budget);
         Box::pin(self.engine.read_within(budget, move |conn| issues::get(conn, &request)))
+    }
+
+    fn metrics(&self) -> StoreFuture<'_, StoreMetrics> {
+        let tasks = self.engine.read(tasks::unfinished_by_lease);
+        Box::pin(async move {
+            let (tasks_waiting, tasks_running) = tasks.await?;
+            let completed = self.completed.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let (database_bytes, log_bytes) = self.engine.file_bytes();
+            let commits = self.engine.commits();
+            Ok(StoreMetrics {
+                commits,
+                log_bytes,
+                database_bytes,
+                tasks_waiting,
+                tasks_running,
+                completed,
+            })
+        })
     }
 
     fn check(&self) -> StoreFuture<'_, CheckReport> {

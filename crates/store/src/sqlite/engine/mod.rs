@@ -114,6 +114,14 @@ impl Engine {
         self.gauges.commits.load(Ordering::Relaxed)
     }
 
+    /// Bytes of the database file and of its log; 0 where there is none.
+    pub(super) fn file_bytes(&self) -> (u64, u64) {
+        let size = |path: &Path| std::fs::metadata(path).map_or(0, |file| file.len());
+        let mut log = self.path.clone().into_os_string();
+        log.push("-wal");
+        (size(&self.path), size(Path::new(&log)))
+    }
+
     /// Finishes what is queued, moves the log into the database and closes the files. Blocks.
     pub(super) fn close(&self) -> Result<(), StoreError> {
         self.readers.close();

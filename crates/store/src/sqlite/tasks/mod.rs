@@ -14,4 +14,4 @@ pub(super) use claim::{claim, fail_attempt, release, renew, void_leases};
 pub(super) use create::create;
 pub(super) use payload::payload_block;
 pub(super) use records::{kind_code, record_block, record_sizes};
-pub(super) use row::{COLUMNS, COLUMNS_COUNT, of_family, task};
+pub(super) use row::{COLUMNS, COLUMNS_COUNT, of_family, task, unfinished_by_lease};

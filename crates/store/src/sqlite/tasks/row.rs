@@ -69,6 +69,17 @@ pub(in crate::sqlite) fn of_family(
         .optional()?)
 }
 
+/// Unfinished tasks of all domains: those that no server has, and those that one has.
+pub(in crate::sqlite) fn unfinished_by_lease(conn: &Connection) -> Result<(u64, u64), StoreError> {
+    // The planner cannot know that finished tasks are the many.
+    let sql = "SELECT count(*) - count(lease_server), count(lease_server)
+               FROM tasks INDEXED BY tasks_unfinished WHERE status < 4";
+    let mut counts = conn.prepare_cached(sql)?;
+    let (waiting, running): (u32, u32) =
+        counts.query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok((waiting.into(), running.into()))
+}
+
 /// A task as its holder sees it.
 pub(super) struct Held {
     pub(super) seq: i64,

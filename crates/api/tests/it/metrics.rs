@@ -1,0 +1,135 @@
+//! `GET /metrics`: what is counted, that it is a text Prometheus reads, and that nothing of a
+//! tenant's stands in it.
+
+use std::collections::HashMap;
+
+use reqwest::Method;
+
+use crate::real::Real;
+use crate::server::{OTHER, Server, WRITE};
+
+/// Values by name and labels; every line that is no comment is one.
+fn figures(text: &str) -> HashMap<String, f64> {
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    let figure = |line: &str| {
+        let (name, value) = line.rsplit_once(' ').unwrap();
+        (name.to_owned(), value.parse().unwrap())
+    };
+    let all: Vec<_> = lines.map(figure).collect();
+    let count = all.len();
+    let figures: HashMap<_, _> = all.into_iter().collect();
+    assert_eq!(figures.len(), count, "no figure stands twice");
+    for name in figures.keys() {
+        let name = name.split('{').next().unwrap();
+        let family = ["_bucket", "_sum", "_count"].iter().find_map(|end| name.strip_suffix(end));
+        let typed = |name: &str| text.contains(&format!("# TYPE {name} "));
+        assert!(typed(name) || family.is_some_and(typed), "{name} has a type");
+    }
+    figures
+}
+
+async fn scrape(server: &Server) -> String {
+    let answer = server.bare(Method::GET, "/metrics").send().await.unwrap();
+    assert_eq!(answer.status(), 200);
+    assert_eq!(answer.headers()["content-type"], "text/plain; version=0.0.4; charset=utf-8");
+    answer.text().await.unwrap()
+}
+
+fn requests(route: &str, method: &str, status: &str) -> String {
+    let labels = format!("route=\"{route}\",method=\"{method}\",status=\"{status}\"");
+    format!("caseload_http_request_duration_seconds_count{{{labels}}}")
+}
+
+#[tokio::test]
+async fn requests_are_counted_by_route_method_and_class() {
+    let server = Server::start().await;
+    for path in ["/v1/acme/issues", "/v1/acme/issues/", "/v1/acme/issues?x=1", "/nothing/at/all"] {
+        server.get(path).await;
+    }
+    server.bare(Method::GET, "/v1/other/issues").bearer_auth(OTHER).send().await.unwrap();
+    server.bare(Method::GET, "/v1/acme/issues").send().await.unwrap();
+    server.request(Method::from_bytes(b"BREW").unwrap(), "/v1/acme/issues").send().await.unwrap();
+    server.store.fail(|| panic!("words"));
+    server.get("/v1/acme/issues").await;
+    let found = figures(&scrape(&server).await);
+    let list = "/v1/{domain}/issues";
+    for (name, count) in [
+        (requests(list, "GET", "2xx"), 3.0),
+        (requests(list, "GET", "4xx"), 2.0),
+        (requests(list, "GET", "5xx"), 1.0),
+        (requests(list, "other", "4xx"), 1.0),
+        (requests("other", "GET", "4xx"), 1.0),
+    ] {
+        assert_eq!(found.get(&name), Some(&count), "{name}");
+    }
+    let bucket = requests(list, "GET", "2xx").replace("_count", "_bucket");
+    let within = |bound: &str| found[&bucket.replace("2xx\"}", &format!("2xx\",le=\"{bound}\"}}"))];
+    assert_eq!((within("60"), within("+Inf")), (3.0, 3.0), "buckets add up");
+    assert!(within("0.001") <= within("0.5"));
+}
+
+#[tokio::test]
+async fn nothing_of_a_tenant_is_told() {
+    let server = Server::start().await;
+    for path in ["/v1/acme/issues/4711", "/v2/acme/identity/bulk_actions/secret-id", "/acme"] {
+        server.get(path).await;
+    }
+    let text = scrape(&server).await;
+    for word in ["acme", "4711", "secret-id", WRITE] {
+        assert!(!text.contains(word), "{word} stands in {text}");
+    }
+}
+
+#[tokio::test]
+async fn a_store_that_does_not_answer_leaves_the_figures_of_the_process() {
+    let server = Server::start().await;
+    let found = figures(&scrape(&server).await);
+    assert_eq!(found.get("caseload_store_up"), Some(&0.0));
+    assert!(found["caseload_uptime_seconds"] >= 0.0);
+    let build = format!("caseload_build_info{{version=\"{}\"}}", env!("CARGO_PKG_VERSION"));
+    assert_eq!(found.get(&build), Some(&1.0));
+    assert!(!found.contains_key("caseload_store_commits_total"));
+}
+
+#[tokio::test]
+async fn tasks_entries_and_the_store_are_counted() {
+    let real = Real::start().await;
+    let entries =
+        "{\"identities\":[{\"uid\":\"u1\"}]}\nno json\n{\"identities\":[{\"uid\":\"u2\"}]}\n";
+    real.run("identity", "create_core_profiles", entries).await;
+    real.run("identity", "get_core_profiles", "{\"core-profile-id\":\"1\"}\n").await;
+    let found = figures(&real.text("/metrics").await);
+    let create = "action=\"create_core_profiles\"";
+    let get = "action=\"get_core_profiles\"";
+    for (name, value) in [
+        ("caseload_store_up".to_owned(), 1.0),
+        ("caseload_tasks_waiting".to_owned(), 0.0),
+        ("caseload_tasks_running".to_owned(), 0.0),
+        (
+            format!("caseload_tasks_completed_total{{{create},outcome=\"completed_with_errors\"}}"),
+            1.0,
+        ),
+        (format!("caseload_tasks_completed_total{{{get},outcome=\"completed_with_errors\"}}"), 1.0),
+        (format!("caseload_entries_total{{{create},result=\"succeeded\"}}"), 2.0),
+        (format!("caseload_entries_total{{{create},result=\"failed\"}}"), 1.0),
+        (format!("caseload_entries_total{{{get},result=\"failed\"}}"), 1.0),
+    ] {
+        assert_eq!(found.get(&name), Some(&value), "{name}");
+    }
+    assert!(found["caseload_store_commits_total"] > 1.0);
+    assert!(found["caseload_store_log_bytes"] + found["caseload_store_database_bytes"] > 4096.0);
+    real.stop().await;
+}
+
+#[tokio::test]
+async fn tasks_that_wait_are_told() {
+    let real = Real::without_runner(caseload_api::ApiConfig::default()).await;
+    let form = [("action", "create_core_profiles"), ("payload", "[{}]")];
+    for _ in 0..3 {
+        let post = real.request(Method::POST, "/v2/acme/identity/bulk_actions").form(&form);
+        assert_eq!(post.send().await.unwrap().status(), 201);
+    }
+    let found = figures(&real.text("/metrics").await);
+    assert_eq!((found["caseload_tasks_waiting"], found["caseload_tasks_running"]), (3.0, 0.0));
+    real.stop().await;
+}

@@ -1,0 +1,58 @@
+//! Figures of a running store for its operators: what it did since it was opened, and what is
+//! there now. Nothing in them names a domain or a record.
+
+use caseload_model::task::{Action, Outcome, Task};
+
+/// Figures of a store.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StoreMetrics {
+    /// Transactions committed since the store was opened.
+    pub commits: u64,
+    /// Bytes of the log of writes that are not in the database yet.
+    pub log_bytes: u64,
+    /// Bytes of the database without its log.
+    pub database_bytes: u64,
+    /// Unfinished tasks that no server works on.
+    pub tasks_waiting: u64,
+    /// Unfinished tasks that a server works on.
+    pub tasks_running: u64,
+    /// What completed since the store was opened, one per action and outcome that came up.
+    pub completed: Vec<CompletedTasks>,
+}
+
+/// Tasks of an action that ended in the same way, and what became of their entries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CompletedTasks {
+    pub action: Action,
+    pub outcome: Outcome,
+    pub tasks: u64,
+    pub succeeded: u64,
+    pub failed: u64,
+    pub unprocessed: u64,
+}
+
+impl StoreMetrics {
+    /// Counts a task, where it has completed.
+    pub fn count(completed: &mut Vec<CompletedTasks>, task: &Task) {
+        let (action, Some(outcome)) = (task.action, task.outcome) else { return };
+        let same = |one: &&mut CompletedTasks| one.action == action && one.outcome == outcome;
+        let (succeeded, failed) = (task.counts.succeeded.into(), task.counts.failed.into());
+        let unprocessed = task.counts.unprocessed.into();
+        match completed.iter_mut().find(same) {
+            Some(found) => {
+                found.tasks += 1;
+                found.succeeded += succeeded;
+                found.failed += failed;
+                found.unprocessed += unprocessed;
+            }
+            None => completed.push(CompletedTasks {
+                action,
+                outcome,
+                tasks: 1,
+                succeeded,
+                failed,
+                unprocessed,
+            }),
+        }
+    }
+}

@@ -21,6 +21,9 @@ const DAYS_ALL: Days = Days { from: -(1 << 36), until: 1 << 36 };
 /// No issue is older or newer; keeps sums with days from overflowing.
 const INSTANT_BOUND: i64 = 1 << 60;
 
+/// How many entries of an index are read in the time that one issue's row is looked up.
+const ROW_COST: u64 = 8;
+
 /// Filters of a query, as bits.
 mod filter {
     pub(super) const CREATED: u32 = 1;
@@ -147,7 +150,21 @@ pub(super) fn exact(query: &IssueQuery) -> Option<Tally> {
     .find(|tally| given & !tally.covers == 0)
 }
 
-/// The index through which the fewest issues have to be looked at.
+/// The filters that are decided by the index alone.
+const fn decides(index: Index) -> u32 {
+    use filter::{CHANGED, CREATED, RATING, STATES, UPDATED};
+    match index {
+        Index::Id => 0,
+        Index::Creation => CREATED,
+        Index::State => CREATED | STATES,
+        Index::Rating => CREATED | RATING | STATES,
+        Index::Update => UPDATED | STATES,
+        Index::Change => CHANGED | STATES,
+    }
+}
+
+/// The index through which the query is counted with the least work: by how many issues are to be
+/// looked at, and whether their rows are needed for that.
 pub(super) fn narrowest(
     conn: &Connection,
     domain: DomainId,
@@ -170,8 +187,10 @@ pub(super) fn narrowest(
         // Partial days are counted as whole ones: this is only a guess.
         let days = split.touched();
         let issues = counts::total(conn, domain, tally.facet, &tally.values, days)?;
-        if issues < best.0 {
-            best = (issues, tally.index);
+        let rows_needed = filters(query) & !decides(tally.index) != 0;
+        let cost = if rows_needed { issues.saturating_mul(ROW_COST) } else { issues };
+        if cost < best.0 {
+            best = (cost, tally.index);
         }
     }
     Ok(best.1)

@@ -6,6 +6,7 @@
 mod router;
 mod state;
 
+mod idempotency;
 mod middleware;
 mod problem;
 mod query;

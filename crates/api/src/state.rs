@@ -1,5 +1,6 @@
 //! What every handler shares: the store, the clock, the limits, and the cache of keys. Cloning it
-//! is cheap. Nothing in here changes but the cache.
+//! is cheap. Nothing in here changes but the cache and the
+//! marks on requests that are being answered.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,6 +9,7 @@ use caseload_model::time::Clock;
 use caseload_store::Store;
 
 use crate::auth::KeyCache;
+use crate::idempotency::Answering;
 
 /// Limits of the server that its operator may set.
 #[derive(Debug, Clone)]
@@ -46,11 +48,18 @@ pub struct AppState {
     pub clock: Clock,
     pub config: Arc<ApiConfig>,
     pub(crate) keys: Arc<KeyCache>,
+    pub(crate) answering: Arc<Answering>,
 }
 
 impl AppState {
     pub fn new(store: Arc<dyn Store>, clock: Clock, config: ApiConfig) -> Self {
-        Self { store, clock, config: Arc::new(config), keys: Arc::default() }
+        Self {
+            store,
+            clock,
+            config: Arc::new(config),
+            keys: Arc::default(),
+            answering: Arc::default(),
+        }
     }
 }
 

@@ -1,9 +1,13 @@
-//! Bulk action tasks over HTTP: create, status, results, errors. Two paths share all of it, one
+//! Bulk action tasks over HTTP: create, list, status, results, errors, cancel,
+//! retry. Two paths share all of it, one
 //! for actions on profiles and one for issues; each knows only its own tasks and actions. How a
 //! task runs is not known here: it is handed to the store, and read from there.
 
 mod create;
+mod list;
+mod no_fields;
 mod records;
+mod steer;
 mod submission;
 mod upload;
 mod urlencoded;
@@ -22,9 +26,14 @@ use crate::query::QueryPairs;
 use crate::{AppState, Caller};
 
 pub(crate) use create::create;
+pub(crate) use list::list;
 pub(crate) use records::{errors, results};
+pub(crate) use steer::{cancel, retry};
 
 use view::TaskView;
+
+/// Seconds after which a running task is worth asking again.
+const RETRY_SECONDS: u64 = 1;
 
 /// Which of the two bulk paths a request came by.
 #[derive(Debug, Clone, Copy)]
@@ -76,6 +85,16 @@ impl FromRequestParts<AppState> for OwnTask {
             )),
         }
     }
+}
+
+/// The refusal of what needs a completed task.
+fn not_completed(task: &Task) -> Problem {
+    let detail = format!(
+        "the task is {} ({} %); ask again until its status is completed",
+        task.status.as_str(),
+        task.progress()
+    );
+    Problem::new(ErrorCode::NotCompleted, detail).retry_after(RETRY_SECONDS)
 }
 
 /// `GET …/bulk_actions/{task_id}`: the task record.

@@ -9,6 +9,7 @@ mod check;
 mod clock;
 mod domains;
 mod engine;
+mod idempotency;
 mod issues;
 mod keys;
 mod profiles;
@@ -24,10 +25,10 @@ use rusqlite::Connection;
 use tokio::sync::watch;
 
 use crate::{
-    Agent, App, ApplyChunk, CheckReport, ChunkApplied, ClaimTasks, ClaimedTask, CreateAgent,
-    CreateApp, CreateDomain, CreateKey, CreateTask, Domain, FailAttempt, GetIssue, IssuePage, Key,
-    KeyGrant, ListIssues, OpenMode, RecordBlock, RecordKind, RenewLeases, Store, StoreError,
-    StoreFuture,
+    Agent, App, ApplyChunk, CancelTask, CheckReport, ChunkApplied, ClaimTasks, ClaimedTask,
+    CreateAgent, CreateApp, CreateDomain, CreateKey, CreateTask, Domain, FailAttempt, GetIssue,
+    IssuePage, KeptAnswer, Key, KeyGrant, ListIssues, ListTasks, Once, OpenMode, PackedBlock,
+    RecordBlock, RecordKind, RenewLeases, Store, StoreError, StoreFuture, TaskPage,
 };
 use engine::{Engine, WriteContext};
 
@@ -158,13 +159,40 @@ impl Store for SqliteStore {
         self.read(move |conn| agents::of_domain(conn, domain))
     }
 
-    fn create_task(&self, command: CreateTask) -> StoreFuture<'_, Task> {
+    fn create_task(&self, command: CreateTask) -> StoreFuture<'_, Once<Task>> {
         self.write_and_ring(move |conn| tasks::create(conn, &command))
+    }
+
+    fn kept_answer(
+        &self,
+        domain: DomainId,
+        key: &str,
+        now: UnixMillis,
+    ) -> StoreFuture<'_, Option<([u8; 32], KeptAnswer)>> {
+        let key = key.to_owned();
+        self.read(move |conn| idempotency::kept_answer(conn, domain, &key, now))
     }
 
     fn task(&self, domain: DomainId, family: Family, id: &str) -> StoreFuture<'_, Option<Task>> {
         let id = id.to_owned();
         self.read(move |conn| tasks::of_family(conn, domain, family, &id))
+    }
+
+    fn list_tasks(&self, request: ListTasks) -> StoreFuture<'_, TaskPage> {
+        self.read(move |conn| tasks::list(conn, &request))
+    }
+
+    fn cancel_task(&self, command: CancelTask) -> StoreFuture<'_, Task> {
+        self.write_and_ring(move |conn| tasks::cancel(conn, &command))
+    }
+
+    fn entries_left(&self, domain: DomainId, task_id: &str) -> StoreFuture<'_, Vec<PackedBlock>> {
+        let task_id = task_id.to_owned();
+        self.read(move |conn| tasks::entries_left(conn, domain, &task_id))
+    }
+
+    fn purge_expired(&self, now: UnixMillis) -> StoreFuture<'_, bool> {
+        self.write(move |conn| tasks::purge(conn, now))
     }
 
     fn claim_tasks(&self, command: ClaimTasks) -> StoreFuture<'_, Vec<ClaimedTask>> {

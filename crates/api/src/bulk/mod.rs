@@ -32,9 +32,6 @@ pub(crate) use steer::{cancel, retry};
 
 use view::TaskView;
 
-/// Seconds after which a running task is worth asking again.
-const RETRY_SECONDS: u64 = 1;
-
 /// Which of the two bulk paths a request came by.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BulkPath(Family);
@@ -85,16 +82,6 @@ impl FromRequestParts<AppState> for OwnTask {
             )),
         }
     }
-}
-
-/// The refusal of what needs a completed task.
-fn not_completed(task: &Task) -> Problem {
-    let detail = format!(
-        "the task is {} ({} %); ask again until its status is completed",
-        task.status.as_str(),
-        task.progress()
-    );
-    Problem::new(ErrorCode::NotCompleted, detail).retry_after(RETRY_SECONDS)
 }
 
 /// `GET …/bulk_actions/{task_id}`: the task record.

@@ -15,10 +15,13 @@ use caseload_store::{RecordBlock, RecordKind, Store};
 use futures_util::stream;
 use http::{HeaderMap, HeaderValue, header};
 
-use super::{OwnTask, not_completed};
+use super::OwnTask;
 use crate::AppState;
 use crate::problem::{Fault, Problem};
 use crate::query::QueryPairs;
+
+/// Seconds after which a running task is worth asking again.
+const RETRY_SECONDS: u64 = 1;
 
 /// How the records are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,7 +58,12 @@ async fn records(
     let format = format(query, headers)?;
     let task = &own.task;
     if task.status != TaskStatus::Completed {
-        return Err(not_completed(task));
+        let detail = format!(
+            "the task is {} ({} %); ask again until its status is completed",
+            task.status.as_str(),
+            task.progress()
+        );
+        return Err(Problem::new(ErrorCode::NotCompleted, detail).retry_after(RETRY_SECONDS));
     }
     if task.expires_at.is_some_and(|end| end <= state.clock.now()) {
         let detail = "the results and errors of this task are no longer kept; expires_at of the \

@@ -10,14 +10,17 @@ use caseload_model::task::TaskStatus;
 use caseload_store::{CancelTask, CreateTask, StoreError};
 use http::HeaderMap;
 
+use super::OwnTask;
 use super::create::{accept, new_task};
 use super::no_fields::NoFields;
 use super::view::TaskView;
-use super::{OwnTask, not_completed};
 use crate::AppState;
 use crate::idempotency::{self, Answering};
 use crate::problem::Problem;
 use crate::query::QueryPairs;
+
+/// Seconds after which a running task is worth asking again.
+const RETRY_SECONDS: u64 = 1;
 
 /// Ends a task at the next edge of a chunk; the task as it is then, or is still.
 pub(crate) async fn cancel(
@@ -69,7 +72,12 @@ pub(crate) async fn retry(
         return Ok(first);
     }
     if task.status != TaskStatus::Completed {
-        return Err(not_completed(&task));
+        let detail = format!(
+            "the task is {} ({} %); it can be retried once its status is completed",
+            task.status.as_str(),
+            task.progress()
+        );
+        return Err(Problem::new(ErrorCode::NotCompleted, detail).retry_after(RETRY_SECONDS));
     }
     if task.expires_at.is_some_and(|end| end <= state.clock.now()) {
         let detail = "the entries of this task are no longer kept; expires_at of the task says \

@@ -8,6 +8,8 @@ mod bulk_actions {
     mod post;
     mod post_faults;
     mod records;
+    mod repeat;
+    mod steer;
     mod whole;
 }
 mod everywhere;

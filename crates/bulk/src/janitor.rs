@@ -1,6 +1,6 @@
-//! Has the store remove what has expired. Each step is a small write of its own, so that others come
-//! in between; however much there is to remove, nobody waits for it. What a crash interrupts goes on
-//! at the next look.
+//! Has the store remove what has expired. Each step is a small write of its own, so that others
+//! come in between; however much there is to remove, nobody waits for it. What a crash interrupts
+//! goes on at the next look.
 
 use std::time::Duration;
 

@@ -58,8 +58,8 @@ pub(crate) struct SubmitArgs {
 /// The key under which a request may be repeated.
 #[derive(Debug, Args)]
 pub(crate) struct KeyArg {
-    /// A text of your choice, another one for each task: the same command with the same key makes no
-    /// second task, but prints the id of the first
+    /// A text of your choice, another one for each task: the same command with the same key makes
+    /// no second task, but prints the id of the first
     #[arg(long, env = "CASELOAD_IDEMPOTENCY_KEY", value_name = "KEY")]
     idempotency_key: Option<String>,
 }

@@ -12,6 +12,7 @@ mod engine;
 mod idempotency;
 mod issues;
 mod keys;
+pub mod kill;
 mod profiles;
 mod tasks;
 
@@ -31,6 +32,7 @@ use crate::{
     RecordBlock, RecordKind, RenewLeases, Store, StoreError, StoreFuture, TaskPage,
 };
 use engine::{Engine, WriteContext};
+use kill::Place;
 
 /// An opened SQLite store.
 #[derive(Debug)]
@@ -160,7 +162,12 @@ impl Store for SqliteStore {
     }
 
     fn create_task(&self, command: CreateTask) -> StoreFuture<'_, Once<Task>> {
-        self.write_and_ring(move |conn| tasks::create(conn, &command))
+        let written = self.write_and_ring(move |conn| tasks::create(conn, &command));
+        Box::pin(async move {
+            let accepted = written.await?;
+            kill::reached(Place::Accepted);
+            Ok(accepted)
+        })
     }
 
     fn kept_answer(
@@ -192,11 +199,21 @@ impl Store for SqliteStore {
     }
 
     fn purge_expired(&self, now: UnixMillis) -> StoreFuture<'_, bool> {
-        self.write(move |conn| tasks::purge(conn, now))
+        let written = self.write(move |conn| tasks::purge(conn, now));
+        Box::pin(async move {
+            let more = written.await?;
+            kill::reached(Place::Expired);
+            Ok(more)
+        })
     }
 
     fn claim_tasks(&self, command: ClaimTasks) -> StoreFuture<'_, Vec<ClaimedTask>> {
-        self.write(move |conn| tasks::claim(conn, &command))
+        let written = self.write(move |conn| tasks::claim(conn, &command));
+        Box::pin(async move {
+            let claimed = written.await?;
+            kill::reached(Place::Claimed);
+            Ok(claimed)
+        })
     }
 
     fn renew_leases(&self, command: RenewLeases) -> StoreFuture<'_, ()> {
@@ -221,6 +238,7 @@ impl Store for SqliteStore {
     fn apply_chunk(&self, command: ApplyChunk) -> StoreFuture<'_, ChunkApplied> {
         Box::pin(async move {
             let applied = tasks::apply(&self.engine, command).await?;
+            kill::reached(Place::Committed);
             if applied.task.outcome.is_some() {
                 // The domain's next writing task may begin.
                 self.ring();

@@ -80,6 +80,30 @@ async fn a_dry_run_tells_what_would_be_and_writes_nothing() {
 }
 
 #[tokio::test]
+async fn a_dry_run_beyond_the_size_of_a_chunk_still_knows_its_first_entry() {
+    let real = Real::start().await;
+    let long = "x".repeat(80_000);
+    let entry = |uid: &str| {
+        json!({"identities":[{"uid":uid}],"custom_fields":{"a":long,"b":long,"c":long}}).to_string()
+    };
+    let mut lines: Vec<_> = (0..40).map(|n| entry(&format!("u{n}"))).collect();
+    lines.push(entry("u0"));
+    let lines = lines.join("\n");
+    assert!(lines.len() > 9 << 20, "more than a chunk takes");
+    let form = reqwest::multipart::Form::new()
+        .text("action", "create_core_profiles")
+        .text("dry_run", "true")
+        .text("payload", lines);
+    let answer = real.request(Method::POST, PATH).multipart(form).send().await.unwrap();
+    let task: Value = answer.json().await.unwrap();
+    let task = real.completed(&this(&task)).await;
+    assert_eq!(task["counts"], json!({"total":41,"succeeded":40,"failed":1,"unprocessed":0}));
+    let errors = real.lines(&task, "errors").await;
+    assert!(errors.contains("\"index\":40") && errors.contains("entry 0 of"), "{errors:.300}");
+    real.stop().await;
+}
+
+#[tokio::test]
 async fn a_dry_run_of_an_import_tells_what_would_be_and_writes_nothing() {
     let real = Real::start().await;
     let issue = |id: u32, title: &str| json!({"id":id,"created_at":1000 + id,"title":title});

@@ -15,6 +15,7 @@ use rusqlite::Connection;
 use super::super::domains;
 use super::super::engine::{Engine, WriteContext};
 use super::super::issues::Import;
+use super::super::kill::{self, Place};
 use super::super::profiles::{self, Change};
 use super::end::complete;
 use super::records::Records;
@@ -212,6 +213,7 @@ fn finish(
     mut held: Held,
     records: &Records,
 ) -> Result<Task, StoreError> {
+    kill::reached(Place::Effects);
     records.keep(conn, command.domain, &command.task_id)?;
     let (succeeded, failed) = records.counts();
     let counts = held.task.counts.after_chunk(succeeded, failed);
@@ -221,6 +223,7 @@ fn finish(
         complete(conn, &mut held, Task::outcome_by_counts(&counts), command.now)?;
     }
     row::keep(conn, &held)?;
+    kill::reached(Place::Recorded);
     Ok(held.task)
 }
 

@@ -7,6 +7,7 @@ use caseload_model::task::{Outcome, Task, TaskStatus};
 use caseload_model::time::UnixMillis;
 use rusqlite::Connection;
 
+use super::super::kill::{self, Place};
 use super::payload::keep_left;
 use super::row::{self, Held};
 use crate::{CancelTask, StoreError};
@@ -21,7 +22,9 @@ pub(super) fn complete(
     held.task.status = TaskStatus::Completed;
     held.task.outcome = Some(outcome);
     held.task.completed_at = Some(now);
-    keep_left(conn, held)
+    keep_left(conn, held)?;
+    kill::reached(Place::Completing);
+    Ok(())
 }
 
 pub(in crate::sqlite) fn cancel(
@@ -42,5 +45,6 @@ pub(in crate::sqlite) fn cancel(
         conn.prepare_cached("UPDATE tasks SET cancel_at = coalesce(cancel_at, ?2) WHERE seq = ?1")?
             .execute([held.seq, command.now.0])?;
     }
+    kill::reached(Place::Cancelling);
     Ok(held.task)
 }

@@ -7,12 +7,14 @@ use caseload_model::time::UnixMillis;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::super::idempotency;
+use super::super::kill::{self, Place};
 use crate::StoreError;
 
 /// Milliseconds that a download may go on after its records have expired.
 const GRACE_MS: i64 = 3_600_000;
-/// Blocks of about a megabyte, before compression, that one step removes.
-const STEP_BLOCKS: u32 = 4;
+/// Blocks, each of about a megabyte before compression, that one step removes of payload and of
+/// records: a few milliseconds.
+const STEP_BLOCKS: u32 = 1;
 /// Idempotency keys that one step removes.
 const STEP_KEYS: u32 = 200;
 
@@ -41,5 +43,6 @@ pub(in crate::sqlite) fn purge(conn: &Connection, now: UnixMillis) -> Result<boo
     }
     let state = if removed > 0 { 1 } else { 2 };
     conn.prepare_cached("UPDATE tasks SET purge = ?2 WHERE seq = ?1")?.execute([seq, state])?;
+    kill::reached(Place::Expiring);
     Ok(true)
 }

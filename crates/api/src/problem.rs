@@ -128,6 +128,12 @@ impl From<StoreError> for Problem {
                 );
                 Self::new(ErrorCode::QueueFull, detail).retry_after(RETRY_QUEUE_SECONDS)
             }
+            StoreError::IdempotencyKeyReused => {
+                let detail = "this idempotency key stands for another request of this domain; \
+                              send a fresh one with a new request, and this one only to repeat \
+                              the first";
+                Self::new(ErrorCode::IdempotencyKeyReused, detail)
+            }
             StoreError::NotFound { what } => {
                 tracing::info!(%what, "not found");
                 Self::new(ErrorCode::NotFound, "there is no such thing in this domain")

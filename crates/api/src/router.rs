@@ -19,7 +19,7 @@ pub fn router(state: AppState) -> Router {
 
 fn routes(state: &AppState) -> Router<AppState> {
     let body_limit = DefaultBodyLimit::max(state.config.body_bytes_max);
-    let create = || post(bulk::create).layer(body_limit);
+    let create = || post(bulk::create).layer(body_limit).get(bulk::list);
     Router::new()
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))
@@ -28,10 +28,14 @@ fn routes(state: &AppState) -> Router<AppState> {
         .route("/v1/{domain}/issues/{issue_id}", get(issues::single))
         .route("/v2/{domain}/identity/bulk_actions", create())
         .route("/v2/{domain}/identity/bulk_actions/{task_id}", get(bulk::status))
+        .route("/v2/{domain}/identity/bulk_actions/{task_id}/cancel", post(bulk::cancel))
+        .route("/v2/{domain}/identity/bulk_actions/{task_id}/retry", post(bulk::retry))
         .route("/v2/{domain}/identity/bulk_actions/{task_id}/results", get(bulk::results))
         .route("/v2/{domain}/identity/bulk_actions/{task_id}/errors", get(bulk::errors))
         .route("/v2/{domain}/issues/bulk_actions", create())
         .route("/v2/{domain}/issues/bulk_actions/{task_id}", get(bulk::status))
+        .route("/v2/{domain}/issues/bulk_actions/{task_id}/cancel", post(bulk::cancel))
+        .route("/v2/{domain}/issues/bulk_actions/{task_id}/retry", post(bulk::retry))
         .route("/v2/{domain}/issues/bulk_actions/{task_id}/results", get(bulk::results))
         .route("/v2/{domain}/issues/bulk_actions/{task_id}/errors", get(bulk::errors))
         .fallback(unknown_path)

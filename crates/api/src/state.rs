@@ -11,6 +11,7 @@ use tokio::sync::watch;
 
 use crate::auth::{KeyCache, RateLimiter};
 use crate::bulk::Followed;
+use crate::idempotency::Answering;
 use crate::metrics::Metrics;
 
 /// Limits of the server that its operator may set.
@@ -53,6 +54,7 @@ pub struct AppState {
     pub clock: Clock,
     pub config: Arc<ApiConfig>,
     pub(crate) keys: Arc<KeyCache>,
+    pub(crate) answering: Arc<Answering>,
     pub(crate) rates: Arc<RateLimiter>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) followed: Arc<Followed>,
@@ -67,6 +69,7 @@ impl AppState {
             clock,
             config: Arc::new(config),
             keys: Arc::default(),
+            answering: Arc::default(),
             rates: Arc::default(),
             metrics: Arc::default(),
             followed: Arc::default(),

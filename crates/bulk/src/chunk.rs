@@ -9,7 +9,7 @@ use caseload_model::task::{Action, PAYLOAD_ENTRIES_MAX};
 use caseload_model::{issue, profile};
 use caseload_store::{ChunkWork, Store, StoreError};
 
-/// Bytes of entries after which a chunk takes no further payload block.
+/// Bytes of entries after which a chunk takes no further payload block; a dry run takes all.
 const CHUNK_BYTES_MAX: usize = 8 << 20;
 
 /// Entries ready to be applied, and the bytes they point into.
@@ -27,6 +27,8 @@ pub(crate) struct ChunkSource {
     pub(crate) domain_name: DomainName,
     pub(crate) task_id: String,
     pub(crate) action: Action,
+    /// A dry run is one chunk: nothing that it would do is stored for a next one to find.
+    pub(crate) dry_run: bool,
 }
 
 impl ChunkSource {
@@ -38,8 +40,8 @@ impl ChunkSource {
     ) -> Result<Option<Chunk>, StoreError> {
         let mut gathered = Block::default();
         let mut next_index = from_index;
-        while gathered.entries.len() < PAYLOAD_ENTRIES_MAX && gathered.bytes.len() < CHUNK_BYTES_MAX
-        {
+        let bytes_max = if self.dry_run { usize::MAX } else { CHUNK_BYTES_MAX };
+        while gathered.entries.len() < PAYLOAD_ENTRIES_MAX && gathered.bytes.len() < bytes_max {
             let Some(bytes) = store.payload_block(self.domain, &self.task_id, next_index).await?
             else {
                 break;

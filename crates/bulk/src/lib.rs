@@ -4,6 +4,7 @@
 //! chunk that was committed.
 
 mod chunk;
+mod janitor;
 mod runner;
 mod worker;
 

@@ -12,6 +12,7 @@ use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::MissedTickBehavior;
 
+use crate::janitor;
 use crate::worker::Workshop;
 
 /// Milliseconds a claimed task belongs to its server without a sign of life.
@@ -29,11 +30,18 @@ pub struct RunnerConfig {
     pub tasks_at_once: usize,
     /// How often to look for work that no bell announced.
     pub poll_every: Duration,
+    /// How often to remove what has expired.
+    pub purge_every: Duration,
 }
 
 impl RunnerConfig {
     pub fn new(server: impl Into<String>) -> Self {
-        Self { server: server.into(), tasks_at_once: 8, poll_every: Duration::from_millis(500) }
+        Self {
+            server: server.into(),
+            tasks_at_once: 8,
+            poll_every: Duration::from_millis(500),
+            purge_every: Duration::from_mins(1),
+        }
     }
 }
 
@@ -42,6 +50,7 @@ impl RunnerConfig {
 pub struct Runner {
     stopping: watch::Sender<bool>,
     task: JoinHandle<()>,
+    janitor: JoinHandle<()>,
 }
 
 impl Runner {
@@ -49,15 +58,18 @@ impl Runner {
     pub fn start(store: Arc<dyn Store>, clock: Clock, config: RunnerConfig) -> Self {
         let (stopping, watcher) = watch::channel(false);
         let workshop = Workshop { store, clock, stopping: watcher };
+        let janitor = tokio::spawn(janitor::keep_clean(workshop.clone(), config.purge_every));
         let task = tokio::spawn(run(workshop, config));
-        Self { stopping, task }
+        Self { stopping, task, janitor }
     }
 
     /// Stops claiming, waits for the workers' current chunks and gives the leases back.
     pub async fn stop(self) {
         self.stopping.send_replace(true);
-        if let Err(error) = self.task.await {
-            tracing::error!(%error, "the bulk runner did not end cleanly");
+        for ended in [self.task.await, self.janitor.await] {
+            if let Err(error) = ended {
+                tracing::error!(%error, "the bulk runner did not end cleanly");
+            }
         }
     }
 }

@@ -54,6 +54,7 @@ impl Workshop {
             domain_name: claim.domain_name.clone(),
             task_id: claim.task.id.clone(),
             action: claim.task.action,
+            dry_run: claim.task.dry_run,
         };
         let mut next_index = claim.next_index;
         loop {

@@ -8,14 +8,15 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use caseload_model::task::{Action, Family};
 use futures_util::stream;
-use reqwest::Method;
+use reqwest::header::HeaderValue;
 use reqwest::multipart::{Form, Part};
+use reqwest::{Method, RequestBuilder};
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 use crate::body::Body;
 use crate::error::ClientError;
 use crate::http::Client;
-use crate::task::Task;
+use crate::task::{Task, TaskPage};
 
 /// First wait between two looks at a task.
 const POLL_FIRST: Duration = Duration::from_millis(25);
@@ -34,6 +35,16 @@ pub struct Bulk<'a> {
 /// The entries of a task as JSON Lines.
 #[derive(Debug)]
 pub struct Payload(Part);
+
+/// How a task is handed in.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SubmitOptions {
+    /// Nothing is written; results and errors tell what would be.
+    pub dry_run: bool,
+    /// With a key of its own a request may be sent again after a broken connection: the server
+    /// answers the repeat as it did the first, and makes no second task.
+    pub idempotency_key: Option<String>,
+}
 
 /// Which of a task's two lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,9 +110,52 @@ impl<'a> Bulk<'a> {
 
     /// Hands in a task; it is durable when this returns.
     pub async fn submit(&self, action: Action, payload: Payload) -> Result<Task, ClientError> {
+        self.submit_with(action, payload, &SubmitOptions::default()).await
+    }
+
+    /// Hands in a task with options.
+    pub async fn submit_with(
+        &self,
+        action: Action,
+        payload: Payload,
+        options: &SubmitOptions,
+    ) -> Result<Task, ClientError> {
         let file = payload.0.file_name("payload.jsonl");
-        let form = Form::new().text("action", action.as_str()).part("payload", file);
+        let mut form = Form::new().text("action", action.as_str());
+        if options.dry_run {
+            form = form.text("dry_run", "true");
+        }
+        let form = form.part("payload", file);
         let request = self.client.request(Method::POST, &self.url("")).multipart(form);
+        self.write(with_key(request, options.idempotency_key.as_deref())?).await
+    }
+
+    /// Asks for the end of a task: it stops at the next edge of a chunk. The task as it is then, or
+    /// is still; the entries that it did not reach stay unprocessed.
+    pub async fn cancel(&self, task_id: &str) -> Result<Task, ClientError> {
+        let url = self.task_url(task_id, "/cancel")?;
+        self.write(self.client.request(Method::POST, &url)).await
+    }
+
+    /// Makes a new task of the entries of a completed one that failed or were not processed.
+    pub async fn retry(
+        &self,
+        task_id: &str,
+        idempotency_key: Option<&str>,
+    ) -> Result<Task, ClientError> {
+        let request = self.client.request(Method::POST, &self.task_url(task_id, "/retry")?);
+        self.write(with_key(request, idempotency_key)?).await
+    }
+
+    /// A page of the tasks of this path, newest first. `params` go as they are: `status`, `action`,
+    /// `page`, `page-size`.
+    pub async fn list(&self, params: &[(&str, &str)]) -> Result<TaskPage, ClientError> {
+        let body = self.client.read_all(&self.url(""), params).await?;
+        TaskPage::read(&body).map_err(|error| self.client.unexpected(error))
+    }
+
+    /// Sends a request that is answered with a task.
+    async fn write(&self, request: RequestBuilder) -> Result<Task, ClientError> {
         let body = self.client.write(request).await?;
         Task::read(&body).map_err(|error| self.client.unexpected(error))
     }
@@ -141,6 +195,13 @@ impl<'a> Bulk<'a> {
         let client = self.client;
         async move { client.read(&url?, "application/x-ndjson", &[("format", "jsonl")]).await }
     }
+}
+
+/// The request with its key, where it has one.
+fn with_key(request: RequestBuilder, key: Option<&str>) -> Result<RequestBuilder, ClientError> {
+    let Some(key) = key else { return Ok(request) };
+    let key = HeaderValue::from_str(key).map_err(|_| ClientError::InvalidIdempotencyKey)?;
+    Ok(request.header("Idempotency-Key", key))
 }
 
 fn no_such_task(task_id: &str) -> ClientError {

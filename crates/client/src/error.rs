@@ -18,6 +18,8 @@ pub enum ClientError {
     InvalidDomain(#[from] caseload_model::ids::InvalidDomainName),
     #[error("the API key cannot be sent in a header: it holds a control character or a colon")]
     InvalidKey,
+    #[error("the idempotency key cannot be sent in a header: it holds a control character")]
+    InvalidIdempotencyKey,
     /// The server refused, and said why.
     #[error(transparent)]
     Problem(Box<Problem>),

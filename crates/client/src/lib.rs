@@ -13,9 +13,9 @@ mod issues;
 mod task;
 
 pub use body::{Body, Lines};
-pub use bulk::{Bulk, Payload, RecordList};
+pub use bulk::{Bulk, Payload, RecordList, SubmitOptions};
 pub use cursor::{Cursor, CursorStuck, Walk};
 pub use error::{ClientError, Problem, ProblemFault};
 pub use http::Client;
 pub use issues::{INCLUDES_ALL, IssuePage, IssueParams};
-pub use task::{Task, TaskCounts};
+pub use task::{Task, TaskCounts, TaskPage};

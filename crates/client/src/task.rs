@@ -3,6 +3,7 @@
 //! fields, for programs that hand it on.
 
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
 /// A bulk action task as the server reports it.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -28,6 +29,12 @@ pub struct Task {
     pub started_at: Option<i64>,
     #[serde(default)]
     pub completed_at: Option<i64>,
+    /// The task whose failed and unprocessed entries this one runs again.
+    #[serde(default)]
+    pub parent_task_id: Option<String>,
+    /// While the task waits: tasks that come before it.
+    #[serde(default)]
+    pub position: Option<u64>,
     /// The record as the server sent it.
     #[serde(skip)]
     pub record: String,
@@ -40,6 +47,34 @@ pub struct TaskCounts {
     pub succeeded: u64,
     pub failed: u64,
     pub unprocessed: u64,
+}
+
+/// A page of tasks, newest first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskPage {
+    pub page: u64,
+    pub tasks: Vec<Task>,
+    pub total_hits: u64,
+    pub total_pages: u64,
+}
+
+/// The page as it comes over the wire.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct WirePage<'a> {
+    page: u64,
+    #[serde(borrow)]
+    tasks: Vec<&'a RawValue>,
+    total_hits: u64,
+    total_pages: u64,
+}
+
+impl TaskPage {
+    pub(crate) fn read(body: &[u8]) -> Result<Self, serde_json::Error> {
+        let WirePage { page, tasks, total_hits, total_pages } = serde_json::from_slice(body)?;
+        let tasks = tasks.into_iter().map(|task| Task::read(task.get().as_bytes()));
+        Ok(Self { page, tasks: tasks.collect::<Result<_, _>>()?, total_hits, total_pages })
+    }
 }
 
 impl Task {

@@ -17,4 +17,5 @@ pub mod payload;
 pub mod profile;
 pub mod record;
 pub mod task;
+pub mod task_query;
 pub mod time;

@@ -97,6 +97,11 @@ impl Action {
         if self.writes() { Access::Write } else { Access::Read }
     }
 
+    /// The access a key needs for a task of this action; a dry run writes nothing.
+    pub const fn access_of(self, dry_run: bool) -> Access {
+        if dry_run { Access::Read } else { self.access() }
+    }
+
     /// Writing tasks of one domain take effect one after another; the others may overtake.
     pub const fn writes(self) -> bool {
         !matches!(self, Self::GetCoreProfiles | Self::GetAppProfiles)
@@ -179,9 +184,18 @@ pub struct Task {
     pub started_at: Option<UnixMillis>,
     pub completed_at: Option<UnixMillis>,
     pub expires_at: Option<UnixMillis>,
+    /// The task whose failed and unprocessed entries this one runs again.
+    pub parent_id: Option<String>,
+    /// While the task waits for its start: writing tasks of the domain that come before it.
+    pub position: Option<u32>,
 }
 
 impl Task {
+    /// Entries that a retry would run again.
+    pub const fn left(&self) -> u32 {
+        self.counts.failed + self.counts.unprocessed
+    }
+
     /// Percent of the entries processed, rounded down; 100 exactly from completion on.
     pub fn progress(&self) -> u32 {
         if self.status == TaskStatus::Completed {
@@ -245,6 +259,8 @@ mod tests {
             started_at: None,
             completed_at: None,
             expires_at: None,
+            parent_id: None,
+            position: None,
         };
         assert_eq!(task.progress(), 99);
         task.status = TaskStatus::Completed;

@@ -121,6 +121,8 @@ async fn applied(folder: &Path, block: Block, prepared: Vec<Prepared<NewCoreProf
         blocks: vec![pack_block(&block).unwrap()],
         now: NOW,
         expires_at: NOW,
+        parent_id: None,
+        idempotency: None,
         unfinished_max: 1,
     };
     store.create_task(task).await.unwrap();

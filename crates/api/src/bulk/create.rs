@@ -4,16 +4,17 @@
 use std::error::Error;
 use std::time::Duration;
 
+use axum::RequestExt;
 use axum::body::{Bytes, HttpBody};
 use axum::extract::multipart::MultipartError;
 use axum::extract::{FromRequest, Multipart, Request, State};
-use axum::response::{IntoResponse, Response};
-use axum::{Json, RequestExt};
+use axum::response::Response;
 use caseload_model::error_code::ErrorCode;
+use caseload_model::task::Action;
 use caseload_model::time::UnixMillis;
-use caseload_store::CreateTask;
+use caseload_store::{CreateTask, KeptAnswer, Once};
 use futures_util::StreamExt;
-use http::{HeaderMap, HeaderValue, StatusCode, header};
+use http::{HeaderMap, HeaderValue, header};
 use http_body_util::LengthLimitError;
 
 use super::BulkPath;
@@ -21,6 +22,7 @@ use super::submission::{Form, Submission, Submitted};
 use super::unpack::{BrokenPacking, caused_by, unpacked};
 use super::urlencoded::{BrokenEscape, Decoder, FieldSink};
 use super::view::TaskView;
+use crate::idempotency::{self, Answering};
 use crate::problem::Problem;
 use crate::query::QueryPairs;
 use crate::{ApiConfig, AppState, Caller};
@@ -39,29 +41,37 @@ pub(crate) async fn create(
 ) -> Result<Response, Problem> {
     let form = form(request.headers())?;
     check_length(&request, &state.config)?;
+    let mut faults = query.unknown(&[]);
+    let key = idempotency::key(request.headers(), &mut faults);
+    let _mark = Answering::begin(&state, &caller, key.as_deref()).await?;
     let request = unpacked(request)?;
-    let mut submission = Submission::new(form, family, query.unknown(&[]));
+    let mut submission = Submission::new(form, family, key.is_some(), faults);
     match form {
         Form::A => read_urlencoded(request, &state.config, &mut submission).await?,
         Form::B => read_multipart(request, &state.config, &mut submission).await?,
     }
-    let submitted = submission.finish(&caller).await?;
-    let task = state.store.create_task(command(&state, &caller, submitted)?).await?;
-    tracing::info!(
-        task = task.id,
-        action = task.action.as_str(),
-        entries = task.counts.total,
-        key = caller.key_id,
-        key_name = caller.key_name,
-        "a task was accepted"
-    );
-    let view = TaskView::new(&task, &caller.domain_name);
-    let location = view.links.this.clone();
-    Ok((StatusCode::CREATED, [(header::LOCATION, location)], Json(view)).into_response())
+    let Submitted { action, dry_run, payload } = submission.finish(&caller).await?;
+    let content = idempotency::content_hash(&[
+        b"create",
+        action.as_str().as_bytes(),
+        &[u8::from(dry_run)],
+        payload.hash.as_ref().map_or(&[], <[u8; 32]>::as_slice),
+    ]);
+    let command = CreateTask {
+        total: payload.entries,
+        blocks: payload.blocks,
+        dry_run,
+        ..new_task(&state, &caller, action)?
+    };
+    accept(&state, &caller, command, key.map(|key| (key, content))).await
 }
 
-fn command(state: &AppState, caller: &Caller, submitted: Submitted) -> Result<CreateTask, Problem> {
-    let Submitted { action, payload } = submitted;
+/// A task without entries.
+pub(super) fn new_task(
+    state: &AppState,
+    caller: &Caller,
+    action: Action,
+) -> Result<CreateTask, Problem> {
     let now = state.clock.now();
     let kept = i64::try_from(state.config.keep_results.as_millis()).unwrap_or(i64::MAX);
     Ok(CreateTask {
@@ -69,12 +79,48 @@ fn command(state: &AppState, caller: &Caller, submitted: Submitted) -> Result<Cr
         id: fresh_task_id(now)?,
         action,
         dry_run: false,
-        total: payload.entries,
-        blocks: payload.blocks,
+        total: 0,
+        blocks: Vec::new(),
         now,
         expires_at: UnixMillis(now.0.saturating_add(kept)),
         unfinished_max: state.config.unfinished_tasks_max,
+        parent_id: None,
+        idempotency: None,
     })
+}
+
+/// Hands the task to the store and answers 201; a repeat under `key` gets the first answer. The
+/// answer is written before the store has the task, so that both are kept together.
+pub(super) async fn accept(
+    state: &AppState,
+    caller: &Caller,
+    mut command: CreateTask,
+    key: Option<(String, [u8; 32])>,
+) -> Result<Response, Problem> {
+    let view = TaskView::new(&command.accepted(), &caller.domain_name);
+    let body = serde_json::to_vec(&view).map_err(|error| {
+        tracing::error!(%error, "a task cannot be written as JSON");
+        Problem::internal()
+    })?;
+    let answer = KeptAnswer { location: view.links.this, body };
+    command.idempotency = key.map(|(text, content)| {
+        let key = idempotency::kept_key(text, content, command.now, command.expires_at);
+        (key, answer.clone())
+    });
+    match state.store.create_task(command).await? {
+        Once::Repeated(first) => Ok(idempotency::created(first)),
+        Once::Done(task) => {
+            tracing::info!(
+                task = task.id,
+                action = task.action.as_str(),
+                entries = task.counts.total,
+                key = caller.key_id,
+                key_name = caller.key_name,
+                "a task was accepted"
+            );
+            Ok(idempotency::created(answer))
+        }
+    }
 }
 
 /// A UUID of version 7: ids of tasks sort by the time of their making.

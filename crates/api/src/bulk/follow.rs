@@ -159,6 +159,8 @@ mod tests {
             started_at: None,
             completed_at: None,
             expires_at: None,
+            parent_id: None,
+            position: None,
         };
         let way = [
             record(TaskStatus::Created, 3),

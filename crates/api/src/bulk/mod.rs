@@ -1,4 +1,5 @@
-//! Bulk action tasks over HTTP: create, status, results, errors. Two paths share all of it, one
+//! Bulk action tasks over HTTP: create, list, status, results, errors, cancel,
+//! retry. Two paths share all of it, one
 //! for actions on profiles and one for issues; each knows only its own tasks and actions. How a
 //! task runs is not known here: it is handed to the store, and read from there.
 
@@ -7,9 +8,12 @@ mod csv;
 mod file;
 mod follow;
 mod format;
+mod list;
+mod no_fields;
 mod range;
 mod records;
 mod status;
+mod steer;
 mod submission;
 mod unpack;
 mod upload;
@@ -28,8 +32,10 @@ use crate::{AppState, Caller};
 
 pub(crate) use create::create;
 pub(crate) use follow::Followed;
+pub(crate) use list::list;
 pub(crate) use records::{errors, results};
 pub(crate) use status::status;
+pub(crate) use steer::{cancel, retry};
 
 /// Which of the two bulk paths a request came by.
 #[derive(Debug, Clone, Copy)]

@@ -14,9 +14,9 @@ use crate::problem::{Fault, Problem};
 use crate::query::{same_name, unknown};
 
 /// The fields of a bulk request.
-const FIELDS: [&str; 2] = ["action", "payload"];
-/// Bytes of an action that are kept; no action is that long.
-const ACTION_BYTES_MAX: usize = 256;
+const FIELDS: [&str; 3] = ["action", "payload", "dry_run"];
+/// Bytes of a word that are kept; no action is that long.
+const WORD_BYTES_MAX: usize = 256;
 
 /// Faults of fields, and unknown fields, beyond which no more are noted: a body may hold millions.
 const FAULTS_MAX: usize = 100;
@@ -37,7 +37,10 @@ pub(super) struct Submission {
     family: Family,
     open: Open,
     action: Option<Vec<u8>>,
+    dry_run: Option<Vec<u8>>,
     upload: Option<Upload>,
+    /// Whether a hash of the payload is asked for.
+    hashed: bool,
     /// Faults beside those of action and payload.
     faults: Vec<Fault>,
     /// Unknown fields so far.
@@ -48,6 +51,7 @@ pub(super) struct Submission {
 #[derive(Debug)]
 pub(super) struct Submitted {
     pub(super) action: Action,
+    pub(super) dry_run: bool,
     pub(super) payload: Payload,
 }
 
@@ -56,6 +60,7 @@ pub(super) struct Submitted {
 enum Open {
     Action,
     Payload,
+    DryRun,
     Ignored,
 }
 
@@ -69,11 +74,16 @@ impl FieldSink for Submission {
             }
             Some(1) if self.upload.is_none() => {
                 let entry_bytes_max = self.family.entry_bytes_max();
-                self.upload = Some(Upload::new(match self.form {
+                let reader = match self.form {
                     Form::A => PayloadReader::array(entry_bytes_max),
                     Form::B => PayloadReader::new(entry_bytes_max),
-                }));
+                };
+                self.upload = Some(Upload::new(reader, self.hashed));
                 Open::Payload
+            }
+            Some(2) if self.dry_run.is_none() => {
+                self.dry_run = Some(Vec::new());
+                Open::DryRun
             }
             Some(_) => {
                 let detail = format!("the field {name} is given more than once; send it once");
@@ -91,13 +101,20 @@ impl FieldSink for Submission {
     }
 
     fn data(&mut self, bytes: &[u8]) {
-        match (self.open, &mut self.action, &mut self.upload) {
-            (Open::Action, Some(action), _) => {
-                let room = ACTION_BYTES_MAX.saturating_sub(action.len());
-                action.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        let word = match self.open {
+            Open::Action => &mut self.action,
+            Open::DryRun => &mut self.dry_run,
+            Open::Payload => {
+                if let Some(upload) = &mut self.upload {
+                    upload.push(bytes);
+                }
+                return;
             }
-            (Open::Payload, _, Some(upload)) => upload.push(bytes),
-            _ => {}
+            Open::Ignored => return,
+        };
+        if let Some(word) = word {
+            let room = WORD_BYTES_MAX.saturating_sub(word.len());
+            word.extend_from_slice(&bytes[..bytes.len().min(room)]);
         }
     }
 
@@ -107,9 +124,20 @@ impl FieldSink for Submission {
 }
 
 impl Submission {
-    /// Faults of the query come along, so that all are reported together.
-    pub(super) fn new(form: Form, family: Family, faults: Vec<Fault>) -> Self {
-        Self { form, family, open: Open::Ignored, action: None, upload: None, faults, strangers: 0 }
+    /// Faults of query and headers come along, so that all are reported together. With `hashed`,
+    /// the payload is hashed as it arrives.
+    pub(super) fn new(form: Form, family: Family, hashed: bool, faults: Vec<Fault>) -> Self {
+        Self {
+            form,
+            family,
+            open: Open::Ignored,
+            action: None,
+            dry_run: None,
+            upload: None,
+            hashed,
+            faults,
+            strangers: 0,
+        }
     }
 
     /// Has what arrived of the payload compressed.
@@ -122,18 +150,24 @@ impl Submission {
 
     /// The good request, or all its faults. A key that may not do what is asked for is told only
     /// that.
-    pub(super) async fn finish(self, caller: &Caller) -> Result<Submitted, Problem> {
+    pub(super) async fn finish(mut self, caller: &Caller) -> Result<Submitted, Problem> {
         let action = read_action(self.action.as_deref(), self.family, &caller.domain_name);
+        let dry_run = read_dry_run(self.dry_run.as_deref());
         if let Ok(action) = &action {
-            caller.may(action.access(), action.as_str())?;
+            let dry_run = dry_run.as_ref().is_ok_and(|dry_run| *dry_run);
+            caller.may(action.access_of(dry_run), action.as_str())?;
         }
+        let dry_run = dry_run.unwrap_or_else(|fault| {
+            self.fault(fault);
+            false
+        });
         let payload = match self.upload {
             Some(upload) => upload.finish().await?.map_err(payload_fault),
             None => Err(missing_payload(self.form)),
         };
         match (action, payload) {
             (Ok(action), Ok(payload)) if self.faults.is_empty() => {
-                Ok(Submitted { action, payload })
+                Ok(Submitted { action, dry_run, payload })
             }
             (action, payload) => {
                 let mut faults: Vec<_> = action.err().into_iter().chain(payload.err()).collect();
@@ -170,6 +204,21 @@ fn read_action(value: Option<&[u8]>, family: Family, domain: &DomainName) -> Res
         }
     };
     Err(Fault::parameter("action", ErrorCode::UnknownAction, detail))
+}
+
+fn read_dry_run(value: Option<&[u8]>) -> Result<bool, Fault> {
+    match value {
+        None | Some(b"false") => Ok(false),
+        Some(b"true") => Ok(true),
+        Some(other) => {
+            let shown: String = String::from_utf8_lossy(other).chars().take(100).collect();
+            let detail = format!(
+                "{shown:?} is neither true nor false; with true nothing is written, and results \
+                 and errors tell what would be"
+            );
+            Err(Fault::parameter("dry_run", ErrorCode::InvalidValue, detail))
+        }
+    }
 }
 
 fn missing_payload(form: Form) -> Fault {

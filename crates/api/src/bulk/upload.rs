@@ -4,6 +4,7 @@
 
 use caseload_model::payload::{Block, PayloadFault, PayloadReader};
 use caseload_store::{PackedBlock, StoreError, pack_block};
+use sha2::{Digest, Sha256};
 use tokio::task::{JoinError, JoinHandle, spawn_blocking};
 
 use crate::problem::Problem;
@@ -14,6 +15,7 @@ type Packing = JoinHandle<Result<Vec<PackedBlock>, StoreError>>;
 #[derive(Debug)]
 pub(super) struct Upload {
     reader: PayloadReader,
+    hash: Option<Sha256>,
     /// Why the payload is refused; what still arrives of it is dropped.
     fault: Option<PayloadFault>,
     full: Vec<Block>,
@@ -25,18 +27,24 @@ pub(super) struct Upload {
 #[derive(Debug)]
 pub(super) struct Payload {
     pub(super) entries: u32,
+    /// SHA-256 of the payload as it was sent, where it was asked for.
+    pub(super) hash: Option<[u8; 32]>,
     pub(super) blocks: Vec<PackedBlock>,
 }
 
 impl Upload {
-    pub(super) fn new(reader: PayloadReader) -> Self {
-        Self { reader, fault: None, full: Vec::new(), packing: None, packed: Vec::new() }
+    pub(super) fn new(reader: PayloadReader, hashed: bool) -> Self {
+        let hash = hashed.then(Sha256::new);
+        Self { reader, hash, fault: None, full: Vec::new(), packing: None, packed: Vec::new() }
     }
 
     /// Takes the next bytes.
     pub(super) fn push(&mut self, bytes: &[u8]) {
         if self.fault.is_some() {
             return;
+        }
+        if let Some(hash) = &mut self.hash {
+            hash.update(bytes);
         }
         if let Err(fault) = self.reader.push(bytes, &mut self.full) {
             self.full.clear();
@@ -70,7 +78,8 @@ impl Upload {
         match ended.await.map_err(panicked)?? {
             Ok((entries, packed)) => {
                 blocks.extend(packed);
-                Ok(Ok(Payload { entries, blocks }))
+                let hash = self.hash.map(|hash| hash.finalize().into());
+                Ok(Ok(Payload { entries, hash, blocks }))
             }
             Err(fault) => Ok(Err(fault)),
         }

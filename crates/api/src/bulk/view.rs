@@ -24,6 +24,10 @@ pub(crate) struct TaskView {
     started_at: Option<UnixMillis>,
     completed_at: Option<UnixMillis>,
     expires_at: Option<UnixMillis>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parent_task_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    position: Option<u32>,
     pub(super) links: Links,
 }
 
@@ -63,6 +67,8 @@ impl TaskView {
             started_at: task.started_at,
             completed_at: task.completed_at,
             expires_at: task.expires_at,
+            parent_task_id: task.parent_id.clone(),
+            position: task.position,
             links,
         }
     }

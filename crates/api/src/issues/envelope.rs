@@ -12,7 +12,7 @@ use http::header;
 const MEMBERS_BYTES_MAX: usize = 160;
 
 /// Pages that a list has; an empty one has one.
-pub(super) fn total_pages(page_size: u64, total_hits: u64) -> u64 {
+pub(crate) fn total_pages(page_size: u64, total_hits: u64) -> u64 {
     total_hits.div_ceil(page_size).max(1)
 }
 

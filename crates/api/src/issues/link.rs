@@ -4,7 +4,7 @@
 //! time, oldest first, goes on by time: `created_at` is unique in a domain, so that the list from
 //! just after the last issue is exactly the rest.
 
-use caseload_model::issue_query::{ListRequest, PAGE_DEPTH_MAX, SortKey, SortOrder};
+use caseload_model::issue_query::{ListRequest, PAGE_DEPTH_MAX, Paging, SortKey, SortOrder};
 use caseload_store::IssuePage;
 use http::HeaderValue;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -15,23 +15,33 @@ use crate::query::same_name;
 /// Everything but the unreserved characters of RFC 3986.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// The header for a page of the list at `path`.
+/// The header for a page of issues at `path`.
 pub(super) fn header(
     path: &str,
     pairs: &[(String, String)],
     request: &ListRequest,
     page: &IssuePage,
 ) -> Option<HeaderValue> {
-    let (number, size) = (request.paging.page, request.paging.page_size);
-    let last = total_pages(size, page.total_hits);
+    numbered(path, pairs, request.paging, page.total_hits, || rest(path, pairs, request, page))
+}
+
+/// The header for a numbered page of any list; `rest` is where it goes on beyond the last one.
+pub(crate) fn numbered(
+    path: &str,
+    pairs: &[(String, String)],
+    paging: Paging,
+    total_hits: u64,
+    rest: impl FnOnce() -> Option<String>,
+) -> Option<HeaderValue> {
+    let (number, size) = (paging.page, paging.page_size);
+    let last = total_pages(size, total_hits);
     let reachable = |page: u64| page.saturating_mul(size) <= PAGE_DEPTH_MAX;
     let numbered = |page: u64| {
         Some(page)
             .filter(|page| reachable(*page))
             .map(|page| target(path, pairs, &[("page", Some(page.to_string()))]))
     };
-    let next =
-        (number < last).then(|| numbered(number + 1).or_else(|| rest(path, pairs, request, page)));
+    let next = (number < last).then(|| numbered(number + 1).or_else(rest));
     let links = [
         ("first", numbered(1)),
         ("prev", (number > 1).then(|| numbered((number - 1).min(last))).flatten()),

@@ -2,8 +2,8 @@
 //! over rendered issues; their bytes go out as they are and are never parsed here. What the
 //! parameters mean is the model's business.
 
-mod envelope;
-mod link;
+pub(crate) mod envelope;
+pub(crate) mod link;
 
 use std::time::Duration;
 
@@ -87,7 +87,7 @@ impl From<ParameterFault> for Fault {
     }
 }
 
-fn refused(faults: Vec<ParameterFault>) -> Problem {
+pub(crate) fn refused(faults: Vec<ParameterFault>) -> Problem {
     Problem::faults(faults.into_iter().map(Fault::from).collect())
 }
 

@@ -11,6 +11,8 @@ mod bulk_actions {
     mod post_faults;
     mod post_packed;
     mod records;
+    mod repeat;
+    mod steer;
     mod whole;
 }
 mod everywhere;

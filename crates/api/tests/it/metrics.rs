@@ -125,11 +125,19 @@ async fn tasks_entries_and_the_store_are_counted() {
 async fn tasks_that_wait_are_told() {
     let real = Real::without_runner(caseload_api::ApiConfig::default()).await;
     let form = [("action", "create_core_profiles"), ("payload", "[{}]")];
-    for _ in 0..3 {
+    let mut path = String::new();
+    for _ in 0..4 {
         let post = real.request(Method::POST, "/v2/acme/identity/bulk_actions").form(&form);
-        assert_eq!(post.send().await.unwrap().status(), 201);
+        let answer = post.send().await.unwrap();
+        assert_eq!(answer.status(), 201);
+        answer.headers()["location"].to_str().unwrap().clone_into(&mut path);
     }
+    let cancel = real.request(Method::POST, &format!("{path}/cancel"));
+    assert_eq!(cancel.send().await.unwrap().status(), 200);
     let found = figures(&real.text("/metrics").await);
     assert_eq!((found["caseload_tasks_waiting"], found["caseload_tasks_running"]), (3.0, 0.0));
+    let labels = "action=\"create_core_profiles\",outcome=\"cancelled\"";
+    let cancelled = found.get(&format!("caseload_tasks_completed_total{{{labels}}}"));
+    assert_eq!(cancelled, Some(&1.0));
     real.stop().await;
 }

@@ -33,7 +33,7 @@ async fn every_answer_tells_what_is_left() {
         (2, "/v1/acme/issues?x=1", 400),
         (3, "/v1/acme/nothing", 404),
         (4, "/v1/other/issues", 403),
-        (5, "/v2/acme/identity/bulk_actions", 405),
+        (5, "/v2/acme/identity/bulk_actions/t/cancel", 405),
         (6, LIST, 200),
     ] {
         let answer = ask(&server, WRITE, path).await;

@@ -3,6 +3,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 use caseload_api::{ApiConfig, AppState, serve};
@@ -29,6 +30,8 @@ pub(crate) struct Real {
     pub(crate) domain: DomainId,
     pub(crate) clock: Clock,
     pub(crate) client: Client,
+    /// Milliseconds by which the clock was turned forward.
+    pub(crate) turned: Arc<AtomicI64>,
     runner: Option<Runner>,
     _folder: TempDir,
 }
@@ -36,9 +39,15 @@ pub(crate) struct Real {
 impl Real {
     pub(crate) async fn start() -> Self {
         let mut real = Self::without_runner(ApiConfig::default()).await;
-        let config = RunnerConfig::new("test");
-        real.runner = Some(Runner::start(real.store.clone(), real.clock.clone(), config));
+        real.run_tasks();
         real
+    }
+
+    /// Starts the runner of a server that was made without one.
+    pub(crate) fn run_tasks(&mut self) {
+        let purge_every = Duration::from_millis(20);
+        let config = RunnerConfig { purge_every, ..RunnerConfig::new("test") };
+        self.runner = Some(Runner::start(self.store.clone(), self.clock.clone(), config));
     }
 
     /// A server whose tasks stay where they are.
@@ -50,7 +59,12 @@ impl Real {
         });
         let store = opened.await.unwrap();
         let begun = Instant::now();
-        let clock = Clock::new(move || UnixMillis(NOW.0 + begun.elapsed().as_millis() as i64));
+        let turned = Arc::new(AtomicI64::new(0));
+        let hand = turned.clone();
+        let clock = Clock::new(move || {
+            let since = begun.elapsed().as_millis() as i64 + hand.load(Ordering::SeqCst);
+            UnixMillis(NOW.0 + since)
+        });
         let now = clock.now();
         let name = DomainName::parse("acme").unwrap();
         let domain = store.create_domain(CreateDomain { name, now, random: 1 }).await.unwrap().id;
@@ -71,7 +85,7 @@ impl Real {
         let state = AppState::new(store.clone(), clock.clone(), config);
         tokio::spawn(serve(listener, state, std::future::pending()));
         let client = Client::new();
-        Self { address, store, domain, clock, client, runner: None, _folder: folder }
+        Self { address, store, domain, clock, client, turned, runner: None, _folder: folder }
     }
 
     pub(crate) async fn stop(self) {
@@ -109,7 +123,7 @@ impl Real {
         self.completed(task["links"]["self"].as_str().unwrap()).await
     }
 
-    async fn completed(&self, path: &str) -> Value {
+    pub(crate) async fn completed(&self, path: &str) -> Value {
         let poll = async {
             loop {
                 let task = self.json(&format!("{path}?wait=60")).await;

@@ -11,10 +11,11 @@ use caseload_model::key::Access;
 use caseload_model::task::{Action, Counts, Family, Outcome, Task, TaskStatus};
 use caseload_model::time::UnixMillis;
 use caseload_store::{
-    Agent, App, ApplyChunk, CheckReport, ChunkApplied, ClaimTasks, ClaimedTask, CreateAgent,
-    CreateApp, CreateDomain, CreateKey, CreateTask, Domain, FailAttempt, GetIssue, IssuePage, Key,
-    KeyGrant, ListIssues, RecordBlock, RecordBlockSize, RecordKind, RenewLeases, Store, StoreError,
-    StoreFuture, StoreMetrics,
+    Agent, App, ApplyChunk, CancelTask, CheckReport, ChunkApplied, ClaimTasks, ClaimedTask,
+    CreateAgent, CreateApp, CreateDomain, CreateKey, CreateTask, Domain, FailAttempt, GetIssue,
+    IssuePage, KeptAnswer, Key, KeyGrant, ListIssues, ListTasks, Once, PackedBlock, RecordBlock,
+    RecordBlockSize, RecordKind, RenewLeases, Store, StoreError, StoreFuture, StoreMetrics,
+    TaskPage,
 };
 use sha2::{Digest, Sha256};
 
@@ -121,6 +122,8 @@ fn created(id: &str, action: Action, total: u32) -> Task {
         started_at: None,
         completed_at: None,
         expires_at: Some(UnixMillis(NOW.0 + 1000)),
+        parent_id: None,
+        position: None,
     }
 }
 
@@ -153,6 +156,12 @@ impl Store for Scripted {
         apply_chunk(command: ApplyChunk) -> ChunkApplied;
         fail_attempt(command: FailAttempt) -> Task;
         metrics() -> StoreMetrics;
+        kept_answer(domain: DomainId, key: &str, now: UnixMillis)
+            -> Option<([u8; 32], KeptAnswer)>;
+        list_tasks(request: ListTasks) -> TaskPage;
+        cancel_task(command: CancelTask) -> Task;
+        entries_left(domain: DomainId, task_id: &str) -> Vec<PackedBlock>;
+        purge_expired(now: UnixMillis) -> bool;
         check() -> CheckReport;
         close() -> ();
     }
@@ -171,17 +180,13 @@ impl Store for Scripted {
         Box::pin(async { Ok(()) })
     }
 
-    fn create_task(&self, command: CreateTask) -> StoreFuture<'_, Task> {
+    fn create_task(&self, command: CreateTask) -> StoreFuture<'_, Once<Task>> {
         Box::pin(async move {
             self.may_fail()?;
-            let task = Task {
-                created_at: command.now,
-                expires_at: Some(command.expires_at),
-                ..created(&command.id, command.action, command.total)
-            };
+            let task = command.accepted();
             self.tasks.lock().unwrap().push((command.domain, task.clone()));
             self.created.lock().unwrap().push(command);
-            Ok(task)
+            Ok(Once::Done(task))
         })
     }
 

@@ -5,13 +5,15 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use caseload_client::{Body, Client, ClientError, Payload, RecordList, Task};
+use caseload_client::{Body, Client, ClientError, Payload, RecordList, SubmitOptions, Task};
 use caseload_model::task::{Action, Family};
+use caseload_model::time::UnixMillis;
 use clap::builder::{FalseyValueParser, PossibleValuesParser};
 use clap::{Args, Subcommand};
 
 use super::block_on;
-use crate::args::ServerArgs;
+use crate::args::{ListArgs, ServerArgs};
+use crate::clock::readable;
 use crate::failure::{Done, Failure};
 use crate::printer::{Printer, counted, grouped, note};
 use crate::progress::{Progress, Unit};
@@ -26,6 +28,12 @@ pub(crate) enum BulkCommand {
     Results(TaskArgs),
     /// Print a completed task's errors as JSON Lines
     Errors(TaskArgs),
+    /// Stop a task at the next edge of a chunk and print its record
+    Cancel(TaskArgs),
+    /// Run a completed task's failed and unprocessed entries again and print the new task's id
+    Retry(RetryArgs),
+    /// List the tasks of a domain, newest first
+    List(TaskListArgs),
 }
 
 #[derive(Debug, Args)]
@@ -38,6 +46,56 @@ pub(crate) struct SubmitArgs {
     /// Wait until the task is completed; the exit status is 1 when entries failed
     #[arg(long, env = "CASELOAD_WAIT", value_parser = FalseyValueParser::new())]
     wait: bool,
+    /// Write nothing: results and errors tell what would be
+    #[arg(long, env = "CASELOAD_DRY_RUN", value_parser = FalseyValueParser::new())]
+    dry_run: bool,
+    #[command(flatten)]
+    key: KeyArg,
+    #[command(flatten)]
+    server: ServerArgs,
+}
+
+/// The key under which a request may be repeated.
+#[derive(Debug, Args)]
+pub(crate) struct KeyArg {
+    /// A text of your choice, another one for each task: the same command with the same key makes
+    /// no second task, but prints the id of the first
+    #[arg(long, env = "CASELOAD_IDEMPOTENCY_KEY", value_name = "KEY")]
+    idempotency_key: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RetryArgs {
+    /// The id of the task to retry
+    task: String,
+    /// Wait until the new task is completed; the exit status is 1 when entries failed
+    #[arg(long, env = "CASELOAD_WAIT", value_parser = FalseyValueParser::new())]
+    wait: bool,
+    #[command(flatten)]
+    key: KeyArg,
+    #[command(flatten)]
+    server: ServerArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TaskListArgs {
+    /// List imports of issues instead of tasks on profiles
+    #[arg(long, env = "CASELOAD_ISSUES", value_parser = FalseyValueParser::new())]
+    issues: bool,
+    /// Only tasks in this state, or in one of several with commas between them
+    #[arg(long, env = "CASELOAD_STATUS", value_name = "STATUS")]
+    status: Option<String>,
+    /// Only tasks of this action, or of one of several with commas between them
+    #[arg(long, env = "CASELOAD_ACTION", value_name = "ACTION")]
+    action: Option<String>,
+    /// Which page, from 1
+    #[arg(long, env = "CASELOAD_PAGE", value_name = "NUMBER")]
+    page: Option<u64>,
+    /// Tasks on a page, 1 to 1000
+    #[arg(long, env = "CASELOAD_PAGE_SIZE", value_name = "NUMBER")]
+    page_size: Option<u64>,
+    #[command(flatten)]
+    list: ListArgs,
     #[command(flatten)]
     server: ServerArgs,
 }
@@ -56,6 +114,9 @@ pub(crate) fn run(command: BulkCommand, printer: &mut Printer) -> Result<Done, F
         BulkCommand::Status(args) => block_on(status(args, printer)),
         BulkCommand::Results(args) => block_on(records(args, RecordList::Results, printer)),
         BulkCommand::Errors(args) => block_on(records(args, RecordList::Errors, printer)),
+        BulkCommand::Cancel(args) => block_on(cancel(args, printer)),
+        BulkCommand::Retry(args) => block_on(retry(args, printer)),
+        BulkCommand::List(args) => block_on(list(args, printer)),
     }
 }
 
@@ -65,12 +126,16 @@ async fn submit(args: SubmitArgs, printer: &mut Printer) -> Result<Done, Failure
         .ok_or_else(|| Failure::usage(format!("{:?} is no action", args.action)))?;
     let payload = payload_of(&args.file).await?;
     let bulk = client.bulk(action.family());
-    let task = bulk.submit(action, payload).await?;
+    let options =
+        SubmitOptions { dry_run: args.dry_run, idempotency_key: args.key.idempotency_key };
+    let task = bulk.submit_with(action, payload, &options).await?;
     printer.line(&task.task_id)?;
-    if !args.wait {
-        return Ok(Done::Good);
-    }
-    let task = wait_with_progress(&client, action.family(), &task, "entries").await?;
+    if args.wait { follow(&client, action.family(), &task).await } else { Ok(Done::Good) }
+}
+
+/// Waits for a task to end and says how it did.
+async fn follow(client: &Client, family: Family, task: &Task) -> Result<Done, Failure> {
+    let task = wait_with_progress(client, family, task, "entries").await?;
     note(summary(&task));
     if task.is_clean() {
         return Ok(Done::Good);
@@ -103,8 +168,9 @@ pub(crate) async fn wait_with_progress(
 pub(crate) fn summary(task: &Task) -> String {
     let counts = &task.counts;
     let outcome = task.outcome.as_deref().unwrap_or(&task.status).replace('_', " ");
+    let dry_run = if task.dry_run { "dry run, nothing was written: " } else { "" };
     let mut text = format!(
-        "{outcome}: {}, {} succeeded, {} failed",
+        "{dry_run}{outcome}: {}, {} succeeded, {} failed",
         counted(counts.total, "entry", "entries"),
         grouped(counts.succeeded),
         grouped(counts.failed)
@@ -161,4 +227,65 @@ async fn copy(mut body: Body, printer: &mut Printer) -> Result<(), Failure> {
         printer.data(&chunk)?;
     }
     printer.flush()
+}
+
+async fn cancel(args: TaskArgs, printer: &mut Printer) -> Result<Done, Failure> {
+    let client = args.server.client()?;
+    let (_, family) = find_task(&client, &args.task).await?;
+    let task = client.bulk(family).cancel(&args.task).await?;
+    printer.line(&task.record)?;
+    if !task.is_completed() {
+        note("the task stops at the next edge of a chunk");
+    }
+    Ok(Done::Good)
+}
+
+async fn retry(args: RetryArgs, printer: &mut Printer) -> Result<Done, Failure> {
+    let client = args.server.client()?;
+    let (_, family) = find_task(&client, &args.task).await?;
+    let task = client.bulk(family).retry(&args.task, args.key.idempotency_key.as_deref()).await?;
+    printer.line(&task.task_id)?;
+    if args.wait { follow(&client, family, &task).await } else { Ok(Done::Good) }
+}
+
+async fn list(args: TaskListArgs, printer: &mut Printer) -> Result<Done, Failure> {
+    let client = args.server.client()?;
+    let family = if args.issues { Family::Issues } else { Family::Identity };
+    let params = [
+        ("status", args.status),
+        ("action", args.action),
+        ("page", args.page.map(|page| page.to_string())),
+        ("page-size", args.page_size.map(|size| size.to_string())),
+    ];
+    let params: Vec<_> = params
+        .iter()
+        .filter_map(|(name, value)| value.as_deref().map(|value| (*name, value)))
+        .collect();
+    let page = client.bulk(family).list(&params).await?;
+    if args.list.json {
+        page.tasks.iter().try_for_each(|task| printer.line(&task.record))?;
+    } else {
+        let header = ["TASK", "ACTION", "STATUS", "OUTCOME", "ENTRIES", "FAILED", "CREATED"];
+        printer.table(&header, &page.tasks.iter().map(row).collect::<Vec<_>>())?;
+    }
+    note(format_args!(
+        "page {} of {}, {} in all",
+        page.page,
+        page.total_pages,
+        counted(page.total_hits, "task", "tasks")
+    ));
+    Ok(Done::Good)
+}
+
+/// A task as a line of the table.
+fn row(task: &Task) -> Vec<String> {
+    vec![
+        task.task_id.clone(),
+        task.action.clone(),
+        task.status.clone(),
+        task.outcome.clone().unwrap_or_default(),
+        grouped(task.counts.total),
+        grouped(task.counts.failed),
+        readable(UnixMillis(task.created_at)),
+    ]
 }

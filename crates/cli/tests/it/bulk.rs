@@ -42,6 +42,34 @@ fn a_task_may_come_from_standard_input_and_need_not_be_waited_for() {
 }
 
 #[test]
+fn a_task_is_tried_repeated_retried_and_listed() {
+    let _guard = redacted();
+    let place = Place::new();
+    let server = place.serve();
+    place.write("two.jsonl", TWO);
+    let submit = ["bulk", "submit", "create_core_profiles", "two.jsonl"];
+    let dry = server.picture(&[&submit[..], &["--dry-run", "--wait"]].concat());
+    let keyed = [&submit[..], &["--wait", "--idempotency-key", "two-1"]].concat();
+    let first = server.run(&keyed);
+    assert_eq!(first.status.code(), Some(1), "{}", picture_of(&first));
+    let again = server.run(&keyed);
+    assert_eq!(again.stdout, first.stdout, "the same task");
+    let task = String::from_utf8(first.stdout).unwrap().trim().to_owned();
+    let mut picture = dry + "\n" + &picture_of(&again) + "\n";
+    for args in [
+        &["bulk", "retry", &task, "--wait"][..],
+        &["bulk", "cancel", &task],
+        &["bulk", "list"],
+        &["bulk", "list", "--status", "completed", "--page-size", "1", "--json"],
+        &["bulk", "list", "--issues"],
+        &["bulk", "list", "--status", "done", "--action", "import_issues"],
+    ] {
+        picture += &(server.picture(args) + "\n");
+    }
+    insta::assert_snapshot!("bulk-again", picture);
+}
+
+#[test]
 fn mistakes_of_callers_get_a_reason_and_a_hint() {
     let _guard = redacted();
     let place = Place::new();

@@ -2,7 +2,7 @@
 
 use crate::common::{Place, picture_of, plain};
 
-const COMMANDS: [&str; 28] = [
+const COMMANDS: [&str; 31] = [
     "",
     "demo",
     "serve",
@@ -26,6 +26,9 @@ const COMMANDS: [&str; 28] = [
     "bulk status",
     "bulk results",
     "bulk errors",
+    "bulk cancel",
+    "bulk retry",
+    "bulk list",
     "issues",
     "issues list",
     "issues get",

@@ -38,6 +38,12 @@ const LIST_PARAMETERS: [&str; 21] = [
 /// What a single issue takes.
 const SINGLE_PARAMETERS: [&str; 3] = ["includes", "excludes", "timestamp-format"];
 
+/// How to read beyond the last numbered page.
+const DEEPER: &str = "To read further, walk by time: send created_since, created_until, \
+    sort-by=creation-time and sort-order=asc, without page and page-size; process every issue but \
+    the last; repeat with created_since set to the created_at of the last; stop when a response \
+    holds at most one issue, which is processed too";
+
 /// A word of `includes`.
 #[derive(Clone, Copy)]
 enum Include {
@@ -69,7 +75,7 @@ pub fn parse_list(pairs: &[(String, String)]) -> Result<ListRequest, Vec<Paramet
     let request = ListRequest {
         query: query(&mut parameters),
         view: view(&mut parameters, IssueView::default()),
-        paging: paging(&mut parameters),
+        paging: paging(&mut parameters, "issues", DEEPER),
         explicit_paging: parameters.get("page").is_some(),
     };
     if parameters.faults.is_empty() { Ok(request) } else { Err(parameters.faults) }
@@ -173,13 +179,14 @@ fn view(parameters: &mut Parameters<'_>, unasked: IssueView) -> IssueView {
     view
 }
 
-fn paging(parameters: &mut Parameters<'_>) -> Paging {
+/// The page asked for; `records` is what is listed, `deeper` says how to read beyond the last page.
+pub(crate) fn paging(parameters: &mut Parameters<'_>, records: &str, deeper: &str) -> Paging {
     let page = bounded(parameters, "page", u64::MAX, "pages count from 1");
     let size = bounded(
         parameters,
         "page-size",
         PAGE_SIZE_MAX,
-        &format!("a page holds 1 to {PAGE_SIZE_MAX} issues, {PAGE_SIZE_DEFAULT} where not said"),
+        &format!("a page holds 1 to {PAGE_SIZE_MAX} {records}, {PAGE_SIZE_DEFAULT} where not said"),
     );
     let (Some(page), Some(page_size)) = (page.or_default(1), size.or_default(PAGE_SIZE_DEFAULT))
     else {
@@ -187,7 +194,11 @@ fn paging(parameters: &mut Parameters<'_>) -> Paging {
     };
     if page.saturating_mul(page_size) > PAGE_DEPTH_MAX {
         let spelled = parameters.get("page").map_or("page", |(spelled, _)| spelled);
-        parameters.fault(spelled, ErrorCode::PageTooDeep, too_deep(page, page_size));
+        let detail = format!(
+            "page {page} with page-size {page_size} goes beyond {PAGE_DEPTH_MAX} {records}, the \
+             deepest a numbered page may reach. {deeper}"
+        );
+        parameters.fault(spelled, ErrorCode::PageTooDeep, detail);
     }
     Paging { page, page_size }
 }
@@ -220,14 +231,4 @@ fn bounded(parameters: &mut Parameters<'_>, name: &str, max: u64, rule: &str) ->
             Bounded::Faulty
         }
     }
-}
-
-fn too_deep(page: u64, page_size: u64) -> String {
-    format!(
-        "page {page} with page-size {page_size} goes beyond {PAGE_DEPTH_MAX} issues, the deepest \
-         a numbered page may reach. To read further, walk by time: send created_since, \
-         created_until, sort-by=creation-time and sort-order=asc, without page and page-size; \
-         process every issue but the last; repeat with created_since set to the created_at of the \
-         last; stop when a response holds at most one issue, which is processed too"
-    )
 }

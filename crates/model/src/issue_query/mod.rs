@@ -6,7 +6,7 @@
 mod decimal;
 mod list;
 mod matches;
-mod parameters;
+pub(crate) mod parameters;
 mod rating;
 mod view;
 
@@ -16,6 +16,7 @@ use crate::task::words;
 use crate::time::UnixMillis;
 
 pub use decimal::Decimal;
+pub(crate) use list::paging;
 pub use list::{parse_list, parse_single};
 pub use rating::RatingSet;
 pub use view::IssueView;

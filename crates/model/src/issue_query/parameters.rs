@@ -10,15 +10,15 @@ use crate::json::{self, Fault, Json};
 use crate::time::UnixMillis;
 
 /// The parameters of one request, by their name with hyphens.
-pub(super) struct Parameters<'p> {
+pub(crate) struct Parameters<'p> {
     /// Name as spelled, and value.
     given: BTreeMap<&'static str, (&'p str, &'p str)>,
-    pub(super) faults: Vec<ParameterFault>,
+    pub(crate) faults: Vec<ParameterFault>,
 }
 
 impl<'p> Parameters<'p> {
     /// Sorts what was given; names beside `known` and different values of one name are faults.
-    pub(super) fn new(pairs: &'p [(String, String)], known: &[&'static str]) -> Self {
+    pub(crate) fn new(pairs: &'p [(String, String)], known: &[&'static str]) -> Self {
         let mut parameters = Self { given: BTreeMap::new(), faults: Vec::new() };
         for (spelled, value) in pairs {
             let name = spelled.replace('_', "-");
@@ -44,13 +44,13 @@ impl<'p> Parameters<'p> {
         parameters
     }
 
-    pub(super) fn fault(&mut self, spelled: &str, code: ErrorCode, detail: impl Into<String>) {
+    pub(crate) fn fault(&mut self, spelled: &str, code: ErrorCode, detail: impl Into<String>) {
         let parameter = spelled.to_owned();
         self.faults.push(ParameterFault { parameter, code, detail: detail.into() });
     }
 
     /// The name as spelled and the value.
-    pub(super) fn get(&self, name: &str) -> Option<(&'p str, &'p str)> {
+    pub(crate) fn get(&self, name: &str) -> Option<(&'p str, &'p str)> {
         self.given.get(name).copied()
     }
 
@@ -60,7 +60,7 @@ impl<'p> Parameters<'p> {
     }
 
     /// Digits and nothing else. A number beyond all limits is taken for the greatest.
-    pub(super) fn number(&mut self, name: &str) -> Option<u64> {
+    pub(crate) fn number(&mut self, name: &str) -> Option<u64> {
         let (spelled, value) = self.get(name)?;
         if value.is_empty() || !value.bytes().all(|b| b.is_ascii_digit()) {
             let detail = format!("{value:?} is no whole number; digits only are expected");
@@ -69,7 +69,7 @@ impl<'p> Parameters<'p> {
         Some(value.parse().unwrap_or(u64::MAX))
     }
 
-    pub(super) fn instant(&mut self, name: &str) -> Option<UnixMillis> {
+    pub(crate) fn instant(&mut self, name: &str) -> Option<UnixMillis> {
         let (spelled, value) = self.get(name)?;
         let Some(at) = Some(value)
             .filter(|value| !value.is_empty() && value.bytes().all(|b| b.is_ascii_digit()))
@@ -81,7 +81,7 @@ impl<'p> Parameters<'p> {
         Some(UnixMillis(at.parse().unwrap_or(i64::MAX)))
     }
 
-    pub(super) fn boolean(&mut self, name: &str) -> Option<bool> {
+    pub(crate) fn boolean(&mut self, name: &str) -> Option<bool> {
         let (spelled, value) = self.get(name)?;
         match boolean_word(value) {
             None => self.invalid(spelled, format!("{value:?} is neither true nor false")),
@@ -90,7 +90,7 @@ impl<'p> Parameters<'p> {
     }
 
     /// One of a list of words.
-    pub(super) fn word<T: Copy>(&mut self, name: &str, words: &[(&str, T)]) -> Option<T> {
+    pub(crate) fn word<T: Copy>(&mut self, name: &str, words: &[(&str, T)]) -> Option<T> {
         let (spelled, value) = self.get(name)?;
         self.find_word(spelled, value, words)
     }
@@ -107,7 +107,7 @@ impl<'p> Parameters<'p> {
 
     /// Words of a list: a JSON array of strings or, where `plain` says so, also one word or
     /// several with commas between them.
-    pub(super) fn words<T: Copy>(
+    pub(crate) fn words<T: Copy>(
         &mut self,
         name: &str,
         words: &[(&str, T)],
@@ -125,7 +125,7 @@ impl<'p> Parameters<'p> {
     }
 
     /// A JSON array of strings, ascending and without repeats.
-    pub(super) fn texts(&mut self, name: &str) -> Option<Vec<String>> {
+    pub(crate) fn texts(&mut self, name: &str) -> Option<Vec<String>> {
         let expected = "a JSON array of strings such as [\"a\",\"b\"]";
         let mut texts = self.array(name, expected, |item| item.as_str().map(str::to_owned))?;
         texts.sort_unstable();
@@ -134,7 +134,7 @@ impl<'p> Parameters<'p> {
     }
 
     /// A JSON array whose elements `read` understands; `expected` describes it.
-    pub(super) fn array<T>(
+    pub(crate) fn array<T>(
         &mut self,
         name: &str,
         expected: &str,
@@ -176,13 +176,13 @@ fn kind(json: &Json<'_>) -> String {
 }
 
 /// A sentence about a text that is no JSON.
-pub(super) fn json_fault(faults: &[Fault], expected: &str) -> String {
+pub(crate) fn json_fault(faults: &[Fault], expected: &str) -> String {
     let details: Vec<&str> = faults.iter().map(|fault| fault.detail.as_str()).collect();
     format!("the value is no JSON ({}); {expected} is expected", details.join("; "))
 }
 
 /// `true` or `false`, exactly.
-pub(super) fn boolean_word(word: &str) -> Option<bool> {
+pub(crate) fn boolean_word(word: &str) -> Option<bool> {
     match word {
         "true" => Some(true),
         "false" => Some(false),

@@ -34,7 +34,8 @@ pub struct CoreUpdatePlan {
 
 /// Plans `entries`, whose bytes are in `payload`. `records` holds the fields text of every profile
 /// they name, as far as there is such a profile; `owners` tells for every identity they name which
-/// stored profile has it. A dry run is planned like this too, as one slice, and not written.
+/// stored profile has it. A dry run is planned like this too: what a slice comes to is not written,
+/// but laid over what is stored for the next one.
 pub fn plan_core_updates<S: BuildHasher, T: BuildHasher>(
     payload: &[u8],
     entries: &[Prepared<CorePatch>],

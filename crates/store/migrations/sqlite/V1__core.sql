@@ -96,7 +96,8 @@ CREATE TABLE app_profiles (
 ) STRICT;
 
 -- `seq` is the order of acceptance. Laws: succeeded + failed + unprocessed = total, completed
--- (status 4) together with an outcome and a time of completion.
+-- (status 4) together with an outcome and a time of completion. `cancel_at` is when an end was asked
+-- for; `purge` is 0 while payload and records are kept, 1 while they are removed, 2 afterwards.
 CREATE TABLE tasks (
     seq           INTEGER PRIMARY KEY AUTOINCREMENT,
     domain_id     INTEGER NOT NULL,
@@ -122,6 +123,9 @@ CREATE TABLE tasks (
     lease_server  TEXT,
     lease_epoch   INTEGER NOT NULL DEFAULT 0,
     lease_until   INTEGER NOT NULL DEFAULT 0,
+    parent_id     TEXT,
+    cancel_at     INTEGER,
+    purge         INTEGER NOT NULL DEFAULT 0,
     UNIQUE (domain_id, id),
     CHECK (succeeded + failed + unprocessed = total),
     CHECK ((status = 4) = (outcome IS NOT NULL)),
@@ -130,6 +134,8 @@ CREATE TABLE tasks (
 
 CREATE INDEX tasks_created ON tasks (domain_id, seq) WHERE status = 1;
 CREATE INDEX tasks_unfinished ON tasks (domain_id, writes, seq) WHERE status < 4;
+CREATE INDEX tasks_listed ON tasks (domain_id, family, seq, status, action);
+CREATE INDEX tasks_expiring ON tasks (expires_at) WHERE status = 4 AND purge < 2;
 CREATE INDEX tasks_leased ON tasks (lease_server) WHERE lease_server IS NOT NULL;
 
 -- Compressed blocks of entries, as they were sent.
@@ -156,3 +162,16 @@ CREATE TABLE record_blocks (
     bytes        BLOB    NOT NULL,
     UNIQUE (domain_id, task_id, kind, first_index)
 ) STRICT;
+
+-- First answers to requests that may be repeated. `content` is a hash of what was asked for.
+CREATE TABLE idempotency_keys (
+    domain_id   INTEGER NOT NULL,
+    key         TEXT    NOT NULL,
+    content     BLOB    NOT NULL,
+    location    TEXT    NOT NULL,
+    answer      BLOB    NOT NULL,
+    expires_at  INTEGER NOT NULL,
+    PRIMARY KEY (domain_id, key)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX idempotency_keys_expiring ON idempotency_keys (expires_at);

@@ -12,6 +12,10 @@ pub enum StoreError {
     NotFound { what: String },
     #[error("the domain has {unfinished} unfinished tasks, {limit} are allowed")]
     QueueFull { unfinished: u32, limit: u32 },
+    #[error("the idempotency key was used for another request")]
+    IdempotencyKeyReused,
+    #[error("the task is completed")]
+    TaskCompleted,
     #[error("another server took this task over")]
     LeaseLost,
     #[error("the read passed its deadline")]

@@ -6,6 +6,7 @@
 
 mod admin;
 mod error;
+mod idempotency;
 mod issues;
 mod metrics;
 mod tasks;
@@ -20,9 +21,12 @@ use tokio::sync::watch;
 
 pub use admin::*;
 pub use error::StoreError;
+pub use idempotency::*;
 pub use issues::*;
 pub use metrics::*;
 pub use tasks::*;
+
+use crate::PackedBlock;
 
 /// What every method of the contract returns.
 pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
@@ -58,10 +62,31 @@ pub trait Store: Send + Sync + 'static {
     /// The agents of a domain, oldest first.
     fn agents(&self, domain: DomainId) -> StoreFuture<'_, Vec<Agent>>;
 
-    /// Accepts a task with its whole payload, durably. [`StoreError::QueueFull`] beyond the limit.
-    fn create_task(&self, command: CreateTask) -> StoreFuture<'_, Task>;
+    /// Accepts a task with its whole payload, durably. [`StoreError::QueueFull`] beyond the limit,
+    /// [`StoreError::IdempotencyKeyReused`] where its key was used for something else.
+    fn create_task(&self, command: CreateTask) -> StoreFuture<'_, Once<Task>>;
+    /// The answer kept under an idempotency key that has not expired at `now`, with the hash of
+    /// what was asked for.
+    fn kept_answer(
+        &self,
+        domain: DomainId,
+        key: &str,
+        now: UnixMillis,
+    ) -> StoreFuture<'_, Option<([u8; 32], KeptAnswer)>>;
     /// A task of one family; each bulk path knows only its own.
     fn task(&self, domain: DomainId, family: Family, id: &str) -> StoreFuture<'_, Option<Task>>;
+    /// A page of the tasks of one family, newest first.
+    fn list_tasks(&self, request: ListTasks) -> StoreFuture<'_, TaskPage>;
+    /// Ends a task: at once where nobody works on it, else at the next edge of a chunk. The task as
+    /// it is then, or is still. [`StoreError::TaskCompleted`] after its end.
+    fn cancel_task(&self, command: CancelTask) -> StoreFuture<'_, Task>;
+    /// The failed and the unprocessed entries of a completed task, with their places and exactly as
+    /// they were sent: the payload of its retry.
+    fn entries_left(&self, domain: DomainId, task_id: &str) -> StoreFuture<'_, Vec<PackedBlock>>;
+    /// Removes some of what has expired: payloads and records of completed tasks (the tasks stay)
+    /// some time after their `expires_at`, and idempotency keys. A small step; true where more may
+    /// be left to do.
+    fn purge_expired(&self, now: UnixMillis) -> StoreFuture<'_, bool>;
     /// Marks created tasks as queued, and leases runnable ones to a server: per domain the oldest
     /// unfinished writing task, and reading tasks in any order.
     fn claim_tasks(&self, command: ClaimTasks) -> StoreFuture<'_, Vec<ClaimedTask>>;

@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use caseload_model::ids::{CoreProfileId, DomainId, DomainName};
 use caseload_model::issue::NewIssue;
+use caseload_model::issue_query::Paging;
 use caseload_model::payload::Block;
 use caseload_model::profile::{AppPatch, CorePatch, NewCoreProfile};
 use caseload_model::record::Prepared;
-use caseload_model::task::{Action, Task};
+use caseload_model::task::{Action, Counts, Family, Task, TaskStatus};
 use caseload_model::time::UnixMillis;
 
+use super::{IdempotencyKey, KeptAnswer};
 use crate::PackedBlock;
 
 /// Accepts a task. Everything in it becomes durable together.
@@ -27,6 +29,59 @@ pub struct CreateTask {
     pub expires_at: UnixMillis,
     /// Unfinished tasks that the domain may have, this one included.
     pub unfinished_max: u32,
+    /// The task that this one retries.
+    pub parent_id: Option<String>,
+    /// The key under which the request may be repeated, and what it is answered with.
+    pub idempotency: Option<(IdempotencyKey, KeptAnswer)>,
+}
+
+impl CreateTask {
+    /// The task as it is right after it was accepted.
+    pub fn accepted(&self) -> Task {
+        Task {
+            id: self.id.clone(),
+            action: self.action,
+            status: TaskStatus::Created,
+            outcome: None,
+            dry_run: self.dry_run,
+            counts: Counts::new(self.total),
+            created_at: self.now,
+            queued_at: None,
+            started_at: None,
+            completed_at: None,
+            expires_at: Some(self.expires_at),
+            parent_id: self.parent_id.clone(),
+            position: None,
+        }
+    }
+}
+
+/// Asks for a page of tasks, newest first.
+#[derive(Debug, Clone)]
+pub struct ListTasks {
+    pub domain: DomainId,
+    pub family: Family,
+    /// Tasks in one of these states; `None` for all.
+    pub statuses: Option<Vec<TaskStatus>>,
+    /// Tasks of one of these actions; `None` for all.
+    pub actions: Option<Vec<Action>>,
+    pub paging: Paging,
+}
+
+/// A page of tasks with the exact number of all that match, from one snapshot.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TaskPage {
+    pub tasks: Vec<Task>,
+    pub total_hits: u64,
+}
+
+/// Asks for the end of a task.
+#[derive(Debug, Clone)]
+pub struct CancelTask {
+    pub domain: DomainId,
+    pub family: Family,
+    pub task_id: String,
+    pub now: UnixMillis,
 }
 
 /// Asks for work.

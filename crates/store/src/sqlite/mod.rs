@@ -9,8 +9,10 @@ mod check;
 mod clock;
 mod domains;
 mod engine;
+mod idempotency;
 mod issues;
 mod keys;
+pub mod kill;
 mod profiles;
 mod tasks;
 
@@ -24,12 +26,14 @@ use rusqlite::Connection;
 use tokio::sync::watch;
 
 use crate::{
-    Agent, App, ApplyChunk, CheckReport, ChunkApplied, ClaimTasks, ClaimedTask, CompletedTasks,
-    CreateAgent, CreateApp, CreateDomain, CreateKey, CreateTask, Domain, FailAttempt, GetIssue,
-    IssuePage, Key, KeyGrant, ListIssues, OpenMode, RecordBlock, RecordBlockSize, RecordKind,
-    RenewLeases, Store, StoreError, StoreFuture, StoreMetrics,
+    Agent, App, ApplyChunk, CancelTask, CheckReport, ChunkApplied, ClaimTasks, ClaimedTask,
+    CompletedTasks, CreateAgent, CreateApp, CreateDomain, CreateKey, CreateTask, Domain,
+    FailAttempt, GetIssue, IssuePage, KeptAnswer, Key, KeyGrant, ListIssues, ListTasks, Once,
+    OpenMode, PackedBlock, RecordBlock, RecordBlockSize, RecordKind, RenewLeases, Store,
+    StoreError, StoreFuture, StoreMetrics, TaskPage,
 };
 use engine::{Engine, WriteContext};
+use kill::Place;
 
 /// An opened SQLite store.
 #[derive(Debug)]
@@ -99,6 +103,15 @@ impl SqliteStore {
             &mut self.completed.lock().unwrap_or_else(PoisonError::into_inner),
             task,
         );
+    }
+
+    /// The same, once the write is committed.
+    fn and_note<'a>(&'a self, written: StoreFuture<'a, Task>) -> StoreFuture<'a, Task> {
+        Box::pin(async move {
+            let task = written.await?;
+            self.note(&task);
+            Ok(task)
+        })
     }
 
     fn ring(&self) {
@@ -172,8 +185,23 @@ impl Store for SqliteStore {
         self.read(move |conn| agents::of_domain(conn, domain))
     }
 
-    fn create_task(&self, command: CreateTask) -> StoreFuture<'_, Task> {
-        self.write_and_ring(move |conn| tasks::create(conn, &command))
+    fn create_task(&self, command: CreateTask) -> StoreFuture<'_, Once<Task>> {
+        let written = self.write_and_ring(move |conn| tasks::create(conn, &command));
+        Box::pin(async move {
+            let accepted = written.await?;
+            kill::reached(Place::Accepted);
+            Ok(accepted)
+        })
+    }
+
+    fn kept_answer(
+        &self,
+        domain: DomainId,
+        key: &str,
+        now: UnixMillis,
+    ) -> StoreFuture<'_, Option<([u8; 32], KeptAnswer)>> {
+        let key = key.to_owned();
+        self.read(move |conn| idempotency::kept_answer(conn, domain, &key, now))
     }
 
     fn task(&self, domain: DomainId, family: Family, id: &str) -> StoreFuture<'_, Option<Task>> {
@@ -181,8 +209,36 @@ impl Store for SqliteStore {
         self.read(move |conn| tasks::of_family(conn, domain, family, &id))
     }
 
+    fn list_tasks(&self, request: ListTasks) -> StoreFuture<'_, TaskPage> {
+        self.read(move |conn| tasks::list(conn, &request))
+    }
+
+    fn cancel_task(&self, command: CancelTask) -> StoreFuture<'_, Task> {
+        let cancelled = self.write_and_ring(move |conn| tasks::cancel(conn, &command));
+        self.and_note(cancelled)
+    }
+
+    fn entries_left(&self, domain: DomainId, task_id: &str) -> StoreFuture<'_, Vec<PackedBlock>> {
+        let task_id = task_id.to_owned();
+        self.read(move |conn| tasks::entries_left(conn, domain, &task_id))
+    }
+
+    fn purge_expired(&self, now: UnixMillis) -> StoreFuture<'_, bool> {
+        let written = self.write(move |conn| tasks::purge(conn, now));
+        Box::pin(async move {
+            let more = written.await?;
+            kill::reached(Place::Expired);
+            Ok(more)
+        })
+    }
+
     fn claim_tasks(&self, command: ClaimTasks) -> StoreFuture<'_, Vec<ClaimedTask>> {
-        self.write(move |conn| tasks::claim(conn, &command))
+        let written = self.write(move |conn| tasks::claim(conn, &command));
+        Box::pin(async move {
+            let claimed = written.await?;
+            kill::reached(Place::Claimed);
+            Ok(claimed)
+        })
     }
 
     fn renew_leases(&self, command: RenewLeases) -> StoreFuture<'_, ()> {
@@ -207,6 +263,7 @@ impl Store for SqliteStore {
     fn apply_chunk(&self, command: ApplyChunk) -> StoreFuture<'_, ChunkApplied> {
         Box::pin(async move {
             let applied = tasks::apply(&self.engine, command).await?;
+            kill::reached(Place::Committed);
             self.note(&applied.task);
             if applied.task.outcome.is_some() {
                 // The domain's next writing task may begin.
@@ -218,11 +275,7 @@ impl Store for SqliteStore {
 
     fn fail_attempt(&self, command: FailAttempt) -> StoreFuture<'_, Task> {
         let failed = self.write_and_ring(move |conn| tasks::fail_attempt(conn, &command));
-        Box::pin(async move {
-            let task = failed.await?;
-            self.note(&task);
-            Ok(task)
-        })
+        self.and_note(failed)
     }
 
     fn record_block(

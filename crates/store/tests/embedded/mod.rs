@@ -3,6 +3,8 @@
 //! is in the suite.
 
 mod issues;
+#[cfg(debug_assertions)]
+mod kill;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,11 +13,15 @@ use std::time::{Duration, Instant};
 use caseload_model::ids::DomainName;
 use caseload_model::task::{Action, Counts};
 use caseload_store::sqlite::SqliteStore;
-use caseload_store::{CreateDomain, OpenMode, Store, StoreError, StoreLocation, open};
+use caseload_store::{
+    CreateDomain, Domain, IdempotencyKey, KeptAnswer, Once, OpenMode, Store, StoreError,
+    StoreLocation, open,
+};
 use futures_util::future::join_all;
 
 use crate::suite::payloads::{
-    NOW, apply_all, assert_sound, chunk, claim, claim_at, domain, next_block, run, task_of, uid,
+    NOW, apply_all, assert_sound, chunk, claim, claim_at, domain, later, next_block, run,
+    run_command, task_of, uid,
 };
 
 const CREATE: Action = Action::CreateCoreProfiles;
@@ -153,6 +159,94 @@ async fn a_new_server_takes_up_where_the_last_one_was_cut_off() {
     assert_sound(&second).await;
 }
 
+/// The longest that small writes wait while `work` goes on, and how long that is.
+async fn longest_wait(
+    store: &Arc<dyn Store>,
+    work: impl Future<Output = ()> + Send + 'static,
+) -> (Duration, Duration) {
+    let began = Instant::now();
+    let working = tokio::spawn(work);
+    let mut longest = Duration::ZERO;
+    while !working.is_finished() {
+        let asked = Instant::now();
+        store.ready().await.unwrap();
+        longest = longest.max(asked.elapsed());
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    working.await.unwrap();
+    (longest, began.elapsed())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_large_dry_run_keeps_no_writer_waiting() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = server(folder.path()).unwrap();
+    let acme = domain(&store, "acme").await;
+    let pad = "x".repeat(200);
+    let entries: Vec<_> = (0..10_000).map(|n| uid(&format!("{pad}{n}"))).collect();
+    let mut command = task_of(&acme, "t", CREATE, &entries, 10_000);
+    command.dry_run = true;
+    store.create_task(command).await.unwrap();
+    let claimed = claim(&store, 1).await.remove(0);
+    let command = chunk(&claimed, next_block(&store, &claimed, 0).await, NOW);
+    let running = store.clone();
+    let (longest, took) = longest_wait(&store, async move {
+        assert_eq!(running.apply_chunk(command).await.unwrap().done, 10_000);
+    })
+    .await;
+    println!("dry run: {took:?}, longest wait of another write {longest:?}");
+    assert!(longest < Duration::from_millis(50) || longest < took / 2, "{longest:?} of {took:?}");
+    assert_sound(&store).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn removing_what_has_expired_keeps_no_writer_waiting() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = server(folder.path()).unwrap();
+    let acme = domain(&store, "acme").await;
+    let mut number = 1_u64;
+    let mut digits = || {
+        number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        format!("{number:016x}")
+    };
+    // Values that are too long: every entry fails, payload and errors stay, and do not shrink much.
+    let entries: Vec<_> =
+        (0..2000).map(|_| uid(&(0..1000).map(|_| digits()).collect::<String>())).collect();
+    let task = run_command(&store, task_of(&acme, "t", CREATE, &entries, 50), NOW).await;
+    assert_eq!(task.counts.failed, 2000);
+    let purging = store.clone();
+    let (longest, took) = longest_wait(&store, async move {
+        while purging.purge_expired(later(1_000_000_000)).await.unwrap() {}
+    })
+    .await;
+    println!("removal: {took:?}, longest wait of another write {longest:?}");
+    assert!(longest < Duration::from_millis(50) || longest < took / 2, "{longest:?} of {took:?}");
+    assert_sound(&store).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_repeat_after_a_crash_before_the_answer_gets_the_first_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    let keyed = |domain: &Domain, id: &str| {
+        let key = IdempotencyKey { text: "k".to_owned(), content: [7; 32], expires_at: later(1) };
+        let answer = KeptAnswer { location: format!("/{id}"), body: id.as_bytes().to_vec() };
+        let mut command = task_of(domain, id, CREATE, &[uid(id)], 1);
+        command.idempotency = Some((key, answer));
+        command
+    };
+    let first = server(folder.path()).unwrap();
+    let acme = domain(&first, "acme").await;
+    first.create_task(keyed(&acme, "t1")).await.unwrap();
+    drop(first);
+    let second = server(folder.path()).unwrap();
+    match second.create_task(keyed(&acme, "t2")).await.unwrap() {
+        Once::Repeated(answer) => assert_eq!(answer.body, b"t1"),
+        Once::Done(task) => panic!("a second task: {task:?}"),
+    }
+    assert_eq!(claim(&second, 9).await.len(), 1);
+    assert_sound(&second).await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_of_a_newer_program_is_left_alone() {
     let folder = tempfile::tempdir().unwrap();
@@ -194,6 +288,8 @@ async fn a_check_names_each_kind_of_damage() {
         ("UPDATE domain_clocks SET last_core_profile_id = 0", "beyond the domain's clock"),
         ("DELETE FROM apps", "has no default app"),
         ("UPDATE tasks SET status = 9, outcome = NULL, completed_at = NULL", "had to stop"),
+        ("UPDATE tasks SET purge = 2", "2 results are kept, the counts say 0"),
+        ("UPDATE record_blocks SET task_id = 'x'", "belong to no task"),
         ("DELETE FROM payload_blocks", "payload of its unprocessed entries is missing"),
     ];
     for (damage, fault) in cases {

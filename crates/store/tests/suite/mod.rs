@@ -3,11 +3,13 @@
 //! to the same words. What only one backend has (files, locks, processes) is tested beside it.
 
 pub(crate) mod domains;
+pub(crate) mod ends;
 pub(crate) mod issues;
 pub(crate) mod oracle;
 pub(crate) mod payloads;
 pub(crate) mod profiles;
 pub(crate) mod queries;
+pub(crate) mod repeats;
 pub(crate) mod tasks;
 
 /// Makes one test per behaviour; `$open` is a function that makes a fresh store and whatever must
@@ -42,6 +44,22 @@ macro_rules! store_suite {
             the_bell_rings_for_new_work,
             a_closed_store_says_so,
         );
+        $crate::store_suite!(@ $open, repeats:
+            a_repeat_gets_the_first_answer_whatever_happened_since,
+            a_key_with_other_content_is_refused,
+            a_refused_request_leaves_its_key_free,
+            of_a_hundred_at_once_one_takes_effect,
+            expired_keys_are_removed_and_a_domain_takes_its_keys_along,
+        );
+        $crate::store_suite!(@ $open, ends:
+            a_task_that_nobody_works_on_is_cancelled_at_once,
+            a_running_task_is_cancelled_at_the_edge_of_a_chunk,
+            a_cancelled_task_ends_even_if_its_server_fails_or_is_gone,
+            what_failed_or_was_left_is_retried_in_its_places,
+            a_task_that_the_server_failed_is_retried_without_what_succeeded,
+            tasks_are_listed_newest_first_by_state_and_action,
+            what_has_expired_is_removed_in_steps_and_the_task_stays,
+        );
         $crate::store_suite!(@ $open, profiles:
             a_whole_task_of_ten_thousand_runs_to_completion,
             created_profiles_are_read_back,
@@ -51,6 +69,7 @@ macro_rules! store_suite {
             an_unchanged_profile_keeps_its_time,
             ids_and_times_only_go_up,
             a_dry_run_changes_nothing,
+            a_dry_run_sees_what_its_earlier_entries_would_leave,
             missing_profiles_are_errors_of_their_entries,
             payload_of_failed_entries_stays,
             domains_do_not_see_each_other,

@@ -64,6 +64,8 @@ pub(crate) fn task_of(
         now: NOW,
         expires_at: later(1_000_000),
         unfinished_max: 1000,
+        parent_id: None,
+        idempotency: None,
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use caseload_model::payload::Block;
 use caseload_model::task::{Action, Outcome, TaskStatus};
 use caseload_model::time::UnixMillis;
-use caseload_store::Store;
+use caseload_store::{CreateTask, Store};
 
 use super::payloads::{
     NOW, assert_sound, block, chunk, claim, domain, errors, later, lines, profile_id, results, run,
@@ -204,6 +204,36 @@ pub(crate) async fn a_dry_run_changes_nothing(store: Arc<dyn Store>) {
     assert_sound(&store).await;
     let task = run(&store, &acme, "real", CREATE, &[uid("x"), uid("y"), uid("z")]).await;
     assert_eq!(task.counts.succeeded, 3, "the dry runs took nothing");
+    assert_sound(&store).await;
+}
+
+pub(crate) async fn a_dry_run_sees_what_its_earlier_entries_would_leave(store: Arc<dyn Store>) {
+    let acme = domain(&store, "acme").await;
+    // More entries than are planned at a time, so that one slice builds on another.
+    let profiles: Vec<_> = (0..600).map(|n| uid(&format!("u{n}"))).collect();
+    run(&store, &acme, "c", CREATE, &profiles).await;
+    let ids: Vec<_> =
+        results(&store, acme.id, "c").await.iter().map(|line| profile_id(line)).collect();
+    let patch = |id: &str, uids: &[&str]| {
+        let uids: Vec<_> = uids.iter().map(|uid| format!(r#"{{"uid":"{uid}"}}"#)).collect();
+        format!(r#"{{"core-profile-id":"{id}","identities":[{}]}}"#, uids.join(","))
+    };
+    // Profile 0 gives u0 away and takes `free`; 599 later takes u0 and cannot take `free`.
+    let mut lines = vec![patch(&ids[0], &["free"])];
+    lines.extend((1..599).map(|n| patch(&ids[n], &[&format!("u{n}")])));
+    lines.extend([
+        patch(&ids[599], &["u599", "u0"]),
+        patch(&ids[599], &["u599", "free"]),
+        patch(&ids[0], &["free"]),
+        patch(&ids[599], &["u599", "u0"]),
+    ]);
+    let dry = CreateTask { dry_run: true, ..task_of(&acme, "dry", UPDATE, &lines, 1000) };
+    let before = run_command(&store, dry, NOW).await;
+    let real = run_command(&store, task_of(&acme, "real", UPDATE, &lines, 1000), NOW).await;
+    assert_eq!(before.counts, real.counts);
+    assert_eq!((real.counts.succeeded, real.counts.failed), (602, 1));
+    assert_eq!(results(&store, acme.id, "dry").await, results(&store, acme.id, "real").await);
+    assert_eq!(errors(&store, acme.id, "dry").await, errors(&store, acme.id, "real").await);
     assert_sound(&store).await;
 }
 

@@ -99,7 +99,7 @@ async fn other_methods_are_refused_with_those_that_are_possible() {
     for (method, path, allow) in [
         (Method::DELETE, PATH, "GET,HEAD"),
         (Method::POST, PATH, "GET,HEAD"),
-        (Method::GET, "/v2/acme/identity/bulk_actions", "POST"),
+        (Method::PUT, "/v2/acme/identity/bulk_actions", "POST,GET,HEAD"),
         (Method::PUT, "/v1/acme/issues/7", "GET,HEAD"),
         (Method::POST, "/healthz", "GET,HEAD"),
     ] {

@@ -62,7 +62,9 @@ async fn faults_of_form_a_have_their_codes() {
         (&[action, many], &["payload too_many_entries"]),
         (&[action, payload, payload], &["payload conflicting_parameter"]),
         (&[action, action, payload], &["action conflicting_parameter"]),
-        (&[action, payload, ("dry-run", "true")], &["dry-run unknown_parameter"]),
+        (&[action, payload, ("dry_ran", "true")], &["dry_ran unknown_parameter"]),
+        (&[action, payload, ("dry-run", "1")], &["dry_run invalid_value"]),
+        (&[action, ("dry_run", "")], &["payload missing_field", "dry_run invalid_value"]),
         (&[("action", "x"), many], &["action unknown_action", "payload too_many_entries"]),
     ] {
         let (status, body) = refused(post(&server, PATH).form(&form)).await;

@@ -21,6 +21,9 @@ const DAYS_ALL: Days = Days { from: -(1 << 36), until: 1 << 36 };
 /// No issue is older or newer; keeps sums with days from overflowing.
 const INSTANT_BOUND: i64 = 1 << 60;
 
+/// How many entries of an index are read in the time that one issue's row is looked up.
+const ROW_COST: u64 = 8;
+
 /// Filters of a query, as bits.
 mod filter {
     pub(super) const CREATED: u32 = 1;
@@ -147,7 +150,21 @@ pub(super) fn exact(query: &IssueQuery) -> Option<Tally> {
     .find(|tally| given & !tally.covers == 0)
 }
 
-/// The index through which the fewest issues have to be looked at.
+/// The filters that are decided by the index alone.
+const fn decides(index: Index) -> u32 {
+    use filter::{CHANGED, CREATED, RATING, STATES, UPDATED};
+    match index {
+        Index::Id => 0,
+        Index::Creation => CREATED,
+        Index::State => CREATED | STATES,
+        Index::Rating => CREATED | RATING | STATES,
+        Index::Update => UPDATED | STATES,
+        Index::Change => CHANGED | STATES,
+    }
+}
+
+/// The index through which the query is counted with the least work: by how many issues are to be
+/// looked at, and whether their rows are needed for that.
 pub(super) fn narrowest(
     conn: &Connection,
     domain: DomainId,
@@ -170,8 +187,10 @@ pub(super) fn narrowest(
         // Partial days are counted as whole ones: this is only a guess.
         let days = split.touched();
         let issues = counts::total(conn, domain, tally.facet, &tally.values, days)?;
-        if issues < best.0 {
-            best = (issues, tally.index);
+        let rows_needed = filters(query) & !decides(tally.index) != 0;
+        let cost = if rows_needed { issues.saturating_mul(ROW_COST) } else { issues };
+        if cost < best.0 {
+            best = (cost, tally.index);
         }
     }
     Ok(best.1)
@@ -343,40 +362,4 @@ pub(super) fn run_count(conn: &Connection, sql: &Sql) -> Result<u64, StoreError>
 
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_range_is_split_into_whole_days_and_its_ends() {
-        const D: i64 = DAY_MS;
-        let days = |from, until| Some(Days { from, until });
-        for (since, until, before, whole, after) in [
-            (None, None, None, Some(DAYS_ALL), None),
-            (Some(0), Some(D - 1), None, days(0, 0), None),
-            (Some(0), Some(3 * D - 1), None, days(0, 2), None),
-            (Some(1), Some(3 * D - 1), Some((1, D - 1)), days(1, 2), None),
-            (Some(1), Some(3 * D), Some((1, D - 1)), days(1, 2), Some((3 * D, 3 * D))),
-            (Some(5), Some(5), Some((5, 5)), None, None),
-            (Some(5), Some(D + 5), Some((5, D + 5)), None, None),
-            (Some(-1), None, Some((-1, -1)), days(0, DAYS_ALL.until), None),
-            (None, Some(D), None, days(DAYS_ALL.from, 0), Some((D, D))),
-            (Some(-D), Some(-1), None, days(-1, -1), None),
-        ] {
-            let at = |ms: Option<i64>| ms.map(UnixMillis);
-            let split = split(TimeRange { since: at(since), until: at(until) });
-            let edge = |edge: Option<(i64, i64)>| edge.map(|(since, until)| span(since, until));
-            let expected = Split { before: edge(before), days: whole, after: edge(after) };
-            assert_eq!(split, expected, "{since:?} {until:?}");
-        }
-    }
-
-    #[test]
-    fn the_ends_of_time_do_not_overflow() {
-        let range = TimeRange { since: Some(UnixMillis(i64::MIN)), until: None };
-        assert!(split(range).days.unwrap().from < -1_000_000);
-        let range = TimeRange { since: None, until: Some(UnixMillis(i64::MAX)) };
-        assert!(split(range).days.unwrap().until > 1_000_000);
-        let range = TimeRange { since: Some(UnixMillis(i64::MAX)), until: None };
-        assert!(split(range).touched().from > 1_000_000);
-    }
-}
+mod tests;

@@ -28,7 +28,8 @@ pub(in crate::sqlite) fn create(
     }
     let named = entries.iter().filter_map(|entry| entry.item.as_ref().ok());
     let owners = owners(conn, change.domain, named.flat_map(|profile| &profile.identities))?;
-    let plan = plan_creates(payload, entries, &owners, first_id, change.dry_run.as_mut());
+    let earlier = change.dry_run.as_mut().map(|dry_run| &mut dry_run.owners);
+    let plan = plan_creates(payload, entries, &owners, first_id, earlier);
     if change.dry_run.is_none() && !insert(conn, change, entries, &plan)? {
         return Err(StoreError::Corrupt("an identity is taken and has no owner".to_owned()));
     }

@@ -29,8 +29,21 @@ pub(super) struct Change {
     next_id: Option<u64>,
     /// Whether an identity of the chunk was found to be taken: then all owners are looked up.
     conflicts: bool,
-    /// Who took which identity, in a dry run.
-    dry_run: Option<DryRunOwners>,
+    /// What was planned so far, in a dry run.
+    dry_run: Option<DryRun>,
+}
+
+/// What earlier slices of a dry run would have written, laid over what is stored.
+#[derive(Default)]
+struct DryRun {
+    /// Who took which identity, among creations.
+    owners: DryRunOwners,
+    /// Fields of changed core profiles.
+    core: HashMap<CoreProfileId, Vec<u8>>,
+    /// Identities that updates moved; `None` where they are free.
+    identities: HashMap<IdentityKey, Option<CoreProfileId>>,
+    /// Fields of changed app profiles, by pid.
+    app: HashMap<String, Vec<u8>>,
 }
 
 impl Change {
@@ -41,7 +54,7 @@ impl Change {
             changed_at: None,
             next_id: None,
             conflicts: false,
-            dry_run: command.dry_run.then(DryRunOwners::default),
+            dry_run: command.dry_run.then(DryRun::default),
         }
     }
 

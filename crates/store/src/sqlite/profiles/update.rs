@@ -20,11 +20,35 @@ pub(in crate::sqlite) fn update_core(
     entries: &[Prepared<CorePatch>],
 ) -> Result<ChunkRecords, StoreError> {
     let patches = || entries.iter().filter_map(|entry| entry.item.as_ref().ok());
-    let records = core_fields(conn, change.domain, patches().map(|patch| patch.id))?;
-    let named = patches().filter_map(|patch| patch.identities.as_ref()).flatten();
-    let owners = owners(conn, change.domain, named)?;
+    let mut records = core_fields(conn, change.domain, patches().map(|patch| patch.id))?;
+    let named = || patches().filter_map(|patch| patch.identities.as_ref()).flatten();
+    let mut owners = owners(conn, change.domain, named())?;
+    if let Some(earlier) = &change.dry_run {
+        for (id, fields) in &mut records {
+            if let Some(changed) = earlier.core.get(id) {
+                fields.clone_from(changed);
+            }
+        }
+        for key in named() {
+            match earlier.identities.get(key) {
+                Some(Some(owner)) => drop(owners.insert(key.clone(), *owner)),
+                Some(None) => drop(owners.remove(key)),
+                None => {}
+            }
+        }
+    }
     let plan = plan_core_updates(payload, entries, &records, &owners);
-    write_core(conn, change, &plan)?;
+    match &mut change.dry_run {
+        Some(dry_run) => {
+            dry_run.core.extend(plan.changed);
+            // As in the store: identities are freed before any is taken.
+            let freed = plan.identities_removed.into_iter().map(|(key, _)| (key, None));
+            dry_run.identities.extend(freed);
+            let taken = plan.identities_added.into_iter().map(|(key, id)| (key, Some(id)));
+            dry_run.identities.extend(taken);
+        }
+        None => write_core(conn, change, &plan)?,
+    }
     Ok(plan.records)
 }
 
@@ -103,8 +127,17 @@ pub(in crate::sqlite) fn update_app(
             records.insert(patch.pid.clone(), fields);
         }
     }
+    if let Some(earlier) = &change.dry_run {
+        for (pid, fields) in &mut records {
+            if let Some(changed) = earlier.app.get(pid) {
+                fields.clone_from(changed);
+            }
+        }
+    }
     let plan = plan_app_updates(payload, entries, &records);
-    if !plan.changed.is_empty() {
+    if let Some(dry_run) = &mut change.dry_run {
+        dry_run.app.extend(plan.changed);
+    } else if !plan.changed.is_empty() {
         let now = change.changed_at(conn)?.0;
         let mut update = conn.prepare_cached(
             "UPDATE app_profiles SET fields = ?3, updated_at = ?4

@@ -1,21 +1,23 @@
 //! Applying a chunk: effects, records, counts and position in one transaction, and the completion
 //! when nothing is left. Entries are planned in slices; between two slices a chunk ends early when
 //! it has run for a while and another command waits. Get actions read beside the writer and only
-//! store their records there. A dry run does all of the same, then its effects are rolled back and
-//! its records kept; it is applied as one chunk, because nothing it did is there for the next one.
+//! store their records there. So does a dry run: it is planned from one snapshot, slice by slice,
+//! each on what the ones before it would have left; it is one chunk, because nothing that it would
+//! have left is there for the next one.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use caseload_model::record::ChunkRecords;
-use caseload_model::task::{Action, Task, TaskStatus};
+use caseload_model::task::{Action, Outcome, Task};
 use rusqlite::Connection;
 
 use super::super::domains;
 use super::super::engine::{Engine, WriteContext};
 use super::super::issues::Import;
+use super::super::kill::{self, Place};
 use super::super::profiles::{self, Change};
-use super::payload::keep_failed;
+use super::end::complete;
 use super::records::Records;
 use super::row::{self, Held};
 use crate::{ApplyChunk, ChunkApplied, ChunkWork, StoreError};
@@ -30,15 +32,23 @@ pub(in crate::sqlite) async fn apply(
     engine: &Engine,
     command: ApplyChunk,
 ) -> Result<ChunkApplied, StoreError> {
-    if command.action.writes() {
+    if command.action.writes() && !command.dry_run {
         return engine.write(move |conn, context| write_chunk(conn, &command, context)).await;
     }
     let command = Arc::new(command);
     let reading = command.clone();
-    let (records, done) = engine.read(move |conn| read_chunk(conn, &reading)).await?;
+    let (records, done) = if command.action.writes() {
+        // All of a task in one go: it takes as long as it takes.
+        engine.read_within(None, move |conn| dry_run(conn, &reading)).await?
+    } else {
+        engine.read(move |conn| read_chunk(conn, &reading)).await?
+    };
     engine
         .write(move |conn, _| {
-            let held = held(conn, &command)?;
+            let mut held = held(conn, &command)?;
+            if held.cancelled {
+                return stop(conn, &command, &mut held);
+            }
             let task = finish(conn, &command, held, &records)?;
             Ok(ChunkApplied { task, done })
         })
@@ -71,11 +81,11 @@ struct Changes {
     issues: Import,
 }
 
-/// Entries to plan at a time. A dry run of an import is planned at once: nothing that it does is
-/// stored for a later slice to find.
+/// Entries of a dry run to plan at a time. An import is planned at once: its slices do not know of
+/// each other what is not stored.
 fn slice_entries(command: &ApplyChunk) -> usize {
     match command.action {
-        Action::ImportIssues if command.dry_run => command.work.len(),
+        Action::ImportIssues => command.work.len(),
         _ => SLICE_ENTRIES,
     }
 }
@@ -85,28 +95,25 @@ fn write_chunk(
     command: &ApplyChunk,
     context: &WriteContext<'_>,
 ) -> Result<ChunkApplied, StoreError> {
-    let held = held(conn, command)?;
+    let mut held = held(conn, command)?;
+    if held.cancelled {
+        return stop(conn, command, &mut held);
+    }
     let mut records = Records::new(entry_index(&command.work, command.from));
     let mut changes = Changes { profiles: Change::new(command), issues: Import::new(command) };
-    if command.dry_run {
-        conn.execute_batch("SAVEPOINT dry_run")?;
-    }
     let mut at = command.from;
     while at < command.work.len() {
-        let slice = at..command.work.len().min(at + slice_entries(command));
+        let slice = at..command.work.len().min(at + SLICE_ENTRIES);
         at = slice.end;
         let next_index = entry_index(&command.work, at - 1) + 1;
         let added = write_slice(conn, command, &mut changes, slice)?;
         records.add(added, next_index)?;
-        if !command.dry_run && context.should_yield() {
+        if context.should_yield() {
             break;
         }
     }
     changes.profiles.finish(conn)?;
     changes.issues.finish(conn)?;
-    if command.dry_run {
-        conn.execute_batch("ROLLBACK TO dry_run; RELEASE dry_run")?;
-    }
     records.close_block()?;
     let task = finish(conn, command, held, &records)?;
     Ok(ChunkApplied { task, done: at - command.from })
@@ -169,25 +176,54 @@ fn read_chunk(conn: &Connection, command: &ApplyChunk) -> Result<(Records, usize
     Ok((records, at - command.from))
 }
 
-/// Stores records, counts and position, and completes the task when nothing is left of it.
+/// The records of a dry run, from the snapshot that `conn` is in.
+fn dry_run(conn: &Connection, command: &ApplyChunk) -> Result<(Records, usize), StoreError> {
+    if command.from >= command.work.len() {
+        return Err(StoreError::Corrupt("a chunk without entries".to_owned()));
+    }
+    let mut records = Records::new(entry_index(&command.work, command.from));
+    let mut changes = Changes { profiles: Change::new(command), issues: Import::new(command) };
+    let mut at = command.from;
+    while at < command.work.len() {
+        let slice = at..command.work.len().min(at + slice_entries(command));
+        at = slice.end;
+        let added = write_slice(conn, command, &mut changes, slice)?;
+        records.add(added, entry_index(&command.work, at - 1) + 1)?;
+    }
+    records.close_block()?;
+    Ok((records, at - command.from))
+}
+
+/// Ends a task whose end was asked for, instead of applying more of it.
+fn stop(
+    conn: &Connection,
+    command: &ApplyChunk,
+    held: &mut Held,
+) -> Result<ChunkApplied, StoreError> {
+    complete(conn, held, Outcome::Cancelled, command.now)?;
+    row::keep(conn, held)?;
+    Ok(ChunkApplied { task: held.task.clone(), done: 0 })
+}
+
+/// Stores records, counts and position, and completes the task when nothing is left of it. Whether
+/// its end was asked for is looked at before each chunk: no chunk is undone for it.
 fn finish(
     conn: &Connection,
     command: &ApplyChunk,
     mut held: Held,
     records: &Records,
 ) -> Result<Task, StoreError> {
+    kill::reached(Place::Effects);
     records.keep(conn, command.domain, &command.task_id)?;
     let (succeeded, failed) = records.counts();
     let counts = held.task.counts.after_chunk(succeeded, failed);
     held.task.counts = counts;
     held.next_index = records.next_index();
     if counts.unprocessed == 0 {
-        held.task.status = TaskStatus::Completed;
-        held.task.outcome = Some(Task::outcome_by_counts(&counts));
-        held.task.completed_at = Some(command.now);
-        keep_failed(conn, command.domain, &command.task_id, counts.failed)?;
+        complete(conn, &mut held, Task::outcome_by_counts(&counts), command.now)?;
     }
     row::keep(conn, &held)?;
+    kill::reached(Place::Recorded);
     Ok(held.task)
 }
 

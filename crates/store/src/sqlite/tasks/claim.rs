@@ -11,6 +11,7 @@ use caseload_model::task::{Outcome, TASK_ATTEMPTS_MAX, Task, TaskStatus};
 use caseload_model::time::UnixMillis;
 use rusqlite::{Connection, params};
 
+use super::end::complete;
 use super::row::{self, COLUMNS, COLUMNS_COUNT};
 use crate::{ClaimTasks, ClaimedTask, FailAttempt, RenewLeases, StoreError};
 
@@ -134,9 +135,9 @@ pub(in crate::sqlite) fn fail_attempt(
     let mut held = row::held(conn, command.domain, &command.task_id, command.lease_epoch)?;
     held.attempts += 1;
     if held.attempts >= TASK_ATTEMPTS_MAX {
-        held.task.status = TaskStatus::Completed;
-        held.task.outcome = Some(Outcome::Failed);
-        held.task.completed_at = Some(command.now);
+        complete(conn, &mut held, Outcome::Failed, command.now)?;
+    } else if held.cancelled {
+        complete(conn, &mut held, Outcome::Cancelled, command.now)?;
     }
     row::keep(conn, &held)?;
     conn.prepare_cached(

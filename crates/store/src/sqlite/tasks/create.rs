@@ -1,30 +1,44 @@
-//! Accepting a task: its row and its whole payload in one transaction, so that an answered task is
-//! there with everything it needs, or not at all.
+//! Accepting a task: its row, its whole payload and the answer to repeats of the request in one
+//! transaction, so that an answered task is there with everything it needs, or not at all.
 
 use caseload_model::ids::DomainId;
-use caseload_model::task::{Counts, Task, TaskStatus};
+use caseload_model::task::{Task, TaskStatus};
 use rusqlite::{Connection, params};
 
-use super::super::domains;
-use crate::{CreateTask, StoreError};
+use super::super::{domains, idempotency};
+use crate::{CreateTask, Once, StoreError};
 
 pub(in crate::sqlite) fn create(
     conn: &Connection,
     command: &CreateTask,
-) -> Result<Task, StoreError> {
+) -> Result<Once<Task>, StoreError> {
     domains::demand(conn, command.domain)?;
+    // First of all: a repeat is answered however full the queue is by now.
+    if let Some((key, answer)) = &command.idempotency {
+        if let Some(first) = idempotency::repeated(conn, command.domain, key, command.now)? {
+            return Ok(Once::Repeated(first));
+        }
+        idempotency::keep(conn, command.domain, key, answer)?;
+    }
     let unfinished = unfinished(conn, command.domain)?;
     if unfinished >= command.unfinished_max {
         return Err(StoreError::QueueFull { unfinished, limit: command.unfinished_max });
     }
+    keep_task(conn, command)?;
+    keep_payload(conn, command)?;
+    Ok(Once::Done(command.accepted()))
+}
+
+fn keep_task(conn: &Connection, command: &CreateTask) -> Result<(), StoreError> {
     let Some(first) = command.blocks.first().filter(|_| command.total > 0) else {
         return Err(StoreError::Corrupt("a task without entries".to_owned()));
     };
     let added = conn
         .prepare_cached(
             "INSERT INTO tasks (domain_id, id, family, action, writes, dry_run, status, total,
-             unprocessed, next_index, created_at, expires_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8, ?9, ?10, ?11) ON CONFLICT DO NOTHING",
+             unprocessed, next_index, created_at, expires_at, parent_id)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8, ?9, ?10, ?11, ?12)
+             ON CONFLICT DO NOTHING",
         )?
         .execute(params![
             command.domain.0,
@@ -38,24 +52,12 @@ pub(in crate::sqlite) fn create(
             first.first_index,
             command.now.0,
             command.expires_at.0,
+            command.parent_id,
         ])?;
     if added == 0 {
         return Err(StoreError::AlreadyExists { what: format!("task {}", command.id) });
     }
-    keep_payload(conn, command)?;
-    Ok(Task {
-        id: command.id.clone(),
-        action: command.action,
-        status: TaskStatus::Created,
-        outcome: None,
-        dry_run: command.dry_run,
-        counts: Counts::new(command.total),
-        created_at: command.now,
-        queued_at: None,
-        started_at: None,
-        completed_at: None,
-        expires_at: Some(command.expires_at),
-    })
+    Ok(())
 }
 
 fn keep_payload(conn: &Connection, command: &CreateTask) -> Result<(), StoreError> {

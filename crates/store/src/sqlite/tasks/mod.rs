@@ -5,13 +5,19 @@
 mod apply;
 mod claim;
 mod create;
+mod end;
+mod list;
 mod payload;
+mod purge;
 mod records;
 mod row;
 
 pub(super) use apply::apply;
 pub(super) use claim::{claim, fail_attempt, release, renew, void_leases};
 pub(super) use create::create;
-pub(super) use payload::payload_block;
+pub(super) use end::cancel;
+pub(super) use list::list;
+pub(super) use payload::{entries_left, payload_block};
+pub(super) use purge::purge;
 pub(super) use records::{kind_code, record_block, record_sizes};
 pub(super) use row::{COLUMNS, COLUMNS_COUNT, of_family, task, unfinished_by_lease};

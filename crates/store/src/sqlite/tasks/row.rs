@@ -10,9 +10,15 @@ use crate::StoreError;
 
 /// The columns that [`task`] reads, in its order.
 pub(in crate::sqlite) const COLUMNS: &str = "id, action, status, outcome, dry_run, total, \
-     succeeded, failed, unprocessed, created_at, queued_at, started_at, completed_at, expires_at";
+     succeeded, failed, unprocessed, created_at, queued_at, started_at, completed_at, expires_at, \
+     parent_id";
 /// How many there are: what a query selects behind them begins here.
-pub(in crate::sqlite) const COLUMNS_COUNT: usize = 14;
+pub(in crate::sqlite) const COLUMNS_COUNT: usize = 15;
+/// How many unfinished writing tasks of the domain come before a task that waits for its start.
+/// Tasks that only read wait for none.
+pub(super) const POSITION: &str = "CASE WHEN status >= 3 THEN NULL WHEN writes = 0 THEN 0 ELSE
+     (SELECT count(*) FROM tasks b WHERE b.domain_id = tasks.domain_id AND b.status < 4
+      AND b.writes = 1 AND b.seq < tasks.seq) END";
 
 /// A task, from a row that begins with [`COLUMNS`].
 pub(in crate::sqlite) fn task(row: &Row<'_>) -> rusqlite::Result<Task> {
@@ -38,6 +44,8 @@ pub(in crate::sqlite) fn task(row: &Row<'_>) -> rusqlite::Result<Task> {
         started_at: time(11)?,
         completed_at: time(12)?,
         expires_at: time(13)?,
+        parent_id: row.get(14)?,
+        position: None,
     })
 }
 
@@ -61,12 +69,7 @@ pub(in crate::sqlite) fn of_family(
     family: Family,
     id: &str,
 ) -> Result<Option<Task>, StoreError> {
-    let sql =
-        format!("SELECT {COLUMNS} FROM tasks WHERE domain_id = ?1 AND id = ?2 AND family = ?3");
-    Ok(conn
-        .prepare_cached(&sql)?
-        .query_row(params![domain.0, id, family.code()], task)
-        .optional()?)
+    Ok(of_id(conn, domain, family, id)?.map(|held| held.task))
 }
 
 /// Unfinished tasks of all domains: those that no server has, and those that one has.
@@ -80,12 +83,67 @@ pub(in crate::sqlite) fn unfinished_by_lease(conn: &Connection) -> Result<(u64, 
     Ok((waiting.into(), running.into()))
 }
 
-/// A task as its holder sees it.
+/// A task with what only the store knows of it.
 pub(super) struct Held {
     pub(super) seq: i64,
+    pub(super) domain: DomainId,
     pub(super) task: Task,
     pub(super) next_index: u32,
     pub(super) attempts: u32,
+    /// Whether its end was asked for.
+    pub(super) cancelled: bool,
+    /// Until when a server works on it.
+    pub(super) lease_until: Option<UnixMillis>,
+}
+
+/// The columns that [`held_row`] reads.
+const HELD_COUNT: usize = 6;
+const HELD: &str = "seq, next_index, attempts, domain_id, cancel_at IS NOT NULL, \
+     CASE WHEN lease_server IS NULL THEN NULL ELSE lease_until END";
+
+/// From a row that begins with [`COLUMNS`] and [`HELD`].
+fn held_row(row: &Row<'_>) -> rusqlite::Result<Held> {
+    Ok(Held {
+        task: task(row)?,
+        seq: row.get(COLUMNS_COUNT)?,
+        next_index: row.get(COLUMNS_COUNT + 1)?,
+        attempts: row.get(COLUMNS_COUNT + 2)?,
+        domain: DomainId(row.get(COLUMNS_COUNT + 3)?),
+        cancelled: row.get(COLUMNS_COUNT + 4)?,
+        lease_until: row.get::<_, Option<i64>>(COLUMNS_COUNT + 5)?.map(UnixMillis),
+    })
+}
+
+/// The task of that id, where it belongs to the family, with its place in the queue.
+pub(super) fn of_id(
+    conn: &Connection,
+    domain: DomainId,
+    family: Family,
+    id: &str,
+) -> Result<Option<Held>, StoreError> {
+    let sql = format!(
+        "SELECT {COLUMNS}, {HELD}, {POSITION} FROM tasks
+         WHERE domain_id = ?1 AND id = ?2 AND family = ?3"
+    );
+    Ok(conn
+        .prepare_cached(&sql)?
+        .query_row(params![domain.0, id, family.code()], |row| {
+            let mut held = held_row(row)?;
+            held.task.position = row.get(COLUMNS_COUNT + HELD_COUNT)?;
+            Ok(held)
+        })
+        .optional()?)
+}
+
+/// The completed task of that id.
+pub(super) fn completed(conn: &Connection, domain: DomainId, id: &str) -> Result<Held, StoreError> {
+    let sql = format!(
+        "SELECT {COLUMNS}, {HELD} FROM tasks WHERE domain_id = ?1 AND id = ?2 AND status = 4"
+    );
+    conn.prepare_cached(&sql)?
+        .query_row(params![domain.0, id], held_row)
+        .optional()?
+        .ok_or_else(|| StoreError::NotFound { what: format!("a completed task {id}") })
 }
 
 /// The unfinished task of that id, where `lease_epoch` is its current lease.
@@ -96,20 +154,13 @@ pub(super) fn held(
     lease_epoch: i64,
 ) -> Result<Held, StoreError> {
     let sql = format!(
-        "SELECT {COLUMNS}, seq, next_index, attempts FROM tasks
+        "SELECT {COLUMNS}, {HELD} FROM tasks
          WHERE domain_id = ?1 AND id = ?2 AND lease_epoch = ?3 AND status = ?4
            AND lease_server IS NOT NULL"
     );
     let held = conn
         .prepare_cached(&sql)?
-        .query_row(params![domain.0, id, lease_epoch, TaskStatus::Processing.code()], |row| {
-            Ok(Held {
-                task: task(row)?,
-                seq: row.get(COLUMNS_COUNT)?,
-                next_index: row.get(COLUMNS_COUNT + 1)?,
-                attempts: row.get(COLUMNS_COUNT + 2)?,
-            })
-        })
+        .query_row(params![domain.0, id, lease_epoch, TaskStatus::Processing.code()], held_row)
         .optional()?
         .ok_or(StoreError::LeaseLost)?;
     assert!(held.task.counts.is_conserved(), "the counts of a stored task do not add up");

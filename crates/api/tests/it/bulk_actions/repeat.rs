@@ -1,0 +1,222 @@
+//! `Idempotency-Key` on POST of bulk actions, over the real store: a repeat gets the first answer
+//! byte for byte, other content is refused, and however many come at once, there is one task.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use caseload_api::ApiConfig;
+use futures_util::future::join_all;
+use reqwest::multipart::{Form, Part};
+use reqwest::{Body, Method, RequestBuilder, Response};
+use serde_json::Value;
+
+use crate::real::Real;
+use crate::server::READ;
+
+const PATH: &str = "/v2/acme/identity/bulk_actions";
+const LINES: &str = "{\"identities\":[{\"uid\":\"a\"}]}\n{\"identities\":[{\"uid\":\"b\"}]}\n";
+
+/// A POST of form B with a boundary of its own.
+fn lines(real: &Real, key: &str, lines: &str) -> RequestBuilder {
+    let part = Part::text(lines.to_owned()).file_name("p.jsonl");
+    let form = Form::new().text("action", "create_core_profiles").part("payload", part);
+    real.request(Method::POST, PATH).header("Idempotency-Key", key).multipart(form)
+}
+
+/// Status, location and body of an answer.
+async fn whole(answer: Response) -> (u16, String, String) {
+    let location = answer.headers().get("location");
+    let location = location.map(|at| at.to_str().unwrap().to_owned()).unwrap_or_default();
+    (answer.status().as_u16(), location, answer.text().await.unwrap())
+}
+
+async fn sent(request: RequestBuilder) -> (u16, String, String) {
+    whole(request.send().await.unwrap()).await
+}
+
+fn code(body: &str) -> String {
+    serde_json::from_str::<Value>(body).unwrap()["code"].as_str().unwrap().to_owned()
+}
+
+async fn hits(real: &Real) -> u64 {
+    real.json(PATH).await["total-hits"].as_u64().unwrap()
+}
+
+#[tokio::test]
+async fn a_repeat_gets_the_first_answer_byte_for_byte_whatever_the_task_does() {
+    let mut real = Real::without_runner(ApiConfig::default()).await;
+    let first = sent(lines(&real, "key", LINES)).await;
+    assert_eq!(first.0, 201, "{}", first.2);
+    let typed = Part::text(LINES).file_name("other.jsonl").mime_str("text/csv").unwrap();
+    let turned = Form::new()
+        .part("payload", typed)
+        .text("dry-run", "false")
+        .text("action", "create_core_profiles");
+    let turned =
+        real.request(Method::POST, PATH).header("idempotency-key", "key").multipart(turned);
+    assert_eq!(sent(turned).await, first, "part order, file name, type and boundary do not count");
+    let chunks: Vec<_> = LINES.bytes().map(|byte| Ok::<_, std::io::Error>(vec![byte])).collect();
+    let chunked = Part::stream(Body::wrap_stream(futures_util::stream::iter(chunks)));
+    let form = Form::new().text("action", "create_core_profiles").part("payload", chunked);
+    let chunked = real.request(Method::POST, PATH).header("Idempotency-Key", "key");
+    assert_eq!(sent(chunked.multipart(form)).await, first, "nor does how it arrives");
+    real.run_tasks();
+    real.completed(&first.1).await;
+    assert_eq!(sent(lines(&real, "key", LINES)).await, first, "the task is completed now");
+    assert_eq!(hits(&real).await, 1);
+    real.stop().await;
+}
+
+#[tokio::test]
+async fn a_key_with_other_content_is_refused_and_a_fresh_one_is_not() {
+    let real = Real::without_runner(ApiConfig::default()).await;
+    assert_eq!(sent(lines(&real, "key", LINES)).await.0, 201);
+    let form = |fields: &[(&'static str, &'static str)]| {
+        let form = real.request(Method::POST, PATH).header("Idempotency-Key", "key");
+        form.form(fields)
+    };
+    let (action, payload) = (("action", "create_core_profiles"), ("payload", "[{}]"));
+    for (case, request) in [
+        ("payload", lines(&real, "key", &LINES.replace('b', "c"))),
+        ("a space in it", lines(&real, "key", &format!("{LINES} "))),
+        ("action", form(&[("action", "update_core_profiles"), payload])),
+        ("option", form(&[action, payload, ("dry_run", "true")])),
+    ] {
+        let (status, _, body) = sent(request).await;
+        assert_eq!((status, code(&body).as_str()), (422, "idempotency_key_reused"), "{case}");
+    }
+    let other_path = Form::new().text("action", "import_issues").text("payload", LINES);
+    let other_path = real
+        .request(Method::POST, "/v2/acme/issues/bulk_actions")
+        .header("Idempotency-Key", "key")
+        .multipart(other_path);
+    assert_eq!(sent(other_path).await.0, 422, "the other path");
+    assert_eq!(sent(lines(&real, "fresh", LINES)).await.0, 201);
+    assert_eq!(hits(&real).await, 2);
+    real.stop().await;
+}
+
+#[tokio::test]
+async fn a_refused_request_leaves_its_key_free() {
+    let real = Real::without_runner(ApiConfig::default()).await;
+    let (status, _, body) = sent(lines(&real, "key", "")).await;
+    assert_eq!((status, code(&body).as_str()), (400, "empty_payload"));
+    let denied = real
+        .client
+        .post(format!("http://{}{PATH}", real.address))
+        .bearer_auth(READ)
+        .header("Idempotency-Key", "key")
+        .form(&[("action", "create_core_profiles"), ("payload", "[{}]")]);
+    assert_eq!(sent(denied).await.0, 403);
+    assert_eq!(sent(lines(&real, "key", LINES)).await.0, 201);
+    real.stop().await;
+}
+
+#[tokio::test]
+async fn keys_are_checked_with_everything_else() {
+    let real = Real::without_runner(ApiConfig::default()).await;
+    let long = "x".repeat(256);
+    let form = [("payload", "[{}]"), ("dry_run", "yes")];
+    for key in ["", &long] {
+        let request = real.request(Method::POST, PATH).header("Idempotency-Key", key).form(&form);
+        let (status, _, body) = sent(request).await;
+        let body: Value = serde_json::from_str(&body).unwrap();
+        let faults: Vec<_> =
+            body["errors"].as_array().unwrap().iter().map(|f| f["parameter"].as_str()).collect();
+        let all = [Some("action"), Some("Idempotency-Key"), Some("dry_run")];
+        assert_eq!((status, faults), (400, all.to_vec()), "{body}");
+    }
+    let (status, ..) = sent(lines(&real, &"ä".repeat(255), LINES)).await;
+    assert_eq!(status, 201, "characters count, not bytes");
+    real.stop().await;
+}
+
+#[tokio::test]
+async fn a_key_whose_first_request_still_arrives_is_in_progress() {
+    let real = Real::without_runner(ApiConfig::default()).await;
+    let (feed, arriving) = tokio::sync::mpsc::channel::<&'static str>(4);
+    let body = futures_util::stream::unfold(arriving, |mut arriving| async move {
+        let piece = arriving.recv().await?;
+        Some((Ok::<_, std::io::Error>(piece), arriving))
+    });
+    let slow = real
+        .request(Method::POST, PATH)
+        .header("Idempotency-Key", "key")
+        .header("Content-Type", "application/x-www-form-urlencoded")
+        .body(Body::wrap_stream(body));
+    feed.send("action=create_core_profiles&").await.unwrap();
+    let slow = tokio::spawn(slow.send());
+    let repeat = || {
+        let form = [("action", "create_core_profiles"), ("payload", "[{}]")];
+        real.request(Method::POST, PATH).header("Idempotency-Key", "key").form(&form)
+    };
+    // Until the slow one has reached the server, others may be first; here none of them counts.
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    let answer = repeat().send().await.unwrap();
+    assert_eq!(answer.headers()["retry-after"], "1");
+    let (status, _, body) = whole(answer).await;
+    assert_eq!((status, code(&body).as_str()), (409, "idempotency_in_progress"));
+    assert_eq!(hits(&real).await, 0);
+    feed.send("payload=%5B%7B%7D%5D").await.unwrap();
+    drop(feed);
+    let first = whole(slow.await.unwrap().unwrap()).await;
+    assert_eq!(first.0, 201);
+    assert_eq!(sent(repeat()).await, first);
+    real.stop().await;
+}
+
+#[tokio::test]
+async fn a_client_that_goes_away_leaves_its_key_free() {
+    let real = Real::without_runner(ApiConfig::default()).await;
+    let endless = futures_util::stream::pending::<Result<&'static str, std::io::Error>>();
+    let gone = lines(&real, "key", LINES).body(Body::wrap_stream(endless));
+    assert!(tokio::time::timeout(Duration::from_millis(100), gone.send()).await.is_err());
+    let limit = Duration::from_secs(5);
+    let answered = async {
+        loop {
+            match sent(lines(&real, "key", LINES)).await.0 {
+                409 => tokio::time::sleep(Duration::from_millis(20)).await,
+                other => break other,
+            }
+        }
+    };
+    assert_eq!(tokio::time::timeout(limit, answered).await.expect("the mark goes"), 201);
+    real.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_hundred_repeats_at_once_make_one_task() {
+    let real = Real::start().await;
+    for round in 0..3 {
+        let key = format!("key-{round}");
+        let answers = join_all((0..100).map(|_| sent(lines(&real, &key, LINES)))).await;
+        let mut created = HashSet::new();
+        for (status, location, body) in answers {
+            match status {
+                201 => drop(created.insert((location, body))),
+                409 => assert_eq!(code(&body), "idempotency_in_progress"),
+                other => panic!("{other}: {body}"),
+            }
+        }
+        assert_eq!(created.len(), 1, "all have the same answer");
+        let later = sent(lines(&real, &key, LINES)).await;
+        assert!(created.contains(&(later.1, later.2)));
+        assert_eq!(hits(&real).await, round + 1);
+    }
+    real.stop().await;
+}
+
+#[tokio::test]
+async fn a_key_is_kept_for_a_day_at_least_and_forgotten_with_its_task() {
+    let day = 24 * 3_600_000;
+    let keep_results = Duration::from_mins(1);
+    let real = Real::without_runner(ApiConfig { keep_results, ..ApiConfig::default() }).await;
+    let first = sent(lines(&real, "key", LINES)).await;
+    real.turned.store(day - 10_000, std::sync::atomic::Ordering::SeqCst);
+    assert_eq!(sent(lines(&real, "key", LINES)).await, first);
+    real.turned.store(day, std::sync::atomic::Ordering::SeqCst);
+    let next = sent(lines(&real, "key", &LINES.replace('b', "c"))).await;
+    assert_eq!(next.0, 201);
+    assert_ne!(next.1, first.1);
+    real.stop().await;
+}

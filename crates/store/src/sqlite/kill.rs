@@ -1,0 +1,64 @@
+//! Named places at which a test may have the process end on the spot, as a kill at the worst
+//! moment would. A test plans one place; without a plan, and in every release build, the places do
+//! nothing.
+
+/// Where the process can be made to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// A task is accepted and not answered.
+    Accepted,
+    /// Tasks are leased and nobody knows.
+    Claimed,
+    /// A chunk took effect; its records are not stored.
+    Effects,
+    /// A chunk's effects and records are stored and not committed.
+    Recorded,
+    /// A chunk is committed and not answered.
+    Committed,
+    /// A task is ending: what a retry needs is picked out of its payload.
+    Completing,
+    /// The end of a task is asked for and not committed.
+    Cancelling,
+    /// Something that expired is removed and not committed.
+    Expiring,
+    /// A step of the removal is committed.
+    Expired,
+}
+
+impl Place {
+    pub const ALL: [Self; 9] = [
+        Self::Accepted,
+        Self::Claimed,
+        Self::Effects,
+        Self::Recorded,
+        Self::Committed,
+        Self::Completing,
+        Self::Cancelling,
+        Self::Expiring,
+        Self::Expired,
+    ];
+}
+
+#[cfg(debug_assertions)]
+static PLANNED: std::sync::Mutex<Option<(Place, u32)>> = std::sync::Mutex::new(None);
+
+/// Has the process end when it comes to `place` for the `nth` time, counted from 1.
+#[cfg(debug_assertions)]
+pub fn plan(place: Place, nth: u32) {
+    *PLANNED.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some((place, nth));
+}
+
+/// Ends the process where that is planned.
+#[cfg(debug_assertions)]
+pub(super) fn reached(place: Place) {
+    let mut planned = PLANNED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    if let Some((_, left)) = planned.as_mut().filter(|(at, _)| *at == place) {
+        *left -= 1;
+        if *left == 0 {
+            std::process::abort();
+        }
+    }
+}
+
+#[cfg(not(debug_assertions))]
+pub(super) const fn reached(_: Place) {}

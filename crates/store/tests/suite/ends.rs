@@ -1,0 +1,278 @@
+//! Behaviour of the ends of tasks: cancelled at once or at the next edge of a chunk, retried, and
+//! expired. Whatever ends a task, the counts add up and what a retry needs is there.
+
+use std::sync::Arc;
+
+use caseload_model::issue_query::Paging;
+use caseload_model::payload::Block;
+use caseload_model::task::{Action, Counts, Family, Outcome, Task, TaskStatus};
+use caseload_store::{
+    CancelTask, CreateTask, Domain, FailAttempt, ListTasks, PackedBlock, Store, StoreError,
+    unpack_block,
+};
+
+use super::payloads::{
+    NOW, apply_all, assert_lease_lost, assert_not_found, assert_sound, chunk, claim, claim_at,
+    domain, errors, later, next_block, results, run, run_command, task_of, uid,
+};
+
+const CREATE: Action = Action::CreateCoreProfiles;
+const GET: Action = Action::GetCoreProfiles;
+const HOUR: i64 = 3_600_000;
+
+fn uids(count: usize) -> Vec<String> {
+    (0..count).map(|n| uid(&format!("u{n}"))).collect()
+}
+
+async fn cancel(store: &Arc<dyn Store>, domain: &Domain, id: &str) -> Result<Task, StoreError> {
+    let (task_id, family) = (id.to_owned(), Family::Identity);
+    store.cancel_task(CancelTask { domain: domain.id, family, task_id, now: later(5) }).await
+}
+
+/// The entries in blocks, with their places.
+fn entries(blocks: &[PackedBlock]) -> Vec<(u32, u32, String)> {
+    let mut found = Vec::new();
+    for packed in blocks {
+        let block = Block::decode(unpack_block(&packed.bytes).unwrap()).unwrap();
+        assert_eq!(block.entries.first().unwrap().index, packed.first_index);
+        assert_eq!(block.entries.last().unwrap().index, packed.last_index);
+        found.extend(block.entries.iter().map(|entry| {
+            let text = String::from_utf8_lossy(block.bytes_of(entry)).into_owned();
+            (entry.index, entry.line, text)
+        }));
+    }
+    found
+}
+
+/// The command that retries a completed task.
+async fn retry_of(store: &Arc<dyn Store>, domain: &Domain, parent: &Task, id: &str) -> CreateTask {
+    CreateTask {
+        blocks: store.entries_left(domain.id, &parent.id).await.unwrap(),
+        total: parent.left(),
+        parent_id: Some(parent.id.clone()),
+        ..task_of(domain, id, parent.action, &[], 1)
+    }
+}
+
+pub(crate) async fn a_task_that_nobody_works_on_is_cancelled_at_once(store: Arc<dyn Store>) {
+    let acme = domain(&store, "acme").await;
+    for (id, action) in [("a", CREATE), ("b", CREATE), ("r", GET)] {
+        store.create_task(task_of(&acme, id, action, &uids(4), 2)).await.unwrap();
+    }
+    let claimed = claim(&store, 9).await;
+    assert_eq!(claimed.len(), 2, "the other writing task is queued");
+    store.release_leases("server-1").await.unwrap();
+    let mut bell = store.task_bell();
+    bell.mark_unchanged();
+    for id in ["a", "b", "r"] {
+        let task = cancel(&store, &acme, id).await.unwrap();
+        assert_eq!((task.status, task.outcome), (TaskStatus::Completed, Some(Outcome::Cancelled)));
+        assert_eq!((task.completed_at, task.progress()), (Some(later(5)), 100));
+        assert_eq!(task.counts, Counts::new(4));
+        let kept = store.task(acme.id, Family::Identity, id).await.unwrap();
+        assert_eq!(kept, Some(task));
+        let again = cancel(&store, &acme, id).await;
+        assert!(matches!(again, Err(StoreError::TaskCompleted)), "{again:?}");
+    }
+    assert!(bell.has_changed().unwrap(), "the next writing task may begin");
+    let late = chunk(&claimed[0], next_block(&store, &claimed[0], 0).await, NOW);
+    assert_lease_lost(&store.apply_chunk(late).await);
+    assert_eq!(claim(&store, 9).await.len(), 0);
+    assert_not_found(&cancel(&store, &acme, "x").await);
+    let (task_id, family) = ("a".to_owned(), Family::Issues);
+    let command = CancelTask { domain: acme.id, family, task_id, now: NOW };
+    assert_not_found(&store.cancel_task(command).await);
+    assert_sound(&store).await;
+}
+
+pub(crate) async fn a_running_task_is_cancelled_at_the_edge_of_a_chunk(store: Arc<dyn Store>) {
+    let acme = domain(&store, "acme").await;
+    for action in [CREATE, GET] {
+        let id = action.as_str();
+        store.create_task(task_of(&acme, id, action, &uids(6), 2)).await.unwrap();
+        let claimed = claim(&store, 1).await.remove(0);
+        let first = next_block(&store, &claimed, 0).await;
+        store.apply_chunk(chunk(&claimed, first, NOW)).await.unwrap();
+        for _ in 0..2 {
+            let task = cancel(&store, &acme, id).await.unwrap();
+            assert_eq!((task.status, task.outcome), (TaskStatus::Processing, None));
+        }
+        let second = chunk(&claimed, next_block(&store, &claimed, 2).await, later(9));
+        let stopped = store.apply_chunk(second.clone()).await.unwrap();
+        assert_eq!((stopped.done, stopped.task.outcome), (0, Some(Outcome::Cancelled)));
+        assert_eq!(stopped.task.completed_at, Some(later(9)));
+        assert_eq!(stopped.task.counts.unprocessed, 4);
+        assert_lease_lost(&store.apply_chunk(second).await);
+        let done =
+            results(&store, acme.id, id).await.len() + errors(&store, acme.id, id).await.len();
+        assert_eq!(done, 2);
+        assert_sound(&store).await;
+    }
+}
+
+pub(crate) async fn a_cancelled_task_ends_even_if_its_server_fails_or_is_gone(
+    store: Arc<dyn Store>,
+) {
+    let acme = domain(&store, "acme").await;
+    store.create_task(task_of(&acme, "fails", CREATE, &uids(2), 1)).await.unwrap();
+    let claimed = claim(&store, 1).await.remove(0);
+    cancel(&store, &acme, "fails").await.unwrap();
+    let failed = store.fail_attempt(FailAttempt {
+        domain: acme.id,
+        task_id: "fails".to_owned(),
+        lease_epoch: claimed.lease_epoch,
+        now: later(6),
+        retry_at: later(7),
+    });
+    assert_eq!(failed.await.unwrap().outcome, Some(Outcome::Cancelled));
+
+    store.create_task(task_of(&acme, "gone", CREATE, &uids(2), 1)).await.unwrap();
+    claim(&store, 1).await;
+    assert_eq!(cancel(&store, &acme, "gone").await.unwrap().outcome, None);
+    let next = claim_at(&store, "server-2", later(30_000), 1).await.remove(0);
+    let task = apply_cancelled(&store, &next).await;
+    assert_eq!(task.outcome, Some(Outcome::Cancelled));
+    assert_sound(&store).await;
+}
+
+async fn apply_cancelled(store: &Arc<dyn Store>, claimed: &caseload_store::ClaimedTask) -> Task {
+    let block = next_block(store, claimed, claimed.next_index).await;
+    store.apply_chunk(chunk(claimed, block, later(30_000))).await.unwrap().task
+}
+
+pub(crate) async fn what_failed_or_was_left_is_retried_in_its_places(store: Arc<dyn Store>) {
+    let acme = domain(&store, "acme").await;
+    run(&store, &acme, "before", CREATE, &[uid("taken")]).await;
+    // Fails: 1 and 4; cancelled before the last block.
+    let lines = ["u0", "taken", "u2", "u3", "taken", "u5", "u6"].map(uid);
+    store.create_task(task_of(&acme, "t", CREATE, &lines, 3)).await.unwrap();
+    let claimed = claim(&store, 1).await.remove(0);
+    for from in [0, 3] {
+        let block = next_block(&store, &claimed, from).await;
+        store.apply_chunk(chunk(&claimed, block, NOW)).await.unwrap();
+    }
+    cancel(&store, &acme, "t").await.unwrap();
+    let parent =
+        apply_cancelled(&store, &caseload_store::ClaimedTask { next_index: 6, ..claimed }).await;
+    assert_eq!(parent.counts, Counts { total: 7, succeeded: 4, failed: 2, unprocessed: 1 });
+    assert_sound(&store).await;
+
+    let command = retry_of(&store, &acme, &parent, "retry").await;
+    let left = [1, 4, 6].map(|n| (n, n + 1, lines[n as usize].clone()));
+    assert_eq!(entries(&command.blocks), left);
+    let retry = run_command(&store, command, NOW).await;
+    assert_eq!(retry.parent_id.as_deref(), Some("t"));
+    assert_eq!(retry.counts, Counts { total: 3, succeeded: 1, failed: 2, unprocessed: 0 });
+    let place = |line: &String| line.split(",\"o").next().unwrap().to_owned();
+    let places: Vec<_> = results(&store, acme.id, "retry").await.iter().map(place).collect();
+    assert_eq!(places, [r#"{"index":6,"line":7"#]);
+    let again = retry_of(&store, &acme, &retry, "again").await;
+    assert_eq!(entries(&again.blocks), left[..2]);
+    let again = run_command(&store, again, NOW).await;
+    assert_eq!((again.counts.failed, again.parent_id.as_deref()), (2, Some("retry")));
+    let clean = run(&store, &acme, "clean", CREATE, &[uid("new")]).await;
+    assert_eq!(store.entries_left(acme.id, &clean.id).await.unwrap(), []);
+    assert_sound(&store).await;
+}
+
+pub(crate) async fn a_task_that_the_server_failed_is_retried_without_what_succeeded(
+    store: Arc<dyn Store>,
+) {
+    let acme = domain(&store, "acme").await;
+    let lines = uids(5);
+    store.create_task(task_of(&acme, "t", CREATE, &lines, 5)).await.unwrap();
+    let mut now = NOW;
+    let parent = loop {
+        let claimed = claim_at(&store, "s", now, 1).await.remove(0);
+        if claimed.next_index == 0 {
+            let mut part = next_block(&store, &claimed, 0).await;
+            part.entries.truncate(2);
+            store.apply_chunk(chunk(&claimed, part, now)).await.unwrap();
+        }
+        let failed = store.fail_attempt(FailAttempt {
+            domain: acme.id,
+            task_id: "t".to_owned(),
+            lease_epoch: claimed.lease_epoch,
+            now,
+            retry_at: now,
+        });
+        let task = failed.await.unwrap();
+        if task.outcome.is_some() {
+            break task;
+        }
+        now = later(now.0 - NOW.0 + 1);
+    };
+    assert_eq!(parent.outcome, Some(Outcome::Failed));
+    let command = retry_of(&store, &acme, &parent, "retry").await;
+    let places: Vec<_> = entries(&command.blocks).into_iter().map(|(n, ..)| n).collect();
+    assert_eq!(places, [2, 3, 4]);
+    let retry = run_command(&store, command, now).await;
+    assert_eq!(retry.counts.succeeded, 3);
+    assert_sound(&store).await;
+}
+
+pub(crate) async fn tasks_are_listed_newest_first_by_state_and_action(store: Arc<dyn Store>) {
+    let (acme, other) = (domain(&store, "acme").await, domain(&store, "other").await);
+    run(&store, &acme, "z-first", CREATE, &uids(1)).await;
+    for (id, action) in [("c2", CREATE), ("c1", CREATE), ("g", GET), ("i", Action::ImportIssues)] {
+        store.create_task(task_of(&acme, id, action, &uids(1), 1)).await.unwrap();
+    }
+    store.create_task(task_of(&other, "o", CREATE, &uids(1), 1)).await.unwrap();
+    let list =
+        async |family, statuses: Option<&[TaskStatus]>, actions: Option<&[Action]>, paging| {
+            let (statuses, actions) = (statuses.map(<[_]>::to_vec), actions.map(<[_]>::to_vec));
+            let request = ListTasks { domain: acme.id, family, statuses, actions, paging };
+            let page = store.list_tasks(request).await.unwrap();
+            let tasks = page.tasks.into_iter();
+            (tasks.map(|task| (task.id, task.position)).collect::<Vec<_>>(), page.total_hits)
+        };
+    let all = Paging::default();
+    let of = |ids: &[(&str, Option<u32>)]| -> Vec<(String, Option<u32>)> {
+        ids.iter().map(|(id, position)| ((*id).to_owned(), *position)).collect()
+    };
+    let waiting: [(&str, Option<u32>); 4] =
+        [("g", Some(0)), ("c1", Some(1)), ("c2", Some(0)), ("z-first", None)];
+    let profiles = Family::Identity;
+    assert_eq!(list(profiles, None, None, all).await, (of(&waiting), 4));
+    assert_eq!(list(Family::Issues, None, None, all).await, (of(&[("i", Some(2))]), 1));
+    let completed = Some(&[TaskStatus::Completed][..]);
+    assert_eq!(list(profiles, completed, None, all).await, (of(&waiting[3..]), 1));
+    let open = Some(&[TaskStatus::Created, TaskStatus::Queued][..]);
+    assert_eq!(list(profiles, open, Some(&[CREATE]), all).await, (of(&waiting[1..3]), 2));
+    assert_eq!(list(profiles, Some(&[]), None, all).await, (vec![], 0));
+    let paging = Paging { page: 2, page_size: 3 };
+    assert_eq!(list(profiles, None, None, paging).await, (of(&waiting[3..]), 4));
+    claim(&store, 9).await;
+    let started = list(profiles, None, Some(&[CREATE]), all).await.0;
+    assert_eq!(started, of(&[("c1", Some(1)), ("c2", None), ("z-first", None)]));
+}
+
+pub(crate) async fn what_has_expired_is_removed_in_steps_and_the_task_stays(store: Arc<dyn Store>) {
+    let acme = domain(&store, "acme").await;
+    let value = |n: u32| if n.is_multiple_of(2) { "same".to_owned() } else { format!("u{n}") };
+    let many: Vec<_> = (0..60).map(|n| uid(&value(n))).collect();
+    let task = run_command(&store, task_of(&acme, "t", CREATE, &many, 2), NOW).await;
+    assert!(task.counts.failed > 20);
+    let later_one = CreateTask {
+        expires_at: later(10_000_000),
+        ..task_of(&acme, "later", CREATE, &[uid("l")], 1)
+    };
+    run_command(&store, later_one, NOW).await;
+    store.create_task(task_of(&acme, "open", CREATE, &uids(1), 1)).await.unwrap();
+    let gone = later(1_000_000 + HOUR);
+    assert!(!store.purge_expired(later(1_000_000 + HOUR - 1)).await.unwrap(), "not yet");
+    let mut steps = 0;
+    while store.purge_expired(gone).await.unwrap() {
+        steps += 1;
+        assert_sound(&store).await;
+    }
+    assert!(steps > 5, "{steps} steps");
+    assert_eq!(results(&store, acme.id, "t").await.len(), 0);
+    assert_eq!(errors(&store, acme.id, "t").await.len(), 0);
+    assert_eq!(store.payload_block(acme.id, "t", 0).await.unwrap(), None);
+    assert_eq!(store.task(acme.id, Family::Identity, "t").await.unwrap(), Some(task));
+    assert_eq!(results(&store, acme.id, "later").await.len(), 1, "others are kept");
+    let open = claim(&store, 1).await.remove(0);
+    assert_eq!(apply_all(&store, &open, NOW).await.counts.succeeded, 1, "it had not completed");
+    assert_sound(&store).await;
+}

@@ -215,7 +215,8 @@ fn render(
     out.push(b'}');
 }
 
-/// The id of a message that has none: its time, and a hash of the entry's content and its place in it.
+/// The id of a message that has none: its time, and a hash of the entry's content and of its place
+/// in it.
 fn message_id(source: &Source<'_>, index: usize, created_at: UnixMillis) -> String {
     let mut hash = Sha256::new();
     hash.update(b"message\0");

@@ -448,6 +448,24 @@ fn generated_ids_are_the_same_each_time_and_differ_between_entries() {
 }
 
 #[test]
+fn generated_ids_go_by_the_content_of_an_entry_and_not_by_how_it_is_written() {
+    let entry = r#"{"id":5,"created_at":10,"title":"Aé","messages":[{"body":"x","created_at":11}],
+        "meta":{"a":"1","b":"2"}}"#;
+    let expected = rendered(entry);
+    for again in [
+        r#"{ "meta":{"b":"2","a":"1"}, "messages":[{"created_at":11,"body":"x"}], "id":5,
+            "created_at":10, "title":"Aé" }"#,
+        r#"{"id":"5","created_at":10,"title":"\u0041\u00e9","domain":"other","tags":null,
+            "messages":[{"body":"x","created_at":11,"id":null}],"meta":{"a":"1","b":"2"}}"#,
+    ] {
+        assert_eq!(rendered(again), expected, "{again}");
+    }
+    for other in [entry.replace("11", "12"), entry.replace(r#""a":"1""#, r#""a":"3""#)] {
+        assert_ne!(rendered(&other)["hs_user_id"], expected["hs_user_id"], "{other}");
+    }
+}
+
+#[test]
 fn one_address_in_one_app_is_one_author() {
     let user = |entry: &str| rendered(entry)["hs_user_id"].clone();
     let a = user(r#"{"created_at":1,"author_email":"Eva@example.org"}"#);

@@ -58,7 +58,7 @@ fn an_export_imports_into_an_empty_store_and_exports_as_the_same_bytes() {
     assert_eq!(said, "created 450  unchanged 0  failed 0\n");
     assert_eq!(other.good(&["issues", "export"]), one);
 
-    let said = other.good(&["issues", "import", "one.jsonl"]);
+    let said = other.good(&["issues", "import", "one.jsonl", "--wait"]);
     assert_eq!(said, "created 0  unchanged 450  failed 0\n", "an import may be repeated");
     assert_eq!(other.good(&["issues", "export"]), one);
     second.good(&["check"]);

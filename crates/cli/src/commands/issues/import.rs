@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use caseload_client::{Client, Payload, RecordList, Task};
 use caseload_model::task::{Action, Family};
 use clap::Args;
+use clap::builder::FalseyValueParser;
 use serde::Deserialize;
 
 use super::entries::{CutError, Cutter, Part};
@@ -30,6 +31,9 @@ pub(crate) struct ImportArgs {
     /// Write all error records to this file, as JSON Lines
     #[arg(long, env = "CASELOAD_ERRORS", value_name = "FILE")]
     errors: Option<PathBuf>,
+    /// Wait for each task to end; an import always does
+    #[arg(long = "wait", env = "CASELOAD_WAIT", value_parser = FalseyValueParser::new())]
+    _wait: bool,
     #[command(flatten)]
     server: ServerArgs,
 }

@@ -215,12 +215,13 @@ fn render(
     out.push(b'}');
 }
 
-/// The id of a message that has none: its time, and a hash of the entry and its place in it.
+/// The id of a message that has none: its time, and a hash of the entry's content and of its place
+/// in it.
 fn message_id(source: &Source<'_>, index: usize, created_at: UnixMillis) -> String {
     let mut hash = Sha256::new();
     hash.update(b"message\0");
     hash.update((index as u64).to_be_bytes());
-    hash.update(source.bytes);
+    hash.update(source.fingerprint());
     let mut random = [0; 8];
     random.copy_from_slice(&hash.finalize()[..8]);
     timed_id(source.domain, "message", created_at, u64::from_be_bytes(random))

@@ -2,15 +2,18 @@
 //! completed with defaults and rendered. The wire rules are in docs/api.md, "Importing issues".
 //!
 //! Everything that an entry alone decides is decided and rendered here, without looking at what is
-//! stored: the same bytes always become the same issue. Generated ids are hashes of the entry, so
+//! stored: the same content always becomes the same issue. Generated ids are hashes of it, so
 //! that a repeated import meets itself. What depends on the store (the id, the app, a `created_at`
 //! that is taken) is left to the plan.
 
 mod extras;
+mod fingerprint;
 mod head;
 mod message;
 mod people;
 mod reader;
+
+use std::cell::OnceCell;
 
 use super::fragments::IssueBody;
 use super::{IssueFacts, TEXT_CHARS_MAX};
@@ -98,7 +101,7 @@ pub fn prepare_imports(domain: &DomainName, block: &Block) -> Vec<Prepared<NewIs
 fn prepare(domain: &DomainName, block: &Block, entry: &Entry) -> Result<NewIssue, Rejected> {
     let tree = read_entry(Action::ImportIssues, block, entry)?;
     let mut reader = Reader::default();
-    let source = Source { domain, bytes: block.bytes_of(entry).trim_ascii() };
+    let source = Source::new(domain, &tree);
     let issue = reader
         .map(&tree, &ISSUE_FIELDS, &At::ROOT)
         .map(|map| new_issue(&source, &map, &mut reader));
@@ -115,8 +118,19 @@ fn prepare(domain: &DomainName, block: &Block, entry: &Entry) -> Result<NewIssue
 /// Where generated ids come from.
 struct Source<'s> {
     domain: &'s DomainName,
-    /// The entry as sent.
-    bytes: &'s [u8],
+    entry: &'s Json<'s>,
+    fingerprint: OnceCell<[u8; 32]>,
+}
+
+impl<'s> Source<'s> {
+    fn new(domain: &'s DomainName, entry: &'s Json<'s>) -> Self {
+        Self { domain, entry, fingerprint: OnceCell::new() }
+    }
+
+    /// The entry's content in short; worked out once, and only where an id is missing.
+    fn fingerprint(&self) -> &[u8; 32] {
+        self.fingerprint.get_or_init(|| fingerprint::of(self.entry))
+    }
 }
 
 fn new_issue(source: &Source<'_>, map: &IssueMap<'_, '_>, reader: &mut Reader) -> NewIssue {

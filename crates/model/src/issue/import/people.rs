@@ -5,8 +5,6 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use sha2::{Digest, Sha256};
-
 use super::Source;
 use super::head::{Assignee, Author};
 use super::message::{MessageIn, Origin};
@@ -112,7 +110,7 @@ impl<'c> People<'c> {
             return self.profile_of_email(email);
         }
         let mut seed = b"entry\0".to_vec();
-        seed.extend_from_slice(&Sha256::digest(self.source.bytes));
+        seed.extend_from_slice(self.source.fingerprint());
         app_profile_id(self.source.domain, &seed)
     }
 

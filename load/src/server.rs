@@ -23,7 +23,7 @@ impl Server {
         run(&["domain", "create", "load", "--store", &store])?;
         let key = run(&["key", "create", "--domain", "load", "--store", &store])?;
         let mut process = Command::new(binary()?)
-            .args(["serve", "--listen", "127.0.0.1:0", "--store", &store])
+            .args(["serve", "--listen", "127.0.0.1:0", "--rate-limit", "0", "--store", &store])
             .stderr(Stdio::piped())
             .spawn()?;
         let stderr = process.stderr.take().context("the server has no stderr")?;

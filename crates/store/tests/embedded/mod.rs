@@ -115,27 +115,35 @@ async fn a_long_chunk_ends_early_when_another_write_waits() {
     let folder = tempfile::tempdir().unwrap();
     let store = server(folder.path()).unwrap();
     let acme = domain(&store, "acme").await;
-    let entries: Vec<_> = (0..10_000).map(|n| uid(&format!("u{n}"))).collect();
-    store.create_task(task_of(&acme, "t", CREATE, &entries, 10_000)).await.unwrap();
-    let claimed = claim(&store, 1).await.remove(0);
-    let command = chunk(&claimed, next_block(&store, &claimed, 0).await, NOW);
-    let began = Instant::now();
-    let applying = tokio::spawn({
-        let store = store.clone();
-        async move { (store.apply_chunk(command).await.unwrap(), began.elapsed()) }
-    });
-    tokio::time::sleep(Duration::from_millis(5)).await;
-    domain(&store, "other").await;
-    let (applied, took) = applying.await.unwrap();
-    // A machine that is done before 30 ms are over has nothing to end early.
-    assert!(applied.done < 10_000 || took < Duration::from_millis(60), "{took:?}");
-    assert_eq!(applied.task.counts.succeeded as usize, applied.done);
-    assert_sound(&store).await;
-    let mut rest = claimed.clone();
-    rest.next_index = applied.done as u32;
-    rest.task = applied.task;
-    let task = apply_all(&store, &rest, NOW).await;
-    assert_eq!(task.counts.succeeded, 10_000);
+    // Whether the other write waits in time is up to the machine: one try of ten is enough.
+    let mut ended_early = false;
+    for round in 0..10 {
+        let entries: Vec<_> = (0..10_000).map(|n| uid(&format!("{round}-{n}"))).collect();
+        let id = format!("t{round}");
+        store.create_task(task_of(&acme, &id, CREATE, &entries, 10_000)).await.unwrap();
+        let claimed = claim(&store, 1).await.remove(0);
+        let command = chunk(&claimed, next_block(&store, &claimed, 0).await, NOW);
+        let applying = tokio::spawn({
+            let store = store.clone();
+            async move { store.apply_chunk(command).await.unwrap() }
+        });
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        domain(&store, &format!("other{round}")).await;
+        let applied = applying.await.unwrap();
+        assert_eq!(applied.task.counts.succeeded as usize, applied.done);
+        if applied.done == 10_000 {
+            continue;
+        }
+        ended_early = true;
+        assert_sound(&store).await;
+        let mut rest = claimed.clone();
+        rest.next_index = applied.done as u32;
+        rest.task = applied.task;
+        let task = apply_all(&store, &rest, NOW).await;
+        assert_eq!(task.counts.succeeded, 10_000);
+        break;
+    }
+    assert!(ended_early, "ten long chunks made another write wait");
     assert_sound(&store).await;
 }
 

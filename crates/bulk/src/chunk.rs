@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use caseload_model::ids::{DomainId, DomainName};
-use caseload_model::payload::Block;
+use caseload_model::payload::{Block, Entry};
+use caseload_model::record::Prepared;
 use caseload_model::task::{Action, PAYLOAD_ENTRIES_MAX};
 use caseload_model::{issue, profile};
 use caseload_store::{ChunkWork, Store, StoreError};
@@ -38,49 +39,100 @@ impl ChunkSource {
         store: &dyn Store,
         from_index: u32,
     ) -> Result<Option<Chunk>, StoreError> {
-        let mut gathered = Block::default();
-        let mut next_index = from_index;
         let bytes_max = if self.dry_run { usize::MAX } else { CHUNK_BYTES_MAX };
-        while gathered.entries.len() < PAYLOAD_ENTRIES_MAX && gathered.bytes.len() < bytes_max {
-            let Some(bytes) = store.payload_block(self.domain, &self.task_id, next_index).await?
-            else {
-                break;
-            };
-            let block = Block::decode(bytes).map_err(|e| StoreError::Corrupt(e.to_string()))?;
-            append(&mut gathered, block, next_index);
-            let Some(last) = gathered.entries.last() else {
+        let (mut next_index, mut entries, mut bytes) = (from_index, 0, 0);
+        let mut parts = Vec::new();
+        while entries < PAYLOAD_ENTRIES_MAX && bytes < bytes_max {
+            let Some(block) = self.next_block(store, next_index).await? else { break };
+            let Some(last) = block.entries.last() else {
                 return Err(StoreError::Corrupt("a payload block without entries".to_owned()));
             };
             next_index = last.index + 1;
+            entries += block.entries.len();
+            bytes += block.bytes.len();
+            let (action, domain_name) = (self.action, self.domain_name.clone());
+            parts.push(tokio::task::spawn_blocking(move || {
+                let work = prepare(action, &domain_name, &block);
+                Part { block, work }
+            }));
         }
-        if gathered.entries.is_empty() {
+        let mut whole: Option<Part> = None;
+        for part in parts {
+            let part = match part.await {
+                Ok(part) => part,
+                Err(stopped) => std::panic::resume_unwind(stopped.into_panic()),
+            };
+            match &mut whole {
+                Some(whole) => whole.append(part),
+                None => whole = Some(part),
+            }
+        }
+        Ok(whole.map(|Part { block, work }| Chunk {
+            block: Arc::new(block),
+            work: Arc::new(work),
+            next_index,
+        }))
+    }
+
+    /// The entries from `from_index` on of the payload block that holds it.
+    async fn next_block(
+        &self,
+        store: &dyn Store,
+        from_index: u32,
+    ) -> Result<Option<Block>, StoreError> {
+        let Some(bytes) = store.payload_block(self.domain, &self.task_id, from_index).await? else {
             return Ok(None);
-        }
-        let (action, domain_name) = (self.action, self.domain_name.clone());
-        let prepared = tokio::task::spawn_blocking(move || {
-            let work = prepare(action, &domain_name, &gathered);
-            Chunk { block: Arc::new(gathered), work: Arc::new(work), next_index }
-        });
-        match prepared.await {
-            Ok(chunk) => Ok(Some(chunk)),
-            Err(stopped) => std::panic::resume_unwind(stopped.into_panic()),
+        };
+        let mut block = Block::decode(bytes).map_err(|e| StoreError::Corrupt(e.to_string()))?;
+        block.entries.retain(|entry| entry.index >= from_index);
+        Ok(Some(block))
+    }
+}
+
+/// A payload block, validated. Blocks are validated side by side and while the next is read, then
+/// put together: one chunk is one commit.
+struct Part {
+    block: Block,
+    work: ChunkWork,
+}
+
+impl Part {
+    /// Adds what follows.
+    fn append(&mut self, other: Self) {
+        let offset = self.block.bytes.len();
+        self.block.bytes.extend_from_slice(&other.block.bytes);
+        let entries = other.block.entries.into_iter();
+        self.block.entries.extend(entries.map(|entry| moved(entry, offset)));
+        match (&mut self.work, other.work) {
+            (ChunkWork::CreateCoreProfiles(a), ChunkWork::CreateCoreProfiles(b)) => {
+                append(a, b, offset);
+            }
+            (ChunkWork::UpdateCoreProfiles(a), ChunkWork::UpdateCoreProfiles(b)) => {
+                append(a, b, offset);
+            }
+            (ChunkWork::UpdateAppProfiles(a), ChunkWork::UpdateAppProfiles(b)) => {
+                append(a, b, offset);
+            }
+            (ChunkWork::GetCoreProfiles(a), ChunkWork::GetCoreProfiles(b)) => append(a, b, offset),
+            (ChunkWork::GetAppProfiles(a), ChunkWork::GetAppProfiles(b)) => append(a, b, offset),
+            (ChunkWork::ImportIssues(a), ChunkWork::ImportIssues(b)) => append(a, b, offset),
+            _ => unreachable!("the blocks of a task have one action"),
         }
     }
 }
 
-/// Adds the entries of `block` from `from_index` on.
-fn append(gathered: &mut Block, mut block: Block, from_index: u32) {
-    block.entries.retain(|entry| entry.index >= from_index);
-    if gathered.entries.is_empty() {
-        *gathered = block;
-        return;
-    }
-    let offset = gathered.bytes.len();
-    gathered.bytes.extend_from_slice(&block.bytes);
-    gathered.entries.extend(block.entries.into_iter().map(|mut entry| {
-        entry.range = entry.range.start + offset..entry.range.end + offset;
-        entry
-    }));
+fn append<T>(entries: &mut Vec<Prepared<T>>, other: Vec<Prepared<T>>, offset: usize) {
+    entries.extend(
+        other
+            .into_iter()
+            .map(|Prepared { entry, item }| Prepared { entry: moved(entry, offset), item }),
+    );
+}
+
+/// The entry with its bytes `offset` further on.
+fn moved(mut entry: Entry, offset: usize) -> Entry {
+    entry.range = entry.range.start + offset..entry.range.end + offset;
+    entry
 }
 
 /// Validates every entry by the rules of its action.

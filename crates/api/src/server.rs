@@ -1,6 +1,7 @@
 //! The listener: accepts connections, serves HTTP/1 on each, and ends them in order. Once asked to
 //! stop it takes no new connection, closes idle ones at once and busy ones after the request in
-//! flight, which do not wait for anything any more; what is still open after [`SHUTDOWN_SECONDS_MAX`] is cut.
+//! flight, which do not wait for anything any more; what is still open after
+//! [`SHUTDOWN_SECONDS_MAX`] is cut.
 
 use std::io;
 use std::time::Duration;

@@ -29,13 +29,19 @@ pub fn read_entry<'a>(
     }
 }
 
-/// The id that an entry of `action` gives, as JSON text, when it is a string or a number. One that
-/// is too long to be any record's id is left out rather than shortened.
+/// The id that an entry of `action` gives, as JSON text, when it is a string or a number. A core
+/// profile's is a string in every record, however the entry writes it. One that is too long to be
+/// any record's id is left out rather than shortened.
 pub fn id_of(entry: &Json<'_>, action: Action) -> Option<Vec<u8>> {
     let id = entry.get(action.id_field())?;
     let (Json::String(_) | Json::Number(_)) = id else { return None };
     let mut text = Vec::new();
-    id.write_to(&mut text);
+    match id {
+        Json::Number(digits) if action.id_field() == "core-profile-id" => {
+            json::write_string(digits, &mut text);
+        }
+        _ => id.write_to(&mut text),
+    }
     Some(text).filter(|text| text.len() <= FAULT_VALUE_BYTES_MAX)
 }
 
@@ -129,11 +135,11 @@ mod tests {
     }
 
     #[test]
-    fn the_id_is_echoed_as_it_was_given() {
+    fn the_id_is_echoed_and_a_core_profile_s_is_a_string() {
         let long = format!(r#"{{"id":"{}"}}"#, "x".repeat(FAULT_VALUE_BYTES_MAX));
         let cases = [
             (Action::UpdateCoreProfiles, r#"{"core-profile-id":"16"}"#, Some(r#""16""#)),
-            (Action::UpdateCoreProfiles, r#"{"core-profile-id":1.60}"#, Some("1.60")),
+            (Action::UpdateCoreProfiles, r#"{"core-profile-id":1.60}"#, Some(r#""1.60""#)),
             (Action::CreateCoreProfiles, r#"{"core-profile-id":"\u0041\n"}"#, Some(r#""A\n""#)),
             (Action::GetAppProfiles, r#"{"pid":"p","id":1}"#, Some(r#""p""#)),
             (Action::ImportIssues, r#"{"pid":"p","id":1}"#, Some("1")),

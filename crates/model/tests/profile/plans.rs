@@ -242,12 +242,12 @@ fn a_merged_record_stays_small_enough_to_be_an_entry() {
 }
 
 #[test]
-fn an_update_of_an_unknown_profile_is_told_with_the_id_as_sent() {
+fn an_update_of_an_unknown_profile_is_told_with_its_id_as_a_string() {
     let plan = updates(&[ANN], &[r#"{"core-profile-id":77,"age":1}"#]);
     assert_eq!(
         lines(&plan.records.errors)[0],
         serde_json::json!({
-            "index": 0, "line": 1, "core-profile-id": 77,
+            "index": 0, "line": 1, "core-profile-id": "77",
             "errors": [{
                 "code": "not_found", "pointer": "/core-profile-id",
                 "detail": "there is no core profile with the core-profile-id 77", "value": 77

@@ -413,7 +413,7 @@ fn faults_carry_the_value_and_long_text_is_shortened() {
     let entry = format!(r#"{{"core-profile-id":7,"age":1.50e9,"{long}":"v","tags":[ 1 ]}}"#);
     let prepared = prepare_core_updates(&block([entry]));
     let rejected = prepared[0].item.as_ref().unwrap_err();
-    assert_eq!(rejected.id.as_deref(), Some(&b"7"[..]));
+    assert_eq!(rejected.id.as_deref(), Some(&b"\"7\""[..]));
     let values: Vec<&[u8]> = rejected.faults.iter().map(|f| f.value.as_deref().unwrap()).collect();
     assert_eq!(values, [&b"1.50e9"[..], b"\"v\"", b"1"]);
     assert!(rejected.faults[1].detail.len() < 300, "{}", rejected.faults[1].detail);

@@ -118,7 +118,12 @@ async fn a_long_chunk_ends_early_when_another_write_waits() {
     // Whether the other write waits in time is up to the machine: one try of ten is enough.
     let mut ended_early = false;
     for round in 0..10 {
-        let entries: Vec<_> = (0..10_000).map(|n| uid(&format!("{round}-{n}"))).collect();
+        // Many identities, so that the chunk takes well over the time that ends it.
+        let entry = |n: u32| {
+            let uid = |k: u32| format!(r#"{{"uid":"{round}-{n}-{k}"}}"#);
+            format!(r#"{{"identities":[{}]}}"#, (0..8).map(uid).collect::<Vec<_>>().join(","))
+        };
+        let entries: Vec<_> = (0..10_000).map(entry).collect();
         let id = format!("t{round}");
         store.create_task(task_of(&acme, &id, CREATE, &entries, 10_000)).await.unwrap();
         let claimed = claim(&store, 1).await.remove(0);

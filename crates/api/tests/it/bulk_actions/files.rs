@@ -1,5 +1,5 @@
 //! `GET …/results` and `GET …/errors` as files: tables, tags, ranges, downloads and packed answers.
-//! Everything is held against the plain file: a range is its bytes, an unpacked answer is all of it.
+//! Everything is held against the plain file: a range is its bytes, an unpacked answer all of it.
 
 use std::io::Read;
 
@@ -21,8 +21,9 @@ async fn with_task() -> Server {
     let block = |range: std::ops::Range<u32>| range.map(line).collect::<String>();
     let blocks = [block(0..100), block(100..101), block(101..300)];
     let faults = "{\"index\":300,\"line\":301,\"errors\":[\
-                  {\"code\":\"wrong_type\",\"pointer\":\"/age\",\"detail\":\"say 3, not \\\"3\\\"\",\
-                  \"value\":\"3\"},{\"code\":\"required\",\"pointer\":\"/identities\",\
+                  {\"code\":\"wrong_type\",\"pointer\":\"/age\",\
+                  \"detail\":\"say 3, not \\\"3\\\"\",\"value\":\"3\"},\
+                  {\"code\":\"required\",\"pointer\":\"/identities\",\
                   \"detail\":\"missing\"}],\"entry\":{\"age\":\"3\"}}\n";
     server.store.add_completed("t", 1, &[&blocks[0], &blocks[1], &blocks[2]], &[faults]);
     server.store.add_completed("clean", 1, &[], &[]);

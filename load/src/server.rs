@@ -1,62 +1,125 @@
-//! The server under measurement: the released binary with a store of its own in a temporary
-//! folder, on a free port. Ended by its process id.
+//! The server under measurement: the binary beside this one with a store of its own in a temporary
+//! folder, on a free port. Ended by its process id. A [`Store`] outlives its processes: it may be
+//! served again after a kill, with all that was in it.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use tempfile::TempDir;
 
-pub(crate) struct Server {
-    pub(crate) url: String,
-    pub(crate) key: String,
-    process: Child,
-    _dir: TempDir,
+/// A fresh store in a folder that goes when this does.
+pub(crate) struct Store {
+    dir: TempDir,
+    place: String,
 }
 
-impl Server {
-    /// Starts a server with an empty domain `load` and a write key.
-    pub(crate) fn start() -> Result<Self> {
+impl Store {
+    pub(crate) fn new() -> Result<Self> {
         let dir = tempfile::tempdir()?;
-        let store = format!("sqlite:{}", dir.path().join("load.db").display());
-        run(&["domain", "create", "load", "--store", &store])?;
-        let key = run(&["key", "create", "--domain", "load", "--store", &store])?;
+        let place = format!("sqlite:{}", dir.path().join("load.db").display());
+        Ok(Self { dir, place })
+    }
+
+    /// Makes a domain; returns a write key of it.
+    pub(crate) fn domain(&self, name: &str) -> Result<String> {
+        run(&["domain", "create", name, "--store", &self.place])?;
+        let key = run(&["key", "create", "--domain", name, "--store", &self.place])?;
+        Ok(key.trim().to_owned())
+    }
+
+    /// Verifies the laws of the stored data, with or without a server at work on it.
+    pub(crate) fn check(&self) -> Result<String> {
+        run(&["check", "--store", &self.place])
+    }
+
+    /// Starts a server on the store.
+    pub(crate) fn serve(&self) -> Result<Process> {
         let mut process = Command::new(binary()?)
-            .args(["serve", "--listen", "127.0.0.1:0", "--rate-limit", "0", "--store", &store])
+            .args(["serve", "--listen", "127.0.0.1:0", "--rate-limit", "0", "--store", &self.place])
             .stderr(Stdio::piped())
             .spawn()?;
         let stderr = process.stderr.take().context("the server has no stderr")?;
-        let mut line = String::new();
-        BufReader::new(stderr).read_line(&mut line)?;
-        let url = line.trim().strip_prefix("listening on ").context(line.clone())?.to_owned();
-        Ok(Self { url, key: key.trim().to_owned(), process, _dir: dir })
+        let mut process = Process { url: String::new(), process };
+        let mut stderr = BufReader::new(stderr);
+        let mut said = String::new();
+        loop {
+            let mut line = String::new();
+            if stderr.read_line(&mut line)? == 0 {
+                bail!("the server ended before it listened: {said}");
+            }
+            if let Some(url) = line.trim().strip_prefix("listening on ") {
+                url.clone_into(&mut process.url);
+                break;
+            }
+            said.push_str(&line);
+        }
+        // The pipe is read to its end, or the server would wait for room in it.
+        std::thread::spawn(move || std::io::copy(&mut stderr, &mut std::io::sink()));
+        Ok(process)
     }
 
-    pub(crate) fn stop(mut self) -> Result<()> {
+    /// Leaves the folder where it is, for a look at what went wrong.
+    pub(crate) fn keep(self) -> PathBuf {
+        self.dir.keep()
+    }
+}
+
+/// A running server, killed when this goes.
+pub(crate) struct Process {
+    pub(crate) url: String,
+    process: Child,
+}
+
+impl Process {
+    /// Ends the process at once, as `kill -9` does, and waits until it is gone.
+    pub(crate) fn kill(mut self) -> Result<()> {
         self.process.kill()?;
         self.process.wait()?;
         Ok(())
     }
 }
 
-impl Drop for Server {
+impl Drop for Process {
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
 }
 
+/// A server with one empty domain `load` and a write key.
+pub(crate) struct Server {
+    pub(crate) url: String,
+    pub(crate) key: String,
+    process: Process,
+    _store: Store,
+}
+
+impl Server {
+    pub(crate) fn start() -> Result<Self> {
+        let store = Store::new()?;
+        let key = store.domain("load")?;
+        let process = store.serve()?;
+        Ok(Self { url: process.url.clone(), key, process, _store: store })
+    }
+
+    pub(crate) fn stop(self) -> Result<()> {
+        self.process.kill()
+    }
+}
+
 fn run(args: &[&str]) -> Result<String> {
     let output = Command::new(binary()?).args(args).output()?;
     let stderr = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "caseload {args:?} failed: {stderr}");
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    ensure!(output.status.success(), "caseload {args:?} failed: {stderr}{stdout}");
     Ok(String::from_utf8(output.stdout)?)
 }
 
 /// The program beside this one.
 fn binary() -> Result<PathBuf> {
     let path = std::env::current_exe()?.with_file_name("caseload");
-    ensure!(path.exists(), "build it first: cargo build --release --package caseload");
+    ensure!(path.exists(), "build it first, in the same profile: cargo build --package caseload");
     Ok(path)
 }

@@ -1,0 +1,100 @@
+//! What must be true at the end of the crash loop: one task for each submission, one profile or
+//! issue for each entry that succeeded, and in each what its entry said. Read over HTTP only, from
+//! a server that was just killed and started many times.
+
+use std::collections::HashMap;
+
+use anyhow::{Context as _, Result, ensure};
+use caseload_client::{Client, IssueParams, Payload, RecordList};
+use caseload_model::task::{Action, Family};
+
+use super::job::{Job, Known, all_differ, records};
+use super::{Crash, DOMAINS, total};
+
+/// Profiles of one export task, the most that a request may carry.
+const EXPORT: usize = 10_000;
+/// Issues of each domain that are read one by one.
+const ISSUES_READ: usize = 50;
+
+pub(super) async fn hold(crash: &mut Crash, clients: &[Client; 2]) -> Result<()> {
+    for (domain, client) in clients.iter().enumerate() {
+        let at = || format!("domain {}", DOMAINS[domain]);
+        tasks(crash, domain, client).await.with_context(at)?;
+        issues(crash, domain, client).await.with_context(at)?;
+        profiles(crash, domain, client).await.with_context(at)?;
+    }
+    Ok(())
+}
+
+/// Each submission is exactly one task.
+async fn tasks(crash: &Crash, domain: usize, client: &Client) -> Result<()> {
+    for family in [Family::Identity, Family::Issues] {
+        let jobs: Vec<&Job> =
+            crash.jobs.iter().filter(|j| j.domain == domain && j.family() == family).collect();
+        let tasks = total(client, family).await?;
+        ensure!(tasks == jobs.len() as u64, "{tasks} tasks of {} submissions", jobs.len());
+        let ids = jobs.iter().filter_map(|j| j.seen.as_ref()).map(|task| &task.task_id);
+        ensure!(all_differ(ids), "two submissions share a task");
+    }
+    Ok(())
+}
+
+async fn issues(crash: &mut Crash, domain: usize, client: &Client) -> Result<()> {
+    let issues = &crash.issues[domain];
+    ensure!(all_differ(issues.iter().map(|(id, ..)| *id)), "an issue id was given twice");
+    let mut params = IssueParams::default();
+    params.push("page-size", "1");
+    let hits = client.issues(&params).await?.total_hits;
+    ensure!(hits == issues.len() as u64, "{hits} issues of {} results", issues.len());
+    for _ in 0..ISSUES_READ.min(issues.len()) {
+        let (id, number, index) = issues[crash.random.below(issues.len())];
+        let issue = client.issue(id, &IssueParams::default()).await?;
+        let issue: serde_json::Value = serde_json::from_str(issue.get())?;
+        let title = crash.jobs[number].title(index);
+        ensure!(issue["title"] == title, "issue {id} is not {title:?}: {issue}");
+    }
+    Ok(())
+}
+
+async fn profiles(crash: &Crash, domain: usize, client: &Client) -> Result<()> {
+    let known = &crash.known[domain];
+    ensure!(all_differ(known.iter().map(|k| &k.id)), "a profile id was given twice");
+    let marks = last_marks(crash, domain);
+    let bulk = client.bulk(Family::Identity);
+    for (part, export) in known.chunks(EXPORT).enumerate() {
+        let entry = |k: &Known| format!("{{\"core-profile-id\":\"{}\"}}\n", k.id);
+        let lines = export.iter().map(entry).collect::<Vec<_>>().concat();
+        let task = bulk.submit(Action::GetCoreProfiles, Payload::bytes(lines)).await?;
+        let task = bulk.wait(&task.task_id, |_| {}).await?;
+        let profiles = records(bulk, &task.task_id, RecordList::Results).await?;
+        ensure!(profiles.len() == export.len(), "not every profile is there: {}", task.record);
+        for (n, (profile, known)) in profiles.iter().zip(export).enumerate() {
+            let (job, index) = (&crash.jobs[known.entry.0], known.entry.1);
+            let mut fields = serde_json::json!({ "f": job.pad() });
+            if let Some(mark) = marks.get(&(part * EXPORT + n)) {
+                fields["u"] = mark.as_str().into();
+            }
+            ensure!(
+                profile["core-profile-id"] == known.id
+                    && profile["identities"] == serde_json::json!([{ "uid": job.uid(index) }])
+                    && profile["custom_fields"] == fields,
+                "{job}, entry {index}: expected the fields {fields}, got {profile}"
+            );
+        }
+    }
+    Ok(())
+}
+
+/// The last update of each profile, by its place among the known: tasks that write take effect one
+/// after another, and their entries in order.
+fn last_marks(crash: &Crash, domain: usize) -> HashMap<usize, String> {
+    let mut updates: Vec<&Job> = (crash.jobs.iter())
+        .filter(|job| job.domain == domain && job.action == Action::UpdateCoreProfiles)
+        .collect();
+    updates.sort_by_key(|job| job.seen.as_ref().map(|t| (t.completed_at, t.task_id.clone())));
+    let mut marks = HashMap::new();
+    for job in updates {
+        marks.extend((0..job.entries).map(|n| (job.target(n), job.mark(n))));
+    }
+    marks
+}

@@ -5,9 +5,11 @@
 
 mod counts;
 mod import;
+mod index;
 mod list;
 mod need;
 mod page;
+mod rowset;
 mod sql;
 mod tally;
 

@@ -3,14 +3,16 @@
 //! `IssueQuery::matches` and `Sort::compare`.
 
 use caseload_model::ids::DomainId;
-use caseload_model::issue::{CounterSums, IssueColumns, IssueFacts, IssueQueue, IssueState};
+use caseload_model::issue::{
+    IssueBody, IssueColumns, IssueFacts, IssueFragments, IssueQueue, IssueState,
+};
 use caseload_model::issue_query::IssueQuery;
 use caseload_model::time::UnixMillis;
 use proptest::prelude::*;
 use rusqlite::{Connection, params_from_iter};
 
-use super::counts::Changes;
 use super::import::columns_statement;
+use super::index::{Changes, Indexed};
 use super::list::matches_nothing;
 use super::sql::{self, Index};
 use super::tally;
@@ -72,14 +74,15 @@ fn database(issues: &[IssueColumns]) -> Connection {
     let conn = Connection::open_in_memory().unwrap();
     conn.execute_batch(include_str!("../../../migrations/sqlite/V2__issues.sql")).unwrap();
     for domain in [DomainId(1), DOMAIN, DomainId(3)] {
-        let mut sums = CounterSums::default();
+        let mut changes = Changes::default();
         let mut insert = columns_statement(&conn).unwrap();
         for issue in issues {
             super::import::keep_columns(&mut insert, domain, issue).unwrap();
-            sums.add(issue, 1);
+            let body = IssueBody::default();
+            let fragments = IssueFragments::new(b"", &body);
+            let indexed = Indexed { columns: issue, fragments: &fragments };
+            changes.change(conn.last_insert_rowid(), None, Some(indexed)).unwrap();
         }
-        let mut changes = Changes::default();
-        changes.add(sums.into_deltas());
         changes.keep(&conn, domain).unwrap();
     }
     conn

@@ -56,12 +56,11 @@ impl Decimal {
         let start = out.len() + 1;
         out.push(if self.negative { SORTABLE_ZERO - 1 } else { SORTABLE_ZERO + 1 });
         // One byte for the exponents that numbers mostly have, between two marks for the others.
-        match u8::try_from(self.exponent + 128) {
-            Ok(near @ 1..=254) => out.push(near),
-            _ => {
-                out.push(if self.exponent > 0 { 255 } else { 0 });
-                out.extend_from_slice(&(self.exponent.cast_unsigned() ^ 1 << 63).to_be_bytes());
-            }
+        if let Ok(near @ 1..=254) = u8::try_from(self.exponent + 128) {
+            out.push(near);
+        } else {
+            out.push(if self.exponent > 0 { 255 } else { 0 });
+            out.extend_from_slice(&(self.exponent.cast_unsigned() ^ 1 << 63).to_be_bytes());
         }
         // Two digits a byte, each one more than it is: the end comes before every digit.
         for pair in self.digits.chunks(2) {

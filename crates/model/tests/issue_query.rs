@@ -63,7 +63,7 @@ fn nothing_said_is_everything_newest_first() {
     assert!(!request.explicit_paging);
     assert_eq!(request.query.sort.key, SortKey::CreationTime);
     assert_eq!(request.query.sort.order, SortOrder::Descending);
-    assert!(request.query.matches(&issue()));
+    assert!(request.query.matches_columns(&issue()));
 }
 
 #[test]
@@ -305,11 +305,11 @@ fn each_filter_decides_by_its_own_column() {
         ("redacted", "false", "true"),
         ("feedback-rating", r#"{"and":[{"is":3}]}"#, r#"{"and":[{"is":4}]}"#),
     ] {
-        assert!(list(&[(name, yes)]).query.matches(&issue()), "{name}={yes}");
-        assert!(!list(&[(name, no)]).query.matches(&issue()), "{name}={no}");
+        assert!(list(&[(name, yes)]).query.matches_columns(&issue()), "{name}={yes}");
+        assert!(!list(&[(name, no)]).query.matches_columns(&issue()), "{name}={no}");
     }
     let two = |created: &str, state: &str| {
-        list(&[("created-since", created), ("state", state)]).query.matches(&issue())
+        list(&[("created-since", created), ("state", state)]).query.matches_columns(&issue())
     };
     assert_eq!(
         [two("1", "new"), two("1001", "new-for-agent"), two("1", "new-for-agent")],
@@ -319,7 +319,7 @@ fn each_filter_decides_by_its_own_column() {
     absent.facts.queue = None;
     absent.facts.platform_type = None;
     for (name, value) in [("queue-ids", r#"["q",""]"#), ("platform-types", r#"["ios",""]"#)] {
-        assert!(!list(&[(name, value)]).query.matches(&absent), "{name}");
+        assert!(!list(&[(name, value)]).query.matches_columns(&absent), "{name}");
     }
 }
 
@@ -330,7 +330,7 @@ fn ratings_are_compared_exactly_and_a_missing_one_matches_no_operator() {
         let has = |rating: &u8| {
             let mut issue = issue();
             issue.facts.rating = Some(*rating).filter(|rating| *rating > 0);
-            query.matches(&issue)
+            query.matches_columns(&issue)
         };
         (0..=5).filter(has).collect()
     };
@@ -419,7 +419,7 @@ proptest! {
                 && exists.is_none_or(|exists| exists == rating.is_some());
             let mut issue = issue();
             issue.facts.rating = rating;
-            prop_assert_eq!(query.matches(&issue), expected, "{} {:?}", filter, rating);
+            prop_assert_eq!(query.matches_columns(&issue), expected, "{} {:?}", filter, rating);
         }
     }
 

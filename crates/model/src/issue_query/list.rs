@@ -12,7 +12,7 @@ use crate::issue::IssueState;
 use crate::json::Json;
 
 /// What a list takes.
-const LIST_PARAMETERS: [&str; 21] = [
+const LIST_PARAMETERS: [&str; 22] = [
     "created-since",
     "created-until",
     "updated-since",
@@ -25,6 +25,7 @@ const LIST_PARAMETERS: [&str; 21] = [
     "platform-types",
     "queue-ids",
     "end-user-ids",
+    "issue-modes",
     "feedback-rating",
     "redacted",
     "includes",
@@ -106,9 +107,11 @@ fn query(parameters: &mut Parameters<'_>) -> IssueQuery {
         platform_types: parameters.texts("platform-types"),
         queue_ids: parameters.texts("queue-ids"),
         end_user_ids: parameters.texts("end-user-ids"),
+        issue_modes: parameters.texts("issue-modes"),
         rating: feedback_rating(parameters),
         redacted: parameters.boolean("redacted"),
         sort: sort(parameters, &updated),
+        ..IssueQuery::default()
     }
 }
 

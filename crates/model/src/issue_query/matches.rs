@@ -3,13 +3,14 @@
 
 use std::cmp::Ordering;
 
-use super::{IssueQuery, Sort, SortKey, SortOrder};
+use super::{Condition, IssueQuery, Sort, SortKey, SortOrder};
 use crate::issue::IssueColumns;
 use crate::time::UnixMillis;
 
 impl IssueQuery {
-    /// Whether the issue is among the matches.
-    pub fn matches(&self, issue: &IssueColumns) -> bool {
+    /// Whether the issue is among the matches as far as its columns tell: texts, custom fields and
+    /// the addresses of assignees are not looked at.
+    pub fn matches_columns(&self, issue: &IssueColumns) -> bool {
         let facts = &issue.facts;
         let queue = facts.queue.as_ref().map(|queue| queue.id.as_str());
         self.created.contains(issue.created_at)
@@ -21,6 +22,13 @@ impl IssueQuery {
             && one_of(self.platform_types.as_deref(), facts.platform_type.as_deref())
             && one_of(self.queue_ids.as_deref(), queue)
             && one_of(self.end_user_ids.as_deref(), Some(&facts.hs_user_id))
+            && one_of(self.issue_modes.as_deref(), facts.issue_mode.as_deref())
+            && has(&self.tags, &facts.tags)
+            && has(&self.languages, facts.language.as_slice())
+            && has(&self.assignee_ids, facts.assignee_id.as_slice())
+            && self.author_emails.holds(!facts.author_email.is_empty(), |email| {
+                !email.is_empty() && email == facts.author_email
+            })
             && self.rating.is_none_or(|set| set.contains(facts.rating))
             && self.redacted.is_none_or(|redacted| redacted == facts.redacted)
     }
@@ -29,6 +37,11 @@ impl IssueQuery {
 /// Whether `value` is among the alternatives; what is absent is among none.
 fn one_of(alternatives: Option<&[String]>, value: Option<&str>) -> bool {
     alternatives.is_none_or(|all| value.is_some_and(|value| all.iter().any(|a| a == value)))
+}
+
+/// Whether the condition holds where `values` are all there are.
+fn has(condition: &Condition, values: &[String]) -> bool {
+    condition.holds(!values.is_empty(), |wanted| values.iter().any(|value| value == wanted))
 }
 
 impl Sort {

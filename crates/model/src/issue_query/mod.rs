@@ -3,6 +3,8 @@
 //! becomes SQL is each backend's business; what it means is [`IssueQuery::matches`], and the two
 //! agree. Wire grammar: docs/api.md, "Listing issues".
 
+mod condition;
+mod custom_fields;
 mod decimal;
 mod list;
 mod matches;
@@ -15,11 +17,13 @@ use crate::issue::IssueState;
 use crate::task::words;
 use crate::time::UnixMillis;
 
+pub use condition::Condition;
+pub use custom_fields::{Comparison, FieldFilter, FieldTest, FieldTests, FieldType};
 pub use decimal::Decimal;
 pub(crate) use list::paging;
 pub use list::{parse_list, parse_single};
 pub use rating::RatingSet;
-pub use view::IssueView;
+pub use view::{IssueView, TimestampFormat};
 
 /// Issues on a page where nothing is said.
 pub const PAGE_SIZE_DEFAULT: u64 = 100;
@@ -96,6 +100,25 @@ pub struct IssueQuery {
     pub queue_ids: Option<Vec<String>>,
     /// On `hs_user_id`.
     pub end_user_ids: Option<Vec<String>>,
+    /// On `issue_mode_data.issue_mode`.
+    pub issue_modes: Option<Vec<String>>,
+    pub tags: Condition,
+    /// On `language`.
+    pub languages: Condition,
+    /// On `assignee_id`; an unassigned issue has none.
+    pub assignee_ids: Condition,
+    /// On the addresses of the agent who is the assignee, folded. Only `or` is ever given.
+    pub assignee_emails: Condition,
+    /// On `author_email`, folded; an empty one is none. `and` and `nor` are never given.
+    pub author_emails: Condition,
+    /// Folded texts, each looked for in the bodies of all messages. `exists` is never given.
+    pub messages: Condition,
+    /// Folded texts, each looked for in the bodies of all private notes. `exists` is never given.
+    pub notes: Condition,
+    /// Folded texts, looked for in the comment. `or` is never given.
+    pub feedback_comment: Condition,
+    /// At most one for each type of field; all of them hold.
+    pub custom_fields: Vec<FieldFilter>,
     pub rating: Option<RatingSet>,
     pub redacted: Option<bool>,
     pub sort: Sort,

@@ -1,6 +1,6 @@
 //! The SQL of queries against their meaning: random rows in memory, random queries; whatever index
 //! a count or a page goes through, and wherever a deep page begins, the answer is that of
-//! `IssueQuery::matches` and `Sort::compare`.
+//! `IssueQuery::matches_columns` and `Sort::compare`.
 
 use caseload_model::ids::DomainId;
 use caseload_model::issue::{
@@ -90,7 +90,7 @@ fn database(issues: &[IssueColumns]) -> Connection {
 
 /// The matching issues' ids in order.
 fn expected(issues: &[IssueColumns], query: &IssueQuery) -> Vec<u64> {
-    let mut found: Vec<_> = issues.iter().filter(|issue| query.matches(issue)).collect();
+    let mut found: Vec<_> = issues.iter().filter(|issue| query.matches_columns(issue)).collect();
     found.sort_by(|a, b| query.sort.compare(a, b));
     found.iter().map(|issue| issue.id).collect()
 }

@@ -11,6 +11,7 @@
 
 mod crash;
 mod import;
+mod issues;
 mod profiles;
 mod random;
 mod raw;
@@ -30,6 +31,12 @@ async fn main() -> Result<()> {
             let kills = args.get(1).map_or(Ok(200), |text| text.parse())?;
             let seed = args.get(2).map(|text| text.parse()).transpose()?;
             crash::run(kills, seed).await
+        }
+        Some("issues-store") => {
+            let (Some(folder), Some(count)) = (args.get(1), args.get(2)) else {
+                bail!("usage: load issues-store FOLDER N");
+            };
+            issues::make(folder.as_ref(), count.parse()?).await
         }
         _ => bail!("usage: load import [ROUNDS] | load crash [KILLS] [SEED]"),
     }

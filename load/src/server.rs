@@ -3,7 +3,7 @@
 //! served again after a kill, with all that was in it.
 
 use std::io::{BufRead as _, BufReader};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context as _, Result, bail, ensure};
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 /// A fresh store in a folder that goes when this does.
 pub(crate) struct Store {
-    dir: TempDir,
+    dir: Option<TempDir>,
     place: String,
 }
 
@@ -19,7 +19,13 @@ impl Store {
     pub(crate) fn new() -> Result<Self> {
         let dir = tempfile::tempdir()?;
         let place = format!("sqlite:{}", dir.path().join("load.db").display());
-        Ok(Self { dir, place })
+        Ok(Self { dir: Some(dir), place })
+    }
+
+    /// The store in a folder that stays.
+    pub(crate) fn at(folder: &Path) -> Result<Self> {
+        std::fs::create_dir_all(folder)?;
+        Ok(Self { dir: None, place: format!("sqlite:{}", folder.join("load.db").display()) })
     }
 
     /// Makes a domain; returns a write key of it.
@@ -62,7 +68,7 @@ impl Store {
 
     /// Leaves the folder where it is, for a look at what went wrong.
     pub(crate) fn keep(self) -> PathBuf {
-        self.dir.keep()
+        self.dir.map_or_else(|| PathBuf::from(&self.place), TempDir::keep)
     }
 }
 

@@ -24,7 +24,7 @@ pub use plan::{
     StoredIssue, Window, named_issue_ids, plan_imports,
 };
 pub use terms::{
-    FieldType, Part, TermKind, choice_term, day_term, field_term, number_term, term_day, text_term,
+    Part, TermKind, choice_term, day_term, field_term, number_term, term_day, text_term,
     visit_terms,
 };
 

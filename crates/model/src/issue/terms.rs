@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::counters::distinct_tags;
 use super::{IssueColumns, IssueFragments};
-use crate::issue_query::Decimal;
+use crate::issue_query::{Decimal, FieldType};
 use crate::json::{self, Json};
 use crate::task::words;
 
@@ -66,18 +66,6 @@ impl Part {
     /// The value of its term.
     pub const fn term(self) -> [u8; 1] {
         [self as u8]
-    }
-}
-
-words! {
-    /// The types of custom fields.
-    FieldType {
-        Singleline = 1 "singleline",
-        Multiline = 2 "multiline",
-        Number = 3 "number",
-        Date = 4 "date",
-        Dropdown = 5 "dropdown",
-        Checkbox = 6 "checkbox",
     }
 }
 

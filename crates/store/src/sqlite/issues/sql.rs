@@ -21,7 +21,7 @@ pub(super) enum Index {
 }
 
 impl Index {
-    const fn name(self) -> &'static str {
+    pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Id => "issues_by_id",
             Self::Creation => "issues_by_creation",

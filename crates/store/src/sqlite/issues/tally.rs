@@ -198,14 +198,15 @@ pub(super) fn narrowest(
 
 /// A range as whole days and what is left at its ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Split {
-    before: Option<TimeRange>,
-    days: Option<Days>,
-    after: Option<TimeRange>,
+pub(super) struct Split {
+    pub(super) before: Option<TimeRange>,
+    pub(super) days: Option<Days>,
+    pub(super) after: Option<TimeRange>,
 }
 
 impl Split {
-    fn touched(&self) -> Days {
+    /// The days that it has a part of.
+    pub(super) fn touched(&self) -> Days {
         let edges = [self.before, self.after];
         let bounds = edges.iter().flatten().flat_map(|range| [range.since, range.until]);
         let touched = bounds.flatten().map(UnixMillis::day);
@@ -222,7 +223,8 @@ fn span(since: i64, until: i64) -> TimeRange {
     TimeRange { since: Some(UnixMillis(since)), until: Some(UnixMillis(until)) }
 }
 
-fn split(range: TimeRange) -> Split {
+/// The whole days of a range and its ends.
+pub(super) fn split(range: TimeRange) -> Split {
     let bound = |at: UnixMillis| UnixMillis(at.0.clamp(-INSTANT_BOUND, INSTANT_BOUND));
     let (since, until) = (range.since.map(bound), range.until.map(bound));
     let from = since.map_or(DAYS_ALL.from, |at| UnixMillis(at.0 + DAY_MS - 1).day());

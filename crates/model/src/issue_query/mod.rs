@@ -4,8 +4,11 @@
 //! agree. Wire grammar: docs/api.md, "Listing issues".
 
 mod condition;
+mod condition_parse;
 mod custom_fields;
+mod custom_fields_parse;
 mod decimal;
+mod filter_json;
 mod list;
 mod matches;
 pub(crate) mod parameters;

@@ -1,10 +1,12 @@
 //! From query parameters to a [`ListRequest`]. All faults of a request are found at once, and each
 //! one says what would be right: a filter that is silently dropped would answer with wrong data.
 
+use super::condition_parse::Subject;
 use super::parameters::Parameters;
 use super::{
-    IssueQuery, IssueView, ListRequest, PAGE_DEPTH_MAX, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, Paging,
-    ParameterFault, Sort, SortKey, SortOrder, TimeRange, rating,
+    Condition, IssueQuery, IssueView, ListRequest, PAGE_DEPTH_MAX, PAGE_SIZE_DEFAULT,
+    PAGE_SIZE_MAX, Paging, ParameterFault, RatingSet, Sort, SortKey, SortOrder, TimeRange,
+    TimestampFormat, condition_parse, custom_fields_parse, rating,
 };
 use crate::error_code::ErrorCode;
 use crate::ids::ISSUE_ID_MAX;
@@ -12,7 +14,7 @@ use crate::issue::IssueState;
 use crate::json::Json;
 
 /// What a list takes.
-const LIST_PARAMETERS: [&str; 22] = [
+const LIST_PARAMETERS: [&str; 31] = [
     "created-since",
     "created-until",
     "updated-since",
@@ -26,6 +28,15 @@ const LIST_PARAMETERS: [&str; 22] = [
     "queue-ids",
     "end-user-ids",
     "issue-modes",
+    "tags",
+    "languages",
+    "assignee-ids",
+    "assignee-emails",
+    "author-emails",
+    "messages",
+    "notes",
+    "feedback-comment",
+    "custom-fields",
     "feedback-rating",
     "redacted",
     "includes",
@@ -108,10 +119,22 @@ fn query(parameters: &mut Parameters<'_>) -> IssueQuery {
         queue_ids: parameters.texts("queue-ids"),
         end_user_ids: parameters.texts("end-user-ids"),
         issue_modes: parameters.texts("issue-modes"),
-        rating: feedback_rating(parameters),
+        tags: condition(parameters, Subject::Tags),
+        languages: condition(parameters, Subject::Languages),
+        assignee_ids: condition(parameters, Subject::AssigneeIds),
+        assignee_emails: condition(parameters, Subject::AssigneeEmails),
+        author_emails: condition(parameters, Subject::AuthorEmails),
+        messages: condition(parameters, Subject::Messages),
+        notes: condition(parameters, Subject::Notes),
+        feedback_comment: condition(parameters, Subject::FeedbackComment),
+        custom_fields: parameters
+            .filter("custom-fields", custom_fields_parse::parse)
+            .unwrap_or_default(),
+        rating: parameters
+            .filter("feedback-rating", rating::parse)
+            .filter(|set| *set != RatingSet::ALL),
         redacted: parameters.boolean("redacted"),
         sort: sort(parameters, &updated),
-        ..IssueQuery::default()
     }
 }
 
@@ -138,17 +161,10 @@ fn ids(parameters: &mut Parameters<'_>) -> Option<Vec<u64>> {
     Some(ids)
 }
 
-fn feedback_rating(parameters: &mut Parameters<'_>) -> Option<super::RatingSet> {
-    let (spelled, value) = parameters.get("feedback-rating")?;
-    match rating::parse(value) {
-        Ok(set) => Some(set).filter(|set| *set != super::RatingSet::ALL),
-        Err(details) => {
-            for detail in details {
-                parameters.fault(spelled, ErrorCode::InvalidValue, detail);
-            }
-            None
-        }
-    }
+/// The condition on a subject; one that is not given holds for every issue.
+fn condition(parameters: &mut Parameters<'_>, subject: Subject) -> Condition {
+    let read = |value: &str| condition_parse::parse(subject, value);
+    parameters.filter(subject.parameter(), read).unwrap_or_default()
 }
 
 /// The order. A client that follows updates and says nothing gets them in their order.
@@ -178,7 +194,8 @@ fn view(parameters: &mut Parameters<'_>, unasked: IssueView) -> IssueView {
     }
     let excludes = parameters.words("excludes", &[("messages", ())], false);
     view.exclude_messages = excludes.is_some_and(|words| !words.is_empty());
-    parameters.word("timestamp-format", &[("unix", ())]);
+    let formats = [("unix", TimestampFormat::Unix), ("iso-8601", TimestampFormat::Iso8601)];
+    view.timestamps = parameters.word("timestamp-format", &formats).unwrap_or_default();
     view
 }
 

@@ -4,12 +4,18 @@
 //! agree. Wire grammar: docs/api.md, "Listing issues".
 
 mod condition;
+mod condition_parse;
 mod custom_fields;
+mod custom_fields_parse;
 mod decimal;
+mod field_matcher;
+mod filter_json;
+mod fragments;
 mod list;
 mod matches;
 pub(crate) mod parameters;
 mod rating;
+mod text_matcher;
 mod view;
 
 use crate::error_code::ErrorCode;
@@ -20,9 +26,13 @@ use crate::time::UnixMillis;
 pub use condition::Condition;
 pub use custom_fields::{Comparison, FieldFilter, FieldTest, FieldTests, FieldType};
 pub use decimal::Decimal;
+pub use field_matcher::{FieldMatcher, has_value};
+pub use fragments::{StoredField, TextPlace, visit_fields};
 pub(crate) use list::paging;
 pub use list::{parse_list, parse_single};
+pub use matches::SearchedIssue;
 pub use rating::RatingSet;
+pub use text_matcher::TextMatcher;
 pub use view::{IssueView, TimestampFormat};
 
 /// Issues on a page where nothing is said.

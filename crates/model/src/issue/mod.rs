@@ -10,8 +10,10 @@ mod counters;
 mod fragments;
 mod import;
 mod instant;
+mod iso_times;
 mod plan;
 mod render;
+mod stamp;
 
 pub use columns::{IssueColumns, IssueFacts, IssueQueue, IssueState};
 pub use counters::{CounterDelta, CounterKey, CounterSums, Facet, counter_keys};
@@ -22,6 +24,8 @@ pub use plan::{
     App, AppProfileRow, ImportContext, ImportPlan, IssueRow, NeedOccupied, OccupiedWindows,
     StoredIssue, Window, named_issue_ids, plan_imports,
 };
+
+pub use stamp::{ListStamp, Stamp};
 
 pub(crate) use import::nearest_word;
 

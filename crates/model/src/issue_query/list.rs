@@ -4,7 +4,7 @@
 use super::parameters::Parameters;
 use super::{
     IssueQuery, IssueView, ListRequest, PAGE_DEPTH_MAX, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, Paging,
-    ParameterFault, Sort, SortKey, SortOrder, TimeRange, rating,
+    ParameterFault, Sort, SortKey, SortOrder, TimeRange, TimestampFormat, rating, walk,
 };
 use crate::error_code::ErrorCode;
 use crate::ids::ISSUE_ID_MAX;
@@ -12,7 +12,7 @@ use crate::issue::IssueState;
 use crate::json::Json;
 
 /// What a list takes.
-const LIST_PARAMETERS: [&str; 21] = [
+const LIST_PARAMETERS: [&str; 24] = [
     "created-since",
     "created-until",
     "updated-since",
@@ -34,15 +34,18 @@ const LIST_PARAMETERS: [&str; 21] = [
     "sort-order",
     "page",
     "page-size",
+    "cursor",
+    "after",
+    "count",
 ];
 /// What a single issue takes.
 const SINGLE_PARAMETERS: [&str; 3] = ["includes", "excludes", "timestamp-format"];
 
 /// How to read beyond the last numbered page.
-const DEEPER: &str = "To read further, walk by time: send created_since, created_until, \
-    sort-by=creation-time and sort-order=asc, without page and page-size; process every issue but \
-    the last; repeat with created_since set to the created_at of the last; stop when a response \
-    holds at most one issue, which is processed too";
+const DEEPER: &str = "To read further, send cursor instead of page: empty to begin, then what \
+    next-cursor of the answer before says, until it is null (the header Link has it as rel=next). \
+    Or walk by time: sort-by=creation-time, sort-order=asc, without page; process every issue but \
+    the last, set created_since to the created_at of the last, repeat until one issue is left";
 
 /// A word of `includes`.
 #[derive(Clone, Copy)]
@@ -77,6 +80,7 @@ pub fn parse_list(pairs: &[(String, String)]) -> Result<ListRequest, Vec<Paramet
         view: view(&mut parameters, IssueView::default()),
         paging: paging(&mut parameters, "issues", DEEPER),
         explicit_paging: parameters.get("page").is_some(),
+        walk: walk::read(&mut parameters),
     };
     if parameters.faults.is_empty() { Ok(request) } else { Err(parameters.faults) }
 }
@@ -175,7 +179,8 @@ fn view(parameters: &mut Parameters<'_>, unasked: IssueView) -> IssueView {
     }
     let excludes = parameters.words("excludes", &[("messages", ())], false);
     view.exclude_messages = excludes.is_some_and(|words| !words.is_empty());
-    parameters.word("timestamp-format", &[("unix", ())]);
+    let formats = [("unix", TimestampFormat::Unix), ("iso-8601", TimestampFormat::Iso8601)];
+    view.timestamps = parameters.word("timestamp-format", &formats).unwrap_or_default();
     view
 }
 

@@ -3,23 +3,27 @@
 //! becomes SQL is each backend's business; what it means is [`IssueQuery::matches`], and the two
 //! agree. Wire grammar: docs/api.md, "Listing issues".
 
+mod cursor;
 mod decimal;
 mod list;
 mod matches;
 pub(crate) mod parameters;
 mod rating;
 mod view;
+mod walk;
 
 use crate::error_code::ErrorCode;
 use crate::issue::IssueState;
 use crate::task::words;
 use crate::time::UnixMillis;
 
+pub use cursor::{Cursor, DamagedCursor, Position, Scope};
 pub use decimal::Decimal;
 pub(crate) use list::paging;
 pub use list::{parse_list, parse_single};
 pub use rating::RatingSet;
-pub use view::IssueView;
+pub use view::{IssueView, TimestampFormat};
+pub use walk::Walk;
 
 /// Issues on a page where nothing is said.
 pub const PAGE_SIZE_DEFAULT: u64 = 100;
@@ -131,6 +135,8 @@ pub struct ListRequest {
     pub paging: Paging,
     /// Whether `page` was given.
     pub explicit_paging: bool,
+    /// Where the list goes by place and not by page; `paging` then has its size only.
+    pub walk: Option<Walk>,
 }
 
 /// What is wrong with one parameter.

@@ -21,13 +21,12 @@ pub(crate) const STATES: [(&str, usize); 7] = [
     ("rejected", 10),
 ];
 pub(crate) const PLANS: [&str; 4] = ["free", "basic", "premium", "enterprise"];
-const LANGUAGES: [&str; 11] =
-    ["en", "en", "en", "de", "fr", "es", "pt", "ja", "ru", "zh", "it"];
+const LANGUAGES: [&str; 11] = ["en", "en", "en", "de", "fr", "es", "pt", "ja", "ru", "zh", "it"];
 const PLATFORMS: [&str; 5] = ["ios", "android", "web", "email", "webchat"];
 const SYLLABLES: [&str; 32] = [
     "ka", "lo", "mi", "ter", "san", "ve", "ri", "no", "pel", "du", "gar", "shi", "on", "ta", "bre",
-    "qui", "mo", "len", "zu", "fa", "cor", "ny", "wa", "tis", "hel", "po", "jin", "rek", "al", "ser",
-    "um", "dy",
+    "qui", "mo", "len", "zu", "fa", "cor", "ny", "wa", "tis", "hel", "po", "jin", "rek", "al",
+    "ser", "um", "dy",
 ];
 
 /// Messages of an issue: how many of 1,000 issues have at most so many.

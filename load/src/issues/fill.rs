@@ -37,7 +37,8 @@ pub(crate) async fn fill(client: &Client, count: usize) -> Result<Filled> {
             let mut lines = String::new();
             (next..until).for_each(|n| data::line(n, count, &mut lines));
             filled.json_bytes += lines.len() as u64;
-            let task = bulk.submit(Action::ImportIssues, Payload::bytes(lines.into_bytes())).await?;
+            let task =
+                bulk.submit(Action::ImportIssues, Payload::bytes(lines.into_bytes())).await?;
             running.push_back((task.task_id, until - next));
             next = until;
         }

@@ -10,8 +10,10 @@ mod counters;
 mod fragments;
 mod import;
 mod instant;
+mod iso_times;
 mod plan;
 mod render;
+mod stamp;
 mod terms;
 
 pub use columns::{IssueColumns, IssueFacts, IssueQueue, IssueState};
@@ -27,6 +29,8 @@ pub use terms::{
     Part, TermKind, choice_term, day_term, field_term, number_term, term_day, text_term,
     visit_terms,
 };
+
+pub use stamp::{ListStamp, Stamp};
 
 pub(crate) use import::nearest_word;
 

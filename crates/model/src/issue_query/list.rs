@@ -6,7 +6,7 @@ use super::parameters::Parameters;
 use super::{
     Condition, IssueQuery, IssueView, ListRequest, PAGE_DEPTH_MAX, PAGE_SIZE_DEFAULT,
     PAGE_SIZE_MAX, Paging, ParameterFault, RatingSet, Sort, SortKey, SortOrder, TimeRange,
-    TimestampFormat, condition_parse, custom_fields_parse, rating,
+    TimestampFormat, condition_parse, custom_fields_parse, rating, walk,
 };
 use crate::error_code::ErrorCode;
 use crate::ids::ISSUE_ID_MAX;
@@ -14,7 +14,7 @@ use crate::issue::IssueState;
 use crate::json::Json;
 
 /// What a list takes.
-const LIST_PARAMETERS: [&str; 31] = [
+const LIST_PARAMETERS: [&str; 34] = [
     "created-since",
     "created-until",
     "updated-since",
@@ -46,15 +46,18 @@ const LIST_PARAMETERS: [&str; 31] = [
     "sort-order",
     "page",
     "page-size",
+    "cursor",
+    "after",
+    "count",
 ];
 /// What a single issue takes.
 const SINGLE_PARAMETERS: [&str; 3] = ["includes", "excludes", "timestamp-format"];
 
 /// How to read beyond the last numbered page.
-const DEEPER: &str = "To read further, walk by time: send created_since, created_until, \
-    sort-by=creation-time and sort-order=asc, without page and page-size; process every issue but \
-    the last; repeat with created_since set to the created_at of the last; stop when a response \
-    holds at most one issue, which is processed too";
+const DEEPER: &str = "To read further, send cursor instead of page: empty to begin, then what \
+    next-cursor of the answer before says, until it is null (the header Link has it as rel=next). \
+    Or walk by time: sort-by=creation-time, sort-order=asc, without page; process every issue but \
+    the last, set created_since to the created_at of the last, repeat until one issue is left";
 
 /// A word of `includes`.
 #[derive(Clone, Copy)]
@@ -89,6 +92,7 @@ pub fn parse_list(pairs: &[(String, String)]) -> Result<ListRequest, Vec<Paramet
         view: view(&mut parameters, IssueView::default()),
         paging: paging(&mut parameters, "issues", DEEPER),
         explicit_paging: parameters.get("page").is_some(),
+        walk: walk::read(&mut parameters),
     };
     if parameters.faults.is_empty() { Ok(request) } else { Err(parameters.faults) }
 }

@@ -5,6 +5,7 @@
 
 mod condition;
 mod condition_parse;
+mod cursor;
 mod custom_fields;
 mod custom_fields_parse;
 mod decimal;
@@ -17,6 +18,7 @@ pub(crate) mod parameters;
 mod rating;
 mod text_matcher;
 mod view;
+mod walk;
 
 use crate::error_code::ErrorCode;
 use crate::issue::IssueState;
@@ -24,6 +26,7 @@ use crate::task::words;
 use crate::time::UnixMillis;
 
 pub use condition::Condition;
+pub use cursor::{Cursor, DamagedCursor, Position, Scope};
 pub use custom_fields::{Comparison, FieldFilter, FieldTest, FieldTests, FieldType};
 pub use decimal::Decimal;
 pub use field_matcher::{FieldMatcher, has_value};
@@ -34,6 +37,7 @@ pub use matches::SearchedIssue;
 pub use rating::RatingSet;
 pub use text_matcher::TextMatcher;
 pub use view::{IssueView, TimestampFormat};
+pub use walk::Walk;
 
 /// Issues on a page where nothing is said.
 pub const PAGE_SIZE_DEFAULT: u64 = 100;
@@ -164,6 +168,8 @@ pub struct ListRequest {
     pub paging: Paging,
     /// Whether `page` was given.
     pub explicit_paging: bool,
+    /// Where the list goes by place and not by page; `paging` then has its size only.
+    pub walk: Option<Walk>,
 }
 
 /// What is wrong with one parameter.

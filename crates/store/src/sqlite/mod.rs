@@ -28,9 +28,9 @@ use tokio::sync::watch;
 use crate::{
     Agent, App, ApplyChunk, CancelTask, CheckReport, ChunkApplied, ClaimTasks, ClaimedTask,
     CompletedTasks, CreateAgent, CreateApp, CreateDomain, CreateKey, CreateTask, Domain,
-    FailAttempt, GetIssue, IssuePage, KeptAnswer, Key, KeyGrant, ListIssues, ListTasks, Once,
-    OpenMode, PackedBlock, RecordBlock, RecordBlockSize, RecordKind, RenewLeases, Store,
-    StoreError, StoreFuture, StoreMetrics, TaskPage,
+    FailAttempt, GetIssue, IssuePage, IssueStep, KeptAnswer, Key, KeyGrant, ListIssues, ListTasks,
+    Once, OpenMode, PackedBlock, RecordBlock, RecordBlockSize, RecordKind, RenderedIssue,
+    RenewLeases, StepIssues, Store, StoreError, StoreFuture, StoreMetrics, TaskPage,
 };
 use engine::{Engine, WriteContext};
 use kill::Place;
@@ -308,7 +308,12 @@ impl Store for SqliteStore {
         Box::pin(self.engine.read_within(budget, move |conn| issues::list(conn, &request)))
     }
 
-    fn issue(&self, request: GetIssue) -> StoreFuture<'_, Option<Vec<u8>>> {
+    fn step_issues(&self, request: StepIssues) -> StoreFuture<'_, IssueStep> {
+        let budget = Some(request.budget);
+        Box::pin(self.engine.read_within(budget, move |conn| issues::step(conn, &request)))
+    }
+
+    fn issue(&self, request: GetIssue) -> StoreFuture<'_, Option<RenderedIssue>> {
         let budget = Some(request.budget);
         Box::pin(self.engine.read_within(budget, move |conn| issues::get(conn, &request)))
     }

@@ -8,15 +8,17 @@ use caseload_model::ids::DomainId;
 use caseload_model::issue_query::{IssueQuery, RatingSet, TimeRange};
 use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
 
-use super::page::write_rows;
+use super::page::{Written, position, write_rows};
 use super::sql::{self, Index};
 use super::tally;
-use crate::{GetIssue, IssuePage, ListIssues, StoreError};
+use crate::{GetIssue, IssuePage, ListIssues, RenderedIssue, StepForm, StoreError};
 
 /// Offset from which on the day to begin at is looked up.
 const SEEK_OFFSET_MIN: u64 = 1000;
 /// Matches that are rather sorted than looked for along an index that has their order.
 const SORTED_MATCHES_MAX: u64 = 10_000;
+/// How pages are written: whatever they hold, to the end.
+const WHOLE: (StepForm, usize) = (StepForm::Commas, usize::MAX);
 
 /// One page with the exact total, from the snapshot that `conn` is in.
 pub(in crate::sqlite) fn list(
@@ -50,8 +52,10 @@ pub(in crate::sqlite) fn list(
         let index = page_index(&query, through, total);
         let rows = rows(conn, domain, &query, index, limit, offset)?;
         page.count = rows.len() as u32;
-        page.last_created_at = rows.last().map(|row| created_at(conn, *row)).transpose()?;
-        write_rows(conn, &rows, request.view, &mut page.body)?;
+        page.last = rows.last().map(|row| position(conn, *row, query.sort.key)).transpose()?;
+        let mut written = Written::default();
+        write_rows(conn, &rows, request.view, WHOLE, &mut written)?;
+        (page.body, page.stamp) = (written.body, written.stamp.finish());
     }
     Ok(page)
 }
@@ -93,29 +97,24 @@ fn rows(
     limit: u64,
     offset: u64,
 ) -> Result<Vec<i64>, StoreError> {
-    let sql = sql::page(domain, query, index, limit, offset);
+    let sql = sql::page(domain, query, index, None, limit, offset);
     let mut select = conn.prepare_cached(&sql.text)?;
     let rows = select.query_map(params_from_iter(&sql.parameters), |row| row.get(0))?;
     Ok(rows.collect::<Result<_, _>>()?)
-}
-
-fn created_at(conn: &Connection, row: i64) -> Result<i64, StoreError> {
-    let mut select = conn.prepare_cached("SELECT created_at FROM issues WHERE row = ?1")?;
-    Ok(select.query_row([row], |row| row.get(0))?)
 }
 
 /// One issue, rendered.
 pub(in crate::sqlite) fn get(
     conn: &Connection,
     request: &GetIssue,
-) -> Result<Option<Vec<u8>>, StoreError> {
+) -> Result<Option<RenderedIssue>, StoreError> {
     let Ok(id) = i64::try_from(request.id) else { return Ok(None) };
     let row: Option<i64> = conn
         .prepare_cached("SELECT row FROM issues WHERE domain_id = ?1 AND id = ?2")?
         .query_row(params![request.domain.0, id], |row| row.get(0))
         .optional()?;
     let Some(row) = row else { return Ok(None) };
-    let mut out = Vec::new();
-    write_rows(conn, &[row], request.view, &mut out)?;
-    Ok(Some(out))
+    let mut written = Written::default();
+    write_rows(conn, &[row], request.view, WHOLE, &mut written)?;
+    Ok(Some(RenderedIssue { body: written.body, stamp: written.stamp.finish() }))
 }

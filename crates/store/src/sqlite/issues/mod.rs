@@ -11,11 +11,13 @@ mod need;
 mod page;
 mod rowset;
 mod sql;
+mod step;
 mod tally;
 
 pub(super) use import::Import;
 pub(super) use list::{get, list};
 pub(super) use page::{FRAGMENTS, FRAGMENTS_COUNT, fragments};
+pub(super) use step::step;
 
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]

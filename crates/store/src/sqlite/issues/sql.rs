@@ -4,7 +4,9 @@
 //! `IssueQuery::matches` says.
 
 use caseload_model::ids::DomainId;
-use caseload_model::issue_query::{IssueQuery, RatingSet, SortKey, SortOrder, TimeRange};
+use caseload_model::issue_query::{
+    IssueQuery, Position, RatingSet, Sort, SortKey, SortOrder, TimeRange,
+};
 use rusqlite::types::Value;
 
 /// An index of `issues`; all of them begin with the domain.
@@ -70,15 +72,20 @@ pub(super) fn count(domain: DomainId, query: &IssueQuery, index: Index) -> Sql {
     Sql { text: format!("SELECT count(*) FROM issues INDEXED BY {index} WHERE {text}"), parameters }
 }
 
-/// Selects `row` of the matches through `index`, in the query's order.
+/// Selects `row` of the matches through `index`, in the query's order; those after a position,
+/// where one is given. The query then has no bound of its own on that side of what it is sorted by.
 pub(super) fn page(
     domain: DomainId,
     query: &IssueQuery,
     index: Index,
+    after: Option<Position>,
     limit: u64,
     offset: u64,
 ) -> Sql {
     let mut predicates = Predicates::new(domain, query);
+    if let Some(position) = after {
+        predicates.after(query.sort, position);
+    }
     // An index by state or rating has its order within each value: the runs are merged.
     let runs: Vec<String> = match index {
         Index::State => {
@@ -184,6 +191,19 @@ impl Predicates {
                 self.and(&format!("{column} {operator} {place}"));
             }
         }
+    }
+
+    /// A range of the index that begins right behind the position.
+    fn after(&mut self, sort: Sort, position: Position) {
+        let operator = if sort.order == SortOrder::Ascending { '>' } else { '<' };
+        let at = self.bind(Value::Integer(position.at.0));
+        let column = match sort.key {
+            SortKey::CreationTime => return self.and(&format!("created_at {operator} {at}")),
+            SortKey::StateChangeTime => "changed_at",
+            SortKey::UpdateTime => "updated_at",
+        };
+        let id = self.bind(Value::Integer(position.id as i64));
+        self.and(&format!("({column}, id) {operator} ({at}, {id})"));
     }
 
     /// As one parameter, because there may be thousands.

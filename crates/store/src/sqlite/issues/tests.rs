@@ -108,7 +108,7 @@ fn indexes(query: &IssueQuery) -> Vec<Index> {
 }
 
 fn page(conn: &Connection, query: &IssueQuery, index: Index, limit: u64, offset: u64) -> Vec<u64> {
-    let sql = sql::page(DOMAIN, query, index, limit, offset);
+    let sql = sql::page(DOMAIN, query, index, None, limit, offset);
     let mut select = conn.prepare(&sql.text).unwrap();
     let rows = select.query_map(params_from_iter(&sql.parameters), |row| row.get(0)).unwrap();
     let rows: Vec<i64> = rows.collect::<Result<_, _>>().unwrap();

@@ -304,13 +304,17 @@ impl Store for SqliteStore {
     }
 
     fn list_issues(&self, request: ListIssues) -> StoreFuture<'_, IssuePage> {
-        let budget = Some(request.budget);
-        Box::pin(self.engine.read_within(budget, move |conn| issues::list(conn, &request)))
+        let is_long = issues::reads_texts(&request.query);
+        Box::pin(self.engine.read_paced(request.budget, is_long, move |conn, pace| {
+            issues::list(conn, &request, pace)
+        }))
     }
 
     fn step_issues(&self, request: StepIssues) -> StoreFuture<'_, IssueStep> {
-        let budget = Some(request.budget);
-        Box::pin(self.engine.read_within(budget, move |conn| issues::step(conn, &request)))
+        let is_long = issues::reads_texts(&request.query);
+        Box::pin(self.engine.read_paced(request.budget, is_long, move |conn, pace| {
+            issues::step(conn, &request, pace)
+        }))
     }
 
     fn issue(&self, request: GetIssue) -> StoreFuture<'_, Option<RenderedIssue>> {

@@ -4,9 +4,7 @@
 //! set is exactly what the model's `IssueQuery` matches.
 
 use caseload_model::fold::fold;
-use caseload_model::issue::{
-    Part, TermKind, choice_term, field_term, number_term, text_term,
-};
+use caseload_model::issue::{Part, TermKind, choice_term, field_term, number_term, text_term};
 use caseload_model::issue_query::{
     Comparison, Condition, Decimal, FieldFilter, FieldTest, FieldTests, FieldType, IssueQuery,
     RatingSet, SortKey, TimeRange,
@@ -47,7 +45,7 @@ impl Filter {
     }
 }
 
-/// The issues that match, as far as sets tell: see [`has_texts`].
+/// The issues that match, as far as sets tell: see [`super::texts`].
 pub(super) fn candidates(sets: Sets<'_>, query: &IssueQuery) -> Result<RoaringBitmap, StoreError> {
     let finder = Finder { sets };
     let mut found = Filter::ALL();
@@ -73,21 +71,6 @@ pub(super) fn candidates(sets: Sets<'_>, query: &IssueQuery) -> Result<RoaringBi
         Filter::In(rows) => Ok(rows),
         Filter::NotIn(rows) => Ok(sets.all()? - rows),
     }
-}
-
-/// Whether the query tests texts, which no set answers.
-pub(super) fn has_texts(query: &IssueQuery) -> bool {
-    let words = |condition: &Condition| {
-        !condition.and.is_empty() || condition.or.is_some() || !condition.nor.is_empty()
-    };
-    let in_text = |test: &FieldTest| {
-        matches!(test, FieldTest::Contains(_) | FieldTest::DoesNotContain(_))
-    };
-    [&query.messages, &query.notes, &query.feedback_comment].into_iter().any(words)
-        || query.custom_fields.iter().any(|filter| {
-            let all = filter.and.iter().chain(filter.or.iter().flatten());
-            all.flat_map(|field| &field.tests).any(in_text)
-        })
 }
 
 type FilterOf = fn(&Finder<'_>, &IssueQuery) -> Result<Filter, StoreError>;
@@ -173,10 +156,8 @@ impl Finder<'_> {
         if condition.is_unbounded() {
             return all();
         }
-        let mut select = self
-            .sets
-            .conn
-            .prepare_cached("SELECT id, email FROM agents WHERE domain_id = ?1")?;
+        let mut select =
+            self.sets.conn.prepare_cached("SELECT id, email FROM agents WHERE domain_id = ?1")?;
         let mut found = select.query([self.sets.domain.0])?;
         let mut ids = Vec::new();
         while let Some(row) = found.next()? {
@@ -250,7 +231,9 @@ impl Finder<'_> {
             FieldTest::DoesNotContain(_) => Filter::ALL(),
             FieldTest::OneOf(any) => Filter::In(choices(any)?),
             FieldTest::NoneOf(none) => Filter::NotIn(choices(none)?),
-            FieldTest::Compare(comparison, number) => self.number(kind, key, *comparison, number)?,
+            FieldTest::Compare(comparison, number) => {
+                self.number(kind, key, *comparison, number)?
+            }
         })
     }
 

@@ -12,7 +12,7 @@ use caseload_model::issue::{
 use roaring::RoaringBitmap;
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::rowset::{block_of, decode, encode, row_number};
+use super::rowset::{block_of, decode, encode, place_of, row_number};
 use crate::StoreError;
 
 /// An issue as far as it decides what it is found by.
@@ -177,15 +177,17 @@ fn keep_values(
     steps: &[(u32, Step)],
 ) -> Result<(), StoreError> {
     let mut enter = conn.prepare_cached(
-        "INSERT INTO issue_values (domain_id, kind, value, row) VALUES (?1, ?2, ?3, ?4)",
+        "INSERT INTO issue_values (domain_id, kind, block, value, place)
+         VALUES (?1, ?2, ?3, ?4, ?5)",
     )?;
     let mut leave = conn.prepare_cached(
         "DELETE FROM issue_values
-         WHERE domain_id = ?1 AND kind = ?2 AND value = ?3 AND row = ?4",
+         WHERE domain_id = ?1 AND kind = ?2 AND block = ?3 AND value = ?4 AND place = ?5",
     )?;
     for (row, step) in steps {
         let statement = if *step == Step::Enters { &mut enter } else { &mut leave };
-        if statement.execute(params![domain.0, kind.code(), value, row])? != 1 {
+        let bound = params![domain.0, kind.code(), block_of(*row), value, place_of(*row)];
+        if statement.execute(bound)? != 1 {
             return Err(left_nothing(kind));
         }
     }

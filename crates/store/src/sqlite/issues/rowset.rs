@@ -26,10 +26,20 @@ pub(super) const fn block_of(row: u32) -> u32 {
     row >> BLOCK_BITS
 }
 
+/// The place of a row in its block.
+pub(super) const fn place_of(row: u32) -> u16 {
+    row as u16
+}
+
+/// The row at a place of a block.
+pub(super) const fn row_at(block: u32, place: u16) -> u32 {
+    block << BLOCK_BITS | place as u32
+}
+
 /// Writes the rows of one block.
 pub(super) fn encode(rows: &mut RoaringBitmap) -> Result<Vec<u8>, StoreError> {
     if rows.len() <= LISTED_MAX {
-        let places = rows.iter().flat_map(|row| (row as u16).to_le_bytes());
+        let places = rows.iter().flat_map(|row| place_of(row).to_le_bytes());
         return Ok(std::iter::once(LIST).chain(places).collect());
     }
     rows.optimize();
@@ -46,8 +56,7 @@ pub(super) fn decode(block: u32, blob: &[u8], into: &mut RoaringBitmap) -> Resul
     match blob.split_first() {
         Some((&LIST, places)) if places.len() % 2 == 0 => {
             for place in places.chunks_exact(2) {
-                let place = u16::from_le_bytes([place[0], place[1]]);
-                into.insert(block << BLOCK_BITS | u32::from(place));
+                into.insert(row_at(block, u16::from_le_bytes([place[0], place[1]])));
             }
             Ok(())
         }

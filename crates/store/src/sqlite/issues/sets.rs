@@ -9,7 +9,7 @@ use caseload_model::time::UnixMillis;
 use roaring::RoaringBitmap;
 use rusqlite::{CachedStatement, Connection, params};
 
-use super::rowset::{decode, row_number};
+use super::rowset::{decode, row_at, row_number};
 use super::sql::Index;
 use super::tally::split;
 use crate::StoreError;
@@ -55,13 +55,9 @@ impl Sets<'_> {
     ) -> Result<(), StoreError> {
         let domain = self.domain.0;
         if kind.is_sparse() {
-            let mut select = self.conn.prepare_cached(
-                "SELECT row FROM issue_values WHERE domain_id = ?1 AND kind = ?2 AND value = ?3",
-            )?;
-            let mut rows = select.query(params![domain, kind.code(), value])?;
-            while let Some(row) = rows.next()? {
-                into.insert(row_number(row.get(0)?)?);
-            }
+            // The least value beyond this one.
+            let until = [value, &[0]].concat();
+            *into |= self.values_between(kind, value, &until)?;
             return Ok(());
         }
         let mut select = self.conn.prepare_cached(
@@ -83,18 +79,31 @@ impl Sets<'_> {
         until: &[u8],
     ) -> Result<RoaringBitmap, StoreError> {
         let mut select = self.conn.prepare_cached(
-            "SELECT row FROM issue_values
-             WHERE domain_id = ?1 AND kind = ?2 AND value >= ?3 AND value < ?4",
+            "SELECT place FROM issue_values WHERE domain_id = ?1 AND kind = ?2 AND block = ?3
+             AND value >= ?4 AND value < ?5",
         )?;
-        let mut found = select.query(params![self.domain.0, kind.code(), from, until])?;
-        let mut rows = Vec::new();
-        while let Some(row) = found.next()? {
-            rows.push(row_number(row.get(0)?)?);
+        let (mut rows, mut of_block) = (RoaringBitmap::new(), Vec::new());
+        for block in self.blocks()? {
+            let bound = params![self.domain.0, kind.code(), block, from, until];
+            let mut found = select.query(bound)?;
+            while let Some(row) = found.next()? {
+                of_block.push(row_at(block, row.get(0)?));
+            }
+            // In the order of values: sorted, they become a set much faster.
+            of_block.sort_unstable();
+            rows.extend(of_block.drain(..));
         }
-        // In the order of values: sorted, they become a set much faster.
-        rows.sort_unstable();
-        RoaringBitmap::from_sorted_iter(rows)
-            .map_err(|_| StoreError::Corrupt("an issue has one value twice".to_owned()))
+        Ok(rows)
+    }
+
+    /// The blocks in which the domain has issues.
+    fn blocks(&self) -> Result<Vec<u32>, StoreError> {
+        let mut select = self.conn.prepare_cached(
+            "SELECT block FROM issue_sets WHERE domain_id = ?1 AND kind = ?2 AND value = x''",
+        )?;
+        let blocks =
+            select.query_map(params![self.domain.0, TermKind::All.code()], |row| row.get(0))?;
+        Ok(blocks.collect::<Result<_, _>>()?)
     }
 
     /// The issues in a span of time: whole days from their sets, the ends from the index.
@@ -149,9 +158,8 @@ impl Sets<'_> {
 
     /// The issues with these ids.
     pub(super) fn ids(&self, ids: &[u64]) -> Result<RoaringBitmap, StoreError> {
-        let mut select = self
-            .conn
-            .prepare_cached("SELECT row FROM issues WHERE domain_id = ?1 AND id = ?2")?;
+        let mut select =
+            self.conn.prepare_cached("SELECT row FROM issues WHERE domain_id = ?1 AND id = ?2")?;
         let mut rows = RoaringBitmap::new();
         for id in ids {
             let Ok(id) = i64::try_from(*id) else { continue };

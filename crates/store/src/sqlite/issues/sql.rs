@@ -1,5 +1,5 @@
-//! The one place where a query of the model's becomes SQL: predicates with their parameters, the
-//! count over an index, the page in order. Which index is used is said here and not left to the
+//! Queries that an index decides alone, as SQL: spans of time, states and ratings as predicates, the
+//! count over the index, the page in order. Other filters are sets of rows, see [`super::find`]. Which index is used is said here and not left to the
 //! planner, whose guesses know nothing of a domain's data. Invariant: what the SQL matches is what
 //! `IssueQuery::matches` says.
 
@@ -12,7 +12,6 @@ use rusqlite::types::Value;
 /// An index of `issues`; all of them begin with the domain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Index {
-    Id,
     Creation,
     /// By creation within each state.
     State,
@@ -25,7 +24,6 @@ pub(super) enum Index {
 impl Index {
     pub(super) const fn name(self) -> &'static str {
         match self {
-            Self::Id => "issues_by_id",
             Self::Creation => "issues_by_creation",
             Self::State => "issues_by_state",
             Self::Rating => "issues_by_rating",
@@ -35,12 +33,11 @@ impl Index {
     }
 
     /// The order in which it holds issues, each state and rating by itself.
-    pub(super) const fn order(self) -> Option<SortKey> {
+    pub(super) const fn order(self) -> SortKey {
         match self {
-            Self::Id => None,
-            Self::Creation | Self::State | Self::Rating => Some(SortKey::CreationTime),
-            Self::Update => Some(SortKey::UpdateTime),
-            Self::Change => Some(SortKey::StateChangeTime),
+            Self::Creation | Self::State | Self::Rating => SortKey::CreationTime,
+            Self::Update => SortKey::UpdateTime,
+            Self::Change => SortKey::StateChangeTime,
         }
     }
 
@@ -153,16 +150,6 @@ impl Predicates {
         new.range("created_at", query.created);
         new.range("updated_at", query.updated);
         new.range("changed_at", query.changed);
-        if let Some(ids) = &query.ids {
-            new.ids(ids);
-        }
-        new.texts("app_id", query.app_ids.as_deref());
-        new.texts("platform_type", query.platform_types.as_deref());
-        new.texts("queue_id", query.queue_ids.as_deref());
-        new.texts("hs_user_id", query.end_user_ids.as_deref());
-        if let Some(redacted) = query.redacted {
-            new.and(&format!("redacted = {}", i32::from(redacted)));
-        }
         new
     }
 
@@ -204,20 +191,6 @@ impl Predicates {
         };
         let id = self.bind(Value::Integer(position.id as i64));
         self.and(&format!("({column}, id) {operator} ({at}, {id})"));
-    }
-
-    /// As one parameter, because there may be thousands.
-    fn ids(&mut self, ids: &[u64]) {
-        let list: Vec<String> = ids.iter().map(u64::to_string).collect();
-        let place = self.bind(Value::Text(format!("[{}]", list.join(","))));
-        self.and(&format!("id IN (SELECT value FROM json_each({place}))"));
-    }
-
-    fn texts(&mut self, column: &str, texts: Option<&[String]>) {
-        let Some(texts) = texts else { return };
-        let places: Vec<String> =
-            texts.iter().map(|text| self.bind(Value::Text(text.clone()))).collect();
-        self.and(&format!("{column} IN ({})", places.join(", ")));
     }
 
     fn states(&mut self, query: &IssueQuery) {

@@ -1,37 +1,54 @@
 //! A step through a list: the issues that follow a position, found by a range of the index that
-//! has the list's order. What came before is never looked at, so that a step costs the same at any
+//! has the list's order or, where filters need it, from a set of rows. What came before is never looked at, so that a step costs the same at any
 //! depth, also in the middle of issues with the same instant. One issue more than wanted is looked
 //! for, which tells whether a further step is worth it.
 
 use std::borrow::Cow;
 
-use caseload_model::issue_query::{
-    IssueQuery, IssueView, Paging, Position, RatingSet, SortKey, SortOrder,
-};
-use rusqlite::{Connection, params_from_iter};
+use caseload_model::issue_query::{IssueQuery, IssueView, Paging, Position, SortKey, SortOrder};
+use rusqlite::Connection;
 
-use super::list::{list, matches_nothing};
+use super::super::engine::Pace;
+use super::find;
+use super::list::{found, list, matches_nothing, plain};
+use super::ordered::{self, Part};
 use super::page::{Written, position, write_rows};
+use super::sets::Sets;
 use super::sql::{self, Index};
+use super::tally;
+use super::texts::{Texts, reads_texts};
 use crate::{IssueStep, ListIssues, StepIssues, StoreError};
 
 /// The step, from the snapshot that `conn` is in.
 pub(in crate::sqlite) fn step(
     conn: &Connection,
     request: &StepIssues,
+    pace: &mut Pace,
 ) -> Result<IssueStep, StoreError> {
-    let total_hits = if request.count { Some(total(conn, request)?) } else { None };
+    let total_hits = if request.count { Some(total(conn, request, pace)?) } else { None };
     let mut step = IssueStep { total_hits, ..IssueStep::default() };
     let (query, after) = narrowed(&request.query, request.after);
     if matches_nothing(&query) {
         return Ok(step);
     }
     let wanted = request.issues_max.max(1);
-    let sql = sql::page(request.domain, &query, index(&query), after, wanted + 1, 0);
-    let mut rows: Vec<i64> = conn
-        .prepare_cached(&sql.text)?
-        .query_map(params_from_iter(&sql.parameters), |row| row.get(0))?
-        .collect::<Result<_, _>>()?;
+    let mut rows = match index(&query) {
+        Some(index) => {
+            found(conn, &sql::page(request.domain, &query, index, after, wanted + 1, 0))?
+        }
+        None => {
+            let sets = Sets { conn, domain: request.domain };
+            let found = find::candidates(sets, &query)?;
+            let part = Part { after, offset: 0, limit: wanted + 1 };
+            if reads_texts(&query) {
+                let mut texts = Texts::new(conn, &query, pace)?;
+                let mut test = |row| texts.hold(row);
+                ordered::rows(sets, &found, &query, part, Some(&mut test))?
+            } else {
+                ordered::rows(sets, &found, &query, part, None)?
+            }
+        }
+    };
     step.more = rows.len() as u64 > wanted;
     rows.truncate(wanted as usize);
     let mut written = Written::default();
@@ -46,7 +63,7 @@ pub(in crate::sqlite) fn step(
 }
 
 /// The total of the whole list, from the same snapshot.
-fn total(conn: &Connection, request: &StepIssues) -> Result<u64, StoreError> {
+fn total(conn: &Connection, request: &StepIssues, pace: &mut Pace) -> Result<u64, StoreError> {
     let brief = IssueView { exclude_messages: true, ..IssueView::default() };
     let first = ListIssues {
         domain: request.domain,
@@ -55,7 +72,7 @@ fn total(conn: &Connection, request: &StepIssues) -> Result<u64, StoreError> {
         paging: Paging { page: 1, page_size: 1 },
         budget: request.budget,
     };
-    Ok(list(conn, &first)?.total_hits)
+    Ok(list(conn, &first, pace)?.total_hits)
 }
 
 /// The query and the position to look behind. A range of an index has one beginning, so there is
@@ -64,10 +81,7 @@ fn narrowed(
     query: &IssueQuery,
     after: Option<Position>,
 ) -> (Cow<'_, IssueQuery>, Option<Position>) {
-    let mut query = Cow::Borrowed(query);
-    if query.rating == Some(RatingSet::ALL) {
-        query.to_mut().rating = None;
-    }
+    let mut query = plain(query);
     let Some(position) = after else { return (query, None) };
     let ascending = query.sort.order == SortOrder::Ascending;
     let range = match query.sort.key {
@@ -95,21 +109,17 @@ fn narrowed(
     (query, Some(position))
 }
 
-/// The index to go along: one that has the order, so that nothing is sorted. Only issues asked for
-/// by id, which are few, are looked up and sorted.
-fn index(query: &IssueQuery) -> Index {
-    if query.ids.is_some() {
-        return Index::Id;
-    }
-    if query.sort.key == SortKey::CreationTime {
-        if query.rating.is_some_and(|set| !set.has_missing()) {
-            return Index::Rating;
+/// The index to go along: one that has the order, so that nothing is sorted, and that decides alone
+/// which issues match, so that none is passed over. Other queries go by sets.
+fn index(query: &IssueQuery) -> Option<Index> {
+    let index = match query.sort.key {
+        SortKey::CreationTime if query.rating.is_some_and(|set| !set.has_missing()) => {
+            Index::Rating
         }
-        if query.states.is_some() {
-            return Index::State;
-        }
-    }
-    Index::of_order(query.sort.key)
+        SortKey::CreationTime if query.states.is_some() => Index::State,
+        key => Index::of_order(key),
+    };
+    tally::is_decided_by(query, index).then_some(index)
 }
 
 #[cfg(test)]
@@ -119,6 +129,7 @@ mod tests {
     use caseload_model::issue::IssueState;
     use caseload_model::issue_query::{Sort, TimeRange};
     use caseload_model::time::UnixMillis;
+    use rusqlite::params_from_iter;
 
     use super::*;
 
@@ -128,7 +139,7 @@ mod tests {
         conn.execute_batch(include_str!("../../../migrations/sqlite/V2__issues.sql")).unwrap();
         let after = Some(Position { at: UnixMillis(7), id: 7 });
         let (query, after) = narrowed(query, after);
-        let sql = sql::page(DomainId(1), &query, index(&query), after, 100, 0);
+        let sql = sql::page(DomainId(1), &query, index(&query).unwrap(), after, 100, 0);
         let mut explain = conn.prepare(&format!("EXPLAIN QUERY PLAN {}", sql.text)).unwrap();
         let lines = explain.query_map(params_from_iter(&sql.parameters), |row| row.get(3)).unwrap();
         lines.collect::<Result<_, _>>().unwrap()

@@ -98,7 +98,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn folding_into_a_buffer_is_folding(text in any::<String>(), cased in "[a-zA-ZäÄσςΣſKİı😀]*") {
+        fn folding_into_a_buffer_is_folding(
+            text in any::<String>(), cased in "[a-zA-ZäÄσςΣſKİı😀]*",
+        ) {
             for text in [text, cased] {
                 let mut out = b"x".to_vec();
                 fold_into(&text, &mut out);

@@ -16,8 +16,8 @@ use crate::time::UnixMillis;
 pub struct SearchedIssue<'a> {
     pub columns: &'a IssueColumns,
     pub fragments: IssueFragments<'a>,
-    /// The folded addresses of the domain's agents, by agent id. An issue names its assignee by id
-    /// alone; who has which address is a fact of the domain and may change while the issue does not.
+    /// The folded addresses of the domain's agents, by agent id. An issue names its assignee by
+    /// id alone; who has which address is a fact of the domain.
     pub agent_emails: &'a HashMap<String, String>,
 }
 

@@ -131,7 +131,7 @@ impl TextMatcher {
     }
 }
 
-/// The fragment with every code point folded. JSON stays what it is: its signs, keys and escapes are
+/// The fragment with every code point folded. JSON stays what it is: its keys and escapes are
 /// written in small letters anyway.
 fn fold_fragment(fragment: &[u8], folded: &mut Vec<u8>) {
     folded.clear();

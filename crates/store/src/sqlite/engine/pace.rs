@@ -58,6 +58,12 @@ impl Pace {
         }
     }
 
+    /// The pace of a read that has all the time it wants.
+    #[cfg(test)]
+    pub(in crate::sqlite) fn unhurried() -> Self {
+        Self::new(None, &Arc::default(), false)
+    }
+
     /// A further record is about to be looked at.
     pub(in crate::sqlite) fn step(&mut self) -> Result<(), StoreError> {
         self.steps += 1;

@@ -172,11 +172,6 @@ fn keep_issues(
     index: &mut Changes,
 ) -> Result<(), StoreError> {
     let mut issue = columns_statement(conn)?;
-    let mut fragments = conn.prepare_cached(
-        "INSERT INTO issue_bodies (row, head, messages, meta, custom_fields, feedback, queue,
-         private_notes, predict_labels, sentiment_analysis, smart_intents)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
-    )?;
     for row in rows {
         let prepared = entries[row.source]
             .item
@@ -184,7 +179,7 @@ fn keep_issues(
             .map_err(|_| StoreError::Corrupt("a refused entry was planned".to_owned()))?;
         keep_columns(&mut issue, domain, &row.columns)?;
         let place = conn.last_insert_rowid();
-        keep_fragments(&mut fragments, place, &row.head, &prepared.body)?;
+        keep_fragments(conn, place, &row.head, &prepared.body)?;
         let shown = IssueFragments::new(&row.head, &prepared.body);
         index.change(place, None, Some(Indexed { columns: &row.columns, fragments: &shown }))?;
     }
@@ -229,12 +224,18 @@ pub(super) fn keep_columns(
     Ok(())
 }
 
-fn keep_fragments(
-    insert: &mut CachedStatement<'_>,
+/// Inserts the fragments of the issue in `row`.
+pub(super) fn keep_fragments(
+    conn: &Connection,
     row: i64,
     head: &[u8],
     body: &IssueBody,
 ) -> Result<(), StoreError> {
+    let mut insert = conn.prepare_cached(
+        "INSERT INTO issue_bodies (row, head, messages, meta, custom_fields, feedback, queue,
+         private_notes, predict_labels, sentiment_analysis, smart_intents)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+    )?;
     insert.execute(params![
         row,
         head,

@@ -3,6 +3,9 @@
 //! little; the ratios in one table do. Run with
 //! `cargo build --release -p caseload && cargo run --release -p load -- import [ROUNDS]`.
 //!
+//! `load issues-store FOLDER N` makes a store of N generated issues, `load issues FOLDER` measures
+//! reading it, `load issues-import [ROUNDS]` the import of issues beside raw insertion.
+//!
 //! `load crash [KILLS] [SEED]` measures nothing: it kills the server at random moments (200 unless
 //! told) while tasks of every kind run in two domains, starts it again on the same store, and holds
 //! what it finds against the laws of tasks, of idempotency and of the stored data. It exits with an
@@ -19,6 +22,9 @@ mod server;
 
 use anyhow::{Result, bail};
 
+const USAGE: &str = "usage: load import [ROUNDS] | load crash [KILLS] [SEED] | \
+    load issues-store FOLDER N | load issues FOLDER [PART OF A NAME] | load issues-import [ROUNDS]";
+
 #[tokio::main]
 async fn main() -> Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -33,12 +39,19 @@ async fn main() -> Result<()> {
             crash::run(kills, seed).await
         }
         Some("issues-store") => {
-            let (Some(folder), Some(count)) = (args.get(1), args.get(2)) else {
-                bail!("usage: load issues-store FOLDER N");
-            };
+            let (Some(folder), Some(count)) = (args.get(1), args.get(2)) else { bail!(USAGE) };
             issues::make(folder.as_ref(), count.parse()?).await
         }
-        _ => bail!("usage: load import [ROUNDS] | load crash [KILLS] [SEED]"),
+        Some("issues") => {
+            let Some(folder) = args.get(1) else { bail!(USAGE) };
+            let only = args.get(2).map_or("", String::as_str);
+            issues::measure(folder.as_ref(), only).await
+        }
+        Some("issues-import") => {
+            let rounds = args.get(1).map_or(Ok(10), |text| text.parse())?;
+            issues::import(rounds).await
+        }
+        _ => bail!(USAGE),
     }
 }
 

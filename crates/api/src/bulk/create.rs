@@ -80,6 +80,7 @@ pub(super) fn new_task(
         action,
         dry_run: false,
         total: 0,
+        staged: 0,
         blocks: Vec::new(),
         now,
         expires_at: UnixMillis(now.0.saturating_add(kept)),

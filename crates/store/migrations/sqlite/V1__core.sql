@@ -149,6 +149,16 @@ CREATE TABLE payload_blocks (
     UNIQUE (domain_id, task_id, last_index)
 ) STRICT;
 
+-- Payloads on their way in whose task is not accepted yet. Their blocks are in payload_blocks under
+-- the id that the task will have; accepting it removes the row here in the same transaction.
+-- `touched_at` is when the last block came, 0 once nobody sends any more.
+CREATE TABLE uploads (
+    domain_id   INTEGER NOT NULL,
+    id          TEXT    NOT NULL,
+    touched_at  INTEGER NOT NULL,
+    PRIMARY KEY (domain_id, id)
+) STRICT, WITHOUT ROWID;
+
 -- Compressed JSON lines of results (kind 1) and errors (kind 2), keyed by the first entry that they
 -- are about; `next_index` is past the last one.
 CREATE TABLE record_blocks (

@@ -14,6 +14,8 @@ pub enum StoreError {
     QueueFull { unfinished: u32, limit: u32 },
     #[error("the idempotency key was used for another request")]
     IdempotencyKeyReused,
+    #[error("what was staged of the upload is not there any more")]
+    UploadLost,
     #[error("the task is completed")]
     TaskCompleted,
     #[error("another server took this task over")]

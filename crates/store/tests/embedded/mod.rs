@@ -303,6 +303,8 @@ async fn a_check_names_each_kind_of_damage() {
         ("UPDATE tasks SET status = 9, outcome = NULL, completed_at = NULL", "had to stop"),
         ("UPDATE tasks SET purge = 2", "2 results are kept, the counts say 0"),
         ("UPDATE record_blocks SET task_id = 'x'", "belong to no task"),
+        ("UPDATE payload_blocks SET task_id = 'x'", "blocks of payload_blocks belong to no task"),
+        ("INSERT INTO uploads SELECT domain_id, id, 1 FROM tasks; -- payload", "at the same time"),
         ("DELETE FROM payload_blocks", "payload of its unprocessed entries is missing"),
     ];
     for (damage, fault) in cases {

@@ -142,6 +142,11 @@ impl From<StoreError> for Problem {
                 let detail = "the read passed its deadline; ask for less at once";
                 Self::new(ErrorCode::QueryTooExpensive, detail)
             }
+            StoreError::UploadLost => {
+                let detail = "the body took too long to arrive, and what had come of it was given \
+                              up; send it again";
+                Self::new(ErrorCode::InvalidRequest, detail)
+            }
             StoreError::Closed => Self::unavailable("the server is shutting down; try again"),
             StoreError::Unavailable(cause) => {
                 tracing::error!(%cause, "the store cannot answer");

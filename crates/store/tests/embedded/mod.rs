@@ -14,8 +14,8 @@ use caseload_model::ids::DomainName;
 use caseload_model::task::{Action, Counts};
 use caseload_store::sqlite::SqliteStore;
 use caseload_store::{
-    CreateDomain, Domain, IdempotencyKey, KeptAnswer, Once, OpenMode, Store, StoreError,
-    StoreLocation, open,
+    CreateDomain, Domain, IdempotencyKey, KeptAnswer, Once, OpenMode, StagePayload, Store,
+    StoreError, StoreLocation, open,
 };
 use futures_util::future::join_all;
 
@@ -258,6 +258,30 @@ async fn a_repeat_after_a_crash_before_the_answer_gets_the_first_answer() {
     }
     assert_eq!(claim(&second, 9).await.len(), 1);
     assert_sound(&second).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_new_server_gives_up_the_uploads_of_the_one_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let stage = |domain: &Domain, id: &str| StagePayload {
+        domain: domain.id,
+        task_id: id.to_owned(),
+        blocks: task_of(domain, id, CREATE, &[uid("a")], 1).blocks,
+        now: NOW,
+    };
+    let first = server(folder.path()).unwrap();
+    let acme = domain(&first, "acme").await;
+    first.stage_payload(stage(&acme, "old")).await.unwrap();
+    // An admin command beside the server leaves its uploads alone.
+    admin(folder.path()).close().await.unwrap();
+    assert!(!first.purge_expired(NOW).await.unwrap());
+    drop(first);
+    let second = server(folder.path()).unwrap();
+    second.stage_payload(stage(&acme, "new")).await.unwrap();
+    assert_sound(&second).await;
+    while second.purge_expired(NOW).await.unwrap() {}
+    assert_eq!(second.payload_block(acme.id, "old", 0).await.unwrap(), None);
+    assert!(second.payload_block(acme.id, "new", 0).await.unwrap().is_some());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -148,6 +148,12 @@ impl From<StoreError> for Problem {
                 Self::new(ErrorCode::InvalidRequest, detail)
             }
             StoreError::Closed => Self::unavailable("the server is shutting down; try again"),
+            StoreError::NotWritten(cause) => {
+                tracing::error!(%cause, "the store could not be written");
+                let detail = "the server cannot keep anything now, and what this request asks for \
+                              was not done; try again";
+                Self::unavailable(detail)
+            }
             StoreError::Unavailable(cause) => {
                 tracing::error!(%cause, "the store cannot answer");
                 Self::unavailable("the store cannot answer now; try again")

@@ -14,6 +14,14 @@ CREATE TABLE domain_removals (
     removed_id INTEGER PRIMARY KEY
 ) STRICT;
 
+-- Written to see whether the store can be written.
+CREATE TABLE probe (
+    id      INTEGER PRIMARY KEY CHECK (id = 1),
+    writes  INTEGER NOT NULL
+) STRICT;
+
+INSERT INTO probe (id, writes) VALUES (1, 0);
+
 -- Hands out ids and times: max(now, last + 1).
 CREATE TABLE domain_clocks (
     domain_id             INTEGER PRIMARY KEY REFERENCES domains (id),

@@ -114,8 +114,8 @@ pub trait Store: Send + Sync + 'static {
     /// entry completes the task in the same one. May apply fewer than it was given (see
     /// [`ChunkApplied::done`]). [`StoreError::LeaseLost`] where another server has the task.
     fn apply_chunk(&self, command: ApplyChunk) -> StoreFuture<'_, ChunkApplied>;
-    /// Counts a fault of the server's against a task and gives its lease back until `retry_at`;
-    /// at the last try the task completes with outcome `failed`.
+    /// Gives the lease of a task back until `retry_at`, and counts a fault of the server's against
+    /// it where that is asked for; at the last try the task completes with outcome `failed`.
     fn fail_attempt(&self, command: FailAttempt) -> StoreFuture<'_, Task>;
     /// The first block of result or error records that begins at or after `from_index`.
     fn record_block(

@@ -163,12 +163,16 @@ pub struct ChunkApplied {
     pub done: usize,
 }
 
+/// Gives a task back whose server met a fault.
 #[derive(Debug, Clone)]
 pub struct FailAttempt {
     pub domain: DomainId,
     pub task_id: String,
     pub lease_epoch: i64,
     pub now: UnixMillis,
+    /// Whether the fault is counted against the task. One of the disk's is not: it would be any
+    /// task's.
+    pub counted: bool,
     pub retry_at: UnixMillis,
 }
 

@@ -13,6 +13,7 @@ mod idempotency;
 mod issues;
 mod keys;
 pub mod kill;
+mod probe;
 mod profiles;
 mod tasks;
 
@@ -34,11 +35,13 @@ use crate::{
 };
 use engine::{Engine, WriteContext};
 use kill::Place;
+use probe::Probe;
 
 /// An opened SQLite store.
 #[derive(Debug)]
 pub struct SqliteStore {
     engine: Arc<Engine>,
+    probe: Probe,
     bell: watch::Sender<u64>,
     /// What completed since the store was opened.
     completed: Mutex<Vec<CompletedTasks>>,
@@ -58,6 +61,7 @@ impl SqliteStore {
         })?;
         Ok(Self {
             engine: Arc::new(engine),
+            probe: Probe::default(),
             bell: watch::Sender::new(0),
             completed: Mutex::default(),
         })
@@ -122,9 +126,7 @@ impl SqliteStore {
 
 impl Store for SqliteStore {
     fn ready(&self) -> StoreFuture<'_, ()> {
-        self.write(|conn| {
-            Ok(conn.prepare_cached("SELECT 1 FROM domain_removals")?.exists([]).map(|_| ())?)
-        })
+        Box::pin(self.probe.ready(&self.engine))
     }
 
     fn create_domain(&self, command: CreateDomain) -> StoreFuture<'_, Domain> {

@@ -39,6 +39,7 @@ macro_rules! store_suite {
             domains_take_turns,
             a_lease_ends_is_renewed_and_is_given_back,
             a_failed_attempt_waits_and_the_fifth_completes,
+            a_fault_that_is_not_the_tasks_is_not_counted,
             an_older_lease_cannot_commit,
             entries_are_applied_once,
             a_chunk_of_another_action_is_refused,

@@ -3,6 +3,7 @@
 //! task goes on after the restart.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use caseload_model::task::TaskStatus;
 use caseload_model::time::{Clock, UnixMillis};
@@ -13,6 +14,8 @@ use crate::chunk::ChunkSource;
 
 /// Milliseconds before a task that met a fault of the server's is tried again.
 const RETRY_AFTER_MS: i64 = 5_000;
+/// Milliseconds before a fault that could not be recorded is recorded again.
+const RECORD_AGAIN_MS: u64 = 1_000;
 
 /// What workers share.
 #[derive(Clone)]
@@ -23,28 +26,34 @@ pub(crate) struct Workshop {
 }
 
 impl Workshop {
-    /// Runs a claimed task. A fault of the server's, a panic included, is counted against it.
-    pub(crate) async fn run(self, claim: ClaimedTask) {
+    /// Runs a claimed task. A fault of the server's, a panic included, is counted against it,
+    /// unless it is a disk that cannot be written: that is waited out.
+    pub(crate) async fn run(mut self, claim: ClaimedTask) {
         let work = tokio::spawn(self.clone().process(claim.clone()));
-        let fault = match work.await {
+        let (fault, counted) = match work.await {
             Ok(Ok(()) | Err(StoreError::LeaseLost | StoreError::Closed)) => return,
-            Ok(Err(error)) => error.to_string(),
-            Err(stopped) if stopped.is_panic() => "a worker panicked".to_owned(),
+            Ok(Err(error)) => (error.to_string(), !matches!(error, StoreError::NotWritten(_))),
+            Err(stopped) if stopped.is_panic() => ("a worker panicked".to_owned(), true),
             Err(_) => return,
         };
         tracing::error!(task_id = claim.task.id, %fault, "a bulk action task met a fault");
-        let now = self.clock.now();
-        let failed = self.store.fail_attempt(FailAttempt {
-            domain: claim.domain,
-            task_id: claim.task.id,
-            lease_epoch: claim.lease_epoch,
-            now,
-            retry_at: UnixMillis(now.0 + RETRY_AFTER_MS),
-        });
-        match failed.await {
-            Ok(_) | Err(StoreError::LeaseLost | StoreError::Closed) => {}
-            // The lease runs out by itself; the task is then claimed again.
-            Err(error) => tracing::error!(%error, "the fault could not be recorded"),
+        // Until that is recorded the task is leased to this server and nobody works on it.
+        while !*self.stopping.borrow() {
+            let now = self.clock.now();
+            let failed = self.store.fail_attempt(FailAttempt {
+                domain: claim.domain,
+                task_id: claim.task.id.clone(),
+                lease_epoch: claim.lease_epoch,
+                now,
+                counted,
+                retry_at: UnixMillis(now.0 + RETRY_AFTER_MS),
+            });
+            match failed.await {
+                Ok(_) | Err(StoreError::LeaseLost | StoreError::Closed) => return,
+                Err(error) => tracing::error!(%error, "the fault could not be recorded"),
+            }
+            let pause = Duration::from_millis(RECORD_AGAIN_MS);
+            let _ = tokio::time::timeout(pause, self.stopping.changed()).await;
         }
     }
 

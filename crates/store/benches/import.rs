@@ -118,6 +118,7 @@ async fn applied(folder: &Path, block: Block, prepared: Vec<Prepared<NewCoreProf
         action: Action::CreateCoreProfiles,
         dry_run: false,
         total: ENTRIES,
+        staged: 0,
         blocks: vec![pack_block(&block).unwrap()],
         now: NOW,
         expires_at: NOW,

@@ -12,6 +12,7 @@ mod list;
 mod no_fields;
 mod range;
 mod records;
+mod staging;
 mod status;
 mod steer;
 mod submission;
@@ -34,6 +35,7 @@ pub(crate) use create::create;
 pub(crate) use follow::Followed;
 pub(crate) use list::list;
 pub(crate) use records::{errors, results};
+pub(crate) use staging::HeldBytes;
 pub(crate) use status::status;
 pub(crate) use steer::{cancel, retry};
 

@@ -12,6 +12,7 @@ mod bulk_actions {
     mod post_packed;
     mod records;
     mod repeat;
+    mod staged;
     mod steer;
     mod whole;
 }

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use proptest::prelude::*;
 
+use super::array::{ArraySplitter, Place};
 use super::*;
 use crate::task::PAYLOAD_ENTRIES_MAX;
 
@@ -184,6 +185,27 @@ fn a_limit_below_what_is_kept_holds_too() {
     let blocks = drive(PayloadReader::new(3), &[b"1234\n123\n"]).unwrap();
     let expected: Vec<Row> = vec![(0, 1, Some(4), b"1234".to_vec()), (1, 2, None, b"123".to_vec())];
     assert_eq!(rows(&blocks), expected);
+}
+
+#[test]
+fn an_array_is_split_as_it_arrives_and_an_endless_element_does_not_fill_the_memory() {
+    let mut array = ArraySplitter::new(4096, Place { offset: 0, line: 1, column: 1 });
+    let mut blocks = Vec::new();
+    array.push(b"[", &mut blocks).unwrap();
+    let element = format!("\"{}\",", "y".repeat(4000));
+    for n in 1..=600 {
+        array.push(element.as_bytes(), &mut blocks).unwrap();
+        assert_eq!(blocks.len(), n / MIB.div_ceil(element.len() - 1), "after {n} elements");
+    }
+    array.push(b"[\"", &mut blocks).unwrap();
+    for _ in 0..16 {
+        array.push(&vec![b'x'; MIB], &mut blocks).unwrap();
+    }
+    assert!(array.bytes_held() <= 3 * MIB, "{}", array.bytes_held());
+    array.push(b"\"]]", &mut blocks).unwrap();
+    assert_eq!(array.finish(&mut blocks), Ok(601));
+    let last = blocks.last().unwrap().entries.last().unwrap();
+    assert_eq!((last.line, last.oversize), (601, Some(16 * MIB as u64 + 4)));
 }
 
 #[test]

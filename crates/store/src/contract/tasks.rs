@@ -14,6 +14,18 @@ use caseload_model::time::UnixMillis;
 use super::{IdempotencyKey, KeptAnswer};
 use crate::PackedBlock;
 
+/// Keeps blocks of a payload that still arrives. Until a task of this id is accepted they belong to
+/// nobody, and what is left behind is removed.
+#[derive(Debug, Clone)]
+pub struct StagePayload {
+    pub domain: DomainId,
+    /// The id of the task to come.
+    pub task_id: String,
+    /// What follows the blocks staged so far.
+    pub blocks: Vec<PackedBlock>,
+    pub now: UnixMillis,
+}
+
 /// Accepts a task. Everything in it becomes durable together.
 #[derive(Debug, Clone)]
 pub struct CreateTask {
@@ -21,8 +33,10 @@ pub struct CreateTask {
     pub id: String,
     pub action: Action,
     pub dry_run: bool,
-    /// Entries in `blocks`.
+    /// Entries of the payload, staged ones included.
     pub total: u32,
+    /// Blocks staged under this id before, which come first.
+    pub staged: u32,
     pub blocks: Vec<PackedBlock>,
     pub now: UnixMillis,
     /// When payload, results and errors may be purged.
@@ -149,12 +163,16 @@ pub struct ChunkApplied {
     pub done: usize,
 }
 
+/// Gives a task back whose server met a fault.
 #[derive(Debug, Clone)]
 pub struct FailAttempt {
     pub domain: DomainId,
     pub task_id: String,
     pub lease_epoch: i64,
     pub now: UnixMillis,
+    /// Whether the fault is counted against the task. One of the disk's is not: it would be any
+    /// task's.
+    pub counted: bool,
     pub retry_at: UnixMillis,
 }
 

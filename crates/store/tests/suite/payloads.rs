@@ -60,6 +60,7 @@ pub(crate) fn task_of(
         action,
         dry_run: false,
         total: lines.len() as u32,
+        staged: 0,
         blocks,
         now: NOW,
         expires_at: later(1_000_000),

@@ -3,6 +3,12 @@
 //! fails or panics is rolled back alone; a commit that fails fails every member of its group.
 //! Invariant: nothing is answered before the commit, and after a fault of the file's the
 //! connection is opened anew before it is used again.
+//!
+//! That is enough after a failed fsync, too, although the system may then take pages for written
+//! that are not: the frames of a failed commit are never referred to, and the next commit writes
+//! its own over them, so that its fsync tells the truth about every byte that it needs. What was
+//! answered before stands in frames that an earlier fsync confirmed. A checkpoint that fails
+//! counts for nothing and copies the same pages again.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -72,7 +78,7 @@ where
     }
 
     fn fail(&mut self, reason: &str) {
-        self.outcome = Err(StoreError::Unavailable(reason.to_owned()));
+        self.outcome = Err(StoreError::NotWritten(reason.to_owned()));
     }
 
     fn answer(self: Box<Self>) {
@@ -152,6 +158,7 @@ impl Worker {
             let mut group = Vec::new();
             let done = self.run_group(first, &mut group, &mut queue);
             if let Err(e) = done {
+                self.gauges.note_fault();
                 tracing::error!(error = %e, members = group.len(), "a group of writes failed");
                 for member in &mut group {
                     member.fail(&format!("the write could not be committed: {e}"));

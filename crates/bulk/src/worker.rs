@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use caseload_model::task::TaskStatus;
 use caseload_model::time::{Clock, UnixMillis};
-use caseload_store::{ApplyChunk, ClaimedTask, FailAttempt, Store, StoreError};
+use caseload_store::{ApplyChunk, ChunkFeed, ClaimedTask, FailAttempt, Store, StoreError};
 use tokio::sync::watch;
+use tokio::task::JoinSet;
 
-use crate::chunk::ChunkSource;
+use crate::chunk::{ChunkSource, FEED_BYTES_MAX};
 
 /// Milliseconds before a task that met a fault of the server's is tried again.
 const RETRY_AFTER_MS: i64 = 5_000;
@@ -57,6 +58,7 @@ impl Workshop {
         }
     }
 
+    /// Applies the task's entries while the next ones are validated.
     async fn process(self, claim: ClaimedTask) -> Result<(), StoreError> {
         let source = ChunkSource {
             domain: claim.domain,
@@ -65,38 +67,46 @@ impl Workshop {
             action: claim.task.action,
             dry_run: claim.task.dry_run,
         };
-        let mut next_index = claim.next_index;
-        loop {
-            let Some(chunk) = source.gather(&*self.store, next_index).await? else {
-                return Err(StoreError::Corrupt(
-                    "a task's payload ends before the task".to_owned(),
-                ));
+        let feed = Arc::new(ChunkFeed::new(FEED_BYTES_MAX));
+        let mut filling = JoinSet::new();
+        let left = claim.task.counts.unprocessed;
+        filling.spawn(source.fill(self.store.clone(), feed.clone(), claim.next_index, left));
+        let mut rest = None;
+        while !*self.stopping.borrow() {
+            let part = match rest.take() {
+                Some(part) => part,
+                None => match feed.next().await {
+                    Some(part) => part,
+                    None => return Err(ended_early(filling).await),
+                },
             };
-            let mut from = 0;
-            while from < chunk.work.len() {
-                if *self.stopping.borrow() {
-                    return Ok(());
-                }
-                let applied = self.store.apply_chunk(ApplyChunk {
-                    domain: claim.domain,
-                    domain_name: claim.domain_name.clone(),
-                    task_id: claim.task.id.clone(),
-                    action: claim.task.action,
-                    dry_run: claim.task.dry_run,
-                    lease_epoch: claim.lease_epoch,
-                    block: Arc::clone(&chunk.block),
-                    work: Arc::clone(&chunk.work),
-                    from,
-                    now: self.clock.now(),
-                });
-                let applied = applied.await?;
-                if applied.task.status == TaskStatus::Completed {
-                    return Ok(());
-                }
-                assert!(applied.done > 0, "the store applied nothing of a chunk");
-                from += applied.done;
+            let applied = self.store.apply_chunk(ApplyChunk {
+                domain: claim.domain,
+                domain_name: claim.domain_name.clone(),
+                task_id: claim.task.id.clone(),
+                action: claim.task.action,
+                dry_run: claim.task.dry_run,
+                lease_epoch: claim.lease_epoch,
+                part,
+                more: Some(feed.clone()),
+                now: self.clock.now(),
+            });
+            let applied = applied.await?;
+            if applied.task.status == TaskStatus::Completed {
+                break;
             }
-            next_index = chunk.next_index;
+            assert!(applied.done > 0, "the store applied nothing of a chunk");
+            rest = applied.rest;
         }
+        Ok(())
+    }
+}
+
+/// Why a feed ended before its task.
+async fn ended_early(mut filling: JoinSet<Result<(), StoreError>>) -> StoreError {
+    match filling.join_next().await {
+        Some(Ok(Err(error))) => error,
+        Some(Err(stopped)) if stopped.is_panic() => std::panic::resume_unwind(stopped.into_panic()),
+        _ => StoreError::Corrupt("a payload ends before its task".to_owned()),
     }
 }

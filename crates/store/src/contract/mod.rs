@@ -6,6 +6,7 @@
 
 mod admin;
 mod error;
+mod feed;
 mod idempotency;
 mod issues;
 mod metrics;
@@ -21,6 +22,7 @@ use tokio::sync::watch;
 
 pub use admin::*;
 pub use error::StoreError;
+pub use feed::*;
 pub use idempotency::*;
 pub use issues::*;
 pub use metrics::*;
@@ -111,8 +113,9 @@ pub trait Store: Send + Sync + 'static {
         from_index: u32,
     ) -> StoreFuture<'_, Option<Vec<u8>>>;
     /// Applies entries of a task: effects, records and counts in one durable transaction; the last
-    /// entry completes the task in the same one. May apply fewer than it was given (see
-    /// [`ChunkApplied::done`]). [`StoreError::LeaseLost`] where another server has the task.
+    /// entry completes the task in the same one. May take further parts from [`ApplyChunk::more`],
+    /// and may apply fewer than it was given or took (see [`ChunkApplied::rest`]).
+    /// [`StoreError::LeaseLost`] where another server has the task.
     fn apply_chunk(&self, command: ApplyChunk) -> StoreFuture<'_, ChunkApplied>;
     /// Gives the lease of a task back until `retry_at`, and counts a fault of the server's against
     /// it where that is asked for; at the last try the task completes with outcome `failed`.

@@ -5,13 +5,12 @@ use std::sync::Arc;
 use caseload_model::ids::{CoreProfileId, DomainId, DomainName};
 use caseload_model::issue::NewIssue;
 use caseload_model::issue_query::Paging;
-use caseload_model::payload::Block;
 use caseload_model::profile::{AppPatch, CorePatch, NewCoreProfile};
 use caseload_model::record::Prepared;
 use caseload_model::task::{Action, Counts, Family, Task, TaskStatus};
 use caseload_model::time::UnixMillis;
 
-use super::{IdempotencyKey, KeptAnswer};
+use super::{ChunkFeed, ChunkPart, IdempotencyKey, KeptAnswer};
 use crate::PackedBlock;
 
 /// Keeps blocks of a payload that still arrives. Until a task of this id is accepted they belong to
@@ -138,7 +137,8 @@ pub enum ChunkWork {
     ImportIssues(Vec<Prepared<NewIssue>>),
 }
 
-/// Applies the entries `from..` of `work`, which are the next unprocessed ones of the task.
+/// Applies the entries of `part` from its `from` on, which are the next unprocessed ones of the
+/// task, and such of `more` as are there in time.
 #[derive(Debug, Clone)]
 pub struct ApplyChunk {
     pub domain: DomainId,
@@ -147,10 +147,9 @@ pub struct ApplyChunk {
     pub action: Action,
     pub dry_run: bool,
     pub lease_epoch: i64,
-    /// The bytes that the entries of `work` point into.
-    pub block: Arc<Block>,
-    pub work: Arc<ChunkWork>,
-    pub from: usize,
+    pub part: ChunkPart,
+    /// Where the parts come from that follow; `None` where a chunk is to be this part alone.
+    pub more: Option<Arc<ChunkFeed>>,
     pub now: UnixMillis,
 }
 
@@ -159,8 +158,11 @@ pub struct ApplyChunk {
 pub struct ChunkApplied {
     /// The task after the commit.
     pub task: Task,
-    /// Entries of the chunk applied by this call, counted from its `from`.
+    /// Entries applied by this call.
     pub done: usize,
+    /// A part that was begun, or taken from the feed, and has entries left: the next chunk begins
+    /// with it.
+    pub rest: Option<ChunkPart>,
 }
 
 /// Gives a task back whose server met a fault.

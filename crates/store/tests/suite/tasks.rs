@@ -269,7 +269,7 @@ pub(crate) async fn a_chunk_of_another_action_is_refused(store: Arc<dyn Store>) 
         },
         {
             let mut command = chunk(&claimed, block(&uids(1), 0), NOW);
-            command.from = 1;
+            command.part.from = 1;
             command
         },
     ];

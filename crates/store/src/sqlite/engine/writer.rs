@@ -43,7 +43,12 @@ pub(in crate::sqlite) struct WriteContext<'a> {
 impl WriteContext<'_> {
     /// Whether a command that can be continued later should end now.
     pub(in crate::sqlite) fn should_yield(&self) -> bool {
-        self.waiting.load(Ordering::Relaxed) > 0 && self.began.elapsed() >= GROUP_TIME
+        self.is_waited_for() && self.began.elapsed() >= GROUP_TIME
+    }
+
+    /// Whether another command waits for the writer.
+    pub(in crate::sqlite) fn is_waited_for(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed) > 0
     }
 }
 

@@ -7,6 +7,7 @@ mod claim;
 mod create;
 mod end;
 mod list;
+mod parts;
 mod payload;
 mod purge;
 mod records;

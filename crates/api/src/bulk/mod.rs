@@ -31,6 +31,12 @@ use http::request::Parts;
 use crate::problem::Problem;
 use crate::{AppState, Caller};
 
+#[cfg(test)]
+pub(crate) use {
+    records::PARAMETERS as FILE_PARAMETERS, status::PARAMETERS as STATUS_PARAMETERS,
+    submission::FIELDS as TASK_FIELDS,
+};
+
 pub(crate) use create::create;
 pub(crate) use follow::Followed;
 pub(crate) use list::list;

@@ -15,7 +15,7 @@ use crate::problem::{Fault, Problem};
 use crate::query::{same_name, unknown};
 
 /// The fields of a bulk request.
-const FIELDS: [&str; 3] = ["action", "payload", "dry_run"];
+pub(crate) const FIELDS: [&str; 3] = ["action", "payload", "dry_run"];
 /// Bytes of a word that are kept; no action is that long.
 const WORD_BYTES_MAX: usize = 256;
 

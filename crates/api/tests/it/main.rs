@@ -25,6 +25,7 @@ mod issues {
 }
 mod keys;
 mod metrics;
+mod openapi;
 mod rates;
 mod real;
 mod scripted;

@@ -12,7 +12,7 @@ use crate::issue::IssueState;
 use crate::json::Json;
 
 /// What a list takes.
-const LIST_PARAMETERS: [&str; 21] = [
+pub const LIST_PARAMETERS: [&str; 21] = [
     "created-since",
     "created-until",
     "updated-since",
@@ -36,7 +36,7 @@ const LIST_PARAMETERS: [&str; 21] = [
     "page-size",
 ];
 /// What a single issue takes.
-const SINGLE_PARAMETERS: [&str; 3] = ["includes", "excludes", "timestamp-format"];
+pub const SINGLE_PARAMETERS: [&str; 3] = ["includes", "excludes", "timestamp-format"];
 
 /// How to read beyond the last numbered page.
 const DEEPER: &str = "To read further, walk by time: send created_since, created_until, \

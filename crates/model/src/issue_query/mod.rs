@@ -17,7 +17,7 @@ use crate::time::UnixMillis;
 
 pub use decimal::Decimal;
 pub(crate) use list::paging;
-pub use list::{parse_list, parse_single};
+pub use list::{LIST_PARAMETERS, SINGLE_PARAMETERS, parse_list, parse_single};
 pub use rating::RatingSet;
 pub use view::IssueView;
 

@@ -3,12 +3,16 @@
 //! little; the ratios in one table do. Run with
 //! `cargo build --release -p caseload && cargo run --release -p load -- import [ROUNDS]`.
 //!
+//! `load bulk [ROUNDS] [--write] [--profiles N] [--date D] [--commit C]` prints the whole table of
+//! bulk actions; `--write` keeps it in `load/results`.
+//!
 //! `load crash [KILLS] [SEED]` measures nothing: it kills the server at random moments (200 unless
 //! told) while tasks of every kind run in two domains, starts it again on the same store, and holds
 //! what it finds against the laws of tasks, of idempotency and of the stored data. It exits with an
 //! error, and keeps the store, at the first that is broken. It runs in either profile; the seed is
 //! printed.
 
+mod bulk;
 mod crash;
 mod import;
 mod profiles;
@@ -26,12 +30,15 @@ async fn main() -> Result<()> {
             let rounds = args.get(1).map_or(Ok(5), |text| text.parse())?;
             import::measure(rounds).await
         }
+        Some("bulk") => bulk::measure(bulk::Options::parse(&args[1..])?).await,
         Some("crash") => {
             let kills = args.get(1).map_or(Ok(200), |text| text.parse())?;
             let seed = args.get(2).map(|text| text.parse()).transpose()?;
             crash::run(kills, seed).await
         }
-        _ => bail!("usage: load import [ROUNDS] | load crash [KILLS] [SEED]"),
+        _ => bail!(
+            "usage: load import [ROUNDS] | load bulk [ROUNDS] [--write] | load crash [KILLS] [SEED]"
+        ),
     }
 }
 

@@ -22,6 +22,11 @@ impl Store {
         Ok(Self { dir, place })
     }
 
+    /// The database file.
+    pub(crate) fn path(&self) -> PathBuf {
+        self.dir.path().join("load.db")
+    }
+
     /// Makes a domain; returns a write key of it.
     pub(crate) fn domain(&self, name: &str) -> Result<String> {
         run(&["domain", "create", name, "--store", &self.place])?;

@@ -1,5 +1,5 @@
 //! The writer thread. It owns the one connection that writes, takes whatever commands have queued
-//! up, runs each in a savepoint of its own, commits once and answers all of them. A command that
+//! up, runs each so that it can be undone alone, commits once and answers all of them. A command that
 //! fails or panics is rolled back alone; a commit that fails fails every member of its group.
 //! Invariant: nothing is answered before the commit, and after a fault of the file's the
 //! connection is opened anew before it is used again.
@@ -230,16 +230,22 @@ fn run_members(
 ) -> Result<(), rusqlite::Error> {
     execute(conn, "BEGIN IMMEDIATE")?;
     let context = WriteContext { began: Instant::now(), waiting: &gauges.waiting };
-    let mut next = 0;
+    // The first needs no savepoint: undone is the whole transaction. Savepoints are not free, as
+    // SQLite keeps a copy of every page that changes under one.
+    if !group[0].run(conn, &context) {
+        execute(conn, "ROLLBACK")?;
+        execute(conn, "BEGIN IMMEDIATE")?;
+    }
+    let mut next = 1;
     loop {
-        run_member(conn, group[next].as_mut(), &context)?;
-        next += 1;
         if next >= GROUP_COMMANDS_MAX || context.began.elapsed() >= GROUP_TIME {
             break;
         }
         let Ok(member) = queue.try_recv() else { break };
         gauges.waiting.fetch_sub(1, Ordering::Relaxed);
         group.push(member);
+        run_member(conn, group[next].as_mut(), &context)?;
+        next += 1;
     }
     execute(conn, "COMMIT")
 }

@@ -23,7 +23,7 @@ use super::row::{self, Held};
 use crate::{ApplyChunk, ChunkApplied, ChunkPart, ChunkWork, StoreError};
 
 /// Entries that are planned and written at a time.
-const SLICE_ENTRIES: usize = 500;
+const SLICE_ENTRIES: usize = 1000;
 /// Entries that a get action reads at a time, and bytes of records after which its chunk ends.
 const READ_SLICE_ENTRIES: usize = 100;
 const READ_BYTES_MAX: usize = 16 << 20;

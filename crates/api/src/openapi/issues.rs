@@ -64,19 +64,6 @@ fn list() -> Value {
     .answers(200, "A page of issues.", &["Link"], &json_content(schema("IssueEnvelope"), example))
     .fails(&QUERY)
     .fails(&[ErrorCode::PageTooDeep, ErrorCode::QueryTooExpensive])
-    .links(
-        200,
-        json!({
-            "issue": {
-                "operationId": "getIssue",
-                "description": "The first issue of the page by itself.",
-                "parameters": {
-                    "domain": "$request.path.domain",
-                    "issue_id": "$response.body#/issues/0/id",
-                },
-            },
-        }),
-    )
     .build()
 }
 
@@ -175,7 +162,6 @@ fn rating() -> Value {
             "is_smaller_than": number,
         },
         "minProperties": 1,
-        "maxProperties": 1,
         "additionalProperties": false,
     });
     let conditions = json!({"type": "array", "minItems": 1, "items": condition});

@@ -115,7 +115,11 @@ pub(super) fn content(record: &str, example: &Value, lines: &str, table: &str) -
             "example": table,
         },
         "application/gzip": {
-            "schema": {"description": "With `download=true`: a file of the chosen form, packed."},
+            "schema": {
+                "type": "string",
+                "contentMediaType": "application/gzip",
+                "description": "With `download=true`: a file of the chosen form, packed.",
+            },
         },
     })
 }

@@ -15,6 +15,7 @@
 mod bulk;
 mod crash;
 mod import;
+mod issues;
 mod profiles;
 mod random;
 mod raw;
@@ -36,8 +37,15 @@ async fn main() -> Result<()> {
             let seed = args.get(2).map(|text| text.parse()).transpose()?;
             crash::run(kills, seed).await
         }
+        Some("issues-store") => {
+            let (Some(folder), Some(count)) = (args.get(1), args.get(2)) else {
+                bail!("usage: load issues-store FOLDER N");
+            };
+            issues::make(folder.as_ref(), count.parse()?).await
+        }
         _ => bail!(
-            "usage: load import [ROUNDS] | load bulk [ROUNDS] [--write] | load crash [KILLS] [SEED]"
+            "usage: load import [ROUNDS] | load bulk [ROUNDS] [--write] | \
+             load issues-store FOLDER N | load crash [KILLS] [SEED]"
         ),
     }
 }

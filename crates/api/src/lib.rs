@@ -8,6 +8,7 @@ mod state;
 
 mod accept;
 mod compression;
+mod etag;
 mod idempotency;
 mod metrics;
 mod middleware;

@@ -105,6 +105,9 @@ impl Naive {
         let domain = DomainName::parse("acme").unwrap();
         let block = block(entries, first);
         let prepared = prepare_imports(&domain, &block);
+        for key in plan.issues.iter().flat_map(|row| counter_keys(&row.columns)) {
+            *self.counters.entry(key).or_default() += 1;
+        }
         for row in plan.issues {
             let body = prepared[row.source].item.as_ref().unwrap().body.clone();
             let stored = StoredIssue {
@@ -126,10 +129,6 @@ impl Naive {
         }
         for profile in plan.app_profiles {
             self.app_profiles.entry(profile.pid).or_insert(profile.app_id);
-        }
-        for delta in plan.counters {
-            assert_ne!(delta.delta, 0);
-            *self.counters.entry(delta.key).or_default() += delta.delta;
         }
         self.next_publish_number = plan.next_publish_number;
         self.last_issue_id = plan.last_issue_id;

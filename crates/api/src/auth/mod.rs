@@ -12,7 +12,7 @@ use axum::response::{IntoResponse, Response};
 use caseload_model::error_code::ErrorCode;
 use caseload_model::ids::{DomainId, DomainName};
 use caseload_model::key::Access;
-use caseload_store::KeyGrant;
+use caseload_store::{KeyGrant, StoreError};
 use http::request::Parts;
 use http::{HeaderValue, header};
 use percent_encoding::percent_decode_str;
@@ -31,9 +31,16 @@ pub(crate) struct Caller {
     pub access: Access,
     pub key_id: String,
     pub key_name: String,
+    key_hash: [u8; 32],
 }
 
 impl Caller {
+    /// Whether the key works still, as far as a look-up of the last seconds knows: for answers that
+    /// take longer than a request may be trusted for.
+    pub(crate) async fn works_still(&self, state: &AppState) -> Result<bool, StoreError> {
+        Ok(state.keys.grant(state, self.key_hash).await?.is_some())
+    }
+
     /// Refuses a key that may not do what `needed` says.
     pub(crate) fn may(&self, needed: Access, what: &str) -> Result<(), Problem> {
         if self.access >= needed {
@@ -44,9 +51,10 @@ impl Caller {
     }
 }
 
-impl From<&KeyGrant> for Caller {
-    fn from(grant: &KeyGrant) -> Self {
+impl Caller {
+    fn new(grant: &KeyGrant, key_hash: [u8; 32]) -> Self {
         Self {
+            key_hash,
             domain_id: grant.domain,
             domain_name: grant.domain_name.clone(),
             access: grant.key.access,
@@ -85,7 +93,7 @@ pub(crate) async fn guard(
     })?;
     let quota = state.rates.count(&grant, state.config.rate_limit, state.clock.now());
     let refusal = quota.and_then(|quota| quota.refusal());
-    let mut response = match refusal.map_or_else(|| opens(&grant, &domain), Err) {
+    let mut response = match refusal.map_or_else(|| opens(&grant, hash, &domain), Err) {
         Ok(caller) => {
             let mut request = request;
             request.extensions_mut().insert(caller);
@@ -101,9 +109,9 @@ pub(crate) async fn guard(
 
 /// Whether another domain of that name exists is not told: both are the same answer. A path that
 /// ends before the domain is no domain's.
-fn opens(grant: &KeyGrant, domain: &str) -> Result<Caller, Problem> {
+fn opens(grant: &KeyGrant, hash: [u8; 32], domain: &str) -> Result<Caller, Problem> {
     if domain.is_empty() || domain == grant.domain_name.as_str() {
-        return Ok(Caller::from(grant));
+        return Ok(Caller::new(grant, hash));
     }
     let detail = "the API key does not open this domain; use a key of the domain in the path";
     Err(Problem::new(ErrorCode::Forbidden, detail))

@@ -19,9 +19,10 @@ use super::OwnTask;
 use super::csv::Table;
 use super::file::{Layout, RecordFile};
 use super::format::Format;
-use super::range::{ByteRange, has_already};
+use super::range::ByteRange;
 use crate::AppState;
 use crate::compression::gzip_file;
+use crate::etag::{has_already, unchanged};
 use crate::problem::{Fault, Problem};
 use crate::query::QueryPairs;
 
@@ -191,11 +192,6 @@ fn part(file: RecordFile, layout: &Layout, range: ByteRange, tag: &str) -> Respo
         response.headers_mut().insert(header::CONTENT_RANGE, place);
     }
     response
-}
-
-fn unchanged(tag: &str) -> Response {
-    let headers = [(header::ETAG, tag), (header::VARY, "Accept, Accept-Encoding")];
-    (StatusCode::NOT_MODIFIED, headers).into_response()
 }
 
 fn as_download(packed: Body, task: &Task, kind: RecordKind, format: Format, tag: &str) -> Response {

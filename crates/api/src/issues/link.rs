@@ -1,11 +1,9 @@
 //! The `Link` header of a list (RFC 8288): `first`, `prev`, `next`, `last` with the caller's own
 //! parameters, as references without a host, because none that a request names can be trusted. It
-//! never names a page that would answer an error. Where numbered pages end, a list by creation
-//! time, oldest first, goes on by time: `created_at` is unique in a domain, so that the list from
-//! just after the last issue is exactly the rest.
+//! never names a page that would answer an error: where numbered pages end, a list of issues goes
+//! on by cursor.
 
-use caseload_model::issue_query::{ListRequest, PAGE_DEPTH_MAX, Paging, SortKey, SortOrder};
-use caseload_store::IssuePage;
+use caseload_model::issue_query::{PAGE_DEPTH_MAX, Paging};
 use http::HeaderValue;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
@@ -15,14 +13,29 @@ use crate::query::same_name;
 /// Everything but the unreserved characters of RFC 3986.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// The header for a page of issues at `path`.
+/// The header for a page of issues at `path`; `deeper` is the cursor that follows it.
 pub(super) fn header(
     path: &str,
     pairs: &[(String, String)],
-    request: &ListRequest,
-    page: &IssuePage,
+    paging: Paging,
+    total_hits: u64,
+    deeper: impl FnOnce() -> Option<String>,
 ) -> Option<HeaderValue> {
-    numbered(path, pairs, request.paging, page.total_hits, || rest(path, pairs, request, page))
+    numbered(path, pairs, paging, total_hits, || {
+        Some(target(path, pairs, &[("page", None), ("cursor", Some(deeper()?))]))
+    })
+}
+
+/// The header for a step of a list by cursor.
+pub(super) fn stepped(
+    path: &str,
+    pairs: &[(String, String)],
+    next: Option<&str>,
+) -> Option<HeaderValue> {
+    let by =
+        |cursor: &str| target(path, pairs, &[("after", None), ("cursor", Some(cursor.to_owned()))]);
+    let links = [("first", Some(by(""))), ("next", next.map(by))];
+    header_of(links)
 }
 
 /// The header for a numbered page of any list; `rest` is where it goes on beyond the last one.
@@ -48,25 +61,14 @@ pub(crate) fn numbered(
         ("next", next.flatten()),
         ("last", numbered(last)),
     ];
+    header_of(links)
+}
+
+fn header_of<const N: usize>(links: [(&str, Option<String>); N]) -> Option<HeaderValue> {
     let links = links
         .into_iter()
         .filter_map(|(rel, target)| target.map(|target| format!("<{target}>; rel=\"{rel}\"")));
     HeaderValue::try_from(links.collect::<Vec<_>>().join(", ")).ok()
-}
-
-/// What comes after this page, by time.
-fn rest(
-    path: &str,
-    pairs: &[(String, String)],
-    request: &ListRequest,
-    page: &IssuePage,
-) -> Option<String> {
-    let sort = request.query.sort;
-    if (sort.key, sort.order) != (SortKey::CreationTime, SortOrder::Ascending) {
-        return None;
-    }
-    let since = page.last_created_at?.checked_add(1)?;
-    Some(target(path, pairs, &[("page", None), ("created_since", Some(since.to_string()))]))
 }
 
 /// The path with the caller's parameters, some of them replaced or, with `None`, left out.

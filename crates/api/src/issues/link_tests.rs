@@ -13,8 +13,13 @@ fn pairs(query: &[(&str, &str)]) -> Vec<(String, String)> {
 fn links(query: &[(&str, &str)], total_hits: u64) -> Vec<(String, String)> {
     let pairs = pairs(query);
     let request = issue_query::parse_list(&pairs).expect("good parameters");
-    let page = IssuePage { total_hits, last_created_at: Some(41), ..IssuePage::default() };
-    let links = header("/v1/acme/issues", &pairs, &request, &page).expect("links");
+    let cursor = || Some("TOKEN".to_owned());
+    let links = header("/v1/acme/issues", &pairs, request.paging, total_hits, cursor);
+    let links = links.expect("links");
+    parsed(&links)
+}
+
+fn parsed(links: &HeaderValue) -> Vec<(String, String)> {
     let text = links.to_str().expect("ASCII");
     let link = |link: &str| {
         let (target, rel) = link.split_once(">; rel=\"").expect("a relation");
@@ -53,30 +58,37 @@ fn the_callers_parameters_keep_their_spelling_and_order() {
 }
 
 #[test]
-fn beyond_the_depth_limit_a_list_by_creation_goes_on_by_time() {
-    let sorted = [("sort-by", "creation-time"), ("sort_order", "asc"), ("page-size", "1000")];
-    let at_end = |extra: &[(&'static str, &'static str)]| {
-        links(&[&sorted[..], extra].concat(), PAGE_DEPTH_MAX + 1)
-    };
-    let keep = "sort-by=creation-time&sort_order=asc&page-size=1000";
-    assert_eq!(
-        at_end(&[("page", "50")]),
-        expected(&[
-            ("first", &format!("{keep}&page=1")),
-            ("prev", &format!("{keep}&page=49")),
-            ("next", &format!("{keep}&created_since=42")),
-        ])
-    );
-    let next = &at_end(&[("created-since", "7"), ("page", "50")])[2];
-    assert_eq!(next.1, format!("{keep}&created-since=42"));
+fn beyond_the_depth_limit_a_list_goes_on_by_cursor() {
+    for sorted in [
+        &[("sort-by", "creation-time"), ("sort_order", "asc"), ("page-size", "1000")][..],
+        &[("page-size", "1000"), ("state", "new")],
+    ] {
+        let links = links(&[sorted, &[("page", "50")]].concat(), PAGE_DEPTH_MAX + 1);
+        let keep: Vec<_> = sorted.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let keep = keep.join("&");
+        assert_eq!(
+            links,
+            expected(&[
+                ("first", &format!("{keep}&page=1")),
+                ("prev", &format!("{keep}&page=49")),
+                ("next", &format!("{keep}&cursor=TOKEN")),
+            ])
+        );
+    }
 }
 
 #[test]
-fn beyond_the_depth_limit_other_orders_have_no_next() {
-    for query in
-        [[("page", "500"), ("sort-order", "desc")], [("page", "500"), ("sort-by", "update-time")]]
-    {
-        let rels: Vec<_> = links(&query, 60_000).into_iter().map(|(rel, _)| rel).collect();
-        assert_eq!(rels, ["first", "prev"]);
-    }
+fn a_list_by_cursor_names_its_beginning_and_what_follows() {
+    let steps = |query: &[(&str, &str)], next: Option<&str>| {
+        parsed(&stepped("/v1/acme/issues", &pairs(query), next).expect("links"))
+    };
+    assert_eq!(
+        steps(&[("cursor", "OLD"), ("state", "new")], Some("NEW")),
+        expected(&[("first", "cursor=&state=new"), ("next", "cursor=NEW&state=new")])
+    );
+    assert_eq!(steps(&[("cursor", "")], None), expected(&[("first", "cursor=")]));
+    assert_eq!(
+        steps(&[("after", "1,2"), ("page_size", "7")], Some("NEW")),
+        expected(&[("first", "page_size=7&cursor="), ("next", "page_size=7&cursor=NEW")])
+    );
 }

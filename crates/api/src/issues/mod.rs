@@ -1,9 +1,11 @@
-//! Issues over HTTP, reading: the list and the single issue, each in the envelope. The store hands
-//! over rendered issues; their bytes go out as they are and are never parsed here. What the
-//! parameters mean is the model's business.
+//! Issues over HTTP, reading: the list, by page, by cursor or as a stream, and the single issue.
+//! The store hands over rendered issues; their bytes go out as they are and are never parsed here.
+//! What the parameters mean is the model's business.
 
 pub(crate) mod envelope;
 pub(crate) mod link;
+mod list;
+mod stream;
 
 use std::time::Duration;
 
@@ -11,48 +13,24 @@ use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use caseload_model::error_code::ErrorCode;
-use caseload_model::issue_query::{self, ParameterFault};
-use caseload_store::{GetIssue, IssuePage, ListIssues, StoreError};
-use http::{Uri, header};
+use caseload_model::issue_query::{self, Paging, ParameterFault};
+use caseload_store::{GetIssue, StoreError};
+use http::{HeaderMap, header};
 
 use crate::problem::{Fault, Problem};
-use crate::query::{QueryPairs, same_name};
-use crate::{AppState, Caller};
+use crate::query::QueryPairs;
+use crate::{AppState, Caller, etag};
+use envelope::{Envelope, Next};
+pub(crate) use list::list;
 
 /// How much longer than its deadline a read may take to give up.
 const GRACE: Duration = Duration::from_millis(500);
-/// Parameters that choose no issues: what is shown of them, and which page.
-const NO_FILTERS: [&str; 5] = ["page", "page-size", "includes", "excludes", "timestamp-format"];
-
-/// `GET /v1/{domain}/issues`
-pub(crate) async fn list(
-    State(state): State<AppState>,
-    caller: Caller,
-    uri: Uri,
-    QueryPairs(pairs): QueryPairs,
-) -> Result<Response, Problem> {
-    let request = issue_query::parse_list(&pairs).map_err(refused)?;
-    let budget = state.config.query_timeout;
-    let read = state.store.list_issues(ListIssues {
-        domain: caller.domain_id,
-        query: request.query.clone(),
-        view: request.view,
-        paging: request.paging,
-        budget,
-    });
-    let page = in_time(budget, read).await.map_err(|error| expensive(error, &pairs))?;
-    let mut response = envelope::respond(request.paging, &page);
-    if let Some(links) = link::header(uri.path(), &pairs, &request, &page) {
-        response.headers_mut().insert(header::LINK, links);
-    }
-    Ok(response)
-}
-
 /// `GET /v1/{domain}/issues/{issue_id}`
 pub(crate) async fn single(
     State(state): State<AppState>,
     caller: Caller,
     path: Result<Path<(String, String)>, PathRejection>,
+    headers: HeaderMap,
     QueryPairs(pairs): QueryPairs,
 ) -> Result<Response, Problem> {
     let mut faults = Vec::new();
@@ -70,11 +48,20 @@ pub(crate) async fn single(
     // Digits beyond 64 bits are an id that no issue has.
     let id = id.and_then(|id| id.parse().ok());
     let (Some(id), Ok(view)) = (id, view) else { return Err(unknown_issue()) };
-    let budget = state.config.query_timeout;
-    let read = state.store.issue(GetIssue { domain: caller.domain_id, id, view, budget });
-    let body = in_time(budget, read).await?.ok_or_else(unknown_issue)?;
-    let page = IssuePage { total_hits: 1, count: 1, body, last_created_at: None };
-    Ok(envelope::respond(issue_query::Paging::default(), &page).into_response())
+    let (domain, budget) = (caller.domain_id, state.config.query_timeout);
+    let read = state.store.issue(GetIssue { domain, id, view, budget });
+    let issue = in_time(budget, read).await?.ok_or_else(unknown_issue)?;
+    let tag = etag::of_issues(&issue.stamp, &format!("{domain:?} {view:?}"));
+    if etag::has_already(&headers, &tag) {
+        return Ok(etag::unchanged(&tag));
+    }
+    let envelope = Envelope {
+        paging: Paging::default(),
+        issues: &issue.body,
+        total_hits: Some(1),
+        next: Next::Unsaid,
+    };
+    Ok(([(header::ETAG, tag)], envelope::respond(&envelope)).into_response())
 }
 
 fn unknown_issue() -> Problem {
@@ -98,23 +85,4 @@ async fn in_time<T>(
 ) -> Result<T, StoreError> {
     let limit = budget.saturating_add(GRACE);
     tokio::time::timeout(limit, read).await.unwrap_or(Err(StoreError::DeadlinePassed))
-}
-
-/// Names what made a list too expensive, where its deadline passed.
-fn expensive(error: StoreError, pairs: &[(String, String)]) -> Problem {
-    if !matches!(error, StoreError::DeadlinePassed) {
-        return error.into();
-    }
-    let is_filter = |name: &&str| !NO_FILTERS.iter().any(|other| same_name(other, name));
-    let mut filters: Vec<&str> = pairs.iter().map(|(n, _)| n.as_str()).filter(is_filter).collect();
-    filters.dedup();
-    let used = match filters.len() {
-        0 => "no filter is set".to_owned(),
-        _ => format!("the filters are {}", filters.join(", ")),
-    };
-    let detail = format!(
-        "the list could not be read within its deadline: {used}; narrow it, for example by \
-         created_since and created_until"
-    );
-    Problem::new(ErrorCode::QueryTooExpensive, detail)
 }

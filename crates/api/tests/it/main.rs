@@ -21,7 +21,10 @@ mod health {
     mod get;
 }
 mod issues {
+    mod cursor;
     mod get;
+    mod stream;
+    mod tags;
 }
 mod keys;
 mod metrics;

@@ -1,7 +1,7 @@
 //! A store double: keeps keys and tasks in memory, hands out records and pages that a test put
 //! there, and fails when told to. It runs no task.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -13,9 +13,9 @@ use caseload_model::time::UnixMillis;
 use caseload_store::{
     Agent, App, ApplyChunk, CancelTask, CheckReport, ChunkApplied, ClaimTasks, ClaimedTask,
     CreateAgent, CreateApp, CreateDomain, CreateKey, CreateTask, Domain, FailAttempt, GetIssue,
-    IssuePage, KeptAnswer, Key, KeyGrant, ListIssues, ListTasks, Once, PackedBlock, RecordBlock,
-    RecordBlockSize, RecordKind, RenewLeases, StagePayload, Store, StoreError, StoreFuture,
-    StoreMetrics, TaskPage,
+    IssuePage, IssueStep, KeptAnswer, Key, KeyGrant, ListIssues, ListTasks, Once, PackedBlock,
+    RecordBlock, RecordBlockSize, RecordKind, RenderedIssue, RenewLeases, StagePayload, StepIssues,
+    Store, StoreError, StoreFuture, StoreMetrics, TaskPage,
 };
 use sha2::{Digest, Sha256};
 
@@ -38,8 +38,13 @@ pub(crate) struct Scripted {
     pub(crate) tasks: Mutex<Vec<(DomainId, Task)>>,
     pub(crate) records: Mutex<HashMap<RecordsOf, Vec<Vec<u8>>>>,
     pub(crate) page: Mutex<IssuePage>,
-    pub(crate) issue: Mutex<Option<Vec<u8>>>,
+    pub(crate) issue: Mutex<Option<RenderedIssue>>,
     pub(crate) listed: Mutex<Vec<ListIssues>>,
+    /// What the next steps are; then they fail.
+    pub(crate) steps: Mutex<VecDeque<IssueStep>>,
+    pub(crate) stepped: Mutex<Vec<StepIssues>>,
+    /// How long a step takes.
+    pub(crate) step_takes: Mutex<Duration>,
     /// How the next reads and writes fail.
     pub(crate) fault: Mutex<Option<fn() -> StoreError>>,
     /// How reading records fails.
@@ -266,7 +271,18 @@ impl Store for Scripted {
         })
     }
 
-    fn issue(&self, _: GetIssue) -> StoreFuture<'_, Option<Vec<u8>>> {
+    fn step_issues(&self, request: StepIssues) -> StoreFuture<'_, IssueStep> {
+        self.stepped.lock().unwrap().push(request);
+        let takes = *self.step_takes.lock().unwrap();
+        Box::pin(async move {
+            tokio::time::sleep(takes).await;
+            self.may_fail()?;
+            let next = self.steps.lock().unwrap().pop_front();
+            next.ok_or_else(|| StoreError::Corrupt("no step is left".to_owned()))
+        })
+    }
+
+    fn issue(&self, _: GetIssue) -> StoreFuture<'_, Option<RenderedIssue>> {
         Box::pin(async {
             self.may_fail()?;
             Ok(self.issue.lock().unwrap().clone())

@@ -1,8 +1,7 @@
-//! Kept counts: which counters an issue stands in, and the sum of changes to them. A list's
-//! `total-hits` is added up from these, so this is the only place that says what is counted;
-//! imports, edits and `caseload check` all use it. A counter is per domain, facet, value and day.
-
-use std::collections::BTreeMap;
+//! Kept counts: which counters an issue stands in. A list's `total-hits` is added up from these, so
+//! this is the only place that says what is counted; imports, edits and `caseload check` all use
+//! it. A counter is per domain, facet, value and day. What an edit changes is the difference of
+//! two answers given here.
 
 use super::IssueColumns;
 use crate::task::words;
@@ -35,58 +34,48 @@ pub struct CounterKey {
     pub day: i64,
 }
 
-/// A change of one counter.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CounterDelta {
-    pub key: CounterKey,
-    /// Never zero.
-    pub delta: i64,
+/// Names the counters that an issue stands in, each once, as facet, value and day.
+pub fn visit_counters(issue: &IssueColumns, visit: &mut impl FnMut(Facet, &[u8], i64)) {
+    let facts = &issue.facts;
+    let created = issue.created_at.day();
+    let state = facts.state.as_str().as_bytes();
+    visit(Facet::All, b"", created);
+    visit(Facet::State, state, created);
+    visit(Facet::App, issue.app_id.as_bytes(), created);
+    visit(Facet::Assignee, facts.assignee_id.as_deref().unwrap_or_default().as_bytes(), created);
+    for (facet, text) in [
+        (Facet::Queue, facts.queue.as_ref().map(|queue| queue.id.as_str())),
+        (Facet::Language, facts.language.as_deref()),
+        (Facet::Platform, facts.platform_type.as_deref()),
+    ] {
+        if let Some(text) = text {
+            visit(facet, text.as_bytes(), created);
+        }
+    }
+    if let Some(rating) = facts.rating {
+        visit(Facet::Rating, rating.to_string().as_bytes(), created);
+    }
+    visit(Facet::Updated, b"", facts.updated_at.day());
+    visit(Facet::StateChanged, state, facts.changed_at.day());
+    distinct_tags(issue, |tag| visit(Facet::Tag, tag.as_bytes(), created));
+}
+
+/// Each tag once.
+pub(super) fn distinct_tags(issue: &IssueColumns, mut visit: impl FnMut(&str)) {
+    let tags = &issue.facts.tags;
+    for (n, tag) in tags.iter().enumerate() {
+        // Few tags: a set would cost more than it saves.
+        if !tags[..n].contains(tag) {
+            visit(tag);
+        }
+    }
 }
 
 /// The counters that an issue stands in, each once.
-pub fn counter_keys(issue: &IssueColumns) -> impl Iterator<Item = CounterKey> {
-    let facts = &issue.facts;
-    let created = issue.created_at.day();
-    let mut tags: Vec<&str> = facts.tags.iter().map(String::as_str).collect();
-    tags.sort_unstable();
-    tags.dedup();
-    let state = facts.state.as_str();
-    let rating = facts.rating.map(|rating| rating.to_string().into_bytes());
-    let text = |facet, text: Option<&str>| text.map(|t| (facet, t.as_bytes().to_vec(), created));
-    [
-        Some((Facet::All, Vec::new(), created)),
-        text(Facet::State, Some(state)),
-        text(Facet::App, Some(&issue.app_id)),
-        text(Facet::Assignee, Some(facts.assignee_id.as_deref().unwrap_or_default())),
-        text(Facet::Queue, facts.queue.as_ref().map(|queue| queue.id.as_str())),
-        rating.map(|rating| (Facet::Rating, rating, created)),
-        text(Facet::Language, facts.language.as_deref()),
-        text(Facet::Platform, facts.platform_type.as_deref()),
-        Some((Facet::Updated, Vec::new(), facts.updated_at.day())),
-        Some((Facet::StateChanged, state.as_bytes().to_vec(), facts.changed_at.day())),
-    ]
-    .into_iter()
-    .flatten()
-    .chain(tags.into_iter().map(move |tag| (Facet::Tag, tag.as_bytes().to_vec(), created)))
-    .map(|(facet, value, day)| CounterKey { facet, value, day })
-}
-
-/// Adds up changes, so that a chunk writes each counter once.
-#[derive(Debug, Clone, Default)]
-pub struct CounterSums(BTreeMap<CounterKey, i64>);
-
-impl CounterSums {
-    /// Counts the issue in (`+1`) or out (`-1`); an edit counts the old columns out and the new
-    /// ones in.
-    pub fn add(&mut self, issue: &IssueColumns, by: i64) {
-        for key in counter_keys(issue) {
-            *self.0.entry(key).or_default() += by;
-        }
-    }
-
-    /// The changes, in key order; what cancelled out is left out.
-    pub fn into_deltas(self) -> Vec<CounterDelta> {
-        let changed = self.0.into_iter().filter(|(_, delta)| *delta != 0);
-        changed.map(|(key, delta)| CounterDelta { key, delta }).collect()
-    }
+pub fn counter_keys(issue: &IssueColumns) -> Vec<CounterKey> {
+    let mut keys = Vec::new();
+    visit_counters(issue, &mut |facet, value, day| {
+        keys.push(CounterKey { facet, value: value.to_vec(), day });
+    });
+    keys
 }

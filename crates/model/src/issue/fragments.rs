@@ -1,7 +1,9 @@
 //! An issue as stored: JSON fragments that a view picks from. Writing an issue concatenates them
-//! and nothing else, so that what was stored is what is served, to the byte.
+//! and nothing else, so that what was stored is what is served, to the byte. Only a view that wants
+//! instants in the ISO form has them rendered anew.
 
-use crate::issue_query::IssueView;
+use super::iso_times;
+use crate::issue_query::{IssueView, TimestampFormat};
 
 /// The fragments beside the head, owned. Values are whole JSON values, except `feedback` and
 /// `predict_labels`, which are members without braces.
@@ -60,6 +62,22 @@ impl<'a> IssueFragments<'a> {
 
 /// Appends the issue as `view` wants it: a JSON map on one line, without a line break.
 pub fn write_issue(issue: &IssueFragments<'_>, view: &IssueView, out: &mut Vec<u8>) {
+    if view.timestamps == TimestampFormat::Unix {
+        return concatenate(issue, view, out);
+    }
+    let head = iso_times::of_members(issue.head);
+    let messages = (!view.exclude_messages).then(|| iso_times::of_elements(issue.messages));
+    let notes = issue.private_notes.filter(|_| view.private_notes).map(iso_times::of_elements);
+    let issue = IssueFragments {
+        head: &head,
+        messages: messages.as_deref().unwrap_or_default(),
+        private_notes: notes.as_deref(),
+        ..*issue
+    };
+    concatenate(&issue, view, out);
+}
+
+fn concatenate(issue: &IssueFragments<'_>, view: &IssueView, out: &mut Vec<u8>) {
     let value = |out: &mut Vec<u8>, wanted: bool, key: &str, fragment: Option<&[u8]>| {
         if let Some(fragment) = fragment.filter(|_| wanted) {
             out.extend_from_slice(key.as_bytes());

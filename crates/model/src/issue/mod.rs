@@ -1,5 +1,5 @@
 //! Issues: what an entry of `import_issues` means, how an issue is rendered, what an import
-//! changes, and which counters an issue stands in. Wire shape: docs/api.md, "Issue".
+//! changes, and which counters and terms an issue stands in. Wire shape: docs/api.md, "Issue".
 //!
 //! An issue is rendered once, when it is written; lists only concatenate the stored
 //! [`IssueFragments`]. Columns beside the fragments ([`IssueColumns`]) exist to filter and sort by.
@@ -10,11 +10,14 @@ mod counters;
 mod fragments;
 mod import;
 mod instant;
+mod iso_times;
 mod plan;
 mod render;
+mod stamp;
+mod terms;
 
 pub use columns::{IssueColumns, IssueFacts, IssueQueue, IssueState};
-pub use counters::{CounterDelta, CounterKey, CounterSums, Facet, counter_keys};
+pub use counters::{CounterKey, Facet, counter_keys, visit_counters};
 pub use fragments::{IssueBody, IssueFragments, write_issue};
 pub use import::{HeadParts, ISSUE_FIELDS, NamedAgent, NamedAppProfile, NewIssue, prepare_imports};
 pub use instant::{parse_iso, write_iso};
@@ -22,6 +25,12 @@ pub use plan::{
     App, AppProfileRow, ImportContext, ImportPlan, IssueRow, NeedOccupied, OccupiedWindows,
     StoredIssue, Window, named_issue_ids, plan_imports,
 };
+pub use terms::{
+    Part, TermKind, choice_term, day_term, field_term, number_term, term_day, text_term,
+    visit_terms,
+};
+
+pub use stamp::{ListStamp, Stamp};
 
 pub(crate) use import::nearest_word;
 

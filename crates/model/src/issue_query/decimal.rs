@@ -6,6 +6,9 @@ use std::cmp::Ordering;
 /// Exponents beyond this are taken for this; no text of allowed size is near it otherwise.
 const EXPONENT_MAX: i64 = 1 << 60;
 
+/// Where zero stands among sortable forms.
+const SORTABLE_ZERO: u8 = 0x80;
+
 /// A decimal number: `0.DIGITS` times ten to the `exponent`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decimal {
@@ -42,6 +45,33 @@ impl Decimal {
         let end = all.iter().rposition(|d| *d != b'0').map_or(0, |last| last + 1);
         let exponent = exponent + whole.len() as i64 - first as i64;
         Some(Self { negative, digits: all[first..end].to_vec(), exponent })
+    }
+
+    /// Appends the number as bytes that compare as the numbers do. Equal numbers have equal bytes.
+    pub fn write_sortable(&self, out: &mut Vec<u8>) {
+        if self.digits.is_empty() {
+            out.push(SORTABLE_ZERO);
+            return;
+        }
+        let start = out.len() + 1;
+        out.push(if self.negative { SORTABLE_ZERO - 1 } else { SORTABLE_ZERO + 1 });
+        // One byte for the exponents that numbers mostly have, between two marks for the others.
+        if let Ok(near @ 1..=254) = u8::try_from(self.exponent + 128) {
+            out.push(near);
+        } else {
+            out.push(if self.exponent > 0 { 255 } else { 0 });
+            out.extend_from_slice(&(self.exponent.cast_unsigned() ^ 1 << 63).to_be_bytes());
+        }
+        // Two digits a byte, each one more than it is: the end comes before every digit.
+        for pair in self.digits.chunks(2) {
+            let digit = |n: usize| pair.get(n).map_or(0, |digit| digit - b'0' + 1);
+            out.push(digit(0) << 4 | digit(1));
+        }
+        if self.negative {
+            // A longer negative number is the smaller one: what ends must come last.
+            out.push(0);
+            out[start..].iter_mut().for_each(|byte| *byte = !*byte);
+        }
     }
 }
 
@@ -89,36 +119,54 @@ impl PartialOrd for Decimal {
 }
 
 #[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    fn sortable(text: &str) -> Vec<u8> {
+        let mut out = Vec::new();
+        Decimal::parse(text).unwrap().write_sortable(&mut out);
+        out
+    }
 
     #[test]
     fn numbers_compare_by_value_whatever_their_form() {
         let ascending = [
             "-1e400",
+            "-123",
             "-12.5",
             "-12",
+            "-1e-126",
+            "-1e-127",
+            "-1e-129",
             "-1e-400",
             "0",
             "1e-400",
+            "1e-129",
+            "1e-128",
+            "1e-127",
             "0.1",
             "0.10000000000000000001",
             "3",
             "3.0000000000000000000000001",
             "9007199254740992",
             "9007199254740993",
+            "1e126",
+            "1e127",
             "1e400",
         ];
         for (n, a) in ascending.iter().enumerate() {
             for (m, b) in ascending.iter().enumerate() {
                 assert_eq!(Decimal::parse(a).cmp(&Decimal::parse(b)), n.cmp(&m), "{a} {b}");
+                assert_eq!(sortable(a).cmp(&sortable(b)), n.cmp(&m), "{a} {b}");
             }
         }
         for (a, b) in
             [("3", "3.0"), ("30", "3e1"), ("0.03", "3E-2"), ("0", "-0.0e7"), ("1", "1e+0")]
         {
             assert_eq!(Decimal::parse(a), Decimal::parse(b), "{a} {b}");
+            assert_eq!(sortable(a), sortable(b), "{a} {b}");
         }
         assert_eq!(Some(Decimal::from(120)), Decimal::parse("120"));
         assert_eq!(Some(Decimal::from(0)), Decimal::parse("0"));
@@ -147,6 +195,7 @@ mod tests {
             prop_assert!(x.is_some());
             prop_assert_eq!(x.cmp(&y), a.cmp(&b));
             prop_assert_eq!(y, Decimal::parse(&format!("{b}e-3")));
+            prop_assert_eq!(sortable(&text(a)).cmp(&sortable(&text(b))), a.cmp(&b));
         }
     }
 }

@@ -1,10 +1,12 @@
 //! From query parameters to a [`ListRequest`]. All faults of a request are found at once, and each
 //! one says what would be right: a filter that is silently dropped would answer with wrong data.
 
+use super::condition_parse::Subject;
 use super::parameters::Parameters;
 use super::{
-    IssueQuery, IssueView, ListRequest, PAGE_DEPTH_MAX, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, Paging,
-    ParameterFault, Sort, SortKey, SortOrder, TimeRange, rating,
+    Condition, IssueQuery, IssueView, ListRequest, PAGE_DEPTH_MAX, PAGE_SIZE_DEFAULT,
+    PAGE_SIZE_MAX, Paging, ParameterFault, RatingSet, Sort, SortKey, SortOrder, TimeRange,
+    TimestampFormat, condition_parse, custom_fields_parse, rating, walk,
 };
 use crate::error_code::ErrorCode;
 use crate::ids::ISSUE_ID_MAX;
@@ -12,7 +14,7 @@ use crate::issue::IssueState;
 use crate::json::Json;
 
 /// What a list takes.
-pub const LIST_PARAMETERS: [&str; 21] = [
+pub const LIST_PARAMETERS: [&str; 34] = [
     "created-since",
     "created-until",
     "updated-since",
@@ -25,6 +27,16 @@ pub const LIST_PARAMETERS: [&str; 21] = [
     "platform-types",
     "queue-ids",
     "end-user-ids",
+    "issue-modes",
+    "tags",
+    "languages",
+    "assignee-ids",
+    "assignee-emails",
+    "author-emails",
+    "messages",
+    "notes",
+    "feedback-comment",
+    "custom-fields",
     "feedback-rating",
     "redacted",
     "includes",
@@ -34,15 +46,18 @@ pub const LIST_PARAMETERS: [&str; 21] = [
     "sort-order",
     "page",
     "page-size",
+    "cursor",
+    "after",
+    "count",
 ];
 /// What a single issue takes.
 pub const SINGLE_PARAMETERS: [&str; 3] = ["includes", "excludes", "timestamp-format"];
 
 /// How to read beyond the last numbered page.
-const DEEPER: &str = "To read further, walk by time: send created_since, created_until, \
-    sort-by=creation-time and sort-order=asc, without page and page-size; process every issue but \
-    the last; repeat with created_since set to the created_at of the last; stop when a response \
-    holds at most one issue, which is processed too";
+const DEEPER: &str = "To read further, send cursor instead of page: empty to begin, then what \
+    next-cursor of the answer before says, until it is null (the header Link has it as rel=next). \
+    Or walk by time: sort-by=creation-time, sort-order=asc, without page; process every issue but \
+    the last, set created_since to the created_at of the last, repeat until one issue is left";
 
 /// A word of `includes`.
 #[derive(Clone, Copy)]
@@ -77,6 +92,7 @@ pub fn parse_list(pairs: &[(String, String)]) -> Result<ListRequest, Vec<Paramet
         view: view(&mut parameters, IssueView::default()),
         paging: paging(&mut parameters, "issues", DEEPER),
         explicit_paging: parameters.get("page").is_some(),
+        walk: walk::read(&mut parameters),
     };
     if parameters.faults.is_empty() { Ok(request) } else { Err(parameters.faults) }
 }
@@ -106,7 +122,21 @@ fn query(parameters: &mut Parameters<'_>) -> IssueQuery {
         platform_types: parameters.texts("platform-types"),
         queue_ids: parameters.texts("queue-ids"),
         end_user_ids: parameters.texts("end-user-ids"),
-        rating: feedback_rating(parameters),
+        issue_modes: parameters.texts("issue-modes"),
+        tags: condition(parameters, Subject::Tags),
+        languages: condition(parameters, Subject::Languages),
+        assignee_ids: condition(parameters, Subject::AssigneeIds),
+        assignee_emails: condition(parameters, Subject::AssigneeEmails),
+        author_emails: condition(parameters, Subject::AuthorEmails),
+        messages: condition(parameters, Subject::Messages),
+        notes: condition(parameters, Subject::Notes),
+        feedback_comment: condition(parameters, Subject::FeedbackComment),
+        custom_fields: parameters
+            .filter("custom-fields", custom_fields_parse::parse)
+            .unwrap_or_default(),
+        rating: parameters
+            .filter("feedback-rating", rating::parse)
+            .filter(|set| *set != RatingSet::ALL),
         redacted: parameters.boolean("redacted"),
         sort: sort(parameters, &updated),
     }
@@ -135,17 +165,10 @@ fn ids(parameters: &mut Parameters<'_>) -> Option<Vec<u64>> {
     Some(ids)
 }
 
-fn feedback_rating(parameters: &mut Parameters<'_>) -> Option<super::RatingSet> {
-    let (spelled, value) = parameters.get("feedback-rating")?;
-    match rating::parse(value) {
-        Ok(set) => Some(set).filter(|set| *set != super::RatingSet::ALL),
-        Err(details) => {
-            for detail in details {
-                parameters.fault(spelled, ErrorCode::InvalidValue, detail);
-            }
-            None
-        }
-    }
+/// The condition on a subject; one that is not given holds for every issue.
+fn condition(parameters: &mut Parameters<'_>, subject: Subject) -> Condition {
+    let read = |value: &str| condition_parse::parse(subject, value);
+    parameters.filter(subject.parameter(), read).unwrap_or_default()
 }
 
 /// The order. A client that follows updates and says nothing gets them in their order.
@@ -175,7 +198,8 @@ fn view(parameters: &mut Parameters<'_>, unasked: IssueView) -> IssueView {
     }
     let excludes = parameters.words("excludes", &[("messages", ())], false);
     view.exclude_messages = excludes.is_some_and(|words| !words.is_empty());
-    parameters.word("timestamp-format", &[("unix", ())]);
+    let formats = [("unix", TimestampFormat::Unix), ("iso-8601", TimestampFormat::Iso8601)];
+    view.timestamps = parameters.word("timestamp-format", &formats).unwrap_or_default();
     view
 }
 

@@ -1,15 +1,44 @@
 //! The meaning of a query, word for word and without any index: what a backend's SQL is tested
-//! against.
+//! against. Nothing here is made to be fast; fragments are read as JSON, each time anew.
 
 use std::cmp::Ordering;
+use std::collections::HashMap;
 
-use super::{IssueQuery, Sort, SortKey, SortOrder};
-use crate::issue::IssueColumns;
+use super::field_matcher::holds_for;
+use super::{Condition, FieldFilter, IssueQuery, Sort, SortKey, SortOrder};
+use crate::fold::fold;
+use crate::issue::{IssueColumns, IssueFragments};
+use crate::json::{self, Json};
 use crate::time::UnixMillis;
+
+/// All that a query may look at.
+#[derive(Debug, Clone, Copy)]
+pub struct SearchedIssue<'a> {
+    pub columns: &'a IssueColumns,
+    pub fragments: IssueFragments<'a>,
+    /// The folded addresses of the domain's agents, by agent id. An issue names its assignee by
+    /// id alone; who has which address is a fact of the domain.
+    pub agent_emails: &'a HashMap<String, String>,
+}
 
 impl IssueQuery {
     /// Whether the issue is among the matches.
-    pub fn matches(&self, issue: &IssueColumns) -> bool {
+    pub fn matches(&self, issue: &SearchedIssue<'_>) -> bool {
+        let fragments = &issue.fragments;
+        let assignee = issue.columns.facts.assignee_id.as_ref();
+        let email = assignee.and_then(|id| issue.agent_emails.get(id));
+        let email = email.filter(|email| !email.is_empty());
+        self.matches_columns(issue.columns)
+            && has(&self.assignee_emails, email.map(std::slice::from_ref).unwrap_or_default())
+            && has_text(&self.messages, &bodies(Some(fragments.messages)))
+            && has_text(&self.notes, &bodies(fragments.private_notes))
+            && has_text(&self.feedback_comment, &comment(fragments.feedback))
+            && self.custom_fields.iter().all(|filter| has_fields(filter, fragments.custom_fields))
+    }
+
+    /// Whether the issue is among the matches as far as its columns tell: texts, custom fields and
+    /// the addresses of assignees are not looked at.
+    pub fn matches_columns(&self, issue: &IssueColumns) -> bool {
         let facts = &issue.facts;
         let queue = facts.queue.as_ref().map(|queue| queue.id.as_str());
         self.created.contains(issue.created_at)
@@ -21,6 +50,13 @@ impl IssueQuery {
             && one_of(self.platform_types.as_deref(), facts.platform_type.as_deref())
             && one_of(self.queue_ids.as_deref(), queue)
             && one_of(self.end_user_ids.as_deref(), Some(&facts.hs_user_id))
+            && one_of(self.issue_modes.as_deref(), facts.issue_mode.as_deref())
+            && has(&self.tags, &facts.tags)
+            && has(&self.languages, facts.language.as_slice())
+            && has(&self.assignee_ids, facts.assignee_id.as_slice())
+            && self.author_emails.holds(!facts.author_email.is_empty(), |email| {
+                !email.is_empty() && email == facts.author_email
+            })
             && self.rating.is_none_or(|set| set.contains(facts.rating))
             && self.redacted.is_none_or(|redacted| redacted == facts.redacted)
     }
@@ -29,6 +65,39 @@ impl IssueQuery {
 /// Whether `value` is among the alternatives; what is absent is among none.
 fn one_of(alternatives: Option<&[String]>, value: Option<&str>) -> bool {
     alternatives.is_none_or(|all| value.is_some_and(|value| all.iter().any(|a| a == value)))
+}
+
+/// Whether the condition holds where `values` are all there are.
+fn has(condition: &Condition, values: &[String]) -> bool {
+    condition.holds(!values.is_empty(), |wanted| values.iter().any(|value| value == wanted))
+}
+
+/// Whether the condition holds where `texts`, folded, are all there are: each text that is looked
+/// for may be part of another one of them.
+fn has_text(condition: &Condition, texts: &[String]) -> bool {
+    condition.holds(!texts.is_empty(), |wanted| texts.iter().any(|text| text.contains(wanted)))
+}
+
+/// The folded bodies of an array of messages or notes.
+fn bodies(array: Option<&[u8]>) -> Vec<String> {
+    let Some(Ok(Json::Array(items))) = array.map(json::parse) else { return Vec::new() };
+    items.iter().filter_map(|item| item.get("body").and_then(Json::as_str)).map(fold).collect()
+}
+
+/// The folded comment, if there is one.
+fn comment(feedback: Option<&[u8]>) -> Vec<String> {
+    let map = [b"{", feedback.unwrap_or_default(), b"}"].concat();
+    let Ok(map) = json::parse(&map) else { return Vec::new() };
+    map.get("feedback_comment").and_then(Json::as_str).map(fold).into_iter().collect()
+}
+
+fn has_fields(filter: &FieldFilter, custom_fields: &[u8]) -> bool {
+    let fields = json::parse(custom_fields).unwrap_or(Json::Null);
+    holds_for(filter, |key| {
+        let field = fields.get(key)?;
+        let field_type = field.get("type").and_then(Json::as_str);
+        field.get("value").filter(|_| field_type == Some(filter.field_type.as_str()))
+    })
 }
 
 impl Sort {

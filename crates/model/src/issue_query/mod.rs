@@ -3,23 +3,41 @@
 //! becomes SQL is each backend's business; what it means is [`IssueQuery::matches`], and the two
 //! agree. Wire grammar: docs/api.md, "Listing issues".
 
+mod condition;
+mod condition_parse;
+mod cursor;
+mod custom_fields;
+mod custom_fields_parse;
 mod decimal;
+mod field_matcher;
+mod filter_json;
+mod fragments;
 mod list;
 mod matches;
 pub(crate) mod parameters;
 mod rating;
+mod text_matcher;
 mod view;
+mod walk;
 
 use crate::error_code::ErrorCode;
 use crate::issue::IssueState;
 use crate::task::words;
 use crate::time::UnixMillis;
 
+pub use condition::Condition;
+pub use cursor::{Cursor, DamagedCursor, Position, Scope};
+pub use custom_fields::{Comparison, FieldFilter, FieldTest, FieldTests, FieldType};
 pub use decimal::Decimal;
+pub use field_matcher::{FieldMatcher, has_value};
+pub use fragments::{StoredField, TextPlace, visit_fields};
 pub(crate) use list::paging;
 pub use list::{LIST_PARAMETERS, SINGLE_PARAMETERS, parse_list, parse_single};
+pub use matches::SearchedIssue;
 pub use rating::RatingSet;
-pub use view::IssueView;
+pub use text_matcher::TextMatcher;
+pub use view::{IssueView, TimestampFormat};
+pub use walk::Walk;
 
 /// Issues on a page where nothing is said.
 pub const PAGE_SIZE_DEFAULT: u64 = 100;
@@ -96,6 +114,25 @@ pub struct IssueQuery {
     pub queue_ids: Option<Vec<String>>,
     /// On `hs_user_id`.
     pub end_user_ids: Option<Vec<String>>,
+    /// On `issue_mode_data.issue_mode`.
+    pub issue_modes: Option<Vec<String>>,
+    pub tags: Condition,
+    /// On `language`.
+    pub languages: Condition,
+    /// On `assignee_id`; an unassigned issue has none.
+    pub assignee_ids: Condition,
+    /// On the addresses of the agent who is the assignee, folded. Only `or` is ever given.
+    pub assignee_emails: Condition,
+    /// On `author_email`, folded; an empty one is none. `and` and `nor` are never given.
+    pub author_emails: Condition,
+    /// Folded texts, each looked for in the bodies of all messages. `exists` is never given.
+    pub messages: Condition,
+    /// Folded texts, each looked for in the bodies of all private notes. `exists` is never given.
+    pub notes: Condition,
+    /// Folded texts, looked for in the comment. `or` is never given.
+    pub feedback_comment: Condition,
+    /// At most one for each type of field; all of them hold.
+    pub custom_fields: Vec<FieldFilter>,
     pub rating: Option<RatingSet>,
     pub redacted: Option<bool>,
     pub sort: Sort,
@@ -131,6 +168,8 @@ pub struct ListRequest {
     pub paging: Paging,
     /// Whether `page` was given.
     pub explicit_paging: bool,
+    /// Where the list goes by place and not by page; `paging` then has its size only.
+    pub walk: Option<Walk>,
 }
 
 /// What is wrong with one parameter.

@@ -4,22 +4,30 @@
 use std::collections::BTreeMap;
 
 use super::ParameterFault;
+use super::filter_json::{self, FilterFaults};
 use crate::error_code::ErrorCode;
 use crate::issue::nearest_word;
-use crate::json::{self, Fault, Json};
+use crate::json::Json;
 use crate::time::UnixMillis;
+
+/// Lists that may also be given as one parameter for each value, as many HTTP clients send an
+/// array in a query. No other list may be: the others are JSON, where it would be a slip.
+const REPEATED: [&str; 1] = ["state"];
 
 /// The parameters of one request, by their name with hyphens.
 pub(crate) struct Parameters<'p> {
     /// Name as spelled, and value.
     given: BTreeMap<&'static str, (&'p str, &'p str)>,
+    /// The further values of lists that were given as `name=a&name=b`.
+    repeated: Vec<(&'static str, &'p str)>,
     pub(crate) faults: Vec<ParameterFault>,
 }
 
 impl<'p> Parameters<'p> {
     /// Sorts what was given; names beside `known` and different values of one name are faults.
     pub(crate) fn new(pairs: &'p [(String, String)], known: &[&'static str]) -> Self {
-        let mut parameters = Self { given: BTreeMap::new(), faults: Vec::new() };
+        let mut parameters =
+            Self { given: BTreeMap::new(), repeated: Vec::new(), faults: Vec::new() };
         for (spelled, value) in pairs {
             let name = spelled.replace('_', "-");
             let Some(name) = known.iter().find(|known| **known == name) else {
@@ -29,7 +37,9 @@ impl<'p> Parameters<'p> {
                 continue;
             };
             let (first, earlier) = *parameters.given.entry(name).or_insert((spelled, value));
-            if earlier != value {
+            if earlier != value && REPEATED.contains(name) && first == spelled {
+                parameters.repeated.push((name, value));
+            } else if earlier != value {
                 let detail = if first == spelled {
                     format!("{spelled} is given twice with different values; give it once")
                 } else {
@@ -114,20 +124,31 @@ impl<'p> Parameters<'p> {
         plain: bool,
     ) -> Option<Vec<T>> {
         let (spelled, value) = self.get(name)?;
-        let given = if plain && !value.trim_start().starts_with('[') {
-            value.split(',').map(str::to_owned).collect()
-        } else {
-            self.texts(name)?
-        };
         let before = self.faults.len();
+        let mut given = Vec::new();
+        let repeated = self.repeated.iter().filter(|(repeated, _)| *repeated == name);
+        let values: Vec<&str> = repeated.map(|(_, value)| *value).collect();
+        for value in std::iter::once(value).chain(values) {
+            if plain && !value.trim_start().starts_with('[') {
+                given.extend(value.split(',').map(str::to_owned));
+            } else {
+                given.extend(self.texts_in(spelled, value).unwrap_or_default());
+            }
+        }
         let found = given.iter().filter_map(|word| self.find_word(spelled, word, words)).collect();
         (self.faults.len() == before).then_some(found)
     }
 
     /// A JSON array of strings, ascending and without repeats.
     pub(crate) fn texts(&mut self, name: &str) -> Option<Vec<String>> {
+        let (spelled, value) = self.get(name)?;
+        self.texts_in(spelled, value)
+    }
+
+    fn texts_in(&mut self, spelled: &str, value: &str) -> Option<Vec<String>> {
         let expected = "a JSON array of strings such as [\"a\",\"b\"]";
-        let mut texts = self.array(name, expected, |item| item.as_str().map(str::to_owned))?;
+        let read = |item: &Json<'_>| item.as_str().map(str::to_owned);
+        let mut texts = self.array_in(spelled, value, expected, read)?;
         texts.sort_unstable();
         texts.dedup();
         Some(texts)
@@ -141,44 +162,70 @@ impl<'p> Parameters<'p> {
         read: impl Fn(&Json<'_>) -> Option<T>,
     ) -> Option<Vec<T>> {
         let (spelled, value) = self.get(name)?;
-        let tree = match json::parse(value.as_bytes()) {
+        self.array_in(spelled, value, expected, read)
+    }
+
+    fn array_in<T>(
+        &mut self,
+        spelled: &str,
+        value: &str,
+        expected: &str,
+        read: impl Fn(&Json<'_>) -> Option<T>,
+    ) -> Option<Vec<T>> {
+        let tree = match filter_json::parse(value, expected) {
             Ok(tree) => tree,
-            Err(faults) => {
-                let detail = json_fault(&faults, expected);
-                return self.invalid(spelled, detail);
-            }
+            Err(details) => return self.invalid_all(spelled, details),
         };
-        let Json::Array(items) = &tree else {
-            return self.invalid(spelled, format!("{expected} is expected, not {}", kind(&tree)));
-        };
-        let before = self.faults.len();
-        let mut found = Vec::with_capacity(items.len());
-        for item in items {
-            if let Some(value) = read(item) {
-                found.push(value);
-            } else {
-                let detail = format!("{} is no element of {expected}", kind(item));
-                self.fault(spelled, ErrorCode::InvalidValue, detail);
+        let mut faults = FilterFaults::default();
+        let mut found = Vec::new();
+        if let Json::Array(items) = &tree {
+            for (n, item) in items.iter().enumerate() {
+                match read(item) {
+                    Some(value) => found.push(value),
+                    None => faults.at(
+                        &format!("/{n}"),
+                        format_args!("{} is no element of {expected}", shown(item)),
+                    ),
+                }
             }
+        } else {
+            faults.expected("", expected, &tree);
         }
-        (self.faults.len() == before).then_some(found)
+        match faults.result(found) {
+            Ok(found) => Some(found),
+            Err(details) => self.invalid_all(spelled, details),
+        }
+    }
+
+    /// A filter that is JSON, as `read` understands it.
+    pub(super) fn filter<T>(
+        &mut self,
+        name: &str,
+        read: impl Fn(&str) -> Result<T, Vec<String>>,
+    ) -> Option<T> {
+        let (spelled, value) = self.get(name)?;
+        match read(value) {
+            Ok(filter) => Some(filter),
+            Err(details) => self.invalid_all(spelled, details),
+        }
+    }
+
+    fn invalid_all<T>(&mut self, spelled: &str, details: Vec<String>) -> Option<T> {
+        for detail in details {
+            self.fault(spelled, ErrorCode::InvalidValue, detail);
+        }
+        None
     }
 }
 
 /// A value as a message shows it: itself where it is short, else its type.
-fn kind(json: &Json<'_>) -> String {
+pub(super) fn shown(json: &Json<'_>) -> String {
     let mut text = Vec::new();
     json.write_to(&mut text);
     match String::from_utf8(text) {
         Ok(text) if text.len() <= 64 => text,
         _ => json.type_name().to_owned(),
     }
-}
-
-/// A sentence about a text that is no JSON.
-pub(crate) fn json_fault(faults: &[Fault], expected: &str) -> String {
-    let details: Vec<&str> = faults.iter().map(|fault| fault.detail.as_str()).collect();
-    format!("the value is no JSON ({}); {expected} is expected", details.join("; "))
 }
 
 /// `true` or `false`, exactly.

@@ -1,14 +1,15 @@
 //! The filter `feedback-rating`: `{"and":[{op:value}],"or":[{op:value}],"exists":"true"}`. Ratings
 //! are 1 to 5, so every condition comes down to a set of them, worked out here once and exactly.
-//! A missing rating matches no operator.
+//! A missing rating matches no operator. An empty `and` holds for every issue, an empty `or` for
+//! none.
 
 use super::Decimal;
-use super::parameters::{boolean_word, json_fault};
-use crate::issue::nearest_word;
-use crate::json::{self, Json};
+use super::filter_json::{self, FilterFaults};
+use crate::json::Json;
 
 const OPERATORS: [&str; 4] = ["is_greater_than", "is_smaller_than", "is", "is_not"];
 const KEYS: [&str; 3] = ["and", "or", "exists"];
+const EXAMPLE: &str = "a map such as {\"and\":[{\"is_greater_than\":\"3\"}]}";
 
 /// A set of ratings, with a place for the missing one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,93 +52,52 @@ impl RatingSet {
 
 /// Reads the parameter's value; the faults are sentences.
 pub(super) fn parse(value: &str) -> Result<RatingSet, Vec<String>> {
-    let tree = json::parse(value.as_bytes()).map_err(|faults| {
-        vec![json_fault(&faults, "a map such as {\"and\":[{\"is_greater_than\":\"3\"}]}")]
-    })?;
-    let Json::Object(members) = &tree else {
-        return Err(vec![format!(
-            "a map such as {{\"and\":[{{\"is_greater_than\":\"3\"}}]}} is expected, not {}",
-            tree.type_name()
-        )]);
-    };
-    let mut faults = Vec::new();
+    let tree = filter_json::parse(value, EXAMPLE)?;
+    let mut faults = FilterFaults::default();
     let mut set = RatingSet::ALL;
-    for (key, value) in members {
-        let narrowed = match key.as_ref() {
-            "and" => tests(key, value, &mut faults)
-                .map(|sets| sets.into_iter().fold(RatingSet::ALL, RatingSet::and)),
-            "or" => tests(key, value, &mut faults)
-                .map(|sets| sets.into_iter().fold(RatingSet(0), RatingSet::or)),
-            "exists" => exists(value, &mut faults),
-            _ => {
-                faults.push(format!(
-                    "{key:?} is none of {}; the nearest is {:?}",
-                    KEYS.join(", "),
-                    nearest_word(key, &KEYS)
-                ));
-                None
+    for (key, at, value) in filter_json::members(&tree, "", EXAMPLE, &mut faults) {
+        set = set.and(match key {
+            "and" => {
+                tests(value, &at, &mut faults).into_iter().fold(RatingSet::ALL, RatingSet::and)
             }
-        };
-        set = set.and(narrowed.unwrap_or(RatingSet::ALL));
+            "or" => tests(value, &at, &mut faults).into_iter().fold(RatingSet(0), RatingSet::or),
+            "exists" => match filter_json::boolean(value, &at, &mut faults) {
+                Some(true) => RatingSet::RATED,
+                Some(false) => RatingSet::MISSING,
+                None => RatingSet::ALL,
+            },
+            _ => {
+                faults.unknown(&at, key, "key here", &KEYS);
+                RatingSet::ALL
+            }
+        });
     }
-    if faults.is_empty() { Ok(set) } else { Err(faults) }
-}
-
-fn exists(value: &Json<'_>, faults: &mut Vec<String>) -> Option<RatingSet> {
-    let exists = match value {
-        Json::Bool(exists) => Some(*exists),
-        Json::String(word) => boolean_word(word),
-        _ => None,
-    };
-    if exists.is_none() {
-        faults.push("\"exists\" is true or false".to_owned());
-    }
-    exists.map(|exists| if exists { RatingSet::RATED } else { RatingSet::MISSING })
+    faults.result(set)
 }
 
 /// The set of each element of a list of conditions.
-fn tests(key: &str, value: &Json<'_>, faults: &mut Vec<String>) -> Option<Vec<RatingSet>> {
-    let Json::Array(items) = value else {
-        let given = value.type_name();
-        faults.push(format!("{key:?} is an array of maps such as {{\"is\":\"3\"}}, not {given}"));
-        return None;
+fn tests(json: &Json<'_>, at: &str, faults: &mut FilterFaults) -> Vec<RatingSet> {
+    let Json::Array(items) = json else {
+        faults.expected(at, "an array of maps such as [{\"is\":3}]", json);
+        return Vec::new();
     };
-    if items.is_empty() {
-        faults.push(format!("{key:?} is an empty array: give a condition or leave it out"));
-    }
-    Some(items.iter().map(|item| test(key, item, faults)).collect())
+    let numbered = items.iter().enumerate();
+    numbered.map(|(n, item)| test(item, &format!("{at}/{n}"), faults)).collect()
 }
 
-fn test(key: &str, item: &Json<'_>, faults: &mut Vec<String>) -> RatingSet {
-    let operators = match item {
-        Json::Object(operators) if !operators.is_empty() => operators,
-        _ => {
-            faults.push(format!(
-                "an element of {key:?} is a map of an operator and a number, such as {{\"is\":3}}"
-            ));
-            return RatingSet::ALL;
-        }
-    };
+fn test(json: &Json<'_>, at: &str, faults: &mut FilterFaults) -> RatingSet {
+    let expected = "a map of an operator and a number such as {\"is\":3}";
+    if matches!(json, Json::Object(members) if members.is_empty()) {
+        faults.expected(at, expected, json);
+    }
     let mut set = RatingSet::RATED;
-    for (operator, value) in operators {
-        let text = match value {
-            Json::Number(digits) => Some(*digits),
-            other => other.as_str(),
-        };
-        let number = text.and_then(Decimal::parse);
-        if number.is_none() {
-            faults.push(format!("the value of {operator:?} is a number such as 3 or \"3\""));
+    for (operator, at, value) in filter_json::members(json, at, expected, faults) {
+        let number = filter_json::number(value, &at, faults);
+        if !OPERATORS.contains(&operator) {
+            faults.unknown(&at, operator, "operator here", &OPERATORS);
         }
-        let known = OPERATORS.contains(&operator.as_ref());
-        if !known {
-            faults.push(format!(
-                "{operator:?} is none of {}; the nearest is {:?}",
-                OPERATORS.join(", "),
-                nearest_word(operator, &OPERATORS)
-            ));
-        }
-        let Some(number) = number.filter(|_| known) else { continue };
-        set = set.and(match operator.as_ref() {
+        let Some(number) = number else { continue };
+        set = set.and(match operator {
             "is_greater_than" => RatingSet::of(|rating| *rating > number),
             "is_smaller_than" => RatingSet::of(|rating| *rating < number),
             "is" => RatingSet::of(|rating| *rating == number),

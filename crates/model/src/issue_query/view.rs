@@ -1,6 +1,17 @@
 //! What of an issue a caller wants to see. Reading the parameters is done elsewhere; here is only
 //! what they come to.
 
+/// How instants of issues, messages and notes are written. `state_data.changed_at` is always Unix
+/// milliseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum TimestampFormat {
+    /// As stored: integer Unix milliseconds.
+    #[default]
+    Unix,
+    /// `2023-01-01T02:21:46.000Z`.
+    Iso8601,
+}
+
 /// Parts of an issue beyond those that are always there.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "one flag per word of `includes`")]
@@ -14,6 +25,7 @@ pub struct IssueView {
     pub smart_intents: bool,
     /// Leaves out `messages`.
     pub exclude_messages: bool,
+    pub timestamps: TimestampFormat,
 }
 
 impl IssueView {
@@ -27,5 +39,6 @@ impl IssueView {
         sentiment_analysis: true,
         smart_intents: true,
         exclude_messages: false,
+        timestamps: TimestampFormat::Unix,
     };
 }

@@ -58,3 +58,28 @@ CREATE TABLE issue_counts (
     n          INTEGER NOT NULL CHECK (n > 0),
     PRIMARY KEY (domain_id, facet, value, day)
 ) STRICT, WITHOUT ROWID;
+
+-- The issues that stand in each term of the model's, as sets of `row`: one set per term and block
+-- of 65,536 row numbers, none that is empty. `kind` and `value` are the model's; values of one kind
+-- sort as what they stand for.
+CREATE TABLE issue_sets (
+    domain_id  INTEGER NOT NULL,
+    kind       INTEGER NOT NULL,
+    value      BLOB    NOT NULL,
+    block      INTEGER NOT NULL,
+    rows       BLOB    NOT NULL,
+    PRIMARY KEY (domain_id, kind, value, block)
+) STRICT, WITHOUT ROWID;
+
+-- The same for kinds whose values are those of few issues each: an entry per issue, `row` being
+-- `block` times 65,536 plus `place`. The block comes before the value, so that new issues, whatever
+-- their values, are written to the pages of the last block, and an import of any size goes on as
+-- fast as it began; who looks for a value looks once in each block.
+CREATE TABLE issue_values (
+    domain_id  INTEGER NOT NULL,
+    kind       INTEGER NOT NULL,
+    block      INTEGER NOT NULL,
+    value      BLOB    NOT NULL,
+    place      INTEGER NOT NULL,
+    PRIMARY KEY (domain_id, kind, block, value, place)
+) STRICT, WITHOUT ROWID;

@@ -4,7 +4,8 @@
 use std::time::Duration;
 
 use caseload_model::ids::DomainId;
-use caseload_model::issue_query::{IssueQuery, IssueView, Paging};
+use caseload_model::issue::Stamp;
+use caseload_model::issue_query::{IssueQuery, IssueView, Paging, Position};
 
 /// Asks for one page.
 #[derive(Debug, Clone)]
@@ -26,8 +27,54 @@ pub struct IssuePage {
     pub count: u32,
     /// The issues as JSON maps, separated by commas, without brackets.
     pub body: Vec<u8>,
-    /// `created_at` of the last issue on this page, for links that leave the page limit.
-    pub last_created_at: Option<i64>,
+    /// Where the last issue on this page stands, for links that leave the page limit.
+    pub last: Option<Position>,
+    /// Of the issues on this page.
+    pub stamp: Stamp,
+}
+
+/// How the issues of a step are written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum StepForm {
+    /// With commas between them.
+    #[default]
+    Commas,
+    /// Each with a newline behind it.
+    Lines,
+}
+
+/// Asks for the issues that follow a position.
+#[derive(Debug, Clone)]
+pub struct StepIssues {
+    pub domain: DomainId,
+    pub query: IssueQuery,
+    pub view: IssueView,
+    /// Only what comes after it in the query's order; everything where there is none.
+    pub after: Option<Position>,
+    /// Issues at most, from 1 on.
+    pub issues_max: u64,
+    /// Bytes after which no further issue is written.
+    pub bytes_max: usize,
+    pub form: StepForm,
+    /// Whether the total is wanted.
+    pub count: bool,
+    /// Time the read may take.
+    pub budget: Duration,
+}
+
+/// Some issues of a list in its order, from one snapshot.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct IssueStep {
+    pub count: u32,
+    pub body: Vec<u8>,
+    /// Where the last issue of this step stands; `None` in an empty step.
+    pub last: Option<Position>,
+    /// Whether issues follow it.
+    pub more: bool,
+    /// Exact number of issues that match the query, wherever they stand; where it was asked for.
+    pub total_hits: Option<u64>,
+    /// Of the issues of this step.
+    pub stamp: Stamp,
 }
 
 /// Asks for one issue.
@@ -37,4 +84,12 @@ pub struct GetIssue {
     pub id: u64,
     pub view: IssueView,
     pub budget: Duration,
+}
+
+/// One issue.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RenderedIssue {
+    /// A JSON map.
+    pub body: Vec<u8>,
+    pub stamp: Stamp,
 }

@@ -141,8 +141,11 @@ pub trait Store: Send + Sync + 'static {
     /// One page of issues with the exact total, from one snapshot.
     /// [`StoreError::DeadlinePassed`] where the budget is used up.
     fn list_issues(&self, request: ListIssues) -> StoreFuture<'_, IssuePage>;
+    /// The issues that follow a position, from one snapshot. Costs the same wherever the position
+    /// is. [`StoreError::DeadlinePassed`] where the budget is used up.
+    fn step_issues(&self, request: StepIssues) -> StoreFuture<'_, IssueStep>;
     /// One issue, rendered; `None` where the domain has none of that id.
-    fn issue(&self, request: GetIssue) -> StoreFuture<'_, Option<Vec<u8>>>;
+    fn issue(&self, request: GetIssue) -> StoreFuture<'_, Option<RenderedIssue>>;
 
     /// Figures for operators, read cheaply.
     fn metrics(&self) -> StoreFuture<'_, StoreMetrics>;

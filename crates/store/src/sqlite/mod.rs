@@ -29,9 +29,9 @@ use tokio::sync::watch;
 use crate::{
     Agent, App, ApplyChunk, CancelTask, CheckReport, ChunkApplied, ClaimTasks, ClaimedTask,
     CompletedTasks, CreateAgent, CreateApp, CreateDomain, CreateKey, CreateTask, Domain,
-    FailAttempt, GetIssue, IssuePage, KeptAnswer, Key, KeyGrant, ListIssues, ListTasks, Once,
-    OpenMode, PackedBlock, RecordBlock, RecordBlockSize, RecordKind, RenewLeases, StagePayload,
-    Store, StoreError, StoreFuture, StoreMetrics, TaskPage,
+    FailAttempt, GetIssue, IssuePage, IssueStep, KeptAnswer, Key, KeyGrant, ListIssues, ListTasks,
+    Once, OpenMode, PackedBlock, RecordBlock, RecordBlockSize, RecordKind, RenderedIssue,
+    RenewLeases, StagePayload, StepIssues, Store, StoreError, StoreFuture, StoreMetrics, TaskPage,
 };
 use engine::{Engine, WriteContext};
 use kill::Place;
@@ -328,11 +328,20 @@ impl Store for SqliteStore {
     }
 
     fn list_issues(&self, request: ListIssues) -> StoreFuture<'_, IssuePage> {
-        let budget = Some(request.budget);
-        Box::pin(self.engine.read_within(budget, move |conn| issues::list(conn, &request)))
+        let is_long = issues::reads_texts(&request.query);
+        Box::pin(self.engine.read_paced(request.budget, is_long, move |conn, pace| {
+            issues::list(conn, &request, pace)
+        }))
     }
 
-    fn issue(&self, request: GetIssue) -> StoreFuture<'_, Option<Vec<u8>>> {
+    fn step_issues(&self, request: StepIssues) -> StoreFuture<'_, IssueStep> {
+        let is_long = issues::reads_texts(&request.query);
+        Box::pin(self.engine.read_paced(request.budget, is_long, move |conn, pace| {
+            issues::step(conn, &request, pace)
+        }))
+    }
+
+    fn issue(&self, request: GetIssue) -> StoreFuture<'_, Option<RenderedIssue>> {
         let budget = Some(request.budget);
         Box::pin(self.engine.read_within(budget, move |conn| issues::get(conn, &request)))
     }

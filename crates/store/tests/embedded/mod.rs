@@ -5,6 +5,7 @@
 mod issues;
 #[cfg(debug_assertions)]
 mod kill;
+mod walks;
 
 use std::path::Path;
 use std::sync::Arc;

@@ -45,8 +45,8 @@ fn issues_of(page: &IssuePage) -> Vec<Value> {
     let text = [b"[".as_slice(), &page.body, b"]"].concat();
     let issues: Vec<Value> = serde_json::from_slice(&text).unwrap();
     assert_eq!(issues.len(), page.count as usize);
-    let last = issues.last().and_then(|issue| issue["created_at"].as_i64());
-    assert_eq!(page.last_created_at, last);
+    let last = issues.last().and_then(|issue| issue["id"].as_u64());
+    assert_eq!(page.last.map(|position| position.id), last);
     issues
 }
 
@@ -58,7 +58,7 @@ async fn all(store: &Arc<dyn Store>, domain: &Domain) -> Vec<Value> {
 async fn get(store: &Arc<dyn Store>, domain: &Domain, id: u64, view: IssueView) -> Option<Value> {
     let request = GetIssue { domain: domain.id, id, view, budget: BUDGET };
     let found = store.issue(request).await.unwrap()?;
-    Some(serde_json::from_slice(&found).unwrap())
+    Some(serde_json::from_slice(&found.body).unwrap())
 }
 
 fn texts(issues: &[Value]) -> Vec<String> {

@@ -10,6 +10,7 @@ pub(crate) mod payloads;
 pub(crate) mod profiles;
 pub(crate) mod queries;
 pub(crate) mod repeats;
+pub(crate) mod steps;
 pub(crate) mod tasks;
 pub(crate) mod uploads;
 
@@ -99,6 +100,13 @@ macro_rules! store_suite {
             a_list_that_takes_too_long_says_so,
             lists_and_records_are_those_of_a_naive_store,
             the_cursor_procedure_delivers_each_issue_once,
+        );
+        $crate::store_suite!(@ $open, steps:
+            a_walk_by_steps_is_the_whole_sorted_list,
+            a_position_inside_a_tie_is_exact,
+            a_step_ends_after_its_bytes_and_goes_on,
+            a_position_outside_the_range_of_the_query_is_taken_for_its_end,
+            a_step_that_takes_too_long_says_so,
         );
     };
     (@ $open:path, $room:ident: $($behaviour:ident,)+) => {

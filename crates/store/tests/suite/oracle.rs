@@ -61,7 +61,8 @@ impl Oracle {
         view: IssueView,
         paging: Paging,
     ) -> (u64, String) {
-        let mut found: Vec<_> = self.issues.iter().filter(|i| query.matches(&i.0)).collect();
+        let mut found: Vec<_> =
+            self.issues.iter().filter(|i| query.matches_columns(&i.0)).collect();
         found.sort_by(|a, b| query.sort.compare(&a.0, &b.0));
         let mut body = Vec::new();
         let skipped = found.iter().skip(paging.offset() as usize);

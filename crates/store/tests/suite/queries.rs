@@ -91,5 +91,6 @@ pub(crate) fn query() -> impl Strategy<Value = IssueQuery> {
         rating: others.2,
         redacted: others.3,
         sort,
+        ..IssueQuery::default()
     })
 }

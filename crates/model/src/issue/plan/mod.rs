@@ -1,5 +1,5 @@
-//! What an import changes: entries and the records they meet go in, rows, counters and result
-//! records come out. Pure; the backend reads the records first and writes the plan afterwards, both
+//! What an import changes: entries and the records they meet go in, rows and result records
+//! come out. Pure; the backend reads the records first and writes the plan afterwards, both
 //! under its own lock.
 //!
 //! Two laws: planning a run of entries at once gives what planning it in parts gives, each part
@@ -13,7 +13,7 @@ mod occupied;
 use std::collections::{HashMap, HashSet};
 
 use super::fragments::{IssueBody, IssueFragments};
-use super::{CounterDelta, CounterSums, IssueColumns, IssueQueue, NamedAgent, NewIssue};
+use super::{IssueColumns, IssueQueue, NamedAgent, NewIssue};
 use crate::error_code::EntryErrorCode;
 use crate::ids::ISSUE_ID_MAX;
 use crate::json::Json;
@@ -85,7 +85,6 @@ pub struct ImportPlan {
     pub next_publish_number: u64,
     /// The latest `created_at` of the domain; None while it has no issue.
     pub max_created_at: Option<UnixMillis>,
-    pub counters: Vec<CounterDelta>,
     pub records: ChunkRecords,
 }
 
@@ -127,7 +126,6 @@ struct Planner<'c> {
     apps: Apps,
     occupied: OccupiedWindows,
     need: NeedOccupied,
-    counters: CounterSums,
     /// Issues of this plan by id.
     placed: HashMap<u64, usize>,
     seen: Seen,
@@ -162,7 +160,6 @@ impl<'c> Planner<'c> {
             last_issue_id: context.last_issue_id,
             next_publish_number: context.next_publish_number,
             max_created_at: context.occupied.max_created_at(),
-            counters: Vec::new(),
             records: ChunkRecords::default(),
         };
         Self {
@@ -172,7 +169,6 @@ impl<'c> Planner<'c> {
             apps: Apps::new(context),
             occupied: context.occupied.clone(),
             need: NeedOccupied::default(),
-            counters: CounterSums::default(),
             placed: HashMap::new(),
             seen: Seen::default(),
             plan,
@@ -272,7 +268,6 @@ impl<'c> Planner<'c> {
         });
         self.note_people(issue, &app.app_id);
         self.apps.register(app);
-        self.counters.add(&row.columns, 1);
         self.placed.insert(id, self.plan.issues.len());
         self.plan.last_issue_id = self.plan.last_issue_id.max(id);
         self.plan.max_created_at = self.plan.max_created_at.max(Some(created_at));
@@ -318,7 +313,6 @@ impl<'c> Planner<'c> {
             return Ok(ImportPlan { records, ..nothing });
         }
         (plan.apps, plan.next_publish_number) = self.apps.into_new();
-        plan.counters = self.counters.into_deltas();
         Ok(plan)
     }
 }

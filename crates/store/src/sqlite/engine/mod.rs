@@ -7,6 +7,7 @@ mod connection;
 mod error;
 mod lock;
 mod migrate;
+mod pace;
 mod readers;
 mod writer;
 
@@ -20,6 +21,7 @@ use rusqlite::Connection;
 use crate::{OpenMode, StoreError};
 use checkpoint::Checkpointer;
 use lock::ServerLock;
+pub(super) use pace::Pace;
 use readers::Readers;
 pub(super) use writer::WriteContext;
 use writer::Writer;
@@ -101,7 +103,7 @@ impl Engine {
         T: Send + 'static,
         F: FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
     {
-        self.readers.read(Some(READ_BUDGET), work).await
+        self.read_within(Some(READ_BUDGET), work).await
     }
 
     /// Runs a read in one transaction. Without a budget it may take as long as it takes.
@@ -114,7 +116,22 @@ impl Engine {
         T: Send + 'static,
         F: FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
     {
-        self.readers.read(budget, work).await
+        self.readers.read(budget, false, |conn, _| work(conn)).await
+    }
+
+    /// Runs a read that may be a long one, at the pace it is given. At most half of the readers are
+    /// at long reads at a time.
+    pub(super) async fn read_paced<T, F>(
+        &self,
+        budget: Duration,
+        is_long: bool,
+        work: F,
+    ) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection, &mut Pace) -> Result<T, StoreError> + Send + 'static,
+    {
+        self.readers.read(Some(budget), is_long, work).await
     }
 
     /// Groups committed since the store was opened.

@@ -12,6 +12,7 @@ use rusqlite::Connection;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::connection;
+use super::pace::{Pace, Traffic};
 use crate::StoreError;
 
 /// Read connections at least, however few cores there are.
@@ -30,59 +31,75 @@ struct Pool {
 pub(super) struct Readers {
     pool: Arc<Pool>,
     permits: Arc<Semaphore>,
+    /// Of those, what long reads may take at a time.
+    long_permits: Arc<Semaphore>,
+    traffic: Arc<Traffic>,
 }
 
 impl Readers {
     pub(super) fn new(path: &Path) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let readers = READERS_MIN.max(2 * cores);
         Self {
             pool: Arc::new(Pool {
                 path: path.to_owned(),
                 idle: Mutex::default(),
                 closed: AtomicBool::new(false),
             }),
-            permits: Arc::new(Semaphore::new(READERS_MIN.max(2 * cores))),
+            permits: Arc::new(Semaphore::new(readers)),
+            long_permits: Arc::new(Semaphore::new(readers / 2)),
+            traffic: Arc::default(),
         }
     }
 
+    /// Runs a read. A long one, which looks at very many records, waits until fewer than half of
+    /// the readers are at such, and keeps the pace it is given.
     pub(super) async fn read<T, F>(
         &self,
         budget: Option<Duration>,
+        is_long: bool,
         work: F,
     ) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+        F: FnOnce(&Connection, &mut Pace) -> Result<T, StoreError> + Send + 'static,
     {
         let deadline = budget.and_then(|budget| Instant::now().checked_add(budget));
-        let permit = self.permit(deadline).await?;
+        let long_permit =
+            if is_long { Some(permit(&self.long_permits, deadline).await?) } else { None };
+        let permit = permit(&self.permits, deadline).await?;
         let pool = self.pool.clone();
+        let mut pace = Pace::new(deadline, &self.traffic, is_long);
         tokio::task::spawn_blocking(move || {
-            let answer = pool.run(deadline, work);
-            drop(permit);
+            let answer = pool.run(deadline, |conn| work(conn, &mut pace));
+            drop((permit, long_permit));
             answer
         })
         .await
         .unwrap_or_else(|e| Err(StoreError::Unavailable(format!("a read panicked: {e}"))))
     }
 
-    async fn permit(&self, deadline: Option<Instant>) -> Result<OwnedSemaphorePermit, StoreError> {
-        let permit = self.permits.clone().acquire_owned();
-        let permit = match deadline {
-            None => permit.await,
-            Some(deadline) => tokio::time::timeout_at(deadline.into(), permit)
-                .await
-                .map_err(|_| StoreError::DeadlinePassed)?,
-        };
-        permit.map_err(|_| StoreError::Closed)
-    }
-
     /// Refuses further reads and closes idle connections; busy ones close when they are done.
     pub(super) fn close(&self) {
         self.permits.close();
+        self.long_permits.close();
         self.pool.closed.store(true, Ordering::SeqCst);
         self.pool.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
+}
+
+async fn permit(
+    permits: &Arc<Semaphore>,
+    deadline: Option<Instant>,
+) -> Result<OwnedSemaphorePermit, StoreError> {
+    let permit = permits.clone().acquire_owned();
+    let permit = match deadline {
+        None => permit.await,
+        Some(deadline) => tokio::time::timeout_at(deadline.into(), permit)
+            .await
+            .map_err(|_| StoreError::DeadlinePassed)?,
+    };
+    permit.map_err(|_| StoreError::Closed)
 }
 
 impl Pool {

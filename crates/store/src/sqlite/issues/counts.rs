@@ -1,38 +1,13 @@
-//! Kept counts: written as the sums of a whole chunk, read as sums over days. What is counted is
-//! the model's. A counter that reaches zero is no row.
+//! Kept counts, read as sums over days. What is counted is the model's; how counts follow what is
+//! written is in [`super::index`]. A counter that reaches zero is no row.
 
 use std::collections::BTreeMap;
 
 use caseload_model::ids::DomainId;
-use caseload_model::issue::{CounterDelta, CounterKey, Facet};
+use caseload_model::issue::Facet;
 use rusqlite::{Connection, params};
 
 use crate::StoreError;
-
-/// Changes of counters, added up until the chunk ends.
-#[derive(Debug, Default)]
-pub(super) struct Changes(BTreeMap<CounterKey, i64>);
-
-impl Changes {
-    pub(super) fn add(&mut self, deltas: Vec<CounterDelta>) {
-        for CounterDelta { key, delta } in deltas {
-            *self.0.entry(key).or_default() += delta;
-        }
-    }
-
-    /// Writes the sums. Imports only count in, so that no counter falls.
-    pub(super) fn keep(&self, conn: &Connection, domain: DomainId) -> Result<(), StoreError> {
-        let mut upsert = conn.prepare_cached(
-            "INSERT INTO issue_counts (domain_id, facet, value, day, n)
-             VALUES (?1, ?2, ?3, ?4, ?5)
-             ON CONFLICT (domain_id, facet, value, day) DO UPDATE SET n = n + excluded.n",
-        )?;
-        for (key, delta) in self.0.iter().filter(|(_, delta)| **delta != 0) {
-            upsert.execute(params![domain.0, key.facet.code(), key.value, key.day, delta])?;
-        }
-        Ok(())
-    }
-}
 
 /// The days `from..=until`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

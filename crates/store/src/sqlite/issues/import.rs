@@ -1,19 +1,19 @@
 //! Importing issues: reads what a plan of the model's needs, asks for the plan, writes what it
-//! says. The slices of a chunk share what is known of the domain; counters and the clock's row are
+//! says. The slices of a chunk share what is known of the domain; the index and the clock's row are
 //! written once, when the chunk ends. A dry run is planned as one slice, because nothing of it is
 //! stored for the next one to find.
 
 use caseload_model::ids::DomainId;
 use caseload_model::issue::{
-    ImportContext, ImportPlan, IssueBody, IssueColumns, IssueRow, NewIssue, OccupiedWindows,
-    named_issue_ids, plan_imports,
+    ImportContext, ImportPlan, IssueBody, IssueColumns, IssueFragments, IssueRow, NewIssue,
+    OccupiedWindows, named_issue_ids, plan_imports,
 };
 use caseload_model::record::{ChunkRecords, Prepared};
 use caseload_model::time::UnixMillis;
 use rusqlite::{CachedStatement, Connection, params};
 
 use super::super::clock;
-use super::counts;
+use super::index::{Changes, Indexed};
 use super::need::{self, Known};
 use crate::{ApplyChunk, StoreError};
 
@@ -24,7 +24,7 @@ pub(in crate::sqlite) struct Import {
     now: UnixMillis,
     dry_run: bool,
     known: Option<Known>,
-    counts: counts::Changes,
+    index: Changes,
     changed_at: Option<UnixMillis>,
 }
 
@@ -35,7 +35,7 @@ impl Import {
             now: command.now,
             dry_run: command.dry_run,
             known: None,
-            counts: counts::Changes::default(),
+            index: Changes::default(),
             changed_at: None,
         }
     }
@@ -54,21 +54,20 @@ impl Import {
         let (mut known, plan) = plan(conn, self.domain, known, payload, entries, self.dry_run)?;
         if !self.dry_run {
             self.keep_names(conn, &plan)?;
-            keep_issues(conn, self.domain, &plan.issues, entries)?;
+            keep_issues(conn, self.domain, &plan.issues, entries, &mut self.index)?;
             known.apps.extend(plan.apps);
             known.next_publish_number = plan.next_publish_number;
             known.last_issue_id = plan.last_issue_id;
             known.max_created_at = plan.max_created_at;
-            self.counts.add(plan.counters);
         }
         self.known = Some(known);
         Ok(plan.records)
     }
 
-    /// Writes what the chunk comes to: counters and the clock's numbers.
+    /// Writes what the chunk comes to: the index and the clock's numbers.
     pub(in crate::sqlite) fn finish(self, conn: &Connection) -> Result<(), StoreError> {
         let Some(known) = self.known.filter(|_| !self.dry_run) else { return Ok(()) };
-        self.counts.keep(conn, self.domain)?;
+        self.index.keep(conn, self.domain)?;
         clock::keep_import(
             conn,
             self.domain,
@@ -170,20 +169,19 @@ fn keep_issues(
     domain: DomainId,
     rows: &[IssueRow],
     entries: &[Prepared<NewIssue>],
+    index: &mut Changes,
 ) -> Result<(), StoreError> {
     let mut issue = columns_statement(conn)?;
-    let mut fragments = conn.prepare_cached(
-        "INSERT INTO issue_bodies (row, head, messages, meta, custom_fields, feedback, queue,
-         private_notes, predict_labels, sentiment_analysis, smart_intents)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
-    )?;
     for row in rows {
         let prepared = entries[row.source]
             .item
             .as_ref()
             .map_err(|_| StoreError::Corrupt("a refused entry was planned".to_owned()))?;
         keep_columns(&mut issue, domain, &row.columns)?;
-        keep_fragments(&mut fragments, conn.last_insert_rowid(), &row.head, &prepared.body)?;
+        let place = conn.last_insert_rowid();
+        keep_fragments(conn, place, &row.head, &prepared.body)?;
+        let shown = IssueFragments::new(&row.head, &prepared.body);
+        index.change(place, None, Some(Indexed { columns: &row.columns, fragments: &shown }))?;
     }
     Ok(())
 }
@@ -226,12 +224,18 @@ pub(super) fn keep_columns(
     Ok(())
 }
 
-fn keep_fragments(
-    insert: &mut CachedStatement<'_>,
+/// Inserts the fragments of the issue in `row`.
+pub(super) fn keep_fragments(
+    conn: &Connection,
     row: i64,
     head: &[u8],
     body: &IssueBody,
 ) -> Result<(), StoreError> {
+    let mut insert = conn.prepare_cached(
+        "INSERT INTO issue_bodies (row, head, messages, meta, custom_fields, feedback, queue,
+         private_notes, predict_labels, sentiment_analysis, smart_intents)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+    )?;
     insert.execute(params![
         row,
         head,

@@ -1,11 +1,12 @@
 //! Fragments of issues, from the rows that hold them straight into a page.
 
-use caseload_model::issue::{IssueFragments, write_issue};
-use caseload_model::issue_query::IssueView;
+use caseload_model::issue::{IssueFragments, ListStamp, write_issue};
+use caseload_model::issue_query::{IssueView, Position, SortKey};
+use caseload_model::time::UnixMillis;
 use rusqlite::types::FromSqlError;
 use rusqlite::{Connection, Row};
 
-use crate::StoreError;
+use crate::{StepForm, StoreError};
 
 /// The columns that [`fragments`] reads, in its order.
 pub(in crate::sqlite) const FRAGMENTS: &str = "head, messages, meta, custom_fields, feedback, \
@@ -35,25 +36,57 @@ pub(in crate::sqlite) fn fragments<'r>(row: &'r Row<'_>) -> rusqlite::Result<Iss
     })
 }
 
-/// Appends the issues of these rows, with commas between them.
+/// Issues as they are written, one after another.
+#[derive(Default)]
+pub(super) struct Written {
+    pub(super) body: Vec<u8>,
+    pub(super) stamp: ListStamp,
+}
+
+/// Appends the issues of these rows, until there are `bytes_max`. The answer is how many.
 pub(super) fn write_rows(
     conn: &Connection,
     rows: &[i64],
     view: IssueView,
-    out: &mut Vec<u8>,
-) -> Result<(), StoreError> {
+    (form, bytes_max): (StepForm, usize),
+    out: &mut Written,
+) -> Result<usize, StoreError> {
     let mut select = conn.prepare_cached(&select(view))?;
-    for row in rows {
-        if !out.is_empty() {
-            out.push(b',');
+    for (n, row) in rows.iter().enumerate() {
+        if n > 0 && out.body.len() >= bytes_max {
+            return Ok(n);
+        }
+        if form == StepForm::Commas && !out.body.is_empty() {
+            out.body.push(b',');
         }
         let mut found = select.query([row])?;
         let Some(found) = found.next()? else {
             return Err(StoreError::Corrupt("an issue without fragments".to_owned()));
         };
-        write_issue(&fragments(found)?, &view, out);
+        let issue = fragments(found)?;
+        write_issue(&issue, &view, &mut out.body);
+        out.stamp.add(&issue);
+        if form == StepForm::Lines {
+            out.body.push(b'\n');
+        }
     }
-    Ok(())
+    Ok(rows.len())
+}
+
+/// Where the issue of this row stands in lists sorted by `key`.
+pub(super) fn position(conn: &Connection, row: i64, key: SortKey) -> Result<Position, StoreError> {
+    let mut select = conn.prepare_cached(
+        "SELECT id, created_at, changed_at, updated_at FROM issues WHERE row = ?1",
+    )?;
+    let column = match key {
+        SortKey::CreationTime => 1,
+        SortKey::StateChangeTime => 2,
+        SortKey::UpdateTime => 3,
+    };
+    Ok(select.query_row([row], |found| {
+        let id: i64 = found.get(0)?;
+        Ok(Position { at: UnixMillis(found.get(column)?), id: id.unsigned_abs() })
+    })?)
 }
 
 /// Selects what the view shows and nothing else: long fragments lie on pages of their own, which

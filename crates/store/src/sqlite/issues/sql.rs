@@ -1,16 +1,17 @@
-//! The one place where a query of the model's becomes SQL: predicates with their parameters, the
-//! count over an index, the page in order. Which index is used is said here and not left to the
+//! Queries that an index decides alone, as SQL: spans of time, states and ratings as predicates, the
+//! count over the index, the page in order. Other filters are sets of rows, see [`super::find`]. Which index is used is said here and not left to the
 //! planner, whose guesses know nothing of a domain's data. Invariant: what the SQL matches is what
 //! `IssueQuery::matches` says.
 
 use caseload_model::ids::DomainId;
-use caseload_model::issue_query::{IssueQuery, RatingSet, SortKey, SortOrder, TimeRange};
+use caseload_model::issue_query::{
+    IssueQuery, Position, RatingSet, Sort, SortKey, SortOrder, TimeRange,
+};
 use rusqlite::types::Value;
 
 /// An index of `issues`; all of them begin with the domain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Index {
-    Id,
     Creation,
     /// By creation within each state.
     State,
@@ -21,9 +22,8 @@ pub(super) enum Index {
 }
 
 impl Index {
-    const fn name(self) -> &'static str {
+    pub(super) const fn name(self) -> &'static str {
         match self {
-            Self::Id => "issues_by_id",
             Self::Creation => "issues_by_creation",
             Self::State => "issues_by_state",
             Self::Rating => "issues_by_rating",
@@ -33,12 +33,11 @@ impl Index {
     }
 
     /// The order in which it holds issues, each state and rating by itself.
-    pub(super) const fn order(self) -> Option<SortKey> {
+    pub(super) const fn order(self) -> SortKey {
         match self {
-            Self::Id => None,
-            Self::Creation | Self::State | Self::Rating => Some(SortKey::CreationTime),
-            Self::Update => Some(SortKey::UpdateTime),
-            Self::Change => Some(SortKey::StateChangeTime),
+            Self::Creation | Self::State | Self::Rating => SortKey::CreationTime,
+            Self::Update => SortKey::UpdateTime,
+            Self::Change => SortKey::StateChangeTime,
         }
     }
 
@@ -70,15 +69,20 @@ pub(super) fn count(domain: DomainId, query: &IssueQuery, index: Index) -> Sql {
     Sql { text: format!("SELECT count(*) FROM issues INDEXED BY {index} WHERE {text}"), parameters }
 }
 
-/// Selects `row` of the matches through `index`, in the query's order.
+/// Selects `row` of the matches through `index`, in the query's order; those after a position,
+/// where one is given. The query then has no bound of its own on that side of what it is sorted by.
 pub(super) fn page(
     domain: DomainId,
     query: &IssueQuery,
     index: Index,
+    after: Option<Position>,
     limit: u64,
     offset: u64,
 ) -> Sql {
     let mut predicates = Predicates::new(domain, query);
+    if let Some(position) = after {
+        predicates.after(query.sort, position);
+    }
     // An index by state or rating has its order within each value: the runs are merged.
     let runs: Vec<String> = match index {
         Index::State => {
@@ -146,16 +150,6 @@ impl Predicates {
         new.range("created_at", query.created);
         new.range("updated_at", query.updated);
         new.range("changed_at", query.changed);
-        if let Some(ids) = &query.ids {
-            new.ids(ids);
-        }
-        new.texts("app_id", query.app_ids.as_deref());
-        new.texts("platform_type", query.platform_types.as_deref());
-        new.texts("queue_id", query.queue_ids.as_deref());
-        new.texts("hs_user_id", query.end_user_ids.as_deref());
-        if let Some(redacted) = query.redacted {
-            new.and(&format!("redacted = {}", i32::from(redacted)));
-        }
         new
     }
 
@@ -186,18 +180,17 @@ impl Predicates {
         }
     }
 
-    /// As one parameter, because there may be thousands.
-    fn ids(&mut self, ids: &[u64]) {
-        let list: Vec<String> = ids.iter().map(u64::to_string).collect();
-        let place = self.bind(Value::Text(format!("[{}]", list.join(","))));
-        self.and(&format!("id IN (SELECT value FROM json_each({place}))"));
-    }
-
-    fn texts(&mut self, column: &str, texts: Option<&[String]>) {
-        let Some(texts) = texts else { return };
-        let places: Vec<String> =
-            texts.iter().map(|text| self.bind(Value::Text(text.clone()))).collect();
-        self.and(&format!("{column} IN ({})", places.join(", ")));
+    /// A range of the index that begins right behind the position.
+    fn after(&mut self, sort: Sort, position: Position) {
+        let operator = if sort.order == SortOrder::Ascending { '>' } else { '<' };
+        let at = self.bind(Value::Integer(position.at.0));
+        let column = match sort.key {
+            SortKey::CreationTime => return self.and(&format!("created_at {operator} {at}")),
+            SortKey::StateChangeTime => "changed_at",
+            SortKey::UpdateTime => "updated_at",
+        };
+        let id = self.bind(Value::Integer(position.id as i64));
+        self.and(&format!("({column}, id) {operator} ({at}, {id})"));
     }
 
     fn states(&mut self, query: &IssueQuery) {

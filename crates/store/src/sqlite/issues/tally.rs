@@ -1,18 +1,21 @@
 //! Which counters add up to a query's total. Counters are kept per facet, value and day, so they
 //! answer a query that filters by one facet and by the time that the facet's days are of: whole
 //! days are added up, at most two partial ones are counted through the index. The same figures say
-//! in which day the issue at an offset lies, so that a deep page begins there. For other queries
-//! they tell which index has the fewest issues to look at.
+//! in which day the issue at an offset lies, so that a deep page begins there.
 
 use std::collections::BTreeMap;
 
 use caseload_model::ids::DomainId;
 use caseload_model::issue::{Facet, IssueState};
-use caseload_model::issue_query::{IssueQuery, RatingSet, SortKey, SortOrder, TimeRange};
+use caseload_model::issue_query::{
+    Condition, IssueQuery, RatingSet, SortKey, SortOrder, TimeRange,
+};
 use caseload_model::time::{DAY_MS, UnixMillis};
 use rusqlite::{Connection, params_from_iter};
 
 use super::counts::{self, Days};
+use super::find;
+use super::sets::Sets;
 use super::sql::{self, Index, Sql};
 use crate::StoreError;
 
@@ -20,9 +23,6 @@ use crate::StoreError;
 const DAYS_ALL: Days = Days { from: -(1 << 36), until: 1 << 36 };
 /// No issue is older or newer; keeps sums with days from overflowing.
 const INSTANT_BOUND: i64 = 1 << 60;
-
-/// How many entries of an index are read in the time that one issue's row is looked up.
-const ROW_COST: u64 = 8;
 
 /// Filters of a query, as bits.
 mod filter {
@@ -34,14 +34,32 @@ mod filter {
     pub(super) const APPS: u32 = 1 << 5;
     pub(super) const QUEUES: u32 = 1 << 6;
     pub(super) const PLATFORMS: u32 = 1 << 7;
+    pub(super) const TAGS: u32 = 1 << 8;
+    pub(super) const LANGUAGES: u32 = 1 << 9;
+    pub(super) const ASSIGNEES: u32 = 1 << 10;
     /// Whatever no counter is kept for.
-    pub(super) const OTHER: u32 = 1 << 8;
+    pub(super) const OTHER: u32 = 1 << 11;
 }
 
 /// The filters that the query has.
 fn filters(query: &IssueQuery) -> u32 {
-    use filter::{APPS, CHANGED, CREATED, OTHER, PLATFORMS, QUEUES, RATING, STATES, UPDATED};
-    let other = query.ids.is_some() || query.end_user_ids.is_some() || query.redacted.is_some();
+    use filter::{
+        APPS, ASSIGNEES, CHANGED, CREATED, LANGUAGES, OTHER, PLATFORMS, QUEUES, RATING, STATES,
+        TAGS, UPDATED,
+    };
+    let conditions = [
+        &query.assignee_emails,
+        &query.author_emails,
+        &query.messages,
+        &query.notes,
+        &query.feedback_comment,
+    ];
+    let other = query.ids.is_some()
+        || query.end_user_ids.is_some()
+        || query.issue_modes.is_some()
+        || query.redacted.is_some()
+        || !query.custom_fields.is_empty()
+        || conditions.into_iter().any(|condition| !condition.is_unbounded());
     [
         (!query.created.is_unbounded(), CREATED),
         (!query.updated.is_unbounded(), UPDATED),
@@ -51,6 +69,9 @@ fn filters(query: &IssueQuery) -> u32 {
         (query.app_ids.is_some(), APPS),
         (query.queue_ids.is_some(), QUEUES),
         (query.platform_types.is_some(), PLATFORMS),
+        (!query.tags.is_unbounded(), TAGS),
+        (!query.languages.is_unbounded(), LANGUAGES),
+        (!query.assignee_ids.is_unbounded(), ASSIGNEES),
         (other, OTHER),
     ]
     .into_iter()
@@ -144,17 +165,37 @@ pub(super) fn exact(query: &IssueQuery) -> Option<Tally> {
         Tally::texts(query, Facet::App, query.app_ids.as_deref(), filter::APPS),
         Tally::texts(query, Facet::Queue, query.queue_ids.as_deref(), filter::QUEUES),
         Tally::texts(query, Facet::Platform, query.platform_types.as_deref(), filter::PLATFORMS),
+        Tally::texts(query, Facet::Tag, one_tag(&query.tags), filter::TAGS),
+        Tally::texts(query, Facet::Language, alternatives(&query.languages), filter::LANGUAGES),
+        Tally::texts(query, Facet::Assignee, alternatives(&query.assignee_ids), filter::ASSIGNEES),
     ]
     .into_iter()
     .flatten()
     .find(|tally| given & !tally.covers == 0)
 }
 
+/// The values of which an issue has at most one, where the condition asks for nothing else. The
+/// empty one is left to sets: a counter of it stands for issues that have none.
+fn alternatives(condition: &Condition) -> Option<&[String]> {
+    let plain = condition.and.is_empty() && condition.nor.is_empty() && condition.exists.is_none();
+    let any = condition.or.as_deref().filter(|_| plain)?;
+    (!any.iter().any(String::is_empty)).then_some(any)
+}
+
+/// The tag, where the condition asks for one and nothing else: an issue may have several, and would
+/// be counted for each.
+fn one_tag(condition: &Condition) -> Option<&[String]> {
+    let tags = match (&*condition.and, condition.or.as_deref()) {
+        ([], Some(tags @ [_])) | (tags @ [_], None) => tags,
+        _ => return None,
+    };
+    (condition.nor.is_empty() && condition.exists.is_none()).then_some(tags)
+}
+
 /// The filters that are decided by the index alone.
 const fn decides(index: Index) -> u32 {
     use filter::{CHANGED, CREATED, RATING, STATES, UPDATED};
     match index {
-        Index::Id => 0,
         Index::Creation => CREATED,
         Index::State => CREATED | STATES,
         Index::Rating => CREATED | RATING | STATES,
@@ -163,49 +204,22 @@ const fn decides(index: Index) -> u32 {
     }
 }
 
-/// The index through which the query is counted with the least work: by how many issues are to be
-/// looked at, and whether their rows are needed for that.
-pub(super) fn narrowest(
-    conn: &Connection,
-    domain: DomainId,
-    query: &IssueQuery,
-) -> Result<Index, StoreError> {
-    if query.ids.is_some() {
-        return Ok(Index::Id);
-    }
-    let rating = Tally::rating(query).filter(|tally| tally.index == Index::Rating);
-    let candidates = [
-        Some(Tally::all(query)),
-        Tally::state(query),
-        rating,
-        Some(Tally::updated(query)),
-        Some(Tally::state_changed(query)),
-    ];
-    let mut best = (u64::MAX, Index::Creation);
-    for tally in candidates.into_iter().flatten() {
-        let split = split(tally.range);
-        // Partial days are counted as whole ones: this is only a guess.
-        let days = split.touched();
-        let issues = counts::total(conn, domain, tally.facet, &tally.values, days)?;
-        let rows_needed = filters(query) & !decides(tally.index) != 0;
-        let cost = if rows_needed { issues.saturating_mul(ROW_COST) } else { issues };
-        if cost < best.0 {
-            best = (cost, tally.index);
-        }
-    }
-    Ok(best.1)
+/// Whether the index alone decides which issues match.
+pub(super) fn is_decided_by(query: &IssueQuery, index: Index) -> bool {
+    filters(query) & !decides(index) == 0
 }
 
 /// A range as whole days and what is left at its ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Split {
-    before: Option<TimeRange>,
-    days: Option<Days>,
-    after: Option<TimeRange>,
+pub(super) struct Split {
+    pub(super) before: Option<TimeRange>,
+    pub(super) days: Option<Days>,
+    pub(super) after: Option<TimeRange>,
 }
 
 impl Split {
-    fn touched(&self) -> Days {
+    /// The days that it has a part of.
+    pub(super) fn touched(&self) -> Days {
         let edges = [self.before, self.after];
         let bounds = edges.iter().flatten().flat_map(|range| [range.since, range.until]);
         let touched = bounds.flatten().map(UnixMillis::day);
@@ -222,7 +236,8 @@ fn span(since: i64, until: i64) -> TimeRange {
     TimeRange { since: Some(UnixMillis(since)), until: Some(UnixMillis(until)) }
 }
 
-fn split(range: TimeRange) -> Split {
+/// The whole days of a range and its ends.
+pub(super) fn split(range: TimeRange) -> Split {
     let bound = |at: UnixMillis| UnixMillis(at.0.clamp(-INSTANT_BOUND, INSTANT_BOUND));
     let (since, until) = (range.since.map(bound), range.until.map(bound));
     let from = since.map_or(DAYS_ALL.from, |at| UnixMillis(at.0 + DAY_MS - 1).day());
@@ -268,7 +283,10 @@ impl Tally {
         let edge = |range: Option<TimeRange>| match range {
             Some(range) => {
                 let query = self.within(query, range);
-                run_count(conn, &sql::count(domain, &query, self.index))
+                if is_decided_by(&query, self.index) {
+                    return run_count(conn, &sql::count(domain, &query, self.index));
+                }
+                Ok(find::candidates(Sets { conn, domain }, &query)?.len())
             }
             None => Ok(0),
         };

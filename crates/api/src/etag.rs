@@ -1,0 +1,67 @@
+//! Tags of answers and the condition `If-None-Match`: what it takes to answer 304. Tags are made
+//! from what the answer depends on (versions, ids, times, counts) and never by reading the answer
+//! itself. Which answers have one is their handlers' business.
+
+use axum::response::{IntoResponse, Response};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use caseload_model::issue::Stamp;
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use sha2::{Digest, Sha256};
+
+/// The number of the form in which issues are rendered; part of every tag, so that answers of a
+/// program that renders otherwise have others.
+const RENDERING: u32 = 1;
+
+/// Whether the caller says that it has what `tag` names. A weak tag of the same text counts: it
+/// stands for the same content, packed.
+pub(crate) fn has_already(headers: &HeaderMap, tag: &str) -> bool {
+    let values = headers.get_all(header::IF_NONE_MATCH).iter();
+    let tags = values.filter_map(|v| HeaderValue::to_str(v).ok()).flat_map(|v| v.split(','));
+    tags.map(str::trim).any(|one| one == "*" || one.strip_prefix("W/").unwrap_or(one) == tag)
+}
+
+/// A strong tag, in its quotes, of issues with this stamp, shown as `shown` says.
+pub(crate) fn of_issues(stamp: &Stamp, shown: &str) -> String {
+    let mut digest = Sha256::new_with_prefix(stamp);
+    digest.update(format!("{RENDERING} {shown}"));
+    format!("\"{}\"", URL_SAFE_NO_PAD.encode(&digest.finalize()[..12]))
+}
+
+/// Nothing has changed since the caller got what it has.
+pub(crate) fn unchanged(tag: &str) -> Response {
+    let headers = [(header::ETAG, tag), (header::VARY, "Accept, Accept-Encoding")];
+    (StatusCode::NOT_MODIFIED, headers).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_match_weakly_because_the_content_counts() {
+        for (value, same) in [
+            ("\"a\"", true),
+            ("W/\"a\"", true),
+            ("*", true),
+            ("\"b\", \"a\"", true),
+            ("\"b\",W/\"a\" ", true),
+            ("\"b\"", false),
+            ("a", false),
+            ("", false),
+        ] {
+            let value = HeaderValue::from_static(value);
+            let headers = HeaderMap::from_iter([(header::IF_NONE_MATCH, value.clone())]);
+            assert_eq!(has_already(&headers, "\"a\""), same, "{value:?}");
+        }
+        assert!(!has_already(&HeaderMap::new(), "\"a\""));
+    }
+
+    #[test]
+    fn a_tag_depends_on_the_issues_and_on_how_they_are_shown() {
+        let tags = [of_issues(&[0; 16], "a"), of_issues(&[1; 16], "a"), of_issues(&[0; 16], "b")];
+        assert_eq!(tags[0], of_issues(&[0; 16], "a"));
+        assert!(tags[0] != tags[1] && tags[0] != tags[2] && tags[1] != tags[2]);
+        assert!(tags.iter().all(|tag| tag.len() == 18 && tag.starts_with('"')));
+    }
+}

@@ -1,0 +1,189 @@
+//! The list of issues in its three forms: a numbered page, a step from one cursor to the next, and
+//! a stream of lines. Which one is told by the parameters and by `Accept`; the query is the same in
+//! all of them.
+
+use axum::extract::State;
+use axum::response::Response;
+use caseload_model::error_code::ErrorCode;
+use caseload_model::issue::Stamp;
+use caseload_model::issue_query::{
+    self, Cursor, ListRequest, Paging, ParameterFault, Position, Scope, Walk,
+};
+use caseload_store::{ListIssues, StepForm, StepIssues, StoreError};
+use http::{HeaderMap, HeaderValue, Uri, header};
+
+use super::envelope::{self, Envelope, Next};
+use super::stream::{self, Walker};
+use super::{in_time, link, refused};
+use crate::problem::Problem;
+use crate::query::{QueryPairs, same_name};
+use crate::{AppState, Caller, etag};
+
+/// Parameters that choose no issues: what is shown of them, and which part of the list.
+const NO_FILTERS: [&str; 8] =
+    ["page", "page-size", "cursor", "after", "count", "includes", "excludes", "timestamp-format"];
+
+/// `GET /v1/{domain}/issues`
+pub(crate) async fn list(
+    State(state): State<AppState>,
+    caller: Caller,
+    uri: Uri,
+    headers: HeaderMap,
+    QueryPairs(pairs): QueryPairs,
+) -> Result<Response, Problem> {
+    let request = issue_query::parse_list(&pairs).map_err(refused)?;
+    let lines = stream::wanted(&headers) && !request.explicit_paging;
+    let asked = Asked { state, caller, path: uri.path(), headers, pairs, request };
+    let answer = match (lines, &asked.request.walk) {
+        (true, _) => asked.stream().await,
+        (false, Some(walk)) => asked.step(walk).await,
+        (false, None) => asked.page().await,
+    };
+    answer.map_err(|error| match error {
+        Refusal::Store(error) => expensive(error, &asked.pairs),
+        Refusal::Parameter(fault) => refused(vec![fault]),
+    })
+}
+
+/// A request for a list whose parameters are good.
+struct Asked<'u> {
+    state: AppState,
+    caller: Caller,
+    path: &'u str,
+    headers: HeaderMap,
+    pairs: Vec<(String, String)>,
+    request: ListRequest,
+}
+
+enum Refusal {
+    Store(StoreError),
+    Parameter(ParameterFault),
+}
+
+impl From<StoreError> for Refusal {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl Asked<'_> {
+    /// A numbered page.
+    async fn page(&self) -> Result<Response, Refusal> {
+        let (request, paging) = (&self.request, self.request.paging);
+        let budget = self.state.config.query_timeout;
+        let read = self.state.store.list_issues(ListIssues {
+            domain: self.caller.domain_id,
+            query: request.query.clone(),
+            view: request.view,
+            paging,
+            budget,
+        });
+        let page = in_time(budget, read).await?;
+        let total_hits = Some(page.total_hits);
+        let envelope = Envelope { paging, issues: &page.body, total_hits, next: Next::Unsaid };
+        let links = link::header(self.path, &self.pairs, paging, page.total_hits, || {
+            let answers = u32::try_from(paging.page).unwrap_or(u32::MAX);
+            page.last.map(|after| self.cursor(after, answers))
+        });
+        Ok(self.answer(&envelope, &page.stamp, links))
+    }
+
+    /// A step from one cursor to the next.
+    async fn step(&self, walk: &Walk) -> Result<Response, Refusal> {
+        let mut request = self.step_request()?;
+        request.count = walk.count;
+        let read = self.state.store.step_issues(request);
+        let step = in_time(self.state.config.query_timeout, read).await?;
+        let answers = walk.answers().saturating_add(1);
+        let next = step.last.filter(|_| step.more).map(|after| self.cursor(after, answers));
+        let page_size = self.request.paging.page_size;
+        let envelope = Envelope {
+            paging: Paging { page: u64::from(answers), page_size },
+            issues: &step.body,
+            total_hits: step.total_hits,
+            next: next.as_deref().map_or(Next::End, Next::Cursor),
+        };
+        let links = link::stepped(self.path, &self.pairs, next.as_deref());
+        Ok(self.answer(&envelope, &step.stamp, links))
+    }
+
+    /// Everything, as lines.
+    async fn stream(&self) -> Result<Response, Refusal> {
+        let mut request = self.step_request()?;
+        let sized = self.pairs.iter().any(|(name, _)| same_name("page-size", name));
+        if !sized {
+            request.issues_max = stream::STEP_ISSUES;
+        }
+        request.bytes_max = stream::STEP_BYTES;
+        let walker = Walker {
+            state: self.state.clone(),
+            caller: self.caller.clone(),
+            request,
+            answers: self.request.walk.as_ref().map_or(0, Walk::answers),
+        };
+        Ok(walker.respond().await?)
+    }
+
+    fn step_request(&self) -> Result<StepIssues, Refusal> {
+        let (domain, query) = (self.caller.domain_id, &self.request.query);
+        let position = self.request.walk.as_ref().map(|walk| walk.position(domain, query));
+        Ok(StepIssues {
+            domain,
+            query: query.clone(),
+            view: self.request.view,
+            after: position.transpose().map_err(Refusal::Parameter)?.flatten(),
+            issues_max: self.request.paging.page_size,
+            bytes_max: usize::MAX,
+            form: StepForm::Commas,
+            count: false,
+            budget: self.state.config.query_timeout,
+        })
+    }
+
+    fn cursor(&self, after: Position, answers: u32) -> String {
+        let query = &self.request.query;
+        let scope = Scope::of(self.caller.domain_id, query);
+        Cursor { scope, sort: query.sort, after, answers }.encode()
+    }
+
+    /// The envelope with its links and its tag, or the news that there is none.
+    fn answer(
+        &self,
+        envelope: &Envelope<'_>,
+        stamp: &Stamp,
+        links: Option<HeaderValue>,
+    ) -> Response {
+        let Envelope { paging, total_hits, next, .. } = envelope;
+        let (domain, view) = (self.caller.domain_id, self.request.view);
+        let shown = format!("{domain:?} {view:?} {paging:?} {total_hits:?} {next:?}");
+        let tag = etag::of_issues(stamp, &shown);
+        if etag::has_already(&self.headers, &tag) {
+            return etag::unchanged(&format!("W/{tag}"));
+        }
+        let mut response = envelope::respond(envelope);
+        let headers = response.headers_mut();
+        headers.insert(header::VARY, HeaderValue::from_static("Accept"));
+        headers.extend(HeaderValue::try_from(format!("W/{tag}")).map(|tag| (header::ETAG, tag)));
+        headers.extend(links.map(|links| (header::LINK, links)));
+        response
+    }
+}
+
+/// Names what made a list too expensive, where its deadline passed.
+fn expensive(error: StoreError, pairs: &[(String, String)]) -> Problem {
+    if !matches!(error, StoreError::DeadlinePassed) {
+        return error.into();
+    }
+    let is_filter = |name: &&str| !NO_FILTERS.iter().any(|other| same_name(other, name));
+    let mut filters: Vec<&str> = pairs.iter().map(|(n, _)| n.as_str()).filter(is_filter).collect();
+    filters.dedup();
+    let used = match filters.len() {
+        0 => "no filter is set".to_owned(),
+        _ => format!("the filters are {}", filters.join(", ")),
+    };
+    let detail = format!(
+        "the list could not be read within its deadline: {used}; narrow it, for example by \
+         created_since and created_until"
+    );
+    Problem::new(ErrorCode::QueryTooExpensive, detail)
+}

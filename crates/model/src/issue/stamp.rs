@@ -1,0 +1,91 @@
+//! What tells one state of some issues from another: a digest of their ids and change times, in
+//! order. Every write of an issue moves its `updated_at`, so equal stamps mean equal issues, and
+//! none of their text has to be read. Which parts are shown is not in it.
+
+use sha2::{Digest, Sha256};
+
+use super::fragments::IssueFragments;
+
+/// A finished stamp.
+pub type Stamp = [u8; 16];
+
+/// Gathers the stamp of a list, issue by issue.
+#[derive(Debug, Clone, Default)]
+pub struct ListStamp(Sha256);
+
+impl ListStamp {
+    pub fn add(&mut self, issue: &IssueFragments<'_>) {
+        let (id, updated_at) = issue.version();
+        for part in [id, b" ", updated_at, b"\n"] {
+            self.0.update(part);
+        }
+    }
+
+    pub fn finish(self) -> Stamp {
+        let digest = self.0.finalize();
+        let mut stamp = Stamp::default();
+        stamp.copy_from_slice(&digest[..16]);
+        stamp
+    }
+}
+
+impl<'a> IssueFragments<'a> {
+    /// The digits of `id` and `updated_at`. The head begins with the one, and holds the other
+    /// before any text that could look like it: within a string its quotes would be escaped.
+    fn version(&self) -> (&'a [u8], &'a [u8]) {
+        const ID: &[u8] = b"\"id\":";
+        const UPDATED_AT: &[u8] = b",\"updated_at\":";
+        let head = self.head;
+        let value = |from: usize| {
+            let rest = &head[from..];
+            &rest[..memchr::memchr(b',', rest).unwrap_or(rest.len())]
+        };
+        let id = if head.starts_with(ID) { value(ID.len()) } else { head };
+        let updated_at = memchr::memmem::find(head, UPDATED_AT);
+        (id, updated_at.map_or(head, |at| value(at + UPDATED_AT.len())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::issue::IssueBody;
+
+    fn version(head: &str) -> (String, String) {
+        let body = IssueBody::default();
+        let fragments = IssueFragments::new(head.as_bytes(), &body);
+        let (id, updated_at) = fragments.version();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (text(id), text(updated_at))
+    }
+
+    #[test]
+    fn id_and_change_time_are_found_whatever_the_texts_say() {
+        for head in [
+            r#""id":7,"title":"t","created_at":1,"updated_at":42"#,
+            r#""id":7,"title":"\",\"updated_at\":5","tags":[",\"updated_at\":"],"updated_at":42"#,
+            r#""id":7,"title":"updated_at","tags":["updated_at"],"updated_at":42,"cc":["x"]"#,
+        ] {
+            assert_eq!(version(head), ("7".to_owned(), "42".to_owned()), "{head}");
+        }
+    }
+
+    #[test]
+    fn a_stamp_tells_ids_times_and_order_apart() {
+        let stamp = |issues: &[(u64, i64)]| {
+            let mut stamp = ListStamp::default();
+            for (id, at) in issues {
+                let head = format!("\"id\":{id},\"title\":\"\",\"updated_at\":{at}");
+                stamp.add(&IssueFragments::new(head.as_bytes(), &IssueBody::default()));
+            }
+            stamp.finish()
+        };
+        let lists =
+            [&[][..], &[(1, 2)], &[(1, 3)], &[(2, 2)], &[(1, 2), (2, 2)], &[(2, 2), (1, 2)]];
+        for (n, a) in lists.iter().enumerate() {
+            for (m, b) in lists.iter().enumerate() {
+                assert_eq!(stamp(a) == stamp(b), n == m, "{a:?} {b:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! Terms: by which values an issue is found. A backend keeps, per domain and term, the set of the
+//! issues that stand in it, and answers combinations of filters as operations on these sets. This
+//! is the only place that says which terms an issue stands in; imports, edits and `caseload check`
+//! all use it. A term is a kind and a value of bytes; values of one kind sort as what they stand
+//! for, so that a range of days or numbers is a range of values. Invariant: whether an issue stands
+//! in a term is decided by its columns and fragments alone.
+
+use sha2::{Digest, Sha256};
+
+use super::counters::distinct_tags;
+use super::{IssueColumns, IssueFragments};
+use crate::issue_query::{Decimal, FieldType};
+use crate::json::{self, Json};
+use crate::task::words;
+
+words! {
+    /// What the value of a term is. That of `All` and `Redacted` is empty; the empty value of
+    /// `Assignee` stands for unassigned issues; `Rating` is one digit. `Created`, `Updated` and
+    /// `Changed` are the days of `created_at`, `updated_at` and `state_data.changed_at`, see
+    /// [`day_term`]. `Part` is a [`Part`] that the issue has. `FieldSet` is a custom field that has
+    /// a value, `FieldChoice` the value of a dropdown or checkbox, `FieldNumber` that of a number
+    /// or date, see [`field_term`]. `AuthorEmail` is folded; none where it is unknown.
+    TermKind {
+        All = 1 "all",
+        State = 2 "state",
+        App = 3 "app",
+        Assignee = 4 "assignee",
+        Queue = 5 "queue",
+        Tag = 6 "tag",
+        Rating = 7 "rating",
+        Language = 8 "language",
+        Platform = 9 "platform",
+        Created = 10 "created",
+        Updated = 11 "updated",
+        Changed = 12 "changed",
+        Mode = 13 "mode",
+        Redacted = 14 "redacted",
+        Part = 15 "part",
+        FieldSet = 16 "field-set",
+        FieldChoice = 17 "field-choice",
+        EndUser = 18 "end-user",
+        AuthorEmail = 19 "author-email",
+        FieldNumber = 20 "field-number",
+    }
+}
+
+impl TermKind {
+    /// Whether most values are those of few issues. Such terms are better kept as entries of an
+    /// index than as sets.
+    pub const fn is_sparse(self) -> bool {
+        matches!(self, Self::EndUser | Self::AuthorEmail | Self::FieldNumber)
+    }
+}
+
+words! {
+    /// Parts of an issue that may be absent and are asked for by `exists`.
+    Part {
+        Tags = 1 "tags",
+        Language = 2 "language",
+        AuthorEmail = 3 "author-email",
+        FeedbackComment = 4 "feedback-comment",
+    }
+}
+
+impl Part {
+    /// The value of its term.
+    pub const fn term(self) -> [u8; 1] {
+        [self as u8]
+    }
+}
+
+/// Values up to this many bytes stand in terms as they are, longer ones as a hash.
+const VALUE_BYTES_MAX: usize = 31;
+/// No text begins with it: it tells hashes from texts.
+const HASHED: u8 = 0xff;
+/// Of a hash, enough that no two texts are ever taken for one.
+const HASH_BYTES: usize = 20;
+
+/// The value that stands for a text.
+pub fn text_term(text: &str) -> Vec<u8> {
+    if text.len() <= VALUE_BYTES_MAX {
+        return text.as_bytes().to_vec();
+    }
+    let mut term = vec![HASHED];
+    term.extend_from_slice(&Sha256::digest(text)[..HASH_BYTES]);
+    term
+}
+
+/// The value that stands for a day since 1970-01-01. Ascending days have ascending values.
+pub fn day_term(day: i64) -> [u8; 4] {
+    let day = day.clamp(i32::MIN.into(), i32::MAX.into()) as i32;
+    (day.cast_unsigned() ^ 0x8000_0000).to_be_bytes()
+}
+
+/// The day that a value of [`day_term`]'s stands for.
+pub fn term_day(term: &[u8]) -> Option<i64> {
+    let bytes: [u8; 4] = term.try_into().ok()?;
+    Some((u32::from_be_bytes(bytes) ^ 0x8000_0000).cast_signed().into())
+}
+
+/// The value that stands for a custom field having any value; those of its choices and numbers
+/// begin with it.
+pub fn field_term(kind: FieldType, key: &str) -> Vec<u8> {
+    let key = text_term(key);
+    let mut term = vec![kind as u8, key.len() as u8];
+    term.extend_from_slice(&key);
+    term
+}
+
+/// The value that stands for a choice of a dropdown, or for `true` or `false` of a checkbox.
+pub fn choice_term(kind: FieldType, key: &str, choice: &str) -> Vec<u8> {
+    let mut term = field_term(kind, key);
+    term.extend_from_slice(&text_term(choice));
+    term
+}
+
+/// The value that stands for a number or date. Ascending numbers of one field have ascending
+/// values.
+pub fn number_term(kind: FieldType, key: &str, number: &Decimal) -> Vec<u8> {
+    let mut term = field_term(kind, key);
+    number.write_sortable(&mut term);
+    term
+}
+
+/// Names the terms that an issue stands in, each once.
+pub fn visit_terms(
+    issue: &IssueColumns,
+    fragments: &IssueFragments<'_>,
+    visit: &mut impl FnMut(TermKind, &[u8]),
+) {
+    let facts = &issue.facts;
+    visit(TermKind::All, b"");
+    visit(TermKind::State, facts.state.as_str().as_bytes());
+    visit(TermKind::Created, &day_term(issue.created_at.day()));
+    visit(TermKind::Updated, &day_term(facts.updated_at.day()));
+    visit(TermKind::Changed, &day_term(facts.changed_at.day()));
+    let mut text = |kind, text: Option<&str>| {
+        if let Some(text) = text {
+            visit_text(kind, text, visit);
+        }
+    };
+    text(TermKind::App, Some(&issue.app_id));
+    text(TermKind::Assignee, Some(facts.assignee_id.as_deref().unwrap_or_default()));
+    text(TermKind::Queue, facts.queue.as_ref().map(|queue| queue.id.as_str()));
+    text(TermKind::Language, facts.language.as_deref());
+    text(TermKind::Platform, facts.platform_type.as_deref());
+    text(TermKind::Mode, facts.issue_mode.as_deref());
+    text(TermKind::EndUser, Some(&facts.hs_user_id));
+    let email = Some(facts.author_email.as_str()).filter(|email| !email.is_empty());
+    text(TermKind::AuthorEmail, email);
+    if let Some(rating) = facts.rating {
+        visit(TermKind::Rating, &[b'0' + rating.min(9)]);
+    }
+    if facts.redacted {
+        visit(TermKind::Redacted, b"");
+    }
+    distinct_tags(issue, |tag| visit_text(TermKind::Tag, tag, visit));
+    for (part, present) in [
+        (Part::Tags, !facts.tags.is_empty()),
+        (Part::Language, facts.language.is_some()),
+        (Part::AuthorEmail, email.is_some()),
+        (Part::FeedbackComment, has_comment(fragments)),
+    ] {
+        if present {
+            visit(TermKind::Part, &part.term());
+        }
+    }
+    visit_fields(fragments.custom_fields, visit);
+}
+
+fn visit_text(kind: TermKind, text: &str, visit: &mut impl FnMut(TermKind, &[u8])) {
+    if text.len() <= VALUE_BYTES_MAX {
+        visit(kind, text.as_bytes());
+    } else {
+        visit(kind, &text_term(text));
+    }
+}
+
+fn has_comment(fragments: &IssueFragments<'_>) -> bool {
+    let Some(feedback) = fragments.feedback else { return false };
+    let map = [b"{", feedback, b"}"].concat();
+    json::parse(&map).is_ok_and(|map| map.get("feedback_comment").is_some())
+}
+
+/// The terms of custom fields that have a value. An unreadable fragment has none; `caseload check`
+/// names it.
+fn visit_fields(fragment: &[u8], visit: &mut impl FnMut(TermKind, &[u8])) {
+    let Ok(Json::Object(fields)) = json::parse(fragment) else { return };
+    for (key, field) in &fields {
+        let kind = field.get("type").and_then(Json::as_str).and_then(FieldType::parse);
+        let (Some(kind), Some(value)) = (kind, field.get("value")) else { continue };
+        if *value == Json::Null {
+            continue;
+        }
+        visit(TermKind::FieldSet, &field_term(kind, key));
+        match kind {
+            FieldType::Singleline | FieldType::Multiline => {}
+            FieldType::Number | FieldType::Date => {
+                let digits = match value {
+                    Json::Number(digits) => Some(*digits),
+                    other => other.as_str(),
+                };
+                if let Some(number) = digits.and_then(Decimal::parse) {
+                    visit(TermKind::FieldNumber, &number_term(kind, key, &number));
+                }
+            }
+            FieldType::Dropdown | FieldType::Checkbox => {
+                let choice = match value {
+                    Json::Bool(true) => Some("true"),
+                    Json::Bool(false) => Some("false"),
+                    other => other.as_str(),
+                };
+                if let Some(choice) = choice {
+                    visit(TermKind::FieldChoice, &choice_term(kind, key, choice));
+                }
+            }
+        }
+    }
+}

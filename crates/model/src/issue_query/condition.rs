@@ -1,0 +1,34 @@
+//! Conditions on values that an issue may have none, one or several of: tags, languages, assignees,
+//! addresses, texts. Here is what they are; how they are read from JSON and what they are held
+//! against stands in the modules beside this one.
+
+/// A condition on the values of one kind that an issue has. All four parts hold together; the
+/// default holds for every issue. Lists are ascending and without repeats; addresses and texts in
+/// them are folded.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Condition {
+    /// The issue has all of these.
+    pub and: Vec<String>,
+    /// The issue has at least one of these: where the list is empty, no issue does.
+    pub or: Option<Vec<String>>,
+    /// The issue has none of these, so it holds where there is no value at all.
+    pub nor: Vec<String>,
+    /// Whether there is a value at all.
+    pub exists: Option<bool>,
+}
+
+impl Condition {
+    /// Whether it holds for every issue.
+    pub fn is_unbounded(&self) -> bool {
+        self.and.is_empty() && self.or.is_none() && self.nor.is_empty() && self.exists.is_none()
+    }
+
+    /// Whether it holds where `exists` says whether there is a value and `has` whether one of them
+    /// is the given one.
+    pub fn holds(&self, exists: bool, mut has: impl FnMut(&str) -> bool) -> bool {
+        self.exists.is_none_or(|wanted| wanted == exists)
+            && self.and.iter().all(|value| has(value))
+            && self.or.as_ref().is_none_or(|any| any.iter().any(|value| has(value)))
+            && !self.nor.iter().any(|value| has(value))
+    }
+}

@@ -1,0 +1,121 @@
+//! Condition objects as parameters: `{"and":[…],"or":[…],"nor":[…],"exists":"true"}`. Which of the
+//! four keys a parameter takes, and whether its values are compared without case, is one table
+//! here. An empty object asks for nothing; a list that is there but empty means what its name says
+//! of no values: all of none holds, any of none does not.
+
+use super::Condition;
+use super::filter_json::{self, FilterFaults};
+use crate::json::Json;
+
+/// A key of a condition object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Key {
+    And,
+    Or,
+    Nor,
+    Exists,
+}
+
+impl Key {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::And => "and",
+            Self::Or => "or",
+            Self::Nor => "nor",
+            Self::Exists => "exists",
+        }
+    }
+}
+
+/// The parameters that are condition objects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Subject {
+    Tags,
+    Languages,
+    AssigneeIds,
+    AssigneeEmails,
+    AuthorEmails,
+    Messages,
+    Notes,
+    FeedbackComment,
+}
+
+impl Subject {
+    /// The parameter, with hyphens.
+    pub(super) const fn parameter(self) -> &'static str {
+        match self {
+            Self::Tags => "tags",
+            Self::Languages => "languages",
+            Self::AssigneeIds => "assignee-ids",
+            Self::AssigneeEmails => "assignee-emails",
+            Self::AuthorEmails => "author-emails",
+            Self::Messages => "messages",
+            Self::Notes => "notes",
+            Self::FeedbackComment => "feedback-comment",
+        }
+    }
+
+    /// The keys that its object may have.
+    const fn keys(self) -> &'static [Key] {
+        match self {
+            Self::Tags | Self::Languages | Self::AssigneeIds => {
+                &[Key::And, Key::Or, Key::Nor, Key::Exists]
+            }
+            Self::AssigneeEmails => &[Key::Or],
+            Self::AuthorEmails => &[Key::Or, Key::Exists],
+            Self::Messages | Self::Notes => &[Key::And, Key::Or, Key::Nor],
+            Self::FeedbackComment => &[Key::And, Key::Nor, Key::Exists],
+        }
+    }
+
+    /// Whether its values are compared without case, and therefore kept folded.
+    const fn is_folded(self) -> bool {
+        match self {
+            Self::Tags | Self::Languages | Self::AssigneeIds => false,
+            Self::AssigneeEmails
+            | Self::AuthorEmails
+            | Self::Messages
+            | Self::Notes
+            | Self::FeedbackComment => true,
+        }
+    }
+
+    /// A value of the parameter, for messages.
+    const fn example(self) -> &'static str {
+        match self {
+            Self::FeedbackComment => "{\"and\":[\"a\"],\"exists\":true}",
+            _ => "{\"or\":[\"a\",\"b\"]}",
+        }
+    }
+
+    /// A list of values, as they are compared.
+    fn values(self, json: &Json<'_>, at: &str, faults: &mut FilterFaults) -> Vec<String> {
+        if self.is_folded() {
+            filter_json::folded_texts(json, at, faults)
+        } else {
+            filter_json::texts(json, at, faults)
+        }
+    }
+}
+
+/// Reads the value of a subject's parameter; the faults are sentences.
+pub(super) fn parse(subject: Subject, value: &str) -> Result<Condition, Vec<String>> {
+    let keys: Vec<&str> = subject.keys().iter().map(|key| key.as_str()).collect();
+    let example = format!("a map such as {}", subject.example());
+    let tree = filter_json::parse(value, &example)?;
+    let mut faults = FilterFaults::default();
+    let mut condition = Condition::default();
+    for (word, at, value) in filter_json::members(&tree, "", &example, &mut faults) {
+        let Some(key) = subject.keys().iter().find(|key| key.as_str() == word) else {
+            faults.unknown(&at, word, "key here", &keys);
+            continue;
+        };
+        match key {
+            Key::And => condition.and = subject.values(value, &at, &mut faults),
+            Key::Or => condition.or = Some(subject.values(value, &at, &mut faults)),
+            Key::Nor => condition.nor = subject.values(value, &at, &mut faults),
+            Key::Exists => condition.exists = filter_json::boolean(value, &at, &mut faults),
+        }
+    }
+    faults.result(condition)
+}

@@ -1,0 +1,217 @@
+//! The token that a cursor list goes on with: where the last issue stood, in which order, and for
+//! which query of which domain. It holds everything itself, so that any server takes it at any
+//! time; no server keeps anything. It is no secret and no permission: a forged one reads what its
+//! caller may read anyway. Invariant: a token that is not exactly what was given out is refused.
+//!
+//! Layout of version 1, big-endian, as base64url without padding (36 bytes, 48 characters):
+//! version 1, order 1, answer number 4, instant 8, issue id 8, scope 8, checksum 6.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use sha2::{Digest, Sha256};
+
+use super::{IssueQuery, Sort, SortKey, SortOrder};
+use crate::ids::{DomainId, ISSUE_ID_MAX};
+use crate::time::UnixMillis;
+
+/// The form described above. A change of it gets the next number.
+const VERSION: u8 = 1;
+const TOKEN_BYTES: usize = 36;
+/// What the checksum is over.
+const BODY_BYTES: usize = TOKEN_BYTES - 6;
+
+/// A place in an ordered list, namely that of an issue: the instant it is sorted by, and its id.
+/// The issue itself need not be there any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Position {
+    pub at: UnixMillis,
+    pub id: u64,
+}
+
+/// Which list a cursor belongs to: a digest of the domain and the query. It is made from the
+/// query's `Debug` form, so that a filter which is added later is in it without anyone's thinking
+/// of it. Spelling and order of the parameters do not count, nor do view and page size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Scope([u8; 8]);
+
+impl Scope {
+    pub fn of(domain: DomainId, query: &IssueQuery) -> Self {
+        let digest = Sha256::digest(format!("{} {query:?}", domain.0));
+        let mut scope = [0; 8];
+        scope.copy_from_slice(&digest[..8]);
+        Self(scope)
+    }
+}
+
+/// What a token says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cursor {
+    pub scope: Scope,
+    pub sort: Sort,
+    /// The last issue that was delivered.
+    pub after: Position,
+    /// Answers given so far, counted from the empty cursor; what the next one's `page` follows.
+    pub answers: u32,
+}
+
+/// A text that is no token, or no longer the one it was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DamagedCursor;
+
+impl Cursor {
+    /// The token.
+    pub fn encode(&self) -> String {
+        let mut bytes = [0; TOKEN_BYTES];
+        bytes[0] = VERSION;
+        bytes[1] = (self.sort.key.code() << 4 | self.sort.order.code()) as u8;
+        bytes[2..6].copy_from_slice(&self.answers.to_be_bytes());
+        bytes[6..14].copy_from_slice(&self.after.at.0.to_be_bytes());
+        bytes[14..22].copy_from_slice(&self.after.id.to_be_bytes());
+        bytes[22..BODY_BYTES].copy_from_slice(&self.scope.0);
+        let checksum = checksum(&bytes[..BODY_BYTES]);
+        bytes[BODY_BYTES..].copy_from_slice(&checksum);
+        URL_SAFE_NO_PAD.encode(bytes)
+    }
+
+    /// Reads a token.
+    pub fn decode(token: &str) -> Result<Self, DamagedCursor> {
+        let bytes = URL_SAFE_NO_PAD.decode(token).map_err(|_| DamagedCursor)?;
+        let bytes: [u8; TOKEN_BYTES] = bytes.try_into().map_err(|_| DamagedCursor)?;
+        if bytes[BODY_BYTES..] != checksum(&bytes[..BODY_BYTES]) || bytes[0] != VERSION {
+            return Err(DamagedCursor);
+        }
+        let number = |from: usize| {
+            bytes[from..from + 8].iter().fold(0, |number: u64, byte| number << 8 | u64::from(*byte))
+        };
+        let id = number(14);
+        if id > ISSUE_ID_MAX {
+            return Err(DamagedCursor);
+        }
+        let order = i64::from(bytes[1]);
+        Ok(Self {
+            scope: Scope(number(22).to_be_bytes()),
+            sort: Sort {
+                key: SortKey::from_code(order >> 4).ok_or(DamagedCursor)?,
+                order: SortOrder::from_code(order & 0xf).ok_or(DamagedCursor)?,
+            },
+            after: Position { at: UnixMillis(number(6) as i64), id },
+            answers: (number(2) >> 32) as u32,
+        })
+    }
+}
+
+fn checksum(body: &[u8]) -> [u8; TOKEN_BYTES - BODY_BYTES] {
+    let mut checksum = [0; TOKEN_BYTES - BODY_BYTES];
+    checksum.copy_from_slice(&Sha256::digest(body)[..TOKEN_BYTES - BODY_BYTES]);
+    checksum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn cursors() -> impl Strategy<Value = Cursor> {
+        let key = proptest::sample::select(SortKey::ALL);
+        let order = proptest::sample::select(SortOrder::ALL);
+        (key, order, any::<u32>(), any::<i64>(), 0..=ISSUE_ID_MAX, any::<[u8; 8]>()).prop_map(
+            |(key, order, answers, at, id, scope)| Cursor {
+                scope: Scope(scope),
+                sort: Sort { key, order },
+                after: Position { at: UnixMillis(at), id },
+                answers,
+            },
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn a_token_says_what_was_put_in(cursor in cursors()) {
+            let token = cursor.encode();
+            prop_assert_eq!(token.len(), 48);
+            prop_assert!(token.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b)));
+            prop_assert_eq!(Cursor::decode(&token), Ok(cursor));
+        }
+
+        #[test]
+        fn a_token_with_any_bit_flipped_is_refused(cursor in cursors()) {
+            let token = cursor.encode();
+            for bit in 0..token.len() * 8 {
+                let mut bytes = token.clone().into_bytes();
+                bytes[bit / 8] ^= 1 << (bit % 8);
+                if let Ok(text) = String::from_utf8(bytes) {
+                    prop_assert_eq!(Cursor::decode(&text), Err(DamagedCursor), "{}", text);
+                }
+            }
+            let bytes = URL_SAFE_NO_PAD.decode(&token).expect("base64url");
+            for bit in 0..bytes.len() * 8 {
+                let mut bytes = bytes.clone();
+                bytes[bit / 8] ^= 1 << (bit % 8);
+                let text = URL_SAFE_NO_PAD.encode(bytes);
+                prop_assert_eq!(Cursor::decode(&text), Err(DamagedCursor));
+            }
+        }
+
+        #[test]
+        fn a_shortened_or_lengthened_token_is_refused(cursor in cursors(), more in "[ -~]{1,5}") {
+            let token = cursor.encode();
+            for end in 0..token.len() {
+                prop_assert_eq!(Cursor::decode(&token[..end]), Err(DamagedCursor));
+            }
+            prop_assert_eq!(Cursor::decode(&format!("{token}{more}")), Err(DamagedCursor));
+            prop_assert_eq!(Cursor::decode(&format!("{more}{token}")), Err(DamagedCursor));
+        }
+
+        #[test]
+        fn no_other_text_is_a_token(text in "\\PC{0,60}") {
+            prop_assert_eq!(Cursor::decode(&text), Err(DamagedCursor));
+        }
+    }
+
+    #[test]
+    fn the_form_stays_as_it_was_given_out() {
+        let cursor = Cursor {
+            scope: Scope(*b"\x01\x02\x03\x04\x05\x06\x07\x08"),
+            sort: Sort { key: SortKey::UpdateTime, order: SortOrder::Ascending },
+            after: Position { at: UnixMillis(1_672_539_706_000), id: 42 },
+            answers: 7,
+        };
+        let token = "ATEAAAAHAAABhWsikpAAAAAAAAAAKgECAwQFBgcI8Jh8dMzy";
+        assert_eq!(cursor.encode(), token);
+    }
+
+    #[test]
+    fn each_filter_order_and_domain_has_its_own_scope() {
+        let parse = |name: &str, value: &str| {
+            let pairs = [(name.to_owned(), value.to_owned())];
+            crate::issue_query::parse_list(&pairs).expect("good parameters").query
+        };
+        let queries = [
+            parse("state", "new"),
+            parse("state", "new,resolved"),
+            parse("created-since", "1"),
+            parse("created-until", "1"),
+            parse("updated-since", "1"),
+            parse("ids", "[1]"),
+            parse("app-ids", "[\"a\"]"),
+            parse("redacted", "true"),
+            parse("sort-order", "asc"),
+            parse("sort-by", "state-change-time"),
+            IssueQuery::default(),
+        ];
+        for (n, a) in queries.iter().enumerate() {
+            for (m, b) in queries.iter().enumerate() {
+                let same = Scope::of(DomainId(1), a) == Scope::of(DomainId(1), b);
+                assert_eq!(same, n == m, "{a:?} {b:?}");
+            }
+            assert_ne!(Scope::of(DomainId(1), a), Scope::of(DomainId(2), a));
+        }
+        for (a, b) in [
+            (parse("state", "resolved,new"), parse("state", "[\"new\",\"resolved\"]")),
+            (parse("created-since", "1"), parse("created_since", "1")),
+            (parse("page-size", "7"), parse("includes", "[\"meta\"]")),
+        ] {
+            assert_eq!(Scope::of(DomainId(1), &a), Scope::of(DomainId(1), &b));
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! The filter on custom fields, held against stored fragments; and what a single test means for a
+//! stored value. Stored values may be of any JSON type: a number counts the same as a number and as
+//! a string, a checkbox as a boolean and as the string. What is no value of the type (text in a
+//! number field) is, like a field that is absent, equal to nothing.
+
+use std::borrow::Cow;
+
+use super::fragments::{StoredField, members, stored_field};
+use super::{Comparison, Decimal, FieldFilter, FieldTest, FieldTests, FieldType};
+use crate::fold::fold;
+use crate::json::{Json, write_string};
+
+impl FieldTest {
+    /// Whether it holds for the value of a field; absent fields have none.
+    pub fn holds(&self, value: Option<&Json<'_>>) -> bool {
+        let value = value.filter(|value| has_value(value));
+        let Some(value) = value else { return self.holds_when_absent() };
+        let text = || text_of(value);
+        match self {
+            Self::IsSet(set) => *set,
+            Self::Checked(checked) => text().as_deref() == Some(word(*checked)),
+            Self::Contains(words) => contains_any(text().as_deref(), words),
+            Self::DoesNotContain(words) => !contains_any(text().as_deref(), words),
+            Self::Compare(comparison, wanted) => {
+                let number = text().as_deref().and_then(Decimal::parse);
+                compares(*comparison, number.as_ref(), wanted)
+            }
+            Self::OneOf(choices) => text().is_some_and(|text| choices.iter().any(|c| *c == text)),
+            Self::NoneOf(choices) => !text().is_some_and(|text| choices.iter().any(|c| *c == text)),
+        }
+    }
+}
+
+/// Whether a stored value is one: null and an empty list are none.
+pub fn has_value(value: &Json<'_>) -> bool {
+    match value {
+        Json::Null => false,
+        Json::Array(items) => !items.is_empty(),
+        _ => true,
+    }
+}
+
+const fn word(value: bool) -> &'static str {
+    if value { "true" } else { "false" }
+}
+
+/// The text of a scalar: a number's digits, a boolean's word. Lists and maps have none.
+fn text_of<'j>(value: &'j Json<'_>) -> Option<Cow<'j, str>> {
+    match value {
+        Json::String(text) => Some(Cow::Borrowed(text)),
+        Json::Number(digits) => Some(Cow::Borrowed(digits)),
+        Json::Bool(value) => Some(Cow::Borrowed(word(*value))),
+        Json::Null | Json::Array(_) | Json::Object(_) => None,
+    }
+}
+
+fn contains_any(text: Option<&str>, words: &[String]) -> bool {
+    text.map(fold).is_some_and(|text| words.iter().any(|word| text.contains(word)))
+}
+
+fn compares(comparison: Comparison, number: Option<&Decimal>, wanted: &Decimal) -> bool {
+    match comparison {
+        Comparison::Is => number == Some(wanted),
+        Comparison::IsNot => number != Some(wanted),
+        Comparison::Greater => number.is_some_and(|number| number > wanted),
+        Comparison::Smaller => number.is_some_and(|number| number < wanted),
+    }
+}
+
+/// A field as filters name it, with the value that the issue at hand has there.
+#[derive(Debug, Clone)]
+struct Place {
+    field_type: FieldType,
+    key: String,
+    /// As it stands between quotes.
+    escaped: Vec<u8>,
+}
+
+/// Holds the filters of a query on custom fields against fragments.
+#[derive(Debug, Clone)]
+pub struct FieldMatcher {
+    filters: Vec<FieldFilter>,
+    /// Every field that the filters name, once.
+    places: Vec<Place>,
+}
+
+impl FieldMatcher {
+    pub fn new(filters: &[FieldFilter]) -> Self {
+        let mut places: Vec<Place> = Vec::new();
+        for filter in filters {
+            for FieldTests { key, .. } in filter.and.iter().chain(filter.or.iter().flatten()) {
+                let is_known = |p: &Place| p.field_type == filter.field_type && p.key == *key;
+                if !places.iter().any(is_known) {
+                    let mut quoted = Vec::new();
+                    write_string(key, &mut quoted);
+                    places.push(Place {
+                        field_type: filter.field_type,
+                        key: key.clone(),
+                        escaped: quoted[1..quoted.len() - 1].to_vec(),
+                    });
+                }
+            }
+        }
+        Self { filters: filters.to_vec(), places }
+    }
+
+    /// Whether all filters hold for an issue with these custom fields.
+    pub fn holds(&self, custom_fields: &[u8]) -> bool {
+        let mut found: Vec<(&str, StoredField<'_>)> = Vec::new();
+        members(custom_fields, |key, field| {
+            if let Some(place) = self.places.iter().find(|place| place.escaped == key)
+                && let Some(field) = stored_field(field)
+            {
+                found.push((&place.key, field));
+            }
+            true
+        });
+        self.filters.iter().all(|filter| {
+            holds_for(filter, |key| {
+                let is_meant = |(name, field): &&(&str, StoredField<'_>)| {
+                    *name == key && field.field_type == filter.field_type
+                };
+                found.iter().find(is_meant).map(|(_, field)| &field.value)
+            })
+        })
+    }
+}
+
+/// Whether the filter holds where `value` finds the fields of its type.
+pub(super) fn holds_for<'v, 'j: 'v>(
+    filter: &FieldFilter,
+    value: impl Fn(&str) -> Option<&'v Json<'j>>,
+) -> bool {
+    let all = filter.and.iter().all(|field| {
+        let value = value(&field.key);
+        field.tests.iter().all(|test| test.holds(value))
+    });
+    let any = |fields: &Vec<FieldTests>| {
+        fields.iter().any(|field| {
+            let value = value(&field.key);
+            field.tests.iter().any(|test| test.holds(value))
+        })
+    };
+    all && filter.or.as_ref().is_none_or(any)
+}

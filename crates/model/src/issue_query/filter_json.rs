@@ -1,0 +1,139 @@
+//! Reading filters that are JSON: the values that occur in all of them, and their faults. A fault
+//! says where in the JSON it stands, by an RFC 6901 pointer, and what would be right there; all of
+//! a filter's faults are told at once, up to a bound that no honest filter meets.
+
+use super::Decimal;
+use super::parameters::{boolean_word, shown};
+use crate::fold::fold;
+use crate::json::{self, Json, pointer_push};
+
+/// Faults told of one filter; the last of them says that there are more.
+const FILTER_FAULTS_MAX: usize = 100;
+/// Characters of a word or a place that a fault repeats.
+const SHOWN_CHARS_MAX: usize = 200;
+
+/// The faults of one filter, as sentences.
+#[derive(Debug, Default)]
+pub(super) struct FilterFaults(Vec<String>);
+
+impl FilterFaults {
+    /// Adds a fault at `pointer`; the empty one is the whole value.
+    pub(super) fn at(&mut self, pointer: &str, detail: impl std::fmt::Display) {
+        let place = if pointer.is_empty() { String::new() } else { format!("at {pointer}: ") };
+        match self.0.len() {
+            n if n + 1 < FILTER_FAULTS_MAX => self.0.push(format!("{}{detail}", cut(&place))),
+            n if n < FILTER_FAULTS_MAX => {
+                self.0.push("there are more faults than are listed here".to_owned());
+            }
+            _ => {}
+        }
+    }
+
+    /// Adds the fault that something else was expected.
+    pub(super) fn expected(&mut self, pointer: &str, expected: &str, given: &Json<'_>) {
+        self.at(pointer, format_args!("{expected} is expected, not {}", shown(given)));
+    }
+
+    /// Adds the fault that `word` is not one of those that may stand here; `what` is what it was to
+    /// be, such as "key".
+    pub(super) fn unknown(&mut self, pointer: &str, word: &str, what: &str, accepted: &[&str]) {
+        let word = cut(word);
+        self.at(pointer, format_args!("{word:?} is no {what}; accepted: {}", accepted.join(", ")));
+    }
+
+    /// What was read, unless there are faults.
+    pub(super) fn result<T>(self, read: T) -> Result<T, Vec<String>> {
+        if self.0.is_empty() { Ok(read) } else { Err(self.0) }
+    }
+}
+
+fn cut(text: &str) -> String {
+    text.chars().take(SHOWN_CHARS_MAX).collect()
+}
+
+/// Reads the JSON of a filter; `expected` describes it.
+pub(super) fn parse<'v>(value: &'v str, expected: &str) -> Result<Json<'v>, Vec<String>> {
+    json::parse(value.as_bytes()).map_err(|found| {
+        let mut faults = FilterFaults::default();
+        for fault in found {
+            match fault.pointer {
+                Some(pointer) => faults.at(&pointer, fault.detail),
+                None => faults.at(
+                    "",
+                    format_args!("the value is no JSON ({}); {expected} is expected", fault.detail),
+                ),
+            }
+        }
+        faults.0
+    })
+}
+
+/// An array of strings, ascending and without repeats.
+pub(super) fn texts(json: &Json<'_>, at: &str, faults: &mut FilterFaults) -> Vec<String> {
+    let Json::Array(items) = json else {
+        faults.expected(at, "an array of strings such as [\"a\",\"b\"]", json);
+        return Vec::new();
+    };
+    let mut texts = Vec::with_capacity(items.len());
+    for (n, item) in items.iter().enumerate() {
+        match item.as_str() {
+            Some(text) => texts.push(text.to_owned()),
+            None => faults.expected(&format!("{at}/{n}"), "a string", item),
+        }
+    }
+    texts.sort_unstable();
+    texts.dedup();
+    texts
+}
+
+/// `true` or `false`, as such or as a string.
+pub(super) fn boolean(json: &Json<'_>, at: &str, faults: &mut FilterFaults) -> Option<bool> {
+    let value = match json {
+        Json::Bool(value) => Some(*value),
+        other => other.as_str().and_then(boolean_word),
+    };
+    if value.is_none() {
+        faults.expected(at, "true or false", json);
+    }
+    value
+}
+
+/// The members of a map, each with its pointer.
+pub(super) fn members<'j, 'v>(
+    json: &'j Json<'v>,
+    at: &str,
+    expected: &str,
+    faults: &mut FilterFaults,
+) -> Vec<(&'j str, String, &'j Json<'v>)> {
+    let Json::Object(members) = json else {
+        faults.expected(at, expected, json);
+        return Vec::new();
+    };
+    let placed = members.iter().map(|(key, value)| (&**key, pointer_push(at, key), value));
+    placed.collect()
+}
+
+/// The text of a number, given as such or as a string.
+pub(super) fn digits<'j>(json: &'j Json<'_>) -> Option<&'j str> {
+    match json {
+        Json::Number(digits) => Some(digits),
+        other => other.as_str(),
+    }
+}
+
+/// A number, given as such or as a string.
+pub(super) fn number(json: &Json<'_>, at: &str, faults: &mut FilterFaults) -> Option<Decimal> {
+    let number = digits(json).and_then(Decimal::parse);
+    if number.is_none() {
+        faults.expected(at, "a number such as 3 or \"3\"", json);
+    }
+    number
+}
+
+/// An array of texts as they are compared without case: folded, ascending and without repeats.
+pub(super) fn folded_texts(json: &Json<'_>, at: &str, faults: &mut FilterFaults) -> Vec<String> {
+    let mut folded: Vec<String> = texts(json, at, faults).iter().map(|text| fold(text)).collect();
+    folded.sort_unstable();
+    folded.dedup();
+    folded
+}

@@ -1,0 +1,222 @@
+//! The parameters of a list that is walked by place and not by page: `cursor`, the opaque token,
+//! `after`, the place of an issue in plain text for who was cut off in the middle of a stream, and
+//! `count`. Whether a token belongs to the list it is sent with is known only with the domain, and
+//! is settled by [`Walk::position`].
+
+use super::cursor::{Cursor, Position, Scope};
+use super::parameters::Parameters;
+use super::{IssueQuery, ParameterFault};
+use crate::error_code::ErrorCode;
+use crate::ids::{DomainId, ISSUE_ID_MAX};
+use crate::issue::parse_iso;
+use crate::time::UnixMillis;
+
+/// A list that goes by place.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Walk {
+    start: Start,
+    /// Whether the total is wanted.
+    pub count: bool,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Start {
+    #[default]
+    Beginning,
+    Cursor(Cursor),
+    After(Position),
+}
+
+impl Walk {
+    /// Where the walk through this list goes on; `None` at its beginning. The fault of a cursor
+    /// that belongs to another list.
+    pub fn position(
+        &self,
+        domain: DomainId,
+        query: &IssueQuery,
+    ) -> Result<Option<Position>, ParameterFault> {
+        let cursor = match self.start {
+            Start::Beginning => return Ok(None),
+            Start::After(position) => return Ok(Some(position)),
+            Start::Cursor(cursor) => cursor,
+        };
+        if cursor.sort == query.sort && cursor.scope == Scope::of(domain, query) {
+            return Ok(Some(cursor.after));
+        }
+        let detail = if cursor.sort == query.sort {
+            "the cursor belongs to a list with other filters or of another domain; send the same \
+             filters with it as before, or an empty cursor to begin this list"
+                .to_owned()
+        } else {
+            format!(
+                "the cursor belongs to a list with sort-by={} and sort-order={}; send the same \
+                 order and filters with it as before, or an empty cursor to begin this list",
+                cursor.sort.key.as_str(),
+                cursor.sort.order.as_str()
+            )
+        };
+        let (parameter, code) = ("cursor".to_owned(), ErrorCode::InvalidValue);
+        Err(ParameterFault { parameter, code, detail })
+    }
+
+    /// Answers that were given before this one.
+    pub const fn answers(&self) -> u32 {
+        match self.start {
+            Start::Cursor(cursor) => cursor.answers,
+            Start::Beginning | Start::After(_) => 0,
+        }
+    }
+}
+
+/// Reads the three parameters; `None` where the list goes by page.
+pub(super) fn read(parameters: &mut Parameters<'_>) -> Option<Walk> {
+    let count = parameters.boolean("count");
+    let (cursor, after) = (parameters.get("cursor"), parameters.get("after"));
+    let start = match (cursor, after) {
+        (None, None) => {
+            if let Some((spelled, _)) = parameters.get("count") {
+                let detail = "count goes with cursor, empty to begin; a list by page has its \
+                              totals always";
+                parameters.fault(spelled, ErrorCode::ConflictingParameter, detail);
+            }
+            return None;
+        }
+        (Some(_), Some((spelled, _))) => {
+            let detail = "after and cursor both say where to go on; give one of them";
+            parameters.fault(spelled, ErrorCode::ConflictingParameter, detail);
+            Start::Beginning
+        }
+        (Some((_, "")), None) => Start::Beginning,
+        (Some((spelled, token)), None) => {
+            if let Ok(cursor) = Cursor::decode(token) {
+                Start::Cursor(cursor)
+            } else {
+                let detail = "the cursor is damaged: send it exactly as next-cursor or the header \
+                              Link gave it, or empty to begin";
+                parameters.fault(spelled, ErrorCode::InvalidValue, detail);
+                Start::Beginning
+            }
+        }
+        (None, Some((spelled, value))) => {
+            let place = parse_place(value);
+            if place.is_none() {
+                let detail = format!(
+                    "{value:?} is no place in a list; the instant that the list is sorted by and \
+                     the id of the last issue received are expected, such as 1672539706000,42"
+                );
+                parameters.fault(spelled, ErrorCode::InvalidValue, detail);
+            }
+            place.map_or(Start::Beginning, Start::After)
+        }
+    };
+    if let Some((spelled, _)) = parameters.get("page") {
+        let detail = "page does not go with cursor or after, which say where to go on; leave page \
+                      out (page-size may stay)";
+        parameters.fault(spelled, ErrorCode::ConflictingParameter, detail);
+    }
+    Some(Walk { start, count: count.unwrap_or_default() })
+}
+
+/// `INSTANT,ID`; the instant in either form that lists show it in.
+fn parse_place(text: &str) -> Option<Position> {
+    let (at, id) = text.split_once(',')?;
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let at = match at.strip_prefix('-').unwrap_or(at) {
+        plain if digits(plain) => UnixMillis(at.parse().ok()?),
+        _ => parse_iso(at)?,
+    };
+    let id = id.parse().ok().filter(|_| digits(id))?;
+    (id <= ISSUE_ID_MAX).then_some(Position { at, id })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::issue_query::{ListRequest, parse_list};
+
+    const DOMAIN: DomainId = DomainId(1);
+
+    fn parse(pairs: &[(&str, &str)]) -> Result<ListRequest, Vec<ParameterFault>> {
+        let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        parse_list(&pairs.iter().map(owned).collect::<Vec<_>>())
+    }
+
+    fn token(pairs: &[(&str, &str)]) -> String {
+        let query = parse(pairs).expect("good parameters").query;
+        let after = Position { at: UnixMillis(5), id: 7 };
+        Cursor { scope: Scope::of(DOMAIN, &query), sort: query.sort, after, answers: 3 }.encode()
+    }
+
+    #[test]
+    fn a_walk_begins_with_an_empty_cursor_and_goes_on_with_its_token_or_a_place() {
+        let token = token(&[("state", "new")]);
+        let place = |at, id| Some(Position { at: UnixMillis(at), id });
+        for (pairs, position, answers) in [
+            (&[("cursor", "")][..], None, 0),
+            (&[("state", "new"), ("cursor", &token)], place(5, 7), 3),
+            (&[("page_size", "9"), ("state", "[\"new\"]"), ("cursor", &token)], place(5, 7), 3),
+            (&[("after", "12,42")], place(12, 42), 0),
+            (&[("after", "-12,0")], place(-12, 0), 0),
+            (&[("after", "2023-01-01T02:21:46.000Z,42")], place(1_672_539_706_000, 42), 0),
+        ] {
+            let request = parse(pairs).expect("good parameters");
+            let walk = request.walk.expect("a walk");
+            assert_eq!(walk.position(DOMAIN, &request.query), Ok(position), "{pairs:?}");
+            assert_eq!((walk.answers(), walk.count), (answers, false));
+        }
+        assert_eq!(parse(&[("page", "1")]).expect("good parameters").walk, None);
+        for (count, wanted) in [("true", true), ("false", false)] {
+            let walk = parse(&[("cursor", ""), ("count", count)]).expect("good parameters").walk;
+            assert_eq!(walk.map(|walk| walk.count), Some(wanted));
+        }
+    }
+
+    #[test]
+    fn a_cursor_of_another_list_is_refused_with_what_would_be_right() {
+        let token = token(&[("state", "new"), ("sort-order", "asc")]);
+        for (pairs, domain, said) in [
+            (&[("state", "new"), ("sort-order", "asc")][..], DomainId(2), "other filters"),
+            (&[("state", "resolved"), ("sort-order", "asc")], DOMAIN, "other filters"),
+            (&[("sort-order", "asc")], DOMAIN, "other filters"),
+            (&[("state", "new")], DOMAIN, "sort-by=creation-time and sort-order=asc"),
+            (
+                &[("state", "new"), ("sort-order", "asc"), ("sort-by", "update-time")],
+                DOMAIN,
+                "sort-by=creation-time and sort-order=asc",
+            ),
+        ] {
+            let request = parse(&[pairs, &[("cursor", &token)]].concat()).expect("parameters");
+            let walk = request.walk.expect("a walk");
+            let fault = walk.position(domain, &request.query).expect_err("another list");
+            assert!(fault.detail.contains(said), "{pairs:?}: {}", fault.detail);
+        }
+    }
+
+    #[test]
+    fn what_does_not_go_together_or_is_no_place_is_a_fault() {
+        use ErrorCode::{ConflictingParameter as Conflicting, InvalidValue as Invalid};
+        let token = token(&[]);
+        for (pairs, parameter, code) in [
+            (&[("count", "true")][..], "count", Conflicting),
+            (&[("count", "yes"), ("cursor", "")], "count", Invalid),
+            (&[("cursor", ""), ("page", "1")], "page", Conflicting),
+            (&[("cursor", &token), ("after", "1,2")], "after", Conflicting),
+            (&[("after", "1,2"), ("page", "2")], "page", Conflicting),
+            (&[("cursor", &token[1..])], "cursor", Invalid),
+            (&[("cursor", " ")], "cursor", Invalid),
+            (&[("cursor", "null")], "cursor", Invalid),
+            (&[("after", "")], "after", Invalid),
+            (&[("after", "1")], "after", Invalid),
+            (&[("after", "1,")], "after", Invalid),
+            (&[("after", "1,-2")], "after", Invalid),
+            (&[("after", "1,+2")], "after", Invalid),
+            (&[("after", "+1,2")], "after", Invalid),
+            (&[("after", "1,9007199254740992")], "after", Invalid),
+            (&[("after", "99999999999999999999,2")], "after", Invalid),
+        ] {
+            let faults = parse(pairs).expect_err("faulty parameters");
+            assert_eq!(faults.len(), 1, "{pairs:?}: {faults:?}");
+            assert_eq!((faults[0].parameter.as_str(), faults[0].code), (parameter, code));
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! From a query to the set of issues that match it: each filter is a set of rows or the complement
+//! of one, and all of them are cut. Tests of texts have no sets; for them every issue is taken, so
+//! that what is found holds all matches and maybe others. Invariant: without tests of texts, the
+//! set is exactly what the model's `IssueQuery` matches.
+
+use caseload_model::fold::fold;
+use caseload_model::issue::{Part, TermKind, choice_term, field_term, number_term, text_term};
+use caseload_model::issue_query::{
+    Comparison, Condition, Decimal, FieldFilter, FieldTest, FieldTests, FieldType, IssueQuery,
+    RatingSet, SortKey, TimeRange,
+};
+use roaring::RoaringBitmap;
+
+use super::sets::Sets;
+use crate::StoreError;
+
+/// Up to this many rows, looking at their instants is cheaper than reading the sets of days.
+const LOOKED_AT_MAX: u64 = if cfg!(test) { 3 } else { 2000 };
+
+/// What a filter lets through.
+enum Filter {
+    /// Issues in the set.
+    In(RoaringBitmap),
+    /// Issues outside of it; every issue, where it is empty.
+    NotIn(RoaringBitmap),
+}
+
+impl Filter {
+    const ALL: fn() -> Self = || Self::NotIn(RoaringBitmap::new());
+
+    fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::In(a), Self::In(b)) => Self::In(a & b),
+            (Self::In(a), Self::NotIn(b)) | (Self::NotIn(b), Self::In(a)) => Self::In(a - b),
+            (Self::NotIn(a), Self::NotIn(b)) => Self::NotIn(a | b),
+        }
+    }
+
+    fn or(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::In(a), Self::In(b)) => Self::In(a | b),
+            (Self::In(a), Self::NotIn(b)) | (Self::NotIn(b), Self::In(a)) => Self::NotIn(b - a),
+            (Self::NotIn(a), Self::NotIn(b)) => Self::NotIn(a & b),
+        }
+    }
+}
+
+/// The issues that match, as far as sets tell: see [`super::texts`].
+pub(super) fn candidates(sets: Sets<'_>, query: &IssueQuery) -> Result<RoaringBitmap, StoreError> {
+    let finder = Finder { sets };
+    let mut found = Filter::ALL();
+    for filter in FILTERS {
+        if matches!(&found, Filter::In(rows) if rows.is_empty()) {
+            break;
+        }
+        found = found.and(filter(&finder, query)?);
+    }
+    for filter in &query.custom_fields {
+        found = found.and(finder.fields(filter)?);
+    }
+    for (key, range) in [
+        (SortKey::CreationTime, query.created),
+        (SortKey::UpdateTime, query.updated),
+        (SortKey::StateChangeTime, query.changed),
+    ] {
+        if !range.is_unbounded() {
+            found = finder.within(found, key, range)?;
+        }
+    }
+    match found {
+        Filter::In(rows) => Ok(rows),
+        Filter::NotIn(rows) => Ok(sets.all()? - rows),
+    }
+}
+
+type FilterOf = fn(&Finder<'_>, &IssueQuery) -> Result<Filter, StoreError>;
+
+/// Every filter but custom fields and spans of time, those first that mostly match few.
+const FILTERS: [FilterOf; 17] = [
+    |f, q| q.ids.as_ref().map_or_else(all, |ids| Ok(Filter::In(f.sets.ids(ids)?))),
+    |f, q| f.texts(TermKind::EndUser, q.end_user_ids.as_deref()),
+    |f, q| f.condition(TermKind::AuthorEmail, &q.author_emails, Some(Part::AuthorEmail)),
+    |f, q| f.assignee_emails(&q.assignee_emails),
+    |f, q| f.condition(TermKind::Tag, &q.tags, Some(Part::Tags)),
+    |f, q| f.condition(TermKind::Assignee, &q.assignee_ids, None),
+    |f, q| f.texts(TermKind::Queue, q.queue_ids.as_deref()),
+    |f, q| f.texts(TermKind::App, q.app_ids.as_deref()),
+    |f, q| f.condition(TermKind::Language, &q.languages, Some(Part::Language)),
+    |f, q| f.texts(TermKind::Platform, q.platform_types.as_deref()),
+    |f, q| f.texts(TermKind::Mode, q.issue_modes.as_deref()),
+    |f, q| f.rating(q.rating),
+    |f, q| f.states(q),
+    |f, q| f.redacted(q.redacted),
+    |f, q| f.exists(Part::FeedbackComment, q.feedback_comment.exists),
+    |_, q| Ok(nothing_if(q.messages.or.as_ref().is_some_and(Vec::is_empty))),
+    |_, q| Ok(nothing_if(q.notes.or.as_ref().is_some_and(Vec::is_empty))),
+];
+
+fn all() -> Result<Filter, StoreError> {
+    Ok(Filter::ALL())
+}
+
+fn nothing_if(nothing: bool) -> Filter {
+    if nothing { Filter::In(RoaringBitmap::new()) } else { Filter::ALL() }
+}
+
+struct Finder<'c> {
+    sets: Sets<'c>,
+}
+
+impl Finder<'_> {
+    fn texts(&self, kind: TermKind, texts: Option<&[String]>) -> Result<Filter, StoreError> {
+        let Some(texts) = texts else { return all() };
+        Ok(Filter::In(self.sets.any(kind, texts.iter().map(|text| text_term(text)))?))
+    }
+
+    /// A condition on values; `part` tells whether there is one. Assignees alone have none.
+    fn condition(
+        &self,
+        kind: TermKind,
+        condition: &Condition,
+        part: Option<Part>,
+    ) -> Result<Filter, StoreError> {
+        // Nobody's id is empty: that term stands for unassigned issues.
+        let means_none = |value: &String| kind == TermKind::Assignee && value.is_empty();
+        let named = |values: &[String]| -> Vec<Vec<u8>> {
+            let values = values.iter().filter(|value| !means_none(value));
+            values.map(|value| text_term(value)).collect()
+        };
+        let mut found = match (condition.exists, part) {
+            (None, _) => Filter::ALL(),
+            (Some(true), None) => Filter::NotIn(self.sets.term(kind, b"")?),
+            (Some(false), None) => Filter::In(self.sets.term(kind, b"")?),
+            (exists, Some(part)) => self.exists(part, exists)?,
+        };
+        for value in &condition.and {
+            found = found.and(Filter::In(self.sets.any(kind, named(std::slice::from_ref(value)))?));
+        }
+        if let Some(values) = &condition.or {
+            found = found.and(Filter::In(self.sets.any(kind, named(values))?));
+        }
+        if !condition.nor.is_empty() {
+            found = found.and(Filter::NotIn(self.sets.any(kind, named(&condition.nor))?));
+        }
+        Ok(found)
+    }
+
+    fn exists(&self, part: Part, exists: Option<bool>) -> Result<Filter, StoreError> {
+        let Some(exists) = exists else { return all() };
+        let rows = self.sets.term(TermKind::Part, &part.term())?;
+        Ok(if exists { Filter::In(rows) } else { Filter::NotIn(rows) })
+    }
+
+    /// The issues whose assignee has one of the addresses.
+    fn assignee_emails(&self, condition: &Condition) -> Result<Filter, StoreError> {
+        if condition.is_unbounded() {
+            return all();
+        }
+        let mut select =
+            self.sets.conn.prepare_cached("SELECT id, email FROM agents WHERE domain_id = ?1")?;
+        let mut found = select.query([self.sets.domain.0])?;
+        let mut ids = Vec::new();
+        while let Some(row) = found.next()? {
+            let email = fold(row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?);
+            if condition.holds(!email.is_empty(), |wanted| !email.is_empty() && wanted == email) {
+                ids.push(row.get::<_, String>(0)?);
+            }
+        }
+        let assigned = self.sets.any(TermKind::Assignee, ids.iter().map(|id| text_term(id)))?;
+        if condition.holds(false, |_| false) {
+            let unassigned = self.sets.term(TermKind::Assignee, b"")?;
+            return Ok(Filter::In(assigned | unassigned));
+        }
+        Ok(Filter::In(assigned))
+    }
+
+    fn rating(&self, rating: Option<RatingSet>) -> Result<Filter, StoreError> {
+        let Some(set) = rating.filter(|set| *set != RatingSet::ALL) else { return all() };
+        let of = |wanted: bool| {
+            let ratings = (1..=5).filter(move |rating| set.contains(Some(*rating)) == wanted);
+            self.sets.any(TermKind::Rating, ratings.map(|rating| vec![b'0' + rating]))
+        };
+        Ok(if set.has_missing() { Filter::NotIn(of(false)?) } else { Filter::In(of(true)?) })
+    }
+
+    fn states(&self, query: &IssueQuery) -> Result<Filter, StoreError> {
+        let Some(states) = &query.states else { return all() };
+        let words = states.iter().map(|state| state.as_str().as_bytes().to_vec());
+        Ok(Filter::In(self.sets.any(TermKind::State, words)?))
+    }
+
+    fn redacted(&self, redacted: Option<bool>) -> Result<Filter, StoreError> {
+        let Some(redacted) = redacted else { return all() };
+        let rows = self.sets.term(TermKind::Redacted, b"")?;
+        Ok(if redacted { Filter::In(rows) } else { Filter::NotIn(rows) })
+    }
+
+    fn fields(&self, filter: &FieldFilter) -> Result<Filter, StoreError> {
+        let mut found = Filter::ALL();
+        for (field, test) in tests(&filter.and) {
+            found = found.and(self.field(filter.field_type, &field.key, test)?);
+        }
+        if let Some(fields) = &filter.or {
+            let mut any = Filter::In(RoaringBitmap::new());
+            for (field, test) in tests(fields) {
+                any = any.or(self.field(filter.field_type, &field.key, test)?);
+            }
+            found = found.and(any);
+        }
+        Ok(found)
+    }
+
+    fn field(&self, kind: FieldType, key: &str, test: &FieldTest) -> Result<Filter, StoreError> {
+        let choices = |choices: &[String]| {
+            let terms = choices.iter().map(|choice| choice_term(kind, key, choice));
+            self.sets.any(TermKind::FieldChoice, terms)
+        };
+        Ok(match test {
+            FieldTest::IsSet(set) => {
+                let rows = self.sets.term(TermKind::FieldSet, &field_term(kind, key))?;
+                if *set { Filter::In(rows) } else { Filter::NotIn(rows) }
+            }
+            FieldTest::Checked(checked) => {
+                let word = if *checked { "true" } else { "false" };
+                Filter::In(choices(&[word.to_owned()])?)
+            }
+            // At least one of the tests for which the issue's text is read.
+            FieldTest::Contains(_) => {
+                Filter::In(self.sets.term(TermKind::FieldSet, &field_term(kind, key))?)
+            }
+            FieldTest::DoesNotContain(_) => Filter::ALL(),
+            FieldTest::OneOf(any) => Filter::In(choices(any)?),
+            FieldTest::NoneOf(none) => Filter::NotIn(choices(none)?),
+            FieldTest::Compare(comparison, number) => {
+                self.number(kind, key, *comparison, number)?
+            }
+        })
+    }
+
+    fn number(
+        &self,
+        kind: FieldType,
+        key: &str,
+        comparison: Comparison,
+        number: &Decimal,
+    ) -> Result<Filter, StoreError> {
+        let value = number_term(kind, key, number);
+        let between = |from: &[u8], until: &[u8]| {
+            self.sets.values_between(TermKind::FieldNumber, from, until)
+        };
+        let first = field_term(kind, key);
+        Ok(match comparison {
+            Comparison::Is => Filter::In(self.sets.term(TermKind::FieldNumber, &value)?),
+            Comparison::IsNot => Filter::NotIn(self.sets.term(TermKind::FieldNumber, &value)?),
+            Comparison::Smaller => Filter::In(between(&first, &value)?),
+            Comparison::Greater => {
+                // The least value beyond this one, and one beyond every number of the field.
+                let from = [value.as_slice(), &[0]].concat();
+                let until = [first.as_slice(), &[0xff]].concat();
+                Filter::In(between(&from, &until)?)
+            }
+        })
+    }
+
+    /// What of `found` lies in a span of time.
+    fn within(&self, found: Filter, key: SortKey, range: TimeRange) -> Result<Filter, StoreError> {
+        match found {
+            Filter::In(rows) if rows.len() <= LOOKED_AT_MAX => {
+                let mut instants = self.sets.instants(key)?;
+                let mut inside = RoaringBitmap::new();
+                for row in rows {
+                    if range.contains(instants.of(row)?.0) {
+                        inside.insert(row);
+                    }
+                }
+                Ok(Filter::In(inside))
+            }
+            found => Ok(found.and(Filter::In(self.sets.span(key, range)?))),
+        }
+    }
+}
+
+/// Every test with its field.
+fn tests(fields: &[FieldTests]) -> impl Iterator<Item = (&FieldTests, &FieldTest)> {
+    fields.iter().flat_map(|field| field.tests.iter().map(move |test| (field, test)))
+}

@@ -1,0 +1,208 @@
+//! Reading sets of rows: those of terms, of ranges of terms, of spans of time, of ids. Each is a
+//! set of row numbers in memory, as large as the domain has issues at most (125 kB per million).
+//! What the terms mean is the model's.
+
+use caseload_model::ids::DomainId;
+use caseload_model::issue::{TermKind, day_term};
+use caseload_model::issue_query::{SortKey, TimeRange};
+use caseload_model::time::UnixMillis;
+use roaring::RoaringBitmap;
+use rusqlite::{CachedStatement, Connection, params};
+
+use super::rowset::{decode, row_at, row_number};
+use super::sql::Index;
+use super::tally::split;
+use crate::StoreError;
+
+/// A domain's sets, in the snapshot of the connection.
+#[derive(Clone, Copy)]
+pub(super) struct Sets<'c> {
+    pub(super) conn: &'c Connection,
+    pub(super) domain: DomainId,
+}
+
+impl Sets<'_> {
+    /// Every issue.
+    pub(super) fn all(&self) -> Result<RoaringBitmap, StoreError> {
+        self.term(TermKind::All, b"")
+    }
+
+    /// The issues that stand in a term.
+    pub(super) fn term(&self, kind: TermKind, value: &[u8]) -> Result<RoaringBitmap, StoreError> {
+        let mut rows = RoaringBitmap::new();
+        self.add_term(kind, value, &mut rows)?;
+        Ok(rows)
+    }
+
+    /// The issues that stand in at least one of the terms.
+    pub(super) fn any(
+        &self,
+        kind: TermKind,
+        values: impl IntoIterator<Item = Vec<u8>>,
+    ) -> Result<RoaringBitmap, StoreError> {
+        let mut rows = RoaringBitmap::new();
+        for value in values {
+            self.add_term(kind, &value, &mut rows)?;
+        }
+        Ok(rows)
+    }
+
+    fn add_term(
+        &self,
+        kind: TermKind,
+        value: &[u8],
+        into: &mut RoaringBitmap,
+    ) -> Result<(), StoreError> {
+        let domain = self.domain.0;
+        if kind.is_sparse() {
+            // The least value beyond this one.
+            let until = [value, &[0]].concat();
+            *into |= self.values_between(kind, value, &until)?;
+            return Ok(());
+        }
+        let mut select = self.conn.prepare_cached(
+            "SELECT block, rows FROM issue_sets
+             WHERE domain_id = ?1 AND kind = ?2 AND value = ?3",
+        )?;
+        let mut rows = select.query(params![domain, kind.code(), value])?;
+        while let Some(row) = rows.next()? {
+            decode(row.get(0)?, blob(row, 1)?, into)?;
+        }
+        Ok(())
+    }
+
+    /// The issues of a sparse kind whose value lies from `from` on and before `until`.
+    pub(super) fn values_between(
+        &self,
+        kind: TermKind,
+        from: &[u8],
+        until: &[u8],
+    ) -> Result<RoaringBitmap, StoreError> {
+        let mut select = self.conn.prepare_cached(
+            "SELECT place FROM issue_values WHERE domain_id = ?1 AND kind = ?2 AND block = ?3
+             AND value >= ?4 AND value < ?5",
+        )?;
+        let (mut rows, mut of_block) = (RoaringBitmap::new(), Vec::new());
+        for block in self.blocks()? {
+            let bound = params![self.domain.0, kind.code(), block, from, until];
+            let mut found = select.query(bound)?;
+            while let Some(row) = found.next()? {
+                of_block.push(row_at(block, row.get(0)?));
+            }
+            // In the order of values: sorted, they become a set much faster.
+            of_block.sort_unstable();
+            rows.extend(of_block.drain(..));
+        }
+        Ok(rows)
+    }
+
+    /// The blocks in which the domain has issues.
+    fn blocks(&self) -> Result<Vec<u32>, StoreError> {
+        let mut select = self.conn.prepare_cached(
+            "SELECT block FROM issue_sets WHERE domain_id = ?1 AND kind = ?2 AND value = x''",
+        )?;
+        let blocks =
+            select.query_map(params![self.domain.0, TermKind::All.code()], |row| row.get(0))?;
+        Ok(blocks.collect::<Result<_, _>>()?)
+    }
+
+    /// The issues in a span of time: whole days from their sets, the ends from the index.
+    pub(super) fn span(&self, key: SortKey, range: TimeRange) -> Result<RoaringBitmap, StoreError> {
+        let split = split(range);
+        let mut rows = RoaringBitmap::new();
+        if let Some(days) = split.days {
+            let mut select = self.conn.prepare_cached(
+                "SELECT block, rows FROM issue_sets
+                 WHERE domain_id = ?1 AND kind = ?2 AND value BETWEEN ?3 AND ?4",
+            )?;
+            let (from, until) = (day_term(days.from), day_term(days.until));
+            let kind = kind_of(key).code();
+            let mut found = select.query(params![self.domain.0, kind, from, until])?;
+            while let Some(row) = found.next()? {
+                decode(row.get(0)?, blob(row, 1)?, &mut rows)?;
+            }
+        }
+        for edge in [split.before, split.after].into_iter().flatten() {
+            self.edge(key, edge, &mut rows)?;
+        }
+        Ok(rows)
+    }
+
+    /// Adds the issues in a short span of time, from the index.
+    pub(super) fn edge(
+        &self,
+        key: SortKey,
+        range: TimeRange,
+        into: &mut RoaringBitmap,
+    ) -> Result<(), StoreError> {
+        let (index, column) = (Index::of_order(key).name(), column_of(key));
+        let mut select = self.conn.prepare_cached(&format!(
+            "SELECT row FROM issues INDEXED BY {index}
+             WHERE domain_id = ?1 AND {column} BETWEEN ?2 AND ?3"
+        ))?;
+        let since = range.since.map_or(i64::MIN, |at| at.0);
+        let until = range.until.map_or(i64::MAX, |at| at.0);
+        let mut found = select.query(params![self.domain.0, since, until])?;
+        while let Some(row) = found.next()? {
+            into.insert(row_number(row.get(0)?)?);
+        }
+        Ok(())
+    }
+
+    /// A look at one of the times of single issues.
+    pub(super) fn instants(&self, key: SortKey) -> Result<Instants<'_>, StoreError> {
+        let column = column_of(key);
+        let select = format!("SELECT {column}, id FROM issues WHERE row = ?1");
+        Ok(Instants { select: self.conn.prepare_cached(&select)? })
+    }
+
+    /// The issues with these ids.
+    pub(super) fn ids(&self, ids: &[u64]) -> Result<RoaringBitmap, StoreError> {
+        let mut select =
+            self.conn.prepare_cached("SELECT row FROM issues WHERE domain_id = ?1 AND id = ?2")?;
+        let mut rows = RoaringBitmap::new();
+        for id in ids {
+            let Ok(id) = i64::try_from(*id) else { continue };
+            let mut found = select.query(params![self.domain.0, id])?;
+            while let Some(row) = found.next()? {
+                rows.insert(row_number(row.get(0)?)?);
+            }
+        }
+        Ok(rows)
+    }
+}
+
+/// Reads one of the times of single issues.
+pub(super) struct Instants<'c> {
+    select: CachedStatement<'c>,
+}
+
+impl Instants<'_> {
+    /// The instant and the id of the issue in `row`.
+    pub(super) fn of(&mut self, row: u32) -> Result<(UnixMillis, i64), StoreError> {
+        Ok(self.select.query_row([row], |found| Ok((UnixMillis(found.get(0)?), found.get(1)?)))?)
+    }
+}
+
+/// A blob of a row, borrowed.
+pub(super) fn blob<'r>(row: &'r rusqlite::Row<'_>, column: usize) -> rusqlite::Result<&'r [u8]> {
+    row.get_ref(column)?.as_blob().map_err(rusqlite::types::FromSqlError::into)
+}
+
+/// The terms that hold the days of a time.
+pub(super) const fn kind_of(key: SortKey) -> TermKind {
+    match key {
+        SortKey::CreationTime => TermKind::Created,
+        SortKey::UpdateTime => TermKind::Updated,
+        SortKey::StateChangeTime => TermKind::Changed,
+    }
+}
+
+/// The column of a time.
+pub(super) const fn column_of(key: SortKey) -> &'static str {
+    match key {
+        SortKey::CreationTime => "created_at",
+        SortKey::UpdateTime => "updated_at",
+        SortKey::StateChangeTime => "changed_at",
+    }
+}

@@ -1,0 +1,114 @@
+//! Random issues as entries of `import_issues`. Every one is valid; ids differ, some are huge, and
+//! the order of ids is not that of instants.
+
+use serde_json::{Map, Value, json};
+
+use crate::{EMAILS, ISSUE_ID_MAX, KEYS, NAMES, NUMBERS, Random, STATES, WORDS, instant};
+
+/// The agents that issues are assigned to, and their addresses: two share one, one has none. An
+/// issue names the address in a message or does not, so which of them a store knows depends on the
+/// issues that it was given.
+pub const AGENTS: [(&str, &str); 4] =
+    [("ann", "Ann@Desk.X"), ("bob", "bob@desk.x"), ("twin", "ANN@desk.x"), ("mute", "")];
+
+/// `count` issues.
+pub fn issues(seed: u64, count: u64) -> Vec<String> {
+    let mut random = Random::new(seed);
+    (0..count).map(|n| issue(&mut random, n)).collect()
+}
+
+/// Issue number `n` of some.
+pub fn issue(random: &mut Random, n: u64) -> String {
+    let mut entry = Map::new();
+    let mut put = |key: &str, value: Value| entry.insert(key.to_owned(), value);
+    put("id", json!(if random.once_in(8) { ISSUE_ID_MAX - n } else { n + 1 }));
+    put("title", json!(text(random)));
+    put("created_at", json!(instant(random)));
+    put("state_data", json!({"state": random.one(&STATES), "changed_at": instant(random)}));
+    put("tags", json!(random.some(names(), 3)));
+    put("redacted", json!(random.once_in(4)));
+    if random.once_in(2) {
+        put("updated_at", json!(instant(random)));
+    }
+    for key in ["app_id", "hs_user_id", "language", "platform_type"] {
+        if !random.once_in(3) {
+            put(key, json!(random.one(names())));
+        }
+    }
+    if !random.once_in(3) {
+        put("queue", json!({"id": random.one(names()), "name": "a queue"}));
+    }
+    if !random.once_in(3) {
+        put("issue_mode_data", json!({"issue_mode": random.one(names())}));
+    }
+    if !random.once_in(3) {
+        put("author_email", json!(random.one(&EMAILS[..EMAILS.len() - 1])));
+    }
+    let agent = AGENTS[random.below(AGENTS.len() as u64) as usize];
+    if !random.once_in(3) {
+        put("assignee_id", json!(agent.0));
+    }
+    put("messages", messages(random, agent));
+    if random.once_in(2) {
+        let notes = random.below(3);
+        let notes = (0..notes).map(|_| json!({"body": text(random), "author": {"name": "crash"}}));
+        put("private_notes", notes.collect());
+    }
+    if random.once_in(2) {
+        put("feedback_rating", json!(1 + random.below(5)));
+    }
+    if random.once_in(2) {
+        put("feedback_comment", json!(text(random)));
+    }
+    // Numbers keep the digits that they are written with, which a tree of JSON would change.
+    let mut entry = Value::Object(entry).to_string();
+    entry.truncate(entry.len() - 1);
+    entry + ",\"custom_fields\":{" + &custom_fields(random) + "}}"
+}
+
+/// Names that issues have.
+fn names() -> &'static [&'static str] {
+    &NAMES[..NAMES.len() - 1]
+}
+
+/// A few words; none at all now and then.
+fn text(random: &mut Random) -> String {
+    random.some(&WORDS, 4).join(" ")
+}
+
+/// Messages, some of which name the agent. Names and ids in them have the words of texts too.
+fn messages(random: &mut Random, agent: (&str, &str)) -> Value {
+    let one = |random: &mut Random| {
+        let mut message = json!({"body": text(random), "author": {"name": text(random)}});
+        if random.once_in(3) {
+            let emails: &[&str] = if agent.1.is_empty() { &[] } else { &[agent.1] };
+            message["origin"] = json!("helpshift");
+            message["author"] = json!({"name": "Crash", "id": agent.0, "emails": emails});
+        }
+        message
+    };
+    (0..random.below(4)).map(|_| one(random)).collect()
+}
+
+/// Custom fields without the braces: under each key one of some type, with a value or without.
+fn custom_fields(random: &mut Random) -> String {
+    let mut fields = Vec::new();
+    for key in &KEYS[..KEYS.len() - 1] {
+        let quoted = |text: &str| json!(text).to_string();
+        let (field_type, value) = match random.below(8) {
+            0 => ("checkbox", random.one(&["true", "false", "\"true\"", "\"false\""]).to_owned()),
+            1 => ("singleline", quoted(&text(random))),
+            2 => ("multiline", quoted(&text(random))),
+            3 => ("number", random.one(&NUMBERS).to_owned()),
+            4 => ("date", instant(random).to_string()),
+            5 => ("dropdown", quoted(random.one(names()))),
+            6 => {
+                let types = ["checkbox", "singleline", "multiline", "number", "date", "dropdown"];
+                (random.one(&types), "null".to_owned())
+            }
+            _ => continue,
+        };
+        fields.push(format!("{}:{{\"type\":\"{field_type}\",\"value\":{value}}}", quoted(key)));
+    }
+    fields.join(",")
+}

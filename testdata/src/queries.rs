@@ -1,0 +1,217 @@
+//! Random queries as parameters of the issue list, in any of the forms that a parameter may have.
+//! Every one is valid. Most have one to three filters, as most of those that are asked do.
+
+use serde_json::{Map, Value, json};
+
+use crate::{AGENTS, ASKED, EMAILS, ISSUE_ID_MAX, KEYS, NAMES, NUMBERS, Random, STATES, instant};
+
+/// Query parameters, decoded.
+pub type Parameters = Vec<(String, String)>;
+
+/// Every filter, with hyphens.
+const FILTERS: [&str; 23] = [
+    "created-since",
+    "created-until",
+    "updated-since",
+    "updated-until",
+    "state-since",
+    "state-until",
+    "state",
+    "ids",
+    "app-ids",
+    "platform-types",
+    "queue-ids",
+    "end-user-ids",
+    "issue-modes",
+    "tags",
+    "languages",
+    "assignee-ids",
+    "assignee-emails",
+    "author-emails",
+    "messages",
+    "notes",
+    "feedback-comment",
+    "feedback-rating",
+    "redacted",
+];
+
+/// A query and its order.
+pub fn query(random: &mut Random) -> Parameters {
+    let mut parameters = Parameters::new();
+    let filters = [0, 1, 1, 1, 2, 2, 3, 5][random.below(8) as usize];
+    let mut put = |name: &str, value: String, random: &mut Random| {
+        let name = if random.once_in(2) { name.replace('-', "_") } else { name.to_owned() };
+        if !parameters.iter().any(|(given, _)| given.replace('_', "-") == name.replace('_', "-")) {
+            parameters.push((name, value));
+        }
+    };
+    for _ in 0..filters {
+        if random.once_in(5) {
+            put("custom-fields", custom_fields(random), random);
+        } else {
+            let name = random.one(&FILTERS);
+            put(name, filter(name, random), random);
+        }
+    }
+    if random.once_in(2) {
+        let keys = ["creation-time", "state-change-time", "update-time"];
+        put("sort-by", random.one(&keys).to_owned(), random);
+    }
+    if random.once_in(2) {
+        put("sort-order", random.one(&["asc", "desc"]).to_owned(), random);
+    }
+    parameters
+}
+
+/// The value of a filter.
+fn filter(name: &str, random: &mut Random) -> String {
+    let all = ["and", "or", "nor", "exists"];
+    let agents = AGENTS.map(|agent| agent.0);
+    match name {
+        "state" => states(random),
+        "ids" => {
+            let ids = (0..random.below(12)).map(|_| match random.below(4) {
+                0 => json!(ISSUE_ID_MAX - random.below(40)),
+                1 => json!((1 + random.below(40)).to_string()),
+                _ => json!(1 + random.below(40)),
+            });
+            ids.collect::<Value>().to_string()
+        }
+        "app-ids" | "platform-types" | "queue-ids" | "end-user-ids" | "issue-modes" => {
+            json!(random.some(&NAMES, 3)).to_string()
+        }
+        "tags" | "languages" => condition(random, &NAMES, &all),
+        "assignee-ids" => condition(random, &[&agents[..], &["nobody"]].concat(), &all),
+        "assignee-emails" => {
+            let emails = AGENTS.map(|agent| agent.1);
+            condition(random, &[&emails[..], &["BOB@desk.x", "nobody@x"]].concat(), &["or"])
+        }
+        "author-emails" => condition(random, &[&EMAILS[..], &[""]].concat(), &["or", "exists"]),
+        "messages" | "notes" => condition(random, &ASKED, &["and", "or", "nor"]),
+        "feedback-comment" => condition(random, &ASKED, &["and", "nor", "exists"]),
+        "feedback-rating" => rating(random),
+        "redacted" => random.one(&["true", "false"]).to_owned(),
+        _ => instant(random).max(0).to_string(),
+    }
+}
+
+fn states(random: &mut Random) -> String {
+    let states = [random.one(&STATES), random.one(&STATES)];
+    match random.below(3) {
+        0 => states[0].to_owned(),
+        1 => states.join(","),
+        _ => json!(states).to_string(),
+    }
+}
+
+/// A boolean in one of its two forms.
+fn boolean(random: &mut Random) -> Value {
+    let value = random.once_in(2);
+    if random.once_in(2) { json!(value) } else { json!(value.to_string()) }
+}
+
+/// A condition object with some of the keys, most often one.
+fn condition(random: &mut Random, values: &[&str], keys: &[&str]) -> String {
+    let mut map = Map::new();
+    for _ in 0..=random.below(3) / 2 {
+        let key = random.one(keys);
+        let max = if key == "and" { 2 } else { 3 };
+        let value = if key == "exists" { boolean(random) } else { json!(random.some(values, max)) };
+        map.insert(key.to_owned(), value);
+    }
+    Value::Object(map).to_string()
+}
+
+/// A number in one of its two forms, with the digits it is written with.
+fn number(random: &mut Random, number: &str) -> String {
+    if random.once_in(2) { number.to_owned() } else { format!("\"{number}\"") }
+}
+
+fn rating(random: &mut Random) -> String {
+    let mut keys = Vec::new();
+    for key in ["and", "or"] {
+        if random.once_in(2) {
+            let operators = ["is", "is_not", "is_greater_than", "is_smaller_than"];
+            let tests = (0..random.below(3)).map(|_| {
+                let value = random.one(&["1", "2", "3.0", "3.0000000000000000000001", "5", "9"]);
+                format!("{{\"{}\":{}}}", random.one(&operators), number(random, value))
+            });
+            keys.push(format!("\"{key}\":[{}]", tests.collect::<Vec<_>>().join(",")));
+        }
+    }
+    if random.once_in(4) {
+        keys.push(format!("\"exists\":{}", boolean(random)));
+    }
+    format!("{{{}}}", keys.join(","))
+}
+
+/// The filter on custom fields: one or two types, each with one or both groups.
+fn custom_fields(random: &mut Random) -> String {
+    let types = ["checkbox", "singleline", "multiline", "number", "date", "dropdown"];
+    let mut filters: Vec<(&str, String)> = Vec::new();
+    for _ in 0..=random.below(3) / 2 {
+        let field_type = random.one(&types);
+        if filters.iter().any(|(given, _)| *given == field_type) {
+            continue;
+        }
+        let mut groups = Vec::new();
+        for group in [&["and"][..], &["or"], &["and", "or"]][random.below(3) as usize] {
+            groups.push(format!("\"{group}\":{{{}}}", fields(random, field_type)));
+        }
+        filters.push((field_type, groups.join(",")));
+    }
+    let filters =
+        filters.iter().map(|(field_type, groups)| format!("\"{field_type}\":{{{groups}}}"));
+    format!("{{{}}}", filters.collect::<Vec<_>>().join(","))
+}
+
+/// The fields of a group: up to two keys.
+fn fields(random: &mut Random, field_type: &str) -> String {
+    let mut fields: Vec<(&str, String)> = Vec::new();
+    for key in random.some(&KEYS, 2) {
+        if fields.iter().any(|(given, _)| *given == key) {
+            continue;
+        }
+        let tests = if field_type == "checkbox" {
+            boolean(random).to_string()
+        } else {
+            tests(random, field_type)
+        };
+        fields.push((key, tests));
+    }
+    let fields = fields.iter().map(|(key, tests)| format!("{}:{tests}", json!(key)));
+    fields.collect::<Vec<_>>().join(",")
+}
+
+/// One or two operators of a type.
+fn tests(random: &mut Random, field_type: &str) -> String {
+    let operators: &[&str] = match field_type {
+        "number" => &["is_set", "is", "is_not", "is_greater_than", "is_smaller_than"],
+        "date" => &["is_set", "is", "is_not", "is_after", "is_before"],
+        "dropdown" => &["is_set", "is", "is_not", "is_one_of", "is_none_of"],
+        _ => &["is_set", "contains", "does_not_contain"],
+    };
+    let mut tests: Vec<(&str, String)> = Vec::new();
+    for _ in 0..=random.below(3) / 2 {
+        let operator = random.one(operators);
+        let value = match (operator, field_type) {
+            ("is_set", _) => boolean(random).to_string(),
+            ("contains" | "does_not_contain", _) => json!(random.some(&ASKED, 2)).to_string(),
+            ("is_one_of" | "is_none_of", _) => json!(random.some(&NAMES, 3)).to_string(),
+            (_, "dropdown") => json!(random.one(&NAMES)).to_string(),
+            (_, "date") => {
+                let date = instant(random).to_string();
+                number(random, &date)
+            }
+            _ => {
+                let value = random.one(&NUMBERS);
+                number(random, value)
+            }
+        };
+        if !tests.iter().any(|(given, _)| *given == operator) {
+            tests.push((operator, value));
+        }
+    }
+    let tests = tests.iter().map(|(operator, value)| format!("\"{operator}\":{value}"));
+    format!("{{{}}}", tests.collect::<Vec<_>>().join(","))
+}

@@ -4,6 +4,7 @@
 
 pub(crate) mod domains;
 pub(crate) mod ends;
+pub(crate) mod filters;
 pub(crate) mod issues;
 pub(crate) mod oracle;
 pub(crate) mod payloads;
@@ -87,6 +88,9 @@ macro_rules! store_suite {
             payload_of_failed_entries_stays,
             domains_do_not_see_each_other,
             a_check_of_sound_data_finds_nothing,
+        );
+        $crate::store_suite!(@ $open, filters:
+            any_filters_find_what_a_naive_store_finds,
         );
         $crate::store_suite!(@ $open, issues:
             an_import_keeps_ids_and_times,

@@ -2,13 +2,14 @@
 //! list answered by looking at each issue. And random entries for it, with few instants and many
 //! ties, so that instants are shifted and ids collide.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use caseload_model::issue::{
     App, ImportContext, IssueBody, IssueColumns, IssueFragments, IssueState, OccupiedWindows,
     plan_imports, prepare_imports, write_issue,
 };
-use caseload_model::issue_query::{IssueQuery, IssueView, Paging};
+use caseload_model::issue_query::{IssueQuery, IssueView, Paging, SearchedIssue};
 use caseload_store::{Domain, Store};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -19,6 +20,8 @@ use super::queries;
 
 pub(crate) struct Oracle {
     issues: Vec<(IssueColumns, Vec<u8>, IssueBody)>,
+    /// The folded addresses of agents by their ids.
+    pub(crate) agent_emails: HashMap<String, String>,
     /// Result and error records as lines.
     pub(crate) results: Vec<String>,
     pub(crate) errors: Vec<String>,
@@ -34,7 +37,7 @@ impl Oracle {
             default_app,
             next_publish_number: 2,
             last_issue_id: 0,
-            stored: std::collections::HashMap::new(),
+            stored: HashMap::new(),
             occupied: OccupiedWindows::new(None),
         };
         let block = block(entries, 0);
@@ -49,6 +52,7 @@ impl Oracle {
         };
         Self {
             issues: issues.collect(),
+            agent_emails: HashMap::new(),
             results: lines(plan.records.results),
             errors: lines(plan.records.errors),
         }
@@ -61,8 +65,12 @@ impl Oracle {
         view: IssueView,
         paging: Paging,
     ) -> (u64, String) {
-        let mut found: Vec<_> =
-            self.issues.iter().filter(|i| query.matches_columns(&i.0)).collect();
+        let matches = |(columns, head, body): &&(IssueColumns, Vec<u8>, IssueBody)| {
+            let fragments = IssueFragments::new(head, body);
+            let agent_emails = &self.agent_emails;
+            query.matches(&SearchedIssue { columns, fragments, agent_emails })
+        };
+        let mut found: Vec<_> = self.issues.iter().filter(matches).collect();
         found.sort_by(|a, b| query.sort.compare(&a.0, &b.0));
         let mut body = Vec::new();
         let skipped = found.iter().skip(paging.offset() as usize);

@@ -18,11 +18,11 @@ use super::Findings;
 use crate::StoreError;
 
 /// The columns that [`columns`] reads, from the first behind the fragments.
-const COLUMNS: &str = "i.id, i.created_at, i.updated_at, i.changed_at, i.state, i.redacted, \
+pub(super) const COLUMNS: &str = "i.id, i.created_at, i.updated_at, i.changed_at, i.state, i.redacted, \
      i.rating, i.original_created_at, i.app_id, i.platform_type, i.queue_id, i.hs_user_id, \
      i.assignee_id, i.language, i.issue_mode, i.author_email";
 /// Where what is selected behind them begins.
-const BEHIND: usize = FRAGMENTS_COUNT + 16;
+pub(super) const BEHIND: usize = FRAGMENTS_COUNT + 16;
 
 /// What one issue says and what it refers to.
 pub(super) fn rows(conn: &Connection, findings: &mut Findings) -> Result<(), StoreError> {
@@ -204,7 +204,7 @@ fn named(key: &CounterKey) -> String {
 
 /// The columns, from a row that begins with fragments and columns. Tags are only in the head; an
 /// unreadable one is named by the check of the rows.
-fn columns(row: &Row<'_>) -> Result<IssueColumns, StoreError> {
+pub(super) fn columns(row: &Row<'_>) -> Result<IssueColumns, StoreError> {
     let at = |place: usize| FRAGMENTS_COUNT + place;
     let time = |place: usize| row.get::<_, i64>(at(place)).map(UnixMillis);
     let code: i64 = row.get(at(4))?;

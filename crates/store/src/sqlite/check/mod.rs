@@ -2,6 +2,7 @@
 //! function in a list; it runs in a snapshot of its own beside whatever is written meanwhile. A
 //! check only looks: nothing is repaired.
 
+mod issue_terms;
 mod issues;
 mod profiles;
 mod tables;
@@ -54,6 +55,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("app profiles", profiles::app),
     ("issues", issues::rows),
     ("counts of issues", issues::counts),
+    ("terms of issues", issue_terms::terms),
 ];
 
 pub(super) async fn run(engine: &Engine) -> Result<CheckReport, StoreError> {

@@ -47,7 +47,8 @@ pub(in crate::sqlite) fn list(
         }
     };
     let mut page = IssuePage { total_hits, count: rows.len() as u32, ..IssuePage::default() };
-    page.last = rows.last().map(|row| position(conn, *row, query.sort.key)).transpose()?;
+    let Some(last) = rows.last() else { return Ok(page) };
+    page.last = Some(position(conn, *last, query.sort.key)?);
     let mut written = Written::default();
     write_rows(conn, &rows, request.view, WHOLE, &mut written)?;
     (page.body, page.stamp) = (written.body, written.stamp.finish());

@@ -22,6 +22,7 @@ mod texts;
 pub(super) use import::Import;
 pub(super) use list::{get, list};
 pub(super) use page::{FRAGMENTS, FRAGMENTS_COUNT, fragments};
+pub(super) use rowset::decode as decode_rows;
 pub(super) use step::step;
 pub(super) use texts::reads_texts;
 

@@ -51,7 +51,11 @@ pub(super) fn encode(rows: &mut RoaringBitmap) -> Result<Vec<u8>, StoreError> {
 }
 
 /// Adds the rows of one block to `into`.
-pub(super) fn decode(block: u32, blob: &[u8], into: &mut RoaringBitmap) -> Result<(), StoreError> {
+pub(in crate::sqlite) fn decode(
+    block: u32,
+    blob: &[u8],
+    into: &mut RoaringBitmap,
+) -> Result<(), StoreError> {
     let damaged = || StoreError::Corrupt("a set of rows cannot be read".to_owned());
     match blob.split_first() {
         Some((&LIST, places)) if places.len() % 2 == 0 => {

@@ -1,0 +1,54 @@
+//! Every filter of the issue list, in random combinations over random issues, against a naive store
+//! that looks at each issue: the same total and the same bytes of whatever page.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use caseload_model::fold::fold;
+use caseload_model::issue_query::{IssueView, Paging, parse_list};
+use caseload_model::task::Action;
+use caseload_store::{ListIssues, Store};
+use caseload_testdata::Random;
+
+use super::oracle::Oracle;
+use super::payloads::{NOW, assert_sound, domain, run_command, task_of};
+
+/// Domains, the issues of each, the queries of each.
+const WORLDS: u64 = 12;
+const ISSUES: u64 = 120;
+const QUERIES: usize = 170;
+
+pub(crate) async fn any_filters_find_what_a_naive_store_finds(store: Arc<dyn Store>) {
+    let mut hits = 0;
+    for seed in 0..WORLDS {
+        let domain = domain(&store, &format!("d{seed}")).await;
+        let entries = caseload_testdata::issues(seed, ISSUES);
+        let mut naive = Oracle::new(&store, &domain, &entries).await;
+        run_command(&store, task_of(&domain, "t", Action::ImportIssues, &entries, 37), NOW).await;
+        let agents = store.agents(domain.id).await.unwrap();
+        naive.agent_emails =
+            agents.into_iter().map(|agent| (agent.id, fold(&agent.email))).collect();
+        let mut random = Random::new(seed);
+        for _ in 0..QUERIES {
+            let parameters = caseload_testdata::query(&mut random);
+            let query = parse_list(&parameters).unwrap().query;
+            let page_size = [1, 3, 10, 1000][random.below(4) as usize];
+            let paging = Paging { page: 1 + random.below(3), page_size };
+            let request = ListIssues {
+                domain: domain.id,
+                query: query.clone(),
+                view: IssueView::FULL,
+                paging,
+                budget: Duration::from_secs(10),
+            };
+            let found = store.list_issues(request).await.unwrap();
+            let (total, body) = naive.list(&query, IssueView::FULL, paging);
+            assert_eq!(found.total_hits, total, "seed {seed}: {parameters:?}");
+            assert_eq!(String::from_utf8_lossy(&found.body), body, "seed {seed}: {parameters:?}");
+            hits += total;
+        }
+    }
+    assert!(hits > 10_000, "queries meet issues: {hits}");
+    // Counters and terms among the rest: a check works them out anew.
+    assert_sound(&store).await;
+}

@@ -31,7 +31,7 @@ impl Store {
 
     fn of(folder: PathBuf, removal: Option<TempDir>) -> Self {
         let place = format!("sqlite:{}", folder.join("load.db").display());
-        Self { removal: removal, folder, place }
+        Self { removal, folder, place }
     }
 
     /// The database file.

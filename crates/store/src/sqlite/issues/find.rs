@@ -77,7 +77,7 @@ type FilterOf = fn(&Finder<'_>, &IssueQuery) -> Result<Filter, StoreError>;
 
 /// Every filter but custom fields and spans of time, those first that mostly match few.
 const FILTERS: [FilterOf; 17] = [
-    |f, q| q.ids.as_ref().map_or_else(all, |ids| Ok(Filter::In(f.sets.ids(ids)?))),
+    |f, q| f.ids(q.ids.as_deref()),
     |f, q| f.texts(TermKind::EndUser, q.end_user_ids.as_deref()),
     |f, q| f.condition(TermKind::AuthorEmail, &q.author_emails, Some(Part::AuthorEmail)),
     |f, q| f.assignee_emails(&q.assignee_emails),
@@ -96,10 +96,6 @@ const FILTERS: [FilterOf; 17] = [
     |_, q| Ok(nothing_if(q.notes.or.as_ref().is_some_and(Vec::is_empty))),
 ];
 
-fn all() -> Result<Filter, StoreError> {
-    Ok(Filter::ALL())
-}
-
 fn nothing_if(nothing: bool) -> Filter {
     if nothing { Filter::In(RoaringBitmap::new()) } else { Filter::ALL() }
 }
@@ -109,8 +105,13 @@ struct Finder<'c> {
 }
 
 impl Finder<'_> {
+    fn ids(&self, ids: Option<&[u64]>) -> Result<Filter, StoreError> {
+        let Some(ids) = ids else { return Ok(Filter::ALL()) };
+        Ok(Filter::In(self.sets.ids(ids)?))
+    }
+
     fn texts(&self, kind: TermKind, texts: Option<&[String]>) -> Result<Filter, StoreError> {
-        let Some(texts) = texts else { return all() };
+        let Some(texts) = texts else { return Ok(Filter::ALL()) };
         Ok(Filter::In(self.sets.any(kind, texts.iter().map(|text| text_term(text)))?))
     }
 
@@ -146,7 +147,7 @@ impl Finder<'_> {
     }
 
     fn exists(&self, part: Part, exists: Option<bool>) -> Result<Filter, StoreError> {
-        let Some(exists) = exists else { return all() };
+        let Some(exists) = exists else { return Ok(Filter::ALL()) };
         let rows = self.sets.term(TermKind::Part, &part.term())?;
         Ok(if exists { Filter::In(rows) } else { Filter::NotIn(rows) })
     }
@@ -154,7 +155,7 @@ impl Finder<'_> {
     /// The issues whose assignee has one of the addresses.
     fn assignee_emails(&self, condition: &Condition) -> Result<Filter, StoreError> {
         if condition.is_unbounded() {
-            return all();
+            return Ok(Filter::ALL());
         }
         let mut select =
             self.sets.conn.prepare_cached("SELECT id, email FROM agents WHERE domain_id = ?1")?;
@@ -175,7 +176,9 @@ impl Finder<'_> {
     }
 
     fn rating(&self, rating: Option<RatingSet>) -> Result<Filter, StoreError> {
-        let Some(set) = rating.filter(|set| *set != RatingSet::ALL) else { return all() };
+        let Some(set) = rating.filter(|set| *set != RatingSet::ALL) else {
+            return Ok(Filter::ALL());
+        };
         let of = |wanted: bool| {
             let ratings = (1..=5).filter(move |rating| set.contains(Some(*rating)) == wanted);
             self.sets.any(TermKind::Rating, ratings.map(|rating| vec![b'0' + rating]))
@@ -184,13 +187,13 @@ impl Finder<'_> {
     }
 
     fn states(&self, query: &IssueQuery) -> Result<Filter, StoreError> {
-        let Some(states) = &query.states else { return all() };
+        let Some(states) = &query.states else { return Ok(Filter::ALL()) };
         let words = states.iter().map(|state| state.as_str().as_bytes().to_vec());
         Ok(Filter::In(self.sets.any(TermKind::State, words)?))
     }
 
     fn redacted(&self, redacted: Option<bool>) -> Result<Filter, StoreError> {
-        let Some(redacted) = redacted else { return all() };
+        let Some(redacted) = redacted else { return Ok(Filter::ALL()) };
         let rows = self.sets.term(TermKind::Redacted, b"")?;
         Ok(if redacted { Filter::In(rows) } else { Filter::NotIn(rows) })
     }

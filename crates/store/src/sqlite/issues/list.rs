@@ -35,16 +35,15 @@ pub(in crate::sqlite) fn list(
     let sets = Sets { conn, domain: request.domain };
     let part =
         Part { after: None, offset: request.paging.offset(), limit: request.paging.page_size };
-    let (total_hits, rows) = match tally::exact(&query) {
-        Some(tally) => counted(sets, &query, &tally, part)?,
-        None => {
-            let mut found = find::candidates(sets, &query)?;
-            if reads_texts(&query) {
-                found = Texts::new(conn, &query, pace)?.filter(&found)?;
-            }
-            let part = within(part, found.len());
-            (found.len(), ordered::rows(sets, &found, &query, part, None)?)
+    let (total_hits, rows) = if let Some(tally) = tally::exact(&query) {
+        counted(sets, &query, &tally, part)?
+    } else {
+        let mut found = find::candidates(sets, &query)?;
+        if reads_texts(&query) {
+            found = Texts::new(conn, &query, pace)?.filter(&found)?;
         }
+        let part = within(part, found.len());
+        (found.len(), ordered::rows(sets, &found, &query, part, None)?)
     };
     let mut page = IssuePage { total_hits, count: rows.len() as u32, ..IssuePage::default() };
     let Some(last) = rows.last() else { return Ok(page) };

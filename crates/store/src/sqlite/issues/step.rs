@@ -32,21 +32,18 @@ pub(in crate::sqlite) fn step(
         return Ok(step);
     }
     let wanted = request.issues_max.max(1);
-    let mut rows = match index(&query) {
-        Some(index) => {
-            found(conn, &sql::page(request.domain, &query, index, after, wanted + 1, 0))?
-        }
-        None => {
-            let sets = Sets { conn, domain: request.domain };
-            let found = find::candidates(sets, &query)?;
-            let part = Part { after, offset: 0, limit: wanted + 1 };
-            if reads_texts(&query) {
-                let mut texts = Texts::new(conn, &query, pace)?;
-                let mut test = |row| texts.hold(row);
-                ordered::rows(sets, &found, &query, part, Some(&mut test))?
-            } else {
-                ordered::rows(sets, &found, &query, part, None)?
-            }
+    let mut rows = if let Some(index) = index(&query) {
+        found(conn, &sql::page(request.domain, &query, index, after, wanted + 1, 0))?
+    } else {
+        let sets = Sets { conn, domain: request.domain };
+        let found = find::candidates(sets, &query)?;
+        let part = Part { after, offset: 0, limit: wanted + 1 };
+        if reads_texts(&query) {
+            let mut texts = Texts::new(conn, &query, pace)?;
+            let mut test = |row| texts.hold(row);
+            ordered::rows(sets, &found, &query, part, Some(&mut test))?
+        } else {
+            ordered::rows(sets, &found, &query, part, None)?
         }
     };
     step.more = rows.len() as u64 > wanted;

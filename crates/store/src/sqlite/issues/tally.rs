@@ -185,9 +185,9 @@ fn alternatives(condition: &Condition) -> Option<&[String]> {
 /// The tag, where the condition asks for one and nothing else: an issue may have several, and would
 /// be counted for each.
 fn one_tag(condition: &Condition) -> Option<&[String]> {
-    let tags = match (&*condition.and, condition.or.as_deref()) {
-        ([], Some(tags @ [_])) | (tags @ [_], None) => tags,
-        _ => return None,
+    let (([], Some(tags @ [_])) | (tags @ [_], None)) = (&*condition.and, condition.or.as_deref())
+    else {
+        return None;
     };
     (condition.nor.is_empty() && condition.exists.is_none()).then_some(tags)
 }

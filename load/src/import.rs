@@ -23,7 +23,7 @@ pub(crate) async fn measure(rounds: usize) -> Result<()> {
     let mut rows = Vec::new();
     for round in 1..=rounds {
         let server = served(&lines).await?;
-        let raw = raw::sqlite(&lines)?;
+        let raw = raw::Raw::new()?.create(&lines)?;
         let log = raw::append_log(&lines)?;
         let ratio = raw / server.completed;
         println!(

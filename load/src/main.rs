@@ -6,12 +6,16 @@
 //! `load issues-store FOLDER N` makes a store of N generated issues, `load issues FOLDER` measures
 //! reading it, `load issues-import [ROUNDS]` the import of issues beside raw insertion.
 //!
+//! `load bulk [ROUNDS] [--write] [--profiles N] [--date D] [--commit C]` prints the whole table of
+//! bulk actions; `--write` keeps it in `load/results`.
+//!
 //! `load crash [KILLS] [SEED]` measures nothing: it kills the server at random moments (200 unless
 //! told) while tasks of every kind run in two domains, starts it again on the same store, and holds
 //! what it finds against the laws of tasks, of idempotency and of the stored data. It exits with an
 //! error, and keeps the store, at the first that is broken. It runs in either profile; the seed is
 //! printed.
 
+mod bulk;
 mod crash;
 mod import;
 mod issues;
@@ -22,7 +26,7 @@ mod server;
 
 use anyhow::{Result, bail};
 
-const USAGE: &str = "usage: load import [ROUNDS] | load crash [KILLS] [SEED] | \
+const USAGE: &str = "usage: load import [ROUNDS] | load bulk [ROUNDS] [--write] | load crash [KILLS] [SEED] | \
     load issues-store FOLDER N | load issues FOLDER [PART OF A NAME] | load issues-import [ROUNDS]";
 
 #[tokio::main]
@@ -33,6 +37,7 @@ async fn main() -> Result<()> {
             let rounds = args.get(1).map_or(Ok(5), |text| text.parse())?;
             import::measure(rounds).await
         }
+        Some("bulk") => bulk::measure(bulk::Options::parse(&args[1..])?).await,
         Some("crash") => {
             let kills = args.get(1).map_or(Ok(200), |text| text.parse())?;
             let seed = args.get(2).map(|text| text.parse()).transpose()?;
@@ -59,4 +64,10 @@ async fn main() -> Result<()> {
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]
+}
+
+/// A count as a figure to divide.
+#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
+fn real(count: usize) -> f64 {
+    count as f64
 }

@@ -5,8 +5,13 @@ use std::fmt::Write as _;
 
 /// `count` JSON lines.
 pub(crate) fn lines(count: usize) -> Vec<u8> {
+    lines_from(0, count)
+}
+
+/// The JSON lines of the profiles from number `first` on; no two numbers share an identity.
+pub(crate) fn lines_from(first: usize, count: usize) -> Vec<u8> {
     let mut out = String::new();
-    for n in 0..count {
+    for n in first..first + count {
         // A multiplicative hash spreads the identities over the index, as real ones are.
         let h = (n as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let _ = writeln!(
@@ -27,6 +32,34 @@ pub(crate) fn lines(count: usize) -> Vec<u8> {
             b = h % 17,
             age = 18 + h % 60,
         );
+    }
+    out.into_bytes()
+}
+
+/// Updates of the profiles with these ids: some fields set, one key of a map changed. `round` goes
+/// into the values, so that each round changes something.
+pub(crate) fn updates(ids: &[u64], round: usize) -> Vec<u8> {
+    let mut out = String::new();
+    for id in ids {
+        let _ = writeln!(
+            out,
+            concat!(
+                r#"{{"core-profile-id":"{id}","age":{age},"last_city":"Hamburg {round}","#,
+                r#""custom_fields":{{"plan":"basic-{round}","renewed":{round}}}}}"#
+            ),
+            id = id,
+            age = 18 + (id + round as u64) % 60,
+            round = round,
+        );
+    }
+    out.into_bytes()
+}
+
+/// Gets of the profiles with these ids.
+pub(crate) fn gets(ids: &[u64]) -> Vec<u8> {
+    let mut out = String::new();
+    for id in ids {
+        let _ = writeln!(out, r#"{{"core-profile-id":"{id}"}}"#);
     }
     out.into_bytes()
 }

@@ -1,13 +1,19 @@
-//! The limits: what the disk and SQLite alone need for the same lines. Both parse and check each
-//! line into typed fields, as any import must, and both end durable.
+//! The limits: what the disk and SQLite alone need for the same entries. Creations parse and check
+//! each line into typed fields, as any import must; updates merge into the stored document; gets
+//! copy what is stored. All run in one thread, in one transaction per 10,000 entries, and end
+//! durable, at the server's durability and page size. None of them keeps results or errors of
+//! creations and updates, a payload, or a task.
 
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::Write as _;
+use std::path::Path;
 use std::time::Instant;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result, ensure};
 use rusqlite::Connection;
+use serde_json::Value;
+use tempfile::TempDir;
 
 /// The parts of a line that an import must look at.
 #[derive(serde::Deserialize)]
@@ -17,35 +23,140 @@ struct Line {
     preferred_language: String,
 }
 
-/// Milliseconds for one transaction that inserts every line as a blob, with an index of unique
-/// identities, at the server's durability and page size.
-pub(crate) fn sqlite(lines: &[u8]) -> Result<f64> {
-    let dir = tempfile::tempdir()?;
-    let mut db = Connection::open(dir.path().join("raw.db"))?;
-    db.execute_batch(
-        "PRAGMA page_size=8192; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;
-         PRAGMA wal_autocheckpoint=0;
-         CREATE TABLE profile (id INTEGER PRIMARY KEY, body BLOB NOT NULL);
-         CREATE TABLE identity (kind TEXT, value TEXT, profile INTEGER,
-             PRIMARY KEY (kind, value)) WITHOUT ROWID;",
-    )?;
-    let begun = Instant::now();
-    let tx = db.transaction()?;
-    {
-        let mut profile = tx.prepare("INSERT INTO profile (id, body) VALUES (?1, ?2)")?;
-        let mut identity = tx.prepare("INSERT INTO identity VALUES (?1, ?2, ?3)")?;
-        for (n, line) in lines.split(|&b| b == b'\n').filter(|l| !l.is_empty()).enumerate() {
-            let parsed = checked(line)?;
-            profile.execute((n as i64, line))?;
-            for map in &parsed.identities {
-                for (kind, value) in map.iter().filter(|(kind, _)| *kind != "verified") {
-                    identity.execute((kind, value, n as i64))?;
+#[derive(serde::Deserialize)]
+struct Named<'a> {
+    #[serde(rename = "core-profile-id")]
+    id: &'a str,
+}
+
+/// A database with documents and an index of unique identities.
+pub(crate) struct Raw {
+    dir: TempDir,
+    db: Connection,
+    next_id: i64,
+}
+
+impl Raw {
+    pub(crate) fn new() -> Result<Self> {
+        let dir = tempfile::tempdir()?;
+        let db = Connection::open(dir.path().join("raw.db"))?;
+        db.execute_batch(
+            "PRAGMA page_size=8192; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;
+             PRAGMA wal_autocheckpoint=0; PRAGMA cache_size=-65536;
+             CREATE TABLE profile (id INTEGER PRIMARY KEY, body BLOB NOT NULL);
+             CREATE TABLE identity (kind TEXT, value TEXT, profile INTEGER,
+                 PRIMARY KEY (kind, value)) WITHOUT ROWID;
+             CREATE TABLE result (id INTEGER PRIMARY KEY, body BLOB NOT NULL);",
+        )?;
+        Ok(Self { dir, db, next_id: 0 })
+    }
+
+    /// Profiles in it; their ids are the numbers below.
+    pub(crate) const fn profiles(&self) -> u64 {
+        self.next_id.unsigned_abs()
+    }
+
+    /// Milliseconds for one transaction that inserts every line.
+    pub(crate) fn create(&mut self, lines: &[u8]) -> Result<f64> {
+        let begun = Instant::now();
+        let tx = self.db.transaction()?;
+        {
+            let mut profile =
+                tx.prepare_cached("INSERT INTO profile (id, body) VALUES (?1, ?2)")?;
+            let mut identity = tx.prepare_cached("INSERT INTO identity VALUES (?1, ?2, ?3)")?;
+            for line in entries(lines) {
+                let parsed = checked(line)?;
+                profile.execute((self.next_id, line))?;
+                for map in &parsed.identities {
+                    for (kind, value) in map.iter().filter(|(kind, _)| *kind != "verified") {
+                        identity.execute((kind, value, self.next_id))?;
+                    }
                 }
+                self.next_id += 1;
             }
         }
+        tx.commit()?;
+        Ok(millis(begun))
     }
-    tx.commit()?;
-    Ok(begun.elapsed().as_secs_f64() * 1e3)
+
+    /// Milliseconds for one transaction that merges every line into the document it names.
+    pub(crate) fn update(&mut self, lines: &[u8]) -> Result<f64> {
+        let begun = Instant::now();
+        let tx = self.db.transaction()?;
+        {
+            let mut select = tx.prepare_cached("SELECT body FROM profile WHERE id = ?1")?;
+            let mut update = tx.prepare_cached("UPDATE profile SET body = ?2 WHERE id = ?1")?;
+            for line in entries(lines) {
+                let mut patch: serde_json::Map<String, Value> = serde_json::from_slice(line)?;
+                let id = patch.shift_remove("core-profile-id").context("an update without id")?;
+                let id: i64 = id.as_str().context("an id that is no text")?.parse()?;
+                let body: Vec<u8> = select.query_row([id], |row| row.get(0))?;
+                let mut document: Value = serde_json::from_slice(&body)?;
+                merge(&mut document, Value::Object(patch));
+                update.execute((id, serde_json::to_vec(&document)?))?;
+            }
+        }
+        tx.commit()?;
+        Ok(millis(begun))
+    }
+
+    /// Milliseconds for one transaction that keeps the documents named as blocks of lines, packed
+    /// as the server packs them or plain.
+    pub(crate) fn get(&mut self, lines: &[u8], packed: bool) -> Result<f64> {
+        /// Bytes of one block.
+        const BLOCK: usize = 1 << 20;
+        let begun = Instant::now();
+        let tx = self.db.transaction()?;
+        {
+            let mut select = tx.prepare_cached("SELECT body FROM profile WHERE id = ?1")?;
+            let mut keep = tx.prepare_cached("INSERT INTO result (body) VALUES (?1)")?;
+            let mut open = Vec::with_capacity(BLOCK + (BLOCK >> 4));
+            for line in entries(lines) {
+                let named: Named<'_> = serde_json::from_slice(line)?;
+                let id: i64 = named.id.parse()?;
+                select.query_row([id], |row| {
+                    open.extend_from_slice(row.get_ref(0)?.as_blob()?);
+                    open.push(b'\n');
+                    Ok(())
+                })?;
+                if open.len() >= BLOCK {
+                    keep.execute([block(&open, packed)?])?;
+                    open.clear();
+                }
+            }
+            keep.execute([block(&open, packed)?])?;
+        }
+        tx.commit()?;
+        Ok(millis(begun))
+    }
+
+    /// Bytes of the database once its log was moved into it.
+    pub(crate) fn bytes(&self) -> Result<u64> {
+        settled_bytes(&self.dir.path().join("raw.db"))
+    }
+}
+
+fn block(lines: &[u8], packed: bool) -> Result<Vec<u8>> {
+    if packed { Ok(zstd::bulk::compress(lines, 1)?) } else { Ok(lines.to_vec()) }
+}
+
+/// A merge patch as RFC 7396 has it.
+fn merge(target: &mut Value, patch: Value) {
+    let Value::Object(changes) = patch else {
+        *target = patch;
+        return;
+    };
+    if !target.is_object() {
+        *target = Value::Object(serde_json::Map::new());
+    }
+    let Value::Object(members) = target else { return };
+    for (key, change) in changes {
+        if change.is_null() {
+            members.shift_remove(&key);
+        } else {
+            merge(members.entry(key).or_insert(Value::Null), change);
+        }
+    }
 }
 
 /// Milliseconds for one sequential write and fsync, with the identities in a map in memory.
@@ -54,18 +165,47 @@ pub(crate) fn append_log(lines: &[u8]) -> Result<f64> {
     let mut file = File::create(dir.path().join("log"))?;
     let begun = Instant::now();
     let mut owners = HashMap::new();
-    for (n, line) in lines.split(|&b| b == b'\n').filter(|l| !l.is_empty()).enumerate() {
+    for (n, line) in entries(lines).enumerate() {
         for map in checked(line)?.identities {
             owners.extend(map.into_iter().map(|identity| (identity, n)));
         }
     }
     file.write_all(lines)?;
     file.sync_data()?;
-    Ok(begun.elapsed().as_secs_f64() * 1e3)
+    Ok(millis(begun))
+}
+
+/// Milliseconds to parse and check every line and for one fsync of a page: the least that a durable
+/// acceptance of checked lines needs.
+pub(crate) fn parse_and_sync(lines: &[u8]) -> Result<f64> {
+    let dir = tempfile::tempdir()?;
+    let mut file = File::create(dir.path().join("page"))?;
+    let begun = Instant::now();
+    for line in entries(lines) {
+        checked(line)?;
+    }
+    file.write_all(&[1; 4096])?;
+    file.sync_data()?;
+    Ok(millis(begun))
+}
+
+/// Bytes of a database file after its log was moved into it.
+pub(crate) fn settled_bytes(path: &Path) -> Result<u64> {
+    let db = Connection::open(path)?;
+    db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+    Ok(std::fs::metadata(path)?.len())
 }
 
 fn checked(line: &[u8]) -> Result<Line> {
     let line: Line = serde_json::from_slice(line)?;
-    anyhow::ensure!(line.age <= 150 && line.preferred_language.len() == 2, "a faulty line");
+    ensure!(line.age <= 150 && line.preferred_language.len() == 2, "a faulty line");
     Ok(line)
+}
+
+fn entries(lines: &[u8]) -> impl Iterator<Item = &[u8]> {
+    lines.split(|&byte| byte == b'\n').filter(|line| !line.is_empty())
+}
+
+fn millis(begun: Instant) -> f64 {
+    begun.elapsed().as_secs_f64() * 1e3
 }

@@ -11,21 +11,32 @@ use tempfile::TempDir;
 
 /// A fresh store in a folder that goes when this does.
 pub(crate) struct Store {
-    dir: Option<TempDir>,
+    /// What removes the folder at the end, where it does not stay.
+    removal: Option<TempDir>,
+    folder: PathBuf,
     place: String,
 }
 
 impl Store {
     pub(crate) fn new() -> Result<Self> {
         let dir = tempfile::tempdir()?;
-        let place = format!("sqlite:{}", dir.path().join("load.db").display());
-        Ok(Self { dir: Some(dir), place })
+        Ok(Self::of(dir.path().to_owned(), Some(dir)))
     }
 
     /// The store in a folder that stays.
     pub(crate) fn at(folder: &Path) -> Result<Self> {
         std::fs::create_dir_all(folder)?;
-        Ok(Self { dir: None, place: format!("sqlite:{}", folder.join("load.db").display()) })
+        Ok(Self::of(folder.to_owned(), None))
+    }
+
+    fn of(folder: PathBuf, removal: Option<TempDir>) -> Self {
+        let place = format!("sqlite:{}", folder.join("load.db").display());
+        Self { removal, folder, place }
+    }
+
+    /// The database file.
+    pub(crate) fn path(&self) -> PathBuf {
+        self.folder.join("load.db")
     }
 
     /// Makes a domain; returns a write key of it.
@@ -68,7 +79,7 @@ impl Store {
 
     /// Leaves the folder where it is, for a look at what went wrong.
     pub(crate) fn keep(self) -> PathBuf {
-        self.dir.map_or_else(|| PathBuf::from(&self.place), TempDir::keep)
+        self.removal.map_or(self.folder, TempDir::keep)
     }
 }
 

@@ -12,6 +12,7 @@ mod etag;
 mod idempotency;
 mod metrics;
 mod middleware;
+mod openapi;
 mod problem;
 mod query;
 mod server;
@@ -22,6 +23,7 @@ mod health;
 mod issues;
 
 use auth::Caller;
-pub use router::router;
+pub use openapi::{openapi, openapi_text};
+pub use router::{route_paths, router};
 pub use server::{SHUTDOWN_SECONDS_MAX, serve};
 pub use state::{ApiConfig, AppState};

@@ -142,7 +142,18 @@ impl From<StoreError> for Problem {
                 let detail = "the read passed its deadline; ask for less at once";
                 Self::new(ErrorCode::QueryTooExpensive, detail)
             }
+            StoreError::UploadLost => {
+                let detail = "the body took too long to arrive, and what had come of it was given \
+                              up; send it again";
+                Self::new(ErrorCode::InvalidRequest, detail)
+            }
             StoreError::Closed => Self::unavailable("the server is shutting down; try again"),
+            StoreError::NotWritten(cause) => {
+                tracing::error!(%cause, "the store could not be written");
+                let detail = "the server cannot keep anything now, and what this request asks for \
+                              was not done; try again";
+                Self::unavailable(detail)
+            }
             StoreError::Unavailable(cause) => {
                 tracing::error!(%cause, "the store cannot answer");
                 Self::unavailable("the store cannot answer now; try again")

@@ -4,26 +4,54 @@
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request};
 use axum::middleware::{from_fn, from_fn_with_state};
-use axum::routing::{get, post};
+use axum::routing::{MethodRouter, get, post};
 use caseload_model::error_code::ErrorCode;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::normalize_path::NormalizePath;
 
 use crate::problem::Problem;
-use crate::{AppState, auth, bulk, compression, health, issues, metrics, middleware};
+use crate::{
+    ApiConfig, AppState, auth, bulk, compression, health, issues, metrics, middleware, openapi,
+};
 
 /// The application: all routes behind the whole middleware stack.
 pub fn router(state: AppState) -> Router {
-    stack(routes(&state).with_state(state.clone()), state)
+    let routes = routes(&state.config).router.fallback(unknown_path);
+    let routes = routes.method_not_allowed_fallback(unknown_method);
+    stack(routes.with_state(state.clone()), state)
 }
 
-fn routes(state: &AppState) -> Router<AppState> {
-    let body_limit = DefaultBodyLimit::max(state.config.body_bytes_max);
+/// The templates of the paths of all routes, for whoever compares them with the description.
+pub fn route_paths() -> Vec<&'static str> {
+    routes(&ApiConfig::default()).paths
+}
+
+/// Routes, with the paths they have, because a router does not tell its own.
+struct Routes {
+    router: Router<AppState>,
+    paths: Vec<&'static str>,
+}
+
+impl Routes {
+    fn new() -> Self {
+        Self { router: Router::new(), paths: Vec::new() }
+    }
+
+    fn route(mut self, path: &'static str, methods: MethodRouter<AppState>) -> Self {
+        self.paths.push(path);
+        self.router = self.router.route(path, methods);
+        self
+    }
+}
+
+fn routes(config: &ApiConfig) -> Routes {
+    let body_limit = DefaultBodyLimit::max(config.body_bytes_max);
     let create = || post(bulk::create).layer(body_limit).get(bulk::list);
-    Router::new()
+    Routes::new()
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))
         .route("/metrics", get(metrics::metrics))
+        .route("/openapi.json", get(openapi::get))
         .route("/v1/{domain}/issues", get(issues::list))
         .route("/v1/{domain}/issues/{issue_id}", get(issues::single))
         .route("/v2/{domain}/identity/bulk_actions", create())
@@ -38,8 +66,6 @@ fn routes(state: &AppState) -> Router<AppState> {
         .route("/v2/{domain}/issues/bulk_actions/{task_id}/retry", post(bulk::retry))
         .route("/v2/{domain}/issues/bulk_actions/{task_id}/results", get(bulk::results))
         .route("/v2/{domain}/issues/bulk_actions/{task_id}/errors", get(bulk::errors))
-        .fallback(unknown_path)
-        .method_not_allowed_fallback(unknown_method)
 }
 
 /// The middleware, innermost first. Trailing slashes go before routes are looked up, so that layer

@@ -10,7 +10,7 @@ use caseload_store::Store;
 use tokio::sync::watch;
 
 use crate::auth::{KeyCache, RateLimiter};
-use crate::bulk::Followed;
+use crate::bulk::{Followed, HeldBytes};
 use crate::idempotency::Answering;
 use crate::metrics::Metrics;
 
@@ -27,6 +27,10 @@ pub struct ApiConfig {
     pub unfinished_tasks_max: u32,
     /// How long payload, results and errors of a task are kept.
     pub keep_results: Duration,
+    /// Bytes of its packed payload that an upload holds in memory before it is staged.
+    pub upload_bytes_held: usize,
+    /// The same of all uploads together; with more, each is staged from its first megabyte on.
+    pub uploads_bytes_held: usize,
     /// How long a client may pause while it sends its body.
     pub body_pause_max: Duration,
     /// How long a client may take to send the head of a request, or stay silent between two.
@@ -41,6 +45,8 @@ impl Default for ApiConfig {
             rate_limit: 1500,
             unfinished_tasks_max: 1000,
             keep_results: Duration::from_hours(24 * 30),
+            upload_bytes_held: 8 << 20,
+            uploads_bytes_held: 64 << 20,
             body_pause_max: Duration::from_mins(1),
             head_timeout: Duration::from_mins(1),
         }
@@ -58,6 +64,8 @@ pub struct AppState {
     pub(crate) rates: Arc<RateLimiter>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) followed: Arc<Followed>,
+    /// What uploads hold in memory.
+    pub(crate) held: Arc<HeldBytes>,
     /// True from when the server was asked to stop: nothing waits any longer.
     pub(crate) stopping: watch::Sender<bool>,
 }
@@ -73,6 +81,7 @@ impl AppState {
             rates: Arc::default(),
             metrics: Arc::default(),
             followed: Arc::default(),
+            held: Arc::default(),
             stopping: watch::Sender::new(false),
         }
     }

@@ -1,27 +1,25 @@
-//! Gathering entries into chunks and validating them. Reading and validation need no lock and no
-//! transaction; only what they yield goes to the store's writer.
+//! Reading a task's payload and validating it, block by block, ahead of the store that applies it.
+//! Neither needs a lock or a transaction; only what they yield goes to the store's writer. A few
+//! blocks are validated side by side and leave in their order. Invariant: at every moment a bounded
+//! number of blocks is held, whatever the payload's size; a dry run alone is held whole.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use caseload_model::ids::{DomainId, DomainName};
 use caseload_model::payload::{Block, Entry};
 use caseload_model::record::Prepared;
-use caseload_model::task::{Action, PAYLOAD_ENTRIES_MAX};
+use caseload_model::task::Action;
 use caseload_model::{issue, profile};
-use caseload_store::{ChunkWork, Store, StoreError};
+use caseload_store::{ChunkFeed, ChunkPart, ChunkWork, Store, StoreError};
+use tokio::task::JoinHandle;
 
-/// Bytes of entries after which a chunk takes no further payload block; a dry run takes all.
-const CHUNK_BYTES_MAX: usize = 8 << 20;
+/// Bytes of validated entries that wait for the store before the next block is read.
+pub(crate) const FEED_BYTES_MAX: usize = 8 << 20;
+/// Blocks that are validated side by side.
+const BLOCKS_AT_ONCE: usize = 3;
 
-/// Entries ready to be applied, and the bytes they point into.
-pub(crate) struct Chunk {
-    pub(crate) block: Arc<Block>,
-    pub(crate) work: Arc<ChunkWork>,
-    /// Index of the entry after this chunk's last.
-    pub(crate) next_index: u32,
-}
-
-/// Which task's entries to gather.
+/// Which task's entries to validate.
 #[derive(Clone)]
 pub(crate) struct ChunkSource {
     pub(crate) domain: DomainId,
@@ -32,46 +30,61 @@ pub(crate) struct ChunkSource {
     pub(crate) dry_run: bool,
 }
 
+/// Ends the feed however its filling ends: nobody waits for what does not come.
+struct Ending(Arc<ChunkFeed>);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}
+
 impl ChunkSource {
-    /// The next chunk from `from_index` on; `None` when the payload has no further entry.
-    pub(crate) async fn gather(
-        &self,
-        store: &dyn Store,
-        from_index: u32,
-    ) -> Result<Option<Chunk>, StoreError> {
-        let bytes_max = if self.dry_run { usize::MAX } else { CHUNK_BYTES_MAX };
-        let (mut next_index, mut entries, mut bytes) = (from_index, 0, 0);
-        let mut parts = Vec::new();
-        while entries < PAYLOAD_ENTRIES_MAX && bytes < bytes_max {
-            let Some(block) = self.next_block(store, next_index).await? else { break };
-            let Some(last) = block.entries.last() else {
-                return Err(StoreError::Corrupt("a payload block without entries".to_owned()));
-            };
-            next_index = last.index + 1;
-            entries += block.entries.len();
-            bytes += block.bytes.len();
-            let (action, domain_name) = (self.action, self.domain_name.clone());
-            parts.push(tokio::task::spawn_blocking(move || {
-                let work = prepare(action, &domain_name, &block);
-                Part { block, work }
-            }));
-        }
+    /// Fills the feed with all `left` entries from `next_index` on.
+    pub(crate) async fn fill(
+        self,
+        store: Arc<dyn Store>,
+        feed: Arc<ChunkFeed>,
+        mut next_index: u32,
+        mut left: u32,
+    ) -> Result<(), StoreError> {
+        let ending = Ending(feed);
+        let feed = &ending.0;
+        let mut running: VecDeque<JoinHandle<Part>> = VecDeque::new();
         let mut whole: Option<Part> = None;
-        for part in parts {
-            let part = match part.await {
-                Ok(part) => part,
-                Err(stopped) => std::panic::resume_unwind(stopped.into_panic()),
-            };
+        loop {
+            if left > 0 && running.len() < BLOCKS_AT_ONCE {
+                feed.room().await;
+                let block = self.next_block(&*store, next_index).await?;
+                let block = block.ok_or_else(|| corrupt("a payload ends before its task"))?;
+                let last = block.entries.last().ok_or_else(|| corrupt("a block is empty"))?;
+                next_index = last.index + 1;
+                left = left.saturating_sub(block.entries.len() as u32);
+                running.push_back(self.validate(block));
+                continue;
+            }
+            let Some(part) = running.pop_front() else { break };
+            let part = part
+                .await
+                .unwrap_or_else(|stopped| std::panic::resume_unwind(stopped.into_panic()));
             match &mut whole {
                 Some(whole) => whole.append(part),
-                None => whole = Some(part),
+                None if self.dry_run => whole = Some(part),
+                None => feed.push(part.into_chunk()),
             }
         }
-        Ok(whole.map(|Part { block, work }| Chunk {
-            block: Arc::new(block),
-            work: Arc::new(work),
-            next_index,
-        }))
+        if let Some(whole) = whole {
+            feed.push(whole.into_chunk());
+        }
+        Ok(())
+    }
+
+    fn validate(&self, block: Block) -> JoinHandle<Part> {
+        let (action, domain_name) = (self.action, self.domain_name.clone());
+        tokio::task::spawn_blocking(move || {
+            let work = prepare(action, &domain_name, &block);
+            Part { block, work }
+        })
     }
 
     /// The entries from `from_index` on of the payload block that holds it.
@@ -89,14 +102,21 @@ impl ChunkSource {
     }
 }
 
-/// A payload block, validated. Blocks are validated side by side and while the next is read, then
-/// put together: one chunk is one commit.
+fn corrupt(what: &str) -> StoreError {
+    StoreError::Corrupt(what.to_owned())
+}
+
+/// A payload block, validated; in a dry run all blocks, put together.
 struct Part {
     block: Block,
     work: ChunkWork,
 }
 
 impl Part {
+    fn into_chunk(self) -> ChunkPart {
+        ChunkPart { block: Arc::new(self.block), work: Arc::new(self.work), from: 0 }
+    }
+
     /// Adds what follows.
     fn append(&mut self, other: Self) {
         let offset = self.block.bytes.len();

@@ -3,16 +3,20 @@
 //! task goes on after the restart.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use caseload_model::task::TaskStatus;
 use caseload_model::time::{Clock, UnixMillis};
-use caseload_store::{ApplyChunk, ClaimedTask, FailAttempt, Store, StoreError};
+use caseload_store::{ApplyChunk, ChunkFeed, ClaimedTask, FailAttempt, Store, StoreError};
 use tokio::sync::watch;
+use tokio::task::JoinSet;
 
-use crate::chunk::ChunkSource;
+use crate::chunk::{ChunkSource, FEED_BYTES_MAX};
 
 /// Milliseconds before a task that met a fault of the server's is tried again.
 const RETRY_AFTER_MS: i64 = 5_000;
+/// Milliseconds before a fault that could not be recorded is recorded again.
+const RECORD_AGAIN_MS: u64 = 1_000;
 
 /// What workers share.
 #[derive(Clone)]
@@ -23,31 +27,38 @@ pub(crate) struct Workshop {
 }
 
 impl Workshop {
-    /// Runs a claimed task. A fault of the server's, a panic included, is counted against it.
-    pub(crate) async fn run(self, claim: ClaimedTask) {
+    /// Runs a claimed task. A fault of the server's, a panic included, is counted against it,
+    /// unless it is a disk that cannot be written: that is waited out.
+    pub(crate) async fn run(mut self, claim: ClaimedTask) {
         let work = tokio::spawn(self.clone().process(claim.clone()));
-        let fault = match work.await {
+        let (fault, counted) = match work.await {
             Ok(Ok(()) | Err(StoreError::LeaseLost | StoreError::Closed)) => return,
-            Ok(Err(error)) => error.to_string(),
-            Err(stopped) if stopped.is_panic() => "a worker panicked".to_owned(),
+            Ok(Err(error)) => (error.to_string(), !matches!(error, StoreError::NotWritten(_))),
+            Err(stopped) if stopped.is_panic() => ("a worker panicked".to_owned(), true),
             Err(_) => return,
         };
         tracing::error!(task_id = claim.task.id, %fault, "a bulk action task met a fault");
-        let now = self.clock.now();
-        let failed = self.store.fail_attempt(FailAttempt {
-            domain: claim.domain,
-            task_id: claim.task.id,
-            lease_epoch: claim.lease_epoch,
-            now,
-            retry_at: UnixMillis(now.0 + RETRY_AFTER_MS),
-        });
-        match failed.await {
-            Ok(_) | Err(StoreError::LeaseLost | StoreError::Closed) => {}
-            // The lease runs out by itself; the task is then claimed again.
-            Err(error) => tracing::error!(%error, "the fault could not be recorded"),
+        // Until that is recorded the task is leased to this server and nobody works on it.
+        while !*self.stopping.borrow() {
+            let now = self.clock.now();
+            let failed = self.store.fail_attempt(FailAttempt {
+                domain: claim.domain,
+                task_id: claim.task.id.clone(),
+                lease_epoch: claim.lease_epoch,
+                now,
+                counted,
+                retry_at: UnixMillis(now.0 + RETRY_AFTER_MS),
+            });
+            match failed.await {
+                Ok(_) | Err(StoreError::LeaseLost | StoreError::Closed) => return,
+                Err(error) => tracing::error!(%error, "the fault could not be recorded"),
+            }
+            let pause = Duration::from_millis(RECORD_AGAIN_MS);
+            let _ = tokio::time::timeout(pause, self.stopping.changed()).await;
         }
     }
 
+    /// Applies the task's entries while the next ones are validated.
     async fn process(self, claim: ClaimedTask) -> Result<(), StoreError> {
         let source = ChunkSource {
             domain: claim.domain,
@@ -56,38 +67,46 @@ impl Workshop {
             action: claim.task.action,
             dry_run: claim.task.dry_run,
         };
-        let mut next_index = claim.next_index;
-        loop {
-            let Some(chunk) = source.gather(&*self.store, next_index).await? else {
-                return Err(StoreError::Corrupt(
-                    "a task's payload ends before the task".to_owned(),
-                ));
+        let feed = Arc::new(ChunkFeed::new(FEED_BYTES_MAX));
+        let mut filling = JoinSet::new();
+        let left = claim.task.counts.unprocessed;
+        filling.spawn(source.fill(self.store.clone(), feed.clone(), claim.next_index, left));
+        let mut rest = None;
+        while !*self.stopping.borrow() {
+            let part = match rest.take() {
+                Some(part) => part,
+                None => match feed.next().await {
+                    Some(part) => part,
+                    None => return Err(ended_early(filling).await),
+                },
             };
-            let mut from = 0;
-            while from < chunk.work.len() {
-                if *self.stopping.borrow() {
-                    return Ok(());
-                }
-                let applied = self.store.apply_chunk(ApplyChunk {
-                    domain: claim.domain,
-                    domain_name: claim.domain_name.clone(),
-                    task_id: claim.task.id.clone(),
-                    action: claim.task.action,
-                    dry_run: claim.task.dry_run,
-                    lease_epoch: claim.lease_epoch,
-                    block: Arc::clone(&chunk.block),
-                    work: Arc::clone(&chunk.work),
-                    from,
-                    now: self.clock.now(),
-                });
-                let applied = applied.await?;
-                if applied.task.status == TaskStatus::Completed {
-                    return Ok(());
-                }
-                assert!(applied.done > 0, "the store applied nothing of a chunk");
-                from += applied.done;
+            let applied = self.store.apply_chunk(ApplyChunk {
+                domain: claim.domain,
+                domain_name: claim.domain_name.clone(),
+                task_id: claim.task.id.clone(),
+                action: claim.task.action,
+                dry_run: claim.task.dry_run,
+                lease_epoch: claim.lease_epoch,
+                part,
+                more: Some(feed.clone()),
+                now: self.clock.now(),
+            });
+            let applied = applied.await?;
+            if applied.task.status == TaskStatus::Completed {
+                break;
             }
-            next_index = chunk.next_index;
+            assert!(applied.done > 0, "the store applied nothing of a chunk");
+            rest = applied.rest;
         }
+        Ok(())
+    }
+}
+
+/// Why a feed ended before its task.
+async fn ended_early(mut filling: JoinSet<Result<(), StoreError>>) -> StoreError {
+    match filling.join_next().await {
+        Some(Ok(Err(error))) => error,
+        Some(Err(stopped)) if stopped.is_panic() => std::panic::resume_unwind(stopped.into_panic()),
+        _ => StoreError::Corrupt("a payload ends before its task".to_owned()),
     }
 }

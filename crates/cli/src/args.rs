@@ -43,6 +43,8 @@ pub(crate) enum Command {
     Agent(admin::AgentCommand),
     /// Verify the laws of the stored data
     Check(check::CheckArgs),
+    /// Print the description of the API, as openapi.json has it
+    Openapi,
     /// Submit bulk action tasks and fetch what became of them
     #[command(subcommand)]
     Bulk(bulk::BulkCommand),

@@ -6,7 +6,7 @@ use crate::issue_query::{Paging, ParameterFault, paging};
 use crate::task::{Action, Family, TaskStatus};
 
 /// What a list of tasks takes.
-const LIST_PARAMETERS: [&str; 4] = ["status", "action", "page", "page-size"];
+pub const LIST_PARAMETERS: [&str; 4] = ["status", "action", "page", "page-size"];
 const DEEPER: &str = "Narrow the list with status and action.";
 
 /// A request for a list of tasks, newest first.

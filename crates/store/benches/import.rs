@@ -16,8 +16,8 @@ use caseload_model::record::Prepared;
 use caseload_model::task::Action;
 use caseload_model::time::UnixMillis;
 use caseload_store::{
-    ApplyChunk, ChunkWork, ClaimTasks, CreateDomain, CreateTask, OpenMode, Store, StoreLocation,
-    open, pack_block,
+    ApplyChunk, ChunkPart, ChunkWork, ClaimTasks, CreateDomain, CreateTask, OpenMode, Store,
+    StoreLocation, open, pack_block,
 };
 use rusqlite::{Connection, params};
 
@@ -118,6 +118,7 @@ async fn applied(folder: &Path, block: Block, prepared: Vec<Prepared<NewCoreProf
         action: Action::CreateCoreProfiles,
         dry_run: false,
         total: ENTRIES,
+        staged: 0,
         blocks: vec![pack_block(&block).unwrap()],
         now: NOW,
         expires_at: NOW,
@@ -136,9 +137,12 @@ async fn applied(folder: &Path, block: Block, prepared: Vec<Prepared<NewCoreProf
         action: Action::CreateCoreProfiles,
         dry_run: false,
         lease_epoch: claimed.lease_epoch,
-        block: Arc::new(block),
-        work: Arc::new(ChunkWork::CreateCoreProfiles(prepared)),
-        from: 0,
+        part: ChunkPart {
+            block: Arc::new(block),
+            work: Arc::new(ChunkWork::CreateCoreProfiles(prepared)),
+            from: 0,
+        },
+        more: None,
         now: NOW,
     };
     let begun = Instant::now();

@@ -16,8 +16,8 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, ensure};
 use caseload_client::Client;
 
-use crate::median;
 use crate::server::Store;
+use crate::{median, real};
 use cases::Case;
 use memory::MemoryServer;
 use wire::{Connection, Run, Target, drive};
@@ -40,7 +40,7 @@ pub(crate) async fn make(folder: &Path, count: usize) -> Result<()> {
         "{count} issues, {} bytes of JSON, {:.1} s, {:.0} issues/s; tenths: {:?}",
         filled.json_bytes,
         filled.seconds,
-        count as f64 / filled.seconds,
+        real(count) / filled.seconds,
         filled.rates.iter().map(|rate| rate.round()).collect::<Vec<_>>()
     );
     std::fs::write(folder.join("key"), key)?;
@@ -62,7 +62,7 @@ pub(crate) async fn measure(folder: &Path, only: &str) -> Result<()> {
         Connection::open(&target).await?.get("/v1/load/issues?page-size=1", true).await?;
     let count = total_hits(&first)?;
     let json: f64 = std::fs::read_to_string(folder.join("json-bytes"))?.parse()?;
-    println!("{count} issues, {:.0} bytes of JSON each", json / count as f64);
+    println!("{count} issues, {:.0} bytes of JSON each", json / real(count));
     println!();
     println!("| request | bytes | p50 ms | p99 ms | conns | req/s | limit req/s | ratio |");
     println!("|---|---|---|---|---|---|---|---|");

@@ -10,6 +10,7 @@ use tokio::net::TcpStream;
 
 use super::cases::Case;
 use super::wire::{Connection, Path, Target, drive};
+use crate::real;
 
 /// Steps before the one that is measured.
 const STEPS_BEFORE: usize = 20;
@@ -92,7 +93,7 @@ pub(crate) async fn stream(target: &Target) -> Result<()> {
         end.drain(..end.len().saturating_sub(200));
     }
     let seconds = begun.elapsed().as_secs_f64();
-    let megabytes = bytes as f64 / 1e6;
+    let megabytes = real(bytes) / 1e6;
     let end = String::from_utf8_lossy(&end).replace("\r\n", " ");
     let end = end.rfind("{\"end\"").map_or("cut", |at| &end[at..]);
     println!("stream: {megabytes:.0} MB in {seconds:.1} s, {:.0} MB/s; {end}", megabytes / seconds);

@@ -7,6 +7,8 @@ use anyhow::{Context as _, Result, bail, ensure};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
+use crate::real;
+
 /// Where requests go.
 #[derive(Clone)]
 pub(crate) struct Target {
@@ -79,7 +81,7 @@ pub(crate) struct Run {
 impl Run {
     pub(crate) fn at(&self, share: f64) -> f64 {
         let last = self.times.len().saturating_sub(1);
-        self.times.get((last as f64 * share) as usize).copied().unwrap_or(f64::NAN)
+        self.times.get((real(last) * share) as usize).copied().unwrap_or(f64::NAN)
     }
 }
 
@@ -113,7 +115,7 @@ pub(crate) async fn drive(
     for task in tasks {
         times.extend(task.await??);
     }
-    let per_second = times.len() as f64 / begun.elapsed().as_secs_f64();
+    let per_second = real(times.len()) / begun.elapsed().as_secs_f64();
     times.sort_by(f64::total_cmp);
     Ok(Run { times, per_second })
 }

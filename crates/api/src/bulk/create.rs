@@ -1,5 +1,6 @@
-//! `POST …/bulk_actions`: reads the form as it arrives, has its payload checked and compressed,
-//! and answers 201 once the store has all of it. Nothing of a refused request is kept.
+//! `POST …/bulk_actions`: reads the form as it arrives, has its payload checked, compressed and,
+//! where it is long, staged, and answers 201 once the store has all of it. Nothing of a refused
+//! request is kept.
 
 use std::error::Error;
 use std::time::Duration;
@@ -18,6 +19,7 @@ use http::{HeaderMap, HeaderValue, header};
 use http_body_util::LengthLimitError;
 
 use super::BulkPath;
+use super::staging::Staging;
 use super::submission::{Form, Submission, Submitted};
 use super::unpack::{BrokenPacking, caused_by, unpacked};
 use super::urlencoded::{BrokenEscape, Decoder, FieldSink};
@@ -45,25 +47,32 @@ pub(crate) async fn create(
     let key = idempotency::key(request.headers(), &mut faults);
     let _mark = Answering::begin(&state, &caller, key.as_deref()).await?;
     let request = unpacked(request)?;
-    let mut submission = Submission::new(form, family, key.is_some(), faults);
+    let mut submission =
+        Submission::new(form, family, key.is_some(), faults, Staging::new(&state, &caller)?);
     match form {
         Form::A => read_urlencoded(request, &state.config, &mut submission).await?,
         Form::B => read_multipart(request, &state.config, &mut submission).await?,
     }
-    let Submitted { action, dry_run, payload } = submission.finish(&caller).await?;
+    let Submitted { action, dry_run, mut payload } = submission.finish(&caller).await?;
     let content = idempotency::content_hash(&[
         b"create",
         action.as_str().as_bytes(),
         &[u8::from(dry_run)],
         payload.hash.as_ref().map_or(&[], <[u8; 32]>::as_slice),
     ]);
+    let (staged, blocks) = payload.staging.take();
     let command = CreateTask {
+        id: payload.staging.task_id().to_owned(),
         total: payload.entries,
-        blocks: payload.blocks,
+        staged,
+        blocks,
         dry_run,
         ..new_task(&state, &caller, action)?
     };
-    accept(&state, &caller, command, key.map(|key| (key, content))).await
+    let answer = accept(&state, &caller, command, key.map(|key| (key, content))).await;
+    // Only now: a refused task, or a repeat, has its staged blocks discarded.
+    drop(payload);
+    answer
 }
 
 /// A task without entries.
@@ -80,6 +89,7 @@ pub(super) fn new_task(
         action,
         dry_run: false,
         total: 0,
+        staged: 0,
         blocks: Vec::new(),
         now,
         expires_at: UnixMillis(now.0.saturating_add(kept)),
@@ -124,7 +134,7 @@ pub(super) async fn accept(
 }
 
 /// A UUID of version 7: ids of tasks sort by the time of their making.
-fn fresh_task_id(now: UnixMillis) -> Result<String, Problem> {
+pub(super) fn fresh_task_id(now: UnixMillis) -> Result<String, Problem> {
     let mut random = [0; 10];
     getrandom::fill(&mut random).map_err(|error| {
         tracing::error!(%error, "no randomness for the id of a task");

@@ -12,6 +12,7 @@ mod list;
 mod no_fields;
 mod range;
 mod records;
+mod staging;
 mod status;
 mod steer;
 mod submission;
@@ -30,10 +31,17 @@ use http::request::Parts;
 use crate::problem::Problem;
 use crate::{AppState, Caller};
 
+#[cfg(test)]
+pub(crate) use {
+    records::PARAMETERS as FILE_PARAMETERS, status::PARAMETERS as STATUS_PARAMETERS,
+    submission::FIELDS as TASK_FIELDS,
+};
+
 pub(crate) use create::create;
 pub(crate) use follow::Followed;
 pub(crate) use list::list;
 pub(crate) use records::{errors, results};
+pub(crate) use staging::HeldBytes;
 pub(crate) use status::status;
 pub(crate) use steer::{cancel, retry};
 

@@ -26,6 +26,8 @@ use crate::etag::{has_already, unchanged};
 use crate::problem::{Fault, Problem};
 use crate::query::QueryPairs;
 
+/// What a file of records takes.
+pub(crate) const PARAMETERS: [&str; 2] = ["format", "download"];
 /// Seconds after which a running task is worth asking again.
 const RETRY_SECONDS: u64 = 1;
 /// Goes up when the bytes of a file change for the same records, so that no tag stands for two.
@@ -107,7 +109,7 @@ async fn records(
 impl Asked {
     /// The format, and whether it is wanted as a packed file.
     fn form(&self) -> Result<(Format, bool), Problem> {
-        let ([format, download], mut faults) = self.query.only(["format", "download"]);
+        let ([format, download], mut faults) = self.query.only(PARAMETERS);
         let format = Format::wanted(format, &self.headers).map_err(|fault| faults.push(fault));
         let download = match download {
             None | Some("false") => false,

@@ -22,6 +22,8 @@ use crate::accept::{weight_of, weighted};
 use crate::problem::{Fault, Problem};
 use crate::query::QueryPairs;
 
+/// What the status of a task takes.
+pub(crate) const PARAMETERS: [&str; 1] = ["wait"];
 /// Longest that a caller may have the answer held back.
 const WAIT_SECONDS_MAX: u64 = 60;
 /// Silence in a stream of events after which a comment shows that it lives.
@@ -54,7 +56,7 @@ pub(crate) async fn status(
 }
 
 fn wait(query: &QueryPairs) -> Result<Duration, Problem> {
-    let ([given], mut faults) = query.only(["wait"]);
+    let ([given], mut faults) = query.only(PARAMETERS);
     let digits = given.filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
     let seconds = digits.and_then(|text| text.parse().ok()).filter(|s| *s <= WAIT_SECONDS_MAX);
     if let (Some(given), None) = (given, seconds) {

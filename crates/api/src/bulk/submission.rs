@@ -7,6 +7,7 @@ use caseload_model::payload::{PayloadFault, PayloadReader};
 use caseload_model::task::{Action, Family};
 
 use super::BulkPath;
+use super::staging::Staging;
 use super::upload::{Payload, Upload};
 use super::urlencoded::FieldSink;
 use crate::Caller;
@@ -14,7 +15,7 @@ use crate::problem::{Fault, Problem};
 use crate::query::{same_name, unknown};
 
 /// The fields of a bulk request.
-const FIELDS: [&str; 3] = ["action", "payload", "dry_run"];
+pub(crate) const FIELDS: [&str; 3] = ["action", "payload", "dry_run"];
 /// Bytes of a word that are kept; no action is that long.
 const WORD_BYTES_MAX: usize = 256;
 
@@ -39,6 +40,8 @@ pub(super) struct Submission {
     action: Option<Vec<u8>>,
     dry_run: Option<Vec<u8>>,
     upload: Option<Upload>,
+    /// What takes the payload, until one comes.
+    staging: Option<Staging>,
     /// Whether a hash of the payload is asked for.
     hashed: bool,
     /// Faults beside those of action and payload.
@@ -78,7 +81,8 @@ impl FieldSink for Submission {
                     Form::A => PayloadReader::array(entry_bytes_max),
                     Form::B => PayloadReader::new(entry_bytes_max),
                 };
-                self.upload = Some(Upload::new(reader, self.hashed));
+                let staging = self.staging.take();
+                self.upload = staging.map(|to| Upload::new(reader, to, self.hashed));
                 Open::Payload
             }
             Some(2) if self.dry_run.is_none() => {
@@ -126,7 +130,13 @@ impl FieldSink for Submission {
 impl Submission {
     /// Faults of query and headers come along, so that all are reported together. With `hashed`,
     /// the payload is hashed as it arrives.
-    pub(super) fn new(form: Form, family: Family, hashed: bool, faults: Vec<Fault>) -> Self {
+    pub(super) fn new(
+        form: Form,
+        family: Family,
+        hashed: bool,
+        faults: Vec<Fault>,
+        staging: Staging,
+    ) -> Self {
         Self {
             form,
             family,
@@ -134,6 +144,7 @@ impl Submission {
             action: None,
             dry_run: None,
             upload: None,
+            staging: Some(staging),
             hashed,
             faults,
             strangers: 0,

@@ -1,12 +1,14 @@
 //! The payload of a request while it arrives. Bytes go to the model's reader; each full block is
-//! compressed on a blocking thread while the next one arrives, so that an upload of JSON lines is
-//! never held whole. An array has to be seen to its end before any entry of it counts, so it is.
+//! compressed on a blocking thread while the next one arrives, and then held or staged
+//! ([`Staging`]), so that an upload is never in memory whole. No entry counts before the end was
+//! seen: of a payload that is refused nothing stays.
 
 use caseload_model::payload::{Block, PayloadFault, PayloadReader};
 use caseload_store::{PackedBlock, StoreError, pack_block};
 use sha2::{Digest, Sha256};
 use tokio::task::{JoinError, JoinHandle, spawn_blocking};
 
+use super::staging::Staging;
 use crate::problem::Problem;
 
 type Packing = JoinHandle<Result<Vec<PackedBlock>, StoreError>>;
@@ -20,7 +22,7 @@ pub(super) struct Upload {
     fault: Option<PayloadFault>,
     full: Vec<Block>,
     packing: Option<Packing>,
-    packed: Vec<PackedBlock>,
+    staging: Staging,
 }
 
 /// A whole payload, ready for the store.
@@ -29,13 +31,13 @@ pub(super) struct Payload {
     pub(super) entries: u32,
     /// SHA-256 of the payload as it was sent, where it was asked for.
     pub(super) hash: Option<[u8; 32]>,
-    pub(super) blocks: Vec<PackedBlock>,
+    pub(super) staging: Staging,
 }
 
 impl Upload {
-    pub(super) fn new(reader: PayloadReader, hashed: bool) -> Self {
+    pub(super) fn new(reader: PayloadReader, staging: Staging, hashed: bool) -> Self {
         let hash = hashed.then(Sha256::new);
-        Self { reader, hash, fault: None, full: Vec::new(), packing: None, packed: Vec::new() }
+        Self { reader, hash, fault: None, full: Vec::new(), packing: None, staging }
     }
 
     /// Takes the next bytes.
@@ -53,7 +55,7 @@ impl Upload {
     }
 
     /// Has the blocks compressed that have filled. Waits for the ones before, so that a fast
-    /// client cannot outrun the compression.
+    /// client cannot outrun the compression or the store.
     pub(super) async fn settle(&mut self) -> Result<(), Problem> {
         if self.full.is_empty() {
             return Ok(());
@@ -70,16 +72,16 @@ impl Upload {
         if let Some(fault) = self.fault {
             return Ok(Err(fault));
         }
-        let (reader, mut rest, mut blocks) = (self.reader, self.full, self.packed);
+        let (reader, mut rest, mut staging) = (self.reader, self.full, self.staging);
         let ended = spawn_blocking(move || match reader.finish(&mut rest) {
             Ok(entries) => pack(&rest).map(|packed| Ok((entries, packed))),
             Err(fault) => Ok(Err(fault)),
         });
         match ended.await.map_err(panicked)?? {
             Ok((entries, packed)) => {
-                blocks.extend(packed);
+                staging.add(packed).await?;
                 let hash = self.hash.map(|hash| hash.finalize().into());
-                Ok(Ok(Payload { entries, hash, blocks }))
+                Ok(Ok(Payload { entries, hash, staging }))
             }
             Err(fault) => Ok(Err(fault)),
         }
@@ -87,7 +89,7 @@ impl Upload {
 
     async fn packed_before(&mut self) -> Result<(), Problem> {
         if let Some(packing) = self.packing.take() {
-            self.packed.extend(packing.await.map_err(panicked)??);
+            self.staging.add(packing.await.map_err(panicked)??).await?;
         }
         Ok(())
     }

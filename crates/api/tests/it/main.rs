@@ -12,6 +12,7 @@ mod bulk_actions {
     mod post_packed;
     mod records;
     mod repeat;
+    mod staged;
     mod steer;
     mod whole;
 }
@@ -27,6 +28,7 @@ mod issues {
 }
 mod keys;
 mod metrics;
+mod openapi;
 mod rates;
 mod real;
 mod scripted;

@@ -14,8 +14,8 @@ use caseload_store::{
     Agent, App, ApplyChunk, CancelTask, CheckReport, ChunkApplied, ClaimTasks, ClaimedTask,
     CreateAgent, CreateApp, CreateDomain, CreateKey, CreateTask, Domain, FailAttempt, GetIssue,
     IssuePage, IssueStep, KeptAnswer, Key, KeyGrant, ListIssues, ListTasks, Once, PackedBlock,
-    RecordBlock, RecordBlockSize, RecordKind, RenderedIssue, RenewLeases, StepIssues, Store,
-    StoreError, StoreFuture, StoreMetrics, TaskPage,
+    RecordBlock, RecordBlockSize, RecordKind, RenderedIssue, RenewLeases, StagePayload, StepIssues,
+    Store, StoreError, StoreFuture, StoreMetrics, TaskPage,
 };
 use sha2::{Digest, Sha256};
 
@@ -31,6 +31,9 @@ pub(crate) struct Scripted {
     pub(crate) key_reads: AtomicUsize,
     pub(crate) touched: Mutex<Vec<(String, UnixMillis)>>,
     pub(crate) created: Mutex<Vec<CreateTask>>,
+    /// Staged parts, in their order, and the ids of tasks whose parts were discarded.
+    pub(crate) staged: Mutex<Vec<StagePayload>>,
+    pub(crate) discarded: Mutex<Vec<String>>,
     pub(crate) task_reads: AtomicUsize,
     pub(crate) tasks: Mutex<Vec<(DomainId, Task)>>,
     pub(crate) records: Mutex<HashMap<RecordsOf, Vec<Vec<u8>>>>,
@@ -182,6 +185,19 @@ impl Store for Scripted {
 
     fn touch_key(&self, _: DomainId, id: &str, at: UnixMillis) -> StoreFuture<'_, ()> {
         self.touched.lock().unwrap().push((id.to_owned(), at));
+        Box::pin(async { Ok(()) })
+    }
+
+    fn stage_payload(&self, command: StagePayload) -> StoreFuture<'_, ()> {
+        Box::pin(async move {
+            self.may_fail()?;
+            self.staged.lock().unwrap().push(command);
+            Ok(())
+        })
+    }
+
+    fn discard_staged(&self, _: DomainId, task_id: &str) -> StoreFuture<'_, ()> {
+        self.discarded.lock().unwrap().push(task_id.to_owned());
         Box::pin(async { Ok(()) })
     }
 

@@ -8,6 +8,7 @@ pub(crate) mod demo;
 pub(crate) mod domain;
 pub(crate) mod issues;
 pub(crate) mod key;
+pub(crate) mod openapi;
 pub(crate) mod serve;
 
 use std::future::Future;
@@ -30,6 +31,7 @@ pub(crate) fn run(command: Command, printer: &mut Printer) -> Result<Done, Failu
         Command::App(command) => admin::run_app(command, printer),
         Command::Agent(command) => admin::run_agent(command, printer),
         Command::Check(args) => check::run(&args, printer),
+        Command::Openapi => openapi::run(printer),
         Command::Bulk(command) => bulk::run(command, printer),
         Command::Issues(command) => issues::run(command, printer),
     }

@@ -117,14 +117,20 @@ pub(crate) fn redacted() -> insta::internals::SettingsBindDropGuard {
 /// A running `caseload serve`.
 pub(crate) struct Server<'p> {
     place: &'p Place,
-    child: Child,
+    /// Where this test started it.
+    child: Option<Child>,
     pub(crate) url: String,
     pub(crate) key: String,
 }
 
 impl<'p> Server<'p> {
     pub(crate) fn start(place: &'p Place, key: String) -> Self {
-        let mut child = place.caseload(&["serve", "--listen", "127.0.0.1:0"]).spawn().unwrap();
+        Self::spawn(place, key, place.caseload(&["serve", "--listen", "127.0.0.1:0"]))
+    }
+
+    /// The server that a command of the test's own starts.
+    pub(crate) fn spawn(place: &'p Place, key: String, mut command: Command) -> Self {
+        let mut child = command.spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
         let line = lines.next().unwrap().unwrap();
         let Some(url) = line.strip_prefix("listening on ") else {
@@ -137,7 +143,12 @@ impl<'p> Server<'p> {
                 eprintln!("{line}");
             }
         });
-        Self { place, child, url, key }
+        Self { place, child: Some(child), url, key }
+    }
+
+    /// A server that something else starts and ends.
+    pub(crate) const fn elsewhere(place: &'p Place, url: String, key: String) -> Self {
+        Self { place, child: None, url, key }
     }
 
     /// The program as a client of this server.
@@ -182,21 +193,25 @@ impl<'p> Server<'p> {
     /// Asks the server to end, and waits.
     pub(crate) fn terminate(mut self) -> (ExitStatus, Duration) {
         let begun = Instant::now();
-        signal(&self.child, "TERM");
-        (self.child.wait().unwrap(), begun.elapsed())
+        let mut child = self.child.take().unwrap();
+        signal(&child, "TERM");
+        (child.wait().unwrap(), begun.elapsed())
     }
 
     /// Kills the server where it stands.
     pub(crate) fn kill(mut self) {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
+        let mut child = self.child.take().unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
     }
 }
 
 impl Drop for Server<'_> {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        if let Some(child) = &mut self.child {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::common::{Place, picture_of, plain};
 
-const COMMANDS: [&str; 31] = [
+const COMMANDS: [&str; 32] = [
     "",
     "demo",
     "serve",
@@ -21,6 +21,7 @@ const COMMANDS: [&str; 31] = [
     "agent create",
     "agent list",
     "check",
+    "openapi",
     "bulk",
     "bulk submit",
     "bulk status",

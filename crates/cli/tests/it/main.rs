@@ -12,4 +12,5 @@ mod bulk;
 mod demo;
 mod help;
 mod issues;
+mod openapi;
 mod serve;

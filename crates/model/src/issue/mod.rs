@@ -19,7 +19,7 @@ mod terms;
 pub use columns::{IssueColumns, IssueFacts, IssueQueue, IssueState};
 pub use counters::{CounterKey, Facet, counter_keys, visit_counters};
 pub use fragments::{IssueBody, IssueFragments, write_issue};
-pub use import::{HeadParts, NamedAgent, NamedAppProfile, NewIssue, prepare_imports};
+pub use import::{HeadParts, ISSUE_FIELDS, NamedAgent, NamedAppProfile, NewIssue, prepare_imports};
 pub use instant::{parse_iso, write_iso};
 pub use plan::{
     App, AppProfileRow, ImportContext, ImportPlan, IssueRow, NeedOccupied, OccupiedWindows,

@@ -14,7 +14,7 @@ use crate::issue::IssueState;
 use crate::json::Json;
 
 /// What a list takes.
-const LIST_PARAMETERS: [&str; 34] = [
+pub const LIST_PARAMETERS: [&str; 34] = [
     "created-since",
     "created-until",
     "updated-since",
@@ -51,7 +51,7 @@ const LIST_PARAMETERS: [&str; 34] = [
     "count",
 ];
 /// What a single issue takes.
-const SINGLE_PARAMETERS: [&str; 3] = ["includes", "excludes", "timestamp-format"];
+pub const SINGLE_PARAMETERS: [&str; 3] = ["includes", "excludes", "timestamp-format"];
 
 /// How to read beyond the last numbered page.
 const DEEPER: &str = "To read further, send cursor instead of page: empty to begin, then what \

@@ -32,7 +32,7 @@ pub use decimal::Decimal;
 pub use field_matcher::{FieldMatcher, has_value};
 pub use fragments::{StoredField, TextPlace, visit_fields};
 pub(crate) use list::paging;
-pub use list::{parse_list, parse_single};
+pub use list::{LIST_PARAMETERS, SINGLE_PARAMETERS, parse_list, parse_single};
 pub use matches::SearchedIssue;
 pub use rating::RatingSet;
 pub use text_matcher::TextMatcher;

@@ -7,6 +7,7 @@
 //! faults; all of them in one text are reported together. Broken grammar ends the reading.
 
 mod read;
+mod scan;
 mod skip;
 #[cfg(test)]
 mod tests;
@@ -16,6 +17,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 pub use read::{Fault, FaultKind, parse, skip_value};
+pub use scan::{ScanFault, Scanner};
 pub use write::write_string;
 
 /// Levels of arrays and maps that an entry may nest. Below the 128 at which common readers give

@@ -105,13 +105,15 @@ impl<'a> Reader<'a> {
 
     fn object(&mut self) -> Result<Json<'a>, Stop> {
         self.enter()?;
-        let mut members: Vec<(Cow<'a, str>, Json<'a>)> = Vec::new();
         let mut hashed = None;
         self.space();
         if self.peek() == Some(b'}') {
             self.at += 1;
-            return Ok(Json::Object(members));
+            return Ok(Json::Object(Vec::new()));
         }
+        // A whole record has some members, a map in it few.
+        let members_likely = if self.path.is_empty() { 16 } else { 4 };
+        let mut members: Vec<(Cow<'a, str>, Json<'a>)> = Vec::with_capacity(members_likely);
         loop {
             self.space();
             if self.peek() != Some(b'"') {
@@ -338,7 +340,9 @@ fn comes_again<'a>(
     key: &Cow<'a, str>,
 ) -> bool {
     if members.len() < SEARCHED_KEYS_MAX {
-        return members.iter().any(|(k, _)| k == key);
+        let (first, length) = (key.as_bytes().first(), key.len());
+        let alike = |k: &str| k.len() == length && k.as_bytes().first() == first && k == key;
+        return members.iter().any(|(k, _)| alike(k));
     }
     let hashed = hashed.get_or_insert_with(|| members.iter().map(|(k, _)| k.clone()).collect());
     !hashed.insert(key.clone())

@@ -337,6 +337,26 @@ fn any_text() -> impl Strategy<Value = String> {
     })
 }
 
+/// The end of the first value, or the first fault, found piece by piece.
+fn scanned(text: &str, piece: usize, depth_max: usize) -> Result<usize, (usize, &'static str)> {
+    let mut scanner = Scanner::new(depth_max);
+    let mut before = 0;
+    let placed = |before: usize, fault: ScanFault| {
+        let back = fault.begins.map_or(0, |(back, byte)| {
+            assert_eq!(text.as_bytes()[before + fault.at - back], byte);
+            back
+        });
+        (before + fault.at - back, fault.why)
+    };
+    for bytes in text.as_bytes().chunks(piece) {
+        if let Some(end) = scanner.push(bytes).map_err(|fault| placed(before, fault))? {
+            return Ok(before + end);
+        }
+        before += bytes.len();
+    }
+    scanner.finish().map(|()| before).map_err(|fault| placed(before, fault))
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
@@ -366,6 +386,25 @@ proptest! {
         let ours = skip_value(text.as_bytes(), 1000)
             .is_ok_and(|end| skip::space(text.as_bytes(), end) == text.len());
         prop_assert_eq!(ours, serde_json::from_str::<&RawValue>(&text).is_ok(), "{}", text);
+    }
+
+    #[test]
+    fn a_value_in_pieces_ends_or_breaks_where_the_whole_does(
+        text in any_text(),
+        noise in "[ \\[\\]{},:\"\\\\utrfn0-9eE.+-]{0,12}",
+        at in any::<prop::sample::Index>(),
+        piece in 1_usize..9,
+        depth_max in 1_usize..5,
+    ) {
+        let mut text = text;
+        let at = (0..=at.index(text.len() + 1)).rev().find(|&at| text.is_char_boundary(at));
+        text.insert_str(at.unwrap_or(0), &noise);
+        for text in [&text, &noise] {
+            let whole = skip_value(text.as_bytes(), depth_max);
+            for piece in [piece, text.len().max(1)] {
+                prop_assert_eq!(scanned(text, piece, depth_max), whole, "{}", text);
+            }
+        }
     }
 
     #[test]

@@ -19,8 +19,9 @@ use crate::error_code::ErrorCode;
 use crate::record::RAW_ENTRY_BYTES_MAX;
 
 /// A block is handed on as soon as it holds this many bytes of entries. It may exceed that by
-/// one entry.
-pub const BLOCK_BYTES: usize = 1 << 20;
+/// one entry. Blocks are packed, read and validated one by one while others are written: smaller
+/// ones begin sooner, larger ones pack better.
+pub const BLOCK_BYTES: usize = 256 << 10;
 /// Bytes that are kept of an entry that is over its limit, for its error record.
 pub const OVERSIZE_BYTES_KEPT: usize = 2 << 10;
 /// Levels that a payload array may nest, itself included. Far beyond what an entry may

@@ -2,7 +2,7 @@
 //! and a byte order mark aside, is one JSON array, everything else is JSON lines. The form field
 //! of a request is always an array; a payload file may be either.
 
-use super::array::{ArrayBuffer, Place};
+use super::array::{ArraySplitter, Place};
 use super::jsonl::BOM;
 use super::{Block, JsonlSplitter, PayloadFault, is_space};
 use crate::error_code::ErrorCode;
@@ -17,7 +17,7 @@ pub struct PayloadReader {
     start: Option<Start>,
     /// Takes everything up to the first byte of an array, or to the end.
     lines: JsonlSplitter,
-    array: Option<ArrayBuffer>,
+    array: Option<ArraySplitter>,
 }
 
 impl PayloadReader {
@@ -37,12 +37,11 @@ impl PayloadReader {
         Self { array_only: true, ..Self::new(entry_bytes_max) }
     }
 
-    /// Takes the next piece. Blocks of JSON lines are added to `blocks` as they fill; those of an
-    /// array come at the end. After a fault the reader and all its blocks are to be dropped.
+    /// Takes the next piece. Blocks are added to `blocks` as they fill. After a fault the reader
+    /// and all blocks, those of earlier pieces too, are to be dropped.
     pub fn push(&mut self, bytes: &[u8], blocks: &mut Vec<Block>) -> Result<(), PayloadFault> {
         if let Some(array) = &mut self.array {
-            array.push(bytes);
-            return Ok(());
+            return array.push(bytes, blocks);
         }
         if let Some(start) = &mut self.start
             && let Some(at) = start.first_content(bytes)
@@ -51,8 +50,8 @@ impl PayloadReader {
             let is_array = !start.is_cut_bom() && bytes[at] == b'[';
             self.start = None;
             if is_array {
-                self.array.insert(ArrayBuffer::new(place)).push(&bytes[at..]);
-                return Ok(());
+                let array = ArraySplitter::new(self.entry_bytes_max, place);
+                return self.array.insert(array).push(&bytes[at..], blocks);
             }
             if self.array_only {
                 return Err(no_array(place, bytes[at]));
@@ -65,7 +64,7 @@ impl PayloadReader {
     /// Ends the payload; the number of entries. What is left is added to `blocks`.
     pub fn finish(self, blocks: &mut Vec<Block>) -> Result<u32, PayloadFault> {
         match (self.array, self.start) {
-            (Some(array), _) => array.finish(self.entry_bytes_max, blocks),
+            (Some(array), _) => array.finish(blocks),
             (None, Some(start)) if self.array_only && start.is_cut_bom() => {
                 Err(no_array(start.place, BOM[0]))
             }

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use proptest::prelude::*;
 
+use super::array::{ArraySplitter, Place};
 use super::*;
 use crate::task::PAYLOAD_ENTRIES_MAX;
 
@@ -187,6 +188,27 @@ fn a_limit_below_what_is_kept_holds_too() {
 }
 
 #[test]
+fn an_array_is_split_as_it_arrives_and_an_endless_element_does_not_fill_the_memory() {
+    let mut array = ArraySplitter::new(4096, Place { offset: 0, line: 1, column: 1 });
+    let mut blocks = Vec::new();
+    array.push(b"[", &mut blocks).unwrap();
+    let element = format!("\"{}\",", "y".repeat(4000));
+    for n in 1..=600 {
+        array.push(element.as_bytes(), &mut blocks).unwrap();
+        assert_eq!(blocks.len(), n / MIB.div_ceil(element.len() - 1), "after {n} elements");
+    }
+    array.push(b"[\"", &mut blocks).unwrap();
+    for _ in 0..16 {
+        array.push(&vec![b'x'; MIB], &mut blocks).unwrap();
+    }
+    assert!(array.bytes_held() <= 3 * MIB, "{}", array.bytes_held());
+    array.push(b"\"]]", &mut blocks).unwrap();
+    assert_eq!(array.finish(&mut blocks), Ok(601));
+    let last = blocks.last().unwrap().entries.last().unwrap();
+    assert_eq!((last.line, last.oversize), (601, Some(16 * MIB as u64 + 4)));
+}
+
+#[test]
 fn endless_lines_and_blanks_do_not_fill_the_memory() {
     for byte in [b' ', b'x', b'\r'] {
         let piece = vec![byte; MIB];
@@ -233,7 +255,7 @@ fn ten_thousand_entries_pass_and_more_are_counted_to_the_end() {
 
 #[test]
 fn blocks_are_handed_on_as_they_fill() {
-    let line = format!("\"{}\"\n", "y".repeat(99_997));
+    let line = format!("\"{}\"\n", "y".repeat(24_997));
     let mut splitter = JsonlSplitter::new(MIB);
     let mut blocks = Vec::new();
     for n in 1..=100 {

@@ -89,14 +89,16 @@ impl Checker {
         members: &[(Cow<'_, str>, Json<'_>)],
     ) -> Option<Vec<IdentityKey>> {
         let mut keys = None;
+        let mut guess = 0;
         for (name, value) in members {
             let id = purpose != Purpose::Create && name == table.id_field;
             let ignored = purpose == Purpose::Update && table.read_only.contains(&name.as_ref());
             if id || ignored {
                 continue;
             }
-            let field = table.fields.iter().find(|field| field.name == name);
-            match field {
+            let at = table.position_near(guess, name);
+            guess = at.map_or(guess, |at| at + 1);
+            match at.map(|at| &table.fields[at]) {
                 Some(field) if purpose != Purpose::Get => {
                     if *value != Json::Null {
                         keys = self.value(field, value).or(keys);

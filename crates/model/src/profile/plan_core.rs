@@ -10,7 +10,7 @@ use std::hash::BuildHasher;
 use super::field::CORE;
 use super::identity::{IdentityKey, keys_of};
 use super::merge::{Update, update};
-use super::plan_create::conflict;
+use super::plan_create::{conflict, write_id};
 use super::plan_get::missing;
 use super::prepare::CorePatch;
 use super::record::{braced, parse_stored};
@@ -75,9 +75,7 @@ pub fn plan_core_updates<S: BuildHasher, T: BuildHasher>(
                 continue;
             }
         };
-        out.outcome(entry, outcome, |out| {
-            out.extend_from_slice(format!(",\"core-profile-id\":\"{id}\"").as_bytes());
-        });
+        out.outcome(entry, outcome, |out| write_id(id, out));
     }
     let (identities_removed, identities_added) = hands.net();
     let changed = changed.into_iter().collect();

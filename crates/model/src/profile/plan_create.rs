@@ -11,8 +11,11 @@ use crate::error_code::EntryErrorCode;
 use crate::ids::CoreProfileId;
 use crate::json::{self, Json};
 use crate::payload::Entry;
-use crate::record::{ChunkRecords, EntryFault, Prepared};
+use crate::record::{ChunkRecords, EntryFault, Prepared, write_decimal};
 use crate::task::Action;
+
+/// About the bytes of the record of a creation.
+const RECORD_BYTES: usize = 80;
 
 /// What a slice of creations does.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -35,6 +38,46 @@ enum Holder {
     Profile(CoreProfileId),
     /// An earlier entry of a dry run, by its index.
     Entry(u32),
+}
+
+/// Plans `entries` as if every identity they name were free. Whoever inserts finds out whether that
+/// is so, and has [`plan_creates`] plan them anew where it is not. No identity is looked at here.
+pub fn plan_free_creates(
+    payload: &[u8],
+    entries: &[Prepared<NewCoreProfile>],
+    first_id: u64,
+) -> CreatePlan {
+    let mut plan = CreatePlan { next_id: first_id, ..CreatePlan::default() };
+    plan.inserts.reserve(entries.len());
+    plan.records.results.reserve(entries.len() * RECORD_BYTES);
+    for (at, prepared) in entries.iter().enumerate() {
+        match &prepared.item {
+            Ok(_) => _ = plan.insert(&prepared.entry, at),
+            Err(rejected) => {
+                let action = Action::CreateCoreProfiles;
+                plan.records.rejected(action, payload, &prepared.entry, rejected);
+            }
+        }
+    }
+    plan
+}
+
+impl CreatePlan {
+    /// Has the entry, which stands at `at`, make a profile; its id.
+    fn insert(&mut self, entry: &Entry, at: usize) -> CoreProfileId {
+        let id = CoreProfileId(self.next_id);
+        self.next_id += 1;
+        self.inserts.push((id, at));
+        self.records.outcome(entry, "created", |out| write_id(id, out));
+        id
+    }
+}
+
+/// The member of a result record that names its core profile.
+pub(super) fn write_id(id: CoreProfileId, out: &mut Vec<u8>) {
+    out.extend_from_slice(b",\"core-profile-id\":\"");
+    write_decimal(id.0, out);
+    out.push(b'"');
 }
 
 /// Plans `entries`, whose bytes are in `payload`. `owners` tells for every identity they name
@@ -87,13 +130,8 @@ pub fn plan_creates<S: std::hash::BuildHasher>(
             plan.records.outcome(entry, "created", |_| {});
             continue;
         }
-        let id = CoreProfileId(plan.next_id);
-        plan.next_id += 1;
+        let id = plan.insert(entry, at);
         taken.extend(profile.identities.iter().map(|key| (key, id)));
-        plan.inserts.push((id, at));
-        plan.records.outcome(entry, "created", |out| {
-            out.extend_from_slice(format!(",\"core-profile-id\":\"{id}\"").as_bytes());
-        });
     }
     plan
 }

@@ -6,6 +6,7 @@
 use super::field::{Rule, Slots, Table};
 use crate::ids::CoreProfileId;
 use crate::json::{self, Json, write_string};
+use crate::record::write_decimal;
 use crate::time::UnixMillis;
 
 /// A core profile as the store knows it, its id aside.
@@ -38,7 +39,9 @@ pub fn render_core(
     updated_at: UnixMillis,
     out: &mut Vec<u8>,
 ) {
-    out.extend_from_slice(format!("{{\"core-profile-id\":\"{id}\"").as_bytes());
+    out.extend_from_slice(b"{\"core-profile-id\":\"");
+    write_decimal(id.0, out);
+    out.push(b'"');
     finish(fields, created_at, updated_at, out);
 }
 
@@ -61,8 +64,18 @@ fn finish(fields: &[u8], created_at: UnixMillis, updated_at: UnixMillis, out: &m
         out.push(b',');
         out.extend_from_slice(fields);
     }
-    let times = format!(",\"created_at\":{},\"updated_at\":{}}}", created_at.0, updated_at.0);
-    out.extend_from_slice(times.as_bytes());
+    out.extend_from_slice(b",\"created_at\":");
+    write_time(created_at, out);
+    out.extend_from_slice(b",\"updated_at\":");
+    write_time(updated_at, out);
+    out.push(b'}');
+}
+
+fn write_time(at: UnixMillis, out: &mut Vec<u8>) {
+    if at.0 < 0 {
+        out.push(b'-');
+    }
+    write_decimal(at.0.unsigned_abs(), out);
 }
 
 /// Appends the fields text of a record whose members are in `slots`; `null` counts as absent.

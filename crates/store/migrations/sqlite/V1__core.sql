@@ -14,6 +14,14 @@ CREATE TABLE domain_removals (
     removed_id INTEGER PRIMARY KEY
 ) STRICT;
 
+-- Written to see whether the store can be written.
+CREATE TABLE probe (
+    id      INTEGER PRIMARY KEY CHECK (id = 1),
+    writes  INTEGER NOT NULL
+) STRICT;
+
+INSERT INTO probe (id, writes) VALUES (1, 0);
+
 -- Hands out ids and times: max(now, last + 1).
 CREATE TABLE domain_clocks (
     domain_id             INTEGER PRIMARY KEY REFERENCES domains (id),
@@ -148,6 +156,16 @@ CREATE TABLE payload_blocks (
     bytes        BLOB    NOT NULL,
     UNIQUE (domain_id, task_id, last_index)
 ) STRICT;
+
+-- Payloads on their way in whose task is not accepted yet. Their blocks are in payload_blocks under
+-- the id that the task will have; accepting it removes the row here in the same transaction.
+-- `touched_at` is when the last block came, 0 once nobody sends any more.
+CREATE TABLE uploads (
+    domain_id   INTEGER NOT NULL,
+    id          TEXT    NOT NULL,
+    touched_at  INTEGER NOT NULL,
+    PRIMARY KEY (domain_id, id)
+) STRICT, WITHOUT ROWID;
 
 -- Compressed JSON lines of results (kind 1) and errors (kind 2), keyed by the first entry that they
 -- are about; `next_index` is past the last one.

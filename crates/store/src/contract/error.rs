@@ -14,6 +14,8 @@ pub enum StoreError {
     QueueFull { unfinished: u32, limit: u32 },
     #[error("the idempotency key was used for another request")]
     IdempotencyKeyReused,
+    #[error("what was staged of the upload is not there any more")]
+    UploadLost,
     #[error("the task is completed")]
     TaskCompleted,
     #[error("another server took this task over")]
@@ -26,6 +28,10 @@ pub enum StoreError {
     NewerVersion { path: PathBuf },
     #[error("the store is closed")]
     Closed,
+    /// A full or failing disk, or another process that writes for long: nothing of the command is
+    /// stored, and it may be tried again.
+    #[error("the store could not be written: {0}")]
+    NotWritten(String),
     #[error("the store cannot answer now: {0}")]
     Unavailable(String),
     #[error("stored data is damaged: {0}")]

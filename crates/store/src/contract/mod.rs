@@ -6,6 +6,7 @@
 
 mod admin;
 mod error;
+mod feed;
 mod idempotency;
 mod issues;
 mod metrics;
@@ -21,6 +22,7 @@ use tokio::sync::watch;
 
 pub use admin::*;
 pub use error::StoreError;
+pub use feed::*;
 pub use idempotency::*;
 pub use issues::*;
 pub use metrics::*;
@@ -62,8 +64,16 @@ pub trait Store: Send + Sync + 'static {
     /// The agents of a domain, oldest first.
     fn agents(&self, domain: DomainId) -> StoreFuture<'_, Vec<Agent>>;
 
+    /// Keeps a part of a payload before its task is accepted, so that an upload needs not be held
+    /// whole. Each call is a small commit of its own. [`StoreError::AlreadyExists`] where there is
+    /// a task of that id.
+    fn stage_payload(&self, command: StagePayload) -> StoreFuture<'_, ()>;
+    /// Removes what was staged for a task that will not come; nothing where it was accepted.
+    fn discard_staged(&self, domain: DomainId, task_id: &str) -> StoreFuture<'_, ()>;
     /// Accepts a task with its whole payload, durably. [`StoreError::QueueFull`] beyond the limit,
-    /// [`StoreError::IdempotencyKeyReused`] where its key was used for something else.
+    /// [`StoreError::IdempotencyKeyReused`] where its key was used for something else,
+    /// [`StoreError::UploadLost`] where not all that it staged is there any more. Blocks that were
+    /// staged for a task that is not accepted stay until they are discarded or purged.
     fn create_task(&self, command: CreateTask) -> StoreFuture<'_, Once<Task>>;
     /// The answer kept under an idempotency key that has not expired at `now`, with the hash of
     /// what was asked for.
@@ -84,8 +94,8 @@ pub trait Store: Send + Sync + 'static {
     /// they were sent: the payload of its retry.
     fn entries_left(&self, domain: DomainId, task_id: &str) -> StoreFuture<'_, Vec<PackedBlock>>;
     /// Removes some of what has expired: payloads and records of completed tasks (the tasks stay)
-    /// some time after their `expires_at`, and idempotency keys. A small step; true where more may
-    /// be left to do.
+    /// some time after their `expires_at`, staged blocks that nobody adds to for long or whose
+    /// server is gone, and idempotency keys. A small step; true where more may be left to do.
     fn purge_expired(&self, now: UnixMillis) -> StoreFuture<'_, bool>;
     /// Marks created tasks as queued, and leases runnable ones to a server: per domain the oldest
     /// unfinished writing task, and reading tasks in any order.
@@ -103,11 +113,12 @@ pub trait Store: Send + Sync + 'static {
         from_index: u32,
     ) -> StoreFuture<'_, Option<Vec<u8>>>;
     /// Applies entries of a task: effects, records and counts in one durable transaction; the last
-    /// entry completes the task in the same one. May apply fewer than it was given (see
-    /// [`ChunkApplied::done`]). [`StoreError::LeaseLost`] where another server has the task.
+    /// entry completes the task in the same one. May take further parts from [`ApplyChunk::more`],
+    /// and may apply fewer than it was given or took (see [`ChunkApplied::rest`]).
+    /// [`StoreError::LeaseLost`] where another server has the task.
     fn apply_chunk(&self, command: ApplyChunk) -> StoreFuture<'_, ChunkApplied>;
-    /// Counts a fault of the server's against a task and gives its lease back until `retry_at`;
-    /// at the last try the task completes with outcome `failed`.
+    /// Gives the lease of a task back until `retry_at`, and counts a fault of the server's against
+    /// it where that is asked for; at the last try the task completes with outcome `failed`.
     fn fail_attempt(&self, command: FailAttempt) -> StoreFuture<'_, Task>;
     /// The first block of result or error records that begins at or after `from_index`.
     fn record_block(

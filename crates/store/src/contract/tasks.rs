@@ -5,14 +5,25 @@ use std::sync::Arc;
 use caseload_model::ids::{CoreProfileId, DomainId, DomainName};
 use caseload_model::issue::NewIssue;
 use caseload_model::issue_query::Paging;
-use caseload_model::payload::Block;
 use caseload_model::profile::{AppPatch, CorePatch, NewCoreProfile};
 use caseload_model::record::Prepared;
 use caseload_model::task::{Action, Counts, Family, Task, TaskStatus};
 use caseload_model::time::UnixMillis;
 
-use super::{IdempotencyKey, KeptAnswer};
+use super::{ChunkFeed, ChunkPart, IdempotencyKey, KeptAnswer};
 use crate::PackedBlock;
+
+/// Keeps blocks of a payload that still arrives. Until a task of this id is accepted they belong to
+/// nobody, and what is left behind is removed.
+#[derive(Debug, Clone)]
+pub struct StagePayload {
+    pub domain: DomainId,
+    /// The id of the task to come.
+    pub task_id: String,
+    /// What follows the blocks staged so far.
+    pub blocks: Vec<PackedBlock>,
+    pub now: UnixMillis,
+}
 
 /// Accepts a task. Everything in it becomes durable together.
 #[derive(Debug, Clone)]
@@ -21,8 +32,10 @@ pub struct CreateTask {
     pub id: String,
     pub action: Action,
     pub dry_run: bool,
-    /// Entries in `blocks`.
+    /// Entries of the payload, staged ones included.
     pub total: u32,
+    /// Blocks staged under this id before, which come first.
+    pub staged: u32,
     pub blocks: Vec<PackedBlock>,
     pub now: UnixMillis,
     /// When payload, results and errors may be purged.
@@ -124,7 +137,8 @@ pub enum ChunkWork {
     ImportIssues(Vec<Prepared<NewIssue>>),
 }
 
-/// Applies the entries `from..` of `work`, which are the next unprocessed ones of the task.
+/// Applies the entries of `part` from its `from` on, which are the next unprocessed ones of the
+/// task, and such of `more` as are there in time.
 #[derive(Debug, Clone)]
 pub struct ApplyChunk {
     pub domain: DomainId,
@@ -133,10 +147,9 @@ pub struct ApplyChunk {
     pub action: Action,
     pub dry_run: bool,
     pub lease_epoch: i64,
-    /// The bytes that the entries of `work` point into.
-    pub block: Arc<Block>,
-    pub work: Arc<ChunkWork>,
-    pub from: usize,
+    pub part: ChunkPart,
+    /// Where the parts come from that follow; `None` where a chunk is to be this part alone.
+    pub more: Option<Arc<ChunkFeed>>,
     pub now: UnixMillis,
 }
 
@@ -145,16 +158,23 @@ pub struct ApplyChunk {
 pub struct ChunkApplied {
     /// The task after the commit.
     pub task: Task,
-    /// Entries of the chunk applied by this call, counted from its `from`.
+    /// Entries applied by this call.
     pub done: usize,
+    /// A part that was begun, or taken from the feed, and has entries left: the next chunk begins
+    /// with it.
+    pub rest: Option<ChunkPart>,
 }
 
+/// Gives a task back whose server met a fault.
 #[derive(Debug, Clone)]
 pub struct FailAttempt {
     pub domain: DomainId,
     pub task_id: String,
     pub lease_epoch: i64,
     pub now: UnixMillis,
+    /// Whether the fault is counted against the task. One of the disk's is not: it would be any
+    /// task's.
+    pub counted: bool,
     pub retry_at: UnixMillis,
 }
 

@@ -5,6 +5,12 @@
 /// Where the process can be made to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
+    /// A part of an upload is stored and not committed.
+    Staging,
+    /// A part of an upload is committed and its task is not accepted.
+    Staged,
+    /// A part of an upload without task is removed and not committed.
+    Discarding,
     /// A task is accepted and not answered.
     Accepted,
     /// Tasks are leased and nobody knows.
@@ -26,7 +32,10 @@ pub enum Place {
 }
 
 impl Place {
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 12] = [
+        Self::Staging,
+        Self::Staged,
+        Self::Discarding,
         Self::Accepted,
         Self::Claimed,
         Self::Effects,

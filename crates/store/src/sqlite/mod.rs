@@ -13,6 +13,7 @@ mod idempotency;
 mod issues;
 mod keys;
 pub mod kill;
+mod probe;
 mod profiles;
 mod tasks;
 
@@ -30,15 +31,17 @@ use crate::{
     CompletedTasks, CreateAgent, CreateApp, CreateDomain, CreateKey, CreateTask, Domain,
     FailAttempt, GetIssue, IssuePage, IssueStep, KeptAnswer, Key, KeyGrant, ListIssues, ListTasks,
     Once, OpenMode, PackedBlock, RecordBlock, RecordBlockSize, RecordKind, RenderedIssue,
-    RenewLeases, StepIssues, Store, StoreError, StoreFuture, StoreMetrics, TaskPage,
+    RenewLeases, StagePayload, StepIssues, Store, StoreError, StoreFuture, StoreMetrics, TaskPage,
 };
 use engine::{Engine, WriteContext};
 use kill::Place;
+use probe::Probe;
 
 /// An opened SQLite store.
 #[derive(Debug)]
 pub struct SqliteStore {
     engine: Arc<Engine>,
+    probe: Probe,
     bell: watch::Sender<u64>,
     /// What completed since the store was opened.
     completed: Mutex<Vec<CompletedTasks>>,
@@ -49,14 +52,16 @@ impl SqliteStore {
     pub fn open(path: &Path, mode: OpenMode) -> Result<Self, StoreError> {
         let engine = Engine::open(path, mode, |conn| {
             if mode == OpenMode::Server {
-                // An earlier server is gone: its lock was free. Its leases are void.
+                // An earlier server is gone: its lock was free. Its leases and uploads are void.
                 tasks::void_leases(conn)?;
+                tasks::void_uploads(conn)?;
                 while domains::continue_removal(conn)? {}
             }
             Ok(())
         })?;
         Ok(Self {
             engine: Arc::new(engine),
+            probe: Probe::default(),
             bell: watch::Sender::new(0),
             completed: Mutex::default(),
         })
@@ -121,9 +126,7 @@ impl SqliteStore {
 
 impl Store for SqliteStore {
     fn ready(&self) -> StoreFuture<'_, ()> {
-        self.write(|conn| {
-            Ok(conn.prepare_cached("SELECT 1 FROM domain_removals")?.exists([]).map(|_| ())?)
-        })
+        Box::pin(self.probe.ready(&self.engine))
     }
 
     fn create_domain(&self, command: CreateDomain) -> StoreFuture<'_, Domain> {
@@ -183,6 +186,27 @@ impl Store for SqliteStore {
 
     fn agents(&self, domain: DomainId) -> StoreFuture<'_, Vec<Agent>> {
         self.read(move |conn| agents::of_domain(conn, domain))
+    }
+
+    fn stage_payload(&self, command: StagePayload) -> StoreFuture<'_, ()> {
+        let written = self.write(move |conn| tasks::stage(conn, &command));
+        Box::pin(async move {
+            written.await?;
+            kill::reached(Place::Staged);
+            Ok(())
+        })
+    }
+
+    fn discard_staged(&self, domain: DomainId, task_id: &str) -> StoreFuture<'_, ()> {
+        let task_id = task_id.to_owned();
+        Box::pin(async move {
+            loop {
+                let id = task_id.clone();
+                if !self.write(move |conn| tasks::discard(conn, domain, &id)).await? {
+                    return Ok(());
+                }
+            }
+        })
     }
 
     fn create_task(&self, command: CreateTask) -> StoreFuture<'_, Once<Task>> {

@@ -13,7 +13,7 @@ use caseload_model::task::{Action, Family, TaskStatus};
 use caseload_store::sqlite::kill::{Place, plan};
 use caseload_store::{
     CancelTask, CreateDomain, CreateTask, Domain, IdempotencyKey, KeptAnswer, Once, OpenMode,
-    Store, StoreError, StoreLocation, open,
+    StagePayload, Store, StoreError, StoreLocation, open,
 };
 use rusqlite::Connection;
 use rusqlite::types::Value;
@@ -54,9 +54,32 @@ async fn run_all(store: &Arc<dyn Store>) {
     }
 }
 
+/// Sends a payload in parts, and a second one that breaks off.
+async fn upload(store: &Arc<dyn Store>, acme: &Domain) {
+    // What an earlier process left behind goes, as it does when a server starts.
+    while store.purge_expired(NOW).await.unwrap() {}
+    let stage = |task_id: &str, blocks| {
+        let task_id = task_id.to_owned();
+        store.stage_payload(StagePayload { domain: acme.id, task_id, blocks, now: NOW })
+    };
+    let entries: Vec<_> = (100..130).map(|n| uid(&format!("u{n}"))).collect();
+    let mut whole = task_of(acme, "upload", Action::CreateCoreProfiles, &entries, 10);
+    stage("broken", whole.blocks[..2].to_vec()).await.unwrap();
+    stage("broken", whole.blocks[2..].to_vec()).await.unwrap();
+    store.discard_staged(acme.id, "broken").await.unwrap();
+    if store.task(acme.id, Family::Identity, "upload").await.unwrap().is_none() {
+        for _ in 0..2 {
+            stage("upload", vec![whole.blocks.remove(0)]).await.unwrap();
+            whole.staged += 1;
+        }
+        accept(store, whole).await;
+    }
+}
+
 /// Each step may be done again after a cut; what is done already stays as it is.
 async fn scenario(store: &Arc<dyn Store>) {
     let acme = the_domain(store).await;
+    upload(store, &acme).await;
     // Every seventh entry fails; four chunks.
     let value = |n: usize| if n.is_multiple_of(7) { "same".to_owned() } else { format!("u{n}") };
     let entries: Vec<_> = (0..40).map(|n| uid(&value(n))).collect();
@@ -85,7 +108,7 @@ async fn scenario(store: &Arc<dyn Store>) {
         accept(store, retry).await;
     }
     run_all(store).await;
-    for id in ["create", "dry", "get", "stop", "retry"] {
+    for id in ["upload", "create", "dry", "get", "stop", "retry"] {
         let task = store.task(acme.id, Family::Identity, id).await.unwrap().unwrap();
         assert_eq!(task.status, TaskStatus::Completed, "{id}");
     }

@@ -15,8 +15,8 @@ use caseload_model::ids::DomainName;
 use caseload_model::task::{Action, Counts};
 use caseload_store::sqlite::SqliteStore;
 use caseload_store::{
-    CreateDomain, Domain, IdempotencyKey, KeptAnswer, Once, OpenMode, Store, StoreError,
-    StoreLocation, open,
+    CreateDomain, Domain, IdempotencyKey, KeptAnswer, Once, OpenMode, StagePayload, Store,
+    StoreError, StoreLocation, open,
 };
 use futures_util::future::join_all;
 
@@ -262,6 +262,30 @@ async fn a_repeat_after_a_crash_before_the_answer_gets_the_first_answer() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_new_server_gives_up_the_uploads_of_the_one_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let stage = |domain: &Domain, id: &str| StagePayload {
+        domain: domain.id,
+        task_id: id.to_owned(),
+        blocks: task_of(domain, id, CREATE, &[uid("a")], 1).blocks,
+        now: NOW,
+    };
+    let first = server(folder.path()).unwrap();
+    let acme = domain(&first, "acme").await;
+    first.stage_payload(stage(&acme, "old")).await.unwrap();
+    // An admin command beside the server leaves its uploads alone.
+    admin(folder.path()).close().await.unwrap();
+    assert!(!first.purge_expired(NOW).await.unwrap());
+    drop(first);
+    let second = server(folder.path()).unwrap();
+    second.stage_payload(stage(&acme, "new")).await.unwrap();
+    assert_sound(&second).await;
+    while second.purge_expired(NOW).await.unwrap() {}
+    assert_eq!(second.payload_block(acme.id, "old", 0).await.unwrap(), None);
+    assert!(second.payload_block(acme.id, "new", 0).await.unwrap().is_some());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_file_of_a_newer_program_is_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     server(folder.path()).unwrap().close().await.unwrap();
@@ -304,6 +328,8 @@ async fn a_check_names_each_kind_of_damage() {
         ("UPDATE tasks SET status = 9, outcome = NULL, completed_at = NULL", "had to stop"),
         ("UPDATE tasks SET purge = 2", "2 results are kept, the counts say 0"),
         ("UPDATE record_blocks SET task_id = 'x'", "belong to no task"),
+        ("UPDATE payload_blocks SET task_id = 'x'", "blocks of payload_blocks belong to no task"),
+        ("INSERT INTO uploads SELECT domain_id, id, 1 FROM tasks; -- payload", "at the same time"),
         ("DELETE FROM payload_blocks", "payload of its unprocessed entries is missing"),
     ];
     for (damage, fault) in cases {

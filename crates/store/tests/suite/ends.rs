@@ -122,6 +122,7 @@ pub(crate) async fn a_cancelled_task_ends_even_if_its_server_fails_or_is_gone(
         task_id: "fails".to_owned(),
         lease_epoch: claimed.lease_epoch,
         now: later(6),
+        counted: true,
         retry_at: later(7),
     });
     assert_eq!(failed.await.unwrap().outcome, Some(Outcome::Cancelled));
@@ -194,6 +195,7 @@ pub(crate) async fn a_task_that_the_server_failed_is_retried_without_what_succee
             task_id: "t".to_owned(),
             lease_epoch: claimed.lease_epoch,
             now,
+            counted: true,
             retry_at: now,
         });
         let task = failed.await.unwrap();

@@ -13,6 +13,7 @@ pub(crate) mod queries;
 pub(crate) mod repeats;
 pub(crate) mod steps;
 pub(crate) mod tasks;
+pub(crate) mod uploads;
 
 /// Makes one test per behaviour; `$open` is a function that makes a fresh store and whatever must
 /// live as long as it.
@@ -40,11 +41,22 @@ macro_rules! store_suite {
             domains_take_turns,
             a_lease_ends_is_renewed_and_is_given_back,
             a_failed_attempt_waits_and_the_fifth_completes,
+            a_fault_that_is_not_the_tasks_is_not_counted,
             an_older_lease_cannot_commit,
             entries_are_applied_once,
             a_chunk_of_another_action_is_refused,
             the_bell_rings_for_new_work,
             a_closed_store_says_so,
+        );
+        $crate::store_suite!(@ $open, uploads:
+            staged_blocks_are_the_beginning_of_their_task,
+            a_payload_may_be_staged_whole,
+            what_is_staged_and_not_accepted_goes_when_it_is_discarded,
+            an_accepted_upload_cannot_be_discarded_or_continued,
+            an_upload_of_which_a_part_is_gone_is_not_accepted,
+            an_upload_that_nobody_continues_is_removed_in_steps,
+            an_upload_goes_with_its_domain,
+            a_refused_task_leaves_its_upload_to_be_discarded,
         );
         $crate::store_suite!(@ $open, repeats:
             a_repeat_gets_the_first_answer_whatever_happened_since,

@@ -12,8 +12,8 @@ use caseload_model::profile::{
 use caseload_model::task::{Action, Task};
 use caseload_model::time::UnixMillis;
 use caseload_store::{
-    ApplyChunk, ChunkWork, ClaimTasks, ClaimedTask, CreateDomain, CreateTask, Domain, RecordKind,
-    Store, StoreError, pack_block,
+    ApplyChunk, ChunkPart, ChunkWork, ClaimTasks, ClaimedTask, CreateDomain, CreateTask, Domain,
+    RecordKind, Store, StoreError, pack_block,
 };
 
 /// The time at which most of the suite happens.
@@ -60,6 +60,7 @@ pub(crate) fn task_of(
         action,
         dry_run: false,
         total: lines.len() as u32,
+        staged: 0,
         blocks,
         now: NOW,
         expires_at: later(1_000_000),
@@ -103,9 +104,8 @@ pub(crate) fn chunk(claimed: &ClaimedTask, block: Block, now: UnixMillis) -> App
         action: claimed.task.action,
         dry_run: claimed.task.dry_run,
         lease_epoch: claimed.lease_epoch,
-        block: Arc::new(block),
-        work: Arc::new(work),
-        from: 0,
+        part: ChunkPart { block: Arc::new(block), work: Arc::new(work), from: 0 },
+        more: None,
         now,
     }
 }
@@ -126,18 +126,18 @@ pub(crate) async fn apply_all(
     let mut task = claimed.task.clone();
     while task.outcome.is_none() {
         let mut command = chunk(claimed, next_block(store, claimed, next).await, now);
-        let entries = command.block.entries.iter();
-        command.from = entries.take_while(|entry| entry.index < next).count();
-        while command.from < command.work.len() {
+        let entries = command.part.block.entries.iter();
+        command.part.from = entries.take_while(|entry| entry.index < next).count();
+        while command.part.from < command.part.work.len() {
             let before = task.counts;
             let applied = store.apply_chunk(command.clone()).await.unwrap();
             task = applied.task;
             assert!(task.counts.is_conserved(), "{:?}", task.counts);
             assert!(applied.done > 0, "a chunk makes progress");
             assert_eq!(before.unprocessed - task.counts.unprocessed, applied.done as u32);
-            command.from += applied.done;
+            command.part.from += applied.done;
         }
-        next = command.block.entries.last().unwrap().index + 1;
+        next = command.part.block.entries.last().unwrap().index + 1;
     }
     task
 }

@@ -172,6 +172,7 @@ pub(crate) async fn a_failed_attempt_waits_and_the_fifth_completes(store: Arc<dy
             task_id: "t".to_owned(),
             lease_epoch: claimed.lease_epoch,
             now,
+            counted: true,
             retry_at: later(now.0 - NOW.0 + 1000),
         };
         let task = store.fail_attempt(command.clone()).await.unwrap();
@@ -192,6 +193,26 @@ pub(crate) async fn a_failed_attempt_waits_and_the_fifth_completes(store: Arc<dy
     assert_sound(&store).await;
 }
 
+pub(crate) async fn a_fault_that_is_not_the_tasks_is_not_counted(store: Arc<dyn Store>) {
+    let acme = domain(&store, "acme").await;
+    store.create_task(task_of(&acme, "t", CREATE, &uids(3), 1)).await.unwrap();
+    for _ in 0..2 * TASK_ATTEMPTS_MAX {
+        let claimed = claim_at(&store, "s", NOW, 9).await.remove(0);
+        let command = FailAttempt {
+            domain: acme.id,
+            task_id: "t".to_owned(),
+            lease_epoch: claimed.lease_epoch,
+            now: NOW,
+            counted: false,
+            retry_at: NOW,
+        };
+        assert_eq!(store.fail_attempt(command).await.unwrap().outcome, None);
+    }
+    let claimed = claim_at(&store, "s", NOW, 9).await.remove(0);
+    assert_eq!(apply_all(&store, &claimed, NOW).await.counts.succeeded, 3);
+    assert_sound(&store).await;
+}
+
 pub(crate) async fn an_older_lease_cannot_commit(store: Arc<dyn Store>) {
     let acme = domain(&store, "acme").await;
     store.create_task(task_of(&acme, "t", CREATE, &uids(2), 9)).await.unwrap();
@@ -204,6 +225,7 @@ pub(crate) async fn an_older_lease_cannot_commit(store: Arc<dyn Store>) {
         task_id: "t".to_owned(),
         lease_epoch: old.lease_epoch,
         now: NOW,
+        counted: true,
         retry_at: NOW,
     };
     assert_lease_lost(&store.fail_attempt(command).await);
@@ -247,7 +269,7 @@ pub(crate) async fn a_chunk_of_another_action_is_refused(store: Arc<dyn Store>) 
         },
         {
             let mut command = chunk(&claimed, block(&uids(1), 0), NOW);
-            command.from = 1;
+            command.part.from = 1;
             command
         },
     ];

@@ -33,7 +33,7 @@ pub use people::{NamedAgent, NamedAppProfile};
 pub(crate) use reader::nearest_word;
 
 /// The fields of an issue.
-const ISSUE_FIELDS: [&str; 31] = [
+pub const ISSUE_FIELDS: [&str; 31] = [
     "id",
     "title",
     "tags",

@@ -119,13 +119,21 @@ pub(super) fn records(conn: &Connection, findings: &mut Findings) -> Result<(), 
     orphans(conn, findings)
 }
 
-/// Payload and records belong to a task that is there.
+/// Records belong to a task that is there, payload to a task or to an upload, which is not both.
 fn orphans(conn: &Connection, findings: &mut Findings) -> Result<(), StoreError> {
-    for table in ["payload_blocks", "record_blocks"] {
+    let of_no = |owner: &str| {
+        format!(
+            "NOT EXISTS (SELECT 1 FROM {owner} o
+             WHERE o.domain_id = b.domain_id AND o.id = b.task_id)"
+        )
+    };
+    for (table, free) in [
+        ("payload_blocks", format!("{} AND {}", of_no("tasks"), of_no("uploads"))),
+        ("record_blocks", of_no("tasks")),
+    ] {
         let orphans: i64 = conn.query_row(
             &format!(
-                "SELECT count(*) FROM {table} b WHERE NOT EXISTS
-                 (SELECT 1 FROM tasks t WHERE t.domain_id = b.domain_id AND t.id = b.task_id)
+                "SELECT count(*) FROM {table} b WHERE {free}
                  AND b.domain_id IN (SELECT id FROM domains)"
             ),
             [],
@@ -134,6 +142,14 @@ fn orphans(conn: &Connection, findings: &mut Findings) -> Result<(), StoreError>
         if orphans > 0 {
             findings.fault(format!("{orphans} blocks of {table} belong to no task"));
         }
+    }
+    let accepted: i64 = conn.query_row(
+        "SELECT count(*) FROM uploads u JOIN tasks t ON t.domain_id = u.domain_id AND t.id = u.id",
+        [],
+        |row| row.get(0),
+    )?;
+    if accepted > 0 {
+        findings.fault(format!("{accepted} uploads are accepted tasks at the same time"));
     }
     Ok(())
 }

@@ -130,7 +130,10 @@ fn run(conn: &Connection, gauges: &Gauges, signal: &Signal) {
                 left = pages;
                 clean = whole && !committed;
             }
-            Err(e) => tracing::warn!(error = %e, "a checkpoint failed and will be tried again"),
+            Err(e) => {
+                gauges.note_fault();
+                tracing::warn!(error = %e, "a checkpoint failed and will be tried again");
+            }
         }
     }
 }

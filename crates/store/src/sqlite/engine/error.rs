@@ -13,6 +13,7 @@ impl From<rusqlite::Error> for StoreError {
                 ErrorCode::DatabaseCorrupt
                 | ErrorCode::NotADatabase
                 | ErrorCode::ConstraintViolation => Self::Corrupt(error.to_string()),
+                ErrorCode::DiskFull => Self::NotWritten(error.to_string()),
                 _ => Self::Unavailable(error.to_string()),
             },
             rusqlite::Error::FromSqlConversionFailure(..)

@@ -12,9 +12,9 @@ mod readers;
 mod writer;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
@@ -38,6 +38,14 @@ struct Gauges {
     commits: AtomicU64,
     /// Pages in the write-ahead log after the last commit.
     wal_pages: AtomicU32,
+    /// When a commit or a checkpoint failed last.
+    fault_at: Mutex<Option<Instant>>,
+}
+
+impl Gauges {
+    fn note_fault(&self) {
+        *self.fault_at.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+    }
 }
 
 /// An opened database file.
@@ -129,6 +137,12 @@ impl Engine {
     /// Groups committed since the store was opened.
     pub(super) fn commits(&self) -> u64 {
         self.gauges.commits.load(Ordering::Relaxed)
+    }
+
+    /// How long ago a commit or a checkpoint failed last.
+    pub(super) fn last_fault(&self) -> Option<Duration> {
+        let fault_at = self.gauges.fault_at.lock().unwrap_or_else(PoisonError::into_inner);
+        fault_at.map(|at| at.elapsed())
     }
 
     /// Bytes of the database file and of its log; 0 where there is none.

@@ -122,8 +122,11 @@ impl Pool {
             answer
         });
         conn.progress_handler(0, None::<fn() -> bool>)?;
-        let sound = !matches!(answer, Err(StoreError::Unavailable(_) | StoreError::Corrupt(_)));
-        if sound && conn.is_autocommit() && !self.closed.load(Ordering::SeqCst) {
+        let fault = matches!(
+            answer,
+            Err(StoreError::Unavailable(_) | StoreError::NotWritten(_) | StoreError::Corrupt(_))
+        );
+        if !fault && conn.is_autocommit() && !self.closed.load(Ordering::SeqCst) {
             self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(conn);
         }
         answer

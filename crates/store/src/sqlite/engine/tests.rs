@@ -126,7 +126,7 @@ async fn a_full_disk_fails_the_write_and_the_store_goes_on_when_there_is_room() 
         })
     };
     let full = fill().await;
-    assert!(matches!(full, Err(StoreError::Unavailable(_))), "{full:?}");
+    assert!(matches!(full, Err(StoreError::NotWritten(_))), "{full:?}");
     limit(1_000_000).await.unwrap();
     fill().await.unwrap();
     assert_eq!(numbers(&engine).await, [1, 2]);

@@ -1,8 +1,14 @@
 //! The writer thread. It owns the one connection that writes, takes whatever commands have queued
-//! up, runs each in a savepoint of its own, commits once and answers all of them. A command that
+//! up, runs each so that it can be undone alone, commits once and answers all of them. A command that
 //! fails or panics is rolled back alone; a commit that fails fails every member of its group.
 //! Invariant: nothing is answered before the commit, and after a fault of the file's the
 //! connection is opened anew before it is used again.
+//!
+//! That is enough after a failed fsync, too, although the system may then take pages for written
+//! that are not: the frames of a failed commit are never referred to, and the next commit writes
+//! its own over them, so that its fsync tells the truth about every byte that it needs. What was
+//! answered before stands in frames that an earlier fsync confirmed. A checkpoint that fails
+//! counts for nothing and copies the same pages again.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -37,7 +43,12 @@ pub(in crate::sqlite) struct WriteContext<'a> {
 impl WriteContext<'_> {
     /// Whether a command that can be continued later should end now.
     pub(in crate::sqlite) fn should_yield(&self) -> bool {
-        self.waiting.load(Ordering::Relaxed) > 0 && self.began.elapsed() >= GROUP_TIME
+        self.is_waited_for() && self.began.elapsed() >= GROUP_TIME
+    }
+
+    /// Whether another command waits for the writer.
+    pub(in crate::sqlite) fn is_waited_for(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed) > 0
     }
 }
 
@@ -72,7 +83,7 @@ where
     }
 
     fn fail(&mut self, reason: &str) {
-        self.outcome = Err(StoreError::Unavailable(reason.to_owned()));
+        self.outcome = Err(StoreError::NotWritten(reason.to_owned()));
     }
 
     fn answer(self: Box<Self>) {
@@ -152,6 +163,7 @@ impl Worker {
             let mut group = Vec::new();
             let done = self.run_group(first, &mut group, &mut queue);
             if let Err(e) = done {
+                self.gauges.note_fault();
                 tracing::error!(error = %e, members = group.len(), "a group of writes failed");
                 for member in &mut group {
                     member.fail(&format!("the write could not be committed: {e}"));
@@ -218,16 +230,22 @@ fn run_members(
 ) -> Result<(), rusqlite::Error> {
     execute(conn, "BEGIN IMMEDIATE")?;
     let context = WriteContext { began: Instant::now(), waiting: &gauges.waiting };
-    let mut next = 0;
+    // The first needs no savepoint: undone is the whole transaction. Savepoints are not free, as
+    // SQLite keeps a copy of every page that changes under one.
+    if !group[0].run(conn, &context) {
+        execute(conn, "ROLLBACK")?;
+        execute(conn, "BEGIN IMMEDIATE")?;
+    }
+    let mut next = 1;
     loop {
-        run_member(conn, group[next].as_mut(), &context)?;
-        next += 1;
         if next >= GROUP_COMMANDS_MAX || context.began.elapsed() >= GROUP_TIME {
             break;
         }
         let Ok(member) = queue.try_recv() else { break };
         gauges.waiting.fetch_sub(1, Ordering::Relaxed);
         group.push(member);
+        run_member(conn, group[next].as_mut(), &context)?;
+        next += 1;
     }
     execute(conn, "COMMIT")
 }

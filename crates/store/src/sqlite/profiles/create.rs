@@ -1,15 +1,19 @@
 //! Creating core profiles. Nearly always every identity is free, so the plan is made without
-//! looking and the table's key tells: the first identity that is taken undoes the slice, and it is
-//! planned again with all owners looked up. From then on the rest of the chunk is looked up first.
+//! looking and the table's key tells: at the first identity that is taken those of the slice are
+//! taken back, and it is planned again with all owners looked up. From then on the rest of the chunk
+//! is looked up first. Taking back is done by hand: a savepoint would have SQLite copy every page
+//! of the index that a slice changes.
 
-use std::collections::HashMap;
-
-use caseload_model::profile::{CreatePlan, NewCoreProfile, plan_creates};
+use caseload_model::profile::{CreatePlan, NewCoreProfile, plan_creates, plan_free_creates};
 use caseload_model::record::{ChunkRecords, Prepared};
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, ToSql, params};
 
+use super::rows::insert_rows;
 use super::{Change, owners};
 use crate::StoreError;
+
+const IDENTITIES: &str = "identities (domain_id, key, core_profile_id)";
+const CORE_PROFILES: &str = "core_profiles (domain_id, id, created_at, updated_at, fields)";
 
 pub(in crate::sqlite) fn create(
     conn: &Connection,
@@ -19,8 +23,8 @@ pub(in crate::sqlite) fn create(
 ) -> Result<ChunkRecords, StoreError> {
     let first_id = change.next_id(conn)?;
     if !change.conflicts && change.dry_run.is_none() {
-        let plan = plan_creates(payload, entries, &HashMap::new(), first_id, None);
-        if insert_unless_taken(conn, change, entries, &plan)? {
+        let plan = plan_free_creates(payload, entries, first_id);
+        if insert(conn, change, entries, &plan)? {
             change.next_id = Some(plan.next_id);
             return Ok(plan.records);
         }
@@ -38,24 +42,6 @@ pub(in crate::sqlite) fn create(
 }
 
 /// Inserts all of the plan, or nothing where an identity is taken.
-fn insert_unless_taken(
-    conn: &Connection,
-    change: &mut Change,
-    entries: &[Prepared<NewCoreProfile>],
-    plan: &CreatePlan,
-) -> Result<bool, StoreError> {
-    conn.prepare_cached("SAVEPOINT creations")?.execute([])?;
-    let inserted = insert(conn, change, entries, plan)?;
-    if !inserted {
-        conn.prepare_cached("ROLLBACK TO creations")?.execute([])?;
-        // The clock's row was rolled back with the rest.
-        change.changed_at = None;
-    }
-    conn.prepare_cached("RELEASE creations")?.execute([])?;
-    Ok(inserted)
-}
-
-/// False as soon as an identity is taken.
 fn insert(
     conn: &Connection,
     change: &mut Change,
@@ -80,22 +66,30 @@ fn insert(
         .flat_map(|(id, profile)| profile.identities.iter().map(|key| (key.as_bytes(), *id)))
         .collect();
     keys.sort_unstable();
-    let mut insert = conn.prepare_cached(
-        "INSERT INTO identities (domain_id, key, core_profile_id) VALUES (?1, ?2, ?3)
-         ON CONFLICT DO NOTHING",
-    )?;
-    for (key, id) in keys {
-        if insert.execute(params![domain, key, id])? == 0 {
-            return Ok(false);
-        }
+    let rows: Vec<[&dyn ToSql; 3]> =
+        keys.iter().map(|(key, id)| -> [&dyn ToSql; 3] { [&domain, key, id] }).collect();
+    if insert_rows(conn, IDENTITIES, &rows)? < rows.len() {
+        take_back(conn, domain, &keys)?;
+        return Ok(false);
     }
     let now = change.changed_at(conn)?.0;
-    let mut insert = conn.prepare_cached(
-        "INSERT INTO core_profiles (domain_id, id, created_at, updated_at, fields)
-         VALUES (?1, ?2, ?3, ?3, ?4)",
-    )?;
-    for (id, profile) in profiles {
-        insert.execute(params![domain, id, now, profile.fields])?;
+    let rows: Vec<[&dyn ToSql; 5]> = profiles
+        .iter()
+        .map(|(id, profile)| -> [&dyn ToSql; 5] { [&domain, id, &now, &now, &profile.fields] })
+        .collect();
+    if insert_rows(conn, CORE_PROFILES, &rows)? < rows.len() {
+        return Err(StoreError::Corrupt("an id that was to be free is a profile's".to_owned()));
     }
     Ok(true)
+}
+
+/// Removes those of the identities that were just inserted.
+fn take_back(conn: &Connection, domain: i64, keys: &[(&[u8], i64)]) -> Result<(), StoreError> {
+    let mut delete = conn.prepare_cached(
+        "DELETE FROM identities WHERE domain_id = ?1 AND key = ?2 AND core_profile_id = ?3",
+    )?;
+    for (key, id) in keys {
+        delete.execute(params![domain, key, id])?;
+    }
+    Ok(())
 }

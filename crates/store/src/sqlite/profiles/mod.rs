@@ -4,6 +4,7 @@
 
 mod create;
 mod get;
+mod rows;
 mod update;
 
 use std::collections::HashMap;

@@ -6,7 +6,6 @@
 //! have left is there for the next one.
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use caseload_model::record::ChunkRecords;
 use caseload_model::task::{Action, Outcome, Task};
@@ -18,57 +17,72 @@ use super::super::issues::Import;
 use super::super::kill::{self, Place};
 use super::super::profiles::{self, Change};
 use super::end::complete;
+use super::parts::{Parts, misfit};
 use super::records::Records;
 use super::row::{self, Held};
-use crate::{ApplyChunk, ChunkApplied, ChunkWork, StoreError};
+use crate::{ApplyChunk, ChunkApplied, ChunkPart, ChunkWork, StoreError};
 
 /// Entries that are planned and written at a time.
-const SLICE_ENTRIES: usize = 500;
+const SLICE_ENTRIES: usize = 1000;
 /// Entries that a get action reads at a time, and bytes of records after which its chunk ends.
 const READ_SLICE_ENTRIES: usize = 100;
 const READ_BYTES_MAX: usize = 16 << 20;
+
+/// What a chunk came to, and parts that nobody needs any more.
+type Applied = (ChunkApplied, Vec<ChunkPart>);
+/// What was planned on a reader: records, number of entries, the part with entries left, and parts
+/// that nobody needs any more.
+type Planned = (Records, usize, Option<ChunkPart>, Vec<ChunkPart>);
 
 pub(in crate::sqlite) async fn apply(
     engine: &Engine,
     command: ApplyChunk,
 ) -> Result<ChunkApplied, StoreError> {
-    if command.action.writes() && !command.dry_run {
-        return engine.write(move |conn, context| write_chunk(conn, &command, context)).await;
-    }
-    let command = Arc::new(command);
-    let reading = command.clone();
-    let (records, done) = if command.action.writes() {
-        // All of a task in one go: it takes as long as it takes.
-        engine.read_within(None, move |conn| dry_run(conn, &reading)).await?
+    let (applied, spent) = if command.action.writes() && !command.dry_run {
+        let written = engine.write(move |conn, context| {
+            let applied = write_chunk(conn, &command, context);
+            applied.map(|applied| (applied, command))
+        });
+        let ((applied, spent), command) = written.await?;
+        (applied, (spent, command))
     } else {
-        engine.read(move |conn| read_chunk(conn, &reading)).await?
+        let (planned, command) = if command.action.writes() {
+            // All of a task in one go: it takes as long as it takes.
+            engine.read_within(None, move |conn| Ok((dry_run(conn, &command)?, command))).await?
+        } else {
+            engine.read(move |conn| Ok((read_chunk(conn, &command)?, command))).await?
+        };
+        engine.write(move |conn, _| keep_planned(conn, planned, command)).await?
     };
-    engine
-        .write(move |conn, _| {
-            let mut held = held(conn, &command)?;
-            if held.cancelled {
-                return stop(conn, &command, &mut held);
-            }
-            let task = finish(conn, &command, held, &records)?;
-            Ok(ChunkApplied { task, done })
-        })
-        .await
+    // Thousands of entries: neither the writer nor who waits for this answer is kept by them.
+    drop(tokio::task::spawn_blocking(move || drop(spent)));
+    Ok(applied)
+}
+
+/// Stores what was planned on a reader.
+fn keep_planned(
+    conn: &Connection,
+    (mut records, done, rest, spent): Planned,
+    command: ApplyChunk,
+) -> Result<(ChunkApplied, (Vec<ChunkPart>, ApplyChunk)), StoreError> {
+    let mut held = held(conn, &command)?;
+    let applied = if held.cancelled {
+        stop(conn, &command, &mut held)?
+    } else {
+        let task = finish(conn, &command, held, &mut records)?;
+        ChunkApplied { task, done, rest }
+    };
+    Ok((applied, (spent, command)))
 }
 
 /// The task, where this chunk is its next one and comes from the holder of its lease.
 fn held(conn: &Connection, command: &ApplyChunk) -> Result<Held, StoreError> {
     domains::demand(conn, command.domain).map_err(|_| StoreError::LeaseLost)?;
     let held = row::held(conn, command.domain, &command.task_id, command.lease_epoch)?;
-    let fits = work_fits(command.action, &command.work)
-        && held.task.action == command.action
-        && held.task.dry_run == command.dry_run;
-    if !fits || command.from >= command.work.len() {
-        return Err(StoreError::Corrupt(format!(
-            "a chunk of task {} is not what the task asks for",
-            command.task_id
-        )));
+    if held.task.action != command.action || held.task.dry_run != command.dry_run {
+        return Err(misfit(command));
     }
-    if entry_index(&command.work, command.from) < held.next_index {
+    if Parts::begin(command)?.next_index() < held.next_index {
         // These entries were applied before: whoever sends them again works from an old state.
         return Err(StoreError::LeaseLost);
     }
@@ -83,9 +97,9 @@ struct Changes {
 
 /// Entries of a dry run to plan at a time. An import is planned at once: its slices do not know of
 /// each other what is not stored.
-fn slice_entries(command: &ApplyChunk) -> usize {
+const fn slice_entries(command: &ApplyChunk) -> usize {
     match command.action {
-        Action::ImportIssues => command.work.len(),
+        Action::ImportIssues => usize::MAX,
         _ => SLICE_ENTRIES,
     }
 }
@@ -94,73 +108,65 @@ fn write_chunk(
     conn: &Connection,
     command: &ApplyChunk,
     context: &WriteContext<'_>,
-) -> Result<ChunkApplied, StoreError> {
+) -> Result<Applied, StoreError> {
     let mut held = held(conn, command)?;
     if held.cancelled {
-        return stop(conn, command, &mut held);
+        return Ok((stop(conn, command, &mut held)?, Vec::new()));
     }
-    let mut records = Records::new(entry_index(&command.work, command.from));
+    let mut parts = Parts::begin(command)?;
+    let mut records = Records::new(parts.next_index());
     let mut changes = Changes { profiles: Change::new(command), issues: Import::new(command) };
-    let mut at = command.from;
-    while at < command.work.len() {
-        let slice = at..command.work.len().min(at + SLICE_ENTRIES);
-        at = slice.end;
-        let next_index = entry_index(&command.work, at - 1) + 1;
-        let added = write_slice(conn, command, &mut changes, slice)?;
-        records.add(added, next_index)?;
-        if context.should_yield() {
+    loop {
+        let slice = parts.slice(SLICE_ENTRIES);
+        let added = write_slice(conn, &parts, &mut changes, slice)?;
+        records.add(added, parts.next_index())?;
+        if context.should_yield() || !parts.more(|| context.is_waited_for())? {
             break;
         }
     }
     changes.profiles.finish(conn)?;
     changes.issues.finish(conn)?;
-    records.close_block()?;
-    let task = finish(conn, command, held, &records)?;
-    Ok(ChunkApplied { task, done: at - command.from })
+    let (done, rest, spent) = parts.end();
+    let task = finish(conn, command, held, &mut records)?;
+    Ok((ChunkApplied { task, done, rest }, spent))
 }
 
 fn write_slice(
     conn: &Connection,
-    command: &ApplyChunk,
+    parts: &Parts<'_>,
     changes: &mut Changes,
     slice: Range<usize>,
 ) -> Result<ChunkRecords, StoreError> {
-    let payload = &command.block.bytes;
+    let payload = parts.payload();
     let change = &mut changes.profiles;
-    let records = match &*command.work {
+    let count = slice.len();
+    let records = match parts.work() {
         ChunkWork::CreateCoreProfiles(entries) => {
-            profiles::create(conn, change, payload, &entries[slice.clone()])
+            profiles::create(conn, change, payload, &entries[slice])
         }
         ChunkWork::UpdateCoreProfiles(entries) => {
-            profiles::update_core(conn, change, payload, &entries[slice.clone()])
+            profiles::update_core(conn, change, payload, &entries[slice])
         }
         ChunkWork::UpdateAppProfiles(entries) => {
-            profiles::update_app(conn, change, payload, &entries[slice.clone()])
+            profiles::update_app(conn, change, payload, &entries[slice])
         }
-        ChunkWork::ImportIssues(entries) => {
-            changes.issues.import(conn, payload, &entries[slice.clone()])
-        }
+        ChunkWork::ImportIssues(entries) => changes.issues.import(conn, payload, &entries[slice]),
         ChunkWork::GetCoreProfiles(_) | ChunkWork::GetAppProfiles(_) => {
             Err(StoreError::Corrupt("a get action on the writer".to_owned()))
         }
     }?;
-    assert_each_entry_has_a_record(&records, slice.len());
+    assert_each_entry_has_a_record(&records, count);
     Ok(records)
 }
 
-/// The records of a get action, as much as one chunk may hold, with the number of its entries.
-fn read_chunk(conn: &Connection, command: &ApplyChunk) -> Result<(Records, usize), StoreError> {
-    let payload = &command.block.bytes;
-    if command.from >= command.work.len() {
-        return Err(StoreError::Corrupt("a chunk without entries".to_owned()));
-    }
-    let mut records = Records::new(entry_index(&command.work, command.from));
-    let mut at = command.from;
-    while at < command.work.len() && records.bytes() < READ_BYTES_MAX {
-        let slice = at..command.work.len().min(at + READ_SLICE_ENTRIES);
-        at = slice.end;
-        let count = slice.len();
-        let added = match &*command.work {
+/// The records of a get action, as much as one chunk may hold.
+fn read_chunk(conn: &Connection, command: &ApplyChunk) -> Result<Planned, StoreError> {
+    let mut parts = Parts::begin(command)?;
+    let mut records = Records::new(parts.next_index());
+    loop {
+        let slice = parts.slice(READ_SLICE_ENTRIES);
+        let (count, payload) = (slice.len(), parts.payload());
+        let added = match parts.work() {
             ChunkWork::GetCoreProfiles(entries) => {
                 profiles::get_core(conn, command.domain, payload, &entries[slice])?
             }
@@ -170,28 +176,32 @@ fn read_chunk(conn: &Connection, command: &ApplyChunk) -> Result<(Records, usize
             _ => return Err(StoreError::Corrupt("a writing action on a reader".to_owned())),
         };
         assert_each_entry_has_a_record(&added, count);
-        records.add(added, entry_index(&command.work, at - 1) + 1)?;
+        records.add(added, parts.next_index())?;
+        if records.bytes() >= READ_BYTES_MAX || !parts.more(|| false)? {
+            break;
+        }
     }
+    let (done, rest, spent) = parts.end();
     records.close_block()?;
-    Ok((records, at - command.from))
+    Ok((records, done, rest, spent))
 }
 
 /// The records of a dry run, from the snapshot that `conn` is in.
-fn dry_run(conn: &Connection, command: &ApplyChunk) -> Result<(Records, usize), StoreError> {
-    if command.from >= command.work.len() {
-        return Err(StoreError::Corrupt("a chunk without entries".to_owned()));
-    }
-    let mut records = Records::new(entry_index(&command.work, command.from));
+fn dry_run(conn: &Connection, command: &ApplyChunk) -> Result<Planned, StoreError> {
+    let mut parts = Parts::begin(command)?;
+    let mut records = Records::new(parts.next_index());
     let mut changes = Changes { profiles: Change::new(command), issues: Import::new(command) };
-    let mut at = command.from;
-    while at < command.work.len() {
-        let slice = at..command.work.len().min(at + slice_entries(command));
-        at = slice.end;
-        let added = write_slice(conn, command, &mut changes, slice)?;
-        records.add(added, entry_index(&command.work, at - 1) + 1)?;
+    loop {
+        let slice = parts.slice(slice_entries(command));
+        let added = write_slice(conn, &parts, &mut changes, slice)?;
+        records.add(added, parts.next_index())?;
+        if !parts.more(|| false)? {
+            break;
+        }
     }
+    let (done, rest, spent) = parts.end();
     records.close_block()?;
-    Ok((records, at - command.from))
+    Ok((records, done, rest, spent))
 }
 
 /// Ends a task whose end was asked for, instead of applying more of it.
@@ -202,7 +212,7 @@ fn stop(
 ) -> Result<ChunkApplied, StoreError> {
     complete(conn, held, Outcome::Cancelled, command.now)?;
     row::keep(conn, held)?;
-    Ok(ChunkApplied { task: held.task.clone(), done: 0 })
+    Ok(ChunkApplied { task: held.task.clone(), done: 0, rest: None })
 }
 
 /// Stores records, counts and position, and completes the task when nothing is left of it. Whether
@@ -211,9 +221,10 @@ fn finish(
     conn: &Connection,
     command: &ApplyChunk,
     mut held: Held,
-    records: &Records,
+    records: &mut Records,
 ) -> Result<Task, StoreError> {
     kill::reached(Place::Effects);
+    records.close_block()?;
     records.keep(conn, command.domain, &command.task_id)?;
     let (succeeded, failed) = records.counts();
     let counts = held.task.counts.after_chunk(succeeded, failed);
@@ -230,28 +241,4 @@ fn finish(
 fn assert_each_entry_has_a_record(records: &ChunkRecords, entries: usize) {
     let count = records.succeeded as usize + records.failed as usize;
     assert_eq!(count, entries, "a plan does not answer each entry once");
-}
-
-const fn work_fits(action: Action, work: &ChunkWork) -> bool {
-    matches!(
-        (action, work),
-        (Action::CreateCoreProfiles, ChunkWork::CreateCoreProfiles(_))
-            | (Action::UpdateCoreProfiles, ChunkWork::UpdateCoreProfiles(_))
-            | (Action::UpdateAppProfiles, ChunkWork::UpdateAppProfiles(_))
-            | (Action::GetCoreProfiles, ChunkWork::GetCoreProfiles(_))
-            | (Action::GetAppProfiles, ChunkWork::GetAppProfiles(_))
-            | (Action::ImportIssues, ChunkWork::ImportIssues(_))
-    )
-}
-
-/// The index, in its task, of the entry at `at`.
-fn entry_index(work: &ChunkWork, at: usize) -> u32 {
-    match work {
-        ChunkWork::CreateCoreProfiles(entries) => entries[at].entry.index,
-        ChunkWork::UpdateCoreProfiles(entries) => entries[at].entry.index,
-        ChunkWork::UpdateAppProfiles(entries) => entries[at].entry.index,
-        ChunkWork::GetCoreProfiles(entries) => entries[at].entry.index,
-        ChunkWork::GetAppProfiles(entries) => entries[at].entry.index,
-        ChunkWork::ImportIssues(entries) => entries[at].entry.index,
-    }
 }

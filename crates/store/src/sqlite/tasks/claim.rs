@@ -126,14 +126,14 @@ pub(in crate::sqlite) fn release(conn: &Connection, server: &str) -> Result<(), 
     Ok(())
 }
 
-/// Counts a fault of the server's. The last one completes the task; its unprocessed entries stay
+/// Counts a fault of the server's where it is the task's. The last one completes the task; its unprocessed entries stay
 /// counted as such.
 pub(in crate::sqlite) fn fail_attempt(
     conn: &Connection,
     command: &FailAttempt,
 ) -> Result<Task, StoreError> {
     let mut held = row::held(conn, command.domain, &command.task_id, command.lease_epoch)?;
-    held.attempts += 1;
+    held.attempts += u32::from(command.counted);
     if held.attempts >= TASK_ATTEMPTS_MAX {
         complete(conn, &mut held, Outcome::Failed, command.now)?;
     } else if held.cancelled {

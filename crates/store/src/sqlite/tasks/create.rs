@@ -6,6 +6,7 @@ use caseload_model::task::{Task, TaskStatus};
 use rusqlite::{Connection, params};
 
 use super::super::{domains, idempotency};
+use super::stage;
 use crate::{CreateTask, Once, StoreError};
 
 pub(in crate::sqlite) fn create(
@@ -25,12 +26,16 @@ pub(in crate::sqlite) fn create(
         return Err(StoreError::QueueFull { unfinished, limit: command.unfinished_max });
     }
     keep_task(conn, command)?;
-    keep_payload(conn, command)?;
+    stage::keep_blocks(conn, command.domain, &command.id, &command.blocks)?;
     Ok(Once::Done(command.accepted()))
 }
 
 fn keep_task(conn: &Connection, command: &CreateTask) -> Result<(), StoreError> {
-    let Some(first) = command.blocks.first().filter(|_| command.total > 0) else {
+    let first = match stage::take(conn, command)? {
+        None => command.blocks.first().map(|block| block.first_index),
+        staged => staged,
+    };
+    let Some(first_index) = first.filter(|_| command.total > 0) else {
         return Err(StoreError::Corrupt("a task without entries".to_owned()));
     };
     let added = conn
@@ -49,31 +54,13 @@ fn keep_task(conn: &Connection, command: &CreateTask) -> Result<(), StoreError> 
             command.dry_run,
             TaskStatus::Created.code(),
             command.total,
-            first.first_index,
+            first_index,
             command.now.0,
             command.expires_at.0,
             command.parent_id,
         ])?;
     if added == 0 {
         return Err(StoreError::AlreadyExists { what: format!("task {}", command.id) });
-    }
-    Ok(())
-}
-
-fn keep_payload(conn: &Connection, command: &CreateTask) -> Result<(), StoreError> {
-    let mut insert = conn.prepare_cached(
-        "INSERT INTO payload_blocks (domain_id, task_id, first_index, last_index, bytes)
-         VALUES (?1, ?2, ?3, ?4, ?5)",
-    )?;
-    for block in &command.blocks {
-        assert!(block.first_index <= block.last_index, "a payload block ends before it begins");
-        insert.execute(params![
-            command.domain.0,
-            command.id,
-            block.first_index,
-            block.last_index,
-            block.bytes
-        ])?;
     }
     Ok(())
 }

@@ -7,10 +7,12 @@ mod claim;
 mod create;
 mod end;
 mod list;
+mod parts;
 mod payload;
 mod purge;
 mod records;
 mod row;
+mod stage;
 
 pub(super) use apply::apply;
 pub(super) use claim::{claim, fail_attempt, release, renew, void_leases};
@@ -21,3 +23,4 @@ pub(super) use payload::{entries_left, payload_block};
 pub(super) use purge::purge;
 pub(super) use records::{kind_code, record_block, record_sizes};
 pub(super) use row::{COLUMNS, COLUMNS_COUNT, of_family, task, unfinished_by_lease};
+pub(super) use stage::{discard, stage, void_uploads};

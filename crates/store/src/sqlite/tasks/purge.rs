@@ -1,5 +1,6 @@
 //! Removing what has expired, in steps so small that no writer waits for one: some blocks of a
-//! completed task, or some idempotency keys. The rows of tasks stay. Blocks go some time after
+//! completed task or of an upload that nobody goes on with, or some idempotency keys. The rows of
+//! tasks stay. Blocks go some time after
 //! their task's `expires_at`, so that a download that began before it is not cut short; from
 //! `expires_at` on nobody begins one.
 
@@ -8,6 +9,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::super::idempotency;
 use super::super::kill::{self, Place};
+use super::stage;
 use crate::StoreError;
 
 /// Milliseconds that a download may go on after its records have expired.
@@ -30,6 +32,9 @@ pub(in crate::sqlite) fn purge(conn: &Connection, now: UnixMillis) -> Result<boo
         })
         .optional()?;
     let Some((seq, domain, id)) = expired else {
+        if stage::purge(conn, now)? {
+            return Ok(true);
+        }
         return Ok(idempotency::purge(conn, now, STEP_KEYS)? > 0);
     };
     let mut removed = 0;

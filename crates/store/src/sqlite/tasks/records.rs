@@ -2,6 +2,8 @@
 //! entry that it is about, so that reading goes from block to block in payload order without
 //! knowing how a task was cut into chunks.
 
+use std::thread::JoinHandle;
+
 use caseload_model::ids::DomainId;
 use caseload_model::record::ChunkRecords;
 use rusqlite::{Connection, OptionalExtension, params};
@@ -10,7 +12,7 @@ use crate::pack::{HEADER_BYTES_MAX, pack, unpacked_size};
 use crate::{RecordBlock, RecordBlockSize, RecordKind, StoreError, unpack_block};
 
 /// Bytes of JSON lines from which on a block is closed.
-const RECORD_BLOCK_BYTES: usize = 1 << 20;
+const RECORD_BLOCK_BYTES: usize = 512 << 10;
 
 /// The number a kind of records is stored under.
 pub(in crate::sqlite) const fn kind_code(kind: RecordKind) -> i64 {
@@ -20,14 +22,23 @@ pub(in crate::sqlite) const fn kind_code(kind: RecordKind) -> i64 {
     }
 }
 
-/// The records of a chunk, packed as they come.
+/// The records of a chunk, packed as they come, a full block on a thread of its own while the next
+/// one fills; never more than one at a time.
 pub(in crate::sqlite) struct Records {
     first_index: u32,
     next_index: u32,
     open: ChunkRecords,
+    packing: Option<JoinHandle<Result<Vec<Packed>, StoreError>>>,
     packed: Vec<Packed>,
     succeeded: u32,
     failed: u32,
+}
+
+/// A block's records before they are packed.
+struct Open {
+    records: ChunkRecords,
+    first_index: u32,
+    next_index: u32,
 }
 
 struct Packed {
@@ -38,6 +49,27 @@ struct Packed {
     bytes: Vec<u8>,
 }
 
+impl Open {
+    fn pack(self) -> Result<Vec<Packed>, StoreError> {
+        let mut packed = Vec::new();
+        for (kind, text, lines) in [
+            (RecordKind::Results, self.records.results, self.records.succeeded),
+            (RecordKind::Errors, self.records.errors, self.records.failed),
+        ] {
+            if lines > 0 {
+                packed.push(Packed {
+                    kind,
+                    first_index: self.first_index,
+                    next_index: self.next_index,
+                    lines,
+                    bytes: pack(&text)?,
+                });
+            }
+        }
+        Ok(packed)
+    }
+}
+
 impl Records {
     /// For the records of entries from `first_index` on.
     pub(in crate::sqlite) fn new(first_index: u32) -> Self {
@@ -45,6 +77,7 @@ impl Records {
             first_index,
             next_index: first_index,
             open: ChunkRecords::default(),
+            packing: None,
             packed: Vec::new(),
             succeeded: 0,
             failed: 0,
@@ -66,29 +99,31 @@ impl Records {
             self.open.append(&records);
         }
         if self.open.results.len() + self.open.errors.len() >= RECORD_BLOCK_BYTES {
-            self.close_block()?;
+            let open = self.take_open();
+            self.packed_before()?;
+            self.packing = Some(std::thread::spawn(move || open.pack()));
         }
         Ok(())
     }
 
-    /// Compresses what is still open.
+    /// Compresses what is still open and waits for what is being compressed.
     pub(in crate::sqlite) fn close_block(&mut self) -> Result<(), StoreError> {
-        let open = std::mem::take(&mut self.open);
-        for (kind, text, lines) in [
-            (RecordKind::Results, open.results, open.succeeded),
-            (RecordKind::Errors, open.errors, open.failed),
-        ] {
-            if lines > 0 {
-                self.packed.push(Packed {
-                    kind,
-                    first_index: self.first_index,
-                    next_index: self.next_index,
-                    lines,
-                    bytes: pack(&text)?,
-                });
-            }
-        }
-        self.first_index = self.next_index;
+        let last = self.take_open().pack()?;
+        self.packed_before()?;
+        self.packed.extend(last);
+        Ok(())
+    }
+
+    fn take_open(&mut self) -> Open {
+        let (first_index, next_index) = (self.first_index, self.next_index);
+        self.first_index = next_index;
+        Open { records: std::mem::take(&mut self.open), first_index, next_index }
+    }
+
+    fn packed_before(&mut self) -> Result<(), StoreError> {
+        let Some(packing) = self.packing.take() else { return Ok(()) };
+        let packed = packing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        self.packed.extend(packed?);
         Ok(())
     }
 

@@ -1,0 +1,107 @@
+//! What is kept of a payload while it arrives. Packed blocks are held in memory as long as they are
+//! few; beyond that they go to the store in small commits, under the id that the task will have.
+//! Invariant: what was staged is discarded with this value. Where the task was accepted, the store
+//! finds nothing to discard.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use caseload_model::ids::DomainId;
+use caseload_store::{PackedBlock, StagePayload, StoreError};
+
+use super::create::fresh_task_id;
+use crate::problem::Problem;
+use crate::{AppState, Caller};
+
+/// Bytes of packed blocks that one commit keeps, one block more at most.
+const COMMIT_BYTES: usize = 1 << 20;
+
+/// Bytes of packed blocks that all uploads of the server hold in memory.
+#[derive(Debug, Default)]
+pub(crate) struct HeldBytes(AtomicUsize);
+
+/// The blocks of one payload.
+#[derive(Debug)]
+pub(super) struct Staging {
+    state: AppState,
+    domain: DomainId,
+    task_id: String,
+    held: Vec<PackedBlock>,
+    held_bytes: usize,
+    staged: u32,
+}
+
+impl Staging {
+    pub(super) fn new(state: &AppState, caller: &Caller) -> Result<Self, Problem> {
+        Ok(Self {
+            state: state.clone(),
+            domain: caller.domain_id,
+            task_id: fresh_task_id(state.clock.now())?,
+            held: Vec::new(),
+            held_bytes: 0,
+            staged: 0,
+        })
+    }
+
+    /// The id of the task to come.
+    pub(super) fn task_id(&self) -> &str {
+        &self.task_id
+    }
+
+    /// The number of blocks staged, and the blocks that follow them.
+    pub(super) fn take(&mut self) -> (u32, Vec<PackedBlock>) {
+        (self.staged, std::mem::take(&mut self.held))
+    }
+
+    /// Takes the next blocks. Waits for the store where there are too many to hold.
+    pub(super) async fn add(&mut self, blocks: Vec<PackedBlock>) -> Result<(), Problem> {
+        let bytes = blocks.iter().map(|block| block.bytes.len()).sum();
+        self.held.extend(blocks);
+        self.held_bytes += bytes;
+        let total = self.state.held.0.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        let config = self.state.config.clone();
+        let has_begun = self.staged > 0 || self.held_bytes > config.upload_bytes_held;
+        if has_begun || total > config.uploads_bytes_held {
+            while self.held_bytes >= COMMIT_BYTES.min(config.upload_bytes_held) {
+                self.stage().await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Has the store keep what one commit may have.
+    async fn stage(&mut self) -> Result<(), Problem> {
+        let mut bytes = 0;
+        let count = self.held.iter().take_while(|block| {
+            let room = bytes < COMMIT_BYTES;
+            bytes += if room { block.bytes.len() } else { 0 };
+            room
+        });
+        let blocks: Vec<_> = self.held.drain(..count.count()).collect();
+        let count = u32::try_from(blocks.len()).unwrap_or(u32::MAX);
+        // Counted first: what is given up in the middle of this is discarded too.
+        self.staged = self.staged.saturating_add(count);
+        let (task_id, now) = (self.task_id.clone(), self.state.clock.now());
+        let command = StagePayload { domain: self.domain, task_id, blocks, now };
+        self.state.store.stage_payload(command).await?;
+        self.held_bytes -= bytes;
+        self.state.held.0.fetch_sub(bytes, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+impl Drop for Staging {
+    fn drop(&mut self) {
+        self.state.held.0.fetch_sub(self.held_bytes, Ordering::Relaxed);
+        let runtime = tokio::runtime::Handle::try_current();
+        let Some(runtime) = runtime.ok().filter(|_| self.staged > 0) else { return };
+        let (store, domain) = (self.state.store.clone(), self.domain);
+        let task_id = std::mem::take(&mut self.task_id);
+        runtime.spawn(async move {
+            match store.discard_staged(domain, &task_id).await {
+                // The next server to start removes it.
+                Ok(()) | Err(StoreError::Closed) => {}
+                Err(error) => tracing::warn!(%error, "an upload is left to be purged"),
+            }
+        });
+    }
+}

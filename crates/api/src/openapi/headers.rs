@@ -1,0 +1,80 @@
+//! The headers of answers, each described once; operations refer to them by name. A header that is
+//! marked as required is on every answer that names it.
+
+use serde_json::{Map, Value, json};
+
+/// On every answer.
+pub(super) const ALWAYS: [&str; 1] = ["X-Request-Id"];
+/// On every answer to a working key.
+pub(super) const QUOTA: [&str; 5] = [
+    "X-Rate-Limit-Limit",
+    "X-Rate-Limit-Remaining",
+    "X-Rate-Limit-Reset",
+    "RateLimit-Policy",
+    "RateLimit",
+];
+
+pub(super) fn headers() -> Value {
+    let text = || json!({"type": "string"});
+    let count = || json!({"type": "integer", "minimum": 0});
+    json!({
+        "X-Request-Id": required(
+            "The caller's id of the request, if it sent 1 to 128 visible ASCII characters, else a \
+             fresh one. The server's log has it.",
+            json!({"type": "string", "minLength": 1, "maxLength": 128}),
+            "5f0c2f1e-0d5c-4b7e-9d3a-6d1c1d3f7a10",
+        ),
+        "X-Rate-Limit-Limit": header("Requests of the window.", count(), 1500),
+        "X-Rate-Limit-Remaining": header("Requests left in the window.", count(), 1499),
+        "X-Rate-Limit-Reset":
+            header("End of the window, Unix milliseconds.", count(), 1_767_225_660_000_u64),
+        "RateLimit-Policy":
+            header("Requests and seconds of a window.", text(), "\"key\";q=1500;w=60"),
+        "RateLimit":
+            header("Requests left, and seconds to the end.", text(), "\"key\";r=1499;t=60"),
+        "Retry-After": header("Seconds after which to come again.", count(), 1),
+        "Retry-After-Always":
+            required("Seconds after which to come again.", count(), 10),
+        "Link": header(
+            "RFC 8288: `first`, `prev`, `next`, `last` with the caller's own parameters, as paths. \
+             Never a target that would answer an error.",
+            text(),
+            "</v1/acme/issues?state=new&page=2>; rel=\"next\"",
+        ),
+        "Location": required(
+            "The path of what was made.",
+            json!({"type": "string", "format": "uri-reference"}),
+            "/v2/acme/identity/bulk_actions/019b7716-2a80-7c3e-9a51-0f3c8d1e4b22",
+        ),
+        "ETag": required("The tag of this form, for `If-None-Match`.", text(), "\"a1\""),
+        "Accept-Ranges": header("Ranges of bytes are served.", text(), "bytes"),
+        "Content-Range": required("Which bytes of how many.", text(), "bytes 0-99/1234"),
+        "Content-Disposition": header(
+            "With `download=true`: a name for the file.",
+            text(),
+            "attachment; filename=\"create_core_profiles-019b7716-results.json.gz\"",
+        ),
+        "WWW-Authenticate":
+            required("How to say who calls.", text(), "Basic realm=\"caseload\", Bearer"),
+        "Allow": required("The methods of the path.", text(), "GET,HEAD"),
+    })
+}
+
+fn header(description: &str, schema: Value, example: impl Into<Value>) -> Value {
+    json!({"description": description, "schema": schema, "example": example.into()})
+}
+
+fn required(description: &str, schema: Value, example: impl Into<Value>) -> Value {
+    let mut header = header(description, schema, example);
+    header["required"] = true.into();
+    header
+}
+
+/// References to headers, by the names under which they stand in answers.
+pub(super) fn refer<'n>(names: impl IntoIterator<Item = &'n str>) -> Map<String, Value> {
+    let refer = |name: &str| {
+        let header = name.strip_suffix("-Always").unwrap_or(name);
+        (header.to_owned(), json!({"$ref": format!("#/components/headers/{name}")}))
+    };
+    names.into_iter().map(refer).collect()
+}

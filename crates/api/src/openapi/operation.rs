@@ -1,0 +1,116 @@
+//! An operation, put together from what is its own; what every operation has comes by itself: the
+//! headers of every answer, the errors of every guarded path.
+
+use caseload_model::error_code::ErrorCode;
+use serde_json::{Map, Value, json};
+
+use super::headers::{self, ALWAYS, QUOTA};
+use super::parameters::refer;
+use super::problem;
+
+/// Errors that every guarded operation may answer with.
+const GUARDED: [ErrorCode; 5] = [
+    ErrorCode::Unauthorized,
+    ErrorCode::Forbidden,
+    ErrorCode::RateLimited,
+    ErrorCode::Internal,
+    ErrorCode::Unavailable,
+];
+
+/// An operation in the making.
+pub(super) struct Operation {
+    members: Map<String, Value>,
+    parameters: Vec<Value>,
+    responses: Map<String, Value>,
+    errors: Vec<ErrorCode>,
+    /// Whether it needs a key.
+    guarded: bool,
+}
+
+impl Operation {
+    /// An operation that needs a key of the domain in its path.
+    pub(super) fn guarded(id: &str, tag: &str, summary: &str, description: &str) -> Self {
+        let mut operation = Self::open(id, tag, summary, description);
+        operation.guarded = true;
+        operation.errors = GUARDED.to_vec();
+        operation.members.shift_remove("security");
+        operation
+    }
+
+    /// An operation without a key.
+    pub(super) fn open(id: &str, tag: &str, summary: &str, description: &str) -> Self {
+        let members = [
+            ("operationId", json!(id)),
+            ("tags", json!([tag])),
+            ("summary", json!(summary)),
+            ("description", json!(description)),
+            ("security", json!([])),
+        ];
+        Self {
+            members: members.map(|(key, value)| (key.to_owned(), value)).into_iter().collect(),
+            parameters: Vec::new(),
+            responses: Map::new(),
+            errors: Vec::new(),
+            guarded: false,
+        }
+    }
+
+    /// Takes these shared parameters.
+    pub(super) fn takes<'n>(mut self, names: impl IntoIterator<Item = &'n str>) -> Self {
+        self.parameters.extend(names.into_iter().map(refer));
+        self
+    }
+
+    pub(super) fn body(mut self, body: Value) -> Self {
+        self.members.insert("requestBody".to_owned(), body);
+        self
+    }
+
+    /// Answers this, with these headers beside those that every answer has.
+    pub(super) fn answers(
+        mut self,
+        status: u16,
+        description: &str,
+        own_headers: &[&str],
+        content: &Value,
+    ) -> Self {
+        let quota = if self.guarded { &QUOTA[..] } else { &[] };
+        let names = own_headers.iter().chain(&ALWAYS).chain(quota).copied();
+        let mut response = json!({"description": description, "headers": headers::refer(names)});
+        if !content.is_null() {
+            response["content"] = content.clone();
+        }
+        self.responses.insert(status.to_string(), response);
+        self
+    }
+
+    /// What to do next with the answer of this status.
+    pub(super) fn links(mut self, status: u16, links: Value) -> Self {
+        if let Some(response) = self.responses.get_mut(&status.to_string()) {
+            response["links"] = links;
+        }
+        self
+    }
+
+    /// May answer with these errors too.
+    pub(super) fn fails(mut self, codes: &[ErrorCode]) -> Self {
+        self.errors.extend(codes);
+        self
+    }
+
+    pub(super) fn build(mut self) -> Value {
+        for (status, response) in problem::by_status(&self.errors, self.guarded) {
+            self.responses.insert(status.to_string(), response);
+        }
+        self.responses.sort_keys();
+        self.parameters.push(refer("X-Request-Id"));
+        self.members.insert("parameters".to_owned(), self.parameters.into());
+        self.members.insert("responses".to_owned(), self.responses.into());
+        Value::Object(self.members)
+    }
+}
+
+/// A JSON body of this schema, with an example.
+pub(super) fn json_content(schema: Value, example: Value) -> Value {
+    json!({"application/json": {"schema": schema, "example": example}})
+}

@@ -1,0 +1,114 @@
+//! Parameters: how one is described, and those that several operations share. A name is written as
+//! the list of names in the model or as the API's first description spells it; the other spelling
+//! stands beside it.
+
+use caseload_model::issue_query::{PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX};
+use serde_json::{Value, json};
+
+/// A query parameter of plain text.
+pub(super) fn query(name: &str, description: &str, schema: Value) -> Value {
+    let mut parameter = json!({
+        "name": name, "in": "query", "description": description, "schema": schema,
+    });
+    spell(&mut parameter, name);
+    parameter
+}
+
+/// A query parameter whose value is JSON, percent-encoded.
+pub(super) fn query_json(name: &str, description: &str, schema: Value, example: Value) -> Value {
+    let mut parameter = json!({
+        "name": name,
+        "in": "query",
+        "description": description,
+        "content": {"application/json": {"schema": schema, "example": example}},
+    });
+    spell(&mut parameter, name);
+    parameter
+}
+
+/// A query parameter of words with commas between them; a JSON array is as good.
+pub(super) fn query_words(name: &str, description: &str, words: &[&str]) -> Value {
+    let schema = json!({"type": "array", "minItems": 1, "items": {"enum": words}});
+    let mut parameter = query(name, &format!("{description} A JSON array is as good."), schema);
+    parameter["style"] = "form".into();
+    parameter["explode"] = false.into();
+    parameter["example"] = json!([words[0]]);
+    parameter
+}
+
+/// A header of the request.
+pub(super) fn header(name: &str, description: &str, schema: Value) -> Value {
+    json!({"name": name, "in": "header", "description": description, "schema": schema})
+}
+
+/// Both spellings, where there are two.
+pub(super) fn spellings(name: &str) -> Option<[String; 2]> {
+    name.contains(['-', '_']).then(|| [name.replace('_', "-"), name.replace('-', "_")])
+}
+
+fn spell(parameter: &mut Value, name: &str) {
+    if let Some(both) = spellings(name) {
+        parameter["x-spellings"] = json!(both);
+    }
+}
+
+/// A reference to a parameter.
+pub(super) fn refer(name: &str) -> Value {
+    json!({"$ref": format!("#/components/parameters/{name}")})
+}
+
+/// An instant in a query. One beyond 64 bits is later than every record, and no fault.
+pub(super) fn bound() -> Value {
+    json!({"type": "integer", "minimum": 0, "examples": [1_767_225_600_000_u64]})
+}
+
+/// An instant, as it stands in answers.
+pub(super) fn instant() -> Value {
+    json!({"type": "integer", "format": "int64", "minimum": 0, "examples": [1_767_225_600_000_u64]})
+}
+
+pub(super) fn common() -> Value {
+    json!({
+        "domain": {
+            "name": "domain",
+            "in": "path",
+            "required": true,
+            "description": "The name of the domain that the key opens.",
+            "schema": {"type": "string", "pattern": "^[a-z0-9][a-z0-9-]{0,62}$"},
+            "example": "acme",
+        },
+        "X-Request-Id": header(
+            "X-Request-Id",
+            "An id of the caller's choice. One that is not 1 to 128 visible ASCII characters is \
+             replaced.",
+            json!({"type": "string"}),
+        ),
+        "Idempotency-Key": header(
+            "Idempotency-Key",
+            "A fresh text for each new request, sent again with each repeat of it: a repeat gets \
+             the first answer again. Any UTF-8 of 1 to 255 characters is accepted.",
+            json!({
+                "type": "string",
+                "minLength": 1,
+                "maxLength": 255,
+                "pattern": "^[!-~]([ -~]{0,253}[!-~])?$",
+                "examples": ["0c7d1a3e-5b1f-4a57-8a86-6f1f3f0f6f11"],
+            }),
+        ),
+        "page": query(
+            "page",
+            "The page, from 1. `page` × `page-size` is at most 50000.",
+            json!({"type": "integer", "minimum": 1, "maximum": 50_000, "default": 1}),
+        ),
+        "page-size": query(
+            "page-size",
+            "Records on a page.",
+            json!({
+                "type": "integer",
+                "minimum": 1,
+                "maximum": PAGE_SIZE_MAX,
+                "default": PAGE_SIZE_DEFAULT,
+            }),
+        ),
+    })
+}

@@ -1,0 +1,255 @@
+//! Errors in the description: the one schema, and a response for each status of an operation with
+//! the codes that it can have there. Codes, statuses and titles are those of the model's table.
+
+use std::collections::BTreeMap;
+
+use caseload_model::error_code::ErrorCode;
+use serde_json::{Map, Value, json};
+
+use super::headers::{self, ALWAYS, QUOTA};
+use super::schema;
+
+pub(super) fn schemas() -> Value {
+    let codes: Vec<_> = ErrorCode::ALL.iter().map(|code| code.as_str()).collect();
+    json!({
+        "Problem": {
+            "type": "object",
+            "description": "An error (RFC 9457). With several faults, `code` is that of the first.",
+            "required": ["type", "title", "status", "detail", "code", "request_id"],
+            "properties": {
+                "type": {"type": "string", "format": "uri-reference"},
+                "title": {"type": "string", "description": "The same for every occurrence."},
+                "status": {"type": "integer", "minimum": 400, "maximum": 599},
+                "detail": {"type": "string", "description": "What is wrong and what to do."},
+                "code": schema("ErrorCode"),
+                "request_id": {"type": "string"},
+                "errors": {
+                    "type": "array",
+                    "description": "All faults of the request.",
+                    "minItems": 1,
+                    "items": schema("Fault"),
+                },
+            },
+        },
+        "Fault": {
+            "type": "object",
+            "description": "One fault of a request.",
+            "required": ["parameter", "code", "detail"],
+            "properties": {
+                "parameter": {
+                    "type": "string",
+                    "description": "The query parameter, form field or part of the path.",
+                },
+                "line": {
+                    "type": "integer",
+                    "minimum": 1,
+                    "description": "The line of the payload.",
+                },
+                "code": schema("ErrorCode"),
+                "detail": {"type": "string"},
+            },
+        },
+        "ErrorCode": {"type": "string", "enum": codes},
+    })
+}
+
+/// A response for each code: what an operation refers to where a status has one code only.
+pub(super) fn responses() -> Value {
+    let name = |code: &ErrorCode| (component(*code), response(&[*code], true));
+    Value::Object(ErrorCode::ALL.iter().map(name).collect())
+}
+
+/// The responses of an operation that may fail with `codes`.
+pub(super) fn by_status(codes: &[ErrorCode], guarded: bool) -> BTreeMap<u16, Value> {
+    let mut sorted: BTreeMap<u16, Vec<ErrorCode>> = BTreeMap::new();
+    for code in codes {
+        let same = sorted.entry(code.status()).or_default();
+        if !same.contains(code) {
+            same.push(*code);
+        }
+    }
+    let response = |(status, codes): (u16, Vec<ErrorCode>)| match codes[..] {
+        [code] if guarded => {
+            let refer = format!("#/components/responses/{}", component(code));
+            (status, json!({"$ref": refer}))
+        }
+        _ => (status, response(&codes, guarded)),
+    };
+    sorted.into_iter().map(response).collect()
+}
+
+/// `not_found` is the component `NotFound`.
+fn component(code: ErrorCode) -> String {
+    let words = code.as_str().split('_');
+    words.map(|word| word[..1].to_uppercase() + &word[1..]).collect()
+}
+
+/// A response of codes that have one status.
+fn response(codes: &[ErrorCode], guarded: bool) -> Value {
+    let status = codes[0].status();
+    let titles: Vec<_> =
+        codes.iter().map(|code| format!("`{}`: {}", code.as_str(), code.title())).collect();
+    let words: Vec<_> = codes.iter().map(|code| code.as_str()).collect();
+    let examples: Map<_, _> =
+        codes.iter().map(|code| (code.as_str().to_owned(), refer(*code))).collect();
+    let quota = if guarded && status != 401 { &QUOTA[..] } else { &[] };
+    let own = match codes {
+        [ErrorCode::NotCompleted | ErrorCode::IdempotencyInProgress | ErrorCode::Unavailable] => {
+            &["Retry-After-Always"]
+        }
+        _ => own_headers(status),
+    };
+    let names = own.iter().chain(&ALWAYS).chain(quota).copied();
+    json!({
+        "description": format!("{}.", titles.join("; ")),
+        "headers": headers::refer(names),
+        "content": {"application/problem+json": {
+            "schema": {"allOf": [
+                schema("Problem"),
+                {"properties": {"status": {"const": status}, "code": {"enum": words}}},
+            ]},
+            "examples": examples,
+        }},
+    })
+}
+
+/// Headers that errors of a status have.
+const fn own_headers(status: u16) -> &'static [&'static str] {
+    match status {
+        401 => &["WWW-Authenticate"],
+        405 => &["Allow"],
+        409 | 503 => &["Retry-After"],
+        416 => &["Content-Range"],
+        429 => &["Retry-After-Always"],
+        _ => &[],
+    }
+}
+
+/// An example of each code.
+pub(super) fn examples() -> Value {
+    let named = |code: &ErrorCode| {
+        (code.as_str().to_owned(), json!({"summary": code.title(), "value": example(*code)}))
+    };
+    Value::Object(ErrorCode::ALL.iter().map(named).collect())
+}
+
+fn refer(code: ErrorCode) -> Value {
+    json!({"$ref": format!("#/components/examples/{}", code.as_str())})
+}
+
+fn example(code: ErrorCode) -> Value {
+    let (parameter, detail) = sample(code);
+    let mut problem = json!({
+        "type": format!("/problems/{}", code.as_str()),
+        "title": code.title(),
+        "status": code.status(),
+        "detail": detail,
+        "code": code.as_str(),
+        "request_id": "5f0c2f1e-0d5c-4b7e-9d3a-6d1c1d3f7a10",
+    });
+    if let Some(parameter) = parameter {
+        let fault = json!({"parameter": parameter, "code": code.as_str(), "detail": detail});
+        problem["errors"] = json!([fault]);
+    }
+    problem
+}
+
+/// What an error of this code may say: the parameter it is about, and the detail.
+fn sample(code: ErrorCode) -> (Option<&'static str>, &'static str) {
+    match code {
+        ErrorCode::InvalidRequest => (None, "the body ended before it was complete; send it again"),
+        ErrorCode::UnknownParameter => (
+            Some("creatd-since"),
+            "\"creatd-since\" is no parameter here; the nearest is created-since",
+        ),
+        ErrorCode::ConflictingParameter => (
+            Some("created_since"),
+            "created-since and created_since are one parameter in two spellings and have different \
+             values; give one of them",
+        ),
+        ErrorCode::InvalidValue => (Some("sort-order"), "\"up\" is none of asc, desc"),
+        ErrorCode::OutOfRange => (
+            Some("page-size"),
+            "1001 is out of range: a page holds 1 to 1000 issues, 100 where not said",
+        ),
+        ErrorCode::PageTooDeep => (
+            Some("page"),
+            "page 501 with page-size 100 goes beyond 50000 issues, the deepest a numbered page may \
+             reach. To read further, walk by time",
+        ),
+        ErrorCode::MissingField => (
+            Some("payload"),
+            "the field payload is missing; send a JSON array with one map per entry",
+        ),
+        ErrorCode::UnknownAction => {
+            (Some("action"), "there is no action \"import\"; this path accepts import_issues")
+        }
+        ErrorCode::InvalidPayload => (Some("payload"), "the payload is no JSON array of maps"),
+        ErrorCode::EmptyPayload => (Some("payload"), "the payload has no entries; send 1 to 10000"),
+        ErrorCode::TooManyEntries => (
+            Some("payload"),
+            "the payload has more than 10000 entries; send them in several requests",
+        ),
+        ErrorCode::Unauthorized => {
+            (None, "the API key is not known, has expired or was revoked; use one that works")
+        }
+        ErrorCode::Forbidden => {
+            (None, "the API key does not open this domain; use a key of the domain in the path")
+        }
+        ErrorCode::NotFound => (None, "the domain has no issue of that id"),
+        other => (None, sample_of_state(other)),
+    }
+}
+
+/// What an error may say that no parameter is to blame for.
+const fn sample_of_state(code: ErrorCode) -> &'static str {
+    match code {
+        ErrorCode::Expired => {
+            "the results and errors of this task are no longer kept; expires_at of the task says \
+             until when they were"
+        }
+        ErrorCode::MethodNotAllowed => {
+            "DELETE is not possible at this path; the header Allow names what is"
+        }
+        ErrorCode::NotCompleted => {
+            "the task is processing (40 %); ask again until its status is completed"
+        }
+        ErrorCode::AlreadyCompleted => {
+            "the task is completed; there is nothing left of it to cancel"
+        }
+        ErrorCode::NothingToRetry => "every entry of the task succeeded; there is nothing to retry",
+        ErrorCode::IdempotencyInProgress => {
+            "the first request with this idempotency key is still being answered; send it again"
+        }
+        ErrorCode::TooLarge => {
+            "the body has more than 134217728 bytes, packed or unpacked; send the entries in \
+             several requests"
+        }
+        ErrorCode::UnsupportedMediaType => {
+            "\"text/plain\" is not supported here; send application/x-www-form-urlencoded or \
+             multipart/form-data"
+        }
+        ErrorCode::RangeNotSatisfiable => "the file has 1234 bytes; the range is behind them",
+        ErrorCode::IdempotencyKeyReused => {
+            "this idempotency key stands for another request of this domain; send a fresh one with \
+             a new request"
+        }
+        ErrorCode::RateLimited => {
+            "the API key may make 1500 requests in 60 s and has made them; retry after 2026-01-01 \
+             00:01:00 UTC"
+        }
+        ErrorCode::QueueFull => {
+            "the domain has 1000 unfinished tasks and may have 1000; wait for some to complete, \
+             then try again"
+        }
+        ErrorCode::QueryTooExpensive => {
+            "the list could not be read within its deadline: the filters are messages; narrow it, \
+             for example by created_since and created_until"
+        }
+        ErrorCode::Unavailable => "the store cannot answer now; try again",
+        _ => {
+            "the server met an error of its own; its log has the cause under this request_id. Try \
+             again; tell the operator if it stays"
+        }
+    }
+}

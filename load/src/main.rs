@@ -3,6 +3,9 @@
 //! little; the ratios in one table do. Run with
 //! `cargo build --release -p caseload && cargo run --release -p load -- import [ROUNDS]`.
 //!
+//! `load issues-store FOLDER N` makes a store of N generated issues, `load issues FOLDER` measures
+//! reading it, `load issues-import [ROUNDS]` the import of issues beside raw insertion.
+//!
 //! `load bulk [ROUNDS] [--write] [--profiles N] [--date D] [--commit C]` prints the whole table of
 //! bulk actions; `--write` keeps it in `load/results`.
 //!
@@ -23,6 +26,9 @@ mod server;
 
 use anyhow::{Result, bail};
 
+const USAGE: &str = "usage: load import [ROUNDS] | load bulk [ROUNDS] [--write] | load crash [KILLS] [SEED] | \
+    load issues-store FOLDER N | load issues FOLDER [PART OF A NAME] | load issues-import [ROUNDS]";
+
 #[tokio::main]
 async fn main() -> Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -38,15 +44,19 @@ async fn main() -> Result<()> {
             crash::run(kills, seed).await
         }
         Some("issues-store") => {
-            let (Some(folder), Some(count)) = (args.get(1), args.get(2)) else {
-                bail!("usage: load issues-store FOLDER N");
-            };
+            let (Some(folder), Some(count)) = (args.get(1), args.get(2)) else { bail!(USAGE) };
             issues::make(folder.as_ref(), count.parse()?).await
         }
-        _ => bail!(
-            "usage: load import [ROUNDS] | load bulk [ROUNDS] [--write] | \
-             load issues-store FOLDER N | load crash [KILLS] [SEED]"
-        ),
+        Some("issues") => {
+            let Some(folder) = args.get(1) else { bail!(USAGE) };
+            let only = args.get(2).map_or("", String::as_str);
+            issues::measure(folder.as_ref(), only).await
+        }
+        Some("issues-import") => {
+            let rounds = args.get(1).map_or(Ok(10), |text| text.parse())?;
+            issues::import(rounds).await
+        }
+        _ => bail!(USAGE),
     }
 }
 
@@ -54,4 +64,10 @@ async fn main() -> Result<()> {
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]
+}
+
+/// A count as a figure to divide.
+#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
+fn real(count: usize) -> f64 {
+    count as f64
 }

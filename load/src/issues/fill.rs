@@ -8,6 +8,7 @@ use caseload_client::{Client, Payload};
 use caseload_model::task::{Action, Family};
 
 use super::data;
+use crate::real;
 
 /// Issues of one task.
 const ENTRIES: usize = 10_000;
@@ -53,7 +54,7 @@ pub(crate) async fn fill(client: &Client, count: usize) -> Result<Filled> {
         ensure!(task.counts.succeeded == entries as u64, "not all succeeded: {}", task.record);
         done += entries;
         if done * 10 / count > filled.rates.len() {
-            filled.rates.push((count / 10) as f64 / tenth.elapsed().as_secs_f64());
+            filled.rates.push(real(count / 10) / tenth.elapsed().as_secs_f64());
             tenth = Instant::now();
         }
     }

@@ -1,0 +1,167 @@
+//! The import of issues beside the raw insertion of the same rows: 10,000 issues into a store that
+//! has `before` of them, from the first byte of the request to `completed`; and the bare SQLite
+//! statements for the same rows and indexes in one transaction, each line parsed once.
+
+use std::path::Path;
+use std::time::Instant;
+
+use anyhow::{Result, ensure};
+use caseload_client::{Client, Payload};
+use caseload_model::task::{Action, Family};
+use rusqlite::Connection;
+
+use super::data;
+use crate::median;
+use crate::server::Store;
+
+/// Issues of one task.
+const ENTRIES: usize = 10_000;
+/// Of so many issues are those that are generated: they make the spans between instants.
+const OF: usize = 200_000;
+
+/// Measures in turns; each round goes on where the one before it ended, on both sides.
+#[expect(clippy::print_stdout, reason = "the table is the program's output")]
+pub(crate) async fn import(rounds: usize) -> Result<()> {
+    let store = Store::new()?;
+    let key = store.domain("load")?;
+    let server = store.serve()?;
+    let client = Client::new(&server.url, "load", &key)?;
+    let folder = tempfile::tempdir()?;
+    let mut raw = open(&folder.path().join("raw.db"))?;
+    println!("round  completed ms  raw SQLite ms  ratio");
+    let (mut ours, mut raws) = (Vec::new(), Vec::new());
+    for round in 0..rounds {
+        let mut lines = String::new();
+        (round * ENTRIES..(round + 1) * ENTRIES).for_each(|n| data::line(n, OF, &mut lines));
+        let served = served(&client, lines.clone()).await?;
+        let bare = insert(&mut raw, &lines)?;
+        println!("{round:>5}  {served:>12.1}  {bare:>13.1}  {:>5.2}", bare / served);
+        ours.push(served);
+        raws.push(bare);
+    }
+    let (ours, raws) = (median(ours), median(raws));
+    println!("median {ours:>12.1}  {raws:>13.1}  {:>5.2}", raws / ours);
+    server.kill()
+}
+
+async fn served(client: &Client, lines: String) -> Result<f64> {
+    let bulk = client.bulk(Family::Issues);
+    let begun = Instant::now();
+    let payload = Payload::bytes(lines.into_bytes());
+    let mut task = bulk.submit(Action::ImportIssues, payload).await?;
+    while !task.is_completed() {
+        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+        task = bulk.status(&task.task_id).await?;
+    }
+    ensure!(task.counts.succeeded == ENTRIES as u64, "not all succeeded: {}", task.record);
+    Ok(begun.elapsed().as_secs_f64() * 1e3)
+}
+
+/// The tables and indexes of issues and of whom they name, at the server's settings.
+fn open(path: &Path) -> Result<Connection> {
+    let db = Connection::open(path)?;
+    db.execute_batch(
+        "PRAGMA page_size = 8192; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
+         PRAGMA wal_autocheckpoint = 10000; PRAGMA cache_size = -65536;
+         CREATE TABLE app_profiles (domain_id INTEGER, pid TEXT, app_id TEXT, name TEXT,
+             emails BLOB, created_at INTEGER, updated_at INTEGER, fields BLOB,
+             PRIMARY KEY (domain_id, pid));",
+    )?;
+    db.execute_batch(include_str!("../../../crates/store/migrations/sqlite/V2__issues.sql"))?;
+    Ok(db)
+}
+
+/// Milliseconds for the rows of `lines`: issues, fragments, sparse terms, authors.
+fn insert(db: &mut Connection, lines: &str) -> Result<f64> {
+    let begun = Instant::now();
+    let tx = db.transaction()?;
+    {
+        let mut issue = tx.prepare(
+            "INSERT INTO issues (domain_id, id, created_at, updated_at, changed_at, state,
+             redacted, rating, original_created_at, app_id, platform_type, queue_id, hs_user_id,
+             assignee_id, language, issue_mode, author_email)
+             VALUES (1, ?1, ?2, ?3, ?4, ?5, 0, ?6, NULL, ?7, ?8, ?9, ?10, ?11, ?12, NULL, ?13)",
+        )?;
+        let mut body = tx.prepare(
+            "INSERT INTO issue_bodies (row, head, messages, meta, custom_fields, feedback, queue)
+             VALUES (?1, ?2, ?3, x'7b7d', ?4, NULL, ?5)",
+        )?;
+        let mut value = tx.prepare(
+            "INSERT INTO issue_values (domain_id, kind, block, value, place)
+             VALUES (1, ?1, ?2, ?3, ?4)",
+        )?;
+        let mut profile = tx.prepare(
+            "INSERT INTO app_profiles VALUES (1, ?1, ?2, ?3, ?4, 0, 0, x'') ON CONFLICT DO NOTHING",
+        )?;
+        for line in lines.lines() {
+            let parsed: Line<'_> = serde_json::from_str(line)?;
+            let (state, user) = (&parsed.state_data, parsed.hs_user_id);
+            issue.execute(rusqlite::params![
+                parsed.id,
+                parsed.created_at,
+                parsed.updated_at,
+                state.changed_at,
+                state.state.len() as i64,
+                parsed.feedback_rating,
+                parsed.app_id,
+                parsed.platform_type,
+                parsed.queue.map(|queue| queue.get().len().to_string()),
+                user,
+                parsed.assignee_id,
+                parsed.language,
+                parsed.author_email,
+            ])?;
+            let row = tx.last_insert_rowid();
+            let messages = parsed.messages.get();
+            let head = &line[..line.len() - messages.len()];
+            body.execute(rusqlite::params![
+                row,
+                head.as_bytes(),
+                messages.as_bytes(),
+                parsed.custom_fields.get().as_bytes(),
+                parsed.queue.map(|queue| queue.get().as_bytes()),
+            ])?;
+            let (block, place) = (row >> 16, row & 0xffff);
+            let number = (parsed.created_at % 1009).to_be_bytes();
+            for (kind, bytes) in [
+                (18, &user.as_bytes()[user.len() - 21..]),
+                (19, parsed.author_email.as_bytes()),
+                (20, &number[..]),
+            ] {
+                value.execute(rusqlite::params![kind, block, bytes, place])?;
+            }
+            profile.execute(rusqlite::params![user, parsed.app_id, parsed.author_name, b"[]"])?;
+        }
+    }
+    tx.commit()?;
+    Ok(begun.elapsed().as_secs_f64() * 1e3)
+}
+
+#[derive(serde::Deserialize)]
+struct Line<'l> {
+    id: i64,
+    created_at: i64,
+    updated_at: i64,
+    #[serde(borrow)]
+    state_data: State<'l>,
+    feedback_rating: Option<u8>,
+    app_id: &'l str,
+    platform_type: &'l str,
+    hs_user_id: &'l str,
+    author_name: &'l str,
+    author_email: &'l str,
+    assignee_id: Option<&'l str>,
+    language: &'l str,
+    #[serde(borrow)]
+    queue: Option<&'l serde_json::value::RawValue>,
+    #[serde(borrow)]
+    custom_fields: &'l serde_json::value::RawValue,
+    #[serde(borrow)]
+    messages: &'l serde_json::value::RawValue,
+}
+
+#[derive(serde::Deserialize)]
+struct State<'l> {
+    state: &'l str,
+    changed_at: i64,
+}

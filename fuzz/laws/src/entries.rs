@@ -16,7 +16,7 @@ const FAULTS_MAX: usize = 1001;
 /// The blocks of `data` as a payload file; none where it is refused as a whole.
 pub(crate) fn blocks_of(data: &[u8], family: Family) -> Vec<Block> {
     let mut blocks = Vec::new();
-    let mut reader = PayloadReader::new(family.entry_bytes_read_max());
+    let mut reader = PayloadReader::new(family.entry_bytes_kept_max());
     if reader.push(data, &mut blocks).is_err() || reader.finish(&mut blocks).is_err() {
         blocks.clear();
     }

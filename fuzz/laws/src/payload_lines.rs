@@ -14,7 +14,7 @@ use crate::pieces::cuts;
 const SMALL_ENTRY_BYTES_MAX: usize = 24;
 
 pub(crate) fn holds(data: &[u8]) {
-    for limit in [SMALL_ENTRY_BYTES_MAX, Family::Identity.entry_bytes_read_max()] {
+    for limit in [SMALL_ENTRY_BYTES_MAX, Family::Identity.entry_bytes_kept_max()] {
         let whole = read(limit, &[data]);
         for pieces in cuts(data) {
             assert_eq!(read(limit, &pieces), whole, "cuts do not matter");

@@ -20,6 +20,7 @@ const COMMANDS: [&str; 32] = [
     "agent",
     "agent create",
     "agent list",
+    "backup",
     "check",
     "openapi",
     "bulk",

@@ -80,27 +80,25 @@ fn an_interrupted_export_leaves_no_file() {
     // A server that answers the beginning of a stream and then nothing.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    let serving = std::thread::spawn(move || {
+    let (tell, answered) = std::sync::mpsc::sync_channel(1);
+    std::thread::spawn(move || {
         use std::io::{Read as _, Write as _};
         let (mut stream, _) = listener.accept().unwrap();
         let _ = stream.read(&mut [0; 4096]);
         let body = "{\"id\":1,\"created_at\":1}\n";
         let head = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
         write!(stream, "{head}{:x}\r\n{body}\r\n", body.len()).unwrap();
+        tell.send(()).unwrap();
         // Until the client goes away.
         let _ = stream.read(&mut [0; 1]);
     });
     let args = ["issues", "export", "-o", "out.jsonl", "--url", &url, "--domain", "acme"];
     let mut command: Command = place.caseload(&[&args[..], &["--api-key", "k"]].concat());
     let child = command.spawn().unwrap();
-    let begun = Instant::now();
-    while !exists(&place.path("out.jsonl.part")) {
-        assert!(begun.elapsed() < PATIENCE);
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    answered.recv_timeout(PATIENCE).unwrap();
+    assert!(exists(&place.path("out.jsonl.part")));
     signal(&child, "INT");
     let output = child.wait_with_output().unwrap();
     assert_eq!(picture_of(&output), "exit 130\n--- stderr\nerror: interrupted\n");
     assert!(!exists(&place.path("out.jsonl.part")) && !exists(&place.path("out.jsonl")));
-    serving.join().unwrap();
 }

@@ -2,7 +2,7 @@
 
 use crate::common::{Place, picture_of, plain};
 
-const COMMANDS: [&str; 32] = [
+const COMMANDS: [&str; 33] = [
     "",
     "demo",
     "serve",

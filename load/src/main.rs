@@ -9,6 +9,9 @@
 //! `load bulk [ROUNDS] [--write] [--profiles N] [--date D] [--commit C]` prints the whole table of
 //! bulk actions; `--write` keeps it in `load/results`.
 //!
+//! `load memory` prints the peak of the server's memory while ten tasks are uploaded, ten result
+//! files are downloaded and tasks run.
+//!
 //! `load crash [KILLS] [SEED]` measures nothing: it kills the server at random moments (200 unless
 //! told) while tasks of every kind run in two domains, starts it again on the same store, and holds
 //! what it finds against the laws of tasks, of idempotency and of the stored data. It exits with an
@@ -19,6 +22,7 @@ mod bulk;
 mod crash;
 mod import;
 mod issues;
+mod memory;
 mod profiles;
 mod random;
 mod raw;
@@ -26,8 +30,9 @@ mod server;
 
 use anyhow::{Result, bail};
 
-const USAGE: &str = "usage: load import [ROUNDS] | load bulk [ROUNDS] [--write] | load crash [KILLS] [SEED] | \
-    load issues-store FOLDER N | load issues FOLDER [PART OF A NAME] | load issues-import [ROUNDS]";
+const USAGE: &str = "usage: load import [ROUNDS] | load bulk [ROUNDS] [--write] | load memory | \
+    load crash [KILLS] [SEED] | load issues-store FOLDER N | load issues FOLDER [PART OF A NAME] | \
+    load issues-import [ROUNDS]";
 
 #[tokio::main]
 async fn main() -> Result<()> {
@@ -38,6 +43,7 @@ async fn main() -> Result<()> {
             import::measure(rounds).await
         }
         Some("bulk") => bulk::measure(bulk::Options::parse(&args[1..])?).await,
+        Some("memory") => memory::measure().await,
         Some("crash") => {
             let kills = args.get(1).map_or(Ok(200), |text| text.parse())?;
             let seed = args.get(2).map(|text| text.parse()).transpose()?;

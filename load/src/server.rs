@@ -121,6 +121,10 @@ impl Server {
         Ok(Self { url: process.url.clone(), key, process, _store: store })
     }
 
+    pub(crate) fn pid(&self) -> u32 {
+        self.process.process.id()
+    }
+
     pub(crate) fn stop(self) -> Result<()> {
         self.process.kill()
     }

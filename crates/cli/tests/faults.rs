@@ -290,7 +290,7 @@ fn one_failed_fsync_fails_its_commits_and_no_other() {
     let fault = FAULTS[2];
     let mut kept = 0;
     for round in 0..8 {
-        // Small and large, so that what comes after the fault is shorter or longer than what failed.
+        // What comes after the fault is shorter or longer than what failed.
         let size = if round % 2 == 0 { 10 } else { ENTRIES };
         fault.begin(&place);
         assert_unavailable(&submit(&server, &format!("lost{round}"), size));
@@ -402,8 +402,8 @@ impl Drop for Shell<'_> {
     }
 }
 
-/// Runs the server on a file system of 12 MiB, or of a large one when `free` is there, and starts it
-/// again each time it ends; when `end` is there, a check is the last.
+/// Runs the server on a file system of 12 MiB, or of a large one when `free` is there, and starts
+/// it again each time it ends; when `end` is there, a check is the last.
 const ON_A_SMALL_DISK: &str = r#"
 mkdir -p disk && mount -t tmpfs -o size=12m tmpfs disk || exit 9
 export CASELOAD_STORE=sqlite:disk/caseload.db
@@ -441,7 +441,8 @@ fn a_full_file_system_refuses_new_tasks_and_loses_none() {
     };
     until("the server listens", || url(&log(&place)).is_some());
     let key = place.read("key").trim().to_owned();
-    let server = Server::elsewhere(&place, url(&log(&place)).unwrap(), key.clone());
+    let server =
+        Server { place: &place, child: None, url: url(&log(&place)).unwrap(), key: key.clone() };
     let tasks = fill(&server);
     assert!(!tasks.is_empty());
     until_ready(&server, 503);
@@ -456,7 +457,7 @@ fn a_full_file_system_refuses_new_tasks_and_loses_none() {
         let new = url(&log(&place));
         new.is_some() && new != old
     });
-    let server = Server::elsewhere(&place, url(&log(&place)).unwrap(), key);
+    let server = Server { place: &place, child: None, url: url(&log(&place)).unwrap(), key };
     for (id, count) in &tasks {
         completed(&server, id, *count);
     }

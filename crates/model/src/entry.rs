@@ -5,6 +5,7 @@
 use crate::error_code::EntryErrorCode;
 use crate::json::{self, FaultKind, Json};
 use crate::payload::{Block, Entry};
+use crate::profile;
 use crate::record::{EntryFault, FAULT_VALUE_BYTES_MAX, Rejected};
 use crate::task::Action;
 
@@ -14,9 +15,14 @@ pub fn read_entry<'a>(
     block: &'a Block,
     entry: &Entry,
 ) -> Result<Json<'a>, Rejected> {
-    if let Some(len) = entry.oversize {
-        let limit = action.family().entry_bytes_max();
-        let detail = format!("the entry has {len} bytes; at most {limit} are allowed");
+    let len = entry.oversize.unwrap_or(entry.range.len() as u64);
+    let limit = action.family().entry_bytes_max() as u64;
+    if len > limit && len - uncounted(action, block, entry) > limit {
+        let beside = match profile::uncounted_members(action) {
+            [] => String::new(),
+            names => format!(", {} not counted", names.join(", ")),
+        };
+        let detail = format!("the entry has {len} bytes; at most {limit} are allowed{beside}");
         return Err(unreadable(vec![fault(EntryErrorCode::TooLarge, None, detail)]));
     }
     match json::parse(block.bytes_of(entry)) {
@@ -27,6 +33,23 @@ pub fn read_entry<'a>(
         }
         Err(faults) => Err(unreadable(faults.into_iter().map(from_json).collect())),
     }
+}
+
+/// Bytes of the members that do not count against the limit of an entry, so that what a get action
+/// returned can be sent back, however near to the limit the profile is.
+fn uncounted(action: Action, block: &Block, entry: &Entry) -> u64 {
+    let names = profile::uncounted_members(action);
+    if entry.oversize.is_some() || names.is_empty() {
+        return 0;
+    }
+    let Ok(Json::Object(members)) = json::parse(block.bytes_of(entry)) else { return 0 };
+    let mut text = Vec::new();
+    for (name, value) in members.iter().filter(|(name, _)| names.contains(&name.as_ref())) {
+        json::write_string(name, &mut text);
+        value.write_to(&mut text);
+        text.extend_from_slice(b":,");
+    }
+    text.len() as u64
 }
 
 /// The id that an entry of `action` gives, as JSON text, when it is a string or a number. A core

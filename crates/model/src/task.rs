@@ -125,11 +125,19 @@ impl Action {
 }
 
 impl Family {
-    /// Bytes that one entry may take.
+    /// Bytes that one entry may take. In an update, members that only reading gives do not count.
     pub const fn entry_bytes_max(self) -> usize {
         match self {
             Self::Identity => 256 << 10,
             Self::Issues => 8 << 20,
+        }
+    }
+
+    /// Bytes of an entry that are kept until it is judged, what does not count included.
+    pub const fn entry_bytes_kept_max(self) -> usize {
+        match self {
+            Self::Identity => 1 << 20,
+            Self::Issues => self.entry_bytes_max(),
         }
     }
 }

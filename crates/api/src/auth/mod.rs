@@ -23,6 +23,9 @@ use crate::problem::Problem;
 pub(crate) use cache::KeyCache;
 pub(crate) use rate::RateLimiter;
 
+const NO_SUCH_KEY: &str =
+    "the API key is not known, has expired or was revoked; use one that works";
+
 /// Who calls: the domain that the key opens, and what the key may do there.
 #[derive(Debug, Clone)]
 pub(crate) struct Caller {
@@ -31,14 +34,29 @@ pub(crate) struct Caller {
     pub access: Access,
     pub key_id: String,
     pub key_name: String,
+    /// SHA-256 of the key's text.
     key_hash: [u8; 32],
 }
 
 impl Caller {
-    /// Whether the key works still, as far as a look-up of the last seconds knows: for answers that
-    /// take longer than a request may be trusted for.
-    pub(crate) async fn works_still(&self, state: &AppState) -> Result<bool, StoreError> {
-        Ok(state.keys.grant(state, self.key_hash).await?.is_some())
+    fn new(grant: &KeyGrant, key_hash: [u8; 32]) -> Self {
+        Self {
+            domain_id: grant.domain,
+            domain_name: grant.domain_name.clone(),
+            access: grant.key.access,
+            key_id: grant.key.id.clone(),
+            key_name: grant.key.name.clone(),
+            key_hash,
+        }
+    }
+
+    /// Fails once the key works no longer, for answers that take long. A store that cannot say is
+    /// no reason to end them.
+    pub(crate) async fn demand_key(&self, state: &AppState) -> Result<(), Problem> {
+        match state.keys.grant(state, self.key_hash).await {
+            Ok(None) => Err(unauthorized(NO_SUCH_KEY)),
+            Ok(Some(_)) | Err(_) => Ok(()),
+        }
     }
 
     /// Refuses a key that may not do what `needed` says.
@@ -48,19 +66,6 @@ impl Caller {
         }
         let detail = format!("the API key may only read, and {what} writes; use a write key");
         Err(Problem::new(ErrorCode::Forbidden, detail))
-    }
-}
-
-impl Caller {
-    fn new(grant: &KeyGrant, key_hash: [u8; 32]) -> Self {
-        Self {
-            key_hash,
-            domain_id: grant.domain,
-            domain_name: grant.domain_name.clone(),
-            access: grant.key.access,
-            key_id: grant.key.id.clone(),
-            key_name: grant.key.name.clone(),
-        }
     }
 }
 
@@ -88,13 +93,12 @@ pub(crate) async fn guard(
     };
     let domain = percent_decode_str(domain).decode_utf8_lossy().into_owned();
     let hash = credentials::key_hash(request.headers()).map_err(unauthorized)?;
-    let grant = state.keys.grant(&state, hash).await?.ok_or_else(|| {
-        unauthorized("the API key is not known, has expired or was revoked; use one that works")
-    })?;
+    let grant = state.keys.grant(&state, hash).await?.ok_or_else(|| unauthorized(NO_SUCH_KEY))?;
     let quota = state.rates.count(&grant, state.config.rate_limit, state.clock.now());
     let refusal = quota.and_then(|quota| quota.refusal());
-    let mut response = match refusal.map_or_else(|| opens(&grant, hash, &domain), Err) {
-        Ok(caller) => {
+    let mut response = match refusal.map_or_else(|| opens(&grant, &domain), Err) {
+        Ok(()) => {
+            let caller = Caller::new(&grant, hash);
             let mut request = request;
             request.extensions_mut().insert(caller);
             next.run(request).await
@@ -109,9 +113,9 @@ pub(crate) async fn guard(
 
 /// Whether another domain of that name exists is not told: both are the same answer. A path that
 /// ends before the domain is no domain's.
-fn opens(grant: &KeyGrant, hash: [u8; 32], domain: &str) -> Result<Caller, Problem> {
+fn opens(grant: &KeyGrant, domain: &str) -> Result<(), Problem> {
     if domain.is_empty() || domain == grant.domain_name.as_str() {
-        return Ok(Caller::new(grant, hash));
+        return Ok(());
     }
     let detail = "the API key does not open this domain; use a key of the domain in the path";
     Err(Problem::new(ErrorCode::Forbidden, detail))

@@ -1,22 +1,28 @@
 //! Following a task until it completes, for callers that wait and for event streams. However many
 //! follow, the store is read by one loop, one task after another: all who follow the same task
 //! share its reads, and many tasks make the rounds longer and not the load higher. Followers see
-//! records that only go forward, and stop following when the server stops.
+//! records that only go forward, and stop following when the server stops or their key no longer
+//! works.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use caseload_model::ids::DomainId;
+use caseload_model::ids::{DomainId, DomainName};
 use caseload_model::task::{Task, TaskStatus};
 use caseload_store::Store;
 use tokio::sync::watch;
+use tokio::time::{Interval, MissedTickBehavior};
 
-use crate::AppState;
+use crate::problem::Problem;
+use crate::{AppState, Caller};
 
 /// Least and greatest time between two rounds of reading; a bell of the store's shortens it.
 const ROUND_MS_MIN: u64 = 20;
 const ROUND_MS_MAX: u64 = 100;
+/// Time between two looks at the caller's key, which the cache of keys mostly answers: together
+/// with the age of what is cached below the 5 s in which a revocation holds.
+const KEY_LOOK_MS: u64 = 500;
 
 /// The tasks that are followed now.
 #[derive(Debug, Default)]
@@ -108,33 +114,47 @@ pub(super) struct Follower {
     pub(super) task: Task,
     records: watch::Receiver<Task>,
     stopping: watch::Receiver<bool>,
+    state: AppState,
+    caller: Caller,
+    key_looks: Interval,
 }
 
 impl Follower {
-    pub(super) fn new(state: &AppState, domain: DomainId, task: Task) -> Self {
-        let records = state.followed.subscribe(&state.store, domain, &task);
-        Self { task, records, stopping: state.stopping.subscribe() }
+    pub(super) fn new(state: &AppState, caller: Caller, task: Task) -> Self {
+        let records = state.followed.subscribe(&state.store, caller.domain_id, &task);
+        let (state, stopping) = (state.clone(), state.stopping.subscribe());
+        let mut key_looks = tokio::time::interval(Duration::from_millis(KEY_LOOK_MS));
+        key_looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        Self { task, records, stopping, state, caller, key_looks }
+    }
+
+    pub(super) const fn domain_name(&self) -> &DomainName {
+        &self.caller.domain_name
     }
 
     /// Waits for the next record; false where none comes any more: the task has completed or is
-    /// gone, or the server stops.
-    pub(super) async fn advance(&mut self) -> bool {
+    /// gone, or the server stops. Fails when the caller's key is revoked or expires.
+    pub(super) async fn advance(&mut self) -> Result<bool, Problem> {
         while self.task.status != TaskStatus::Completed {
             let stopped = async { self.stopping.wait_for(|stopping| *stopping).await.is_ok() };
             tokio::select! {
                 biased;
-                _ = stopped => return false,
+                _ = stopped => return Ok(false),
+                _ = self.key_looks.tick() => {
+                    self.caller.demand_key(&self.state).await?;
+                    continue;
+                }
                 changed = self.records.changed() => if changed.is_err() {
-                    return false;
+                    return Ok(false);
                 },
             }
             let record = self.records.borrow_and_update().clone();
             if is_later(&record, &self.task) {
                 self.task = record;
-                return true;
+                return Ok(true);
             }
         }
-        false
+        Ok(false)
     }
 }
 

@@ -10,7 +10,6 @@ use axum::extract::State;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use caseload_model::error_code::ErrorCode;
-use caseload_model::ids::DomainName;
 use futures_util::{Stream, stream};
 use http::{HeaderMap, header};
 
@@ -38,20 +37,23 @@ pub(crate) async fn status(
     let wait = wait(&query)?;
     let OwnTask { caller, task } = own;
     if wants_events(&headers) {
-        let follower = Follower::new(&state, caller.domain_id, task);
-        let events = Sse::new(events(follower, caller.domain_name));
+        let events = Sse::new(events(Follower::new(&state, caller, task)));
         let alive = KeepAlive::new().interval(Duration::from_secs(KEEP_ALIVE_SECONDS));
         return Ok(([(header::VARY, "Accept")], events.keep_alive(alive)).into_response());
     }
+    let domain = caller.domain_name.clone();
     let task = if wait.is_zero() {
         task
     } else {
-        let mut follower = Follower::new(&state, caller.domain_id, task);
-        let completed = async { while follower.advance().await {} };
-        let _ = tokio::time::timeout(wait, completed).await;
+        let mut follower = Follower::new(&state, caller, task);
+        let completed = async {
+            while follower.advance().await? {}
+            Ok::<_, Problem>(())
+        };
+        tokio::time::timeout(wait, completed).await.unwrap_or(Ok(()))?;
         follower.task
     };
-    let view = TaskView::new(&task, &caller.domain_name);
+    let view = TaskView::new(&task, &domain);
     Ok(([(header::VARY, "Accept")], Json(view)).into_response())
 }
 
@@ -77,16 +79,13 @@ fn wants_events(headers: &HeaderMap) -> bool {
 }
 
 /// The record there is, then each later one.
-fn events(
-    follower: Follower,
-    domain: DomainName,
-) -> impl Stream<Item = Result<Event, Infallible>> + Send {
-    stream::unfold((follower, domain, true), |(mut follower, domain, is_first)| async move {
-        if !is_first && !follower.advance().await {
+fn events(follower: Follower) -> impl Stream<Item = Result<Event, Infallible>> + Send {
+    stream::unfold((follower, true), |(mut follower, is_first)| async move {
+        if !is_first && !follower.advance().await.unwrap_or(false) {
             return None;
         }
-        let view = TaskView::new(&follower.task, &domain);
+        let view = TaskView::new(&follower.task, follower.domain_name());
         let event = Event::default().data(serde_json::to_string(&view).unwrap_or_default());
-        Some((Ok(event), (follower, domain, false)))
+        Some((Ok(event), (follower, false)))
     })
 }

@@ -106,12 +106,10 @@ impl Streaming {
         if *state.stopping.borrow() {
             return Err(io::Error::other("the server stops"));
         }
-        let step = match self.walker.caller.works_still(&state).await {
-            Ok(true) => self.walker.step().await,
-            Ok(false) => return Err(io::Error::other("the API key works no longer")),
-            Err(error) => Err(error),
-        };
-        step.map_err(|error| {
+        if self.walker.caller.demand_key(&state).await.is_err() {
+            return Err(io::Error::other("the API key works no longer"));
+        }
+        self.walker.step().await.map_err(|error| {
             tracing::warn!(%error, issues = self.issues, "a stream of issues breaks off");
             io::Error::other("the issues cannot be read further")
         })

@@ -116,9 +116,9 @@ pub(crate) fn redacted() -> insta::internals::SettingsBindDropGuard {
 
 /// A running `caseload serve`.
 pub(crate) struct Server<'p> {
-    place: &'p Place,
+    pub(crate) place: &'p Place,
     /// Where this test started it.
-    child: Option<Child>,
+    pub(crate) child: Option<Child>,
     pub(crate) url: String,
     pub(crate) key: String,
 }
@@ -144,11 +144,6 @@ impl<'p> Server<'p> {
             }
         });
         Self { place, child: Some(child), url, key }
-    }
-
-    /// A server that something else starts and ends.
-    pub(crate) const fn elsewhere(place: &'p Place, url: String, key: String) -> Self {
-        Self { place, child: None, url, key }
     }
 
     /// The program as a client of this server.

@@ -3,7 +3,7 @@
 //! error messages read them. What a rule demands of a value is in `check`.
 
 use crate::json::Json;
-use crate::task::Family;
+use crate::task::{Action, Family};
 
 /// Longest text value, in code points.
 pub const TEXT_CHARS_MAX: usize = 100_000;
@@ -21,6 +21,18 @@ pub const LAST_ACTIVE_MILLIS_MAX: &str = "253402300799999";
 pub const CORE_PROFILE_ID_MAX: u64 = i64::MAX as u64;
 /// Bytes of a whole profile without id and times: what one entry may carry.
 pub const PROFILE_BYTES_MAX: usize = Family::Identity.entry_bytes_max();
+
+/// Members of an entry of `action` that do not count against the limit of an entry: what a get
+/// action adds to the fields of a profile.
+pub const fn uncounted_members(action: Action) -> &'static [&'static str] {
+    match action {
+        Action::UpdateCoreProfiles => &["core-profile-id", "created_at", "updated_at"],
+        Action::UpdateAppProfiles => {
+            &["pid", "app_id", "name", "emails", "created_at", "updated_at"]
+        }
+        _ => &[],
+    }
+}
 
 /// Room for the fields of either table.
 pub(super) const FIELDS_MAX: usize = 16;

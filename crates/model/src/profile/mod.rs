@@ -23,7 +23,7 @@ pub use check::FAULTS_MAX;
 pub use field::{
     AGE_YEARS_MAX, COLLECTION_ELEMENTS_MAX, CORE_PROFILE_ID_MAX, KEY_CHARS_MAX,
     LAST_ACTIVE_MILLIS_MAX, PROFILE_BYTES_MAX, TAG_CHARS_MAX, TEXT_CHARS_MAX, app_field_names,
-    core_field_names,
+    core_field_names, uncounted_members,
 };
 pub use identity::{
     IDENTITY_VALUE_CHARS_MAX, IdentityKey, IdentityType, UID_VALUE_CHARS_MAX, identity_keys,

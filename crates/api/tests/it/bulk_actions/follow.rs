@@ -5,6 +5,7 @@
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use caseload_model::key::Access;
 use caseload_model::task::{Counts, Task, TaskStatus};
 use reqwest::{Method, Response};
 use serde_json::Value;
@@ -231,4 +232,32 @@ async fn real_tasks_are_followed_to_their_end() {
     let progress: Vec<_> = told.iter().map(|task| task["progress"].as_u64().unwrap()).collect();
     assert!(progress.is_sorted(), "{progress:?}");
     real.stop().await;
+}
+
+#[tokio::test]
+async fn a_revoked_key_ends_what_it_waits_for_within_five_seconds() {
+    let server = with_running_task().await;
+    server.store.add_key("short", 1, "acme", Access::Read);
+    let follow = |query: &str, accept: &str| {
+        let request = server.bare(Method::GET, &format!("{PATH}{query}")).bearer_auth("short");
+        let request = request.header("Accept", accept.to_owned());
+        tokio::spawn(async move {
+            let answer = request.send().await.unwrap();
+            (answer.status().as_u16(), answer.text().await.unwrap())
+        })
+    };
+    let waits = follow("?wait=60", "application/json");
+    let stream = follow("", "text/event-stream");
+    // A key that goes on working keeps its stream.
+    let mut other = events_of(&server).await;
+    assert!(next(&mut other).await.is_some());
+    sleep(Duration::from_millis(1000)).await;
+    assert!(!waits.is_finished() && !stream.is_finished());
+    server.store.change_key("short", |key| key.revoked_at = Some(NOW));
+    let both = async { (waits.await.unwrap(), stream.await.unwrap()) };
+    let (waited, streamed) = timeout(Duration::from_secs(5), both).await.expect("within 5 s");
+    assert_eq!(waited.0, 401, "{}", waited.1);
+    assert_eq!((streamed.0, records(&streamed.1).len()), (200, 1));
+    complete(&server);
+    assert_eq!(next(&mut other).await.unwrap()["status"], "completed");
 }

@@ -220,3 +220,39 @@ async fn a_key_is_kept_for_a_day_at_least_and_forgotten_with_its_task() {
     assert_ne!(next.1, first.1);
     real.stop().await;
 }
+
+#[tokio::test]
+async fn a_packed_and_an_unpacked_repeat_are_the_same_request() {
+    let gzip = |plain: &[u8]| {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        std::io::Write::write_all(&mut encoder, plain).unwrap();
+        encoder.finish().unwrap()
+    };
+    let part = |name, value: &str| {
+        format!("--b\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n")
+    };
+    let form_b = |lines: &str| {
+        let form = part("action", "create_core_profiles") + &part("payload", lines) + "--b--\r\n";
+        (form.into_bytes(), "multipart/form-data; boundary=b")
+    };
+    let array = "[{\"identities\":[{\"uid\":\"a\"}]}]";
+    let mut form = form_urlencoded::Serializer::new(String::new());
+    form.append_pair("action", "create_core_profiles").append_pair("payload", array);
+    let form_a = (form.finish().into_bytes(), "application/x-www-form-urlencoded");
+    let real = Real::without_runner(ApiConfig::default()).await;
+    for (key, (body, kind)) in [("b", form_b(LINES)), ("a", form_a)] {
+        let send = |coding: &'static str, body: Vec<u8>| {
+            let request = real.request(Method::POST, PATH).header("Idempotency-Key", key);
+            let request = request.header("Content-Type", kind);
+            sent(request.header("Content-Encoding", coding).body(body))
+        };
+        let first = send("gzip", gzip(&body)).await;
+        assert_eq!(first.0, 201, "{}", first.2);
+        assert_eq!(send("identity", body.clone()).await, first);
+        assert_eq!(send("zstd", zstd::encode_all(&*body, 3).unwrap()).await, first);
+        let other = send("gzip", gzip(&form_b("{}\n").0)).await;
+        assert_ne!(other.0, 201, "{}", other.2);
+    }
+    assert_eq!(hits(&real).await, 2);
+    real.stop().await;
+}

@@ -108,3 +108,114 @@ async fn using_a_key_is_noted_in_the_store_and_readiness_is_told() {
     assert_eq!(read, None);
     real.stop().await;
 }
+
+/// What a text of JSON becomes, and why it is refused where it is.
+type Decision<'a> = (&'a str, Result<&'a str, (&'a str, &'a str)>);
+
+/// The table of docs/api.md, "Numbers and texts survive".
+const DECISIONS: [Decision<'static>; 17] = [
+    ("1023.990", Ok("1023.990")),
+    ("12345678901234567890.12", Ok("12345678901234567890.12")),
+    ("1e400", Ok("1e400")),
+    ("1E+0400", Ok("1E+0400")),
+    ("-0", Ok("-0")),
+    ("0.10", Ok("0.10")),
+    ("9007199254740993", Ok("9007199254740993")),
+    ("\"\u{1f600}\u{10ffff}\"", Ok("\"\u{1f600}\u{10ffff}\"")),
+    ("\"\\ud83d\\ude00\"", Ok("\"\u{1f600}\"")),
+    ("\"a\\u0000\\u001fb\\/\\u0041\"", Ok("\"a\\u0000\\u001fb/A\"")),
+    ("\"e\u{301} \u{e9} \u{fb01} \u{2028}\"", Ok("\"e\u{301} \u{e9} \u{fb01} \u{2028}\"")),
+    ("\"\\ud800\"", Err(("invalid_json", "/custom_fields/x"))),
+    ("\"\\ude00\\ud83d\"", Err(("invalid_json", "/custom_fields/x"))),
+    ("1,\"x\":1", Err(("invalid_json", "/custom_fields/x"))),
+    ("1,\"\\u0078\":1", Err(("invalid_json", "/custom_fields/x"))),
+    ("01", Err(("invalid_json", ""))),
+    ("NaN", Err(("invalid_json", ""))),
+];
+
+/// The outputs of two gets, before and after an update with the first of them; all unchanged.
+async fn there_and_back(real: &Real, created: &Value) -> String {
+    let ids: String = records(&real.lines(created, "results").await)
+        .iter()
+        .map(|record| format!("{{\"core-profile-id\":{}}}\n", record["core-profile-id"]))
+        .collect();
+    let read = real.run("identity", "get_core_profiles", &ids).await;
+    let first = real.lines(&read, "results").await;
+    let update = real.run("identity", "update_core_profiles", &first).await;
+    assert_eq!(update["outcome"], "succeeded", "{}", real.lines(&update, "errors").await);
+    let outcomes = records(&real.lines(&update, "results").await);
+    assert_eq!(outcomes.len(), first.lines().count());
+    assert!(outcomes.iter().all(|record| record["outcome"] == "unchanged"), "{outcomes:?}");
+    let again = real.run("identity", "get_core_profiles", &ids).await;
+    assert_eq!(real.lines(&again, "results").await, first, "the same bytes");
+    first
+}
+
+#[tokio::test]
+async fn every_decision_on_numbers_and_texts_holds_there_and_back() {
+    let real = Real::start().await;
+    let deep = |levels: usize| format!("{}1{}", "[".repeat(levels), "]".repeat(levels));
+    let entry = |(n, value): (usize, &str)| {
+        format!("{{\"identities\":[{{\"uid\":\"u{n}\"}}],\"custom_fields\":{{\"x\":{value}}}}}\n")
+    };
+    let (levels_98, levels_99) = (deep(98), deep(99));
+    let values = DECISIONS.iter().map(|(sent, _)| *sent).chain([&*levels_98, &*levels_99]);
+    let entries: String = values.enumerate().map(entry).collect();
+    let task = real.run("identity", "create_core_profiles", &entries).await;
+    let profiles = there_and_back(&real, &task).await;
+    let errors = records(&real.lines(&task, "errors").await);
+    let mut kept = profiles.lines();
+    let mut refused = errors.iter();
+    for (sent, expected) in DECISIONS {
+        match expected {
+            Ok(back) => {
+                let profile = kept.next().unwrap();
+                let member = format!("\"custom_fields\":{{\"x\":{back}}}");
+                assert!(profile.contains(&member), "{sent}: {profile}");
+            }
+            Err((code, pointer)) => {
+                let fault = &refused.next().unwrap()["errors"][0];
+                assert_eq!(fault["code"], code, "{sent}: {fault}");
+                assert_eq!(fault["pointer"].as_str().unwrap_or_default(), pointer, "{sent}");
+            }
+        }
+    }
+    // 98 levels within the entry and the custom fields are read and are no value of theirs; 99 are
+    // more than any entry may nest.
+    let codes: Vec<_> = refused.map(|record| record["errors"][0]["code"].as_str()).collect();
+    assert_eq!(codes, [Some("wrong_type"), Some("invalid_json")], "{errors:?}");
+    real.stop().await;
+}
+
+#[tokio::test]
+async fn a_profile_as_large_as_an_entry_may_be_goes_there_and_back() {
+    const LIMIT: usize = 256 << 10;
+    let real = Real::start().await;
+    let sized = |uid: &str, bytes: usize| {
+        let head = format!("{{\"identities\":[{{\"uid\":\"{uid}\"}}],\"custom_fields\":{{\"a\":\"");
+        let middle = format!("{}\",\"b\":\"", "\u{1f600}".repeat(50_000));
+        let end = "\"}}";
+        let filler = "y".repeat(bytes - head.len() - middle.len() - end.len());
+        let entry = format!("{head}{middle}{filler}{end}");
+        assert_eq!(entry.len(), bytes);
+        entry + "\n"
+    };
+    let entries = sized("u0", LIMIT) + &sized("u1", LIMIT - 1) + &sized("u2", LIMIT + 1);
+    let task = real.run("identity", "create_core_profiles", &entries).await;
+    assert_eq!(task["counts"]["succeeded"], 2);
+    let errors = records(&real.lines(&task, "errors").await);
+    assert_eq!(
+        (&errors[0]["index"], &errors[0]["errors"][0]["code"]),
+        (&2.into(), &"too_large".into())
+    );
+    assert!(errors[0]["raw"].as_str().unwrap().len() < 5000);
+    let profiles = there_and_back(&real, &task).await;
+    let first = profiles.lines().next().unwrap();
+    assert!(first.len() > LIMIT, "what reading adds is beyond the limit");
+    // What counts is over the limit: refused, however it is dressed.
+    let grown = first.replace("yyy\"", "yyyy\"");
+    let task = real.run("identity", "update_core_profiles", &grown).await;
+    let errors = real.lines(&task, "errors").await;
+    assert!(errors.contains("\"too_large\"") && errors.contains("not counted"), "{errors}");
+    real.stop().await;
+}

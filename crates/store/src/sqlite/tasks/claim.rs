@@ -126,8 +126,8 @@ pub(in crate::sqlite) fn release(conn: &Connection, server: &str) -> Result<(), 
     Ok(())
 }
 
-/// Counts a fault of the server's where it is the task's. The last one completes the task; its unprocessed entries stay
-/// counted as such.
+/// Counts a fault of the server's where it is the task's. The last one completes the task; its
+/// unprocessed entries stay counted as such.
 pub(in crate::sqlite) fn fail_attempt(
     conn: &Connection,
     command: &FailAttempt,

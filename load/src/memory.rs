@@ -2,6 +2,7 @@
 //! result files of 10,000 profiles are downloaded and the tasks run. What is printed is the peak of
 //! its resident memory (`VmHWM`), which the system measures; Linux only.
 
+use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
@@ -9,8 +10,8 @@ use caseload_client::{Client, Payload, RecordList};
 use caseload_model::task::{Action, Family};
 use tokio::task::JoinSet;
 
-use crate::profiles;
 use crate::server::Server;
+use crate::{profiles, real};
 
 const ENTRIES: usize = 10_000;
 const AT_ONCE: usize = 10;
@@ -72,7 +73,7 @@ async fn peak(filler: usize) -> Result<Row> {
     tokio::time::sleep(Duration::from_secs(2)).await;
     let peak = resident(server.pid(), "VmHWM")?;
     server.stop()?;
-    let mega = |bytes: usize| bytes as f64 / 1e6;
+    let mega = |bytes: usize| real(bytes) / 1e6;
     let result = mega(bytes.first().copied().unwrap_or(0));
     Ok(Row { body: mega(body), result, idle, peak, accepted, downloaded })
 }
@@ -129,12 +130,11 @@ fn padded(lines: &[u8], filler: usize) -> Vec<u8> {
     let mut out = Vec::new();
     let marker = "\"custom_fields\":{";
     for line in String::from_utf8_lossy(lines).lines() {
-        let text: String = (0..filler / 16)
-            .map(|_| {
-                number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                format!("{number:016x}")
-            })
-            .collect();
+        let mut text = String::with_capacity(filler);
+        for _ in 0..filler / 16 {
+            number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let _ = write!(text, "{number:016x}");
+        }
         let with = line.replacen(marker, &format!("{marker}\"filler\":\"{text}\","), 1);
         out.extend_from_slice(with.as_bytes());
         out.push(b'\n');

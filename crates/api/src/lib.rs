@@ -22,6 +22,9 @@ mod bulk;
 mod health;
 mod issues;
 
+#[doc(hidden)]
+pub mod inside;
+
 use auth::Caller;
 pub use openapi::{openapi, openapi_text};
 pub use router::{route_paths, router};

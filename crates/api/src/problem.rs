@@ -92,13 +92,18 @@ impl Problem {
         self
     }
 
+    /// The HTTP status.
+    pub(crate) fn status(&self) -> u16 {
+        self.code.status()
+    }
+
     /// The body, with the id of the request it answers.
     pub(crate) fn body(&self, request_id: &str) -> Vec<u8> {
         let errors = self.faults.iter().map(WireFault::from).collect();
         let wire = WireProblem {
             r#type: format!("/problems/{}", self.code.as_str()),
             title: self.code.title(),
-            status: self.code.status(),
+            status: self.status(),
             detail: &self.detail,
             code: self.code.as_str(),
             request_id,
@@ -110,7 +115,7 @@ impl Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let status = StatusCode::from_u16(self.code.status());
+        let status = StatusCode::from_u16(self.status());
         let mut response = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR).into_response();
         response.headers_mut().extend(self.headers.iter().cloned());
         response.extensions_mut().insert(Arc::new(self));

@@ -22,7 +22,7 @@ impl<S: Send + Sync> FromRequestParts<S> for QueryPairs {
 }
 
 impl QueryPairs {
-    fn parse(query: &str) -> Result<Self, Problem> {
+    pub(crate) fn parse(query: &str) -> Result<Self, Problem> {
         let mut pairs = Vec::new();
         let mut faults = Vec::new();
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {

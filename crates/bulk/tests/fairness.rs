@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use caseload_bulk::{Runner, RunnerConfig};
 use caseload_model::ids::DomainName;
@@ -28,10 +28,10 @@ impl House {
         let folder = tempfile::tempdir().unwrap();
         let location = StoreLocation::Sqlite(folder.path().join("caseload.db"));
         let store = open(&location, OpenMode::Server).unwrap();
-        let clock = Clock::new(|| {
-            let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
-            UnixMillis(since.as_millis() as i64)
-        });
+        // Any instant to begin with; what leases need is that time passes.
+        let begun = Instant::now();
+        let clock =
+            Clock::new(move || UnixMillis(1_700_000_000_000 + begun.elapsed().as_millis() as i64));
         Self { store, clock, _folder: folder }
     }
 

@@ -21,7 +21,7 @@ const PASSWORD: &str = "the Basic password has to be empty: the API key is the u
                         by a colon and nothing else";
 
 /// The hash of the key that the headers carry, or what to do about them.
-pub(super) fn key_hash(headers: &HeaderMap) -> Result<[u8; 32], &'static str> {
+pub(crate) fn key_hash(headers: &HeaderMap) -> Result<[u8; 32], &'static str> {
     let mut values = headers.get_all(header::AUTHORIZATION).iter();
     let value = values.next().ok_or(MISSING)?;
     if values.next().is_some() {

@@ -12,7 +12,7 @@ use axum::response::{IntoResponse, Response};
 use caseload_model::error_code::ErrorCode;
 use caseload_model::ids::{DomainId, DomainName};
 use caseload_model::key::Access;
-use caseload_store::{KeyGrant, StoreError};
+use caseload_store::KeyGrant;
 use http::request::Parts;
 use http::{HeaderValue, header};
 use percent_encoding::percent_decode_str;
@@ -21,6 +21,7 @@ use crate::AppState;
 use crate::problem::Problem;
 
 pub(crate) use cache::KeyCache;
+pub(crate) use credentials::key_hash;
 pub(crate) use rate::RateLimiter;
 
 const NO_SUCH_KEY: &str =
@@ -39,7 +40,7 @@ pub(crate) struct Caller {
 }
 
 impl Caller {
-    fn new(grant: &KeyGrant, key_hash: [u8; 32]) -> Self {
+    pub(crate) fn new(grant: &KeyGrant, key_hash: [u8; 32]) -> Self {
         Self {
             domain_id: grant.domain,
             domain_name: grant.domain_name.clone(),
@@ -92,7 +93,7 @@ pub(crate) async fn guard(
         return Ok(next.run(request).await);
     };
     let domain = percent_decode_str(domain).decode_utf8_lossy().into_owned();
-    let hash = credentials::key_hash(request.headers()).map_err(unauthorized)?;
+    let hash = key_hash(request.headers()).map_err(unauthorized)?;
     let grant = state.keys.grant(&state, hash).await?.ok_or_else(|| unauthorized(NO_SUCH_KEY))?;
     let quota = state.rates.count(&grant, state.config.rate_limit, state.clock.now());
     let refusal = quota.and_then(|quota| quota.refusal());

@@ -11,7 +11,7 @@ use axum::extract::multipart::MultipartError;
 use axum::extract::{FromRequest, Multipart, Request, State};
 use axum::response::Response;
 use caseload_model::error_code::ErrorCode;
-use caseload_model::task::Action;
+use caseload_model::task::{Action, Family};
 use caseload_model::time::UnixMillis;
 use caseload_store::{CreateTask, KeptAnswer, Once};
 use futures_util::StreamExt;
@@ -46,13 +46,9 @@ pub(crate) async fn create(
     let mut faults = query.unknown(&[]);
     let key = idempotency::key(request.headers(), &mut faults);
     let _mark = Answering::begin(&state, &caller, key.as_deref()).await?;
-    let request = unpacked(request)?;
-    let mut submission =
-        Submission::new(form, family, key.is_some(), faults, Staging::new(&state, &caller)?);
-    match form {
-        Form::A => read_urlencoded(request, &state.config, &mut submission).await?,
-        Form::B => read_multipart(request, &state.config, &mut submission).await?,
-    }
+    let staging = Staging::new(&state, &caller)?;
+    let submission = Submission::new(form, family, key.is_some(), faults, staging);
+    let submission = read(request, form, &state.config, submission).await?;
     let Submitted { action, dry_run, mut payload } = submission.finish(&caller).await?;
     let content = idempotency::content_hash(&[
         b"create",
@@ -73,6 +69,20 @@ pub(crate) async fn create(
     // Only now: a refused task, or a repeat, has its staged blocks discarded.
     drop(payload);
     answer
+}
+
+/// Reads a request to the path of `family` and makes no task of it.
+pub(crate) async fn read_only(
+    request: Request,
+    family: Family,
+    state: &AppState,
+    caller: &Caller,
+) -> Result<Submitted, Problem> {
+    let form = form(request.headers())?;
+    check_length(&request, &state.config)?;
+    let staging = Staging::new(state, caller)?;
+    let submission = Submission::new(form, family, true, Vec::new(), staging);
+    read(request, form, &state.config, submission).await?.finish(caller).await
 }
 
 /// A task without entries.
@@ -167,6 +177,21 @@ fn check_length(request: &Request, config: &ApiConfig) -> Result<(), Problem> {
         return Err(too_large(config));
     }
     Ok(())
+}
+
+/// Feeds the body, unpacked, to `submission`.
+async fn read(
+    request: Request,
+    form: Form,
+    config: &ApiConfig,
+    mut submission: Submission,
+) -> Result<Submission, Problem> {
+    let request = unpacked(request)?;
+    match form {
+        Form::A => read_urlencoded(request, config, &mut submission).await?,
+        Form::B => read_multipart(request, config, &mut submission).await?,
+    }
+    Ok(submission)
 }
 
 async fn read_urlencoded(

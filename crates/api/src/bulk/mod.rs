@@ -37,13 +37,15 @@ pub(crate) use {
     submission::FIELDS as TASK_FIELDS,
 };
 
-pub(crate) use create::create;
+pub(crate) use create::{create, read_only};
 pub(crate) use follow::Followed;
 pub(crate) use list::list;
 pub(crate) use records::{errors, results};
 pub(crate) use staging::HeldBytes;
 pub(crate) use status::status;
 pub(crate) use steer::{cancel, retry};
+pub(crate) use submission::Submitted;
+pub(crate) use urlencoded::{BrokenEscape, Decoder, FieldSink};
 
 /// Which of the two bulk paths a request came by.
 #[derive(Debug, Clone, Copy)]

@@ -21,7 +21,7 @@ pub(crate) struct HeldBytes(AtomicUsize);
 
 /// The blocks of one payload.
 #[derive(Debug)]
-pub(super) struct Staging {
+pub(crate) struct Staging {
     state: AppState,
     domain: DomainId,
     task_id: String,
@@ -48,7 +48,7 @@ impl Staging {
     }
 
     /// The number of blocks staged, and the blocks that follow them.
-    pub(super) fn take(&mut self) -> (u32, Vec<PackedBlock>) {
+    pub(crate) fn take(&mut self) -> (u32, Vec<PackedBlock>) {
         (self.staged, std::mem::take(&mut self.held))
     }
 

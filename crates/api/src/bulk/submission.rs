@@ -52,10 +52,10 @@ pub(super) struct Submission {
 
 /// A good request body.
 #[derive(Debug)]
-pub(super) struct Submitted {
-    pub(super) action: Action,
-    pub(super) dry_run: bool,
-    pub(super) payload: Payload,
+pub(crate) struct Submitted {
+    pub(crate) action: Action,
+    pub(crate) dry_run: bool,
+    pub(crate) payload: Payload,
 }
 
 /// The field whose value arrives.

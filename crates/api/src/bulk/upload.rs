@@ -27,11 +27,11 @@ pub(super) struct Upload {
 
 /// A whole payload, ready for the store.
 #[derive(Debug)]
-pub(super) struct Payload {
-    pub(super) entries: u32,
+pub(crate) struct Payload {
+    pub(crate) entries: u32,
     /// SHA-256 of the payload as it was sent, where it was asked for.
-    pub(super) hash: Option<[u8; 32]>,
-    pub(super) staging: Staging,
+    pub(crate) hash: Option<[u8; 32]>,
+    pub(crate) staging: Staging,
 }
 
 impl Upload {

@@ -8,7 +8,7 @@ use memchr::memchr3;
 const NAME_BYTES_MAX: usize = 256;
 
 /// Receives the fields of a form in their order.
-pub(super) trait FieldSink {
+pub(crate) trait FieldSink {
     /// The next field begins.
     fn begin(&mut self, name: &str);
     /// The next bytes of its value.
@@ -19,10 +19,10 @@ pub(super) trait FieldSink {
 
 /// A `%` without two hexadecimal digits, at this byte of the body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct BrokenEscape(pub(super) u64);
+pub(crate) struct BrokenEscape(pub(crate) u64);
 
 #[derive(Debug, Default)]
-pub(super) struct Decoder {
+pub(crate) struct Decoder {
     name: Vec<u8>,
     in_value: bool,
     escape: Escape,
@@ -42,7 +42,7 @@ enum Escape {
 }
 
 impl Decoder {
-    pub(super) fn push(
+    pub(crate) fn push(
         &mut self,
         mut bytes: &[u8],
         sink: &mut impl FieldSink,
@@ -79,7 +79,7 @@ impl Decoder {
         Ok(())
     }
 
-    pub(super) fn finish(mut self, sink: &mut impl FieldSink) -> Result<(), BrokenEscape> {
+    pub(crate) fn finish(mut self, sink: &mut impl FieldSink) -> Result<(), BrokenEscape> {
         match self.escape {
             Escape::None => self.end_pair(sink),
             Escape::Percent => return Err(BrokenEscape(self.offset - 1)),

@@ -96,7 +96,7 @@ impl Checker {
             if id || ignored {
                 continue;
             }
-            let at = table.position_near(guess, name);
+            let at = table.position(guess, name);
             guess = at.map_or(guess, |at| at + 1);
             match at.map(|at| &table.fields[at]) {
                 Some(field) if purpose != Purpose::Get => {

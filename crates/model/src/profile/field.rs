@@ -133,12 +133,8 @@ pub fn app_field_names() -> impl Iterator<Item = &'static str> {
 pub(super) type Slots<'j, 'a> = [Option<&'j Json<'a>>; FIELDS_MAX];
 
 impl Table {
-    pub(super) fn position(&self, name: &str) -> Option<usize> {
-        self.position_near(0, name)
-    }
-
-    /// The same, found at once where it is at `guess`: most entries keep to an order.
-    pub(super) fn position_near(&self, guess: usize, name: &str) -> Option<usize> {
+    /// Where a field stands, found at once where that is at `guess`: most entries keep to an order.
+    pub(super) fn position(&self, guess: usize, name: &str) -> Option<usize> {
         if self.fields.get(guess).is_some_and(|field| field.name == name) {
             return Some(guess);
         }
@@ -151,7 +147,7 @@ impl Table {
         if let Json::Object(members) = record {
             let mut guess = 0;
             for (key, value) in members {
-                if let Some(at) = self.position_near(guess, key) {
+                if let Some(at) = self.position(guess, key) {
                     slots[at] = Some(value);
                     guess = at + 1;
                 }
@@ -187,7 +183,7 @@ mod tests {
         for table in [&CORE, &APP] {
             assert!(table.fields.len() <= FIELDS_MAX);
             for (at, field) in table.fields.iter().enumerate() {
-                assert_eq!(table.position(field.name), Some(at), "{}", field.name);
+                assert_eq!(table.position(0, field.name), Some(at), "{}", field.name);
                 assert!(!table.read_only.contains(&field.name) && field.name != table.id_field);
             }
         }

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use super::check::{Checker, Place};
-use super::field::{PROFILE_BYTES_MAX, Rule, Table};
+use super::field::{PROFILE_BYTES_MAX, Rule, Slots, Table};
 use super::record::write_fields;
 use crate::error_code::EntryErrorCode;
 use crate::json::Json;
@@ -48,38 +48,58 @@ pub fn merge_patch<'a>(target: Option<&Json<'a>>, patch: &Json<'a>) -> Json<'a> 
 }
 
 /// What a patch makes of a record.
-#[derive(Debug)]
-pub(super) enum Update<'a> {
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Update {
     Unchanged,
-    Changed { record: Json<'a>, fields: Vec<u8> },
+    /// The fields text of the changed record.
+    Changed(Vec<u8>),
 }
 
 /// The stored `record` after `patch`, an entry that is valid in itself. Members that are no fields
 /// of `table` (the id, what is read-only) are passed over. The limits hold for the outcome too.
-pub(super) fn update<'a>(
+/// What comes out is [`merge_patch`] of the two; but only the few maps that merge are copied, and
+/// only what the patch names is compared.
+pub(super) fn update(
     table: &Table,
-    record: &Json<'a>,
-    patch: &Json<'a>,
-) -> Result<Update<'a>, Vec<EntryFault>> {
-    let changes = match patch {
-        Json::Object(members) => {
-            members.iter().filter(|(name, _)| table.position(name).is_some()).cloned().collect()
+    record: &Json<'_>,
+    patch: &Json<'_>,
+) -> Result<Update, Vec<EntryFault>> {
+    let (before, given) = (table.slots(record), table.slots(patch));
+    let maps: Vec<(usize, Json<'_>)> = given
+        .iter()
+        .enumerate()
+        .filter_map(|(at, value)| value.map(|value| (at, value)))
+        .filter(|(_, value)| matches!(value, Json::Object(_)))
+        .map(|(at, value)| (at, merge_patch(before[at], value)))
+        .collect();
+    let mut after = before;
+    for (slot, value) in after.iter_mut().zip(given) {
+        match value {
+            None => {}
+            Some(Json::Null) => *slot = None,
+            Some(value) => *slot = Some(value),
         }
-        _ => Vec::new(),
-    };
-    let merged = merge_patch(Some(record), &Json::Object(changes));
-    if merged.same(record) {
-        return Ok(Update::Unchanged);
     }
+    for (at, map) in &maps {
+        after[*at] = Some(map);
+    }
+    let same = before.iter().zip(&after).all(|(before, after)| match (before, after) {
+        (Some(before), Some(after)) => std::ptr::eq(*before, *after) || before.same(after),
+        (before, after) => before.is_none() && after.is_none(),
+    });
+    if same { Ok(Update::Unchanged) } else { changed(table, &after) }
+}
+
+/// The fields text of a record that changes, where it is within the limits.
+fn changed(table: &Table, slots: &Slots<'_, '_>) -> Result<Update, Vec<EntryFault>> {
     let mut checker = Checker::default();
-    let slots = table.slots(&merged);
-    for (field, value) in table.fields.iter().zip(&slots) {
+    for (field, value) in table.fields.iter().zip(slots) {
         if let (Rule::CustomFields, Some(value @ Json::Object(members))) = (field.rule, value) {
             checker.count(&Place::Field(field.name), value, members.len());
         }
     }
     let mut fields = Vec::new();
-    write_fields(table, &slots, &mut fields);
+    write_fields(table, slots, &mut fields);
     let bytes = fields.len() + 2;
     if bytes > PROFILE_BYTES_MAX {
         let detail = format!(
@@ -88,9 +108,5 @@ pub(super) fn update<'a>(
         );
         checker.faults.push(EntryFault::new(EntryErrorCode::TooLarge, "", detail));
     }
-    if checker.faults.is_empty() {
-        Ok(Update::Changed { record: merged, fields })
-    } else {
-        Err(checker.faults)
-    }
+    if checker.faults.is_empty() { Ok(Update::Changed(fields)) } else { Err(checker.faults) }
 }

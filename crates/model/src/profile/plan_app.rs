@@ -52,7 +52,7 @@ pub fn plan_app_updates<S: BuildHasher>(
             json::parse(&payload[entry.range.clone()]).expect("a prepared entry is valid JSON");
         let outcome = match update(&APP, &parse_stored(&stored), &patch) {
             Ok(Update::Unchanged) => "unchanged",
-            Ok(Update::Changed { fields, .. }) => {
+            Ok(Update::Changed(fields)) => {
                 changed.insert(pid, fields);
                 "updated"
             }

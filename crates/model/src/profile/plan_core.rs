@@ -105,10 +105,10 @@ fn one<'a, T: BuildHasher>(
         Ok(_) if !conflicts.is_empty() => return Err(conflicts),
         Ok(outcome) => outcome,
     };
-    let Update::Changed { record, fields } = outcome else { return Ok(None) };
-    if patch.identities.is_some() {
+    let Update::Changed(fields) = outcome else { return Ok(None) };
+    // Identities are an array: those that are given replace those that were there.
+    if let Some(after) = &patch.identities {
         let before = keys_of(stored);
-        let after = keys_of(&record);
         assert!(!after.is_empty(), "an update would leave a core profile without identity");
         for key in before.iter().filter(|key| !after.contains(key)) {
             hands.set(key, Some(patch.id), None);

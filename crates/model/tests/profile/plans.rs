@@ -6,8 +6,8 @@ use caseload_model::ids::CoreProfileId;
 use caseload_model::profile::{
     AppUpdatePlan, CoreUpdatePlan, DryRunOwners, IdentityKey, IdentityType, StoredAppProfile,
     StoredCoreProfile, identity_keys, plan_app_gets, plan_app_updates, plan_core_gets,
-    plan_core_updates, plan_creates, prepare_app_gets, prepare_app_updates, prepare_core_gets,
-    prepare_core_updates, prepare_creates,
+    plan_core_updates, plan_creates, plan_free_creates, prepare_app_gets, prepare_app_updates,
+    prepare_core_gets, prepare_core_updates, prepare_creates,
 };
 use caseload_model::time::UnixMillis;
 
@@ -35,6 +35,19 @@ fn updates(stored: &[(u64, &str)], entries: &[&str]) -> CoreUpdatePlan {
         .collect();
     let block = block(entries);
     plan_core_updates(&block.bytes, &prepare_core_updates(&block), &records, &owners)
+}
+
+#[test]
+fn where_every_identity_is_free_a_plan_needs_no_look_at_them() {
+    let block = block([
+        r#"{"identities":[{"uid":"a"}]}"#,
+        r#"{"identities":[]}"#,
+        r#"{"identities":[{"uid":"b"},{"email":"X@y"}],"age":7}"#,
+        "[]",
+    ]);
+    let prepared = prepare_creates(&block);
+    let looked_up = plan_creates(&block.bytes, &prepared, &HashMap::new(), 100, None);
+    assert_eq!(plan_free_creates(&block.bytes, &prepared, 100), looked_up);
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Validated blocks of one task, in order, on their way from whoever validates them to the store
 //! that applies them: the store may take the next one while its transaction is open, so that
-//! validating one block and writing the one before go on side by side. A feed holds a bounded number
-//! of bytes; whoever fills it waits for room. It carries nothing that the payload does not hold:
-//! what is left in a feed that is dropped is validated anew.
+//! validating one block and writing the one before go on side by side. A feed holds a bounded
+//! number of bytes; whoever fills it waits for room. It carries nothing that the payload does not
+//! hold: what is left in a feed that is dropped is validated anew.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

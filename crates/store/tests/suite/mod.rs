@@ -45,6 +45,8 @@ macro_rules! store_suite {
             an_older_lease_cannot_commit,
             entries_are_applied_once,
             a_chunk_of_another_action_is_refused,
+            a_chunk_takes_the_parts_that_follow,
+            parts_out_of_order_are_refused,
             the_bell_rings_for_new_work,
             a_closed_store_says_so,
         );

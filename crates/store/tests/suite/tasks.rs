@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use caseload_model::task::{Action, Counts, Family, Outcome, TASK_ATTEMPTS_MAX, TaskStatus};
-use caseload_store::{FailAttempt, RenewLeases, Store, StoreError};
+use caseload_store::{ChunkFeed, FailAttempt, RenewLeases, Store, StoreError};
 
 use super::payloads::{
     NOW, apply_all, assert_lease_lost, assert_sound, assert_taken, block, chunk, claim, claim_at,
@@ -278,6 +278,50 @@ pub(crate) async fn a_chunk_of_another_action_is_refused(store: Arc<dyn Store>) 
         assert!(matches!(refused, Err(StoreError::Corrupt(_))), "{refused:?}");
     }
     assert_eq!(apply_all(&store, &claimed, NOW).await.counts.succeeded, 1);
+}
+
+pub(crate) async fn a_chunk_takes_the_parts_that_follow(store: Arc<dyn Store>) {
+    let acme = domain(&store, "acme").await;
+    for (id, action) in [("w", CREATE), ("r", GET)] {
+        let entries =
+            if action == CREATE { uids(7) } else { lines(&[r#"{"core-profile-id":"1"}"#; 7]) };
+        store.create_task(task_of(&acme, id, action, &entries, 2)).await.unwrap();
+        let claimed = claim(&store, 1).await.remove(0);
+        let mut command = chunk(&claimed, next_block(&store, &claimed, 0).await, NOW);
+        let feed = Arc::new(ChunkFeed::new(1));
+        for from in [2, 4] {
+            let part = chunk(&claimed, next_block(&store, &claimed, from).await, NOW).part;
+            feed.push(part);
+        }
+        command.more = Some(feed.clone());
+        let applied = store.apply_chunk(command.clone()).await.unwrap();
+        assert_eq!((applied.done, applied.task.counts.unprocessed), (6, 1), "{action:?}");
+        assert!(applied.rest.is_none());
+        assert_eq!(applied.task.outcome, None, "the last part was late");
+        assert_lease_lost(&store.apply_chunk(command).await);
+        feed.push(chunk(&claimed, next_block(&store, &claimed, 6).await, NOW).part);
+        feed.end();
+        let mut last = chunk(&claimed, block(&[], 0), NOW);
+        last.part = feed.next().await.unwrap();
+        last.more = Some(feed.clone());
+        let applied = store.apply_chunk(last).await.unwrap();
+        assert_eq!((applied.done, applied.task.counts.unprocessed), (1, 0));
+        assert!(feed.next().await.is_none(), "it has ended");
+    }
+    assert_sound(&store).await;
+}
+
+pub(crate) async fn parts_out_of_order_are_refused(store: Arc<dyn Store>) {
+    let acme = domain(&store, "acme").await;
+    store.create_task(task_of(&acme, "t", CREATE, &uids(4), 2)).await.unwrap();
+    let claimed = claim(&store, 1).await.remove(0);
+    let mut command = chunk(&claimed, next_block(&store, &claimed, 0).await, NOW);
+    let feed = Arc::new(ChunkFeed::new(1));
+    feed.push(command.part.clone());
+    command.more = Some(feed);
+    let refused = store.apply_chunk(command).await;
+    assert!(matches!(refused, Err(StoreError::Corrupt(_))), "{refused:?}");
+    assert_eq!(apply_all(&store, &claimed, NOW).await.counts.succeeded, 4, "nothing had happened");
 }
 
 pub(crate) async fn the_bell_rings_for_new_work(store: Arc<dyn Store>) {

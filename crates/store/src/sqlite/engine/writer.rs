@@ -1,6 +1,6 @@
 //! The writer thread. It owns the one connection that writes, takes whatever commands have queued
-//! up, runs each so that it can be undone alone, commits once and answers all of them. A command that
-//! fails or panics is rolled back alone; a commit that fails fails every member of its group.
+//! up, runs each so that it can be undone alone, commits once and answers all of them. A command
+//! that fails or panics is rolled back alone; a commit that fails fails every member of its group.
 //! Invariant: nothing is answered before the commit, and after a fault of the file's the
 //! connection is opened anew before it is used again.
 //!

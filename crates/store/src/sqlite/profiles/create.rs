@@ -1,8 +1,8 @@
 //! Creating core profiles. Nearly always every identity is free, so the plan is made without
 //! looking and the table's key tells: at the first identity that is taken those of the slice are
-//! taken back, and it is planned again with all owners looked up. From then on the rest of the chunk
-//! is looked up first. Taking back is done by hand: a savepoint would have SQLite copy every page
-//! of the index that a slice changes.
+//! taken back, and it is planned again with all owners looked up. From then on the rest of the
+//! chunk is looked up first. Taking back is done by hand: a savepoint would have SQLite copy every
+//! page of the index that a slice changes.
 
 use caseload_model::profile::{CreatePlan, NewCoreProfile, plan_creates, plan_free_creates};
 use caseload_model::record::{ChunkRecords, Prepared};

@@ -1,7 +1,7 @@
 //! The entries of a chunk, slice by slice: first those of the part it was given, then those of the
-//! parts that its feed has in time. A chunk that waits for a part holds the writer, so it waits only
-//! for a moment, and not at all while somebody else wants to write. Invariant: entries come in the
-//! order of the payload, and none is passed over.
+//! parts that its feed has in time. A chunk that waits for a part holds the writer, so it waits
+//! only for a moment, and not at all while somebody else wants to write. Invariant: entries come
+//! in the order of the payload, and none is passed over.
 
 use std::ops::Range;
 use std::time::{Duration, Instant};

@@ -1,0 +1,98 @@
+//! Laws: what holds for any bytes that a caller may send. Each law takes bytes, makes of them what
+//! the product makes of them, and panics where that disagrees with a naive second opinion or with
+//! itself. The fuzz targets call them with what coverage suggests, the test of this crate with the
+//! committed corpus and a few thousand changes of it.
+
+mod authorization;
+mod block;
+mod chance;
+mod entries;
+mod feedback_rating;
+mod form;
+mod form_fields;
+mod identities;
+mod issue_query;
+mod issues;
+mod json;
+mod merge;
+mod multipart;
+mod packed;
+mod payload_array;
+mod payload_lines;
+mod pieces;
+mod profiles;
+mod request;
+mod second;
+mod updates;
+mod urlencoded;
+mod words;
+
+pub use chance::{Chance, changed};
+
+/// One law, with what helps to find inputs for it.
+#[derive(Debug, Clone, Copy)]
+pub struct Law {
+    /// The name of its fuzz target and of its folder of inputs.
+    pub name: &'static str,
+    /// Panics where the law does not hold.
+    pub holds: fn(&[u8]),
+    /// Words that inputs are made of.
+    pub words: &'static [&'static str],
+    /// Inputs that a short run tries.
+    pub short: u32,
+}
+
+/// Inputs of a short run, for laws that are quick and for those that read whole requests.
+const MANY: u32 = 1500;
+const FEW: u32 = 200;
+
+/// All laws, by name.
+pub const LAWS: [Law; 17] = [
+    law("authorization", authorization::holds, words::AUTHORIZATION, MANY),
+    law("block", block::holds, &[], MANY),
+    law("feedback_rating", feedback_rating::holds, words::RATING, MANY),
+    law("form", form::holds, words::FORM, FEW),
+    law("form_fields", form_fields::holds, words::FORM, FEW),
+    law("identities", identities::holds, words::IDENTITIES, MANY),
+    law("issue_query", issue_query::holds, words::QUERY, MANY),
+    law("issues", issues::holds, words::ISSUES, MANY),
+    law("json", json::holds, words::JSON, MANY),
+    law("merge", merge::holds, words::JSON, MANY),
+    law("multipart", multipart::holds, words::MULTIPART, FEW),
+    law("packed", packed::holds, &[], FEW),
+    law("payload_array", payload_array::holds, words::JSON, MANY),
+    law("payload_lines", payload_lines::holds, words::LINES, MANY),
+    law("profiles", profiles::holds, words::PROFILES, MANY),
+    law("updates", updates::holds, words::PROFILES, MANY),
+    law("urlencoded", urlencoded::holds, words::FORM, MANY),
+];
+
+const fn law(
+    name: &'static str,
+    holds: fn(&[u8]),
+    words: &'static [&'static str],
+    short: u32,
+) -> Law {
+    Law { name, holds, words, short }
+}
+
+/// Panics where the law of that name does not hold for `data`.
+pub fn check(name: &str, data: &[u8]) {
+    let law = LAWS.iter().find(|law| law.name == name).expect("a law has that name");
+    (law.holds)(data);
+}
+
+/// Puts a word of the law of that name into the first `size` bytes of `data`; how many there are
+/// then. Without room, or without words, nothing changes.
+pub fn put_word(name: &str, data: &mut [u8], size: usize, seed: u32) -> usize {
+    let words = LAWS.iter().find(|law| law.name == name).map_or(&[][..], |law| law.words);
+    let mut chance = Chance::new(u64::from(seed));
+    let word = words.get(chance.below(words.len())).map_or(&[][..], |word| word.as_bytes());
+    let (at, end) = (chance.below(size + 1), size + word.len());
+    if end > data.len() {
+        return size;
+    }
+    data.copy_within(at..size, at + word.len());
+    data[at..at + word.len()].copy_from_slice(word);
+    end
+}

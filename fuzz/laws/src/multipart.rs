@@ -1,0 +1,38 @@
+//! Multipart bodies as whole requests, with the boundary `x`. Whatever the bytes are, neither cuts
+//! nor packing change what comes of them, and the payload of an accepted one stands in the body.
+
+use sha2::{Digest, Sha256};
+
+use crate::form::{gzip, zstd};
+use crate::pieces::cuts;
+use crate::request::{payload, read};
+
+const CONTENT_TYPE: &str = "multipart/form-data; boundary=x";
+
+pub(crate) fn holds(data: &[u8]) {
+    let whole = read(CONTENT_TYPE, None, &[data]);
+    for pieces in cuts(data) {
+        assert_eq!(read(CONTENT_TYPE, None, &pieces), whole, "cuts do not matter");
+    }
+    for (coding, packed) in [("gzip", gzip(data)), ("zstd", zstd(data))] {
+        assert_eq!(read(CONTENT_TYPE, Some(coding), &[&packed]), whole, "{coding} does not matter");
+    }
+    let Ok(form) = whole else { return };
+    let hash = form.hash.expect("a hash was asked for");
+    let is_payload = |part: &[u8]| <[u8; 32]>::from(Sha256::digest(part)) == hash;
+    assert!(parts(data).any(is_payload), "the payload is the content of a part");
+    for (.., bytes) in payload(&form) {
+        let stands = |window: &[u8]| window == bytes;
+        assert!(data.windows(bytes.len()).any(stands), "an entry has the bytes that were sent");
+    }
+}
+
+/// What stands between the blank line of a part and the boundary after it.
+fn parts(data: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let starts = (0..data.len()).filter(|at| data[*at..].starts_with(b"\r\n\r\n"));
+    starts.filter_map(|at| {
+        let content = &data[at + 4..];
+        let end = (0..content.len()).find(|end| content[*end..].starts_with(b"\r\n--x"))?;
+        Some(&content[..end])
+    })
+}

@@ -1,0 +1,44 @@
+//! Packed bodies of any bytes: the first byte says as what they are sent. What another unpacker
+//! reads comes to the same as sent plain, what it refuses is refused; and cuts change nothing.
+
+use std::io::Read as _;
+
+use caseload_api::inside::{BulkForm, Refusal};
+use flate2::read::MultiGzDecoder;
+
+use crate::pieces::cuts;
+use crate::request::{URLENCODED, read};
+
+/// Unpacked bytes beyond which the two need not agree: by then the api has refused the body.
+const PLAIN_BYTES_MAX: u64 = 1 << 20;
+
+pub(crate) fn holds(data: &[u8]) {
+    let Some((first, packed)) = data.split_first() else { return };
+    let coding = if first % 2 == 0 { "gzip" } else { "zstd" };
+    let whole = read(URLENCODED, Some(coding), &[packed]);
+    for pieces in cuts(packed) {
+        // Of a body that is broken in two ways, the fault is told that shows first.
+        let outcome = read(URLENCODED, Some(coding), &pieces);
+        assert_eq!(status_or_form(&outcome), status_or_form(&whole), "cuts do not matter");
+    }
+    let mut plain = Vec::new();
+    let outcome = match coding {
+        "gzip" => MultiGzDecoder::new(packed).take(PLAIN_BYTES_MAX).read_to_end(&mut plain),
+        _ => zstd::stream::read::Decoder::new(packed)
+            .and_then(|decoder| decoder.take(PLAIN_BYTES_MAX).read_to_end(&mut plain)),
+    };
+    match outcome {
+        Ok(len) if (len as u64) < PLAIN_BYTES_MAX => {
+            assert_eq!(read(URLENCODED, None, &[&plain]), whole, "{coding} does not matter");
+        }
+        Ok(_) => {}
+        Err(error) => {
+            let (status, body) = whole.expect_err("what cannot be unpacked is refused");
+            assert_eq!(status, 400, "{error}: {}", String::from_utf8_lossy(&body));
+        }
+    }
+}
+
+fn status_or_form(outcome: &Result<BulkForm, Refusal>) -> Result<&BulkForm, u16> {
+    outcome.as_ref().map_err(|(status, _)| *status)
+}

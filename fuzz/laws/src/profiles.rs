@@ -1,0 +1,178 @@
+//! Entries of all actions on profiles. Each is accepted or told why not; what is accepted of a
+//! create is what a naive list of rules accepts, is stored as sent, and comes out of a get as an
+//! update that changes nothing.
+
+use std::collections::{HashMap, HashSet};
+
+use caseload_model::country::is_country;
+use caseload_model::issue_query::Decimal;
+use caseload_model::json::{self, Json};
+use caseload_model::language::is_language;
+use caseload_model::payload::Block;
+use caseload_model::profile::{
+    CORE_PROFILE_ID_MAX, NewCoreProfile, identity_keys, plan_app_gets, plan_app_updates,
+    plan_core_gets, plan_core_updates, plan_creates, prepare_app_gets, prepare_app_updates,
+    prepare_core_gets, prepare_core_updates, prepare_creates,
+};
+use caseload_model::task::Family;
+
+use crate::entries::{blocks_of, check, recorded};
+use crate::{identities, updates};
+
+pub(crate) fn holds(data: &[u8]) {
+    for block in blocks_of(data, Family::Identity) {
+        creates(&block);
+        of_others(&block);
+    }
+}
+
+fn creates(block: &Block) {
+    let all = prepare_creates(block);
+    check(block, &all);
+    for prepared in &all {
+        let bytes = block.bytes_of(&prepared.entry);
+        if let Some(expected) = json::parse(bytes).ok().and_then(|json| is_good(&json)) {
+            assert_eq!(prepared.item.is_ok(), expected, "{:?}", prepared.item);
+        }
+        if let Ok(profile) = &prepared.item {
+            stored(profile, bytes);
+        }
+    }
+    let plan = plan_creates(&block.bytes, &all, &HashMap::new(), 7, None);
+    recorded(&plan.records, all.len());
+    assert_eq!(plan.inserts.len(), plan.records.succeeded as usize);
+    assert_eq!(plan.next_id, 7 + plan.inserts.len() as u64, "only what is made takes an id");
+    let mut taken = HashSet::new();
+    for (id, at) in &plan.inserts {
+        assert!((7..=CORE_PROFILE_ID_MAX).contains(&id.0));
+        let profile = all[*at].item.as_ref().expect("only accepted entries are made");
+        assert!(profile.identities.iter().all(|key| taken.insert(key)), "one owner an identity");
+    }
+}
+
+/// The fields text of an accepted entry.
+fn stored(profile: &NewCoreProfile, entry: &[u8]) {
+    let text = [b"{", &profile.fields[..], b"}"].concat();
+    let record = json::parse(&text).expect("a fields text is the inside of a map");
+    let entry = json::parse(entry).expect("an accepted entry is JSON");
+    assert_eq!(identity_keys(&profile.fields), profile.identities);
+    assert!(!profile.identities.is_empty(), "a core profile has an identity");
+    let (Json::Object(members), Json::Object(sent)) = (&record, &entry) else {
+        panic!("both are maps")
+    };
+    let given = sent.iter().filter(|(_, value)| *value != Json::Null);
+    assert_eq!(members.len(), given.count(), "every field is stored once");
+    for (name, value) in members {
+        let sent = entry.get(name).expect("what is stored was sent");
+        assert!(updates::without_nulls(sent).same(value), "{name} is stored as it was sent");
+    }
+    updates::changes_nothing(&profile.fields);
+}
+
+/// Actions whose entries only name a profile or change one: here there is none.
+fn of_others(block: &Block) {
+    let none = &HashMap::new();
+    let (bytes, count) = (&block.bytes, block.entries.len());
+    let patches = prepare_core_updates(block);
+    check(block, &patches);
+    let plan = plan_core_updates(bytes, &patches, none, &HashMap::new());
+    assert!(plan.changed.is_empty() && plan.records.succeeded == 0);
+    recorded(&plan.records, count);
+    let patches = prepare_app_updates(block);
+    check(block, &patches);
+    let plan = plan_app_updates(bytes, &patches, &HashMap::new());
+    assert!(plan.changed.is_empty() && plan.records.succeeded == 0);
+    recorded(&plan.records, count);
+    let ids = prepare_core_gets(block);
+    check(block, &ids);
+    recorded(&plan_core_gets(bytes, &ids, &HashMap::new()), count);
+    let pids = prepare_app_gets(block);
+    check(block, &pids);
+    recorded(&plan_app_gets(bytes, &pids, &HashMap::new()), count);
+}
+
+/// Whether a map is a good entry of a create, told by a plain list of rules; `None` where these
+/// cannot tell.
+fn is_good(entry: &Json<'_>) -> Option<bool> {
+    let Json::Object(members) = entry else { return Some(false) };
+    let mut good = true;
+    let mut has_identities = false;
+    for (name, value) in members {
+        if *value == Json::Null {
+            good &= FIELDS.contains(&name.as_ref());
+            continue;
+        }
+        good &= match name.as_ref() {
+            "identities" => {
+                has_identities = true;
+                identities::are_good(value)?
+            }
+            "names" => all_members(value, |name, value| {
+                NAMES.contains(&name) && (*value == Json::Null || is_text(value, 100_000))
+            }),
+            "tags" => match value {
+                Json::Array(tags) => tags.len() <= 100 && tags.iter().all(|tag| is_text(tag, 100)),
+                _ => false,
+            },
+            "custom_fields" => are_custom_fields(value),
+            "full_privacy_enabled" | "accepted_t_and_c" => matches!(value, Json::Bool(_)),
+            "last_country" => value.as_str().is_some_and(is_country),
+            "preferred_language" => value.as_str().is_some_and(is_language),
+            "last_city" | "user_persona" | "user_vip_segment" | "user_support_status" => {
+                is_text(value, 100_000)
+            }
+            "age" => is_within(value, "150"),
+            "lifetime_value" => matches!(value, Json::Number(_)),
+            "last_active_date" => {
+                let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit() || b == b'-');
+                matches!(value, Json::Number(text) if digits(text))
+                    && is_within(value, "253402300799999")
+            }
+            _ => false,
+        };
+    }
+    Some(good && has_identities)
+}
+
+const NAMES: [&str; 4] = ["first_name", "last_name", "full_name", "display_name"];
+
+const FIELDS: [&str; 15] = [
+    "identities",
+    "names",
+    "tags",
+    "custom_fields",
+    "full_privacy_enabled",
+    "last_country",
+    "last_city",
+    "age",
+    "lifetime_value",
+    "user_persona",
+    "user_vip_segment",
+    "user_support_status",
+    "accepted_t_and_c",
+    "preferred_language",
+    "last_active_date",
+];
+
+fn are_custom_fields(value: &Json<'_>) -> bool {
+    let Json::Object(members) = value else { return false };
+    members.iter().filter(|(_, value)| *value != Json::Null).count() <= 100
+        && all_members(value, |key, value| {
+            let known = matches!(value, Json::Null | Json::Number(_)) || is_text(value, 100_000);
+            known && key.chars().count() <= 255
+        })
+}
+
+fn all_members(value: &Json<'_>, good: impl Fn(&str, &Json<'_>) -> bool) -> bool {
+    let Json::Object(members) = value else { return false };
+    members.iter().all(|(name, value)| good(name, value))
+}
+
+pub(crate) fn is_text(value: &Json<'_>, chars_max: usize) -> bool {
+    value.as_str().is_some_and(|text| text.chars().count() <= chars_max)
+}
+
+fn is_within(value: &Json<'_>, max: &str) -> bool {
+    let (Json::Number(number), Some(max)) = (value, Decimal::parse(max)) else { return false };
+    Decimal::parse(number).is_some_and(|number| Decimal::from(0) <= number && number <= max)
+}

@@ -1,0 +1,192 @@
+//! Updates of stored profiles. The first line is an entry that makes a profile, each further line
+//! a patch of it. A patch does what RFC 7396 says, applied again it changes nothing, its outcome is
+//! a good profile, and many patches in one task come to the same as one after another.
+
+use std::collections::HashMap;
+
+use caseload_model::ids::CoreProfileId;
+use caseload_model::json::{self, Json};
+use caseload_model::payload::Block;
+use caseload_model::profile::{
+    CoreUpdatePlan, StoredAppProfile, identity_keys, plan_app_updates, plan_core_updates,
+    prepare_app_updates, prepare_core_updates, prepare_creates, render_app, render_core,
+};
+use caseload_model::record::Prepared;
+use caseload_model::task::Family;
+use caseload_model::time::UnixMillis;
+
+use crate::entries::{block_of, blocks_of, check, outcome, points_into, recorded};
+use crate::second;
+
+const ID: CoreProfileId = CoreProfileId(1_666_311_221_477_632);
+const NOW: UnixMillis = UnixMillis(1_700_000_000_000);
+const PID: &str = "p";
+
+pub(crate) fn holds(data: &[u8]) {
+    let mut lines = data.split(|byte| *byte == b'\n');
+    let first = lines.next().and_then(block_of).map(|block| prepare_creates(&block));
+    let patches: Vec<&[u8]> = lines.filter_map(inside).take(8).collect();
+    let app = patches.iter().fold(Vec::new(), |fields, patch| app_update(fields, patch));
+    app_changes_nothing(&app);
+    let Some([Prepared { item: Ok(profile), .. }]) = first.as_deref() else { return };
+    let last =
+        patches.iter().fold(profile.fields.clone(), |fields, patch| core_update(fields, patch));
+    together(&profile.fields, &patches, &last);
+}
+
+/// The inside of a line that looks like a map.
+fn inside(line: &[u8]) -> Option<&[u8]> {
+    line.trim_ascii().strip_prefix(b"{")?.strip_suffix(b"}")
+}
+
+/// An entry with this id and these members.
+fn entry(id: &str, members: &[u8]) -> Vec<u8> {
+    let comma: &[u8] = if members.trim_ascii().is_empty() { b"" } else { b"," };
+    [b"{", id.as_bytes(), comma, members, b"}"].concat()
+}
+
+fn core_entry(members: &[u8]) -> Vec<u8> {
+    entry(&format!("\"core-profile-id\":\"{ID}\""), members)
+}
+
+fn plan(block: &Block, fields: &[u8]) -> CoreUpdatePlan {
+    let entries = prepare_core_updates(block);
+    check(block, &entries);
+    let records = HashMap::from([(ID, fields.to_vec())]);
+    let owners: HashMap<_, _> = identity_keys(fields).into_iter().map(|key| (key, ID)).collect();
+    let plan = plan_core_updates(&block.bytes, &entries, &records, &owners);
+    recorded(&plan.records, entries.len());
+    plan
+}
+
+/// The fields after one patch.
+fn core_update(fields: Vec<u8>, patch: &[u8]) -> Vec<u8> {
+    let sent = core_entry(patch);
+    let Some(block) = block_of(&sent) else { return fields };
+    let planned = plan(&block, &fields);
+    let after = match planned.changed.as_slice() {
+        [] => fields.clone(),
+        [(id, after)] if *id == ID => after.clone(),
+        other => panic!("one patch changes one profile, not {other:?}"),
+    };
+    match outcome(&planned.records).as_deref() {
+        None => assert_eq!(after, fields, "an entry that fails changes nothing"),
+        Some(word) => {
+            assert_eq!(word == "updated", after != fields, "{word}");
+            follows_the_rfc(&fields, &sent, &after);
+            assert_eq!(plan(&block, &after).changed, [], "twice is once");
+            changes_nothing(&after);
+            let remade = block_of(&[b"{", &after[..], b"}"].concat()).expect("one line");
+            let remade = prepare_creates(&remade);
+            check_remade(&remade[0], &after);
+            moved(&planned, &fields, &after);
+        }
+    }
+    after
+}
+
+/// The outcome of a good patch of a good profile is a good profile, stored the same way.
+fn check_remade(remade: &Prepared<caseload_model::profile::NewCoreProfile>, after: &[u8]) {
+    match &remade.item {
+        Ok(profile) => assert_eq!(profile.fields, after),
+        Err(rejected) => panic!("an update left a profile that no create makes: {rejected:?}"),
+    }
+}
+
+/// Identities that change hands are the difference of what the profile had and has.
+fn moved(plan: &CoreUpdatePlan, before: &[u8], after: &[u8]) {
+    let (before, after) = (identity_keys(before), identity_keys(after));
+    assert!(plan.identities_removed.iter().all(|(key, _)| before.contains(key)));
+    assert!(plan.identities_added.iter().all(|(key, _)| !before.contains(key)));
+    let mut left: Vec<_> = before
+        .into_iter()
+        .filter(|key| !plan.identities_removed.iter().any(|(removed, _)| removed == key))
+        .chain(plan.identities_added.iter().map(|(key, _)| key.clone()))
+        .collect();
+    let mut after = after;
+    left.sort_unstable();
+    after.sort_unstable();
+    assert_eq!(left, after);
+}
+
+fn follows_the_rfc(before: &[u8], patch: &[u8], after: &[u8]) {
+    let texts = [before, after].map(|fields| [b"{", fields, b"}"].concat());
+    let [before, after] = texts.each_ref().map(|text| json::parse(text).expect("stored JSON"));
+    let Ok(Json::Object(members)) = json::parse(patch) else { panic!("a good patch is a map") };
+    let ids = ["core-profile-id", "created_at", "updated_at"];
+    let fields = members.into_iter().filter(|(name, _)| !ids.contains(&name.as_ref())).collect();
+    let expected = second::merged(&second::value(&before), &second::value(&Json::Object(fields)));
+    assert_eq!(second::value(&after), expected, "RFC 7396 says so");
+}
+
+/// What a get shows is an update that changes nothing.
+pub(crate) fn changes_nothing(fields: &[u8]) {
+    let mut shown = Vec::new();
+    render_core(ID, NOW, fields, NOW, &mut shown);
+    let block = block_of(&shown).expect("a record is one line");
+    let plan = plan(&block, fields);
+    assert_eq!(plan.changed, []);
+    assert_eq!(outcome(&plan.records).as_deref(), Some("unchanged"));
+    assert!(plan.identities_added.is_empty() && plan.identities_removed.is_empty());
+}
+
+/// Many patches in one task come to what they come to one after another.
+fn together(fields: &[u8], patches: &[&[u8]], expected: &[u8]) {
+    let lines: Vec<Vec<u8>> = patches
+        .iter()
+        .map(|patch| core_entry(patch))
+        .filter(|line| block_of(line).is_some())
+        .collect();
+    if let [block] = blocks_of(&lines.join(&b'\n'), Family::Identity).as_slice() {
+        let plan = plan(block, fields);
+        let last = plan.changed.first().map_or(fields, |(_, last)| last);
+        assert_eq!(last, expected, "together is one after another");
+    }
+}
+
+/// The fields of an app profile after one patch.
+fn app_update(fields: Vec<u8>, patch: &[u8]) -> Vec<u8> {
+    let Some(block) = block_of(&entry("\"pid\":\"p\"", patch)) else { return fields };
+    let entries = prepare_app_updates(&block);
+    check(&block, &entries);
+    let plan = |fields: &[u8]| {
+        let records = HashMap::from([(PID.to_owned(), fields.to_vec())]);
+        let plan = plan_app_updates(&block.bytes, &entries, &records);
+        recorded(&plan.records, 1);
+        plan
+    };
+    let planned = plan(&fields);
+    let Some((_, after)) = planned.changed.into_iter().next() else { return fields };
+    assert_eq!(plan(&after).changed, [], "twice is once");
+    app_changes_nothing(&after);
+    after
+}
+
+fn app_changes_nothing(fields: &[u8]) {
+    let profile = StoredAppProfile {
+        app_id: "a".to_owned(),
+        name: "n".to_owned(),
+        emails: b"[\"e\"]".to_vec(),
+        fields: fields.to_vec(),
+        created_at: NOW,
+        updated_at: NOW,
+    };
+    let mut shown = Vec::new();
+    render_app(PID, &profile, &mut shown);
+    let block = block_of(&shown).expect("a record is one line");
+    let entries = prepare_app_updates(&block);
+    if let [Prepared { item: Err(rejected), .. }] = entries.as_slice() {
+        let json = json::parse(&shown).expect("a record is JSON");
+        rejected.faults.iter().for_each(|fault| points_into(fault, &json));
+        panic!("what a get shows is no update: {rejected:?}");
+    }
+    let records = HashMap::from([(PID.to_owned(), fields.to_vec())]);
+    let plan = plan_app_updates(&block.bytes, &entries, &records);
+    assert_eq!(outcome(&plan.records).as_deref(), Some("unchanged"));
+}
+
+/// A map without the members that are null; anything else as it is.
+pub(crate) fn without_nulls<'a>(json: &Json<'a>) -> Json<'a> {
+    let Json::Object(members) = json else { return json.clone() };
+    Json::Object(members.iter().filter(|(_, value)| *value != Json::Null).cloned().collect())
+}

@@ -1,0 +1,95 @@
+//! The short run of the laws: every input that is committed, then a fixed number of changes of
+//! them, the same ones each time. What fails is printed as a file that the fuzz target takes too.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+
+use laws::{Chance, LAWS, Law, changed};
+
+/// Longest input that is changed further.
+const INPUT_BYTES_MAX: usize = 4096;
+
+fn fuzz_folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+/// The committed inputs of a law, in the order of their names.
+fn corpus(law: &Law) -> Vec<Vec<u8>> {
+    let folder = fuzz_folder().join("corpus").join(law.name);
+    let mut paths: Vec<PathBuf> =
+        folder.read_dir().unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    paths.iter().map(|path| std::fs::read(path).unwrap()).collect()
+}
+
+fn hold(law: &Law, input: &[u8]) {
+    let outcome = catch_unwind(AssertUnwindSafe(|| (law.holds)(input)));
+    assert!(
+        outcome.is_ok(),
+        "the law {} does not hold for b\"{}\"",
+        law.name,
+        input.escape_ascii()
+    );
+}
+
+fn run(name: &str) {
+    let law = LAWS.iter().find(|law| law.name == name).unwrap();
+    let mut inputs = corpus(law);
+    for input in &inputs {
+        hold(law, input);
+    }
+    let mut chance = Chance::of(name.as_bytes());
+    for _ in 0..law.short {
+        let other = inputs[chance.below(inputs.len())].clone();
+        let at = chance.below(inputs.len());
+        let input = changed(&mut chance, &inputs[at], &other, law.words);
+        hold(law, &input);
+        if input.len() <= INPUT_BYTES_MAX && chance.below(4) == 0 {
+            inputs[at] = input;
+        }
+    }
+}
+
+macro_rules! short_runs {
+    ($($name:ident,)*) => {
+        $(#[test]
+        fn $name() {
+            run(stringify!($name));
+        })*
+
+        #[test]
+        fn every_law_has_a_short_run_a_fuzz_target_and_a_small_corpus() {
+            let run = [$(stringify!($name)),*];
+            assert_eq!(run.to_vec(), LAWS.map(|law| law.name).to_vec());
+            for law in &LAWS {
+                let target = fuzz_folder().join(format!("targets/{}.rs", law.name));
+                assert!(target.is_file(), "{} is missing", target.display());
+                let inputs = corpus(law);
+                let bytes: usize = inputs.iter().map(Vec::len).sum();
+                assert!((1..=60).contains(&inputs.len()), "{}: {} files", law.name, inputs.len());
+                assert!(bytes <= 100 << 10, "{}: {bytes} bytes", law.name);
+            }
+        }
+    };
+}
+
+short_runs! {
+    authorization,
+    block,
+    feedback_rating,
+    form,
+    form_fields,
+    identities,
+    issue_query,
+    issues,
+    json,
+    merge,
+    multipart,
+    packed,
+    payload_array,
+    payload_lines,
+    profiles,
+    updates,
+    urlencoded,
+}

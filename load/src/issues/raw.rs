@@ -87,8 +87,9 @@ fn insert(db: &mut Connection, lines: &str) -> Result<f64> {
              VALUES (?1, ?2, ?3, x'7b7d', ?4, NULL, ?5)",
         )?;
         let mut value = tx.prepare(
-            "INSERT INTO issue_values (domain_id, kind, block, value, place)
-             VALUES (1, ?1, ?2, ?3, ?4)",
+            "INSERT INTO issue_values (domain_id, kind, block, value, rows)
+             VALUES (1, ?1, ?2, ?3, ?4)
+             ON CONFLICT (domain_id, kind, block, value) DO UPDATE SET rows = rows || excluded.rows",
         )?;
         let mut profile = tx.prepare(
             "INSERT INTO app_profiles VALUES (1, ?1, ?2, ?3, ?4, 0, 0, x'') ON CONFLICT DO NOTHING",
@@ -121,7 +122,7 @@ fn insert(db: &mut Connection, lines: &str) -> Result<f64> {
                 parsed.custom_fields.get().as_bytes(),
                 parsed.queue.map(|queue| queue.get().as_bytes()),
             ])?;
-            let (block, place) = (row >> 16, row & 0xffff);
+            let (block, place) = (row >> 16, (row as u16).to_le_bytes());
             let number = (parsed.created_at % 1009).to_be_bytes();
             for (kind, bytes) in [
                 (18, &user.as_bytes()[user.len() - 21..]),

@@ -169,6 +169,13 @@ impl Asked<'_> {
     }
 }
 
+/// Whether the filter of this name may look for words, for which issues themselves are read.
+fn reads_texts(name: &str) -> bool {
+    ["messages", "notes", "feedback-comment", "custom-fields"]
+        .iter()
+        .any(|filter| same_name(filter, name))
+}
+
 /// Names what made a list too expensive, where its deadline passed.
 fn expensive(error: StoreError, pairs: &[(String, String)]) -> Problem {
     if !matches!(error, StoreError::DeadlinePassed) {
@@ -177,9 +184,14 @@ fn expensive(error: StoreError, pairs: &[(String, String)]) -> Problem {
     let is_filter = |name: &&str| !NO_FILTERS.iter().any(|other| same_name(other, name));
     let mut filters: Vec<&str> = pairs.iter().map(|(n, _)| n.as_str()).filter(is_filter).collect();
     filters.dedup();
-    let used = match filters.len() {
-        0 => "no filter is set".to_owned(),
-        _ => format!("the filters are {}", filters.join(", ")),
+    let unserved: Vec<&str> = filters.iter().copied().filter(|name| reads_texts(name)).collect();
+    let used = match (&filters[..], &unserved[..]) {
+        ([], _) => "no filter is set".to_owned(),
+        (_, []) => format!("the filters are {}", filters.join(", ")),
+        _ => format!(
+            "no index serves {}, so that every issue is read that the other filters let through",
+            unserved.join(", ")
+        ),
     };
     let detail = format!(
         "the list could not be read within its deadline: {used}; narrow it, for example by \

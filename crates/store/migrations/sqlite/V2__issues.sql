@@ -71,15 +71,14 @@ CREATE TABLE issue_sets (
     PRIMARY KEY (domain_id, kind, value, block)
 ) STRICT, WITHOUT ROWID;
 
--- The same for kinds whose values are those of few issues each: an entry per issue, `row` being
--- `block` times 65,536 plus `place`. The block comes before the value, so that new issues, whatever
--- their values, are written to the pages of the last block, and an import of any size goes on as
--- fast as it began; who looks for a value looks once in each block.
+-- The same for kinds whose values are those of few issues each. The block comes before the value, so
+-- that new issues, whatever their values, are written to the pages of the last block, and an import
+-- of any size goes on as fast as it began; who looks for a value looks once in each block.
 CREATE TABLE issue_values (
     domain_id  INTEGER NOT NULL,
     kind       INTEGER NOT NULL,
     block      INTEGER NOT NULL,
     value      BLOB    NOT NULL,
-    place      INTEGER NOT NULL,
-    PRIMARY KEY (domain_id, kind, block, value, place)
+    rows       BLOB    NOT NULL,
+    PRIMARY KEY (domain_id, kind, block, value)
 ) STRICT, WITHOUT ROWID;

@@ -27,10 +27,13 @@ async fn a_check_names_each_kind_of_damage_of_issues() {
         ("UPDATE issue_sets SET kind = 99 WHERE kind = 6", "a term of an unknown kind 99"),
         ("UPDATE issue_sets SET rows = x'07'", "a set of rows cannot be read"),
         (
-            "DELETE FROM issue_values WHERE kind = 18 AND place = 1",
+            "DELETE FROM issue_values WHERE value = CAST('eva' AS BLOB)",
             "under end-user \"eva\" 0 issues",
         ),
-        ("UPDATE issue_values SET place = 2 WHERE value = CAST('eva' AS BLOB)", "\"eva\" 1 issues"),
+        (
+            "UPDATE issue_values SET rows = x'000200' WHERE value = CAST('eva' AS BLOB)",
+            "\"eva\" 1 issues",
+        ),
         ("DELETE FROM issue_bodies WHERE row = 1", "issue 7: its fragments are not there"),
         ("DELETE FROM issues WHERE row = 1", "a record of issue_bodies refers to nothing"),
         ("UPDATE issue_bodies SET messages = x'7b'", "its messages cannot be read"),

@@ -149,6 +149,18 @@ async fn a_list_past_its_deadline_names_its_filters() {
 }
 
 #[tokio::test]
+async fn a_list_past_its_deadline_names_the_filters_that_no_index_serves() {
+    let server = with_issues(0).await;
+    server.store.fail(|| StoreError::DeadlinePassed);
+    let words = "%7B%22and%22%3A%5B%22refund%22%5D%7D";
+    let answer = server.get(&format!("{PATH}?state=new&messages={words}&notes={words}")).await;
+    assert_eq!(answer.status(), 503);
+    let body: Value = answer.json().await.unwrap();
+    let detail = body["detail"].as_str().unwrap();
+    assert!(detail.contains("no index serves messages, notes, so that"), "{detail}");
+}
+
+#[tokio::test]
 async fn a_store_that_forgets_its_deadline_is_given_up() {
     let config = ApiConfig { query_timeout: Duration::from_millis(50), ..ApiConfig::default() };
     let server = Server::configured(config).await;

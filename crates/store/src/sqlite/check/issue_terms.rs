@@ -113,23 +113,19 @@ fn visit_expected(conn: &Connection, visit: Visit<'_>) -> Result<(), StoreError>
 }
 
 fn visit_stored(conn: &Connection, visit: Visit<'_>) -> Result<(), StoreError> {
-    let mut statement =
-        conn.prepare("SELECT domain_id, kind, value, block, rows FROM issue_sets")?;
+    let mut statement = conn.prepare(
+        "SELECT domain_id, kind, value, block, rows FROM issue_sets
+         UNION ALL SELECT domain_id, kind, value, block, rows FROM issue_values",
+    )?;
     let mut rows = statement.query([])?;
     let mut set = RoaringBitmap::new();
     while let Some(row) = rows.next()? {
-        let value: Vec<u8> = row.get(2)?;
+        let (domain, kind, value): (_, _, Vec<u8>) = (row.get(0)?, row.get(1)?, row.get(2)?);
         set.clear();
         decode_rows(row.get(3)?, &row.get::<_, Vec<u8>>(4)?, &mut set)?;
         for number in &set {
-            visit(row.get(0)?, row.get(1)?, &value, number);
+            visit(domain, kind, &value, number);
         }
-    }
-    let mut statement =
-        conn.prepare("SELECT domain_id, kind, value, block * 65536 + place FROM issue_values")?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        visit(row.get(0)?, row.get(1)?, &row.get::<_, Vec<u8>>(2)?, row.get(3)?);
     }
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! What issues are found by, kept up to date: counters, sets of rows per term, entries of sparse
-//! terms. One entry point for imports and edits: an issue as it was and as it is. Changes add up
+//! What issues are found by, kept up to date: counters and sets of rows
+//! per term. One entry point for imports and edits: an issue as it was and as it is. Changes add up
 //! until the chunk or command ends and are then written once, in its transaction. Invariant: after
 //! [`Changes::keep`], counters and terms are those that the model names for the stored rows.
 
@@ -12,7 +12,7 @@ use caseload_model::issue::{
 use roaring::RoaringBitmap;
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::rowset::{block_of, decode, encode, place_of, row_number};
+use super::rowset::{block_of, decode, encode, row_number};
 use crate::StoreError;
 
 /// An issue as far as it decides what it is found by.
@@ -157,38 +157,8 @@ fn keep_terms(
     for (key, steps) in terms {
         let Some((code, value)) = key.split_first() else { continue };
         let Some(kind) = TermKind::from_code((*code).into()) else { continue };
-        let steps = net(steps);
-        if kind.is_sparse() {
-            keep_values(conn, domain, kind, value, &steps)?;
-        } else {
-            for steps in steps.chunk_by(|a, b| block_of(a.0) == block_of(b.0)) {
-                keep_set(conn, domain, kind, value, steps)?;
-            }
-        }
-    }
-    Ok(())
-}
-
-fn keep_values(
-    conn: &Connection,
-    domain: DomainId,
-    kind: TermKind,
-    value: &[u8],
-    steps: &[(u32, Step)],
-) -> Result<(), StoreError> {
-    let mut enter = conn.prepare_cached(
-        "INSERT INTO issue_values (domain_id, kind, block, value, place)
-         VALUES (?1, ?2, ?3, ?4, ?5)",
-    )?;
-    let mut leave = conn.prepare_cached(
-        "DELETE FROM issue_values
-         WHERE domain_id = ?1 AND kind = ?2 AND block = ?3 AND value = ?4 AND place = ?5",
-    )?;
-    for (row, step) in steps {
-        let statement = if *step == Step::Enters { &mut enter } else { &mut leave };
-        let bound = params![domain.0, kind.code(), block_of(*row), value, place_of(*row)];
-        if statement.execute(bound)? != 1 {
-            return Err(left_nothing(kind));
+        for steps in net(steps).chunk_by(|a, b| block_of(a.0) == block_of(b.0)) {
+            keep_set(conn, domain, kind, value, steps)?;
         }
     }
     Ok(())
@@ -197,6 +167,33 @@ fn keep_values(
 fn left_nothing(kind: TermKind) -> StoreError {
     StoreError::Corrupt(format!("an issue leaves a term of kind {} it is not in", kind.as_str()))
 }
+
+/// The statements on the table of a kind.
+struct Statements {
+    select: &'static str,
+    write: &'static str,
+    delete: &'static str,
+}
+
+const SETS: Statements = Statements {
+    select: "SELECT rows FROM issue_sets
+        WHERE domain_id = ?1 AND kind = ?2 AND value = ?3 AND block = ?4",
+    write: "INSERT INTO issue_sets (domain_id, kind, value, block, rows)
+        VALUES (?1, ?2, ?3, ?4, ?5)
+        ON CONFLICT (domain_id, kind, value, block) DO UPDATE SET rows = excluded.rows",
+    delete: "DELETE FROM issue_sets
+        WHERE domain_id = ?1 AND kind = ?2 AND value = ?3 AND block = ?4",
+};
+
+const VALUES: Statements = Statements {
+    select: "SELECT rows FROM issue_values
+        WHERE domain_id = ?1 AND kind = ?2 AND value = ?3 AND block = ?4",
+    write: "INSERT INTO issue_values (domain_id, kind, value, block, rows)
+        VALUES (?1, ?2, ?3, ?4, ?5)
+        ON CONFLICT (domain_id, kind, block, value) DO UPDATE SET rows = excluded.rows",
+    delete: "DELETE FROM issue_values
+        WHERE domain_id = ?1 AND kind = ?2 AND value = ?3 AND block = ?4",
+};
 
 /// Applies steps of one block.
 fn keep_set(
@@ -207,12 +204,10 @@ fn keep_set(
     steps: &[(u32, Step)],
 ) -> Result<(), StoreError> {
     let Some((first, _)) = steps.first() else { return Ok(()) };
+    let statements = if kind.is_sparse() { VALUES } else { SETS };
     let block = block_of(*first);
     let stored: Option<Vec<u8>> = conn
-        .prepare_cached(
-            "SELECT rows FROM issue_sets
-             WHERE domain_id = ?1 AND kind = ?2 AND value = ?3 AND block = ?4",
-        )?
+        .prepare_cached(statements.select)?
         .query_row(params![domain.0, kind.code(), value, block], |row| row.get(0))
         .optional()?;
     let mut rows = RoaringBitmap::new();
@@ -226,17 +221,11 @@ fn keep_set(
         }
     }
     if rows.is_empty() {
-        conn.prepare_cached(
-            "DELETE FROM issue_sets
-             WHERE domain_id = ?1 AND kind = ?2 AND value = ?3 AND block = ?4",
-        )?
-        .execute(params![domain.0, kind.code(), value, block])?;
-        return Ok(());
+        let mut delete = conn.prepare_cached(statements.delete)?;
+        delete.execute(params![domain.0, kind.code(), value, block])?;
+    } else {
+        let mut write = conn.prepare_cached(statements.write)?;
+        write.execute(params![domain.0, kind.code(), value, block, encode(&mut rows)?])?;
     }
-    conn.prepare_cached(
-        "INSERT INTO issue_sets (domain_id, kind, value, block, rows) VALUES (?1, ?2, ?3, ?4, ?5)
-         ON CONFLICT (domain_id, kind, value, block) DO UPDATE SET rows = excluded.rows",
-    )?
-    .execute(params![domain.0, kind.code(), value, block, encode(&mut rows)?])?;
     Ok(())
 }

@@ -27,12 +27,12 @@ pub(super) const fn block_of(row: u32) -> u32 {
 }
 
 /// The place of a row in its block.
-pub(super) const fn place_of(row: u32) -> u16 {
+const fn place_of(row: u32) -> u16 {
     row as u16
 }
 
 /// The row at a place of a block.
-pub(super) const fn row_at(block: u32, place: u16) -> u32 {
+const fn row_at(block: u32, place: u16) -> u32 {
     block << BLOCK_BITS | place as u32
 }
 

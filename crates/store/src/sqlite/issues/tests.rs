@@ -301,7 +301,8 @@ fn index(conn: &Connection) -> Vec<String> {
         "SELECT format('%d %s %d %d', facet, hex(value), day, n) FROM issue_counts ORDER BY 1",
         "SELECT format('%d %s %d %s', kind, hex(value), block, hex(rows)) FROM issue_sets
          ORDER BY 1",
-        "SELECT format('%d %d %s %d', kind, block, hex(value), place) FROM issue_values ORDER BY 1",
+        "SELECT format('%d %d %s %s', kind, block, hex(value), hex(rows)) FROM issue_values
+         ORDER BY 1",
     ] {
         let mut select = conn.prepare(select).unwrap();
         lines.extend(select.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap));

@@ -1,13 +1,13 @@
 //! `GET /v1/{domain}/attachments/{id}`: the bytes that somebody attached to a message. A browser
-//! must never run them in the server's name: they come as an attachment, with a type that is safe to
-//! show, and with the order not to guess another one. An attachment never changes, so that its id
-//! is its tag.
+//! must never run them in the server's name: they come as an attachment, with a type that is safe
+//! to show, and with the order not to guess another one. An attachment never changes.
 
 use axum::body::{Body, Bytes};
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use caseload_model::error_code::ErrorCode;
+use caseload_model::ids::DomainId;
 use caseload_model::issue::write::{Attachment, served_type};
 use caseload_store::{ATTACHMENT_PIECE_BYTES, StoreError};
 use http::{HeaderMap, HeaderValue, header};
@@ -50,18 +50,18 @@ pub(crate) async fn get(
     headers.insert(header::CONTENT_SECURITY_POLICY, policy);
     let cache = HeaderValue::from_static("private, max-age=31536000, immutable");
     headers.insert(header::CACHE_CONTROL, cache);
-    Ok((headers, Body::from_stream(pieces(state, caller, file))).into_response())
+    Ok((headers, Body::from_stream(pieces(state, caller.domain_id, file))).into_response())
 }
 
 /// The pieces of a file, read as they are sent. One that is missing cuts the answer.
 fn pieces(
     state: AppState,
-    caller: Caller,
+    domain: DomainId,
     file: Attachment,
 ) -> impl futures_util::Stream<Item = Result<Bytes, StoreError>> {
     let count = file.size.div_ceil(ATTACHMENT_PIECE_BYTES as u64) as u32;
     futures_util::stream::unfold(0, move |number| {
-        let (store, domain, id) = (state.store.clone(), caller.domain_id, file.id.clone());
+        let (store, id) = (state.store.clone(), file.id.clone());
         async move {
             if number >= count {
                 return None;

@@ -8,6 +8,7 @@ use axum::extract::{Path, State};
 use axum::response::IntoResponse;
 use caseload_model::error_code::ErrorCode;
 use caseload_model::fold::fold;
+use caseload_model::issue::IssueQueue;
 use caseload_model::issue_query::PAGE_SIZE_MAX;
 use caseload_store::{Agent, App};
 use serde_json::{Value, json};
@@ -66,8 +67,9 @@ pub(crate) async fn queues(
     caller: Caller,
 ) -> Result<Json<Value>, Problem> {
     let queues = state.store.queues(caller.domain_id).await?;
-    let queue = |q: &caseload_model::issue::IssueQueue| json!({ "id": q.id, "name": q.name, "title": q.name });
-    let queues: Vec<Value> = queues.iter().map(queue).collect();
+    // Clients of the family read either of the two names.
+    let view = |q: &IssueQueue| json!({"id": q.id, "name": q.name, "title": q.name});
+    let queues: Vec<Value> = queues.iter().map(view).collect();
     Ok(Json(json!({ "queues": queues })))
 }
 

@@ -1,5 +1,5 @@
-//! Forms as requests bring them, urlencoded or multipart, plain or packed. The pieces that read them
-//! while they arrive are shared with the bulk actions, whose payload is not gathered; [`read`]
+//! Forms as requests bring them, urlencoded or multipart, plain or packed. The pieces that read
+//! them while they arrive are shared with the bulk actions, whose payload is not gathered; [`read`]
 //! gathers the fields of a small form and hands files on. What fields mean is not known here.
 
 pub(crate) mod body;
@@ -153,13 +153,12 @@ impl FieldSink for Fields {
         if self.too_many {
             return;
         }
-        match String::from_utf8(value) {
-            Ok(value) => self.pairs.push((name, value)),
-            Err(_) => {
-                let detail = format!("the field {name} is no UTF-8; encode texts as UTF-8");
-                self.faults.push(Fault::parameter(name, ErrorCode::InvalidValue, detail));
-            }
+        if let Ok(value) = String::from_utf8(value) {
+            self.pairs.push((name, value));
+            return;
         }
+        let detail = format!("the field {name} is no UTF-8; encode texts as UTF-8");
+        self.faults.push(Fault::parameter(name, ErrorCode::InvalidValue, detail));
     }
 }
 

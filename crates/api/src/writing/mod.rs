@@ -10,7 +10,8 @@ use axum::extract::{FromRequestParts, Path, Request, State};
 use axum::response::{IntoResponse, Response};
 use caseload_model::error_code::ErrorCode;
 use caseload_model::issue::write::{
-    Read, References, read_bulk_edit, read_create, read_edit, read_message, read_note,
+    BulkEditRequest, CreateRequest, EditRequest, MessageRequest, NoteRequest, Read, References,
+    read_bulk_edit, read_create, read_edit, read_message, read_note,
 };
 use caseload_model::key::Access;
 use caseload_store::{
@@ -159,7 +160,7 @@ pub(crate) async fn create(
     let content = content("create issue", None, &form, files.content());
     let read = read_create(&form.pairs);
     let file_faults = std::mem::take(&mut files.faults);
-    let request = call.request(form, file_faults, read, |request| request.references()).await?;
+    let request = call.request(form, file_faults, read, CreateRequest::references).await?;
     let command = CreateIssue {
         on: writing(&state, &caller, key, content)?,
         request,
@@ -184,7 +185,7 @@ pub(crate) async fn message(
     let content = content("add message", id.0, &form, files.content());
     let read = read_message(&form.pairs);
     let file_faults = std::mem::take(&mut files.faults);
-    let request = call.request(form, file_faults, read, |request| request.references()).await?;
+    let request = call.request(form, file_faults, read, MessageRequest::references).await?;
     let command = AddMessage {
         on: writing(&state, &caller, key, content)?,
         issue_id: id.known()?,
@@ -208,7 +209,7 @@ pub(crate) async fn note(
     let form = form::read(request, &state.config, &mut NoFiles).await?;
     let content = content("add note", id.0, &form, [0; 32]);
     let read = read_note(&form.pairs);
-    let request = call.request(form, Vec::new(), read, |request| request.references()).await?;
+    let request = call.request(form, Vec::new(), read, NoteRequest::references).await?;
     let on = writing(&state, &caller, key, content)?;
     let command = AddNote { on, issue_id: id.known()?, request };
     match state.store.add_note(command).await.map_err(told)? {
@@ -227,7 +228,7 @@ pub(crate) async fn edit(
     let call = Call::new(&state, &caller, &query, "editing an issue")?;
     let form = form::read(request, &state.config, &mut NoFiles).await?;
     let read = read_edit(&form.pairs);
-    let request = call.request(form, Vec::new(), read, |request| request.references()).await?;
+    let request = call.request(form, Vec::new(), read, EditRequest::references).await?;
     let on = writing(&state, &caller, None, [0; 32])?;
     let command = EditIssue { on, issue_id: id.known()?, request };
     Ok(edited(state.store.edit_issue(command).await.map_err(told)?))
@@ -243,7 +244,7 @@ pub(crate) async fn edit_many(
     let call = Call::new(&state, &caller, &query, "editing issues")?;
     let form = form::read(request, &state.config, &mut NoFiles).await?;
     let read = read_bulk_edit(&form.pairs);
-    let request = call.request(form, Vec::new(), read, |request| request.references()).await?;
+    let request = call.request(form, Vec::new(), read, BulkEditRequest::references).await?;
     let command = EditIssues { on: writing(&state, &caller, None, [0; 32])?, request };
     Ok(edited(state.store.edit_issues(command).await.map_err(told)?))
 }

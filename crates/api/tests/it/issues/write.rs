@@ -12,6 +12,11 @@ use serde_json::{Value, json};
 
 use crate::real::Real;
 
+/// Fields of a form.
+type Fields<'f> = &'f [(&'f str, &'f str)];
+/// Field, file name, content type, bytes, and the type that it is served as.
+type File = (&'static str, &'static str, Option<&'static str>, Vec<u8>, &'static str);
+
 const ISSUES: &str = "/v1/acme/issues";
 
 /// A server with the agents `eva` and `tom`, and the app `mobile`.
@@ -190,7 +195,7 @@ async fn one_app_profile_per_app_and_identity() {
 async fn create_reply_resolve_reopen() {
     let real = desk().await;
     let mut transcript = Vec::new();
-    let steps: [(Method, &str, &[(&str, &str)]); 6] = [
+    let steps: [(Method, &str, Fields<'_>); 6] = [
         (Method::POST, "", &[("message-body", "It broke"), ("email", "ada@example.org")]),
         (Method::PUT, "/1", &[("assignee-email", "eva@desk.example")]),
         (Method::POST, "/1/messages", &[("message-body", "Try this"), ("agent-id", "eva")]),
@@ -230,7 +235,7 @@ async fn the_state_table_holds_over_http() {
         ("resolved", "waiting-for-agent", "agent-replied", "new"),
         ("rejected", "waiting-for-agent", "agent-replied", "new"),
     ] {
-        let events: [(&str, &[(&str, &str)], &str); 3] = [
+        let events: [(&str, Fields<'_>, &str); 3] = [
             ("/messages", &[("message-body", "x")], end_user),
             ("/messages", &[("message-body", "x"), ("agent-id", "tom")], agent),
             ("", &[("assignee-id", "unassigned")], unassigned),
@@ -482,7 +487,7 @@ async fn what_was_written_is_exported_and_imported_as_the_same() {
 async fn attachments_come_back_as_they_went() {
     let real = desk().await;
     let long: Vec<u8> = (0..3_000_000_u32).map(|n| (n % 251) as u8).collect();
-    let files: [(&str, &str, Option<&str>, Vec<u8>, &str); 4] = [
+    let files: [File; 4] = [
         ("attachment", "shot.png", Some("image/png"), long, "image/png"),
         (
             "attachments",
@@ -531,7 +536,7 @@ async fn attachments_come_back_as_they_went() {
         assert!(header("content-disposition").starts_with("attachment; filename="));
         assert_eq!(header("content-length"), bytes.len().to_string());
         assert_eq!(answer.bytes().await.unwrap(), bytes, "{name}");
-        let bare = reqwest::get(format!("http://{}{url}", real.address)).await.unwrap();
+        let bare = real.client.get(format!("http://{}{url}", real.address)).send().await.unwrap();
         assert_eq!(bare.status(), 401, "a key is needed");
     }
     let unknown = real.request(Method::GET, "/v1/acme/attachments/x").send().await.unwrap();

@@ -19,106 +19,130 @@ fn faults(body: &Value) -> Vec<(String, String)> {
     body["errors"].as_array().unwrap().iter().map(fault).collect()
 }
 
-#[tokio::test]
-async fn each_wrong_input_has_its_fault() {
-    let real = desk().await;
-    create(&real, &[("message-body", "x"), ("tags", r#"["kept"]"#)]).await;
-    let before = real.text(&format!("{ISSUES}/1")).await;
-    let long_tag = format!("[\"{}\"]", "x".repeat(101));
-    let long_body = "x".repeat((1 << 20) + 1);
-    let long_id = "x".repeat(256);
-    let many = format!("[{}]", (1..=5001).map(|n| n.to_string()).collect::<Vec<_>>().join(","));
-    let (post, put) = (Method::POST, Method::PUT);
+/// A call, its fields, and the parameter and code of its fault.
+type Wrong = (Method, &'static str, Vec<(&'static str, &'static str)>, &'static str, &'static str);
+
+fn wrong_posts() -> Vec<Wrong> {
+    let long_tag: &str = format!("[\"{}\"]", "x".repeat(101)).leak();
+    let long_body: &str = "x".repeat((1 << 20) + 1).leak();
+    let long_id: &str = "x".repeat(256).leak();
     let body = ("message-body", "x");
-    let missing = "missing_field";
-    let (invalid, range) = ("invalid_value", "out_of_range");
+    let (missing, invalid, range) = ("missing_field", "invalid_value", "out_of_range");
     let (unknown, twice) = ("unknown_parameter", "conflicting_parameter");
-    let table: Vec<(&Method, &str, Vec<(&str, &str)>, &str, &str)> = vec![
-        (&post, "", vec![], "message-body", missing),
-        (&post, "", vec![("message_body", "")], "message-body", missing),
-        (&post, "", vec![("message_body", &long_body)], "message_body", "too_large"),
-        (&post, "", vec![body, ("mesage", "x")], "mesage", unknown),
-        (&post, "", vec![body, ("status", "new")], "status", unknown),
-        (&post, "", vec![body, ("message_body", "y")], "message_body", twice),
-        (&post, "", vec![body, ("tags", "a,b")], "tags", invalid),
-        (&post, "", vec![body, ("tags", r#"{"a":1}"#)], "tags", invalid),
-        (&post, "", vec![body, ("tags", "[1]")], "tags", invalid),
-        (&post, "", vec![body, ("tags", &long_tag)], "tags", range),
-        (&post, "", vec![body, ("meta", "[]")], "meta", invalid),
-        (&post, "", vec![body, ("meta", r#"{"a":1,"a":2}"#)], "meta", invalid),
-        (&post, "", vec![body, ("meta", "{")], "meta", invalid),
-        (&post, "", vec![body, ("custom_fields", r#"{"a":1}"#)], "custom_fields", invalid),
+    vec![
+        (Method::POST, "", vec![], "message-body", missing),
+        (Method::POST, "", vec![("message_body", "")], "message-body", missing),
+        (Method::POST, "", vec![("message_body", long_body)], "message_body", "too_large"),
+        (Method::POST, "", vec![body, ("mesage", "x")], "mesage", unknown),
+        (Method::POST, "", vec![body, ("status", "new")], "status", unknown),
+        (Method::POST, "", vec![body, ("message_body", "y")], "message_body", twice),
+        (Method::POST, "", vec![body, ("tags", "a,b")], "tags", invalid),
+        (Method::POST, "", vec![body, ("tags", r#"{"a":1}"#)], "tags", invalid),
+        (Method::POST, "", vec![body, ("tags", "[1]")], "tags", invalid),
+        (Method::POST, "", vec![body, ("tags", long_tag)], "tags", range),
+        (Method::POST, "", vec![body, ("meta", "[]")], "meta", invalid),
+        (Method::POST, "", vec![body, ("meta", r#"{"a":1,"a":2}"#)], "meta", invalid),
+        (Method::POST, "", vec![body, ("meta", "{")], "meta", invalid),
+        (Method::POST, "", vec![body, ("custom_fields", r#"{"a":1}"#)], "custom_fields", invalid),
         (
-            &post,
+            Method::POST,
             "",
             vec![body, ("custom_fields", r#"{"a":{"value":1}}"#)],
             "custom_fields",
             invalid,
         ),
         (
-            &post,
+            Method::POST,
             "",
             vec![body, ("custom-fields", r#"{"a":{"type":"number","value":"1"}}"#)],
             "custom-fields",
             invalid,
         ),
-        (&post, "", vec![body, ("app-id", "none")], "app-id", invalid),
-        (&post, "", vec![body, ("language", &long_id)], "language", range),
-        (&post, "", vec![body, ("cc", "b@example.org")], "cc", invalid),
-        (&post, "", vec![body, ("attachment", "x")], "attachment", invalid),
-        (&post, "/1/messages", vec![], "message-body", missing),
-        (&post, "/1/messages", vec![body, ("agent-id", "none")], "agent-id", invalid),
-        (&post, "/1/messages", vec![body, ("message-type", "Image")], "message-type", invalid),
-        (&post, "/1/messages", vec![body, ("agent", "eva")], "agent", unknown),
-        (&post, "/1/private-notes", vec![], "note-text", missing),
+        (Method::POST, "", vec![body, ("app-id", "none")], "app-id", invalid),
+        (Method::POST, "", vec![body, ("language", long_id)], "language", range),
+        (Method::POST, "", vec![body, ("cc", "b@example.org")], "cc", invalid),
+        (Method::POST, "", vec![body, ("attachment", "x")], "attachment", invalid),
+        (Method::POST, "/1/messages", vec![], "message-body", missing),
+        (Method::POST, "/1/messages", vec![body, ("agent-id", "none")], "agent-id", invalid),
         (
-            &post,
+            Method::POST,
+            "/1/messages",
+            vec![body, ("message-type", "Image")],
+            "message-type",
+            invalid,
+        ),
+        (Method::POST, "/1/messages", vec![body, ("agent", "eva")], "agent", unknown),
+        (Method::POST, "/1/private-notes", vec![], "note-text", missing),
+        (
+            Method::POST,
             "/1/private-notes",
             vec![("note-text", "x"), ("profile-id", "none")],
             "profile-id",
             invalid,
         ),
-        (&put, "/1", vec![], "title", missing),
-        (&put, "/1", vec![("agent-profile-id", "eva")], "title", missing),
-        (&put, "/1", vec![("status", "open")], "status", invalid),
-        (&put, "/1", vec![("assignee-id", "none")], "assignee-id", invalid),
-        (&put, "/1", vec![("assignee-email", "none@example.org")], "assignee-email", invalid),
+    ]
+}
+
+fn wrong_puts() -> Vec<Wrong> {
+    let many: &str =
+        format!("[{}]", (1..=5001).map(|n| n.to_string()).collect::<Vec<_>>().join(",")).leak();
+    let (missing, invalid, range) = ("missing_field", "invalid_value", "out_of_range");
+    let (unknown, twice) = ("unknown_parameter", "conflicting_parameter");
+    vec![
+        (Method::PUT, "/1", vec![], "title", missing),
+        (Method::PUT, "/1", vec![("agent-profile-id", "eva")], "title", missing),
+        (Method::PUT, "/1", vec![("status", "open")], "status", invalid),
+        (Method::PUT, "/1", vec![("assignee-id", "none")], "assignee-id", invalid),
         (
-            &put,
+            Method::PUT,
+            "/1",
+            vec![("assignee-email", "none@example.org")],
+            "assignee-email",
+            invalid,
+        ),
+        (
+            Method::PUT,
             "/1",
             vec![("assignee-id", "eva"), ("assignee-email", "tom@desk.example")],
             "assignee-email",
             twice,
         ),
         (
-            &put,
+            Method::PUT,
             "/1",
             vec![("assignee-id", "unassigned"), ("assignee-email", "tom@desk.example")],
             "assignee-email",
             twice,
         ),
         (
-            &put,
+            Method::PUT,
             "/1",
             vec![("title", "x"), ("agent-profile-id", "none")],
             "agent-profile-id",
             invalid,
         ),
-        (&put, "/1", vec![("queue_id", "none")], "queue_id", invalid),
-        (&put, "/1", vec![("message-body", "x")], "message-body", unknown),
-        (&put, "", vec![("status", "new")], "issue-ids", missing),
-        (&put, "", vec![("issue-ids", "[1]")], "tags", missing),
-        (&put, "", vec![("issue-ids", "[]"), ("status", "new")], "issue-ids", range),
-        (&put, "", vec![("issue-ids", "1"), ("status", "new")], "issue-ids", invalid),
-        (&put, "", vec![("issue-ids", "[1.5]"), ("status", "new")], "issue-ids", invalid),
-        (&put, "", vec![("issue-ids", "[0]"), ("status", "new")], "issue-ids", invalid),
-        (&put, "", vec![("issue-ids", "[1,2]"), ("status", "new")], "issue-ids", invalid),
-        (&put, "", vec![("issue_ids", &many), ("status", "new")], "issue_ids", range),
-    ];
-    for (method, path, fields, parameter, code) in table {
+        (Method::PUT, "/1", vec![("queue_id", "none")], "queue_id", invalid),
+        (Method::PUT, "/1", vec![("message-body", "x")], "message-body", unknown),
+        (Method::PUT, "", vec![("status", "new")], "issue-ids", missing),
+        (Method::PUT, "", vec![("issue-ids", "[1]")], "tags", missing),
+        (Method::PUT, "", vec![("issue-ids", "[]"), ("status", "new")], "issue-ids", range),
+        (Method::PUT, "", vec![("issue-ids", "1"), ("status", "new")], "issue-ids", invalid),
+        (Method::PUT, "", vec![("issue-ids", "[1.5]"), ("status", "new")], "issue-ids", invalid),
+        (Method::PUT, "", vec![("issue-ids", "[0]"), ("status", "new")], "issue-ids", invalid),
+        (Method::PUT, "", vec![("issue-ids", "[1,2]"), ("status", "new")], "issue-ids", invalid),
+        (Method::PUT, "", vec![("issue_ids", many), ("status", "new")], "issue_ids", range),
+    ]
+}
+
+#[tokio::test]
+async fn each_wrong_input_has_its_fault() {
+    let real = desk().await;
+    create(&real, &[("message-body", "x"), ("tags", r#"["kept"]"#)]).await;
+    let before = real.text(&format!("{ISSUES}/1")).await;
+    for (method, path, fields, parameter, code) in [wrong_posts(), wrong_puts()].concat() {
         let path = format!("{ISSUES}{path}");
-        let (status, body) = send(real.request(method.clone(), &path).form(&fields)).await;
         let shown = format!("{method} {path} {:.200}", format!("{fields:?}"));
+        let (status, body) = send(real.request(method, &path).form(&fields)).await;
         assert_eq!(status, if code == "too_large" { 413 } else { 400 }, "{shown}: {body}");
         let found = faults(&body);
         assert_eq!(found[0], (parameter.to_owned(), code.to_owned()), "{shown}: {body}");

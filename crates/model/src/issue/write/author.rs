@@ -4,8 +4,8 @@
 
 use std::borrow::Cow;
 
-use super::forms::CreateRequest;
 use super::record::IssueRecord;
+use super::requests::CreateRequest;
 use crate::fold::fold;
 use crate::ids::{DomainName, app_profile_id};
 use crate::issue::import::people::Person;

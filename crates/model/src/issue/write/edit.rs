@@ -4,15 +4,15 @@
 
 use super::Moment;
 use super::author::AgentName;
-use super::forms::{BulkEditRequest, EditRequest};
-use super::merge::merge;
+use super::merge::{CustomPatch, merge};
 use super::message::{NewMessage, add_message};
 use super::record::{CannotWrite, IssueRecord};
+use super::requests::{BulkEditRequest, EditRequest};
 use super::state::after_assignment;
 use crate::ids::DomainName;
 use crate::issue::fragments::IssueBody;
 use crate::issue::render::{Members, write_texts};
-use crate::issue::{IssueQueue, UNASSIGNED};
+use crate::issue::{IssueQueue, IssueState, UNASSIGNED};
 use crate::json::{self, Json};
 
 /// What the references of an edit lead to.
@@ -105,7 +105,7 @@ fn change_maps(body: &mut IssueBody, edit: &EditRequest, members: &mut Members<'
     }
     if let Some(patch) = &edit.custom_fields {
         let (fields, changed) = patch.apply(&body.custom_fields);
-        if changed != Default::default() {
+        if changed != CustomPatch::default() {
             members.raw("custom_fields", &changed.render());
             body.custom_fields = fields;
         }
@@ -122,7 +122,7 @@ pub fn bulk_edit_answer(request: &BulkEditRequest, targets: &EditTargets) -> Vec
     info.push(b'{');
     let mut inner = Members::new(info, false);
     inner.optional_text("message-body", request.message.as_deref());
-    inner.optional_text("status", edit.status.map(|status| status.as_str()));
+    inner.optional_text("status", edit.status.map(IssueState::as_str));
     if let Some(assignee) = &targets.assignee {
         let id = assignee.as_ref().map_or(UNASSIGNED, |agent| &agent.id);
         inner.text("assignee", id);

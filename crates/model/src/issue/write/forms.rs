@@ -5,6 +5,10 @@
 use super::fields::Fields;
 use super::merge::CustomPatch;
 use super::message::TEXT_MESSAGE;
+use super::requests::{
+    AgentBy, Assignment, BulkEditRequest, CreateRequest, EditRequest, MessageRequest, NoteRequest,
+    Reference,
+};
 use crate::error_code::ErrorCode;
 use crate::fold::fold;
 use crate::ids::{FOREIGN_ID_CHARS_MAX, ISSUE_ID_MAX};
@@ -64,96 +68,6 @@ pub const BULK_EDIT_FIELDS: &[&str] = &[
     "custom_fields",
     "action_taken_by",
 ];
-/// Something that a request refers to, and the field that does so, as the caller spelled it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reference<T> {
-    pub field: String,
-    pub to: T,
-}
-
-/// Which agent is meant.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum AgentBy {
-    Id(String),
-    /// Folded.
-    Email(String),
-}
-
-/// Whom an issue is to be assigned to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Assignment {
-    Nobody,
-    Agent(Vec<Reference<AgentBy>>),
-}
-
-/// A new issue.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct CreateRequest {
-    pub body: String,
-    /// Absent: the body.
-    pub title: Option<String>,
-    pub email: Option<String>,
-    pub author_name: Option<String>,
-    pub end_user_id: Option<String>,
-    pub identifier: Option<String>,
-    pub tags: Vec<String>,
-    /// A JSON map, its scalars strings.
-    pub meta: Option<Vec<u8>>,
-    pub custom_fields: CustomPatch,
-    pub platform_type: Option<String>,
-    pub app_id: Option<Reference<String>>,
-    pub language: Option<String>,
-    pub cc: Option<Vec<String>>,
-}
-
-/// A message to add.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct MessageRequest {
-    pub body: String,
-    /// Absent: the message is the end user's.
-    pub agent: Option<Reference<AgentBy>>,
-}
-
-/// A private note to add.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct NoteRequest {
-    pub text: String,
-    /// Absent: the note is in the key's name.
-    pub author: Option<Reference<AgentBy>>,
-}
-
-/// Changes of one issue or of many; what is absent stays.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct EditRequest {
-    pub title: Option<String>,
-    pub tags: Option<Vec<String>>,
-    /// A JSON merge patch, its scalars strings.
-    pub meta: Option<Vec<u8>>,
-    pub custom_fields: Option<CustomPatch>,
-    pub status: Option<IssueState>,
-    pub assignment: Option<Assignment>,
-    pub queue_id: Option<Reference<String>>,
-    /// Who edits; only looked up.
-    pub acting: Option<Reference<AgentBy>>,
-}
-
-/// The same changes of many issues, and a message of the desk's to each.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct BulkEditRequest {
-    /// Each once, in the order given; the field as spelled.
-    pub issue_ids: Reference<Vec<u64>>,
-    pub edit: EditRequest,
-    pub message: Option<String>,
-    /// An agent's id or address, or any name.
-    pub action_taken_by: Option<String>,
-}
-
-impl Default for Reference<Vec<u64>> {
-    fn default() -> Self {
-        Self { field: "issue-ids".to_owned(), to: Vec::new() }
-    }
-}
-
 /// A request as far as it could be read, and what is wrong with its form.
 pub type Read<T> = (T, Vec<ParameterFault>);
 
@@ -208,7 +122,7 @@ pub fn read_edit(pairs: &[(String, String)]) -> Read<EditRequest> {
     let meta = meta(&mut fields);
     let acting = agent(&mut fields, "agent-profile-id");
     let queue_id = reference(&mut fields, "queue_id");
-    let edit = EditRequest { title, meta, acting, queue_id, ..changes(&mut fields) };
+    let edit = EditRequest { title, meta, queue_id, acting, ..changes(&mut fields) };
     let changing = EDIT_FIELDS.iter().filter(|name| **name != "agent-profile-id");
     demand_change(&mut fields, changing);
     (edit, fields.faults)
@@ -357,16 +271,16 @@ fn issue_ids(fields: &mut Fields<'_>) -> Reference<Vec<u64>> {
             other => other.as_str().unwrap_or_default(),
         };
         let number = Some(digits).filter(|digits| digits.bytes().all(|b| b.is_ascii_digit()));
-        match number.and_then(|digits| digits.parse().ok()) {
-            Some(id @ 1..=ISSUE_ID_MAX) => ids.to.push(id),
-            _ => {
-                let mut text = Vec::new();
-                item.write_to(&mut text);
-                let text = String::from_utf8_lossy(&text);
-                let detail = format!("{} is no issue id; {EXPECTED} is expected", shown(&text));
-                fields.fault(spelled, ErrorCode::InvalidValue, detail);
-            }
+        let id = number.and_then(|digits| digits.parse().ok());
+        if let Some(id @ 1..=ISSUE_ID_MAX) = id {
+            ids.to.push(id);
+            continue;
         }
+        let mut text = Vec::new();
+        item.write_to(&mut text);
+        let text = String::from_utf8_lossy(&text);
+        let detail = format!("{} is no issue id; {EXPECTED} is expected", shown(&text));
+        fields.fault(spelled, ErrorCode::InvalidValue, detail);
     }
     let mut seen = std::collections::HashSet::new();
     ids.to.retain(|id| seen.insert(*id));
@@ -376,51 +290,4 @@ fn issue_ids(fields: &mut Fields<'_>) -> Reference<Vec<u64>> {
         fields.fault(spelled, ErrorCode::OutOfRange, detail);
     }
     ids
-}
-
-/// Everything that a request refers to.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct References {
-    pub app: Option<Reference<String>>,
-    pub agents: Vec<Reference<AgentBy>>,
-    pub queue: Option<Reference<String>>,
-    pub issues: Option<Reference<Vec<u64>>>,
-}
-
-impl CreateRequest {
-    pub fn references(&self) -> References {
-        References { app: self.app_id.clone(), ..References::default() }
-    }
-}
-
-impl MessageRequest {
-    pub fn references(&self) -> References {
-        References { agents: self.agent.clone().into_iter().collect(), ..References::default() }
-    }
-}
-
-impl NoteRequest {
-    pub fn references(&self) -> References {
-        References { agents: self.author.clone().into_iter().collect(), ..References::default() }
-    }
-}
-
-impl EditRequest {
-    pub fn references(&self) -> References {
-        let assigned = match &self.assignment {
-            Some(Assignment::Agent(agents)) => agents.as_slice(),
-            _ => &[],
-        };
-        References {
-            agents: assigned.iter().chain(&self.acting).cloned().collect(),
-            queue: self.queue_id.clone(),
-            ..References::default()
-        }
-    }
-}
-
-impl BulkEditRequest {
-    pub fn references(&self) -> References {
-        References { issues: Some(self.issue_ids.clone()), ..self.edit.references() }
-    }
 }

@@ -13,6 +13,7 @@ mod forms;
 mod merge;
 mod message;
 mod record;
+mod requests;
 mod state;
 
 pub use attachment::{
@@ -22,16 +23,19 @@ pub use author::{AgentName, KnownProfile, author_pid};
 pub use create::{CreateContext, CreatePlan, plan_create};
 pub use edit::{EditPlan, EditTargets, bulk_edit_answer, plan_edit};
 pub use forms::{
-    AgentBy, Assignment, BULK_EDIT_FIELDS, BULK_EDIT_ISSUES_MAX, BULK_MESSAGE_BYTES_MAX,
-    BulkEditRequest, CREATE_FIELDS, CreateRequest, EDIT_FIELDS, EditRequest, MESSAGE_FIELDS,
-    MessageRequest, NOTE_FIELDS, NoteRequest, Read, Reference, References, read_bulk_edit,
-    read_create, read_edit, read_message, read_note,
+    BULK_EDIT_FIELDS, BULK_EDIT_ISSUES_MAX, BULK_MESSAGE_BYTES_MAX, CREATE_FIELDS, EDIT_FIELDS,
+    MESSAGE_FIELDS, NOTE_FIELDS, Read, read_bulk_edit, read_create, read_edit, read_message,
+    read_note,
 };
 pub use merge::CustomPatch;
 pub use message::{
     MessageAuthor, NewMessage, message_answer, note_answer, plan_message, plan_note,
 };
 pub use record::{CannotWrite, IssueRecord};
+pub use requests::{
+    AgentBy, Assignment, BulkEditRequest, CreateRequest, EditRequest, MessageRequest, NoteRequest,
+    Reference, References,
+};
 
 use crate::time::UnixMillis;
 

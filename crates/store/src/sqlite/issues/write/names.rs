@@ -1,5 +1,5 @@
 //! What requests refer to: apps, agents, queues, profiles. Each look-up either finds it or notes a
-//! fault under the field that named it; looking goes on, so that a caller learns all faults at once.
+//! fault under the field that named it; looking goes on, so that a caller learns all faults.
 
 use caseload_model::error_code::ErrorCode;
 use caseload_model::fold::fold;
@@ -55,7 +55,8 @@ impl<'c> Names<'c> {
             .conn
             .prepare_cached(
                 "SELECT a.id, a.publish_id, a.id = d.default_app_id
-                 FROM domains d JOIN apps a ON a.domain_id = d.id AND a.id = ifnull(?2, d.default_app_id)
+                 FROM domains d JOIN apps a
+                 ON a.domain_id = d.id AND a.id = ifnull(?2, d.default_app_id)
                  WHERE d.id = ?1",
             )?
             .query_row(params![self.domain.0, given.map(|given| &given.to)], |row| {

@@ -20,6 +20,8 @@ use crate::{AppState, Caller};
 
 /// The role that every agent has.
 const ROLE: &str = "agent";
+/// What the list of agents takes.
+pub(crate) const AGENT_PARAMETERS: [&str; 4] = ["page", "page-size", "emails", "roles"];
 /// Agents on a page where nothing is said.
 const PAGE_SIZE: u64 = 100;
 
@@ -80,10 +82,11 @@ pub(crate) async fn agents(
     query: QueryPairs,
 ) -> Result<impl IntoResponse, Problem> {
     let mut faults = Vec::new();
-    let page = number(&query, "page", 1, u64::from(u32::MAX), &mut faults);
-    let page_size = number(&query, "page-size", PAGE_SIZE, PAGE_SIZE_MAX, &mut faults);
-    let emails = texts(&query, "emails", &mut faults);
-    let roles = texts(&query, "roles", &mut faults);
+    let [page, page_size, emails, roles] = AGENT_PARAMETERS;
+    let page = number(&query, page, 1, u64::from(u32::MAX), &mut faults);
+    let page_size = number(&query, page_size, PAGE_SIZE, PAGE_SIZE_MAX, &mut faults);
+    let emails = texts(&query, emails, &mut faults);
+    let roles = texts(&query, roles, &mut faults);
     Problem::check(faults)?;
     let agents = state.store.agents(caller.domain_id).await?;
     let folded: Option<Vec<String>> =

@@ -17,7 +17,7 @@ use crate::query::same_name;
 use crate::{AppState, Caller};
 
 /// The fields that bring files.
-const FILE_FIELDS: [&str; 2] = ["attachment", "attachments"];
+pub(crate) const FILE_FIELDS: [&str; 2] = ["attachment", "attachments"];
 /// Files of one request.
 const FILES_MAX: usize = 100;
 /// What a file is called that came without a name.

@@ -27,6 +27,9 @@ use crate::query::QueryPairs;
 use crate::{AppState, Caller};
 use files::Staged;
 
+#[cfg(test)]
+pub(crate) use files::FILE_FIELDS;
+
 /// The issue in the path.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct IssueId(Option<u64>);

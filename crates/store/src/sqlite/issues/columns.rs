@@ -1,5 +1,5 @@
-//! The columns of an issue, from the row that holds them and from the head beside it: tags and names
-//! stand only there. Checks and edits read issues by these; lists do not. An unreadable head
+//! The columns of an issue, from the row that holds them and from the head beside it: tags and
+//! names stand only there. Checks and edits read issues by these; lists do not. An unreadable head
 //! has no tags and no names here; that it is unreadable is for its reader to say.
 
 use caseload_model::issue::{IssueColumns, IssueFacts, IssueQueue, IssueState};

@@ -1,5 +1,5 @@
-//! Requests and plans of the writing calls: forms read with every fault, and what a plan makes of an
-//! issue. What stays keeps its bytes; state and times move exactly when they should.
+//! Requests and plans of the writing calls: forms read with every fault, and what a plan makes of
+//! an issue. What stays keeps its bytes; state and times move exactly when they should.
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use caseload_model::error_code::ErrorCode;
@@ -258,7 +258,8 @@ proptest! {
         for (n, (kind, word, state)) in steps.into_iter().enumerate() {
             let before = issue.clone();
             let moment = Moment { at: UnixMillis(2000 + n as i64), random: n as u64 };
-            let author = if state % 2 == 0 { MessageAuthor::EndUser } else { MessageAuthor::Desk(eva()) };
+            let desk = (state % 2 == 1).then(eva);
+            let author = desk.map_or(MessageAuthor::EndUser, MessageAuthor::Desk);
             let file = Attachment {
                 id: "a".to_owned(),
                 file_name: word.clone(),

@@ -10,9 +10,8 @@ use caseload_model::issue::{TermKind, visit_terms};
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
 
-use super::super::issues::{FRAGMENTS, decode_rows, fragments};
+use super::super::issues::{BEHIND, COLUMNS, FRAGMENTS, columns, decode_rows, fragments};
 use super::Findings;
-use super::issues::{BEHIND, COLUMNS, columns};
 use crate::StoreError;
 
 /// Entries, added up in any order.

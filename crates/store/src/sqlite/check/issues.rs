@@ -6,23 +6,14 @@
 use std::collections::HashMap;
 
 use caseload_model::issue::{
-    CounterKey, Facet, IssueColumns, IssueFacts, IssueFragments, IssueQueue, IssueState,
-    UNASSIGNED, counter_keys,
+    CounterKey, Facet, IssueColumns, IssueFragments, UNASSIGNED, counter_keys,
 };
 use caseload_model::json::{self, Json};
-use caseload_model::time::UnixMillis;
 use rusqlite::{Connection, Row};
 
-use super::super::issues::{FRAGMENTS, FRAGMENTS_COUNT, fragments};
+use super::super::issues::{BEHIND, COLUMNS, FRAGMENTS, FRAGMENTS_COUNT, columns, fragments};
 use super::Findings;
 use crate::StoreError;
-
-/// The columns that [`columns`] reads, from the first behind the fragments.
-pub(super) const COLUMNS: &str = "i.id, i.created_at, i.updated_at, i.changed_at, i.state, \
-     i.redacted, i.rating, i.original_created_at, i.app_id, i.platform_type, i.queue_id, \
-     i.hs_user_id, i.assignee_id, i.language, i.issue_mode, i.author_email";
-/// Where what is selected behind them begins.
-pub(super) const BEHIND: usize = FRAGMENTS_COUNT + 16;
 
 /// What one issue says and what it refers to.
 pub(super) fn rows(conn: &Connection, findings: &mut Findings) -> Result<(), StoreError> {
@@ -200,51 +191,6 @@ pub(super) fn counts(conn: &Connection, findings: &mut Findings) -> Result<(), S
 fn named(key: &CounterKey) -> String {
     let (facet, value) = (key.facet.as_str(), String::from_utf8_lossy(&key.value));
     format!("the count of {facet} {value:?} on day {}", key.day)
-}
-
-/// The columns, from a row that begins with fragments and columns. Tags are only in the head; an
-/// unreadable one is named by the check of the rows.
-pub(super) fn columns(row: &Row<'_>) -> Result<IssueColumns, StoreError> {
-    let at = |place: usize| FRAGMENTS_COUNT + place;
-    let time = |place: usize| row.get::<_, i64>(at(place)).map(UnixMillis);
-    let code: i64 = row.get(at(4))?;
-    let state = IssueState::from_code(code)
-        .ok_or_else(|| StoreError::Corrupt(format!("{code} stands for no state of issues")))?;
-    let queue_id: Option<String> = row.get(at(10))?;
-    Ok(IssueColumns {
-        id: row.get::<_, i64>(at(0))?.unsigned_abs(),
-        created_at: time(1)?,
-        original_created_at: row.get::<_, Option<i64>>(at(7))?.map(UnixMillis),
-        app_id: row.get(at(8))?,
-        app_publish_id: String::new(),
-        facts: IssueFacts {
-            updated_at: time(2)?,
-            changed_at: time(3)?,
-            state,
-            assignee_id: row.get(at(12))?,
-            assignee_name: None,
-            queue: queue_id.map(|id| IssueQueue { id, name: String::new() }),
-            hs_user_id: row.get(at(11))?,
-            author_email: row.get(at(15))?,
-            rating: row.get(at(6))?,
-            language: row.get(at(13))?,
-            platform_type: row.get(at(9))?,
-            issue_mode: row.get(at(14))?,
-            redacted: row.get(at(5))?,
-            tags: tags(fragments(row)?.head),
-        },
-    })
-}
-
-fn tags(head: &[u8]) -> Vec<String> {
-    let head = braced(head);
-    let Ok(head) = json::parse(&head) else { return Vec::new() };
-    match head.get("tags") {
-        Some(Json::Array(tags)) => {
-            tags.iter().filter_map(Json::as_str).map(str::to_owned).collect()
-        }
-        _ => Vec::new(),
-    }
 }
 
 /// Members as a map.

@@ -4,6 +4,7 @@
 //! where it is kept and how it is found. Invariant: rows, fragments and counts change in one
 //! transaction.
 
+mod columns;
 mod counts;
 mod find;
 mod import;
@@ -20,6 +21,7 @@ mod tally;
 mod texts;
 pub(super) mod write;
 
+pub(super) use columns::{BEHIND, COLUMNS, columns};
 pub(super) use import::Import;
 pub(super) use list::{get, list};
 pub(super) use page::{FRAGMENTS, FRAGMENTS_COUNT, fragments};

@@ -2,21 +2,15 @@
 //! whatever is written here is told to the index of what issues are found by, and nowhere else.
 
 use caseload_model::ids::DomainId;
+use caseload_model::issue::IssueBody;
 use caseload_model::issue::write::IssueRecord;
-use caseload_model::issue::{IssueBody, IssueColumns, IssueFacts, IssueQueue, IssueState};
-use caseload_model::json::{self, Json};
-use caseload_model::time::UnixMillis;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
+use super::super::columns::{BEHIND, COLUMNS, columns};
 use super::super::import::{columns_statement, keep_columns, keep_fragments};
 use super::super::index::{Changes, Indexed};
-use super::super::page::{FRAGMENTS, FRAGMENTS_COUNT};
+use super::super::page::FRAGMENTS;
 use crate::StoreError;
-
-/// The columns that [`record`] reads behind the fragments.
-const COLUMNS: &str = "i.row, i.id, i.created_at, i.updated_at, i.changed_at, i.state, \
-     i.redacted, i.rating, i.original_created_at, i.app_id, i.platform_type, i.queue_id, \
-     i.hs_user_id, i.assignee_id, i.language, i.issue_mode, i.author_email";
 
 /// The row of an issue and what it holds.
 pub(super) fn read(
@@ -26,7 +20,7 @@ pub(super) fn read(
 ) -> Result<Option<(i64, IssueRecord)>, StoreError> {
     let Ok(id) = i64::try_from(id) else { return Ok(None) };
     conn.prepare_cached(&format!(
-        "SELECT {FRAGMENTS}, {COLUMNS} FROM issues i JOIN issue_bodies b ON b.row = i.row
+        "SELECT {FRAGMENTS}, {COLUMNS}, i.row FROM issues i JOIN issue_bodies b ON b.row = i.row
          WHERE i.domain_id = ?1 AND i.id = ?2"
     ))?
     .query_row(params![domain.0, id], |row| Ok(record(row)))
@@ -38,16 +32,15 @@ pub(super) fn read(
 pub(super) fn read_row(conn: &Connection, row: i64) -> Result<IssueRecord, StoreError> {
     let (_, record) = conn
         .prepare_cached(&format!(
-            "SELECT {FRAGMENTS}, {COLUMNS} FROM issues i JOIN issue_bodies b ON b.row = i.row
+            "SELECT {FRAGMENTS}, {COLUMNS}, i.row FROM issues i JOIN issue_bodies b ON b.row = i.row
              WHERE i.row = ?1"
         ))?
         .query_row([row], |row| Ok(record(row)))??;
     Ok(record)
 }
 
+/// From a row of fragments, columns and the row's number.
 fn record(row: &Row<'_>) -> Result<(i64, IssueRecord), StoreError> {
-    let at = |place: usize| FRAGMENTS_COUNT + place;
-    let time = |place: usize| row.get::<_, i64>(at(place)).map(UnixMillis);
     let body = IssueBody {
         messages: row.get(1)?,
         meta: row.get(2)?,
@@ -59,48 +52,7 @@ fn record(row: &Row<'_>) -> Result<(i64, IssueRecord), StoreError> {
         sentiment_analysis: row.get(8)?,
         smart_intents: row.get(9)?,
     };
-    let head: Vec<u8> = row.get(0)?;
-    let map = [b"{", head.as_slice(), b"}"].concat();
-    let map = json::parse(&map).map_err(|_| damaged("a head that is no JSON"))?;
-    let text = |key: &str| map.get(key).and_then(Json::as_str).map(str::to_owned);
-    let tags = match map.get("tags") {
-        Some(Json::Array(tags)) => tags.iter().filter_map(Json::as_str).map(str::to_owned),
-        _ => return Err(damaged("a head without tags")),
-    };
-    let tags = tags.collect();
-    let queue_name = body.queue.as_deref().and_then(|queue| json::parse(queue).ok());
-    let queue_name = queue_name.as_ref().and_then(|queue| queue.get("name")).and_then(Json::as_str);
-    let queue_id: Option<String> = row.get(at(11))?;
-    let queue_name = queue_name.unwrap_or_default();
-    let state = IssueState::from_code(row.get(at(5))?).ok_or_else(|| damaged("no known state"))?;
-    let columns = IssueColumns {
-        id: row.get::<_, i64>(at(1))?.unsigned_abs(),
-        created_at: time(2)?,
-        original_created_at: row.get::<_, Option<i64>>(at(8))?.map(UnixMillis),
-        app_id: row.get(at(9))?,
-        app_publish_id: text("app_publish_id").unwrap_or_default(),
-        facts: IssueFacts {
-            updated_at: time(3)?,
-            changed_at: time(4)?,
-            state,
-            assignee_id: row.get(at(13))?,
-            assignee_name: text("assignee_name"),
-            queue: queue_id.map(|id| IssueQueue { id, name: queue_name.to_owned() }),
-            hs_user_id: row.get(at(12))?,
-            author_email: row.get(at(16))?,
-            rating: row.get(at(7))?,
-            language: row.get(at(14))?,
-            platform_type: row.get(at(10))?,
-            issue_mode: row.get(at(15))?,
-            redacted: row.get(at(6))?,
-            tags,
-        },
-    };
-    Ok((row.get(at(0))?, IssueRecord { columns, head, body }))
-}
-
-fn damaged(what: &str) -> StoreError {
-    StoreError::Corrupt(format!("an issue has {what}"))
+    Ok((row.get(BEHIND)?, IssueRecord { columns: columns(row)?, head: row.get(0)?, body }))
 }
 
 /// Inserts an issue.

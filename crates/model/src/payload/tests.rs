@@ -195,7 +195,7 @@ fn an_array_is_split_as_it_arrives_and_an_endless_element_does_not_fill_the_memo
     let element = format!("\"{}\",", "y".repeat(4000));
     for n in 1..=600 {
         array.push(element.as_bytes(), &mut blocks).unwrap();
-        assert_eq!(blocks.len(), n / MIB.div_ceil(element.len() - 1), "after {n} elements");
+        assert_eq!(blocks.len(), n / BLOCK_BYTES.div_ceil(element.len() - 1), "after {n} elements");
     }
     array.push(b"[\"", &mut blocks).unwrap();
     for _ in 0..16 {

@@ -1,6 +1,6 @@
 //! Reading issues: a page with its exact total, and one issue by its id. Both run in the snapshot
-//! of the read they are called in, so count and page agree. Issues are counted by counters or by sets of rows and
-//! found through an index or from a set; fragments are fetched for the page alone.
+//! of the read they are called in, so count and page agree. Issues are counted by counters or by
+//! sets of rows and found through an index or from a set; fragments are fetched for the page alone.
 
 use std::borrow::Cow;
 

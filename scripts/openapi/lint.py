@@ -45,8 +45,12 @@ def resolve(document, node):
 
 
 def findings(document):
-    for error in OpenAPIV31SpecValidator(document).iter_errors():
+    errors = list(OpenAPIV31SpecValidator(document).iter_errors())
+    for error in errors:
         yield f"{pointer(error.absolute_path)}: {error.message}"
+    if errors:
+        # Schemas that are none cannot be held against examples.
+        return
     shown = 0
     for path, schema, example in examples(document):
         example = resolve(document, example)

@@ -8,7 +8,7 @@ use caseload_store::StoreLocation;
 use clap::builder::FalseyValueParser;
 use clap::{Args, Parser, Subcommand};
 
-use crate::commands::{admin, bulk, check, demo, domain, issues, key, serve};
+use crate::commands::{admin, backup, bulk, check, demo, domain, issues, key, serve};
 use crate::failure::Failure;
 
 /// A self-hosted server for support-desk data: bulk actions on end-user profiles, and issues.
@@ -41,6 +41,8 @@ pub(crate) enum Command {
     /// Create and list agents
     #[command(subcommand)]
     Agent(admin::AgentCommand),
+    /// Copy the store to a file, while a server runs or not, and check the copy
+    Backup(backup::BackupArgs),
     /// Verify the laws of the stored data
     Check(check::CheckArgs),
     /// Print the description of the API, as openapi.json has it

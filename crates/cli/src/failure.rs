@@ -41,6 +41,8 @@ pub(crate) struct Failure {
 const USAGE: u8 = 2;
 /// Exit status of trouble with the server, the network or the store.
 const SERVER: u8 = 3;
+/// Exit status of a command that was interrupted, as shells have it.
+const INTERRUPTED: u8 = 130;
 
 impl Failure {
     fn new(exit: u8, message: impl Into<String>) -> Self {
@@ -55,6 +57,11 @@ impl Failure {
     /// Trouble with the server, the network or the store.
     pub(crate) fn server(message: impl Into<String>) -> Self {
         Self::new(SERVER, message)
+    }
+
+    /// The user, or whoever runs the program, ended it.
+    pub(crate) fn interrupted() -> Self {
+        Self::new(INTERRUPTED, "interrupted")
     }
 
     /// A file that cannot be read or written.
@@ -89,7 +96,12 @@ pub(crate) fn io_reason(error: &io::Error) -> String {
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
-        let usage = matches!(error, StoreError::AlreadyExists { .. } | StoreError::NotFound { .. });
+        let usage = matches!(
+            error,
+            StoreError::AlreadyExists { .. }
+                | StoreError::NotFound { .. }
+                | StoreError::BackupTarget { .. }
+        );
         Self::new(if usage { USAGE } else { SERVER }, error.to_string())
     }
 }

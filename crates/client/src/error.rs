@@ -29,6 +29,9 @@ pub enum ClientError {
     /// The server (or something before it) answered in a form that is not this API's.
     #[error("{url} answered what no Caseload server answers: {reason}")]
     Unexpected { url: String, reason: String },
+    /// A stream of issues broke off, and did so again whenever it was asked to go on.
+    #[error("the stream of issues from {url} broke off after {issues}, and could not go on")]
+    Cut { url: String, issues: u64 },
     #[error(transparent)]
     CursorStuck(#[from] crate::CursorStuck),
     /// The payload could not be read on this side.

@@ -1,6 +1,6 @@
-//! Reading issues: one page, one issue, or a walk over all of them. Parameters go out as they were
-//! given, by name and value: the server knows which there are and says so better than a client of
-//! last year could. Issues come back as the server's own bytes.
+//! Reading issues: one page, by number or by cursor, one issue, or a walk over all of them.
+//! Parameters go out as they were given, by name and value: the server knows which there are and
+//! says so better than a client of last year could. Issues come back as the server's own bytes.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -34,10 +34,16 @@ impl IssueParams {
 
     /// Whether a parameter of this name is there, in either spelling.
     pub fn has(&self, name: &str) -> bool {
-        self.0.iter().any(|(given, _)| given.replace('_', "-") == name.replace('_', "-"))
+        self.value(name).is_some()
     }
 
-    fn pairs(&self) -> Vec<(&str, &str)> {
+    /// The value of the parameter of this name, in either spelling.
+    pub(crate) fn value(&self, name: &str) -> Option<&str> {
+        let same = |given: &str| given.replace('_', "-") == name.replace('_', "-");
+        self.0.iter().find(|(given, _)| same(given)).map(|(_, value)| value.as_str())
+    }
+
+    pub(crate) fn pairs(&self) -> Vec<(&str, &str)> {
         self.0.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect()
     }
 }
@@ -54,7 +60,35 @@ pub struct IssuePage {
     pub issues: Vec<Box<RawValue>>,
 }
 
+/// The envelope of a list by cursor.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct CursorPage {
+    /// How many answers the walk has had, this one included.
+    pub page: u64,
+    pub page_size: u64,
+    /// Where `count=true` was asked.
+    pub total_hits: Option<u64>,
+    /// What to send for the next page; none at the end.
+    pub next_cursor: Option<String>,
+    /// Each issue as the bytes that came.
+    pub issues: Vec<Box<RawValue>>,
+}
+
 impl Client {
+    /// The issues that match and follow a cursor, which is empty to begin. The parameters are the
+    /// same for the whole walk; only the size of pages and what is shown may change on the way.
+    pub async fn issues_from(
+        &self,
+        cursor: &str,
+        params: &IssueParams,
+    ) -> Result<CursorPage, ClientError> {
+        let mut pairs = params.pairs();
+        pairs.push(("cursor", cursor));
+        let body = self.read_all(&self.path("v1", "issues"), &pairs).await?;
+        serde_json::from_slice(&body).map_err(|error| self.unexpected(error))
+    }
+
     /// One page of the issues that match.
     pub async fn issues(&self, params: &IssueParams) -> Result<IssuePage, ClientError> {
         let body = self.read_all(&self.path("v1", "issues"), &params.pairs()).await?;

@@ -10,6 +10,7 @@ mod cursor;
 mod error;
 mod http;
 mod issues;
+mod stream;
 mod task;
 
 pub use body::{Body, Lines};
@@ -17,5 +18,6 @@ pub use bulk::{Bulk, Payload, RecordList, SubmitOptions};
 pub use cursor::{Cursor, CursorStuck, Walk};
 pub use error::{ClientError, Problem, ProblemFault};
 pub use http::Client;
-pub use issues::{INCLUDES_ALL, IssuePage, IssueParams};
+pub use issues::{CursorPage, INCLUDES_ALL, IssuePage, IssueParams};
+pub use stream::IssueStream;
 pub use task::{Task, TaskCounts, TaskPage};

@@ -1,6 +1,7 @@
 //! Naming and opening a store: `sqlite:PATH`. The scheme chooses the backend once, here; nothing
 //! after it branches on the backend.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -12,6 +13,23 @@ use crate::{Store, StoreError, sqlite};
 pub enum StoreLocation {
     /// A SQLite database file; missing folders and the file are made.
     Sqlite(PathBuf),
+}
+
+impl StoreLocation {
+    /// Whether there is a store already, as far as that can be told without opening it.
+    pub fn exists(&self) -> bool {
+        match self {
+            Self::Sqlite(path) => path.try_exists().unwrap_or(true),
+        }
+    }
+}
+
+impl fmt::Display for StoreLocation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Sqlite(path) => write!(f, "sqlite:{}", path.display()),
+        }
+    }
 }
 
 /// A text that names no store.

@@ -48,8 +48,8 @@ fn field(n: usize) -> String {
     let seats = 100 + n % 300;
     format!(
         "&custom_fields=%7B%22dropdown%22:%7B%22and%22:%7B%22plan%22:%7B%22is%22:%22{plan}%22%7D\
-         %7D%7D,%22number%22:%7B%22and%22:%7B%22seats%22:%7B%22is_greater_than%22:{seats}%7D%7D\
-         %7D%7D"
+         %7D%7D,%22number%22:%7B%22and%22:%7B%22seats%22:%7B%22is_greater_than%22:{seats}\
+         %7D%7D%7D%7D"
     )
 }
 

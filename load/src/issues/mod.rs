@@ -1,6 +1,6 @@
-//! The issue API at scale: `load issues-store FOLDER N` fills a store with generated issues
-//! through the bulk import; `load issues FOLDER` measures a server on it, request by request in
-//! turns with a server that has the same bytes in memory. What counts are the ratios within one table.
+//! The issue API at scale: `load issues-store FOLDER N` fills a store with generated issues through
+//! the bulk import; `load issues FOLDER` measures a server on it, request by request in turns with
+//! a server that has the same bytes in memory. What counts are the ratios within one table.
 
 mod cases;
 mod data;

@@ -47,6 +47,7 @@ pub(super) fn headers() -> Value {
             "/v2/acme/identity/bulk_actions/019b7716-2a80-7c3e-9a51-0f3c8d1e4b22",
         ),
         "ETag": required("The tag of this form, for `If-None-Match`.", text(), "\"a1\""),
+        "Tag": header("The tag of a page, for `If-None-Match`. Streams: none.", text(), "W/\"a1\""),
         "Accept-Ranges": header("Ranges of bytes are served.", text(), "bytes"),
         "Content-Range": required("Which bytes of how many.", text(), "bytes 0-99/1234"),
         "Content-Disposition": header(
@@ -73,7 +74,10 @@ fn required(description: &str, schema: Value, example: impl Into<Value>) -> Valu
 /// References to headers, by the names under which they stand in answers.
 pub(super) fn refer<'n>(names: impl IntoIterator<Item = &'n str>) -> Map<String, Value> {
     let refer = |name: &str| {
-        let header = name.strip_suffix("-Always").unwrap_or(name);
+        let header = match name {
+            "Tag" => "ETag",
+            _ => name.strip_suffix("-Always").unwrap_or(name),
+        };
         (header.to_owned(), json!({"$ref": format!("#/components/headers/{name}")}))
     };
     names.into_iter().map(refer).collect()

@@ -29,13 +29,14 @@ const ALWAYS: [&str; 16] = [
 ];
 
 pub(super) fn schemas() -> Value {
+    let any = any_instant();
     let states: Vec<_> = IssueState::ALL.iter().map(|state| state.as_str()).collect();
     json!({
         "Issue": {
             "type": "object",
             "description": "An issue as it is answered.",
             "required": ALWAYS,
-            "properties": fields(&instant(), "Message", "PrivateNote"),
+            "properties": fields(&any, &instant(), "Message", "PrivateNote"),
             "examples": [example()],
         },
         "IssueEntry": {
@@ -45,13 +46,13 @@ pub(super) fn schemas() -> Value {
                             as absent; docs/api.md, \"Importing issues\", says what becomes of \
                             what is absent. Scalars in `meta` become strings, `domain` is ignored.",
             "required": ["created_at"],
-            "properties": fields(&any_instant(), "MessageEntry", "PrivateNoteEntry"),
+            "properties": fields(&any, &any, "MessageEntry", "PrivateNoteEntry"),
             "additionalProperties": false,
         },
         "IssueState": {"type": "string", "enum": states},
-        "Message": message(&instant(), &["id", "body", "created_at", "origin", "author"]),
+        "Message": message(&any_instant(), &["id", "body", "created_at", "origin", "author"]),
         "MessageEntry": message(&any_instant(), &[]),
-        "PrivateNote": note(&instant(), &["body", "created_at"]),
+        "PrivateNote": note(&any_instant(), &["body", "created_at"]),
         "PrivateNoteEntry": note(&any_instant(), &[]),
         "Person": person(),
         "Attachment": attachment(),
@@ -68,6 +69,7 @@ pub(super) fn schemas() -> Value {
             },
         },
         "IssueEnvelope": envelope(),
+        "IssueCursorEnvelope": cursor_envelope(),
     })
 }
 
@@ -86,7 +88,28 @@ fn envelope() -> Value {
     })
 }
 
-/// An instant of an entry: Unix milliseconds, or the ISO form with milliseconds.
+fn cursor_envelope() -> Value {
+    let token = json!({"type": "string", "pattern": "^[A-Za-z0-9_-]+$"});
+    json!({
+        "type": "object",
+        "description": "A step of a list by cursor. The totals are there with `count=true`.",
+        "required": ["page", "page-size", "issues", "next-cursor"],
+        "properties": {
+            "page": {
+                "type": "integer",
+                "minimum": 1,
+                "description": "How many answers the walk has had, this one included.",
+            },
+            "page-size": {"type": "integer", "minimum": 1, "maximum": 1000},
+            "issues": {"type": "array", "items": schema("Issue")},
+            "total-hits": {"type": "integer", "minimum": 0},
+            "total-pages": {"type": "integer", "minimum": 1},
+            "next-cursor": {"oneOf": [token, {"type": "null"}]},
+        },
+    })
+}
+
+/// Unix milliseconds, or the ISO form with milliseconds.
 fn any_instant() -> Value {
     json!({"oneOf": [
         instant(),
@@ -94,13 +117,13 @@ fn any_instant() -> Value {
     ]})
 }
 
-fn fields(time: &Value, message: &str, note: &str) -> Map<String, Value> {
-    let all = [head(time), parts(message, note)];
+fn fields(time: &Value, changed_at: &Value, message: &str, note: &str) -> Map<String, Value> {
+    let all = [head(time, changed_at), parts(message, note)];
     all.into_iter().flat_map(super::into_members).collect()
 }
 
 /// What is always there, and what is known of the issue's origin.
-fn head(time: &Value) -> Value {
+fn head(time: &Value, changed_at: &Value) -> Value {
     let text = || json!({"type": "string"});
     json!({
         "id": {"type": "integer", "format": "int64", "minimum": 1, "maximum": ISSUE_ID_MAX},
@@ -121,7 +144,7 @@ fn head(time: &Value) -> Value {
         "state_data": {
             "type": "object",
             "required": ["state", "changed_at"],
-            "properties": {"state": schema("IssueState"), "changed_at": time},
+            "properties": {"state": schema("IssueState"), "changed_at": changed_at},
         },
         "created_at": time,
         "original_created_at": time,

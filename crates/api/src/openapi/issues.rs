@@ -12,7 +12,7 @@ use super::parameters::{bound, query, query_json, query_words};
 use super::{issue, merged, schema};
 
 /// What the list takes beside the page.
-const LIST: [&str; 19] = [
+const LIST: [&str; 22] = [
     "created-since",
     "created-until",
     "updated-since",
@@ -32,7 +32,12 @@ const LIST: [&str; 19] = [
     "timestamp-format",
     "sort-by",
     "sort-order",
+    "cursor",
+    "after",
+    "count",
 ];
+/// A cursor, for examples.
+const TOKEN: &str = "ATEAAAAHAAABhWsikpAAAAAAAAAAKgECAwQFBgcI8Jh8dMzy";
 /// Errors of a query that does not parse.
 pub(super) const QUERY: [ErrorCode; 4] = [
     ErrorCode::UnknownParameter,
@@ -49,19 +54,36 @@ pub(super) fn paths() -> Value {
 }
 
 fn list() -> Value {
-    let example = json!({
+    let page = json!({
         "page": 1, "page-size": 100, "issues": [issue::example()], "total-hits": 1,
         "total-pages": 1,
+    });
+    let lines =
+        format!("{}\n{{\"end\":true,\"count\":1,\"next-cursor\":\"{TOKEN}\"}}\n", issue::example());
+    let envelopes = json!({"anyOf": [schema("IssueEnvelope"), schema("IssueCursorEnvelope")]});
+    let content = json!({
+        "application/json": {"schema": envelopes, "example": page},
+        "application/x-ndjson": {
+            "schema": {
+                "type": "string",
+                "description": "Every match, one issue per line, and a last line that says how \
+                                many they were. Without it the stream was cut.",
+            },
+            "example": lines,
+        },
     });
     Operation::guarded(
         "listIssues",
         "issues",
         "List issues",
         "Filters combine with AND. Ties of the order are broken by id, so that paging is total and \
-         stable. A page beyond the last has no issues and the true totals.",
+         stable. A page beyond the last has no issues and the true totals. With `cursor` the list \
+         goes by place instead of number, to any depth; as JSON lines, without `page`, it is a \
+         stream of every match.",
     )
-    .takes(["domain"].into_iter().chain(LIST).chain(["page", "page-size"]))
-    .answers(200, "A page of issues.", &["Link"], &json_content(schema("IssueEnvelope"), example))
+    .takes(["domain"].into_iter().chain(LIST).chain(["page", "page-size", "If-None-Match"]))
+    .answers(200, "A page of issues, a step by cursor, or a stream.", &["Link", "Tag"], &content)
+    .answers(304, "The caller has it already.", &["ETag"], &Value::Null)
     .fails(&QUERY)
     .fails(&[ErrorCode::PageTooDeep, ErrorCode::QueryTooExpensive])
     .build()
@@ -79,15 +101,16 @@ fn single() -> Value {
         "Get one issue",
         "The envelope of the list with the one issue, `custom_fields` included.",
     )
-    .takes(["domain", "issue_id", "includes", "excludes", "timestamp-format"])
-    .answers(200, "The issue.", &[], &json_content(schema("IssueEnvelope"), example))
+    .takes(["domain", "issue_id", "includes", "excludes", "timestamp-format", "If-None-Match"])
+    .answers(304, "The caller has it already.", &["ETag"], &Value::Null)
+    .answers(200, "The issue.", &["ETag"], &json_content(schema("IssueEnvelope"), example))
     .fails(&QUERY[..3])
     .fails(&[ErrorCode::NotFound, ErrorCode::QueryTooExpensive])
     .build()
 }
 
 pub(super) fn parameters() -> Value {
-    merged([path(), times(), texts(), view(), order()])
+    merged([path(), times(), texts(), view(), order(), places()])
 }
 
 fn path() -> Value {
@@ -210,8 +233,8 @@ fn view() -> Value {
         ),
         "timestamp-format": query(
             "timestamp-format",
-            "How instants are written.",
-            json!({"enum": ["unix"], "default": "unix"}),
+            "How instants are written; `state_data.changed_at` is always a number.",
+            json!({"enum": ["unix", "iso-8601"], "default": "unix"}),
         ),
     })
 }
@@ -230,6 +253,32 @@ fn order() -> Value {
             "sort-order",
             "Oldest or newest first.",
             json!({"enum": orders, "default": "desc"}),
+        ),
+    })
+}
+
+fn places() -> Value {
+    json!({
+        "cursor": query(
+            "cursor",
+            "Lists by place: empty to begin, then `next-cursor` of the answer before, with the \
+             same filters and order. Not beside `page` or `after`.",
+            json!({"type": "string", "format": "cursor", "examples": ["", TOKEN]}),
+        ),
+        "after": query(
+            "after",
+            "A cursor in plain text: the instant that the list is sorted by and the id of an \
+             issue; the list goes on behind it. Not beside `page` or `cursor`.",
+            json!({
+                "type": "string",
+                "pattern": "^[0-9]{1,15},[0-9]{1,15}$",
+                "examples": ["1767225600000,28"],
+            }),
+        ),
+        "count": query(
+            "count",
+            "Whether the totals are wanted. Only with `cursor` or `after`.",
+            json!({"type": "boolean", "default": false}),
         ),
     })
 }

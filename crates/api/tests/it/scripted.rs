@@ -11,11 +11,11 @@ use caseload_model::key::Access;
 use caseload_model::task::{Action, Counts, Family, Outcome, Task, TaskStatus};
 use caseload_model::time::UnixMillis;
 use caseload_store::{
-    Agent, App, ApplyChunk, CancelTask, CheckReport, ChunkApplied, ClaimTasks, ClaimedTask,
-    CreateAgent, CreateApp, CreateDomain, CreateKey, CreateTask, Domain, FailAttempt, GetIssue,
-    IssuePage, IssueStep, KeptAnswer, Key, KeyGrant, ListIssues, ListTasks, Once, PackedBlock,
-    RecordBlock, RecordBlockSize, RecordKind, RenderedIssue, RenewLeases, StagePayload, StepIssues,
-    Store, StoreError, StoreFuture, StoreMetrics, TaskPage,
+    Agent, App, ApplyChunk, BackupReport, CancelTask, CheckReport, ChunkApplied, ClaimTasks,
+    ClaimedTask, CreateAgent, CreateApp, CreateBackup, CreateDomain, CreateKey, CreateTask, Domain,
+    FailAttempt, GetIssue, IssuePage, IssueStep, KeptAnswer, Key, KeyGrant, ListIssues, ListTasks,
+    Once, PackedBlock, RecordBlock, RecordBlockSize, RecordKind, RenderedIssue, RenewLeases,
+    StagePayload, StepIssues, Store, StoreError, StoreFuture, StoreMetrics, TaskPage,
 };
 use sha2::{Digest, Sha256};
 
@@ -171,6 +171,7 @@ impl Store for Scripted {
         entries_left(domain: DomainId, task_id: &str) -> Vec<PackedBlock>;
         purge_expired(now: UnixMillis) -> bool;
         check() -> CheckReport;
+        backup(command: CreateBackup) -> BackupReport;
         close() -> ();
     }
 

@@ -2,6 +2,7 @@
 //! and says how it ended; the runtimes they run on are made here.
 
 pub(crate) mod admin;
+pub(crate) mod backup;
 pub(crate) mod bulk;
 pub(crate) mod check;
 pub(crate) mod demo;
@@ -30,6 +31,7 @@ pub(crate) fn run(command: Command, printer: &mut Printer) -> Result<Done, Failu
         Command::Key(command) => key::run(command, printer),
         Command::App(command) => admin::run_app(command, printer),
         Command::Agent(command) => admin::run_agent(command, printer),
+        Command::Backup(args) => backup::run(&args, printer),
         Command::Check(args) => check::run(&args, printer),
         Command::Openapi => openapi::run(printer),
         Command::Bulk(command) => bulk::run(command, printer),

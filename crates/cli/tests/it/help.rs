@@ -2,7 +2,7 @@
 
 use crate::common::{Place, picture_of, plain};
 
-const COMMANDS: [&str; 32] = [
+const COMMANDS: [&str; 33] = [
     "",
     "demo",
     "serve",
@@ -20,6 +20,7 @@ const COMMANDS: [&str; 32] = [
     "agent",
     "agent create",
     "agent list",
+    "backup",
     "check",
     "openapi",
     "bulk",

@@ -82,6 +82,40 @@ fn an_export_of_a_span_includes_both_ends() {
     assert_eq!(titles(&["--until", "1000"]), "1");
 }
 
+/// Hands each connection through to the server and cuts it after so many bytes of the answer.
+fn cutting_proxy(server: &str, bytes: usize) -> String {
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream};
+    let server = server.trim_start_matches("http://").to_owned();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for client in listener.incoming() {
+            let (mut client, mut upstream) =
+                (client.unwrap(), TcpStream::connect(&server).unwrap());
+            let mut asked = [0; 8192];
+            let length = client.read(&mut asked).unwrap_or(0);
+            let _ = upstream.write_all(&asked[..length]);
+            let _ = std::io::copy(&mut upstream.take(bytes as u64), &mut client);
+        }
+    });
+    url
+}
+
+#[test]
+fn an_export_over_a_connection_that_breaks_is_the_same_as_over_one_that_holds() {
+    let place = Place::new();
+    let server = place.serve();
+    place.write("in.jsonl", issues(300));
+    server.good(&["issues", "import", "in.jsonl"]);
+    let whole = server.good(&["issues", "export"]);
+    let url = cutting_proxy(&server.url, whole.len() / 4);
+    let broken = server.good(&["issues", "export", "--url", &url]);
+    assert!(broken == whole, "{} bytes instead of {}", broken.len(), whole.len());
+    let some = server.good(&["issues", "export", "--param", "ids=[3,7,9]"]);
+    assert_eq!(some.lines().count(), 3);
+}
+
 #[test]
 fn failed_entries_are_told_with_their_lines_in_the_file_across_tasks() {
     let _guard = redacted();

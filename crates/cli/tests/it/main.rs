@@ -8,6 +8,7 @@
 mod common;
 
 mod admin;
+mod backup;
 mod bulk;
 mod demo;
 mod help;

@@ -41,7 +41,10 @@ pub fn parse(bytes: &[u8]) -> Result<Json<'_>, Vec<Fault>> {
             kind: FaultKind::Utf8,
             pointer: None,
             offset: e.valid_up_to(),
-            detail: format!("the bytes are no UTF-8 from byte {} on", e.valid_up_to()),
+            detail: format!(
+                "the bytes are no UTF-8 from byte {} on; send the file as UTF-8",
+                e.valid_up_to()
+            ),
         }]
     })?;
     let mut reader = Reader { text, bytes, at: 0, path: Vec::new(), faults: Vec::new() };
@@ -130,7 +133,10 @@ impl<'a> Reader<'a> {
             if comes_again(&members, &mut hashed, &key) && is_whole {
                 let shown: String = key.chars().take(KEY_CHARS_SHOWN).collect();
                 let dots = if shown.len() < key.len() { "…" } else { "" };
-                self.fault(key_at, format!("the key {shown:?}{dots} stands twice in one map"))?;
+                self.fault(
+                    key_at,
+                    format!("the key {shown:?}{dots} stands twice in one map; keep one of them"),
+                )?;
             }
             let value = self.value()?;
             self.path.pop();
@@ -263,7 +269,10 @@ impl<'a> Reader<'a> {
         if let Some(c) = char::from_u32(code) {
             out.push(c);
         } else {
-            let detail = format!("the escape \\u{first:04x} is half of a surrogate pair");
+            let detail = format!(
+                "the escape \\u{first:04x} is half of a surrogate pair; give both halves, or the \
+                 character itself"
+            );
             return self.fault(start, detail);
         }
         Ok(())
@@ -297,11 +306,13 @@ impl<'a> Reader<'a> {
 
     #[expect(clippy::unnecessary_box_returns, reason = "it is always an `Err`, kept small")]
     fn broken(&self, why: &str) -> Stop {
+        let at_end = self.at >= self.bytes.len() && !why.contains("ends");
+        let end = if at_end { ", where the text ends" } else { "" };
         Box::new(Fault {
             kind: FaultKind::Json,
             pointer: None,
             offset: self.at,
-            detail: format!("{why} at byte {}", self.at),
+            detail: format!("{why} at byte {}{end}", self.at),
         })
     }
 

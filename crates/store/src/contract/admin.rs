@@ -1,5 +1,7 @@
-//! Domains, keys, apps and agents, and the report of a check: the plain data of the contract that
-//! operators deal with.
+//! Domains, keys, apps and agents, and the reports of a check and a backup: the plain data of the
+//! contract that operators deal with.
+
+use std::path::PathBuf;
 
 use caseload_model::ids::{DomainId, DomainName};
 use caseload_model::key::Access;
@@ -103,4 +105,20 @@ pub struct CheckReport {
     pub verified: Vec<(String, u64)>,
     /// Broken laws, each a sentence naming domain and record. Empty is good.
     pub faults: Vec<String>,
+}
+
+/// Copies the store to a file while it is in use.
+#[derive(Debug, Clone)]
+pub struct CreateBackup {
+    pub file: PathBuf,
+    /// Whether a file of that name may be replaced.
+    pub overwrite: bool,
+}
+
+/// A copy that is complete, durable and sound.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BackupReport {
+    pub bytes: u64,
+    /// What was verified by reading the copy.
+    pub check: CheckReport,
 }

@@ -10,6 +10,9 @@ pub enum StoreError {
     AlreadyExists { what: String },
     #[error("{what} does not exist")]
     NotFound { what: String },
+    /// A backup that cannot go where it was sent.
+    #[error("a backup cannot go to {}: {reason}", file.display())]
+    BackupTarget { file: PathBuf, reason: &'static str },
     #[error("the domain has {unfinished} unfinished tasks, {limit} are allowed")]
     QueueFull { unfinished: u32, limit: u32 },
     #[error("the idempotency key was used for another request")]

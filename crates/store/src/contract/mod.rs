@@ -151,6 +151,9 @@ pub trait Store: Send + Sync + 'static {
     fn metrics(&self) -> StoreFuture<'_, StoreMetrics>;
     /// Verifies the laws of the stored data, reading everything.
     fn check(&self) -> StoreFuture<'_, CheckReport>;
+    /// Copies the store as it is at one moment, checks the copy, and only then gives it its name.
+    /// [`StoreError::AlreadyExists`] where a file of that name may not be replaced.
+    fn backup(&self, command: CreateBackup) -> StoreFuture<'_, BackupReport>;
     /// Stops background work and closes files; commands after it fail.
     fn close(&self) -> StoreFuture<'_, ()>;
 }

@@ -5,6 +5,7 @@
 
 mod agents;
 mod apps;
+mod backup;
 mod check;
 mod clock;
 mod domains;
@@ -27,11 +28,12 @@ use rusqlite::Connection;
 use tokio::sync::watch;
 
 use crate::{
-    Agent, App, ApplyChunk, CancelTask, CheckReport, ChunkApplied, ClaimTasks, ClaimedTask,
-    CompletedTasks, CreateAgent, CreateApp, CreateDomain, CreateKey, CreateTask, Domain,
-    FailAttempt, GetIssue, IssuePage, IssueStep, KeptAnswer, Key, KeyGrant, ListIssues, ListTasks,
-    Once, OpenMode, PackedBlock, RecordBlock, RecordBlockSize, RecordKind, RenderedIssue,
-    RenewLeases, StagePayload, StepIssues, Store, StoreError, StoreFuture, StoreMetrics, TaskPage,
+    Agent, App, ApplyChunk, BackupReport, CancelTask, CheckReport, ChunkApplied, ClaimTasks,
+    ClaimedTask, CompletedTasks, CreateAgent, CreateApp, CreateBackup, CreateDomain, CreateKey,
+    CreateTask, Domain, FailAttempt, GetIssue, IssuePage, IssueStep, KeptAnswer, Key, KeyGrant,
+    ListIssues, ListTasks, Once, OpenMode, PackedBlock, RecordBlock, RecordBlockSize, RecordKind,
+    RenderedIssue, RenewLeases, StagePayload, StepIssues, Store, StoreError, StoreFuture,
+    StoreMetrics, TaskPage,
 };
 use engine::{Engine, WriteContext};
 use kill::Place;
@@ -366,6 +368,10 @@ impl Store for SqliteStore {
 
     fn check(&self) -> StoreFuture<'_, CheckReport> {
         Box::pin(check::run(&self.engine))
+    }
+
+    fn backup(&self, command: CreateBackup) -> StoreFuture<'_, BackupReport> {
+        Box::pin(backup::run(&self.engine, command))
     }
 
     fn close(&self) -> StoreFuture<'_, ()> {

@@ -2,6 +2,7 @@
 //! groups, leases that a new server voids, and damage that a check finds. What every backend does
 //! is in the suite.
 
+mod backup;
 mod issues;
 #[cfg(debug_assertions)]
 mod kill;

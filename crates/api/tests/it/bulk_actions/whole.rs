@@ -1,6 +1,8 @@
 //! Bulk actions from POST to records, over the real store and runner: the whole way that a client
 //! goes. What single answers look like is tested beside this file.
 
+use std::fmt::Write as _;
+
 use caseload_api::ApiConfig;
 use reqwest::Method;
 use serde_json::Value;
@@ -135,10 +137,10 @@ const DECISIONS: [Decision<'static>; 17] = [
 
 /// The outputs of two gets, before and after an update with the first of them; all unchanged.
 async fn there_and_back(real: &Real, created: &Value) -> String {
-    let ids: String = records(&real.lines(created, "results").await)
-        .iter()
-        .map(|record| format!("{{\"core-profile-id\":{}}}\n", record["core-profile-id"]))
-        .collect();
+    let mut ids = String::new();
+    for record in records(&real.lines(created, "results").await) {
+        let _ = writeln!(ids, "{{\"core-profile-id\":{}}}", record["core-profile-id"]);
+    }
     let read = real.run("identity", "get_core_profiles", &ids).await;
     let first = real.lines(&read, "results").await;
     let update = real.run("identity", "update_core_profiles", &first).await;

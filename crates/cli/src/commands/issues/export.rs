@@ -1,19 +1,21 @@
-//! `caseload issues export`: walks the specification's cursor procedure and writes each issue as a
-//! line, with everything it has. A file appears under its name only when it is complete and on
-//! disk; until then its name ends in `.part`.
+//! `caseload issues export`: streams the issues and writes each as a line, with everything it has.
+//! A stream that is cut goes on where it was; it is complete when the server has said so. A file
+//! appears under its name only when it is complete and on disk; until then its name ends in
+//! `.part`, and an interrupted export takes that away.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use caseload_client::Client;
+use caseload_client::{INCLUDES_ALL, IssueParams, IssueStream};
 use clap::Args;
 
-use super::line_of;
+use super::parse_param;
 use crate::args::ServerArgs;
 use crate::failure::{Done, Failure};
 use crate::printer::{Printer, counted, note};
 use crate::progress::{Progress, Unit};
+use crate::server::StopSignals;
 
 #[derive(Debug, Args)]
 pub(crate) struct ExportArgs {
@@ -23,6 +25,10 @@ pub(crate) struct ExportArgs {
     /// Only issues created at or before this time, in Unix milliseconds
     #[arg(long, env = "CASELOAD_UNTIL", value_name = "MS", allow_negative_numbers = true)]
     until: Option<i64>,
+    /// Any filter of the API; may be given several times
+    #[arg(long = "param", env = "CASELOAD_PARAM", value_name = "NAME=VALUE",
+          value_parser = parse_param)]
+    params: Vec<(String, String)>,
     /// The file to write; without it, standard output
     #[arg(short, long, env = "CASELOAD_OUTPUT", value_name = "FILE")]
     output: Option<PathBuf>,
@@ -32,38 +38,54 @@ pub(crate) struct ExportArgs {
 
 pub(crate) async fn run(args: ExportArgs, printer: &mut Printer) -> Result<Done, Failure> {
     let client = args.server.client()?;
-    let span = (args.since, args.until);
+    let issues = client.stream_issues(params(&args));
     let Some(path) = &args.output else {
-        let exported = walk(&client, span, |line| printer.data(line)).await?;
+        let exported = export(issues, |bytes| printer.data(bytes)).await?;
         printer.flush()?;
         note(format_args!("exported {}", counted(exported, "issue", "issues")));
         return Ok(Done::Good);
     };
+    let mut signals = StopSignals::listen()?;
     let mut part = PartFile::create(path)?;
-    let exported = walk(&client, span, |line| part.write(line)).await?;
+    let exported = tokio::select! {
+        exported = export(issues, |bytes| part.write(bytes)) => exported?,
+        () = signals.wait() => return Err(Failure::interrupted()),
+    };
     part.complete()?;
     note(format_args!("exported {} to {}", counted(exported, "issue", "issues"), path.display()));
     Ok(Done::Good)
 }
 
-/// Walks a span and hands out each issue as a line; the answer is their number.
-async fn walk(
-    client: &Client,
-    (since, until): (Option<i64>, Option<i64>),
+fn params(args: &ExportArgs) -> IssueParams {
+    let mut params = IssueParams::default();
+    for (name, value) in &args.params {
+        params.push(name, value);
+    }
+    let span = [("created_since", args.since), ("created_until", args.until)];
+    for (name, bound) in span {
+        if let Some(bound) = bound {
+            params.push(name, bound.to_string());
+        }
+    }
+    if !params.has("includes") {
+        params.push("includes", INCLUDES_ALL);
+    }
+    params
+}
+
+/// Hands out each issue as a line; the answer is their number.
+async fn export(
+    mut issues: IssueStream<'_>,
     mut write: impl FnMut(&[u8]) -> Result<(), Failure>,
 ) -> Result<u64, Failure> {
     let mut progress = Progress::new("exporting issues", None, Unit::Count);
-    let mut walk = client.walk_issues(since, until);
-    let mut exported = 0;
-    while let Some(batch) = walk.next().await? {
-        for issue in &batch {
-            write(&line_of(issue))?;
-        }
-        exported += batch.len() as u64;
-        progress.reached(exported);
+    while let Some(issue) = issues.next().await? {
+        write(&issue)?;
+        write(b"\n")?;
+        progress.reached(issues.received());
     }
     progress.finish();
-    Ok(exported)
+    Ok(issues.received())
 }
 
 /// A file that gets its name when it is complete, and is gone when it is not.

@@ -87,6 +87,16 @@ impl Engine {
         })
     }
 
+    /// Where the file is.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// [`StoreError::ServerRunning`] where a server has the file open.
+    pub(super) fn refuse_if_served(path: &Path) -> Result<(), StoreError> {
+        ServerLock::take(path, OpenMode::Server).map(|lock| lock.give_back())
+    }
+
     /// Runs a command on the writer thread, in a savepoint of its own. Answers once its group is
     /// committed and durable; an error rolls the command back and leaves the others alone.
     pub(super) async fn write<T, F>(&self, work: F) -> Result<T, StoreError>

@@ -1,7 +1,7 @@
 //! Issues in SQLite: importing, listing and reading them. A narrow row per issue with its indexes,
 //! kept counts and sets of rows answer filters, sorts and totals; rendered fragments beside it are
-//! what is served. What an import means and what a query matches are the model's; here is only where
-//! it is kept and how it is found. Invariant: rows, fragments, counts and sets change in one
+//! what is served. What an import means and what a query matches are the model's; here is only
+//! where it is kept and how it is found. Invariant: rows, fragments and counts change in one
 //! transaction.
 
 mod counts;

@@ -1,7 +1,8 @@
 //! Queries that an index decides alone, as SQL: spans of time, states and ratings as predicates,
 //! the count over the index, the page in order. Other filters are sets of rows, see
-//! [`super::find`]. Which index is used is said here and not left to the planner, whose guesses know
-//! nothing of a domain's data. Invariant: what the SQL matches is what `IssueQuery::matches` says.
+//! [`super::find`]. Which index is used is said here and not left to the planner, whose guesses
+//! know nothing of a domain's data. Invariant: what the SQL matches is what `IssueQuery::matches`
+//! says.
 
 use caseload_model::ids::DomainId;
 use caseload_model::issue_query::{

@@ -1,6 +1,6 @@
-//! A step through a list: the issues that follow a position, found by a range of the index that
-//! has the list's order or, where filters need it, from a set of rows. What came before is never
-//! looked at, so that a step costs the same at any depth, also in the middle of issues with the same
+//! A step through a list: the issues that follow a position, found by a range of the index that has
+//! the list's order or, where filters need it, from a set of rows. What came before is never looked
+//! at, so that a step costs the same at any depth, also in the middle of issues with the same
 //! instant. One issue more than wanted is looked for, which tells whether a further step is worth
 //! it.
 

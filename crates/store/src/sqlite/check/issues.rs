@@ -19,8 +19,8 @@ use crate::StoreError;
 
 /// The columns that [`columns`] reads, from the first behind the fragments.
 pub(super) const COLUMNS: &str = "i.id, i.created_at, i.updated_at, i.changed_at, i.state, \
-     i.redacted, i.rating, i.original_created_at, i.app_id, i.platform_type, i.queue_id, i.hs_user_id, \
-     i.assignee_id, i.language, i.issue_mode, i.author_email";
+     i.redacted, i.rating, i.original_created_at, i.app_id, i.platform_type, i.queue_id, \
+     i.hs_user_id, i.assignee_id, i.language, i.issue_mode, i.author_email";
 /// Where what is selected behind them begins.
 pub(super) const BEHIND: usize = FRAGMENTS_COUNT + 16;
 

@@ -1,11 +1,12 @@
-"""What schemathesis cannot read from openapi.json: how to make a payload that the server takes.
+"""What schemathesis cannot read from openapi.json: how to make what the server takes.
 
-The two formats are those of the field `payload`. The rules on pages and cursors tie parameters
+The formats are those of form fields whose text is JSON. The rules on pages and cursors tie parameters
 together, which OpenAPI has no words for. The domain is the one that the key opens.
 """
 
 import gzip
 import json
+import os
 import re
 
 import schemathesis
@@ -30,10 +31,40 @@ good = st.sampled_from(
 )
 entries = st.lists(good | st.dictionaries(texts, values, max_size=4), min_size=1, max_size=4)
 
-schemathesis.openapi.format("json-array", entries.map(json.dumps))
+custom_fields = st.sampled_from(
+    [
+        {"type": "singleline", "value": "x"},
+        {"type": "number", "value": 43},
+        {"type": "date", "value": 1767225600000},
+        {"type": "checkbox", "value": "true"},
+        {"type": "dropdown", "value": "gold"},
+    ]
+)
+keys = st.text(st.characters(codec="utf-8"), min_size=1, max_size=20)
+formats = {
+    "json-array": entries,
+    "json-texts": st.lists(texts, max_size=4),
+    "json-map": st.dictionaries(texts, texts | st.integers() | st.booleans(), max_size=4),
+    "json-custom-fields": st.dictionaries(keys, custom_fields, max_size=4),
+    "json-ids": st.sampled_from([[12], ["12"], [12, "13"]]),
+}
+for name, strategy in formats.items():
+    schemathesis.openapi.format(name, strategy.map(json.dumps))
 schemathesis.openapi.format(
     "json-lines", entries.map(lambda all: "".join(json.dumps(entry) + "\n" for entry in all))
 )
+
+AGENT = os.environ["CASELOAD_CHECK_AGENT"]
+# What a field refers to has to be there; every good value becomes one that is.
+REFERENCES = {
+    "app-id": "app-1",
+    "agent-id": AGENT,
+    "profile-id": AGENT,
+    "agent-profile-id": AGENT,
+    "assignee-id": AGENT,
+    "assignee-email": "grace@example.org",
+    "queue_id": "123",
+}
 
 # A token comes from an answer; nobody can make one up.
 schemathesis.openapi.format("cursor", st.just(""))
@@ -66,6 +97,10 @@ def map_case(context, case):
     domain = (case.path_parameters or {}).get("domain")
     if isinstance(domain, str) and DOMAIN.fullmatch(domain):
         case.path_parameters["domain"] = "acme"
+    body = case.body if isinstance(case.body, dict) else {}
+    for name in REFERENCES.keys() & body.keys():
+        if isinstance(body[name], str) and 0 < len(body[name]) <= 255:
+            body[name] = REFERENCES[name]
     return case
 
 

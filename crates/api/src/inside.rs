@@ -10,7 +10,8 @@ use caseload_model::time::UnixMillis;
 use caseload_store::{Key, KeyGrant, PackedBlock};
 use http::HeaderMap;
 
-use crate::bulk::{self, BrokenEscape, Decoder, FieldSink, Submitted};
+use crate::bulk::{self, Submitted};
+use crate::form::{BrokenEscape, Decoder, FieldSink};
 use crate::problem::Problem;
 use crate::query::QueryPairs;
 use crate::{AppState, Caller, auth};

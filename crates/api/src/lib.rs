@@ -9,6 +9,7 @@ mod state;
 mod accept;
 mod compression;
 mod etag;
+mod form;
 mod idempotency;
 mod metrics;
 mod middleware;
@@ -17,10 +18,13 @@ mod problem;
 mod query;
 mod server;
 
+mod attachments;
 mod auth;
 mod bulk;
+mod desk;
 mod health;
 mod issues;
+mod writing;
 
 #[doc(hidden)]
 pub mod inside;

@@ -139,6 +139,14 @@ impl From<StoreError> for Problem {
                               the first";
                 Self::new(ErrorCode::IdempotencyKeyReused, detail)
             }
+            StoreError::Refused(faults) if !faults.is_empty() => {
+                Self::faults(faults.into_iter().map(Fault::from).collect())
+            }
+            StoreError::AttachmentLost => {
+                let detail = "the body took too long to arrive, and the files that had come were \
+                              given up; send it again";
+                Self::new(ErrorCode::InvalidRequest, detail)
+            }
             StoreError::NotFound { what } => {
                 tracing::info!(%what, "not found");
                 Self::new(ErrorCode::NotFound, "there is no such thing in this domain")

@@ -4,14 +4,15 @@
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request};
 use axum::middleware::{from_fn, from_fn_with_state};
-use axum::routing::{MethodRouter, get, post};
+use axum::routing::{MethodRouter, get, post, put};
 use caseload_model::error_code::ErrorCode;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::normalize_path::NormalizePath;
 
 use crate::problem::Problem;
 use crate::{
-    ApiConfig, AppState, auth, bulk, compression, health, issues, metrics, middleware, openapi,
+    ApiConfig, AppState, attachments, auth, bulk, compression, desk, health, issues, metrics,
+    middleware, openapi, writing,
 };
 
 /// The application: all routes behind the whole middleware stack.
@@ -46,14 +47,27 @@ impl Routes {
 
 fn routes(config: &ApiConfig) -> Routes {
     let body_limit = DefaultBodyLimit::max(config.body_bytes_max);
+    let list_and_write =
+        post(writing::create).put(writing::edit_many).layer(body_limit).get(issues::list);
+    let single_and_edit = put(writing::edit).layer(body_limit).get(issues::single);
     let create = || post(bulk::create).layer(body_limit).get(bulk::list);
     Routes::new()
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))
         .route("/metrics", get(metrics::metrics))
         .route("/openapi.json", get(openapi::get))
-        .route("/v1/{domain}/issues", get(issues::list))
-        .route("/v1/{domain}/issues/{issue_id}", get(issues::single))
+        .route("/v1/{domain}/issues", list_and_write)
+        .route("/v1/{domain}/issues/{issue_id}", single_and_edit)
+        .route("/v1/{domain}/issues/{issue_id}/messages", post(writing::message).layer(body_limit))
+        .route(
+            "/v1/{domain}/issues/{issue_id}/private-notes",
+            post(writing::note).layer(body_limit),
+        )
+        .route("/v1/{domain}/attachments/{attachment_id}", get(attachments::get))
+        .route("/v1/{domain}/apps", get(desk::apps))
+        .route("/v1/{domain}/apps/{publish_id}", get(desk::app))
+        .route("/v1/{domain}/agents", get(desk::agents))
+        .route("/v1/{domain}/queues", get(desk::queues))
         .route("/v2/{domain}/identity/bulk_actions", create())
         .route("/v2/{domain}/identity/bulk_actions/{task_id}", get(bulk::status))
         .route("/v2/{domain}/identity/bulk_actions/{task_id}/cancel", post(bulk::cancel))

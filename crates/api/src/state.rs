@@ -19,6 +19,8 @@ use crate::metrics::Metrics;
 pub struct ApiConfig {
     /// Bytes of a request body.
     pub body_bytes_max: usize,
+    /// Bytes of one attachment.
+    pub attachment_bytes_max: usize,
     /// Time a read may take.
     pub query_timeout: Duration,
     /// Requests that a key may make in 60 s; 0 is no limit.
@@ -41,6 +43,7 @@ impl Default for ApiConfig {
     fn default() -> Self {
         Self {
             body_bytes_max: 128 << 20,
+            attachment_bytes_max: 25 << 20,
             query_timeout: Duration::from_secs(10),
             rate_limit: 1500,
             unfinished_tasks_max: 1000,

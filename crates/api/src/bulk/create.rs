@@ -2,28 +2,22 @@
 //! where it is long, staged, and answers 201 once the store has all of it. Nothing of a refused
 //! request is kept.
 
-use std::error::Error;
-use std::time::Duration;
-
 use axum::RequestExt;
-use axum::body::{Bytes, HttpBody};
-use axum::extract::multipart::MultipartError;
-use axum::extract::{FromRequest, Multipart, Request, State};
+use axum::body::Bytes;
+use axum::extract::{Request, State};
 use axum::response::Response;
-use caseload_model::error_code::ErrorCode;
 use caseload_model::task::{Action, Family};
 use caseload_model::time::UnixMillis;
 use caseload_store::{CreateTask, KeptAnswer, Once};
 use futures_util::StreamExt;
-use http::{HeaderMap, HeaderValue, header};
-use http_body_util::LengthLimitError;
+use http::HeaderMap;
 
 use super::BulkPath;
 use super::staging::Staging;
 use super::submission::{Form, Submission, Submitted};
-use super::unpack::{BrokenPacking, caused_by, unpacked};
-use super::urlencoded::{BrokenEscape, Decoder, FieldSink};
 use super::view::TaskView;
+use crate::form::body::{self, FormKind, broken_escape, broken_multipart, in_time, unread};
+use crate::form::{Decoder, FieldSink, unpacked};
 use crate::idempotency::{self, Answering};
 use crate::problem::Problem;
 use crate::query::QueryPairs;
@@ -42,7 +36,7 @@ pub(crate) async fn create(
     request: Request,
 ) -> Result<Response, Problem> {
     let form = form(request.headers())?;
-    check_length(&request, &state.config)?;
+    body::check_length(&request, &state.config)?;
     let mut faults = query.unknown(&[]);
     let key = idempotency::key(request.headers(), &mut faults);
     let _mark = Answering::begin(&state, &caller, key.as_deref()).await?;
@@ -79,7 +73,7 @@ pub(crate) async fn read_only(
     caller: &Caller,
 ) -> Result<Submitted, Problem> {
     let form = form(request.headers())?;
-    check_length(&request, &state.config)?;
+    body::check_length(&request, &state.config)?;
     let staging = Staging::new(state, caller)?;
     let submission = Submission::new(form, family, true, Vec::new(), staging);
     read(request, form, &state.config, submission).await?.finish(caller).await
@@ -156,27 +150,10 @@ pub(super) fn fresh_task_id(now: UnixMillis) -> Result<String, Problem> {
 
 /// The form of the body, by its content type.
 fn form(headers: &HeaderMap) -> Result<Form, Problem> {
-    let unsupported = |detail| Err(Problem::new(ErrorCode::UnsupportedMediaType, detail));
-    let given = headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
-    let given = String::from_utf8_lossy(given);
-    match given.split(';').next().unwrap_or_default().trim().to_ascii_lowercase().as_str() {
-        "application/x-www-form-urlencoded" => Ok(Form::A),
-        "multipart/form-data" => Ok(Form::B),
-        "" => unsupported(format!("the request has no Content-Type; send {ACCEPTED_TYPES}")),
-        other => {
-            let shown: String = other.chars().take(100).collect();
-            unsupported(format!("{shown:?} is not supported here; send {ACCEPTED_TYPES}"))
-        }
-    }
-}
-
-/// Refuses a body that says itself that it is too large, before any of it is read.
-fn check_length(request: &Request, config: &ApiConfig) -> Result<(), Problem> {
-    let length = request.body().size_hint().exact();
-    if length.is_some_and(|length| length > config.body_bytes_max as u64) {
-        return Err(too_large(config));
-    }
-    Ok(())
+    Ok(match body::kind(headers, ACCEPTED_TYPES)? {
+        FormKind::Urlencoded => Form::A,
+        FormKind::Multipart => Form::B,
+    })
 }
 
 /// Feeds the body, unpacked, to `submission`.
@@ -214,11 +191,7 @@ async fn read_multipart(
     config: &ApiConfig,
     submission: &mut Submission,
 ) -> Result<(), Problem> {
-    let mut parts = Multipart::from_request(request, &()).await.map_err(|_| {
-        let detail = "the Content-Type multipart/form-data needs a boundary; HTTP clients add it \
-                      when they build the form";
-        Problem::new(ErrorCode::InvalidRequest, detail)
-    })?;
+    let mut parts = body::multipart(request).await?;
     let broken = |error| broken_multipart(&error, config);
     while let Some(mut part) = in_time(config, parts.next_field()).await?.map_err(broken)? {
         submission.begin(part.name().unwrap_or_default());
@@ -229,52 +202,4 @@ async fn read_multipart(
         submission.end();
     }
     Ok(())
-}
-
-/// What `read` gives, unless the client stops sending for too long.
-async fn in_time<T>(config: &ApiConfig, read: impl Future<Output = T>) -> Result<T, Problem> {
-    let pause: Duration = config.body_pause_max;
-    tokio::time::timeout(pause, read).await.map_err(|_| {
-        let detail =
-            format!("nothing of the body arrived for {} s; send it again", pause.as_secs());
-        Problem::new(ErrorCode::InvalidRequest, detail)
-    })
-}
-
-fn too_large(config: &ApiConfig) -> Problem {
-    let detail = format!(
-        "the body has more than {} bytes, packed or unpacked; send the entries in several requests",
-        config.body_bytes_max
-    );
-    Problem::new(ErrorCode::TooLarge, detail)
-}
-
-fn unread(error: &(dyn Error + 'static), config: &ApiConfig) -> Problem {
-    if caused_by::<LengthLimitError>(error) {
-        return too_large(config);
-    }
-    let detail = if caused_by::<BrokenPacking>(error) {
-        "the body cannot be unpacked: it is not what its Content-Encoding says, or it stops early"
-    } else {
-        "the body ended before it was complete; send it again"
-    };
-    Problem::new(ErrorCode::InvalidRequest, detail)
-}
-
-fn broken_escape(BrokenEscape(at): BrokenEscape) -> Problem {
-    let detail = format!(
-        "the body is no urlencoded form: the % at byte {at} is not followed by two hexadecimal \
-         digits; write % as %25, or let an HTTP client encode the form"
-    );
-    Problem::new(ErrorCode::InvalidRequest, detail)
-}
-
-fn broken_multipart(error: &MultipartError, config: &ApiConfig) -> Problem {
-    if caused_by::<LengthLimitError>(error) || caused_by::<BrokenPacking>(error) {
-        return unread(error, config);
-    }
-    tracing::debug!(%error, "a multipart body is broken");
-    let detail = "the body is no multipart/form-data with the boundary that its Content-Type \
-                  names, or it ended before it was complete";
-    Problem::new(ErrorCode::InvalidRequest, detail)
 }

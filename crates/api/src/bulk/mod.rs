@@ -16,9 +16,7 @@ mod staging;
 mod status;
 mod steer;
 mod submission;
-mod unpack;
 mod upload;
-mod urlencoded;
 mod view;
 
 use axum::extract::rejection::PathRejection;
@@ -45,7 +43,6 @@ pub(crate) use staging::HeldBytes;
 pub(crate) use status::status;
 pub(crate) use steer::{cancel, retry};
 pub(crate) use submission::Submitted;
-pub(crate) use urlencoded::{BrokenEscape, Decoder, FieldSink};
 
 /// Which of the two bulk paths a request came by.
 #[derive(Debug, Clone, Copy)]

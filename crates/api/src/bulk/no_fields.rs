@@ -5,8 +5,8 @@ use axum::extract::{FromRequest, Request};
 use caseload_model::error_code::ErrorCode;
 use http::header;
 
-use super::urlencoded::{Decoder, FieldSink};
 use crate::AppState;
+use crate::form::{Decoder, FieldSink};
 use crate::problem::{Fault, Problem};
 use crate::query::unknown;
 

@@ -9,8 +9,8 @@ use caseload_model::task::{Action, Family};
 use super::BulkPath;
 use super::staging::Staging;
 use super::upload::{Payload, Upload};
-use super::urlencoded::FieldSink;
 use crate::Caller;
+use crate::form::FieldSink;
 use crate::problem::{Fault, Problem};
 use crate::query::{same_name, unknown};
 

@@ -39,6 +39,7 @@ pub(super) fn servers() -> Value {
 pub(super) fn tags() -> Value {
     json!([
         {"name": "issues", "description": "Support issues with their messages."},
+        {"name": "desk", "description": "Apps, agents, queues, attachments."},
         {"name": "profile tasks", "description": "Bulk action tasks on end-user profiles."},
         {"name": "issue tasks", "description": "Bulk action tasks that import issues."},
         {"name": "service", "description": "Health, figures, this description. No key needed."},

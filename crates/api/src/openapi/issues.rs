@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 
 use super::operation::{Operation, json_content};
 use super::parameters::{bound, query, query_json, query_words};
-use super::{issue, merged, schema};
+use super::{filters, issue, merged, schema, writing};
 
 /// What the list takes beside the page.
-const LIST: [&str; 22] = [
+const LIST: [&str; 32] = [
     "created-since",
     "created-until",
     "updated-since",
@@ -25,6 +25,16 @@ const LIST: [&str; 22] = [
     "platform-types",
     "queue_ids",
     "end-user-ids",
+    "issue_modes",
+    "tags",
+    "languages",
+    "assignee-ids",
+    "assignee_emails",
+    "author_emails",
+    "messages",
+    "notes",
+    "feedback-comment",
+    "custom_fields",
     "feedback-rating",
     "redacted",
     "includes",
@@ -48,8 +58,14 @@ pub(super) const QUERY: [ErrorCode; 4] = [
 
 pub(super) fn paths() -> Value {
     json!({
-        "/v1/{domain}/issues": {"get": list()},
-        "/v1/{domain}/issues/{issue_id}": {"get": single()},
+        "/v1/{domain}/issues": {
+            "get": list(),
+            "post": writing::create(),
+            "put": writing::edit_many(),
+        },
+        "/v1/{domain}/issues/{issue_id}": {"get": single(), "put": writing::edit()},
+        "/v1/{domain}/issues/{issue_id}/messages": {"post": writing::message()},
+        "/v1/{domain}/issues/{issue_id}/private-notes": {"post": writing::note()},
     })
 }
 
@@ -110,7 +126,7 @@ fn single() -> Value {
 }
 
 pub(super) fn parameters() -> Value {
-    merged([path(), times(), texts(), view(), order(), places()])
+    merged([path(), times(), texts(), filters::parameters(), view(), order(), places()])
 }
 
 fn path() -> Value {
@@ -166,44 +182,9 @@ fn texts() -> Value {
             "Compared with `hs_user_id`.",
             "acme_profile_0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c",
         ),
-        "feedback-rating": rating(),
+        "issue_modes": any("issue_modes", "What issues were created with.", "chat"),
         "redacted": query("redacted", "Only redacted issues, or none.", json!({"type": "boolean"})),
     })
-}
-
-fn rating() -> Value {
-    let number = json!({"oneOf": [
-        {"type": "number"},
-        {"type": "string", "pattern": "^-?(0|[1-9][0-9]{0,17})(\\.[0-9]{1,18})?$"},
-    ]});
-    let condition = json!({
-        "type": "object",
-        "properties": {
-            "is": number,
-            "is_not": number,
-            "is_greater_than": number,
-            "is_smaller_than": number,
-        },
-        "minProperties": 1,
-        "additionalProperties": false,
-    });
-    let conditions = json!({"type": "array", "minItems": 1, "items": condition});
-    let set = json!({
-        "type": "object",
-        "properties": {
-            "and": conditions,
-            "or": conditions,
-            "exists": {"enum": ["true", "false", true, false]},
-        },
-        "additionalProperties": false,
-    });
-    query_json(
-        "feedback-rating",
-        "Conditions on the rating; all keys of the map hold together. A missing rating matches no \
-         operator.",
-        set,
-        json!({"and": [{"is_greater_than": "3"}]}),
-    )
 }
 
 fn view() -> Value {

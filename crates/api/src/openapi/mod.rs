@@ -11,6 +11,9 @@
 
 mod bulk;
 mod bulk_paths;
+mod desk;
+mod filters;
+mod forms;
 mod headers;
 mod info;
 mod issue;
@@ -21,6 +24,7 @@ mod problem;
 mod profile;
 mod records;
 mod service;
+mod writing;
 
 #[cfg(test)]
 mod tests;
@@ -41,13 +45,14 @@ pub fn openapi() -> Value {
         "servers": info::servers(),
         "tags": info::tags(),
         "security": [{"basic": []}, {"bearer": []}],
-        "paths": merged([service::paths(), issues::paths(), bulk_paths::paths()]),
+        "paths": merged([service::paths(), issues::paths(), desk::paths(), bulk_paths::paths()]),
         "components": {
             "securitySchemes": info::security_schemes(),
             "parameters": merged([
                 parameters::common(),
                 bulk::parameters(),
                 issues::parameters(),
+                desk::parameters(),
             ]),
             "headers": headers::headers(),
             "responses": problem::responses(),
@@ -58,6 +63,9 @@ pub fn openapi() -> Value {
                 records::schemas(),
                 profile::schemas(),
                 issue::schemas(),
+                forms::schemas(),
+                writing::schemas(),
+                desk::schemas(),
                 service::schemas(),
             ]),
         },

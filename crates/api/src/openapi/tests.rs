@@ -6,13 +6,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use caseload_model::error_code::{EntryErrorCode, ErrorCode};
 use caseload_model::issue::ISSUE_FIELDS;
+use caseload_model::issue::write::{
+    BULK_EDIT_FIELDS, CREATE_FIELDS, EDIT_FIELDS, MESSAGE_FIELDS, NOTE_FIELDS,
+};
 use caseload_model::profile::{app_field_names, core_field_names};
 use caseload_model::{issue_query, task_query};
 use serde_json::Value;
 
 use super::{openapi, parameters};
 use crate::bulk::{FILE_PARAMETERS, STATUS_PARAMETERS, TASK_FIELDS};
+use crate::desk::AGENT_PARAMETERS;
 use crate::router::route_paths;
+use crate::writing::FILE_FIELDS;
 
 /// Every operation: path, method, itself.
 fn operations(document: &Value) -> Vec<(&str, &str, &Value)> {
@@ -69,6 +74,7 @@ fn the_query_parameters_are_those_that_the_server_reads() {
             ("get", "bulk_actions") => &task_query::LIST_PARAMETERS,
             ("get", "{task_id}") => &STATUS_PARAMETERS,
             ("get", "results" | "errors") => &FILE_PARAMETERS,
+            ("get", "agents") => &AGENT_PARAMETERS,
             _ => &[],
         };
         let hyphens = |name: &str| name.replace('_', "-");
@@ -85,6 +91,15 @@ fn the_form_fields_are_those_that_the_server_reads() {
     for (path, method, operation) in operations(&document) {
         let read: &[&str] = match (method, path.rsplit('/').next().unwrap()) {
             ("post", "bulk_actions") => &TASK_FIELDS,
+            ("post", "issues") => CREATE_FIELDS,
+            ("post", "messages") => MESSAGE_FIELDS,
+            ("post", "private-notes") => NOTE_FIELDS,
+            ("put", "{issue_id}") => EDIT_FIELDS,
+            ("put", "issues") => BULK_EDIT_FIELDS,
+            _ => &[],
+        };
+        let files: &[&str] = match (method, path.rsplit('/').next().unwrap()) {
+            ("post", "issues" | "messages") => &FILE_FIELDS,
             _ => &[],
         };
         let content = operation["requestBody"]["content"].as_object();
@@ -92,7 +107,9 @@ fn the_form_fields_are_those_that_the_server_reads() {
             let form = resolve(&document, &media["schema"]);
             let described = form["properties"].as_object().into_iter().flat_map(|p| p.keys());
             let described: BTreeSet<_> = described.map(String::as_str).collect();
-            assert_eq!(described, read.iter().copied().collect(), "{method} {path}, {kind}");
+            let files = if kind == "multipart/form-data" { files } else { &[] };
+            let read = read.iter().chain(files).copied().collect();
+            assert_eq!(described, read, "{method} {path}, {kind}");
         }
     }
 }

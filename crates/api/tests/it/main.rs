@@ -25,6 +25,8 @@ mod issues {
     mod get;
     mod stream;
     mod tags;
+    mod write;
+    mod write_faults;
 }
 mod keys;
 mod metrics;

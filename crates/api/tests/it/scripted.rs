@@ -7,14 +7,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use caseload_model::ids::{DomainId, DomainName};
+use caseload_model::issue::IssueQueue;
+use caseload_model::issue::write::{Attachment, References};
+use caseload_model::issue_query::ParameterFault;
 use caseload_model::key::Access;
 use caseload_model::task::{Action, Counts, Family, Outcome, Task, TaskStatus};
 use caseload_model::time::UnixMillis;
 use caseload_store::{
-    Agent, App, ApplyChunk, BackupReport, CancelTask, CheckReport, ChunkApplied, ClaimTasks,
-    ClaimedTask, CreateAgent, CreateApp, CreateBackup, CreateDomain, CreateKey, CreateTask, Domain,
-    FailAttempt, GetIssue, IssuePage, IssueStep, KeptAnswer, Key, KeyGrant, ListIssues, ListTasks,
-    Once, PackedBlock, RecordBlock, RecordBlockSize, RecordKind, RenderedIssue, RenewLeases,
+    AddMessage, AddNote, Agent, App, ApplyChunk, BackupReport, CancelTask, CheckReport,
+    ChunkApplied, ClaimTasks, ClaimedTask, CreateAgent, CreateApp, CreateBackup, CreateDomain,
+    CreateIssue, CreateKey, CreateTask, Domain, EditIssue, EditIssues, FailAttempt, GetIssue,
+    IssuePage, IssueStep, KeptAnswer, Key, KeyGrant, ListIssues, ListTasks, Once, PackedBlock,
+    RecordBlock, RecordBlockSize, RecordKind, RenderedIssue, RenewLeases, StageAttachment,
     StagePayload, StepIssues, Store, StoreError, StoreFuture, StoreMetrics, TaskPage,
 };
 use sha2::{Digest, Sha256};
@@ -173,6 +177,17 @@ impl Store for Scripted {
         check() -> CheckReport;
         backup(command: CreateBackup) -> BackupReport;
         close() -> ();
+        create_issue(command: CreateIssue) -> Once<KeptAnswer>;
+        add_message(command: AddMessage) -> Once<KeptAnswer>;
+        add_note(command: AddNote) -> Once<KeptAnswer>;
+        edit_issue(command: EditIssue) -> Vec<u8>;
+        edit_issues(command: EditIssues) -> Vec<u8>;
+        reference_faults(domain: DomainId, references: References) -> Vec<ParameterFault>;
+        queues(domain: DomainId) -> Vec<IssueQueue>;
+        stage_attachment(command: StageAttachment) -> ();
+        discard_attachments(domain: DomainId, ids: Vec<String>) -> ();
+        attachment(domain: DomainId, id: &str) -> Option<Attachment>;
+        attachment_piece(domain: DomainId, id: &str, number: u32) -> Option<Vec<u8>>;
     }
 
     fn ready(&self) -> StoreFuture<'_, ()> {

@@ -43,6 +43,11 @@ pub(crate) struct LimitArgs {
     #[arg(long, env = "CASELOAD_BODY_LIMIT", value_name = "BYTES", default_value = "134217728",
           value_parser = RangedU64ValueParser::<usize>::new().range(1024..=1 << 40))]
     body_limit: usize,
+    /// Size of one attachment
+    #[arg(long, env = "CASELOAD_ATTACHMENT_LIMIT", value_name = "BYTES",
+          default_value = "26214400",
+          value_parser = RangedU64ValueParser::<usize>::new().range(0..=1 << 40))]
+    attachment_limit: usize,
     /// Time a read may take
     #[arg(long, env = "CASELOAD_QUERY_TIMEOUT", value_name = "SECONDS", default_value = "10",
           value_parser = clap::value_parser!(u64).range(1..=3600))]
@@ -64,6 +69,7 @@ impl LimitArgs {
     fn config(&self) -> ApiConfig {
         ApiConfig {
             body_bytes_max: self.body_limit,
+            attachment_bytes_max: self.attachment_limit,
             query_timeout: Duration::from_secs(self.query_timeout),
             rate_limit: self.rate_limit,
             unfinished_tasks_max: self.queue_limit,

@@ -1,6 +1,7 @@
 //! The columns of an issue: what filters, sorts and counters look at, typed. What an issue looks
 //! like on the wire is not here but in its fragments; a column is never rendered.
 
+use super::render::Members;
 use crate::task::words;
 use crate::time::UnixMillis;
 
@@ -22,6 +23,18 @@ words! {
 pub struct IssueQueue {
     pub id: String,
     pub name: String,
+}
+
+impl IssueQueue {
+    /// The map that an issue shows.
+    pub(super) fn render(&self) -> Vec<u8> {
+        let mut out = b"{".to_vec();
+        let mut members = Members::new(&mut out, false);
+        members.text("id", &self.id);
+        members.text("name", &self.name);
+        out.push(b'}');
+        out
+    }
 }
 
 /// The columns that an entry alone decides.

@@ -15,6 +15,7 @@ mod plan;
 mod render;
 mod stamp;
 mod terms;
+pub mod write;
 
 pub use columns::{IssueColumns, IssueFacts, IssueQueue, IssueState};
 pub use counters::{CounterKey, Facet, counter_keys, visit_counters};

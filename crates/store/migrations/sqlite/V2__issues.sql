@@ -82,3 +82,28 @@ CREATE TABLE issue_values (
     rows       BLOB    NOT NULL,
     PRIMARY KEY (domain_id, kind, block, value)
 ) STRICT, WITHOUT ROWID;
+
+-- Files that came with messages. `issue_id` is null while a file is staged: it arrives, and its
+-- message is not there yet.
+CREATE TABLE attachments (
+    domain_id     INTEGER NOT NULL,
+    id            TEXT    NOT NULL,
+    issue_id      INTEGER,
+    file_name     TEXT    NOT NULL,
+    content_type  TEXT    NOT NULL,
+    size          INTEGER NOT NULL,
+    created_at    INTEGER NOT NULL,
+    PRIMARY KEY (domain_id, id)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX attachments_staged ON attachments (created_at) WHERE issue_id IS NULL;
+
+-- Their bytes, in pieces numbered from 0.
+CREATE TABLE attachment_pieces (
+    seq            INTEGER PRIMARY KEY,
+    domain_id      INTEGER NOT NULL,
+    attachment_id  TEXT    NOT NULL,
+    number         INTEGER NOT NULL,
+    bytes          BLOB    NOT NULL,
+    UNIQUE (domain_id, attachment_id, number)
+) STRICT;

@@ -3,6 +3,8 @@
 
 use std::path::PathBuf;
 
+use caseload_model::issue_query::ParameterFault;
+
 /// A failed command or read.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -23,6 +25,10 @@ pub enum StoreError {
     TaskCompleted,
     #[error("another server took this task over")]
     LeaseLost,
+    #[error("what the request refers to is not there, or does not fit")]
+    Refused(Vec<ParameterFault>),
+    #[error("a staged attachment is gone")]
+    AttachmentLost,
     #[error("the read passed its deadline")]
     DeadlinePassed,
     #[error("another caseload server uses {path}; stop it first, or give this one another --store")]

@@ -11,11 +11,15 @@ mod idempotency;
 mod issues;
 mod metrics;
 mod tasks;
+mod writing;
 
 use std::future::Future;
 use std::pin::Pin;
 
 use caseload_model::ids::{DomainId, DomainName};
+use caseload_model::issue::IssueQueue;
+use caseload_model::issue::write::{Attachment, References};
+use caseload_model::issue_query::ParameterFault;
 use caseload_model::task::{Family, Task};
 use caseload_model::time::UnixMillis;
 use tokio::sync::watch;
@@ -27,6 +31,7 @@ pub use idempotency::*;
 pub use issues::*;
 pub use metrics::*;
 pub use tasks::*;
+pub use writing::*;
 
 use crate::PackedBlock;
 
@@ -146,6 +151,42 @@ pub trait Store: Send + Sync + 'static {
     fn step_issues(&self, request: StepIssues) -> StoreFuture<'_, IssueStep>;
     /// One issue, rendered; `None` where the domain has none of that id.
     fn issue(&self, request: GetIssue) -> StoreFuture<'_, Option<RenderedIssue>>;
+
+    /// Makes an issue; the answer to the caller. [`StoreError::Refused`] where something that the
+    /// request refers to is not there, here and in the four commands that follow.
+    fn create_issue(&self, command: CreateIssue) -> StoreFuture<'_, Once<KeptAnswer>>;
+    /// Adds a message; the answer to the caller. [`StoreError::NotFound`] for an unknown issue,
+    /// here and in the two commands that follow.
+    fn add_message(&self, command: AddMessage) -> StoreFuture<'_, Once<KeptAnswer>>;
+    /// Adds a private note; the answer to the caller.
+    fn add_note(&self, command: AddNote) -> StoreFuture<'_, Once<KeptAnswer>>;
+    /// Changes an issue; the body of the answer.
+    fn edit_issue(&self, command: EditIssue) -> StoreFuture<'_, Vec<u8>>;
+    /// Changes many issues in one transaction; the body of the answer. Any fault, an unknown issue
+    /// included, changes nothing.
+    fn edit_issues(&self, command: EditIssues) -> StoreFuture<'_, Vec<u8>>;
+    /// What of these references leads nowhere, for a request that is refused already: so that its
+    /// caller learns all its faults at once.
+    fn reference_faults(
+        &self,
+        domain: DomainId,
+        references: References,
+    ) -> StoreFuture<'_, Vec<ParameterFault>>;
+    /// The queues of a domain, oldest first.
+    fn queues(&self, domain: DomainId) -> StoreFuture<'_, Vec<IssueQueue>>;
+    /// Keeps a piece of a file. [`StoreError::AttachmentLost`] where the pieces before it are gone.
+    fn stage_attachment(&self, command: StageAttachment) -> StoreFuture<'_, ()>;
+    /// Removes staged files that no message claimed.
+    fn discard_attachments(&self, domain: DomainId, ids: Vec<String>) -> StoreFuture<'_, ()>;
+    /// An attachment of a message; `None` where the domain has none of that id.
+    fn attachment(&self, domain: DomainId, id: &str) -> StoreFuture<'_, Option<Attachment>>;
+    /// A piece of its bytes, of [`ATTACHMENT_PIECE_BYTES`] but for the last.
+    fn attachment_piece(
+        &self,
+        domain: DomainId,
+        id: &str,
+        number: u32,
+    ) -> StoreFuture<'_, Option<Vec<u8>>>;
 
     /// Figures for operators, read cheaply.
     fn metrics(&self) -> StoreFuture<'_, StoreMetrics>;

@@ -1,7 +1,8 @@
 //! The one row per domain that hands out ids and times. Both only go up, whatever the system's
 //! clock does: `max(now, last + 1)`. A chunk takes its ids as a block and one time of change.
 
-use caseload_model::ids::{CoreProfileId, DomainId};
+use caseload_model::ids::{CoreProfileId, DomainId, ISSUE_ID_MAX};
+use caseload_model::issue::INSTANT_MS_MAX;
 use caseload_model::time::UnixMillis;
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -52,6 +53,64 @@ pub(super) fn change_time(
     .optional()?
     .map(UnixMillis)
     .ok_or(StoreError::LeaseLost)
+}
+
+/// What a new issue gets from the clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Birth {
+    pub(super) id: u64,
+    pub(super) created_at: UnixMillis,
+    pub(super) changed_at: UnixMillis,
+}
+
+/// The next id of the domain, and instants that no issue has: by the clock, and after every issue
+/// there is. Both instants are one, unless an import brought an issue of the future.
+pub(super) fn birth_of_issue(
+    conn: &Connection,
+    domain: DomainId,
+    now: UnixMillis,
+) -> Result<Birth, StoreError> {
+    let changed_at = change_time(conn, domain, now)?;
+    let (id, created_at): (i64, i64) = conn
+        .prepare_cached(
+            "UPDATE domain_clocks SET last_issue_id = last_issue_id + 1,
+             last_created_at = max(?2, last_created_at + 1)
+             WHERE domain_id = ?1 RETURNING last_issue_id, last_created_at",
+        )?
+        .query_row(params![domain.0, changed_at.0], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let id = id.unsigned_abs();
+    if id > ISSUE_ID_MAX {
+        return Err(StoreError::Unavailable("the domain has no issue id left".to_owned()));
+    }
+    let created_at = match UnixMillis(created_at) {
+        at if at.0 <= INSTANT_MS_MAX => at,
+        // An import used up the end of time.
+        _ => free_instant(conn, domain, changed_at)?,
+    };
+    Ok(Birth { id, created_at, changed_at })
+}
+
+/// The first instant from `from` on that no issue of the domain has.
+fn free_instant(
+    conn: &Connection,
+    domain: DomainId,
+    from: UnixMillis,
+) -> Result<UnixMillis, StoreError> {
+    let mut taken = conn.prepare_cached(
+        "SELECT created_at FROM issues WHERE domain_id = ?1 AND created_at >= ?2
+         ORDER BY created_at",
+    )?;
+    let mut taken = taken.query(params![domain.0, from.0])?;
+    let mut free = from.0;
+    while let Some(row) = taken.next()? {
+        if row.get::<_, i64>(0)? > free {
+            break;
+        }
+        free += 1;
+    }
+    conn.prepare_cached("UPDATE domain_clocks SET last_created_at = ?2 WHERE domain_id = ?1")?
+        .execute(params![domain.0, INSTANT_MS_MAX])?;
+    Ok(UnixMillis(free))
 }
 
 /// Notes what an import used up: issue ids, instants of creation, numbers of apps.

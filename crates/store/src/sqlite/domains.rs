@@ -12,6 +12,9 @@ use crate::{CreateDomain, Domain, StoreError};
 
 /// Records that one step of a removal takes away.
 const REMOVAL_RECORDS: u32 = 2000;
+/// The same of the table whose records are as large as a megabyte.
+const REMOVAL_PIECES: u32 = 64;
+const PIECES_TABLE: &str = "attachment_pieces";
 /// Title and publish id of the app that every domain begins with.
 const DEFAULT_APP_TITLE: &str = "Web";
 const DEFAULT_APP_NUMBER: i64 = 1;
@@ -87,10 +90,11 @@ pub(super) fn continue_removal(conn: &Connection) -> Result<bool, StoreError> {
     let Some(removed) = removed else { return Ok(false) };
     for table in domain_tables(conn)? {
         let key = primary_key(conn, &table)?;
+        let records = if table == PIECES_TABLE { REMOVAL_PIECES } else { REMOVAL_RECORDS };
         let deleted = conn.execute(
             &format!(
                 "DELETE FROM {table} WHERE ({key}) IN
-                 (SELECT {key} FROM {table} WHERE domain_id = ?1 LIMIT {REMOVAL_RECORDS})"
+                 (SELECT {key} FROM {table} WHERE domain_id = ?1 LIMIT {records})"
             ),
             [removed],
         )?;

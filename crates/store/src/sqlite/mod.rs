@@ -5,6 +5,7 @@
 
 mod agents;
 mod apps;
+mod attachments;
 mod backup;
 mod check;
 mod clock;
@@ -16,24 +17,29 @@ mod keys;
 pub mod kill;
 mod probe;
 mod profiles;
+mod queues;
 mod tasks;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use caseload_model::ids::{DomainId, DomainName};
+use caseload_model::issue::IssueQueue;
+use caseload_model::issue::write::{Attachment, References};
+use caseload_model::issue_query::ParameterFault;
 use caseload_model::task::{Family, Task};
 use caseload_model::time::UnixMillis;
 use rusqlite::Connection;
 use tokio::sync::watch;
 
 use crate::{
-    Agent, App, ApplyChunk, BackupReport, CancelTask, CheckReport, ChunkApplied, ClaimTasks,
-    ClaimedTask, CompletedTasks, CreateAgent, CreateApp, CreateBackup, CreateDomain, CreateKey,
-    CreateTask, Domain, FailAttempt, GetIssue, IssuePage, IssueStep, KeptAnswer, Key, KeyGrant,
-    ListIssues, ListTasks, Once, OpenMode, PackedBlock, RecordBlock, RecordBlockSize, RecordKind,
-    RenderedIssue, RenewLeases, StagePayload, StepIssues, Store, StoreError, StoreFuture,
-    StoreMetrics, TaskPage,
+    AddMessage, AddNote, Agent, App, ApplyChunk, BackupReport, CancelTask, CheckReport,
+    ChunkApplied, ClaimTasks, ClaimedTask, CompletedTasks, CreateAgent, CreateApp, CreateBackup,
+    CreateDomain, CreateIssue, CreateKey, CreateTask, Domain, EditIssue, EditIssues, FailAttempt,
+    GetIssue, IssuePage, IssueStep, KeptAnswer, Key, KeyGrant, ListIssues, ListTasks, Once,
+    OpenMode, PackedBlock, RecordBlock, RecordBlockSize, RecordKind, RenderedIssue, RenewLeases,
+    StageAttachment, StagePayload, StepIssues, Store, StoreError, StoreFuture, StoreMetrics,
+    TaskPage,
 };
 use engine::{Engine, WriteContext};
 use kill::Place;
@@ -250,7 +256,8 @@ impl Store for SqliteStore {
     }
 
     fn purge_expired(&self, now: UnixMillis) -> StoreFuture<'_, bool> {
-        let written = self.write(move |conn| tasks::purge(conn, now));
+        let written =
+            self.write(move |conn| Ok(tasks::purge(conn, now)? | attachments::purge(conn, now)?));
         Box::pin(async move {
             let more = written.await?;
             kill::reached(Place::Expired);
@@ -346,6 +353,61 @@ impl Store for SqliteStore {
     fn issue(&self, request: GetIssue) -> StoreFuture<'_, Option<RenderedIssue>> {
         let budget = Some(request.budget);
         Box::pin(self.engine.read_within(budget, move |conn| issues::get(conn, &request)))
+    }
+
+    fn create_issue(&self, command: CreateIssue) -> StoreFuture<'_, Once<KeptAnswer>> {
+        self.write(move |conn| issues::write::create(conn, &command))
+    }
+
+    fn add_message(&self, command: AddMessage) -> StoreFuture<'_, Once<KeptAnswer>> {
+        self.write(move |conn| issues::write::add_message(conn, &command))
+    }
+
+    fn add_note(&self, command: AddNote) -> StoreFuture<'_, Once<KeptAnswer>> {
+        self.write(move |conn| issues::write::add_note(conn, &command))
+    }
+
+    fn edit_issue(&self, command: EditIssue) -> StoreFuture<'_, Vec<u8>> {
+        self.write(move |conn| issues::write::edit(conn, &command))
+    }
+
+    fn edit_issues(&self, command: EditIssues) -> StoreFuture<'_, Vec<u8>> {
+        self.write(move |conn| issues::write::edit_many(conn, &command))
+    }
+
+    fn reference_faults(
+        &self,
+        domain: DomainId,
+        references: References,
+    ) -> StoreFuture<'_, Vec<ParameterFault>> {
+        self.read(move |conn| issues::write::reference_faults(conn, domain, &references))
+    }
+
+    fn queues(&self, domain: DomainId) -> StoreFuture<'_, Vec<IssueQueue>> {
+        self.read(move |conn| queues::of_domain(conn, domain))
+    }
+
+    fn stage_attachment(&self, command: StageAttachment) -> StoreFuture<'_, ()> {
+        self.write(move |conn| attachments::stage(conn, &command))
+    }
+
+    fn discard_attachments(&self, domain: DomainId, ids: Vec<String>) -> StoreFuture<'_, ()> {
+        self.write(move |conn| attachments::discard(conn, domain, &ids))
+    }
+
+    fn attachment(&self, domain: DomainId, id: &str) -> StoreFuture<'_, Option<Attachment>> {
+        let id = id.to_owned();
+        self.read(move |conn| attachments::get(conn, domain, &id))
+    }
+
+    fn attachment_piece(
+        &self,
+        domain: DomainId,
+        id: &str,
+        number: u32,
+    ) -> StoreFuture<'_, Option<Vec<u8>>> {
+        let id = id.to_owned();
+        self.read(move |conn| attachments::piece(conn, domain, &id, number))
     }
 
     fn metrics(&self) -> StoreFuture<'_, StoreMetrics> {

@@ -14,6 +14,7 @@ pub(crate) mod repeats;
 pub(crate) mod steps;
 pub(crate) mod tasks;
 pub(crate) mod uploads;
+pub(crate) mod writing;
 
 /// Makes one test per behaviour; `$open` is a function that makes a fresh store and whatever must
 /// live as long as it.
@@ -113,6 +114,18 @@ macro_rules! store_suite {
             a_step_ends_after_its_bytes_and_goes_on,
             a_position_outside_the_range_of_the_query_is_taken_for_its_end,
             a_step_that_takes_too_long_says_so,
+        );
+        $crate::store_suite!(@ $open, writing:
+            a_new_issue_is_later_than_every_other,
+            new_issues_go_on_at_the_end_of_time,
+            whatever_is_written_is_found_and_counted,
+            messages_at_once_are_all_there_in_the_order_of_their_times,
+            a_bulk_edit_with_a_fault_changes_nothing,
+            an_issue_cannot_grow_beyond_what_an_import_takes,
+            a_repeat_gets_the_first_answer_and_writes_nothing,
+            attachments_are_kept_with_their_message,
+            what_no_message_claims_is_removed,
+            a_lost_attachment_takes_its_message_along,
         );
     };
     (@ $open:path, $room:ident: $($behaviour:ident,)+) => {

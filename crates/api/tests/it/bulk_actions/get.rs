@@ -100,7 +100,7 @@ async fn other_methods_are_refused_with_those_that_are_possible() {
         (Method::DELETE, PATH, "GET,HEAD"),
         (Method::POST, PATH, "GET,HEAD"),
         (Method::PUT, "/v2/acme/identity/bulk_actions", "POST,GET,HEAD"),
-        (Method::PUT, "/v1/acme/issues/7", "GET,HEAD"),
+        (Method::DELETE, "/v1/acme/issues/7", "PUT,GET,HEAD"),
         (Method::POST, "/healthz", "GET,HEAD"),
     ] {
         let answer = server.request(method, path).send().await.unwrap();

@@ -9,7 +9,7 @@ use super::reader::{At, Reader};
 use crate::error_code::EntryErrorCode;
 use crate::ids::FOREIGN_ID_CHARS_MAX;
 use crate::issue::TEXT_CHARS_MAX;
-use crate::issue::columns::IssueFacts;
+use crate::issue::columns::{IssueFacts, IssueQueue};
 use crate::issue::fragments::IssueBody;
 use crate::issue::render::{Members, write_array};
 use crate::json::{Json, write_string};
@@ -36,14 +36,7 @@ pub(super) fn read(
         meta,
         custom_fields: custom_fields(map, reader),
         feedback: feedback(map, facts, reader),
-        queue: facts.queue.as_ref().map(|queue| {
-            let mut out = b"{".to_vec();
-            let mut members = Members::new(&mut out, false);
-            members.text("id", &queue.id);
-            members.text("name", &queue.name);
-            out.push(b'}');
-            out
-        }),
+        queue: facts.queue.as_ref().map(IssueQueue::render),
         private_notes: private_notes(map, issue_created_at, reader),
         predict_labels: predict_labels(map, reader),
         sentiment_analysis: free_map(map, "sentiment_analysis", reader),
@@ -52,7 +45,7 @@ pub(super) fn read(
 }
 
 /// `meta` with every number and boolean as a string; `null` stays.
-fn write_meta(json: &Json<'_>, out: &mut Vec<u8>) {
+pub(in crate::issue) fn write_meta(json: &Json<'_>, out: &mut Vec<u8>) {
     match json {
         Json::Number(digits) => write_string(digits, out),
         Json::Bool(value) => write_string(if *value { "true" } else { "false" }, out),
@@ -109,7 +102,7 @@ fn custom_fields(map: &IssueMap<'_, '_>, reader: &mut Reader) -> Vec<u8> {
     out
 }
 
-fn custom_field<'j>(
+pub(in crate::issue) fn custom_field<'j>(
     (key, json): (&Cow<'j, str>, &'j Json<'j>),
     map_at: &At<'_>,
     pen: &mut Members<'_>,

@@ -52,10 +52,10 @@ impl HeadParts {
 }
 
 /// Who wrote the issue, as far as the head says.
-pub(super) struct Author<'j> {
-    pub(super) profile: Option<&'j str>,
-    pub(super) name: &'j str,
-    pub(super) email: &'j str,
+pub(in crate::issue) struct Author<'j> {
+    pub(in crate::issue) profile: Option<&'j str>,
+    pub(in crate::issue) name: &'j str,
+    pub(in crate::issue) email: &'j str,
 }
 
 impl<'j> Author<'j> {
@@ -69,9 +69,9 @@ impl<'j> Author<'j> {
 }
 
 /// Whom the issue is assigned to.
-pub(super) struct Assignee<'j> {
-    pub(super) id: Option<&'j str>,
-    pub(super) name: Option<&'j str>,
+pub(in crate::issue) struct Assignee<'j> {
+    pub(in crate::issue) id: Option<&'j str>,
+    pub(in crate::issue) name: Option<&'j str>,
 }
 
 impl<'j> Assignee<'j> {
@@ -84,13 +84,13 @@ impl<'j> Assignee<'j> {
 }
 
 /// What was read before the head.
-pub(super) struct Context<'c> {
-    pub(super) domain: &'c DomainName,
-    pub(super) created_at: UnixMillis,
-    pub(super) last_message_at: Option<UnixMillis>,
-    pub(super) author: &'c Author<'c>,
-    pub(super) assignee: &'c Assignee<'c>,
-    pub(super) hs_user_id: &'c str,
+pub(in crate::issue) struct Context<'c> {
+    pub(in crate::issue) domain: &'c DomainName,
+    pub(in crate::issue) created_at: UnixMillis,
+    pub(in crate::issue) last_message_at: Option<UnixMillis>,
+    pub(in crate::issue) author: &'c Author<'c>,
+    pub(in crate::issue) assignee: &'c Assignee<'c>,
+    pub(in crate::issue) hs_user_id: &'c str,
 }
 
 /// Reads the rest of the head and renders it.
@@ -130,7 +130,8 @@ pub(super) fn read(
     (facts, head)
 }
 
-fn render(
+/// Renders the head; see [`HeadParts::render`] for what is left out of it.
+pub(in crate::issue) fn render(
     context: &Context<'_>,
     facts: &IssueFacts,
     title: &str,

@@ -31,7 +31,7 @@ const ATTACHMENT_FIELDS: [&str; 4] = ["url", "file_name", "content_type", "size"
 
 /// Where a message comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Origin {
+pub(in crate::issue) enum Origin {
     EndUser,
     /// Of the desk. The word on the wire is the one that existing clients compare with.
     Agent,
@@ -50,19 +50,19 @@ impl Origin {
 }
 
 /// A message as given.
-pub(super) struct MessageIn<'j> {
-    id: Option<&'j str>,
-    body: &'j str,
-    pub(super) created_at: UnixMillis,
-    pub(super) origin: Option<Origin>,
-    pub(super) author: Option<Person<'j>>,
+pub(in crate::issue) struct MessageIn<'j> {
+    pub(in crate::issue) id: Option<&'j str>,
+    pub(in crate::issue) body: &'j str,
+    pub(in crate::issue) created_at: UnixMillis,
+    pub(in crate::issue) origin: Option<Origin>,
+    pub(in crate::issue) author: Option<Person<'j>>,
     /// Rendered.
-    attachments: Vec<Vec<u8>>,
+    pub(in crate::issue) attachments: Vec<Vec<u8>>,
     /// Rendered.
-    attachment: Option<Vec<u8>>,
-    intent_labels: Option<&'j Json<'j>>,
-    sentiment: Option<&'j Json<'j>>,
-    kind: Option<&'j str>,
+    pub(in crate::issue) attachment: Option<Vec<u8>>,
+    pub(in crate::issue) intent_labels: Option<&'j Json<'j>>,
+    pub(in crate::issue) sentiment: Option<&'j Json<'j>>,
+    pub(in crate::issue) kind: Option<&'j str>,
 }
 
 /// Reads the messages; those that are no maps are faults and left out. One without a time is as old
@@ -139,7 +139,7 @@ pub(super) fn person<'j>(
 }
 
 /// Writes an author map.
-pub(super) fn write_person(person: &Person<'_>, out: &mut Vec<u8>) {
+pub(in crate::issue) fn write_person(person: &Person<'_>, out: &mut Vec<u8>) {
     out.push(b'{');
     let mut members = Members::new(out, false);
     members.text("name", person.name);
@@ -187,7 +187,8 @@ pub(super) fn render_all<'c>(
     out
 }
 
-fn render(
+/// Renders one message.
+pub(in crate::issue) fn render(
     message: &MessageIn<'_>,
     id: &str,
     origin: Origin,

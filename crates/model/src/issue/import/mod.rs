@@ -6,12 +6,12 @@
 //! that a repeated import meets itself. What depends on the store (the id, the app, a `created_at`
 //! that is taken) is left to the plan.
 
-mod extras;
+pub(super) mod extras;
 mod fingerprint;
-mod head;
-mod message;
-mod people;
-mod reader;
+pub(super) mod head;
+pub(super) mod message;
+pub(super) mod people;
+pub(super) mod reader;
 
 use std::cell::OnceCell;
 

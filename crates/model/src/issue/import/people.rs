@@ -33,11 +33,11 @@ pub struct NamedAgent {
 
 /// An author map as given.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Person<'j> {
-    pub(super) id: Option<Cow<'j, str>>,
-    pub(super) name: &'j str,
-    pub(super) emails: Vec<&'j str>,
-    pub(super) phone_number: Option<&'j str>,
+pub(in crate::issue) struct Person<'j> {
+    pub(in crate::issue) id: Option<Cow<'j, str>>,
+    pub(in crate::issue) name: &'j str,
+    pub(in crate::issue) emails: Vec<&'j str>,
+    pub(in crate::issue) phone_number: Option<&'j str>,
 }
 
 /// The people of one issue.

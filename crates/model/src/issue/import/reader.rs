@@ -18,7 +18,7 @@ const TEXT_CHARS_SHOWN: usize = 100;
 
 /// The way to a value, spelled out only where a fault needs it.
 #[derive(Clone, Copy)]
-pub(super) struct At<'p> {
+pub(in crate::issue) struct At<'p> {
     parent: Option<&'p At<'p>>,
     step: Step<'p>,
 }
@@ -31,9 +31,9 @@ enum Step<'p> {
 }
 
 impl<'p> At<'p> {
-    pub(super) const ROOT: Self = Self { parent: None, step: Step::Root };
+    pub(in crate::issue) const ROOT: Self = Self { parent: None, step: Step::Root };
 
-    pub(super) fn key(&'p self, key: &'p str) -> Self {
+    pub(in crate::issue) fn key(&'p self, key: &'p str) -> Self {
         Self { parent: Some(self), step: Step::Key(key) }
     }
 
@@ -57,7 +57,7 @@ impl<'p> At<'p> {
 }
 
 /// A map whose keys are all known, by name.
-pub(super) struct Map<'j, 'p, const N: usize> {
+pub(in crate::issue) struct Map<'j, 'p, const N: usize> {
     names: &'static [&'static str; N],
     values: [Option<&'j Json<'j>>; N],
     pub(super) at: &'p At<'p>,
@@ -73,8 +73,8 @@ impl<'j, const N: usize> Map<'j, '_, N> {
 
 /// Gathers the faults of one entry.
 #[derive(Default)]
-pub(super) struct Reader {
-    pub(super) faults: Vec<EntryFault>,
+pub(in crate::issue) struct Reader {
+    pub(in crate::issue) faults: Vec<EntryFault>,
 }
 
 impl Reader {
@@ -319,7 +319,7 @@ impl Reader {
 }
 
 /// The beginning of a text, short enough for a message.
-fn shown(text: &str) -> &str {
+pub(in crate::issue) fn shown(text: &str) -> &str {
     text.char_indices().nth(TEXT_CHARS_SHOWN).map_or(text, |(end, _)| &text[..end])
 }
 

@@ -2,6 +2,7 @@
 //! function in a list; it runs in a snapshot of its own beside whatever is written meanwhile. A
 //! check only looks: nothing is repaired.
 
+mod attachments;
 mod issue_terms;
 mod issues;
 mod profiles;
@@ -56,6 +57,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("issues", issues::rows),
     ("counts of issues", issues::counts),
     ("terms of issues", issue_terms::terms),
+    ("attachments", attachments::files),
 ];
 
 pub(super) async fn run(engine: &Engine) -> Result<CheckReport, StoreError> {

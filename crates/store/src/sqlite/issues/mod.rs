@@ -18,6 +18,7 @@ mod sql;
 mod step;
 mod tally;
 mod texts;
+pub(super) mod write;
 
 pub(super) use import::Import;
 pub(super) use list::{get, list};

@@ -28,10 +28,10 @@ const PIECE_BYTES: usize = 64 << 10;
 /// The body is not what its coding says, or stops within it.
 #[derive(Debug, thiserror::Error)]
 #[error("the body cannot be unpacked")]
-pub(super) struct BrokenPacking;
+pub(crate) struct BrokenPacking;
 
 /// The request with its body as it was before it was packed.
-pub(super) fn unpacked(request: Request) -> Result<Request, Problem> {
+pub(crate) fn unpacked(request: Request) -> Result<Request, Problem> {
     let mut codings = request.headers().get_all(header::CONTENT_ENCODING).iter();
     let coding = codings.next().map(|value| value.as_bytes().trim_ascii().to_ascii_lowercase());
     if codings.next().is_some() {
@@ -85,7 +85,7 @@ fn unsupported(what: &str) -> Problem {
 }
 
 /// Whether a `T` is `error` or among its causes.
-pub(super) fn caused_by<T: Error + 'static>(error: &(dyn Error + 'static)) -> bool {
+pub(crate) fn caused_by<T: Error + 'static>(error: &(dyn Error + 'static)) -> bool {
     let mut cause = Some(error);
     while let Some(error) = cause {
         if error.is::<T>() {

@@ -1,0 +1,152 @@
+//! Attachments as records: what a message says of a file, and as which type the file may be served.
+//! The bytes are the store's. A browser must never run what somebody attached, so that types which
+//! it would run are served as bytes without meaning.
+
+use super::Moment;
+use crate::ids::{DomainName, timed_id};
+use crate::issue::render::{Members, write_array};
+
+/// Longest name of a file, in code points.
+pub const FILE_NAME_CHARS_MAX: usize = 255;
+/// Longest content type, in bytes.
+pub const CONTENT_TYPE_BYTES_MAX: usize = 255;
+/// What a file is served as whose type is not known, or not to be trusted.
+pub const PLAIN_BYTES: &str = "application/octet-stream";
+
+/// Text types that are nothing but text.
+const TEXT_TYPES: [&str; 7] =
+    ["plain", "csv", "tab-separated-values", "markdown", "calendar", "vcard", "rtf"];
+/// Parts of the names of types that a browser, or a shell, might run.
+const ACTIVE_WORDS: [&str; 13] = [
+    "html", "svg", "script", "xsl", "x-sh", "shell", "php", "python", "perl", "ruby", "wasm",
+    "java", "flash",
+];
+
+/// A file of a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attachment {
+    pub id: String,
+    pub file_name: String,
+    /// As the caller gave it.
+    pub content_type: String,
+    /// Bytes.
+    pub size: u64,
+}
+
+impl Attachment {
+    /// The id of a new attachment.
+    pub fn new_id(domain: &DomainName, moment: Moment) -> String {
+        timed_id(domain, "attachment", moment.at, moment.random)
+    }
+
+    /// Where the file is.
+    pub fn url(&self, domain: &DomainName) -> String {
+        format!("/v1/{domain}/attachments/{}", self.id)
+    }
+
+    /// The record that messages carry.
+    pub(super) fn render(&self, domain: &DomainName) -> Vec<u8> {
+        let mut out = b"{".to_vec();
+        let mut members = Members::new(&mut out, false);
+        members.text("url", &self.url(domain));
+        members.text("file_name", &self.file_name);
+        members.text("content_type", &self.content_type);
+        members.number("size", self.size.cast_signed());
+        out.push(b'}');
+        out
+    }
+}
+
+/// Writes `attachment`, the first, and `attachments` where there are any.
+pub(super) fn write_attachments(
+    domain: &DomainName,
+    attachments: &[Attachment],
+    members: &mut Members<'_>,
+) {
+    let records: Vec<_> = attachments.iter().map(|file| file.render(domain)).collect();
+    if let Some(first) = records.first() {
+        members.raw("attachment", first);
+        write_array(&records, members.key("attachments"));
+    }
+}
+
+/// The type that a file of this declared type is served as.
+pub fn served_type(declared: &str) -> &str {
+    let essence = declared.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let Some((kind, name)) = essence.split_once('/') else { return PLAIN_BYTES };
+    let token = |text: &str| {
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$&^_.+-".contains(&byte);
+        !text.is_empty() && text.bytes().all(plain)
+    };
+    let sane = token(kind) && token(name) && declared.bytes().all(|b| matches!(b, b' '..=b'~'));
+    let xml = name == "xml" || name.ends_with("+xml") || name.starts_with("xml-");
+    let active = xml || ACTIVE_WORDS.iter().any(|word| name.contains(word));
+    let known = match kind {
+        "text" => TEXT_TYPES.contains(&name),
+        "image" | "audio" | "video" | "font" | "application" => !active,
+        _ => false,
+    };
+    if sane && known { declared.trim() } else { PLAIN_BYTES }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_browser_would_run_is_served_as_bytes() {
+        for active in [
+            "text/html",
+            "TEXT/HTML; charset=utf-8",
+            "application/xhtml+xml",
+            "image/svg+xml",
+            "image/svg",
+            "text/xml",
+            "application/xml",
+            "application/rss+xml",
+            "application/xml-dtd",
+            "text/xsl",
+            "text/javascript",
+            "application/javascript",
+            "application/x-javascript",
+            "application/ecmascript",
+            "text/vbscript",
+            "application/x-sh",
+            "text/x-python",
+            "application/x-httpd-php",
+            "application/wasm",
+            "application/java-archive",
+            "text/css",
+            "multipart/mixed",
+            "message/rfc822",
+            "",
+            "html",
+            "text/",
+            "text/plain\r\nX: y",
+            "text/plain\u{e9}",
+            "image/png html",
+        ] {
+            assert_eq!(served_type(active), PLAIN_BYTES, "{active}");
+        }
+    }
+
+    #[test]
+    fn what_is_only_shown_keeps_its_type() {
+        for plain in [
+            "image/png",
+            "image/jpeg",
+            "text/plain",
+            "text/plain; charset=utf-8",
+            "text/csv",
+            "application/pdf",
+            "application/json",
+            "application/zip",
+            "video/mp4",
+            "audio/mpeg",
+            "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+            "application/octet-stream",
+        ] {
+            assert_eq!(served_type(plain), plain);
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Who writes: the end user of a new issue, the end user of an old one, an agent, or the desk in
+//! some name. An end user has one app profile per app and identity; its id follows from the two,
+//! so that the same person meets the same profile without anything being looked up.
+
+use std::borrow::Cow;
+
+use super::record::IssueRecord;
+use super::requests::CreateRequest;
+use crate::fold::fold;
+use crate::ids::{DomainName, app_profile_id};
+use crate::issue::import::people::Person;
+use crate::json::{self, Json};
+
+/// An agent as a write needs to know one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentName {
+    pub id: String,
+    pub name: String,
+    /// Empty where unknown.
+    pub email: String,
+}
+
+impl AgentName {
+    /// Somebody at the desk who is only known by a name.
+    pub fn of_desk(domain: &DomainName, name: &str) -> Self {
+        let seed = format!("agent\0{}", fold(name));
+        let id = app_profile_id(domain, seed.as_bytes());
+        Self { id, name: name.to_owned(), email: String::new() }
+    }
+
+    pub(super) fn person(&self) -> Person<'_> {
+        let emails = Some(self.email.as_str()).filter(|email| !email.is_empty());
+        Person {
+            id: Some(Cow::Borrowed(&self.id)),
+            name: &self.name,
+            emails: emails.into_iter().collect(),
+            phone_number: None,
+        }
+    }
+}
+
+/// An app profile as a write needs to know one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownProfile {
+    pub pid: String,
+    pub name: String,
+    /// A JSON array of strings.
+    pub emails: Vec<u8>,
+}
+
+impl KnownProfile {
+    /// The first address, where there is one.
+    pub(super) fn email(&self) -> Option<String> {
+        let Ok(Json::Array(emails)) = json::parse(&self.emails) else { return None };
+        emails.first().and_then(Json::as_str).map(str::to_owned)
+    }
+}
+
+/// The id of the app profile that the author of a new issue has in an app; `None` stands for the
+/// domain's default app. Without an identity it is one that nobody else has.
+pub fn author_pid(
+    domain: &DomainName,
+    request: &CreateRequest,
+    app_id: Option<&str>,
+    random: u64,
+) -> String {
+    let app = app_id.unwrap_or_default();
+    let seed = match (&request.email, &request.end_user_id, &request.identifier) {
+        (Some(email), ..) => format!("email\0{app}\0{}", fold(email)),
+        (None, Some(id), _) => format!("end_user_id\0{app}\0{id}"),
+        (None, None, Some(identifier)) => format!("identifier\0{app}\0{identifier}"),
+        (None, None, None) => format!("nobody\0{app}\0{random}"),
+    };
+    app_profile_id(domain, seed.as_bytes())
+}
+
+/// The author of an issue, as its head names them.
+pub(super) struct IssueAuthor {
+    pid: String,
+    name: String,
+    email: String,
+}
+
+impl IssueAuthor {
+    pub(super) fn of(record: &IssueRecord) -> Option<Self> {
+        let map = [b"{", record.head.as_slice(), b"}"].concat();
+        let head = json::parse(&map).ok()?;
+        let text = |key: &str| head.get(key).and_then(Json::as_str).unwrap_or_default().to_owned();
+        Some(Self {
+            pid: record.columns.facts.hs_user_id.clone(),
+            name: text("author_name"),
+            email: text("author_email"),
+        })
+    }
+
+    pub(super) fn person(&self) -> Person<'_> {
+        let emails = Some(self.email.as_str()).filter(|email| !email.is_empty());
+        Person {
+            id: Some(Cow::Borrowed(&self.pid)),
+            name: &self.name,
+            emails: emails.into_iter().collect(),
+            phone_number: None,
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Edits of one issue, alone or as one of many: what changes, what the state becomes, and what the
+//! caller is told. The assignee changes first, then the message is added; a given status has the
+//! last word.
+
+use super::Moment;
+use super::author::AgentName;
+use super::merge::{CustomPatch, merge};
+use super::message::{NewMessage, add_message};
+use super::record::{CannotWrite, IssueRecord};
+use super::requests::{BulkEditRequest, EditRequest};
+use super::state::after_assignment;
+use crate::ids::DomainName;
+use crate::issue::fragments::IssueBody;
+use crate::issue::render::{Members, write_texts};
+use crate::issue::{IssueQueue, IssueState, UNASSIGNED};
+use crate::json::{self, Json};
+
+/// What the references of an edit lead to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EditTargets {
+    /// The new assignee, where the edit assigns; `Some(None)` unassigns.
+    pub assignee: Option<Option<AgentName>>,
+    pub queue: Option<IssueQueue>,
+}
+
+/// An issue after an edit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EditPlan {
+    pub issue: IssueRecord,
+    /// The body of the answer to an edit of one issue: what changed, and nothing else.
+    pub answer: Vec<u8>,
+}
+
+/// Plans an edit.
+pub fn plan_edit(
+    domain: &DomainName,
+    stored: &IssueRecord,
+    edit: &EditRequest,
+    targets: &EditTargets,
+    message: Option<&NewMessage<'_>>,
+    moment: Moment,
+) -> Result<EditPlan, CannotWrite> {
+    let mut issue = stored.clone();
+    let mut told = b"{\"updated-data\":{".to_vec();
+    let mut members = Members::new(&mut told, false);
+    if let Some(assignee) = &targets.assignee {
+        assign(&mut issue, assignee.as_ref());
+    }
+    if let Some(message) = message {
+        add_message(domain, &mut issue, message, moment)?;
+    }
+    let facts = &mut issue.columns.facts;
+    if let Some(status) = edit.status {
+        facts.state = status;
+    }
+    if facts.state != stored.columns.facts.state {
+        members.text("status", facts.state.as_str());
+    }
+    if facts.assignee_id != stored.columns.facts.assignee_id {
+        members.text("assignee", facts.assignee_id.as_deref().unwrap_or(UNASSIGNED));
+    }
+    let title = edit.title.as_deref();
+    if let Some(title) = title.filter(|title| !has_title(stored, title)) {
+        members.text("title", title);
+    }
+    if let Some(tags) = &edit.tags {
+        facts.tags.clone_from(tags);
+        if *tags != stored.columns.facts.tags {
+            write_texts(tags.iter().map(String::as_str), members.key("tags"));
+        }
+    }
+    change_maps(&mut issue.body, edit, &mut members);
+    if let Some(queue) = &targets.queue {
+        let before = issue.columns.facts.queue.replace(queue.clone());
+        if before.is_none_or(|before| before.id != queue.id) {
+            members.text("queue_id", &queue.id);
+        }
+        issue.body.queue = Some(queue.render());
+    }
+    told.extend_from_slice(b"}}");
+    let issue = issue.written(stored, title, moment.at)?;
+    Ok(EditPlan { issue, answer: told })
+}
+
+fn assign(issue: &mut IssueRecord, assignee: Option<&AgentName>) {
+    let facts = &mut issue.columns.facts;
+    let after = assignee.map(|agent| agent.id.as_str());
+    facts.state = after_assignment(facts.state, facts.assignee_id.as_deref(), after);
+    facts.assignee_id = after.map(str::to_owned);
+    facts.assignee_name = assignee.map(|agent| agent.name.clone());
+}
+
+fn has_title(stored: &IssueRecord, title: &str) -> bool {
+    let map = [b"{", stored.head.as_slice(), b"}"].concat();
+    json::parse(&map).is_ok_and(|head| head.get("title").and_then(Json::as_str) == Some(title))
+}
+
+fn change_maps(body: &mut IssueBody, edit: &EditRequest, members: &mut Members<'_>) {
+    if let Some(patch) = &edit.meta {
+        let merged = merge(&body.meta, patch);
+        if merged != body.meta {
+            members.raw("meta", patch);
+            body.meta = merged;
+        }
+    }
+    if let Some(patch) = &edit.custom_fields {
+        let (fields, changed) = patch.apply(&body.custom_fields);
+        if changed != CustomPatch::default() {
+            members.raw("custom_fields", &changed.render());
+            body.custom_fields = fields;
+        }
+    }
+}
+
+/// The body of the answer to an edit of `count` issues.
+pub fn bulk_edit_answer(request: &BulkEditRequest, targets: &EditTargets) -> Vec<u8> {
+    let edit = &request.edit;
+    let mut out = b"{".to_vec();
+    let mut members = Members::new(&mut out, false);
+    members.number("issue-count", request.issue_ids.to.len() as i64);
+    let info = members.key("edit-info");
+    info.push(b'{');
+    let mut inner = Members::new(info, false);
+    inner.optional_text("message-body", request.message.as_deref());
+    inner.optional_text("status", edit.status.map(IssueState::as_str));
+    if let Some(assignee) = &targets.assignee {
+        let id = assignee.as_ref().map_or(UNASSIGNED, |agent| &agent.id);
+        inner.text("assignee", id);
+        inner.text("assignee-id", id);
+    }
+    if let Some(tags) = &edit.tags {
+        write_texts(tags.iter().map(String::as_str), inner.key("tags"));
+    }
+    if let Some(fields) = &edit.custom_fields {
+        inner.raw("custom_fields", &fields.render());
+    }
+    info.push(b'}');
+    let mut members = Members::new(&mut out, true);
+    members.optional_text("action_taken_by", request.action_taken_by.as_deref());
+    out.push(b'}');
+    out
+}

@@ -1,0 +1,208 @@
+//! The fields of a writing form before they mean anything: which names are known, in either
+//! spelling, and how single values are read. Every fault found is kept and reading goes on, so that
+//! a caller learns all of them at once; what a faulty field then stands for does not matter,
+//! because the form is refused as a whole. A field that may be empty and is, is as absent.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use crate::error_code::ErrorCode;
+use crate::issue::import::reader::{At, Reader, shown};
+use crate::issue::nearest_word;
+use crate::issue_query::ParameterFault;
+use crate::json::{self, Json};
+
+/// Faults that one form is told of.
+const FAULTS_MAX: usize = 100;
+
+/// The fields of one form, by their name as the documentation spells it.
+pub(super) struct Fields<'f> {
+    /// Name as the caller spelled it, and value.
+    given: BTreeMap<&'static str, (&'f str, &'f str)>,
+    pub(super) faults: Vec<ParameterFault>,
+}
+
+impl<'f> Fields<'f> {
+    /// Sorts what was given; names beside `known`, and a name given twice, are faults.
+    pub(super) fn new(pairs: &'f [(String, String)], known: &[&'static str]) -> Self {
+        let mut fields = Self { given: BTreeMap::new(), faults: Vec::new() };
+        for (spelled, value) in pairs {
+            let Some(name) = known.iter().find(|known| is_same_name(known, spelled)) else {
+                fields.unknown(spelled, known);
+                continue;
+            };
+            if fields.given.contains_key(name) {
+                let detail = format!("the field {spelled} is given more than once; send it once");
+                fields.fault(spelled, ErrorCode::ConflictingParameter, detail);
+            } else {
+                fields.given.insert(name, (spelled, value));
+            }
+        }
+        fields
+    }
+
+    fn unknown(&mut self, spelled: &str, known: &[&'static str]) {
+        let (name, list) = (shown(spelled), known.join(", "));
+        let nearest = nearest_word(&name.replace('_', "-"), known);
+        let detail =
+            format!("there is no field {name:?}; did you mean {nearest}? Known here: {list}");
+        self.fault(name, ErrorCode::UnknownParameter, detail);
+    }
+
+    pub(super) fn fault(&mut self, spelled: &str, code: ErrorCode, detail: impl Into<String>) {
+        if self.faults.len() < FAULTS_MAX {
+            let parameter = spelled.to_owned();
+            self.faults.push(ParameterFault { parameter, code, detail: detail.into() });
+        }
+    }
+
+    fn invalid(&mut self, spelled: &str, detail: impl Into<String>) {
+        self.fault(spelled, ErrorCode::InvalidValue, detail);
+    }
+
+    /// The name as spelled and the value, where it is not empty.
+    pub(super) fn get(&self, name: &str) -> Option<(&'f str, &'f str)> {
+        self.sent(name).filter(|(_, value)| !value.is_empty())
+    }
+
+    /// The name as spelled and the value, empty ones included.
+    pub(super) fn sent(&self, name: &str) -> Option<(&'f str, &'f str)> {
+        self.given.get(name).copied()
+    }
+
+    /// A text of at most `chars_max` code points.
+    pub(super) fn text(&mut self, name: &str, chars_max: usize) -> Option<&'f str> {
+        let (spelled, value) = self.get(name)?;
+        self.check_chars(spelled, value, chars_max);
+        Some(value)
+    }
+
+    pub(super) fn check_chars(&mut self, spelled: &str, value: &str, chars_max: usize) {
+        if value.len() > chars_max {
+            let chars = value.chars().count();
+            if chars > chars_max {
+                let detail =
+                    format!("{spelled} has {chars} characters, at most {chars_max} may be");
+                self.fault(spelled, ErrorCode::OutOfRange, detail);
+            }
+        }
+    }
+
+    /// A text that must be there, of at most `bytes_max` bytes.
+    pub(super) fn required(&mut self, name: &str, bytes_max: usize) -> &'f str {
+        let Some((spelled, value)) = self.get(name) else {
+            let detail = format!("the field {name} is needed, with a text that is not empty");
+            self.fault(name, ErrorCode::MissingField, detail);
+            return "";
+        };
+        self.check_bytes(spelled, value, bytes_max);
+        value
+    }
+
+    pub(super) fn check_bytes(&mut self, spelled: &str, value: &str, bytes_max: usize) {
+        if value.len() > bytes_max {
+            let detail = format!(
+                "{spelled} has {} bytes, at most {bytes_max} may be; send a long text as an \
+                 attachment",
+                value.len()
+            );
+            self.fault(spelled, ErrorCode::TooLarge, detail);
+        }
+    }
+
+    /// A JSON value; `expected` describes it.
+    pub(super) fn json(&mut self, name: &str, expected: &str) -> Option<(&'f str, Json<'f>)> {
+        let (spelled, value) = self.get(name)?;
+        match json::parse(value.as_bytes()) {
+            Ok(tree) => Some((spelled, tree)),
+            Err(faults) => {
+                let details: Vec<&str> = faults.iter().map(|fault| &*fault.detail).collect();
+                let why = details.join("; ");
+                self.invalid(
+                    spelled,
+                    format!("{spelled} is no JSON ({why}); {expected} is expected"),
+                );
+                None
+            }
+        }
+    }
+
+    /// A JSON array of strings; elements that are null are left out.
+    pub(super) fn texts(&mut self, name: &str, chars_max: usize) -> Option<Vec<String>> {
+        const EXPECTED: &str = "a JSON array of strings such as [\"a\",\"b\"]";
+        let (spelled, tree) = self.json(name, EXPECTED)?;
+        let Json::Array(items) = tree else {
+            self.unexpected(spelled, EXPECTED, &tree);
+            return None;
+        };
+        let mut texts = Vec::with_capacity(items.len());
+        for item in items.into_iter().filter(|item| *item != Json::Null) {
+            match item {
+                Json::String(text) => {
+                    self.check_chars(spelled, &text, chars_max);
+                    texts.push(text.into_owned());
+                }
+                other => self.unexpected(spelled, EXPECTED, &other),
+            }
+        }
+        Some(texts)
+    }
+
+    /// A JSON map in its order, with the name as spelled.
+    pub(super) fn map(&mut self, name: &str) -> Option<(&'f str, Members<'f>)> {
+        const EXPECTED: &str = "a JSON map such as {\"a\":\"b\"}";
+        let (spelled, tree) = self.json(name, EXPECTED)?;
+        match tree {
+            Json::Object(members) => Some((spelled, members)),
+            other => {
+                self.unexpected(spelled, EXPECTED, &other);
+                None
+            }
+        }
+    }
+
+    fn unexpected(&mut self, spelled: &str, expected: &str, found: &Json<'_>) {
+        let detail = format!("{spelled} holds {}; {expected} is expected", found.type_name());
+        self.invalid(spelled, detail);
+    }
+
+    /// Has a value of this field read as entries of an import are; its faults become the field's.
+    pub(super) fn read_as_entry<T>(
+        &mut self,
+        spelled: &str,
+        read: impl FnOnce(&At<'_>, &mut Reader) -> T,
+    ) -> T {
+        let mut reader = Reader::default();
+        let value = read(&At::ROOT, &mut reader);
+        for fault in reader.faults {
+            let place = fault.pointer.unwrap_or_default();
+            self.invalid(spelled, format!("{spelled} at {place}: {}", fault.detail));
+        }
+        value
+    }
+
+    /// One of a list of words, in any case.
+    pub(super) fn word<T: Copy>(
+        &mut self,
+        name: &str,
+        words: impl Iterator<Item = (&'static str, T)> + Clone,
+    ) -> Option<T> {
+        let (spelled, value) = self.get(name)?;
+        let found = words.clone().find(|(word, _)| word.eq_ignore_ascii_case(value));
+        if found.is_none() {
+            let accepted: Vec<&str> = words.map(|(word, _)| word).collect();
+            let detail = format!("{spelled} {:?} is none of {}", shown(value), accepted.join(", "));
+            self.invalid(spelled, detail);
+        }
+        found.map(|(_, value)| value)
+    }
+}
+
+/// The members of a JSON map.
+pub(super) type Members<'j> = Vec<(Cow<'j, str>, Json<'j>)>;
+
+/// Whether a caller's spelling is the field `known`: hyphens equal underscores.
+fn is_same_name(known: &str, given: &str) -> bool {
+    let plain = |byte: u8| if byte == b'-' { b'_' } else { byte };
+    known.bytes().map(plain).eq(given.bytes().map(plain))
+}

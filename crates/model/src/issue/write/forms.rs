@@ -1,0 +1,293 @@
+//! The forms of the writing calls, read into typed requests. What a request refers to (agents, an
+//! app, a queue, issues) is only named here: whether it is there is the store's to say. Each reader
+//! returns its request as far as it could be read, with every fault.
+
+use super::fields::Fields;
+use super::merge::CustomPatch;
+use super::message::TEXT_MESSAGE;
+use super::requests::{
+    AgentBy, Assignment, BulkEditRequest, CreateRequest, EditRequest, MessageRequest, NoteRequest,
+    Reference,
+};
+use crate::error_code::ErrorCode;
+use crate::fold::fold;
+use crate::ids::{FOREIGN_ID_CHARS_MAX, ISSUE_ID_MAX};
+use crate::issue::import::extras::{custom_field, write_meta};
+use crate::issue::import::reader::shown;
+use crate::issue::render::Members;
+use crate::issue::{IssueState, MESSAGE_BODY_BYTES_MAX, TAG_CHARS_MAX, TEXT_CHARS_MAX, UNASSIGNED};
+use crate::issue_query::ParameterFault;
+use crate::json::{Json, write_string};
+
+/// Issues that one bulk edit may name.
+pub const BULK_EDIT_ISSUES_MAX: usize = 5000;
+/// Bytes that the message of a bulk edit may come to, all issues together.
+pub const BULK_MESSAGE_BYTES_MAX: usize = 128 << 20;
+
+/// The fields of `POST …/issues`.
+pub const CREATE_FIELDS: &[&str] = &[
+    "message-body",
+    "email",
+    "title",
+    "author-name",
+    "tags",
+    "meta",
+    "custom_fields",
+    "platform-type",
+    "platform-id",
+    "app-id",
+    "language",
+    "cc",
+    "end_user_id",
+    "identifier",
+];
+/// The fields of `POST …/issues/{id}/messages`.
+pub const MESSAGE_FIELDS: &[&str] = &["message-body", "message-type", "agent-id"];
+/// The fields of `POST …/issues/{id}/private-notes`.
+pub const NOTE_FIELDS: &[&str] = &["note-text", "profile-id"];
+/// The fields of `PUT …/issues/{id}`.
+pub const EDIT_FIELDS: &[&str] = &[
+    "title",
+    "tags",
+    "meta",
+    "custom_fields",
+    "status",
+    "assignee-id",
+    "assignee-email",
+    "agent-profile-id",
+    "queue_id",
+];
+/// The fields of `PUT …/issues`.
+pub const BULK_EDIT_FIELDS: &[&str] = &[
+    "issue-ids",
+    "tags",
+    "assignee-id",
+    "assignee-email",
+    "status",
+    "message-body",
+    "custom_fields",
+    "action_taken_by",
+];
+/// A request as far as it could be read, and what is wrong with its form.
+pub type Read<T> = (T, Vec<ParameterFault>);
+
+/// Reads the form of a new issue.
+pub fn read_create(pairs: &[(String, String)]) -> Read<CreateRequest> {
+    let mut fields = Fields::new(pairs, CREATE_FIELDS);
+    let request = CreateRequest {
+        body: fields.required("message-body", MESSAGE_BODY_BYTES_MAX).to_owned(),
+        title: owned(fields.text("title", TEXT_CHARS_MAX)),
+        email: owned(fields.text("email", TEXT_CHARS_MAX)),
+        author_name: owned(fields.text("author-name", TEXT_CHARS_MAX)),
+        end_user_id: owned(fields.text("end_user_id", FOREIGN_ID_CHARS_MAX)),
+        identifier: owned(fields.text("identifier", TEXT_CHARS_MAX)),
+        tags: fields.texts("tags", TAG_CHARS_MAX).unwrap_or_default(),
+        meta: meta(&mut fields),
+        custom_fields: custom_fields(&mut fields).unwrap_or_default(),
+        platform_type: owned(fields.text("platform-type", FOREIGN_ID_CHARS_MAX)),
+        app_id: reference(&mut fields, "app-id"),
+        language: owned(fields.text("language", FOREIGN_ID_CHARS_MAX)),
+        cc: fields.texts("cc", TEXT_CHARS_MAX),
+    };
+    // Platforms are no records of their own: the field is read and leads nowhere.
+    fields.text("platform-id", FOREIGN_ID_CHARS_MAX);
+    (request, fields.faults)
+}
+
+/// Reads the form of a message.
+pub fn read_message(pairs: &[(String, String)]) -> Read<MessageRequest> {
+    let mut fields = Fields::new(pairs, MESSAGE_FIELDS);
+    let body = fields.required("message-body", MESSAGE_BODY_BYTES_MAX).to_owned();
+    fields.word("message-type", std::iter::once((TEXT_MESSAGE, ())));
+    let agent = agent(&mut fields, "agent-id");
+    (MessageRequest { body, agent }, fields.faults)
+}
+
+/// Reads the form of a private note.
+pub fn read_note(pairs: &[(String, String)]) -> Read<NoteRequest> {
+    let mut fields = Fields::new(pairs, NOTE_FIELDS);
+    let text = fields.required("note-text", MESSAGE_BODY_BYTES_MAX).to_owned();
+    fields.check_chars("note-text", &text, TEXT_CHARS_MAX);
+    let author = agent(&mut fields, "profile-id");
+    (NoteRequest { text, author }, fields.faults)
+}
+
+/// Reads the form of changes to one issue.
+pub fn read_edit(pairs: &[(String, String)]) -> Read<EditRequest> {
+    let mut fields = Fields::new(pairs, EDIT_FIELDS);
+    let title = fields.sent("title").map(|(spelled, title)| {
+        fields.check_chars(spelled, title, TEXT_CHARS_MAX);
+        title.to_owned()
+    });
+    let meta = meta(&mut fields);
+    let acting = agent(&mut fields, "agent-profile-id");
+    let queue_id = reference(&mut fields, "queue_id");
+    let edit = EditRequest { title, meta, queue_id, acting, ..changes(&mut fields) };
+    let changing = EDIT_FIELDS.iter().filter(|name| **name != "agent-profile-id");
+    demand_change(&mut fields, changing);
+    (edit, fields.faults)
+}
+
+/// Reads the form of changes to many issues.
+pub fn read_bulk_edit(pairs: &[(String, String)]) -> Read<BulkEditRequest> {
+    let mut fields = Fields::new(pairs, BULK_EDIT_FIELDS);
+    let issue_ids = issue_ids(&mut fields);
+    let edit = changes(&mut fields);
+    let message = fields.get("message-body").map(|(spelled, body)| {
+        fields.check_bytes(spelled, body, MESSAGE_BODY_BYTES_MAX);
+        let together = body.len() * issue_ids.to.len();
+        if body.len() <= MESSAGE_BODY_BYTES_MAX && together > BULK_MESSAGE_BYTES_MAX {
+            let detail = format!(
+                "the message comes to {together} bytes over all issues, at most \
+                 {BULK_MESSAGE_BYTES_MAX} may be; name fewer issues at once"
+            );
+            fields.fault(spelled, ErrorCode::TooLarge, detail);
+        }
+        body.to_owned()
+    });
+    let action_taken_by = owned(fields.text("action_taken_by", TEXT_CHARS_MAX));
+    let changing =
+        BULK_EDIT_FIELDS.iter().filter(|name| !["issue-ids", "action_taken_by"].contains(name));
+    demand_change(&mut fields, changing);
+    (BulkEditRequest { issue_ids, edit, message, action_taken_by }, fields.faults)
+}
+
+/// What both kinds of edit share.
+fn changes(fields: &mut Fields<'_>) -> EditRequest {
+    let tags = fields.sent("tags").and_then(|_| fields.texts("tags", TAG_CHARS_MAX));
+    let states = IssueState::ALL.iter().map(|state| (state.as_str(), *state));
+    EditRequest {
+        tags,
+        custom_fields: custom_fields(fields),
+        status: fields.word("status", states),
+        assignment: assignment(fields),
+        ..EditRequest::default()
+    }
+}
+
+/// A call that would change nothing is a slip.
+fn demand_change<'n>(fields: &mut Fields<'_>, names: impl Iterator<Item = &'n &'static str>) {
+    let names: Vec<&str> = names.copied().collect();
+    // An empty title is a title; everywhere else empty is as absent.
+    let changing =
+        |name: &&str| fields.get(name).or(fields.sent(name).filter(|_| *name == "title"));
+    if fields.faults.is_empty() && !names.iter().any(|name| changing(name).is_some()) {
+        let detail = format!("the form changes nothing: give at least one of {}", names.join(", "));
+        fields.fault(names[0], ErrorCode::MissingField, detail);
+    }
+}
+
+fn owned(text: Option<&str>) -> Option<String> {
+    text.map(str::to_owned)
+}
+
+fn reference(fields: &mut Fields<'_>, name: &str) -> Option<Reference<String>> {
+    let (spelled, _) = fields.get(name)?;
+    let to = fields.text(name, FOREIGN_ID_CHARS_MAX)?.to_owned();
+    Some(Reference { field: spelled.to_owned(), to })
+}
+
+fn agent(fields: &mut Fields<'_>, name: &str) -> Option<Reference<AgentBy>> {
+    let Reference { field, to } = reference(fields, name)?;
+    Some(Reference { field, to: AgentBy::Id(to) })
+}
+
+/// `assignee-id`, `assignee-email`; where both are given they have to mean the same agent.
+fn assignment(fields: &mut Fields<'_>) -> Option<Assignment> {
+    let by_id = reference(fields, "assignee-id");
+    let by_email = fields.get("assignee-email").map(|(spelled, email)| Reference {
+        field: spelled.to_owned(),
+        to: AgentBy::Email(fold(email)),
+    });
+    match by_id {
+        Some(id) if id.to == UNASSIGNED => {
+            if let Some(email) = by_email {
+                let detail = format!(
+                    "{} names an agent and {} says {UNASSIGNED}; send one of them",
+                    email.field, id.field
+                );
+                fields.fault(&email.field, ErrorCode::ConflictingParameter, detail);
+            }
+            Some(Assignment::Nobody)
+        }
+        by_id => {
+            let by_id =
+                by_id.map(|Reference { field, to }| Reference { field, to: AgentBy::Id(to) });
+            let agents: Vec<_> = by_id.into_iter().chain(by_email).collect();
+            (!agents.is_empty()).then_some(Assignment::Agent(agents))
+        }
+    }
+}
+
+/// `meta` with its numbers and booleans as strings.
+fn meta(fields: &mut Fields<'_>) -> Option<Vec<u8>> {
+    let (_, members) = fields.map("meta")?;
+    let mut out = Vec::new();
+    write_meta(&Json::Object(members), &mut out);
+    Some(out)
+}
+
+/// Custom fields, each checked by its type; one that is null is to go.
+fn custom_fields(fields: &mut Fields<'_>) -> Option<CustomPatch> {
+    let (spelled, members) = fields.map("custom_fields")?;
+    let mut patch = CustomPatch::default();
+    for (key, field) in &members {
+        if *field == Json::Null {
+            patch.0.push((key.clone().into_owned(), None));
+            continue;
+        }
+        let rendered = fields.read_as_entry(spelled, |at, reader| {
+            let mut out = Vec::new();
+            custom_field((key, field), at, &mut Members::new(&mut out, false), reader);
+            let mut name = Vec::new();
+            write_string(key, &mut name);
+            // What was written is a member: its value stands behind the name and a colon.
+            out.drain(..out.len().min(name.len() + 1));
+            out
+        });
+        patch.0.push((key.clone().into_owned(), Some(rendered)));
+    }
+    Some(patch)
+}
+
+fn issue_ids(fields: &mut Fields<'_>) -> Reference<Vec<u64>> {
+    const EXPECTED: &str = "a JSON array of issue ids such as [1,2]";
+    let mut ids = Reference::<Vec<u64>>::default();
+    if fields.get("issue-ids").is_none() {
+        let detail = format!("the field issue-ids is needed: {EXPECTED}");
+        fields.fault("issue-ids", ErrorCode::MissingField, detail);
+        return ids;
+    }
+    let Some((spelled, tree)) = fields.json("issue-ids", EXPECTED) else { return ids };
+    spelled.clone_into(&mut ids.field);
+    let Json::Array(items) = &tree else {
+        let detail = format!("{spelled} holds {}; {EXPECTED} is expected", tree.type_name());
+        fields.fault(spelled, ErrorCode::InvalidValue, detail);
+        return ids;
+    };
+    for item in items {
+        let digits = match item {
+            Json::Number(digits) => digits,
+            other => other.as_str().unwrap_or_default(),
+        };
+        let number = Some(digits).filter(|digits| digits.bytes().all(|b| b.is_ascii_digit()));
+        let id = number.and_then(|digits| digits.parse().ok());
+        if let Some(id @ 1..=ISSUE_ID_MAX) = id {
+            ids.to.push(id);
+            continue;
+        }
+        let mut text = Vec::new();
+        item.write_to(&mut text);
+        let text = String::from_utf8_lossy(&text);
+        let detail = format!("{} is no issue id; {EXPECTED} is expected", shown(&text));
+        fields.fault(spelled, ErrorCode::InvalidValue, detail);
+    }
+    let mut seen = std::collections::HashSet::new();
+    ids.to.retain(|id| seen.insert(*id));
+    if items.is_empty() || ids.to.len() > BULK_EDIT_ISSUES_MAX {
+        let detail =
+            format!("{spelled} names {} issues; 1 to {BULK_EDIT_ISSUES_MAX} may be", items.len());
+        fields.fault(spelled, ErrorCode::OutOfRange, detail);
+    }
+    ids
+}

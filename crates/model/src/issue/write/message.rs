@@ -1,0 +1,131 @@
+//! Messages and notes: rendered as an import renders them, and appended to an issue with whatever
+//! that does to its state and times.
+
+use super::Moment;
+use super::attachment::{Attachment, write_attachments};
+use super::author::{AgentName, IssueAuthor};
+use super::record::{CannotWrite, IssueRecord, append};
+use super::state::after_message;
+use crate::ids::{DomainName, timed_id};
+use crate::issue::import::message::{MessageIn, Origin, render, write_person};
+use crate::issue::import::people::Person;
+use crate::issue::render::Members;
+
+/// The kind of every message, as answers name it.
+pub(super) const TEXT_MESSAGE: &str = "Text";
+
+/// Whose a message is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MessageAuthor {
+    /// The issue's own author.
+    EndUser,
+    Desk(AgentName),
+}
+
+/// A message to add.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewMessage<'m> {
+    pub body: &'m str,
+    pub author: MessageAuthor,
+    pub attachments: &'m [Attachment],
+}
+
+/// Renders one message of this moment.
+pub(super) fn render_message(
+    domain: &DomainName,
+    (body, attachments): (&str, &[Attachment]),
+    origin: Origin,
+    author: &Person<'_>,
+    moment: Moment,
+) -> Vec<u8> {
+    let message = MessageIn {
+        id: None,
+        body,
+        created_at: moment.at,
+        origin: Some(origin),
+        author: None,
+        attachments: attachments.iter().map(|file| file.render(domain)).collect(),
+        attachment: None,
+        intent_labels: None,
+        sentiment: None,
+        kind: None,
+    };
+    let id = timed_id(domain, "message", moment.at, moment.random);
+    let mut out = Vec::new();
+    render(&message, &id, origin, author, &mut out);
+    out
+}
+
+/// Appends the message and moves the state as it does; head and times are left to the caller.
+pub(super) fn add_message(
+    domain: &DomainName,
+    issue: &mut IssueRecord,
+    message: &NewMessage<'_>,
+    moment: Moment,
+) -> Result<(), CannotWrite> {
+    let content = (message.body, message.attachments);
+    let (origin, rendered) = match &message.author {
+        MessageAuthor::EndUser => {
+            let author = IssueAuthor::of(issue).ok_or(CannotWrite::Damaged)?;
+            let origin = Origin::EndUser;
+            (origin, render_message(domain, content, origin, &author.person(), moment))
+        }
+        MessageAuthor::Desk(agent) => {
+            let origin = Origin::Agent;
+            (origin, render_message(domain, content, origin, &agent.person(), moment))
+        }
+    };
+    append(&mut issue.body.messages, &rendered);
+    let facts = &mut issue.columns.facts;
+    facts.state = after_message(facts.state, origin);
+    Ok(())
+}
+
+/// The issue with a message more.
+pub fn plan_message(
+    domain: &DomainName,
+    stored: &IssueRecord,
+    message: &NewMessage<'_>,
+    moment: Moment,
+) -> Result<IssueRecord, CannotWrite> {
+    let mut issue = stored.clone();
+    add_message(domain, &mut issue, message, moment)?;
+    issue.written(stored, None, moment.at)
+}
+
+/// The issue with a private note more.
+pub fn plan_note(
+    stored: &IssueRecord,
+    text: &str,
+    author: &AgentName,
+    moment: Moment,
+) -> Result<IssueRecord, CannotWrite> {
+    let mut note = b"{".to_vec();
+    let mut members = Members::new(&mut note, false);
+    members.text("body", text);
+    members.number("created_at", moment.at.0);
+    write_person(&author.person(), members.key("author"));
+    note.push(b'}');
+    let mut issue = stored.clone();
+    append(issue.body.private_notes.get_or_insert_default(), &note);
+    issue.written(stored, None, moment.at)
+}
+
+/// The body of the answer to a new message.
+pub fn message_answer(domain: &DomainName, body: &str, attachments: &[Attachment]) -> Vec<u8> {
+    let mut out = b"{\"added-message\":{".to_vec();
+    let mut members = Members::new(&mut out, false);
+    members.text("body", body);
+    members.text("type", TEXT_MESSAGE);
+    write_attachments(domain, attachments, &mut members);
+    out.extend_from_slice(b"}}");
+    out
+}
+
+/// The body of the answer to a new note.
+pub fn note_answer(text: &str) -> Vec<u8> {
+    let mut out = b"{".to_vec();
+    Members::new(&mut out, false).text("added-note", text);
+    out.push(b'}');
+    out
+}

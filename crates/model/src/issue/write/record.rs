@@ -1,0 +1,144 @@
+//! An issue as it is stored, whole: what a change begins with and ends in. Head and columns are
+//! changed together, from the same facts, so that they never disagree. What a change does not name
+//! keeps its bytes.
+
+use crate::issue::fragments::{IssueBody, IssueFragments};
+use crate::issue::render::write_texts;
+use crate::issue::{IssueColumns, IssueFacts, UNASSIGNED};
+use crate::json::{self, Json, write_string};
+use crate::task::Family;
+use crate::time::UnixMillis;
+
+/// Bytes that the names of an issue's parts take, the parts aside.
+const NAMES_BYTES_MAX: usize = 512;
+
+/// Columns and fragments of one issue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IssueRecord {
+    pub columns: IssueColumns,
+    /// The members from `id` to `cc`, without braces.
+    pub head: Vec<u8>,
+    pub body: IssueBody,
+}
+
+/// Why a write that is fine in itself cannot take effect on an issue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum CannotWrite {
+    #[error("the issue would be longer than an issue may be")]
+    TooLarge,
+    #[error("the stored issue cannot be read")]
+    Damaged,
+}
+
+impl IssueRecord {
+    pub fn fragments(&self) -> IssueFragments<'_> {
+        IssueFragments::new(&self.head, &self.body)
+    }
+
+    /// The issue as changed from `stored`, finished: times, head, size.
+    pub(super) fn written(
+        mut self,
+        stored: &Self,
+        title: Option<&str>,
+        at: UnixMillis,
+    ) -> Result<Self, CannotWrite> {
+        let facts = &mut self.columns.facts;
+        facts.updated_at = at;
+        if facts.state != stored.columns.facts.state {
+            facts.changed_at = at;
+        }
+        self.refresh_head(title)?;
+        self.check_size()
+    }
+
+    /// Refuses an issue that could not be imported again after an export.
+    pub(super) fn check_size(self) -> Result<Self, CannotWrite> {
+        let IssueFragments {
+            head,
+            messages,
+            meta,
+            custom_fields,
+            feedback,
+            queue,
+            private_notes,
+            predict_labels,
+            sentiment_analysis,
+            smart_intents,
+        } = self.fragments();
+        let length = |part: Option<&[u8]>| part.map_or(0, <[u8]>::len);
+        let parts = head.len() + messages.len() + meta.len() + custom_fields.len();
+        let rest = [feedback, queue, private_notes, predict_labels, sentiment_analysis];
+        let rest: usize = rest.into_iter().chain([smart_intents]).map(length).sum();
+        if parts + rest + NAMES_BYTES_MAX > Family::Issues.entry_bytes_max() {
+            return Err(CannotWrite::TooLarge);
+        }
+        Ok(self)
+    }
+
+    /// Renders the head anew from the columns, with another title where one is given.
+    fn refresh_head(&mut self, title: Option<&str>) -> Result<(), CannotWrite> {
+        let map = [b"{", self.head.as_slice(), b"}"].concat();
+        let Ok(Json::Object(members)) = json::parse(&map) else { return Err(CannotWrite::Damaged) };
+        let mut head = Vec::with_capacity(self.head.len() + 64);
+        for (key, value) in &members {
+            if !head.is_empty() {
+                head.push(b',');
+            }
+            write_string(key, &mut head);
+            head.push(b':');
+            match (key.as_ref(), title) {
+                ("title", Some(title)) => write_string(title, &mut head),
+                _ => write_member(key, value, &self.columns.facts, &mut head),
+            }
+        }
+        self.head = head;
+        Ok(())
+    }
+}
+
+/// A member of the head: as the facts say where they decide it, else as it is.
+fn write_member(key: &str, value: &Json<'_>, facts: &IssueFacts, out: &mut Vec<u8>) {
+    match key {
+        "tags" => write_texts(facts.tags.iter().map(String::as_str), out),
+        "assignee_id" => write_string(facts.assignee_id.as_deref().unwrap_or(UNASSIGNED), out),
+        "assignee_name" => match &facts.assignee_name {
+            Some(name) => write_string(name, out),
+            None => out.extend_from_slice(b"null"),
+        },
+        "state_data" => {
+            out.extend_from_slice(b"{\"state\":");
+            write_string(facts.state.as_str(), out);
+            out.extend_from_slice(format!(",\"changed_at\":{}}}", facts.changed_at.0).as_bytes());
+        }
+        "updated_at" => out.extend_from_slice(facts.updated_at.0.to_string().as_bytes()),
+        _ => value.write_to(out),
+    }
+}
+
+/// Appends `item` to a rendered array.
+pub(super) fn append(array: &mut Vec<u8>, item: &[u8]) {
+    match array.pop() {
+        None => array.push(b'['),
+        Some(_) if array.len() > 1 => array.push(b','),
+        Some(_) => {}
+    }
+    array.extend_from_slice(item);
+    array.push(b']');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn items_are_appended_to_arrays_of_any_length() {
+        let mut array = Vec::new();
+        append(&mut array, b"1");
+        assert_eq!(array, b"[1]");
+        append(&mut array, b"2");
+        assert_eq!(array, b"[1,2]");
+        let mut empty = b"[]".to_vec();
+        append(&mut empty, b"{}");
+        assert_eq!(empty, b"[{}]");
+    }
+}

@@ -1,0 +1,143 @@
+//! What the writing calls ask for, typed. Requests name what they refer to (agents, an app, a
+//! queue, issues) together with the field that does so, so that whoever looks it up can say which
+//! field was wrong; [`References`] is all of it at once.
+
+use super::merge::CustomPatch;
+use crate::issue::IssueState;
+
+/// Something that a request refers to, and the field that does so, as the caller spelled it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reference<T> {
+    pub field: String,
+    pub to: T,
+}
+
+/// Which agent is meant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AgentBy {
+    Id(String),
+    /// Folded.
+    Email(String),
+}
+
+/// Whom an issue is to be assigned to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Assignment {
+    Nobody,
+    Agent(Vec<Reference<AgentBy>>),
+}
+
+/// A new issue.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CreateRequest {
+    pub body: String,
+    /// Absent: the body.
+    pub title: Option<String>,
+    pub email: Option<String>,
+    pub author_name: Option<String>,
+    pub end_user_id: Option<String>,
+    pub identifier: Option<String>,
+    pub tags: Vec<String>,
+    /// A JSON map, its scalars strings.
+    pub meta: Option<Vec<u8>>,
+    pub custom_fields: CustomPatch,
+    pub platform_type: Option<String>,
+    pub app_id: Option<Reference<String>>,
+    pub language: Option<String>,
+    pub cc: Option<Vec<String>>,
+}
+
+/// A message to add.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct MessageRequest {
+    pub body: String,
+    /// Absent: the message is the end user's.
+    pub agent: Option<Reference<AgentBy>>,
+}
+
+/// A private note to add.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NoteRequest {
+    pub text: String,
+    /// Absent: the note is in the key's name.
+    pub author: Option<Reference<AgentBy>>,
+}
+
+/// Changes of one issue or of many; what is absent stays.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EditRequest {
+    pub title: Option<String>,
+    pub tags: Option<Vec<String>>,
+    /// A JSON merge patch, its scalars strings.
+    pub meta: Option<Vec<u8>>,
+    pub custom_fields: Option<CustomPatch>,
+    pub status: Option<IssueState>,
+    pub assignment: Option<Assignment>,
+    pub queue_id: Option<Reference<String>>,
+    /// Who edits; only looked up.
+    pub acting: Option<Reference<AgentBy>>,
+}
+
+/// The same changes of many issues, and a message of the desk's to each.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BulkEditRequest {
+    /// Each once, in the order given; the field as spelled.
+    pub issue_ids: Reference<Vec<u64>>,
+    pub edit: EditRequest,
+    pub message: Option<String>,
+    /// An agent's id or address, or any name.
+    pub action_taken_by: Option<String>,
+}
+
+impl Default for Reference<Vec<u64>> {
+    fn default() -> Self {
+        Self { field: "issue-ids".to_owned(), to: Vec::new() }
+    }
+}
+
+/// Everything that a request refers to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct References {
+    pub app: Option<Reference<String>>,
+    pub agents: Vec<Reference<AgentBy>>,
+    pub queue: Option<Reference<String>>,
+    pub issues: Option<Reference<Vec<u64>>>,
+}
+
+impl CreateRequest {
+    pub fn references(&self) -> References {
+        References { app: self.app_id.clone(), ..References::default() }
+    }
+}
+
+impl MessageRequest {
+    pub fn references(&self) -> References {
+        References { agents: self.agent.clone().into_iter().collect(), ..References::default() }
+    }
+}
+
+impl NoteRequest {
+    pub fn references(&self) -> References {
+        References { agents: self.author.clone().into_iter().collect(), ..References::default() }
+    }
+}
+
+impl EditRequest {
+    pub fn references(&self) -> References {
+        let assigned = match &self.assignment {
+            Some(Assignment::Agent(agents)) => agents.as_slice(),
+            _ => &[],
+        };
+        References {
+            agents: assigned.iter().chain(&self.acting).cloned().collect(),
+            queue: self.queue_id.clone(),
+            ..References::default()
+        }
+    }
+}
+
+impl BulkEditRequest {
+    pub fn references(&self) -> References {
+        References { issues: Some(self.issue_ids.clone()), ..self.edit.references() }
+    }
+}

@@ -1,0 +1,297 @@
+//! Requests and plans of the writing calls: forms read with every fault, and what a plan makes of an
+//! issue. What stays keeps its bytes; state and times move exactly when they should.
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+use caseload_model::error_code::ErrorCode;
+use caseload_model::ids::DomainName;
+use caseload_model::issue::write::{
+    AgentName, Attachment, CannotWrite, CreateContext, EditTargets, IssueRecord, MessageAuthor,
+    Moment, NewMessage, author_pid, bulk_edit_answer, plan_create, plan_edit, plan_message,
+    plan_note, read_bulk_edit, read_create, read_edit, read_message, read_note,
+};
+use caseload_model::issue::{App, IssueQueue, IssueState, write_issue};
+use caseload_model::issue_query::{IssueView, ParameterFault};
+use caseload_model::time::UnixMillis;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+type Fields<'f> = &'f [(&'f str, &'f str)];
+
+fn pairs(fields: Fields<'_>) -> Vec<(String, String)> {
+    fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+}
+
+fn acme() -> DomainName {
+    DomainName::parse("acme").unwrap()
+}
+
+fn at(millis: i64) -> Moment {
+    Moment { at: UnixMillis(millis), random: 1 }
+}
+
+fn eva() -> AgentName {
+    AgentName { id: "eva".to_owned(), name: "Eva".to_owned(), email: "eva@desk".to_owned() }
+}
+
+/// A new issue of instant 1000.
+fn created(fields: Fields<'_>) -> IssueRecord {
+    let (request, faults) = read_create(&pairs(fields));
+    assert_eq!(faults, []);
+    let context = CreateContext {
+        domain: &acme(),
+        id: 5,
+        created_at: UnixMillis(1000),
+        moment: at(1000),
+        app: App { app_id: "web".to_owned(), publish_id: "1".to_owned() },
+        pid: author_pid(&acme(), &request, None, 1),
+        profile: None,
+        attachments: &[],
+    };
+    plan_create(&context, &request).unwrap().issue
+}
+
+fn shown(issue: &IssueRecord) -> Value {
+    let mut out = Vec::new();
+    write_issue(&issue.fragments(), &IssueView::FULL, &mut out);
+    serde_json::from_slice(&out).unwrap()
+}
+
+fn text(issue: &IssueRecord) -> String {
+    let mut out = Vec::new();
+    write_issue(&issue.fragments(), &IssueView::FULL, &mut out);
+    String::from_utf8(out).unwrap()
+}
+
+fn edited(issue: &IssueRecord, fields: Fields<'_>, targets: &EditTargets) -> (IssueRecord, Value) {
+    let (request, faults) = read_edit(&pairs(fields));
+    assert_eq!(faults, []);
+    let plan = plan_edit(&acme(), issue, &request, targets, None, at(2000)).unwrap();
+    (plan.issue, serde_json::from_slice(&plan.answer).unwrap())
+}
+
+#[test]
+fn every_spelling_of_a_field_is_read() {
+    let (hyphens, faults) = read_create(&pairs(&[
+        ("message-body", "b"),
+        ("author-name", "n"),
+        ("custom-fields", "{}"),
+        ("platform-type", "web"),
+        ("app-id", "a"),
+        ("end-user-id", "e"),
+    ]));
+    assert_eq!(faults, []);
+    let (underscores, faults) = read_create(&pairs(&[
+        ("message_body", "b"),
+        ("author_name", "n"),
+        ("custom_fields", "{}"),
+        ("platform_type", "web"),
+        ("app_id", "a"),
+        ("end_user_id", "e"),
+    ]));
+    assert_eq!(faults, []);
+    assert_eq!(hyphens.app_id.as_ref().unwrap().field, "app-id");
+    assert_eq!(underscores.app_id.as_ref().unwrap().field, "app_id");
+    let same = caseload_model::issue::write::CreateRequest {
+        app_id: hyphens.app_id.clone(),
+        ..underscores
+    };
+    assert_eq!(same, hyphens);
+}
+
+#[test]
+fn all_faults_of_a_form_are_told_and_a_hostile_form_gets_a_bounded_answer() {
+    let codes = |faults: Vec<ParameterFault>| {
+        faults.into_iter().map(|fault| (fault.parameter, fault.code)).collect::<Vec<_>>()
+    };
+    let (_, faults) = read_edit(&pairs(&[
+        ("titel", "x"),
+        ("tags", "x"),
+        ("status", "x"),
+        ("meta", "[]"),
+        ("assignee-id", "unassigned"),
+        ("assignee-email", "x"),
+    ]));
+    assert_eq!(
+        codes(faults),
+        [
+            ("titel".to_owned(), ErrorCode::UnknownParameter),
+            ("meta".to_owned(), ErrorCode::InvalidValue),
+            ("tags".to_owned(), ErrorCode::InvalidValue),
+            ("status".to_owned(), ErrorCode::InvalidValue),
+            ("assignee-email".to_owned(), ErrorCode::ConflictingParameter),
+        ]
+    );
+    let many: Vec<_> = (0..5000).map(|n| (format!("x{n}"), String::new())).collect();
+    let (_, faults) = read_message(&many);
+    assert!(faults.len() <= 101, "{}", faults.len());
+    let field =
+        format!("{{{}}}", (0..5000).map(|n| format!("\"{n}\":1")).collect::<Vec<_>>().join(","));
+    let (_, faults) = read_create(&pairs(&[("message-body", "x"), ("custom_fields", &field)]));
+    assert_eq!(faults.len(), 100);
+}
+
+#[test]
+fn unknown_fields_name_the_nearest_known_one() {
+    for (read, field, nearest) in [
+        (read_create(&pairs(&[("mesage-body", "x")])).1, "mesage-body", "message-body"),
+        (read_message(&pairs(&[("agent_ids", "x")])).1, "agent_ids", "agent-id"),
+        (read_note(&pairs(&[("note", "x")])).1, "note", "note-text"),
+        (read_bulk_edit(&pairs(&[("issue_id", "x")])).1, "issue_id", "issue-ids"),
+    ] {
+        let fault = read.iter().find(|fault| fault.parameter == field).unwrap();
+        assert_eq!(fault.code, ErrorCode::UnknownParameter);
+        assert!(fault.detail.contains(&format!("did you mean {nearest}?")), "{}", fault.detail);
+    }
+}
+
+#[test]
+fn a_long_body_makes_a_title_that_may_be_imported() {
+    let body = "ä".repeat(200_000);
+    let issue = shown(&created(&[("message-body", &body)]));
+    assert_eq!(issue["title"].as_str().unwrap().chars().count(), 100_000);
+    assert_eq!(issue["messages"][0]["body"].as_str().unwrap().chars().count(), 200_000);
+}
+
+#[test]
+fn what_an_edit_does_not_name_keeps_its_bytes() {
+    let fields = [
+        ("message-body", "x"),
+        ("meta", r#"{"n":1.50}"#),
+        ("custom_fields", r#"{"n":{"type":"number","value":12345678901234567890.10}}"#),
+        ("cc", r#"["a","\u0000"]"#),
+        ("title", "\"quoted\" \u{1F600}"),
+    ];
+    let issue = created(&fields);
+    let (after, told) = edited(&issue, &[("status", "new")], &EditTargets::default());
+    assert_eq!(told, json!({"updated-data": {}}));
+    let moved = text(&issue).replace("\"updated_at\":1000", "\"updated_at\":2000");
+    assert_eq!(text(&after), moved);
+    assert_eq!(after.columns.facts.changed_at, UnixMillis(1000), "the state stayed");
+    let (after, _) = edited(&issue, &[("title", "")], &EditTargets::default());
+    assert_eq!(shown(&after)["title"], "", "an empty title is a title");
+}
+
+#[test]
+fn a_queue_and_an_assignee_are_shown_and_told() {
+    let issue = created(&[("message-body", "x")]);
+    let targets = EditTargets {
+        assignee: Some(Some(eva())),
+        queue: Some(IssueQueue { id: "q".to_owned(), name: "Q".to_owned() }),
+    };
+    let fields = [("assignee-id", "eva"), ("queue_id", "q")];
+    let (after, told) = edited(&issue, &fields, &targets);
+    assert_eq!(
+        told["updated-data"],
+        json!({"status": "new-for-agent", "assignee": "eva", "queue_id": "q"})
+    );
+    let issue = shown(&after);
+    assert_eq!(issue["queue"], json!({"id": "q", "name": "Q"}));
+    assert_eq!(issue["assignee_name"], "Eva");
+    let (_, again) = edited(&after, &fields, &targets);
+    assert_eq!(again, json!({"updated-data": {}}), "nothing changed");
+}
+
+#[test]
+fn in_one_call_the_assignee_comes_first_then_the_message_then_the_status() {
+    let message = NewMessage { body: "m", author: MessageAuthor::Desk(eva()), attachments: &[] };
+    let assigned = EditTargets { assignee: Some(Some(eva())), queue: None };
+    let unassigned = EditTargets { assignee: Some(None), queue: None };
+    for (targets, with_message, status, state) in [
+        (&assigned, false, None, IssueState::NewForAgent),
+        (&assigned, true, None, IssueState::AgentReplied),
+        (&assigned, true, Some("Resolved"), IssueState::Resolved),
+        (&unassigned, true, None, IssueState::AgentReplied),
+        (&unassigned, false, Some("pending-reassignment"), IssueState::PendingReassignment),
+    ] {
+        let mut form = vec![("issue-ids", "[5]"), ("tags", "[]")];
+        form.extend(status.map(|status| ("status", status)));
+        let (request, faults) = read_bulk_edit(&pairs(&form));
+        assert_eq!(faults, []);
+        let message = with_message.then_some(&message);
+        let issue = created(&[("message-body", "x")]);
+        let plan = plan_edit(&acme(), &issue, &request.edit, targets, message, at(9)).unwrap();
+        assert_eq!(plan.issue.columns.facts.state, state, "{form:?}");
+        let answer: Value = serde_json::from_slice(&bulk_edit_answer(&request, targets)).unwrap();
+        assert_eq!(answer["issue-count"], 1);
+        let told = answer["edit-info"]["status"].as_str();
+        assert_eq!(told, status.map(str::to_lowercase).as_deref());
+    }
+}
+
+#[test]
+fn desk_authors_have_ids_that_stay() {
+    let (a, b) = (AgentName::of_desk(&acme(), "Robot"), AgentName::of_desk(&acme(), "robot"));
+    assert_eq!(a.id, b.id);
+    assert_ne!(a.id, AgentName::of_desk(&acme(), "Other").id);
+    assert_eq!(a.name, "Robot");
+}
+
+#[test]
+fn an_issue_that_would_be_too_long_is_refused_whatever_makes_it_so() {
+    let issue = created(&[("message-body", "x")]);
+    // Control characters take six bytes each in JSON.
+    let long = "\u{1}".repeat(1 << 20);
+    let author = MessageAuthor::EndUser;
+    let message = NewMessage { body: &long, author, attachments: &[] };
+    let longer = plan_message(&acme(), &issue, &message, at(2000)).unwrap();
+    let refused = plan_message(&acme(), &longer, &message, at(3000));
+    assert_eq!(refused, Err(CannotWrite::TooLarge));
+    let note = "\u{1}".repeat(100_000);
+    let mut issue = issue;
+    let mut added = 0;
+    while let Ok(next) = plan_note(&issue, &note, &eva(), at(4000)) {
+        issue = next;
+        added += 1;
+    }
+    assert_eq!(added, 13, "8 MiB are full");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Head, columns and fragments agree after any run of writes, and times only go up.
+    #[test]
+    fn whatever_is_written_the_issue_says_what_its_columns_say(
+        steps in prop::collection::vec((0..5_u8, "\\PC{0,8}", 0..7_usize), 1..12)
+    ) {
+        let mut issue = created(&[("message-body", "x")]);
+        for (n, (kind, word, state)) in steps.into_iter().enumerate() {
+            let before = issue.clone();
+            let moment = Moment { at: UnixMillis(2000 + n as i64), random: n as u64 };
+            let author = if state % 2 == 0 { MessageAuthor::EndUser } else { MessageAuthor::Desk(eva()) };
+            let file = Attachment {
+                id: "a".to_owned(),
+                file_name: word.clone(),
+                content_type: "text/plain".to_owned(),
+                size: 1,
+            };
+            let edit = |fields: Fields<'_>, assignee| {
+                let request = read_edit(&pairs(fields)).0;
+                let targets = EditTargets { assignee, queue: None };
+                plan_edit(&acme(), &before, &request, &targets, None, moment).map(|plan| plan.issue)
+            };
+            let tags = json!([word]).to_string();
+            issue = match kind {
+                0 => {
+                    let message = NewMessage { body: &word, author, attachments: &[file] };
+                    plan_message(&acme(), &before, &message, moment)
+                }
+                1 => plan_note(&before, &word, &eva(), moment),
+                2 => edit(&[("status", IssueState::ALL[state].as_str())], None),
+                3 => edit(&[("tags", &tags)], None),
+                _ => edit(&[], Some((state % 2 == 0).then(eva))),
+            }.unwrap();
+            let (facts, shown) = (&issue.columns.facts, shown(&issue));
+            prop_assert_eq!(&shown["state_data"]["state"], facts.state.as_str());
+            prop_assert_eq!(&shown["state_data"]["changed_at"], facts.changed_at.0);
+            prop_assert_eq!(&shown["updated_at"], moment.at.0);
+            prop_assert_eq!(&shown["tags"], &json!(facts.tags));
+            let assignee = facts.assignee_id.as_deref().unwrap_or("unassigned");
+            prop_assert_eq!(&shown["assignee_id"], assignee);
+            let moved = facts.state != before.columns.facts.state;
+            let changed = if moved { moment.at } else { before.columns.facts.changed_at };
+            prop_assert_eq!(facts.changed_at, changed);
+            prop_assert!(shown["messages"].as_array().is_some());
+        }
+    }
+}

@@ -1,0 +1,378 @@
+//! Behaviour of writing issues one by one, as far as the store has a part in it: times and ids in
+//! the order of commits, what issues are found by in step with them, files with their messages, and
+//! nothing left of what was refused. The rules of issues are the model's and are tested there.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use caseload_model::error_code::ErrorCode;
+use caseload_model::issue::INSTANT_MS_MAX;
+use caseload_model::issue::write::{
+    Attachment, References, read_bulk_edit, read_create, read_edit, read_message, read_note,
+};
+use caseload_model::issue_query::{IssueView, Paging, parse_list};
+use caseload_model::task::Action;
+use caseload_model::time::UnixMillis;
+use caseload_store::{
+    ATTACHMENT_PIECE_BYTES, AddMessage, AddNote, CreateAgent, CreateIssue, Domain, EditIssue,
+    EditIssues, GetIssue, IdempotencyKey, KeptAnswer, ListIssues, Once, StageAttachment, Store,
+    StoreError, Writing,
+};
+use futures_util::future::join_all;
+use serde_json::{Value, json};
+
+use super::payloads::{NOW, assert_sound, domain, later, run};
+
+const BUDGET: Duration = Duration::from_secs(10);
+const HOUR: i64 = 3_600_000;
+
+type Fields<'f> = &'f [(&'f str, &'f str)];
+
+fn pairs(fields: Fields<'_>) -> Vec<(String, String)> {
+    fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+}
+
+fn on(domain: &Domain, now: UnixMillis) -> Writing {
+    Writing {
+        domain: domain.id,
+        domain_name: domain.name.clone(),
+        now,
+        random: 7,
+        key_name: "the key".to_owned(),
+        idempotency: None,
+    }
+}
+
+fn creation(domain: &Domain, fields: Fields<'_>) -> CreateIssue {
+    let (request, faults) = read_create(&pairs(fields));
+    assert_eq!(faults, []);
+    CreateIssue { on: on(domain, NOW), request, attachments: Vec::new() }
+}
+
+async fn create(store: &Arc<dyn Store>, domain: &Domain, fields: Fields<'_>) -> u64 {
+    let made = store.create_issue(creation(domain, fields)).await.unwrap().done().unwrap();
+    made.location.rsplit('/').next().unwrap().parse().unwrap()
+}
+
+fn message(domain: &Domain, issue_id: u64, fields: Fields<'_>) -> AddMessage {
+    let (request, faults) = read_message(&pairs(fields));
+    assert_eq!(faults, []);
+    AddMessage { on: on(domain, NOW), issue_id, request, attachments: Vec::new() }
+}
+
+fn edit(domain: &Domain, issue_id: u64, fields: Fields<'_>) -> EditIssue {
+    let (request, faults) = read_edit(&pairs(fields));
+    assert_eq!(faults, []);
+    EditIssue { on: on(domain, NOW), issue_id, request }
+}
+
+fn bulk_edit(domain: &Domain, fields: Fields<'_>) -> EditIssues {
+    let (request, faults) = read_bulk_edit(&pairs(fields));
+    assert_eq!(faults, []);
+    EditIssues { on: on(domain, NOW), request }
+}
+
+async fn issue(store: &Arc<dyn Store>, domain: &Domain, id: u64) -> Value {
+    let request = GetIssue { domain: domain.id, id, view: IssueView::FULL, budget: BUDGET };
+    let found = store.issue(request).await.unwrap().unwrap();
+    serde_json::from_slice(&found.body).unwrap()
+}
+
+async fn hits(store: &Arc<dyn Store>, domain: &Domain, parameters: Fields<'_>) -> u64 {
+    let query = parse_list(&pairs(parameters)).unwrap().query;
+    let request = ListIssues {
+        domain: domain.id,
+        query,
+        view: IssueView::default(),
+        paging: Paging::default(),
+        budget: BUDGET,
+    };
+    let page = store.list_issues(request).await.unwrap();
+    assert_eq!(u64::from(page.count), page.total_hits, "few enough for one page");
+    page.total_hits
+}
+
+async fn agent(store: &Arc<dyn Store>, domain: &Domain, id: &str) {
+    let (id, name) = (id.to_owned(), id.to_uppercase());
+    let email = format!("{id}@desk.example");
+    store.create_agent(CreateAgent { domain: domain.id, id, name, email, now: NOW }).await.unwrap();
+}
+
+pub(crate) async fn a_new_issue_is_later_than_every_other(store: Arc<dyn Store>) {
+    let acme = domain(&store, "acme").await;
+    let imported = json!({"id": 40, "created_at": NOW.0 + 500}).to_string();
+    run(&store, &acme, "t", Action::ImportIssues, &[imported]).await;
+    let (first, second) = (
+        create(&store, &acme, &[("message-body", "x")]).await,
+        create(&store, &acme, &[("message-body", "y")]).await,
+    );
+    assert_eq!((first, second), (41, 42));
+    let (first, second) = (issue(&store, &acme, 41).await, issue(&store, &acme, 42).await);
+    assert_eq!(first["created_at"], NOW.0 + 501, "after the imported one");
+    assert_eq!(second["created_at"], NOW.0 + 502);
+    assert_eq!(first["messages"][0]["created_at"], first["created_at"]);
+    assert!(second["updated_at"].as_i64() > first["updated_at"].as_i64());
+    assert_sound(&store).await;
+}
+
+pub(crate) async fn new_issues_go_on_at_the_end_of_time(store: Arc<dyn Store>) {
+    let acme = domain(&store, "acme").await;
+    let last = json!({"created_at": INSTANT_MS_MAX}).to_string();
+    let near = json!({"created_at": NOW.0 + 1}).to_string();
+    run(&store, &acme, "t", Action::ImportIssues, &[last, near]).await;
+    let mut times = Vec::new();
+    for _ in 0..3 {
+        let id = create(&store, &acme, &[("message-body", "x")]).await;
+        times.push(issue(&store, &acme, id).await["created_at"].as_i64().unwrap() - NOW.0);
+    }
+    assert!(times.is_sorted_by(|a, b| a < b) && !times.contains(&1), "{times:?}");
+    assert!(times[2] < HOUR, "{times:?}");
+    assert_sound(&store).await;
+}
+
+pub(crate) async fn whatever_is_written_is_found_and_counted(store: Arc<dyn Store>) {
+    let acme = domain(&store, "acme").await;
+    for id in ["eva", "tom"] {
+        agent(&store, &acme, id).await;
+    }
+    let mut number = 1_u64;
+    let mut roll = |sides: u64| {
+        number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (number >> 33) % sides
+    };
+    for round in 0..150 {
+        let id = roll(8) + 1;
+        let field = format!(r#"{{"n":{{"type":"number","value":{}}}}}"#, roll(4));
+        let tags = format!(r#"["t{}","t{}"]"#, roll(3), roll(3));
+        let state = ["new", "resolved", "rejected", "agent-replied"][roll(4) as usize];
+        let agent = ["eva", "tom", "unassigned"][roll(3) as usize];
+        let at = later(round * HOUR);
+        if round < 8 {
+            let language = if roll(2) == 0 { "de" } else { "en" };
+            create(&store, &acme, &[("message-body", "x"), ("language", language)]).await;
+            continue;
+        }
+        match roll(5) {
+            0 => {
+                let mut command = edit(&acme, id, &[("tags", &tags), ("assignee-id", agent)]);
+                command.on.now = at;
+                store.edit_issue(command).await.unwrap();
+            }
+            1 => {
+                let fields = [("status", state), ("custom_fields", &field)];
+                store.edit_issue(edit(&acme, id, &fields)).await.unwrap();
+            }
+            2 => {
+                let mut command = message(&acme, id, &[("message-body", "hello")]);
+                command.on.now = at;
+                drop(store.add_message(command).await.unwrap());
+            }
+            3 => {
+                let fields = [("message-body", "answer"), ("agent-id", "eva")];
+                drop(store.add_message(message(&acme, id, &fields)).await.unwrap());
+            }
+            _ => {
+                let fields = [("issue-ids", "[1,3,5]"), ("tags", &tags), ("status", state)];
+                store.edit_issues(bulk_edit(&acme, &fields)).await.unwrap();
+            }
+        }
+    }
+    // A check compares counters and terms with the rows.
+    assert_sound(&store).await;
+    let mut total = 0;
+    for state in ["new", "new-for-agent", "agent-replied", "waiting-for-agent", "resolved"] {
+        total += hits(&store, &acme, &[("state", state)]).await;
+    }
+    total += hits(&store, &acme, &[("state", "rejected")]).await;
+    assert_eq!(total, 8);
+    let mut found = 0;
+    for id in 1..=8 {
+        found += u64::from(issue(&store, &acme, id).await["tags"].to_string().contains("\"t1\""));
+    }
+    assert_eq!(hits(&store, &acme, &[("tags", r#"{"or":["t1"]}"#)]).await, found);
+}
+
+pub(crate) async fn messages_at_once_are_all_there_in_the_order_of_their_times(
+    store: Arc<dyn Store>,
+) {
+    let acme = domain(&store, "acme").await;
+    let id = create(&store, &acme, &[("message-body", "x")]).await;
+    let texts: Vec<String> = (0..60).map(|n| n.to_string()).collect();
+    let adding = texts.iter().map(|text| {
+        let mut command = message(&acme, id, &[("message-body", text)]);
+        command.on.random = text.parse().unwrap();
+        store.add_message(command)
+    });
+    for added in join_all(adding).await {
+        assert!(added.unwrap().done().is_some());
+    }
+    let issue = issue(&store, &acme, id).await;
+    let messages = issue["messages"].as_array().unwrap();
+    let times: Vec<_> = messages.iter().map(|m| m["created_at"].as_i64().unwrap()).collect();
+    assert_eq!(times.len(), 61);
+    assert!(times.is_sorted_by(|a, b| a < b), "the clock only goes up: {times:?}");
+    assert_eq!(issue["updated_at"].as_i64(), times.last().copied());
+    assert_sound(&store).await;
+}
+
+pub(crate) async fn a_bulk_edit_with_a_fault_changes_nothing(store: Arc<dyn Store>) {
+    let (acme, other) = (domain(&store, "acme").await, domain(&store, "other").await);
+    agent(&store, &other, "zoe").await;
+    for _ in 0..3 {
+        create(&store, &acme, &[("message-body", "x")]).await;
+    }
+    create(&store, &other, &[("message-body", "x")]).await;
+    let before = [issue(&store, &acme, 1).await, issue(&store, &acme, 3).await];
+    for (fields, faults) in [
+        (&[("issue-ids", "[1,2,4,77]"), ("status", "resolved")][..], &["issue-ids"][..]),
+        (&[("issue-ids", "[1]"), ("assignee-id", "zoe")], &["assignee-id"]),
+        (&[("issue-ids", "[9]"), ("assignee-id", "zoe")], &["issue-ids", "assignee-id"]),
+    ] {
+        let refused = store.edit_issues(bulk_edit(&acme, fields)).await;
+        let Err(StoreError::Refused(found)) = refused else { panic!("{refused:?}") };
+        let named: Vec<_> = found.iter().map(|fault| fault.parameter.as_str()).collect();
+        assert_eq!(named, faults);
+        let (request, _) = read_bulk_edit(&pairs(fields));
+        let references: References = request.references();
+        assert_eq!(store.reference_faults(acme.id, references).await.unwrap(), found);
+    }
+    assert_eq!([issue(&store, &acme, 1).await, issue(&store, &acme, 3).await], before);
+    let missing = store.edit_issue(edit(&acme, 9, &[("title", "x")])).await;
+    assert!(matches!(missing, Err(StoreError::NotFound { .. })), "{missing:?}");
+    let answer = store.edit_issues(bulk_edit(&acme, &[("issue-ids", "[3]"), ("tags", "[]")])).await;
+    assert_eq!(answer.unwrap(), br#"{"issue-count":1,"edit-info":{"tags":[]}}"#);
+    assert_sound(&store).await;
+}
+
+pub(crate) async fn an_issue_cannot_grow_beyond_what_an_import_takes(store: Arc<dyn Store>) {
+    let acme = domain(&store, "acme").await;
+    let id = create(&store, &acme, &[("message-body", "x")]).await;
+    let long = "x".repeat(1 << 20);
+    for _ in 0..7 {
+        store.add_message(message(&acme, id, &[("message-body", &long)])).await.unwrap();
+    }
+    let before = issue(&store, &acme, id).await;
+    let refused = store.add_message(message(&acme, id, &[("message-body", &long)])).await;
+    let Err(StoreError::Refused(faults)) = refused else { panic!("it was accepted") };
+    assert_eq!(faults[0].code, ErrorCode::TooLarge);
+    assert_eq!(issue(&store, &acme, id).await, before);
+    assert_sound(&store).await;
+}
+
+pub(crate) async fn a_repeat_gets_the_first_answer_and_writes_nothing(store: Arc<dyn Store>) {
+    let acme = domain(&store, "acme").await;
+    let key = |content: u8, name: &str| IdempotencyKey {
+        text: name.to_owned(),
+        content: [content; 32],
+        expires_at: later(HOUR),
+    };
+    let keyed = |content: u8| {
+        let mut command = creation(&acme, &[("message-body", "x")]);
+        command.on.idempotency = Some(key(content, "create"));
+        command
+    };
+    let first = store.create_issue(keyed(1)).await.unwrap().done().unwrap();
+    assert_eq!(store.create_issue(keyed(1)).await.unwrap(), Once::Repeated(first.clone()));
+    let other = store.create_issue(keyed(2)).await;
+    assert!(matches!(other, Err(StoreError::IdempotencyKeyReused)), "{other:?}");
+    let note = |text: &str| {
+        let (request, _) = read_note(&pairs(&[("note-text", text)]));
+        let mut on = on(&acme, NOW);
+        on.idempotency = Some(key(3, "note"));
+        AddNote { on, issue_id: 1, request }
+    };
+    let added = store.add_note(note("n")).await.unwrap().done().unwrap();
+    let answer = KeptAnswer { location: first.location, body: br#"{"added-note":"n"}"#.to_vec() };
+    assert_eq!(added, answer);
+    assert_eq!(store.add_note(note("n")).await.unwrap(), Once::Repeated(answer));
+    assert_eq!(issue(&store, &acme, 1).await["private_notes"].as_array().unwrap().len(), 1);
+    assert_eq!(hits(&store, &acme, &[]).await, 1);
+    assert_sound(&store).await;
+}
+
+/// Stages a file of these pieces; what a message says of it.
+async fn staged(
+    store: &Arc<dyn Store>,
+    domain: &Domain,
+    id: &str,
+    pieces: &[Vec<u8>],
+) -> Attachment {
+    for (number, bytes) in pieces.iter().enumerate() {
+        let (id, number, bytes) = (id.to_owned(), number as u32, bytes.clone());
+        let command = StageAttachment { domain: domain.id, id, number, bytes, now: NOW };
+        store.stage_attachment(command).await.unwrap();
+    }
+    Attachment {
+        id: id.to_owned(),
+        file_name: "f".to_owned(),
+        content_type: "text/plain".to_owned(),
+        size: pieces.iter().map(Vec::len).sum::<usize>() as u64,
+    }
+}
+
+pub(crate) async fn attachments_are_kept_with_their_message(store: Arc<dyn Store>) {
+    let (acme, other) = (domain(&store, "acme").await, domain(&store, "other").await);
+    let pieces = [vec![1; ATTACHMENT_PIECE_BYTES], vec![2; 5]];
+    let file = staged(&store, &acme, "a1", &pieces).await;
+    let empty = staged(&store, &acme, "a2", &[Vec::new()]).await;
+    assert_eq!(store.attachment(acme.id, "a1").await.unwrap(), None, "only staged");
+    let mut command = creation(&acme, &[("message-body", "x")]);
+    command.attachments = vec![file.clone(), empty];
+    drop(store.create_issue(command).await.unwrap());
+    assert_eq!(store.attachment(acme.id, "a1").await.unwrap().as_ref(), Some(&file));
+    assert_eq!(store.attachment(other.id, "a1").await.unwrap(), None);
+    for (number, piece) in pieces.into_iter().enumerate() {
+        let number = number as u32;
+        assert_eq!(store.attachment_piece(acme.id, "a1", number).await.unwrap(), Some(piece));
+        assert_eq!(store.attachment_piece(other.id, "a1", number).await.unwrap(), None);
+    }
+    store.discard_attachments(acme.id, vec!["a1".to_owned()]).await.unwrap();
+    while store.purge_expired(later(1000 * HOUR)).await.unwrap() {}
+    assert!(store.attachment(acme.id, "a1").await.unwrap().is_some(), "a message has it");
+    let mut again = creation(&acme, &[("message-body", "y")]);
+    again.attachments = vec![file];
+    let again = store.create_issue(again).await;
+    assert!(matches!(again, Err(StoreError::AttachmentLost)), "one message has it: {again:?}");
+    assert_sound(&store).await;
+    store.delete_domain(acme.id).await.unwrap();
+    assert_eq!(store.attachment_piece(acme.id, "a1", 0).await.unwrap(), None);
+    assert_sound(&store).await;
+}
+
+pub(crate) async fn what_no_message_claims_is_removed(store: Arc<dyn Store>) {
+    let acme = domain(&store, "acme").await;
+    for id in ["a1", "a2", "a3"] {
+        staged(&store, &acme, id, &[vec![1; 10], vec![2; 10]]).await;
+    }
+    store.discard_attachments(acme.id, vec!["a1".to_owned(), "none".to_owned()]).await.unwrap();
+    assert_eq!(store.attachment_piece(acme.id, "a1", 0).await.unwrap(), None);
+    while store.purge_expired(later(HOUR - 1)).await.unwrap() {}
+    assert!(store.attachment_piece(acme.id, "a2", 1).await.unwrap().is_some());
+    while store.purge_expired(later(HOUR)).await.unwrap() {}
+    assert_eq!(store.attachment_piece(acme.id, "a2", 1).await.unwrap(), None);
+    let late = StageAttachment {
+        domain: acme.id,
+        id: "a3".to_owned(),
+        number: 2,
+        bytes: vec![3],
+        now: later(HOUR),
+    };
+    let late = store.stage_attachment(late).await;
+    assert!(matches!(late, Err(StoreError::AttachmentLost)), "{late:?}");
+    assert_sound(&store).await;
+}
+
+pub(crate) async fn a_lost_attachment_takes_its_message_along(store: Arc<dyn Store>) {
+    let acme = domain(&store, "acme").await;
+    let kept = staged(&store, &acme, "a1", &[vec![1; 10]]).await;
+    let lost = Attachment { id: "none".to_owned(), ..kept.clone() };
+    let mut command = creation(&acme, &[("message-body", "x")]);
+    command.attachments = vec![kept.clone(), lost];
+    let refused = store.create_issue(command).await;
+    assert!(matches!(refused, Err(StoreError::AttachmentLost)), "{refused:?}");
+    assert_eq!(hits(&store, &acme, &[]).await, 0);
+    let mut command = creation(&acme, &[("message-body", "x")]);
+    command.attachments = vec![kept];
+    assert!(store.create_issue(command).await.unwrap().done().is_some());
+    assert_sound(&store).await;
+}

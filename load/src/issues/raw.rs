@@ -90,7 +90,7 @@ fn insert(db: &mut Connection, lines: &str) -> Result<f64> {
             "INSERT INTO issue_values (domain_id, kind, block, value, rows)
              VALUES (1, ?1, ?2, ?3, ?4)
              ON CONFLICT (domain_id, kind, block, value)
-             DO UPDATE SET rows = rows || excluded.rows",
+             DO UPDATE SET rows = CAST(rows || excluded.rows AS BLOB)",
         )?;
         let mut profile = tx.prepare(
             "INSERT INTO app_profiles VALUES (1, ?1, ?2, ?3, ?4, 0, 0, x'') ON CONFLICT DO NOTHING",

@@ -16,6 +16,9 @@ pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
 /// Page cache of the writer and of one reader, in KiB.
 const WRITER_CACHE_KIB: u32 = 64 << 10;
 const READER_CACHE_KIB: u32 = 8 << 10;
+/// Bytes of the file that readers map, read-only, rather than copy page by page: the most that the
+/// library takes. What lies beyond is read.
+const READER_MAPPED_BYTES: u32 = 0x7fff_0000;
 /// Statements that a connection keeps prepared.
 const STATEMENTS_CACHED: usize = 256;
 /// Bytes that the log file keeps after it was moved into the database.
@@ -56,7 +59,8 @@ pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
 pub(super) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
     let conn = open(path)?;
     conn.execute_batch(&format!(
-        "PRAGMA cache_size = -{READER_CACHE_KIB}; PRAGMA query_only = ON;"
+        "PRAGMA cache_size = -{READER_CACHE_KIB}; PRAGMA query_only = ON;
+         PRAGMA mmap_size = {READER_MAPPED_BYTES};"
     ))?;
     Ok(conn)
 }

@@ -11,9 +11,9 @@ use crate::StoreError;
 /// Records between two looks at the clock.
 const STEPS_PER_LOOK: u32 = 32;
 /// Time at work between two rests.
-const SLICE: Duration = Duration::from_millis(2);
+const SLICE: Duration = Duration::from_millis(1);
 /// A rest is so many slices long, for each long read under way.
-const REST_SLICES: u32 = 5;
+const REST_SLICES: u32 = 10;
 
 /// What reads tell each other.
 #[derive(Debug, Default)]

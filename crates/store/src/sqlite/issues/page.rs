@@ -36,6 +36,9 @@ pub(in crate::sqlite) fn fragments<'r>(row: &'r Row<'_>) -> rusqlite::Result<Iss
     })
 }
 
+/// Bytes of most issues.
+const ISSUE_BYTES_USUAL: usize = 4096;
+
 /// Issues as they are written, one after another.
 #[derive(Default)]
 pub(super) struct Written {
@@ -52,6 +55,8 @@ pub(super) fn write_rows(
     out: &mut Written,
 ) -> Result<usize, StoreError> {
     let mut select = conn.prepare_cached(&select(view))?;
+    // Room for most pages: growing would copy what is there. Room that is not used costs nothing.
+    out.body.reserve(bytes_max.min(rows.len() * ISSUE_BYTES_USUAL));
     for (n, row) in rows.iter().enumerate() {
         if n > 0 && out.body.len() >= bytes_max {
             return Ok(n);

@@ -114,7 +114,8 @@ fn wrong_condition_objects_are_refused_with_what_is_accepted() {
             (
                 "{",
                 &[&format!(
-                    "the value is no JSON (a key in double quotes was expected at byte 1); {whole}"
+                    "the value is no JSON (a key in double quotes was expected at byte 1, \
+                     where the text ends); {whole}"
                 )],
             ),
             (
@@ -141,7 +142,10 @@ fn wrong_condition_objects_are_refused_with_what_is_accepted() {
             (r#"{"exists":"yes"}"#, &["at /exists: true or false is expected, not \"yes\""]),
             (r#"{"exists":1}"#, &["at /exists: true or false is expected, not 1"]),
             (r#"{"exists":null}"#, &["at /exists: true or false is expected, not null"]),
-            (r#"{"or":["a"],"or":["b"]}"#, &["at /or: the key \"or\" stands twice in one map"]),
+            (
+                r#"{"or":["a"],"or":["b"]}"#,
+                &["at /or: the key \"or\" stands twice in one map; keep one of them"],
+            ),
             (r#"{"or":["\ud800"]}"#, &["at /or/0: the escape \\ud800 is half of a surrogate pair"]),
             (
                 r#"{"and":[1],"x":2,"exists":{}}"#,
@@ -391,7 +395,7 @@ fn wrong_operators_of_other_fields_are_refused_with_what_is_accepted() {
             ),
             (
                 r#"{"number":{"and":{"n":{"is":1},"n":{"is":2}}}}"#,
-                &["at /number/and/n: the key \"n\" stands twice in one map"],
+                &["at /number/and/n: the key \"n\" stands twice in one map; keep one of them"],
             ),
             (
                 r#"{"number":{"and":{"n":{"is":"x","gt":1}}},"date":{"or":{"d":{"is":"y"}}}}"#,
@@ -453,7 +457,7 @@ fn wrong_ratings_are_refused_with_what_is_accepted() {
             (r#"{"exists":1}"#, &["at /exists: true or false is expected, not 1"]),
             (
                 r#"{"and":[{"is":3}],"and":[{"is":4}]}"#,
-                &["at /and: the key \"and\" stands twice in one map"],
+                &["at /and: the key \"and\" stands twice in one map; keep one of them"],
             ),
         ],
     );
@@ -485,8 +489,8 @@ fn wrong_lists_are_refused_with_what_is_accepted() {
         (
             "[\"chat\"",
             &[&format!(
-                "the value is no JSON (a comma or a closing bracket was expected at byte 7); \
-                 {list} is expected"
+                "the value is no JSON (a comma or a closing bracket was expected at byte 7, \
+                 where the text ends); {list} is expected"
             )],
         ),
         ("\"chat\"", &[&format!("{list} is expected, not \"chat\"")]),

@@ -146,7 +146,12 @@ fn wrong_condition_objects_are_refused_with_what_is_accepted() {
                 r#"{"or":["a"],"or":["b"]}"#,
                 &["at /or: the key \"or\" stands twice in one map; keep one of them"],
             ),
-            (r#"{"or":["\ud800"]}"#, &["at /or/0: the escape \\ud800 is half of a surrogate pair"]),
+            (
+                r#"{"or":["\ud800"]}"#,
+                &[
+                    "at /or/0: the escape \\ud800 is half of a surrogate pair; give both halves, or the character itself",
+                ],
+            ),
             (
                 r#"{"and":[1],"x":2,"exists":{}}"#,
                 &[
@@ -546,7 +551,8 @@ fn wrong_lists_are_refused_with_what_is_accepted() {
             (
                 "[\"new\"",
                 &[&format!(
-                    "the value is no JSON (a comma or a closing bracket was expected at byte 6); \
+                    "the value is no JSON (a comma or a closing bracket was expected at byte 6, \
+                     where the text ends); \
                      {list} is expected"
                 )],
             ),

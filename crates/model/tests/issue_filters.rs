@@ -148,9 +148,8 @@ fn wrong_condition_objects_are_refused_with_what_is_accepted() {
             ),
             (
                 r#"{"or":["\ud800"]}"#,
-                &[
-                    "at /or/0: the escape \\ud800 is half of a surrogate pair; give both halves, or the character itself",
-                ],
+                &["at /or/0: the escape \\ud800 is half of a surrogate pair; \
+                   give both halves, or the character itself"],
             ),
             (
                 r#"{"and":[1],"x":2,"exists":{}}"#,

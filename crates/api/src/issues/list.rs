@@ -80,12 +80,13 @@ impl Asked<'_> {
         });
         let page = in_time(budget, read).await?;
         let total_hits = Some(page.total_hits);
-        let envelope = Envelope { paging, issues: &page.body, total_hits, next: Next::Unsaid };
+        let issues = page.body.into();
+        let envelope = Envelope { paging, issues, total_hits, next: Next::Unsaid };
         let links = link::header(self.path, &self.pairs, paging, page.total_hits, || {
             let answers = u32::try_from(paging.page).unwrap_or(u32::MAX);
             page.last.map(|after| self.cursor(after, answers))
         });
-        Ok(self.answer(&envelope, &page.stamp, links))
+        Ok(self.answer(envelope, &page.stamp, links))
     }
 
     /// A step from one cursor to the next.
@@ -99,12 +100,12 @@ impl Asked<'_> {
         let page_size = self.request.paging.page_size;
         let envelope = Envelope {
             paging: Paging { page: u64::from(answers), page_size },
-            issues: &step.body,
+            issues: step.body.into(),
             total_hits: step.total_hits,
             next: next.as_deref().map_or(Next::End, Next::Cursor),
         };
         let links = link::stepped(self.path, &self.pairs, next.as_deref());
-        Ok(self.answer(&envelope, &step.stamp, links))
+        Ok(self.answer(envelope, &step.stamp, links))
     }
 
     /// Everything, as lines.
@@ -149,11 +150,11 @@ impl Asked<'_> {
     /// The envelope with its links and its tag, or the news that there is none.
     fn answer(
         &self,
-        envelope: &Envelope<'_>,
+        envelope: Envelope<'_>,
         stamp: &Stamp,
         links: Option<HeaderValue>,
     ) -> Response {
-        let Envelope { paging, total_hits, next, .. } = envelope;
+        let Envelope { paging, total_hits, next, .. } = &envelope;
         let (domain, view) = (self.caller.domain_id, self.request.view);
         let shown = format!("{domain:?} {view:?} {paging:?} {total_hits:?} {next:?}");
         let tag = etag::of_issues(stamp, &shown);

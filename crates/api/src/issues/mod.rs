@@ -57,11 +57,11 @@ pub(crate) async fn single(
     }
     let envelope = Envelope {
         paging: Paging::default(),
-        issues: &issue.body,
+        issues: issue.body.into(),
         total_hits: Some(1),
         next: Next::Unsaid,
     };
-    Ok(([(header::ETAG, tag)], envelope::respond(&envelope)).into_response())
+    Ok(([(header::ETAG, tag)], envelope::respond(envelope)).into_response())
 }
 
 fn unknown_issue() -> Problem {

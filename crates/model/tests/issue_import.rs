@@ -64,6 +64,34 @@ fn faults(entry: &str) -> Vec<(Code, String)> {
 }
 
 #[test]
+fn an_entry_whose_issue_would_be_longer_than_an_issue_may_be_is_refused() {
+    let name = "n".repeat(100_000);
+    let messages = |count: usize| vec!["{}"; count].join(",");
+    let authored = |count| {
+        format!(r#"{{"created_at":1,"author_name":"{name}","messages":[{}]}}"#, messages(count))
+    };
+    let pad = "x".repeat(8_250_000);
+    let counted = |count| {
+        let numbers = vec!["1"; count].join(",");
+        format!(r#"{{"id":3,"created_at":1,"meta":{{"pad":"{pad}","a":[{numbers}]}}}}"#)
+    };
+    for good in [authored(80), counted(10_000)] {
+        let text = render(&prepare(&good).unwrap());
+        assert!(text.len() <= 8 << 20, "{}", text.len());
+        assert_eq!(render(&prepare(&text).unwrap()), text, "it comes back");
+    }
+    for (long, id) in [(authored(84), None), (authored(20_000), None), (counted(50_000), Some(3))] {
+        let refused = prepare(&long).unwrap_err();
+        let id = id.map(|id: u64| id.to_string().into_bytes());
+        assert_eq!((refused.readable, refused.id), (true, id));
+        assert_eq!(refused.faults.len(), 1);
+        let fault = &refused.faults[0];
+        assert_eq!((fault.code, fault.pointer.as_deref()), (Code::TooLarge, Some("")));
+        assert!(fault.detail.contains("8388608"), "{}", fault.detail);
+    }
+}
+
+#[test]
 fn an_issue_with_every_field_comes_back_byte_for_byte() {
     let issue = prepare(FULL).unwrap();
     assert_eq!(render(&issue), FULL);

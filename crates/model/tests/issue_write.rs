@@ -145,6 +145,21 @@ fn unknown_fields_name_the_nearest_known_one() {
 }
 
 #[test]
+fn meta_nests_as_deep_as_an_issue_may_hold_that_is_imported_again() {
+    let nested = |levels| [r#"{"a":"#.repeat(levels), "1".to_owned(), "}".repeat(levels)].concat();
+    let text = text(&created(&[("message-body", "x"), ("meta", &nested(99))]));
+    assert!(caseload_model::json::parse(text.as_bytes()).is_ok());
+    let deep = nested(100);
+    let (_, of_create) = read_create(&pairs(&[("message-body", "x"), ("meta", &deep)]));
+    let (_, of_edit) = read_edit(&pairs(&[("meta", &deep)]));
+    for faults in [of_create, of_edit] {
+        assert_eq!(faults.len(), 1, "{faults:?}");
+        assert_eq!((&*faults[0].parameter, faults[0].code), ("meta", ErrorCode::InvalidValue));
+        assert!(faults[0].detail.contains("99 levels"), "{}", faults[0].detail);
+    }
+}
+
+#[test]
 fn a_long_body_makes_a_title_that_may_be_imported() {
     let body = "ä".repeat(200_000);
     let issue = shown(&created(&[("message-body", &body)]));

@@ -6,14 +6,21 @@
 mod authorization;
 mod block;
 mod chance;
+mod conditions;
+mod cursor;
+mod custom_fields;
 mod entries;
 mod feedback_rating;
 mod form;
 mod form_fields;
 mod identities;
+mod imported;
+mod iso_times;
 mod issue_query;
+mod issue_words;
 mod issues;
 mod json;
+mod matchers;
 mod merge;
 mod multipart;
 mod packed;
@@ -26,6 +33,7 @@ mod second;
 mod updates;
 mod urlencoded;
 mod words;
+mod writing;
 
 pub use chance::{Chance, changed};
 
@@ -47,16 +55,21 @@ const MANY: u32 = 1500;
 const FEW: u32 = 200;
 
 /// All laws, by name.
-pub const LAWS: [Law; 17] = [
+pub const LAWS: [Law; 23] = [
     law("authorization", authorization::holds, words::AUTHORIZATION, MANY),
     law("block", block::holds, &[], MANY),
-    law("feedback_rating", feedback_rating::holds, words::RATING, MANY),
+    law("conditions", conditions::holds, issue_words::CONDITIONS, MANY),
+    law("cursor", cursor::holds, issue_words::CURSOR, MANY),
+    law("custom_fields", custom_fields::holds, issue_words::CUSTOM_FIELDS, MANY),
+    law("feedback_rating", feedback_rating::holds, issue_words::RATING, MANY),
     law("form", form::holds, words::FORM, FEW),
     law("form_fields", form_fields::holds, words::FORM, FEW),
     law("identities", identities::holds, words::IDENTITIES, MANY),
-    law("issue_query", issue_query::holds, words::QUERY, MANY),
-    law("issues", issues::holds, words::ISSUES, MANY),
+    law("iso_times", iso_times::holds, issue_words::ISO_TIMES, MANY),
+    law("issue_query", issue_query::holds, issue_words::QUERY, MANY),
+    law("issues", issues::holds, issue_words::ISSUES, MANY),
     law("json", json::holds, words::JSON, MANY),
+    law("matchers", matchers::holds, issue_words::MATCHERS, MANY),
     law("merge", merge::holds, words::JSON, MANY),
     law("multipart", multipart::holds, words::MULTIPART, FEW),
     law("packed", packed::holds, &[], FEW),
@@ -65,6 +78,7 @@ pub const LAWS: [Law; 17] = [
     law("profiles", profiles::holds, words::PROFILES, MANY),
     law("updates", updates::holds, words::PROFILES, MANY),
     law("urlencoded", urlencoded::holds, words::FORM, MANY),
+    law("writing", writing::holds, issue_words::WRITING, MANY),
 ];
 
 const fn law(

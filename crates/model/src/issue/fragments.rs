@@ -60,6 +60,29 @@ impl<'a> IssueFragments<'a> {
     }
 }
 
+impl IssueFragments<'_> {
+    /// Bytes that all parts take, their names aside.
+    pub(super) fn bytes(&self) -> usize {
+        let Self {
+            head,
+            messages,
+            meta,
+            custom_fields,
+            feedback,
+            queue,
+            private_notes,
+            predict_labels,
+            sentiment_analysis,
+            smart_intents,
+        } = self;
+        let always = [head, messages, meta, custom_fields].map(|part| part.len());
+        let optional =
+            [feedback, queue, private_notes, predict_labels, sentiment_analysis, smart_intents]
+                .map(|part| part.map_or(0, <[u8]>::len));
+        always.into_iter().chain(optional).sum()
+    }
+}
+
 /// Appends the issue as `view` wants it: a JSON map on one line, without a line break.
 pub fn write_issue(issue: &IssueFragments<'_>, view: &IssueView, out: &mut Vec<u8>) {
     if view.timestamps == TimestampFormat::Unix {

@@ -11,6 +11,7 @@ use crate::ids::timed_id;
 use crate::issue::render::{Members, write_array, write_texts};
 use crate::issue::{MESSAGE_BODY_BYTES_MAX, TEXT_CHARS_MAX};
 use crate::json::Json;
+use crate::task::Family;
 use crate::time::UnixMillis;
 use sha2::{Digest, Sha256};
 
@@ -164,7 +165,8 @@ fn attachment(json: &Json<'_>, at: &At<'_>, reader: &mut Reader) -> Option<Vec<u
     Some(out)
 }
 
-/// Renders the messages as an array.
+/// Renders the messages as an array. Gaps are filled, and a long name may fill very many of them:
+/// so it ends where the array alone is longer than an issue may be, which refuses the entry.
 pub(super) fn render_all<'c>(
     source: &Source<'_>,
     messages: &[MessageIn<'c>],
@@ -172,6 +174,9 @@ pub(super) fn render_all<'c>(
 ) -> Vec<u8> {
     let mut out = b"[".to_vec();
     for (n, message) in messages.iter().enumerate() {
+        if out.len() > Family::Issues.entry_bytes_max() {
+            break;
+        }
         if n > 0 {
             out.push(b',');
         }

@@ -15,15 +15,15 @@ pub(super) mod reader;
 
 use std::cell::OnceCell;
 
-use super::fragments::IssueBody;
+use super::fragments::{IssueBody, IssueFragments};
 use super::{IssueFacts, TEXT_CHARS_MAX};
 use crate::entry::{id_of, read_entry};
 use crate::error_code::EntryErrorCode;
-use crate::ids::{DomainName, ISSUE_ID_MAX};
+use crate::ids::{DomainName, FOREIGN_ID_CHARS_MAX, ISSUE_ID_MAX};
 use crate::json::Json;
 use crate::payload::{Block, Entry};
-use crate::record::{Prepared, Rejected};
-use crate::task::Action;
+use crate::record::{EntryFault, Prepared, Rejected};
+use crate::task::{Action, Family};
 use crate::time::UnixMillis;
 use people::People;
 use reader::{At, Map, Reader};
@@ -105,6 +105,9 @@ fn prepare(domain: &DomainName, block: &Block, entry: &Entry) -> Result<NewIssue
     let issue = reader
         .map(&tree, &ISSUE_FIELDS, &At::ROOT)
         .map(|map| new_issue(&source, &map, &mut reader));
+    if let Some(issue) = issue.as_ref().filter(|_| reader.faults.is_empty()) {
+        reader.faults.extend(too_long(issue));
+    }
     match issue {
         Some(issue) if reader.faults.is_empty() => Ok(issue),
         _ => Err(Rejected {
@@ -113,6 +116,32 @@ fn prepare(domain: &DomainName, block: &Block, entry: &Entry) -> Result<NewIssue
             readable: true,
         }),
     }
+}
+
+/// The fault of an issue that could not be imported again after an export, because the gaps that
+/// are filled make it longer than an entry may be.
+fn too_long(issue: &NewIssue) -> Option<EntryFault> {
+    // Names of parts, and an instant that the plan may have to add.
+    const BESIDE_BYTES_MAX: usize = 192;
+    let limit = Family::Issues.entry_bytes_max();
+    // What the plan decides counts as long as it may be; every byte of an id may take six.
+    let longest = 6 * FOREIGN_ID_CHARS_MAX;
+    let app = |id: &Option<String>| if id.is_none() { longest } else { 0 };
+    let ids = (
+        issue.app_id.as_deref().unwrap_or_default(),
+        issue.app_publish_id.as_deref().unwrap_or_default(),
+    );
+    let id = issue.id.unwrap_or(ISSUE_ID_MAX);
+    let head = issue.head.render(id, ids, issue.created_at, issue.original_created_at);
+    let parts = IssueFragments::new(&head, &issue.body).bytes();
+    let bytes = parts + app(&issue.app_id) + app(&issue.app_publish_id) + BESIDE_BYTES_MAX;
+    (bytes > limit).then(|| {
+        let detail = format!(
+            "the issue would be longer than the {limit} bytes that an issue may have, once what \
+             the entry leaves out is filled in"
+        );
+        EntryFault::new(EntryErrorCode::TooLarge, "", detail)
+    })
 }
 
 /// Where generated ids come from.

@@ -17,7 +17,7 @@ use crate::issue::import::reader::shown;
 use crate::issue::render::Members;
 use crate::issue::{IssueState, MESSAGE_BODY_BYTES_MAX, TAG_CHARS_MAX, TEXT_CHARS_MAX, UNASSIGNED};
 use crate::issue_query::ParameterFault;
-use crate::json::{Json, write_string};
+use crate::json::{DEPTH_MAX, Json, write_string};
 
 /// Issues that one bulk edit may name.
 pub const BULK_EDIT_ISSUES_MAX: usize = 5000;
@@ -219,12 +219,31 @@ fn assignment(fields: &mut Fields<'_>) -> Option<Assignment> {
     }
 }
 
-/// `meta` with its numbers and booleans as strings.
+/// `meta` with its numbers and booleans as strings. It is a level of the issue's map, and an issue
+/// that is exported has to be one that can be read again.
 fn meta(fields: &mut Fields<'_>) -> Option<Vec<u8>> {
-    let (_, members) = fields.map("meta")?;
+    const LEVELS_MAX: usize = DEPTH_MAX - 1;
+    let (spelled, members) = fields.map("meta")?;
+    let map = Json::Object(members);
+    if !nests_within(&map, LEVELS_MAX) {
+        let detail = format!("{spelled} nests deeper than {LEVELS_MAX} levels; make it flatter");
+        fields.fault(spelled, ErrorCode::InvalidValue, detail);
+    }
     let mut out = Vec::new();
-    write_meta(&Json::Object(members), &mut out);
+    write_meta(&map, &mut out);
     Some(out)
+}
+
+/// Whether there are at most `levels` maps and lists within each other.
+fn nests_within(json: &Json<'_>, levels: usize) -> bool {
+    match (json, levels.checked_sub(1)) {
+        (Json::Array(items), Some(rest)) => items.iter().all(|item| nests_within(item, rest)),
+        (Json::Object(members), Some(rest)) => {
+            members.iter().all(|(_, item)| nests_within(item, rest))
+        }
+        (Json::Array(_) | Json::Object(_), None) => false,
+        _ => true,
+    }
 }
 
 /// Custom fields, each checked by its type; one that is null is to go.

@@ -53,23 +53,7 @@ impl IssueRecord {
 
     /// Refuses an issue that could not be imported again after an export.
     pub(super) fn check_size(self) -> Result<Self, CannotWrite> {
-        let IssueFragments {
-            head,
-            messages,
-            meta,
-            custom_fields,
-            feedback,
-            queue,
-            private_notes,
-            predict_labels,
-            sentiment_analysis,
-            smart_intents,
-        } = self.fragments();
-        let length = |part: Option<&[u8]>| part.map_or(0, <[u8]>::len);
-        let parts = head.len() + messages.len() + meta.len() + custom_fields.len();
-        let rest = [feedback, queue, private_notes, predict_labels, sentiment_analysis];
-        let rest: usize = rest.into_iter().chain([smart_intents]).map(length).sum();
-        if parts + rest + NAMES_BYTES_MAX > Family::Issues.entry_bytes_max() {
+        if self.fragments().bytes() + NAMES_BYTES_MAX > Family::Issues.entry_bytes_max() {
             return Err(CannotWrite::TooLarge);
         }
         Ok(self)

@@ -1,0 +1,107 @@
+//! The filters that are one JSON value of their own: condition objects and lists of texts. The
+//! bytes are `PARAMETER=VALUE`. Exactly what a plain list of rules calls good is accepted, as the
+//! very condition that those rules come to; whatever else it is, is told as a bounded number of
+//! faults of that parameter.
+
+use std::collections::BTreeSet;
+
+use caseload_model::fold::fold;
+use caseload_model::issue_query::{Condition, IssueQuery, ParameterFault, parse_list};
+use caseload_model::json::{self, Json};
+
+/// Faults that one filter is told of, and bytes that one of them may take.
+const FAULTS_MAX: usize = 100;
+const DETAIL_BYTES_MAX: usize = 2000;
+
+/// What a parameter takes.
+enum Kind {
+    /// These keys, and whether the texts are compared without case.
+    Object(&'static [&'static str], bool, fn(&IssueQuery) -> &Condition),
+    List(fn(&IssueQuery) -> &Option<Vec<String>>),
+}
+
+const ALL: &[&str] = &["and", "or", "nor", "exists"];
+
+const KINDS: [(&str, Kind); 13] = [
+    ("tags", Kind::Object(ALL, false, |query| &query.tags)),
+    ("languages", Kind::Object(ALL, false, |query| &query.languages)),
+    ("assignee-ids", Kind::Object(ALL, false, |query| &query.assignee_ids)),
+    ("assignee-emails", Kind::Object(&["or"], true, |query| &query.assignee_emails)),
+    ("author-emails", Kind::Object(&["or", "exists"], true, |query| &query.author_emails)),
+    ("messages", Kind::Object(&["and", "or", "nor"], true, |query| &query.messages)),
+    ("notes", Kind::Object(&["and", "or", "nor"], true, |query| &query.notes)),
+    (
+        "feedback-comment",
+        Kind::Object(&["and", "nor", "exists"], true, |query| &query.feedback_comment),
+    ),
+    ("app-ids", Kind::List(|query| &query.app_ids)),
+    ("platform-types", Kind::List(|query| &query.platform_types)),
+    ("queue-ids", Kind::List(|query| &query.queue_ids)),
+    ("end-user-ids", Kind::List(|query| &query.end_user_ids)),
+    ("issue-modes", Kind::List(|query| &query.issue_modes)),
+];
+
+pub(crate) fn holds(data: &[u8]) {
+    let Some((name, value)) = std::str::from_utf8(data).ok().and_then(|t| t.split_once('=')) else {
+        return;
+    };
+    let known = name.replace('_', "-");
+    let Some((_, kind)) = KINDS.iter().find(|(parameter, _)| *parameter == known) else { return };
+    let outcome = parse_list(&[(name.to_owned(), value.to_owned())]);
+    if let Err(faults) = &outcome {
+        refused(name, faults);
+    }
+    let query = outcome.ok().map(|request| request.query);
+    let json = json::parse(value.as_bytes()).ok();
+    match kind {
+        Kind::Object(keys, is_folded, condition) => {
+            let expected = json.and_then(|json| expected(&json, keys, *is_folded));
+            assert_eq!(query.as_ref().map(condition), expected.as_ref(), "{name}={value}");
+        }
+        Kind::List(list) => {
+            let expected = json.and_then(|json| texts(&json, false));
+            let found = query.as_ref().map(|query| list(query).clone());
+            assert_eq!(found, expected.map(Some), "{name}={value}");
+        }
+    }
+}
+
+/// Checks the faults of the only parameter, which is JSON.
+pub(crate) fn refused(name: &str, faults: &[ParameterFault]) {
+    assert!((1..=FAULTS_MAX).contains(&faults.len()), "{} faults", faults.len());
+    for fault in faults {
+        assert_eq!(fault.parameter, name, "{fault:?}");
+        assert!((1..=DETAIL_BYTES_MAX).contains(&fault.detail.len()), "{fault:?}");
+    }
+}
+
+fn expected(json: &Json<'_>, keys: &[&str], is_folded: bool) -> Option<Condition> {
+    let Json::Object(members) = json else { return None };
+    let mut condition = Condition::default();
+    for (key, value) in members {
+        match key.as_ref() {
+            key if !keys.contains(&key) => return None,
+            "and" => condition.and = texts(value, is_folded)?,
+            "or" => condition.or = Some(texts(value, is_folded)?),
+            "nor" => condition.nor = texts(value, is_folded)?,
+            _ => condition.exists = Some(boolean(value)?),
+        }
+    }
+    Some(condition)
+}
+
+/// An array of strings as a set.
+pub(crate) fn texts(json: &Json<'_>, is_folded: bool) -> Option<Vec<String>> {
+    let Json::Array(items) = json else { return None };
+    let text = |text: &str| if is_folded { fold(text) } else { text.to_owned() };
+    let set: Option<BTreeSet<String>> = items.iter().map(|item| item.as_str().map(text)).collect();
+    Some(set?.into_iter().collect())
+}
+
+pub(crate) fn boolean(json: &Json<'_>) -> Option<bool> {
+    match json {
+        Json::Bool(value) => Some(*value),
+        Json::String(word) if word == "true" || word == "false" => Some(word == "true"),
+        _ => None,
+    }
+}

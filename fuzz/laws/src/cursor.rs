@@ -1,0 +1,134 @@
+//! Places in a list: the token of `cursor` and the plain text of `after`. Whatever the bytes are,
+//! as a text, as what a token is made of, or as two queries, a token that is read is written the
+//! same, goes on where it was given out for, and nowhere else.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use caseload_api::inside::query_pairs;
+use caseload_model::ids::{DomainId, ISSUE_ID_MAX};
+use caseload_model::issue::{parse_iso, write_iso};
+use caseload_model::issue_query::{
+    Cursor, IssueQuery, ListRequest, ParameterFault, Position, Scope, SortKey, SortOrder,
+    parse_list,
+};
+use caseload_model::time::UnixMillis;
+use sha2::{Digest, Sha256};
+
+use crate::Chance;
+use crate::iso_times::{FIRST_MS, LAST_MS};
+
+const BODY_BYTES: usize = 30;
+
+/// Parameters that say where a list goes on; the others say what is in it.
+const PLACES: [&str; 5] = ["cursor", "after", "count", "page", "page-size"];
+
+const HOME: DomainId = DomainId(1);
+
+type Pairs = Vec<(String, String)>;
+
+pub(crate) fn holds(data: &[u8]) {
+    made_of(data);
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    token(text);
+    place(text);
+    let mut lines = text.lines();
+    if let (Some(one), Some(other)) = (lines.next().and_then(query), lines.next().and_then(query)) {
+        let mut chance = Chance::of(data);
+        belongs(&one, &one, &mut chance);
+        belongs(&one, &other, &mut chance);
+    }
+}
+
+/// Any text as a token.
+fn token(text: &str) {
+    let outcome = parse_list(&[("cursor".to_owned(), text.to_owned())]);
+    match Cursor::decode(text) {
+        Ok(cursor) => {
+            assert_eq!(cursor.encode(), text, "a token is written in one way");
+            assert!(outcome.is_ok_and(|request| request.walk.is_some()), "{text} is a token");
+        }
+        Err(_) => assert_eq!(outcome.is_ok(), text.is_empty(), "{text:?} is no token"),
+    }
+}
+
+/// Any bytes below a checksum that is right.
+fn made_of(data: &[u8]) {
+    let mut body = [0; BODY_BYTES];
+    let length = data.len().min(BODY_BYTES);
+    body[..length].copy_from_slice(&data[..length]);
+    let checksum = &Sha256::digest(body)[..6];
+    let text = URL_SAFE_NO_PAD.encode([&body[..], checksum].concat());
+    let id = body[14..22].iter().fold(0, |number: u64, byte| number << 8 | u64::from(*byte));
+    let (key, order) = (body[1] >> 4, body[1] & 0xf);
+    let is_good = body[0] == 1
+        && (1..=SortKey::ALL.len()).contains(&usize::from(key))
+        && (1..=SortOrder::ALL.len()).contains(&usize::from(order))
+        && id <= ISSUE_ID_MAX;
+    assert_eq!(Cursor::decode(&text).is_ok(), is_good, "{body:?}");
+    token(&text);
+}
+
+/// Any text as a place in plain text.
+fn place(text: &str) {
+    let outcome = parse_list(&[("after".to_owned(), text.to_owned())]);
+    let expected = text.split_once(',').and_then(|(at, id)| {
+        let is_plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        let number = at.parse().ok().filter(|_| is_plain(at.trim_start_matches('-')));
+        let at = number.map(UnixMillis).or_else(|| parse_iso(at))?;
+        let id = id.parse().ok().filter(|_| is_plain(id))?;
+        (id <= ISSUE_ID_MAX).then_some(Position { at, id })
+    });
+    let Some(position) = expected else {
+        let faults = outcome.expect_err("this is no place");
+        assert!(faults.len() == 1 && faults[0].parameter == "after", "{faults:?}");
+        return;
+    };
+    assert_eq!(position_of(&outcome.expect("this is a place")), Ok(Some(position)));
+    if (FIRST_MS..=LAST_MS).contains(&position.at.0) {
+        let mut iso = Vec::new();
+        write_iso(position.at, &mut iso);
+        let iso = String::from_utf8(iso).expect("a time is ASCII");
+        let again = parse_list(&[("after".to_owned(), format!("{iso},{}", position.id))]);
+        assert_eq!(position_of(&again.expect("a place")), Ok(Some(position)), "{iso}");
+    }
+}
+
+/// Where the walk goes on.
+fn position_of(request: &ListRequest) -> Result<Option<Position>, ParameterFault> {
+    let walk = request.walk.as_ref().expect("a list by place");
+    walk.position(HOME, &request.query)
+}
+
+/// A good query without its place.
+fn query(line: &str) -> Option<(Pairs, IssueQuery)> {
+    let mut pairs = query_pairs(line).ok()?;
+    pairs.retain(|(name, _)| !PLACES.contains(&name.replace('_', "-").as_str()));
+    let query = parse_list(&pairs).ok()?.query;
+    Some((pairs, query))
+}
+
+/// A token that was given out for one list, sent with another.
+fn belongs(
+    (_, home): &(Pairs, IssueQuery),
+    (pairs, query): &(Pairs, IssueQuery),
+    chance: &mut Chance,
+) {
+    let after =
+        Position { at: UnixMillis(chance.below(1 << 40) as i64), id: chance.below(99) as u64 };
+    let answers = chance.below(1 << 32) as u32;
+    let cursor = Cursor { scope: Scope::of(HOME, home), sort: home.sort, after, answers };
+    let mut pairs = pairs.clone();
+    pairs.insert(chance.below(pairs.len() + 1), ("cursor".to_owned(), cursor.encode()));
+    let request = parse_list(&pairs).expect("a token goes with every filter");
+    assert_eq!(request.query, *query, "a token is no filter");
+    let walk = request.walk.as_ref().expect("a list by place");
+    assert_eq!(walk.answers(), answers);
+    match position_of(&request) {
+        Ok(position) => assert!(home == query && position == Some(after), "{home:?} {query:?}"),
+        Err(fault) => {
+            assert_ne!(home, query, "a token is taken where it was given out");
+            assert!(fault.parameter == "cursor" && !fault.detail.is_empty());
+        }
+    }
+    assert!(walk.position(DomainId(2), query).is_err(), "no other domain takes it");
+}

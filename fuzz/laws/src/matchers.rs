@@ -1,0 +1,58 @@
+//! Filters on texts and custom fields, as they are held against very many stored issues, beside
+//! what they mean. The first line is a query, the others are issues to import: for each of them
+//! the fast matchers say what the naive meaning of the query says.
+
+use std::collections::HashMap;
+
+use caseload_api::inside::query_pairs;
+use caseload_model::issue_query::{
+    Condition, FieldMatcher, IssueQuery, SearchedIssue, TextMatcher, TextPlace, parse_list,
+};
+use caseload_model::task::Family;
+
+use crate::entries::blocks_of;
+use crate::imported::records;
+
+pub(crate) fn holds(data: &[u8]) {
+    let line = data.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let Ok(Ok(pairs)) = std::str::from_utf8(line).map(query_pairs) else { return };
+    let Ok(request) = parse_list(&pairs) else { return };
+    let query = request.query;
+    let mut texts = [
+        (TextPlace::Messages, &query.messages),
+        (TextPlace::Notes, &query.notes),
+        (TextPlace::FeedbackComment, &query.feedback_comment),
+    ]
+    .map(|(place, condition)| (place, alone(place, condition), TextMatcher::new(place, condition)));
+    let fields = FieldMatcher::new(&query.custom_fields);
+    let of_fields =
+        IssueQuery { custom_fields: query.custom_fields.clone(), ..IssueQuery::default() };
+    let agent_emails = &HashMap::new();
+    for block in blocks_of(data.get(line.len() + 1..).unwrap_or_default(), Family::Issues) {
+        for record in records(&block) {
+            let fragments = record.fragments();
+            let issue = SearchedIssue { columns: &record.columns, fragments, agent_emails };
+            for (place, query, matcher) in &mut texts {
+                let fragment = match place {
+                    TextPlace::Messages => Some(fragments.messages),
+                    TextPlace::Notes => fragments.private_notes,
+                    TextPlace::FeedbackComment => fragments.feedback,
+                };
+                assert_eq!(matcher.holds(fragment), query.matches(&issue), "{place:?}: {query:?}");
+            }
+            let found = fields.holds(fragments.custom_fields);
+            assert_eq!(found, of_fields.matches(&issue), "{of_fields:?}");
+        }
+    }
+}
+
+/// The query that has one condition only.
+fn alone(place: TextPlace, condition: &Condition) -> IssueQuery {
+    let (mut query, condition) = (IssueQuery::default(), condition.clone());
+    match place {
+        TextPlace::Messages => query.messages = condition,
+        TextPlace::Notes => query.notes = condition,
+        TextPlace::FeedbackComment => query.feedback_comment = condition,
+    }
+    query
+}

@@ -135,7 +135,10 @@ impl TextMatcher {
 /// written in small letters anyway.
 fn fold_fragment(fragment: &[u8], folded: &mut Vec<u8>) {
     folded.clear();
-    if let Ok(text) = std::str::from_utf8(fragment) {
+    if fragment.is_ascii() {
+        folded.extend_from_slice(fragment);
+        folded.make_ascii_lowercase();
+    } else if let Ok(text) = std::str::from_utf8(fragment) {
         fold_into(text, folded);
     }
 }

@@ -86,6 +86,9 @@ impl TextMatcher {
                 return false;
             }
         }
+        if self.words.is_empty() {
+            return !self.has_or;
+        }
         fold_fragment(fragment, &mut self.folded);
         for word in &mut self.words {
             word.is_near = word.escaped.find(&self.folded).is_some();

@@ -29,7 +29,7 @@ async fn filters_reach_the_store_as_clients_encode_them() {
     let server = Server::start().await;
     let q = IssueQuery::default;
     let date = FieldTest::Compare(Comparison::Greater, Decimal::parse("1507248000000").unwrap());
-    for (parameters, expected) in vec![
+    for (parameters, expected) in [
         (
             // Percent encoding of every sign.
             "author_emails=%7B%22or%22%3A%5B%22A%40x%22%2C%22b%40x%22%5D%2C%22exists%22%3A%22\

@@ -12,32 +12,53 @@ pub fn fold(text: &str) -> String {
     text.chars().map(fold_char).collect()
 }
 
+/// Bytes that [`fold_into`] takes at once where they are ASCII.
+const STRIDE: usize = 16;
+/// The UTF-8 of a code point; where that has less than four bytes, the last one is their number.
+type Packed = [u8; 4];
+
 /// Appends `text`, folded. Made for many long texts.
 pub fn fold_into(text: &str, out: &mut Vec<u8>) {
-    let bytes = text.as_bytes();
-    let mut at = 0;
-    while at < bytes.len() {
-        let rest = &bytes[at..];
-        let plain = rest.iter().position(|byte| !byte.is_ascii()).unwrap_or(rest.len());
-        let start = out.len();
-        out.extend_from_slice(&rest[..plain]);
-        out[start..].make_ascii_lowercase();
-        at += plain;
-        for c in text[at..].chars().take_while(|c| !c.is_ascii()) {
-            at += c.len_utf8();
-            let mut utf8 = [0; 4];
-            out.extend_from_slice(fold_by_table(c).encode_utf8(&mut utf8).as_bytes());
+    let table = FOLDED.as_slice();
+    let mut rest = text;
+    let mut at = out.len();
+    // Two bytes may become three, no other length grows; what is written too much is cut off.
+    out.resize(at + text.len() / 2 * 3 + STRIDE, 0);
+    while !rest.is_empty() {
+        if let Some(plain) = rest.as_bytes().first_chunk::<STRIDE>()
+            && plain.is_ascii()
+        {
+            out[at..at + STRIDE].copy_from_slice(&plain.to_ascii_lowercase());
+            at += STRIDE;
+            rest = &rest[STRIDE..];
+            continue;
         }
+        let mut chars = rest.chars();
+        while rest.len() - chars.as_str().len() < STRIDE
+            && let Some(c) = chars.next()
+        {
+            let folded = table.get(c as usize).copied().unwrap_or_else(|| packed(fold_char(c)));
+            out[at..at + 4].copy_from_slice(&folded);
+            // What is not a length is the fourth byte of four.
+            at += usize::from(folded[3].min(4));
+        }
+        rest = chars.as_str();
     }
+    out.truncate(at);
 }
 
-/// What [`fold_char`] makes of the code points below U+10000; those are nearly all that texts have.
-static FOLDED: LazyLock<Vec<char>> = LazyLock::new(|| {
-    (0..0x1_0000).map(|code| char::from_u32(code).map_or('\0', fold_char)).collect()
+/// The folded code points below U+10000, in UTF-8; those are nearly all that texts have.
+static FOLDED: LazyLock<Vec<Packed>> = LazyLock::new(|| {
+    (0..0x1_0000).map(|code| packed(fold_char(char::from_u32(code).unwrap_or_default()))).collect()
 });
 
-fn fold_by_table(c: char) -> char {
-    FOLDED.get(c as usize).copied().unwrap_or_else(|| fold_char(c))
+fn packed(c: char) -> Packed {
+    let mut packed = [0; 4];
+    c.encode_utf8(&mut packed);
+    if c.len_utf8() < 4 {
+        packed[3] = c.len_utf8() as u8;
+    }
+    packed
 }
 
 /// The simple folding of one code point. Where the lower case takes several code points (as for

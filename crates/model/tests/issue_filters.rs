@@ -511,8 +511,7 @@ fn wrong_lists_are_refused_with_what_is_accepted() {
     for name in ["issue_modes", "app-ids", "platform_types", "queue_ids", "end-user-ids"] {
         refused(name, modes);
     }
-    let ids =
-        "a JSON array of issue ids, whole numbers from 1 to 9007199254740991 such as [\"28\",29]";
+    let ids = "a JSON array of issue ids, whole numbers such as [\"28\",29]";
     refused(
         "ids",
         &[
@@ -525,10 +524,8 @@ fn wrong_lists_are_refused_with_what_is_accepted() {
             ),
             ("28", &[&format!("{ids} is expected, not 28")]),
             ("[1,\"x\"]", &[&format!("at /1: \"x\" is no element of {ids}")]),
-            ("[0]", &[&format!("at /0: 0 is no element of {ids}")]),
             ("[-1]", &[&format!("at /0: -1 is no element of {ids}")]),
             ("[1.0]", &[&format!("at /0: 1.0 is no element of {ids}")]),
-            ("[9007199254740992]", &[&format!("at /0: 9007199254740992 is no element of {ids}")]),
             ("[\"+1\"]", &[&format!("at /0: \"+1\" is no element of {ids}")]),
             ("[true]", &[&format!("at /0: true is no element of {ids}")]),
         ],

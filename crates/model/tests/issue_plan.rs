@@ -190,10 +190,22 @@ fn ids_are_kept_where_free_and_handed_out_where_not_given() {
 }
 
 #[test]
-fn no_id_is_handed_out_beyond_the_last_one() {
-    let mut store = imported(&[r#"{"id":9007199254740991,"created_at":1}"#]);
-    store.import(&[r#"{"created_at":2}"#.to_owned()], 1);
-    assert_eq!(store.issues.len(), 1);
+fn the_largest_id_leaves_ids_for_what_comes_after_it() {
+    let entries = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+    let mut store = imported(&[
+        r#"{"id":9007199254740991,"created_at":1}"#,
+        r#"{"created_at":2}"#,
+        r#"{"id":9000000000000000,"created_at":3}"#,
+        r#"{"id":4,"created_at":4}"#,
+    ]);
+    store.import(&entries(&[r#"{"created_at":5}"#]), 4);
+    assert_eq!(
+        store.issues.keys().copied().collect::<Vec<u64>>(),
+        [1, 4, 5, 9_000_000_000_000_000, 9_007_199_254_740_991]
+    );
+    store.import(&entries(&[r#"{"id":8999999999999999,"created_at":6}"#]), 5);
+    store.import(&entries(&[r#"{"created_at":7}"#]), 6);
+    assert_eq!(store.issues.len(), 6);
     assert_eq!(store.errors()[0]["errors"][0]["code"], "out_of_range");
     assert_eq!(store.errors()[0]["errors"][0]["pointer"], "/id");
 }

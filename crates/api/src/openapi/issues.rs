@@ -166,10 +166,10 @@ fn texts() -> Value {
         query_json(name, &description, texts, json!([example]))
     };
     let states: Vec<_> = IssueState::ALL.iter().map(|state| state.as_str()).collect();
-    let id = json!({"type": "integer", "minimum": 1, "maximum": ISSUE_ID_MAX});
+    let id = json!({"type": "integer", "minimum": 0});
     let ids = json!({
         "type": "array",
-        "items": {"oneOf": [id, {"type": "string", "pattern": "^[1-9][0-9]{0,14}$"}]},
+        "items": {"oneOf": [id, {"type": "string", "pattern": "^[0-9]+$"}]},
     });
     json!({
         "state": query_words("state", "Issues in one of these states.", &states),

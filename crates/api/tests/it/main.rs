@@ -22,6 +22,7 @@ mod health {
 }
 mod issues {
     mod cursor;
+    mod filters;
     mod get;
     mod stream;
     mod tags;

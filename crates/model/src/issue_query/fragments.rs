@@ -49,21 +49,10 @@ fn text_member<'f>(map: &'f [u8], key: &[u8], visit: &mut impl FnMut(&'f [u8]) -
 
 /// A custom field of an issue.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StoredField<'f> {
-    pub field_type: FieldType,
+pub(super) struct StoredField<'f> {
+    pub(super) field_type: FieldType,
     /// Null where the field has none.
-    pub value: Json<'f>,
-}
-
-/// Shows the key and the field of every custom field to `visit`, the key as it stands between its
-/// quotes. Types that filters do not know are left out.
-pub fn visit_fields<'f>(custom_fields: &'f [u8], mut visit: impl FnMut(&'f [u8], StoredField<'f>)) {
-    members(custom_fields, |key, field| {
-        if let Some(field) = stored_field(field) {
-            visit(key, field);
-        }
-        true
-    });
+    pub(super) value: Json<'f>,
 }
 
 /// Reads one field, `{"type":…,"value":…}`.

@@ -30,7 +30,7 @@ pub use cursor::{Cursor, DamagedCursor, Position, Scope};
 pub use custom_fields::{Comparison, FieldFilter, FieldTest, FieldTests, FieldType};
 pub use decimal::Decimal;
 pub use field_matcher::{FieldMatcher, has_value};
-pub use fragments::{StoredField, TextPlace, visit_fields};
+pub use fragments::TextPlace;
 pub(crate) use list::paging;
 pub use list::{LIST_PARAMETERS, SINGLE_PARAMETERS, parse_list, parse_single};
 pub use matches::SearchedIssue;

@@ -86,6 +86,9 @@ impl TextMatcher {
                 return false;
             }
         }
+        if self.words.is_empty() {
+            return !self.has_or;
+        }
         fold_fragment(fragment, &mut self.folded);
         for word in &mut self.words {
             word.is_near = word.escaped.find(&self.folded).is_some();
@@ -135,7 +138,10 @@ impl TextMatcher {
 /// written in small letters anyway.
 fn fold_fragment(fragment: &[u8], folded: &mut Vec<u8>) {
     folded.clear();
-    if let Ok(text) = std::str::from_utf8(fragment) {
+    if fragment.is_ascii() {
+        folded.extend_from_slice(fragment);
+        folded.make_ascii_lowercase();
+    } else if let Ok(text) = std::str::from_utf8(fragment) {
         fold_into(text, folded);
     }
 }

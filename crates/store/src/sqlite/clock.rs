@@ -1,7 +1,7 @@
 //! The one row per domain that hands out ids and times. Both only go up, whatever the system's
 //! clock does: `max(now, last + 1)`. A chunk takes its ids as a block and one time of change.
 
-use caseload_model::ids::{CoreProfileId, DomainId, ISSUE_ID_MAX};
+use caseload_model::ids::{CoreProfileId, DomainId, ISSUE_ID_COUNTED_MAX};
 use caseload_model::issue::INSTANT_MS_MAX;
 use caseload_model::time::UnixMillis;
 use rusqlite::{Connection, OptionalExtension, params};
@@ -79,7 +79,7 @@ pub(super) fn birth_of_issue(
         )?
         .query_row(params![domain.0, changed_at.0], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let id = id.unsigned_abs();
-    if id > ISSUE_ID_MAX {
+    if id > ISSUE_ID_COUNTED_MAX {
         return Err(StoreError::Unavailable("the domain has no issue id left".to_owned()));
     }
     let created_at = match UnixMillis(created_at) {

@@ -117,6 +117,7 @@ macro_rules! store_suite {
         );
         $crate::store_suite!(@ $open, writing:
             a_new_issue_is_later_than_every_other,
+            new_issues_go_on_after_the_largest_id,
             new_issues_go_on_at_the_end_of_time,
             whatever_is_written_is_found_and_counted,
             messages_at_once_are_all_there_in_the_order_of_their_times,

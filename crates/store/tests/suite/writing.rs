@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use caseload_model::error_code::ErrorCode;
+use caseload_model::ids::ISSUE_ID_MAX;
 use caseload_model::issue::INSTANT_MS_MAX;
 use caseload_model::issue::write::{
     Attachment, References, read_bulk_edit, read_create, read_edit, read_message, read_note,
@@ -112,6 +113,21 @@ pub(crate) async fn a_new_issue_is_later_than_every_other(store: Arc<dyn Store>)
     assert_eq!(second["created_at"], NOW.0 + 502);
     assert_eq!(first["messages"][0]["created_at"], first["created_at"]);
     assert!(second["updated_at"].as_i64() > first["updated_at"].as_i64());
+    assert_sound(&store).await;
+}
+
+pub(crate) async fn new_issues_go_on_after_the_largest_id(store: Arc<dyn Store>) {
+    let acme = domain(&store, "acme").await;
+    let largest = json!({"id": ISSUE_ID_MAX, "created_at": 1}).to_string();
+    run(&store, &acme, "t", Action::ImportIssues, std::slice::from_ref(&largest)).await;
+    let issues = [
+        create(&store, &acme, &[("message-body", "x")]).await,
+        create(&store, &acme, &[("message-body", "y")]).await,
+    ];
+    assert_eq!(issues, [1, 2]);
+    let again = run(&store, &acme, "u", Action::ImportIssues, &[largest]).await;
+    assert_eq!((again.counts.succeeded, again.counts.failed), (1, 0), "found and unchanged");
+    assert_eq!(hits(&store, &acme, &[]).await, 3);
     assert_sound(&store).await;
 }
 

@@ -15,7 +15,7 @@ use std::collections::{HashMap, HashSet};
 use super::fragments::{IssueBody, IssueFragments};
 use super::{IssueColumns, IssueQueue, NamedAgent, NewIssue};
 use crate::error_code::EntryErrorCode;
-use crate::ids::ISSUE_ID_MAX;
+use crate::ids::ISSUE_ID_COUNTED_MAX;
 use crate::json::Json;
 use crate::payload::Entry;
 use crate::record::{ChunkRecords, EntryFault, Prepared};
@@ -46,7 +46,7 @@ pub struct ImportContext {
     pub apps: Vec<App>,
     /// The number that the next app's publish id is to be; taken ones are passed over.
     pub next_publish_number: u64,
-    /// No issue of the domain has a greater id.
+    /// No issue of the domain has a greater id, those beyond [`ISSUE_ID_COUNTED_MAX`] aside.
     pub last_issue_id: u64,
     /// The stored issues among [`named_issue_ids`].
     pub stored: HashMap<u64, StoredIssue>,
@@ -178,8 +178,9 @@ impl<'c> Planner<'c> {
     fn place(&mut self, source: usize, payload: &[u8], entry: &Entry, issue: &'c NewIssue) {
         let app = self.apps.resolve(issue.app_id.as_deref(), issue.app_publish_id.as_deref());
         let Some(id) = issue.id else {
-            if self.plan.last_issue_id >= ISSUE_ID_MAX {
-                let detail = format!("no id is left after {ISSUE_ID_MAX}: give one that is free");
+            if self.plan.last_issue_id >= ISSUE_ID_COUNTED_MAX {
+                let detail =
+                    format!("no id is left up to {ISSUE_ID_COUNTED_MAX}: give one that is free");
                 let fault = EntryFault::new(EntryErrorCode::OutOfRange, "/id", detail);
                 self.refuse(payload, entry, None, fault);
             } else {
@@ -269,7 +270,9 @@ impl<'c> Planner<'c> {
         self.note_people(issue, &app.app_id);
         self.apps.register(app);
         self.placed.insert(id, self.plan.issues.len());
-        self.plan.last_issue_id = self.plan.last_issue_id.max(id);
+        if id <= ISSUE_ID_COUNTED_MAX {
+            self.plan.last_issue_id = self.plan.last_issue_id.max(id);
+        }
         self.plan.max_created_at = self.plan.max_created_at.max(Some(created_at));
         self.plan.issues.push(row);
     }

@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use caseload_model::ids::DomainId;
+use caseload_model::ids::{DomainId, ISSUE_ID_COUNTED_MAX};
 use caseload_model::issue::{App, IssueBody, NeedOccupied, OccupiedWindows, StoredIssue, Window};
 use caseload_model::time::UnixMillis;
 use rusqlite::{Connection, OptionalExtension, params};
@@ -62,7 +62,7 @@ impl Known {
     }
 }
 
-/// The stored issues among `ids`, which are ascending. No issue has an id beyond `last_id`.
+/// The stored issues among `ids`. No issue has an id beyond `last_id` that counts for the next.
 pub(super) fn stored(
     conn: &Connection,
     domain: DomainId,
@@ -76,7 +76,8 @@ pub(super) fn stored(
          FROM issues JOIN issue_bodies USING (row) WHERE row = ?1"
     ))?;
     let mut stored = HashMap::new();
-    for id in ids.iter().take_while(|id| **id <= last_id) {
+    let may_exist = |id: &u64| *id <= last_id || *id > ISSUE_ID_COUNTED_MAX;
+    for id in ids.iter().filter(|id| may_exist(id)) {
         let row: Option<i64> =
             find.query_row(params![domain.0, *id as i64], |row| row.get(0)).optional()?;
         let Some(row) = row else { continue };

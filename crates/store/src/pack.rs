@@ -60,7 +60,7 @@ pub(crate) fn pack(bytes: &[u8]) -> Result<Vec<u8>, StoreError> {
             room.reserve(zstd::zstd_safe::compress_bound(bytes.len()));
             compressor.compress_to_buffer(bytes, room)?;
             // Exactly as long as it is: packed blocks are what uploads hold in memory.
-            let packed = room.to_vec();
+            let packed = room.as_slice().to_vec();
             if room.capacity() > ROOM_BYTES_MAX {
                 *room = Vec::new();
             }

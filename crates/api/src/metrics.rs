@@ -11,14 +11,12 @@ use std::time::Duration;
 use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use caseload_store::{CompletedTasks, StoreMetrics};
+use caseload_store::{CompletedTasks, DURATION_BOUNDS_SECONDS, DurationCounts, StoreMetrics};
 use http::{Method, header};
 use tokio::time::Instant;
 
 use crate::AppState;
 
-/// Upper bounds of the classes that durations fall into.
-const BUCKET_SECONDS: [f64; 11] = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 60.0];
 /// How long the store may take for its figures.
 const STORE_SECONDS_MAX: u64 = 2;
 
@@ -26,7 +24,7 @@ const STORE_SECONDS_MAX: u64 = 2;
 #[derive(Debug)]
 pub(crate) struct Metrics {
     started: Instant,
-    requests: Mutex<BTreeMap<Kind, Times>>,
+    requests: Mutex<BTreeMap<Kind, DurationCounts>>,
 }
 
 /// A route, its method and the class of its answer.
@@ -35,14 +33,6 @@ struct Kind {
     route: String,
     method: &'static str,
     status: &'static str,
-}
-
-/// Requests of a kind, by how long they took.
-#[derive(Debug, Default)]
-struct Times {
-    buckets: [u64; BUCKET_SECONDS.len()],
-    count: u64,
-    total: Duration,
 }
 
 impl Default for Metrics {
@@ -54,12 +44,7 @@ impl Default for Metrics {
 impl Metrics {
     fn add(&self, kind: Kind, took: Duration) {
         let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
-        let times = requests.entry(kind).or_default();
-        for (bucket, bound) in times.buckets.iter_mut().zip(BUCKET_SECONDS) {
-            *bucket += u64::from(took.as_secs_f64() <= bound);
-        }
-        times.count += 1;
-        times.total += took;
+        requests.entry(kind).or_default().add(took);
     }
 
     fn write(&self, out: &mut Text) {
@@ -73,12 +58,7 @@ impl Metrics {
         for (kind, times) in &*self.requests.lock().unwrap_or_else(PoisonError::into_inner) {
             let Kind { route, method, status } = kind;
             let labels = format!("route=\"{route}\",method=\"{method}\",status=\"{status}\"");
-            for (count, bound) in times.buckets.iter().zip(BUCKET_SECONDS) {
-                out.line(&format!("{name}_bucket"), &format!("{labels},le=\"{bound}\""), count);
-            }
-            out.line(&format!("{name}_bucket"), &format!("{labels},le=\"+Inf\""), times.count);
-            out.line(&format!("{name}_sum"), &labels, times.total.as_secs_f64());
-            out.line(&format!("{name}_count"), &labels, times.count);
+            out.histogram(name, &labels, times);
         }
     }
 }
@@ -162,6 +142,10 @@ fn write_store(figures: &StoreMetrics, out: &mut Text) {
         out.head(&name, kind, help);
         out.line(&name, "", value);
     }
+    let writes = "caseload_store_write_duration_seconds";
+    let help = "Small writes, from their place in the queue until they were durable.";
+    out.head(writes, "histogram", help);
+    out.histogram(writes, "", &figures.writes);
     let tasks = "caseload_tasks_completed_total";
     out.head(tasks, "counter", "Tasks completed by this process.");
     for one in &figures.completed {
@@ -193,6 +177,17 @@ impl Text {
     fn head(&mut self, name: &str, kind: &str, help: &str) {
         // Writing to memory cannot fail.
         let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
+    }
+
+    fn histogram(&mut self, name: &str, labels: &str, times: &DurationCounts) {
+        let comma = if labels.is_empty() { "" } else { "," };
+        let bucket = format!("{name}_bucket");
+        for (count, bound) in times.within.iter().zip(DURATION_BOUNDS_SECONDS) {
+            self.line(&bucket, &format!("{labels}{comma}le=\"{bound}\""), count);
+        }
+        self.line(&bucket, &format!("{labels}{comma}le=\"+Inf\""), times.count);
+        self.line(&format!("{name}_sum"), labels, times.total.as_secs_f64());
+        self.line(&format!("{name}_count"), labels, times.count);
     }
 
     fn line(&mut self, name: &str, labels: &str, value: impl std::fmt::Display) {

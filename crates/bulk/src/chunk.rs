@@ -11,13 +11,21 @@ use caseload_model::payload::{Block, Entry};
 use caseload_model::record::Prepared;
 use caseload_model::task::Action;
 use caseload_model::{issue, profile};
-use caseload_store::{ChunkFeed, ChunkPart, ChunkWork, Store, StoreError};
+use caseload_store::{ChunkFeed, ChunkPart, ChunkWork, FeedLimits, Store, StoreError};
 use tokio::task::JoinHandle;
 
-/// Bytes of validated entries that wait for the store before the next block is read.
-pub(crate) const FEED_BYTES_MAX: usize = 8 << 20;
+/// Bytes of validated entries of one task that wait for the store before the next block is read.
+const FEED_BYTES_MAX: usize = 8 << 20;
+/// Bytes that all tasks may have waiting before none has more than its own share, and that share.
+const FEEDS_BYTES_MAX: usize = 16 << 20;
+const FEED_SHARE_BYTES: usize = 1 << 20;
 /// Blocks that are validated side by side.
 const BLOCKS_AT_ONCE: usize = 3;
+
+/// The bounds that the feeds of one server share.
+pub(crate) fn feed_limits() -> FeedLimits {
+    FeedLimits::new(FEED_SHARE_BYTES, FEED_BYTES_MAX, FEEDS_BYTES_MAX)
+}
 
 /// Which task's entries to validate.
 #[derive(Clone)]

@@ -12,8 +12,8 @@ use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::MissedTickBehavior;
 
-use crate::janitor;
 use crate::worker::Workshop;
+use crate::{chunk, janitor};
 
 /// Milliseconds a claimed task belongs to its server without a sign of life.
 const LEASE_MS: i64 = 30_000;
@@ -57,7 +57,8 @@ impl Runner {
     /// Starts the loop on the current Tokio runtime.
     pub fn start(store: Arc<dyn Store>, clock: Clock, config: RunnerConfig) -> Self {
         let (stopping, watcher) = watch::channel(false);
-        let workshop = Workshop { store, clock, stopping: watcher };
+        let feeds = chunk::feed_limits();
+        let workshop = Workshop { store, clock, stopping: watcher, feeds };
         let janitor = tokio::spawn(janitor::keep_clean(workshop.clone(), config.purge_every));
         let task = tokio::spawn(run(workshop, config));
         Self { stopping, task, janitor }

@@ -7,11 +7,13 @@ use std::time::Duration;
 
 use caseload_model::task::TaskStatus;
 use caseload_model::time::{Clock, UnixMillis};
-use caseload_store::{ApplyChunk, ChunkFeed, ClaimedTask, FailAttempt, Store, StoreError};
+use caseload_store::{
+    ApplyChunk, ChunkFeed, ClaimedTask, FailAttempt, FeedLimits, Store, StoreError,
+};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::chunk::{ChunkSource, FEED_BYTES_MAX};
+use crate::chunk::ChunkSource;
 
 /// Milliseconds before a task that met a fault of the server's is tried again.
 const RETRY_AFTER_MS: i64 = 5_000;
@@ -24,6 +26,7 @@ pub(crate) struct Workshop {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) clock: Clock,
     pub(crate) stopping: watch::Receiver<bool>,
+    pub(crate) feeds: FeedLimits,
 }
 
 impl Workshop {
@@ -67,7 +70,7 @@ impl Workshop {
             action: claim.task.action,
             dry_run: claim.task.dry_run,
         };
-        let feed = Arc::new(ChunkFeed::new(FEED_BYTES_MAX));
+        let feed = Arc::new(ChunkFeed::new(self.feeds.clone()));
         let mut filling = JoinSet::new();
         let left = claim.task.counts.unprocessed;
         filling.spawn(source.fill(self.store.clone(), feed.clone(), claim.next_index, left));

@@ -125,11 +125,16 @@ impl StopSignals {
     }
 }
 
+/// Threads for reads, packing and validation, however few cores there are. Each keeps some memory
+/// of what it did; more of them than can be at work would only add to that.
+const BLOCKING_THREADS_MIN: usize = 12;
+
 /// Runs a server's work on threads of its own, two at least: one may be busy with validation.
 pub(crate) fn on_threads<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
     let cores = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(cores.max(2))
+        .max_blocking_threads(BLOCKING_THREADS_MIN.max(4 * cores))
         .enable_all()
         .build()
         .map_err(|error| Failure::server(format!("cannot start: {}", io_reason(&error))))?;

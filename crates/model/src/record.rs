@@ -88,11 +88,18 @@ impl ChunkRecords {
         self.succeeded += 1;
     }
 
-    /// Adds a result line that is a whole record, as the get actions return it.
-    pub fn record(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
-        write(&mut self.results);
-        self.results.push(b'\n');
-        self.succeeded += 1;
+    /// Adds a result line that is a whole record, as the get actions return it, where `write`
+    /// says that there is one.
+    pub fn record<E>(
+        &mut self,
+        write: impl FnOnce(&mut Vec<u8>) -> Result<bool, E>,
+    ) -> Result<bool, E> {
+        let written = write(&mut self.results)?;
+        if written {
+            self.results.push(b'\n');
+            self.succeeded += 1;
+        }
+        Ok(written)
     }
 
     /// Adds an error record. `id` is the id the entry gives, as JSON text; `payload` is the buffer

@@ -1,7 +1,10 @@
 //! Payload and record blocks as they are kept: zstd at its fastest useful level. Both backends
 //! store the same bytes.
 
+use std::cell::RefCell;
+
 use caseload_model::payload::Block;
+use zstd::bulk::Compressor;
 
 use crate::StoreError;
 
@@ -9,6 +12,8 @@ use crate::StoreError;
 const ZSTD_LEVEL: i32 = 1;
 /// Bytes of a block's beginning that tell its unpacked size: the longest header of a zstd frame.
 pub(crate) const HEADER_BYTES_MAX: usize = 18;
+/// Bytes of room for a packed block that a thread keeps.
+const ROOM_BYTES_MAX: usize = 1 << 20;
 /// Unpacked bytes that one stored block may have; more is damage.
 const BLOCK_BYTES_MAX: usize = 1 << 28;
 
@@ -38,10 +43,30 @@ pub fn unpack_block(bytes: &[u8]) -> Result<Vec<u8>, StoreError> {
         .map_err(|e| StoreError::Corrupt(format!("a compressed block cannot be read: {e}")))
 }
 
+thread_local! {
+    /// What one thread compresses with: setting it up costs as much as a small block.
+    static PACKER: RefCell<Option<(Compressor<'static>, Vec<u8>)>> = const { RefCell::new(None) };
+}
+
 /// Compresses any bytes; [`unpack_block`] gives them back.
 pub(crate) fn pack(bytes: &[u8]) -> Result<Vec<u8>, StoreError> {
-    zstd::bulk::compress(bytes, ZSTD_LEVEL)
-        .map_err(|e| StoreError::Unavailable(format!("compression failed: {e}")))
+    PACKER
+        .with_borrow_mut(|packer| {
+            let (compressor, room) = match packer {
+                Some(packer) => packer,
+                None => packer.insert((Compressor::new(ZSTD_LEVEL)?, Vec::new())),
+            };
+            room.clear();
+            room.reserve(zstd::zstd_safe::compress_bound(bytes.len()));
+            compressor.compress_to_buffer(bytes, room)?;
+            // Exactly as long as it is: packed blocks are what uploads hold in memory.
+            let packed = room.as_slice().to_vec();
+            if room.capacity() > ROOM_BYTES_MAX {
+                *room = Vec::new();
+            }
+            Ok(packed)
+        })
+        .map_err(|e: std::io::Error| StoreError::Unavailable(format!("compression failed: {e}")))
 }
 
 /// The unpacked size of a block, from its first [`HEADER_BYTES_MAX`] bytes.

@@ -22,6 +22,8 @@ use report::{Report, Row};
 
 /// Entries of one task, the most that a request may carry.
 const ENTRIES: usize = 10_000;
+/// Creations after which the disk is looked at that they alone take.
+const DISK_CREATIONS: usize = 80_000;
 /// Domains, and clients at most.
 const CLIENTS: usize = 4;
 
@@ -72,6 +74,9 @@ pub(crate) async fn measure(options: Options) -> Result<()> {
         println!("round {round} of {} from an empty store is done", options.rounds);
     }
     report.add(empty.rows("empty"));
+    let mut place = Place::open("an empty store").await?;
+    place.fill(DISK_CREATIONS).await?;
+    report.disk(&format!("{DISK_CREATIONS} creations, completed"), place.settle()?);
     if options.filled > 0 {
         let mut place = Place::open("a filled store").await?;
         place.fill(options.filled).await?;

@@ -2,6 +2,7 @@
 //! there is none. Nothing is written; the same profile may be asked for twice.
 
 use std::collections::HashMap;
+use std::convert::Infallible;
 use std::hash::BuildHasher;
 
 use super::field::{APP, CORE, Table};
@@ -20,13 +21,18 @@ pub fn plan_core_gets<S: BuildHasher>(
     entries: &[Prepared<CoreProfileId>],
     records: &HashMap<CoreProfileId, StoredCoreProfile, S>,
 ) -> ChunkRecords {
-    gets(Action::GetCoreProfiles, payload, entries, |id, out| {
-        let profile = records.get(id)?;
-        out.record(|out| {
+    let mut out = ChunkRecords::default();
+    let shown = show_core_gets(payload, entries, &mut out, |id, out| {
+        let profile = records.get(id);
+        if let Some(profile) = profile {
             render_core(*id, profile.created_at, &profile.fields, profile.updated_at, out);
-        });
-        Some(())
-    })
+        }
+        Ok::<_, Infallible>(profile.is_some())
+    });
+    match shown {
+        Ok(()) => out,
+        Err(never) => match never {},
+    }
 }
 
 /// The records of a slice of `get_app_profiles`; `records` holds the profiles there are.
@@ -35,32 +41,61 @@ pub fn plan_app_gets<S: BuildHasher>(
     entries: &[Prepared<String>],
     records: &HashMap<String, StoredAppProfile, S>,
 ) -> ChunkRecords {
-    gets(Action::GetAppProfiles, payload, entries, |pid, out| {
-        let profile = records.get(pid)?;
-        out.record(|out| render_app(pid, profile, out));
-        Some(())
-    })
+    let mut out = ChunkRecords::default();
+    let shown = show_app_gets(payload, entries, &mut out, |pid, out| {
+        let profile = records.get(pid);
+        if let Some(profile) = profile {
+            render_app(pid, profile, out);
+        }
+        Ok::<_, Infallible>(profile.is_some())
+    });
+    match shown {
+        Ok(()) => out,
+        Err(never) => match never {},
+    }
 }
 
-fn gets<T>(
+/// Adds the records of a slice of `get_core_profiles`. `show` appends a profile to the text, as
+/// [`render_core`] does, and says whether there is one.
+pub fn show_core_gets<E>(
+    payload: &[u8],
+    entries: &[Prepared<CoreProfileId>],
+    out: &mut ChunkRecords,
+    show: impl FnMut(&CoreProfileId, &mut Vec<u8>) -> Result<bool, E>,
+) -> Result<(), E> {
+    gets(Action::GetCoreProfiles, payload, entries, out, show)
+}
+
+/// Adds the records of a slice of `get_app_profiles`. `show` appends a profile to the text, as
+/// [`render_app`] does, and says whether there is one.
+pub fn show_app_gets<E>(
+    payload: &[u8],
+    entries: &[Prepared<String>],
+    out: &mut ChunkRecords,
+    show: impl FnMut(&String, &mut Vec<u8>) -> Result<bool, E>,
+) -> Result<(), E> {
+    gets(Action::GetAppProfiles, payload, entries, out, show)
+}
+
+fn gets<T, E>(
     action: Action,
     payload: &[u8],
     entries: &[Prepared<T>],
-    show: impl Fn(&T, &mut ChunkRecords) -> Option<()>,
-) -> ChunkRecords {
+    out: &mut ChunkRecords,
+    mut show: impl FnMut(&T, &mut Vec<u8>) -> Result<bool, E>,
+) -> Result<(), E> {
     let table = if action == Action::GetCoreProfiles { &CORE } else { &APP };
-    let mut records = ChunkRecords::default();
     for prepared in entries {
         match &prepared.item {
             Ok(id) => {
-                if show(id, &mut records).is_none() {
-                    missing(table, action, payload, &prepared.entry, &mut records);
+                if !out.record(|text| show(id, text))? {
+                    missing(table, action, payload, &prepared.entry, out);
                 }
             }
-            Err(rejected) => records.rejected(action, payload, &prepared.entry, rejected),
+            Err(rejected) => out.rejected(action, payload, &prepared.entry, rejected),
         }
     }
-    records
+    Ok(())
 }
 
 /// Adds the error record of an entry whose id no profile has.

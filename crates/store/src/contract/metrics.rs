@@ -1,13 +1,40 @@
 //! Figures of a running store for its operators: what it did since it was opened, and what is
 //! there now. Nothing in them names a domain or a record.
 
+use std::time::Duration;
+
 use caseload_model::task::{Action, Outcome, Task};
+
+/// Upper bounds of the classes that durations fall into.
+pub const DURATION_BOUNDS_SECONDS: [f64; 11] =
+    [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 60.0];
+
+/// Durations, counted by the bounds they keep.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DurationCounts {
+    /// How many are at most as long as each of [`DURATION_BOUNDS_SECONDS`].
+    pub within: [u64; DURATION_BOUNDS_SECONDS.len()],
+    pub count: u64,
+    pub total: Duration,
+}
+
+impl DurationCounts {
+    pub fn add(&mut self, took: Duration) {
+        for (within, bound) in self.within.iter_mut().zip(DURATION_BOUNDS_SECONDS) {
+            *within += u64::from(took.as_secs_f64() <= bound);
+        }
+        self.count += 1;
+        self.total += took;
+    }
+}
 
 /// Figures of a store.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StoreMetrics {
     /// Transactions committed since the store was opened.
     pub commits: u64,
+    /// Small writes by how long they took, from their place in the queue until they were durable.
+    pub writes: DurationCounts,
     /// Bytes of the log of writes that are not in the database yet.
     pub log_bytes: u64,
     /// Bytes of the database without its log.

@@ -41,7 +41,7 @@ use crate::{
     StageAttachment, StagePayload, StepIssues, Store, StoreError, StoreFuture, StoreMetrics,
     TaskPage,
 };
-use engine::{Engine, WriteContext};
+use engine::{Engine, Weight, WriteContext};
 use kill::Place;
 use probe::Probe;
 
@@ -93,16 +93,20 @@ impl SqliteStore {
         T: Send + 'static,
         F: FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
     {
-        Box::pin(self.engine.write(move |conn, _: &WriteContext<'_>| work(conn)))
+        self.write_weighing(Weight::Small, work)
     }
 
-    /// A write after which tasks may be runnable.
-    fn write_and_ring<T, F>(&self, work: F) -> StoreFuture<'_, T>
+    fn write_weighing<T, F>(&self, weight: Weight, work: F) -> StoreFuture<'_, T>
     where
         T: Send + 'static,
         F: FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
     {
-        let written = self.write(work);
+        let work = move |conn: &Connection, _: &WriteContext<'_>| work(conn);
+        Box::pin(self.engine.write_weighing(weight, work))
+    }
+
+    /// Rings after a write by which tasks may be runnable.
+    fn and_ring<'a, T: Send + 'a>(&'a self, written: StoreFuture<'a, T>) -> StoreFuture<'a, T> {
         Box::pin(async move {
             let answer = written.await?;
             self.ring();
@@ -153,7 +157,7 @@ impl Store for SqliteStore {
     fn delete_domain(&self, domain: DomainId) -> StoreFuture<'_, ()> {
         Box::pin(async move {
             self.engine.write(move |conn, _| domains::begin_removal(conn, domain)).await?;
-            while self.engine.write(|conn, _| domains::continue_removal(conn)).await? {}
+            while self.write_weighing(Weight::Long, domains::continue_removal).await? {}
             Ok(())
         })
     }
@@ -197,7 +201,8 @@ impl Store for SqliteStore {
     }
 
     fn stage_payload(&self, command: StagePayload) -> StoreFuture<'_, ()> {
-        let written = self.write(move |conn| tasks::stage(conn, &command));
+        let stage = move |conn: &Connection| tasks::stage(conn, &command);
+        let written = self.write_weighing(Weight::Long, stage);
         Box::pin(async move {
             written.await?;
             kill::reached(Place::Staged);
@@ -210,7 +215,8 @@ impl Store for SqliteStore {
         Box::pin(async move {
             loop {
                 let id = task_id.clone();
-                if !self.write(move |conn| tasks::discard(conn, domain, &id)).await? {
+                let step = move |conn: &Connection| tasks::discard(conn, domain, &id);
+                if !self.write_weighing(Weight::Long, step).await? {
                     return Ok(());
                 }
             }
@@ -218,7 +224,9 @@ impl Store for SqliteStore {
     }
 
     fn create_task(&self, command: CreateTask) -> StoreFuture<'_, Once<Task>> {
-        let written = self.write_and_ring(move |conn| tasks::create(conn, &command));
+        let weight = Weight::of_bytes(command.blocks.iter().map(|block| block.bytes.len()).sum());
+        let written = self.write_weighing(weight, move |conn| tasks::create(conn, &command));
+        let written = self.and_ring(written);
         Box::pin(async move {
             let accepted = written.await?;
             kill::reached(Place::Accepted);
@@ -246,7 +254,7 @@ impl Store for SqliteStore {
     }
 
     fn cancel_task(&self, command: CancelTask) -> StoreFuture<'_, Task> {
-        let cancelled = self.write_and_ring(move |conn| tasks::cancel(conn, &command));
+        let cancelled = self.and_ring(self.write(move |conn| tasks::cancel(conn, &command)));
         self.and_note(cancelled)
     }
 
@@ -256,8 +264,9 @@ impl Store for SqliteStore {
     }
 
     fn purge_expired(&self, now: UnixMillis) -> StoreFuture<'_, bool> {
-        let written =
-            self.write(move |conn| Ok(tasks::purge(conn, now)? | attachments::purge(conn, now)?));
+        let written = self.write_weighing(Weight::Long, move |conn| {
+            Ok(tasks::purge(conn, now)? | attachments::purge(conn, now)?)
+        });
         Box::pin(async move {
             let more = written.await?;
             kill::reached(Place::Expired);
@@ -266,7 +275,8 @@ impl Store for SqliteStore {
     }
 
     fn claim_tasks(&self, command: ClaimTasks) -> StoreFuture<'_, Vec<ClaimedTask>> {
-        let written = self.write(move |conn| tasks::claim(conn, &command));
+        let claim = move |conn: &Connection| tasks::claim(conn, &command);
+        let written = self.write_weighing(Weight::Lease, claim);
         Box::pin(async move {
             let claimed = written.await?;
             kill::reached(Place::Claimed);
@@ -275,12 +285,12 @@ impl Store for SqliteStore {
     }
 
     fn renew_leases(&self, command: RenewLeases) -> StoreFuture<'_, ()> {
-        self.write(move |conn| tasks::renew(conn, &command))
+        self.write_weighing(Weight::Lease, move |conn| tasks::renew(conn, &command))
     }
 
     fn release_leases(&self, server: &str) -> StoreFuture<'_, ()> {
         let server = server.to_owned();
-        self.write_and_ring(move |conn| tasks::release(conn, &server))
+        self.and_ring(self.write(move |conn| tasks::release(conn, &server)))
     }
 
     fn payload_block(
@@ -307,7 +317,7 @@ impl Store for SqliteStore {
     }
 
     fn fail_attempt(&self, command: FailAttempt) -> StoreFuture<'_, Task> {
-        let failed = self.write_and_ring(move |conn| tasks::fail_attempt(conn, &command));
+        let failed = self.and_ring(self.write(move |conn| tasks::fail_attempt(conn, &command)));
         self.and_note(failed)
     }
 
@@ -417,8 +427,10 @@ impl Store for SqliteStore {
             let completed = self.completed.lock().unwrap_or_else(PoisonError::into_inner).clone();
             let (database_bytes, log_bytes) = self.engine.file_bytes();
             let commits = self.engine.commits();
+            let writes = self.engine.writes();
             Ok(StoreMetrics {
                 commits,
+                writes,
                 log_bytes,
                 database_bytes,
                 tasks_waiting,

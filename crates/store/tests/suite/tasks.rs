@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use caseload_model::task::{Action, Counts, Family, Outcome, TASK_ATTEMPTS_MAX, TaskStatus};
-use caseload_store::{ChunkFeed, FailAttempt, RenewLeases, Store, StoreError};
+use caseload_store::{ChunkFeed, FailAttempt, FeedLimits, RenewLeases, Store, StoreError};
 
 use super::payloads::{
     NOW, apply_all, assert_lease_lost, assert_sound, assert_taken, block, chunk, claim, claim_at,
@@ -288,7 +288,7 @@ pub(crate) async fn a_chunk_takes_the_parts_that_follow(store: Arc<dyn Store>) {
         store.create_task(task_of(&acme, id, action, &entries, 2)).await.unwrap();
         let claimed = claim(&store, 1).await.remove(0);
         let mut command = chunk(&claimed, next_block(&store, &claimed, 0).await, NOW);
-        let feed = Arc::new(ChunkFeed::new(1));
+        let feed = Arc::new(ChunkFeed::new(FeedLimits::new(1, 1, 1)));
         for from in [2, 4] {
             let part = chunk(&claimed, next_block(&store, &claimed, from).await, NOW).part;
             feed.push(part);
@@ -316,7 +316,7 @@ pub(crate) async fn parts_out_of_order_are_refused(store: Arc<dyn Store>) {
     store.create_task(task_of(&acme, "t", CREATE, &uids(4), 2)).await.unwrap();
     let claimed = claim(&store, 1).await.remove(0);
     let mut command = chunk(&claimed, next_block(&store, &claimed, 0).await, NOW);
-    let feed = Arc::new(ChunkFeed::new(1));
+    let feed = Arc::new(ChunkFeed::new(FeedLimits::new(1, 1, 1)));
     feed.push(command.part.clone());
     command.more = Some(feed);
     let refused = store.apply_chunk(command).await;

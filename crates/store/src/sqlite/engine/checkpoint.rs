@@ -18,13 +18,18 @@ use crate::StoreError;
 /// Pages of the log from which on it is moved beside the writer.
 const LOG_PAGES_WANTED: u32 = (32 << 20) / PAGE_BYTES;
 /// Pages beyond which writers wait until it is moved.
-const LOG_PAGES_MAX: u32 = (256 << 20) / PAGE_BYTES;
+const LOG_PAGES_MAX: u32 = (128 << 20) / PAGE_BYTES;
 /// Pages that make another try worthwhile while reads pin the log.
 const LOG_PAGES_STEP: u32 = (16 << 20) / PAGE_BYTES;
 /// A pause of the writer's that counts as idle, and the time between tries to cut a pinned log.
 const PAUSE: Duration = Duration::from_secs(1);
 /// How long writers may have to wait for one try.
-const CUT_WAIT: Duration = Duration::from_millis(100);
+const CUT_WAIT: Duration = Duration::from_millis(20);
+
+/// Pages of the log for which writers may be kept waiting, and how often what came meanwhile is
+/// moved beside them to get there.
+const LAST_PAGES: u32 = (1 << 20) / PAGE_BYTES;
+const BESIDE_MAX: u32 = 4;
 
 const _: () = assert!(LOG_PAGES_WANTED < LOG_PAGES_MAX);
 
@@ -113,13 +118,13 @@ fn run(conn: &Connection, gauges: &Gauges, signal: &Signal) {
         left = left.min(pages);
         clean &= !committed;
         let may_cut = last_cut.is_none_or(|at| at.elapsed() >= PAUSE);
-        let done = if pages > LOG_PAGES_MAX && may_cut && !clean {
-            last_cut = Some(Instant::now());
-            checkpoint(conn, "TRUNCATE", CUT_WAIT)
-        } else if !committed && !clean {
+        let done = if !committed && !clean {
             // Idle: with no writer to disturb, a long log file is cut too.
             let kind = if pages > LOG_PAGES_WANTED { "TRUNCATE" } else { "PASSIVE" };
             checkpoint(conn, kind, CUT_WAIT)
+        } else if committed && pages > LOG_PAGES_MAX && may_cut {
+            last_cut = Some(Instant::now());
+            begin_anew(conn, gauges)
         } else if committed && pages > LOG_PAGES_WANTED && pages - left > LOG_PAGES_STEP {
             checkpoint(conn, "PASSIVE", CUT_WAIT)
         } else {
@@ -136,6 +141,20 @@ fn run(conn: &Connection, gauges: &Gauges, signal: &Signal) {
             }
         }
     }
+}
+
+/// Has the writer begin the log anew in the file that there is: commits that make a file longer
+/// take more time. Nearly all of the log is moved beside the writer, which waits for the rest.
+fn begin_anew(conn: &Connection, gauges: &Gauges) -> Result<bool, StoreError> {
+    for _ in 0..BESIDE_MAX {
+        let before = gauges.wal_pages.load(Ordering::Relaxed);
+        checkpoint(conn, "PASSIVE", CUT_WAIT)?;
+        let after = gauges.wal_pages.load(Ordering::Relaxed);
+        if after.saturating_sub(before) <= LAST_PAGES {
+            break;
+        }
+    }
+    checkpoint(conn, "RESTART", CUT_WAIT)
 }
 
 /// One checkpoint; whether the whole log is in the database now.

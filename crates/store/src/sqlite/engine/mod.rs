@@ -8,6 +8,7 @@ mod error;
 mod lock;
 mod migrate;
 mod pace;
+mod queue;
 mod readers;
 mod writer;
 
@@ -18,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
-use crate::{OpenMode, StoreError};
+use crate::{DurationCounts, OpenMode, StoreError};
 use checkpoint::Checkpointer;
 use lock::ServerLock;
 pub(super) use pace::Pace;
@@ -32,8 +33,11 @@ const READ_BUDGET: Duration = Duration::from_secs(10);
 /// Figures that the parts of the engine share.
 #[derive(Debug, Default)]
 struct Gauges {
-    /// Commands that wait for the writer.
-    waiting: AtomicUsize,
+    /// Small commands that wait for the writer, and long ones.
+    small_waiting: AtomicUsize,
+    long_waiting: AtomicUsize,
+    /// How long small commands took from their place in the queue to their commit.
+    writes: Mutex<DurationCounts>,
     /// Groups committed since the store was opened.
     commits: AtomicU64,
     /// Pages in the write-ahead log after the last commit.
@@ -42,7 +46,33 @@ struct Gauges {
     fault_at: Mutex<Option<Instant>>,
 }
 
+/// What a command asks of the writer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Weight {
+    /// Some rows.
+    Small,
+    /// Some rows that a power cut may take back, and with them nothing that was acted upon:
+    /// whoever acts on them commits durably, and so makes them durable too.
+    Lease,
+    /// Up to thousands of rows or megabytes: does not keep small ones waiting where it need not.
+    Long,
+}
+
+impl Weight {
+    /// Bytes up to which writing them is small.
+    const SMALL_BYTES_MAX: usize = 128 << 10;
+
+    /// Of a command that writes so many bytes.
+    pub(super) const fn of_bytes(bytes: usize) -> Self {
+        if bytes <= Self::SMALL_BYTES_MAX { Self::Small } else { Self::Long }
+    }
+}
+
 impl Gauges {
+    fn note_write(&self, took: Duration) {
+        self.writes.lock().unwrap_or_else(PoisonError::into_inner).add(took);
+    }
+
     fn note_fault(&self) {
         *self.fault_at.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
     }
@@ -104,7 +134,20 @@ impl Engine {
         T: Send + 'static,
         F: FnOnce(&Connection, &WriteContext<'_>) -> Result<T, StoreError> + Send + 'static,
     {
-        self.writer.submit(work).await
+        self.write_weighing(Weight::Small, work).await
+    }
+
+    /// [`Engine::write`] for a command of any weight.
+    pub(super) async fn write_weighing<T, F>(
+        &self,
+        weight: Weight,
+        work: F,
+    ) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection, &WriteContext<'_>) -> Result<T, StoreError> + Send + 'static,
+    {
+        self.writer.submit(weight, work).await
     }
 
     /// Runs a read in one transaction within the usual budget.
@@ -147,6 +190,11 @@ impl Engine {
     /// Groups committed since the store was opened.
     pub(super) fn commits(&self) -> u64 {
         self.gauges.commits.load(Ordering::Relaxed)
+    }
+
+    /// How long small commands took.
+    pub(super) fn writes(&self) -> DurationCounts {
+        self.gauges.writes.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// How long ago a commit or a checkpoint failed last.

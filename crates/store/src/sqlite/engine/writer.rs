@@ -1,6 +1,8 @@
 //! The writer thread. It owns the one connection that writes, takes whatever commands have queued
 //! up, runs each so that it can be undone alone, commits once and answers all of them. A command
 //! that fails or panics is rolled back alone; a commit that fails fails every member of its group.
+//! Long commands end early where a small one waits, and take it along into their commit; small ones
+//! do not wait for a long one that came behind them.
 //! Invariant: nothing is answered before the commit, and after a fault of the file's the
 //! connection is opened anew before it is used again.
 //!
@@ -12,48 +14,57 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode};
-use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::sync::oneshot;
 
 use super::checkpoint::Signal;
-use super::{Gauges, connection};
+use super::queue::{Queue, Queued};
+use super::{Gauges, Weight, connection};
 use crate::StoreError;
 
-/// Commands that may wait; callers beyond that wait for a place in the queue.
-const QUEUE_COMMANDS_MAX: usize = 1024;
 /// Commands that one group may have.
 const GROUP_COMMANDS_MAX: usize = 256;
 /// A group that is older takes no further command, and a long command ends early in it as soon as
 /// another one waits.
 const GROUP_TIME: Duration = Duration::from_millis(30);
+/// How long a long command goes on although a small one waits: what a commit costs should not be
+/// more than what it commits.
+const URGED_TIME: Duration = Duration::from_millis(10);
+
+/// A group that takes longer is told of in the log.
+const SLOW: Duration = Duration::from_secs(1);
+
+const _: () = assert!(URGED_TIME.as_millis() < GROUP_TIME.as_millis());
 
 /// What a command may know about the group it runs in.
 #[derive(Debug)]
 pub(in crate::sqlite) struct WriteContext<'a> {
     began: Instant,
-    waiting: &'a AtomicUsize,
+    gauges: &'a Gauges,
 }
 
 impl WriteContext<'_> {
     /// Whether a command that can be continued later should end now.
     pub(in crate::sqlite) fn should_yield(&self) -> bool {
-        self.is_waited_for() && self.began.elapsed() >= GROUP_TIME
+        let age = self.began.elapsed();
+        age >= URGED_TIME && self.gauges.small_waiting.load(Ordering::Relaxed) > 0
+            || age >= GROUP_TIME && self.is_waited_for()
     }
 
     /// Whether another command waits for the writer.
     pub(in crate::sqlite) fn is_waited_for(&self) -> bool {
-        self.waiting.load(Ordering::Relaxed) > 0
+        let Gauges { small_waiting, long_waiting, .. } = self.gauges;
+        small_waiting.load(Ordering::Relaxed) + long_waiting.load(Ordering::Relaxed) > 0
     }
 }
 
 /// A command on its way through the writer.
-trait Member: Send {
+pub(super) trait Member: Send {
     /// Runs the command; false where its effects must be rolled back.
     fn run(&mut self, conn: &Connection, context: &WriteContext<'_>) -> bool;
     /// Makes the command's answer this fault, whatever it was before.
@@ -92,11 +103,15 @@ where
     }
 }
 
-#[derive(Debug)]
 pub(super) struct Writer {
-    queue: Mutex<Option<Sender<Box<dyn Member>>>>,
+    queue: Arc<Queue>,
     thread: Mutex<Option<JoinHandle<()>>>,
-    gauges: Arc<Gauges>,
+}
+
+impl std::fmt::Debug for Writer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Writer").finish_non_exhaustive()
+    }
 }
 
 impl Writer {
@@ -107,46 +122,52 @@ impl Writer {
         gauges: Arc<Gauges>,
         signal: Arc<Signal>,
     ) -> Result<Self, StoreError> {
-        let (sender, receiver) = channel(QUEUE_COMMANDS_MAX);
-        let mut worker =
-            Worker { path: path.to_owned(), conn: None, gauges: gauges.clone(), signal };
+        let queue = Arc::new(Queue::new(gauges.clone()));
+        let mut worker = Worker { path: path.to_owned(), conn: None, gauges, signal };
         worker.adopt(first)?;
+        let ending = Ending(queue.clone());
         let thread = std::thread::Builder::new()
             .name("store-writer".to_owned())
-            .spawn(move || worker.run(receiver))
+            .spawn(move || worker.run(&ending.0))
             .map_err(|e| StoreError::Unavailable(format!("no thread for the writer: {e}")))?;
-        Ok(Self { queue: Mutex::new(Some(sender)), thread: Mutex::new(Some(thread)), gauges })
+        Ok(Self { queue, thread: Mutex::new(Some(thread)) })
     }
 
-    pub(super) async fn submit<T, F>(&self, work: F) -> Result<T, StoreError>
+    pub(super) async fn submit<T, F>(&self, weight: Weight, work: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
         F: FnOnce(&Connection, &WriteContext<'_>) -> Result<T, StoreError> + Send + 'static,
     {
         let (reply, answer) = oneshot::channel();
         let outcome = Err(StoreError::Closed);
-        let command: Box<dyn Member> = Box::new(Command { work: Some(work), outcome, reply });
-        let place = self.queue()?.reserve_owned().await.map_err(|_| StoreError::Closed)?;
-        // Counted first: the writer must not find a command that nobody waits for.
-        self.gauges.waiting.fetch_add(1, Ordering::Relaxed);
-        place.send(command);
+        self.queue.push(Box::new(Command { work: Some(work), outcome, reply }), weight).await?;
         answer.await.unwrap_or(Err(StoreError::Closed))
-    }
-
-    fn queue(&self) -> Result<Sender<Box<dyn Member>>, StoreError> {
-        let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
-        queue.clone().ok_or(StoreError::Closed)
     }
 
     /// Lets the queue run empty and ends the thread; false where that was done before.
     pub(super) fn close(&self) -> bool {
-        drop(self.queue.lock().unwrap_or_else(PoisonError::into_inner).take());
+        self.queue.close();
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(thread) = thread else { return false };
         if thread.join().is_err() {
             tracing::error!("the writer thread had panicked");
         }
         true
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.queue.close();
+    }
+}
+
+/// However the thread ends: nobody waits for it any more.
+struct Ending(Arc<Queue>);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        self.0.abandon();
     }
 }
 
@@ -158,18 +179,21 @@ struct Worker {
 }
 
 impl Worker {
-    fn run(mut self, mut queue: Receiver<Box<dyn Member>>) {
-        while let Some(first) = queue.blocking_recv() {
+    fn run(mut self, queue: &Queue) {
+        while let Some(first) = queue.first() {
             let mut group = Vec::new();
-            let done = self.run_group(first, &mut group, &mut queue);
+            let done = self.run_group(first, &mut group, queue);
             if let Err(e) = done {
                 self.gauges.note_fault();
                 tracing::error!(error = %e, members = group.len(), "a group of writes failed");
-                for member in &mut group {
-                    member.fail(&format!("the write could not be committed: {e}"));
+                for queued in &mut group {
+                    queued.member.fail(&format!("the write could not be committed: {e}"));
                 }
             }
-            for member in group {
+            for Queued { member, weight, since } in group {
+                if weight != Weight::Long {
+                    self.gauges.note_write(since.elapsed());
+                }
                 member.answer();
             }
         }
@@ -179,18 +203,32 @@ impl Worker {
     /// afterwards, whatever happens.
     fn run_group(
         &mut self,
-        first: Box<dyn Member>,
-        group: &mut Vec<Box<dyn Member>>,
-        queue: &mut Receiver<Box<dyn Member>>,
+        first: Queued,
+        group: &mut Vec<Queued>,
+        queue: &Queue,
     ) -> Result<(), StoreError> {
-        self.gauges.waiting.fetch_sub(1, Ordering::Relaxed);
         group.push(first);
         if self.conn.is_none() {
             let conn = connection::open(&self.path)?;
             self.adopt(conn)?;
         }
         let Some(conn) = &self.conn else { return Err(StoreError::Closed) };
-        match run_members(conn, &self.gauges, group, queue) {
+        let synced = group[0].weight != Weight::Lease;
+        if !synced {
+            connection::set_synced(conn, false)?;
+        }
+        let began = Instant::now();
+        let done = run_members(conn, &self.gauges, group, queue);
+        if began.elapsed() >= SLOW {
+            let millis = began.elapsed().as_millis();
+            tracing::info!(millis, members = group.len(), "a group of writes took long");
+        }
+        if !synced && connection::set_synced(conn, true).is_err() {
+            // What is opened instead is synced.
+            self.conn = None;
+            return done.map_err(Into::into);
+        }
+        match done {
             Ok(()) => {
                 self.gauges.commits.fetch_add(1, Ordering::Relaxed);
                 Ok(())
@@ -225,27 +263,29 @@ impl Worker {
 fn run_members(
     conn: &Connection,
     gauges: &Gauges,
-    group: &mut Vec<Box<dyn Member>>,
-    queue: &mut Receiver<Box<dyn Member>>,
+    group: &mut Vec<Queued>,
+    queue: &Queue,
 ) -> Result<(), rusqlite::Error> {
     execute(conn, "BEGIN IMMEDIATE")?;
-    let context = WriteContext { began: Instant::now(), waiting: &gauges.waiting };
+    let context = WriteContext { began: Instant::now(), gauges };
+    let began_with = group[0].weight;
     // The first needs no savepoint: undone is the whole transaction. Savepoints are not free, as
     // SQLite keeps a copy of every page that changes under one.
-    if !group[0].run(conn, &context) {
+    if !group[0].member.run(conn, &context) {
         execute(conn, "ROLLBACK")?;
         execute(conn, "BEGIN IMMEDIATE")?;
     }
-    let mut next = 1;
-    loop {
-        if next >= GROUP_COMMANDS_MAX || context.began.elapsed() >= GROUP_TIME {
+    // What joined a group that is not synced would not be either.
+    while began_with != Weight::Lease && group.len() < GROUP_COMMANDS_MAX {
+        let late = context.began.elapsed() >= GROUP_TIME;
+        // A small command that a long one made way for comes along, however late it is.
+        let Some(next) = queue.next(if late { Weight::Small } else { began_with }) else { break };
+        let at = group.len();
+        group.push(next);
+        run_member(conn, group[at].member.as_mut(), &context)?;
+        if context.began.elapsed() >= 2 * GROUP_TIME {
             break;
         }
-        let Ok(member) = queue.try_recv() else { break };
-        gauges.waiting.fetch_sub(1, Ordering::Relaxed);
-        group.push(member);
-        run_member(conn, group[next].as_mut(), &context)?;
-        next += 1;
     }
     execute(conn, "COMMIT")
 }

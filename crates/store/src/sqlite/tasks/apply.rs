@@ -12,7 +12,7 @@ use caseload_model::task::{Action, Outcome, Task};
 use rusqlite::Connection;
 
 use super::super::domains;
-use super::super::engine::{Engine, WriteContext};
+use super::super::engine::{Engine, Weight, WriteContext};
 use super::super::issues::Import;
 use super::super::kill::{self, Place};
 use super::super::profiles::{self, Change};
@@ -39,7 +39,7 @@ pub(in crate::sqlite) async fn apply(
     command: ApplyChunk,
 ) -> Result<ChunkApplied, StoreError> {
     let (applied, spent) = if command.action.writes() && !command.dry_run {
-        let written = engine.write(move |conn, context| {
+        let written = engine.write_weighing(Weight::Long, move |conn, context| {
             let applied = write_chunk(conn, &command, context);
             applied.map(|applied| (applied, command))
         });
@@ -52,7 +52,10 @@ pub(in crate::sqlite) async fn apply(
         } else {
             engine.read(move |conn| Ok((read_chunk(conn, &command)?, command))).await?
         };
-        engine.write(move |conn, _| keep_planned(conn, planned, command)).await?
+        let weight = Weight::of_bytes(planned.0.packed_bytes());
+        let keep =
+            move |conn: &Connection, _: &WriteContext<'_>| keep_planned(conn, planned, command);
+        engine.write_weighing(weight, keep).await?
     };
     // Thousands of entries: neither the writer nor who waits for this answer is kept by them.
     drop(tokio::task::spawn_blocking(move || drop(spent)));
@@ -155,7 +158,7 @@ fn write_slice(
             Err(StoreError::Corrupt("a get action on the writer".to_owned()))
         }
     }?;
-    assert_each_entry_has_a_record(&records, count);
+    assert_each_entry_has_a_record(records.succeeded + records.failed, count);
     Ok(records)
 }
 
@@ -166,18 +169,20 @@ fn read_chunk(conn: &Connection, command: &ApplyChunk) -> Result<Planned, StoreE
     loop {
         let slice = parts.slice(READ_SLICE_ENTRIES);
         let (count, payload) = (slice.len(), parts.payload());
-        let added = match parts.work() {
+        let open = records.open();
+        let before = open.succeeded + open.failed;
+        match parts.work() {
             ChunkWork::GetCoreProfiles(entries) => {
-                profiles::get_core(conn, command.domain, payload, &entries[slice])?
+                profiles::get_core(conn, command.domain, payload, &entries[slice], open)?;
             }
             ChunkWork::GetAppProfiles(entries) => {
-                profiles::get_app(conn, command.domain, payload, &entries[slice])?
+                profiles::get_app(conn, command.domain, payload, &entries[slice], open)?;
             }
             _ => return Err(StoreError::Corrupt("a writing action on a reader".to_owned())),
-        };
-        assert_each_entry_has_a_record(&added, count);
-        records.add(added, parts.next_index())?;
-        if records.bytes() >= READ_BYTES_MAX || !parts.more(|| false)? {
+        }
+        assert_each_entry_has_a_record(open.succeeded + open.failed - before, count);
+        records.added(parts.next_index())?;
+        if records.line_bytes() >= READ_BYTES_MAX || !parts.more(|| false)? {
             break;
         }
     }
@@ -238,7 +243,6 @@ fn finish(
     Ok(held.task)
 }
 
-fn assert_each_entry_has_a_record(records: &ChunkRecords, entries: usize) {
-    let count = records.succeeded as usize + records.failed as usize;
-    assert_eq!(count, entries, "a plan does not answer each entry once");
+fn assert_each_entry_has_a_record(records: u32, entries: usize) {
+    assert_eq!(records as usize, entries, "a plan does not answer each entry once");
 }

@@ -12,8 +12,8 @@ use crate::time::UnixMillis;
 pub const FOREIGN_ID_CHARS_MAX: usize = 255;
 /// Largest issue id: every JSON client reads it exactly (2^53 - 1).
 pub const ISSUE_ID_MAX: u64 = (1 << 53) - 1;
-/// Largest issue id that counts for the next one. An import may bring greater ones; if they counted,
-/// a single issue with the largest id would leave none for those that come after it.
+/// Largest issue id that counts for the next one. An import may bring greater ones; if they
+/// counted, a single issue with the largest id would leave none for those that come after it.
 pub const ISSUE_ID_COUNTED_MAX: u64 = 8_999_999_999_999_999;
 /// Longest domain name, in bytes.
 pub const DOMAIN_NAME_BYTES_MAX: usize = 63;

@@ -20,7 +20,8 @@ use crate::StoreError;
 pub(super) fn rows(conn: &Connection, findings: &mut Findings) -> Result<(), StoreError> {
     let mut statement = conn.prepare(&format!(
         "SELECT {FRAGMENTS}, {COLUMNS}, d.name, b.row IS NOT NULL,
-         i.id <= c.last_issue_id OR i.id > {ISSUE_ID_COUNTED_MAX}, i.created_at <= c.last_created_at,
+         i.id <= c.last_issue_id OR i.id > {ISSUE_ID_COUNTED_MAX},
+         i.created_at <= c.last_created_at,
          EXISTS (SELECT 1 FROM apps x WHERE x.domain_id = d.id AND x.id = i.app_id),
          EXISTS (SELECT 1 FROM app_profiles x WHERE x.domain_id = d.id AND x.pid = i.hs_user_id),
          i.queue_id IS NULL OR

@@ -146,7 +146,7 @@ fn range(parameters: &mut Parameters<'_>, since: &str, until: &str) -> TimeRange
     TimeRange { since: parameters.instant(since), until: parameters.instant(until) }
 }
 
-/// Issue ids: strings or numbers. One that no issue can have is of no wrong form: it finds none.
+/// Issue ids: strings or numbers. One that no issue can have is well formed and finds none.
 fn ids(parameters: &mut Parameters<'_>) -> Option<Vec<u64>> {
     let expected = "a JSON array of issue ids, whole numbers such as [\"28\",29]";
     let ids = parameters.array("ids", expected, |item| {

@@ -64,6 +64,23 @@ fn faults(entry: &str) -> Vec<(Code, String)> {
 }
 
 #[test]
+fn lists_that_no_issue_has_room_for_are_refused_before_they_are_read() {
+    for (name, count) in [("messages", 110_000), ("private_notes", 330_000)] {
+        let entry = format!(r#"{{"created_at":1,"{name}":[{}]}}"#, vec!["1"; count].join(","));
+        let refused = prepare(&entry).unwrap_err();
+        assert_eq!(refused.faults.len(), 1, "{name}");
+        let fault = &refused.faults[0];
+        let pointer = format!("/{name}");
+        assert_eq!((fault.code, fault.pointer.as_ref()), (Code::TooLarge, Some(&pointer)));
+        assert!(fault.detail.contains(&count.to_string()), "{}", fault.detail);
+    }
+    let least = r#"{"created_at":1,"messages":[{"id":"i","created_at":1}],"private_notes":[{}]}"#;
+    let shown = rendered(least);
+    assert!(shown["messages"][0].to_string().len() >= 80, "no message is shorter");
+    assert!(shown["private_notes"][0].to_string().len() >= 26, "no note is shorter");
+}
+
+#[test]
 fn an_entry_whose_issue_would_be_longer_than_an_issue_may_be_is_refused() {
     let name = "n".repeat(100_000);
     let messages = |count: usize| vec!["{}"; count].join(",");

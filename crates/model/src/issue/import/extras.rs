@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use super::IssueMap;
-use super::message::{person, write_person};
+use super::message::{list_with_room, person, write_person};
 use super::reader::{At, Reader};
 use crate::error_code::EntryErrorCode;
 use crate::ids::FOREIGN_ID_CHARS_MAX;
@@ -16,6 +16,8 @@ use crate::json::{Json, write_string};
 use crate::time::UnixMillis;
 
 const NOTE_FIELDS: [&str; 4] = ["id", "body", "created_at", "author"];
+/// Bytes that the shortest note takes, rendered.
+const NOTE_BYTES_MIN: usize = 26;
 const CUSTOM_FIELD_FIELDS: [&str; 2] = ["type", "value"];
 
 /// Reads everything but the messages.
@@ -171,7 +173,7 @@ fn private_notes(
     issue_created_at: UnixMillis,
     reader: &mut Reader,
 ) -> Option<Vec<u8>> {
-    let items = reader.list(map, "private_notes")?;
+    let items = list_with_room(map, "private_notes", NOTE_BYTES_MIN, reader)?;
     let list_at = map.at.key("private_notes");
     let mut notes = Vec::with_capacity(items.len());
     for (n, item) in items.iter().enumerate() {

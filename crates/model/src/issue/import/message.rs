@@ -30,6 +30,9 @@ const MESSAGE_FIELDS: [&str; 10] = [
 const AUTHOR_FIELDS: [&str; 4] = ["name", "id", "emails", "phone_number"];
 const ATTACHMENT_FIELDS: [&str; 4] = ["url", "file_name", "content_type", "size"];
 
+/// Bytes that the shortest message takes, rendered.
+const MESSAGE_BYTES_MIN: usize = 80;
+
 /// Where a message comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::issue) enum Origin {
@@ -73,12 +76,31 @@ pub(super) fn read_all<'j>(
     issue_created_at: UnixMillis,
     reader: &mut Reader,
 ) -> Vec<MessageIn<'j>> {
-    let items = reader.list(map, "messages").unwrap_or_default();
+    let items = list_with_room(map, "messages", MESSAGE_BYTES_MIN, reader).unwrap_or_default();
     let list_at = map.at.key("messages");
     let numbered = items.iter().enumerate();
     numbered
         .filter_map(|(n, item)| read(item, issue_created_at, &list_at.item(n), reader))
         .collect()
+}
+
+/// The elements of a list, each of which takes at least `least` bytes of an issue. A list that is
+/// too long for any issue is one fault, and none of its elements is read: `{}` is short, what is
+/// made of it is not.
+pub(super) fn list_with_room<'j>(
+    map: &IssueMap<'j, '_>,
+    name: &str,
+    least: usize,
+    reader: &mut Reader,
+) -> Option<&'j [Json<'j>]> {
+    let items = reader.list(map, name)?;
+    let most = Family::Issues.entry_bytes_max() / least;
+    if items.len() <= most {
+        return Some(items);
+    }
+    let detail = format!("{} {name} are more than the {most} that an issue can hold", items.len());
+    reader.fault(EntryErrorCode::TooLarge, &map.at.key(name), detail, None);
+    None
 }
 
 fn read<'j>(

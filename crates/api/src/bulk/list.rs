@@ -58,8 +58,8 @@ pub(crate) async fn list(
     };
     let mut response = Json(envelope).into_response();
     let links = link::numbered(uri.path(), &pairs, paging, page.total_hits, || None);
-    if let Some(links) = links {
-        response.headers_mut().insert(header::LINK, links);
+    for link in links {
+        response.headers_mut().append(header::LINK, link);
     }
     Ok(response)
 }

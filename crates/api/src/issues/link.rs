@@ -1,7 +1,8 @@
 //! The `Link` header of a list (RFC 8288): `first`, `prev`, `next`, `last` with the caller's own
 //! parameters, as references without a host, because none that a request names can be trusted. It
 //! never names a page that would answer an error: where numbered pages end, a list of issues goes
-//! on by cursor.
+//! on by cursor. Long parameters come back in each of the four, so a long header is sent as one
+//! field for each link: some HTTP clients refuse fields beyond 8 KiB, most beyond 64 KiB.
 
 use caseload_model::issue_query::{PAGE_DEPTH_MAX, Paging};
 use http::HeaderValue;
@@ -13,6 +14,11 @@ use crate::query::same_name;
 /// Everything but the unreserved characters of RFC 3986.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
+/// Longest field that holds all the links.
+const FIELD_BYTES_MAX: usize = 8_000;
+/// Longest single link. What it leads to is a request line that the server still reads.
+const LINK_BYTES_MAX: usize = 60_000;
+
 /// The header for a page of issues at `path`; `deeper` is the cursor that follows it.
 pub(super) fn header(
     path: &str,
@@ -20,7 +26,7 @@ pub(super) fn header(
     paging: Paging,
     total_hits: u64,
     deeper: impl FnOnce() -> Option<String>,
-) -> Option<HeaderValue> {
+) -> Vec<HeaderValue> {
     numbered(path, pairs, paging, total_hits, || {
         Some(target(path, pairs, &[("page", None), ("cursor", Some(deeper()?))]))
     })
@@ -31,7 +37,7 @@ pub(super) fn stepped(
     path: &str,
     pairs: &[(String, String)],
     next: Option<&str>,
-) -> Option<HeaderValue> {
+) -> Vec<HeaderValue> {
     let by =
         |cursor: &str| target(path, pairs, &[("after", None), ("cursor", Some(cursor.to_owned()))]);
     let links = [("first", Some(by(""))), ("next", next.map(by))];
@@ -45,7 +51,7 @@ pub(crate) fn numbered(
     paging: Paging,
     total_hits: u64,
     rest: impl FnOnce() -> Option<String>,
-) -> Option<HeaderValue> {
+) -> Vec<HeaderValue> {
     let (number, size) = (paging.page, paging.page_size);
     let last = total_pages(size, total_hits);
     let reachable = |page: u64| page.saturating_mul(size) <= PAGE_DEPTH_MAX;
@@ -64,11 +70,17 @@ pub(crate) fn numbered(
     header_of(links)
 }
 
-fn header_of<const N: usize>(links: [(&str, Option<String>); N]) -> Option<HeaderValue> {
-    let links = links
+/// One field with all links or, where that is long, one for each.
+fn header_of<const N: usize>(links: [(&str, Option<String>); N]) -> Vec<HeaderValue> {
+    let links: Vec<String> = links
         .into_iter()
-        .filter_map(|(rel, target)| target.map(|target| format!("<{target}>; rel=\"{rel}\"")));
-    HeaderValue::try_from(links.collect::<Vec<_>>().join(", ")).ok()
+        .filter_map(|(rel, target)| target.map(|target| format!("<{target}>; rel=\"{rel}\"")))
+        .filter(|link| link.len() <= LINK_BYTES_MAX)
+        .collect();
+    let together = links.join(", ");
+    let fields = if together.len() <= FIELD_BYTES_MAX { vec![together] } else { links };
+    let fields = fields.into_iter().filter(|field| !field.is_empty());
+    fields.filter_map(|field| HeaderValue::try_from(field).ok()).collect()
 }
 
 /// The path with the caller's parameters, some of them replaced or, with `None`, left out.

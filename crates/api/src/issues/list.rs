@@ -148,12 +148,7 @@ impl Asked<'_> {
     }
 
     /// The envelope with its links and its tag, or the news that there is none.
-    fn answer(
-        &self,
-        envelope: Envelope<'_>,
-        stamp: &Stamp,
-        links: Option<HeaderValue>,
-    ) -> Response {
+    fn answer(&self, envelope: Envelope<'_>, stamp: &Stamp, links: Vec<HeaderValue>) -> Response {
         let Envelope { paging, total_hits, next, .. } = &envelope;
         let (domain, view) = (self.caller.domain_id, self.request.view);
         let shown = format!("{domain:?} {view:?} {paging:?} {total_hits:?} {next:?}");
@@ -165,7 +160,9 @@ impl Asked<'_> {
         let headers = response.headers_mut();
         headers.insert(header::VARY, HeaderValue::from_static("Accept"));
         headers.extend(HeaderValue::try_from(format!("W/{tag}")).map(|tag| (header::ETAG, tag)));
-        headers.extend(links.map(|links| (header::LINK, links)));
+        for link in links {
+            headers.append(header::LINK, link);
+        }
         response
     }
 }

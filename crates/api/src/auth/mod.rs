@@ -6,6 +6,8 @@ mod cache;
 mod credentials;
 mod rate;
 
+use std::sync::Arc;
+
 use axum::extract::{FromRequestParts, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -22,6 +24,7 @@ use crate::problem::Problem;
 
 pub(crate) use cache::KeyCache;
 pub(crate) use credentials::key_hash;
+use rate::Quota;
 pub(crate) use rate::RateLimiter;
 
 const NO_SUCH_KEY: &str =
@@ -83,7 +86,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Caller {
 
 /// Lets a request to an API path pass only with a working key of the domain in the path, as often
 /// as the key may come. Requests without a working key are counted nowhere, so that nobody can use
-/// up another one's quota.
+/// up another one's quota; their answers tell the quota of a key that is not used yet.
 pub(crate) async fn guard(
     State(state): State<AppState>,
     request: Request,
@@ -93,8 +96,16 @@ pub(crate) async fn guard(
         return Ok(next.run(request).await);
     };
     let domain = percent_decode_str(domain).decode_utf8_lossy().into_owned();
-    let hash = key_hash(request.headers()).map_err(unauthorized)?;
-    let grant = state.keys.grant(&state, hash).await?.ok_or_else(|| unauthorized(NO_SUCH_KEY))?;
+    let (hash, grant) = match known_key(&state, key_hash(request.headers())).await {
+        Ok(known) => known,
+        Err(problem) => {
+            let mut response = problem.into_response();
+            if let Some(quota) = Quota::unused(state.config.rate_limit, state.clock.now()) {
+                quota.tell(&mut response);
+            }
+            return Ok(response);
+        }
+    };
     let quota = state.rates.count(&grant, state.config.rate_limit, state.clock.now());
     let refusal = quota.and_then(|quota| quota.refusal());
     let mut response = match refusal.map_or_else(|| opens(&grant, &domain), Err) {
@@ -110,6 +121,16 @@ pub(crate) async fn guard(
         quota.tell(&mut response);
     }
     Ok(response)
+}
+
+/// The key that a request names, as its hash, and what it opens.
+async fn known_key(
+    state: &AppState,
+    named: Result<[u8; 32], &'static str>,
+) -> Result<([u8; 32], Arc<KeyGrant>), Problem> {
+    let hash = named.map_err(unauthorized)?;
+    let grant = state.keys.grant(state, hash).await?.ok_or_else(|| unauthorized(NO_SUCH_KEY))?;
+    Ok((hash, grant))
 }
 
 /// Whether another domain of that name exists is not told: both are the same answer. A path that

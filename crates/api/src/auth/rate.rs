@@ -88,6 +88,15 @@ impl Window {
 }
 
 impl Quota {
+    /// What a key finds that has made no request yet; `None` where there is no limit.
+    pub(super) const fn unused(limit: u32, now: UnixMillis) -> Option<Self> {
+        if limit == 0 {
+            return None;
+        }
+        let resets_at = UnixMillis(now.0 + WINDOW_SECONDS * 1000);
+        Some(Self { limit, remaining: limit, refused: false, now, resets_at })
+    }
+
     /// The refusal of a request that is one too many.
     pub(super) fn refusal(&self) -> Option<Problem> {
         if !self.refused {

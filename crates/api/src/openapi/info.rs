@@ -16,7 +16,7 @@ names both. Both at once with different values: 400. Names of response members h
 - An unknown query parameter and an unknown form field is a 400 that names the nearest known one, \
 except where an operation says that it takes no notice.
 - Times are integer Unix milliseconds. Numbers keep their digits, however many.
-- Every answer has `X-Request-Id`. Every answer to a working key on a `/v1` or `/v2` path has the \
+- Every answer has `X-Request-Id`. Every answer on a `/v1` or `/v2` path has the \
 rate-limit headers, unless the server runs without a limit.
 - Answers from 4 KiB on are packed with zstd or gzip as `Accept-Encoding` prefers.
 - Errors are `application/problem+json` with all faults of the request under `errors`.

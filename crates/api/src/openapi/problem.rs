@@ -92,7 +92,7 @@ fn response(codes: &[ErrorCode], guarded: bool) -> Value {
     let words: Vec<_> = codes.iter().map(|code| code.as_str()).collect();
     let examples: Map<_, _> =
         codes.iter().map(|code| (code.as_str().to_owned(), refer(*code))).collect();
-    let quota = if guarded && status != 401 { &QUOTA[..] } else { &[] };
+    let quota = if guarded { &QUOTA[..] } else { &[] };
     let own = match codes {
         [ErrorCode::NotCompleted | ErrorCode::IdempotencyInProgress | ErrorCode::Unavailable] => {
             &["Retry-After-Always"]

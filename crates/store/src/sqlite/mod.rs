@@ -276,7 +276,7 @@ impl Store for SqliteStore {
 
     fn claim_tasks(&self, command: ClaimTasks) -> StoreFuture<'_, Vec<ClaimedTask>> {
         let claim = move |conn: &Connection| tasks::claim(conn, &command);
-        let written = self.write_weighing(Weight::Lease, claim);
+        let written = self.write(claim);
         Box::pin(async move {
             let claimed = written.await?;
             kill::reached(Place::Claimed);
@@ -285,7 +285,7 @@ impl Store for SqliteStore {
     }
 
     fn renew_leases(&self, command: RenewLeases) -> StoreFuture<'_, ()> {
-        self.write_weighing(Weight::Lease, move |conn| tasks::renew(conn, &command))
+        self.write(move |conn| tasks::renew(conn, &command))
     }
 
     fn release_leases(&self, server: &str) -> StoreFuture<'_, ()> {

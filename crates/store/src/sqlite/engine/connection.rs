@@ -65,13 +65,6 @@ pub(super) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
     Ok(conn)
 }
 
-/// Whether commits reach the disk before they are answered. Later ones that do take earlier ones
-/// along. Not within a transaction.
-pub(super) fn set_synced(conn: &Connection, synced: bool) -> Result<(), StoreError> {
-    let level = if synced { "FULL" } else { "NORMAL" };
-    Ok(conn.execute_batch(&format!("PRAGMA synchronous = {level}"))?)
-}
-
 fn unavailable(what: &str, error: &dyn std::fmt::Display) -> StoreError {
     StoreError::Unavailable(format!("{what} cannot be opened: {error}"))
 }

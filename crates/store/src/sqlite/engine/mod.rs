@@ -51,9 +51,6 @@ struct Gauges {
 pub(super) enum Weight {
     /// Some rows.
     Small,
-    /// Some rows that a power cut may take back, and with them nothing that was acted upon:
-    /// whoever acts on them commits durably, and so makes them durable too.
-    Lease,
     /// Up to thousands of rows or megabytes: does not keep small ones waiting where it need not.
     Long,
 }

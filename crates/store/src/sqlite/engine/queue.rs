@@ -64,7 +64,7 @@ impl Queue {
         }
         let queued = Queued { member, weight, since };
         match weight {
-            Weight::Small | Weight::Lease => state.small.push_back(queued),
+            Weight::Small => state.small.push_back(queued),
             Weight::Long => state.long.push_back(queued),
         }
         self.note_lengths(&state);

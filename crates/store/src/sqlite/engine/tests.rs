@@ -1,17 +1,17 @@
 //! Tests of the engine with tables of their own: groups, faults of one member, faults of a whole
 //! group, deadlines, and the bound of the log.
 
-use std::future::poll_fn;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::sync_channel;
-use std::sync::{Arc, Mutex};
-use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use rusqlite::Connection;
 
-use super::{Engine, Weight};
+use super::queue::Queue;
+use super::writer::Member;
+use super::{Engine, Gauges, Weight, WriteContext};
 use crate::{OpenMode, StoreError};
 
 fn engine() -> (Engine, tempfile::TempDir) {
@@ -95,76 +95,49 @@ async fn a_member_that_fails_or_panics_leaves_the_others_of_its_group_alone() {
     assert_eq!(numbers(&engine).await, [0, 1, 2]);
 }
 
-/// Runs commands of these weights that all wait for the writer, queued in this order behind a small
-/// one; their numbers in the order in which they ran, each with the commits before it.
-async fn run_order(weights: &[Weight]) -> Vec<(usize, u64)> {
-    let (engine, _folder) = engine();
-    let ran = Arc::new(Mutex::new(Vec::new()));
-    let (release, wait) = sync_channel::<()>(1);
-    let engine = &engine;
-    let waiting = || {
-        let gauges = &engine.gauges;
-        gauges.small_waiting.load(Ordering::Relaxed) + gauges.long_waiting.load(Ordering::Relaxed)
-    };
-    let held = engine.write_weighing(Weight::Lease, move |_, _| {
-        let _ = wait.recv();
-        Ok(())
-    });
-    let queued = async {
-        let mut running = Vec::new();
-        while waiting() > 0 {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
-        for (n, weight) in weights.iter().enumerate() {
-            let (ran, gauges) = (ran.clone(), engine.gauges.clone());
-            let mut one = Box::pin(engine.write_weighing(*weight, move |_, _| {
-                let commits = gauges.commits.load(Ordering::Relaxed);
-                ran.lock().unwrap().push((n, commits));
-                Ok(())
-            }));
-            while waiting() <= n {
-                let pending = poll_fn(|cx| Poll::Ready(one.as_mut().poll(cx).is_pending()));
-                assert!(pending.await);
-                tokio::time::sleep(Duration::from_millis(1)).await;
-            }
-            running.push(one);
-        }
-        drop(release);
-        join_all(running).await
-    };
-    let (_, done) = tokio::join!(held, queued);
-    assert!(done.iter().all(Result::is_ok));
-    let ran = ran.lock().unwrap();
-    let first = ran[0].1;
-    ran.iter().map(|(n, commits)| (*n, commits - first)).collect()
+/// A command that nobody runs.
+struct Idle;
+
+impl Member for Idle {
+    fn run(&mut self, _: &Connection, _: &WriteContext<'_>) -> bool {
+        true
+    }
+
+    fn fail(&mut self, _: &str) {}
+
+    fn answer(self: Box<Self>) {}
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn small_writes_overtake_long_ones_and_starve_none() {
-    use Weight::{Lease, Long, Small};
-    for (weights, order) in [
-        // After a small one it is a long one's turn; small ones come along with it.
-        (&[Long, Long, Small, Small][..], &[(0, 0), (2, 0), (3, 0), (1, 0)][..]),
-        (&[Small, Long], &[(1, 0), (0, 0)]),
-        (&[Lease, Small], &[(0, 0), (1, 1)]),
-        (&[Small, Lease, Small], &[(0, 0), (1, 0), (2, 0)]),
+    use Weight::{Long, Small};
+    for (waiting, groups) in [
+        // After a group that a small one began it is a long one's turn.
+        (&[Long, Long, Small, Small][..], &[Small, Long, Small, Long][..]),
+        (&[Small, Small, Long], &[Small, Long, Small]),
+        (&[Long, Long], &[Long, Long]),
     ] {
-        assert_eq!(run_order(weights).await, order, "{weights:?}");
+        let queue = Queue::new(Arc::new(Gauges::default()));
+        for weight in waiting {
+            queue.push(Box::new(Idle), *weight).await.unwrap();
+        }
+        queue.close();
+        let began: Vec<_> = std::iter::from_fn(|| queue.first()).map(|q| q.weight).collect();
+        assert_eq!(began, groups, "{waiting:?}");
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn commits_are_synced_again_after_those_that_are_not() {
-    let (engine, _folder) = engine();
-    let level = |weight| {
-        engine.write_weighing(weight, |conn, _| {
-            Ok(conn.query_row("PRAGMA synchronous", [], |row| row.get::<_, i64>(0))?)
-        })
-    };
-    for (weight, synced) in
-        [(Weight::Small, 2), (Weight::Lease, 1), (Weight::Long, 2), (Weight::Small, 2)]
-    {
-        assert_eq!(level(weight).await.unwrap(), synced, "{weight:?}");
+#[tokio::test]
+async fn small_writes_join_any_group_and_long_ones_those_of_long_ones() {
+    use Weight::{Long, Small};
+    for (began_with, joined) in [(Small, &[Small, Small][..]), (Long, &[Small, Small, Long])] {
+        let queue = Queue::new(Arc::new(Gauges::default()));
+        for weight in [Small, Long, Small] {
+            queue.push(Box::new(Idle), weight).await.unwrap();
+        }
+        let group: Vec<_> =
+            std::iter::from_fn(|| queue.next(began_with)).map(|q| q.weight).collect();
+        assert_eq!(group, joined, "{began_with:?}");
     }
 }
 

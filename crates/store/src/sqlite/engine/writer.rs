@@ -213,20 +213,11 @@ impl Worker {
             self.adopt(conn)?;
         }
         let Some(conn) = &self.conn else { return Err(StoreError::Closed) };
-        let synced = group[0].weight != Weight::Lease;
-        if !synced {
-            connection::set_synced(conn, false)?;
-        }
         let began = Instant::now();
         let done = run_members(conn, &self.gauges, group, queue);
         if began.elapsed() >= SLOW {
             let millis = began.elapsed().as_millis();
             tracing::info!(millis, members = group.len(), "a group of writes took long");
-        }
-        if !synced && connection::set_synced(conn, true).is_err() {
-            // What is opened instead is synced.
-            self.conn = None;
-            return done.map_err(Into::into);
         }
         match done {
             Ok(()) => {
@@ -275,8 +266,7 @@ fn run_members(
         execute(conn, "ROLLBACK")?;
         execute(conn, "BEGIN IMMEDIATE")?;
     }
-    // What joined a group that is not synced would not be either.
-    while began_with != Weight::Lease && group.len() < GROUP_COMMANDS_MAX {
+    while group.len() < GROUP_COMMANDS_MAX {
         let late = context.began.elapsed() >= GROUP_TIME;
         // A small command that a long one made way for comes along, however late it is.
         let Some(next) = queue.next(if late { Weight::Small } else { began_with }) else { break };

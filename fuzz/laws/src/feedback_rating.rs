@@ -48,7 +48,7 @@ fn matches(filter: &Map<String, Value>, rating: Option<u8>) -> Result<Option<boo
                 ("exists", Value::String(word)) if word == "true" || word == "false" => {
                     Some(rating.is_some() == (word == "true"))
                 }
-                ("and" | "or", Value::Array(items)) if !items.is_empty() => {
+                ("and" | "or", Value::Array(items)) => {
                     let each = items.iter().map(|item| condition(item, rating));
                     let each: Vec<Option<bool>> = each.collect::<Result<_, _>>()?;
                     let each: Option<Vec<bool>> = each.into_iter().collect();

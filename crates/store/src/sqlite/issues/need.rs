@@ -5,11 +5,11 @@
 use std::collections::HashMap;
 
 use caseload_model::ids::{DomainId, ISSUE_ID_COUNTED_MAX};
-use caseload_model::issue::{App, IssueBody, NeedOccupied, OccupiedWindows, StoredIssue, Window};
+use caseload_model::issue::{App, NeedOccupied, OccupiedWindows, StoredIssue, Window};
 use caseload_model::time::UnixMillis;
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::page::FRAGMENTS;
+use super::page::{FRAGMENTS, FRAGMENTS_COUNT, body};
 use crate::StoreError;
 
 /// Windows beyond which one scan from the first to the last is made instead, where it is not much
@@ -84,19 +84,11 @@ pub(super) fn stored(
         let issue = read.query_row([row], |row| {
             Ok(StoredIssue {
                 head: row.get(0)?,
-                body: IssueBody {
-                    messages: row.get(1)?,
-                    meta: row.get(2)?,
-                    custom_fields: row.get(3)?,
-                    feedback: row.get(4)?,
-                    queue: row.get(5)?,
-                    private_notes: row.get(6)?,
-                    predict_labels: row.get(7)?,
-                    sentiment_analysis: row.get(8)?,
-                    smart_intents: row.get(9)?,
-                },
-                created_at: UnixMillis(row.get(10)?),
-                original_created_at: row.get::<_, Option<i64>>(11)?.map(UnixMillis),
+                body: body(row)?,
+                created_at: UnixMillis(row.get(FRAGMENTS_COUNT)?),
+                original_created_at: row
+                    .get::<_, Option<i64>>(FRAGMENTS_COUNT + 1)?
+                    .map(UnixMillis),
             })
         })?;
         stored.insert(*id, issue);

@@ -1,6 +1,6 @@
 //! Fragments of issues, from the rows that hold them straight into a page.
 
-use caseload_model::issue::{IssueFragments, ListStamp, write_issue};
+use caseload_model::issue::{IssueBody, IssueFragments, ListStamp, write_issue};
 use caseload_model::issue_query::{IssueView, Position, SortKey};
 use caseload_model::time::UnixMillis;
 use rusqlite::types::FromSqlError;
@@ -33,6 +33,21 @@ pub(in crate::sqlite) fn fragments<'r>(row: &'r Row<'_>) -> rusqlite::Result<Iss
         predict_labels: optional(7)?,
         sentiment_analysis: optional(8)?,
         smart_intents: optional(9)?,
+    })
+}
+
+/// The fragments behind the head, from a row that begins with [`FRAGMENTS`].
+pub(super) fn body(row: &Row<'_>) -> rusqlite::Result<IssueBody> {
+    Ok(IssueBody {
+        messages: row.get(1)?,
+        meta: row.get(2)?,
+        custom_fields: row.get(3)?,
+        feedback: row.get(4)?,
+        queue: row.get(5)?,
+        private_notes: row.get(6)?,
+        predict_labels: row.get(7)?,
+        sentiment_analysis: row.get(8)?,
+        smart_intents: row.get(9)?,
     })
 }
 

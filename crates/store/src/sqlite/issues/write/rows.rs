@@ -2,14 +2,13 @@
 //! whatever is written here is told to the index of what issues are found by, and nowhere else.
 
 use caseload_model::ids::DomainId;
-use caseload_model::issue::IssueBody;
 use caseload_model::issue::write::IssueRecord;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::super::columns::{BEHIND, COLUMNS, columns};
 use super::super::import::{columns_statement, keep_columns, keep_fragments};
 use super::super::index::{Changes, Indexed};
-use super::super::page::FRAGMENTS;
+use super::super::page::{FRAGMENTS, body};
 use crate::StoreError;
 
 /// The row of an issue and what it holds.
@@ -41,18 +40,8 @@ pub(super) fn read_row(conn: &Connection, row: i64) -> Result<IssueRecord, Store
 
 /// From a row of fragments, columns and the row's number.
 fn record(row: &Row<'_>) -> Result<(i64, IssueRecord), StoreError> {
-    let body = IssueBody {
-        messages: row.get(1)?,
-        meta: row.get(2)?,
-        custom_fields: row.get(3)?,
-        feedback: row.get(4)?,
-        queue: row.get(5)?,
-        private_notes: row.get(6)?,
-        predict_labels: row.get(7)?,
-        sentiment_analysis: row.get(8)?,
-        smart_intents: row.get(9)?,
-    };
-    Ok((row.get(BEHIND)?, IssueRecord { columns: columns(row)?, head: row.get(0)?, body }))
+    let record = IssueRecord { columns: columns(row)?, head: row.get(0)?, body: body(row)? };
+    Ok((row.get(BEHIND)?, record))
 }
 
 /// Inserts an issue.

@@ -32,6 +32,7 @@ use caseload_model::time::UnixMillis;
 use rusqlite::Connection;
 use tokio::sync::watch;
 
+use crate::issues::{list, reads_texts, step};
 use crate::{
     AddMessage, AddNote, Agent, App, ApplyChunk, BackupReport, CancelTask, CheckReport,
     ChunkApplied, ClaimTasks, ClaimedTask, CompletedTasks, CreateAgent, CreateApp, CreateBackup,
@@ -347,16 +348,16 @@ impl Store for SqliteStore {
     }
 
     fn list_issues(&self, request: ListIssues) -> StoreFuture<'_, IssuePage> {
-        let is_long = issues::reads_texts(&request.query);
+        let is_long = reads_texts(&request.query);
         Box::pin(self.engine.read_paced(request.budget, is_long, move |conn, pace| {
-            issues::list(conn, &request, pace)
+            list(&issues::Reads { conn, domain: request.domain }, &request, pace)
         }))
     }
 
     fn step_issues(&self, request: StepIssues) -> StoreFuture<'_, IssueStep> {
-        let is_long = issues::reads_texts(&request.query);
+        let is_long = reads_texts(&request.query);
         Box::pin(self.engine.read_paced(request.budget, is_long, move |conn, pace| {
-            issues::step(conn, &request, pace)
+            step(&issues::Reads { conn, domain: request.domain }, &request, pace)
         }))
     }
 

@@ -17,7 +17,8 @@ use caseload_model::issue_query::ParameterFault;
 use rusqlite::{Connection, params};
 
 use super::super::{attachments, clock, domains, idempotency};
-use super::index::Changes;
+use super::index;
+use crate::issues::Changes;
 use crate::{
     AddMessage, AddNote, CreateIssue, EditIssue, EditIssues, KeptAnswer, Once, StoreError, Writing,
 };
@@ -65,7 +66,7 @@ pub(in crate::sqlite) fn create(
         let plan = plan_create(&context, request).map_err(|why| refused("message-body", why))?;
         let mut index = Changes::default();
         rows::insert(conn, on.domain, &plan.issue, &mut index)?;
-        index.keep(conn, on.domain)?;
+        index::keep(conn, on.domain, index)?;
         let author = plan.app_profile;
         conn.prepare_cached(
             "INSERT INTO app_profiles
@@ -174,7 +175,7 @@ pub(in crate::sqlite) fn edit_many(
         // Each message has an id of its own.
         moment.random = moment.random.wrapping_add(1);
     }
-    index.keep(conn, on.domain)?;
+    index::keep(conn, on.domain, index)?;
     Ok(bulk_edit_answer(request, &targets))
 }
 
@@ -232,7 +233,7 @@ fn put(
 ) -> Result<(), StoreError> {
     let mut index = Changes::default();
     rows::replace(conn, row, before, after, &mut index)?;
-    index.keep(conn, on.domain)
+    index::keep(conn, on.domain, index)
 }
 
 fn refused(field: &str, why: CannotWrite) -> StoreError {

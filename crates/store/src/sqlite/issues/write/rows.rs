@@ -7,9 +7,9 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::super::columns::{BEHIND, COLUMNS, columns};
 use super::super::import::{columns_statement, keep_columns, keep_fragments};
-use super::super::index::{Changes, Indexed};
 use super::super::page::{FRAGMENTS, body};
 use crate::StoreError;
+use crate::issues::{Changes, Indexed};
 
 /// The row of an issue and what it holds.
 pub(super) fn read(

@@ -14,6 +14,7 @@ mod rowset;
 mod step;
 mod tally;
 mod texts;
+pub(crate) mod write;
 
 pub(crate) use changes::{Changes, Indexed, SetSteps, Settled, Step, left_nothing};
 pub(crate) use list::list;
@@ -32,3 +33,4 @@ pub(crate) use tally::Split;
 #[cfg(test)]
 pub(crate) use tally::{exact, is_decided_by};
 pub(crate) use texts::reads_texts;
+pub(crate) use write::{Birth, IssueWrites, Replaced};

@@ -11,14 +11,16 @@ mod index;
 mod need;
 mod page;
 mod reads;
+mod rows;
 mod sets;
 mod sql;
-pub(super) mod write;
+mod writes;
 
 pub(super) use columns::{BEHIND, COLUMNS, columns};
 pub(super) use import::Import;
 pub(super) use page::{FRAGMENTS, FRAGMENTS_COUNT, fragments, get};
 pub(super) use reads::Reads;
+pub(super) use writes::Writes;
 
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]

@@ -4,7 +4,9 @@
 //! the backend commits what they planned.
 
 mod contract;
+mod issues;
 mod location;
+mod pace;
 mod pack;
 pub mod sqlite;
 

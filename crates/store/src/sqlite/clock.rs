@@ -7,6 +7,7 @@ use caseload_model::time::UnixMillis;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::StoreError;
+use crate::issues::Birth;
 
 /// Microseconds in a millisecond: core profile ids are times in microseconds.
 const MICROS: i64 = 1000;
@@ -55,14 +56,6 @@ pub(super) fn change_time(
     .ok_or(StoreError::LeaseLost)
 }
 
-/// What a new issue gets from the clock.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Birth {
-    pub(super) id: u64,
-    pub(super) created_at: UnixMillis,
-    pub(super) changed_at: UnixMillis,
-}
-
 /// The next id of the domain, and instants that no issue has: by the clock, and after every issue
 /// there is. Both instants are one, unless an import brought an issue of the future.
 pub(super) fn birth_of_issue(
@@ -87,7 +80,7 @@ pub(super) fn birth_of_issue(
         // An import used up the end of time.
         _ => free_instant(conn, domain, changed_at)?,
     };
-    Ok(Birth { id, created_at, changed_at })
+    Ok(Birth { id, created_at, changed_at, row: None })
 }
 
 /// The first instant from `from` on that no issue of the domain has.

@@ -32,6 +32,7 @@ use caseload_model::time::UnixMillis;
 use rusqlite::Connection;
 use tokio::sync::watch;
 
+use crate::issues::{list, reads_texts, step, write};
 use crate::{
     AddMessage, AddNote, Agent, App, ApplyChunk, BackupReport, CancelTask, CheckReport,
     ChunkApplied, ClaimTasks, ClaimedTask, CompletedTasks, CreateAgent, CreateApp, CreateBackup,
@@ -347,16 +348,16 @@ impl Store for SqliteStore {
     }
 
     fn list_issues(&self, request: ListIssues) -> StoreFuture<'_, IssuePage> {
-        let is_long = issues::reads_texts(&request.query);
+        let is_long = reads_texts(&request.query);
         Box::pin(self.engine.read_paced(request.budget, is_long, move |conn, pace| {
-            issues::list(conn, &request, pace)
+            list(&issues::Reads { conn, domain: request.domain }, &request, pace)
         }))
     }
 
     fn step_issues(&self, request: StepIssues) -> StoreFuture<'_, IssueStep> {
-        let is_long = issues::reads_texts(&request.query);
+        let is_long = reads_texts(&request.query);
         Box::pin(self.engine.read_paced(request.budget, is_long, move |conn, pace| {
-            issues::step(conn, &request, pace)
+            step(&issues::Reads { conn, domain: request.domain }, &request, pace)
         }))
     }
 
@@ -366,23 +367,28 @@ impl Store for SqliteStore {
     }
 
     fn create_issue(&self, command: CreateIssue) -> StoreFuture<'_, Once<KeptAnswer>> {
-        self.write(move |conn| issues::write::create(conn, &command))
+        let domain = command.on.domain;
+        self.write(move |conn| write::create(&issues::Writes { conn, domain }, &command))
     }
 
     fn add_message(&self, command: AddMessage) -> StoreFuture<'_, Once<KeptAnswer>> {
-        self.write(move |conn| issues::write::add_message(conn, &command))
+        let domain = command.on.domain;
+        self.write(move |conn| write::add_message(&issues::Writes { conn, domain }, &command))
     }
 
     fn add_note(&self, command: AddNote) -> StoreFuture<'_, Once<KeptAnswer>> {
-        self.write(move |conn| issues::write::add_note(conn, &command))
+        let domain = command.on.domain;
+        self.write(move |conn| write::add_note(&issues::Writes { conn, domain }, &command))
     }
 
     fn edit_issue(&self, command: EditIssue) -> StoreFuture<'_, Vec<u8>> {
-        self.write(move |conn| issues::write::edit(conn, &command))
+        let domain = command.on.domain;
+        self.write(move |conn| write::edit(&issues::Writes { conn, domain }, &command))
     }
 
     fn edit_issues(&self, command: EditIssues) -> StoreFuture<'_, Vec<u8>> {
-        self.write(move |conn| issues::write::edit_many(conn, &command))
+        let domain = command.on.domain;
+        self.write(move |conn| write::edit_many(&issues::Writes { conn, domain }, &command))
     }
 
     fn reference_faults(
@@ -390,7 +396,9 @@ impl Store for SqliteStore {
         domain: DomainId,
         references: References,
     ) -> StoreFuture<'_, Vec<ParameterFault>> {
-        self.read(move |conn| issues::write::reference_faults(conn, domain, &references))
+        self.read(move |conn| {
+            write::reference_faults(&issues::Writes { conn, domain }, &references)
+        })
     }
 
     fn queues(&self, domain: DomainId) -> StoreFuture<'_, Vec<IssueQueue>> {

@@ -10,9 +10,10 @@ use caseload_model::issue::{TermKind, visit_terms};
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
 
-use super::super::issues::{BEHIND, COLUMNS, FRAGMENTS, columns, decode_rows, fragments};
+use super::super::issues::{BEHIND, COLUMNS, FRAGMENTS, columns, fragments};
 use super::Findings;
 use crate::StoreError;
+use crate::issues::decode;
 
 /// Entries, added up in any order.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -121,7 +122,7 @@ fn visit_stored(conn: &Connection, visit: Visit<'_>) -> Result<(), StoreError> {
     while let Some(row) = rows.next()? {
         let (domain, kind, value): (_, _, Vec<u8>) = (row.get(0)?, row.get(1)?, row.get(2)?);
         set.clear();
-        decode_rows(row.get(3)?, &row.get::<_, Vec<u8>>(4)?, &mut set)?;
+        decode(row.get(3)?, &row.get::<_, Vec<u8>>(4)?, &mut set)?;
         for number in &set {
             visit(domain, kind, &value, number);
         }

@@ -7,7 +7,6 @@ mod connection;
 mod error;
 mod lock;
 mod migrate;
-mod pace;
 mod queue;
 mod readers;
 mod writer;
@@ -19,10 +18,10 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
+use crate::pace::Pace;
 use crate::{DurationCounts, OpenMode, StoreError};
 use checkpoint::Checkpointer;
 use lock::ServerLock;
-pub(super) use pace::Pace;
 use readers::Readers;
 pub(super) use writer::WriteContext;
 use writer::Writer;

@@ -12,8 +12,8 @@ use rusqlite::Connection;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::connection;
-use super::pace::{Pace, Traffic};
 use crate::StoreError;
+use crate::pace::{Pace, Traffic};
 
 /// Read connections at least, however few cores there are.
 const READERS_MIN: usize = 4;

@@ -1,64 +1,69 @@
-//! Kept counts, read as sums over days. What is counted is the model's; how counts follow what is
-//! written is in [`super::index`]. A counter that reaches zero is no row.
+//! Kept counts, read as sums over days, and counts through an index. What is counted is the
+//! model's; how counts follow what is written is in [`super::index`]. A counter that reaches zero
+//! is no row.
 
 use std::collections::BTreeMap;
 
 use caseload_model::ids::DomainId;
 use caseload_model::issue::Facet;
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, params, params_from_iter};
 
+use super::sql::Sql;
 use crate::StoreError;
+use crate::issues::Sums;
 
-/// The days `from..=until`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Days {
-    pub(super) from: i64,
-    pub(super) until: i64,
-}
-
-/// How many issues stand in the counters of these values on these days.
+/// How many issues stand in the counters.
 pub(super) fn total(
     conn: &Connection,
     domain: DomainId,
-    facet: Facet,
-    values: &[Vec<u8>],
-    days: Days,
+    sums: &Sums<'_>,
 ) -> Result<u64, StoreError> {
     let mut select = conn.prepare_cached(
         "SELECT coalesce(sum(n), 0) FROM issue_counts
          WHERE domain_id = ?1 AND facet = ?2 AND value = ?3 AND day BETWEEN ?4 AND ?5",
     )?;
-    let mut total = 0;
-    for value in values {
-        let sum: i64 = select
-            .query_row(params![domain.0, facet.code(), value, days.from, days.until], |row| {
-                row.get(0)
-            })?;
-        total += sum.unsigned_abs();
+    let mut total: i64 = 0;
+    for (facet, values, sign) in signed(sums) {
+        for value in values {
+            let bound = params![domain.0, facet.code(), value, sums.days.from, sums.days.until];
+            total += sign * select.query_row(bound, |row| row.get::<_, i64>(0))?;
+        }
     }
-    Ok(total)
+    Ok(total.max(0).unsigned_abs())
 }
 
-/// Adds `sign` times the counters of these values to the days they are of.
-pub(super) fn add_by_day(
+/// The counters day by day.
+pub(super) fn by_day(
     conn: &Connection,
     domain: DomainId,
-    facet: Facet,
-    values: &[Vec<u8>],
-    days: Days,
-    into: &mut BTreeMap<i64, i64>,
-    sign: i64,
-) -> Result<(), StoreError> {
+    sums: &Sums<'_>,
+) -> Result<BTreeMap<i64, i64>, StoreError> {
     let mut select = conn.prepare_cached(
         "SELECT day, n FROM issue_counts
          WHERE domain_id = ?1 AND facet = ?2 AND value = ?3 AND day BETWEEN ?4 AND ?5",
     )?;
-    for value in values {
-        let mut rows =
-            select.query(params![domain.0, facet.code(), value, days.from, days.until])?;
-        while let Some(row) = rows.next()? {
-            *into.entry(row.get(0)?).or_default() += sign * row.get::<_, i64>(1)?;
+    let mut days = BTreeMap::new();
+    for (facet, values, sign) in signed(sums) {
+        for value in values {
+            let bound = params![domain.0, facet.code(), value, sums.days.from, sums.days.until];
+            let mut rows = select.query(bound)?;
+            while let Some(row) = rows.next()? {
+                *days.entry(row.get(0)?).or_default() += sign * row.get::<_, i64>(1)?;
+            }
         }
     }
-    Ok(())
+    Ok(days)
+}
+
+/// What is added, and what is taken off.
+const fn signed<'q>(sums: &Sums<'q>) -> [(Facet, &'q [Vec<u8>], i64); 2] {
+    [(sums.facet, sums.values, 1), (Facet::Rating, sums.ratings_off, -1)]
+}
+
+/// Runs a statement that counts.
+pub(super) fn run(conn: &Connection, sql: &Sql) -> Result<u64, StoreError> {
+    let count: i64 = conn
+        .prepare_cached(&sql.text)?
+        .query_row(params_from_iter(&sql.parameters), |row| row.get(0))?;
+    Ok(count.unsigned_abs())
 }

@@ -5,16 +5,15 @@
 
 use caseload_model::ids::DomainId;
 use caseload_model::issue::{
-    ImportContext, ImportPlan, IssueBody, IssueColumns, IssueFragments, IssueRow, NewIssue,
-    OccupiedWindows, named_issue_ids, plan_imports,
+    ImportPlan, IssueBody, IssueColumns, IssueFragments, IssueRow, NewIssue, named_issue_ids,
 };
 use caseload_model::record::{ChunkRecords, Prepared};
 use caseload_model::time::UnixMillis;
 use rusqlite::{CachedStatement, Connection, params};
 
 use super::super::clock;
-use super::index::{Changes, Indexed};
-use super::need::{self, Known};
+use super::{index, need};
+use crate::issues::{Changes, Indexed, Known, Planning};
 use crate::{ApplyChunk, StoreError};
 
 /// What the slices of one chunk share.
@@ -49,16 +48,13 @@ impl Import {
     ) -> Result<ChunkRecords, StoreError> {
         let known = match self.known.take() {
             Some(known) => known,
-            None => Known::read(conn, self.domain)?,
+            None => need::known(conn, self.domain)?,
         };
-        let (mut known, plan) = plan(conn, self.domain, known, payload, entries, self.dry_run)?;
+        let (mut known, mut plan) = plan(conn, self.domain, known, payload, entries, self.dry_run)?;
         if !self.dry_run {
             self.keep_names(conn, &plan)?;
             keep_issues(conn, self.domain, &plan.issues, entries, &mut self.index)?;
-            known.apps.extend(plan.apps);
-            known.next_publish_number = plan.next_publish_number;
-            known.last_issue_id = plan.last_issue_id;
-            known.max_created_at = plan.max_created_at;
+            known.add(&mut plan);
         }
         self.known = Some(known);
         Ok(plan.records)
@@ -67,7 +63,7 @@ impl Import {
     /// Writes what the chunk comes to: the index and the clock's numbers.
     pub(in crate::sqlite) fn finish(self, conn: &Connection) -> Result<(), StoreError> {
         let Some(known) = self.known.filter(|_| !self.dry_run) else { return Ok(()) };
-        self.index.keep(conn, self.domain)?;
+        index::keep(conn, self.domain, self.index)?;
         clock::keep_import(
             conn,
             self.domain,
@@ -140,28 +136,19 @@ fn plan(
     dry_run: bool,
 ) -> Result<(Known, ImportPlan), StoreError> {
     let ids = named_issue_ids(entries);
-    let mut context = ImportContext {
-        stored: need::stored(conn, domain, &ids, known.last_issue_id)?,
-        default_app: known.default_app,
-        apps: known.apps,
-        next_publish_number: known.next_publish_number,
-        last_issue_id: known.last_issue_id,
-        occupied: OccupiedWindows::new(known.max_created_at),
-    };
+    let stored = need::stored(conn, domain, known.maybe_taken(&ids))?;
+    let mut planning = Planning::new(known, stored, payload, entries, dry_run);
     let plan = loop {
-        match plan_imports(&context, payload, entries, dry_run) {
+        match planning.plan() {
             Ok(plan) => break plan,
-            Err(windows) => need::answer(conn, domain, &windows, &mut context.occupied)?,
+            Err(windows) => {
+                for window in windows {
+                    planning.note(window, need::taken(conn, domain, window)?);
+                }
+            }
         }
     };
-    let known = Known {
-        default_app: context.default_app,
-        apps: context.apps,
-        next_publish_number: context.next_publish_number,
-        last_issue_id: context.last_issue_id,
-        max_created_at: known.max_created_at,
-    };
-    Ok((known, plan))
+    Ok((planning.end(), plan))
 }
 
 fn keep_issues(

@@ -1,34 +1,30 @@
-//! Issues in SQLite: importing, listing and reading them. A narrow row per issue with its indexes,
+//! Issues in SQLite: importing, reading and writing them. A narrow row per issue with its indexes,
 //! kept counts and sets of rows answer filters, sorts and totals; rendered fragments beside it are
-//! what is served. What an import means and what a query matches are the model's; here is only
-//! where it is kept and how it is found. Invariant: rows, fragments and counts change in one
-//! transaction.
+//! what is served. What an import means and what a query matches are the model's, how a query is
+//! answered is [`crate::issues`]; here is only where it is kept. Invariant: rows, fragments and
+//! counts change in one transaction.
 
 mod columns;
 mod counts;
-mod find;
 mod import;
 mod index;
-mod list;
 mod need;
-mod ordered;
 mod page;
-mod rowset;
+mod reads;
+mod rows;
 mod sets;
 mod sql;
-mod step;
-mod tally;
-mod texts;
-pub(super) mod write;
+mod writes;
 
 pub(super) use columns::{BEHIND, COLUMNS, columns};
 pub(super) use import::Import;
-pub(super) use list::{get, list};
-pub(super) use page::{FRAGMENTS, FRAGMENTS_COUNT, fragments};
-pub(super) use rowset::decode as decode_rows;
-pub(super) use step::step;
-pub(super) use texts::reads_texts;
+pub(super) use page::{FRAGMENTS, FRAGMENTS_COUNT, fragments, get};
+pub(super) use reads::Reads;
+pub(super) use writes::Writes;
 
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+mod plans;
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 mod tests;

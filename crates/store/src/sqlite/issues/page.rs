@@ -1,12 +1,14 @@
-//! Fragments of issues, from the rows that hold them straight into a page.
+//! Fragments of issues, from the rows that hold them straight into a page; and one issue by its id.
 
-use caseload_model::issue::{IssueBody, IssueFragments, ListStamp, write_issue};
+use caseload_model::issue::{IssueBody, IssueFragments, write_issue};
 use caseload_model::issue_query::{IssueView, Position, SortKey};
 use caseload_model::time::UnixMillis;
 use rusqlite::types::FromSqlError;
-use rusqlite::{Connection, Row};
+use rusqlite::{Connection, OptionalExtension, Row, params, params_from_iter};
 
-use crate::{StepForm, StoreError};
+use super::sql::Sql;
+use crate::issues::{Shown, Written, row_number};
+use crate::{GetIssue, RenderedIssue, StepForm, StoreError};
 
 /// The columns that [`fragments`] reads, in its order.
 pub(in crate::sqlite) const FRAGMENTS: &str = "head, messages, meta, custom_fields, feedback, \
@@ -54,29 +56,33 @@ pub(super) fn body(row: &Row<'_>) -> rusqlite::Result<IssueBody> {
 /// Bytes of most issues.
 const ISSUE_BYTES_USUAL: usize = 4096;
 
-/// Issues as they are written, one after another.
-#[derive(Default)]
-pub(super) struct Written {
-    pub(super) body: Vec<u8>,
-    pub(super) stamp: ListStamp,
+/// The rows that a statement selects.
+pub(super) fn found(conn: &Connection, sql: &Sql) -> Result<Vec<u32>, StoreError> {
+    let mut select = conn.prepare_cached(&sql.text)?;
+    let mut found = select.query(params_from_iter(&sql.parameters))?;
+    let mut rows = Vec::new();
+    while let Some(row) = found.next()? {
+        rows.push(row_number(row.get(0)?)?);
+    }
+    Ok(rows)
 }
 
-/// Appends the issues of these rows, until there are `bytes_max`. The answer is how many.
+/// Writes the issues of these rows, as many as are to be shown.
 pub(super) fn write_rows(
     conn: &Connection,
-    rows: &[i64],
-    view: IssueView,
-    (form, bytes_max): (StepForm, usize),
-    out: &mut Written,
-) -> Result<usize, StoreError> {
-    let mut select = conn.prepare_cached(&select(view))?;
+    rows: &[u32],
+    shown: &Shown,
+) -> Result<Written, StoreError> {
+    let mut out = Written { found: rows.len(), ..Written::default() };
+    let rows = &rows[..rows.len().min(shown.issues_max)];
+    let mut select = conn.prepare_cached(&select(shown.view))?;
     // Room for most pages: growing would copy what is there. Room that is not used costs nothing.
-    out.body.reserve(bytes_max.min(rows.len() * ISSUE_BYTES_USUAL));
-    for (n, row) in rows.iter().enumerate() {
-        if n > 0 && out.body.len() >= bytes_max {
-            return Ok(n);
+    out.body.reserve(shown.bytes_max.min(rows.len() * ISSUE_BYTES_USUAL));
+    for row in rows {
+        if out.count > 0 && out.body.len() >= shown.bytes_max {
+            break;
         }
-        if form == StepForm::Commas && !out.body.is_empty() {
+        if shown.form == StepForm::Commas && !out.body.is_empty() {
             out.body.push(b',');
         }
         let mut found = select.query([row])?;
@@ -84,17 +90,42 @@ pub(super) fn write_rows(
             return Err(StoreError::Corrupt("an issue without fragments".to_owned()));
         };
         let issue = fragments(found)?;
-        write_issue(&issue, &view, &mut out.body);
+        write_issue(&issue, &shown.view, &mut out.body);
         out.stamp.add(&issue);
-        if form == StepForm::Lines {
+        if shown.form == StepForm::Lines {
             out.body.push(b'\n');
         }
+        out.count += 1;
     }
-    Ok(rows.len())
+    let last = rows[..out.count].last();
+    out.last = last.map(|row| position(conn, *row, shown.key)).transpose()?;
+    Ok(out)
+}
+
+/// One issue, rendered.
+pub(in crate::sqlite) fn get(
+    conn: &Connection,
+    request: &GetIssue,
+) -> Result<Option<RenderedIssue>, StoreError> {
+    let Ok(id) = i64::try_from(request.id) else { return Ok(None) };
+    let row: Option<i64> = conn
+        .prepare_cached("SELECT row FROM issues WHERE domain_id = ?1 AND id = ?2")?
+        .query_row(params![request.domain.0, id], |row| row.get(0))
+        .optional()?;
+    let Some(row) = row else { return Ok(None) };
+    let shown = Shown {
+        view: request.view,
+        form: StepForm::Commas,
+        issues_max: 1,
+        bytes_max: usize::MAX,
+        key: SortKey::CreationTime,
+    };
+    let written = write_rows(conn, &[row_number(row)?], &shown)?;
+    Ok(Some(RenderedIssue { body: written.body, stamp: written.stamp.finish() }))
 }
 
 /// Where the issue of this row stands in lists sorted by `key`.
-pub(super) fn position(conn: &Connection, row: i64, key: SortKey) -> Result<Position, StoreError> {
+fn position(conn: &Connection, row: u32, key: SortKey) -> Result<Position, StoreError> {
     let mut select = conn.prepare_cached(
         "SELECT id, created_at, changed_at, updated_at FROM issues WHERE row = ?1",
     )?;

@@ -5,14 +5,12 @@
 use caseload_model::ids::DomainId;
 use caseload_model::issue::{TermKind, day_term};
 use caseload_model::issue_query::{SortKey, TimeRange};
-use caseload_model::time::UnixMillis;
 use roaring::RoaringBitmap;
-use rusqlite::{CachedStatement, Connection, params};
+use rusqlite::{Connection, params};
 
-use super::rowset::{decode, row_number};
-use super::sql::Index;
-use super::tally::split;
+use super::sql::name_of;
 use crate::StoreError;
+use crate::issues::{Index, Split, decode, row_number};
 
 /// A domain's sets, in the snapshot of the connection.
 #[derive(Clone, Copy)]
@@ -22,27 +20,15 @@ pub(super) struct Sets<'c> {
 }
 
 impl Sets<'_> {
-    /// Every issue.
-    pub(super) fn all(&self) -> Result<RoaringBitmap, StoreError> {
-        self.term(TermKind::All, b"")
-    }
-
-    /// The issues that stand in a term.
-    pub(super) fn term(&self, kind: TermKind, value: &[u8]) -> Result<RoaringBitmap, StoreError> {
-        let mut rows = RoaringBitmap::new();
-        self.add_term(kind, value, &mut rows)?;
-        Ok(rows)
-    }
-
     /// The issues that stand in at least one of the terms.
     pub(super) fn any(
         &self,
         kind: TermKind,
-        values: impl IntoIterator<Item = Vec<u8>>,
+        values: &[impl AsRef<[u8]>],
     ) -> Result<RoaringBitmap, StoreError> {
         let mut rows = RoaringBitmap::new();
         for value in values {
-            self.add_term(kind, &value, &mut rows)?;
+            self.add_term(kind, value.as_ref(), &mut rows)?;
         }
         Ok(rows)
     }
@@ -79,7 +65,7 @@ impl Sets<'_> {
     }
 
     /// The issues of a sparse kind whose value lies from `from` on and before `until`.
-    pub(super) fn values_between(
+    pub(super) fn between(
         &self,
         kind: TermKind,
         from: &[u8],
@@ -113,8 +99,7 @@ impl Sets<'_> {
     }
 
     /// The issues in a span of time: whole days from their sets, the ends from the index.
-    pub(super) fn span(&self, key: SortKey, range: TimeRange) -> Result<RoaringBitmap, StoreError> {
-        let split = split(range);
+    pub(super) fn span(&self, key: SortKey, split: &Split) -> Result<RoaringBitmap, StoreError> {
         let mut rows = RoaringBitmap::new();
         if let Some(days) = split.days {
             let mut select = self.conn.prepare_cached(
@@ -135,13 +120,13 @@ impl Sets<'_> {
     }
 
     /// Adds the issues in a short span of time, from the index.
-    pub(super) fn edge(
+    fn edge(
         &self,
         key: SortKey,
         range: TimeRange,
         into: &mut RoaringBitmap,
     ) -> Result<(), StoreError> {
-        let (index, column) = (Index::of_order(key).name(), column_of(key));
+        let (index, column) = (name_of(Index::of_order(key)), column_of(key));
         let mut select = self.conn.prepare_cached(&format!(
             "SELECT row FROM issues INDEXED BY {index}
              WHERE domain_id = ?1 AND {column} BETWEEN ?2 AND ?3"
@@ -153,13 +138,6 @@ impl Sets<'_> {
             into.insert(row_number(row.get(0)?)?);
         }
         Ok(())
-    }
-
-    /// A look at one of the times of single issues.
-    pub(super) fn instants(&self, key: SortKey) -> Result<Instants<'_>, StoreError> {
-        let column = column_of(key);
-        let select = format!("SELECT {column}, id FROM issues WHERE row = ?1");
-        Ok(Instants { select: self.conn.prepare_cached(&select)? })
     }
 
     /// The issues with these ids.
@@ -175,18 +153,6 @@ impl Sets<'_> {
             }
         }
         Ok(rows)
-    }
-}
-
-/// Reads one of the times of single issues.
-pub(super) struct Instants<'c> {
-    select: CachedStatement<'c>,
-}
-
-impl Instants<'_> {
-    /// The instant and the id of the issue in `row`.
-    pub(super) fn of(&mut self, row: u32) -> Result<(UnixMillis, i64), StoreError> {
-        Ok(self.select.query_row([row], |found| Ok((UnixMillis(found.get(0)?), found.get(1)?)))?)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Queries that an index decides alone, as SQL: spans of time, states and ratings as predicates,
 //! the count over the index, the page in order. Other filters are sets of rows, see
-//! [`super::find`]. Which index is used is said here and not left to the planner, whose guesses
+//! [`crate::issues`]. Which index is used is said here and not left to the planner, whose guesses
 //! know nothing of a domain's data. Invariant: what the SQL matches is what `IssueQuery::matches`
 //! says.
 
@@ -10,45 +10,16 @@ use caseload_model::issue_query::{
 };
 use rusqlite::types::Value;
 
-/// An index of `issues`; all of them begin with the domain.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Index {
-    Creation,
-    /// By creation within each state.
-    State,
-    /// By creation within each rating; only rated issues are in it.
-    Rating,
-    Update,
-    Change,
-}
+use crate::issues::{Along, Index};
 
-impl Index {
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Creation => "issues_by_creation",
-            Self::State => "issues_by_state",
-            Self::Rating => "issues_by_rating",
-            Self::Update => "issues_by_update",
-            Self::Change => "issues_by_change",
-        }
-    }
-
-    /// The order in which it holds issues, each state and rating by itself.
-    pub(super) const fn order(self) -> SortKey {
-        match self {
-            Self::Creation | Self::State | Self::Rating => SortKey::CreationTime,
-            Self::Update => SortKey::UpdateTime,
-            Self::Change => SortKey::StateChangeTime,
-        }
-    }
-
-    /// The index that holds all issues in this order.
-    pub(super) const fn of_order(key: SortKey) -> Self {
-        match key {
-            SortKey::CreationTime => Self::Creation,
-            SortKey::StateChangeTime => Self::Change,
-            SortKey::UpdateTime => Self::Update,
-        }
+/// The name of an index.
+pub(super) const fn name_of(index: Index) -> &'static str {
+    match index {
+        Index::Creation => "issues_by_creation",
+        Index::State => "issues_by_state",
+        Index::Rating => "issues_by_rating",
+        Index::Update => "issues_by_update",
+        Index::Change => "issues_by_change",
     }
 }
 
@@ -66,20 +37,13 @@ pub(super) fn count(domain: DomainId, query: &IssueQuery, index: Index) -> Sql {
     predicates.rating(query);
     predicates.condition_of(index);
     let Predicates { text, parameters } = predicates;
-    let index = index.name();
+    let index = name_of(index);
     Sql { text: format!("SELECT count(*) FROM issues INDEXED BY {index} WHERE {text}"), parameters }
 }
 
-/// Selects `row` of the matches through `index`, in the query's order; those after a position,
-/// where one is given. The query then has no bound of its own on that side of what it is sorted by.
-pub(super) fn page(
-    domain: DomainId,
-    query: &IssueQuery,
-    index: Index,
-    after: Option<Position>,
-    limit: u64,
-    offset: u64,
-) -> Sql {
+/// Selects `row` of the matches, in order; those after a position, where one is given.
+pub(super) fn page(domain: DomainId, along: &Along<'_>) -> Sql {
+    let Along { query, after, index, limit, offset } = *along;
     let mut predicates = Predicates::new(domain, query);
     if let Some(position) = after {
         predicates.after(query.sort, position);
@@ -108,7 +72,7 @@ pub(super) fn page(
     let selects: Vec<String> = runs
         .iter()
         .map(|run| {
-            let index = index.name();
+            let index = name_of(index);
             format!("SELECT row, {keys} FROM issues INDEXED BY {index} WHERE {text}{run}")
         })
         .collect();

@@ -18,19 +18,29 @@ use caseload_model::payload::{Block, Entry};
 use caseload_testdata::{AGENTS, Random};
 use rusqlite::{Connection, params};
 
-use super::super::engine::Pace;
 use super::import::{columns_statement, keep_columns, keep_fragments};
-use super::index::{Changes, Indexed};
-use super::list::{found, list, matches_nothing, plain};
-use super::sql::{self, Index};
-use super::step::step;
-use super::tally;
+use super::index::keep;
+use super::page::found;
+use super::{Reads, counts, sql};
+use crate::issues::{
+    Along, Changes, Index, Indexed, exact, is_decided_by, list, matches_nothing, plain, step,
+};
+use crate::pace::Pace;
 use crate::{ListIssues, StepIssues};
 
 const DOMAIN: DomainId = DomainId(2);
 const BUDGET: std::time::Duration = std::time::Duration::from_secs(10);
 /// What a test tries: worlds, issues of each, queries of each.
 const TRIES: (u64, u64, usize) = (24, 60, 90);
+
+fn reads(conn: &Connection) -> Reads<'_> {
+    Reads { conn, domain: DOMAIN }
+}
+
+/// Without a position.
+fn along(query: &IssueQuery, index: Index, limit: u64, offset: u64) -> Along<'_> {
+    Along { query, after: None, index, limit, offset }
+}
 
 struct Issue {
     columns: IssueColumns,
@@ -103,7 +113,7 @@ fn database(issues: &[Issue]) -> Connection {
             keep_fragments(&conn, row, &issue.head, &issue.body).unwrap();
             note(&mut changes, row, None, Some(issue));
         }
-        changes.keep(&conn, domain).unwrap();
+        keep(&conn, domain, changes).unwrap();
         for (id, email) in AGENTS {
             conn.execute(
                 "INSERT INTO agents (domain_id, id, name, email, created_at)
@@ -187,7 +197,7 @@ fn totals_and_pages_are_those_of_the_naive_meaning() {
                 paging,
                 budget: BUDGET,
             };
-            let found = list(conn, &request, &mut Pace::unhurried()).unwrap();
+            let found = list(&reads(conn), &request, &mut Pace::unhurried()).unwrap();
             assert_eq!(found.total_hits, expected.len() as u64, "{asked}");
             let page = expected.iter().skip(paging.offset() as usize).take(page_size as usize);
             let body = String::from_utf8(found.body).unwrap();
@@ -220,7 +230,7 @@ fn steps_are_those_of_the_naive_meaning() {
             count: true,
             budget: BUDGET,
         };
-        let found = step(conn, &request, &mut Pace::unhurried()).unwrap();
+        let found = step(&reads(conn), &request, &mut Pace::unhurried()).unwrap();
         assert_eq!(found.total_hits, Some(expected.len() as u64), "{asked}");
         assert_eq!(found.more, rest.len() as u64 > issues_max, "{asked} {after:?}");
         let body = String::from_utf8(found.body).unwrap();
@@ -243,14 +253,14 @@ fn every_index_that_decides_a_query_gives_its_matches_in_order() {
                 Index::Rating => query.rating.is_some_and(|set| !set.has_missing()),
                 _ => true,
             };
-            if !has_runs || !tally::is_decided_by(&query, index) {
+            if !has_runs || !is_decided_by(&query, index) {
                 continue;
             }
             tried += 1;
             let sql = sql::count(DOMAIN, &query, index);
-            assert_eq!(tally::run_count(conn, &sql).unwrap(), expected.len() as u64, "{asked}");
+            assert_eq!(counts::run(conn, &sql).unwrap(), expected.len() as u64, "{asked}");
             if index.order() == query.sort.key {
-                let rows = found(conn, &sql::page(DOMAIN, &query, index, None, 3, 2)).unwrap();
+                let rows = found(conn, &sql::page(DOMAIN, &along(&query, index, 3, 2))).unwrap();
                 let part: Vec<u64> = expected.iter().skip(2).take(3).copied().collect();
                 assert_eq!(ids(conn, &rows), part, "{index:?} {asked}");
             }
@@ -259,9 +269,9 @@ fn every_index_that_decides_a_query_gives_its_matches_in_order() {
     assert!(tried > 1000, "{tried}");
 }
 
-fn ids(conn: &Connection, rows: &[i64]) -> Vec<u64> {
+fn ids(conn: &Connection, rows: &[u32]) -> Vec<u64> {
     let mut find = conn.prepare("SELECT id FROM issues WHERE row = ?1").unwrap();
-    let id = |row: &i64| find.query_row([row], |found| found.get::<_, i64>(0)).unwrap();
+    let id = |row: &u32| find.query_row([row], |found| found.get::<_, i64>(0)).unwrap();
     rows.iter().map(id).map(i64::unsigned_abs).collect()
 }
 
@@ -270,23 +280,23 @@ fn counters_count_and_find_the_day_of_every_offset() {
     let mut tried = 0;
     try_queries(4, |conn, issues, query, _, asked| {
         let query = plain(query);
-        let Some(tally) = tally::exact(&query).filter(|_| !matches_nothing(&query)) else {
+        let Some(tally) = exact(&query).filter(|_| !matches_nothing(&query)) else {
             return;
         };
         let expected: Vec<u64> = expected(issues, &query).iter().map(|i| i.columns.id).collect();
-        let counted = tally.count(conn, DOMAIN, &query).unwrap();
+        let counted = tally.count(&reads(conn), &query).unwrap();
         assert_eq!(counted.total(), expected.len() as u64, "{asked}");
-        let decided = tally::is_decided_by(&query, tally.index);
+        let decided = is_decided_by(&query, tally.index);
         if tally.time != query.sort.key || !decided {
             return;
         }
         tried += 1;
         for offset in 0..expected.len() {
             let (narrowed, left) =
-                tally.seek(conn, DOMAIN, &query, &counted, offset as u64).unwrap();
+                tally.seek(&reads(conn), &query, &counted, offset as u64).unwrap();
             assert!(left <= offset as u64);
             let index = Index::of_order(tally.time);
-            let rows = found(conn, &sql::page(DOMAIN, &narrowed, index, None, 2, left)).unwrap();
+            let rows = found(conn, &sql::page(DOMAIN, &along(&narrowed, index, 2, left))).unwrap();
             let part: Vec<u64> = expected.iter().skip(offset).take(2).copied().collect();
             assert_eq!(ids(conn, &rows), part, "{offset} {asked}");
         }
@@ -326,13 +336,13 @@ fn an_index_that_is_kept_by_changes_is_the_index_made_anew() {
                 note(&mut changes, Issue::row(place), stored[place], after);
                 stored[place] = after;
             }
-            changes.keep(&kept, DOMAIN).unwrap();
+            keep(&kept, DOMAIN, changes).unwrap();
             let anew = empty_database();
             let mut changes = Changes::default();
             for (place, issue) in stored.iter().enumerate() {
                 note(&mut changes, Issue::row(place), None, *issue);
             }
-            changes.keep(&anew, DOMAIN).unwrap();
+            keep(&anew, DOMAIN, changes).unwrap();
             assert_eq!(index(&kept), index(&anew), "seed {seed}");
         }
     }
@@ -344,6 +354,6 @@ fn an_issue_that_leaves_what_it_is_not_in_is_damage() {
     let issues = world(1, 1);
     let mut changes = Changes::default();
     note(&mut changes, 1, Some(&issues[0]), None);
-    let kept = changes.keep(&conn, DOMAIN);
+    let kept = keep(&conn, DOMAIN, changes);
     assert!(matches!(kept, Err(crate::StoreError::Corrupt(_))), "{kept:?}");
 }

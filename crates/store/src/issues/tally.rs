@@ -5,18 +5,14 @@
 
 use std::collections::BTreeMap;
 
-use caseload_model::ids::DomainId;
 use caseload_model::issue::{Facet, IssueState};
 use caseload_model::issue_query::{
     Condition, IssueQuery, RatingSet, SortKey, SortOrder, TimeRange,
 };
 use caseload_model::time::{DAY_MS, UnixMillis};
-use rusqlite::{Connection, params_from_iter};
 
-use super::counts::{self, Days};
 use super::find;
-use super::sets::Sets;
-use super::sql::{self, Index, Sql};
+use super::reads::{Days, Index, IssueReads, Sums, Total};
 use crate::StoreError;
 
 /// Days beyond which there is no instant.
@@ -81,15 +77,15 @@ fn filters(query: &IssueQuery) -> u32 {
 
 /// Counters that add up to the issues in a span of time, and the index that holds just those.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Tally {
+pub(crate) struct Tally {
     facet: Facet,
     values: Vec<Vec<u8>>,
     /// Ratings to be taken off again: issues without one have no counter of their own.
     ratings_off: Vec<Vec<u8>>,
     /// The time that the days are of.
-    pub(super) time: SortKey,
+    pub(crate) time: SortKey,
     range: TimeRange,
-    pub(super) index: Index,
+    pub(crate) index: Index,
     /// The filters that it honours.
     covers: u32,
 }
@@ -154,7 +150,7 @@ fn state_words(states: &[IssueState]) -> Vec<Vec<u8>> {
 }
 
 /// The counters that give the query's total, where there are such.
-pub(super) fn exact(query: &IssueQuery) -> Option<Tally> {
+pub(crate) fn exact(query: &IssueQuery) -> Option<Tally> {
     let given = filters(query);
     [
         Some(Tally::all(query)),
@@ -205,16 +201,16 @@ const fn decides(index: Index) -> u32 {
 }
 
 /// Whether the index alone decides which issues match.
-pub(super) fn is_decided_by(query: &IssueQuery, index: Index) -> bool {
+pub(crate) fn is_decided_by(query: &IssueQuery, index: Index) -> bool {
     filters(query) & !decides(index) == 0
 }
 
 /// A range as whole days and what is left at its ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Split {
-    pub(super) before: Option<TimeRange>,
-    pub(super) days: Option<Days>,
-    pub(super) after: Option<TimeRange>,
+pub(crate) struct Split {
+    pub(crate) before: Option<TimeRange>,
+    pub(crate) days: Option<Days>,
+    pub(crate) after: Option<TimeRange>,
 }
 
 impl Split {
@@ -237,7 +233,7 @@ fn span(since: i64, until: i64) -> TimeRange {
 }
 
 /// The whole days of a range and its ends.
-pub(super) fn split(range: TimeRange) -> Split {
+pub(crate) fn split(range: TimeRange) -> Split {
     let bound = |at: UnixMillis| UnixMillis(at.0.clamp(-INSTANT_BOUND, INSTANT_BOUND));
     let (since, until) = (range.since.map(bound), range.until.map(bound));
     let from = since.map_or(DAYS_ALL.from, |at| UnixMillis(at.0 + DAY_MS - 1).day());
@@ -258,7 +254,7 @@ pub(super) fn split(range: TimeRange) -> Split {
 
 /// A total with its parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Counted {
+pub(crate) struct Counted {
     split: Split,
     before: u64,
     whole: u64,
@@ -266,38 +262,42 @@ pub(super) struct Counted {
 }
 
 impl Counted {
-    pub(super) const fn total(&self) -> u64 {
+    pub(crate) const fn total(&self) -> u64 {
         self.before + self.whole + self.after
     }
 }
 
 impl Tally {
     /// The total of `query`, which these counters cover.
-    pub(super) fn count(
+    pub(crate) fn count<R: IssueReads>(
         &self,
-        conn: &Connection,
-        domain: DomainId,
+        reads: &R,
         query: &IssueQuery,
     ) -> Result<Counted, StoreError> {
         let split = split(self.range);
-        let edge = |range: Option<TimeRange>| match range {
-            Some(range) => {
-                let query = self.within(query, range);
-                if is_decided_by(&query, self.index) {
-                    return run_count(conn, &sql::count(domain, &query, self.index));
+        let edges = [split.before, split.after];
+        let edges = edges.map(|range| range.map(|range| self.within(query, range)));
+        // Of which edges the index alone knows the issues: all or none, they differ in the span.
+        let decided = edges.iter().flatten().all(|edge| is_decided_by(edge, self.index));
+        let total = Total {
+            whole: split.days.map(|days| self.sums(days)),
+            edges: edges.each_ref().map(|edge| edge.as_ref().filter(|_| decided)),
+            index: self.index,
+        };
+        let (whole, mut counts) = reads.total(&total)?;
+        if !decided {
+            for (count, edge) in counts.iter_mut().zip(&edges) {
+                if let Some(edge) = edge {
+                    *count = find::candidates(reads, edge)?.len();
                 }
-                Ok(find::candidates(Sets { conn, domain }, &query)?.len())
             }
-            None => Ok(0),
-        };
-        let whole = match split.days {
-            Some(days) => {
-                let off = counts::total(conn, domain, Facet::Rating, &self.ratings_off, days)?;
-                counts::total(conn, domain, self.facet, &self.values, days)?.saturating_sub(off)
-            }
-            None => 0,
-        };
-        Ok(Counted { split, before: edge(split.before)?, whole, after: edge(split.after)? })
+        }
+        let [before, after] = counts;
+        Ok(Counted { split, before, whole, after })
+    }
+
+    fn sums(&self, days: Days) -> Sums<'_> {
+        Sums { facet: self.facet, values: &self.values, ratings_off: &self.ratings_off, days }
     }
 
     /// The query with another range of the time that these counters are of.
@@ -317,16 +317,15 @@ impl Tally {
 
     /// The query without the days that lie before `offset`, and the offset in what is left. The
     /// query is sorted by the time that these counters are of.
-    pub(super) fn seek(
+    pub(crate) fn seek<R: IssueReads>(
         &self,
-        conn: &Connection,
-        domain: DomainId,
+        reads: &R,
         query: &IssueQuery,
         counted: &Counted,
         offset: u64,
     ) -> Result<(IssueQuery, u64), StoreError> {
         let ascending = query.sort.order == SortOrder::Ascending;
-        let mut parts = self.parts(conn, domain, counted)?;
+        let mut parts = self.parts(reads, counted)?;
         if !ascending {
             parts.reverse();
         }
@@ -348,19 +347,15 @@ impl Tally {
     }
 
     /// What the range holds: its ends and each of its days, ascending.
-    fn parts(
+    fn parts<R: IssueReads>(
         &self,
-        conn: &Connection,
-        domain: DomainId,
+        reads: &R,
         counted: &Counted,
     ) -> Result<Vec<(TimeRange, u64)>, StoreError> {
-        let mut by_day = BTreeMap::new();
-        if let Some(days) = counted.split.days {
-            let (facet, values) = (self.facet, &self.values);
-            counts::add_by_day(conn, domain, facet, values, days, &mut by_day, 1)?;
-            let off = &self.ratings_off;
-            counts::add_by_day(conn, domain, Facet::Rating, off, days, &mut by_day, -1)?;
-        }
+        let by_day = match counted.split.days {
+            Some(days) => reads.by_day(&self.sums(days))?,
+            None => BTreeMap::new(),
+        };
         let day = |(day, n): (i64, i64)| {
             (span(day * DAY_MS, (day + 1) * DAY_MS - 1), n.max(0).unsigned_abs())
         };
@@ -368,14 +363,6 @@ impl Tally {
         let after = counted.split.after.map(|range| (range, counted.after));
         Ok(before.into_iter().chain(by_day.into_iter().map(day)).chain(after).collect())
     }
-}
-
-/// Runs a statement that counts.
-pub(super) fn run_count(conn: &Connection, sql: &Sql) -> Result<u64, StoreError> {
-    let count: i64 = conn
-        .prepare_cached(&sql.text)?
-        .query_row(params_from_iter(&sql.parameters), |row| row.get(0))?;
-    Ok(count.unsigned_abs())
 }
 
 #[cfg(test)]

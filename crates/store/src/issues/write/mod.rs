@@ -1,10 +1,11 @@
 //! The writing commands: each reads what its request refers to and the issues it changes, asks the
 //! model for the plan, and writes what it says. The domain's clock is asked last, when nothing can
-//! be refused any more but by size, so that times of change are in the order of commits. Invariant:
-//! a command that fails leaves nothing behind, because it runs in a savepoint of its own.
+//! be refused any more but by size, so that times of change are in the order of commits. A backend
+//! answers [`IssueWrites`], in a transaction. Invariant: a command that fails leaves nothing
+//! behind, because its transaction is undone.
 
 mod names;
-mod rows;
+mod writes;
 
 use caseload_model::error_code::ErrorCode;
 use caseload_model::fold::fold;
@@ -14,25 +15,27 @@ use caseload_model::issue::write::{
     plan_message, plan_note,
 };
 use caseload_model::issue_query::ParameterFault;
-use rusqlite::{Connection, params};
 
-use super::super::{attachments, clock, domains, idempotency};
-use super::index::Changes;
+use super::{Changes, Indexed};
 use crate::{
     AddMessage, AddNote, CreateIssue, EditIssue, EditIssues, KeptAnswer, Once, StoreError, Writing,
 };
 use names::Names;
 
-pub(in crate::sqlite) use names::reference_faults;
+pub(crate) use names::reference_faults;
+pub(crate) use writes::{Birth, IssueWrites, Replaced};
+
+/// Issues that a bulk edit holds at a time.
+const EDITED_AT_ONCE: usize = 50;
 
 /// Makes an issue.
-pub(in crate::sqlite) fn create(
-    conn: &Connection,
+pub(crate) fn create<W: IssueWrites>(
+    store: &W,
     command: &CreateIssue,
 ) -> Result<Once<KeptAnswer>, StoreError> {
     let CreateIssue { on, request, attachments: files } = command;
-    once(conn, on, || {
-        let mut names = Names::new(conn, on.domain);
+    once(store, on, || {
+        let mut names = Names::new(store);
         let app = names.app(request.app_id.as_ref())?;
         let named = match (&request.email, &request.end_user_id) {
             (None, Some(pid)) => names.app_profile(pid)?,
@@ -51,7 +54,7 @@ pub(in crate::sqlite) fn create(
         let Some((app, _)) = app else {
             return Err(StoreError::Corrupt("a domain without default app".to_owned()));
         };
-        let birth = clock::birth_of_issue(conn, on.domain, on.now)?;
+        let birth = store.birth(on.now)?;
         let context = CreateContext {
             domain: &on.domain_name,
             id: birth.id,
@@ -63,97 +66,82 @@ pub(in crate::sqlite) fn create(
             attachments: files,
         };
         let plan = plan_create(&context, request).map_err(|why| refused("message-body", why))?;
-        let mut index = Changes::default();
-        rows::insert(conn, on.domain, &plan.issue, &mut index)?;
-        index.keep(conn, on.domain)?;
-        let author = plan.app_profile;
-        conn.prepare_cached(
-            "INSERT INTO app_profiles
-             (domain_id, pid, app_id, name, emails, created_at, updated_at, fields)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, x'') ON CONFLICT DO NOTHING",
-        )?
-        .execute(params![
-            on.domain.0,
-            author.pid,
-            author.app_id,
-            author.name,
-            author.emails,
-            birth.changed_at.0
-        ])?;
-        attachments::claim(conn, on.domain, birth.id, files)?;
+        let row = store.insert(&birth, &plan.issue)?;
+        let mut changes = Changes::default();
+        note(&mut changes, row, None, &plan.issue)?;
+        store.keep(changes)?;
+        store.add_app_profile(&plan.app_profile, birth.changed_at)?;
+        store.claim(birth.id, files)?;
         Ok(KeptAnswer { location: location(on, birth.id), body: plan.answer })
     })
 }
 
 /// Adds a message.
-pub(in crate::sqlite) fn add_message(
-    conn: &Connection,
+pub(crate) fn add_message<W: IssueWrites>(
+    store: &W,
     command: &AddMessage,
 ) -> Result<Once<KeptAnswer>, StoreError> {
     let AddMessage { on, issue_id, request, attachments: files } = command;
-    once(conn, on, || {
-        let (row, stored) = issue(conn, on, *issue_id)?;
-        let mut names = Names::new(conn, on.domain);
+    once(store, on, || {
+        let (row, stored) = issue(store, *issue_id)?;
+        let mut names = Names::new(store);
         let agent = request.agent.as_ref().map(|agent| names.agent(agent)).transpose()?.flatten();
         names.check()?;
         let author = agent.map_or(MessageAuthor::EndUser, MessageAuthor::Desk);
         let message = NewMessage { body: &request.body, author, attachments: files };
-        let moment = moment(conn, on)?;
+        let moment = moment(store, on)?;
         let changed = plan_message(&on.domain_name, &stored, &message, moment)
             .map_err(|why| refused("message-body", why))?;
-        put(conn, on, row, &stored, &changed)?;
-        attachments::claim(conn, on.domain, *issue_id, files)?;
+        put(store, row, &stored, changed)?;
+        store.claim(*issue_id, files)?;
         let body = message_answer(&on.domain_name, &request.body, files);
         Ok(KeptAnswer { location: location(on, *issue_id), body })
     })
 }
 
 /// Adds a private note.
-pub(in crate::sqlite) fn add_note(
-    conn: &Connection,
+pub(crate) fn add_note<W: IssueWrites>(
+    store: &W,
     command: &AddNote,
 ) -> Result<Once<KeptAnswer>, StoreError> {
     let AddNote { on, issue_id, request } = command;
-    once(conn, on, || {
-        let (row, stored) = issue(conn, on, *issue_id)?;
-        let mut names = Names::new(conn, on.domain);
+    once(store, on, || {
+        let (row, stored) = issue(store, *issue_id)?;
+        let mut names = Names::new(store);
         let author = request.author.as_ref().map(|agent| names.agent(agent)).transpose()?.flatten();
         names.check()?;
         let author = author.unwrap_or_else(|| AgentName::of_desk(&on.domain_name, &on.key_name));
-        let changed = plan_note(&stored, &request.text, &author, moment(conn, on)?)
+        let changed = plan_note(&stored, &request.text, &author, moment(store, on)?)
             .map_err(|why| refused("note-text", why))?;
-        put(conn, on, row, &stored, &changed)?;
+        put(store, row, &stored, changed)?;
         let body = note_answer(&request.text);
         Ok(KeptAnswer { location: location(on, *issue_id), body })
     })
 }
 
 /// Changes one issue.
-pub(in crate::sqlite) fn edit(
-    conn: &Connection,
-    command: &EditIssue,
-) -> Result<Vec<u8>, StoreError> {
+pub(crate) fn edit<W: IssueWrites>(store: &W, command: &EditIssue) -> Result<Vec<u8>, StoreError> {
     let EditIssue { on, issue_id, request } = command;
-    domains::demand(conn, on.domain)?;
-    let (row, stored) = issue(conn, on, *issue_id)?;
-    let mut names = Names::new(conn, on.domain);
+    store.demand()?;
+    let (row, stored) = issue(store, *issue_id)?;
+    let mut names = Names::new(store);
     let targets = names.targets(request)?;
     names.check()?;
-    let moment = moment(conn, on)?;
+    let moment = moment(store, on)?;
     let plan = plan_edit(&on.domain_name, &stored, request, &targets, None, moment)
         .map_err(|why| refused("issue", why))?;
-    put(conn, on, row, &stored, &plan.issue)?;
+    put(store, row, &stored, plan.issue)?;
     Ok(plan.answer)
 }
 
 /// Changes many issues, all of them or none.
-pub(in crate::sqlite) fn edit_many(
-    conn: &Connection,
+pub(crate) fn edit_many<W: IssueWrites>(
+    store: &W,
     command: &EditIssues,
 ) -> Result<Vec<u8>, StoreError> {
     let EditIssues { on, request } = command;
-    domains::demand(conn, on.domain)?;
-    let mut names = Names::new(conn, on.domain);
+    store.demand()?;
+    let mut names = Names::new(store);
     let rows = names.issues(&request.issue_ids)?;
     let targets = names.targets(&request.edit)?;
     let desk = desk(&names, on, request.action_taken_by.as_deref())?;
@@ -163,23 +151,32 @@ pub(in crate::sqlite) fn edit_many(
         author: MessageAuthor::Desk(desk),
         attachments: &[],
     });
-    let mut moment = moment(conn, on)?;
-    let mut index = Changes::default();
-    for row in rows {
-        let stored = rows::read_row(conn, row)?;
-        let domain = &on.domain_name;
-        let plan = plan_edit(domain, &stored, &request.edit, &targets, message.as_ref(), moment)
-            .map_err(|why| refused(&request.issue_ids.field, why))?;
-        rows::replace(conn, row, &stored, &plan.issue, &mut index)?;
-        // Each message has an id of its own.
-        moment.random = moment.random.wrapping_add(1);
+    store.lock(&rows)?;
+    let mut moment = moment(store, on)?;
+    let mut changes = Changes::default();
+    for rows in rows.chunks(EDITED_AT_ONCE) {
+        let mut replaced = Vec::with_capacity(rows.len());
+        for (row, stored) in rows.iter().zip(store.records(rows)?) {
+            let (domain, edit) = (&on.domain_name, &request.edit);
+            let plan = plan_edit(domain, &stored, edit, &targets, message.as_ref(), moment)
+                .map_err(|why| refused(&request.issue_ids.field, why))?;
+            note(&mut changes, (*row).into(), Some(&stored), &plan.issue)?;
+            replaced.push(Replaced { row: *row, issue: plan.issue });
+            // Each message has an id of its own.
+            moment.random = moment.random.wrapping_add(1);
+        }
+        store.replace(&replaced)?;
     }
-    index.keep(conn, on.domain)?;
+    store.keep(changes)?;
     Ok(bulk_edit_answer(request, &targets))
 }
 
 /// Who writes for the desk: the agent that is named by id or address, else whoever the name says.
-fn desk(names: &Names<'_>, on: &Writing, named: Option<&str>) -> Result<AgentName, StoreError> {
+fn desk<W: IssueWrites>(
+    names: &Names<'_, W>,
+    on: &Writing,
+    named: Option<&str>,
+) -> Result<AgentName, StoreError> {
     let Some(named) = named else {
         return Ok(AgentName::of_desk(&on.domain_name, &on.key_name));
     };
@@ -191,20 +188,20 @@ fn desk(names: &Names<'_>, on: &Writing, named: Option<&str>) -> Result<AgentNam
 }
 
 /// Runs a command that may be repeated, and keeps its answer with its effect.
-fn once(
-    conn: &Connection,
+fn once<W: IssueWrites>(
+    store: &W,
     on: &Writing,
     write: impl FnOnce() -> Result<KeptAnswer, StoreError>,
 ) -> Result<Once<KeptAnswer>, StoreError> {
-    domains::demand(conn, on.domain)?;
+    store.demand()?;
     if let Some(key) = &on.idempotency
-        && let Some(first) = idempotency::repeated(conn, on.domain, key, on.now)?
+        && let Some(first) = store.repeated(key, on.now)?
     {
         return Ok(Once::Repeated(first));
     }
     let answer = write()?;
     if let Some(key) = &on.idempotency {
-        idempotency::keep(conn, on.domain, key, &answer)?;
+        store.keep_answer(key, &answer, on.now)?;
     }
     Ok(Once::Done(answer))
 }
@@ -213,26 +210,38 @@ fn location(on: &Writing, id: u64) -> String {
     format!("/v1/{}/issues/{id}", on.domain_name)
 }
 
-fn issue(conn: &Connection, on: &Writing, id: u64) -> Result<(i64, IssueRecord), StoreError> {
-    rows::read(conn, on.domain, id)?
-        .ok_or_else(|| StoreError::NotFound { what: format!("issue {id}") })
+fn issue<W: IssueWrites>(store: &W, id: u64) -> Result<(u32, IssueRecord), StoreError> {
+    store.issue(id)?.ok_or_else(|| StoreError::NotFound { what: format!("issue {id}") })
 }
 
-fn moment(conn: &Connection, on: &Writing) -> Result<Moment, StoreError> {
-    let at = clock::change_time(conn, on.domain, on.now)?;
-    Ok(Moment { at, random: on.random })
+fn moment<W: IssueWrites>(store: &W, on: &Writing) -> Result<Moment, StoreError> {
+    Ok(Moment { at: store.change_time(on.now)?, random: on.random })
 }
 
-fn put(
-    conn: &Connection,
-    on: &Writing,
-    row: i64,
+fn put<W: IssueWrites>(
+    store: &W,
+    row: u32,
     before: &IssueRecord,
+    after: IssueRecord,
+) -> Result<(), StoreError> {
+    let mut changes = Changes::default();
+    note(&mut changes, row.into(), Some(before), &after)?;
+    store.replace(&[Replaced { row, issue: after }])?;
+    store.keep(changes)
+}
+
+/// Whatever is written is told to the index of what issues are found by.
+fn note(
+    changes: &mut Changes,
+    row: i64,
+    before: Option<&IssueRecord>,
     after: &IssueRecord,
 ) -> Result<(), StoreError> {
-    let mut index = Changes::default();
-    rows::replace(conn, row, before, after, &mut index)?;
-    index.keep(conn, on.domain)
+    let was = before.map(IssueRecord::fragments);
+    let before = before.zip(was.as_ref());
+    let before = before.map(|(issue, fragments)| Indexed { columns: &issue.columns, fragments });
+    let after = Indexed { columns: &after.columns, fragments: &after.fragments() };
+    changes.change(row, before, Some(after))
 }
 
 fn refused(field: &str, why: CannotWrite) -> StoreError {

@@ -16,13 +16,13 @@ const LIST: u8 = 0;
 const BITMAP: u8 = 1;
 
 /// A row number as sets hold it.
-pub(super) fn row_number(row: i64) -> Result<u32, StoreError> {
+pub(crate) fn row_number(row: i64) -> Result<u32, StoreError> {
     u32::try_from(row)
         .map_err(|_| StoreError::Unavailable("the store has no row number left".to_owned()))
 }
 
 /// The block a row is in.
-pub(super) const fn block_of(row: u32) -> u32 {
+pub(crate) const fn block_of(row: u32) -> u32 {
     row >> BLOCK_BITS
 }
 
@@ -37,7 +37,7 @@ const fn row_at(block: u32, place: u16) -> u32 {
 }
 
 /// Writes the rows of one block.
-pub(super) fn encode(rows: &mut RoaringBitmap) -> Result<Vec<u8>, StoreError> {
+pub(crate) fn encode(rows: &mut RoaringBitmap) -> Result<Vec<u8>, StoreError> {
     if rows.len() <= LISTED_MAX {
         let places = rows.iter().flat_map(|row| place_of(row).to_le_bytes());
         return Ok(std::iter::once(LIST).chain(places).collect());
@@ -51,11 +51,7 @@ pub(super) fn encode(rows: &mut RoaringBitmap) -> Result<Vec<u8>, StoreError> {
 }
 
 /// Adds the rows of one block to `into`.
-pub(in crate::sqlite) fn decode(
-    block: u32,
-    blob: &[u8],
-    into: &mut RoaringBitmap,
-) -> Result<(), StoreError> {
+pub(crate) fn decode(block: u32, blob: &[u8], into: &mut RoaringBitmap) -> Result<(), StoreError> {
     let damaged = || StoreError::Corrupt("a set of rows cannot be read".to_owned());
     match blob.split_first() {
         Some((&LIST, places)) if places.len() % 2 == 0 => {

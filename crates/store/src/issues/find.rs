@@ -11,7 +11,8 @@ use caseload_model::issue_query::{
 };
 use roaring::RoaringBitmap;
 
-use super::sets::Sets;
+use super::reads::IssueReads;
+use super::tally::split;
 use crate::StoreError;
 
 /// Up to this many rows, looking at their instants is cheaper than reading the sets of days.
@@ -46,10 +47,13 @@ impl Filter {
 }
 
 /// The issues that match, as far as sets tell: see [`super::texts`].
-pub(super) fn candidates(sets: Sets<'_>, query: &IssueQuery) -> Result<RoaringBitmap, StoreError> {
+pub(super) fn candidates<R: IssueReads>(
+    sets: &R,
+    query: &IssueQuery,
+) -> Result<RoaringBitmap, StoreError> {
     let finder = Finder { sets };
     let mut found = Filter::ALL();
-    for filter in FILTERS {
+    for filter in filters() {
         if matches!(&found, Filter::In(rows) if rows.is_empty()) {
             break;
         }
@@ -73,38 +77,40 @@ pub(super) fn candidates(sets: Sets<'_>, query: &IssueQuery) -> Result<RoaringBi
     }
 }
 
-type FilterOf = fn(&Finder<'_>, &IssueQuery) -> Result<Filter, StoreError>;
+type FilterOf<'r, R> = fn(&Finder<'r, R>, &IssueQuery) -> Result<Filter, StoreError>;
 
 /// Every filter but custom fields and spans of time, those first that mostly match few.
-const FILTERS: [FilterOf; 17] = [
-    |f, q| f.ids(q.ids.as_deref()),
-    |f, q| f.texts(TermKind::EndUser, q.end_user_ids.as_deref()),
-    |f, q| f.condition(TermKind::AuthorEmail, &q.author_emails, Some(Part::AuthorEmail)),
-    |f, q| f.assignee_emails(&q.assignee_emails),
-    |f, q| f.condition(TermKind::Tag, &q.tags, Some(Part::Tags)),
-    |f, q| f.condition(TermKind::Assignee, &q.assignee_ids, None),
-    |f, q| f.texts(TermKind::Queue, q.queue_ids.as_deref()),
-    |f, q| f.texts(TermKind::App, q.app_ids.as_deref()),
-    |f, q| f.condition(TermKind::Language, &q.languages, Some(Part::Language)),
-    |f, q| f.texts(TermKind::Platform, q.platform_types.as_deref()),
-    |f, q| f.texts(TermKind::Mode, q.issue_modes.as_deref()),
-    |f, q| f.rating(q.rating),
-    |f, q| f.states(q),
-    |f, q| f.redacted(q.redacted),
-    |f, q| f.exists(Part::FeedbackComment, q.feedback_comment.exists),
-    |_, q| Ok(nothing_if(q.messages.or.as_ref().is_some_and(Vec::is_empty))),
-    |_, q| Ok(nothing_if(q.notes.or.as_ref().is_some_and(Vec::is_empty))),
-];
+fn filters<'r, R: IssueReads>() -> [FilterOf<'r, R>; 17] {
+    [
+        |f, q| f.ids(q.ids.as_deref()),
+        |f, q| f.texts(TermKind::EndUser, q.end_user_ids.as_deref()),
+        |f, q| f.condition(TermKind::AuthorEmail, &q.author_emails, Some(Part::AuthorEmail)),
+        |f, q| f.assignee_emails(&q.assignee_emails),
+        |f, q| f.condition(TermKind::Tag, &q.tags, Some(Part::Tags)),
+        |f, q| f.condition(TermKind::Assignee, &q.assignee_ids, None),
+        |f, q| f.texts(TermKind::Queue, q.queue_ids.as_deref()),
+        |f, q| f.texts(TermKind::App, q.app_ids.as_deref()),
+        |f, q| f.condition(TermKind::Language, &q.languages, Some(Part::Language)),
+        |f, q| f.texts(TermKind::Platform, q.platform_types.as_deref()),
+        |f, q| f.texts(TermKind::Mode, q.issue_modes.as_deref()),
+        |f, q| f.rating(q.rating),
+        |f, q| f.states(q),
+        |f, q| f.redacted(q.redacted),
+        |f, q| f.exists(Part::FeedbackComment, q.feedback_comment.exists),
+        |_, q| Ok(nothing_if(q.messages.or.as_ref().is_some_and(Vec::is_empty))),
+        |_, q| Ok(nothing_if(q.notes.or.as_ref().is_some_and(Vec::is_empty))),
+    ]
+}
 
 fn nothing_if(nothing: bool) -> Filter {
     if nothing { Filter::In(RoaringBitmap::new()) } else { Filter::ALL() }
 }
 
-struct Finder<'c> {
-    sets: Sets<'c>,
+struct Finder<'r, R> {
+    sets: &'r R,
 }
 
-impl Finder<'_> {
+impl<R: IssueReads> Finder<'_, R> {
     fn ids(&self, ids: Option<&[u64]>) -> Result<Filter, StoreError> {
         let Some(ids) = ids else { return Ok(Filter::ALL()) };
         Ok(Filter::In(self.sets.ids(ids)?))
@@ -112,7 +118,8 @@ impl Finder<'_> {
 
     fn texts(&self, kind: TermKind, texts: Option<&[String]>) -> Result<Filter, StoreError> {
         let Some(texts) = texts else { return Ok(Filter::ALL()) };
-        Ok(Filter::In(self.sets.any(kind, texts.iter().map(|text| text_term(text)))?))
+        let values: Vec<_> = texts.iter().map(|text| text_term(text)).collect();
+        Ok(Filter::In(self.sets.any(kind, &values)?))
     }
 
     /// A condition on values; `part` tells whether there is one. Assignees alone have none.
@@ -135,13 +142,14 @@ impl Finder<'_> {
             (exists, Some(part)) => self.exists(part, exists)?,
         };
         for value in &condition.and {
-            found = found.and(Filter::In(self.sets.any(kind, named(std::slice::from_ref(value)))?));
+            found =
+                found.and(Filter::In(self.sets.any(kind, &named(std::slice::from_ref(value)))?));
         }
         if let Some(values) = &condition.or {
-            found = found.and(Filter::In(self.sets.any(kind, named(values))?));
+            found = found.and(Filter::In(self.sets.any(kind, &named(values))?));
         }
         if !condition.nor.is_empty() {
-            found = found.and(Filter::NotIn(self.sets.any(kind, named(&condition.nor))?));
+            found = found.and(Filter::NotIn(self.sets.any(kind, &named(&condition.nor))?));
         }
         Ok(found)
     }
@@ -157,17 +165,14 @@ impl Finder<'_> {
         if condition.is_unbounded() {
             return Ok(Filter::ALL());
         }
-        let mut select =
-            self.sets.conn.prepare_cached("SELECT id, email FROM agents WHERE domain_id = ?1")?;
-        let mut found = select.query([self.sets.domain.0])?;
         let mut ids = Vec::new();
-        while let Some(row) = found.next()? {
-            let email = fold(row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?);
+        self.sets.agents(|id, email| {
+            let email = fold(email);
             if condition.holds(!email.is_empty(), |wanted| !email.is_empty() && wanted == email) {
-                ids.push(row.get::<_, String>(0)?);
+                ids.push(text_term(id));
             }
-        }
-        let assigned = self.sets.any(TermKind::Assignee, ids.iter().map(|id| text_term(id)))?;
+        })?;
+        let assigned = self.sets.any(TermKind::Assignee, &ids)?;
         if condition.holds(false, |_| false) {
             let unassigned = self.sets.term(TermKind::Assignee, b"")?;
             return Ok(Filter::In(assigned | unassigned));
@@ -181,15 +186,16 @@ impl Finder<'_> {
         };
         let of = |wanted: bool| {
             let ratings = (1..=5).filter(move |rating| set.contains(Some(*rating)) == wanted);
-            self.sets.any(TermKind::Rating, ratings.map(|rating| vec![b'0' + rating]))
+            let values: Vec<_> = ratings.map(|rating| [b'0' + rating]).collect();
+            self.sets.any(TermKind::Rating, &values)
         };
         Ok(if set.has_missing() { Filter::NotIn(of(false)?) } else { Filter::In(of(true)?) })
     }
 
     fn states(&self, query: &IssueQuery) -> Result<Filter, StoreError> {
         let Some(states) = &query.states else { return Ok(Filter::ALL()) };
-        let words = states.iter().map(|state| state.as_str().as_bytes().to_vec());
-        Ok(Filter::In(self.sets.any(TermKind::State, words)?))
+        let words: Vec<_> = states.iter().map(|state| state.as_str()).collect();
+        Ok(Filter::In(self.sets.any(TermKind::State, &words)?))
     }
 
     fn redacted(&self, redacted: Option<bool>) -> Result<Filter, StoreError> {
@@ -215,8 +221,9 @@ impl Finder<'_> {
 
     fn field(&self, kind: FieldType, key: &str, test: &FieldTest) -> Result<Filter, StoreError> {
         let choices = |choices: &[String]| {
-            let terms = choices.iter().map(|choice| choice_term(kind, key, choice));
-            self.sets.any(TermKind::FieldChoice, terms)
+            let terms: Vec<_> =
+                choices.iter().map(|choice| choice_term(kind, key, choice)).collect();
+            self.sets.any(TermKind::FieldChoice, &terms)
         };
         Ok(match test {
             FieldTest::IsSet(set) => {
@@ -248,9 +255,8 @@ impl Finder<'_> {
         number: &Decimal,
     ) -> Result<Filter, StoreError> {
         let value = number_term(kind, key, number);
-        let between = |from: &[u8], until: &[u8]| {
-            self.sets.values_between(TermKind::FieldNumber, from, until)
-        };
+        let between =
+            |from: &[u8], until: &[u8]| self.sets.between(TermKind::FieldNumber, from, until);
         let first = field_term(kind, key);
         Ok(match comparison {
             Comparison::Is => Filter::In(self.sets.term(TermKind::FieldNumber, &value)?),
@@ -269,16 +275,15 @@ impl Finder<'_> {
     fn within(&self, found: Filter, key: SortKey, range: TimeRange) -> Result<Filter, StoreError> {
         match found {
             Filter::In(rows) if rows.len() <= LOOKED_AT_MAX => {
-                let mut instants = self.sets.instants(key)?;
                 let mut inside = RoaringBitmap::new();
-                for row in rows {
-                    if range.contains(instants.of(row)?.0) {
-                        inside.insert(row);
+                self.sets.instants(key, &rows, |issue| {
+                    if range.contains(issue.at) {
+                        inside.insert(issue.row);
                     }
-                }
+                })?;
                 Ok(Filter::In(inside))
             }
-            found => Ok(found.and(Filter::In(self.sets.span(key, range)?))),
+            found => Ok(found.and(Filter::In(self.sets.span(key, &split(range))?))),
         }
     }
 }

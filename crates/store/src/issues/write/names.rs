@@ -3,14 +3,13 @@
 
 use caseload_model::error_code::ErrorCode;
 use caseload_model::fold::fold;
-use caseload_model::ids::DomainId;
 use caseload_model::issue::write::{
     AgentBy, AgentName, Assignment, EditRequest, EditTargets, KnownProfile, Reference, References,
 };
 use caseload_model::issue::{App, IssueQueue};
 use caseload_model::issue_query::ParameterFault;
-use rusqlite::{Connection, OptionalExtension, params};
 
+use super::IssueWrites;
 use crate::StoreError;
 
 /// Characters of an id that a fault repeats.
@@ -19,15 +18,14 @@ const ID_CHARS_SHOWN: usize = 100;
 const UNKNOWN_ISSUES_NAMED_MAX: usize = 20;
 
 /// Looks things up in one domain and gathers what is not there.
-pub(super) struct Names<'c> {
-    conn: &'c Connection,
-    domain: DomainId,
+pub(super) struct Names<'w, W> {
+    store: &'w W,
     pub(super) faults: Vec<ParameterFault>,
 }
 
-impl<'c> Names<'c> {
-    pub(super) fn new(conn: &'c Connection, domain: DomainId) -> Self {
-        Self { conn, domain, faults: Vec::new() }
+impl<'w, W: IssueWrites> Names<'w, W> {
+    pub(super) fn new(store: &'w W) -> Self {
+        Self { store, faults: Vec::new() }
     }
 
     /// Refuses the request where anything was not there.
@@ -51,18 +49,7 @@ impl<'c> Names<'c> {
         &mut self,
         given: Option<&Reference<String>>,
     ) -> Result<Option<(App, bool)>, StoreError> {
-        let found = self
-            .conn
-            .prepare_cached(
-                "SELECT a.id, a.publish_id, a.id = d.default_app_id
-                 FROM domains d JOIN apps a
-                 ON a.domain_id = d.id AND a.id = ifnull(?2, d.default_app_id)
-                 WHERE d.id = ?1",
-            )?
-            .query_row(params![self.domain.0, given.map(|given| &given.to)], |row| {
-                Ok((App { app_id: row.get(0)?, publish_id: row.get(1)? }, row.get(2)?))
-            })
-            .optional()?;
+        let found = self.store.app(given.map(|given| given.to.as_str()))?;
         if let (None, Some(given)) = (&found, given) {
             self.unknown(&given.field, "app", &given.to, "GET /apps lists the apps by their id");
         }
@@ -85,38 +72,17 @@ impl<'c> Names<'c> {
     }
 
     pub(super) fn agent_by_id(&self, id: &str) -> Result<Option<AgentName>, StoreError> {
-        Ok(self
-            .conn
-            .prepare_cached("SELECT id, name, email FROM agents WHERE domain_id = ?1 AND id = ?2")?
-            .query_row(params![self.domain.0, id], |row| {
-                Ok(AgentName { id: row.get(0)?, name: row.get(1)?, email: row.get(2)? })
-            })
-            .optional()?)
+        self.store.agent(id)
     }
 
     /// The oldest agent with this address, which is folded.
     pub(super) fn agent_by_email(&self, email: &str) -> Result<Option<AgentName>, StoreError> {
-        let mut statement = self.conn.prepare_cached(
-            "SELECT id, name, email FROM agents WHERE domain_id = ?1 ORDER BY created_at, id",
-        )?;
-        let mut rows = statement.query([self.domain.0])?;
-        while let Some(row) = rows.next()? {
-            let own: String = row.get(2)?;
-            if !own.is_empty() && fold(&own) == email {
-                return Ok(Some(AgentName { id: row.get(0)?, name: row.get(1)?, email: own }));
-            }
-        }
-        Ok(None)
+        let is_meant = |agent: &AgentName| !agent.email.is_empty() && fold(&agent.email) == email;
+        Ok(self.store.agents()?.into_iter().find(is_meant))
     }
 
     fn queue(&mut self, given: &Reference<String>) -> Result<Option<IssueQueue>, StoreError> {
-        let found = self
-            .conn
-            .prepare_cached("SELECT id, name FROM queues WHERE domain_id = ?1 AND id = ?2")?
-            .query_row(params![self.domain.0, given.to], |row| {
-                Ok(IssueQueue { id: row.get(0)?, name: row.get(1)? })
-            })
-            .optional()?;
+        let found = self.store.queue(&given.to)?;
         if found.is_none() {
             self.unknown(&given.field, "queue", &given.to, "GET /queues lists the queues");
         }
@@ -124,15 +90,7 @@ impl<'c> Names<'c> {
     }
 
     pub(super) fn app_profile(&self, pid: &str) -> Result<Option<KnownProfile>, StoreError> {
-        Ok(self
-            .conn
-            .prepare_cached(
-                "SELECT pid, name, emails FROM app_profiles WHERE domain_id = ?1 AND pid = ?2",
-            )?
-            .query_row(params![self.domain.0, pid], |row| {
-                Ok(KnownProfile { pid: row.get(0)?, name: row.get(1)?, emails: row.get(2)? })
-            })
-            .optional()?)
+        self.store.app_profile(pid)
     }
 
     /// What an edit's references lead to.
@@ -167,19 +125,10 @@ impl<'c> Names<'c> {
     }
 
     /// The rows of these issues, in the order given.
-    pub(super) fn issues(&mut self, given: &Reference<Vec<u64>>) -> Result<Vec<i64>, StoreError> {
-        let mut find =
-            self.conn.prepare_cached("SELECT row FROM issues WHERE domain_id = ?1 AND id = ?2")?;
-        let mut rows = Vec::with_capacity(given.to.len());
-        let mut unknown = Vec::new();
-        for id in &given.to {
-            let found =
-                find.query_row(params![self.domain.0, *id as i64], |row| row.get(0)).optional()?;
-            match found {
-                Some(row) => rows.push(row),
-                None => unknown.push(id.to_string()),
-            }
-        }
+    pub(super) fn issues(&mut self, given: &Reference<Vec<u64>>) -> Result<Vec<u32>, StoreError> {
+        let found = self.store.rows_of(&given.to)?;
+        let missing = given.to.iter().zip(&found).filter(|(_, row)| row.is_none());
+        let mut unknown: Vec<String> = missing.map(|(id, _)| id.to_string()).collect();
         if !unknown.is_empty() {
             let more = unknown.len().saturating_sub(UNKNOWN_ISSUES_NAMED_MAX);
             unknown.truncate(UNKNOWN_ISSUES_NAMED_MAX);
@@ -190,17 +139,16 @@ impl<'c> Names<'c> {
             );
             self.fault(&given.field, ErrorCode::InvalidValue, detail);
         }
-        Ok(rows)
+        Ok(found.into_iter().flatten().collect())
     }
 }
 
 /// What of these references leads nowhere.
-pub(in crate::sqlite) fn reference_faults(
-    conn: &Connection,
-    domain: DomainId,
+pub(crate) fn reference_faults<W: IssueWrites>(
+    store: &W,
     references: &References,
 ) -> Result<Vec<ParameterFault>, StoreError> {
-    let mut names = Names::new(conn, domain);
+    let mut names = Names::new(store);
     if let Some(issues) = &references.issues {
         names.issues(issues)?;
     }

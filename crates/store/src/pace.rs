@@ -17,7 +17,7 @@ const REST_SLICES: u32 = 10;
 
 /// What reads tell each other.
 #[derive(Debug, Default)]
-pub(super) struct Traffic {
+pub(crate) struct Traffic {
     /// Short reads since the store was opened.
     short: AtomicU64,
     /// Long reads under way.
@@ -25,14 +25,14 @@ pub(super) struct Traffic {
 }
 
 impl Traffic {
-    pub(super) fn note_short(&self) {
+    pub(crate) fn note_short(&self) {
         self.short.fetch_add(1, Ordering::Relaxed);
     }
 }
 
 /// The pace of one read.
 #[derive(Debug)]
-pub(in crate::sqlite) struct Pace {
+pub(crate) struct Pace {
     deadline: Option<Instant>,
     traffic: Arc<Traffic>,
     is_long: bool,
@@ -42,7 +42,7 @@ pub(in crate::sqlite) struct Pace {
 }
 
 impl Pace {
-    pub(super) fn new(deadline: Option<Instant>, traffic: &Arc<Traffic>, is_long: bool) -> Self {
+    pub(crate) fn new(deadline: Option<Instant>, traffic: &Arc<Traffic>, is_long: bool) -> Self {
         if is_long {
             traffic.long.fetch_add(1, Ordering::Relaxed);
         } else {
@@ -60,12 +60,12 @@ impl Pace {
 
     /// The pace of a read that has all the time it wants.
     #[cfg(test)]
-    pub(in crate::sqlite) fn unhurried() -> Self {
+    pub(crate) fn unhurried() -> Self {
         Self::new(None, &Arc::default(), false)
     }
 
     /// A further record is about to be looked at.
-    pub(in crate::sqlite) fn step(&mut self) -> Result<(), StoreError> {
+    pub(crate) fn step(&mut self) -> Result<(), StoreError> {
         self.steps += 1;
         if self.steps < STEPS_PER_LOOK {
             return Ok(());

@@ -1,0 +1,162 @@
+//! What changes of issues do to what issues are found by: counters and sets of rows per term. One
+//! entry point for imports and edits: an issue as it was and as it is. Changes add up until the
+//! chunk or command ends and are then written once, in its transaction, by the backend. Invariant:
+//! once what [`Changes::settle`] lists is kept, counters and terms are those that the model names
+//! for the stored rows.
+
+use std::collections::HashMap;
+
+use caseload_model::issue::{
+    Facet, IssueColumns, IssueFragments, TermKind, visit_counters, visit_terms,
+};
+
+use super::rowset::{block_of, row_number};
+use crate::StoreError;
+
+/// An issue as far as it decides what it is found by.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Indexed<'i> {
+    pub(crate) columns: &'i IssueColumns,
+    pub(crate) fragments: &'i IssueFragments<'i>,
+}
+
+/// Whether a row enters or leaves a term.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Step {
+    Leaves,
+    Enters,
+}
+
+/// What happens to rows.
+type Steps = Vec<(u32, Step)>;
+
+/// Changes of one domain, added up.
+#[derive(Debug, Default)]
+pub(crate) struct Changes {
+    /// By facet, value and day; see [`counter_key`].
+    counters: HashMap<Box<[u8]>, i64>,
+    /// By kind and value. A row may come several times; its first and last step count.
+    terms: HashMap<Box<[u8]>, Steps>,
+    /// Where keys are put together.
+    key: Vec<u8>,
+}
+
+impl Changes {
+    /// Notes that the issue in `row` was `before` and is `after`: a new issue was nothing before.
+    pub(crate) fn change(
+        &mut self,
+        row: i64,
+        before: Option<Indexed<'_>>,
+        after: Option<Indexed<'_>>,
+    ) -> Result<(), StoreError> {
+        let row = row_number(row)?;
+        for (issue, step) in [(before, Step::Leaves), (after, Step::Enters)] {
+            if let Some(issue) = issue {
+                self.note(row, issue, step);
+            }
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, row: u32, issue: Indexed<'_>, step: Step) {
+        let Self { counters, terms, key } = self;
+        let by = if step == Step::Enters { 1 } else { -1 };
+        visit_counters(issue.columns, &mut |facet, value, day| {
+            counter_key(facet, value, day, key);
+            match counters.get_mut(key.as_slice()) {
+                Some(sum) => *sum += by,
+                None => drop(counters.insert(key.as_slice().into(), by)),
+            }
+        });
+        visit_terms(issue.columns, issue.fragments, &mut |kind, value| {
+            key.clear();
+            key.push(kind as u8);
+            key.extend_from_slice(value);
+            match terms.get_mut(key.as_slice()) {
+                Some(steps) => steps.push((row, step)),
+                None => drop(terms.insert(key.as_slice().into(), vec![(row, step)])),
+            }
+        });
+    }
+
+    /// What the changes come to, in the order of keys.
+    pub(crate) fn settle(self) -> Settled {
+        let counters = self.counters.into_iter().filter(|(_, sum)| *sum != 0);
+        let terms = self.terms.into_iter().map(|(key, steps)| (key, net(steps)));
+        let mut settled = Settled { counters: counters.collect(), terms: terms.collect() };
+        settled.counters.sort_unstable();
+        settled.terms.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+        settled
+    }
+}
+
+/// What changes come to: each counter and each row of a term at most once.
+#[derive(Debug, Default)]
+pub(crate) struct Settled {
+    counters: Vec<(Box<[u8]>, i64)>,
+    terms: Vec<(Box<[u8]>, Steps)>,
+}
+
+/// Rows of one block that enter or leave a term.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SetSteps<'s> {
+    pub(crate) kind: TermKind,
+    pub(crate) value: &'s [u8],
+    pub(crate) block: u32,
+    /// Ascending; each row once.
+    pub(crate) steps: &'s [(u32, Step)],
+}
+
+impl Settled {
+    /// Facet, value and day of each counter, and what is added to it; never 0.
+    pub(crate) fn counters(&self) -> impl Iterator<Item = (u8, &[u8], i64, i64)> {
+        self.counters.iter().filter_map(|(key, sum)| {
+            let (facet, value, day) = counter_parts(key)?;
+            Some((facet, value, day, *sum))
+        })
+    }
+
+    /// The changes of each term, block by block.
+    pub(crate) fn terms(&self) -> impl Iterator<Item = SetSteps<'_>> {
+        self.terms.iter().flat_map(|(key, steps)| {
+            let (code, value) = key.split_first().unwrap_or((&0, &[]));
+            let kind = TermKind::from_code((*code).into());
+            let blocks = steps.chunk_by(|a, b| block_of(a.0) == block_of(b.0));
+            blocks.filter_map(move |steps| {
+                let block = block_of(steps.first()?.0);
+                Some(SetSteps { kind: kind?, value, block, steps })
+            })
+        })
+    }
+}
+
+/// The key of a counter: facet, value, day. Its order is that of the table.
+fn counter_key(facet: Facet, value: &[u8], day: i64, key: &mut Vec<u8>) {
+    key.clear();
+    key.push(facet as u8);
+    key.extend_from_slice(value);
+    key.extend_from_slice(&(day.cast_unsigned() ^ 1 << 63).to_be_bytes());
+}
+
+fn counter_parts(key: &[u8]) -> Option<(u8, &[u8], i64)> {
+    let (facet, rest) = key.split_first()?;
+    let (value, day) = rest.split_last_chunk()?;
+    Some((*facet, value, (u64::from_be_bytes(*day) ^ 1 << 63).cast_signed()))
+}
+
+/// What the steps of one term come to: rows that leave it and rows that enter it.
+fn net(mut steps: Steps) -> Steps {
+    // Stable: the steps of a row stay in order.
+    steps.sort_by_key(|(row, _)| *row);
+    steps
+        .chunk_by(|a, b| a.0 == b.0)
+        // A row that first leaves was in the term, one that last enters is in it.
+        .filter(|steps| steps[0].1 == steps[steps.len() - 1].1)
+        .map(|steps| steps[0])
+        .collect()
+}
+
+/// The fault of a row that leaves a term it is not in, or enters one it is in.
+pub(crate) fn left_nothing(kind: TermKind) -> StoreError {
+    StoreError::Corrupt(format!("an issue leaves a term of kind {} it is not in", kind.as_str()))
+}

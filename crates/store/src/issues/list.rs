@@ -1,0 +1,134 @@
+//! A page of issues with its exact total, both from one snapshot, so that count and page agree.
+//! Issues are counted by counters or by sets of rows and found through an index or from a set;
+//! fragments are fetched for the page alone.
+
+use std::borrow::Cow;
+
+use caseload_model::issue_query::{IssueQuery, RatingSet, TimeRange};
+
+use super::find;
+use super::ordered::{self, Part};
+use super::reads::{Along, Chosen, IssueReads, Shown};
+use super::tally::{self, Tally};
+use super::texts::{Texts, reads_texts};
+use crate::pace::Pace;
+use crate::{IssuePage, ListIssues, StepForm, StoreError};
+
+/// Offset from which on the day to begin at is looked up.
+const SEEK_OFFSET_MIN: u64 = if cfg!(test) { 2 } else { 1000 };
+
+/// One page with the exact total.
+pub(crate) fn list<R: IssueReads>(
+    reads: &R,
+    request: &ListIssues,
+    pace: &mut Pace,
+) -> Result<IssuePage, StoreError> {
+    let query = plain(&request.query);
+    if matches_nothing(&query) {
+        return Ok(IssuePage::default());
+    }
+    let part =
+        Part { after: None, offset: request.paging.offset(), limit: request.paging.page_size };
+    let shown = Shown {
+        view: request.view,
+        form: StepForm::Commas,
+        issues_max: usize::MAX,
+        bytes_max: usize::MAX,
+        key: query.sort.key,
+    };
+    if let Some(tally) = tally::exact(&query) {
+        return counted(reads, &query, &tally, part, &shown);
+    }
+    let mut found = find::candidates(reads, &query)?;
+    if reads_texts(&query) {
+        found = Texts::new(&query, pace).filter(reads, &found)?;
+    }
+    let part = within(part, found.len());
+    let rows = ordered::rows(reads, &found, &query, part, None)?;
+    page(reads, found.len(), &Chosen::Rows(rows), &shown)
+}
+
+/// The page of the issues that are chosen.
+fn page<R: IssueReads>(
+    reads: &R,
+    total_hits: u64,
+    chosen: &Chosen<'_>,
+    shown: &Shown,
+) -> Result<IssuePage, StoreError> {
+    let none = match chosen {
+        Chosen::Rows(rows) => rows.is_empty(),
+        Chosen::Along(along) => along.limit == 0,
+    };
+    if none {
+        return Ok(IssuePage { total_hits, ..IssuePage::default() });
+    }
+    let written = reads.write(chosen, shown)?;
+    Ok(IssuePage {
+        total_hits,
+        count: written.count as u32,
+        body: written.body,
+        last: written.last,
+        stamp: written.stamp.finish(),
+    })
+}
+
+/// The query without a filter that lets every issue through.
+pub(crate) fn plain(query: &IssueQuery) -> Cow<'_, IssueQuery> {
+    let mut query = Cow::Borrowed(query);
+    if query.rating == Some(RatingSet::ALL) {
+        query.to_mut().rating = None;
+    }
+    query
+}
+
+/// The part as far as a list of `total` issues has it.
+fn within(part: Part, total: u64) -> Part {
+    Part { limit: part.limit.min(total.saturating_sub(part.offset)), ..part }
+}
+
+/// Total and page of a query that counters cover.
+fn counted<R: IssueReads>(
+    reads: &R,
+    query: &IssueQuery,
+    tally: &Tally,
+    part: Part,
+    shown: &Shown,
+) -> Result<IssuePage, StoreError> {
+    let counted = tally.count(reads, query)?;
+    let total = counted.total();
+    let mut part = within(part, total);
+    if part.limit == 0 {
+        return page(reads, total, &Chosen::Rows(Vec::new()), shown);
+    }
+    let mut query = Cow::Borrowed(query);
+    if tally.time == query.sort.key && part.offset >= SEEK_OFFSET_MIN {
+        let (narrowed, left) = tally.seek(reads, &query, &counted, part.offset)?;
+        (query, part.offset) = (Cow::Owned(narrowed), left);
+    }
+    let index = tally.index;
+    let chosen = if index.order() == query.sort.key && tally::is_decided_by(&query, index) {
+        let Part { limit, offset, .. } = part;
+        Chosen::Along(Along { query: &query, after: None, index, limit, offset })
+    } else {
+        let found = find::candidates(reads, &query)?;
+        Chosen::Rows(ordered::rows(reads, &found, &query, part, None)?)
+    };
+    page(reads, total, &chosen, shown)
+}
+
+/// Whether a list of alternatives is empty or a range ends before it begins. No SQL is made of such
+/// a query.
+pub(crate) fn matches_nothing(query: &IssueQuery) -> bool {
+    let empty = |range: &TimeRange| match (range.since, range.until) {
+        (Some(since), Some(until)) => since > until,
+        _ => false,
+    };
+    let none = |texts: &Option<Vec<String>>| texts.as_ref().is_some_and(Vec::is_empty);
+    [&query.created, &query.updated, &query.changed].into_iter().any(empty)
+        || [&query.app_ids, &query.platform_types, &query.queue_ids, &query.end_user_ids]
+            .into_iter()
+            .any(none)
+        || query.states.as_ref().is_some_and(Vec::is_empty)
+        || query.ids.as_ref().is_some_and(Vec::is_empty)
+        || query.rating.is_some_and(|set| !set.has_missing() && set.ratings().next().is_none())
+}

@@ -1,0 +1,109 @@
+//! Planning an import of issues: what is known of the domain before, and the questions of a plan
+//! about which milliseconds are taken, answered by whoever reads them. Most imports bring free ids
+//! and rising times; for them nothing is asked. What a plan says is the model's.
+
+use std::collections::HashMap;
+
+use caseload_model::ids::ISSUE_ID_COUNTED_MAX;
+use caseload_model::issue::{
+    App, ImportContext, ImportPlan, NewIssue, OccupiedWindows, StoredIssue, Window, plan_imports,
+};
+use caseload_model::record::Prepared;
+use caseload_model::time::UnixMillis;
+
+/// Windows beyond which one scan from the first to the last is made instead, where it is not much
+/// longer than they are together.
+const WINDOWS_APART_MAX: usize = 16;
+const SCAN_STRETCH_MAX: i64 = 4;
+
+/// What is read once per chunk and kept up to date by the plans.
+#[derive(Debug)]
+pub(crate) struct Known {
+    pub(crate) default_app: App,
+    /// Oldest first.
+    pub(crate) apps: Vec<App>,
+    pub(crate) next_publish_number: u64,
+    pub(crate) last_issue_id: u64,
+    pub(crate) max_created_at: Option<UnixMillis>,
+}
+
+impl Known {
+    /// Those of `ids` that an issue may have: beyond the last one, only ids that do not count for
+    /// the next one are taken.
+    pub(crate) fn maybe_taken<'i>(&self, ids: &'i [u64]) -> impl Iterator<Item = u64> + use<'i> {
+        let last_id = self.last_issue_id;
+        let may_exist = move |id: &u64| *id <= last_id || *id > ISSUE_ID_COUNTED_MAX;
+        ids.iter().copied().filter(may_exist)
+    }
+
+    /// Takes note of what a plan adds, once that is stored.
+    pub(crate) fn add(&mut self, plan: &mut ImportPlan) {
+        self.apps.append(&mut plan.apps);
+        self.next_publish_number = plan.next_publish_number;
+        self.last_issue_id = plan.last_issue_id;
+        self.max_created_at = plan.max_created_at;
+    }
+}
+
+/// A plan in the making.
+pub(crate) struct Planning<'e> {
+    context: ImportContext,
+    payload: &'e [u8],
+    entries: &'e [Prepared<NewIssue>],
+    dry_run: bool,
+}
+
+impl<'e> Planning<'e> {
+    /// `stored` are the issues that have one of the ids that entries name.
+    pub(crate) fn new(
+        known: Known,
+        stored: HashMap<u64, StoredIssue>,
+        payload: &'e [u8],
+        entries: &'e [Prepared<NewIssue>],
+        dry_run: bool,
+    ) -> Self {
+        let context = ImportContext {
+            stored,
+            default_app: known.default_app,
+            apps: known.apps,
+            next_publish_number: known.next_publish_number,
+            last_issue_id: known.last_issue_id,
+            occupied: OccupiedWindows::new(known.max_created_at),
+        };
+        Self { context, payload, entries, dry_run }
+    }
+
+    /// The plan, or the windows of time that have to be looked at first.
+    pub(crate) fn plan(&self) -> Result<ImportPlan, Vec<Window>> {
+        plan_imports(&self.context, self.payload, self.entries, self.dry_run)
+            .map_err(|need| joined(need.windows().collect()))
+    }
+
+    /// Answers for one window: which instants in it are taken.
+    pub(crate) fn note(&mut self, window: Window, taken: Vec<UnixMillis>) {
+        self.context.occupied.add_window(window, taken);
+    }
+
+    /// What was known before.
+    pub(crate) fn end(self) -> Known {
+        Known {
+            max_created_at: self.context.occupied.max_created_at(),
+            default_app: self.context.default_app,
+            apps: self.context.apps,
+            next_publish_number: self.context.next_publish_number,
+            last_issue_id: self.context.last_issue_id,
+        }
+    }
+}
+
+/// The windows, or one around them where that saves questions without reading much more.
+fn joined(windows: Vec<Window>) -> Vec<Window> {
+    let (Some(first), Some(last)) = (windows.first(), windows.last()) else { return windows };
+    let around = Window { from: first.from, until: last.until };
+    let length = |window: &Window| window.until.0 - window.from.0 + 1;
+    let together: i64 = windows.iter().map(length).sum();
+    if windows.len() > WINDOWS_APART_MAX && length(&around) <= together * SCAN_STRETCH_MAX {
+        return vec![around];
+    }
+    windows
+}

@@ -1,0 +1,122 @@
+//! A step through a list: the issues that follow a position, found by a range of the index that has
+//! the list's order or, where filters need it, from a set of rows. What came before is never looked
+//! at, so that a step costs the same at any depth, also in the middle of issues with the same
+//! instant. One issue more than wanted is looked for, which tells whether a further step is worth
+//! it.
+
+use std::borrow::Cow;
+
+use caseload_model::issue_query::{IssueQuery, IssueView, Paging, Position, SortKey, SortOrder};
+
+use super::find;
+use super::list::{list, matches_nothing, plain};
+use super::ordered::{self, Part};
+use super::reads::{Along, Chosen, Index, IssueReads, Shown};
+use super::tally;
+use super::texts::{Texts, reads_texts};
+use crate::pace::Pace;
+use crate::{IssueStep, ListIssues, StepIssues, StoreError};
+
+/// The step, with the total of the whole list where that is wanted.
+pub(crate) fn step<R: IssueReads>(
+    reads: &R,
+    request: &StepIssues,
+    pace: &mut Pace,
+) -> Result<IssueStep, StoreError> {
+    let total_hits = if request.count { Some(total(reads, request, pace)?) } else { None };
+    let step = IssueStep { total_hits, ..IssueStep::default() };
+    let (query, after) = narrowed(&request.query, request.after);
+    if matches_nothing(&query) {
+        return Ok(step);
+    }
+    let wanted = request.issues_max.max(1);
+    let (limit, offset) = (wanted + 1, 0);
+    let chosen = if let Some(index) = index_of(&query) {
+        Chosen::Along(Along { query: &query, after, index, limit, offset })
+    } else {
+        let found = find::candidates(reads, &query)?;
+        let mut texts = reads_texts(&query).then(|| Texts::new(&query, pace));
+        let part = Part { after, offset, limit };
+        Chosen::Rows(ordered::rows(reads, &found, &query, part, texts.as_mut())?)
+    };
+    let shown = Shown {
+        view: request.view,
+        form: request.form,
+        issues_max: wanted as usize,
+        bytes_max: request.bytes_max,
+        key: query.sort.key,
+    };
+    let written = reads.write(&chosen, &shown)?;
+    Ok(IssueStep {
+        count: written.count as u32,
+        more: written.count < written.found,
+        last: written.last,
+        body: written.body,
+        stamp: written.stamp.finish(),
+        ..step
+    })
+}
+
+/// The total of the whole list, from the same snapshot.
+fn total<R: IssueReads>(
+    reads: &R,
+    request: &StepIssues,
+    pace: &mut Pace,
+) -> Result<u64, StoreError> {
+    let brief = IssueView { exclude_messages: true, ..IssueView::default() };
+    let first = ListIssues {
+        domain: request.domain,
+        query: request.query.clone(),
+        view: brief,
+        paging: Paging { page: 1, page_size: 1 },
+        budget: request.budget,
+    };
+    Ok(list(reads, &first, pace)?.total_hits)
+}
+
+/// The query and the position to look behind. A range of an index has one beginning, so there is
+/// one at most of the position and the query's own bound: whichever comes later.
+pub(crate) fn narrowed(
+    query: &IssueQuery,
+    after: Option<Position>,
+) -> (Cow<'_, IssueQuery>, Option<Position>) {
+    let mut query = plain(query);
+    let Some(position) = after else { return (query, None) };
+    let ascending = query.sort.order == SortOrder::Ascending;
+    let range = match query.sort.key {
+        SortKey::CreationTime => query.created,
+        SortKey::StateChangeTime => query.changed,
+        SortKey::UpdateTime => query.updated,
+    };
+    let overtaken = if ascending {
+        range.since.is_some_and(|since| position.at < since)
+    } else {
+        range.until.is_some_and(|until| position.at > until)
+    };
+    if overtaken {
+        return (query, None);
+    }
+    let owned = query.to_mut();
+    let range = match owned.sort.key {
+        SortKey::CreationTime => &mut owned.created,
+        SortKey::StateChangeTime => &mut owned.changed,
+        SortKey::UpdateTime => &mut owned.updated,
+    };
+    // A position beyond the other bound leaves nothing, and a range says so by itself.
+    let bound = if ascending { &mut range.since } else { &mut range.until };
+    *bound = None;
+    (query, Some(position))
+}
+
+/// The index to go along: one that has the order, so that nothing is sorted, and that decides alone
+/// which issues match, so that none is passed over. Other queries go by sets.
+pub(crate) fn index_of(query: &IssueQuery) -> Option<Index> {
+    let index = match query.sort.key {
+        SortKey::CreationTime if query.rating.is_some_and(|set| !set.has_missing()) => {
+            Index::Rating
+        }
+        SortKey::CreationTime if query.states.is_some() => Index::State,
+        key => Index::of_order(key),
+    };
+    tally::is_decided_by(query, index).then_some(index)
+}

@@ -1,0 +1,81 @@
+//! What the writing commands ask of whatever keeps issues, all in one transaction of one domain.
+//! Where commands run beside each other, an issue that was read to be changed stays as it is until
+//! the transaction ends, and so does the clock once it was asked.
+
+use caseload_model::issue::write::{AgentName, Attachment, IssueRecord, KnownProfile};
+use caseload_model::issue::{App, AppProfileRow, IssueQueue};
+use caseload_model::time::UnixMillis;
+
+use crate::issues::Changes;
+use crate::{IdempotencyKey, KeptAnswer, StoreError};
+
+/// What a new issue gets from the clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Birth {
+    pub(crate) id: u64,
+    pub(crate) created_at: UnixMillis,
+    pub(crate) changed_at: UnixMillis,
+    /// Its row, where rows are not numbered by the table itself.
+    pub(crate) row: Option<u32>,
+}
+
+/// An issue as it is from now on.
+#[derive(Debug)]
+pub(crate) struct Replaced {
+    pub(crate) row: u32,
+    pub(crate) issue: IssueRecord,
+}
+
+/// A domain that is written to.
+pub(crate) trait IssueWrites {
+    /// Fails where the domain is not, or no longer, there.
+    fn demand(&self) -> Result<(), StoreError>;
+
+    /// The first answer, where the request is a repeat; a fault where the key stands for another.
+    fn repeated(
+        &self,
+        key: &IdempotencyKey,
+        now: UnixMillis,
+    ) -> Result<Option<KeptAnswer>, StoreError>;
+
+    /// Keeps the first answer, after [`IssueWrites::repeated`].
+    fn keep_answer(
+        &self,
+        key: &IdempotencyKey,
+        answer: &KeptAnswer,
+        now: UnixMillis,
+    ) -> Result<(), StoreError>;
+
+    /// The app of an id, or the default one, and whether it is that.
+    fn app(&self, id: Option<&str>) -> Result<Option<(App, bool)>, StoreError>;
+    fn agent(&self, id: &str) -> Result<Option<AgentName>, StoreError>;
+    /// Oldest first.
+    fn agents(&self) -> Result<Vec<AgentName>, StoreError>;
+    fn queue(&self, id: &str) -> Result<Option<IssueQueue>, StoreError>;
+    fn app_profile(&self, pid: &str) -> Result<Option<KnownProfile>, StoreError>;
+
+    /// The rows of these issues, each at its place.
+    fn rows_of(&self, ids: &[u64]) -> Result<Vec<Option<u32>>, StoreError>;
+    /// An issue that is about to be changed, with its row.
+    fn issue(&self, id: u64) -> Result<Option<(u32, IssueRecord)>, StoreError>;
+    /// Says that these issues are about to be changed.
+    fn lock(&self, rows: &[u32]) -> Result<(), StoreError>;
+    /// Issues that were locked, each at its place.
+    fn records(&self, rows: &[u32]) -> Result<Vec<IssueRecord>, StoreError>;
+
+    /// The time of a change that commits now; later than every change before it in the domain.
+    fn change_time(&self, now: UnixMillis) -> Result<UnixMillis, StoreError>;
+    /// The next id of the domain, and instants that no issue has: by the clock, and after every
+    /// issue there is. Both instants are one, unless an import brought an issue of the future.
+    fn birth(&self, now: UnixMillis) -> Result<Birth, StoreError>;
+    /// Adds an issue; its row.
+    fn insert(&self, birth: &Birth, issue: &IssueRecord) -> Result<i64, StoreError>;
+    /// Only what an edit may change is written.
+    fn replace(&self, replaced: &[Replaced]) -> Result<(), StoreError>;
+    /// Keeps what issues are found by.
+    fn keep(&self, changes: Changes) -> Result<(), StoreError>;
+    /// Adds the author's app profile where the pid is free.
+    fn add_app_profile(&self, profile: &AppProfileRow, at: UnixMillis) -> Result<(), StoreError>;
+    /// Makes staged files those of an issue.
+    fn claim(&self, issue_id: u64, files: &[Attachment]) -> Result<(), StoreError>;
+}

@@ -1,0 +1,162 @@
+//! SQLite's answers to the writing commands. The writer runs one command at a time, in a savepoint:
+//! nothing has to be locked.
+
+use caseload_model::ids::DomainId;
+use caseload_model::issue::write::{AgentName, Attachment, IssueRecord, KnownProfile};
+use caseload_model::issue::{App, AppProfileRow, IssueQueue};
+use caseload_model::time::UnixMillis;
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::super::{attachments, clock, domains, idempotency};
+use super::import::{columns_statement, keep_columns, keep_fragments};
+use super::{index, rows};
+use crate::issues::{Birth, Changes, IssueWrites, Replaced, row_number};
+use crate::{IdempotencyKey, KeptAnswer, StoreError};
+
+/// One domain, in the transaction of the connection.
+#[derive(Clone, Copy)]
+pub(in crate::sqlite) struct Writes<'c> {
+    pub(in crate::sqlite) conn: &'c Connection,
+    pub(in crate::sqlite) domain: DomainId,
+}
+
+impl IssueWrites for Writes<'_> {
+    fn demand(&self) -> Result<(), StoreError> {
+        domains::demand(self.conn, self.domain)
+    }
+
+    fn repeated(
+        &self,
+        key: &IdempotencyKey,
+        now: UnixMillis,
+    ) -> Result<Option<KeptAnswer>, StoreError> {
+        idempotency::repeated(self.conn, self.domain, key, now)
+    }
+
+    fn keep_answer(
+        &self,
+        key: &IdempotencyKey,
+        answer: &KeptAnswer,
+        _now: UnixMillis,
+    ) -> Result<(), StoreError> {
+        idempotency::keep(self.conn, self.domain, key, answer)
+    }
+
+    fn app(&self, id: Option<&str>) -> Result<Option<(App, bool)>, StoreError> {
+        Ok(self
+            .conn
+            .prepare_cached(
+                "SELECT a.id, a.publish_id, a.id = d.default_app_id
+                 FROM domains d JOIN apps a
+                 ON a.domain_id = d.id AND a.id = ifnull(?2, d.default_app_id)
+                 WHERE d.id = ?1",
+            )?
+            .query_row(params![self.domain.0, id], |row| {
+                Ok((App { app_id: row.get(0)?, publish_id: row.get(1)? }, row.get(2)?))
+            })
+            .optional()?)
+    }
+
+    fn agent(&self, id: &str) -> Result<Option<AgentName>, StoreError> {
+        Ok(self
+            .conn
+            .prepare_cached("SELECT id, name, email FROM agents WHERE domain_id = ?1 AND id = ?2")?
+            .query_row(params![self.domain.0, id], agent)
+            .optional()?)
+    }
+
+    fn agents(&self) -> Result<Vec<AgentName>, StoreError> {
+        let mut statement = self.conn.prepare_cached(
+            "SELECT id, name, email FROM agents WHERE domain_id = ?1 ORDER BY created_at, id",
+        )?;
+        let agents = statement.query_map([self.domain.0], agent)?;
+        Ok(agents.collect::<Result<_, _>>()?)
+    }
+
+    fn queue(&self, id: &str) -> Result<Option<IssueQueue>, StoreError> {
+        Ok(self
+            .conn
+            .prepare_cached("SELECT id, name FROM queues WHERE domain_id = ?1 AND id = ?2")?
+            .query_row(params![self.domain.0, id], |row| {
+                Ok(IssueQueue { id: row.get(0)?, name: row.get(1)? })
+            })
+            .optional()?)
+    }
+
+    fn app_profile(&self, pid: &str) -> Result<Option<KnownProfile>, StoreError> {
+        Ok(self
+            .conn
+            .prepare_cached(
+                "SELECT pid, name, emails FROM app_profiles WHERE domain_id = ?1 AND pid = ?2",
+            )?
+            .query_row(params![self.domain.0, pid], |row| {
+                Ok(KnownProfile { pid: row.get(0)?, name: row.get(1)?, emails: row.get(2)? })
+            })
+            .optional()?)
+    }
+
+    fn rows_of(&self, ids: &[u64]) -> Result<Vec<Option<u32>>, StoreError> {
+        let mut find =
+            self.conn.prepare_cached("SELECT row FROM issues WHERE domain_id = ?1 AND id = ?2")?;
+        let mut row = |id: &u64| {
+            let found = find.query_row(params![self.domain.0, *id as i64], |row| row.get(0));
+            found.optional()?.map(row_number).transpose()
+        };
+        ids.iter().map(&mut row).collect()
+    }
+
+    fn issue(&self, id: u64) -> Result<Option<(u32, IssueRecord)>, StoreError> {
+        rows::read(self.conn, self.domain, id)
+    }
+
+    fn lock(&self, _rows: &[u32]) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn records(&self, rows: &[u32]) -> Result<Vec<IssueRecord>, StoreError> {
+        rows.iter().map(|row| rows::read_row(self.conn, *row)).collect()
+    }
+
+    fn change_time(&self, now: UnixMillis) -> Result<UnixMillis, StoreError> {
+        clock::change_time(self.conn, self.domain, now)
+    }
+
+    fn birth(&self, now: UnixMillis) -> Result<Birth, StoreError> {
+        clock::birth_of_issue(self.conn, self.domain, now)
+    }
+
+    fn insert(&self, _birth: &Birth, issue: &IssueRecord) -> Result<i64, StoreError> {
+        keep_columns(&mut columns_statement(self.conn)?, self.domain, &issue.columns)?;
+        let row = self.conn.last_insert_rowid();
+        keep_fragments(self.conn, row, &issue.head, &issue.body)?;
+        Ok(row)
+    }
+
+    fn replace(&self, replaced: &[Replaced]) -> Result<(), StoreError> {
+        replaced.iter().try_for_each(|replaced| rows::replace(self.conn, replaced))
+    }
+
+    fn keep(&self, changes: Changes) -> Result<(), StoreError> {
+        index::keep(self.conn, self.domain, changes)
+    }
+
+    fn add_app_profile(&self, profile: &AppProfileRow, at: UnixMillis) -> Result<(), StoreError> {
+        let AppProfileRow { pid, app_id, name, emails } = profile;
+        self.conn
+            .prepare_cached(
+                "INSERT INTO app_profiles
+                 (domain_id, pid, app_id, name, emails, created_at, updated_at, fields)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, x'') ON CONFLICT DO NOTHING",
+            )?
+            .execute(params![self.domain.0, pid, app_id, name, emails, at.0])?;
+        Ok(())
+    }
+
+    fn claim(&self, issue_id: u64, files: &[Attachment]) -> Result<(), StoreError> {
+        attachments::claim(self.conn, self.domain, issue_id, files)
+    }
+}
+
+fn agent(row: &Row<'_>) -> rusqlite::Result<AgentName> {
+    Ok(AgentName { id: row.get(0)?, name: row.get(1)?, email: row.get(2)? })
+}

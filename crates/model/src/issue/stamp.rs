@@ -2,9 +2,15 @@
 //! order. Every write of an issue moves its `updated_at`, so equal stamps mean equal issues, and
 //! none of their text has to be read. Which parts are shown is not in it.
 
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 use sha2::{Digest, Sha256};
 
 use super::fragments::IssueFragments;
+
+/// Made once: making it takes longer than one search.
+static UPDATED_AT: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b",\"updated_at\":"));
 
 /// A finished stamp.
 pub type Stamp = [u8; 16];
@@ -34,15 +40,14 @@ impl<'a> IssueFragments<'a> {
     /// before any text that could look like it: within a string its quotes would be escaped.
     fn version(&self) -> (&'a [u8], &'a [u8]) {
         const ID: &[u8] = b"\"id\":";
-        const UPDATED_AT: &[u8] = b",\"updated_at\":";
         let head = self.head;
         let value = |from: usize| {
             let rest = &head[from..];
             &rest[..memchr::memchr(b',', rest).unwrap_or(rest.len())]
         };
         let id = if head.starts_with(ID) { value(ID.len()) } else { head };
-        let updated_at = memchr::memmem::find(head, UPDATED_AT);
-        (id, updated_at.map_or(head, |at| value(at + UPDATED_AT.len())))
+        let updated_at = UPDATED_AT.find(head);
+        (id, updated_at.map_or(head, |at| value(at + UPDATED_AT.needle().len())))
     }
 }
 

@@ -16,9 +16,10 @@ pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
 /// Page cache of the writer and of one reader, in KiB.
 const WRITER_CACHE_KIB: u32 = 64 << 10;
 const READER_CACHE_KIB: u32 = 8 << 10;
-/// Bytes of the file that readers map, read-only, rather than copy page by page: the most that the
-/// library takes. What lies beyond is read.
-const READER_MAPPED_BYTES: u32 = 0x7fff_0000;
+/// Bytes of the file that readers map, read-only, rather than copy page by page. The library takes
+/// less where it was built with a lower limit (2 GiB, but for `.cargo/config.toml`); what lies
+/// beyond is read.
+const READER_MAPPED_BYTES: u64 = 1 << 40;
 /// Statements that a connection keeps prepared.
 const STATEMENTS_CACHED: usize = 256;
 /// Bytes that the log file keeps after it was moved into the database.
@@ -42,6 +43,7 @@ pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
         .map_err(|e| unavailable(&path.display().to_string(), &e))?;
     conn.busy_timeout(BUSY_TIMEOUT)?;
     conn.set_prepared_statement_cache_capacity(STATEMENTS_CACHED);
+    rusqlite::vtab::array::load_module(&conn)?;
     conn.execute_batch(&format!(
         "PRAGMA page_size = {PAGE_BYTES};
          PRAGMA journal_mode = WAL;

@@ -1,9 +1,11 @@
 //! Fragments of issues, from the rows that hold them straight into a page; and one issue by its id.
 
+use std::rc::Rc;
+
 use caseload_model::issue::{IssueBody, IssueFragments, write_issue};
 use caseload_model::issue_query::{IssueView, Position, SortKey};
 use caseload_model::time::UnixMillis;
-use rusqlite::types::FromSqlError;
+use rusqlite::types::{FromSqlError, Value};
 use rusqlite::{Connection, OptionalExtension, Row, params, params_from_iter};
 
 use super::sql::Sql;
@@ -18,23 +20,34 @@ pub(in crate::sqlite) const FRAGMENTS_COUNT: usize = 10;
 
 /// Fragments, from a row that begins with [`FRAGMENTS`].
 pub(in crate::sqlite) fn fragments<'r>(row: &'r Row<'_>) -> rusqlite::Result<IssueFragments<'r>> {
-    let optional = |column: usize| -> rusqlite::Result<Option<&'r [u8]>> {
+    shown_fragments(row, IssueView::FULL)
+}
+
+/// Those that a view shows; the row may hold anything for the others.
+fn shown_fragments<'r>(row: &'r Row<'_>, view: IssueView) -> rusqlite::Result<IssueFragments<'r>> {
+    let optional = |shown: bool, column: usize| -> rusqlite::Result<Option<&'r [u8]>> {
+        if !shown {
+            return Ok(None);
+        }
         row.get_ref(column)?.as_blob_or_null().map_err(FromSqlError::into)
     };
-    let blob = |column: usize| -> rusqlite::Result<&'r [u8]> {
+    let blob = |shown: bool, column: usize| -> rusqlite::Result<&'r [u8]> {
+        if !shown {
+            return Ok(&[]);
+        }
         row.get_ref(column)?.as_blob().map_err(FromSqlError::into)
     };
     Ok(IssueFragments {
-        head: blob(0)?,
-        messages: blob(1)?,
-        meta: blob(2)?,
-        custom_fields: blob(3)?,
-        feedback: optional(4)?,
-        queue: optional(5)?,
-        private_notes: optional(6)?,
-        predict_labels: optional(7)?,
-        sentiment_analysis: optional(8)?,
-        smart_intents: optional(9)?,
+        head: blob(true, 0)?,
+        messages: blob(!view.exclude_messages, 1)?,
+        meta: blob(true, 2)?,
+        custom_fields: blob(view.custom_fields, 3)?,
+        feedback: optional(view.feedback, 4)?,
+        queue: optional(view.queue, 5)?,
+        private_notes: optional(view.private_notes, 6)?,
+        predict_labels: optional(view.predict_labels, 7)?,
+        sentiment_analysis: optional(view.sentiment_analysis, 8)?,
+        smart_intents: optional(view.smart_intents, 9)?,
     })
 }
 
@@ -67,6 +80,12 @@ pub(super) fn found(conn: &Connection, sql: &Sql) -> Result<Vec<u32>, StoreError
     Ok(rows)
 }
 
+/// Rows as `rarray` takes them: one statement reads them all, in this order, where `CROSS JOIN`
+/// keeps it from being turned around.
+pub(super) fn numbers(rows: impl IntoIterator<Item = impl Into<i64>>) -> Rc<Vec<Value>> {
+    Rc::new(rows.into_iter().map(|row| Value::Integer(row.into())).collect())
+}
+
 /// Writes the issues of these rows, as many as are to be shown.
 pub(super) fn write_rows(
     conn: &Connection,
@@ -78,24 +97,23 @@ pub(super) fn write_rows(
     let mut select = conn.prepare_cached(&select(shown.view))?;
     // Room for most pages: growing would copy what is there. Room that is not used costs nothing.
     out.body.reserve(shown.bytes_max.min(rows.len() * ISSUE_BYTES_USUAL));
-    for row in rows {
-        if out.count > 0 && out.body.len() >= shown.bytes_max {
-            break;
-        }
-        if shown.form == StepForm::Commas && !out.body.is_empty() {
+    let mut found = select.query([numbers(rows.iter().copied())])?;
+    let mut is_full = false;
+    while !is_full && let Some(issue) = found.next()? {
+        if shown.form == StepForm::Commas && out.count > 0 {
             out.body.push(b',');
         }
-        let mut found = select.query([row])?;
-        let Some(found) = found.next()? else {
-            return Err(StoreError::Corrupt("an issue without fragments".to_owned()));
-        };
-        let issue = fragments(found)?;
+        let issue = shown_fragments(issue, shown.view)?;
         write_issue(&issue, &shown.view, &mut out.body);
         out.stamp.add(&issue);
         if shown.form == StepForm::Lines {
             out.body.push(b'\n');
         }
         out.count += 1;
+        is_full = out.body.len() >= shown.bytes_max;
+    }
+    if !is_full && out.count < rows.len() {
+        return Err(StoreError::Corrupt("an issue without fragments".to_owned()));
     }
     let last = rows[..out.count].last();
     out.last = last.map(|row| position(conn, *row, shown.key)).transpose()?;
@@ -147,7 +165,8 @@ fn select(view: IssueView) -> String {
         if shown { column } else { hidden }
     };
     format!(
-        "SELECT head, {}, meta, {}, {}, {}, {}, {}, {}, {} FROM issue_bodies WHERE row = ?1",
+        "SELECT head, {}, meta, {}, {}, {}, {}, {}, {}, {}
+         FROM rarray(?1) wanted CROSS JOIN issue_bodies ON row = wanted.value",
         shown(!view.exclude_messages, "messages", "x''"),
         shown(view.custom_fields, "custom_fields", "x''"),
         shown(view.feedback, "feedback", "NULL"),

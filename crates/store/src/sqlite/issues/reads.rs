@@ -146,11 +146,24 @@ impl IssueReads for Reads<'_> {
         mut visit: impl FnMut(PlacedRow),
     ) -> Result<(), StoreError> {
         let column = column_of(key);
-        let mut select =
-            self.conn.prepare_cached(&format!("SELECT {column}, id FROM issues WHERE row = ?1"))?;
-        for row in rows {
-            let (at, id) = select.query_row([row], |found| Ok((found.get(0)?, found.get(1)?)))?;
-            visit(PlacedRow { at: UnixMillis(at), id: i64::unsigned_abs(id), row });
+        let mut select = self.conn.prepare_cached(&format!(
+            "SELECT row, {column}, id FROM rarray(?1) wanted
+             CROSS JOIN issues ON row = wanted.value"
+        ))?;
+        let mut found = select.query([page::numbers(rows)])?;
+        let mut seen = 0;
+        while let Some(row) = found.next()? {
+            seen += 1;
+            visit(PlacedRow {
+                row: row_number(row.get(0)?)?,
+                at: UnixMillis(row.get(1)?),
+                id: row.get::<_, i64>(2)?.unsigned_abs(),
+            });
+        }
+        if seen < rows.len() {
+            return Err(StoreError::Corrupt(
+                "a set of rows holds one that is not there".to_owned(),
+            ));
         }
         Ok(())
     }
@@ -191,26 +204,29 @@ impl IssueReads for Reads<'_> {
     ) -> Result<(), StoreError> {
         let wanted = |wanted: bool, column: &'static str| if wanted { column } else { "NULL" };
         let mut select = self.conn.prepare_cached(&format!(
-            "SELECT {}, {}, {}, {} FROM issue_bodies WHERE row = ?1",
+            "SELECT row, {}, {}, {}, {} FROM rarray(?1) wanted
+             CROSS JOIN issue_bodies ON row = wanted.value",
             wanted(parts.custom_fields, "custom_fields"),
             wanted(parts.feedback, "feedback"),
             wanted(parts.private_notes, "private_notes"),
             wanted(parts.messages, "messages"),
         ))?;
-        for row in rows {
-            let mut found = select.query([row])?;
-            let Some(issue) = found.next()? else {
-                return Err(StoreError::Corrupt("an issue without fragments".to_owned()));
-            };
+        let mut found = select.query([page::numbers(rows.iter().copied())])?;
+        let mut seen = 0;
+        while let Some(issue) = found.next()? {
             let texts = TextsOf {
-                custom_fields: fragment(issue, 0)?,
-                feedback: fragment(issue, 1)?,
-                private_notes: fragment(issue, 2)?,
-                messages: fragment(issue, 3)?,
+                custom_fields: fragment(issue, 1)?,
+                feedback: fragment(issue, 2)?,
+                private_notes: fragment(issue, 3)?,
+                messages: fragment(issue, 4)?,
             };
-            if !visit(*row, texts)? {
-                break;
+            if !visit(row_number(issue.get(0)?)?, texts)? {
+                return Ok(());
             }
+            seen += 1;
+        }
+        if seen < rows.len() {
+            return Err(StoreError::Corrupt("an issue without fragments".to_owned()));
         }
         Ok(())
     }

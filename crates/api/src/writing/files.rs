@@ -7,13 +7,13 @@ use caseload_model::ids::timed_id;
 use caseload_model::issue::write::{
     Attachment, CONTENT_TYPE_BYTES_MAX, FILE_NAME_CHARS_MAX, PLAIN_BYTES,
 };
+use caseload_model::spelling::same_name;
 use caseload_store::{ATTACHMENT_PIECE_BYTES, StageAttachment};
 use sha2::{Digest, Sha256};
 
 use super::random;
 use crate::form::Files;
 use crate::problem::{Fault, Problem};
-use crate::query::same_name;
 use crate::{AppState, Caller};
 
 /// The fields that bring files.

@@ -127,7 +127,7 @@ impl<'f> Fields<'f> {
         }
     }
 
-    /// A JSON array of strings; elements that are null are left out.
+    /// A JSON array of strings.
     pub(super) fn texts(&mut self, name: &str, chars_max: usize) -> Option<Vec<String>> {
         const EXPECTED: &str = "a JSON array of strings such as [\"a\",\"b\"]";
         let (spelled, tree) = self.json(name, EXPECTED)?;
@@ -136,7 +136,7 @@ impl<'f> Fields<'f> {
             return None;
         };
         let mut texts = Vec::with_capacity(items.len());
-        for item in items.into_iter().filter(|item| *item != Json::Null) {
+        for item in items {
             match item {
                 Json::String(text) => {
                     self.check_chars(spelled, &text, chars_max);

@@ -1,6 +1,9 @@
 //! `GET /v1/{domain}/attachments/{id}`: the bytes that somebody attached to a message. A browser
 //! must never run them in the server's name: they come as an attachment, with a type that is safe
-//! to show, and with the order not to guess another one. An attachment never changes.
+//! to show, and with the order not to guess another one. An attachment never changes: its id is its
+//! tag, and any range of its bytes can be asked for.
+
+use std::ops::Range;
 
 use axum::body::{Body, Bytes};
 use axum::extract::rejection::PathRejection;
@@ -10,10 +13,12 @@ use caseload_model::error_code::ErrorCode;
 use caseload_model::ids::DomainId;
 use caseload_model::issue::write::{Attachment, served_type};
 use caseload_store::{ATTACHMENT_PIECE_BYTES, StoreError};
-use http::{HeaderMap, HeaderValue, header};
+use http::{HeaderMap, HeaderValue, Method, header};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
+use crate::etag::{has_already, unchanged};
 use crate::problem::Problem;
+use crate::range::{self, ByteRange};
 use crate::{AppState, Caller};
 
 /// What RFC 8187 does not let stand in an extended value.
@@ -31,15 +36,39 @@ const NO_ATTR_CHAR: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'|')
     .remove(b'~');
 
-/// Streams the file.
+/// Streams the file, or a range of it.
 pub(crate) async fn get(
     State(state): State<AppState>,
     caller: Caller,
     path: Result<Path<(String, String)>, PathRejection>,
+    method: Method,
+    asked: HeaderMap,
 ) -> Result<Response, Problem> {
     let unknown = || Problem::new(ErrorCode::NotFound, "the domain has no attachment of that id");
     let Ok(Path((_, id))) = path else { return Err(unknown()) };
     let file = state.store.attachment(caller.domain_id, &id).await?.ok_or_else(unknown)?;
+    let tag = format!("\"{}\"", file.id);
+    if has_already(&asked, &tag) {
+        return Ok(unchanged(&tag));
+    }
+    let mut part = None;
+    if let Some(range) = ByteRange::wanted(&method, &asked, &tag) {
+        part = range.within(file.size);
+        if part.is_none() {
+            return Ok(range::unsatisfiable(file.size));
+        }
+    }
+    let headers = headers(&file, &tag)?;
+    let (size, bytes) = (file.size, part.map_or(0..file.size, |(first, last)| first..last + 1));
+    let body = Body::from_stream(pieces(state, caller.domain_id, file, bytes));
+    let mut response = (headers, body).into_response();
+    if let Some(part) = part {
+        range::mark_part(&mut response, part, size);
+    }
+    Ok(response)
+}
+
+fn headers(file: &Attachment, tag: &str) -> Result<HeaderMap, Problem> {
     let mut headers = HeaderMap::new();
     let value = |text: &str| HeaderValue::from_str(text).map_err(|_| Problem::internal());
     headers.insert(header::CONTENT_TYPE, value(served_type(&file.content_type))?);
@@ -50,30 +79,39 @@ pub(crate) async fn get(
     headers.insert(header::CONTENT_SECURITY_POLICY, policy);
     let cache = HeaderValue::from_static("private, max-age=31536000, immutable");
     headers.insert(header::CACHE_CONTROL, cache);
-    Ok((headers, Body::from_stream(pieces(state, caller.domain_id, file))).into_response())
+    headers.insert(header::ETAG, value(tag)?);
+    headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
+    Ok(headers)
 }
 
-/// The pieces of a file, read as they are sent. One that is missing cuts the answer.
+/// These bytes of a file, read piece by piece as they are sent. A piece that is missing or too
+/// short cuts the answer.
 fn pieces(
     state: AppState,
     domain: DomainId,
     file: Attachment,
+    bytes: Range<u64>,
 ) -> impl futures_util::Stream<Item = Result<Bytes, StoreError>> {
-    let count = file.size.div_ceil(ATTACHMENT_PIECE_BYTES as u64) as u32;
-    futures_util::stream::unfold(0, move |number| {
-        let (store, id) = (state.store.clone(), file.id.clone());
+    const PIECE_BYTES: u64 = ATTACHMENT_PIECE_BYTES as u64;
+    futures_util::stream::unfold(bytes.start, move |at| {
+        let (store, id, end) = (state.store.clone(), file.id.clone(), bytes.end);
         async move {
-            if number >= count {
+            if at >= end {
                 return None;
             }
-            let piece = store.attachment_piece(domain, &id, number).await;
+            let (number, start) = (at / PIECE_BYTES, at % PIECE_BYTES);
+            let next = end.min((number + 1) * PIECE_BYTES);
+            let within = start as usize..(start + next - at) as usize;
+            let piece = store.attachment_piece(domain, &id, number as u32).await;
             let piece = piece.and_then(|piece| {
-                piece.ok_or_else(|| StoreError::Corrupt(format!("attachment {id} has a gap")))
+                let whole = piece.map(Bytes::from).filter(|piece| piece.len() >= within.end);
+                let gap = || StoreError::Corrupt(format!("attachment {id} has a gap"));
+                Ok(whole.ok_or_else(gap)?.slice(within))
             });
             if let Err(error) = &piece {
                 tracing::error!(%error, "an attachment was cut");
             }
-            Some((piece.map(Bytes::from), number + 1))
+            Some((piece, next))
         }
     })
 }

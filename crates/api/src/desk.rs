@@ -10,12 +10,13 @@ use caseload_model::error_code::ErrorCode;
 use caseload_model::fold::fold;
 use caseload_model::issue::IssueQueue;
 use caseload_model::issue_query::PAGE_SIZE_MAX;
+use caseload_model::spelling::same_name;
 use caseload_store::{Agent, App};
 use serde_json::{Value, json};
 
 use crate::issues::envelope::total_pages;
 use crate::problem::{Fault, Problem};
-use crate::query::{QueryPairs, same_name};
+use crate::query::QueryPairs;
 use crate::{AppState, Caller};
 
 /// The role that every agent has.

@@ -16,6 +16,7 @@ mod middleware;
 mod openapi;
 mod problem;
 mod query;
+mod range;
 mod server;
 
 mod attachments;

@@ -4,6 +4,7 @@
 
 use axum::extract::FromRequestParts;
 use caseload_model::error_code::ErrorCode;
+use caseload_model::spelling::{nearest_word, same_name};
 use http::request::Parts;
 use percent_encoding::percent_decode_str;
 
@@ -70,34 +71,16 @@ impl QueryPairs {
     }
 }
 
-/// Whether a caller's spelling is the parameter `known`.
-pub(crate) fn same_name(known: &str, given: &str) -> bool {
-    let plain = |byte: u8| if byte == b'-' { b'_' } else { byte };
-    known.bytes().map(plain).eq(given.bytes().map(plain))
-}
-
 /// The fault of a parameter or form field that the endpoint does not know.
 pub(crate) fn unknown(name: &str, known: &[&str], what: &str) -> Fault {
     let list = known.join(", ");
-    let advice = match nearest(name, known) {
-        _ if known.is_empty() => format!("this call takes no {what}s"),
+    let advice = match nearest_word(name, known.iter().copied()) {
         Some(near) => format!("did you mean {near}? Known here: {list}"),
-        None => format!("known here: {list}"),
+        None => format!("this call takes no {what}s"),
     };
     let shown: String = name.chars().take(100).collect();
     let detail = format!("there is no {what} {shown:?}; {advice}");
     Fault::parameter(shown, ErrorCode::UnknownParameter, detail)
-}
-
-/// The known name that `name` is most likely a slip of.
-fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
-    let likeness = |known: &str| strsim::jaro_winkler(&name.to_lowercase(), known);
-    known
-        .iter()
-        .map(|known| (likeness(known), *known))
-        .filter(|(likeness, _)| *likeness > 0.6)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, known)| known)
 }
 
 /// Percent-decoding with `+` as space; `None` for a broken escape or no UTF-8.
@@ -130,19 +113,5 @@ mod tests {
         for bad in ["a=%", "a=%2", "a=%zz", "a=%ff", "%ff=1"] {
             assert!(QueryPairs::parse(bad).is_err(), "{bad}");
         }
-    }
-
-    #[test]
-    fn unknown_names_point_to_the_nearest_known_one() {
-        for (name, near) in [("acton", "action"), ("pay-load", "payload"), ("Action", "action")] {
-            assert_eq!(nearest(name, &["action", "payload"]), Some(near));
-        }
-        assert_eq!(nearest("zzz", &["action", "payload"]), None);
-    }
-
-    #[test]
-    fn hyphens_and_underscores_are_one_spelling() {
-        assert!(same_name("page-size", "page_size"));
-        assert!(!same_name("page-size", "pagesize"));
     }
 }

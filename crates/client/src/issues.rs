@@ -1,6 +1,6 @@
-//! Reading issues: one page, by number or by cursor, one issue, or a walk over all of them.
-//! Parameters go out as they were given, by name and value: the server knows which there are and
-//! says so better than a client of last year could. Issues come back as the server's own bytes.
+//! Reading issues: one page, one issue, or a walk over all of them. Parameters go out as they were
+//! given, by name and value: the server knows which there are and says so better than a client of
+//! last year could. Issues come back as the server's own bytes.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -60,35 +60,7 @@ pub struct IssuePage {
     pub issues: Vec<Box<RawValue>>,
 }
 
-/// The envelope of a list by cursor.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub struct CursorPage {
-    /// How many answers the walk has had, this one included.
-    pub page: u64,
-    pub page_size: u64,
-    /// Where `count=true` was asked.
-    pub total_hits: Option<u64>,
-    /// What to send for the next page; none at the end.
-    pub next_cursor: Option<String>,
-    /// Each issue as the bytes that came.
-    pub issues: Vec<Box<RawValue>>,
-}
-
 impl Client {
-    /// The issues that match and follow a cursor, which is empty to begin. The parameters are the
-    /// same for the whole walk; only the size of pages and what is shown may change on the way.
-    pub async fn issues_from(
-        &self,
-        cursor: &str,
-        params: &IssueParams,
-    ) -> Result<CursorPage, ClientError> {
-        let mut pairs = params.pairs();
-        pairs.push(("cursor", cursor));
-        let body = self.read_all(&self.path("v1", "issues"), &pairs).await?;
-        serde_json::from_slice(&body).map_err(|error| self.unexpected(error))
-    }
-
     /// One page of the issues that match.
     pub async fn issues(&self, params: &IssueParams) -> Result<IssuePage, ClientError> {
         let body = self.read_all(&self.path("v1", "issues"), &params.pairs()).await?;

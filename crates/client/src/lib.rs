@@ -18,6 +18,6 @@ pub use bulk::{Bulk, Payload, RecordList, SubmitOptions};
 pub use cursor::{Cursor, CursorStuck, Walk};
 pub use error::{ClientError, Problem, ProblemFault};
 pub use http::Client;
-pub use issues::{CursorPage, INCLUDES_ALL, IssuePage, IssueParams};
+pub use issues::{INCLUDES_ALL, IssuePage, IssueParams};
 pub use stream::IssueStream;
 pub use task::{Task, TaskCounts, TaskPage};

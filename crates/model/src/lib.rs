@@ -16,6 +16,7 @@ pub mod language;
 pub mod payload;
 pub mod profile;
 pub mod record;
+pub mod spelling;
 pub mod task;
 pub mod task_query;
 pub mod time;

@@ -131,6 +131,26 @@ fn all_faults_of_a_form_are_told_and_a_hostile_form_gets_a_bounded_answer() {
 }
 
 #[test]
+fn null_is_no_element_of_a_list_of_texts() {
+    for (what, list) in [("tags", "[null]"), ("tags", r#"["a",null]"#), ("cc", "[null]")] {
+        let fault = ParameterFault {
+            parameter: what.to_owned(),
+            code: ErrorCode::InvalidValue,
+            detail: format!(
+                "{what} holds null; a JSON array of strings such as [\"a\",\"b\"] is expected"
+            ),
+        };
+        let (_, of_create) = read_create(&pairs(&[("message-body", "x"), (what, list)]));
+        assert_eq!(of_create, std::slice::from_ref(&fault), "{list}");
+        if what == "tags" {
+            assert_eq!(read_edit(&pairs(&[(what, list)])).1, std::slice::from_ref(&fault));
+            let (_, of_bulk) = read_bulk_edit(&pairs(&[("issue-ids", "[1]"), (what, list)]));
+            assert_eq!(of_bulk, [fault]);
+        }
+    }
+}
+
+#[test]
 fn unknown_fields_name_the_nearest_known_one() {
     for (read, field, nearest) in [
         (read_create(&pairs(&[("mesage-body", "x")])).1, "mesage-body", "message-body"),
@@ -239,6 +259,11 @@ fn desk_authors_have_ids_that_stay() {
     assert_eq!(a.id, b.id);
     assert_ne!(a.id, AgentName::of_desk(&acme(), "Other").id);
     assert_eq!(a.name, "Robot");
+}
+
+#[test]
+fn the_desk_has_a_name_where_nobody_gave_it_one() {
+    assert_eq!(AgentName::of_desk(&acme(), ""), AgentName::of_desk(&acme(), "Desk"));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! update that changes nothing.
 
 use std::collections::{HashMap, HashSet};
+use std::convert::Infallible;
 
 use caseload_model::country::is_country;
 use caseload_model::issue_query::Decimal;
@@ -10,10 +11,11 @@ use caseload_model::json::{self, Json};
 use caseload_model::language::is_language;
 use caseload_model::payload::Block;
 use caseload_model::profile::{
-    CORE_PROFILE_ID_MAX, NewCoreProfile, identity_keys, plan_app_gets, plan_app_updates,
-    plan_core_gets, plan_core_updates, plan_creates, prepare_app_gets, prepare_app_updates,
-    prepare_core_gets, prepare_core_updates, prepare_creates,
+    CORE_PROFILE_ID_MAX, NewCoreProfile, identity_keys, plan_app_updates, plan_core_updates,
+    plan_creates, prepare_app_gets, prepare_app_updates, prepare_core_gets, prepare_core_updates,
+    prepare_creates, show_app_gets, show_core_gets,
 };
+use caseload_model::record::ChunkRecords;
 use caseload_model::task::Family;
 
 use crate::entries::{blocks_of, check, recorded};
@@ -85,10 +87,16 @@ fn of_others(block: &Block) {
     recorded(&plan.records, count);
     let ids = prepare_core_gets(block);
     check(block, &ids);
-    recorded(&plan_core_gets(bytes, &ids, &HashMap::new()), count);
+    let mut records = ChunkRecords::default();
+    show_core_gets(bytes, &ids, &mut records, |_, _| Ok::<_, Infallible>(false))
+        .expect("infallible");
+    recorded(&records, count);
     let pids = prepare_app_gets(block);
     check(block, &pids);
-    recorded(&plan_app_gets(bytes, &pids, &HashMap::new()), count);
+    let mut records = ChunkRecords::default();
+    show_app_gets(bytes, &pids, &mut records, |_, _| Ok::<_, Infallible>(false))
+        .expect("infallible");
+    recorded(&records, count);
 }
 
 /// Whether a map is a good entry of a create, told by a plain list of rules; `None` where these

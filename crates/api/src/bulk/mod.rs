@@ -10,7 +10,6 @@ mod follow;
 mod format;
 mod list;
 mod no_fields;
-mod range;
 mod records;
 mod staging;
 mod status;

@@ -13,18 +13,18 @@ use caseload_model::error_code::ErrorCode;
 use caseload_model::task::{Task, TaskStatus};
 use caseload_store::RecordKind;
 use futures_util::Stream;
-use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use http::{HeaderMap, HeaderValue, Method, header};
 
 use super::OwnTask;
 use super::csv::Table;
 use super::file::{Layout, RecordFile};
 use super::format::Format;
-use super::range::ByteRange;
 use crate::AppState;
 use crate::compression::gzip_file;
 use crate::etag::{has_already, unchanged};
 use crate::problem::{Fault, Problem};
 use crate::query::QueryPairs;
+use crate::range::{self, ByteRange};
 
 /// What a file of records takes.
 pub(crate) const PARAMETERS: [&str; 2] = ["format", "download"];
@@ -92,8 +92,7 @@ async fn records(
     if has_already(&asked.headers, &tag) {
         return Ok(unchanged(&tag));
     }
-    let range = ByteRange::wanted(&asked.headers, &tag).filter(|_| asked.method == Method::GET);
-    if let Some(range) = range {
+    if let Some(range) = ByteRange::wanted(&asked.method, &asked.headers, &tag) {
         let layout = file.layout().await.map_err(|_| unread())?;
         return Ok(part(file, &layout, range, &tag));
     }
@@ -103,7 +102,7 @@ async fn records(
         file.known_layout().await?
     };
     let whole = file.whole().await?;
-    Ok(answer(StatusCode::OK, format, &tag, length.map(|layout| layout.total), whole))
+    Ok(answer(format, &tag, length.map(|layout| layout.total), whole))
 }
 
 impl Asked {
@@ -159,7 +158,6 @@ const fn word(kind: RecordKind) -> &'static str {
 }
 
 fn answer(
-    status: StatusCode,
     format: Format,
     tag: &str,
     length: Option<u64>,
@@ -171,7 +169,7 @@ fn answer(
         (header::ACCEPT_RANGES, "bytes"),
         (header::VARY, "Accept"),
     ];
-    let mut response = (status, headers, Body::from_stream(pieces)).into_response();
+    let mut response = (headers, Body::from_stream(pieces)).into_response();
     if let Some(length) = length {
         response.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from(length));
     }
@@ -179,18 +177,12 @@ fn answer(
 }
 
 fn part(file: RecordFile, layout: &Layout, range: ByteRange, tag: &str) -> Response {
-    let Some((first, last)) = range.within(layout.total) else {
-        let headers = [(header::CONTENT_RANGE, format!("bytes */{}", layout.total))];
-        let detail = format!("the file has {} bytes; the range is behind them", layout.total);
-        return (headers, Problem::new(ErrorCode::RangeNotSatisfiable, detail)).into_response();
+    let Some(place) = range.within(layout.total) else {
+        return range::unsatisfiable(layout.total);
     };
-    let (format, length) = (file.format, last - first + 1);
-    let pieces = file.part(layout, (first, last));
-    let mut response = answer(StatusCode::PARTIAL_CONTENT, format, tag, Some(length), pieces);
-    let place = format!("bytes {first}-{last}/{}", layout.total);
-    if let Ok(place) = HeaderValue::try_from(place) {
-        response.headers_mut().insert(header::CONTENT_RANGE, place);
-    }
+    let format = file.format;
+    let mut response = answer(format, tag, None, file.part(layout, place));
+    range::mark_part(&mut response, place, layout.total);
     response
 }
 

@@ -4,6 +4,7 @@
 use caseload_model::error_code::ErrorCode;
 use caseload_model::ids::DomainName;
 use caseload_model::payload::{PayloadFault, PayloadReader};
+use caseload_model::spelling::same_name;
 use caseload_model::task::{Action, Family};
 
 use super::BulkPath;
@@ -12,7 +13,7 @@ use super::upload::{Payload, Upload};
 use crate::Caller;
 use crate::form::FieldSink;
 use crate::problem::{Fault, Problem};
-use crate::query::{same_name, unknown};
+use crate::query::unknown;
 
 /// The fields of a bulk request.
 pub(crate) const FIELDS: [&str; 3] = ["action", "payload", "dry_run"];

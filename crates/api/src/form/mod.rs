@@ -47,6 +47,10 @@ pub(crate) trait Files {
     async fn data(&mut self, bytes: &[u8]) -> Result<(), Problem>;
     /// It is complete.
     async fn end(&mut self) -> Result<(), Problem>;
+    /// A hash that tells the files from others.
+    fn content(&self) -> [u8; 32];
+    /// What was wrong with files so far.
+    fn take_faults(&mut self) -> Vec<Fault>;
 }
 
 /// A form that takes no files.
@@ -63,6 +67,12 @@ impl Files for NoFiles {
     }
     async fn end(&mut self) -> Result<(), Problem> {
         Ok(())
+    }
+    fn content(&self) -> [u8; 32] {
+        [0; 32]
+    }
+    fn take_faults(&mut self) -> Vec<Fault> {
+        Vec::new()
     }
 }
 

@@ -5,11 +5,11 @@
 //! field for each link: some HTTP clients refuse fields beyond 8 KiB, most beyond 64 KiB.
 
 use caseload_model::issue_query::{PAGE_DEPTH_MAX, Paging};
+use caseload_model::spelling::same_name;
 use http::HeaderValue;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::envelope::total_pages;
-use crate::query::same_name;
 
 /// Everything but the unreserved characters of RFC 3986.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');

@@ -9,6 +9,7 @@ use caseload_model::issue::Stamp;
 use caseload_model::issue_query::{
     self, Cursor, ListRequest, Paging, ParameterFault, Position, Scope, Walk,
 };
+use caseload_model::spelling::same_name;
 use caseload_store::{ListIssues, StepForm, StepIssues, StoreError};
 use http::{HeaderMap, HeaderValue, Uri, header};
 
@@ -16,7 +17,7 @@ use super::envelope::{self, Envelope, Next};
 use super::stream::{self, Walker};
 use super::{in_time, link, refused};
 use crate::problem::Problem;
-use crate::query::{QueryPairs, same_name};
+use crate::query::QueryPairs;
 use crate::{AppState, Caller, etag};
 
 /// Parameters that choose no issues: what is shown of them, and which part of the list.

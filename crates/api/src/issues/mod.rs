@@ -3,16 +3,15 @@
 //! What the parameters mean is the model's business.
 
 pub(crate) mod envelope;
+mod id;
 pub(crate) mod link;
 mod list;
 mod stream;
 
 use std::time::Duration;
 
-use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use caseload_model::error_code::ErrorCode;
 use caseload_model::issue_query::{self, Paging, ParameterFault};
 use caseload_store::{GetIssue, StoreError};
 use http::{HeaderMap, header};
@@ -21,33 +20,28 @@ use crate::problem::{Fault, Problem};
 use crate::query::QueryPairs;
 use crate::{AppState, Caller, etag};
 use envelope::{Envelope, Next};
+use id::NoIssueId;
+pub(crate) use id::{IssueId, unknown_issue};
 pub(crate) use list::list;
 
 /// How much longer than its deadline a read may take to give up.
 const GRACE: Duration = Duration::from_millis(500);
+
 /// `GET /v1/{domain}/issues/{issue_id}`
 pub(crate) async fn single(
     State(state): State<AppState>,
     caller: Caller,
-    path: Result<Path<(String, String)>, PathRejection>,
+    id: Result<IssueId, NoIssueId>,
     headers: HeaderMap,
     QueryPairs(pairs): QueryPairs,
 ) -> Result<Response, Problem> {
     let mut faults = Vec::new();
-    let id = match path.as_ref().map(|Path((_, id))| id.as_str()) {
-        Ok(id) if !id.is_empty() && id.bytes().all(|b| b.is_ascii_digit()) => Some(id),
-        _ => {
-            let detail = "the id of an issue is a whole number: digits only, such as 28";
-            faults.push(Fault::parameter("issue-id", ErrorCode::InvalidValue, detail));
-            None
-        }
-    };
+    let id = id.map_err(|none| faults.push(none.into()));
     let view = issue_query::parse_single(&pairs)
         .map_err(|others| faults.extend(others.into_iter().map(Fault::from)));
     Problem::check(faults)?;
-    // Digits beyond 64 bits are an id that no issue has.
-    let id = id.and_then(|id| id.parse().ok());
-    let (Some(id), Ok(view)) = (id, view) else { return Err(unknown_issue()) };
+    let (Ok(id), Ok(view)) = (id, view) else { return Err(unknown_issue()) };
+    let id = id.known()?;
     let (domain, budget) = (caller.domain_id, state.config.query_timeout);
     let read = state.store.issue(GetIssue { domain, id, view, budget });
     let issue = in_time(budget, read).await?.ok_or_else(unknown_issue)?;
@@ -62,10 +56,6 @@ pub(crate) async fn single(
         next: Next::Unsaid,
     };
     Ok(([(header::ETAG, tag)], envelope::respond(envelope)).into_response())
-}
-
-fn unknown_issue() -> Problem {
-    Problem::new(ErrorCode::NotFound, "the domain has no issue of that id")
 }
 
 impl From<ParameterFault> for Fault {

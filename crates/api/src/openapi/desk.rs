@@ -72,9 +72,16 @@ fn file() -> Value {
         "example": "hello",
     }});
     operation("getAttachment", "Get an attachment", "The file, byte for byte.")
-        .takes(["attachment_id"])
-        .answers(200, "The file.", &["Content-Disposition"], &content)
-        .fails(&[ErrorCode::NotFound])
+        .takes(["attachment_id", "If-None-Match", "Range", "If-Range"])
+        .answers(200, "The file.", &["ETag", "Accept-Ranges", "Content-Disposition"], &content)
+        .answers(
+            206,
+            "The range.",
+            &["ETag", "Accept-Ranges", "Content-Range", "Content-Disposition"],
+            &json!({"*/*": {}}),
+        )
+        .answers(304, "The caller has it already.", &["ETag"], &Value::Null)
+        .fails(&[ErrorCode::NotFound, ErrorCode::RangeNotSatisfiable])
         .build()
 }
 

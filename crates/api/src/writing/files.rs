@@ -7,13 +7,13 @@ use caseload_model::ids::timed_id;
 use caseload_model::issue::write::{
     Attachment, CONTENT_TYPE_BYTES_MAX, FILE_NAME_CHARS_MAX, PLAIN_BYTES,
 };
+use caseload_model::spelling::same_name;
 use caseload_store::{ATTACHMENT_PIECE_BYTES, StageAttachment};
 use sha2::{Digest, Sha256};
 
-use super::random;
+use super::call::random;
 use crate::form::Files;
 use crate::problem::{Fault, Problem};
-use crate::query::same_name;
 use crate::{AppState, Caller};
 
 /// The fields that bring files.
@@ -29,7 +29,7 @@ pub(super) struct Staged<'s> {
     caller: &'s Caller,
     open: Option<Open>,
     pub(super) files: Vec<Attachment>,
-    pub(super) faults: Vec<Fault>,
+    faults: Vec<Fault>,
     /// Over names, types and bytes of all of them.
     hash: Sha256,
     /// Staged, and not claimed.
@@ -57,11 +57,6 @@ impl<'s> Staged<'s> {
             hash: Sha256::new(),
             loose: Vec::new(),
         }
-    }
-
-    /// A hash that tells these files from others.
-    pub(super) fn content(&self) -> [u8; 32] {
-        self.hash.clone().finalize().into()
     }
 
     /// A message has the files now.
@@ -175,6 +170,14 @@ impl Files for Staged<'_> {
         self.hash.update(open.hash.finalize());
         self.files.push(open.file);
         Ok(())
+    }
+
+    fn content(&self) -> [u8; 32] {
+        self.hash.clone().finalize().into()
+    }
+
+    fn take_faults(&mut self) -> Vec<Fault> {
+        std::mem::take(&mut self.faults)
     }
 }
 

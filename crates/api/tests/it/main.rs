@@ -21,6 +21,7 @@ mod health {
     mod get;
 }
 mod issues {
+    mod attachments;
     mod cursor;
     mod filters;
     mod get;

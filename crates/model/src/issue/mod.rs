@@ -33,8 +33,6 @@ pub use terms::{
 
 pub use stamp::{ListStamp, Stamp};
 
-pub(crate) use import::nearest_word;
-
 /// Longest title, name, comment or note of an issue, in code points.
 pub const TEXT_CHARS_MAX: usize = 100_000;
 /// Longest body of a message, in bytes.

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::counters::distinct_tags;
 use super::{IssueColumns, IssueFragments};
-use crate::issue_query::{Decimal, FieldType};
+use crate::issue_query::{Decimal, FieldType, has_value, text_of};
 use crate::json::{self, Json};
 use crate::task::words;
 
@@ -189,29 +189,20 @@ fn visit_fields(fragment: &[u8], visit: &mut impl FnMut(TermKind, &[u8])) {
     for (key, field) in &fields {
         let kind = field.get("type").and_then(Json::as_str).and_then(FieldType::parse);
         let (Some(kind), Some(value)) = (kind, field.get("value")) else { continue };
-        if *value == Json::Null {
+        if !has_value(value) {
             continue;
         }
         visit(TermKind::FieldSet, &field_term(kind, key));
         match kind {
             FieldType::Singleline | FieldType::Multiline => {}
             FieldType::Number | FieldType::Date => {
-                let digits = match value {
-                    Json::Number(digits) => Some(*digits),
-                    other => other.as_str(),
-                };
-                if let Some(number) = digits.and_then(Decimal::parse) {
+                if let Some(number) = text_of(value).as_deref().and_then(Decimal::parse) {
                     visit(TermKind::FieldNumber, &number_term(kind, key, &number));
                 }
             }
             FieldType::Dropdown | FieldType::Checkbox => {
-                let choice = match value {
-                    Json::Bool(true) => Some("true"),
-                    Json::Bool(false) => Some("false"),
-                    other => other.as_str(),
-                };
-                if let Some(choice) = choice {
-                    visit(TermKind::FieldChoice, &choice_term(kind, key, choice));
+                if let Some(choice) = text_of(value) {
+                    visit(TermKind::FieldChoice, &choice_term(kind, key, &choice));
                 }
             }
         }

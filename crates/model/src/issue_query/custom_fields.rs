@@ -6,8 +6,7 @@ use super::Decimal;
 use crate::task::words;
 
 words! {
-    /// The type of a custom field that filters know. Issues may hold fields of other types; no
-    /// filter finds those.
+    /// The type of a custom field. A stored field of any other type is found by no filter.
     FieldType {
         Checkbox = 1 "checkbox",
         Singleline = 2 "singleline",

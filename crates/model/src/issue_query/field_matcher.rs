@@ -45,7 +45,7 @@ const fn word(value: bool) -> &'static str {
 }
 
 /// The text of a scalar: a number's digits, a boolean's word. Lists and maps have none.
-fn text_of<'j>(value: &'j Json<'_>) -> Option<Cow<'j, str>> {
+pub(crate) fn text_of<'j>(value: &'j Json<'_>) -> Option<Cow<'j, str>> {
     match value {
         Json::String(text) => Some(Cow::Borrowed(text)),
         Json::Number(digits) => Some(Cow::Borrowed(digits)),

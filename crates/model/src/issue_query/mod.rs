@@ -29,6 +29,7 @@ pub use condition::Condition;
 pub use cursor::{Cursor, DamagedCursor, Position, Scope};
 pub use custom_fields::{Comparison, FieldFilter, FieldTest, FieldTests, FieldType};
 pub use decimal::Decimal;
+pub(crate) use field_matcher::text_of;
 pub use field_matcher::{FieldMatcher, has_value};
 pub use fragments::TextPlace;
 pub(crate) use list::paging;

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use super::ParameterFault;
 use super::filter_json::{self, FilterFaults};
 use crate::error_code::ErrorCode;
-use crate::issue::nearest_word;
 use crate::json::Json;
+use crate::spelling::nearest_word;
 use crate::time::UnixMillis;
 
 /// Lists that may also be given as one parameter for each value, as many HTTP clients send an
@@ -31,7 +31,7 @@ impl<'p> Parameters<'p> {
         for (spelled, value) in pairs {
             let name = spelled.replace('_', "-");
             let Some(name) = known.iter().find(|known| **known == name) else {
-                let nearest = nearest_word(&name, known);
+                let nearest = nearest_word(&name, known.iter().copied()).unwrap_or_default();
                 let detail = format!("{spelled:?} is no parameter here; the nearest is {nearest}");
                 parameters.fault(spelled, ErrorCode::UnknownParameter, detail);
                 continue;

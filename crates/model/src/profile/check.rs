@@ -6,7 +6,7 @@
 use super::decimal;
 use super::field::{
     AGE_YEARS_MAX, COLLECTION_ELEMENTS_MAX, Field, KEY_CHARS_MAX, LAST_ACTIVE_MILLIS_MAX, Rule,
-    TAG_CHARS_MAX, TEXT_CHARS_MAX, Table, nearest,
+    TAG_CHARS_MAX, TEXT_CHARS_MAX, Table,
 };
 use super::identity::{self, IdentityKey};
 use crate::country::{is_country, nearest_country};
@@ -14,6 +14,7 @@ use crate::error_code::EntryErrorCode as Code;
 use crate::json::{Json, pointer_push};
 use crate::language::{is_language, nearest_language};
 use crate::record::EntryFault;
+use crate::spelling::nearest_word;
 use std::borrow::Cow;
 
 /// The components a name may have.
@@ -138,7 +139,7 @@ impl Checker {
         } else {
             let own = (purpose == Purpose::Update).then_some(id_field);
             let known = table.fields.iter().map(|field| field.name).chain(own);
-            let near = nearest(name, known).unwrap_or(id_field);
+            let near = nearest_word(name, known).unwrap_or(id_field);
             format!("{shown} is no field of a {noun}; the nearest known one is \"{near}\"")
         };
         self.fault(Code::UnknownField, &Place::Field(name), value, detail);
@@ -196,7 +197,7 @@ impl Checker {
         if self.is_full() {
             return;
         }
-        let near = nearest(key, NAME_COMPONENTS.iter().copied()).unwrap_or_default();
+        let near = nearest_word(key, NAME_COMPONENTS.iter().copied()).unwrap_or_default();
         let known = NAME_COMPONENTS.join(", ");
         let detail = format!(
             "{} is no component of a name; the nearest one is \"{near}\" (known: {known})",

@@ -164,16 +164,6 @@ impl Rule {
     }
 }
 
-/// The one of `known` that `word` most resembles.
-pub(super) fn nearest<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
-    // No known word is nearly as long; the beginning decides, at a bounded cost.
-    let word: String = word.chars().take(64).flat_map(char::to_lowercase).collect();
-    known
-        .map(|candidate| (strsim::osa_distance(&word, candidate), candidate))
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, candidate)| candidate)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -186,19 +176,6 @@ mod tests {
                 assert_eq!(table.position(0, field.name), Some(at), "{}", field.name);
                 assert!(!table.read_only.contains(&field.name) && field.name != table.id_field);
             }
-        }
-    }
-
-    #[test]
-    fn the_nearest_word_is_the_one_with_the_fewest_slips() {
-        for (word, wanted) in [
-            ("agee", "age"),
-            ("Last-Country", "last_country"),
-            ("country", "last_country"),
-            ("custom_feilds", "custom_fields"),
-            ("lifetimevalue", "lifetime_value"),
-        ] {
-            assert_eq!(nearest(word, core_field_names()), Some(wanted), "{word}");
         }
     }
 }

@@ -7,10 +7,11 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::check::{Checker, Place, longer_than, quoted};
-use super::field::{TEXT_CHARS_MAX, nearest};
+use super::field::TEXT_CHARS_MAX;
 use crate::error_code::EntryErrorCode as Code;
 use crate::fold::fold;
 use crate::json::Json;
+use crate::spelling::close_word;
 use crate::task::words;
 
 /// Longest value of an identity, in code points.
@@ -179,6 +180,8 @@ fn checked_value(
 }
 
 fn no_single_type(members: &[(Cow<'_, str>, Json<'_>)], types: usize) -> String {
+    /// Of more, metadata would be taken for types.
+    const SLIPS_MAX: usize = 2;
     let known: Vec<&str> = IdentityType::ALL.iter().map(|kind| kind.as_str()).collect();
     if types > 0 {
         let given: Vec<&str> =
@@ -193,8 +196,7 @@ fn no_single_type(members: &[(Cow<'_, str>, Json<'_>)], types: usize) -> String 
         .iter()
         .map(|(name, _)| name.as_ref())
         .filter(|name| name.len() <= 64)
-        .filter_map(|name| Some((name, nearest(name, known.iter().copied())?)))
-        .find(|(name, near)| strsim::osa_distance(&name.to_lowercase(), near) <= 2)
+        .find_map(|name| Some((name, close_word(name, known.iter().copied(), SLIPS_MAX)?)))
         .map_or_else(String::new, |(name, near)| {
             format!("; {} may have been meant as {near}", quoted(name))
         });

@@ -32,9 +32,9 @@ pub use merge::merge_patch;
 pub use plan_app::{AppUpdatePlan, plan_app_updates};
 pub use plan_core::{CoreUpdatePlan, plan_core_updates};
 pub use plan_create::{CreatePlan, DryRunOwners, plan_creates, plan_free_creates};
-pub use plan_get::{plan_app_gets, plan_core_gets, show_app_gets, show_core_gets};
+pub use plan_get::{show_app_gets, show_core_gets};
 pub use prepare::{
     AppPatch, CorePatch, NewCoreProfile, prepare_app_gets, prepare_app_updates, prepare_core_gets,
     prepare_core_updates, prepare_creates,
 };
-pub use record::{StoredAppProfile, StoredCoreProfile, render_app, render_core};
+pub use record::{StoredAppProfile, render_app, render_core};

@@ -1,13 +1,8 @@
 //! The plan of a slice of a get action: the whole record of every profile asked for, or that
 //! there is none. Nothing is written; the same profile may be asked for twice.
 
-use std::collections::HashMap;
-use std::convert::Infallible;
-use std::hash::BuildHasher;
-
 use super::field::{APP, CORE, Table};
 use super::prepare::not_found;
-use super::record::{StoredAppProfile, StoredCoreProfile, render_app, render_core};
 use crate::entry::id_of;
 use crate::ids::CoreProfileId;
 use crate::json;
@@ -15,48 +10,8 @@ use crate::payload::Entry;
 use crate::record::{ChunkRecords, Prepared};
 use crate::task::Action;
 
-/// The records of a slice of `get_core_profiles`; `records` holds the profiles there are.
-pub fn plan_core_gets<S: BuildHasher>(
-    payload: &[u8],
-    entries: &[Prepared<CoreProfileId>],
-    records: &HashMap<CoreProfileId, StoredCoreProfile, S>,
-) -> ChunkRecords {
-    let mut out = ChunkRecords::default();
-    let shown = show_core_gets(payload, entries, &mut out, |id, out| {
-        let profile = records.get(id);
-        if let Some(profile) = profile {
-            render_core(*id, profile.created_at, &profile.fields, profile.updated_at, out);
-        }
-        Ok::<_, Infallible>(profile.is_some())
-    });
-    match shown {
-        Ok(()) => out,
-        Err(never) => match never {},
-    }
-}
-
-/// The records of a slice of `get_app_profiles`; `records` holds the profiles there are.
-pub fn plan_app_gets<S: BuildHasher>(
-    payload: &[u8],
-    entries: &[Prepared<String>],
-    records: &HashMap<String, StoredAppProfile, S>,
-) -> ChunkRecords {
-    let mut out = ChunkRecords::default();
-    let shown = show_app_gets(payload, entries, &mut out, |pid, out| {
-        let profile = records.get(pid);
-        if let Some(profile) = profile {
-            render_app(pid, profile, out);
-        }
-        Ok::<_, Infallible>(profile.is_some())
-    });
-    match shown {
-        Ok(()) => out,
-        Err(never) => match never {},
-    }
-}
-
 /// Adds the records of a slice of `get_core_profiles`. `show` appends a profile to the text, as
-/// [`render_core`] does, and says whether there is one.
+/// [`render_core`](super::render_core) does, and says whether there is one.
 pub fn show_core_gets<E>(
     payload: &[u8],
     entries: &[Prepared<CoreProfileId>],
@@ -67,7 +22,7 @@ pub fn show_core_gets<E>(
 }
 
 /// Adds the records of a slice of `get_app_profiles`. `show` appends a profile to the text, as
-/// [`render_app`] does, and says whether there is one.
+/// [`render_app`](super::render_app) does, and says whether there is one.
 pub fn show_app_gets<E>(
     payload: &[u8],
     entries: &[Prepared<String>],

@@ -9,15 +9,6 @@ use crate::json::{self, Json, write_string};
 use crate::record::write_decimal;
 use crate::time::UnixMillis;
 
-/// A core profile as the store knows it, its id aside.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StoredCoreProfile {
-    /// The fields text.
-    pub fields: Vec<u8>,
-    pub created_at: UnixMillis,
-    pub updated_at: UnixMillis,
-}
-
 /// An app profile as the store knows it, its pid aside.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredAppProfile {

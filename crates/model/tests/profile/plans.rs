@@ -1,14 +1,16 @@
 //! What a run of entries does: ids, conflicts, sequences of updates, and the records they leave.
 
 use std::collections::HashMap;
+use std::convert::Infallible;
 
 use caseload_model::ids::CoreProfileId;
 use caseload_model::profile::{
     AppUpdatePlan, CoreUpdatePlan, DryRunOwners, IdentityKey, IdentityType, StoredAppProfile,
-    StoredCoreProfile, identity_keys, plan_app_gets, plan_app_updates, plan_core_gets,
-    plan_core_updates, plan_creates, plan_free_creates, prepare_app_gets, prepare_app_updates,
-    prepare_core_gets, prepare_core_updates, prepare_creates,
+    identity_keys, plan_app_updates, plan_core_updates, plan_creates, plan_free_creates,
+    prepare_app_gets, prepare_app_updates, prepare_core_gets, prepare_core_updates,
+    prepare_creates, render_app, render_core, show_app_gets, show_core_gets,
 };
+use caseload_model::record::ChunkRecords;
 use caseload_model::time::UnixMillis;
 
 use crate::support::{block, lines, outcomes};
@@ -100,7 +102,7 @@ fn a_dry_run_inserts_nothing_and_names_earlier_entries_across_its_slices() {
     let owners = HashMap::from([(uid("old"), id(3))]);
     let prepared = prepare_creates(&block);
     let mut earlier = DryRunOwners::default();
-    let mut records = caseload_model::record::ChunkRecords::default();
+    let mut records = ChunkRecords::default();
     for slice in prepared.chunks(3) {
         let plan = plan_creates(&block.bytes, slice, &owners, 7, Some(&mut earlier));
         assert_eq!((plan.inserts.len(), plan.next_id), (0, 7));
@@ -312,13 +314,15 @@ fn gets_show_the_whole_profile_between_id_and_times() {
         r#"{"core-profile-id":"x"}"#,
         r#"{"core-profile-id":"1"}"#,
     ]);
-    let profile = StoredCoreProfile {
-        fields: ANN.1.as_bytes().to_vec(),
-        created_at: UnixMillis(5),
-        updated_at: UnixMillis(6),
+    let mut records = ChunkRecords::default();
+    let there = |asked: &CoreProfileId, out: &mut Vec<u8>| {
+        let found = *asked == id(1);
+        if found {
+            render_core(id(1), UnixMillis(5), ANN.1.as_bytes(), UnixMillis(6), out);
+        }
+        Ok::<_, Infallible>(found)
     };
-    let prepared = prepare_core_gets(&block);
-    let records = plan_core_gets(&block.bytes, &prepared, &HashMap::from([(id(1), profile)]));
+    show_core_gets(&block.bytes, &prepare_core_gets(&block), &mut records, there).unwrap();
     let shown = concat!(
         r#"{"core-profile-id":"1","identities":[{"uid":"a"}],"names":{"first_name":"Ann"},"#,
         r#""age":30,"created_at":5,"updated_at":6}"#,
@@ -346,7 +350,15 @@ fn app_profiles_are_shown_with_and_without_fields() {
         ("p".to_owned(), profile(b"")),
         ("q".to_owned(), profile(br#""user_level":1.0"#)),
     ]);
-    let records = plan_app_gets(&block.bytes, &prepare_app_gets(&block), &profiles);
+    let mut records = ChunkRecords::default();
+    let there = |pid: &String, out: &mut Vec<u8>| {
+        let found = profiles.get(pid);
+        if let Some(profile) = found {
+            render_app(pid, profile, out);
+        }
+        Ok::<_, Infallible>(found.is_some())
+    };
+    show_app_gets(&block.bytes, &prepare_app_gets(&block), &mut records, there).unwrap();
     assert_eq!(
         std::str::from_utf8(&records.results).unwrap(),
         concat!(
@@ -361,7 +373,7 @@ fn app_profiles_are_shown_with_and_without_fields() {
     assert_eq!(outcomes_of_errors(&records), ["not_found /pid"]);
 }
 
-fn outcomes_of_errors(records: &caseload_model::record::ChunkRecords) -> Vec<String> {
+fn outcomes_of_errors(records: &ChunkRecords) -> Vec<String> {
     lines(&records.errors)
         .iter()
         .map(|e| {

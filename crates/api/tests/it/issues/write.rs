@@ -3,12 +3,14 @@
 use std::collections::HashSet;
 
 use caseload_api::ApiConfig;
+use caseload_model::key::Access;
 use caseload_model::task::Action;
-use caseload_store::{CreateAgent, CreateApp};
+use caseload_store::{CreateAgent, CreateApp, CreateKey};
 use futures_util::future::join_all;
 use reqwest::multipart::{Form, Part};
 use reqwest::{Method, RequestBuilder, Response};
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 
 use crate::real::Real;
 
@@ -345,6 +347,36 @@ async fn notes_are_seen_by_those_who_ask_for_them() {
     assert_eq!(issue["state_data"]["state"], "new");
     assert!(!real.text(&path).await.contains("careful"));
     assert_sound(&real).await;
+    real.stop().await;
+}
+
+#[tokio::test]
+async fn what_a_key_without_a_name_writes_is_the_desks() {
+    let real = desk().await;
+    let key = CreateKey {
+        domain: real.domain,
+        id: "unnamed".to_owned(),
+        hash: Sha256::digest("unnamed").into(),
+        name: String::new(),
+        access: Access::Write,
+        now: real.clock.now(),
+        expires_at: None,
+    };
+    real.store.create_key(key).await.unwrap();
+    let path = create(&real, &[("message-body", "x")]).await;
+    for (method, path, fields) in [
+        (Method::PUT, ISSUES.to_owned(), &[("issue-ids", "[1]"), ("message-body", "y")][..]),
+        (Method::POST, format!("{path}/private-notes"), &[("note-text", "z")]),
+    ] {
+        let url = format!("http://{}{path}", real.address);
+        let request = real.client.request(method, url).bearer_auth("unnamed").form(fields);
+        let (status, body) = send(request).await;
+        assert!([200, 201].contains(&status), "{body}");
+    }
+    let issue = issue(&real, &path).await;
+    let (message, note) = (&issue["messages"][1]["author"], &issue["private_notes"][0]["author"]);
+    assert_eq!(message["name"], "Desk");
+    assert_eq!(message, note, "one author, whatever is written");
     real.stop().await;
 }
 

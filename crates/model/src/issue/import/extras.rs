@@ -12,6 +12,7 @@ use crate::issue::TEXT_CHARS_MAX;
 use crate::issue::columns::{IssueFacts, IssueQueue};
 use crate::issue::fragments::IssueBody;
 use crate::issue::render::{Members, write_array};
+use crate::issue_query::FieldType;
 use crate::json::{Json, write_string};
 use crate::time::UnixMillis;
 
@@ -73,24 +74,6 @@ pub(in crate::issue) fn write_meta(json: &Json<'_>, out: &mut Vec<u8>) {
     }
 }
 
-/// The type of a custom field.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum CustomType {
-    Line,
-    Number,
-    Date,
-    Checkbox,
-}
-
-const CUSTOM_TYPES: [(&str, (&str, CustomType)); 6] = [
-    ("singleline", ("singleline", CustomType::Line)),
-    ("multiline", ("multiline", CustomType::Line)),
-    ("number", ("number", CustomType::Number)),
-    ("date", ("date", CustomType::Date)),
-    ("dropdown", ("dropdown", CustomType::Line)),
-    ("checkbox", ("checkbox", CustomType::Checkbox)),
-];
-
 fn custom_fields(map: &IssueMap<'_, '_>, reader: &mut Reader) -> Vec<u8> {
     let at = map.at.key("custom_fields");
     let given = map.get("custom_fields").and_then(|json| reader.members(json, &at));
@@ -112,43 +95,38 @@ pub(in crate::issue) fn custom_field<'j>(
 ) {
     let at = map_at.key(key);
     let Some(field) = reader.map(json, &CUSTOM_FIELD_FIELDS, &at) else { return };
+    let words = FieldType::ALL.iter().map(|kind| (kind.as_str(), *kind));
     if field.get("type").is_none() {
-        let words: Vec<_> = CUSTOM_TYPES.iter().map(|(word, _)| *word).collect();
+        let words: Vec<_> = words.clone().map(|(word, _)| word).collect();
         let detail = format!("the type of the field is missing, one of {}", words.join(", "));
         reader.fault(EntryErrorCode::Required, &at.key("type"), detail, None);
     }
-    let Some((word, kind)) = reader.word(&field, "type", &CUSTOM_TYPES) else { return };
+    let Some(kind) = reader.word(&field, "type", words) else { return };
     let value = field.get("value").unwrap_or(&Json::Null);
-    check_custom_value(word, kind, value, &at.key("value"), reader);
+    check_custom_value(kind, value, &at.key("value"), reader);
     let out = pen.key(key);
     out.push(b'{');
     let mut members = Members::new(out, false);
-    members.text("type", word);
+    members.text("type", kind.as_str());
     members.optional_json("value", Some(value));
     out.push(b'}');
 }
 
-fn check_custom_value(
-    word: &str,
-    kind: CustomType,
-    value: &Json<'_>,
-    at: &At<'_>,
-    reader: &mut Reader,
-) {
+fn check_custom_value(kind: FieldType, value: &Json<'_>, at: &At<'_>, reader: &mut Reader) {
     match (kind, value) {
         (_, Json::Null)
-        | (CustomType::Number, Json::Number(_))
-        | (CustomType::Checkbox, Json::Bool(_)) => {}
-        (CustomType::Line, _) => {
+        | (FieldType::Number, Json::Number(_))
+        | (FieldType::Checkbox, Json::Bool(_)) => {}
+        (FieldType::Singleline | FieldType::Multiline | FieldType::Dropdown, _) => {
             reader.text_value(value, at, TEXT_CHARS_MAX);
         }
-        (CustomType::Date, _) => {
+        (FieldType::Date, _) => {
             reader.integer_value(value, at, (i64::MIN, i64::MAX));
         }
-        (CustomType::Number, _) => reader.wrong_type("a number", at, value),
-        (CustomType::Checkbox, _) => {
+        (FieldType::Number, _) => reader.wrong_type("a number", at, value),
+        (FieldType::Checkbox, _) => {
             if !matches!(value.as_str(), Some("true" | "false")) {
-                let detail = format!("a {word} is true or false, or one of the two as a string");
+                let detail = "a checkbox is true or false, or one of the two as a string";
                 reader.fault(EntryErrorCode::WrongType, at, detail, Some(value));
             }
         }

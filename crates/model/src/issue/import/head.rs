@@ -187,8 +187,8 @@ fn state_data(
     let Some(data) = map.get("state_data").and_then(|json| reader.map(json, &FIELDS, &at)) else {
         return (IssueState::New, created_at);
     };
-    let words: Vec<_> = IssueState::ALL.iter().map(|state| (state.as_str(), *state)).collect();
-    let state = reader.word(&data, "state", &words).unwrap_or(IssueState::New);
+    let words = IssueState::ALL.iter().map(|state| (state.as_str(), *state));
+    let state = reader.word(&data, "state", words).unwrap_or(IssueState::New);
     (state, reader.instant(&data, "changed_at").unwrap_or(created_at))
 }
 

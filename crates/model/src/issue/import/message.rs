@@ -134,7 +134,7 @@ fn read<'j>(
         id: reader.id(&map, "id"),
         body,
         created_at: reader.instant(&map, "created_at").unwrap_or(issue_created_at),
-        origin: reader.word(&map, "origin", &Origin::WORDS),
+        origin: reader.word(&map, "origin", Origin::WORDS.into_iter()),
         author: map.get("author").and_then(|json| person(json, &author_at, reader)),
         attachments,
         attachment: map

@@ -30,7 +30,6 @@ use reader::{At, Map, Reader};
 
 pub use head::HeadParts;
 pub use people::{NamedAgent, NamedAppProfile};
-pub(crate) use reader::nearest_word;
 
 /// The fields of an issue.
 pub const ISSUE_FIELDS: [&str; 31] = [

@@ -6,6 +6,7 @@ use crate::error_code::EntryErrorCode;
 use crate::issue::{INSTANT_MS_MAX, parse_iso};
 use crate::json::{Json, pointer_push};
 use crate::record::EntryFault;
+use crate::spelling::nearest_word;
 use crate::time::UnixMillis;
 
 /// Faults that one entry is told of; the last one then says that there are more.
@@ -121,7 +122,8 @@ impl Reader {
             if let Some(n) = names.iter().position(|name| name == field) {
                 map.values[n] = Some(value).filter(|value| **value != Json::Null);
             } else if !self.is_full() {
-                let (nearest, key) = (nearest_word(field, names), shown(field));
+                let nearest = nearest_word(field, *names).unwrap_or_default();
+                let key = shown(field);
                 let detail = format!("{key:?} is no field here; the nearest is {nearest:?}");
                 let field_at = at.key(field);
                 self.fault(EntryErrorCode::UnknownField, &field_at, detail, Some(value));
@@ -234,16 +236,16 @@ impl Reader {
         &mut self,
         map: &Map<'_, '_, N>,
         name: &str,
-        words: &[(&'static str, T)],
+        words: impl Iterator<Item = (&'static str, T)> + Clone,
     ) -> Option<T> {
         let text = self.text(map, name, usize::MAX)?;
-        let found = words.iter().find(|(word, _)| *word == text);
+        let found = words.clone().find(|(word, _)| *word == text);
         if found.is_none() {
-            let accepted: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+            let accepted: Vec<&str> = words.map(|(word, _)| word).collect();
             let detail = format!("{:?} is none of {}", shown(text), accepted.join(", "));
             self.fault(EntryErrorCode::OutOfRange, &map.at.key(name), detail, map.get(name));
         }
-        found.map(|(_, value)| *value)
+        found.map(|(_, value)| value)
     }
 
     pub(super) fn boolean<const N: usize>(
@@ -326,12 +328,4 @@ pub(in crate::issue) fn shown(text: &str) -> &str {
 /// Whether a JSON number is written without fraction and exponent.
 fn is_whole(digits: &str) -> bool {
     digits.bytes().all(|b| b.is_ascii_digit() || b == b'-')
-}
-
-/// The word of `known` that takes the fewest changes to become `word`.
-pub(crate) fn nearest_word<'k>(word: &str, known: &[&'k str]) -> &'k str {
-    // Known words are short; a long one is cut, so that it costs no more than a short one.
-    let start: String = word.chars().take(64).flat_map(char::to_lowercase).collect();
-    let distance = |candidate: &&&str| strsim::osa_distance(&start, candidate);
-    known.iter().min_by_key(distance).copied().unwrap_or_default()
 }

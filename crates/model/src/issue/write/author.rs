@@ -11,6 +11,9 @@ use crate::ids::{DomainName, app_profile_id};
 use crate::issue::import::people::Person;
 use crate::json::{self, Json};
 
+/// In whose name the desk writes where neither the request nor the key has one.
+const DESK_NAME: &str = "Desk";
+
 /// An agent as a write needs to know one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentName {
@@ -21,8 +24,9 @@ pub struct AgentName {
 }
 
 impl AgentName {
-    /// Somebody at the desk who is only known by a name.
+    /// Somebody at the desk who is only known by a name, which may be empty.
     pub fn of_desk(domain: &DomainName, name: &str) -> Self {
+        let name = if name.is_empty() { DESK_NAME } else { name };
         let seed = format!("agent\0{}", fold(name));
         let id = app_profile_id(domain, seed.as_bytes());
         Self { id, name: name.to_owned(), email: String::new() }

@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 
 use crate::error_code::ErrorCode;
 use crate::issue::import::reader::{At, Reader, shown};
-use crate::issue::nearest_word;
 use crate::issue_query::ParameterFault;
 use crate::json::{self, Json};
+use crate::spelling::{nearest_word, same_name};
 
 /// Faults that one form is told of.
 const FAULTS_MAX: usize = 100;
@@ -27,7 +27,7 @@ impl<'f> Fields<'f> {
     pub(super) fn new(pairs: &'f [(String, String)], known: &[&'static str]) -> Self {
         let mut fields = Self { given: BTreeMap::new(), faults: Vec::new() };
         for (spelled, value) in pairs {
-            let Some(name) = known.iter().find(|known| is_same_name(known, spelled)) else {
+            let Some(name) = known.iter().find(|known| same_name(known, spelled)) else {
                 fields.unknown(spelled, known);
                 continue;
             };
@@ -43,7 +43,7 @@ impl<'f> Fields<'f> {
 
     fn unknown(&mut self, spelled: &str, known: &[&'static str]) {
         let (name, list) = (shown(spelled), known.join(", "));
-        let nearest = nearest_word(&name.replace('_', "-"), known);
+        let nearest = nearest_word(name, known.iter().copied()).unwrap_or_default();
         let detail =
             format!("there is no field {name:?}; did you mean {nearest}? Known here: {list}");
         self.fault(name, ErrorCode::UnknownParameter, detail);
@@ -127,7 +127,7 @@ impl<'f> Fields<'f> {
         }
     }
 
-    /// A JSON array of strings; elements that are null are left out.
+    /// A JSON array of strings.
     pub(super) fn texts(&mut self, name: &str, chars_max: usize) -> Option<Vec<String>> {
         const EXPECTED: &str = "a JSON array of strings such as [\"a\",\"b\"]";
         let (spelled, tree) = self.json(name, EXPECTED)?;
@@ -136,7 +136,7 @@ impl<'f> Fields<'f> {
             return None;
         };
         let mut texts = Vec::with_capacity(items.len());
-        for item in items.into_iter().filter(|item| *item != Json::Null) {
+        for item in items {
             match item {
                 Json::String(text) => {
                     self.check_chars(spelled, &text, chars_max);
@@ -200,9 +200,3 @@ impl<'f> Fields<'f> {
 
 /// The members of a JSON map.
 pub(super) type Members<'j> = Vec<(Cow<'j, str>, Json<'j>)>;
-
-/// Whether a caller's spelling is the field `known`: hyphens equal underscores.
-fn is_same_name(known: &str, given: &str) -> bool {
-    let plain = |byte: u8| if byte == b'-' { b'_' } else { byte };
-    known.bytes().map(plain).eq(given.bytes().map(plain))
-}

@@ -1,11 +1,17 @@
-//! Byte ranges of a file of records (RFC 9110, 13 and 14). One range is served; more
-//! than one, another unit, or what cannot be read, is as if none was asked for, as the RFC allows.
+//! Byte ranges of a file (RFC 9110, 13 and 14): which one a request asks for, and how an answer
+//! says that it is a part. One range is served; more than one, another unit, or what cannot be
+//! read, is as if none was asked for, as the RFC allows. Where the bytes come from is each file's
+//! business.
 
-use http::{HeaderMap, header};
+use axum::response::{IntoResponse, Response};
+use caseload_model::error_code::ErrorCode;
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+
+use crate::problem::Problem;
 
 /// The one range that a request asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ByteRange {
+pub(crate) enum ByteRange {
     /// From this byte to that one, both included, or to the end.
     From(u64, Option<u64>),
     /// The last so many bytes.
@@ -13,9 +19,12 @@ pub(super) enum ByteRange {
 }
 
 impl ByteRange {
-    /// The range of a request that may still be answered by one: `If-Range` names this very `tag`,
-    /// or is not there.
-    pub(super) fn wanted(headers: &HeaderMap, tag: &str) -> Option<Self> {
+    /// The range of a request that may still be answered by one: it is a GET, and `If-Range` names
+    /// this very `tag`, or is not there.
+    pub(crate) fn wanted(method: &Method, headers: &HeaderMap, tag: &str) -> Option<Self> {
+        if *method != Method::GET {
+            return None;
+        }
         let condition = headers.get(header::IF_RANGE);
         if condition.is_some_and(|condition| condition.as_bytes() != tag.as_bytes()) {
             return None;
@@ -42,7 +51,7 @@ impl ByteRange {
     }
 
     /// First and last byte of the range in a file of `total` bytes; `None` where it has none there.
-    pub(super) fn within(self, total: u64) -> Option<(u64, u64)> {
+    pub(crate) fn within(self, total: u64) -> Option<(u64, u64)> {
         let end = total.checked_sub(1)?;
         match self {
             Self::From(first, _) if first > end => None,
@@ -53,6 +62,24 @@ impl ByteRange {
     }
 }
 
+/// Makes `response` the answer with the bytes from `first` to `last`, both included, of `total`.
+/// Its body has to be these bytes.
+pub(crate) fn mark_part(response: &mut Response, (first, last): (u64, u64), total: u64) {
+    *response.status_mut() = StatusCode::PARTIAL_CONTENT;
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_LENGTH, HeaderValue::from(last - first + 1));
+    if let Ok(place) = HeaderValue::try_from(format!("bytes {first}-{last}/{total}")) {
+        headers.insert(header::CONTENT_RANGE, place);
+    }
+}
+
+/// The answer where a file of `total` bytes has none of the range.
+pub(crate) fn unsatisfiable(total: u64) -> Response {
+    let headers = [(header::CONTENT_RANGE, format!("bytes */{total}"))];
+    let detail = format!("the file has {total} bytes; the range is behind them");
+    (headers, Problem::new(ErrorCode::RangeNotSatisfiable, detail)).into_response()
+}
+
 /// Digits only. A number beyond 64 bits is as good as the largest.
 fn number(text: &str) -> Option<u64> {
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -61,8 +88,6 @@ fn number(text: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use http::HeaderValue;
-
     use super::*;
 
     #[test]
@@ -101,14 +126,16 @@ mod tests {
     }
 
     #[test]
-    fn a_range_needs_the_strong_tag() {
+    fn a_range_needs_a_get_and_the_strong_tag() {
         let with = |name: header::HeaderName, value: &'static str| {
             HeaderMap::from_iter([(name, HeaderValue::from_static(value))])
         };
         for (value, same) in [("\"a\"", true), ("W/\"a\"", false), ("\"b\"", false)] {
             let mut headers = with(header::IF_RANGE, value);
             headers.insert(header::RANGE, HeaderValue::from_static("bytes=1-"));
-            assert_eq!(ByteRange::wanted(&headers, "\"a\"").is_some(), same, "{value}");
+            let wanted = |method| ByteRange::wanted(&method, &headers, "\"a\"").is_some();
+            assert_eq!(wanted(Method::GET), same, "{value}");
+            assert!(!wanted(Method::HEAD), "{value}");
         }
     }
 }

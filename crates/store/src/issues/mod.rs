@@ -25,7 +25,7 @@ pub(crate) use reads::{
     Along, Chosen, Days, Index, IssueReads, PlacedRow, Shown, Sums, TextParts, TextsOf, Total,
     Written,
 };
-pub(crate) use rowset::{decode, encode, row_number};
+pub(crate) use rowset::{Gathered, decode, encode, row_number};
 pub(crate) use step::step;
 #[cfg(test)]
 pub(crate) use step::{index_of, narrowed};

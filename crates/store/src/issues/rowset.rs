@@ -1,6 +1,8 @@
-//! Sets of row numbers as they are stored: one blob per block of 65,536 rows. Few rows are a list
-//! of their places in the block, many a compressed bitmap. What is read back is what was written,
+//! Sets of row numbers as they are stored: one blob per block of 65,536 rows, a list of their places
+//! in the block or a compressed bitmap, whichever is shorter. What is read back is what was written,
 //! or damage that says so. Nothing here knows of SQL.
+
+use std::collections::BTreeMap;
 
 use roaring::RoaringBitmap;
 
@@ -8,8 +10,10 @@ use crate::StoreError;
 
 /// Rows of a block are those that share all but these bits.
 const BLOCK_BITS: u32 = 16;
-/// Up to this many rows are written as a list; beyond, a bitmap is mostly smaller.
-const LISTED_MAX: u64 = 8;
+/// No bitmap has fewer bytes: a list that has not more is not compared with it.
+const BITMAP_BYTES_MIN: usize = 16;
+/// Bytes that hold a bit for each row of a block.
+const BLOCK_BYTES: usize = 1 << (BLOCK_BITS - 3);
 
 /// First byte of a blob: what follows it.
 const LIST: u8 = 0;
@@ -38,11 +42,15 @@ const fn row_at(block: u32, place: u16) -> u32 {
 
 /// Writes the rows of one block.
 pub(crate) fn encode(rows: &mut RoaringBitmap) -> Result<Vec<u8>, StoreError> {
-    if rows.len() <= LISTED_MAX {
+    let listed_bytes = rows.len() as usize * size_of::<u16>();
+    let is_short = listed_bytes <= BITMAP_BYTES_MIN;
+    if !is_short {
+        rows.optimize();
+    }
+    if is_short || listed_bytes <= rows.serialized_size() {
         let places = rows.iter().flat_map(|row| place_of(row).to_le_bytes());
         return Ok(std::iter::once(LIST).chain(places).collect());
     }
-    rows.optimize();
     let mut blob = Vec::with_capacity(1 + rows.serialized_size());
     blob.push(BITMAP);
     rows.serialize_into(&mut blob)
@@ -50,22 +58,86 @@ pub(crate) fn encode(rows: &mut RoaringBitmap) -> Result<Vec<u8>, StoreError> {
     Ok(blob)
 }
 
-/// Adds the rows of one block to `into`.
-pub(crate) fn decode(block: u32, blob: &[u8], into: &mut RoaringBitmap) -> Result<(), StoreError> {
-    let damaged = || StoreError::Corrupt("a set of rows cannot be read".to_owned());
+/// What a blob holds.
+enum Content<'b> {
+    /// Places in the block, ascending, two bytes each.
+    Places(&'b [[u8; 2]]),
+    Rows(RoaringBitmap),
+}
+
+fn content(blob: &[u8]) -> Result<Content<'_>, StoreError> {
     match blob.split_first() {
-        Some((&LIST, places)) if places.len() % 2 == 0 => {
-            for place in places.chunks_exact(2) {
-                into.insert(row_at(block, u16::from_le_bytes([place[0], place[1]])));
-            }
-            Ok(())
-        }
+        Some((&LIST, bytes)) => match bytes.as_chunks() {
+            (places, []) => Ok(Content::Places(places)),
+            _ => Err(damaged()),
+        },
         Some((&BITMAP, bytes)) => {
-            *into |= RoaringBitmap::deserialize_from(bytes).map_err(|_| damaged())?;
-            Ok(())
+            RoaringBitmap::deserialize_from(bytes).map(Content::Rows).map_err(|_| damaged())
         }
         _ => Err(damaged()),
     }
+}
+
+fn damaged() -> StoreError {
+    StoreError::Corrupt("a set of rows cannot be read".to_owned())
+}
+
+/// Adds the rows of one block to `into`.
+pub(crate) fn decode(block: u32, blob: &[u8], into: &mut RoaringBitmap) -> Result<(), StoreError> {
+    *into |= match content(blob)? {
+        Content::Places(places) => {
+            let rows = places.iter().map(|place| row_at(block, u16::from_le_bytes(*place)));
+            RoaringBitmap::from_sorted_iter(rows).map_err(|_| damaged())?
+        }
+        Content::Rows(rows) => rows,
+    };
+    Ok(())
+}
+
+/// Many stored sets, added up: bit by bit in plain memory, which is a good deal cheaper than to add
+/// each of them to a bitmap.
+#[derive(Debug, Default)]
+pub(crate) struct Gathered {
+    /// A bit for each place of a block.
+    blocks: BTreeMap<u32, Box<[u8; BLOCK_BYTES]>>,
+    dense: RoaringBitmap,
+}
+
+impl Gathered {
+    /// Adds the rows of one block.
+    pub(crate) fn add(&mut self, block: u32, blob: &[u8]) -> Result<(), StoreError> {
+        match content(blob)? {
+            Content::Places(places) => {
+                let bits = self.block(block);
+                for place in places {
+                    set(bits, u16::from_le_bytes(*place));
+                }
+            }
+            Content::Rows(rows) => self.dense |= rows,
+        }
+        Ok(())
+    }
+
+    /// Adds one row.
+    pub(crate) fn insert(&mut self, row: u32) {
+        set(self.block(block_of(row)), place_of(row));
+    }
+
+    fn block(&mut self, block: u32) -> &mut [u8; BLOCK_BYTES] {
+        self.blocks.entry(block).or_insert_with(|| Box::new([0; BLOCK_BYTES]))
+    }
+
+    pub(crate) fn finish(self) -> RoaringBitmap {
+        let mut rows = self.dense;
+        for (block, bits) in self.blocks {
+            rows |= RoaringBitmap::from_lsb0_bytes(row_at(block, 0), &*bits);
+        }
+        rows
+    }
+}
+
+fn set(bits: &mut [u8; BLOCK_BYTES], place: u16) {
+    bits[usize::from(place / 8)] |= 1 << (place % 8);
 }
 
 #[cfg(test)]
@@ -76,7 +148,8 @@ mod tests {
 
     #[test]
     fn what_is_no_set_is_damage() {
-        for blob in [&[][..], &[LIST, 1], &[BITMAP], &[BITMAP, 1, 2, 3], &[7, 0, 0]] {
+        let unsorted = &[LIST, 2, 0, 1, 0];
+        for blob in [&[][..], &[LIST, 1], &[BITMAP], &[BITMAP, 1, 2, 3], &[7, 0, 0], unsorted] {
             let read = decode(0, blob, &mut RoaringBitmap::new());
             assert!(matches!(read, Err(StoreError::Corrupt(_))), "{blob:?}");
         }
@@ -97,7 +170,16 @@ mod tests {
             }
             let mut read = RoaringBitmap::new();
             decode(block, &encode(&mut rows.clone()).unwrap(), &mut read).unwrap();
-            prop_assert_eq!(read, rows);
+            prop_assert_eq!(&read, &rows);
+            let others: RoaringBitmap = [row(0), row(9), row(u16::MAX)].into_iter().collect();
+            let mut gathered = Gathered::default();
+            for set in [&rows, &others, &rows] {
+                gathered.add(block, &encode(&mut set.clone()).unwrap()).unwrap();
+            }
+            gathered.insert(5);
+            let mut all = rows | others;
+            all.insert(5);
+            prop_assert_eq!(gathered.finish(), all);
         }
     }
 }

@@ -13,6 +13,7 @@ use crate::issues::{Along, index_of, narrowed};
 /// How SQLite goes about a step, a line per part.
 fn plan(query: &IssueQuery) -> Vec<String> {
     let conn = Connection::open_in_memory().unwrap();
+    rusqlite::vtab::array::load_module(&conn).unwrap();
     conn.execute_batch(include_str!("../../../migrations/sqlite/V2__issues.sql")).unwrap();
     let after = Some(Position { at: UnixMillis(7), id: 7 });
     let (query, after) = narrowed(query, after);

@@ -10,7 +10,7 @@ use rusqlite::{Connection, params};
 
 use super::sql::name_of;
 use crate::StoreError;
-use crate::issues::{Index, Split, decode, row_number};
+use crate::issues::{Gathered, Index, Split, decode, row_number};
 
 /// A domain's sets, in the snapshot of the connection.
 #[derive(Clone, Copy)]
@@ -75,17 +75,15 @@ impl Sets<'_> {
             "SELECT rows FROM issue_values WHERE domain_id = ?1 AND kind = ?2 AND block = ?3
              AND value >= ?4 AND value < ?5",
         )?;
-        let mut rows = RoaringBitmap::new();
+        let mut rows = Gathered::default();
         for block in self.blocks()? {
-            let mut of_block = RoaringBitmap::new();
             let bound = params![self.domain.0, kind.code(), block, from, until];
             let mut found = select.query(bound)?;
             while let Some(row) = found.next()? {
-                decode(block, blob(row, 0)?, &mut of_block)?;
+                rows.add(block, blob(row, 0)?)?;
             }
-            rows |= of_block;
         }
-        Ok(rows)
+        Ok(rows.finish())
     }
 
     /// The blocks in which the domain has issues.
@@ -100,7 +98,7 @@ impl Sets<'_> {
 
     /// The issues in a span of time: whole days from their sets, the ends from the index.
     pub(super) fn span(&self, key: SortKey, split: &Split) -> Result<RoaringBitmap, StoreError> {
-        let mut rows = RoaringBitmap::new();
+        let mut rows = Gathered::default();
         if let Some(days) = split.days {
             let mut select = self.conn.prepare_cached(
                 "SELECT block, rows FROM issue_sets
@@ -110,22 +108,17 @@ impl Sets<'_> {
             let kind = kind_of(key).code();
             let mut found = select.query(params![self.domain.0, kind, from, until])?;
             while let Some(row) = found.next()? {
-                decode(row.get(0)?, blob(row, 1)?, &mut rows)?;
+                rows.add(row.get(0)?, blob(row, 1)?)?;
             }
         }
         for edge in [split.before, split.after].into_iter().flatten() {
             self.edge(key, edge, &mut rows)?;
         }
-        Ok(rows)
+        Ok(rows.finish())
     }
 
     /// Adds the issues in a short span of time, from the index.
-    fn edge(
-        &self,
-        key: SortKey,
-        range: TimeRange,
-        into: &mut RoaringBitmap,
-    ) -> Result<(), StoreError> {
+    fn edge(&self, key: SortKey, range: TimeRange, into: &mut Gathered) -> Result<(), StoreError> {
         let (index, column) = (name_of(Index::of_order(key)), column_of(key));
         let mut select = self.conn.prepare_cached(&format!(
             "SELECT row FROM issues INDEXED BY {index}

@@ -12,6 +12,7 @@ mod location;
 mod pace;
 mod pack;
 mod parts;
+pub mod postgres;
 mod records;
 pub mod sqlite;
 mod turns;

@@ -43,6 +43,13 @@ pub enum StoreError {
     NotWritten(String),
     #[error("the store cannot answer now: {0}")]
     Unavailable(String),
+    /// The database is not there, is on its way up or down, or is a standby. Whether a write took
+    /// place that got no answer is not known; it may be repeated, as commands are made for.
+    #[error("the database cannot be reached or does not take writes now: {0}")]
+    Unreachable(String),
+    /// A write met another one and is tried again by the store; callers never see it.
+    #[error("a write met another one")]
+    Contended,
     #[error("stored data is damaged: {0}")]
     Corrupt(String),
 }

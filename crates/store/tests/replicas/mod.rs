@@ -1,0 +1,6 @@
+//! What only the backend for many servers has: several stores over one database, and connections
+//! that break. What every backend does is in the suite.
+
+mod database;
+
+pub(crate) use database::Database;

@@ -40,6 +40,11 @@ impl Database {
         url.into()
     }
 
+    /// A connection beside the store's.
+    pub(crate) async fn client(&self) -> Client {
+        connect(&self.url()).await
+    }
+
     fn maintain(&self, statement: &str) {
         wait(async { connect(&self.maintenance).await.batch_execute(statement).await.unwrap() });
     }
@@ -52,7 +57,7 @@ impl Drop for Database {
 }
 
 /// A server's store at an address.
-fn open(url: &str) -> Arc<dyn Store> {
+pub(crate) fn open(url: &str) -> Arc<dyn Store> {
     Arc::new(wait(PostgresStore::open(url, OpenMode::Server)).unwrap())
 }
 

@@ -7,8 +7,8 @@ use super::super::engine::Client;
 use super::row::{self, COLUMNS, POSITION, code};
 use crate::{ListTasks, StoreError, TaskPage};
 
-/// The tasks that the request asks for, whatever their page.
-const CHOSEN: &str = "t.domain_id = $1 AND t.family = $2
+/// Of a domain's tasks those that the request asks for, whatever their page.
+const CHOSEN: &str = "t.family = $2
                       AND ($3::smallint[] IS NULL OR t.status = ANY ($3))
                       AND ($4::smallint[] IS NULL OR t.action = ANY ($4))";
 
@@ -19,10 +19,10 @@ pub(in crate::postgres) async fn list(
     let (domain, family) = (request.domain.0, code(request.family.code()));
     let statuses = codes(request.statuses.as_deref(), |status: TaskStatus| status.code());
     let actions = codes(request.actions.as_deref(), |action: Action| action.code());
-    let count = format!("SELECT count(*) FROM tasks t WHERE {CHOSEN}");
+    let count = format!("SELECT count(*) FROM tasks t WHERE t.domain_id = $1 AND {CHOSEN}");
     let counted = client.row(&count, &[&domain, &family, &statuses, &actions]).await?;
     let select = format!(
-        "SELECT {COLUMNS}, {POSITION} FROM tasks t WHERE {CHOSEN}
+        "SELECT {COLUMNS}, {POSITION} FROM tasks t WHERE t.domain_id = $1 AND {CHOSEN}
          ORDER BY t.seq DESC LIMIT $5 OFFSET $6"
     );
     let (limit, offset) = (request.paging.page_size as i64, request.paging.offset() as i64);

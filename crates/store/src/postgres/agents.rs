@@ -26,12 +26,7 @@ pub(super) async fn create(client: &Client, command: &CreateAgent) -> Result<Age
     if added == 0 {
         return Err(StoreError::AlreadyExists { what: format!("agent {}", command.id) });
     }
-    Ok(Agent {
-        id: command.id.clone(),
-        name: command.name.clone(),
-        email: command.email.clone(),
-        created_at: command.now,
-    })
+    Ok(command.made())
 }
 
 pub(super) async fn of_domain(client: &Client, domain: DomainId) -> Result<Vec<Agent>, StoreError> {

@@ -46,19 +46,7 @@ async fn insert(
     if plan.inserts.is_empty() {
         return Ok(true);
     }
-    let mut profiles = Vec::with_capacity(plan.inserts.len());
-    for (id, at) in &plan.inserts {
-        let profile = entries[*at]
-            .item
-            .as_ref()
-            .map_err(|_| StoreError::Corrupt("a refused entry was planned".to_owned()))?;
-        profiles.push((id.0 as i64, profile));
-    }
-    let mut keys: Vec<(&[u8], i64)> = profiles
-        .iter()
-        .flat_map(|(id, profile)| profile.identities.iter().map(|key| (key.as_bytes(), *id)))
-        .collect();
-    keys.sort_unstable();
+    let (profiles, keys) = plan.rows(entries);
     let (keys, ids): (Vec<&[u8]>, Vec<i64>) = keys.into_iter().unzip();
     let inserted = client
         .execute(

@@ -3,7 +3,7 @@
 //! holder of the lease ends it at the next edge of a chunk. Invariant: when a task ends, what a
 //! retry would need of its payload stays, and nothing else of it.
 
-use caseload_model::task::{Outcome, Task, TaskStatus};
+use caseload_model::task::{Outcome, Task};
 use caseload_model::time::UnixMillis;
 
 use super::super::engine::Client;
@@ -19,9 +19,7 @@ pub(super) async fn complete(
     outcome: Outcome,
     now: UnixMillis,
 ) -> Result<(), StoreError> {
-    held.task.status = TaskStatus::Completed;
-    held.task.outcome = Some(outcome);
-    held.task.completed_at = Some(now);
+    held.task.complete(outcome, now);
     keep_left(client, held).await?;
     notify::work(client).await
 }

@@ -187,12 +187,7 @@ pub(super) async fn held(
 /// completed task leaves the queue.
 pub(super) async fn keep(client: &Client, held: &Held) -> Result<(), StoreError> {
     let task = &held.task;
-    assert!(task.counts.is_conserved(), "the counts of a task do not add up");
-    assert_eq!(
-        task.status == TaskStatus::Completed,
-        task.outcome.is_some(),
-        "a task has an outcome exactly when it is completed"
-    );
+    task.assert_lawful();
     let changed = client
         .execute(
             "UPDATE tasks SET status = $3, outcome = $4, succeeded = $5, failed = $6,

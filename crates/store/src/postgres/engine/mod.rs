@@ -4,6 +4,8 @@
 //! statements. Invariant: a connection goes back to the pool only with no transaction open; one
 //! that was left in the middle is closed.
 
+mod asking;
+mod blocking;
 mod client;
 mod config;
 mod error;
@@ -22,7 +24,9 @@ use futures_util::future::BoxFuture;
 use tokio_postgres::{Config, NoTls};
 
 use crate::{DurationCounts, StoreError};
-pub(super) use client::Client;
+pub(super) use asking::Asking;
+use blocking::Reading;
+pub(super) use client::{Client, Params};
 pub(super) use error::constraint;
 pub(super) use listen::Listener;
 pub(super) use session::Session;
@@ -34,7 +38,7 @@ const CONNECTION_WAIT: Duration = Duration::from_secs(5);
 /// How often a write is tried that meets another one.
 pub(super) const TRIES_MAX: u32 = 5;
 /// What a read may take that was given no budget of its own.
-const READ_BUDGET: Duration = Duration::from_secs(30);
+pub(super) const READ_BUDGET: Duration = Duration::from_secs(30);
 
 /// The connections of an opened store.
 #[derive(Debug)]
@@ -43,6 +47,7 @@ pub(super) struct Engine {
     config: Config,
     commits: AtomicU64,
     writes: Mutex<DurationCounts>,
+    reading: Reading,
 }
 
 impl Engine {
@@ -58,7 +63,13 @@ impl Engine {
             .runtime(Runtime::Tokio1)
             .build()
             .map_err(|e| StoreError::Unavailable(e.to_string()))?;
-        Ok(Self { pool, config, commits: AtomicU64::new(0), writes: Mutex::default() })
+        Ok(Self {
+            pool,
+            config,
+            commits: AtomicU64::new(0),
+            writes: Mutex::default(),
+            reading: Reading::new(CONNECTIONS_MAX),
+        })
     }
 
     /// A read in one snapshot. `budget` is the time that it may take, [`READ_BUDGET`] where it is
@@ -138,6 +149,12 @@ impl Engine {
         let answer = session.end_write(answer).await?;
         self.commits.fetch_add(1, Ordering::Relaxed);
         Ok(answer)
+    }
+
+    /// Notes how long a write took, and a commit where there was one.
+    fn note_write(&self, took: Duration, committed: bool) {
+        self.commits.fetch_add(u64::from(committed), Ordering::Relaxed);
+        self.writes().add(took);
     }
 
     async fn connection(&self) -> Result<Object, StoreError> {

@@ -3,6 +3,7 @@
 //! connection of the pool ([`engine`]); the rooms hold the SQL. Every key begins with the domain,
 //! so that the tables can be distributed by it. Nothing of the truth is in a server's memory.
 
+mod address;
 mod agents;
 mod apps;
 mod check;
@@ -37,6 +38,7 @@ use crate::{
     StageAttachment, StagePayload, StepIssues, Store, StoreError, StoreFuture, StoreMetrics,
     TaskPage,
 };
+pub use address::{PostgresAddress, shown};
 use engine::{Client, Engine, Listener};
 use probe::Probe;
 use tasks::Leases;
@@ -57,10 +59,10 @@ pub struct PostgresStore {
 }
 
 impl PostgresStore {
-    /// Connects to the database at `url` and brings its tables up to date. Any number of servers
-    /// and commands may have it open.
-    pub async fn open(url: &str, mode: OpenMode) -> Result<Self, StoreError> {
-        let engine = Arc::new(Engine::open(url).await?);
+    /// Connects to a database and brings its tables up to date. Any number of servers and commands
+    /// may have it open.
+    pub async fn open(address: &PostgresAddress, mode: OpenMode) -> Result<Self, StoreError> {
+        let engine = Arc::new(Engine::open(address).await?);
         let bell = Arc::new(watch::Sender::new(0));
         let listener = (mode == OpenMode::Server).then(|| {
             let bell = Arc::clone(&bell);

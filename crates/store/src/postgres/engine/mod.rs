@@ -7,8 +7,8 @@
 mod asking;
 mod blocking;
 mod client;
-mod config;
 mod error;
+mod examine;
 mod listen;
 mod migrate;
 mod session;
@@ -18,11 +18,11 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use deadpool_postgres::{
-    Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime, Timeouts,
+    ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime, Timeouts,
 };
 use futures_util::future::BoxFuture;
-use tokio_postgres::{Config, NoTls};
 
+use super::address::{Connector, PostgresAddress};
 use crate::{DurationCounts, StoreError};
 pub(super) use asking::Asking;
 use blocking::Reading;
@@ -44,7 +44,7 @@ pub(super) const READ_BUDGET: Duration = Duration::from_secs(30);
 #[derive(Debug)]
 pub(super) struct Engine {
     pool: Pool,
-    config: Config,
+    connector: Connector,
     commits: AtomicU64,
     writes: Mutex<DurationCounts>,
     reading: Reading,
@@ -52,12 +52,12 @@ pub(super) struct Engine {
 
 impl Engine {
     /// Connects and brings the tables up to date.
-    pub(super) async fn open(url: &str) -> Result<Self, StoreError> {
-        let config = config::read(url)?;
-        migrate::bring_up_to_date(&config).await?;
+    pub(super) async fn open(address: &PostgresAddress) -> Result<Self, StoreError> {
+        let connector = address.connector()?;
+        migrate::bring_up_to_date(&connector, address).await?;
         let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
         let wait = Some(CONNECTION_WAIT);
-        let pool = Pool::builder(Manager::from_config(config.clone(), NoTls, recycling))
+        let pool = Pool::builder(connector.manager(recycling))
             .max_size(CONNECTIONS_MAX)
             .timeouts(Timeouts { wait, create: wait, recycle: wait })
             .runtime(Runtime::Tokio1)
@@ -65,7 +65,7 @@ impl Engine {
             .map_err(|e| StoreError::Unavailable(e.to_string()))?;
         Ok(Self {
             pool,
-            config,
+            connector,
             commits: AtomicU64::new(0),
             writes: Mutex::default(),
             reading: Reading::new(CONNECTIONS_MAX),
@@ -181,7 +181,7 @@ impl Engine {
         channel: &'static str,
         ring: impl Fn() + Send + Sync + 'static,
     ) -> Listener {
-        Listener::start(self.config.clone(), channel, ring)
+        Listener::start(self.connector.clone(), channel, ring)
     }
 
     pub(super) fn close(&self) {

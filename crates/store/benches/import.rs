@@ -17,7 +17,6 @@ use caseload_model::profile::{NewCoreProfile, prepare_creates};
 use caseload_model::record::Prepared;
 use caseload_model::task::Action;
 use caseload_model::time::UnixMillis;
-use caseload_store::postgres::PostgresStore;
 use caseload_store::{
     ApplyChunk, ChunkPart, ChunkWork, ClaimTasks, CreateDomain, CreateTask, OpenMode, Store,
     StoreLocation, open, pack_block,
@@ -41,7 +40,7 @@ fn main() {
         let folder = tempfile::tempdir_in(".").unwrap();
         raw.push(raw_insertion(&folder.path().join("raw.db"), &prepared));
         let location = StoreLocation::Sqlite(folder.path().join("caseload.db"));
-        let opened = open(&location, OpenMode::Server).unwrap();
+        let opened = runtime.block_on(open(&location, OpenMode::Server)).unwrap();
         store.push(runtime.block_on(applied(opened.clone(), round, block, prepared)));
         runtime.block_on(opened.close()).unwrap();
     }
@@ -61,8 +60,7 @@ fn report(backend: &str, raw: Vec<Duration>, store: Vec<Duration>) {
 }
 
 async fn postgres(url: &str) {
-    let opened: Arc<dyn Store> =
-        Arc::new(PostgresStore::open(url, OpenMode::Server).await.unwrap());
+    let opened = open(&url.parse().unwrap(), OpenMode::Server).await.unwrap();
     let (mut raw, mut store) = (Vec::new(), Vec::new());
     for round in 0..ROUNDS {
         let block = payload(round);

@@ -4,7 +4,6 @@
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 mod replicas;
-#[expect(dead_code, clippy::unused_async, reason = "what is about issues is not stamped here yet")]
 mod suite;
 
 use std::sync::Arc;
@@ -19,4 +18,4 @@ fn fresh() -> (Arc<dyn Store>, Database) {
     (database.server(), database)
 }
 
-store_suite!(core crate::fresh);
+store_suite!(crate::fresh);

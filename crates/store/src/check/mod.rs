@@ -3,8 +3,10 @@
 //! nothing is repaired. Invariant: a law is written once, so that every backend is held to the
 //! same.
 
+pub(crate) mod issues;
 pub(crate) mod profiles;
 pub(crate) mod tasks;
+pub(crate) mod terms;
 
 use crate::{CheckReport, StoreError};
 

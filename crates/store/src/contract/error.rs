@@ -35,6 +35,9 @@ pub enum StoreError {
     ServerRunning { path: PathBuf },
     #[error("{path} holds a newer version of the store than this program knows")]
     NewerVersion { path: PathBuf },
+    /// What is there is not a store that this program can work on, or it may not.
+    #[error("cannot open {store}: {reason}")]
+    NotOpened { store: String, reason: String, hint: Option<String> },
     #[error("the store is closed")]
     Closed,
     /// A full or failing disk, or another process that writes for long: nothing of the command is

@@ -12,6 +12,7 @@ mod planning;
 mod reads;
 mod rowset;
 mod step;
+mod stored;
 mod tally;
 mod texts;
 pub(crate) mod write;
@@ -25,10 +26,11 @@ pub(crate) use reads::{
     Along, Chosen, Days, Index, IssueReads, PlacedRow, Shown, Sums, TextParts, TextsOf, Total,
     Written,
 };
-pub(crate) use rowset::{decode, encode, row_number};
+pub(crate) use rowset::{decode, encode, encode_rows, row_number};
 pub(crate) use step::step;
 #[cfg(test)]
 pub(crate) use step::{index_of, narrowed};
+pub(crate) use stored::StoredColumns;
 pub(crate) use tally::Split;
 #[cfg(test)]
 pub(crate) use tally::{exact, is_decided_by};

@@ -50,6 +50,17 @@ pub(crate) fn encode(rows: &mut RoaringBitmap) -> Result<Vec<u8>, StoreError> {
     Ok(blob)
 }
 
+/// Writes rows of one block, ascending.
+pub(crate) fn encode_rows(rows: impl ExactSizeIterator<Item = u32>) -> Result<Vec<u8>, StoreError> {
+    if rows.len() as u64 > LISTED_MAX {
+        return encode(&mut rows.collect());
+    }
+    let mut blob = Vec::with_capacity(1 + 2 * rows.len());
+    blob.push(LIST);
+    rows.for_each(|row| blob.extend_from_slice(&place_of(row).to_le_bytes()));
+    Ok(blob)
+}
+
 /// Adds the rows of one block to `into`.
 pub(crate) fn decode(block: u32, blob: &[u8], into: &mut RoaringBitmap) -> Result<(), StoreError> {
     let damaged = || StoreError::Corrupt("a set of rows cannot be read".to_owned());

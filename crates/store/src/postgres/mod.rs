@@ -3,6 +3,7 @@
 //! connection of the pool ([`engine`]); the rooms hold the SQL. Every key begins with the domain,
 //! so that the tables can be distributed by it. Nothing of the truth is in a server's memory.
 
+mod address;
 mod agents;
 mod apps;
 mod check;
@@ -37,6 +38,7 @@ use crate::{
     StageAttachment, StagePayload, StepIssues, Store, StoreError, StoreFuture, StoreMetrics,
     TaskPage,
 };
+pub use address::{PostgresAddress, shown};
 use engine::{Client, Engine, Listener};
 use probe::Probe;
 use tasks::Leases;
@@ -46,6 +48,8 @@ use tasks::Leases;
 pub struct PostgresStore {
     engine: Arc<Engine>,
     probe: Probe,
+    /// Folds what writes of issues leave behind.
+    folder: issues::Folder,
     bell: Arc<watch::Sender<u64>>,
     leases: Leases,
     /// What this server completed since the store was opened.
@@ -55,17 +59,18 @@ pub struct PostgresStore {
 }
 
 impl PostgresStore {
-    /// Connects to the database at `url` and brings its tables up to date. Any number of servers
-    /// and commands may have it open.
-    pub async fn open(url: &str, mode: OpenMode) -> Result<Self, StoreError> {
-        let engine = Engine::open(url).await?;
+    /// Connects to a database and brings its tables up to date. Any number of servers and commands
+    /// may have it open.
+    pub async fn open(address: &PostgresAddress, mode: OpenMode) -> Result<Self, StoreError> {
+        let engine = Arc::new(Engine::open(address).await?);
         let bell = Arc::new(watch::Sender::new(0));
         let listener = (mode == OpenMode::Server).then(|| {
             let bell = Arc::clone(&bell);
             engine.listen(notify::CHANNEL, move || ring(&bell))
         });
         Ok(Self {
-            engine: Arc::new(engine),
+            folder: issues::Folder::start(&engine),
+            engine,
             probe: Probe::default(),
             bell,
             leases: Leases::default(),
@@ -102,6 +107,19 @@ impl PostgresStore {
         Box::pin(async move {
             let answer = written.await?;
             ring(&self.bell);
+            Ok(answer)
+        })
+    }
+
+    /// Has deltas folded after a write of issues.
+    fn and_fold<'a, T: Send + 'a>(
+        &'a self,
+        domain: DomainId,
+        written: impl Future<Output = Result<T, StoreError>> + Send + 'a,
+    ) -> StoreFuture<'a, T> {
+        Box::pin(async move {
+            let answer = written.await?;
+            self.folder.note(domain);
             Ok(answer)
         })
     }
@@ -298,6 +316,9 @@ impl Store for PostgresStore {
             let applied = tasks::apply(&self.engine, command).await;
             if let Ok(applied) = &applied {
                 self.note(&applied.task);
+                if applied.task.action.family() == Family::Issues {
+                    self.folder.note(domain);
+                }
             }
             let ended = match &applied {
                 Ok(applied) => applied.task.outcome.is_some(),
@@ -363,23 +384,28 @@ impl Store for PostgresStore {
     }
 
     fn create_issue(&self, command: CreateIssue) -> StoreFuture<'_, Once<KeptAnswer>> {
-        Box::pin(issues::create(&self.engine, command))
+        let domain = command.on.domain;
+        self.and_fold(domain, issues::create(&self.engine, command))
     }
 
     fn add_message(&self, command: AddMessage) -> StoreFuture<'_, Once<KeptAnswer>> {
-        Box::pin(issues::add_message(&self.engine, command))
+        let domain = command.on.domain;
+        self.and_fold(domain, issues::add_message(&self.engine, command))
     }
 
     fn add_note(&self, command: AddNote) -> StoreFuture<'_, Once<KeptAnswer>> {
-        Box::pin(issues::add_note(&self.engine, command))
+        let domain = command.on.domain;
+        self.and_fold(domain, issues::add_note(&self.engine, command))
     }
 
     fn edit_issue(&self, command: EditIssue) -> StoreFuture<'_, Vec<u8>> {
-        Box::pin(issues::edit(&self.engine, command))
+        let domain = command.on.domain;
+        self.and_fold(domain, issues::edit(&self.engine, command))
     }
 
     fn edit_issues(&self, command: EditIssues) -> StoreFuture<'_, Vec<u8>> {
-        Box::pin(issues::edit_many(&self.engine, command))
+        let domain = command.on.domain;
+        self.and_fold(domain, issues::edit_many(&self.engine, command))
     }
 
     fn reference_faults(
@@ -451,6 +477,7 @@ impl Store for PostgresStore {
     fn close(&self) -> StoreFuture<'_, ()> {
         Box::pin(async move {
             self.listener.lock().unwrap_or_else(PoisonError::into_inner).take();
+            self.folder.stop();
             self.engine.close();
             Ok(())
         })

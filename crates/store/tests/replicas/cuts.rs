@@ -15,7 +15,7 @@ use caseload_store::{
 
 use super::Database;
 use super::cutter::{Cut, Cutter};
-use super::database::open;
+use super::database::opened;
 use crate::suite::payloads::{
     NOW, assert_sound, chunk, domain, errors, later, results, task_of, uid,
 };
@@ -125,7 +125,7 @@ async fn run(store: &Arc<dyn Store>, claimed: &ClaimedTask, now: UnixMillis) {
 async fn a_task_survives_a_cut_at_every_statement_of_its_life() {
     let database = Database::new();
     let cutter = Cutter::new(&database.url()).await;
-    let (beside, cut) = (database.server(), open(cutter.url()));
+    let (beside, cut) = (database.server(), opened(cutter.url()));
     let acme = domain(&beside, "acme").await;
     // Statements are prepared once a connection: a first life has all of them prepared.
     let id = accept(&cut, &acme, "warm").await;
@@ -158,7 +158,7 @@ async fn a_task_survives_a_cut_at_every_statement_of_its_life() {
 async fn a_commit_without_an_answer_is_no_success_and_its_repeat_no_second_one() {
     let database = Database::new();
     let cutter = Cutter::new(&database.url()).await;
-    let (beside, cut) = (database.server(), open(cutter.url()));
+    let (beside, cut) = (database.server(), opened(cutter.url()));
     let acme = domain(&beside, "acme").await;
     let entry = [uid("a")];
     let accept = |id: &str, key: &str| CreateTask {

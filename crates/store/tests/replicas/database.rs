@@ -4,8 +4,7 @@ use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
 
-use caseload_store::postgres::PostgresStore;
-use caseload_store::{OpenMode, Store};
+use caseload_store::{OpenMode, Store, open};
 use tokio::runtime::Handle;
 use tokio::task::block_in_place;
 use tokio_postgres::{Client, Config, NoTls};
@@ -30,7 +29,7 @@ impl Database {
 
     /// A server's store over it.
     pub(crate) fn server(&self) -> Arc<dyn Store> {
-        open(&self.url())
+        opened(&self.url())
     }
 
     /// Its address.
@@ -57,8 +56,8 @@ impl Drop for Database {
 }
 
 /// A server's store at an address.
-pub(crate) fn open(url: &str) -> Arc<dyn Store> {
-    Arc::new(wait(PostgresStore::open(url, OpenMode::Server)).unwrap())
+pub(crate) fn opened(url: &str) -> Arc<dyn Store> {
+    wait(open(&url.parse().unwrap(), OpenMode::Server)).unwrap()
 }
 
 async fn connect(url: &str) -> Client {

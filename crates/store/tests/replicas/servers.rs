@@ -7,7 +7,7 @@ use caseload_model::ids::DomainName;
 use caseload_model::task::{Action, Counts};
 use caseload_store::{
     ApplyChunk, CancelTask, ChunkFeed, ChunkPart, CreateDomain, FeedLimits, Once, OpenMode,
-    RenewLeases, Store, postgres::PostgresStore,
+    RenewLeases, Store, open,
 };
 use futures_util::future::join_all;
 
@@ -142,8 +142,8 @@ async fn one_servers_work_rings_at_the_others() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn several_servers_may_open_a_new_database_at_once() {
     let database = Database::new();
-    let url = database.url();
-    let opened = join_all((0..4).map(|_| PostgresStore::open(&url, OpenMode::Server))).await;
+    let location = database.url().parse().unwrap();
+    let opened = join_all((0..4).map(|_| open(&location, OpenMode::Server))).await;
     for store in opened {
         assert_eq!(store.unwrap().domains().await.unwrap(), []);
     }

@@ -2,6 +2,7 @@
 //! its own beside whatever is written meanwhile. It reads domain by domain and asks the laws what
 //! is wrong; pages and indexes of the database are the database's own to check.
 
+mod issues;
 mod profiles;
 mod tables;
 mod tasks;
@@ -24,6 +25,10 @@ const CHECKS: &[(&str, Check)] = &[
     ("core profiles", |client, findings| Box::pin(profiles::core(client, findings))),
     ("identities", |client, findings| Box::pin(profiles::identities(client, findings))),
     ("app profiles", |client, findings| Box::pin(profiles::app(client, findings))),
+    ("issues", |client, findings| Box::pin(issues::rows(client, findings))),
+    ("counts of issues", |client, findings| Box::pin(issues::counts(client, findings))),
+    ("terms of issues", |client, findings| Box::pin(issues::terms(client, findings))),
+    ("attachments", |client, findings| Box::pin(issues::files(client, findings))),
 ];
 
 pub(super) async fn run(engine: &Engine) -> Result<CheckReport, StoreError> {

@@ -111,6 +111,14 @@ impl Client {
         Ok(self.0.query_opt(statement, params).await?)
     }
 
+    pub(in crate::postgres) async fn prepared_rows(
+        &self,
+        statement: &Statement,
+        params: Params<'_>,
+    ) -> Result<Vec<Row>, StoreError> {
+        Ok(self.0.query(statement, params).await?)
+    }
+
     pub(in crate::postgres) async fn prepared_execute(
         &self,
         statement: &Statement,

@@ -8,7 +8,9 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use futures_util::stream::poll_fn;
 use tokio::task::JoinHandle;
-use tokio_postgres::{AsyncMessage, Config, Error, NoTls};
+use tokio_postgres::{AsyncMessage, Error};
+
+use crate::postgres::address::Connector;
 
 /// Time between two tries to connect.
 const RETRY: Duration = Duration::from_secs(1);
@@ -19,13 +21,13 @@ pub(in crate::postgres) struct Listener(JoinHandle<()>);
 
 impl Listener {
     pub(super) fn start(
-        config: Config,
+        connector: Connector,
         channel: &'static str,
         ring: impl Fn() + Send + Sync + 'static,
     ) -> Self {
         Self(tokio::spawn(async move {
             loop {
-                if let Err(error) = hear(&config, channel, &ring).await {
+                if let Err(error) = hear(&connector, channel, &ring).await {
                     tracing::warn!(%error, "new work of other servers is heard of late");
                 }
                 tokio::time::sleep(RETRY).await;
@@ -41,8 +43,12 @@ impl Drop for Listener {
 }
 
 /// Rings until the connection ends.
-async fn hear(config: &Config, channel: &str, ring: &(impl Fn() + Sync)) -> Result<(), Error> {
-    let (client, mut connection) = config.connect(NoTls).await?;
+async fn hear(
+    connector: &Connector,
+    channel: &str,
+    ring: &(impl Fn() + Sync),
+) -> Result<(), Error> {
+    let (client, mut connection) = connector.connect().await?;
     let mut messages = poll_fn(move |context| connection.poll_message(context));
     let listen = format!("LISTEN {channel}");
     let mut listening = std::pin::pin!(client.batch_execute(&listen));

@@ -4,9 +4,11 @@
 //! statements. Invariant: a connection goes back to the pool only with no transaction open; one
 //! that was left in the middle is closed.
 
+mod asking;
+mod blocking;
 mod client;
-mod config;
 mod error;
+mod examine;
 mod listen;
 mod migrate;
 mod session;
@@ -16,13 +18,15 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use deadpool_postgres::{
-    Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime, Timeouts,
+    ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime, Timeouts,
 };
 use futures_util::future::BoxFuture;
-use tokio_postgres::{Config, NoTls};
 
+use super::address::{Connector, PostgresAddress};
 use crate::{DurationCounts, StoreError};
-pub(super) use client::Client;
+pub(super) use asking::Asking;
+use blocking::Reading;
+pub(super) use client::{Client, Params};
 pub(super) use error::constraint;
 pub(super) use listen::Listener;
 pub(super) use session::Session;
@@ -34,31 +38,38 @@ const CONNECTION_WAIT: Duration = Duration::from_secs(5);
 /// How often a write is tried that meets another one.
 pub(super) const TRIES_MAX: u32 = 5;
 /// What a read may take that was given no budget of its own.
-const READ_BUDGET: Duration = Duration::from_secs(30);
+pub(super) const READ_BUDGET: Duration = Duration::from_secs(30);
 
 /// The connections of an opened store.
 #[derive(Debug)]
 pub(super) struct Engine {
     pool: Pool,
-    config: Config,
+    connector: Connector,
     commits: AtomicU64,
     writes: Mutex<DurationCounts>,
+    reading: Reading,
 }
 
 impl Engine {
     /// Connects and brings the tables up to date.
-    pub(super) async fn open(url: &str) -> Result<Self, StoreError> {
-        let config = config::read(url)?;
-        migrate::bring_up_to_date(&config).await?;
+    pub(super) async fn open(address: &PostgresAddress) -> Result<Self, StoreError> {
+        let connector = address.connector()?;
+        migrate::bring_up_to_date(&connector, address).await?;
         let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
         let wait = Some(CONNECTION_WAIT);
-        let pool = Pool::builder(Manager::from_config(config.clone(), NoTls, recycling))
+        let pool = Pool::builder(connector.manager(recycling))
             .max_size(CONNECTIONS_MAX)
             .timeouts(Timeouts { wait, create: wait, recycle: wait })
             .runtime(Runtime::Tokio1)
             .build()
             .map_err(|e| StoreError::Unavailable(e.to_string()))?;
-        Ok(Self { pool, config, commits: AtomicU64::new(0), writes: Mutex::default() })
+        Ok(Self {
+            pool,
+            connector,
+            commits: AtomicU64::new(0),
+            writes: Mutex::default(),
+            reading: Reading::new(CONNECTIONS_MAX),
+        })
     }
 
     /// A read in one snapshot. `budget` is the time that it may take, [`READ_BUDGET`] where it is
@@ -140,6 +151,12 @@ impl Engine {
         Ok(answer)
     }
 
+    /// Notes how long a write took, and a commit where there was one.
+    fn note_write(&self, took: Duration, committed: bool) {
+        self.commits.fetch_add(u64::from(committed), Ordering::Relaxed);
+        self.writes().add(took);
+    }
+
     async fn connection(&self) -> Result<Object, StoreError> {
         self.pool.get().await.map_err(|e| match e {
             PoolError::Backend(e) => e.into(),
@@ -164,7 +181,7 @@ impl Engine {
         channel: &'static str,
         ring: impl Fn() + Send + Sync + 'static,
     ) -> Listener {
-        Listener::start(self.config.clone(), channel, ring)
+        Listener::start(self.connector.clone(), channel, ring)
     }
 
     pub(super) fn close(&self) {

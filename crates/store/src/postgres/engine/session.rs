@@ -4,11 +4,14 @@
 //! the first one of the work, and the end of a read is not waited for, so that a transaction costs
 //! no round trip of its own but the commit's.
 
-use std::time::Duration;
+use std::pin::pin;
+use std::time::{Duration, Instant};
 
 use futures_util::future::{BoxFuture, FutureExt, try_join};
 
-use super::Client;
+use tokio::runtime::Handle;
+
+use super::{Asking, Client};
 use crate::StoreError;
 
 /// Milliseconds that a write waits for another one at a time, that one of its statements may take,
@@ -56,6 +59,25 @@ impl Session {
         // Polled in this order: the beginning goes first.
         let ((), answer) = try_join(client.batch(&self.begin), work(client)).await?;
         Ok(answer)
+    }
+
+    /// The same, for work that blocks and waits for each answer by itself.
+    pub(super) fn run_blocking<T>(
+        &self,
+        runtime: &Handle,
+        until: Option<Instant>,
+        work: impl FnOnce(&Asking<'_>) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let client = self.client();
+        let mut begin = pin!(client.batch(&self.begin));
+        // Sent by this; its answer comes before any other.
+        let begun = begin.as_mut().now_or_never();
+        let answer = work(&Asking::new(client, runtime.clone(), until));
+        match begun {
+            Some(begun) => begun?,
+            None => Asking::new(client, runtime.clone(), until).wait(begin)?,
+        }
+        answer
     }
 
     fn client(&self) -> &Client {

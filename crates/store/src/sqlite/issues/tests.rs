@@ -90,6 +90,7 @@ fn world(seed: u64, count: u64) -> Vec<Issue> {
 
 fn empty_database() -> Connection {
     let conn = Connection::open_in_memory().unwrap();
+    rusqlite::vtab::array::load_module(&conn).unwrap();
     conn.pragma_update(None, "foreign_keys", false).unwrap();
     for tables in [
         include_str!("../../../migrations/sqlite/V1__core.sql"),

@@ -2,5 +2,6 @@
 //! that break. What every backend does is in the suite.
 
 mod database;
+mod issues;
 
 pub(crate) use database::Database;

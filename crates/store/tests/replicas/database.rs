@@ -44,6 +44,22 @@ impl Database {
         connect(&self.url()).await
     }
 
+    /// Ends about half of the connections that there are.
+    pub(crate) async fn cut_connections(&self) {
+        let cut = format!(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+             WHERE datname = '{}' AND random() < 0.5",
+            self.name
+        );
+        connect(&self.maintenance).await.batch_execute(&cut).await.unwrap();
+    }
+
+    /// How many rows a table has.
+    pub(crate) async fn count(&self, table: &str) -> i64 {
+        let count = format!("SELECT count(*) FROM {table}");
+        connect(&self.url()).await.query_one(&count, &[]).await.unwrap().get(0)
+    }
+
     fn maintain(&self, statement: &str) {
         wait(async { connect(&self.maintenance).await.batch_execute(statement).await.unwrap() });
     }

@@ -6,6 +6,7 @@ mod catalogue;
 mod cuts;
 mod cutter;
 mod database;
+mod issues;
 mod servers;
 
 pub(crate) use database::Database;

@@ -14,10 +14,9 @@ use caseload_model::issue_query::{IssueView, Paging, parse_list};
 use caseload_model::payload::{Block, Entry};
 use caseload_model::task::Action;
 use caseload_model::time::UnixMillis;
-use caseload_store::postgres::PostgresStore;
 use caseload_store::{
     ApplyChunk, ChunkPart, ChunkWork, ClaimTasks, CreateDomain, CreateTask, Domain, ListIssues,
-    OpenMode, Store, pack_block,
+    OpenMode, Store, open, pack_block,
 };
 use futures_util::future::join_all;
 use serde_json::Value;
@@ -58,7 +57,7 @@ fn main() {
 }
 
 async fn measure(url: &str, issues: u64) {
-    let store: Arc<dyn Store> = Arc::new(PostgresStore::open(url, OpenMode::Server).await.unwrap());
+    let store = open(&url.parse().unwrap(), OpenMode::Server).await.unwrap();
     let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
     tokio::spawn(connection);
     let name = DomainName::parse("acme").unwrap();

@@ -45,7 +45,8 @@ impl Cutter {
         let mut through = url::Url::parse(url).unwrap();
         through.set_host(Some("127.0.0.1")).unwrap();
         through.set_port(Some(listener.local_addr().unwrap().port())).unwrap();
-        through.set_query(None);
+        // What is encrypted cannot be told apart.
+        through.set_query(Some("sslmode=disable"));
         let target: Config = url.parse().unwrap();
         let plan = Arc::new(Plan { left: AtomicI64::new(i64::MAX), after: AtomicI64::new(0) });
         let planned = Arc::clone(&plan);

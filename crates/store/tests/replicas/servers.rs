@@ -7,7 +7,7 @@ use caseload_model::ids::DomainName;
 use caseload_model::task::{Action, Counts};
 use caseload_store::{
     ApplyChunk, CancelTask, ChunkFeed, ChunkPart, CreateDomain, FeedLimits, Once, OpenMode,
-    RenewLeases, Store, open,
+    RenewLeases, open,
 };
 use futures_util::future::join_all;
 

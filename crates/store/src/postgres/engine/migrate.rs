@@ -1,10 +1,12 @@
 //! Bringing the tables up to date. Migrations are compiled in; one that was released is never
-//! edited. Servers that start at the same moment take turns at an advisory lock, on one session
-//! that is theirs alone.
+//! edited. Servers that start at the same moment take turns at an advisory lock. It is that of a
+//! transaction which stays open meanwhile on a connection of its own: a lock of a session would
+//! stay behind with a pooler that hands connections out by transaction.
 
 use std::time::Duration;
 
 use refinery::error::Kind;
+use tokio_postgres::Client;
 
 use super::examine::examine;
 use crate::StoreError;
@@ -24,17 +26,13 @@ pub(super) async fn bring_up_to_date(
     connector: &Connector,
     address: &PostgresAddress,
 ) -> Result<(), StoreError> {
-    let connected = tokio::time::timeout(GREETING_MAX, connector.connect()).await;
-    let (mut client, connection) = connected
-        .map_err(|_| StoreError::Unreachable("the database does not answer".to_owned()))?
-        .map_err(|error| address.not_connected(&error))?;
-    let driver = tokio::spawn(connection);
+    let mut client = connected(connector, address).await?;
     examine(&client, address).await?;
-    client.execute("SELECT pg_advisory_lock($1)", &[&TURN]).await?;
+    let turn = connected(connector, address).await?;
+    turn.batch_execute(&format!("BEGIN; SELECT pg_advisory_xact_lock({TURN})")).await?;
     let done = embedded::migrations::runner().run_async(&mut client).await;
-    // Ends the session, which gives the turn to the next.
-    drop(client);
-    drop(driver.await);
+    // Gives the turn to the next. Where that fails, the end of the connection does.
+    drop(turn.batch_execute("ROLLBACK").await);
     match done {
         Ok(_) => Ok(()),
         Err(e) => Err(match e.kind() {
@@ -48,4 +46,13 @@ pub(super) async fn bring_up_to_date(
             _ => StoreError::Unavailable(format!("the tables cannot be brought up to date: {e}")),
         }),
     }
+}
+
+async fn connected(connector: &Connector, address: &PostgresAddress) -> Result<Client, StoreError> {
+    let connected = tokio::time::timeout(GREETING_MAX, connector.connect()).await;
+    let (client, connection) = connected
+        .map_err(|_| StoreError::Unreachable("the database does not answer".to_owned()))?
+        .map_err(|error| address.not_connected(&error))?;
+    tokio::spawn(connection);
+    Ok(client)
 }

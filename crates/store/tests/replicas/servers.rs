@@ -7,7 +7,7 @@ use caseload_model::ids::DomainName;
 use caseload_model::task::{Action, Counts};
 use caseload_store::{
     ApplyChunk, CancelTask, ChunkFeed, ChunkPart, CreateDomain, FeedLimits, Once, OpenMode,
-    RenewLeases, open,
+    RenewLeases, StoreError, open,
 };
 use futures_util::future::join_all;
 
@@ -209,6 +209,21 @@ async fn a_chunk_that_the_database_undoes_is_applied_again_with_all_its_parts() 
     let applied = applying.await.unwrap().unwrap();
     assert_eq!((applied.done, applied.task.counts.succeeded), (6, 6));
     assert_eq!(results(&store, acme.id, "t").await.len(), 6);
+    assert_sound(&store).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_write_waits_for_others_and_not_without_an_end() {
+    let database = Database::new();
+    let store = database.server();
+    let acme = domain(&store, "acme").await;
+    let other = database.client().await;
+    other.batch_execute("BEGIN; SELECT 1 FROM domain_clocks FOR UPDATE").await.unwrap();
+    let refused = store.create_task(task_of(&acme, "t", CREATE, &[uid("a")], 1)).await;
+    assert!(matches!(refused, Err(StoreError::NotWritten(_))), "{refused:?}");
+    other.batch_execute("COMMIT").await.unwrap();
+    assert_eq!(tasks(&store, &acme).await, Vec::<String>::new(), "nothing of it is stored");
+    store.create_task(task_of(&acme, "t", CREATE, &[uid("a")], 1)).await.unwrap();
     assert_sound(&store).await;
 }
 

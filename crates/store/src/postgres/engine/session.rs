@@ -92,7 +92,13 @@ impl Session {
         // Sent, and not waited for: what is asked next on this connection comes after it.
         drop(self.client().batch("ROLLBACK").now_or_never());
         self.into_pool();
-        answer
+        match answer {
+            // A standby that took the snapshot away; no write is met by a read.
+            Err(StoreError::Contended) => {
+                Err(StoreError::Unreachable("the snapshot was taken away".to_owned()))
+            }
+            answer => answer,
+        }
     }
 
     /// Commits where `answer` is good, and undoes everything where it is not. A commit without an

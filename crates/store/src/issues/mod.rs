@@ -4,6 +4,7 @@
 //! [`IssueReads`] and keeps what [`Settled`] lists. Invariant: whatever way is taken, totals, pages
 //! and steps are those of the model's `IssueQuery::matches` and `Sort::compare`.
 
+mod asked;
 mod changes;
 mod find;
 mod list;
@@ -24,7 +25,7 @@ pub(crate) use list::{matches_nothing, plain};
 pub(crate) use planning::{Known, Planning};
 pub(crate) use reads::{
     Along, Chosen, Days, Index, IssueReads, PlacedRow, Shown, Sums, TextParts, TextsOf, Total,
-    Written,
+    Wanted, Written,
 };
 pub(crate) use rowset::{decode, encode, encode_rows, row_number};
 pub(crate) use step::step;

@@ -19,7 +19,7 @@ use super::{counts, page, sets, sql};
 use crate::StoreError;
 use crate::issues::{
     Along, Chosen, Days, Index, IssueReads, PlacedRow, Shown, Split, Sums, TextParts, TextsOf,
-    Total, Written, row_number,
+    Total, Wanted, Written, row_number,
 };
 
 /// Sets of days that are read at a time, at first.
@@ -151,6 +151,13 @@ fn numbers(rows: &[u32]) -> Vec<i64> {
 
 impl IssueReads for Reads<'_> {
     const TEXTS_AT_ONCE: usize = TEXTS;
+    const ASKS_AT_ONCE: bool = true;
+
+    fn sets(&self, wanted: &[Wanted]) -> Result<Vec<RoaringBitmap>, StoreError> {
+        let asked = sets::Asked::new(wanted);
+        let select = asked.select();
+        asked.answers(&self.rows(&select, &asked.parameters(&self.domain.0))?)
+    }
 
     fn any(
         &self,

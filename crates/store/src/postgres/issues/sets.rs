@@ -8,9 +8,10 @@ use caseload_model::issue::TermKind;
 use caseload_model::issue_query::SortKey;
 use roaring::RoaringBitmap;
 use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
 
 use crate::StoreError;
-use crate::issues::decode;
+use crate::issues::{Wanted, decode};
 
 /// Columns of what [`add`] reads: of a base, and of a delta.
 pub(super) const BASE: &str = "value, block, 0::bigint AS seq, rows, NULL::bytea";
@@ -37,6 +38,78 @@ pub(super) fn select(kind: TermKind, predicate: &str) -> String {
         "{base} UNION ALL SELECT {DELTA} FROM issue_set_deltas
          WHERE domain_id = $1 AND kind = $2 AND {predicate} ORDER BY 1, 2, 3"
     )
+}
+
+/// Several questions for sets, asked as one: each term with the number of its question.
+pub(super) struct Asked<'w> {
+    questions: usize,
+    numbers: Vec<i64>,
+    kinds: Vec<i16>,
+    values: Vec<&'w [u8]>,
+    sparse: bool,
+}
+
+impl<'w> Asked<'w> {
+    pub(super) fn new(wanted: &'w [Wanted]) -> Self {
+        let mut asked = Self {
+            questions: wanted.len(),
+            numbers: Vec::new(),
+            kinds: Vec::new(),
+            values: Vec::new(),
+            sparse: wanted.iter().any(|wanted| wanted.kind.is_sparse()),
+        };
+        for (n, wanted) in wanted.iter().enumerate() {
+            for value in &wanted.values {
+                asked.numbers.push(n as i64);
+                asked.kinds.push(wanted.kind.code() as i16);
+                asked.values.push(value);
+            }
+        }
+        asked
+    }
+
+    /// As [`select`], with the number of the question behind.
+    pub(super) fn select(&self) -> String {
+        let terms = "unnest($2::bigint[], $3::smallint[], $4::bytea[]) AS t(n, kind, value)";
+        let of_term = "domain_id = $1 AND kind = t.kind AND value = t.value";
+        let mut halves = vec![
+            format!(
+                "SELECT t.value, s.block, 0::bigint, s.rows, NULL::bytea, t.n, t.kind FROM {terms}
+                 CROSS JOIN LATERAL (SELECT block, rows FROM issue_sets WHERE {of_term} OFFSET 0) s"
+            ),
+            format!(
+                "SELECT t.value, s.block, s.seq, s.entered, s.gone, t.n, t.kind FROM {terms}
+                 CROSS JOIN LATERAL (SELECT block, seq, entered, gone FROM issue_set_deltas
+                 WHERE {of_term} OFFSET 0) s"
+            ),
+        ];
+        if self.sparse {
+            halves.push(format!(
+                "SELECT t.value, s.block, 0::bigint, s.rows, NULL::bytea, t.n, t.kind
+                 FROM {BLOCKS} CROSS JOIN {terms}
+                 CROSS JOIN LATERAL (SELECT block, rows FROM issue_values
+                 WHERE block = blocks.block AND {of_term} OFFSET 0) s"
+            ));
+        }
+        format!("{} ORDER BY 6, 7, 1, 2, 3", halves.join(" UNION ALL "))
+    }
+
+    pub(super) fn parameters<'p>(&'p self, domain: &'p i64) -> [&'p (dyn ToSql + Sync); 4] {
+        [domain, &self.numbers, &self.kinds, &self.values]
+    }
+
+    /// The set of each question.
+    pub(super) fn answers(&self, found: &[Row]) -> Result<Vec<RoaringBitmap>, StoreError> {
+        let mut answers = vec![RoaringBitmap::new(); self.questions];
+        let question = |row: &Row| row.get::<_, i64>(5);
+        for of_question in found.chunk_by(|a, b| question(a) == question(b)) {
+            let number = of_question.first().map_or(0, question);
+            if let Some(answer) = answers.get_mut(number as usize) {
+                *answer = union(of_question)?;
+            }
+        }
+        Ok(answers)
+    }
 }
 
 /// One set as far as it was put together.

@@ -30,22 +30,22 @@ type Query = (&'static str, u64, u64, &'static [(&'static str, &'static str)]);
 const QUERIES: &[Query] = &[
     ("no filter", 100, 1, &[]),
     ("state", 100, 1, &[("state", "resolved")]),
-    ("range", 100, 1, &[("created-since", "1650000000000"), ("created-until", "1690000000123")]),
+    ("range", 100, 1, &[("created-since", "1602000000000"), ("created-until", "1608000000123")]),
     (
         "state + range",
         100,
         1,
-        &[("state", "new"), ("created-since", "1650000000000"), ("created-until", "1690000000123")],
+        &[("state", "new"), ("created-since", "1602000000000"), ("created-until", "1608000000123")],
     ),
-    ("tag", 100, 1, &[("tags", "tag-3")]),
-    ("tag + state", 100, 1, &[("tags", "tag-3"), ("state", "new")]),
+    ("tag", 100, 1, &[("tags", r#"{"or":["tag-3"]}"#)]),
+    ("tag + state", 100, 1, &[("tags", r#"{"or":["tag-3"]}"#), ("state", "new")]),
     (
         "app + state + range",
         100,
         1,
-        &[("app-ids", "app-3"), ("state", "new"), ("created-since", "1650000000000")],
+        &[("app-ids", r#"["app-3"]"#), ("state", "new"), ("created-since", "1602000000000")],
     ),
-    ("author", 100, 1, &[("author-emails", "user77@example.org")]),
+    ("author", 100, 1, &[("author-emails", r#"{"or":["user77@example.org"]}"#)]),
     ("1000", 1000, 1, &[]),
     ("1000, page 50", 1000, 50, &[]),
 ];

@@ -29,12 +29,15 @@ pub(in crate::postgres) struct Session {
 }
 
 impl Session {
-    /// A transaction that sees one snapshot and cannot write.
+    /// A transaction that sees one snapshot and cannot write. Its statements are written so that one
+    /// plan is right whatever is bound and however tables grow: each is planned once per connection.
     pub(super) fn read(client: Client, budget: Option<Duration>) -> Self {
         let millis = budget.map_or(0, |budget| budget.as_millis().max(1));
         let begin = format!(
             "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; \
-             SET LOCAL statement_timeout = {millis}"
+             SET LOCAL statement_timeout = {millis}; \
+             SET LOCAL plan_cache_mode = force_generic_plan; \
+             SET LOCAL enable_seqscan = off; SET LOCAL jit = off"
         );
         Self { client: Some(client), begin }
     }

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use caseload_model::ids::DomainId;
 use caseload_model::issue::Facet;
+use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
 use super::super::engine::Asking;
@@ -13,37 +14,51 @@ use super::sql::{self, Asked};
 use crate::StoreError;
 use crate::issues::{Sums, Total};
 
-/// The parts of a total: whole days, then the edges in their order.
-pub(super) fn total(
-    ask: &Asking<'_>,
-    domain: DomainId,
-    total: &Total<'_>,
-) -> Result<(u64, [u64; 2]), StoreError> {
-    let edges: Vec<Asked> =
-        total.edges.iter().flatten().map(|query| Asked::of(query, total.index)).collect();
-    let mut parts = Vec::new();
-    let mut params: Vec<&(dyn ToSql + Sync)> = vec![&domain.0];
-    let sums = total.whole.as_ref().map(Bound::new);
-    if let Some(sums) = &sums {
-        parts.push(sum(2, sums.off.is_some()));
-        sums.add_to(&mut params);
+/// The question for the parts of a total: whole days, then the edges in their order.
+pub(super) struct Counting<'q> {
+    sums: Option<Bound<'q>>,
+    edges: Vec<Asked>,
+    total: &'q Total<'q>,
+}
+
+impl<'q> Counting<'q> {
+    pub(super) fn new(total: &'q Total<'q>) -> Self {
+        let edges = total.edges.iter().flatten();
+        Self {
+            sums: total.whole.as_ref().map(Bound::new),
+            edges: edges.map(|query| Asked::of(query, total.index)).collect(),
+            total,
+        }
     }
-    for edge in &edges {
-        parts.push(format!("({})", sql::count(total.index, params.len() + 1)));
-        params.extend(edge.parameters());
+
+    /// The statement and what is bound to it; none where there is nothing to ask.
+    pub(super) fn select<'p>(
+        &'p self,
+        domain: &'p DomainId,
+    ) -> Option<(String, Vec<&'p (dyn ToSql + Sync)>)> {
+        let mut parts = Vec::new();
+        let mut params: Vec<&(dyn ToSql + Sync)> = vec![&domain.0];
+        if let Some(sums) = &self.sums {
+            parts.push(sum(2, sums.off.is_some()));
+            sums.add_to(&mut params);
+        }
+        for edge in &self.edges {
+            parts.push(format!("({})", sql::count(self.total.index, params.len() + 1)));
+            params.extend(edge.parameters());
+        }
+        (!parts.is_empty()).then(|| (format!("SELECT {}", parts.join(", ")), params))
     }
-    if parts.is_empty() {
-        return Ok((0, [0; 2]));
+
+    /// The parts, from the answer.
+    pub(super) fn parts(&self, found: &Row) -> (u64, [u64; 2]) {
+        let mut places = 0..found.len();
+        let mut next = || {
+            let count: i64 = places.next().map_or(0, |place| found.get(place));
+            count.max(0).unsigned_abs()
+        };
+        let whole = if self.sums.is_some() { next() } else { 0 };
+        (whole, self.total.edges.map(|edge| if edge.is_some() { next() } else { 0 }))
     }
-    let select = format!("SELECT {}", parts.join(", "));
-    let found = ask.wait(ask.client().row(&select, &params))?;
-    let mut places = 0..parts.len();
-    let mut next = || {
-        let count: i64 = places.next().map_or(0, |place| found.get(place));
-        count.max(0).unsigned_abs()
-    };
-    let whole = if sums.is_some() { next() } else { 0 };
-    Ok((whole, total.edges.map(|edge| if edge.is_some() { next() } else { 0 })))
 }
 
 /// The sums of counters day by day.

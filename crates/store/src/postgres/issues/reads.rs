@@ -14,6 +14,7 @@ use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
 use super::super::engine::{Asking, Params};
+use super::counts::Counting;
 use super::sql::{Asked, bounds, column_of, direction, has_ties};
 use super::{counts, page, sets, sql};
 use crate::StoreError;
@@ -46,31 +47,16 @@ impl Reads<'_> {
 
     /// The matches along an index: their rows alone.
     fn along(&self, along: &Along<'_>) -> Result<Vec<u32>, StoreError> {
-        let (limit, offset) = (along.limit as i64, along.offset as i64);
-        let (asked, id) = asked(along);
-        let [since, until, states, ratings] = asked.parameters();
-        let params: [&(dyn ToSql + Sync); 8] =
-            [&self.domain.0, since, until, states, ratings, &limit, &offset, &id];
+        let page = PageOf::new(along);
+        let params = page.parameters(&self.domain.0);
         let found = self.rows(&sql::page(along.index, along.query.sort.order), &params)?;
         found.iter().map(|row| row_number(row.get(0))).collect()
     }
 
     /// The fragments of the matches along an index.
     fn fragments_along(&self, along: &Along<'_>, shown: &Shown) -> Result<Vec<Row>, StoreError> {
-        let sort = along.query.sort;
-        let select = format!(
-            "SELECT {} FROM ({}) c CROSS JOIN LATERAL (SELECT * FROM issue_bodies
-             WHERE domain_id = $1 AND row = c.row OFFSET 0) b ORDER BY {}",
-            sql::shown(shown.view),
-            sql::page(along.index, sort.order),
-            sql::order(sort.key, sort.order),
-        );
-        let (limit, offset) = (along.limit as i64, along.offset as i64);
-        let (asked, id) = asked(along);
-        let [since, until, states, ratings] = asked.parameters();
-        let params: [&(dyn ToSql + Sync); 8] =
-            [&self.domain.0, since, until, states, ratings, &limit, &offset, &id];
-        self.rows(&select, &params)
+        let page = PageOf::new(along);
+        self.rows(&PageOf::select(along, shown), &page.parameters(&self.domain.0))
     }
 
     /// The fragments of the issues in these rows, in the order given.
@@ -137,12 +123,39 @@ impl Reads<'_> {
     }
 }
 
-/// What an index is asked, and the id to go on behind.
-fn asked(along: &Along<'_>) -> (Asked, i64) {
-    let mut asked = Asked::of(along.query, along.index);
-    let sort = along.query.sort;
-    let id = asked.after(along.after, sort.order, has_ties(sort.key));
-    (asked, id)
+/// What a page along an index is bound to.
+struct PageOf {
+    asked: Asked,
+    limit: i64,
+    offset: i64,
+    /// The id to go on behind.
+    id: i64,
+}
+
+impl PageOf {
+    fn new(along: &Along<'_>) -> Self {
+        let mut asked = Asked::of(along.query, along.index);
+        let sort = along.query.sort;
+        let id = asked.after(along.after, sort.order, has_ties(sort.key));
+        Self { asked, limit: along.limit as i64, offset: along.offset as i64, id }
+    }
+
+    /// Selects the fragments that are shown.
+    fn select(along: &Along<'_>, shown: &Shown) -> String {
+        let sort = along.query.sort;
+        format!(
+            "SELECT {} FROM ({}) c CROSS JOIN LATERAL (SELECT * FROM issue_bodies
+             WHERE domain_id = $1 AND row = c.row OFFSET 0) b ORDER BY {}",
+            sql::shown(shown.view),
+            sql::page(along.index, sort.order),
+            sql::order(sort.key, sort.order),
+        )
+    }
+
+    fn parameters<'p>(&'p self, domain: &'p i64) -> [&'p (dyn ToSql + Sync); 8] {
+        let [since, until, states, ratings] = self.asked.parameters();
+        [domain, since, until, states, ratings, &self.limit, &self.offset, &self.id]
+    }
 }
 
 fn numbers(rows: &[u32]) -> Vec<i64> {
@@ -325,10 +338,8 @@ impl IssueReads for Reads<'_> {
             let index = Index::of_order(key);
             let along =
                 Along { query: &query, after, index, limit: SPAN_ENTRIES as u64, offset: 0 };
-            let (asked, id) = asked(&along);
-            let [since, until, states, ratings] = asked.parameters();
-            let params: [&(dyn ToSql + Sync); 8] =
-                [&self.domain.0, since, until, states, ratings, &SPAN_ENTRIES, &0_i64, &id];
+            let page = PageOf::new(&along);
+            let params = page.parameters(&self.domain.0);
             let found = self.rows(&sql::page(index, order), &params)?;
             for row in &found {
                 let issue = placed(row)?;
@@ -366,7 +377,34 @@ impl IssueReads for Reads<'_> {
     }
 
     fn total(&self, total: &Total<'_>) -> Result<(u64, [u64; 2]), StoreError> {
-        counts::total(self.ask, self.domain, total)
+        let counting = Counting::new(total);
+        let Some((select, params)) = counting.select(&self.domain) else { return Ok((0, [0; 2])) };
+        Ok(counting.parts(&self.ask.wait(self.ask.client().row(&select, &params))?))
+    }
+
+    fn total_and_page(
+        &self,
+        total: &Total<'_>,
+        along: &Along<'_>,
+        shown: &Shown,
+    ) -> Result<((u64, [u64; 2]), Written), StoreError> {
+        let counting = Counting::new(total);
+        let Some((select, params)) = counting.select(&self.domain) else {
+            return Ok(((0, [0; 2]), self.write(&Chosen::Along(*along), shown)?));
+        };
+        let page = PageOf::new(along);
+        let select_page = PageOf::select(along, shown);
+        let of_page = page.parameters(&self.domain.0);
+        let (found, rows) = self.ask.wait(async {
+            let client = self.ask.client();
+            let count = client.prepare(&select).await?;
+            let page = client.prepare(&select_page).await?;
+            let rows = client.prepared_rows(&page, &of_page);
+            try_join(client.prepared_row(&count, &params), rows).await
+        })?;
+        let mut out = Written { found: rows.len(), ..Written::default() };
+        page::write(&rows, shown, &mut out)?;
+        Ok((counting.parts(&found), out))
     }
 
     fn by_day(&self, sums: &Sums<'_>) -> Result<BTreeMap<i64, i64>, StoreError> {

@@ -64,10 +64,13 @@ impl PostgresStore {
     pub async fn open(address: &PostgresAddress, mode: OpenMode) -> Result<Self, StoreError> {
         let engine = Arc::new(Engine::open(address).await?);
         let bell = Arc::new(watch::Sender::new(0));
-        let listener = (mode == OpenMode::Server).then(|| {
-            let bell = Arc::clone(&bell);
-            engine.listen(notify::CHANNEL, move || ring(&bell))
-        });
+        let listener = match mode {
+            OpenMode::Server => {
+                let bell = Arc::clone(&bell);
+                engine.listen(notify::CHANNEL, move || ring(&bell))
+            }
+            OpenMode::Admin => None,
+        };
         Ok(Self {
             folder: issues::Folder::start(&engine),
             engine,

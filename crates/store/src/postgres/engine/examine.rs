@@ -25,9 +25,11 @@ const QUESTIONS: &str = "SELECT
             AND objid = pg_class.oid AND deptype = 'e')),
     has_schema_privilege(current_schema(), 'CREATE')";
 
-/// Refuses a database that is no store and cannot become one.
+/// Refuses a database that is no store and cannot become one. Nothing is prepared for it: there may
+/// be a pooler in between.
 pub(super) async fn examine(client: &Client, address: &PostgresAddress) -> Result<(), StoreError> {
-    let row = client.query_one(QUESTIONS, &[]).await?;
+    let rows = client.query_typed(QUESTIONS, &[]).await?;
+    let row = rows.first().ok_or_else(|| StoreError::Corrupt("no answer to a question".into()))?;
     let refuse = |reason: String, hint: &str| Err(address.not_opened(reason, hint.to_owned()));
     let (number, version): (i32, &str) = (row.get(0), row.get(1));
     if number < VERSION_MIN {

@@ -9,6 +9,7 @@ use refinery::error::Kind;
 use tokio_postgres::Client;
 
 use super::examine::examine;
+use super::pooler::pooled;
 use crate::StoreError;
 use crate::postgres::address::{Connector, PostgresAddress};
 
@@ -22,19 +23,21 @@ const TURN: i64 = 0x6361_7365_6c6f_6164;
 /// How long a database may take to answer a greeting.
 const GREETING_MAX: Duration = Duration::from_secs(10);
 
+/// Brings the tables up to date; says whether connections come from a pooler, by transaction.
 pub(super) async fn bring_up_to_date(
     connector: &Connector,
     address: &PostgresAddress,
-) -> Result<(), StoreError> {
+) -> Result<bool, StoreError> {
     let mut client = connected(connector, address).await?;
     examine(&client, address).await?;
     let turn = connected(connector, address).await?;
+    let pooled = pooled(&client, &turn, address).await?;
     turn.batch_execute(&format!("BEGIN; SELECT pg_advisory_xact_lock({TURN})")).await?;
     let done = embedded::migrations::runner().run_async(&mut client).await;
     // Gives the turn to the next. Where that fails, the end of the connection does.
     drop(turn.batch_execute("ROLLBACK").await);
     match done {
-        Ok(_) => Ok(()),
+        Ok(_) => Ok(pooled),
         Err(e) => Err(match e.kind() {
             Kind::MissingVersion(_) => {
                 StoreError::NewerVersion { path: address.to_string().into() }

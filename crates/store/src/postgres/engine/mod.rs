@@ -11,6 +11,7 @@ mod error;
 mod examine;
 mod listen;
 mod migrate;
+mod pooler;
 mod session;
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -45,6 +46,8 @@ pub(super) const READ_BUDGET: Duration = Duration::from_secs(30);
 pub(super) struct Engine {
     pool: Pool,
     connector: Connector,
+    /// A pooler hands out connections by transaction, and passes no notes on.
+    pooled: bool,
     commits: AtomicU64,
     writes: Mutex<DurationCounts>,
     reading: Reading,
@@ -54,7 +57,7 @@ impl Engine {
     /// Connects and brings the tables up to date.
     pub(super) async fn open(address: &PostgresAddress) -> Result<Self, StoreError> {
         let connector = address.connector()?;
-        migrate::bring_up_to_date(&connector, address).await?;
+        let pooled = migrate::bring_up_to_date(&connector, address).await?;
         let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
         let wait = Some(CONNECTION_WAIT);
         let pool = Pool::builder(connector.manager(recycling))
@@ -66,6 +69,7 @@ impl Engine {
         Ok(Self {
             pool,
             connector,
+            pooled,
             commits: AtomicU64::new(0),
             writes: Mutex::default(),
             reading: Reading::new(CONNECTIONS_MAX),
@@ -175,13 +179,14 @@ impl Engine {
         self.writes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Calls `ring` whenever a server says that there is work, until what is returned is dropped.
+    /// Calls `ring` whenever a server says that there is work, until what is returned is dropped;
+    /// nothing through a pooler, where servers find each other's work by asking.
     pub(super) fn listen(
         &self,
         channel: &'static str,
         ring: impl Fn() + Send + Sync + 'static,
-    ) -> Listener {
-        Listener::start(self.connector.clone(), channel, ring)
+    ) -> Option<Listener> {
+        (!self.pooled).then(|| Listener::start(self.connector.clone(), channel, ring))
     }
 
     pub(super) fn close(&self) {

@@ -15,4 +15,5 @@ mod demo;
 mod help;
 mod issues;
 mod openapi;
+mod replicas;
 mod serve;

@@ -167,6 +167,13 @@ impl From<StoreError> for Problem {
                               was not done; try again";
                 Self::unavailable(detail)
             }
+            StoreError::Unreachable(cause) => {
+                tracing::error!(%cause, "the database cannot be reached");
+                let detail = "the server cannot reach its database now, and does not know whether \
+                              what this request asks for was done; try again, under the same \
+                              Idempotency-Key where it has one";
+                Self::unavailable(detail)
+            }
             StoreError::Unavailable(cause) => {
                 tracing::error!(%cause, "the store cannot answer");
                 Self::unavailable("the store cannot answer now; try again")

@@ -15,11 +15,10 @@ use tokio::time::MissedTickBehavior;
 use crate::worker::Workshop;
 use crate::{chunk, janitor};
 
-/// Milliseconds a claimed task belongs to its server without a sign of life.
-const LEASE_MS: i64 = 30_000;
-/// Milliseconds between signs of life.
-const HEARTBEAT_MS: u64 = 10_000;
-const _: () = assert!(HEARTBEAT_MS as i64 * 2 < LEASE_MS, "a lease outlives one missed heartbeat");
+/// How long a claimed task belongs to its server without a sign of life, unless it is said.
+const LEASE: Duration = Duration::from_secs(30);
+/// Signs of life in the time of a lease: it outlives one that is missed.
+const HEARTBEATS: u32 = 3;
 
 /// How a runner works.
 #[derive(Debug, Clone)]
@@ -28,6 +27,9 @@ pub struct RunnerConfig {
     pub server: String,
     /// Tasks that run side by side.
     pub tasks_at_once: usize,
+    /// How long a claimed task belongs to its server without a sign of life: where several servers
+    /// use a store, the time after which a task goes on whose server died.
+    pub lease: Duration,
     /// How often to look for work that no bell announced.
     pub poll_every: Duration,
     /// How often to remove what has expired.
@@ -39,6 +41,7 @@ impl RunnerConfig {
         Self {
             server: server.into(),
             tasks_at_once: 8,
+            lease: LEASE,
             poll_every: Duration::from_millis(500),
             purge_every: Duration::from_mins(1),
         }
@@ -78,13 +81,13 @@ impl Runner {
 async fn run(workshop: Workshop, config: RunnerConfig) {
     let mut stopping = workshop.stopping.clone();
     let mut bell = workshop.store.task_bell();
-    let mut heartbeat = tokio::time::interval(Duration::from_millis(HEARTBEAT_MS));
+    let mut heartbeat = tokio::time::interval(config.lease / HEARTBEATS);
     heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut workers = JoinSet::new();
     while !*stopping.borrow() {
         bell.borrow_and_update();
         let free = config.tasks_at_once.saturating_sub(workers.len());
-        let claimed = claim(&workshop, &config.server, free, &mut workers).await;
+        let claimed = claim(&workshop, &config, free, &mut workers).await;
         if claimed > 0 {
             // A claim may have left work behind for another slot of the same round.
             continue;
@@ -98,7 +101,7 @@ async fn run(workshop: Workshop, config: RunnerConfig) {
             }
             Some(_) = workers.join_next() => {}
             () = tokio::time::sleep(config.poll_every) => {}
-            _ = heartbeat.tick() => renew(&workshop, &config.server).await,
+            _ = heartbeat.tick() => renew(&workshop, &config).await,
         }
     }
     while workers.join_next().await.is_some() {}
@@ -109,15 +112,20 @@ async fn run(workshop: Workshop, config: RunnerConfig) {
 }
 
 /// Claims up to `free` tasks, starts a worker for each and says how many there were.
-async fn claim(workshop: &Workshop, server: &str, free: usize, workers: &mut JoinSet<()>) -> usize {
+async fn claim(
+    workshop: &Workshop,
+    config: &RunnerConfig,
+    free: usize,
+    workers: &mut JoinSet<()>,
+) -> usize {
     if free == 0 {
         return 0;
     }
     let now = workshop.clock.now();
     let command = ClaimTasks {
-        server: server.to_owned(),
+        server: config.server.clone(),
         now,
-        lease_until: UnixMillis(now.0 + LEASE_MS),
+        lease_until: lease_until(config, now),
         tasks_max: free,
     };
     match workshop.store.claim_tasks(command).await {
@@ -135,9 +143,13 @@ async fn claim(workshop: &Workshop, server: &str, free: usize, workers: &mut Joi
     }
 }
 
-async fn renew(workshop: &Workshop, server: &str) {
-    let lease_until = UnixMillis(workshop.clock.now().0 + LEASE_MS);
-    let command = RenewLeases { server: server.to_owned(), lease_until };
+fn lease_until(config: &RunnerConfig, now: UnixMillis) -> UnixMillis {
+    UnixMillis(now.0 + config.lease.as_millis() as i64)
+}
+
+async fn renew(workshop: &Workshop, config: &RunnerConfig) {
+    let lease_until = lease_until(config, workshop.clock.now());
+    let command = RenewLeases { server: config.server.clone(), lease_until };
     if let Err(error) = workshop.store.renew_leases(command).await {
         tracing::error!(%error, "leases could not be renewed");
     }

@@ -31,12 +31,13 @@ pub(crate) struct Workshop {
 
 impl Workshop {
     /// Runs a claimed task. A fault of the server's, a panic included, is counted against it,
-    /// unless it is a disk that cannot be written: that is waited out.
+    /// unless it is a disk that cannot be written or a database that is not there: that is waited
+    /// out.
     pub(crate) async fn run(mut self, claim: ClaimedTask) {
         let work = tokio::spawn(self.clone().process(claim.clone()));
         let (fault, counted) = match work.await {
             Ok(Ok(()) | Err(StoreError::LeaseLost | StoreError::Closed)) => return,
-            Ok(Err(error)) => (error.to_string(), !matches!(error, StoreError::NotWritten(_))),
+            Ok(Err(error)) => (error.to_string(), !passes(&error)),
             Err(stopped) if stopped.is_panic() => ("a worker panicked".to_owned(), true),
             Err(_) => return,
         };
@@ -103,6 +104,11 @@ impl Workshop {
         }
         Ok(())
     }
+}
+
+/// Whether a fault is one of the store's that would be any task's, and goes by itself.
+const fn passes(error: &StoreError) -> bool {
+    matches!(error, StoreError::NotWritten(_) | StoreError::Unreachable(_))
 }
 
 /// Why a feed ended before its task.

@@ -12,27 +12,32 @@ use caseload_model::payload::{Block, PayloadReader};
 use caseload_model::task::{Action, Family, Task};
 use caseload_model::time::{Clock, UnixMillis};
 use caseload_store::{
-    CreateDomain, CreateTask, Domain, ListTasks, OpenMode, Store, StoreLocation, open, pack_block,
+    CreateDomain, CreateTask, Domain, ListTasks, OpenMode, Store, open, pack_block,
 };
+use caseload_teststore::{Backend, StorePlace, on_each_store};
+
+on_each_store!(threads 2:
+    a_small_task_does_not_wait_for_a_hundred_large_ones_of_another_domain,
+    domains_with_large_tasks_go_on_side_by_side,
+);
 
 const PATIENCE: Duration = Duration::from_mins(2);
 
 struct House {
     store: Arc<dyn Store>,
     clock: Clock,
-    _folder: tempfile::TempDir,
+    _place: StorePlace,
 }
 
 impl House {
-    fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let location = StoreLocation::Sqlite(folder.path().join("caseload.db"));
-        let store = open(&location, OpenMode::Server).unwrap();
+    async fn new() -> Self {
+        let place = Backend::current().place();
+        let store = open(&place.location(), OpenMode::Server).await.unwrap();
         // Any instant to begin with; what leases need is that time passes.
         let begun = Instant::now();
         let clock =
             Clock::new(move || UnixMillis(1_700_000_000_000 + begun.elapsed().as_millis() as i64));
-        Self { store, clock, _folder: folder }
+        Self { store, clock, _place: place }
     }
 
     async fn domain(&self, name: &str) -> Domain {
@@ -97,9 +102,8 @@ fn processed(tasks: &[Task]) -> u32 {
     tasks.iter().map(|task| task.counts.total - task.counts.unprocessed).sum()
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_small_task_does_not_wait_for_a_hundred_large_ones_of_another_domain() {
-    let house = House::new();
+    let house = House::new().await;
     let (big, small) = (house.domain("big").await, house.domain("small").await);
     for n in 0..100 {
         house.task(&big, &format!("b{n}"), 2000).await;
@@ -121,9 +125,8 @@ async fn a_small_task_does_not_wait_for_a_hundred_large_ones_of_another_domain()
     runner.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn domains_with_large_tasks_go_on_side_by_side() {
-    let house = House::new();
+    let house = House::new().await;
     let mut domains = Vec::new();
     for name in ["a", "b", "c"] {
         let domain = house.domain(name).await;

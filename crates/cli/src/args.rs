@@ -10,6 +10,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{admin, backup, bulk, check, demo, domain, issues, key, serve};
 use crate::failure::Failure;
+use crate::store::{STORE_HELP, parse_store};
 
 /// A self-hosted server for support-desk data: bulk actions on end-user profiles, and issues.
 ///
@@ -58,12 +59,14 @@ pub(crate) enum Command {
 /// Which store a command works on.
 #[derive(Debug, Args)]
 pub(crate) struct StoreArgs {
-    /// Where the data is; made when it is missing
     #[arg(
         long,
         env = "CASELOAD_STORE",
+        help = STORE_HELP,
+        hide_env_values = true,
         value_name = "STORE",
-        default_value = "sqlite:caseload-data/caseload.db"
+        default_value = "sqlite:caseload-data/caseload.db",
+        value_parser = parse_store
     )]
     pub(crate) store: StoreLocation,
 }

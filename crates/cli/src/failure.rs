@@ -102,7 +102,11 @@ impl From<StoreError> for Failure {
                 | StoreError::NotFound { .. }
                 | StoreError::BackupTarget { .. }
         );
-        Self::new(if usage { USAGE } else { SERVER }, error.to_string())
+        let mut failure = Self::new(if usage { USAGE } else { SERVER }, error.to_string());
+        if let StoreError::NotOpened { hint, .. } = error {
+            failure.hint = hint;
+        }
+        failure
     }
 }
 

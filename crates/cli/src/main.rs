@@ -13,10 +13,13 @@ mod progress;
 mod samples;
 mod secret;
 mod server;
+mod store;
 
 use std::process::ExitCode;
 
+use caseload_store::StoreLocation;
 use clap::Parser;
+use clap::error::{ContextKind, ContextValue};
 
 use crate::args::Program;
 use crate::failure::Failure;
@@ -28,13 +31,25 @@ use crate::printer::{Printer, note};
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let program = Program::parse();
+    let program = Program::try_parse().unwrap_or_else(|error| without_password(error).exit());
     let mut printer = Printer::new();
     let done = commands::run(program.command, &mut printer);
     match done.and_then(|done| printer.flush().map(|()| done)) {
         Ok(done) => done.into(),
         Err(failure) => report(&failure),
     }
+}
+
+/// A mistake in the command line is told with the value it is in. Where that is the address of a
+/// store, it may hold a password.
+fn without_password(mut error: clap::Error) -> clap::Error {
+    if let Some(ContextValue::String(value)) = error.get(ContextKind::InvalidValue)
+        && value.contains("://")
+    {
+        let shown = StoreLocation::shown(value);
+        error.insert(ContextKind::InvalidValue, ContextValue::String(shown));
+    }
+    error
 }
 
 /// Tells why a command failed and gives its exit status.

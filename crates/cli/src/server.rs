@@ -18,6 +18,8 @@ use crate::clock::system_clock;
 use crate::failure::{Failure, io_reason};
 use crate::secret::random_bytes;
 
+/// How long a task belongs to a server that gives no sign of life, in seconds.
+pub(crate) const LEASE_SECONDS: u64 = 30;
 /// Time that ending may take in all; what is open then is cut, and nothing acknowledged is lost.
 const STOP_MS_MAX: u64 = 9_500;
 
@@ -36,13 +38,18 @@ impl Server {
         store: Arc<dyn Store>,
         listener: TcpListener,
         config: ApiConfig,
+        lease: Duration,
     ) -> Result<Self, Failure> {
         let address = listener
             .local_addr()
             .map_err(|error| Failure::server(format!("no address: {}", io_reason(&error))))?;
         let clock = system_clock();
         let server_id = hex::encode(random_bytes::<16>()?);
-        let runner = Runner::start(Arc::clone(&store), clock.clone(), RunnerConfig::new(server_id));
+        let runner = Runner::start(
+            Arc::clone(&store),
+            clock.clone(),
+            RunnerConfig { lease, ..RunnerConfig::new(server_id) },
+        );
         let (ending, ended) = oneshot::channel();
         let state = AppState::new(Arc::clone(&store), clock, config);
         let http = tokio::spawn(caseload_api::serve(listener, state, async {

@@ -15,8 +15,13 @@ use std::time::{Duration, Instant};
 
 use caseload_client::{Client, Payload, RecordList, Task};
 use caseload_model::task::{Action, Family};
+use caseload_teststore::on_each_store;
 use common::{PATIENCE, Place, Server};
 use serde_json::Value;
+
+on_each_store!(threads 2:
+    a_task_goes_on_after_kill_9_and_applies_each_entry_once,
+);
 
 const ENTRIES: u64 = 10_000;
 /// Every such entry repeats the identity of the one before it, and fails.
@@ -134,7 +139,6 @@ async fn check_records(client: &Client, round: usize, task: &Task) {
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_task_goes_on_after_kill_9_and_applies_each_entry_once() {
     let place = Place::new();
     let mut server = place.serve();

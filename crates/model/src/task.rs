@@ -214,6 +214,27 @@ impl Task {
         (percent as u32).min(99)
     }
 
+    /// Ends the task at `now`.
+    pub const fn complete(&mut self, outcome: Outcome, now: UnixMillis) {
+        self.status = TaskStatus::Completed;
+        self.outcome = Some(outcome);
+        self.completed_at = Some(now);
+    }
+
+    /// Stops the process where the task breaks a law of its own: asked before it is stored.
+    ///
+    /// # Panics
+    ///
+    /// Where the counts do not add up, or state and outcome contradict each other.
+    pub fn assert_lawful(&self) {
+        assert!(self.counts.is_conserved(), "the counts of a task do not add up");
+        assert_eq!(
+            self.status == TaskStatus::Completed,
+            self.outcome.is_some(),
+            "a task has an outcome exactly when it is completed"
+        );
+    }
+
     /// The outcome that a task has once nothing is left to process.
     pub const fn outcome_by_counts(counts: &Counts) -> Outcome {
         if counts.failed > 0 { Outcome::CompletedWithErrors } else { Outcome::Succeeded }

@@ -3,12 +3,19 @@
 //! that knows SQL. It decides nothing about profiles or issues: the planners of the model do, and
 //! the backend commits what they planned.
 
+mod check;
 mod contract;
+mod dry_run;
 mod issues;
+mod left;
 mod location;
 mod pace;
 mod pack;
+mod parts;
+pub mod postgres;
+mod records;
 pub mod sqlite;
+mod turns;
 
 pub use contract::*;
 pub use location::{InvalidLocation, OpenMode, StoreLocation, open};

@@ -1,18 +1,26 @@
-//! Naming and opening a store: `sqlite:PATH`. The scheme chooses the backend once, here; nothing
-//! after it branches on the backend.
+//! Naming and opening a store: `sqlite:PATH` or `postgres://USER@HOST/DATABASE`. The scheme chooses
+//! the backend once, here; nothing after it branches on the backend.
 
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use tokio::task::spawn_blocking;
+
+use crate::postgres::{self, PostgresAddress, shown};
 use crate::{Store, StoreError, sqlite};
+
+/// How the address of a PostgreSQL database is written.
+pub(crate) const POSTGRES_EXAMPLE: &str = "postgres://USER@HOST/DATABASE";
 
 /// Where a store is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StoreLocation {
     /// A SQLite database file; missing folders and the file are made.
     Sqlite(PathBuf),
+    /// A PostgreSQL database that exists; its tables are made.
+    Postgres(Box<PostgresAddress>),
 }
 
 impl StoreLocation {
@@ -20,7 +28,22 @@ impl StoreLocation {
     pub fn exists(&self) -> bool {
         match self {
             Self::Sqlite(path) => path.try_exists().unwrap_or(true),
+            Self::Postgres(_) => true,
         }
+    }
+
+    /// The password for a database whose address has none.
+    #[must_use]
+    pub fn or_password(self, password: &str) -> Self {
+        match self {
+            Self::Postgres(address) => Self::Postgres(Box::new(address.or_password(password))),
+            Self::Sqlite(_) => self,
+        }
+    }
+
+    /// A text that may be meant as the name of a store, without what may be a password.
+    pub fn shown(text: &str) -> String {
+        shown(text)
     }
 }
 
@@ -28,22 +51,33 @@ impl fmt::Display for StoreLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Sqlite(path) => write!(f, "sqlite:{}", path.display()),
+            Self::Postgres(address) => address.fmt(f),
         }
     }
 }
 
 /// A text that names no store.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} names no store; write sqlite:PATH, for example sqlite:caseload-data/caseload.db")]
-pub struct InvalidLocation(pub String);
+#[error("{shown:?} names no store: {reason}")]
+pub struct InvalidLocation {
+    /// The text without what may be a password.
+    pub(crate) shown: String,
+    pub(crate) reason: String,
+}
 
 impl FromStr for StoreLocation {
     type Err = InvalidLocation;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if PostgresAddress::is_meant(text) {
+            return Ok(Self::Postgres(Box::new(PostgresAddress::parse(text)?)));
+        }
         match text.strip_prefix("sqlite:") {
             Some(path) if !path.is_empty() => Ok(Self::Sqlite(path.into())),
-            _ => Err(InvalidLocation(text.to_owned())),
+            _ => Err(InvalidLocation {
+                shown: shown(text),
+                reason: format!("write sqlite:PATH or {POSTGRES_EXAMPLE}"),
+            }),
         }
     }
 }
@@ -57,10 +91,16 @@ pub enum OpenMode {
     Admin,
 }
 
-/// Opens a store and brings its tables up to date. Blocks: call it outside of async code or from a
-/// blocking task.
-pub fn open(location: &StoreLocation, mode: OpenMode) -> Result<Arc<dyn Store>, StoreError> {
+/// Opens a store and brings its tables up to date. It works on the runtime that it was opened on.
+pub async fn open(location: &StoreLocation, mode: OpenMode) -> Result<Arc<dyn Store>, StoreError> {
     match location {
-        StoreLocation::Sqlite(path) => Ok(Arc::new(sqlite::SqliteStore::open(path, mode)?)),
+        StoreLocation::Sqlite(path) => {
+            let path = path.clone();
+            let opened = spawn_blocking(move || sqlite::SqliteStore::open(&path, mode)).await;
+            Ok(Arc::new(opened.map_err(|ended| StoreError::Unavailable(ended.to_string()))??))
+        }
+        StoreLocation::Postgres(address) => {
+            Ok(Arc::new(postgres::PostgresStore::open(address, mode).await?))
+        }
     }
 }

@@ -8,13 +8,14 @@ mod embedded;
 
 use std::sync::Arc;
 
-use caseload_store::{OpenMode, Store, StoreLocation, open};
+use caseload_store::sqlite::SqliteStore;
+use caseload_store::{OpenMode, Store};
 
 /// A fresh store in a folder that is removed with it.
 fn fresh() -> (Arc<dyn Store>, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
-    let location = StoreLocation::Sqlite(folder.path().join("data/caseload.db"));
-    (open(&location, OpenMode::Server).unwrap(), folder)
+    let file = folder.path().join("data/caseload.db");
+    (Arc::new(SqliteStore::open(&file, OpenMode::Server).unwrap()), folder)
 }
 
 store_suite!(crate::fresh);

@@ -26,7 +26,9 @@ pub(crate) const URLENCODED: &str = "application/x-www-form-urlencoded";
 static STATE: LazyLock<AppState> = LazyLock::new(|| {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let location = StoreLocation::Sqlite(folder.path().join("caseload.db"));
-    let store = caseload_store::open(&location, OpenMode::Server).expect("a store can be made");
+    let opened = RUNTIME
+        .with_borrow(|runtime| runtime.block_on(caseload_store::open(&location, OpenMode::Server)));
+    let store = opened.expect("a store can be made");
     let clock = Clock::new(|| UnixMillis(1_700_000_000_000));
     AppState::new(store, clock, ApiConfig::default())
 });

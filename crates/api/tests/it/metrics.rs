@@ -3,10 +3,13 @@
 
 use std::collections::HashMap;
 
+use caseload_teststore::on_each_store;
 use reqwest::Method;
 
 use crate::real::Real;
 use crate::server::{OTHER, Server, WRITE};
+
+on_each_store!(tasks_entries_and_the_store_are_counted, tasks_that_wait_are_told,);
 
 /// Values by name and labels; every line that is no comment is one.
 fn figures(text: &str) -> HashMap<String, f64> {
@@ -91,7 +94,6 @@ async fn a_store_that_does_not_answer_leaves_the_figures_of_the_process() {
     assert!(!found.contains_key("caseload_store_commits_total"));
 }
 
-#[tokio::test]
 async fn tasks_entries_and_the_store_are_counted() {
     let real = Real::start().await;
     let entries =
@@ -121,7 +123,6 @@ async fn tasks_entries_and_the_store_are_counted() {
     real.stop().await;
 }
 
-#[tokio::test]
 async fn tasks_that_wait_are_told() {
     let real = Real::without_runner(caseload_api::ApiConfig::default()).await;
     let form = [("action", "create_core_profiles"), ("payload", "[{}]")];

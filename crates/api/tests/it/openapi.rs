@@ -6,11 +6,14 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use caseload_api::{openapi, openapi_text};
+use caseload_teststore::on_each_store;
 use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::real::Real;
 use crate::server::Server;
+
+on_each_store!(every_member_of_every_answer_is_described,);
 
 #[test]
 fn the_committed_description_is_up_to_date() {
@@ -125,7 +128,6 @@ fn whole_issue() -> Value {
     })
 }
 
-#[tokio::test]
 async fn every_member_of_every_answer_is_described() {
     let real = Real::start().await;
     let entries = format!("{}\n{{\"title\":1}}\n", whole_issue());

@@ -1,5 +1,6 @@
-//! A server as the program runs it: the SQLite store in a folder of its own, the bulk runner and
-//! a clock that runs. Slower than the scripted one, so it is for what only the whole can show.
+//! A server as the program runs it: a store of its own, the bulk runner and a clock that runs.
+//! Which backend the store has is said by the test (`on_each_store!`). Slower than the scripted
+//! one, so it is for what only the whole can show.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -11,12 +12,12 @@ use caseload_bulk::{Runner, RunnerConfig};
 use caseload_model::ids::{DomainId, DomainName};
 use caseload_model::key::Access;
 use caseload_model::time::{Clock, UnixMillis};
-use caseload_store::{CreateDomain, CreateKey, OpenMode, Store, StoreLocation};
+use caseload_store::{CreateDomain, CreateKey, OpenMode, Store};
+use caseload_teststore::{Backend, StorePlace};
 use reqwest::multipart::{Form, Part};
 use reqwest::{Client, Method, RequestBuilder};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use tempfile::TempDir;
 
 use crate::scripted::NOW;
 use crate::server::{READ, WRITE};
@@ -33,7 +34,7 @@ pub(crate) struct Real {
     /// Milliseconds by which the clock was turned forward.
     pub(crate) turned: Arc<AtomicI64>,
     runner: Option<Runner>,
-    _folder: TempDir,
+    _place: StorePlace,
 }
 
 impl Real {
@@ -52,12 +53,9 @@ impl Real {
 
     /// A server whose tasks stay where they are.
     pub(crate) async fn without_runner(config: ApiConfig) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let location = StoreLocation::Sqlite(folder.path().join("caseload.db"));
-        let opened = tokio::task::spawn_blocking(move || {
-            caseload_store::open(&location, OpenMode::Server).unwrap()
-        });
-        let store = opened.await.unwrap();
+        let backend = Backend::current();
+        let place = tokio::task::spawn_blocking(move || backend.place()).await.unwrap();
+        let store = caseload_store::open(&place.location(), OpenMode::Server).await.unwrap();
         let begun = Instant::now();
         let turned = Arc::new(AtomicI64::new(0));
         let hand = turned.clone();
@@ -85,7 +83,7 @@ impl Real {
         let state = AppState::new(store.clone(), clock.clone(), config);
         tokio::spawn(serve(listener, state, std::future::pending()));
         let client = Client::new();
-        Self { address, store, domain, clock, client, turned, runner: None, _folder: folder }
+        Self { address, store, domain, clock, client, turned, runner: None, _place: place }
     }
 
     pub(crate) async fn stop(self) {

@@ -53,8 +53,8 @@ fn with_store<T, F>(
 where
     F: Future<Output = Result<T, Failure>>,
 {
-    let store = caseload_store::open(location, OpenMode::Admin)?;
     block_on(async {
+        let store = caseload_store::open(location, OpenMode::Admin).await?;
         let done = work(Arc::clone(&store)).await;
         store.close().await?;
         done

@@ -4,7 +4,6 @@
 use std::time::Duration;
 
 use caseload_api::ApiConfig;
-use caseload_store::OpenMode;
 use clap::Args;
 use clap::builder::RangedU64ValueParser;
 
@@ -12,7 +11,8 @@ use crate::args::StoreArgs;
 use crate::failure::{Done, Failure};
 use crate::logging::{self, LogFormat};
 use crate::printer::note;
-use crate::server::{Server, StopSignals, bind, on_threads};
+use crate::server::{LEASE_SECONDS, Server, StopSignals, bind, on_threads};
+use crate::store::open_for_server;
 
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
@@ -26,6 +26,14 @@ pub(crate) struct ServeArgs {
     listen: String,
     #[command(flatten)]
     store: StoreArgs,
+    /// Time after which another server goes on with the tasks of one that died
+    #[arg(long, env = "CASELOAD_LEASE", value_name = "SECONDS", default_value_t = LEASE_SECONDS,
+          value_parser = clap::value_parser!(u64).range(2..=3600))]
+    lease: u64,
+    /// Time to wait at the start for a database that does not answer
+    #[arg(long, env = "CASELOAD_STORE_WAIT", value_name = "SECONDS", default_value = "60",
+          value_parser = clap::value_parser!(u64).range(0..=86_400))]
+    store_wait: u64,
     #[command(flatten)]
     limits: LimitArgs,
     /// What is logged: error, warn, info, debug, trace, or target=level,…
@@ -81,11 +89,16 @@ impl LimitArgs {
 
 pub(crate) fn run(args: &ServeArgs) -> Result<Done, Failure> {
     logging::start(&args.log, args.log_format)?;
-    let store = caseload_store::open(&args.store.store, OpenMode::Server)?;
+    let patience = Duration::from_secs(args.store_wait);
     on_threads(async {
         let mut signals = StopSignals::listen()?;
+        let store = tokio::select! {
+            store = open_for_server(&args.store.store, patience) => store?,
+            () = signals.wait() => return Ok(Done::Good),
+        };
         let listener = bind(&args.listen).await?;
-        let server = Server::start(store, listener, args.limits.config())?;
+        let server =
+            Server::start(store, listener, args.limits.config(), Duration::from_secs(args.lease))?;
         note(format_args!("listening on http://{}", server.address()));
         signals.wait().await;
         server.stop().await?;

@@ -8,17 +8,22 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use caseload_teststore::{Backend, StorePlace};
+
 /// Time that starting, ending or a task may take on a loaded machine.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
-/// A folder in which the program runs.
+/// A folder in which the program runs. Its store is in the folder, or a database where the test is
+/// one that runs on each backend.
 pub(crate) struct Place {
     dir: tempfile::TempDir,
+    database: Option<StorePlace>,
 }
 
 impl Place {
     pub(crate) fn new() -> Self {
-        Self { dir: tempfile::tempdir().unwrap() }
+        let chosen = Backend::chosen().filter(|backend| *backend != Backend::Sqlite);
+        Self { dir: tempfile::tempdir().unwrap(), database: chosen.map(Backend::place) }
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -38,6 +43,10 @@ impl Place {
         let mut command = Command::new(env!("CARGO_BIN_EXE_caseload"));
         for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("CASELOAD_")) {
             command.env_remove(name);
+        }
+        if let Some(database) = &self.database {
+            // Nobody can know that a server is gone before its lease has ended.
+            command.env("CASELOAD_STORE", database.url()).env("CASELOAD_LEASE", "2");
         }
         command.current_dir(self.dir.path()).args(args);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -2,7 +2,17 @@
 
 use std::process::{Command, Stdio};
 
+use caseload_teststore::on_each_store;
+
 use crate::common::{Place, picture_of, profiles, redacted};
+
+on_each_store!(blocking:
+    a_task_with_a_wrong_entry_exits_with_1_and_tells_where_to_look,
+    a_task_may_come_from_standard_input_and_need_not_be_waited_for,
+    a_task_is_tried_repeated_retried_and_listed,
+    mistakes_of_callers_get_a_reason_and_a_hint,
+    a_reader_that_goes_away_ends_the_program_quietly,
+);
 
 const TWO: &str = concat!(
     r#"{"identities":[{"email":"ada@example.org"}],"names":{"first_name":"Ada"}}"#,
@@ -11,7 +21,6 @@ const TWO: &str = concat!(
     "\n"
 );
 
-#[test]
 fn a_task_with_a_wrong_entry_exits_with_1_and_tells_where_to_look() {
     let _guard = redacted();
     let place = Place::new();
@@ -26,7 +35,6 @@ fn a_task_with_a_wrong_entry_exits_with_1_and_tells_where_to_look() {
     insta::assert_snapshot!("bulk-two", picture);
 }
 
-#[test]
 fn a_task_may_come_from_standard_input_and_need_not_be_waited_for() {
     let place = Place::new();
     let server = place.serve();
@@ -41,7 +49,6 @@ fn a_task_may_come_from_standard_input_and_need_not_be_waited_for() {
     assert_eq!(said, "succeeded: 3 entries, 3 succeeded, 0 failed\n");
 }
 
-#[test]
 fn a_task_is_tried_repeated_retried_and_listed() {
     let _guard = redacted();
     let place = Place::new();
@@ -69,7 +76,6 @@ fn a_task_is_tried_repeated_retried_and_listed() {
     insta::assert_snapshot!("bulk-again", picture);
 }
 
-#[test]
 fn mistakes_of_callers_get_a_reason_and_a_hint() {
     let _guard = redacted();
     let place = Place::new();
@@ -98,7 +104,6 @@ fn mistakes_of_callers_get_a_reason_and_a_hint() {
     insta::assert_snapshot!("client-mistakes", picture);
 }
 
-#[test]
 fn a_reader_that_goes_away_ends_the_program_quietly() {
     let place = Place::new();
     let server = place.serve();

@@ -3,7 +3,19 @@
 
 use std::fmt::Write as _;
 
+use caseload_teststore::on_each_store;
+
 use crate::common::{Place, exists, picture_of, redacted};
+
+on_each_store!(blocking:
+    an_export_imports_into_an_empty_store_and_exports_as_the_same_bytes,
+    an_export_of_a_span_includes_both_ends,
+    an_export_over_a_connection_that_breaks_is_the_same_as_over_one_that_holds,
+    failed_entries_are_told_with_their_lines_in_the_file_across_tasks,
+    one_page_or_one_issue_is_printed_as_the_servers_bytes,
+    files_that_are_no_lines_of_issues_are_refused_before_anything_is_sent,
+    tasks_of_both_paths_are_found_by_their_id,
+);
 
 /// Issues with everything an issue can have, and several of each instant.
 fn issues(count: u64) -> String {
@@ -39,7 +51,6 @@ fn issues(count: u64) -> String {
     lines
 }
 
-#[test]
 fn an_export_imports_into_an_empty_store_and_exports_as_the_same_bytes() {
     let (first, second) = (Place::new(), Place::new());
     let server = first.serve();
@@ -64,7 +75,6 @@ fn an_export_imports_into_an_empty_store_and_exports_as_the_same_bytes() {
     second.good(&["check"]);
 }
 
-#[test]
 fn an_export_of_a_span_includes_both_ends() {
     let place = Place::new();
     let server = place.serve();
@@ -102,7 +112,6 @@ fn cutting_proxy(server: &str, bytes: usize) -> String {
     url
 }
 
-#[test]
 fn an_export_over_a_connection_that_breaks_is_the_same_as_over_one_that_holds() {
     let place = Place::new();
     let server = place.serve();
@@ -116,7 +125,6 @@ fn an_export_over_a_connection_that_breaks_is_the_same_as_over_one_that_holds() 
     assert_eq!(some.lines().count(), 3);
 }
 
-#[test]
 fn failed_entries_are_told_with_their_lines_in_the_file_across_tasks() {
     let _guard = redacted();
     let place = Place::new();
@@ -138,7 +146,6 @@ fn failed_entries_are_told_with_their_lines_in_the_file_across_tasks() {
     insta::assert_snapshot!("issues-import-errors", picture);
 }
 
-#[test]
 fn one_page_or_one_issue_is_printed_as_the_servers_bytes() {
     let place = Place::new();
     let server = place.serve();
@@ -153,7 +160,6 @@ fn one_page_or_one_issue_is_printed_as_the_servers_bytes() {
     assert!(issue.contains(r#""value":6.50"#), "a number lost digits: {issue}");
 }
 
-#[test]
 fn files_that_are_no_lines_of_issues_are_refused_before_anything_is_sent() {
     let _guard = redacted();
     let place = Place::new();
@@ -169,7 +175,6 @@ fn files_that_are_no_lines_of_issues_are_refused_before_anything_is_sent() {
     insta::assert_snapshot!("issues-files", picture);
 }
 
-#[test]
 fn tasks_of_both_paths_are_found_by_their_id() {
     let place = Place::new();
     let server = place.serve();

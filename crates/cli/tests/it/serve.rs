@@ -2,7 +2,14 @@
 
 use std::time::{Duration, Instant};
 
+use caseload_teststore::on_each_store;
+
 use crate::common::{PATIENCE, Place, Server, profiles, redacted, signal};
+
+on_each_store!(blocking:
+    sigterm_ends_the_server_with_0_within_10_seconds_also_in_the_middle_of_a_task,
+    a_server_that_was_killed_leaves_its_store_free_for_the_next,
+);
 
 #[test]
 fn a_second_server_on_the_same_store_is_refused_and_the_first_goes_on() {
@@ -23,7 +30,6 @@ fn a_port_that_is_taken_is_told() {
     insta::assert_snapshot!("serve-port-taken", place.picture(&["serve", "--listen", &address]));
 }
 
-#[test]
 fn sigterm_ends_the_server_with_0_within_10_seconds_also_in_the_middle_of_a_task() {
     let place = Place::new();
     let server = place.serve();
@@ -52,7 +58,6 @@ fn sigterm_ends_the_server_with_0_within_10_seconds_also_in_the_middle_of_a_task
     assert!(record.contains(r#""succeeded":10000"#), "{record}");
 }
 
-#[test]
 fn a_server_that_was_killed_leaves_its_store_free_for_the_next() {
     let place = Place::new();
     let server = place.serve();

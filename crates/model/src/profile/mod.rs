@@ -31,7 +31,9 @@ pub use identity::{
 pub use merge::merge_patch;
 pub use plan_app::{AppUpdatePlan, plan_app_updates};
 pub use plan_core::{CoreUpdatePlan, plan_core_updates};
-pub use plan_create::{CreatePlan, DryRunOwners, plan_creates, plan_free_creates};
+pub use plan_create::{
+    CreatePlan, DryRunOwners, InsertedIdentity, InsertedProfile, plan_creates, plan_free_creates,
+};
 pub use plan_get::{show_app_gets, show_core_gets};
 pub use prepare::{
     AppPatch, CorePatch, NewCoreProfile, prepare_app_gets, prepare_app_updates, prepare_core_gets,

@@ -62,7 +62,36 @@ pub fn plan_free_creates(
     plan
 }
 
+/// A core profile to insert, by its id as stores keep it.
+pub type InsertedProfile<'e> = (i64, &'e NewCoreProfile);
+/// An identity to register, and the id of its profile.
+pub type InsertedIdentity<'e> = (&'e [u8], i64);
+
 impl CreatePlan {
+    /// The profiles to insert, and their identities in the order of their keys: neighbours share a
+    /// page, and whoever locks them does so in one order.
+    ///
+    /// # Panics
+    ///
+    /// Where `entries` are not those that were planned.
+    pub fn rows<'e>(
+        &self,
+        entries: &'e [Prepared<NewCoreProfile>],
+    ) -> (Vec<InsertedProfile<'e>>, Vec<InsertedIdentity<'e>>) {
+        let mut profiles = Vec::with_capacity(self.inserts.len());
+        let mut identities = Vec::new();
+        for (id, at) in &self.inserts {
+            let Ok(profile) = &entries[*at].item else {
+                unreachable!("a refused entry makes no profile")
+            };
+            let id = id.0 as i64;
+            identities.extend(profile.identities.iter().map(|key| (key.as_bytes(), id)));
+            profiles.push((id, profile));
+        }
+        identities.sort_unstable();
+        (profiles, identities)
+    }
+
     /// Has the entry, which stands at `at`, make a profile; its id.
     fn insert(&mut self, entry: &Entry, at: usize) -> CoreProfileId {
         let id = CoreProfileId(self.next_id);

@@ -98,6 +98,18 @@ pub struct CreateAgent {
     pub now: UnixMillis,
 }
 
+impl CreateAgent {
+    /// The agent that it makes.
+    pub fn made(&self) -> Agent {
+        Agent {
+            id: self.id.clone(),
+            name: self.name.clone(),
+            email: self.email.clone(),
+            created_at: self.now,
+        }
+    }
+}
+
 /// What a check looked at and what it found wrong.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CheckReport {

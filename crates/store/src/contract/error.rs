@@ -35,6 +35,9 @@ pub enum StoreError {
     ServerRunning { path: PathBuf },
     #[error("{path} holds a newer version of the store than this program knows")]
     NewerVersion { path: PathBuf },
+    /// What is there is not a store that this program can work on, or it may not.
+    #[error("cannot open {store}: {reason}")]
+    NotOpened { store: String, reason: String, hint: Option<String> },
     #[error("the store is closed")]
     Closed,
     /// A full or failing disk, or another process that writes for long: nothing of the command is
@@ -43,6 +46,13 @@ pub enum StoreError {
     NotWritten(String),
     #[error("the store cannot answer now: {0}")]
     Unavailable(String),
+    /// The database is not there, is on its way up or down, or is a standby. Whether a write took
+    /// place that got no answer is not known; it may be repeated, as commands are made for.
+    #[error("the database cannot be reached or does not take writes now: {0}")]
+    Unreachable(String),
+    /// A write met another one and is tried again by the store; callers never see it.
+    #[error("a write met another one")]
+    Contended,
     #[error("stored data is damaged: {0}")]
     Corrupt(String),
 }

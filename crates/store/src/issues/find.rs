@@ -11,6 +11,7 @@ use caseload_model::issue_query::{
 };
 use roaring::RoaringBitmap;
 
+use super::asked::{Direct, Noted, Terms};
 use super::reads::IssueReads;
 use super::tally::split;
 use crate::StoreError;
@@ -48,39 +49,78 @@ impl Filter {
 
 /// The issues that match, as far as sets tell: see [`super::texts`].
 pub(super) fn candidates<R: IssueReads>(
-    sets: &R,
+    reads: &R,
     query: &IssueQuery,
 ) -> Result<RoaringBitmap, StoreError> {
+    let mut found = if R::ASKS_AT_ONCE {
+        // What there is to ask does not depend on the answers.
+        let noted = Noted::new(reads);
+        terms(&noted, query, false)?;
+        terms(&noted.ask()?, query, true)?
+    } else {
+        terms(&Direct(reads), query, true)?
+    };
+    for (key, range) in spans(query) {
+        found = within(reads, found, key, range)?;
+    }
+    match found {
+        Filter::In(rows) => Ok(rows),
+        Filter::NotIn(rows) => Ok(reads.all()? - rows),
+    }
+}
+
+/// What every filter but spans of time lets through; `stops` where nothing is left.
+fn terms<T: Terms>(sets: &T, query: &IssueQuery, stops: bool) -> Result<Filter, StoreError> {
     let finder = Finder { sets };
     let mut found = Filter::ALL();
     for filter in filters() {
-        if matches!(&found, Filter::In(rows) if rows.is_empty()) {
-            break;
+        if stops && matches!(&found, Filter::In(rows) if rows.is_empty()) {
+            return Ok(found);
         }
         found = found.and(filter(&finder, query)?);
     }
     for filter in &query.custom_fields {
         found = found.and(finder.fields(filter)?);
     }
-    for (key, range) in [
+    Ok(found)
+}
+
+/// The spans of time that the query asks for.
+fn spans(query: &IssueQuery) -> impl Iterator<Item = (SortKey, TimeRange)> {
+    [
         (SortKey::CreationTime, query.created),
         (SortKey::UpdateTime, query.updated),
         (SortKey::StateChangeTime, query.changed),
-    ] {
-        if !range.is_unbounded() {
-            found = finder.within(found, key, range)?;
-        }
-    }
+    ]
+    .into_iter()
+    .filter(|(_, range)| !range.is_unbounded())
+}
+
+/// What of `found` lies in a span of time.
+fn within<R: IssueReads>(
+    reads: &R,
+    found: Filter,
+    key: SortKey,
+    range: TimeRange,
+) -> Result<Filter, StoreError> {
     match found {
-        Filter::In(rows) => Ok(rows),
-        Filter::NotIn(rows) => Ok(sets.all()? - rows),
+        Filter::In(rows) if rows.len() <= LOOKED_AT_MAX => {
+            let mut inside = RoaringBitmap::new();
+            reads.instants(key, &rows, |issue| {
+                if range.contains(issue.at) {
+                    inside.insert(issue.row);
+                }
+            })?;
+            Ok(Filter::In(inside))
+        }
+        found => Ok(found.and(Filter::In(reads.span(key, &split(range))?))),
     }
 }
 
-type FilterOf<'r, R> = fn(&Finder<'r, R>, &IssueQuery) -> Result<Filter, StoreError>;
+type FilterOf<'r, T> = fn(&Finder<'r, T>, &IssueQuery) -> Result<Filter, StoreError>;
 
 /// Every filter but custom fields and spans of time, those first that mostly match few.
-fn filters<'r, R: IssueReads>() -> [FilterOf<'r, R>; 17] {
+fn filters<'r, T: Terms>() -> [FilterOf<'r, T>; 17] {
     [
         |f, q| f.ids(q.ids.as_deref()),
         |f, q| f.texts(TermKind::EndUser, q.end_user_ids.as_deref()),
@@ -106,11 +146,11 @@ fn nothing_if(nothing: bool) -> Filter {
     if nothing { Filter::In(RoaringBitmap::new()) } else { Filter::ALL() }
 }
 
-struct Finder<'r, R> {
-    sets: &'r R,
+struct Finder<'r, T> {
+    sets: &'r T,
 }
 
-impl<R: IssueReads> Finder<'_, R> {
+impl<T: Terms> Finder<'_, T> {
     fn ids(&self, ids: Option<&[u64]>) -> Result<Filter, StoreError> {
         let Some(ids) = ids else { return Ok(Filter::ALL()) };
         Ok(Filter::In(self.sets.ids(ids)?))
@@ -269,22 +309,6 @@ impl<R: IssueReads> Finder<'_, R> {
                 Filter::In(between(&from, &until)?)
             }
         })
-    }
-
-    /// What of `found` lies in a span of time.
-    fn within(&self, found: Filter, key: SortKey, range: TimeRange) -> Result<Filter, StoreError> {
-        match found {
-            Filter::In(rows) if rows.len() <= LOOKED_AT_MAX => {
-                let mut inside = RoaringBitmap::new();
-                self.sets.instants(key, &rows, |issue| {
-                    if range.contains(issue.at) {
-                        inside.insert(issue.row);
-                    }
-                })?;
-                Ok(Filter::In(inside))
-            }
-            found => Ok(found.and(Filter::In(self.sets.span(key, &split(range))?))),
-        }
     }
 }
 

@@ -4,11 +4,12 @@
 
 use std::borrow::Cow;
 
+use caseload_model::issue::Stamp;
 use caseload_model::issue_query::{IssueQuery, RatingSet, TimeRange};
 
 use super::find;
 use super::ordered::{self, Part};
-use super::reads::{Along, Chosen, IssueReads, Shown};
+use super::reads::{Along, Chosen, IssueReads, Shown, Written};
 use super::tally::{self, Tally};
 use super::texts::{Texts, reads_texts};
 use crate::pace::Pace;
@@ -62,14 +63,17 @@ fn page<R: IssueReads>(
     if none {
         return Ok(IssuePage { total_hits, ..IssuePage::default() });
     }
-    let written = reads.write(chosen, shown)?;
-    Ok(IssuePage {
+    Ok(page_of(total_hits, reads.write(chosen, shown)?))
+}
+
+fn page_of(total_hits: u64, written: Written) -> IssuePage {
+    IssuePage {
         total_hits,
         count: written.count as u32,
         body: written.body,
         last: written.last,
-        stamp: written.stamp.finish(),
-    })
+        stamp: if written.count == 0 { Stamp::default() } else { written.stamp.finish() },
+    }
 }
 
 /// The query without a filter that lets every issue through.
@@ -94,6 +98,20 @@ fn counted<R: IssueReads>(
     part: Part,
     shown: &Shown,
 ) -> Result<IssuePage, StoreError> {
+    let (index, key) = (tally.index, query.sort.key);
+    let seeks = tally.time == key && part.offset >= SEEK_OFFSET_MIN;
+    let goes_along = |query| index.order() == key && tally::is_decided_by(query, index);
+    if R::ASKS_AT_ONCE && !seeks && goes_along(query) {
+        let Part { limit, offset, .. } = part;
+        let along = Along { query, after: None, index, limit, offset };
+        let mut written = Written::default();
+        let counted = tally.count_by(reads, query, |total| {
+            let (parts, page) = reads.total_and_page(total, &along, shown)?;
+            written = page;
+            Ok(parts)
+        })?;
+        return Ok(page_of(counted.total(), written));
+    }
     let counted = tally.count(reads, query)?;
     let total = counted.total();
     let mut part = within(part, total);
@@ -101,12 +119,11 @@ fn counted<R: IssueReads>(
         return page(reads, total, &Chosen::Rows(Vec::new()), shown);
     }
     let mut query = Cow::Borrowed(query);
-    if tally.time == query.sort.key && part.offset >= SEEK_OFFSET_MIN {
+    if seeks {
         let (narrowed, left) = tally.seek(reads, &query, &counted, part.offset)?;
         (query, part.offset) = (Cow::Owned(narrowed), left);
     }
-    let index = tally.index;
-    let chosen = if index.order() == query.sort.key && tally::is_decided_by(&query, index) {
+    let chosen = if goes_along(&query) {
         let Part { limit, offset, .. } = part;
         Chosen::Along(Along { query: &query, after: None, index, limit, offset })
     } else {

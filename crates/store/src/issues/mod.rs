@@ -4,6 +4,7 @@
 //! [`IssueReads`] and keeps what [`Settled`] lists. Invariant: whatever way is taken, totals, pages
 //! and steps are those of the model's `IssueQuery::matches` and `Sort::compare`.
 
+mod asked;
 mod changes;
 mod find;
 mod list;
@@ -12,6 +13,7 @@ mod planning;
 mod reads;
 mod rowset;
 mod step;
+mod stored;
 mod tally;
 mod texts;
 pub(crate) mod write;
@@ -23,12 +25,13 @@ pub(crate) use list::{matches_nothing, plain};
 pub(crate) use planning::{Known, Planning};
 pub(crate) use reads::{
     Along, Chosen, Days, Index, IssueReads, PlacedRow, Shown, Sums, TextParts, TextsOf, Total,
-    Written,
+    Wanted, Written,
 };
-pub(crate) use rowset::{Gathered, decode, encode, row_number};
+pub(crate) use rowset::{Gathered, decode, encode, encode_rows, row_number};
 pub(crate) use step::step;
 #[cfg(test)]
 pub(crate) use step::{index_of, narrowed};
+pub(crate) use stored::StoredColumns;
 pub(crate) use tally::Split;
 #[cfg(test)]
 pub(crate) use tally::{exact, is_decided_by};

@@ -37,7 +37,15 @@ pub(super) fn rows<R: IssueReads>(
     texts: Option<&mut Texts<'_>>,
 ) -> Result<Vec<u32>, StoreError> {
     let sort = query.sort;
-    let mut walk = Walk { reads, sort, part, texts, untested: Vec::new(), rows: Vec::new() };
+    let mut walk = Walk {
+        reads,
+        sort,
+        part,
+        texts,
+        untested: Vec::new(),
+        rows: Vec::new(),
+        gathered: Gathered::default(),
+    };
     if part.limit == 0 {
         return Ok(walk.rows);
     }
@@ -70,6 +78,17 @@ struct Walk<'r, 't, 'p, R> {
     /// Issues of the list if their texts pass, in order.
     untested: Vec<u32>,
     rows: Vec<u32>,
+    gathered: Gathered,
+}
+
+/// Days whose matches are looked at together, one question for all of them.
+#[derive(Default)]
+struct Gathered {
+    /// The first and the last one.
+    days: Option<(i64, i64)>,
+    /// Issues of these days, and those that match.
+    issues: u64,
+    found: RoaringBitmap,
 }
 
 impl<R: IssueReads> Walk<'_, '_, '_, R> {
@@ -138,27 +157,45 @@ impl<R: IssueReads> Walk<'_, '_, '_, R> {
         reads.walk_days(key, order, split(range).touched(), |day, rows| {
             self.day(day, rows, found)?;
             Ok(self.part.limit > 0)
-        })
+        })?;
+        self.look()
     }
 
-    /// Passes over or takes the matches of one day, whose issues are `rows`.
+    /// Passes over the matches of one day, whose issues are `rows`, or gathers them until there may
+    /// be enough.
     fn day(
         &mut self,
         day: i64,
         rows: &RoaringBitmap,
         found: &RoaringBitmap,
     ) -> Result<(), StoreError> {
+        let gathered = &mut self.gathered;
         let matches = rows.intersection_len(found);
-        if matches <= self.part.offset {
+        if gathered.days.is_none() && matches <= self.part.offset {
             self.part.offset -= matches;
             return Ok(());
         }
-        let found = rows & found;
-        if matches * ENTRIES_PER_LOOKUP < rows.len() {
+        gathered.days = match gathered.days {
+            None => Some((day, day)),
+            Some((first, last)) => Some((first.min(day), last.max(day))),
+        };
+        gathered.issues += rows.len();
+        gathered.found |= rows & found;
+        if gathered.found.len() < self.part.offset + self.part.limit {
+            return Ok(());
+        }
+        self.look()
+    }
+
+    /// Passes over or takes the matches of the days that were gathered.
+    fn look(&mut self) -> Result<(), StoreError> {
+        let Gathered { days, issues, found } = std::mem::take(&mut self.gathered);
+        let Some((first, last)) = days else { return Ok(()) };
+        if found.len() * ENTRIES_PER_LOOKUP < issues {
             return self.sorted(&found);
         }
         let at = |at| Some(UnixMillis(at));
-        let span = TimeRange { since: at(day * DAY_MS), until: at((day + 1) * DAY_MS - 1) };
+        let span = TimeRange { since: at(first * DAY_MS), until: at((last + 1) * DAY_MS - 1) };
         let (reads, Sort { key, order }) = (self.reads, self.sort);
         reads.walk_span(key, order, span, |issue| {
             Ok(!found.contains(issue.row) || self.take(issue)?)

@@ -142,10 +142,25 @@ pub(crate) struct TextsOf<'i> {
     pub(crate) messages: Option<&'i [u8]>,
 }
 
+/// Terms of a kind, of which an issue stands in at least one.
+#[derive(Debug, Clone)]
+pub(crate) struct Wanted {
+    pub(crate) kind: TermKind,
+    pub(crate) values: Vec<Vec<u8>>,
+}
+
 /// What issues are found by, as it is kept. One domain, one snapshot.
 pub(crate) trait IssueReads {
     /// Issues whose texts are asked for at once where only the first that pass are wanted.
     const TEXTS_AT_ONCE: usize;
+
+    /// Whether questions that are known beforehand are better asked together.
+    const ASKS_AT_ONCE: bool;
+
+    /// The answers of [`IssueReads::any`] to several questions.
+    fn sets(&self, wanted: &[Wanted]) -> Result<Vec<RoaringBitmap>, StoreError> {
+        wanted.iter().map(|wanted| self.any(wanted.kind, &wanted.values)).collect()
+    }
 
     /// The issues that stand in at least one of the terms.
     fn any(&self, kind: TermKind, values: &[impl AsRef<[u8]>])
@@ -197,6 +212,16 @@ pub(crate) trait IssueReads {
 
     /// The parts of a total: whole days, then the edges in their order.
     fn total(&self, total: &Total<'_>) -> Result<(u64, [u64; 2]), StoreError>;
+
+    /// A total and a page beside it, which does not depend on it.
+    fn total_and_page(
+        &self,
+        total: &Total<'_>,
+        along: &Along<'_>,
+        shown: &Shown,
+    ) -> Result<((u64, [u64; 2]), Written), StoreError> {
+        Ok((self.total(total)?, self.write(&Chosen::Along(*along), shown)?))
+    }
 
     /// The sums of counters day by day.
     fn by_day(&self, sums: &Sums<'_>) -> Result<BTreeMap<i64, i64>, StoreError>;

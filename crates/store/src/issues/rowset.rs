@@ -58,6 +58,18 @@ pub(crate) fn encode(rows: &mut RoaringBitmap) -> Result<Vec<u8>, StoreError> {
     Ok(blob)
 }
 
+/// Writes rows of one block, ascending.
+pub(crate) fn encode_rows(rows: impl ExactSizeIterator<Item = u32>) -> Result<Vec<u8>, StoreError> {
+    let listed_bytes = rows.len() * size_of::<u16>();
+    if listed_bytes > BITMAP_BYTES_MIN {
+        return encode(&mut rows.collect());
+    }
+    let mut blob = Vec::with_capacity(1 + listed_bytes);
+    blob.push(LIST);
+    rows.for_each(|row| blob.extend_from_slice(&place_of(row).to_le_bytes()));
+    Ok(blob)
+}
+
 /// What a blob holds.
 enum Content<'b> {
     /// Places in the block, ascending, two bytes each.

@@ -274,6 +274,16 @@ impl Tally {
         reads: &R,
         query: &IssueQuery,
     ) -> Result<Counted, StoreError> {
+        self.count_by(reads, query, |total| reads.total(total))
+    }
+
+    /// The same, with the question for its parts put by `ask`.
+    pub(super) fn count_by<R: IssueReads>(
+        &self,
+        reads: &R,
+        query: &IssueQuery,
+        ask: impl FnOnce(&Total<'_>) -> Result<(u64, [u64; 2]), StoreError>,
+    ) -> Result<Counted, StoreError> {
         let split = split(self.range);
         let edges = [split.before, split.after];
         let edges = edges.map(|range| range.map(|range| self.within(query, range)));
@@ -284,7 +294,7 @@ impl Tally {
             edges: edges.each_ref().map(|edge| edge.as_ref().filter(|_| decided)),
             index: self.index,
         };
-        let (whole, mut counts) = reads.total(&total)?;
+        let (whole, mut counts) = ask(&total)?;
         if !decided {
             for (count, edge) in counts.iter_mut().zip(&edges) {
                 if let Some(edge) = edge {

@@ -25,12 +25,7 @@ pub(super) fn create(conn: &Connection, command: &CreateAgent) -> Result<Agent, 
     if added == 0 {
         return Err(StoreError::AlreadyExists { what: format!("agent {}", command.id) });
     }
-    Ok(Agent {
-        id: command.id.clone(),
-        name: command.name.clone(),
-        email: command.email.clone(),
-        created_at: command.now,
-    })
+    Ok(command.made())
 }
 
 pub(super) fn of_domain(conn: &Connection, domain: DomainId) -> Result<Vec<Agent>, StoreError> {

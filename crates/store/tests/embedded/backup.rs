@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use caseload_model::task::Action;
-use caseload_store::{CreateBackup, OpenMode, StoreError, StoreLocation, open};
+use caseload_store::{CreateBackup, OpenMode, StoreError};
 use serde_json::json;
 
-use super::{location, server};
+use super::{file, open, server};
 use crate::suite::payloads::{assert_sound, domain, run, uid};
 
 const CREATE: Action = Action::CreateCoreProfiles;
@@ -65,8 +65,7 @@ async fn a_backup_under_writes_is_the_store_of_one_moment() {
     assert_eq!(names(target.path()), ["0.db", "1.db", "2.db"], "nothing is left beside them");
     assert_sound(&store).await;
     // A backup is a store: it can be served and written to.
-    let restored = StoreLocation::Sqlite(target.path().join("2.db"));
-    let restored = open(&restored, OpenMode::Server).unwrap();
+    let restored = open(&target.path().join("2.db"), OpenMode::Server).unwrap();
     let found = restored.domains().await.unwrap();
     assert_eq!(found, std::slice::from_ref(&acme));
     run(&restored, &acme, "later", CREATE, &[uid("later")]).await;
@@ -100,8 +99,7 @@ async fn what_is_there_is_only_replaced_on_wish_and_never_by_half() {
             assert!(matches!(refused, Err(StoreError::BackupTarget { .. })), "{refused:?}");
         }
     }
-    let other = open(&StoreLocation::Sqlite(target.path().join("other.db")), OpenMode::Server);
-    let other = other.unwrap();
+    let other = open(&target.path().join("other.db"), OpenMode::Server).unwrap();
     let refused = store.backup(to(&target.path().join("other.db"), true)).await;
     assert!(matches!(refused, Err(StoreError::ServerRunning { .. })), "{refused:?}");
     assert_sound(&other).await;
@@ -115,7 +113,7 @@ async fn a_damaged_store_gives_no_backup() {
     let acme = domain(&store, "acme").await;
     let entry = json!({"created_at": 5}).to_string();
     run(&store, &acme, "t", Action::ImportIssues, &[entry]).await;
-    let StoreLocation::Sqlite(path) = location(folder.path());
+    let path = file(folder.path());
     rusqlite::Connection::open(path).unwrap().execute_batch("DELETE FROM issue_bodies").unwrap();
     let file = target.path().join("backup.db");
     std::fs::write(&file, "an older backup").unwrap();

@@ -12,8 +12,8 @@ use caseload_model::ids::DomainName;
 use caseload_model::task::{Action, Family, TaskStatus};
 use caseload_store::sqlite::kill::{Place, plan};
 use caseload_store::{
-    CancelTask, CreateDomain, CreateTask, Domain, IdempotencyKey, KeptAnswer, Once, OpenMode,
-    StagePayload, Store, StoreError, StoreLocation, open,
+    CancelTask, CreateDomain, CreateTask, Domain, IdempotencyKey, KeptAnswer, Once, StagePayload,
+    Store, StoreError,
 };
 use rusqlite::Connection;
 use rusqlite::types::Value;
@@ -129,8 +129,7 @@ async fn a_child_works_through_the_scenario() {
     if let Some(place) = Place::ALL.into_iter().find(|place| format!("{place:?}") == wanted) {
         plan(place, std::env::var(NTH).unwrap().parse().unwrap());
     }
-    let location = StoreLocation::Sqlite(Path::new(&folder).join("caseload.db"));
-    let store = open(&location, OpenMode::Server).unwrap();
+    let store = super::server(Path::new(&folder)).unwrap();
     let done = Path::new(&folder).join("done");
     if !done.exists() {
         scenario(&store).await;

@@ -8,7 +8,7 @@ mod issues;
 mod kill;
 mod walks;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -17,7 +17,7 @@ use caseload_model::task::{Action, Counts};
 use caseload_store::sqlite::SqliteStore;
 use caseload_store::{
     CreateDomain, Domain, IdempotencyKey, KeptAnswer, Once, OpenMode, StagePayload, Store,
-    StoreError, StoreLocation, open,
+    StoreError,
 };
 use futures_util::future::join_all;
 
@@ -28,16 +28,20 @@ use crate::suite::payloads::{
 
 const CREATE: Action = Action::CreateCoreProfiles;
 
-fn location(folder: &Path) -> StoreLocation {
-    StoreLocation::Sqlite(folder.join("caseload.db"))
+fn file(folder: &Path) -> PathBuf {
+    folder.join("caseload.db")
+}
+
+fn open(file: &Path, mode: OpenMode) -> Result<Arc<dyn Store>, StoreError> {
+    Ok(Arc::new(SqliteStore::open(file, mode)?))
 }
 
 fn server(folder: &Path) -> Result<Arc<dyn Store>, StoreError> {
-    open(&location(folder), OpenMode::Server)
+    open(&file(folder), OpenMode::Server)
 }
 
 fn admin(folder: &Path) -> Arc<dyn Store> {
-    open(&location(folder), OpenMode::Admin).unwrap()
+    open(&file(folder), OpenMode::Admin).unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -308,7 +312,7 @@ fn a_file_that_is_no_database_is_refused() {
     std::fs::write(folder.path().join("caseload.db"), "no database, by far ".repeat(999)).unwrap();
     let refused = server(folder.path()).map(|_| ());
     assert!(matches!(refused, Err(StoreError::Corrupt(_))), "{refused:?}");
-    let below = StoreLocation::Sqlite(folder.path().join("caseload.db/below/x.db"));
+    let below = folder.path().join("caseload.db/below/x.db");
     let refused = open(&below, OpenMode::Admin).map(|_| ());
     assert!(matches!(refused, Err(StoreError::Unavailable(_))), "{refused:?}");
 }

@@ -17,10 +17,14 @@ pub(crate) mod uploads;
 pub(crate) mod writing;
 
 /// Makes one test per behaviour; `$open` is a function that makes a fresh store and whatever must
-/// live as long as it.
+/// live as long as it. `core` and `issues` make one half of them.
 #[macro_export]
 macro_rules! store_suite {
     ($open:path) => {
+        $crate::store_suite!(core $open);
+        $crate::store_suite!(issues $open);
+    };
+    (core $open:path) => {
         $crate::store_suite!(@ $open, domains:
             a_new_domain_has_the_app_web,
             a_domain_name_is_taken_once,
@@ -92,6 +96,8 @@ macro_rules! store_suite {
             domains_do_not_see_each_other,
             a_check_of_sound_data_finds_nothing,
         );
+    };
+    (issues $open:path) => {
         $crate::store_suite!(@ $open, filters:
             any_filters_find_what_a_naive_store_finds,
         );

@@ -18,7 +18,7 @@ const CREATE: Action = Action::CreateCoreProfiles;
 const HOUR: i64 = 3_600_000;
 
 /// A task under a key; its answer tells the tasks apart.
-fn keyed(domain: &Domain, id: &str, key: &str, content: u8) -> CreateTask {
+pub(crate) fn keyed(domain: &Domain, id: &str, key: &str, content: u8) -> CreateTask {
     let key =
         IdempotencyKey { text: key.to_owned(), content: [content; 32], expires_at: later(HOUR) };
     CreateTask {
@@ -27,11 +27,11 @@ fn keyed(domain: &Domain, id: &str, key: &str, content: u8) -> CreateTask {
     }
 }
 
-fn answer(id: &str) -> KeptAnswer {
+pub(crate) fn answer(id: &str) -> KeptAnswer {
     KeptAnswer { location: format!("/{id}"), body: format!("\u{0}{id}").into_bytes() }
 }
 
-async fn tasks(store: &Arc<dyn Store>, domain: &Domain) -> Vec<String> {
+pub(crate) async fn tasks(store: &Arc<dyn Store>, domain: &Domain) -> Vec<String> {
     let request = ListTasks {
         domain: domain.id,
         family: Family::Identity,

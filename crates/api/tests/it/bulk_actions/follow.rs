@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use caseload_model::key::Access;
 use caseload_model::task::{Counts, Task, TaskStatus};
+use caseload_teststore::on_each_store;
 use reqwest::{Method, Response};
 use serde_json::Value;
 use tokio::task::JoinHandle;
@@ -15,6 +16,8 @@ use tokio::time::{sleep, timeout};
 use crate::real::Real;
 use crate::scripted::NOW;
 use crate::server::{Server, picture};
+
+on_each_store!(real_tasks_are_followed_to_their_end,);
 
 const PATH: &str = "/v2/acme/identity/bulk_actions/t";
 
@@ -211,7 +214,6 @@ async fn a_server_that_stops_lets_everybody_go() {
     timeout(Duration::from_secs(3), stopped).await.expect("in time").unwrap().unwrap();
 }
 
-#[tokio::test]
 async fn real_tasks_are_followed_to_their_end() {
     let real = Real::start().await;
     let entry = |n: u32| format!("{{\"identities\":[{{\"uid\":\"u{n}\"}}]}}\n");

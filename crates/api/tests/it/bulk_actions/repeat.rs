@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use caseload_api::ApiConfig;
+use caseload_teststore::on_each_store;
 use futures_util::future::join_all;
 use reqwest::multipart::{Form, Part};
 use reqwest::{Body, Method, RequestBuilder, Response};
@@ -12,6 +13,20 @@ use serde_json::Value;
 
 use crate::real::Real;
 use crate::server::READ;
+
+on_each_store!(
+    a_repeat_gets_the_first_answer_byte_for_byte_whatever_the_task_does,
+    a_key_with_other_content_is_refused_and_a_fresh_one_is_not,
+    a_refused_request_leaves_its_key_free,
+    keys_are_checked_with_everything_else,
+    a_key_whose_first_request_still_arrives_is_in_progress,
+    a_client_that_goes_away_leaves_its_key_free,
+    a_key_is_kept_for_a_day_at_least_and_forgotten_with_its_task,
+    a_packed_and_an_unpacked_repeat_are_the_same_request,
+);
+on_each_store!(threads 4:
+    a_hundred_repeats_at_once_make_one_task,
+);
 
 const PATH: &str = "/v2/acme/identity/bulk_actions";
 const LINES: &str = "{\"identities\":[{\"uid\":\"a\"}]}\n{\"identities\":[{\"uid\":\"b\"}]}\n";
@@ -42,7 +57,6 @@ async fn hits(real: &Real) -> u64 {
     real.json(PATH).await["total-hits"].as_u64().unwrap()
 }
 
-#[tokio::test]
 async fn a_repeat_gets_the_first_answer_byte_for_byte_whatever_the_task_does() {
     let mut real = Real::without_runner(ApiConfig::default()).await;
     let first = sent(lines(&real, "key", LINES)).await;
@@ -67,7 +81,6 @@ async fn a_repeat_gets_the_first_answer_byte_for_byte_whatever_the_task_does() {
     real.stop().await;
 }
 
-#[tokio::test]
 async fn a_key_with_other_content_is_refused_and_a_fresh_one_is_not() {
     let real = Real::without_runner(ApiConfig::default()).await;
     assert_eq!(sent(lines(&real, "key", LINES)).await.0, 201);
@@ -96,7 +109,6 @@ async fn a_key_with_other_content_is_refused_and_a_fresh_one_is_not() {
     real.stop().await;
 }
 
-#[tokio::test]
 async fn a_refused_request_leaves_its_key_free() {
     let real = Real::without_runner(ApiConfig::default()).await;
     let (status, _, body) = sent(lines(&real, "key", "")).await;
@@ -112,7 +124,6 @@ async fn a_refused_request_leaves_its_key_free() {
     real.stop().await;
 }
 
-#[tokio::test]
 async fn keys_are_checked_with_everything_else() {
     let real = Real::without_runner(ApiConfig::default()).await;
     let long = "x".repeat(256);
@@ -131,7 +142,6 @@ async fn keys_are_checked_with_everything_else() {
     real.stop().await;
 }
 
-#[tokio::test]
 async fn a_key_whose_first_request_still_arrives_is_in_progress() {
     let real = Real::without_runner(ApiConfig::default()).await;
     let (feed, arriving) = tokio::sync::mpsc::channel::<&'static str>(4);
@@ -165,7 +175,6 @@ async fn a_key_whose_first_request_still_arrives_is_in_progress() {
     real.stop().await;
 }
 
-#[tokio::test]
 async fn a_client_that_goes_away_leaves_its_key_free() {
     let real = Real::without_runner(ApiConfig::default()).await;
     let endless = futures_util::stream::pending::<Result<&'static str, std::io::Error>>();
@@ -184,7 +193,6 @@ async fn a_client_that_goes_away_leaves_its_key_free() {
     real.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_hundred_repeats_at_once_make_one_task() {
     let real = Real::start().await;
     for round in 0..3 {
@@ -206,7 +214,6 @@ async fn a_hundred_repeats_at_once_make_one_task() {
     real.stop().await;
 }
 
-#[tokio::test]
 async fn a_key_is_kept_for_a_day_at_least_and_forgotten_with_its_task() {
     let day = 24 * 3_600_000;
     let keep_results = Duration::from_mins(1);
@@ -221,7 +228,6 @@ async fn a_key_is_kept_for_a_day_at_least_and_forgotten_with_its_task() {
     real.stop().await;
 }
 
-#[tokio::test]
 async fn a_packed_and_an_unpacked_repeat_are_the_same_request() {
     let gzip = |plain: &[u8]| {
         let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());

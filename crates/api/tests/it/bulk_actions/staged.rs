@@ -4,11 +4,14 @@
 use std::time::Duration;
 
 use caseload_api::ApiConfig;
+use caseload_teststore::on_each_store;
 use reqwest::{Body, Method};
 use serde_json::Value;
 
 use crate::real::Real;
 use crate::server::Server;
+
+on_each_store!(a_staged_payload_runs_like_any_other_and_its_repeat_changes_nothing,);
 
 const PATH: &str = "/v2/acme/identity/bulk_actions";
 const FORM: &str = "multipart/form-data; boundary=b";
@@ -157,7 +160,6 @@ async fn a_store_that_cannot_stage_is_told_of() {
     assert_eq!(discarded(&server).await.len(), 1);
 }
 
-#[tokio::test]
 async fn a_staged_payload_runs_like_any_other_and_its_repeat_changes_nothing() {
     let mut real = Real::without_runner(config()).await;
     real.run_tasks();

@@ -4,11 +4,27 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use caseload_api::ApiConfig;
+use caseload_teststore::on_each_store;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use crate::real::Real;
 use crate::server::{OTHER, READ};
+
+on_each_store!(
+    a_dry_run_tells_what_would_be_and_writes_nothing,
+    a_dry_run_beyond_the_size_of_a_chunk_still_knows_its_first_entry,
+    a_dry_run_of_an_import_tells_what_would_be_and_writes_nothing,
+    waiting_tasks_are_cancelled_at_once_and_completed_ones_not_at_all,
+    calls_without_fields_refuse_fields,
+    a_retry_runs_what_failed_or_was_left_and_keeps_the_places,
+    a_retry_may_be_repeated_and_keeps_to_the_limit_of_the_queue,
+    tasks_are_listed_newest_first_in_pages,
+    expired_results_are_gone_and_then_removed_while_the_task_stays,
+);
+on_each_store!(threads 4:
+    cancels_and_retries_in_the_middle_apply_each_entry_once,
+);
 
 const PATH: &str = "/v2/acme/identity/bulk_actions";
 const ISSUES: &str = "/v2/acme/issues/bulk_actions";
@@ -47,7 +63,6 @@ async fn forbidden(real: &Real, path: &str) -> bool {
     answer.status() == StatusCode::FORBIDDEN
 }
 
-#[tokio::test]
 async fn a_dry_run_tells_what_would_be_and_writes_nothing() {
     let real = Real::start().await;
     let first = create(&real, &[uid("a")]).await;
@@ -79,7 +94,6 @@ async fn a_dry_run_tells_what_would_be_and_writes_nothing() {
     real.stop().await;
 }
 
-#[tokio::test]
 async fn a_dry_run_beyond_the_size_of_a_chunk_still_knows_its_first_entry() {
     let real = Real::start().await;
     let long = "x".repeat(80_000);
@@ -103,7 +117,6 @@ async fn a_dry_run_beyond_the_size_of_a_chunk_still_knows_its_first_entry() {
     real.stop().await;
 }
 
-#[tokio::test]
 async fn a_dry_run_of_an_import_tells_what_would_be_and_writes_nothing() {
     let real = Real::start().await;
     let issue = |id: u32, title: &str| json!({"id":id,"created_at":1000 + id,"title":title});
@@ -121,7 +134,6 @@ async fn a_dry_run_of_an_import_tells_what_would_be_and_writes_nothing() {
     real.stop().await;
 }
 
-#[tokio::test]
 async fn waiting_tasks_are_cancelled_at_once_and_completed_ones_not_at_all() {
     let mut real = Real::without_runner(ApiConfig::default()).await;
     let tasks = [create(&real, &[uid("a"), uid("b")]).await, create(&real, &[uid("c")]).await];
@@ -151,7 +163,6 @@ async fn waiting_tasks_are_cancelled_at_once_and_completed_ones_not_at_all() {
     real.stop().await;
 }
 
-#[tokio::test]
 async fn calls_without_fields_refuse_fields() {
     let real = Real::without_runner(ApiConfig::default()).await;
     let task = create(&real, &[uid("a")]).await;
@@ -167,7 +178,6 @@ async fn calls_without_fields_refuse_fields() {
     real.stop().await;
 }
 
-#[tokio::test]
 async fn a_retry_runs_what_failed_or_was_left_and_keeps_the_places() {
     let mut real = Real::without_runner(ApiConfig::default()).await;
     let stopped = create(&real, &[uid("a"), uid("b")]).await;
@@ -203,7 +213,6 @@ async fn a_retry_runs_what_failed_or_was_left_and_keeps_the_places() {
     real.stop().await;
 }
 
-#[tokio::test]
 async fn a_retry_may_be_repeated_and_keeps_to_the_limit_of_the_queue() {
     let config = ApiConfig { unfinished_tasks_max: 1, ..ApiConfig::default() };
     let real = Real::without_runner(config).await;
@@ -231,7 +240,6 @@ async fn a_retry_may_be_repeated_and_keeps_to_the_limit_of_the_queue() {
     real.stop().await;
 }
 
-#[tokio::test]
 async fn tasks_are_listed_newest_first_in_pages() {
     let real = Real::without_runner(ApiConfig::default()).await;
     assert_eq!(
@@ -277,7 +285,6 @@ async fn tasks_are_listed_newest_first_in_pages() {
     real.stop().await;
 }
 
-#[tokio::test]
 async fn expired_results_are_gone_and_then_removed_while_the_task_stays() {
     let real = Real::start().await;
     let task = real
@@ -308,7 +315,6 @@ async fn expired_results_are_gone_and_then_removed_while_the_task_stays() {
     real.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn cancels_and_retries_in_the_middle_apply_each_entry_once() {
     let real = Real::start().await;
     let line = |n: u32| format!("{{\"identities\":[{{\"uid\":\"u{n}\"}}]}}\n");

@@ -4,11 +4,21 @@
 use std::fmt::Write as _;
 
 use caseload_api::ApiConfig;
+use caseload_teststore::on_each_store;
 use reqwest::Method;
 use serde_json::Value;
 
 use crate::real::Real;
 use crate::server::{READ, WRITE};
+
+on_each_store!(
+    profiles_go_in_come_out_and_go_in_again_unchanged,
+    thousands_of_records_stream_in_payload_order,
+    a_full_queue_refuses_and_an_unfinished_task_has_no_records,
+    using_a_key_is_noted_in_the_store_and_readiness_is_told,
+    every_decision_on_numbers_and_texts_holds_there_and_back,
+    a_profile_as_large_as_an_entry_may_be_goes_there_and_back,
+);
 
 const PATH: &str = "/v2/acme/identity/bulk_actions";
 
@@ -16,7 +26,6 @@ fn records(lines: &str) -> Vec<Value> {
     lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-#[tokio::test]
 async fn profiles_go_in_come_out_and_go_in_again_unchanged() {
     let real = Real::start().await;
     let entries = "{\"identities\":[{\"uid\":\"u1\"}],\"lifetime_value\":1023.990,\"age\":30}\n\
@@ -57,7 +66,6 @@ async fn profiles_go_in_come_out_and_go_in_again_unchanged() {
     real.stop().await;
 }
 
-#[tokio::test]
 async fn thousands_of_records_stream_in_payload_order() {
     let real = Real::start().await;
     let entry = |n: u32| format!("{{\"identities\":[{{\"uid\":\"u{n}\"}}]}}\n");
@@ -70,7 +78,6 @@ async fn thousands_of_records_stream_in_payload_order() {
     real.stop().await;
 }
 
-#[tokio::test]
 async fn a_full_queue_refuses_and_an_unfinished_task_has_no_records() {
     let config = ApiConfig { unfinished_tasks_max: 2, ..ApiConfig::default() };
     let real = Real::without_runner(config).await;
@@ -91,7 +98,6 @@ async fn a_full_queue_refuses_and_an_unfinished_task_has_no_records() {
     real.stop().await;
 }
 
-#[tokio::test]
 async fn using_a_key_is_noted_in_the_store_and_readiness_is_told() {
     let real = Real::without_runner(ApiConfig::default()).await;
     assert_eq!(real.text("/readyz").await, "{\"status\":\"ok\"}");
@@ -153,7 +159,6 @@ async fn there_and_back(real: &Real, created: &Value) -> String {
     first
 }
 
-#[tokio::test]
 async fn every_decision_on_numbers_and_texts_holds_there_and_back() {
     let real = Real::start().await;
     let deep = |levels: usize| format!("{}1{}", "[".repeat(levels), "]".repeat(levels));
@@ -189,7 +194,6 @@ async fn every_decision_on_numbers_and_texts_holds_there_and_back() {
     real.stop().await;
 }
 
-#[tokio::test]
 async fn a_profile_as_large_as_an_entry_may_be_goes_there_and_back() {
     const LIMIT: usize = 256 << 10;
     let real = Real::start().await;

@@ -4,11 +4,17 @@
 use std::ops::Range;
 
 use caseload_store::ATTACHMENT_PIECE_BYTES;
+use caseload_teststore::on_each_store;
 use reqwest::multipart::{Form, Part};
 use reqwest::{Method, Response};
 
 use super::write::{desk, send};
 use crate::real::Real;
+
+on_each_store!(
+    every_range_is_the_bytes_of_the_file,
+    a_file_has_a_tag_that_conditions_are_held_against,
+);
 
 fn file_bytes(count: usize) -> Vec<u8> {
     (0..count).map(|n| (n % 251) as u8).collect()
@@ -33,7 +39,6 @@ fn header<'a>(answer: &'a Response, name: &str) -> &'a str {
     answer.headers().get(name).map_or("", |value| value.to_str().unwrap())
 }
 
-#[tokio::test]
 async fn every_range_is_the_bytes_of_the_file() {
     const PIECE: usize = ATTACHMENT_PIECE_BYTES;
     let real = desk().await;
@@ -81,7 +86,6 @@ fn ranges(count: usize) -> Vec<(String, Option<Range<usize>>)> {
     ranges
 }
 
-#[tokio::test]
 async fn a_file_has_a_tag_that_conditions_are_held_against() {
     let real = desk().await;
     let (url, other) = (attached(&real, file_bytes(10)).await, attached(&real, vec![1]).await);

@@ -5,11 +5,18 @@ use std::fmt::Write as _;
 use caseload_model::issue_query::{Cursor, Position, SortKey};
 use caseload_model::time::UnixMillis;
 use caseload_store::{IssuePage, StoreError};
+use caseload_teststore::on_each_store;
 use reqwest::Method;
 use serde_json::Value;
 
 use crate::real::Real;
 use crate::server::{OTHER, Server, picture};
+
+on_each_store!(threads 4:
+    a_walk_by_cursor_is_the_whole_list_for_any_filter_and_order,
+    a_cursor_goes_with_its_list_only_and_totals_come_when_asked_for,
+    a_place_in_plain_text_goes_on_where_an_issue_stands,
+);
 
 const PATH: &str = "/v1/acme/issues";
 /// Issues of the real server.
@@ -58,7 +65,6 @@ fn link(answer: &reqwest::Response, relation: &str) -> Option<String> {
     Some(found[1..].split('>').next().unwrap().to_owned())
 }
 
-#[tokio::test(flavor = "multi_thread")]
 async fn a_walk_by_cursor_is_the_whole_list_for_any_filter_and_order() {
     let real = with_issues().await;
     for query in [
@@ -99,7 +105,6 @@ async fn a_walk_by_cursor_is_the_whole_list_for_any_filter_and_order() {
     real.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
 async fn a_cursor_goes_with_its_list_only_and_totals_come_when_asked_for() {
     let real = with_issues().await;
     let page = real.json(&format!("{PATH}?cursor=&count=true&page-size=60&state=new")).await;
@@ -131,7 +136,6 @@ async fn a_cursor_goes_with_its_list_only_and_totals_come_when_asked_for() {
     real.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
 async fn a_place_in_plain_text_goes_on_where_an_issue_stands() {
     let real = with_issues().await;
     for (sort, place) in [

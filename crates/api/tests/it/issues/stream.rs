@@ -8,6 +8,7 @@ use std::time::Duration;
 use caseload_model::issue_query::Position;
 use caseload_model::time::UnixMillis;
 use caseload_store::{IssueStep, StepForm, StoreError};
+use caseload_teststore::on_each_store;
 use reqwest::{Method, Response};
 use serde_json::Value;
 use tokio::time::sleep;
@@ -16,6 +17,12 @@ use super::cursor::{ISSUES, all, ids, with_issues};
 use crate::real::Real;
 use crate::scripted::NOW;
 use crate::server::{Server, picture};
+
+on_each_store!(threads 4:
+    a_stream_is_every_match_and_a_line_that_says_so,
+    a_cut_stream_goes_on_after_its_last_whole_line,
+    with_a_page_number_lines_are_no_stream,
+);
 
 const PATH: &str = "/v1/acme/issues";
 const LINES: &str = "application/x-ndjson";
@@ -34,7 +41,6 @@ async fn lines(real: &Real, query: &str) -> (Vec<Value>, Value) {
     (lines, end)
 }
 
-#[tokio::test(flavor = "multi_thread")]
 async fn a_stream_is_every_match_and_a_line_that_says_so() {
     let real = with_issues().await;
     for query in ["sort-order=asc", "state=new", "sort-by=update-time", "state=rejected"] {
@@ -56,7 +62,6 @@ async fn a_stream_is_every_match_and_a_line_that_says_so() {
     real.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
 async fn a_cut_stream_goes_on_after_its_last_whole_line() {
     let real = with_issues().await;
     let (whole, _) = lines(&real, "sort-by=update-time&sort-order=asc").await;
@@ -82,7 +87,6 @@ async fn a_cut_stream_goes_on_after_its_last_whole_line() {
     real.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
 async fn with_a_page_number_lines_are_no_stream() {
     let real = with_issues().await;
     let request = real.request(Method::GET, &format!("{PATH}?page=1"));

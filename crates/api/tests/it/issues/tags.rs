@@ -1,10 +1,19 @@
 //! `ETag`, `If-None-Match`, HEAD and packing of issues: a tag changes with the issues and with how
 //! they are shown, and with nothing else.
 
+use caseload_teststore::on_each_store;
 use reqwest::{Method, Response, StatusCode};
 
 use super::cursor::with_issues;
 use crate::real::Real;
+
+on_each_store!(threads 4:
+    what_has_not_changed_is_not_sent_again,
+    a_tag_changes_with_the_issues_the_total_and_the_view,
+    head_answers_wherever_get_does_with_the_same_headers,
+    lists_are_packed_as_the_caller_prefers_from_4_kib_on,
+    instants_are_shown_in_the_iso_form_on_wish,
+);
 
 const PATH: &str = "/v1/acme/issues";
 
@@ -19,7 +28,6 @@ fn tag(answer: &Response) -> String {
     answer.headers()["etag"].to_str().unwrap().to_owned()
 }
 
-#[tokio::test(flavor = "multi_thread")]
 async fn what_has_not_changed_is_not_sent_again() {
     let real = with_issues().await;
     for (path, weak) in [
@@ -50,7 +58,6 @@ async fn what_has_not_changed_is_not_sent_again() {
     real.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
 async fn a_tag_changes_with_the_issues_the_total_and_the_view() {
     let real = with_issues().await;
     let views = [
@@ -94,7 +101,6 @@ async fn a_tag_changes_with_the_issues_the_total_and_the_view() {
     real.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
 async fn head_answers_wherever_get_does_with_the_same_headers() {
     let real = with_issues().await;
     let task = real.json("/v2/acme/issues/bulk_actions").await;
@@ -136,7 +142,6 @@ async fn head_answers_wherever_get_does_with_the_same_headers() {
     real.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
 async fn lists_are_packed_as_the_caller_prefers_from_4_kib_on() {
     let real = with_issues().await;
     let plain = real.text(PATH).await;
@@ -170,7 +175,6 @@ async fn lists_are_packed_as_the_caller_prefers_from_4_kib_on() {
     real.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
 async fn instants_are_shown_in_the_iso_form_on_wish() {
     let real = with_issues().await;
     for path in [format!("{PATH}/1"), format!("{PATH}?ids=%5B1%5D")] {

@@ -6,6 +6,7 @@ use caseload_api::ApiConfig;
 use caseload_model::key::Access;
 use caseload_model::task::Action;
 use caseload_store::{CreateAgent, CreateApp, CreateKey};
+use caseload_teststore::on_each_store;
 use futures_util::future::join_all;
 use reqwest::multipart::{Form, Part};
 use reqwest::{Method, RequestBuilder, Response};
@@ -13,6 +14,25 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::real::Real;
+
+on_each_store!(
+    what_a_key_without_a_name_writes_is_the_desks,
+    a_new_issue_has_what_the_form_says_and_defaults_for_the_rest,
+    one_app_profile_per_app_and_identity,
+    create_reply_resolve_reopen,
+    the_state_table_holds_over_http,
+    an_edit_tells_what_changed_and_nothing_else,
+    messages_are_the_end_users_or_an_agents,
+    notes_are_seen_by_those_who_ask_for_them,
+    a_bulk_edit_changes_all_issues_or_none,
+    a_repeated_creation_gets_the_first_answer_and_makes_one_issue,
+    what_was_written_is_exported_and_imported_as_the_same,
+    attachments_come_back_as_they_went,
+    apps_agents_and_queues_are_listed,
+);
+on_each_store!(threads 4:
+    what_is_written_at_once_is_all_there_and_in_order,
+);
 
 /// Fields of a form.
 type Fields<'f> = &'f [(&'f str, &'f str)];
@@ -96,7 +116,6 @@ async fn assert_sound(real: &Real) {
     assert_eq!(real.store.check().await.unwrap().faults, Vec::<String>::new());
 }
 
-#[tokio::test]
 async fn a_new_issue_has_what_the_form_says_and_defaults_for_the_rest() {
     let real = desk().await;
     let fields = [
@@ -161,7 +180,6 @@ async fn a_new_issue_has_what_the_form_says_and_defaults_for_the_rest() {
     real.stop().await;
 }
 
-#[tokio::test]
 async fn one_app_profile_per_app_and_identity() {
     let real = desk().await;
     let web = real.json("/v1/acme/apps/1").await["id"].as_str().unwrap().to_owned();
@@ -193,7 +211,6 @@ async fn one_app_profile_per_app_and_identity() {
     real.stop().await;
 }
 
-#[tokio::test]
 async fn create_reply_resolve_reopen() {
     let real = desk().await;
     let mut transcript = Vec::new();
@@ -224,7 +241,6 @@ async fn create_reply_resolve_reopen() {
     real.stop().await;
 }
 
-#[tokio::test]
 async fn the_state_table_holds_over_http() {
     let real = desk().await;
     // A state, then what follows an end user's message, an agent's, and unassigning.
@@ -262,7 +278,6 @@ async fn the_state_table_holds_over_http() {
     real.stop().await;
 }
 
-#[tokio::test]
 async fn an_edit_tells_what_changed_and_nothing_else() {
     let real = desk().await;
     let path = create(
@@ -307,7 +322,6 @@ async fn an_edit_tells_what_changed_and_nothing_else() {
     real.stop().await;
 }
 
-#[tokio::test]
 async fn messages_are_the_end_users_or_an_agents() {
     let real = desk().await;
     let path = create(&real, &[("message-body", "x"), ("email", "ada@example.org")]).await;
@@ -329,7 +343,6 @@ async fn messages_are_the_end_users_or_an_agents() {
     real.stop().await;
 }
 
-#[tokio::test]
 async fn notes_are_seen_by_those_who_ask_for_them() {
     let real = desk().await;
     let path = create(&real, &[("message-body", "x")]).await;
@@ -350,7 +363,6 @@ async fn notes_are_seen_by_those_who_ask_for_them() {
     real.stop().await;
 }
 
-#[tokio::test]
 async fn what_a_key_without_a_name_writes_is_the_desks() {
     let real = desk().await;
     let key = CreateKey {
@@ -380,7 +392,6 @@ async fn what_a_key_without_a_name_writes_is_the_desks() {
     real.stop().await;
 }
 
-#[tokio::test]
 async fn a_bulk_edit_changes_all_issues_or_none() {
     let real = desk().await;
     let mut paths = Vec::new();
@@ -434,7 +445,6 @@ async fn a_bulk_edit_changes_all_issues_or_none() {
     real.stop().await;
 }
 
-#[tokio::test]
 async fn a_repeated_creation_gets_the_first_answer_and_makes_one_issue() {
     let real = desk().await;
     let post = |fields: &[(&str, &str)]| {
@@ -468,7 +478,6 @@ async fn a_repeated_creation_gets_the_first_answer_and_makes_one_issue() {
     real.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn what_is_written_at_once_is_all_there_and_in_order() {
     let real = desk().await;
     let path = create(&real, &[("message-body", "x")]).await;
@@ -500,7 +509,6 @@ async fn what_is_written_at_once_is_all_there_and_in_order() {
     real.stop().await;
 }
 
-#[tokio::test]
 async fn what_was_written_is_exported_and_imported_as_the_same() {
     let mut real = desk().await;
     real.run_tasks();
@@ -515,7 +523,6 @@ async fn what_was_written_is_exported_and_imported_as_the_same() {
     real.stop().await;
 }
 
-#[tokio::test]
 async fn attachments_come_back_as_they_went() {
     let real = desk().await;
     let long: Vec<u8> = (0..3_000_000_u32).map(|n| (n % 251) as u8).collect();
@@ -581,7 +588,6 @@ async fn attachments_come_back_as_they_went() {
     real.stop().await;
 }
 
-#[tokio::test]
 async fn apps_agents_and_queues_are_listed() {
     let mut real = desk().await;
     real.run_tasks();

@@ -2,6 +2,7 @@
 //! written.
 
 use caseload_api::ApiConfig;
+use caseload_teststore::on_each_store;
 use reqwest::Method;
 use reqwest::multipart::{Form, Part};
 use serde_json::Value;
@@ -9,6 +10,15 @@ use serde_json::Value;
 use super::write::{create, desk, json_of, send};
 use crate::real::Real;
 use crate::server::READ;
+
+on_each_store!(
+    each_wrong_input_has_its_fault,
+    all_faults_come_at_once_those_of_references_included,
+    unknown_issues_and_odd_ids,
+    a_read_key_writes_nothing,
+    other_content_types_and_methods_are_refused,
+    a_file_over_the_limit_is_refused_and_nothing_of_it_stays,
+);
 
 const ISSUES: &str = "/v1/acme/issues";
 
@@ -134,7 +144,6 @@ fn wrong_puts() -> Vec<Wrong> {
     ]
 }
 
-#[tokio::test]
 async fn each_wrong_input_has_its_fault() {
     let real = desk().await;
     create(&real, &[("message-body", "x"), ("tags", r#"["kept"]"#)]).await;
@@ -152,7 +161,6 @@ async fn each_wrong_input_has_its_fault() {
     real.stop().await;
 }
 
-#[tokio::test]
 async fn all_faults_come_at_once_those_of_references_included() {
     let real = desk().await;
     create(&real, &[("message-body", "x")]).await;
@@ -171,7 +179,6 @@ async fn all_faults_come_at_once_those_of_references_included() {
     real.stop().await;
 }
 
-#[tokio::test]
 async fn unknown_issues_and_odd_ids() {
     let real = desk().await;
     for (path, status) in [("99", 404), ("99999999999999999999999", 404), ("x", 400), ("-1", 400)] {
@@ -188,7 +195,6 @@ async fn unknown_issues_and_odd_ids() {
     real.stop().await;
 }
 
-#[tokio::test]
 async fn a_read_key_writes_nothing() {
     let real = desk().await;
     create(&real, &[("message-body", "x")]).await;
@@ -207,7 +213,6 @@ async fn a_read_key_writes_nothing() {
     real.stop().await;
 }
 
-#[tokio::test]
 async fn other_content_types_and_methods_are_refused() {
     let real = desk().await;
     let json = real.request(Method::POST, ISSUES).json(&serde_json::json!({"message-body": "x"}));
@@ -218,7 +223,6 @@ async fn other_content_types_and_methods_are_refused() {
     real.stop().await;
 }
 
-#[tokio::test]
 async fn a_file_over_the_limit_is_refused_and_nothing_of_it_stays() {
     let config = ApiConfig { attachment_bytes_max: 1_500_000, ..ApiConfig::default() };
     let real = Real::without_runner(config).await;

@@ -8,6 +8,7 @@ mod report;
 mod steps;
 
 use std::io;
+use std::time::Duration;
 
 use caseload_api::ApiConfig;
 use caseload_client::Client;
@@ -24,7 +25,8 @@ use crate::failure::{Done, Failure};
 use crate::logging::{self, LogFormat};
 use crate::printer::{Printer, note};
 use crate::secret::random_bytes;
-use crate::server::{Server, StopSignals, bind, on_threads, try_bind};
+use crate::server::{LEASE_SECONDS, Server, StopSignals, bind, on_threads, try_bind};
+use crate::store::{STORE_HELP, parse_store};
 
 /// The domain that the demo works in.
 const DOMAIN: &str = "acme";
@@ -42,12 +44,14 @@ pub(crate) struct DemoArgs {
         default_value = "127.0.0.1:8080"
     )]
     listen: String,
-    /// Where the data is; made when it is missing
     #[arg(
         long,
         env = "CASELOAD_STORE",
+        help = STORE_HELP,
+        hide_env_values = true,
         value_name = "STORE",
-        default_value = "sqlite:caseload-data/demo.db"
+        default_value = "sqlite:caseload-data/demo.db",
+        value_parser = parse_store
     )]
     store: StoreLocation,
     /// What is logged: error, warn, info, debug, trace, or target=level,…
@@ -57,12 +61,17 @@ pub(crate) struct DemoArgs {
 
 pub(crate) fn run(args: &DemoArgs, printer: &mut Printer) -> Result<Done, Failure> {
     logging::start(&args.log, LogFormat::Text)?;
-    let store = caseload_store::open(&args.store, OpenMode::Server)?;
     on_threads(async {
+        let store = caseload_store::open(&args.store, OpenMode::Server).await?;
         let mut signals = StopSignals::listen()?;
         let key = prepare(store.as_ref()).await?;
         let (listener, port_taken) = listen(&args.listen).await?;
-        let server = Server::start(store, listener, ApiConfig::default())?;
+        let server = Server::start(
+            store,
+            listener,
+            ApiConfig::default(),
+            Duration::from_secs(LEASE_SECONDS),
+        )?;
         let url = format!("http://{}", server.address());
         let client = Client::new(&url, DOMAIN, &key)?;
         report::opening(printer, &args.store, &url, port_taken.then_some(&*args.listen))?;

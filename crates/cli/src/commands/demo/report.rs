@@ -34,10 +34,13 @@ pub(crate) fn opening(
     url: &str,
     taken: Option<&str>,
 ) -> Result<(), Failure> {
-    let StoreLocation::Sqlite(path) = store;
+    let place = match store {
+        StoreLocation::Sqlite(path) => path.display().to_string(),
+        StoreLocation::Postgres(address) => address.to_string(),
+    };
     printer.line("Caseload demo")?;
     printer.line("")?;
-    printer.line(format_args!("  store    {}", path.display()))?;
+    printer.line(format_args!("  store    {place}"))?;
     printer.line("  domain   acme")?;
     match taken {
         None => printer.line(format_args!("  server   {url}"))?,

@@ -12,34 +12,8 @@ mod tasks;
 use rusqlite::Connection;
 
 use super::engine::Engine;
+use crate::check::Findings;
 use crate::{CheckReport, StoreError};
-
-/// Faults that one check names; the rest is counted.
-const FAULTS_NAMED_MAX: usize = 100;
-
-/// What a check adds to.
-pub(super) struct Findings {
-    report: CheckReport,
-    named: usize,
-    more: u64,
-}
-
-impl Findings {
-    /// Notes that `count` records were looked at for `what`.
-    pub(super) fn verified(&mut self, what: &str, count: u64) {
-        self.report.verified.push((what.to_owned(), count));
-    }
-
-    /// Notes a broken law, as a sentence naming domain and record.
-    pub(super) fn fault(&mut self, fault: String) {
-        if self.named < FAULTS_NAMED_MAX {
-            self.named += 1;
-            self.report.faults.push(fault);
-        } else {
-            self.more += 1;
-        }
-    }
-}
 
 /// One check: a law of the stored data.
 type Check = fn(&Connection, &mut Findings) -> Result<(), StoreError>;
@@ -70,14 +44,8 @@ pub(super) async fn run(engine: &Engine) -> Result<CheckReport, StoreError> {
     Ok(report)
 }
 
-/// A check that cannot go on because of damage says so and leaves the others to run.
 fn run_one(conn: &Connection, name: &str, check: Check) -> CheckReport {
-    let mut findings = Findings { report: CheckReport::default(), named: 0, more: 0 };
-    if let Err(e) = check(conn, &mut findings) {
-        findings.report.faults.push(format!("{name}: the check had to stop: {e}"));
-    }
-    if findings.more > 0 {
-        findings.report.faults.push(format!("{name}: {} more faults", findings.more));
-    }
-    findings.report
+    let mut findings = Findings::default();
+    let ended = check(conn, &mut findings);
+    findings.end(name, ended)
 }

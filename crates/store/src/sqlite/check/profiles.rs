@@ -1,14 +1,17 @@
-//! Checks of profiles: what is stored parses, and identities and core profiles match both ways.
+//! Checks of profiles: reads them and asks what is wrong with each.
 
 use caseload_model::ids::CoreProfileId;
-use caseload_model::json;
-use caseload_model::profile::identity_keys;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::Findings;
 use crate::StoreError;
+use crate::check::profiles as laws;
 
-/// Fields parse, and each identity in them is a row of its own that leads to the profile.
+fn profile_id(id: i64) -> CoreProfileId {
+    CoreProfileId(id.unsigned_abs())
+}
+
+/// Each core profile, and where its identities lead.
 pub(super) fn core(conn: &Connection, findings: &mut Findings) -> Result<(), StoreError> {
     let mut owner = conn.prepare_cached(
         "SELECT core_profile_id FROM identities WHERE domain_id = ?1 AND key = ?2",
@@ -23,42 +26,19 @@ pub(super) fn core(conn: &Connection, findings: &mut Findings) -> Result<(), Sto
     while let Some(row) = rows.next()? {
         count += 1;
         let (domain, name, id): (i64, String, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
-        let mut broken = |law: &str| {
-            let id = CoreProfileId(id.unsigned_abs());
-            findings.fault(format!("domain {name}, core profile {id}: {law}"));
-        };
-        if row.get(4)? {
-            broken("its id is beyond the domain's clock");
-        }
         let fields: Vec<u8> = row.get(3)?;
-        if !parses(&fields) {
-            broken("its fields are no JSON");
-            continue;
-        }
-        let keys = identity_keys(&fields);
-        if keys.is_empty() {
-            broken("it has no identity");
-        }
-        for key in &keys {
-            keys_count += 1;
-            let found: Option<i64> =
-                owner.query_row(params![domain, key.as_bytes()], |row| row.get(0)).optional()?;
-            match found {
-                Some(found) if found == id => {}
-                Some(other) => {
-                    broken(&format!("one of its identities belongs to core profile {other}"));
-                }
-                None => broken("one of its identities is not registered"),
-            }
-        }
+        let found = laws::core(findings, &name, profile_id(id), row.get(4)?, &fields, |key| {
+            let owner = owner.query_row(params![domain, key.as_bytes()], |row| row.get(0));
+            owner.optional().map(|owner| owner.map(profile_id))
+        });
+        keys_count += found?;
     }
     findings.verified("core profiles", count);
     findings.verified("identities of core profiles", keys_count);
     Ok(())
 }
 
-/// Each identity's profile is there and has it. Together with the way from the profiles to the
-/// identities, equal numbers say the same for all of them.
+/// Each identity, and the profile that it leads to.
 pub(super) fn identities(conn: &Connection, findings: &mut Findings) -> Result<(), StoreError> {
     let mut statement = conn.prepare(
         "SELECT d.name, i.core_profile_id, i.key, p.fields FROM identities i
@@ -70,24 +50,14 @@ pub(super) fn identities(conn: &Connection, findings: &mut Findings) -> Result<(
     while let Some(row) = rows.next()? {
         count += 1;
         let (name, id): (String, i64) = (row.get(0)?, row.get(1)?);
-        let key: Vec<u8> = row.get(2)?;
-        let fields: Option<Vec<u8>> = row.get(3)?;
-        let law = match fields {
-            None => "an identity leads to it, but it is not there",
-            // Unreadable fields are named by the check of core profiles.
-            Some(fields) if !parses(&fields) => continue,
-            Some(fields) if identity_keys(&fields).iter().all(|own| own.as_bytes() != key) => {
-                "an identity leads to it that it does not have"
-            }
-            Some(_) => continue,
-        };
-        findings.fault(format!("domain {name}, core profile {id}: {law}"));
+        let (key, fields): (Vec<u8>, Option<Vec<u8>>) = (row.get(2)?, row.get(3)?);
+        laws::identity(findings, &name, profile_id(id), &key, fields.as_deref());
     }
     findings.verified("identities", count);
     Ok(())
 }
 
-/// Fields and addresses parse, and the app is there.
+/// Each app profile.
 pub(super) fn app(conn: &Connection, findings: &mut Findings) -> Result<(), StoreError> {
     let mut statement = conn.prepare(
         "SELECT d.name, p.pid, p.fields, p.emails, a.id IS NOT NULL FROM app_profiles p
@@ -99,28 +69,9 @@ pub(super) fn app(conn: &Connection, findings: &mut Findings) -> Result<(), Stor
     while let Some(row) = rows.next()? {
         count += 1;
         let (name, pid): (String, String) = (row.get(0)?, row.get(1)?);
-        let mut broken = |law: &str| {
-            findings.fault(format!("domain {name}, app profile {pid}: {law}"));
-        };
-        if !parses(&row.get::<_, Vec<u8>>(2)?) {
-            broken("its fields are no JSON");
-        }
-        if !matches!(json::parse(&row.get::<_, Vec<u8>>(3)?), Ok(json::Json::Array(_))) {
-            broken("its addresses are no JSON array");
-        }
-        if !row.get::<_, bool>(4)? {
-            broken("its app is not there");
-        }
+        let (fields, emails): (Vec<u8>, Vec<u8>) = (row.get(2)?, row.get(3)?);
+        laws::app(findings, &name, &pid, &fields, &emails, row.get(4)?);
     }
     findings.verified("app profiles", count);
     Ok(())
-}
-
-/// Whether a fields text is JSON between braces.
-fn parses(fields: &[u8]) -> bool {
-    let mut text = Vec::with_capacity(fields.len() + 2);
-    text.push(b'{');
-    text.extend_from_slice(fields);
-    text.push(b'}');
-    json::parse(&text).is_ok()
 }

@@ -1,20 +1,14 @@
-//! Checks of tasks: counts add up, state and outcome agree, and each processed entry has exactly
-//! one record, counted in the records themselves.
+//! Checks of tasks and their records: reads them and asks what is wrong with each; and whether
+//! payload and records belong to a task.
 
-use std::collections::HashMap;
-
-use caseload_model::task::{Outcome, Task, TaskStatus};
 use rusqlite::Connection;
 
-use super::super::tasks::{self as rooms, kind_code};
+use super::super::tasks as rooms;
 use super::Findings;
-use crate::{RecordKind, StoreError, unpack_block};
+use crate::StoreError;
+use crate::check::tasks::{self as laws_of, Block, Kept, Tally};
 
-/// Where the removal of an expired task's payload and records stands: not begun, or done.
-const KEPT: i64 = 0;
-const REMOVED: i64 = 2;
-
-/// The laws that one task keeps by itself, and that the payload of what is left is there.
+/// Each task by itself.
 pub(super) fn laws(conn: &Connection, findings: &mut Findings) -> Result<(), StoreError> {
     let sql = format!(
         "SELECT {}, (SELECT name FROM domains d WHERE d.id = domain_id), next_index,
@@ -27,95 +21,50 @@ pub(super) fn laws(conn: &Connection, findings: &mut Findings) -> Result<(), Sto
     let mut count = 0;
     while let Some(row) = rows.next()? {
         count += 1;
-        let task = rooms::task(row)?;
-        let domain: Option<String> = row.get(rooms::COLUMNS_COUNT)?;
-        let next_index: u32 = row.get(rooms::COLUMNS_COUNT + 1)?;
-        let last_index: Option<u32> = row.get(rooms::COLUMNS_COUNT + 2)?;
-        let Some(domain) = domain else { continue };
-        let mut broken = |law: &str| {
-            findings.fault(format!("domain {domain}, task {}: {law}", task.id));
+        let Some(domain) = row.get::<_, Option<String>>(rooms::COLUMNS_COUNT)? else { continue };
+        let kept = Kept {
+            next_index: row.get(rooms::COLUMNS_COUNT + 1)?,
+            last_index: row.get(rooms::COLUMNS_COUNT + 2)?,
+            purge: row.get(rooms::COLUMNS_COUNT + 3)?,
         };
-        if !task.counts.is_conserved() {
-            broken("succeeded, failed and unprocessed do not add up to the total");
-        }
-        if !outcome_agrees(&task) {
-            broken("status, outcome and counts contradict each other");
-        }
-        let left = task.counts.unprocessed > 0;
-        match row.get(rooms::COLUMNS_COUNT + 3)? {
-            KEPT if left && last_index.is_none_or(|last| last < next_index) => {
-                broken("the payload of its unprocessed entries is missing");
-            }
-            REMOVED if last_index.is_some() => broken("its payload has expired and is still there"),
-            _ => {}
-        }
+        laws_of::laws(findings, &domain, &rooms::task(row)?, kept);
     }
     findings.verified("tasks", count);
     Ok(())
 }
 
-fn outcome_agrees(task: &Task) -> bool {
-    let completed = task.status == TaskStatus::Completed;
-    let left = task.counts.unprocessed > 0;
-    completed == task.completed_at.is_some()
-        && match task.outcome {
-            None => !completed && left,
-            Some(Outcome::Succeeded) => completed && !left && task.counts.failed == 0,
-            Some(Outcome::CompletedWithErrors) => completed && !left && task.counts.failed > 0,
-            Some(Outcome::Cancelled | Outcome::Failed) => completed && left,
-        }
-}
-
 /// As many result and error lines as the counts say, in blocks that follow each other.
 pub(super) fn records(conn: &Connection, findings: &mut Findings) -> Result<(), StoreError> {
-    let mut found: HashMap<(i64, String, i64), u64> = HashMap::new();
+    let mut tally = Tally::default();
     let mut statement = conn.prepare(
         "SELECT domain_id, task_id, kind, first_index, next_index, lines, bytes
          FROM record_blocks ORDER BY domain_id, task_id, kind, first_index",
     )?;
     let mut rows = statement.query([])?;
-    let (mut total, mut behind) = (0, None);
     while let Some(row) = rows.next()? {
-        let key: (i64, String, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
-        let (first, next, lines): (u32, u32, u64) =
-            (row.get(3)?, row.get(4)?, row.get::<_, i64>(5)?.unsigned_abs());
-        let text = unpack_block(row.get_ref(6)?.as_blob().map_err(rusqlite::Error::from)?)?;
-        let counted = text.split(|byte| *byte == b'\n').count() as u64 - 1;
-        if counted != lines || lines > u64::from(next.saturating_sub(first)) {
-            findings.fault(format!("task {}: a block of records has {counted} lines", key.1));
-        }
-        if behind.replace((key.clone(), next)).is_some_and(|(k, end)| k == key && first < end) {
-            findings.fault(format!("task {}: two blocks of records overlap", key.1));
-        }
-        total += counted;
-        *found.entry(key).or_default() += counted;
+        let block = Block {
+            first_index: row.get(3)?,
+            next_index: row.get(4)?,
+            lines: row.get(5)?,
+            bytes: row.get_ref(6)?.as_blob().map_err(rusqlite::Error::from)?,
+        };
+        tally.add(findings, (row.get(0)?, row.get(1)?, row.get(2)?), block)?;
     }
-    let mut statement = conn.prepare(
-        "SELECT t.domain_id, t.id, t.succeeded, t.failed, d.name, t.purge
-         FROM tasks t JOIN domains d ON d.id = t.domain_id",
-    )?;
+    let sql = format!(
+        "SELECT {}, domain_id, (SELECT name FROM domains d WHERE d.id = domain_id), purge
+         FROM tasks",
+        rooms::COLUMNS
+    );
+    let mut statement = conn.prepare(&sql)?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        let (domain, id, name): (i64, String, String) = (row.get(0)?, row.get(1)?, row.get(4)?);
-        for (kind, word, column) in
-            [(RecordKind::Results, "results", 2), (RecordKind::Errors, "errors", 3)]
-        {
-            let counted = row.get::<_, i64>(column)?.unsigned_abs();
-            let lines = found.get(&(domain, id.clone(), kind_code(kind))).copied().unwrap_or(0);
-            let (expected, right) = match row.get(5)? {
-                KEPT => (counted, lines == counted),
-                REMOVED => (0, lines == 0),
-                // Some of them are removed already.
-                _ => (counted, lines <= counted),
-            };
-            if !right {
-                findings.fault(format!(
-                    "domain {name}, task {id}: {lines} {word} are kept, the counts say {expected}"
-                ));
-            }
-        }
+        let name: Option<String> = row.get(rooms::COLUMNS_COUNT + 1)?;
+        let (Some(name), task) = (name, rooms::task(row)?) else { continue };
+        let domain = (row.get(rooms::COLUMNS_COUNT)?, name.as_str());
+        let purge = row.get(rooms::COLUMNS_COUNT + 2)?;
+        tally.compare(findings, domain, &task.id, &task.counts, purge);
     }
-    findings.verified("records of tasks", total);
+    findings.verified("records of tasks", tally.total());
     orphans(conn, findings)
 }
 

@@ -34,6 +34,7 @@ impl<'c> Reads<'c> {
 
 impl IssueReads for Reads<'_> {
     const TEXTS_AT_ONCE: usize = 32;
+    const ASKS_AT_ONCE: bool = false;
 
     fn any(
         &self,

@@ -52,20 +52,7 @@ fn insert(
         return Ok(true);
     }
     let domain = change.domain.0;
-    let mut profiles = Vec::with_capacity(plan.inserts.len());
-    for (id, at) in &plan.inserts {
-        let profile = entries[*at]
-            .item
-            .as_ref()
-            .map_err(|_| StoreError::Corrupt("a refused entry was planned".to_owned()))?;
-        profiles.push((id.0 as i64, profile));
-    }
-    // In key order neighbouring identities share a page.
-    let mut keys: Vec<_> = profiles
-        .iter()
-        .flat_map(|(id, profile)| profile.identities.iter().map(|key| (key.as_bytes(), *id)))
-        .collect();
-    keys.sort_unstable();
+    let (profiles, keys) = plan.rows(entries);
     let rows: Vec<[&dyn ToSql; 3]> =
         keys.iter().map(|(key, id)| -> [&dyn ToSql; 3] { [&domain, key, id] }).collect();
     if insert_rows(conn, IDENTITIES, &rows)? < rows.len() {

@@ -10,11 +10,12 @@ mod update;
 use std::collections::HashMap;
 
 use caseload_model::ids::{CoreProfileId, DomainId};
-use caseload_model::profile::{DryRunOwners, IdentityKey};
+use caseload_model::profile::IdentityKey;
 use caseload_model::time::UnixMillis;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::clock;
+use crate::dry_run::DryRun;
 use crate::{ApplyChunk, StoreError};
 
 pub(super) use create::create;
@@ -32,19 +33,6 @@ pub(super) struct Change {
     conflicts: bool,
     /// What was planned so far, in a dry run.
     dry_run: Option<DryRun>,
-}
-
-/// What earlier slices of a dry run would have written, laid over what is stored.
-#[derive(Default)]
-struct DryRun {
-    /// Who took which identity, among creations.
-    owners: DryRunOwners,
-    /// Fields of changed core profiles.
-    core: HashMap<CoreProfileId, Vec<u8>>,
-    /// Identities that updates moved; `None` where they are free.
-    identities: HashMap<IdentityKey, Option<CoreProfileId>>,
-    /// Fields of changed app profiles, by pid.
-    app: HashMap<String, Vec<u8>>,
 }
 
 impl Change {

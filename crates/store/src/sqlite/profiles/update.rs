@@ -24,29 +24,11 @@ pub(in crate::sqlite) fn update_core(
     let named = || patches().filter_map(|patch| patch.identities.as_ref()).flatten();
     let mut owners = owners(conn, change.domain, named())?;
     if let Some(earlier) = &change.dry_run {
-        for (id, fields) in &mut records {
-            if let Some(changed) = earlier.core.get(id) {
-                fields.clone_from(changed);
-            }
-        }
-        for key in named() {
-            match earlier.identities.get(key) {
-                Some(Some(owner)) => drop(owners.insert(key.clone(), *owner)),
-                Some(None) => drop(owners.remove(key)),
-                None => {}
-            }
-        }
+        earlier.lay_over_core(patches(), &mut records, &mut owners);
     }
-    let plan = plan_core_updates(payload, entries, &records, &owners);
+    let mut plan = plan_core_updates(payload, entries, &records, &owners);
     match &mut change.dry_run {
-        Some(dry_run) => {
-            dry_run.core.extend(plan.changed);
-            // As in the store: identities are freed before any is taken.
-            let freed = plan.identities_removed.into_iter().map(|(key, _)| (key, None));
-            dry_run.identities.extend(freed);
-            let taken = plan.identities_added.into_iter().map(|(key, id)| (key, Some(id)));
-            dry_run.identities.extend(taken);
-        }
+        Some(dry_run) => dry_run.note_core(&mut plan),
         None => write_core(conn, change, &plan)?,
     }
     Ok(plan.records)
@@ -128,15 +110,11 @@ pub(in crate::sqlite) fn update_app(
         }
     }
     if let Some(earlier) = &change.dry_run {
-        for (pid, fields) in &mut records {
-            if let Some(changed) = earlier.app.get(pid) {
-                fields.clone_from(changed);
-            }
-        }
+        earlier.lay_over_app(&mut records);
     }
     let plan = plan_app_updates(payload, entries, &records);
     if let Some(dry_run) = &mut change.dry_run {
-        dry_run.app.extend(plan.changed);
+        dry_run.note_app(plan.changed);
     } else if !plan.changed.is_empty() {
         let now = change.changed_at(conn)?.0;
         let mut update = conn.prepare_cached(

@@ -17,9 +17,10 @@ use super::super::issues::Import;
 use super::super::kill::{self, Place};
 use super::super::profiles::{self, Change};
 use super::end::complete;
-use super::parts::{Parts, misfit};
-use super::records::Records;
+use super::records;
 use super::row::{self, Held};
+use crate::parts::{Parts, misfit};
+use crate::records::Records;
 use crate::{ApplyChunk, ChunkApplied, ChunkPart, ChunkWork, StoreError};
 
 /// Entries that are planned and written at a time.
@@ -28,10 +29,10 @@ const SLICE_ENTRIES: usize = 1000;
 const READ_SLICE_ENTRIES: usize = 100;
 const READ_BYTES_MAX: usize = 16 << 20;
 
-/// What a chunk came to, and parts that nobody needs any more.
+/// What a chunk came to, and its parts, which nobody needs any more.
 type Applied = (ChunkApplied, Vec<ChunkPart>);
-/// What was planned on a reader: records, number of entries, the part with entries left, and parts
-/// that nobody needs any more.
+/// What was planned on a reader: records, number of entries, the part with entries left, and all
+/// its parts, which nobody needs any more.
 type Planned = (Records, usize, Option<ChunkPart>, Vec<ChunkPart>);
 
 pub(in crate::sqlite) async fn apply(
@@ -230,7 +231,7 @@ fn finish(
 ) -> Result<Task, StoreError> {
     kill::reached(Place::Effects);
     records.close_block()?;
-    records.keep(conn, command.domain, &command.task_id)?;
+    records::keep(conn, records, command.domain, &command.task_id)?;
     let (succeeded, failed) = records.counts();
     let counts = held.task.counts.after_chunk(succeeded, failed);
     held.task.counts = counts;

@@ -19,9 +19,7 @@ pub(super) fn complete(
     outcome: Outcome,
     now: UnixMillis,
 ) -> Result<(), StoreError> {
-    held.task.status = TaskStatus::Completed;
-    held.task.outcome = Some(outcome);
-    held.task.completed_at = Some(now);
+    held.task.complete(outcome, now);
     keep_left(conn, held)?;
     kill::reached(Place::Completing);
     Ok(())

@@ -1,20 +1,16 @@
 //! Payloads of tasks: compressed blocks of entries. While a task runs they are as they were
 //! accepted. When it completes, only the entries that failed or were not processed stay, with their
-//! places and exactly as they were sent, so that a retry can run them again.
-
-use std::collections::BTreeSet;
+//! places and exactly as they were sent, so that a retry can run them again; which those are is
+//! said by [`Left`].
 
 use caseload_model::ids::DomainId;
-use caseload_model::payload::Block;
 use caseload_model::task::Outcome;
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::records::kind_code;
 use super::row::{self, Held};
-use crate::{PackedBlock, RecordKind, StoreError, pack_block, unpack_block};
-
-/// What every error record begins with; the index of its entry follows.
-const RECORD_BEGIN: &[u8] = b"{\"index\":";
+use crate::left::{Among, Left};
+use crate::records::kind_code;
+use crate::{PackedBlock, RecordKind, StoreError, unpack_block};
 
 pub(in crate::sqlite) fn payload_block(
     conn: &Connection,
@@ -39,7 +35,7 @@ pub(super) fn keep_left(conn: &Connection, held: &Held) -> Result<(), StoreError
     if held.task.outcome == Some(Outcome::Failed) {
         return Ok(());
     }
-    let left = Left::of(conn, held)?;
+    let left = left_of(conn, held)?;
     let mut statement = conn.prepare_cached(
         "SELECT seq, first_index, last_index FROM payload_blocks
          WHERE domain_id = ?1 AND task_id = ?2",
@@ -82,7 +78,7 @@ pub(in crate::sqlite) fn entries_left(
     domain: DomainId,
     task_id: &str,
 ) -> Result<Vec<PackedBlock>, StoreError> {
-    let left = Left::of(conn, &row::completed(conn, domain, task_id)?)?;
+    let left = left_of(conn, &row::completed(conn, domain, task_id)?)?;
     let mut statement = conn.prepare_cached(
         "SELECT first_index, last_index, bytes FROM payload_blocks
          WHERE domain_id = ?1 AND task_id = ?2 ORDER BY last_index",
@@ -102,119 +98,19 @@ pub(in crate::sqlite) fn entries_left(
     Ok(blocks)
 }
 
-/// Which entries are left to a retry: those that failed, and all from the first unprocessed one.
-struct Left {
-    failed: BTreeSet<u32>,
-    unprocessed_from: u32,
-}
-
-/// How many entries of a run are left.
-#[derive(Debug, PartialEq, Eq)]
-enum Among {
-    All,
-    Some,
-    None,
-}
-
-impl Left {
-    fn of(conn: &Connection, held: &Held) -> Result<Self, StoreError> {
-        let failed = if held.task.counts.failed == 0 {
-            BTreeSet::new()
-        } else {
-            failed_indexes(conn, held.domain, &held.task.id)?
-        };
-        let unprocessed_from =
-            if held.task.counts.unprocessed == 0 { u32::MAX } else { held.next_index };
-        Ok(Self { failed, unprocessed_from })
-    }
-
-    fn has(&self, index: u32) -> bool {
-        index >= self.unprocessed_from || self.failed.contains(&index)
-    }
-
-    /// By the places of the first and the last entry of a block alone.
-    fn among(&self, first: u32, last: u32) -> Among {
-        if first >= self.unprocessed_from {
-            Among::All
-        } else if last < self.unprocessed_from && self.failed.range(first..=last).next().is_none() {
-            Among::None
-        } else {
-            Among::Some
+/// Which entries of a completed task are left.
+fn left_of(conn: &Connection, held: &Held) -> Result<Left, StoreError> {
+    let mut left = Left::new(&held.task.counts, held.next_index);
+    if held.task.counts.failed > 0 {
+        let mut statement = conn.prepare_cached(
+            "SELECT bytes FROM record_blocks
+             WHERE domain_id = ?1 AND task_id = ?2 AND kind = ?3",
+        )?;
+        let errors = kind_code(RecordKind::Errors);
+        let mut rows = statement.query(params![held.domain.0, held.task.id, errors])?;
+        while let Some(row) = rows.next()? {
+            left.add_failed(row.get_ref(0)?.as_blob().map_err(rusqlite::Error::from)?)?;
         }
     }
-
-    /// What is left of a block.
-    fn of_block(&self, packed: &[u8]) -> Result<Option<PackedBlock>, StoreError> {
-        let mut block = Block::decode(unpack_block(packed)?)
-            .map_err(|e| StoreError::Corrupt(format!("a payload block: {e}")))?;
-        block.entries.retain(|entry| self.has(entry.index));
-        if block.entries.is_empty() { Ok(None) } else { pack_block(&block).map(Some) }
-    }
-}
-
-/// Indexes of the entries that have an error record.
-fn failed_indexes(
-    conn: &Connection,
-    domain: DomainId,
-    task_id: &str,
-) -> Result<BTreeSet<u32>, StoreError> {
-    let mut statement = conn.prepare_cached(
-        "SELECT bytes FROM record_blocks WHERE domain_id = ?1 AND task_id = ?2 AND kind = ?3",
-    )?;
-    let mut rows = statement.query(params![domain.0, task_id, kind_code(RecordKind::Errors)])?;
-    let mut indexes = BTreeSet::new();
-    while let Some(row) = rows.next()? {
-        let text = unpack_block(row.get_ref(0)?.as_blob().map_err(rusqlite::Error::from)?)?;
-        for line in text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-            let index = index_of(line)
-                .ok_or_else(|| StoreError::Corrupt("an error record without index".to_owned()))?;
-            indexes.insert(index);
-        }
-    }
-    Ok(indexes)
-}
-
-fn index_of(record: &[u8]) -> Option<u32> {
-    let digits = record.strip_prefix(RECORD_BEGIN)?;
-    let end = digits.iter().position(|byte| !byte.is_ascii_digit())?;
-    std::str::from_utf8(&digits[..end]).ok()?.parse().ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Among, Left, index_of};
-
-    #[test]
-    fn a_block_is_kept_dropped_or_looked_into_by_its_places() {
-        let left = |failed: &[u32], unprocessed_from| Left {
-            failed: failed.iter().copied().collect(),
-            unprocessed_from,
-        };
-        for (left, first, last, among) in [
-            (left(&[], u32::MAX), 0, 9, Among::None),
-            (left(&[10], u32::MAX), 0, 9, Among::None),
-            (left(&[9], u32::MAX), 0, 9, Among::Some),
-            (left(&[], 10), 0, 9, Among::None),
-            (left(&[], 9), 0, 9, Among::Some),
-            (left(&[3], 10), 10, 19, Among::All),
-            (left(&[], 0), 0, 9, Among::All),
-        ] {
-            assert_eq!(left.among(first, last), among, "{first}..={last}");
-        }
-        assert!(left(&[3], 8).has(3) && left(&[3], 8).has(8) && !left(&[3], 8).has(7));
-    }
-
-    #[test]
-    fn the_index_of_a_record_is_its_first_member() {
-        for (record, index) in [
-            (&br#"{"index":0,"line":1}"#[..], Some(0)),
-            (br#"{"index":9999,"errors":[{"index":3}]}"#, Some(9999)),
-            (br#"{"line":1,"index":4}"#, None),
-            (br#"{"index":,"line":1}"#, None),
-            (br#"{"index":4294967296,"line":1}"#, None),
-            (br#"{"index":12"#, None),
-        ] {
-            assert_eq!(index_of(record), index, "{}", String::from_utf8_lossy(record));
-        }
-    }
+    Ok(left)
 }

@@ -170,12 +170,7 @@ pub(super) fn held(
 /// Writes back what a step changed: state, counts, position. Everything else of a task is fixed.
 pub(super) fn keep(conn: &Connection, held: &Held) -> Result<(), StoreError> {
     let task = &held.task;
-    assert!(task.counts.is_conserved(), "the counts of a task do not add up");
-    assert_eq!(
-        task.status == TaskStatus::Completed,
-        task.outcome.is_some(),
-        "a task has an outcome exactly when it is completed"
-    );
+    task.assert_lawful();
     let changed = conn
         .prepare_cached(
             "UPDATE tasks SET status = ?2, outcome = ?3, succeeded = ?4, failed = ?5,

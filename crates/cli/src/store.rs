@@ -1,0 +1,52 @@
+//! The store that a command works on: how `--store` is read, and how a server waits for a database
+//! that is not there yet. A password that the address does not have comes from `PGPASSWORD`, so
+//! that it need not stand in a command line, which everybody on the machine can read.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use caseload_store::{InvalidLocation, OpenMode, Store, StoreError, StoreLocation};
+
+use crate::failure::Failure;
+
+/// What help says of `--store`.
+pub(crate) const STORE_HELP: &str = "Where the data is: sqlite:PATH, made when it is missing, or \
+                                     postgres://USER@HOST/DATABASE";
+/// Time between two tries to open a store: doubled from the one to the other.
+const PAUSE_MIN: Duration = Duration::from_millis(250);
+const PAUSE_MAX: Duration = Duration::from_secs(5);
+
+/// Reads the value of `--store`.
+pub(crate) fn parse_store(text: &str) -> Result<StoreLocation, InvalidLocation> {
+    let location: StoreLocation = text.parse()?;
+    Ok(match std::env::var("PGPASSWORD") {
+        Ok(password) if !password.is_empty() => location.or_password(&password),
+        _ => location,
+    })
+}
+
+/// Opens the store of a server. A database that cannot answer now is waited for: it may be starting
+/// beside the server, or failing over. Anything else ends the wait at once.
+pub(crate) async fn open_for_server(
+    location: &StoreLocation,
+    patience: Duration,
+) -> Result<Arc<dyn Store>, Failure> {
+    let begun = Instant::now();
+    let mut pause = PAUSE_MIN;
+    loop {
+        let reason = match caseload_store::open(location, OpenMode::Server).await {
+            Err(StoreError::Unreachable(reason)) => reason,
+            opened => return Ok(opened?),
+        };
+        if begun.elapsed() + pause > patience {
+            let failure = Failure::server(format!("cannot open {location}: {reason}"));
+            return Err(failure.with_hint(format!(
+                "tried for {} s; --store-wait says how long a server waits for its database",
+                begun.elapsed().as_secs()
+            )));
+        }
+        tracing::warn!(store = %location, reason, "the store does not answer yet; trying again");
+        tokio::time::sleep(pause).await;
+        pause = (2 * pause).min(PAUSE_MAX);
+    }
+}

@@ -1,0 +1,186 @@
+//! `--store postgres://…`: what a database that cannot be used is answered with, that no output
+//! shows a password, encryption of connections, and waiting for a database that is not there yet.
+
+use std::os::unix::fs::PermissionsExt;
+use std::process::Output;
+
+use caseload_teststore::{Database, query};
+
+use crate::common::{Place, Server, picture_of};
+
+/// A password that nothing may show.
+const SECRET: &str = "hunter2";
+
+/// Runs `domain list` on a store; what went wrong, which is told without any password.
+fn refused(place: &Place, store: &str) -> String {
+    let output = list(place, store);
+    assert_eq!(output.status.code(), Some(3), "{}", picture_of(&output));
+    String::from_utf8(output.stderr).unwrap()
+}
+
+fn list(place: &Place, store: &str) -> Output {
+    let output = place.caseload(&["domain", "list"]).env("CASELOAD_STORE", store).output().unwrap();
+    let all = picture_of(&output);
+    assert!(!all.contains(SECRET) && !all.contains(&password(store)), "{all}");
+    output
+}
+
+/// The password in an address.
+fn password(url: &str) -> String {
+    let user = url.split_once("://").unwrap().1.split('@').next().unwrap();
+    user.split_once(':').map_or("no password".to_owned(), |(_, password)| password.to_owned())
+}
+
+/// An address with another password, or without one.
+fn with_password(url: &str, other: Option<&str>) -> String {
+    let other = other.map_or(String::new(), |other| format!(":{other}"));
+    url.replacen(&format!(":{}@", password(url)), &format!("{other}@"), 1)
+}
+
+/// An address with another database.
+fn with_database(url: &str, name: &str) -> String {
+    format!("{}/{name}", url.rsplit_once('/').unwrap().0)
+}
+
+#[test]
+fn a_database_that_is_none_is_told_with_what_to_do() {
+    let place = Place::new();
+    let database = Database::empty();
+    let url = database.url();
+    for (store, reason, hint) in [
+        (with_password(url, Some(SECRET)), "password authentication failed", "PGPASSWORD"),
+        (with_password(url, None), "asks for a password", "PGPASSWORD"),
+        (with_database(url, "nowhere"), "\"nowhere\" does not exist", "createdb nowhere"),
+        (format!("{url}?sslmode=verify-full&sslrootcert=/none"), "/none", "error"),
+        (format!("postgres://u:{SECRET}@127.0.0.1:1/d"), "refused", "error"),
+        (format!("postgres://u:{SECRET}@no.such.host.invalid/d"), "lookup", "error"),
+    ] {
+        let said = refused(&place, &store);
+        assert!(said.contains(reason) && said.contains(hint), "{said}");
+    }
+    assert_eq!(query(url, "SELECT 1 WHERE to_regclass('domains') IS NOT NULL"), [""; 0]);
+}
+
+#[test]
+fn a_database_of_something_else_is_left_alone() {
+    let place = Place::new();
+    let database = Database::empty();
+    query(database.url(), "CREATE TABLE invoices (id BIGINT)");
+    let said = refused(&place, database.url());
+    assert!(said.contains("public.invoices") && said.contains("of its own"), "{said}");
+    let tables = "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace";
+    assert_eq!(query(database.url(), tables), ["invoices"]);
+
+    let newer = Database::from_template();
+    query(
+        newer.url(),
+        "INSERT INTO refinery_schema_history VALUES (1000, 'later', '2026-01-01T00:00:00Z', '1')",
+    );
+    let said = refused(&place, newer.url());
+    assert!(said.contains("a newer version of the store"), "{said}");
+
+    let other = Database::from_template();
+    query(other.url(), "UPDATE refinery_schema_history SET name = 'users' WHERE version = 1");
+    assert!(refused(&place, other.url()).contains("another program"));
+}
+
+#[test]
+fn a_user_who_may_not_make_tables_is_told() {
+    let place = Place::new();
+    let database = Database::empty();
+    let role = format!("{}_reader", database.name());
+    query(
+        database.url(),
+        &format!(
+            "CREATE ROLE {role} LOGIN PASSWORD '{SECRET}'; \
+             REVOKE CREATE ON SCHEMA public FROM public"
+        ),
+    );
+    let (_, host) = database.url().split_once('@').unwrap();
+    let said = refused(&place, &format!("postgres://{role}:{SECRET}@{host}"));
+    query(database.url(), &format!("DROP ROLE {role}"));
+    assert!(said.contains("may not make tables") && said.contains("GRANT"), "{said}");
+}
+
+#[test]
+fn a_database_that_takes_no_writes_is_told() {
+    let place = Place::new();
+    let database = Database::from_template();
+    let name = database.name();
+    query(database.url(), &format!("ALTER DATABASE {name} SET default_transaction_read_only = on"));
+    let said = refused(&place, database.url());
+    assert!(said.contains("read-only standby"), "{said}");
+}
+
+#[test]
+fn a_password_may_come_from_the_environment_or_from_a_file() {
+    let place = Place::new();
+    let database = Database::empty();
+    let bare = with_password(database.url(), None);
+    let secret = password(database.url());
+    let mut command = place.caseload(&["domain", "create", "acme", "--store", &bare]);
+    assert!(command.env("PGPASSWORD", &secret).output().unwrap().status.success());
+
+    place.write("pass", format!("*:*:{}:*:{secret}\n", database.name()));
+    let store = format!("{bare}?passfile=pass");
+    assert!(refused(&place, &store).contains("chmod 600"));
+    let private = std::fs::Permissions::from_mode(0o600);
+    std::fs::set_permissions(place.path("pass"), private).unwrap();
+    let output = list(&place, &store);
+    assert!(String::from_utf8_lossy(&output.stdout).starts_with("acme\t"));
+}
+
+#[test]
+fn a_mistake_in_an_address_and_help_show_no_password() {
+    let place = Place::new();
+    for store in [
+        format!("postgres://u:{SECRET}@h/d?sslmode=full&colour=red"),
+        format!("postgress://u:{SECRET}@h/d"),
+        format!("postgres://u:{SECRET}@h:x/d"),
+    ] {
+        for args in [&["domain", "list", "--store", &store][..], &["serve", "--help"]] {
+            let output = place.caseload(args).env("CASELOAD_STORE", &store).output().unwrap();
+            let all = picture_of(&output);
+            assert!(!all.contains(SECRET), "{all}");
+            assert!(output.status.success() || all.contains("postgres://"), "{all}");
+        }
+        assert_eq!(place.run(&["domain", "list", "--store", &store]).status.code(), Some(2));
+    }
+}
+
+#[test]
+fn a_server_waits_for_its_database_and_gives_up_in_time() {
+    let place = Place::new();
+    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let store = format!("postgres://u:{SECRET}@{}/d", nobody.local_addr().unwrap());
+    drop(nobody);
+    let mut command = place.caseload(&["serve", "--listen", "127.0.0.1:0", "--store-wait", "1"]);
+    let output = command.env("CASELOAD_STORE", store).output().unwrap();
+    let said = picture_of(&output);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(said.contains("does not answer yet") && said.contains("--store-wait"), "{said}");
+    assert!(!said.contains(SECRET), "{said}");
+}
+
+#[test]
+fn servers_that_start_at_once_on_an_empty_database_all_serve() {
+    let database = Database::empty();
+    let place = Place::new();
+    let starting: Vec<_> = (0..4)
+        .map(|_| {
+            let mut command = place.caseload(&["serve", "--listen", "127.0.0.1:0"]);
+            command.env("CASELOAD_STORE", database.url());
+            command
+        })
+        .collect();
+    let servers: Vec<_> = std::thread::scope(|threads| {
+        let starts: Vec<_> = starting
+            .into_iter()
+            .map(|command| threads.spawn(|| Server::spawn(&place, String::new(), command)))
+            .collect();
+        starts.into_iter().map(|start| start.join().unwrap()).collect()
+    });
+    for server in servers {
+        assert_eq!(server.terminate().0.code(), Some(0));
+    }
+}

@@ -1,0 +1,188 @@
+//! Several servers over one database, as processes: what one accepts another runs, follows, cancels
+//! and repeats; a task goes on after its server was killed; and a database that is gone for a while
+//! is answered with 503 and found again by itself.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use caseload_teststore::{Backend, Database};
+
+use crate::common::{PATIENCE, Place, Server, profiles};
+
+const COMPLETED: &str = r#""status":"completed""#;
+
+/// The whole answer of a server.
+fn ask(server: &Server<'_>, method: &str, path: &str, more: &str) -> String {
+    let address = server.url.strip_prefix("http://").unwrap();
+    let mut stream = TcpStream::connect(address).unwrap();
+    let key = &server.key;
+    let head = format!(
+        "{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\
+         Authorization: Bearer {key}\r\n{more}\r\n"
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+/// Two servers over one database.
+fn two(place: &Place) -> (Server<'_>, Server<'_>) {
+    let first = place.serve();
+    let second = Server::start(place, first.key.clone());
+    (first, second)
+}
+
+fn submitted(server: &Server<'_>, more: &[&str]) -> String {
+    let args = [&["bulk", "submit", "create_core_profiles", "many.jsonl"], more].concat();
+    server.good(&args).trim().to_owned()
+}
+
+fn task_path(task: &str) -> String {
+    format!("/v2/acme/identity/bulk_actions/{task}")
+}
+
+fn each_does_for_the_other() {
+    let place = Place::new();
+    place.write("many.jsonl", profiles(5000, "many"));
+    let (first, second) = two(&place);
+    for (key, one, other) in [("one", &first, &second), ("two", &second, &first)] {
+        // A repeat through another server is the same task.
+        let task = submitted(one, &["--idempotency-key", key]);
+        assert_eq!(submitted(other, &["--idempotency-key", key]), task);
+        // Its end is waited for, and its events are followed, anywhere.
+        let events = ask(other, "GET", &task_path(&task), "Accept: text/event-stream\r\n");
+        assert!(events.contains(COMPLETED), "{events}");
+        let begun = Instant::now();
+        while !ask(other, "GET", &format!("{}?wait=5", task_path(&task)), "").contains(COMPLETED) {
+            assert!(begun.elapsed() < PATIENCE, "the task does not complete");
+        }
+        // What is completed cannot be cancelled by anybody, and what waits by everybody.
+        let late =
+            ask(other, "POST", &format!("{}/cancel", task_path(&task)), "Content-Length: 0\r\n");
+        assert!(late.starts_with("HTTP/1.1 409"), "{late}");
+        let next = submitted(one, &[]);
+        let path = format!("{}/cancel", task_path(&next));
+        let cancelled = ask(other, "POST", &path, "Content-Length: 0\r\n");
+        let taken = ["HTTP/1.1 200", "HTTP/1.1 202", "HTTP/1.1 409"];
+        assert!(taken.iter().any(|status| cancelled.starts_with(status)), "{cancelled}");
+    }
+    assert!(place.run(&["check"]).status.success());
+}
+
+#[test]
+fn every_server_follows_cancels_and_repeats_what_another_accepted() {
+    Backend::Postgres.under_blocking(each_does_for_the_other);
+}
+
+#[test]
+fn tasks_of_a_killed_server_are_taken_over_within_the_lease() {
+    Backend::Postgres.under_blocking(|| {
+        let place = Place::new();
+        place.write("many.jsonl", profiles(10_000, "over"));
+        let (first, second) = two(&place);
+        let tasks: Vec<_> = (0..5).map(|_| submitted(&first, &[])).collect();
+        first.kill();
+        let begun = Instant::now();
+        for task in &tasks {
+            loop {
+                let record = ask(&second, "GET", &format!("{}?wait=5", task_path(task)), "");
+                if record.contains(COMPLETED) {
+                    // The others find every identity taken.
+                    assert!(record.contains(r#""unprocessed":0"#), "{record}");
+                    break;
+                }
+                assert!(begun.elapsed() < PATIENCE, "nobody takes the task over: {record}");
+            }
+        }
+        assert!(place.run(&["check"]).status.success());
+    });
+}
+
+/// Between servers and their database: passes everything on, until it is told to cut and to refuse.
+struct Wire {
+    port: u16,
+    open: Arc<Mutex<Option<Vec<TcpStream>>>>,
+}
+
+impl Wire {
+    fn to(database: String) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let open = Arc::new(Mutex::new(Some(Vec::new())));
+        let shared = Arc::clone(&open);
+        std::thread::spawn(move || {
+            for near in listener.incoming().map_while(Result::ok) {
+                let mut open = shared.lock().unwrap();
+                let Some(streams) = open.as_mut() else { continue };
+                let far = TcpStream::connect(&database).unwrap();
+                streams.extend([near.try_clone().unwrap(), far.try_clone().unwrap()]);
+                for (mut from, mut to) in
+                    [(near.try_clone().unwrap(), far.try_clone().unwrap()), (far, near)]
+                {
+                    std::thread::spawn(move || {
+                        let _ = std::io::copy(&mut from, &mut to);
+                        let _ = to.shutdown(Shutdown::Both);
+                    });
+                }
+            }
+        });
+        Self { port, open }
+    }
+
+    /// Ends every connection and takes no further one.
+    fn cut(&self) {
+        for stream in self.open.lock().unwrap().take().unwrap() {
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+    }
+
+    fn mend(&self) {
+        *self.open.lock().unwrap() = Some(Vec::new());
+    }
+}
+
+#[test]
+fn a_database_that_is_gone_is_503_and_is_found_again() {
+    let database = Database::from_template();
+    let (user, rest) = database.url().split_once('@').unwrap();
+    let (host, name) = rest.split_once('/').unwrap();
+    let wire = Wire::to(host.to_owned());
+    let place = Place::new();
+    let run = |args: &[&str]| {
+        let output = place.caseload(args).env("CASELOAD_STORE", database.url()).output().unwrap();
+        assert!(output.status.success());
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    };
+    run(&["domain", "create", "acme"]);
+    let key = run(&["key", "create", "--domain", "acme"]);
+    let mut command = place.caseload(&["serve", "--listen", "127.0.0.1:0", "--lease", "2"]);
+    command.env("CASELOAD_STORE", format!("{user}@127.0.0.1:{}/{name}", wire.port));
+    let server = Server::spawn(&place, key, command);
+    let issues = "/v1/acme/issues";
+    assert!(ask(&server, "GET", issues, "").starts_with("HTTP/1.1 200"));
+    place.write("many.jsonl", profiles(10_000, "cut"));
+    let task = submitted(&server, &[]);
+    wire.cut();
+    for path in [issues, "/readyz"] {
+        let answer = ask(&server, "GET", path, "");
+        assert!(answer.starts_with("HTTP/1.1 503"), "{answer}");
+        assert!(answer.to_lowercase().contains("retry-after: "), "{answer}");
+        assert!(!answer.contains("postgres"), "what is behind is nobody's business: {answer}");
+    }
+    assert!(ask(&server, "GET", "/healthz", "").starts_with("HTTP/1.1 200"));
+    std::thread::sleep(Duration::from_secs(1));
+    wire.mend();
+    let begun = Instant::now();
+    for (path, wanted) in
+        [("/readyz", "HTTP/1.1 200"), (issues, "HTTP/1.1 200"), (&task_path(&task), COMPLETED)]
+    {
+        while !ask(&server, "GET", path, "").contains(wanted) {
+            assert!(begun.elapsed() < PATIENCE, "{path} does not come back");
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+    assert!(ask(&server, "GET", &task_path(&task), "").contains(r#""succeeded":10000"#));
+}

@@ -1,0 +1,164 @@
+//! Laws of issues: fragments parse and say what the columns say, whoever is named is there, and
+//! kept counts are the issues counted anew.
+
+use std::collections::HashMap;
+
+use caseload_model::issue::{
+    CounterKey, Facet, IssueColumns, IssueFragments, UNASSIGNED, counter_keys,
+};
+use caseload_model::json::{self, Json};
+
+use super::Findings;
+
+/// What an issue refers to and must be within, in the order in which backends tell whether it is.
+pub(crate) const REFERENCES: [&str; 6] = [
+    "its id is beyond the domain's clock",
+    "its created_at is beyond the domain's clock",
+    "its app is not there",
+    "its author's app profile is not there",
+    "its queue is not there",
+    "its assignee is not there",
+];
+/// An issue of which there are only columns.
+pub(crate) const NO_FRAGMENTS: &str = "its fragments are not there";
+
+/// Names what of the fragments does not parse or is not what the columns say.
+pub(crate) fn disagreements(
+    columns: &IssueColumns,
+    issue: &IssueFragments<'_>,
+    broken: &mut impl FnMut(&str),
+) {
+    for (name, fragment) in [
+        ("messages", Some(issue.messages)),
+        ("private_notes", issue.private_notes),
+        ("meta", Some(issue.meta)),
+        ("custom_fields", Some(issue.custom_fields)),
+        ("queue", issue.queue),
+        ("sentiment_analysis", issue.sentiment_analysis),
+        ("smart_intents", issue.smart_intents),
+    ] {
+        let Some(fragment) = fragment else { continue };
+        let parsed = json::parse(fragment);
+        let right = match name {
+            "messages" | "private_notes" => matches!(parsed, Ok(Json::Array(_))),
+            "meta" | "custom_fields" => matches!(parsed, Ok(Json::Object(_))),
+            _ => parsed.is_ok(),
+        };
+        if !right {
+            broken(&format!("its {name} cannot be read"));
+        }
+    }
+    let feedback = braced(issue.feedback.unwrap_or_default());
+    let labels = braced(issue.predict_labels.unwrap_or_default());
+    let head = braced(issue.head);
+    let (Ok(head), Ok(feedback), Ok(_)) =
+        (json::parse(&head), json::parse(&feedback), json::parse(&labels))
+    else {
+        broken("its head, feedback or labels cannot be read");
+        return;
+    };
+    for (name, agrees) in agreements(columns, &head, &feedback, issue) {
+        if !agrees {
+            broken(&format!("its {name} is another one in the column that filters look at"));
+        }
+    }
+}
+
+/// Each field that is kept twice, and whether both say the same.
+fn agreements(
+    columns: &IssueColumns,
+    head: &Json<'_>,
+    feedback: &Json<'_>,
+    issue: &IssueFragments<'_>,
+) -> Vec<(&'static str, bool)> {
+    let facts = &columns.facts;
+    let number = |json: Option<&Json<'_>>, expected: Option<i64>| match (json, expected) {
+        (Some(Json::Number(digits)), Some(expected)) => *digits == expected.to_string(),
+        (json, expected) => json.is_none() && expected.is_none(),
+    };
+    let text =
+        |json: Option<&Json<'_>>, expected: Option<&str>| json.and_then(Json::as_str) == expected;
+    let state = head.get("state_data");
+    let mode = head.get("issue_mode_data").and_then(|data| data.get("issue_mode"));
+    let queue = issue.queue.and_then(|queue| json::parse(queue).ok());
+    let queue_id = queue.as_ref().and_then(|queue| queue.get("id"));
+    let assignee = facts.assignee_id.as_deref().unwrap_or(UNASSIGNED);
+    let original = columns.original_created_at.map(|at| at.0);
+    let email = head.get("author_email").and_then(Json::as_str).map(caseload_model::fold::fold);
+    vec![
+        ("id", number(head.get("id"), Some(columns.id as i64))),
+        ("created_at", number(head.get("created_at"), Some(columns.created_at.0))),
+        ("original_created_at", number(head.get("original_created_at"), original)),
+        ("updated_at", number(head.get("updated_at"), Some(facts.updated_at.0))),
+        ("state", text(state.and_then(|s| s.get("state")), Some(facts.state.as_str()))),
+        ("changed_at", number(state.and_then(|s| s.get("changed_at")), Some(facts.changed_at.0))),
+        ("app_id", text(head.get("app_id"), Some(&columns.app_id))),
+        ("hs_user_id", text(head.get("hs_user_id"), Some(&facts.hs_user_id))),
+        ("author_email", email.as_deref() == Some(&facts.author_email)),
+        ("assignee_id", text(head.get("assignee_id"), Some(assignee))),
+        ("redacted", head.get("redacted") == Some(&Json::Bool(facts.redacted))),
+        ("language", text(head.get("language"), facts.language.as_deref())),
+        ("platform_type", text(head.get("platform_type"), facts.platform_type.as_deref())),
+        ("issue_mode", text(mode, facts.issue_mode.as_deref())),
+        ("feedback_rating", number(feedback.get("feedback_rating"), facts.rating.map(i64::from))),
+        ("queue", text(queue_id, facts.queue.as_ref().map(|queue| queue.id.as_str()))),
+    ]
+}
+
+/// Counters as they must be, by domain.
+#[derive(Debug, Default)]
+pub(crate) struct Counted(HashMap<(i64, CounterKey), i64>);
+
+impl Counted {
+    /// Counts an issue of a domain.
+    pub(crate) fn add(&mut self, domain: i64, columns: &IssueColumns) {
+        for key in counter_keys(columns) {
+            *self.0.entry((domain, key)).or_default() += 1;
+        }
+    }
+
+    /// Holds a kept counter of the domain called `name` against what was counted.
+    pub(crate) fn kept(
+        &mut self,
+        findings: &mut Findings,
+        (domain, name): (i64, &str),
+        (code, value, day): (i64, Vec<u8>, i64),
+        kept: i64,
+    ) {
+        let Some(facet) = Facet::from_code(code) else {
+            findings.fault(format!("domain {name}: a count of an unknown kind {code}"));
+            return;
+        };
+        let key = CounterKey { facet, value, day };
+        let found = self.0.remove(&(domain, key.clone())).unwrap_or_default();
+        if found != kept {
+            findings.fault(format!("domain {name}: {} is {kept}, {found} are there", named(&key)));
+        }
+    }
+
+    /// What was counted and is not kept. Issues of a domain without a name are no longer anyone's:
+    /// it is being removed.
+    pub(crate) fn missing<E>(
+        self,
+        findings: &mut Findings,
+        mut name_of: impl FnMut(i64) -> Result<Option<String>, E>,
+    ) -> Result<(), E> {
+        for ((domain, key), found) in self.0 {
+            if let Some(name) = name_of(domain)? {
+                findings
+                    .fault(format!("domain {name}: {} is missing, {found} are there", named(&key)));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn named(key: &CounterKey) -> String {
+    let (facet, value) = (key.facet.as_str(), String::from_utf8_lossy(&key.value));
+    format!("the count of {facet} {value:?} on day {}", key.day)
+}
+
+/// Members as a map.
+fn braced(members: &[u8]) -> Vec<u8> {
+    [b"{", members, b"}"].concat()
+}

@@ -1,0 +1,67 @@
+//! What earlier slices of a dry run would have written to profiles, laid over what is stored, so
+//! that each slice is planned on what the ones before it would have left. Nothing of it is ever
+//! written. Invariant: as in a store, identities that an update frees are free before any is taken.
+
+use std::collections::HashMap;
+
+use caseload_model::ids::CoreProfileId;
+use caseload_model::profile::{CorePatch, CoreUpdatePlan, DryRunOwners, IdentityKey};
+
+/// The changes of one dry run so far.
+#[derive(Default)]
+pub(crate) struct DryRun {
+    /// Who took which identity, among creations.
+    pub(crate) owners: DryRunOwners,
+    /// Fields of changed core profiles.
+    core: HashMap<CoreProfileId, Vec<u8>>,
+    /// Identities that updates moved; `None` where they are free.
+    identities: HashMap<IdentityKey, Option<CoreProfileId>>,
+    /// Fields of changed app profiles, by pid.
+    app: HashMap<String, Vec<u8>>,
+}
+
+impl DryRun {
+    /// Lays earlier changes over the records and owners that were read for these patches.
+    pub(crate) fn lay_over_core<'p>(
+        &self,
+        patches: impl Iterator<Item = &'p CorePatch>,
+        records: &mut HashMap<CoreProfileId, Vec<u8>>,
+        owners: &mut HashMap<IdentityKey, CoreProfileId>,
+    ) {
+        for (id, fields) in records.iter_mut() {
+            if let Some(changed) = self.core.get(id) {
+                fields.clone_from(changed);
+            }
+        }
+        for key in patches.filter_map(|patch| patch.identities.as_ref()).flatten() {
+            match self.identities.get(key) {
+                Some(Some(owner)) => drop(owners.insert(key.clone(), *owner)),
+                Some(None) => drop(owners.remove(key)),
+                None => {}
+            }
+        }
+    }
+
+    /// Notes what a plan would write.
+    pub(crate) fn note_core(&mut self, plan: &mut CoreUpdatePlan) {
+        self.core.extend(std::mem::take(&mut plan.changed));
+        let freed = std::mem::take(&mut plan.identities_removed);
+        self.identities.extend(freed.into_iter().map(|(key, _)| (key, None)));
+        let taken = std::mem::take(&mut plan.identities_added);
+        self.identities.extend(taken.into_iter().map(|(key, id)| (key, Some(id))));
+    }
+
+    /// Lays earlier changes over the records that were read.
+    pub(crate) fn lay_over_app(&self, records: &mut HashMap<String, Vec<u8>>) {
+        for (pid, fields) in records {
+            if let Some(changed) = self.app.get(pid) {
+                fields.clone_from(changed);
+            }
+        }
+    }
+
+    /// Notes which fields a plan would write.
+    pub(crate) fn note_app(&mut self, changed: impl IntoIterator<Item = (String, Vec<u8>)>) {
+        self.app.extend(changed);
+    }
+}

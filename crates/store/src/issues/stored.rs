@@ -1,0 +1,78 @@
+//! The columns of an issue put together from what a backend has in its columns and from the
+//! fragments beside them: tags and names stand only there. Checks and edits read issues by these;
+//! lists do not. An unreadable head has no tags and no names here; that it is unreadable is for its
+//! reader to say.
+
+use caseload_model::issue::{IssueColumns, IssueFacts, IssueFragments, IssueQueue, IssueState};
+use caseload_model::json::{self, Json};
+use caseload_model::time::UnixMillis;
+
+use crate::StoreError;
+
+/// What the columns of a row say, as they are stored.
+#[derive(Debug)]
+pub(crate) struct StoredColumns {
+    pub(crate) id: i64,
+    pub(crate) created_at: i64,
+    pub(crate) updated_at: i64,
+    pub(crate) changed_at: i64,
+    pub(crate) state: i64,
+    pub(crate) redacted: bool,
+    pub(crate) rating: Option<u8>,
+    pub(crate) original_created_at: Option<i64>,
+    pub(crate) app_id: String,
+    pub(crate) platform_type: Option<String>,
+    pub(crate) queue_id: Option<String>,
+    pub(crate) hs_user_id: String,
+    pub(crate) assignee_id: Option<String>,
+    pub(crate) language: Option<String>,
+    pub(crate) issue_mode: Option<String>,
+    pub(crate) author_email: String,
+}
+
+impl StoredColumns {
+    /// With what only the fragments say.
+    pub(crate) fn columns(self, shown: &IssueFragments<'_>) -> Result<IssueColumns, StoreError> {
+        let code = self.state;
+        let state = IssueState::from_code(code)
+            .ok_or_else(|| StoreError::Corrupt(format!("{code} stands for no state of issues")))?;
+        let head = [b"{", shown.head, b"}"].concat();
+        let head = json::parse(&head).unwrap_or(Json::Null);
+        let queue = shown.queue.and_then(|queue| json::parse(queue).ok()).unwrap_or(Json::Null);
+        Ok(IssueColumns {
+            id: self.id.unsigned_abs(),
+            created_at: UnixMillis(self.created_at),
+            original_created_at: self.original_created_at.map(UnixMillis),
+            app_id: self.app_id,
+            app_publish_id: text(&head, "app_publish_id").unwrap_or_default(),
+            facts: IssueFacts {
+                updated_at: UnixMillis(self.updated_at),
+                changed_at: UnixMillis(self.changed_at),
+                state,
+                assignee_id: self.assignee_id,
+                assignee_name: text(&head, "assignee_name"),
+                queue: self.queue_id.map(|id| {
+                    let name = text(&queue, "name").unwrap_or_default();
+                    IssueQueue { id, name }
+                }),
+                hs_user_id: self.hs_user_id,
+                author_email: self.author_email,
+                rating: self.rating,
+                language: self.language,
+                platform_type: self.platform_type,
+                issue_mode: self.issue_mode,
+                redacted: self.redacted,
+                tags: match head.get("tags") {
+                    Some(Json::Array(tags)) => {
+                        tags.iter().filter_map(Json::as_str).map(str::to_owned).collect()
+                    }
+                    _ => Vec::new(),
+                },
+            },
+        })
+    }
+}
+
+fn text(map: &Json<'_>, key: &str) -> Option<String> {
+    map.get(key).and_then(Json::as_str).map(str::to_owned)
+}

@@ -1,0 +1,41 @@
+//! Using a connection from a thread that may block: code that is the same for every backend asks
+//! one question after the other and waits for each answer. Invariant: no answer is waited for
+//! beyond the deadline of the whole.
+
+use std::time::Instant;
+
+use tokio::runtime::Handle;
+
+use super::Client;
+use crate::StoreError;
+
+/// A transaction, asked from a blocking thread.
+#[derive(Debug)]
+pub(in crate::postgres) struct Asking<'c> {
+    client: &'c Client,
+    runtime: Handle,
+    until: Option<Instant>,
+}
+
+impl<'c> Asking<'c> {
+    pub(super) const fn new(client: &'c Client, runtime: Handle, until: Option<Instant>) -> Self {
+        Self { client, runtime, until }
+    }
+
+    pub(in crate::postgres) const fn client(&self) -> &'c Client {
+        self.client
+    }
+
+    /// Waits for an answer.
+    pub(in crate::postgres) fn wait<T>(
+        &self,
+        answer: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        let Some(until) = self.until else { return self.runtime.block_on(answer) };
+        self.runtime.block_on(async {
+            tokio::time::timeout_at(until.into(), answer)
+                .await
+                .unwrap_or(Err(StoreError::DeadlinePassed))
+        })
+    }
+}

@@ -1,0 +1,71 @@
+//! Hearing of work: a connection of its own that listens on a channel and rings for every note, and
+//! once more whenever it was connected anew, because notes in between went unheard. It is a hint:
+//! where the connection cannot be had (a pooler that hands connections out by transaction passes no
+//! notes on), those who wait ask a little later by themselves.
+
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use futures_util::stream::poll_fn;
+use tokio::task::JoinHandle;
+use tokio_postgres::{AsyncMessage, Error};
+
+use crate::postgres::address::Connector;
+
+/// Time between two tries to connect.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// Listens until it is dropped.
+#[derive(Debug)]
+pub(in crate::postgres) struct Listener(JoinHandle<()>);
+
+impl Listener {
+    pub(super) fn start(
+        connector: Connector,
+        channel: &'static str,
+        ring: impl Fn() + Send + Sync + 'static,
+    ) -> Self {
+        Self(tokio::spawn(async move {
+            loop {
+                if let Err(error) = hear(&connector, channel, &ring).await {
+                    tracing::warn!(%error, "new work of other servers is heard of late");
+                }
+                tokio::time::sleep(RETRY).await;
+            }
+        }))
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// Rings until the connection ends.
+async fn hear(
+    connector: &Connector,
+    channel: &str,
+    ring: &(impl Fn() + Sync),
+) -> Result<(), Error> {
+    let (client, mut connection) = connector.connect().await?;
+    let mut messages = poll_fn(move |context| connection.poll_message(context));
+    let listen = format!("LISTEN {channel}");
+    let mut listening = std::pin::pin!(client.batch_execute(&listen));
+    let mut listens = false;
+    loop {
+        tokio::select! {
+            done = &mut listening, if !listens => {
+                done?;
+                listens = true;
+                ring();
+            }
+            message = messages.next() => match message {
+                Some(Ok(AsyncMessage::Notification(_))) => ring(),
+                Some(Ok(_)) => {}
+                Some(Err(error)) => return Err(error),
+                None => return Ok(()),
+            }
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! The records of tasks: compressed blocks in, compressed blocks out. How they are cut and packed
+//! is said by [`Records`]; here they are stored, and read block by block.
+
+use caseload_model::ids::DomainId;
+use tokio_postgres::types::{ToSql, Type};
+
+use super::super::engine::Client;
+use super::super::rows::count;
+use super::row::code;
+use crate::pack::{HEADER_BYTES_MAX, unpacked_size};
+use crate::records::{Packed, Records, kind_code};
+use crate::{RecordBlock, RecordBlockSize, RecordKind, StoreError, unpack_block};
+
+/// Stores the blocks; all of them are closed.
+pub(super) async fn keep(
+    client: &Client,
+    records: &Records,
+    domain: DomainId,
+    task_id: &str,
+) -> Result<(), StoreError> {
+    let id = task_id.as_bytes();
+    let numbers = |block: &Packed| {
+        let Packed { first_index, next_index, lines, .. } = block;
+        (code(kind_code(block.kind)), [*first_index, *next_index, *lines].map(|n| n as i32))
+    };
+    let numbers: Vec<_> = records.packed().iter().map(numbers).collect();
+    let rows: Vec<_> = records
+        .packed()
+        .iter()
+        .zip(&numbers)
+        .map(|(block, (kind, [first, next, lines]))| -> [&(dyn ToSql + Sync); 7] {
+            [&domain.0, &id, kind, first, next, lines, &block.bytes]
+        })
+        .collect();
+    client
+        .copy(
+            "record_blocks (domain_id, task_id, kind, first_index, next_index, lines, bytes)",
+            [Type::INT8, Type::BYTEA, Type::INT2, Type::INT4, Type::INT4, Type::INT4, Type::BYTEA],
+            &rows,
+        )
+        .await?;
+    Ok(())
+}
+
+pub(in crate::postgres) async fn record_block(
+    client: &Client,
+    domain: DomainId,
+    task_id: &str,
+    kind: RecordKind,
+    from_index: u32,
+) -> Result<Option<RecordBlock>, StoreError> {
+    let found = client
+        .row_opt(
+            "SELECT next_index, bytes FROM record_blocks
+             WHERE domain_id = $1 AND task_id = $2 AND kind = $3 AND first_index >= $4
+             ORDER BY first_index LIMIT 1",
+            &[&domain.0, &task_id.as_bytes(), &code(kind_code(kind)), &(from_index as i32)],
+        )
+        .await?;
+    let Some(row) = found else { return Ok(None) };
+    Ok(Some(RecordBlock { lines: unpack_block(row.get(1))?, next_index: count(&row, 0) }))
+}
+
+pub(in crate::postgres) async fn record_sizes(
+    client: &Client,
+    domain: DomainId,
+    task_id: &str,
+    kind: RecordKind,
+) -> Result<Vec<RecordBlockSize>, StoreError> {
+    let blocks = client
+        .rows(
+            "SELECT first_index, substring(bytes FROM 1 FOR $4) FROM record_blocks
+             WHERE domain_id = $1 AND task_id = $2 AND kind = $3 ORDER BY first_index",
+            &[&domain.0, &task_id.as_bytes(), &code(kind_code(kind)), &(HEADER_BYTES_MAX as i32)],
+        )
+        .await?;
+    let size = |row: &tokio_postgres::Row| {
+        Ok(RecordBlockSize { first_index: count(row, 0), bytes: unpacked_size(row.get(1))? })
+    };
+    blocks.iter().map(size).collect()
+}

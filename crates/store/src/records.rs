@@ -1,0 +1,211 @@
+//! How the records of a task are cut into blocks and compressed, whatever backend stores them. A
+//! block is keyed by the first entry that it is about, so that reading goes from block to block in
+//! payload order without knowing how the task was cut into chunks. Nothing here reads or writes a
+//! store. Invariant: the lines of the closed blocks are those that were counted.
+
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread::JoinHandle;
+
+use caseload_model::record::ChunkRecords;
+
+use crate::pack::pack;
+use crate::{RecordKind, StoreError};
+
+/// Bytes of JSON lines from which on a block is closed.
+const RECORD_BLOCK_BYTES: usize = 512 << 10;
+/// Room for lines beyond that, so that most blocks never move while they fill.
+const RECORD_BLOCK_ROOM: usize = RECORD_BLOCK_BYTES + (128 << 10);
+
+/// The number a kind of records is stored under.
+pub(crate) const fn kind_code(kind: RecordKind) -> i64 {
+    match kind {
+        RecordKind::Results => 1,
+        RecordKind::Errors => 2,
+    }
+}
+
+/// The records of a chunk, packed as they come: full blocks on a thread of their own while the next
+/// one fills. At most three are held unpacked: one fills, one waits, one is packed.
+pub(crate) struct Records {
+    first_index: u32,
+    next_index: u32,
+    open: ChunkRecords,
+    packer: Option<Packer>,
+    packed: Vec<Packed>,
+    packed_bytes: usize,
+    /// Of closed blocks.
+    line_bytes: usize,
+    succeeded: u32,
+    failed: u32,
+}
+
+/// The thread that packs blocks.
+struct Packer {
+    blocks: SyncSender<Open>,
+    thread: JoinHandle<Result<Vec<Packed>, StoreError>>,
+}
+
+/// A block's records before they are packed.
+struct Open {
+    records: ChunkRecords,
+    first_index: u32,
+    next_index: u32,
+}
+
+/// A compressed block as it is kept.
+pub(crate) struct Packed {
+    pub(crate) kind: RecordKind,
+    /// Of the first entry that the block is about.
+    pub(crate) first_index: u32,
+    /// Past the last one.
+    pub(crate) next_index: u32,
+    pub(crate) lines: u32,
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl Open {
+    fn pack(self) -> Result<Vec<Packed>, StoreError> {
+        let mut packed = Vec::new();
+        for (kind, text, lines) in [
+            (RecordKind::Results, self.records.results, self.records.succeeded),
+            (RecordKind::Errors, self.records.errors, self.records.failed),
+        ] {
+            if lines > 0 {
+                packed.push(Packed {
+                    kind,
+                    first_index: self.first_index,
+                    next_index: self.next_index,
+                    lines,
+                    bytes: pack(&text)?,
+                });
+            }
+        }
+        Ok(packed)
+    }
+}
+
+impl Packer {
+    fn start() -> Self {
+        let (blocks, full) = sync_channel::<Open>(1);
+        let thread = std::thread::spawn(move || {
+            let mut packed = Vec::new();
+            for open in full {
+                packed.extend(open.pack()?);
+            }
+            Ok(packed)
+        });
+        Self { blocks, thread }
+    }
+
+    /// All that it packed.
+    fn finish(self) -> Result<Vec<Packed>, StoreError> {
+        drop(self.blocks);
+        self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+}
+
+impl Records {
+    /// For the records of entries from `first_index` on.
+    pub(crate) fn new(first_index: u32) -> Self {
+        Self {
+            first_index,
+            next_index: first_index,
+            open: ChunkRecords::default(),
+            packer: None,
+            packed: Vec::new(),
+            packed_bytes: 0,
+            line_bytes: 0,
+            succeeded: 0,
+            failed: 0,
+        }
+    }
+
+    /// Adds the records of the entries before `next_index`.
+    pub(crate) fn add(&mut self, records: ChunkRecords, next_index: u32) -> Result<(), StoreError> {
+        if self.open == ChunkRecords::default() {
+            self.open = records;
+        } else {
+            self.open.append(&records);
+        }
+        self.added(next_index)
+    }
+
+    /// The open block, with room for what is to be added to it.
+    pub(crate) fn open(&mut self) -> &mut ChunkRecords {
+        if self.open.results.capacity() == 0 && self.packer.is_some() {
+            self.open.results.reserve(RECORD_BLOCK_ROOM);
+        }
+        &mut self.open
+    }
+
+    /// Notes that the open block has the records of the entries before `next_index`.
+    pub(crate) fn added(&mut self, next_index: u32) -> Result<(), StoreError> {
+        self.next_index = next_index;
+        if self.open.results.len() + self.open.errors.len() >= RECORD_BLOCK_BYTES {
+            let open = self.take_open();
+            let packer = self.packer.get_or_insert_with(Packer::start);
+            if packer.blocks.send(open).is_err() {
+                // It ended before its time: with a fault, which this gives.
+                self.packed_before()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Compresses what is still open and waits for what is being compressed.
+    pub(crate) fn close_block(&mut self) -> Result<(), StoreError> {
+        let last = self.take_open().pack()?;
+        self.packed_before()?;
+        self.keep_packed(last);
+        Ok(())
+    }
+
+    fn take_open(&mut self) -> Open {
+        let (first_index, next_index) = (self.first_index, self.next_index);
+        self.first_index = next_index;
+        let records = std::mem::take(&mut self.open);
+        self.line_bytes += records.results.len() + records.errors.len();
+        self.succeeded += records.succeeded;
+        self.failed += records.failed;
+        Open { records, first_index, next_index }
+    }
+
+    fn packed_before(&mut self) -> Result<(), StoreError> {
+        let Some(packer) = self.packer.take() else { return Ok(()) };
+        let packed = packer.finish()?;
+        self.keep_packed(packed);
+        Ok(())
+    }
+
+    fn keep_packed(&mut self, packed: Vec<Packed>) {
+        self.packed_bytes += packed.iter().map(|block| block.bytes.len()).sum::<usize>();
+        self.packed.extend(packed);
+    }
+
+    /// Records of closed blocks that succeeded and failed.
+    pub(crate) const fn counts(&self) -> (u32, u32) {
+        (self.succeeded, self.failed)
+    }
+
+    /// Index behind the last entry that these records are about.
+    pub(crate) const fn next_index(&self) -> u32 {
+        self.next_index
+    }
+
+    /// Bytes of lines so far, closed blocks included.
+    pub(crate) const fn line_bytes(&self) -> usize {
+        self.line_bytes + self.open.results.len() + self.open.errors.len()
+    }
+
+    /// Bytes of packed blocks; all of them are closed.
+    pub(crate) const fn packed_bytes(&self) -> usize {
+        self.packed_bytes
+    }
+
+    /// The blocks to store; all of them are closed.
+    pub(crate) fn packed(&self) -> &[Packed] {
+        let lines: u32 = self.packed.iter().map(|block| block.lines).sum();
+        assert_eq!(lines, self.succeeded + self.failed, "a chunk lost records");
+        &self.packed
+    }
+}

@@ -1,0 +1,219 @@
+//! Connections that break at every statement of a task's life, before it is carried out and after:
+//! each command fails without a doubt or is repeated without harm, the task comes to its end, and
+//! each entry has taken effect once.
+
+use std::sync::Arc;
+
+use caseload_model::ids::DomainName;
+use caseload_model::payload::Block;
+use caseload_model::task::{Action, Counts, Outcome, Task};
+use caseload_model::time::UnixMillis;
+use caseload_store::{
+    ClaimTasks, ClaimedTask, CreateTask, Domain, FailAttempt, Once, RenewLeases, StagePayload,
+    Store, StoreError,
+};
+
+use super::Database;
+use super::cutter::{Cut, Cutter};
+use super::database::opened;
+use crate::suite::payloads::{
+    NOW, assert_sound, chunk, domain, errors, later, results, task_of, uid,
+};
+use crate::suite::repeats::keyed;
+
+const LEASE_MS: i64 = 30_000;
+
+/// Repeats a command as long as the database cannot be reached.
+async fn insist<T>(command: impl AsyncFn() -> Result<T, StoreError>) -> Result<T, StoreError> {
+    loop {
+        match command().await {
+            Err(StoreError::Unreachable(_)) => {}
+            answer => return answer,
+        }
+    }
+}
+
+/// A payload in two blocks, the first one staged, whose third entry is a conflict and whose last
+/// one is no profile.
+fn command(domain: &Domain, id: &str) -> (StagePayload, CreateTask) {
+    let uids = [format!("{id}-a"), format!("{id}-b"), format!("{id}-a"), format!("{id}-c")];
+    let mut entries: Vec<_> = uids.iter().map(|value| uid(value)).collect();
+    entries.push("{}".to_owned());
+    let mut task = task_of(domain, id, Action::CreateCoreProfiles, &entries, 2);
+    task.idempotency = keyed(domain, id, id, 1).idempotency;
+    let first = task.blocks.remove(0);
+    task.staged = 1;
+    let staged =
+        StagePayload { domain: domain.id, task_id: id.to_owned(), blocks: vec![first], now: NOW };
+    (staged, task)
+}
+
+/// Accepts a task: staging may have to begin anew, under another id.
+async fn accept(store: &Arc<dyn Store>, domain: &Domain, id: &str) -> String {
+    let mut id = id.to_owned();
+    loop {
+        let (staged, task) = command(domain, &id);
+        if store.stage_payload(staged).await.is_ok() {
+            let accepted = insist(async || store.create_task(task.clone()).await).await.unwrap();
+            if let Once::Repeated(first) = accepted {
+                assert_eq!(first.location, format!("/{id}"), "the first answer");
+            }
+            return id;
+        }
+        insist(async || store.discard_staged(domain.id, &id).await).await.unwrap();
+        id.push('x');
+    }
+}
+
+/// Works as a server does until the task has ended; time goes on as leases need it.
+async fn work(store: &Arc<dyn Store>, server: &str, domain: &Domain, id: &str) -> Task {
+    let mut now = NOW;
+    for _ in 0..20 {
+        let find = async || store.task(domain.id, Action::CreateCoreProfiles.family(), id).await;
+        let task = insist(find).await.unwrap().unwrap();
+        if task.outcome.is_some() {
+            return task;
+        }
+        let lease_until = UnixMillis(now.0 + LEASE_MS);
+        let claim = ClaimTasks { server: server.to_owned(), now, lease_until, tasks_max: 1 };
+        for claimed in store.claim_tasks(claim).await.unwrap_or_default() {
+            run(store, &claimed, now).await;
+        }
+        // A lease of which nobody knows is not renewed: its end comes.
+        let renewal = UnixMillis(now.0 + 2 * LEASE_MS);
+        let renewal = RenewLeases { server: server.to_owned(), lease_until: renewal };
+        insist(async || store.renew_leases(renewal.clone()).await).await.unwrap();
+        now = UnixMillis(now.0 + LEASE_MS + 1);
+    }
+    panic!("the task does not come to its end");
+}
+
+/// Applies what is left of a claimed task; a fault gives it back.
+async fn run(store: &Arc<dyn Store>, claimed: &ClaimedTask, now: UnixMillis) {
+    let mut next = claimed.next_index;
+    loop {
+        let block =
+            insist(async || store.payload_block(claimed.domain, &claimed.task.id, next).await);
+        let Some(bytes) = block.await.unwrap() else { return };
+        let mut command = chunk(claimed, Block::decode(bytes).unwrap(), now);
+        let entries = command.part.block.entries.iter();
+        command.part.from = entries.take_while(|entry| entry.index < next).count();
+        match store.apply_chunk(command).await {
+            Ok(applied) if applied.task.outcome.is_some() => return,
+            Ok(applied) => next += applied.done as u32,
+            Err(StoreError::LeaseLost) => return,
+            Err(StoreError::Unreachable(_)) => {
+                let back = FailAttempt {
+                    domain: claimed.domain,
+                    task_id: claimed.task.id.clone(),
+                    lease_epoch: claimed.lease_epoch,
+                    now,
+                    counted: false,
+                    retry_at: now,
+                };
+                match insist(async || store.fail_attempt(back.clone()).await).await {
+                    Ok(_) | Err(StoreError::LeaseLost) => return,
+                    Err(other) => panic!("{other:?}"),
+                }
+            }
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_task_survives_a_cut_at_every_statement_of_its_life() {
+    let database = Database::new();
+    let cutter = Cutter::new(&database.url()).await;
+    let (beside, cut) = (database.server(), opened(cutter.url()));
+    let acme = domain(&beside, "acme").await;
+    // Statements are prepared once a connection: a first life has all of them prepared.
+    let id = accept(&cut, &acme, "warm").await;
+    work(&cut, "warm", &acme, &id).await;
+    let mut lives = 0;
+    for side in [Cut::Before, Cut::After] {
+        for nth in 1.. {
+            cutter.plan(nth, side);
+            let name = format!("{side:?}-{nth}");
+            let id = accept(&cut, &acme, &name).await;
+            let task = work(&cut, &name, &acme, &id).await;
+            let was_cut = cutter.was_cut();
+            let all = Counts { total: 5, succeeded: 3, failed: 2, unprocessed: 0 };
+            assert_eq!(task.counts, all, "{name}");
+            assert_eq!(task.outcome, Some(Outcome::CompletedWithErrors), "{name}");
+            assert_eq!(results(&beside, acme.id, &id).await.len(), 3, "{name}");
+            assert_eq!(errors(&beside, acme.id, &id).await.len(), 2, "{name}");
+            if !was_cut {
+                assert!(nth > 20, "a life has more than {nth} statements");
+                break;
+            }
+            lives += 1;
+        }
+    }
+    println!("{lives} lives with a cut");
+    assert_sound(&beside).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_commit_without_an_answer_is_no_success_and_its_repeat_no_second_one() {
+    let database = Database::new();
+    let cutter = Cutter::new(&database.url()).await;
+    let (beside, cut) = (database.server(), opened(cutter.url()));
+    let acme = domain(&beside, "acme").await;
+    let entry = [uid("a")];
+    let accept = |id: &str, key: &str| CreateTask {
+        idempotency: keyed(&acme, id, key, 1).idempotency,
+        ..task_of(&acme, id, Action::CreateCoreProfiles, &entry, 1)
+    };
+    cut.create_task(accept("warm", "warm")).await.unwrap();
+    // The last statement of a command is its commit.
+    let statements = {
+        cutter.plan(1_000, Cut::After);
+        cut.create_task(accept("count", "count")).await.unwrap();
+        1_000 - cutter.left()
+    };
+    cutter.plan(statements, Cut::After);
+    let answer = cut.create_task(accept("t", "k")).await;
+    assert!(cutter.was_cut());
+    assert!(matches!(answer, Err(StoreError::Unreachable(_))), "{answer:?}");
+    let family = Action::CreateCoreProfiles.family();
+    assert!(beside.task(acme.id, family, "t").await.unwrap().is_some(), "it took place");
+    let repeat = cut.create_task(accept("other", "k")).await.unwrap();
+    assert!(matches!(repeat, Once::Repeated(first) if first.location == "/t"));
+    assert_sound(&beside).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_that_ends_every_connection_is_found_again() {
+    let database = Database::new();
+    let store = database.server();
+    let acme = domain(&store, "acme").await;
+    let client = database.client().await;
+    for round in 0..5 {
+        let end = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+                   WHERE datname = current_database() AND pid <> pg_backend_pid()";
+        client.query_one(end, &[]).await.unwrap();
+        // Connections that the store does not know to be closed fail once each.
+        let found = insist(async || store.domains().await).await.unwrap();
+        assert_eq!(found, std::slice::from_ref(&acme), "{round}");
+        let name = DomainName::parse(&format!("d{round}")).unwrap();
+        assert_eq!(insist(async || store.domain(&name).await).await.unwrap(), None);
+    }
+    insist(async || store.ready().await).await.unwrap();
+    // Work of other servers is heard of again, too.
+    let mut bell = store.task_bell();
+    let deadline = tokio::time::Instant::now() + std::time::Duration::from_secs(20);
+    let other = database.server();
+    let mut n = 0;
+    loop {
+        bell.mark_unchanged();
+        let task = task_of(&acme, &format!("t{n}"), Action::GetCoreProfiles, &[uid("a")], 1);
+        other.create_task(CreateTask { now: later(n), ..task }).await.unwrap();
+        let waited = std::time::Duration::from_millis(500);
+        if tokio::time::timeout(waited, bell.changed()).await.is_ok() {
+            break;
+        }
+        assert!(tokio::time::Instant::now() < deadline, "nothing was heard");
+        n += 1;
+    }
+}

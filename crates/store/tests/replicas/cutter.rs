@@ -1,0 +1,168 @@
+//! A stretch of wire between a store and its database that is cut at a planned moment: when the nth
+//! statement from then on is sent, or when it was carried out and is about to be answered. It knows
+//! of the protocol only where a message ends and which ones have something carried out.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, copy};
+use tokio::net::{TcpListener, TcpStream, UnixStream};
+use tokio::task::JoinHandle;
+use tokio_postgres::Config;
+use tokio_postgres::config::Host;
+
+/// Time for the database to carry out what it will never answer.
+const CARRIED_OUT: Duration = Duration::from_millis(15);
+/// Messages that have something carried out: execute, simple query, the end of a copy.
+const STATEMENTS: &[u8] = b"EQc";
+
+/// Which side of a statement the wire is cut on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cut {
+    Before,
+    After,
+}
+
+/// What is to happen: statements until the cut, and its side. Without a plan nothing is cut.
+#[derive(Debug)]
+struct Plan {
+    left: AtomicI64,
+    after: AtomicI64,
+}
+
+/// A wire that can be cut. Connections made after a cut are whole.
+pub(crate) struct Cutter {
+    url: String,
+    plan: Arc<Plan>,
+    task: JoinHandle<()>,
+}
+
+impl Cutter {
+    /// In front of the database at `url`.
+    pub(crate) async fn new(url: &str) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut through = url::Url::parse(url).unwrap();
+        through.set_host(Some("127.0.0.1")).unwrap();
+        through.set_port(Some(listener.local_addr().unwrap().port())).unwrap();
+        // What is encrypted cannot be told apart.
+        through.set_query(Some("sslmode=disable"));
+        let target: Config = url.parse().unwrap();
+        let plan = Arc::new(Plan { left: AtomicI64::new(i64::MAX), after: AtomicI64::new(0) });
+        let planned = Arc::clone(&plan);
+        let task = tokio::spawn(async move {
+            loop {
+                let (client, _) = listener.accept().await.unwrap();
+                client.set_nodelay(true).unwrap();
+                let (target, plan) = (target.clone(), Arc::clone(&planned));
+                tokio::spawn(async move { join(client, &target, &plan).await });
+            }
+        });
+        Self { url: through.into(), plan, task }
+    }
+
+    /// The database's address by way of this wire.
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Cuts the wire at the `nth` statement from now, counted from 1.
+    pub(crate) fn plan(&self, nth: i64, cut: Cut) {
+        self.plan.after.store(i64::from(cut == Cut::After), Ordering::SeqCst);
+        self.plan.left.store(nth, Ordering::SeqCst);
+    }
+
+    /// Statements until the planned cut.
+    pub(crate) fn left(&self) -> i64 {
+        self.plan.left.load(Ordering::SeqCst)
+    }
+
+    /// Plans nothing any more; whether the wire was cut.
+    pub(crate) fn was_cut(&self) -> bool {
+        self.plan.left.swap(i64::MAX, Ordering::SeqCst) <= 0
+    }
+}
+
+impl Drop for Cutter {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+async fn join(client: TcpStream, target: &Config, plan: &Plan) {
+    let ports = target.get_ports();
+    for (n, host) in target.get_hosts().iter().enumerate() {
+        let port = ports.get(n).or(ports.last()).copied().unwrap_or(5432);
+        match host {
+            Host::Tcp(host) => {
+                let Ok(server) = TcpStream::connect((host.as_str(), port)).await else { continue };
+                server.set_nodelay(true).unwrap();
+                return carry(client, server, plan).await;
+            }
+            Host::Unix(folder) => {
+                let socket = folder.join(format!(".s.PGSQL.{port}"));
+                let Ok(server) = UnixStream::connect(socket).await else { continue };
+                return carry(client, server, plan).await;
+            }
+        }
+    }
+}
+
+/// Carries messages both ways until one side ends or the wire is cut.
+async fn carry<S>(client: TcpStream, server: S, plan: &Plan)
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    let (mut from_client, mut to_client) = client.into_split();
+    let (mut from_server, mut to_server) = tokio::io::split(server);
+    tokio::select! {
+        _ = copy(&mut from_server, &mut to_client) => return,
+        ended = to_the_cut(&mut from_client, &mut to_server, plan) => {
+            if !matches!(ended, Ok(Some(Cut::After))) {
+                return;
+            }
+        }
+    }
+    // Nothing of the answers gets through any more.
+    tokio::time::sleep(CARRIED_OUT).await;
+}
+
+/// Passes messages on; which side of the planned statement it stopped at, where it came to one.
+async fn to_the_cut(
+    from: &mut (impl AsyncRead + Unpin),
+    to: &mut (impl AsyncWrite + Unpin),
+    plan: &Plan,
+) -> std::io::Result<Option<Cut>> {
+    // What opens a connection has no kind.
+    let length = from.read_u32().await?;
+    pass(from, to, None, length).await?;
+    let mut cut_after = false;
+    loop {
+        let kind = from.read_u8().await?;
+        let length = from.read_u32().await?;
+        let reached = STATEMENTS.contains(&kind) && plan.left.fetch_sub(1, Ordering::SeqCst) == 1;
+        if reached && plan.after.load(Ordering::SeqCst) == 0 {
+            return Ok(Some(Cut::Before));
+        }
+        cut_after |= reached;
+        pass(from, to, Some(kind), length).await?;
+        // A statement in parts is carried out at the latest when its last part is there.
+        if cut_after && (kind == b'Q' || kind == b'S') {
+            return Ok(Some(Cut::After));
+        }
+    }
+}
+
+async fn pass(
+    from: &mut (impl AsyncRead + Unpin),
+    to: &mut (impl AsyncWrite + Unpin),
+    kind: Option<u8>,
+    length: u32,
+) -> std::io::Result<()> {
+    let mut message: Vec<u8> = kind.into_iter().collect();
+    message.extend(length.to_be_bytes());
+    let body = message.len();
+    message.resize(body + length as usize - 4, 0);
+    from.read_exact(&mut message[body..]).await?;
+    to.write_all(&message).await
+}

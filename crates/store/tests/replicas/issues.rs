@@ -1,0 +1,232 @@
+//! Issues of one domain, written through two stores at once: nobody who follows their changes
+//! misses one, what they are found by stays exact while deltas are folded, and what was
+//! acknowledged is there once, also when connections are cut all the time.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use caseload_model::issue::write::{read_bulk_edit, read_create, read_edit, read_message};
+use caseload_model::issue_query::{IssueQuery, IssueView, Sort, SortKey, SortOrder};
+use caseload_model::task::Action;
+use caseload_store::{
+    AddMessage, CreateIssue, Domain, EditIssue, EditIssues, IdempotencyKey, StepForm, StepIssues,
+    Store, StoreError, Writing,
+};
+use caseload_testdata::Random;
+use futures_util::future::{join, join_all};
+use serde_json::{Value, json};
+
+use super::Database;
+use crate::suite::payloads::{NOW, assert_sound, domain, later, run};
+
+const BUDGET: Duration = Duration::from_secs(30);
+
+fn on(domain: &Domain, key: Option<String>) -> Writing {
+    Writing {
+        domain: domain.id,
+        domain_name: domain.name.clone(),
+        now: NOW,
+        random: 7,
+        key_name: "the key".to_owned(),
+        idempotency: key.map(|text| IdempotencyKey {
+            text,
+            content: [7; 32],
+            expires_at: later(1_000_000),
+        }),
+    }
+}
+
+fn pairs(fields: &[(&str, &str)]) -> Vec<(String, String)> {
+    fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+}
+
+async fn create(
+    store: &Arc<dyn Store>,
+    domain: &Domain,
+    key: Option<String>,
+) -> Result<u64, StoreError> {
+    let fields = [("message-body", "x"), ("email", "ada@example.org"), ("tags", "[\"a\"]")];
+    let (request, faults) = read_create(&pairs(&fields));
+    assert_eq!(faults, []);
+    let command = CreateIssue { on: on(domain, key), request, attachments: Vec::new() };
+    let answer = store.create_issue(command).await?;
+    let (caseload_store::Once::Done(answer) | caseload_store::Once::Repeated(answer)) = answer;
+    Ok(answer.location.rsplit('/').next().unwrap().parse().unwrap())
+}
+
+/// One of the other ways to write.
+async fn write(
+    store: &Arc<dyn Store>,
+    domain: &Domain,
+    random: &mut Random,
+    ids: &[u64],
+) -> Result<(), StoreError> {
+    let issue_id = ids[random.below(ids.len() as u64) as usize];
+    match random.below(3) {
+        0 => {
+            let (request, faults) = read_message(&pairs(&[("message-body", "y")]));
+            assert_eq!(faults, []);
+            let on = on(domain, None);
+            let attachments = Vec::new();
+            store.add_message(AddMessage { on, issue_id, request, attachments }).await?;
+        }
+        1 => {
+            let status = ["resolved", "rejected", "new"][random.below(3) as usize];
+            let (request, faults) = read_edit(&pairs(&[("status", status), ("tags", "[\"b\"]")]));
+            assert_eq!(faults, []);
+            store.edit_issue(EditIssue { on: on(domain, None), issue_id, request }).await?;
+        }
+        _ => {
+            let mut some: Vec<u64> = ids.iter().rev().take(20).copied().collect();
+            some.dedup();
+            let some = serde_json::to_string(&some).unwrap();
+            let fields = [("issue-ids", some.as_str()), ("status", "resolved")];
+            let (request, faults) = read_bulk_edit(&pairs(&fields));
+            assert_eq!(faults, []);
+            store.edit_issues(EditIssues { on: on(domain, None), request }).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Ids and times of change of what changed after a position, once to the end.
+async fn follow(store: &Arc<dyn Store>, request: &mut StepIssues, seen: &mut HashSet<(u64, i64)>) {
+    loop {
+        let step = store.step_issues(request.clone()).await.unwrap();
+        request.after = step.last.or(request.after);
+        let text = [b"[".as_slice(), &step.body, b"]"].concat();
+        for issue in serde_json::from_slice::<Vec<Value>>(&text).unwrap() {
+            seen.insert((issue["id"].as_u64().unwrap(), issue["updated_at"].as_i64().unwrap()));
+        }
+        if !step.more {
+            return;
+        }
+    }
+}
+
+fn changes(domain: &Domain) -> StepIssues {
+    let sort = Sort { key: SortKey::UpdateTime, order: SortOrder::Ascending };
+    StepIssues {
+        domain: domain.id,
+        query: IssueQuery { sort, ..IssueQuery::default() },
+        view: IssueView::default(),
+        after: None,
+        issues_max: 50,
+        bytes_max: usize::MAX,
+        form: StepForm::Commas,
+        count: false,
+        budget: BUDGET,
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn who_follows_changes_misses_none_of_two_servers_writes() {
+    let database = Database::new();
+    let stores = [database.server(), database.server()];
+    let acme = domain(&stores[0], "acme").await;
+    let done = AtomicBool::new(false);
+    let writers = stores.iter().flat_map(|store| (0..3).map(move |n| (store, n)));
+    let writers = writers.enumerate().map(|(seed, (store, _))| {
+        let acme = &acme;
+        async move {
+            let mut random = Random::new(seed as u64);
+            let mut ids = vec![create(store, acme, None).await.unwrap()];
+            for _ in 0..25 {
+                if random.once_in(3) {
+                    ids.push(create(store, acme, None).await.unwrap());
+                } else {
+                    // Everybody's issues, so that writers meet.
+                    let ids: Vec<u64> = (1..=ids.iter().copied().max().unwrap()).collect();
+                    write(store, acme, &mut random, &ids).await.unwrap();
+                }
+            }
+        }
+    });
+    let import = async {
+        for n in 0..4_i64 {
+            let entry = |m: i64| json!({"created_at": NOW.0 + m, "tags": ["c"]}).to_string();
+            let entries: Vec<_> = (n * 50..n * 50 + 60).map(entry).collect();
+            let task =
+                run(&stores[1], &acme, &format!("t{n}"), Action::ImportIssues, &entries).await;
+            assert_eq!(task.counts.succeeded, 60);
+        }
+    };
+    let mut seen = HashSet::new();
+    let mut request = changes(&acme);
+    let follower = async {
+        while !done.load(Ordering::Relaxed) {
+            follow(&stores[0], &mut request, &mut seen).await;
+        }
+        follow(&stores[0], &mut request, &mut seen).await;
+    };
+    let writing = async {
+        // What is imported comes with times of its own: who follows changes is not told of it.
+        join_all(writers).await;
+        done.store(true, Ordering::Relaxed);
+    };
+    join(join(writing, follower), import).await;
+    let mut all = HashSet::new();
+    follow(&stores[1], &mut changes(&acme), &mut all).await;
+    let imported = |(_, at): &&(u64, i64)| (NOW.0..NOW.0 + 260).contains(at);
+    let missed: Vec<_> = all.difference(&seen).filter(|change| !imported(change)).collect();
+    assert_eq!(missed, Vec::<&(u64, i64)>::new());
+    let times: HashMap<i64, u64> = all.iter().map(|(id, at)| (*at, *id)).collect();
+    assert!(times.len() > 20, "the writes came at different times");
+    assert_sound(&stores[0]).await;
+    // With every delta folded, by whichever server, it is the same.
+    while database.count("issue_set_deltas").await + database.count("issue_count_deltas").await > 0
+    {
+        stores[1].purge_expired(NOW).await.unwrap();
+    }
+    assert_sound(&stores[1]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_is_acknowledged_is_there_once_though_connections_are_cut() {
+    let database = Database::new();
+    let stores = [database.server(), database.server()];
+    let acme = domain(&stores[0], "acme").await;
+    let done = AtomicBool::new(false);
+    let cutter = async {
+        while !done.load(Ordering::Relaxed) {
+            database.cut_connections().await;
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let writers = (0..6_usize).map(|writer| {
+        let (store, acme) = (&stores[writer % 2], &acme);
+        async move {
+            let mut random = Random::new(writer as u64);
+            let mut ids = Vec::new();
+            for n in 0..20 {
+                // Again under its key, until it is known to have taken place.
+                let id = loop {
+                    match create(store, acme, Some(format!("{writer} {n}"))).await {
+                        Ok(id) => break id,
+                        Err(StoreError::Corrupt(fault)) => panic!("{fault}"),
+                        Err(_) => tokio::time::sleep(Duration::from_millis(5)).await,
+                    }
+                };
+                ids.push(id);
+                let written = write(store, acme, &mut random, &ids).await;
+                assert!(!matches!(written, Err(StoreError::Corrupt(_))), "{written:?}");
+            }
+            ids
+        }
+    });
+    let writing = async {
+        let ids = join_all(writers).await.concat();
+        done.store(true, Ordering::Relaxed);
+        ids
+    };
+    let (ids, ()) = join(writing, cutter).await;
+    assert_eq!(ids.len(), 120);
+    assert_eq!(ids.iter().collect::<HashSet<_>>().len(), 120, "each has an id of its own");
+    let store = database.server();
+    let mut seen = HashSet::new();
+    follow(&store, &mut changes(&acme), &mut seen).await;
+    assert_eq!(seen.len(), 120, "nothing is there twice");
+    assert_sound(&store).await;
+}

@@ -1,0 +1,236 @@
+//! Several servers over one database: what one does the others see, hear and respect.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use caseload_model::ids::DomainName;
+use caseload_model::task::{Action, Counts};
+use caseload_store::{
+    ApplyChunk, CancelTask, ChunkFeed, ChunkPart, CreateDomain, FeedLimits, Once, OpenMode,
+    RenewLeases, StoreError, open,
+};
+use futures_util::future::join_all;
+
+use super::Database;
+use crate::suite::payloads::{
+    NOW, apply_all, assert_lease_lost, assert_sound, block, chunk, claim_at, domain, later,
+    next_block, results, task_of, uid,
+};
+use crate::suite::repeats::{answer, keyed, tasks};
+
+const CREATE: Action = Action::CreateCoreProfiles;
+const LEASE_MS: i64 = 30_000;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_lost_its_lease_commits_nothing() {
+    let database = Database::new();
+    let (one, two) = (database.server(), database.server());
+    let acme = domain(&one, "acme").await;
+    let entries: Vec<_> = (0..4).map(|n| uid(&n.to_string())).collect();
+    one.create_task(task_of(&acme, "t", CREATE, &entries, 2)).await.unwrap();
+    let lost = claim_at(&one, "one", NOW, 1).await.remove(0);
+    assert!(claim_at(&two, "two", NOW, 1).await.is_empty(), "it is leased");
+    let command = chunk(&lost, next_block(&one, &lost, 0).await, NOW);
+    // The first server stands still until its lease has ended.
+    let after = later(LEASE_MS);
+    let held = claim_at(&two, "two", after, 1).await.remove(0);
+    assert_eq!(held.lease_epoch, lost.lease_epoch + 1);
+    assert_lease_lost(&one.apply_chunk(command.clone()).await);
+    // Its heartbeat does not bring the lease back.
+    let lease_until = later(10 * LEASE_MS);
+    one.renew_leases(RenewLeases { server: "one".to_owned(), lease_until }).await.unwrap();
+    assert!(claim_at(&one, "one", after, 1).await.is_empty(), "the other server has it");
+    let task = apply_all(&two, &held, after).await;
+    assert_eq!(task.counts, Counts { total: 4, succeeded: 4, failed: 0, unprocessed: 0 });
+    assert_lease_lost(&one.apply_chunk(command).await);
+    assert_eq!(results(&one, acme.id, "t").await.len(), 4);
+    assert_sound(&two).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lease_that_was_given_to_nobody_is_not_renewed() {
+    let database = Database::new();
+    let (one, two) = (database.server(), database.server());
+    let acme = domain(&one, "acme").await;
+    one.create_task(task_of(&acme, "t", CREATE, &[uid("a")], 1)).await.unwrap();
+    // As after a claim whose commit got no answer: leased in a server's name, and it does not know.
+    let client = database.client().await;
+    let lease = "UPDATE task_queue SET lease_server = 'one', lease_epoch = 1, lease_until = $1";
+    client.execute(lease, &[&later(LEASE_MS).0]).await.unwrap();
+    let renewal = RenewLeases { server: "one".to_owned(), lease_until: later(9 * LEASE_MS) };
+    one.renew_leases(renewal).await.unwrap();
+    assert!(claim_at(&two, "two", later(LEASE_MS - 1), 1).await.is_empty());
+    assert_eq!(claim_at(&two, "two", later(LEASE_MS), 1).await.len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_a_hundred_repeats_at_two_servers_one_takes_effect() {
+    let database = Database::new();
+    let stores = [database.server(), database.server()];
+    let acme = domain(&stores[0], "acme").await;
+    let commands =
+        (0..100).map(|n| stores[n % 2].create_task(keyed(&acme, &format!("t{n}"), "k", 1)));
+    let (mut done, mut repeated) = (Vec::new(), Vec::new());
+    for answer in join_all(commands).await {
+        match answer.unwrap() {
+            Once::Done(task) => done.push(task.id),
+            Once::Repeated(first) => repeated.push(first),
+        }
+    }
+    assert_eq!((done.len(), repeated.len()), (1, 99));
+    assert!(repeated.iter().all(|first| *first == answer(&done[0])));
+    assert_eq!(tasks(&stores[1], &acme).await, done);
+    assert_sound(&stores[0]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn servers_that_claim_at_once_share_the_tasks() {
+    let database = Database::new();
+    let stores: Vec<_> = (0..3).map(|_| database.server()).collect();
+    for d in 0..4 {
+        let domain = domain(&stores[0], &format!("d{d}")).await;
+        for t in 0..3 {
+            let id = format!("t{t}");
+            stores[0].create_task(task_of(&domain, &id, CREATE, &[uid(&id)], 1)).await.unwrap();
+        }
+    }
+    let mut completed = 0;
+    for _ in 0..100 {
+        let names = ["one", "two", "three"];
+        let claims = stores.iter().zip(names).map(|(store, name)| claim_at(store, name, NOW, 2));
+        let claimed = join_all(claims).await;
+        let mut domains: Vec<_> = claimed.iter().flatten().map(|one| one.domain).collect();
+        let count = domains.len();
+        domains.sort_unstable();
+        domains.dedup();
+        assert_eq!(domains.len(), count, "a domain has one writing task at a time");
+        let mine = claimed.iter().zip(&stores);
+        let work = mine.flat_map(|(claimed, store)| {
+            claimed.iter().map(move |claimed| apply_all(store, claimed, NOW))
+        });
+        completed += join_all(work).await.len();
+        if completed == 12 {
+            break;
+        }
+    }
+    assert_eq!(completed, 12, "each task was run once");
+    assert_sound(&stores[0]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_servers_work_rings_at_the_others() {
+    let database = Database::new();
+    let (one, two) = (database.server(), database.server());
+    let acme = domain(&one, "acme").await;
+    while connections(&database, "query = 'LISTEN caseload_work'").await < 2 {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let mut bell = two.task_bell();
+    let heard = Duration::from_secs(10);
+    one.create_task(task_of(&acme, "t", CREATE, &[uid("a"), uid("b")], 1)).await.unwrap();
+    tokio::time::timeout(heard, bell.changed()).await.unwrap().unwrap();
+    let claimed = claim_at(&one, "one", NOW, 1).await.remove(0);
+    one.release_leases("one").await.unwrap();
+    tokio::time::timeout(heard, bell.changed()).await.unwrap().unwrap();
+    assert_lease_lost(&one.apply_chunk(chunk(&claimed, block(&[uid("a")], 0), NOW)).await);
+    let cancel =
+        CancelTask { domain: acme.id, family: CREATE.family(), task_id: "t".to_owned(), now: NOW };
+    one.cancel_task(cancel).await.unwrap();
+    tokio::time::timeout(heard, bell.changed()).await.unwrap().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn several_servers_may_open_a_new_database_at_once() {
+    let database = Database::new();
+    let location = database.url().parse().unwrap();
+    let opened = join_all((0..4).map(|_| open(&location, OpenMode::Server))).await;
+    for store in opened {
+        assert_eq!(store.unwrap().domains().await.unwrap(), []);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn domains_made_at_once_have_a_name_each() {
+    let database = Database::new();
+    let stores = [database.server(), database.server()];
+    let made = (0..40).map(|n| {
+        let name = DomainName::parse(&format!("d{}", n / 2)).unwrap();
+        stores[n % 2].create_domain(CreateDomain { name, now: NOW, random: 0 })
+    });
+    let made = join_all(made).await.into_iter().flatten().count();
+    assert_eq!((made, stores[0].domains().await.unwrap().len()), (20, 20));
+    assert_sound(&stores[1]).await;
+}
+
+/// A chunk of three parts, two of them by its feed.
+fn fed(claimed: &caseload_store::ClaimedTask) -> ApplyChunk {
+    let part = |n: u32| {
+        let entries = [uid(&format!("{n}-a")), uid(&format!("{n}-b"))];
+        chunk(claimed, block(&entries, 2 * n), NOW).part
+    };
+    let feed = ChunkFeed::new(FeedLimits::new(1 << 20, 1 << 20, 1 << 20));
+    for part in [part(1), part(2)] {
+        feed.push(ChunkPart { from: 0, ..part });
+    }
+    feed.end();
+    ApplyChunk {
+        part: part(0),
+        more: Some(Arc::new(feed)),
+        ..chunk(claimed, block(&[uid("x")], 0), NOW)
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_chunk_that_the_database_undoes_is_applied_again_with_all_its_parts() {
+    let database = Database::new();
+    let store = database.server();
+    let acme = domain(&store, "acme").await;
+    let entries: Vec<_> =
+        (0..6).map(|n| uid(&format!("{}-{}", n / 2, ["a", "b"][n % 2]))).collect();
+    store.create_task(task_of(&acme, "t", CREATE, &entries, 2)).await.unwrap();
+    let claimed = claim_at(&store, "one", NOW, 1).await.remove(0);
+    // Somebody has what the chunk locks last, and then wants what it locked first.
+    let other = database.client().await;
+    other.batch_execute("BEGIN; SELECT 1 FROM domain_clocks FOR UPDATE").await.unwrap();
+    let applying = tokio::spawn({
+        let (store, command) = (store.clone(), fed(&claimed));
+        async move { store.apply_chunk(command).await }
+    });
+    while connections(&database, "wait_event_type = 'Lock'").await == 0 {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    // Long enough behind it that the chunk is the one that is undone.
+    other
+        .batch_execute(
+            "SET LOCAL deadlock_timeout = '1h'; SELECT 1 FROM task_queue FOR UPDATE; COMMIT",
+        )
+        .await
+        .unwrap();
+    let applied = applying.await.unwrap().unwrap();
+    assert_eq!((applied.done, applied.task.counts.succeeded), (6, 6));
+    assert_eq!(results(&store, acme.id, "t").await.len(), 6);
+    assert_sound(&store).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_write_waits_for_others_and_not_without_an_end() {
+    let database = Database::new();
+    let store = database.server();
+    let acme = domain(&store, "acme").await;
+    let other = database.client().await;
+    other.batch_execute("BEGIN; SELECT 1 FROM domain_clocks FOR UPDATE").await.unwrap();
+    let refused = store.create_task(task_of(&acme, "t", CREATE, &[uid("a")], 1)).await;
+    assert!(matches!(refused, Err(StoreError::NotWritten(_))), "{refused:?}");
+    other.batch_execute("COMMIT").await.unwrap();
+    assert_eq!(tasks(&store, &acme).await, Vec::<String>::new(), "nothing of it is stored");
+    store.create_task(task_of(&acme, "t", CREATE, &[uid("a")], 1)).await.unwrap();
+    assert_sound(&store).await;
+}
+
+/// Connections to the database of which this holds.
+async fn connections(database: &Database, what: &str) -> i64 {
+    let select = format!(
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND {what}"
+    );
+    database.client().await.query_one(&select, &[]).await.unwrap().get(0)
+}

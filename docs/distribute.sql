@@ -1,0 +1,33 @@
+-- Distributes the tables of a Caseload database by the domain, on PostgreSQL with the extension
+-- Citus or an engine that speaks its functions. Run once, after the first `caseload serve` has made
+-- the tables: every key begins with the domain's id, so that nothing else changes. Servers may run
+-- on meanwhile; writes wait.
+
+-- Small, and read with everything: whole on every node. Keys lead to a domain before it is known.
+SELECT create_reference_table('domains');
+SELECT create_reference_table('keys');
+
+-- `task_queue` (the unfinished tasks of all domains and their leases) and `domain_removals` stay
+-- where they are: one small table that every server looks through.
+
+SELECT create_distributed_table('domain_clocks', 'domain_id');
+SELECT create_distributed_table('apps', 'domain_id', colocate_with => 'domain_clocks');
+SELECT create_distributed_table('agents', 'domain_id', colocate_with => 'domain_clocks');
+SELECT create_distributed_table('queues', 'domain_id', colocate_with => 'domain_clocks');
+SELECT create_distributed_table('idempotency_keys', 'domain_id', colocate_with => 'domain_clocks');
+SELECT create_distributed_table('core_profiles', 'domain_id', colocate_with => 'domain_clocks');
+SELECT create_distributed_table('identities', 'domain_id', colocate_with => 'domain_clocks');
+SELECT create_distributed_table('app_profiles', 'domain_id', colocate_with => 'domain_clocks');
+SELECT create_distributed_table('tasks', 'domain_id', colocate_with => 'domain_clocks');
+SELECT create_distributed_table('uploads', 'domain_id', colocate_with => 'domain_clocks');
+SELECT create_distributed_table('payload_blocks', 'domain_id', colocate_with => 'domain_clocks');
+SELECT create_distributed_table('record_blocks', 'domain_id', colocate_with => 'domain_clocks');
+SELECT create_distributed_table('issues', 'domain_id', colocate_with => 'domain_clocks');
+SELECT create_distributed_table('issue_bodies', 'domain_id', colocate_with => 'domain_clocks');
+SELECT create_distributed_table('issue_counts', 'domain_id', colocate_with => 'domain_clocks');
+SELECT create_distributed_table('issue_count_deltas', 'domain_id', colocate_with => 'domain_clocks');
+SELECT create_distributed_table('issue_sets', 'domain_id', colocate_with => 'domain_clocks');
+SELECT create_distributed_table('issue_values', 'domain_id', colocate_with => 'domain_clocks');
+SELECT create_distributed_table('issue_set_deltas', 'domain_id', colocate_with => 'domain_clocks');
+SELECT create_distributed_table('attachments', 'domain_id', colocate_with => 'domain_clocks');
+SELECT create_distributed_table('attachment_pieces', 'domain_id', colocate_with => 'domain_clocks');

@@ -1,0 +1,139 @@
+//! Stores that are there for one test, on every backend. A test is written once as an `async fn`
+//! and named in [`on_each_store!`], which makes a test per backend of it; what it opens with
+//! [`Backend::current`] is then on that backend. On PostgreSQL each place is a database of its own,
+//! made from a template whose tables were made once, and dropped with the place. Invariant: without
+//! a PostgreSQL to use (`TEST_DATABASE_URL`, see `scripts/with-postgres`) such a test fails.
+
+mod database;
+mod server;
+mod template;
+
+use std::future::Future;
+
+use caseload_store::StoreLocation;
+use tempfile::TempDir;
+
+pub use database::Database;
+pub use server::query;
+
+tokio::task_local! {
+    static CURRENT: Backend;
+}
+
+/// What a store is kept in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Backend {
+    Sqlite,
+    Postgres,
+}
+
+impl Backend {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Sqlite, Self::Postgres];
+
+    /// The backend of the test that runs.
+    pub fn current() -> Self {
+        Self::chosen().expect("the test is named in `on_each_store!`")
+    }
+
+    /// The backend of the test that runs, if it is one that runs on each.
+    pub fn chosen() -> Option<Self> {
+        CURRENT.try_with(|backend| *backend).ok()
+    }
+
+    /// Runs a test that blocks on this backend.
+    pub fn under_blocking<T>(self, test: impl FnOnce() -> T) -> T {
+        CURRENT.sync_scope(self, test)
+    }
+
+    /// Runs a test on this backend.
+    pub async fn under<F: Future>(self, test: F) -> F::Output {
+        CURRENT.scope(self, test).await
+    }
+
+    /// A place for one store, with nothing in it. Blocks for some milliseconds.
+    pub fn place(self) -> StorePlace {
+        match self {
+            Self::Sqlite => {
+                let folder = tempfile::tempdir().expect("a folder for the store");
+                let url = format!("sqlite:{}", folder.path().join("caseload.db").display());
+                StorePlace { url, _keep: Keep::Folder(folder) }
+            }
+            Self::Postgres => {
+                let database = Database::from_template();
+                StorePlace { url: database.url().to_owned(), _keep: Keep::Database(database) }
+            }
+        }
+    }
+}
+
+/// Where one store is; whatever is there goes with this.
+#[derive(Debug)]
+pub struct StorePlace {
+    url: String,
+    _keep: Keep,
+}
+
+/// What is removed with a place.
+#[derive(Debug)]
+enum Keep {
+    Folder(#[expect(dead_code, reason = "removed when it is dropped")] TempDir),
+    Database(#[expect(dead_code, reason = "as above")] Database),
+}
+
+impl StorePlace {
+    /// The text of `--store`, with the password of the test's database.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    pub fn location(&self) -> StoreLocation {
+        self.url.parse().expect("the name of a store")
+    }
+}
+
+/// Makes a test on each backend of every function named: `name::sqlite`, `name::postgres`. Each of
+/// them is an `async fn` without arguments beside this. `threads` gives them a runtime of that many;
+/// `blocking` is for those that are no `async fn`.
+#[macro_export]
+macro_rules! on_each_store {
+    (blocking: $($test:ident),+ $(,)?) => {
+        $(mod $test {
+            #[test]
+            fn sqlite() {
+                $crate::Backend::Sqlite.under_blocking(super::$test);
+            }
+
+            #[test]
+            fn postgres() {
+                $crate::Backend::Postgres.under_blocking(super::$test);
+            }
+        })+
+    };
+    (threads $threads:literal: $($test:ident),+ $(,)?) => {
+        $(mod $test {
+            #[tokio::test(flavor = "multi_thread", worker_threads = $threads)]
+            async fn sqlite() {
+                $crate::Backend::Sqlite.under(super::$test()).await;
+            }
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = $threads)]
+            async fn postgres() {
+                $crate::Backend::Postgres.under(super::$test()).await;
+            }
+        })+
+    };
+    ($($test:ident),+ $(,)?) => {
+        $(mod $test {
+            #[tokio::test]
+            async fn sqlite() {
+                $crate::Backend::Sqlite.under(super::$test()).await;
+            }
+
+            #[tokio::test]
+            async fn postgres() {
+                $crate::Backend::Postgres.under(super::$test()).await;
+            }
+        })+
+    };
+}

@@ -1,0 +1,64 @@
+//! The PostgreSQL server that tests run on, spoken to as its administrator: on a thread and a runtime
+//! of its own, so that it can be done from anywhere, also while a test unwinds.
+
+use tokio::runtime::{Builder, Runtime};
+use tokio_postgres::{Client, NoTls, SimpleQueryMessage};
+
+/// Names the database that tests make their own databases beside.
+const VARIABLE: &str = "TEST_DATABASE_URL";
+
+/// The address of the maintenance database.
+pub(crate) fn url() -> String {
+    std::env::var(VARIABLE).unwrap_or_else(|_| {
+        panic!(
+            "{VARIABLE} is not set: this test needs a PostgreSQL. Run it under \
+             scripts/with-postgres, which brings one, or name one where databases may be made"
+        )
+    })
+}
+
+/// The address of another database of the same server.
+pub(crate) fn url_of(database: &str) -> String {
+    let url = url();
+    let (place, parameters) = match url.split_once('?') {
+        Some((place, parameters)) => (place, format!("?{parameters}")),
+        None => (url.as_str(), String::new()),
+    };
+    let host_end = place.find("://").map_or(0, |at| at + 3);
+    let host = place[host_end..].split('/').next().unwrap_or_default();
+    format!("{}{host}/{database}{parameters}", &place[..host_end])
+}
+
+/// Runs blocking work that may need a runtime beside whatever runtime is here.
+pub(crate) fn aside<T: Send>(work: impl FnOnce(&Runtime) -> T + Send) -> T {
+    std::thread::scope(|threads| {
+        let done = threads.spawn(|| {
+            let runtime = Builder::new_current_thread().enable_all().build();
+            work(&runtime.expect("a runtime"))
+        });
+        done.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+/// A connection; it ends with the client.
+pub(crate) async fn connect(url: &str) -> Client {
+    let (client, connection) =
+        tokio_postgres::connect(url, NoTls).await.expect("the PostgreSQL of the tests answers");
+    tokio::spawn(connection);
+    client
+}
+
+/// The first column of what statements return, read on a connection of their own. Blocks.
+pub fn query(url: &str, statements: &str) -> Vec<String> {
+    aside(|runtime| {
+        runtime.block_on(async {
+            let client = connect(url).await;
+            let messages = client.simple_query(statements).await.expect("the statements run");
+            let first = |message| match message {
+                SimpleQueryMessage::Row(row) => row.get(0).map(str::to_owned),
+                _ => None,
+            };
+            messages.into_iter().filter_map(first).collect()
+        })
+    })
+}

@@ -29,8 +29,9 @@ pub(in crate::postgres) struct Session {
 }
 
 impl Session {
-    /// A transaction that sees one snapshot and cannot write. Its statements are written so that one
-    /// plan is right whatever is bound and however tables grow: each is planned once per connection.
+    /// A transaction that sees one snapshot and cannot write. Its statements are written so that
+    /// one plan is right whatever is bound and however tables grow: each is planned once per
+    /// connection.
     pub(super) fn read(client: Client, budget: Option<Duration>) -> Self {
         let millis = budget.map_or(0, |budget| budget.as_millis().max(1));
         let begin = format!(

@@ -8,7 +8,7 @@ use caseload_store::StoreLocation;
 use clap::builder::FalseyValueParser;
 use clap::{Args, Parser, Subcommand};
 
-use crate::commands::{admin, backup, bulk, check, demo, domain, issues, key, serve};
+use crate::commands::{admin, backup, bulk, check, copy, demo, domain, issues, key, serve};
 use crate::failure::Failure;
 use crate::store::{STORE_HELP, parse_store};
 
@@ -46,6 +46,8 @@ pub(crate) enum Command {
     Backup(backup::BackupArgs),
     /// Verify the laws of the stored data
     Check(check::CheckArgs),
+    /// Copy the whole store to another place or another kind of store, and check it there
+    Copy(copy::CopyArgs),
     /// Print the description of the API, as openapi.json has it
     Openapi,
     /// Submit bulk action tasks and fetch what became of them

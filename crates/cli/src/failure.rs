@@ -101,6 +101,7 @@ impl From<StoreError> for Failure {
             StoreError::AlreadyExists { .. }
                 | StoreError::NotFound { .. }
                 | StoreError::BackupTarget { .. }
+                | StoreError::CopyRefused(_)
         );
         let mut failure = Self::new(if usage { USAGE } else { SERVER }, error.to_string());
         if let StoreError::NotOpened { hint, .. } = error {

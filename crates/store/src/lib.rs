@@ -5,6 +5,7 @@
 
 mod check;
 mod contract;
+mod copy;
 mod dry_run;
 mod issues;
 mod left;
@@ -18,5 +19,6 @@ pub mod sqlite;
 mod turns;
 
 pub use contract::*;
+pub use copy::{CopyBatch, CopyReport, CopyStage, CopyStep, CopyStore, TableDigest, copy};
 pub use location::{InvalidLocation, OpenMode, StoreLocation, open};
 pub use pack::{PackedBlock, pack_block, unpack_block};

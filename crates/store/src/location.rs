@@ -45,6 +45,18 @@ impl StoreLocation {
     pub fn shown(text: &str) -> String {
         shown(text)
     }
+
+    /// Whether both are one store, as far as that can be told without opening them.
+    pub fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Sqlite(one), Self::Sqlite(two)) => {
+                one == two
+                    || matches!((one.canonicalize(), two.canonicalize()), (Ok(a), Ok(b)) if a == b)
+            }
+            (Self::Postgres(one), Self::Postgres(two)) => one == two,
+            _ => false,
+        }
+    }
 }
 
 impl fmt::Display for StoreLocation {

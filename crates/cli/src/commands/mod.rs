@@ -5,6 +5,7 @@ pub(crate) mod admin;
 pub(crate) mod backup;
 pub(crate) mod bulk;
 pub(crate) mod check;
+pub(crate) mod copy;
 pub(crate) mod demo;
 pub(crate) mod domain;
 pub(crate) mod issues;
@@ -33,6 +34,7 @@ pub(crate) fn run(command: Command, printer: &mut Printer) -> Result<Done, Failu
         Command::Agent(command) => admin::run_agent(command, printer),
         Command::Backup(args) => backup::run(&args, printer),
         Command::Check(args) => check::run(&args, printer),
+        Command::Copy(args) => copy::run(&args, printer),
         Command::Openapi => openapi::run(printer),
         Command::Bulk(command) => bulk::run(command, printer),
         Command::Issues(command) => issues::run(command, printer),

@@ -2,7 +2,7 @@
 
 use crate::common::{Place, picture_of, plain};
 
-const COMMANDS: [&str; 33] = [
+const COMMANDS: [&str; 34] = [
     "",
     "demo",
     "serve",
@@ -22,6 +22,7 @@ const COMMANDS: [&str; 33] = [
     "agent list",
     "backup",
     "check",
+    "copy",
     "openapi",
     "bulk",
     "bulk submit",

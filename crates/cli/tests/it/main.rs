@@ -10,6 +10,7 @@ mod common;
 mod admin;
 mod backup;
 mod bulk;
+mod copy;
 mod database;
 mod demo;
 mod help;

@@ -203,3 +203,15 @@ ALTER TABLE payload_blocks ALTER COLUMN bytes SET STORAGE EXTERNAL;
 ALTER TABLE record_blocks ALTER COLUMN bytes SET STORAGE EXTERNAL;
 ALTER TABLE core_profiles ALTER COLUMN fields SET STORAGE EXTERNAL;
 ALTER TABLE app_profiles ALTER COLUMN fields SET STORAGE EXTERNAL;
+
+-- How far the copy is that fills this store; while the row is there, the store is not one yet.
+-- `source` is a digest of what is copied, `position` is where the next batch of the table begins.
+CREATE TABLE copy_progress (
+    id           INTEGER PRIMARY KEY CHECK (id = 1),
+    source       BYTEA  NOT NULL,
+    origin       TEXT   NOT NULL,
+    attempt      BIGINT NOT NULL,
+    table_name   TEXT   NOT NULL,
+    position     BYTEA,
+    copied_rows  BIGINT NOT NULL
+);

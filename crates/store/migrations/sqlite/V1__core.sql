@@ -20,6 +20,18 @@ CREATE TABLE probe (
     writes  INTEGER NOT NULL
 ) STRICT;
 
+-- How far the copy is that fills this store; while the row is there, the store is not one yet.
+-- `source` is a digest of what is copied, `position` is where the next batch of the table begins.
+CREATE TABLE copy_progress (
+    id           INTEGER PRIMARY KEY CHECK (id = 1),
+    source       BLOB    NOT NULL,
+    origin       TEXT    NOT NULL,
+    attempt      INTEGER NOT NULL,
+    table_name   TEXT    NOT NULL,
+    position     BLOB,
+    copied_rows  INTEGER NOT NULL
+) STRICT;
+
 INSERT INTO probe (id, writes) VALUES (1, 0);
 
 -- Hands out ids and times: max(now, last + 1).

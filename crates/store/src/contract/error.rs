@@ -38,6 +38,14 @@ pub enum StoreError {
     /// What is there is not a store that this program can work on, or it may not.
     #[error("cannot open {store}: {reason}")]
     NotOpened { store: String, reason: String, hint: Option<String> },
+    #[error(
+        "{store} is an unfinished copy; run `caseload copy` again, with the same --from and --to, \
+         to finish it"
+    )]
+    CopyUnfinished { store: String },
+    /// A copy that cannot be made, and why.
+    #[error("no copy was made: {0}")]
+    CopyRefused(String),
     #[error("the store is closed")]
     Closed,
     /// A full or failing disk, or another process that writes for long: nothing of the command is

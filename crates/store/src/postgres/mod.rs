@@ -7,6 +7,7 @@ mod address;
 mod agents;
 mod apps;
 mod check;
+mod copy;
 mod domains;
 mod engine;
 mod idempotency;
@@ -39,6 +40,7 @@ use crate::{
     TaskPage,
 };
 pub use address::{PostgresAddress, shown};
+pub(crate) use copy::open_copy_end;
 use engine::{Client, Engine, Listener};
 use probe::Probe;
 use tasks::Leases;
@@ -63,6 +65,7 @@ impl PostgresStore {
     /// may have it open.
     pub async fn open(address: &PostgresAddress, mode: OpenMode) -> Result<Self, StoreError> {
         let engine = Arc::new(Engine::open(address).await?);
+        copy::refuse_unfinished(&engine, address).await?;
         let bell = Arc::new(watch::Sender::new(0));
         let listener = match mode {
             OpenMode::Server => {

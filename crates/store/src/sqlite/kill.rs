@@ -29,10 +29,20 @@ pub enum Place {
     Expiring,
     /// A step of the removal is committed.
     Expired,
+    /// Rows of a copy are stored and not committed.
+    Copying,
+    /// Rows of a copy are committed with its position.
+    Copied,
+    /// All rows of a copy are there, and it is not finished.
+    Settled,
 }
 
 impl Place {
-    pub const ALL: [Self; 12] = [
+    /// Those of a copy.
+    pub const OF_A_COPY: [Self; 3] = [Self::Copying, Self::Copied, Self::Settled];
+
+    /// Those of a server.
+    pub const OF_A_SERVER: [Self; 12] = [
         Self::Staging,
         Self::Staged,
         Self::Discarding,
@@ -59,7 +69,7 @@ pub fn plan(place: Place, nth: u32) {
 
 /// Ends the process where that is planned.
 #[cfg(debug_assertions)]
-pub(super) fn reached(place: Place) {
+pub(crate) fn reached(place: Place) {
     let mut planned = PLANNED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     if let Some((_, left)) = planned.as_mut().filter(|(at, _)| *at == place) {
         *left -= 1;
@@ -70,4 +80,4 @@ pub(super) fn reached(place: Place) {
 }
 
 #[cfg(not(debug_assertions))]
-pub(super) const fn reached(_: Place) {}
+pub(crate) const fn reached(_: Place) {}

@@ -9,6 +9,7 @@ mod attachments;
 mod backup;
 mod check;
 mod clock;
+mod copy;
 mod domains;
 mod engine;
 mod idempotency;
@@ -42,6 +43,7 @@ use crate::{
     StageAttachment, StagePayload, StepIssues, Store, StoreError, StoreFuture, StoreMetrics,
     TaskPage,
 };
+pub(crate) use copy::open_copy_end;
 use engine::{Engine, Weight, WriteContext};
 use kill::Place;
 use probe::Probe;
@@ -60,6 +62,7 @@ impl SqliteStore {
     /// Opens the store at `path`. Blocks.
     pub fn open(path: &Path, mode: OpenMode) -> Result<Self, StoreError> {
         let engine = Engine::open(path, mode, |conn| {
+            copy::refuse_unfinished(conn, path)?;
             if mode == OpenMode::Server {
                 // An earlier server is gone: its lock was free. Its leases and uploads are void.
                 tasks::void_leases(conn)?;

@@ -3,6 +3,8 @@
 //! is in the suite.
 
 mod backup;
+#[cfg(debug_assertions)]
+mod copy;
 mod issues;
 #[cfg(debug_assertions)]
 mod kill;

@@ -6,9 +6,16 @@ use std::path::Path;
 use super::Database;
 
 /// Tables that every server of a distributed database would have whole, or that it would keep in
-/// one place: domains and the keys that lead to them, and the queue with its leases.
-const SMALL: [&str; 5] =
-    ["domains", "domain_removals", "keys", "task_queue", "refinery_schema_history"];
+/// one place: domains and the keys that lead to them, the queue with its leases, and how far the
+/// copy is that fills the store.
+const SMALL: [&str; 6] = [
+    "domains",
+    "domain_removals",
+    "keys",
+    "task_queue",
+    "copy_progress",
+    "refinery_schema_history",
+];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_key_begins_with_the_domain_and_none_leads_elsewhere() {
@@ -84,7 +91,10 @@ fn every_statement_says_whose_records_it_is_about() {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() {
-                open.push(path);
+                // A copy reads and writes whole tables.
+                if !path.ends_with("copy") {
+                    open.push(path);
+                }
                 continue;
             }
             let source = std::fs::read_to_string(&path).unwrap();

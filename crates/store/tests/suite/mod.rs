@@ -14,6 +14,7 @@ pub(crate) mod repeats;
 pub(crate) mod steps;
 pub(crate) mod tasks;
 pub(crate) mod uploads;
+pub(crate) mod whole;
 pub(crate) mod writing;
 
 /// Makes one test per behaviour; `$open` is a function that makes a fresh store and whatever must
@@ -120,6 +121,9 @@ macro_rules! store_suite {
             a_step_ends_after_its_bytes_and_goes_on,
             a_position_outside_the_range_of_the_query_is_taken_for_its_end,
             a_step_that_takes_too_long_says_so,
+        );
+        $crate::store_suite!(@ $open, whole:
+            a_store_with_something_in_every_table_is_sound,
         );
         $crate::store_suite!(@ $open, writing:
             a_new_issue_is_later_than_every_other,

@@ -22,6 +22,7 @@ use deadpool_postgres::{
     ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime, Timeouts,
 };
 use futures_util::future::BoxFuture;
+use tokio::task::JoinHandle;
 
 use super::address::{Connector, PostgresAddress};
 use crate::{DurationCounts, StoreError};
@@ -74,6 +75,22 @@ impl Engine {
             writes: Mutex::default(),
             reading: Reading::new(CONNECTIONS_MAX),
         })
+    }
+
+    /// A connection of its own with the tables up to date, and what drives it until it ends.
+    pub(super) async fn connect_alone(
+        address: &PostgresAddress,
+    ) -> Result<(tokio_postgres::Client, JoinHandle<()>), StoreError> {
+        let connector = address.connector()?;
+        migrate::bring_up_to_date(&connector, address).await?;
+        let connected = connector.connect().await;
+        let (client, connection) = connected.map_err(|error| address.not_connected(&error))?;
+        let driver = tokio::spawn(async move {
+            if let Err(error) = connection.await {
+                tracing::warn!(%error, "a connection to the database ended");
+            }
+        });
+        Ok((client, driver))
     }
 
     /// A read in one snapshot. `budget` is the time that it may take, [`READ_BUDGET`] where it is

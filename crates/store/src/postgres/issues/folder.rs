@@ -85,7 +85,7 @@ async fn fold_some(engine: &Engine, domain: DomainId) -> Result<bool, StoreError
 }
 
 /// A step for each domain that has deltas; true where one may have more.
-pub(super) async fn fold_left(engine: &Engine) -> Result<bool, StoreError> {
+pub(in crate::postgres) async fn fold_left(engine: &Engine) -> Result<bool, StoreError> {
     let domains = engine.read(None, (), |client, ()| Box::pin(fold::domains(client))).await?;
     let mut more = false;
     for domain in domains {

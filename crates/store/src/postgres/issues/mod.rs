@@ -33,7 +33,7 @@ use crate::{
     KeptAnswer, ListIssues, Once, RenderedIssue, StageAttachment, StepForm, StepIssues, StoreError,
 };
 pub(super) use columns::{BEHIND, COLUMNS, columns};
-pub(super) use folder::Folder;
+pub(super) use folder::{Folder, fold_left};
 pub(super) use import::Import;
 pub(super) use page::{FRAGMENTS, FRAGMENTS_COUNT, fragments};
 use reads::Reads;
@@ -216,5 +216,5 @@ pub(super) async fn purge(engine: &Arc<Engine>, now: UnixMillis) -> Result<bool,
             return Ok(true);
         }
     }
-    folder::fold_left(engine).await
+    fold_left(engine).await
 }

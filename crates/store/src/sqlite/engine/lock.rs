@@ -10,7 +10,7 @@ use crate::{OpenMode, StoreError};
 
 /// Held while a server has the store open; empty for admin commands.
 #[derive(Debug)]
-pub(super) struct ServerLock(Mutex<Option<File>>);
+pub(in crate::sqlite) struct ServerLock(Mutex<Option<File>>);
 
 impl ServerLock {
     pub(super) fn take(path: &Path, mode: OpenMode) -> Result<Self, StoreError> {
@@ -27,7 +27,7 @@ impl ServerLock {
         }
     }
 
-    pub(super) fn give_back(&self) {
+    pub(in crate::sqlite) fn give_back(&self) {
         drop(self.0.lock().unwrap_or_else(PoisonError::into_inner).take());
     }
 }

@@ -21,7 +21,7 @@ use rusqlite::Connection;
 use crate::pace::Pace;
 use crate::{DurationCounts, OpenMode, StoreError};
 use checkpoint::Checkpointer;
-use lock::ServerLock;
+pub(super) use lock::ServerLock;
 use readers::Readers;
 pub(super) use writer::WriteContext;
 use writer::Writer;
@@ -111,6 +111,14 @@ impl Engine {
             mode,
             lock,
         })
+    }
+
+    /// Opens the file for one connection alone: no server may have it, and none can take it until
+    /// the lock is given back.
+    pub(super) fn open_alone(path: &Path) -> Result<(Connection, ServerLock), StoreError> {
+        connection::make_folders(path)?;
+        let lock = ServerLock::take(path, OpenMode::Server)?;
+        Ok((migrate::open_current(path)?, lock))
     }
 
     /// Where the file is.

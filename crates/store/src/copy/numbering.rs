@@ -1,0 +1,154 @@
+//! Row numbers of issues in stores that count them differently. One store counts all issues, the
+//! other those of each domain; sets of rows hold the numbers in blocks of 65,536. Where numbers of
+//! domains would meet, each domain is moved by whole blocks behind the one before it, so that the
+//! place of a row in its block stays and sets are moved rather than made anew. For comparing, every
+//! end's numbers are taken relative to the domain's first block.
+
+use std::collections::BTreeMap;
+
+use roaring::RoaringBitmap;
+
+use super::rows::{Row, Rows, Value};
+use super::tables::{Kind, Table};
+use crate::StoreError;
+use crate::issues::{decode, encode};
+
+/// Bits of a row number that are its place in the block.
+const BLOCK_BITS: u32 = 16;
+
+/// The least and the largest row of a domain's issues.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RowSpan {
+    pub(crate) domain: i64,
+    pub(crate) least: i64,
+    pub(crate) largest: i64,
+}
+
+/// By how many blocks the rows of each domain are moved.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Moves(BTreeMap<i64, i64>);
+
+impl Moves {
+    /// To the first block of all.
+    pub(crate) fn to_the_beginning(spans: &[RowSpan]) -> Self {
+        Self(spans.iter().map(|span| (span.domain, -(span.least >> BLOCK_BITS))).collect())
+    }
+
+    /// One domain behind the other, with no block between them.
+    pub(crate) fn one_behind_the_other(spans: &[RowSpan]) -> Self {
+        let mut next = 0;
+        let mut moves = BTreeMap::new();
+        for span in spans {
+            let (first, last) = (span.least >> BLOCK_BITS, span.largest >> BLOCK_BITS);
+            moves.insert(span.domain, next - first);
+            next += last - first + 1;
+        }
+        Self(moves)
+    }
+
+    fn of(&self, domain: i64) -> i64 {
+        self.0.get(&domain).copied().unwrap_or(0)
+    }
+
+    /// The rows with numbers moved. Orders are left to whoever counts them anew.
+    pub(crate) fn apply(&self, table: &Table, rows: &Rows) -> Result<Rows, StoreError> {
+        let mut moved = Rows::new(table.columns.len());
+        for row in rows.iter() {
+            for (place, column) in table.columns.iter().enumerate() {
+                match column.kind {
+                    Kind::Order => moved.push(Value::Null),
+                    kind => self.push(table, row, place, kind, &mut moved)?,
+                }
+            }
+        }
+        moved.next.clone_from(&rows.next);
+        Ok(moved)
+    }
+
+    fn push(
+        &self,
+        table: &Table,
+        row: Row<'_>,
+        place: usize,
+        kind: Kind,
+        into: &mut Rows,
+    ) -> Result<(), StoreError> {
+        let of = |name| table.place_of(name).map_or(0, |place| row.integer(place));
+        let blocks = self.of(of("domain_id"));
+        match (kind, row.value(place)) {
+            (Kind::Row, Value::Integer(number)) => {
+                into.push(Value::Integer(number + (blocks << BLOCK_BITS)));
+            }
+            (Kind::Block, Value::Integer(block)) => into.push(Value::Integer(block + blocks)),
+            (Kind::RowSet, Value::Bytes(set)) => {
+                into.push(Value::Bytes(&moved_set(set, of("block"), blocks)?));
+            }
+            (_, value) => into.push(value),
+        }
+        Ok(())
+    }
+}
+
+fn moved_set(set: &[u8], block: i64, blocks: i64) -> Result<Vec<u8>, StoreError> {
+    let number = |block: i64| {
+        u32::try_from(block)
+            .ok()
+            .filter(|block| *block <= u32::MAX >> BLOCK_BITS)
+            .ok_or_else(|| StoreError::Unavailable("no row number is left".to_owned()))
+    };
+    let (from, to) = (number(block)?, number(block + blocks)?);
+    let mut rows = RoaringBitmap::new();
+    decode(from, set, &mut rows)?;
+    let place = |row: u32| row & ((1 << BLOCK_BITS) - 1);
+    let moved = rows.iter().map(|row| to << BLOCK_BITS | place(row));
+    encode(&mut moved.collect())
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::copy::tables::TABLES;
+
+    fn span(domain: i64, least: i64, largest: i64) -> RowSpan {
+        RowSpan { domain, least, largest }
+    }
+
+    #[test]
+    fn domains_come_one_behind_the_other_without_gaps() {
+        let spans = [span(1, 1, 70_000), span(4, 5, 5), span(7, 200_000, 200_001)];
+        let moves = Moves::one_behind_the_other(&spans);
+        assert_eq!([1, 4, 7, 9].map(|domain| moves.of(domain)), [0, 2, 0, 0]);
+        let moves = Moves::to_the_beginning(&spans);
+        assert_eq!([1, 4, 7, 9].map(|domain| moves.of(domain)), [0, 0, -3, 0]);
+    }
+
+    proptest! {
+        #[test]
+        fn a_set_is_moved_with_its_rows(
+            places in proptest::collection::vec(any::<u16>(), 1..300),
+            block in 0..9_i64,
+            blocks in 0..9_i64,
+        ) {
+            let table = TABLES.iter().find(|table| table.name == "issue_sets").unwrap();
+            let numbers = |block: i64| -> RoaringBitmap {
+                places.iter().map(|place| (block as u32) << 16 | u32::from(*place)).collect()
+            };
+            let mut rows = Rows::new(5);
+            let set = encode(&mut numbers(block)).unwrap();
+            for value in [Value::Integer(3), Value::Integer(1), Value::Bytes(b"v")] {
+                rows.push(value);
+            }
+            rows.push(Value::Integer(block));
+            rows.push(Value::Bytes(&set));
+            let moves = Moves(BTreeMap::from([(3, blocks)]));
+            let moved = moves.apply(table, &rows).unwrap();
+            let row = moved.iter().next().unwrap();
+            prop_assert_eq!(row.integer(3), block + blocks);
+            let expected = encode(&mut numbers(block + blocks)).unwrap();
+            prop_assert_eq!(row.value(4), Value::Bytes(&expected));
+        }
+    }
+}

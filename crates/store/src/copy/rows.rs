@@ -1,0 +1,192 @@
+//! Rows on their way from one store to another: a table of cells over one buffer, so that a hundred
+//! thousand small values cost no hundred thousand allocations, and the position behind the last
+//! row. A position is the source's own affair: it is kept and given back as bytes.
+//! Invariant: a batch holds whole rows.
+
+/// After how many bytes or rows a batch ends. By default it is some tens of milliseconds of work,
+/// so that a commit costs little beside what it commits, and two batches fit into any memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CopyBatch {
+    pub bytes: usize,
+    pub rows: usize,
+}
+
+impl Default for CopyBatch {
+    fn default() -> Self {
+        Self { bytes: 16 << 20, rows: 50_000 }
+    }
+}
+
+/// A value of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Value<'a> {
+    Null,
+    Integer(i64),
+    Bytes(&'a [u8]),
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Cell {
+    Null,
+    Integer(i64),
+    Bytes { start: usize, len: usize },
+}
+
+/// A batch of rows of one table.
+#[derive(Debug, Default)]
+pub(crate) struct Rows {
+    width: usize,
+    cells: Vec<Cell>,
+    bytes: Vec<u8>,
+    /// Where the next batch begins; `None` where this is the last one.
+    pub(crate) next: Option<Vec<u8>>,
+}
+
+impl Rows {
+    /// No rows yet, of so many values each.
+    pub(crate) fn new(width: usize) -> Self {
+        Self { width, ..Self::default() }
+    }
+
+    pub(crate) fn push(&mut self, value: Value<'_>) {
+        let cell = match value {
+            Value::Null => Cell::Null,
+            Value::Integer(number) => Cell::Integer(number),
+            Value::Bytes(bytes) => {
+                let start = self.bytes.len();
+                self.bytes.extend_from_slice(bytes);
+                Cell::Bytes { start, len: bytes.len() }
+            }
+        };
+        self.cells.push(cell);
+    }
+
+    /// Number of rows.
+    pub(crate) fn len(&self) -> usize {
+        self.cells.len() / self.width.max(1)
+    }
+
+    /// Bytes of all values, numbers included.
+    pub(crate) fn bytes_len(&self) -> usize {
+        self.bytes.len() + size_of::<i64>() * self.cells.len()
+    }
+
+    /// Whether a batch is as large as it may be.
+    pub(crate) fn fills(&self, batch: CopyBatch) -> bool {
+        self.bytes.len() >= batch.bytes || self.len() >= batch.rows
+    }
+
+    /// The rows, one after another.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Row<'_>> {
+        self.cells.chunks_exact(self.width.max(1)).map(|cells| Row { cells, bytes: &self.bytes })
+    }
+}
+
+/// One row.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Row<'a> {
+    cells: &'a [Cell],
+    bytes: &'a [u8],
+}
+
+impl<'a> Row<'a> {
+    /// The value in a column.
+    pub(crate) fn value(&self, place: usize) -> Value<'a> {
+        match self.cells[place] {
+            Cell::Null => Value::Null,
+            Cell::Integer(number) => Value::Integer(number),
+            Cell::Bytes { start, len } => Value::Bytes(&self.bytes[start..start + len]),
+        }
+    }
+
+    /// The number in a column; 0 where there is none.
+    pub(crate) fn integer(&self, place: usize) -> i64 {
+        match self.cells[place] {
+            Cell::Integer(number) => number,
+            _ => 0,
+        }
+    }
+
+    pub(crate) fn values(&self) -> impl Iterator<Item = Value<'a>> {
+        let row = *self;
+        (0..self.cells.len()).map(move |place| row.value(place))
+    }
+}
+
+/// Values as bytes that give the same values again.
+pub(crate) fn encode<'a>(values: impl IntoIterator<Item = Value<'a>>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for value in values {
+        match value {
+            Value::Null => bytes.push(0),
+            Value::Integer(number) => {
+                bytes.push(1);
+                bytes.extend_from_slice(&number.to_le_bytes());
+            }
+            Value::Bytes(text) => {
+                bytes.push(2);
+                bytes.extend_from_slice(&(text.len() as u64).to_le_bytes());
+                bytes.extend_from_slice(text);
+            }
+        }
+    }
+    bytes
+}
+
+/// What [`encode`] was given; `None` for any other bytes.
+pub(crate) fn decode(mut bytes: &[u8]) -> Option<Vec<Value<'_>>> {
+    let mut values = Vec::new();
+    while let Some((tag, rest)) = bytes.split_first() {
+        let (value, rest) = match tag {
+            0 => (Value::Null, rest),
+            1 => {
+                let (number, rest) = rest.split_first_chunk::<8>()?;
+                (Value::Integer(i64::from_le_bytes(*number)), rest)
+            }
+            2 => {
+                let (len, rest) = rest.split_first_chunk::<8>()?;
+                let len = usize::try_from(u64::from_le_bytes(*len)).ok()?;
+                let (text, rest) = rest.split_at_checked(len)?;
+                (Value::Bytes(text), rest)
+            }
+            _ => return None,
+        };
+        values.push(value);
+        bytes = rest;
+    }
+    Some(values)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_position_is_read_as_it_was_written(
+            numbers in proptest::collection::vec(any::<Option<i64>>(), 0..4),
+            text in proptest::collection::vec(any::<u8>(), 0..20),
+        ) {
+            let of = |number: &Option<i64>| number.map_or(Value::Null, Value::Integer);
+            let mut values: Vec<_> = numbers.iter().map(of).collect();
+            values.push(Value::Bytes(&text));
+            let bytes = encode(values.iter().copied());
+            prop_assert_eq!(decode(&bytes), Some(values));
+            prop_assert_eq!(decode(&bytes[..bytes.len() - 1]).is_some_and(|v| v.len() > 4), false);
+        }
+    }
+
+    #[test]
+    fn a_batch_gives_back_its_rows() {
+        let mut rows = Rows::new(2);
+        for value in [Value::Integer(-1), Value::Bytes(b"a"), Value::Null, Value::Bytes(b"")] {
+            rows.push(value);
+        }
+        let read: Vec<Vec<Value<'_>>> = rows.iter().map(|row| row.values().collect()).collect();
+        let expected =
+            [vec![Value::Integer(-1), Value::Bytes(b"a")], vec![Value::Null, Value::Bytes(b"")]];
+        assert_eq!(read, expected);
+    }
+}

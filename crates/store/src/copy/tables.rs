@@ -1,0 +1,292 @@
+//! What a copy carries: every table of a store, column by column, in an order in which no row comes
+//! before one that it refers to. The list is the backends' common ground; where a backend keeps a
+//! value elsewhere or under another number, it says so in its own folder. Invariant: a table or
+//! column of either backend is named here or among the ones that its backend keeps for itself; a
+//! test reads the catalogues and fails for any other.
+
+/// What stands in a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A whole number; a truth value is 0 or 1.
+    Integer,
+    /// UTF-8.
+    Text,
+    Bytes,
+    /// A number of which only its order within the domain counts.
+    Order,
+    /// The number of an issue's row.
+    Row,
+    /// A block of 65,536 row numbers.
+    Block,
+    /// A set of rows of the block in the row's column of kind [`Kind::Block`].
+    RowSet,
+}
+
+/// A column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Column {
+    pub(crate) name: &'static str,
+    pub(crate) kind: Kind,
+    pub(crate) nullable: bool,
+}
+
+/// A table.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Table {
+    pub(crate) name: &'static str,
+    pub(crate) columns: &'static [Column],
+    /// Small, and changed by whatever changes the store: a copy that goes on looks at these to tell
+    /// whether its source is still what it was.
+    pub(crate) marks: bool,
+}
+
+impl Table {
+    /// The place of a column.
+    pub(crate) fn place_of(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|column| column.name == name)
+    }
+}
+
+const fn integer(name: &'static str) -> Column {
+    Column { name, kind: Kind::Integer, nullable: false }
+}
+
+const fn text(name: &'static str) -> Column {
+    Column { name, kind: Kind::Text, nullable: false }
+}
+
+const fn bytes(name: &'static str) -> Column {
+    Column { name, kind: Kind::Bytes, nullable: false }
+}
+
+const fn of_kind(name: &'static str, kind: Kind) -> Column {
+    Column { name, kind, nullable: false }
+}
+
+const fn or_null(column: Column) -> Column {
+    Column { nullable: true, ..column }
+}
+
+const fn marking(name: &'static str, columns: &'static [Column]) -> Table {
+    Table { name, columns, marks: true }
+}
+
+const fn large(name: &'static str, columns: &'static [Column]) -> Table {
+    Table { name, columns, marks: false }
+}
+
+/// All of them.
+pub(crate) static TABLES: &[Table] = &[
+    marking(
+        "domains",
+        &[integer("id"), text("name"), text("default_app_id"), integer("created_at")],
+    ),
+    marking("domain_removals", &[integer("removed_id")]),
+    marking(
+        "domain_clocks",
+        &[
+            integer("domain_id"),
+            integer("last_issue_id"),
+            integer("last_core_profile_id"),
+            integer("last_created_at"),
+            integer("last_change_at"),
+            integer("last_app_number"),
+        ],
+    ),
+    marking(
+        "keys",
+        &[
+            integer("domain_id"),
+            text("id"),
+            bytes("hash"),
+            text("name"),
+            integer("write_access"),
+            integer("created_at"),
+            or_null(integer("last_used_at")),
+            or_null(integer("expires_at")),
+            or_null(integer("revoked_at")),
+        ],
+    ),
+    marking(
+        "apps",
+        &[
+            integer("domain_id"),
+            text("id"),
+            text("publish_id"),
+            text("title"),
+            integer("created_at"),
+        ],
+    ),
+    marking(
+        "agents",
+        &[integer("domain_id"), text("id"), text("name"), text("email"), integer("created_at")],
+    ),
+    marking("queues", &[integer("domain_id"), text("id"), text("name"), integer("created_at")]),
+    marking(
+        "idempotency_keys",
+        &[
+            integer("domain_id"),
+            text("key"),
+            bytes("content"),
+            text("location"),
+            bytes("answer"),
+            integer("expires_at"),
+        ],
+    ),
+    marking("uploads", &[integer("domain_id"), text("id"), integer("touched_at")]),
+    marking(
+        "tasks",
+        &[
+            integer("domain_id"),
+            text("id"),
+            of_kind("seq", Kind::Order),
+            integer("family"),
+            integer("action"),
+            integer("writes"),
+            integer("dry_run"),
+            integer("status"),
+            or_null(integer("outcome")),
+            integer("total"),
+            integer("succeeded"),
+            integer("failed"),
+            integer("unprocessed"),
+            integer("next_index"),
+            integer("created_at"),
+            or_null(integer("queued_at")),
+            or_null(integer("started_at")),
+            or_null(integer("completed_at")),
+            or_null(integer("expires_at")),
+            integer("attempts"),
+            integer("not_before"),
+            or_null(text("parent_id")),
+            or_null(integer("cancel_at")),
+            integer("purge"),
+        ],
+    ),
+    large(
+        "payload_blocks",
+        &[
+            integer("domain_id"),
+            text("task_id"),
+            integer("first_index"),
+            integer("last_index"),
+            bytes("bytes"),
+        ],
+    ),
+    large(
+        "record_blocks",
+        &[
+            integer("domain_id"),
+            text("task_id"),
+            integer("kind"),
+            integer("first_index"),
+            integer("next_index"),
+            integer("lines"),
+            bytes("bytes"),
+        ],
+    ),
+    large(
+        "core_profiles",
+        &[
+            integer("domain_id"),
+            integer("id"),
+            integer("created_at"),
+            integer("updated_at"),
+            bytes("fields"),
+        ],
+    ),
+    large("identities", &[integer("domain_id"), bytes("key"), integer("core_profile_id")]),
+    large(
+        "app_profiles",
+        &[
+            integer("domain_id"),
+            text("pid"),
+            text("app_id"),
+            text("name"),
+            bytes("emails"),
+            integer("created_at"),
+            integer("updated_at"),
+            bytes("fields"),
+        ],
+    ),
+    large(
+        "issues",
+        &[
+            of_kind("row", Kind::Row),
+            integer("domain_id"),
+            integer("id"),
+            integer("created_at"),
+            integer("updated_at"),
+            integer("changed_at"),
+            integer("state"),
+            integer("redacted"),
+            or_null(integer("rating")),
+            or_null(integer("original_created_at")),
+            text("app_id"),
+            or_null(text("platform_type")),
+            or_null(text("queue_id")),
+            text("hs_user_id"),
+            or_null(text("assignee_id")),
+            or_null(text("language")),
+            or_null(text("issue_mode")),
+            text("author_email"),
+        ],
+    ),
+    large(
+        "issue_bodies",
+        &[
+            integer("domain_id"),
+            of_kind("row", Kind::Row),
+            bytes("head"),
+            bytes("messages"),
+            bytes("meta"),
+            bytes("custom_fields"),
+            or_null(bytes("feedback")),
+            or_null(bytes("queue")),
+            or_null(bytes("private_notes")),
+            or_null(bytes("predict_labels")),
+            or_null(bytes("sentiment_analysis")),
+            or_null(bytes("smart_intents")),
+        ],
+    ),
+    large(
+        "issue_counts",
+        &[integer("domain_id"), integer("facet"), bytes("value"), integer("day"), integer("n")],
+    ),
+    large(
+        "issue_sets",
+        &[
+            integer("domain_id"),
+            integer("kind"),
+            bytes("value"),
+            of_kind("block", Kind::Block),
+            of_kind("rows", Kind::RowSet),
+        ],
+    ),
+    large(
+        "issue_values",
+        &[
+            integer("domain_id"),
+            integer("kind"),
+            of_kind("block", Kind::Block),
+            bytes("value"),
+            of_kind("rows", Kind::RowSet),
+        ],
+    ),
+    marking(
+        "attachments",
+        &[
+            integer("domain_id"),
+            text("id"),
+            or_null(integer("issue_id")),
+            text("file_name"),
+            text("content_type"),
+            integer("size"),
+            integer("created_at"),
+        ],
+    ),
+    large(
+        "attachment_pieces",
+        &[integer("domain_id"), text("attachment_id"), integer("number"), bytes("bytes")],
+    ),
+];

@@ -1,0 +1,289 @@
+//! Copies between backends: from a file to a database and back everything is there again, whatever
+//! the numbers that each of them gives, and wherever the process was killed.
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+#[expect(dead_code, reason = "these tests open stores by themselves")]
+#[path = "replicas/database.rs"]
+mod database;
+#[expect(dead_code, clippy::unused_async, reason = "the suite has more than what fills a store")]
+mod suite;
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+
+use caseload_store::sqlite::kill::{Place, plan};
+use caseload_store::{
+    CopyBatch, CopyReport, CopyStage, CopyStep, CopyStore, OpenMode, Store, StoreError,
+    StoreLocation, copy, open,
+};
+use database::Database;
+use rusqlite::Connection;
+use rusqlite::types::Value;
+use suite::payloads::assert_sound;
+use suite::whole::fill;
+use tokio_postgres::{Config, NoTls, SimpleQueryMessage};
+
+const FROM: &str = "CASELOAD_TEST_COPY_FROM";
+const TO: &str = "CASELOAD_TEST_COPY_TO";
+const PLACE: &str = "CASELOAD_TEST_COPY_PLACE";
+const NTH: &str = "CASELOAD_TEST_COPY_NTH";
+
+fn location(database: &Database) -> StoreLocation {
+    database.url().parse().unwrap()
+}
+
+/// Answers of a database, as lines of values.
+async fn asked(url: &str, sql: &str) -> String {
+    let (client, connection) = url.parse::<Config>().unwrap().connect(NoTls).await.unwrap();
+    tokio::spawn(connection);
+    let mut answer = String::new();
+    for message in client.simple_query(sql).await.unwrap() {
+        if let SimpleQueryMessage::Row(row) = message {
+            let values = (0..row.len()).map(|at| row.get(at).unwrap_or("null"));
+            answer += &(values.collect::<Vec<_>>().join("|") + "\n");
+        }
+    }
+    answer
+}
+
+fn sqlite(folder: &Path) -> StoreLocation {
+    StoreLocation::Sqlite(folder.join("caseload.db"))
+}
+
+async fn filled() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let store: Arc<dyn Store> = open(&sqlite(folder.path()), OpenMode::Server).await.unwrap();
+    fill(&store).await;
+    store.close().await.unwrap();
+    folder
+}
+
+async fn copied(
+    from: &StoreLocation,
+    to: &StoreLocation,
+    rows: usize,
+) -> Result<CopyReport, StoreError> {
+    let batch = CopyBatch { rows, ..CopyBatch::default() };
+    let command = CopyStore { from: from.clone(), to: to.clone(), restart: false, batch };
+    copy(&command, &|_| {}).await
+}
+
+/// Every row of a file whose columns do not depend on what else the file held.
+fn rows(folder: &Path) -> String {
+    let conn = Connection::open(folder.join("caseload.db")).unwrap();
+    let names = |sql: &str| -> Vec<String> {
+        let mut statement = conn.prepare(sql).unwrap();
+        statement.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
+    };
+    let mut dump = String::new();
+    for table in names(
+        "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT GLOB 'sqlite_*'
+         AND name NOT IN ('refinery_schema_history', 'copy_progress', 'issue_sets', 'issue_values')
+         ORDER BY name",
+    ) {
+        let columns = names(&format!(
+            "SELECT name FROM pragma_table_info('{table}')
+             WHERE name NOT LIKE 'lease_%' AND name NOT IN ('seq', 'row')"
+        ))
+        .join(", ");
+        let mut statement =
+            conn.prepare(&format!("SELECT {columns} FROM {table} ORDER BY {columns}")).unwrap();
+        let width = statement.column_count();
+        let mut found = statement.query([]).unwrap();
+        while let Some(row) = found.next().unwrap() {
+            let _ = write!(dump, "{table}:");
+            for column in 0..width {
+                let _ = write!(dump, " {:?}", row.get::<_, Value>(column).unwrap());
+            }
+            dump.push('\n');
+        }
+    }
+    dump
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_store_goes_to_a_database_and_comes_back() {
+    let (source, middle, other) = (filled().await, Database::new(), Database::new());
+    for batch in [50_000, 9] {
+        let there = copied(&sqlite(source.path()), &location(&middle), batch).await.unwrap();
+        let on = copied(&location(&middle), &location(&other), batch).await.unwrap();
+        assert_eq!(there.tables, on.tables);
+        let target = tempfile::tempdir().unwrap();
+        let back = copied(&location(&other), &sqlite(target.path()), batch).await.unwrap();
+        assert_eq!(back.check.faults, Vec::<String>::new());
+        assert!(rows(source.path()) == rows(target.path()));
+        let store: Arc<dyn Store> = open(&sqlite(target.path()), OpenMode::Server).await.unwrap();
+        assert_sound(&store).await;
+        for database in [&middle, &other] {
+            asked(&database.url(), "DROP SCHEMA public CASCADE").await;
+            asked(&database.url(), "CREATE SCHEMA public").await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_store_that_was_filled_in_a_database_moves_to_a_file_and_to_another_database() {
+    let (source, other, file) = (Database::new(), Database::new(), tempfile::tempdir().unwrap());
+    let store = open(&location(&source), OpenMode::Server).await.unwrap();
+    let domains = fill(&store).await;
+    store.close().await.unwrap();
+    drop(store);
+    let (from, to) = (location(&source), sqlite(file.path()));
+    let on_file = copied(&from, &to, 60).await.unwrap();
+    let beside = copied(&from, &location(&other), 60).await.unwrap();
+    for report in [&on_file, &beside] {
+        let count = |name| report.tables.iter().find(|(table, _)| *table == name).unwrap().1.rows;
+        assert_eq!((count("domains"), count("issues"), count("attachments")), (2, 524, 4));
+    }
+    for moved in [to, location(&other)] {
+        let store = open(&moved, OpenMode::Server).await.unwrap();
+        assert_sound(&store).await;
+        assert_eq!(store.domains().await.unwrap().len(), domains.len());
+        store.close().await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_has_what_only_it_needs() {
+    let (source, middle) = (filled().await, Database::new());
+    copied(&sqlite(source.path()), &location(&middle), 100).await.unwrap();
+    let served: Arc<dyn Store> = open(&location(&middle), OpenMode::Server).await.unwrap();
+    assert_sound(&served).await;
+    served.close().await.unwrap();
+    for (sql, expected) in [
+        (
+            "SELECT task_id, queued FROM task_queue ORDER BY domain_id, seq",
+            "\\x68616c66|t\n\\x77616974696e67|t\n\\x68616c66|t\n\\x77616974696e67|f\n",
+        ),
+        (
+            "SELECT count(*) FROM domain_clocks c WHERE last_task_seq =
+          (SELECT max(seq) FROM tasks t WHERE t.domain_id = c.domain_id)",
+            "2\n",
+        ),
+        (
+            "SELECT count(*) FROM domain_clocks c WHERE last_issue_row =
+          (SELECT max(\"row\") FROM issues t WHERE t.domain_id = c.domain_id)",
+            "2\n",
+        ),
+        (
+            "SELECT count(*) FROM domain_clocks WHERE last_profile_change_at <> last_change_at",
+            "0\n",
+        ),
+        ("SELECT nextval(pg_get_serial_sequence('domains', 'id'))", "5\n"),
+        ("SELECT count(*) FROM copy_progress", "0\n"),
+    ] {
+        assert_eq!(asked(&middle.url(), sql).await, expected, "{sql}");
+    }
+}
+
+/// Not a test of its own: what the next starts as a process.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_child_makes_a_copy() {
+    let Ok(from) = std::env::var(FROM) else { return };
+    let wanted = std::env::var(PLACE).unwrap_or_default();
+    if let Some(place) = Place::OF_A_COPY.into_iter().find(|at| format!("{at:?}") == wanted) {
+        plan(place, std::env::var(NTH).unwrap().parse().unwrap());
+    }
+    let to: StoreLocation = std::env::var(TO).unwrap().parse().unwrap();
+    copied(&from.parse().unwrap(), &to, 40).await.unwrap();
+}
+
+/// Starts a child that copies; whether it came to its end.
+fn child(from: &str, to: &str, kill: Option<(Place, u32)>) -> bool {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["a_child_makes_a_copy", "--exact", "--nocapture"]).env(FROM, from).env(TO, to);
+    if let Some((place, nth)) = kill {
+        command.env(PLACE, format!("{place:?}")).env(NTH, nth.to_string());
+    }
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    let killed = output.status.code().is_none();
+    assert!(output.status.success() || (killed && kill.is_some()), "{kill:?}: {said}");
+    !killed
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn wherever_a_copy_is_killed_it_goes_on_and_ends_the_same() {
+    let source = filled().await;
+    let expected = rows(source.path());
+    let from = sqlite(source.path()).to_string();
+    for (place, nth) in
+        [(Place::Copying, 1), (Place::Copying, 60), (Place::Copied, 33), (Place::Settled, 1)]
+    {
+        let middle = Database::new();
+        assert!(!child(&from, &middle.url(), Some((place, nth))), "{place:?} {nth}");
+        let opened = open(&location(&middle), OpenMode::Admin).await.map(|_| ());
+        assert!(matches!(opened, Err(StoreError::CopyUnfinished { .. })), "{opened:?}");
+        child(&from, &middle.url(), Some((place, 1)));
+        assert!(child(&from, &middle.url(), None));
+        let target = tempfile::tempdir().unwrap();
+        let to = sqlite(target.path()).to_string();
+        assert!(!child(&middle.url(), &to, Some((place, nth))), "{place:?} {nth}");
+        assert!(child(&middle.url(), &to, None));
+        assert!(rows(target.path()) == expected, "{place:?} {nth}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_unfinished_copy_in_a_database_can_be_thrown_away() {
+    let (source, other, middle) = (filled().await, filled().await, Database::new());
+    let from = sqlite(source.path());
+    assert!(!child(&from.to_string(), &middle.url(), Some((Place::Copied, 60))));
+    let renamed = Connection::open(other.path().join("caseload.db")).unwrap();
+    renamed.execute("UPDATE domains SET name = 'renamed' WHERE name = 'acme'", []).unwrap();
+    let changed = copied(&sqlite(other.path()), &location(&middle), 100).await;
+    let Err(StoreError::CopyRefused(reason)) = changed else { panic!("{changed:?}") };
+    assert!(reason.contains("it is another store, or it has changed since"), "{reason}");
+    let command = CopyStore {
+        from: sqlite(other.path()),
+        to: location(&middle),
+        restart: true,
+        batch: CopyBatch::default(),
+    };
+    assert_eq!(copy(&command, &|_| {}).await.unwrap().attempts, 1);
+    let names = asked(&middle.url(), "SELECT name FROM domains ORDER BY id").await;
+    assert_eq!(names, "renamed\nbeta\n");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_older_run_does_not_go_on_beside_a_newer_one() {
+    let (source, middle) = (filled().await, Database::new());
+    let from = sqlite(source.path());
+    assert!(!child(&from.to_string(), &middle.url(), Some((Place::Copied, 10))));
+    let batch = CopyBatch { rows: 20, ..CopyBatch::default() };
+    let command = CopyStore { from, to: location(&middle), restart: false, batch };
+    let url = middle.url();
+    // As soon as this run copies, another one takes the copy up.
+    let taken = std::sync::Once::new();
+    let tell = |step: CopyStep| {
+        if step.stage == CopyStage::Copying {
+            taken.call_once(|| {
+                let newer = "UPDATE copy_progress SET attempt = attempt + 1";
+                let runtime = tokio::runtime::Handle::current();
+                tokio::task::block_in_place(|| runtime.block_on(asked(&url, newer)));
+            });
+        }
+    };
+    let overtaken = copy(&command, &tell).await;
+    let Err(StoreError::CopyRefused(reason)) = overtaken else { panic!("{overtaken:?}") };
+    assert_eq!(reason, "another run of this copy has taken it up");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_in_use_is_refused() {
+    let (source, middle) = (filled().await, Database::new());
+    let (from, to) = (sqlite(source.path()), location(&middle));
+    let server = open(&location(&middle), OpenMode::Server).await.unwrap();
+    server.ready().await.unwrap();
+    let refused = copied(&from, &to, 100).await;
+    let Err(StoreError::CopyRefused(reason)) = refused else { panic!("{refused:?}") };
+    assert!(reason.starts_with("servers or commands use postgres:"), "{reason}");
+    server.close().await.unwrap();
+    drop(server);
+    copied(&from, &to, 100).await.unwrap();
+    let again = copied(&from, &to, 100).await;
+    let Err(StoreError::CopyRefused(reason)) = again else { panic!("{again:?}") };
+    assert!(reason.contains("is not empty"), "{reason}");
+}

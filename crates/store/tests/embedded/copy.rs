@@ -1,0 +1,253 @@
+//! Copies between files: every row arrives once whatever the batches and wherever the process is
+//! killed, and nothing is copied that could be half or over something else.
+
+use std::path::Path;
+use std::process::Command;
+use std::sync::Mutex;
+
+use caseload_model::task::TaskStatus;
+use caseload_store::sqlite::kill::{Place, plan};
+use caseload_store::{
+    CopyBatch, CopyReport, CopyStage, CopyStep, CopyStore, OpenMode, StoreError, StoreLocation,
+    copy, open,
+};
+use rusqlite::Connection;
+
+use super::kill::{difference, dump_but};
+use super::{admin, file, server};
+use crate::suite::payloads::{NOW, apply_all, assert_sound, claim, domain};
+use crate::suite::whole::fill;
+
+const FOLDER: &str = "CASELOAD_TEST_COPY_FOLDER";
+const PLACE: &str = "CASELOAD_TEST_COPY_PLACE";
+const NTH: &str = "CASELOAD_TEST_COPY_NTH";
+
+fn location(folder: &Path) -> StoreLocation {
+    StoreLocation::Sqlite(file(folder))
+}
+
+/// A filled store in a folder.
+async fn filled() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let store = server(folder.path()).unwrap();
+    fill(&store).await;
+    store.close().await.unwrap();
+    folder
+}
+
+fn command(from: &Path, to: &Path, rows: usize) -> CopyStore {
+    let batch = CopyBatch { rows, ..CopyBatch::default() };
+    CopyStore { from: location(from), to: location(to), restart: false, batch }
+}
+
+async fn copied(command: &CopyStore) -> Result<CopyReport, StoreError> {
+    copy(command, &|_| {}).await
+}
+
+/// What a store holds, as far as a copy has to bring it.
+fn rows(folder: &Path) -> String {
+    dump_but(folder, |table, column| {
+        table == "copy_progress"
+            || column.starts_with("lease_")
+            || (column == "seq" && table != "tasks")
+    })
+}
+
+fn refusal<T: std::fmt::Debug>(answer: Result<T, StoreError>) -> String {
+    match answer {
+        Err(StoreError::CopyRefused(reason)) => reason,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_copy_has_every_row_whatever_the_batches() {
+    let source = filled().await;
+    let expected = rows(source.path());
+    for batch in [1, 7, 50_000] {
+        let target = tempfile::tempdir().unwrap();
+        let steps = Mutex::new(Vec::new());
+        let tell = |step: CopyStep| steps.lock().unwrap().push(step);
+        let report = copy(&command(source.path(), target.path(), batch), &tell).await.unwrap();
+        assert_eq!(report.attempts, 1);
+        assert_eq!(report.check.faults, Vec::<String>::new());
+        let count = |name| report.tables.iter().find(|(table, _)| *table == name).unwrap().1.rows;
+        assert_eq!((count("domains"), count("issues"), count("attachment_pieces")), (2, 524, 6));
+        let found = rows(target.path());
+        assert!(found == expected, "{batch}:\n{}", difference(&expected, &found));
+        let steps = steps.into_inner().unwrap();
+        let all: u64 = report.tables.iter().map(|(_, table)| table.rows).sum();
+        for stage in [CopyStage::Copying, CopyStage::Comparing] {
+            let last = steps.iter().rfind(|step| step.stage == stage).unwrap();
+            assert_eq!(last.rows, all, "{stage:?}");
+        }
+    }
+    assert_eq!(rows(source.path()), expected, "the source is as it was");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_copy_is_served_and_goes_on_where_the_source_was() {
+    let (source, target) = (filled().await, tempfile::tempdir().unwrap());
+    copied(&command(source.path(), target.path(), 100)).await.unwrap();
+    let store = server(target.path()).unwrap();
+    assert_sound(&store).await;
+    for _ in 0..4 {
+        for claimed in claim(&store, 10).await {
+            let task = apply_all(&store, &claimed, NOW).await;
+            assert_eq!(task.status, TaskStatus::Completed);
+        }
+    }
+    let half = store.domains().await.unwrap();
+    assert_eq!(half.len(), 2);
+    let next = domain(&store, "next").await;
+    assert!(next.id.0 > 4, "an id that was given away is not given again: {}", next.id.0);
+    assert_sound(&store).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_could_be_half_or_over_something_else_is_refused() {
+    let (source, target) = (filled().await, tempfile::tempdir().unwrap());
+    let from_to = |from: &Path, to: &Path| command(from, to, 50);
+    let same = refusal(copied(&from_to(source.path(), source.path())).await);
+    assert_eq!(same, "source and target are the same store");
+    let missing = copied(&from_to(target.path(), source.path())).await;
+    assert!(matches!(missing, Err(StoreError::NotFound { .. })), "{missing:?}");
+    let serving = server(source.path()).unwrap();
+    let served = refusal(copied(&from_to(source.path(), target.path())).await);
+    assert!(served.starts_with("a server, or another copy, uses sqlite:"), "{served}");
+    serving.close().await.unwrap();
+    let filled = admin(target.path());
+    domain(&filled, "mine").await;
+    filled.close().await.unwrap();
+    let taken = refusal(copied(&from_to(source.path(), target.path())).await);
+    assert!(taken.contains("is not empty: its table domains has rows"), "{taken}");
+    assert_eq!(admin(target.path()).domains().await.unwrap().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_damaged_source_is_not_copied() {
+    let (source, target) = (filled().await, tempfile::tempdir().unwrap());
+    let conn = Connection::open(source.path().join("caseload.db")).unwrap();
+
+    conn.execute("UPDATE issue_counts SET n = n + 1 WHERE domain_id = 1", []).unwrap();
+    drop(conn);
+    let damaged = copied(&command(source.path(), target.path(), 50)).await;
+    let Err(StoreError::Corrupt(reason)) = damaged else { panic!("{damaged:?}") };
+    assert!(reason.starts_with("a check of the source found "), "{reason}");
+    assert_eq!(admin(target.path()).domains().await.unwrap(), []);
+}
+
+/// Not a test of its own: what the others start as a process.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_child_makes_a_copy() {
+    let Some(folder) = std::env::var_os(FOLDER) else { return };
+    let folder = Path::new(&folder);
+    let wanted = std::env::var(PLACE).unwrap_or_default();
+    if let Some(place) = Place::OF_A_COPY.into_iter().find(|at| format!("{at:?}") == wanted) {
+        plan(place, std::env::var(NTH).unwrap().parse().unwrap());
+    }
+    let from = folder.join("from");
+    copied(&command(&from, &folder.join("to"), 40)).await.unwrap();
+}
+
+/// Starts a child that copies; whether it came to its end.
+fn child(folder: &Path, kill: Option<(Place, u32)>) -> bool {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command
+        .args(["embedded::copy::a_child_makes_a_copy", "--exact", "--nocapture"])
+        .env(FOLDER, folder);
+    if let Some((place, nth)) = kill {
+        command.env(PLACE, format!("{place:?}")).env(NTH, nth.to_string());
+    }
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    let killed = output.status.code().is_none();
+    assert!(output.status.success() || (killed && kill.is_some()), "{kill:?}: {said}");
+    !killed
+}
+
+/// A folder with a filled store in `from`.
+async fn prepared() -> tempfile::TempDir {
+    let (folder, source) = (tempfile::tempdir().unwrap(), filled().await);
+    std::fs::create_dir(folder.path().join("from")).unwrap();
+    std::fs::copy(source.path().join("caseload.db"), folder.path().join("from/caseload.db"))
+        .unwrap();
+    folder
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn wherever_a_copy_is_killed_it_goes_on_and_ends_the_same() {
+    let folder = prepared().await;
+    let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+    let expected = rows(&from);
+    for (place, nth) in [
+        (Place::Copying, 1),
+        (Place::Copying, 14),
+        (Place::Copying, 60),
+        (Place::Copied, 1),
+        (Place::Copied, 2),
+        (Place::Copied, 33),
+        (Place::Settled, 1),
+    ] {
+        assert!(!child(folder.path(), Some((place, nth))), "{place:?} {nth} is never reached");
+        for mode in [OpenMode::Server, OpenMode::Admin] {
+            let opened = open(&location(&to), mode).await.map(|_| ());
+            assert!(matches!(opened, Err(StoreError::CopyUnfinished { .. })), "{opened:?}");
+        }
+        let onward = copied(&command(&to, &folder.path().join("on"), 40)).await;
+        assert!(refusal(onward).contains("is itself an unfinished copy"));
+        // Once more in the process that takes over, and then to the end.
+        child(folder.path(), Some((place, 1)));
+        assert!(child(folder.path(), None));
+        let found = rows(&to);
+        assert!(found == expected, "{place:?} {nth}:\n{}", difference(&expected, &found));
+        std::fs::remove_dir_all(&to).unwrap();
+        std::fs::remove_dir_all(folder.path().join("on")).unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_copy_does_not_go_on_from_a_source_that_has_changed() {
+    let folder = prepared().await;
+    let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+    assert!(!child(folder.path(), Some((Place::Copied, 30))));
+    let store = admin(&from);
+    let acme = store.domains().await.unwrap().remove(0);
+    store.discard_attachments(acme.id, vec!["staged".to_owned()]).await.unwrap();
+    store.close().await.unwrap();
+    let changed = refusal(copied(&command(&from, &to, 40)).await);
+    assert!(changed.contains("it is another store, or it has changed since"), "{changed}");
+    let anew = CopyStore { restart: true, ..command(&from, &to, 40) };
+    assert_eq!(copied(&anew).await.unwrap().attempts, 1);
+    assert_eq!(rows(&from), rows(&to));
+    // A copy that is finished is a store like any other, and no copy is made over it.
+    assert!(refusal(copied(&anew).await).contains("is not empty"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_row_that_was_changed_or_lost_on_the_way_is_found() {
+    for change in [
+        "DELETE FROM identities WHERE key = (SELECT min(key) FROM identities)",
+        "UPDATE issue_bodies SET head = CAST(head || ' ' AS BLOB) WHERE row = 1",
+        "UPDATE tasks SET seq = seq + 1000 WHERE id = 'create'",
+    ] {
+        let folder = prepared().await;
+        assert!(!child(folder.path(), Some((Place::Settled, 1))));
+        let to = folder.path().join("to");
+        let conn = Connection::open(to.join("caseload.db")).unwrap();
+        assert_eq!(conn.execute(change, []).unwrap().min(1), 1);
+        drop(conn);
+        let found = copied(&command(&folder.path().join("from"), &to, 40)).await;
+        let Err(StoreError::Corrupt(reason)) = found else { panic!("{change}: {found:?}") };
+        assert!(reason.starts_with("the copy differs from its source in table "), "{reason}");
+    }
+}
+
+#[test]
+fn locations_are_told_apart() {
+    let sqlite = |path: &str| StoreLocation::Sqlite(path.into());
+    assert!(sqlite("a/b.db").is_same(&sqlite("a/b.db")));
+    assert!(sqlite("src/lib.rs").is_same(&sqlite("./src/../src/lib.rs")));
+    assert!(!sqlite("src/lib.rs").is_same(&sqlite("src/pack.rs")));
+    assert!(!sqlite("none/a.db").is_same(&sqlite("none/b.db")));
+}

@@ -1,0 +1,140 @@
+//! A small store with something in every table, for tests of what moves or copies a whole one.
+
+use std::sync::Arc;
+
+use caseload_model::issue::write::{Attachment, read_create};
+use caseload_model::key::Access;
+use caseload_model::task::Action;
+use caseload_store::{
+    CreateAgent, CreateIssue, CreateKey, Domain, IdempotencyKey, KeptAnswer, StageAttachment,
+    StagePayload, Store, Writing,
+};
+use serde_json::json;
+
+use super::payloads::{
+    NOW, assert_sound, chunk, claim, domain, later, next_block, results, run, task_of, uid,
+};
+
+/// Fills an empty store; two domains stay in it, and one came between and went.
+pub(crate) async fn fill(store: &Arc<dyn Store>) -> Vec<Domain> {
+    let first = domain(store, "acme").await;
+    let gone = domain(store, "gone").await;
+    let second = domain(store, "beta").await;
+    fill_domain(store, &first, 1).await;
+    fill_domain(store, &gone, 2).await;
+    fill_domain(store, &second, 3).await;
+    store.delete_domain(gone.id).await.unwrap();
+    while store.purge_expired(NOW).await.unwrap() {}
+    // The last id that was given away belongs to nobody.
+    let last = domain(store, "last").await;
+    store.delete_domain(last.id).await.unwrap();
+    while store.purge_expired(NOW).await.unwrap() {}
+    assert_sound(store).await;
+    vec![first, second]
+}
+
+pub(crate) async fn a_store_with_something_in_every_table_is_sound(store: Arc<dyn Store>) {
+    let domains = fill(&store).await;
+    let mut names: Vec<_> = domains.into_iter().map(|domain| domain.name).collect();
+    names.sort_by_key(|name| name.as_str().to_owned());
+    let kept = store.domains().await.unwrap().into_iter().map(|domain| domain.name);
+    assert_eq!(kept.collect::<Vec<_>>(), names);
+}
+
+async fn fill_domain(store: &Arc<dyn Store>, domain: &Domain, seed: u8) {
+    for (id, expires_at) in [("k1", None), ("k2", Some(later(5)))] {
+        let id = format!("{id}-{seed}");
+        let mut hash = [seed; 32];
+        hash[1] = id.as_bytes()[1];
+        let (name, access) = ("a key\u{1f511}".to_owned(), Access::Read);
+        let key = CreateKey { domain: domain.id, id, hash, name, access, now: NOW, expires_at };
+        store.create_key(key).await.unwrap();
+    }
+    store.revoke_key(domain.id, &format!("k1-{seed}"), later(7)).await.unwrap();
+    let (id, name) = ("ann".to_owned(), "Ann\0 \u{e9}".to_owned());
+    let email = "ann@desk.example".to_owned();
+    let agent = CreateAgent { domain: domain.id, id, name, email, now: NOW };
+    store.create_agent(agent).await.unwrap();
+    fill_profiles(store, domain).await;
+    let issues = caseload_testdata::issues(u64::from(seed), 260);
+    run(store, domain, "import", Action::ImportIssues, &issues).await;
+    let queue = json!({"title": "q", "created_at": 5, "queue": {"id": "q", "name": "Queue\0"}});
+    run(store, domain, "queue", Action::ImportIssues, &[queue.to_string()]).await;
+    fill_attachments(store, domain).await;
+    fill_tasks(store, domain).await;
+}
+
+async fn fill_profiles(store: &Arc<dyn Store>, domain: &Domain) {
+    let entries: Vec<_> =
+        (0..150).map(|n| uid(&format!("u{}", n - i32::from(n % 50 == 49)))).collect();
+    run(store, domain, "create", Action::CreateCoreProfiles, &entries).await;
+    let made = results(store, domain.id, "create").await;
+    let id = super::payloads::profile_id(&made[0]);
+    let update = json!({"core-profile-id": id, "age": 5, "custom_fields": {"k\0": 1.50}});
+    run(store, domain, "update", Action::UpdateCoreProfiles, &[update.to_string()]).await;
+    run(
+        store,
+        domain,
+        "get",
+        Action::GetCoreProfiles,
+        &[json!({"core-profile-id": id}).to_string()],
+    )
+    .await;
+}
+
+async fn fill_attachments(store: &Arc<dyn Store>, domain: &Domain) {
+    for (id, pieces) in [("file", 2), ("staged", 1)] {
+        for number in 0..pieces {
+            let bytes = vec![number as u8; 1000];
+            let (id, domain) = (id.to_owned(), domain.id);
+            let command = StageAttachment { domain, id, number, bytes, now: NOW };
+            store.stage_attachment(command).await.unwrap();
+        }
+    }
+    let (request, faults) = read_create(&[("message-body".to_owned(), "with a file".to_owned())]);
+    assert_eq!(faults, []);
+    let key = IdempotencyKey { text: "key".into(), content: [9; 32], expires_at: later(9_000_000) };
+    let on = Writing {
+        domain: domain.id,
+        domain_name: domain.name.clone(),
+        now: NOW,
+        random: 7,
+        key_name: "k".to_owned(),
+        idempotency: Some(key),
+    };
+    let file = Attachment {
+        id: "file".to_owned(),
+        file_name: "f.txt".to_owned(),
+        content_type: "text/plain".to_owned(),
+        size: 2000,
+    };
+    let attachments = vec![file];
+    assert!(
+        store
+            .create_issue(CreateIssue { on, request, attachments })
+            .await
+            .unwrap()
+            .done()
+            .is_some()
+    );
+}
+
+/// Tasks that are not completed: one half done, one waiting, and an upload without a task.
+async fn fill_tasks(store: &Arc<dyn Store>, domain: &Domain) {
+    let entries: Vec<_> = (0..20).map(|n| uid(&format!("late{n}"))).collect();
+    let mut half = task_of(domain, "half", Action::CreateCoreProfiles, &entries, 10);
+    let key = IdempotencyKey { text: "half".into(), content: [1; 32], expires_at: later(1) };
+    let answer = KeptAnswer { location: "/half".to_owned(), body: b"{}".to_vec() };
+    half.idempotency = Some((key, answer));
+    store.create_task(half).await.unwrap();
+    let claimed = claim(store, 1).await.remove(0);
+    assert_eq!((claimed.domain, claimed.task.id.as_str()), (domain.id, "half"));
+    store.apply_chunk(chunk(&claimed, next_block(store, &claimed, 0).await, NOW)).await.unwrap();
+    let waiting = task_of(domain, "waiting", Action::CreateCoreProfiles, &entries, 10);
+    store.create_task(waiting.clone()).await.unwrap();
+    let (task_id, blocks) = ("upload".to_owned(), waiting.blocks);
+    store
+        .stage_payload(StagePayload { domain: domain.id, task_id, blocks, now: NOW })
+        .await
+        .unwrap();
+}

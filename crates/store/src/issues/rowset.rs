@@ -1,6 +1,6 @@
-//! Sets of row numbers as they are stored: one blob per block of 65,536 rows, a list of their places
-//! in the block or a compressed bitmap, whichever is shorter. What is read back is what was written,
-//! or damage that says so. Nothing here knows of SQL.
+//! Sets of row numbers as they are stored: one blob per block of 65,536 rows, a list of their
+//! places in the block or a compressed bitmap, whichever is shorter. What is read back is what was
+//! written, or damage that says so. Nothing here knows of SQL.
 
 use std::collections::BTreeMap;
 

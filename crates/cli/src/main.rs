@@ -40,8 +40,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// A mistake in the command line is told with the value it is in. Where that is the address of a store,
-/// it may hold a password.
+/// A mistake in the command line is told with the value it is in. Where that is the address of a
+/// store, it may hold a password.
 fn without_password(mut error: clap::Error) -> clap::Error {
     if let Some(ContextValue::String(value)) = error.get(ContextKind::InvalidValue)
         && value.contains("://")

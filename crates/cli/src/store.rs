@@ -1,6 +1,6 @@
 //! The store that a command works on: how `--store` is read, and how a server waits for a database
-//! that is not there yet. A password that the address does not have comes from `PGPASSWORD`, so that it
-//! need not stand in a command line, which everybody on the machine can read.
+//! that is not there yet. A password that the address does not have comes from `PGPASSWORD`, so
+//! that it need not stand in a command line, which everybody on the machine can read.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

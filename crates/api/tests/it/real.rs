@@ -1,6 +1,6 @@
-//! A server as the program runs it: a store of its own, the bulk runner and a clock that runs. Which
-//! backend the store has is said by the test (`on_each_store!`). Slower than the scripted one, so it
-//! is for what only the whole can show.
+//! A server as the program runs it: a store of its own, the bulk runner and a clock that runs.
+//! Which backend the store has is said by the test (`on_each_store!`). Slower than the scripted
+//! one, so it is for what only the whole can show.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -13,8 +13,8 @@ use caseload_teststore::{Backend, StorePlace};
 /// Time that starting, ending or a task may take on a loaded machine.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
-/// A folder in which the program runs. Its store is in the folder, or a database where the test is one
-/// that runs on each backend.
+/// A folder in which the program runs. Its store is in the folder, or a database where the test is
+/// one that runs on each backend.
 pub(crate) struct Place {
     dir: tempfile::TempDir,
     database: Option<StorePlace>,

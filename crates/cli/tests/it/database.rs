@@ -92,7 +92,8 @@ fn a_user_who_may_not_make_tables_is_told() {
     query(
         database.url(),
         &format!(
-            "CREATE ROLE {role} LOGIN PASSWORD '{SECRET}'; REVOKE CREATE ON SCHEMA public FROM public"
+            "CREATE ROLE {role} LOGIN PASSWORD '{SECRET}'; \
+             REVOKE CREATE ON SCHEMA public FROM public"
         ),
     );
     let (_, host) = database.url().split_once('@').unwrap();

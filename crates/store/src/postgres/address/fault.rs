@@ -1,6 +1,6 @@
 //! Why a database could not be connected to, in the words of the one who runs the program: what
-//! waiting may cure (nothing answers, a server that starts, a standby) is told from what it cannot (a
-//! wrong password, a database that is not there, a certificate that is not believed).
+//! waiting may cure (nothing answers, a server that starts, a standby) is told from what it cannot
+//! (a wrong password, a database that is not there, a certificate that is not believed).
 
 use std::error::Error as _;
 use std::io::ErrorKind;
@@ -12,8 +12,8 @@ use super::PostgresAddress;
 use crate::StoreError;
 
 /// How to give a password without showing it to others.
-const PASSWORD_HINT: &str = "give the user's password in PGPASSWORD, in a file named by ?passfile=FILE, \
-                             or in CASELOAD_STORE";
+const PASSWORD_HINT: &str = "give the user's password in PGPASSWORD, in a file named by \
+                             ?passfile=FILE, or in CASELOAD_STORE";
 
 impl PostgresAddress {
     /// What a failed connection means.

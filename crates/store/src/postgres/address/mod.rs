@@ -1,8 +1,9 @@
-//! The address of a PostgreSQL database, `postgres://USER@HOST/DATABASE?…`, as libpq writes it: read
-//! once, with all faults told at once, before anything is connected. What the driver does not know
-//! (how much of a certificate is verified, files of passwords and certificates) is read here; the
-//! files themselves are read when a store is opened, so that a new certificate needs a restart only.
-//! Invariant: a password never leaves this module but to the database; what is shown has none.
+//! The address of a PostgreSQL database, `postgres://USER@HOST/DATABASE?…`, as libpq writes it:
+//! read once, with all faults told at once, before anything is connected. What the driver does not
+//! know (how much of a certificate is verified, files of passwords and certificates) is read here;
+//! the files themselves are read when a store is opened, so that a new certificate needs a restart
+//! only. Invariant: a password never leaves this module but to the database; what is shown has
+//! none.
 
 mod fault;
 mod passfile;

@@ -1,6 +1,6 @@
 //! A file of passwords as libpq has it: lines of `host:port:database:user:password`, where `*`
-//! stands for anything and a backslash goes before a colon or backslash that is meant. The first line
-//! that fits counts. A file that others can read is refused, as it is not secret any more.
+//! stands for anything and a backslash goes before a colon or backslash that is meant. The first
+//! line that fits counts. A file that others can read is refused, as it is not secret any more.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;

@@ -1,6 +1,6 @@
-//! An address as people may see it: in errors, in logs, in help. It is made from any text, also from
-//! one that is no address, because that is what ends up in an error. Invariant: nothing that may be a
-//! password is left; in doubt more is hidden.
+//! An address as people may see it: in errors, in logs, in help. It is made from any text, also
+//! from one that is no address, because that is what ends up in an error. Invariant: nothing that
+//! may be a password is left; in doubt more is hidden.
 
 /// What stands for a password.
 const HIDDEN: &str = "***";

@@ -1,7 +1,7 @@
-//! Encryption of connections, with libpq's words: `sslmode` says how much is asked for, `sslrootcert`
-//! whom to believe. `prefer` and `require` keep listeners out and believe any server, `verify-ca` asks
-//! for a certificate that leads to a trusted root, `verify-full` also for one with the host's name.
-//! Where a root is named, `require` means `verify-ca`, as it does for libpq.
+//! Encryption of connections, with libpq's words: `sslmode` says how much is asked for,
+//! `sslrootcert` whom to believe. `prefer` and `require` keep listeners out and believe any server,
+//! `verify-ca` asks for a certificate that leads to a trusted root, `verify-full` also for one with
+//! the host's name. Where a root is named, `require` means `verify-ca`, as it does for libpq.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! Whether a pooler stands before the database that hands out the connections behind it by
 //! transaction (`PgBouncer` in transaction mode). Then nothing may be left in a session: notes of
-//! other servers are not heard, and prepared statements work only where the pooler carries them from
-//! one connection to the next; where it does not, it is refused. A pooler is known by two connections
-//! that turn out to be one and the same.
+//! other servers are not heard, and prepared statements work only where the pooler carries them
+//! from one connection to the next; where it does not, it is refused. A pooler is known by two
+//! connections that turn out to be one and the same.
 
 use std::time::Duration;
 

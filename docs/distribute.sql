@@ -7,7 +7,8 @@
 SELECT create_reference_table('domains');
 SELECT create_reference_table('keys');
 
--- `task_queue` (the unfinished tasks of all domains and their leases) and `domain_removals` stay
+-- `task_queue` (the unfinished tasks of all domains and their leases), `domain_removals` and
+-- `copy_progress` (how far the copy is that fills the store) stay
 -- where they are: one small table that every server looks through.
 
 SELECT create_distributed_table('domain_clocks', 'domain_id');

@@ -13,14 +13,17 @@ use crate::failure::{Done, Failure};
 use crate::printer::{Printer, counted, grouped, note};
 use crate::progress::{Progress, Unit};
 use crate::server::{StopSignals, on_threads};
+use crate::store::parse_store;
 
 #[derive(Debug, Args)]
 pub(crate) struct CopyArgs {
     /// The store to copy; no server may use it meanwhile
-    #[arg(long, env = "CASELOAD_FROM", value_name = "STORE")]
+    #[arg(long, env = "CASELOAD_FROM", hide_env_values = true, value_name = "STORE",
+          value_parser = parse_store)]
     from: StoreLocation,
     /// Where to copy it: an empty store, one that is made, or one with the beginning of this copy
-    #[arg(long, env = "CASELOAD_TO", value_name = "STORE")]
+    #[arg(long, env = "CASELOAD_TO", hide_env_values = true, value_name = "STORE",
+          value_parser = parse_store)]
     to: StoreLocation,
     /// Throw away an unfinished copy in the target and begin anew
     #[arg(long, env = "CASELOAD_RESTART", value_parser = FalseyValueParser::new())]

@@ -50,6 +50,21 @@ fn admin_commands_make_the_store_and_tell_what_they_did() {
 }
 
 #[test]
+fn a_store_whose_first_command_was_killed_opens_all_the_same() {
+    let place = Place::new();
+    let mut killed = 0;
+    for n in 0..60 {
+        let store = format!("sqlite:{n}/caseload.db");
+        let mut first = place.caseload(&["domain", "list", "--store", &store]).spawn().unwrap();
+        std::thread::sleep(Duration::from_micros(700 * n));
+        first.kill().unwrap();
+        killed += i32::from(!first.wait().unwrap().success());
+        place.good(&["domain", "create", "acme", "--store", &store]);
+    }
+    assert!(killed > 5, "{killed} were killed");
+}
+
+#[test]
 fn mistakes_of_operators_get_a_reason_and_a_hint() {
     let _guard = redacted();
     let place = Place::new();

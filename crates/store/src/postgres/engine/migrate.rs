@@ -33,7 +33,8 @@ pub(super) async fn bring_up_to_date(
     let turn = connected(connector, address).await?;
     let pooled = pooled(&client, &turn, address).await?;
     turn.batch_execute(&format!("BEGIN; SELECT pg_advisory_xact_lock({TURN})")).await?;
-    let done = embedded::migrations::runner().run_async(&mut client).await;
+    // In one transaction: tables without a note of their version could never be opened again.
+    let done = embedded::migrations::runner().set_grouped(true).run_async(&mut client).await;
     // Gives the turn to the next. Where that fails, the end of the connection does.
     drop(turn.batch_execute("ROLLBACK").await);
     match done {

@@ -1,6 +1,6 @@
 //! Bringing the tables up to date. Migrations are compiled in; one that was released is never
-//! edited. Processes that open a new file at once take turns at a lock file, because a migration is
-//! more than one transaction.
+//! edited. Processes that open a new file at once take turns at a lock file, because what is
+//! missing is looked up in a transaction of its own. Invariant: all of it is there, or nothing.
 
 use std::path::Path;
 
@@ -19,7 +19,8 @@ mod embedded {
 pub(super) fn open_current(path: &Path) -> Result<Connection, StoreError> {
     let turn = lock_for_migration(path)?;
     let mut conn = connection::open(path)?;
-    let done = embedded::migrations::runner().run(&mut conn);
+    // In one transaction: tables without a note of their version could never be opened again.
+    let done = embedded::migrations::runner().set_grouped(true).run(&mut conn);
     drop(turn);
     match done {
         Ok(_) => Ok(conn),

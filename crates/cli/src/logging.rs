@@ -15,9 +15,13 @@ pub(crate) enum LogFormat {
     Json,
 }
 
+/// What is left out unless the filter names it: it tells of migrations in lines that do not begin
+/// like others.
+const QUIET: &str = "refinery_core=warn";
+
 /// Starts logging for the rest of the process.
 pub(crate) fn start(filter: &str, format: LogFormat) -> Result<(), Failure> {
-    let filter = EnvFilter::try_new(filter).map_err(|error| {
+    let filter = EnvFilter::try_new(format!("{QUIET},{filter}")).map_err(|error| {
         Failure::usage(format!("the log filter {filter:?} cannot be read: {error}"))
             .with_hint("write a level (error, warn, info, debug, trace) or target=level,…")
     })?;

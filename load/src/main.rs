@@ -9,8 +9,8 @@
 //! `load bulk [ROUNDS] [--write] [--profiles N] [--date D] [--commit C]` prints the whole table of
 //! bulk actions; `--write` keeps it in `load/results`.
 //!
-//! `load postgres [ROUNDS] [--issues N] [--only PART] [--write]` measures imports, servers, lists and
-//! claims on a PostgreSQL that it starts itself.
+//! `load postgres [ROUNDS] [--issues N] [--only PART] [--write]` measures imports, servers, lists
+//! and claims on a PostgreSQL that it starts itself.
 //!
 //! `load memory` prints the peak of the server's memory while ten tasks are uploaded, ten result
 //! files are downloaded and tasks run.

@@ -1,10 +1,10 @@
-//! How fast servers get at work: claims per second, each leasing one waiting task in a commit of its
-//! own, from one server's store and from several at once, beside bare commits of one row over as many
-//! connections; and tasks of a single entry per second through one whole server, from the POST until
-//! the last has completed.
+//! How fast servers get at work: claims per second, each leasing one waiting task in a commit of
+//! its own, from one server's store and from several at once, beside bare commits of one row over
+//! as many connections; and tasks of a single entry per second through one whole server, from the
+//! POST until the last has completed.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 use caseload_client::{Client, Payload};
@@ -27,6 +27,8 @@ const CLAIMERS: [usize; 3] = [1, 2, 4];
 /// How long bare commits are counted.
 const BARE: Duration = Duration::from_millis(700);
 const SENDERS: usize = 16;
+/// The claimers' clock: all leases are of one instant, and none ends within a turn.
+const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
 
 pub(super) async fn measure(rounds: usize, report: &mut Report) -> Result<()> {
     let (database, client) = fresh().await?;
@@ -109,11 +111,10 @@ async fn claims(url: &str, claimers: usize) -> Result<f64> {
     for _ in 0..claimers {
         stores.push(open(&url.parse()?, OpenMode::Server).await?);
     }
-    let now = UnixMillis(SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis() as i64);
-    let ask = move |server: usize| ClaimTasks {
+    let ask = |server: usize| ClaimTasks {
         server: format!("load-{server}"),
-        now,
-        lease_until: UnixMillis(now.0 + 600_000),
+        now: NOW,
+        lease_until: UnixMillis(NOW.0 + 600_000),
         tasks_max: 1,
     };
     let begun = Instant::now();

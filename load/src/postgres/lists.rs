@@ -1,7 +1,7 @@
 //! Lists of 100 issues from PostgreSQL, over HTTP with total and envelope, in turns with the bare
 //! query for the same rows' fragments over as many connections: rows by the index that has filter
-//! and order, their fragments joined, read and thrown away. The bare query counts nothing and writes
-//! no JSON.
+//! and order, their fragments joined, read and thrown away. The bare query counts nothing and
+//! writes no JSON.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -1,7 +1,8 @@
-//! The server on PostgreSQL, beside what PostgreSQL alone does with the same rows: imports, lists,
-//! several servers, claims. The database is a throw-away one that makes its commits durable, brought
-//! by `scripts/with-postgres --durable`, under which the program starts itself again, or the one that
-//! `TEST_DATABASE_URL` names, on this machine. `--write` keeps the tables as markdown.
+//! The server on PostgreSQL, beside what PostgreSQL alone does with the same rows: imports,
+//! lists, several servers, claims. The database is a throw-away one that makes its commits
+//! durable, brought by `scripts/with-postgres --durable`, under which the program starts itself
+//! again, or the one that `TEST_DATABASE_URL` names, on this machine. `--write` keeps the tables
+//! as markdown.
 
 mod claims;
 mod database;

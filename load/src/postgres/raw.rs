@@ -1,7 +1,7 @@
-//! The limits of imports: what PostgreSQL alone needs for the very rows that a served import left,
-//! read back and added again to the same tables and indexes under a domain that no server knows, in
-//! one transaction with one durable commit. Rows are ready before the clock starts; no task, payload
-//! or record is kept, and nothing is looked up.
+//! The limits of imports: what PostgreSQL alone needs for the very rows that a served import
+//! left, read back and added again to the same tables and indexes under a domain that no server
+//! knows, in one transaction with one durable commit. Rows are ready before the clock starts; no
+//! task, payload or record is kept, and nothing is looked up.
 
 use std::time::Instant;
 
@@ -55,7 +55,7 @@ impl RawProfiles {
         let inserted = client.query(&insert, &[&NOBODYS, &keys, &owners]).await?.len();
         profiles.write(client).await?;
         client.batch_execute("COMMIT").await?;
-        let took = begun.elapsed().as_secs_f64() * 1e3;
+        let took = millis(begun);
         ensure!(inserted == keys.len() && inserted > 0, "the rows were there before");
         self.last = owners.into_iter().max().unwrap_or(last);
         Ok(took)
@@ -93,13 +93,13 @@ impl RawIssues {
         for rows in &rows {
             rows.write(client).await?;
         }
-        let without = begun.elapsed();
+        let before_deltas = millis(begun);
         for rows in &self.deltas {
             rows.write(client).await?;
         }
-        let deltas = begun.elapsed() - without;
+        let deltas = millis(begun) - before_deltas;
         client.batch_execute("COMMIT").await?;
-        let with = begun.elapsed();
+        let with = millis(begun);
         let last = client
             .query_one(
                 "SELECT (SELECT max(row) FROM issues WHERE domain_id = $1),
@@ -112,7 +112,7 @@ impl RawIssues {
         for table in DELTAS {
             client.execute(&format!("DELETE FROM {table} WHERE domain_id = -1"), &[]).await?;
         }
-        Ok(((with - deltas).as_secs_f64() * 1e3, with.as_secs_f64() * 1e3))
+        Ok((with - deltas, with))
     }
 }
 
@@ -132,4 +132,8 @@ pub(super) async fn deltas_of(
     ensure!(deltas.iter().all(|rows| rows.bytes() > 1000), "no deltas were left");
     client.query("SELECT pg_advisory_unlock($1, $2)", &[&FOLD_LOCK, &(domain as i32)]).await?;
     Ok(deltas)
+}
+
+fn millis(begun: Instant) -> f64 {
+    begun.elapsed().as_secs_f64() * 1e3
 }

@@ -1,19 +1,16 @@
 //! 10,000 profile creations: from the first byte of the POST until a poll sees `completed`, beside
 //! the raw insertion of the same lines into SQLite.
 
-use std::time::{Duration, Instant};
+use anyhow::Result;
+use caseload_client::Client;
+use caseload_model::task::Action;
 
-use anyhow::{Result, ensure};
-use caseload_client::{Client, Payload};
-use caseload_model::task::{Action, Family};
-
+use crate::bulk::jobs::{Served, run};
 use crate::server::Server;
 use crate::{median, profiles, raw};
 
 /// Entries of one task, the most that a request may carry.
 const ENTRIES: usize = 10_000;
-/// Time between polls: small against the measured time.
-const POLL_EVERY: Duration = Duration::from_millis(2);
 
 #[expect(clippy::print_stdout, reason = "the table is the program's output")]
 pub(crate) async fn measure(rounds: usize) -> Result<()> {
@@ -43,26 +40,10 @@ pub(crate) async fn measure(rounds: usize) -> Result<()> {
     Ok(())
 }
 
-/// Milliseconds since the request began.
-struct Served {
-    accepted: f64,
-    completed: f64,
-}
-
 async fn served(lines: &[u8]) -> Result<Served> {
     let server = Server::start()?;
     let client = Client::new(&server.url, "load", &server.key)?;
-    let bulk = client.bulk(Family::Identity);
-    let begun = Instant::now();
-    let payload = Payload::bytes(lines.to_vec());
-    let mut task = bulk.submit(Action::CreateCoreProfiles, payload).await?;
-    let accepted = begun.elapsed();
-    while !task.is_completed() {
-        tokio::time::sleep(POLL_EVERY).await;
-        task = bulk.status(&task.task_id).await?;
-    }
-    let completed = begun.elapsed();
-    ensure!(task.counts.succeeded == ENTRIES as u64, "not all entries succeeded: {}", task.record);
+    let (served, _) = run(&client, Action::CreateCoreProfiles, lines.to_vec()).await?;
     server.stop()?;
-    Ok(Served { accepted: accepted.as_secs_f64() * 1e3, completed: completed.as_secs_f64() * 1e3 })
+    Ok(served)
 }

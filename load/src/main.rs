@@ -9,6 +9,9 @@
 //! `load bulk [ROUNDS] [--write] [--profiles N] [--date D] [--commit C]` prints the whole table of
 //! bulk actions; `--write` keeps it in `load/results`.
 //!
+//! `load postgres [ROUNDS] [--issues N] [--only PART] [--write]` measures imports, servers, lists
+//! and claims on a PostgreSQL that it starts itself.
+//!
 //! `load memory` prints the peak of the server's memory while ten tasks are uploaded, ten result
 //! files are downloaded and tasks run.
 //!
@@ -23,6 +26,7 @@ mod crash;
 mod import;
 mod issues;
 mod memory;
+mod postgres;
 mod profiles;
 mod random;
 mod raw;
@@ -32,7 +36,8 @@ use anyhow::{Result, bail};
 
 const USAGE: &str = "usage: load import [ROUNDS] | load bulk [ROUNDS] [--write] | load memory | \
     load crash [KILLS] [SEED] | load issues-store FOLDER N | load issues FOLDER [PART OF A NAME] | \
-    load issues-import [ROUNDS]";
+    load issues-import [ROUNDS] | \
+    load postgres [ROUNDS] [--issues N] [--only imports|servers|lists|claims] [--write]";
 
 #[tokio::main]
 async fn main() -> Result<()> {
@@ -43,6 +48,7 @@ async fn main() -> Result<()> {
             import::measure(rounds).await
         }
         Some("bulk") => bulk::measure(bulk::Options::parse(&args[1..])?).await,
+        Some("postgres") => postgres::measure(&args[1..]).await,
         Some("memory") => memory::measure().await,
         Some("crash") => {
             let kills = args.get(1).map_or(Ok(200), |text| text.parse())?;

@@ -34,6 +34,11 @@ impl Store {
         Self { removal, folder, place }
     }
 
+    /// The store in a database, which is the caller's.
+    pub(crate) fn in_database(url: &str) -> Self {
+        Self { removal: None, folder: PathBuf::new(), place: url.to_owned() }
+    }
+
     /// The database file.
     pub(crate) fn path(&self) -> PathBuf {
         self.folder.join("load.db")
@@ -90,6 +95,10 @@ pub(crate) struct Process {
 }
 
 impl Process {
+    pub(crate) fn pid(&self) -> u32 {
+        self.process.id()
+    }
+
     /// Ends the process at once, as `kill -9` does, and waits until it is gone.
     pub(crate) fn kill(mut self) -> Result<()> {
         self.process.kill()?;
@@ -122,7 +131,7 @@ impl Server {
     }
 
     pub(crate) fn pid(&self) -> u32 {
-        self.process.process.id()
+        self.process.pid()
     }
 
     pub(crate) fn stop(self) -> Result<()> {

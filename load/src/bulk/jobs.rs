@@ -16,9 +16,9 @@ const POLL_EVERY: Duration = Duration::from_millis(2);
 
 /// Milliseconds since the request began.
 #[derive(Clone, Copy)]
-pub(super) struct Served {
-    pub(super) accepted: f64,
-    pub(super) completed: f64,
+pub(crate) struct Served {
+    pub(crate) accepted: f64,
+    pub(crate) completed: f64,
 }
 
 struct Domain {
@@ -139,8 +139,12 @@ impl Domains {
 }
 
 /// One task from its POST to its end, with its id.
-async fn run(client: &Client, action: Action, payload: Vec<u8>) -> Result<(Served, String)> {
-    let bulk = client.bulk(Family::Identity);
+pub(crate) async fn run(
+    client: &Client,
+    action: Action,
+    payload: Vec<u8>,
+) -> Result<(Served, String)> {
+    let bulk = client.bulk(action.family());
     let begun = Instant::now();
     let mut task = bulk.submit(action, Payload::bytes(payload)).await?;
     let accepted = begun.elapsed();

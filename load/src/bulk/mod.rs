@@ -4,7 +4,7 @@
 //! writer waits while a task runs; what stays on disk. Each round runs the product and its limit in
 //! turns. `--write` keeps the tables as markdown, named by date and commit.
 
-mod jobs;
+pub(crate) mod jobs;
 mod report;
 mod waits;
 
@@ -110,7 +110,8 @@ fn ratio(bytes: u64, of: u64) -> f64 {
     bytes as f64 / of as f64
 }
 
-fn output(program: &str, args: &[&str]) -> Result<String> {
+/// What a program prints.
+pub(crate) fn output(program: &str, args: &[&str]) -> Result<String> {
     let output = Command::new(program).args(args).output()?;
     if !output.status.success() {
         bail!("{program} {args:?} failed");

@@ -22,12 +22,17 @@ type Filter = (&'static str, fn(usize) -> String);
 const DAY: i64 = 86_400_000;
 
 /// A span of a quarter to three quarters of all days, its ends within days.
-fn range(n: usize) -> String {
+pub(crate) fn span(n: usize) -> (i64, i64) {
     let since = FIRST_AT + SPAN_MS / 8 + (n as i64 % 97) * DAY + 12_345_678;
-    format!("&created-since={since}&created-until={}", since + SPAN_MS / 2)
+    (since, since + SPAN_MS / 2)
 }
 
-fn state(n: usize) -> String {
+pub(crate) fn range(n: usize) -> String {
+    let (since, until) = span(n);
+    format!("&created-since={since}&created-until={until}")
+}
+
+pub(crate) fn state(n: usize) -> String {
     format!("&state={}", data::STATES[n % data::STATES.len()].0)
 }
 
@@ -57,7 +62,7 @@ fn email(n: usize) -> String {
     format!("&author_emails=%7B%22or%22:%5B%22{}%22%5D%7D", data::email(n * 37 % 50_000))
 }
 
-fn none(_: usize) -> String {
+pub(crate) fn none(_: usize) -> String {
     String::new()
 }
 
@@ -103,7 +108,8 @@ const COUNTS: [Filter; 12] = [
     ("five filters", |n| app(n) + &state(n) + &range(n) + &tag(n) + &rating(n)),
 ];
 
-fn list(filter: fn(usize) -> String, rest: String) -> Path {
+/// Lists under a filter; `rest` is the other parameters.
+pub(crate) fn list(filter: fn(usize) -> String, rest: String) -> Path {
     Arc::new(move |n| format!("/v1/load/issues?{rest}{}", filter(n)))
 }
 

@@ -2,13 +2,13 @@
 //! the bulk import; `load issues FOLDER` measures a server on it, request by request in turns with
 //! a server that has the same bytes in memory. What counts are the ratios within one table.
 
-mod cases;
-mod data;
-mod fill;
+pub(crate) mod cases;
+pub(crate) mod data;
+pub(crate) mod fill;
 mod memory;
 mod raw;
 mod scan;
-mod wire;
+pub(crate) mod wire;
 
 use std::path::Path;
 use std::time::Duration;
@@ -22,7 +22,7 @@ use cases::Case;
 use memory::MemoryServer;
 use wire::{Connection, Run, Target, drive};
 
-pub(crate) use raw::import;
+pub(crate) use raw::{OF, import};
 
 /// How long each alternative runs in a round, and rounds.
 const TURN: Duration = Duration::from_millis(700);

@@ -5,19 +5,20 @@
 use std::path::Path;
 use std::time::Instant;
 
-use anyhow::{Result, ensure};
-use caseload_client::{Client, Payload};
-use caseload_model::task::{Action, Family};
+use anyhow::Result;
+use caseload_client::Client;
+use caseload_model::task::Action;
 use rusqlite::Connection;
 
 use super::data;
+use crate::bulk::jobs::run;
 use crate::median;
 use crate::server::Store;
 
 /// Issues of one task.
 const ENTRIES: usize = 10_000;
 /// Of so many issues are those that are generated: they make the spans between instants.
-const OF: usize = 200_000;
+pub(crate) const OF: usize = 200_000;
 
 /// Measures in turns; each round goes on where the one before it ended, on both sides.
 #[expect(clippy::print_stdout, reason = "the table is the program's output")]
@@ -33,7 +34,8 @@ pub(crate) async fn import(rounds: usize) -> Result<()> {
     for round in 0..rounds {
         let mut lines = String::new();
         (round * ENTRIES..(round + 1) * ENTRIES).for_each(|n| data::line(n, OF, &mut lines));
-        let served = served(&client, lines.clone()).await?;
+        let (served, _) = run(&client, Action::ImportIssues, lines.clone().into_bytes()).await?;
+        let served = served.completed;
         let bare = insert(&mut raw, &lines)?;
         println!("{round:>5}  {served:>12.1}  {bare:>13.1}  {:>5.2}", bare / served);
         ours.push(served);
@@ -42,19 +44,6 @@ pub(crate) async fn import(rounds: usize) -> Result<()> {
     let (ours, raws) = (median(ours), median(raws));
     println!("median {ours:>12.1}  {raws:>13.1}  {:>5.2}", raws / ours);
     server.kill()
-}
-
-async fn served(client: &Client, lines: String) -> Result<f64> {
-    let bulk = client.bulk(Family::Issues);
-    let begun = Instant::now();
-    let payload = Payload::bytes(lines.into_bytes());
-    let mut task = bulk.submit(Action::ImportIssues, payload).await?;
-    while !task.is_completed() {
-        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
-        task = bulk.status(&task.task_id).await?;
-    }
-    ensure!(task.counts.succeeded == ENTRIES as u64, "not all succeeded: {}", task.record);
-    Ok(begun.elapsed().as_secs_f64() * 1e3)
 }
 
 /// The tables and indexes of issues and of whom they name, at the server's settings.

@@ -20,22 +20,30 @@
 //! what it finds against the laws of tasks, of idempotency and of the stored data. It exits with an
 //! error, and keeps the store, at the first that is broken. It runs in either profile; the seed is
 //! printed.
+//!
+//! `load replicas [ROUNDS] [SEED]` does the same to several servers over one PostgreSQL (50 rounds
+//! unless told): servers are killed and frozen, the database is restarted, connections are cut,
+//! one server's network is blocked, and the session of a running chunk is ended. It takes the
+//! database of `TEST_DATABASE_URL`, or one of its own from `scripts/with-postgres`.
 
 mod bulk;
 mod crash;
 mod import;
 mod issues;
+mod laws;
 mod memory;
 mod postgres;
 mod profiles;
 mod random;
 mod raw;
+mod replicas;
 mod server;
 
 use anyhow::{Result, bail};
 
 const USAGE: &str = "usage: load import [ROUNDS] | load bulk [ROUNDS] [--write] | load memory | \
-    load crash [KILLS] [SEED] | load issues-store FOLDER N | load issues FOLDER [PART OF A NAME] | \
+    load crash [KILLS] [SEED] | load replicas [ROUNDS] [SEED] | \
+    load issues-store FOLDER N | load issues FOLDER [PART OF A NAME] | \
     load issues-import [ROUNDS] | \
     load postgres [ROUNDS] [--issues N] [--only imports|servers|lists|claims] [--write]";
 
@@ -54,6 +62,11 @@ async fn main() -> Result<()> {
             let kills = args.get(1).map_or(Ok(200), |text| text.parse())?;
             let seed = args.get(2).map(|text| text.parse()).transpose()?;
             crash::run(kills, seed).await
+        }
+        Some("replicas") => {
+            let rounds = args.get(1).map_or(Ok(50), |text| text.parse())?;
+            let seed = args.get(2).map(|text| text.parse()).transpose()?;
+            replicas::run(rounds, seed).await
         }
         Some("issues-store") => {
             let (Some(folder), Some(count)) = (args.get(1), args.get(2)) else { bail!(USAGE) };

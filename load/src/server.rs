@@ -39,6 +39,12 @@ impl Store {
         Self { removal: None, folder: PathBuf::new(), place: url.to_owned() }
     }
 
+    /// A store that is elsewhere; the folder has its servers' logs.
+    pub(crate) fn elsewhere(place: &str) -> Result<Self> {
+        let dir = tempfile::tempdir()?;
+        Ok(Self { folder: dir.path().to_owned(), removal: Some(dir), place: place.to_owned() })
+    }
+
     /// The database file.
     pub(crate) fn path(&self) -> PathBuf {
         self.folder.join("load.db")
@@ -46,20 +52,31 @@ impl Store {
 
     /// Makes a domain; returns a write key of it.
     pub(crate) fn domain(&self, name: &str) -> Result<String> {
-        run(&["domain", "create", name, "--store", &self.place])?;
-        let key = run(&["key", "create", "--domain", name, "--store", &self.place])?;
+        self.run(&["domain", "create", name])?;
+        let key = self.run(&["key", "create", "--domain", name])?;
         Ok(key.trim().to_owned())
     }
 
     /// Verifies the laws of the stored data, with or without a server at work on it.
     pub(crate) fn check(&self) -> Result<String> {
-        run(&["check", "--store", &self.place])
+        self.run(&["check"])
     }
 
     /// Starts a server on the store.
     pub(crate) fn serve(&self) -> Result<Process> {
+        Self::serve_by(&self.place, &[], Box::new(std::io::sink()))
+    }
+
+    /// Starts a server of the store at `place` and writes its log to `log`.
+    pub(crate) fn serve_by(
+        place: &str,
+        more: &[&str],
+        mut log: Box<dyn std::io::Write + Send>,
+    ) -> Result<Process> {
         let mut process = Command::new(binary()?)
-            .args(["serve", "--listen", "127.0.0.1:0", "--rate-limit", "0", "--store", &self.place])
+            .args(["serve", "--listen", "127.0.0.1:0", "--rate-limit", "0"])
+            .args(more)
+            .env("CASELOAD_STORE", place)
             .stderr(Stdio::piped())
             .spawn()?;
         let stderr = process.stderr.take().context("the server has no stderr")?;
@@ -78,8 +95,22 @@ impl Store {
             said.push_str(&line);
         }
         // The pipe is read to its end, or the server would wait for room in it.
-        std::thread::spawn(move || std::io::copy(&mut stderr, &mut std::io::sink()));
+        std::thread::spawn(move || std::io::copy(&mut stderr, &mut log));
         Ok(process)
+    }
+
+    fn run(&self, args: &[&str]) -> Result<String> {
+        let output =
+            Command::new(binary()?).args(args).env("CASELOAD_STORE", &self.place).output()?;
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        let stdout = String::from_utf8_lossy(&output.stdout);
+        ensure!(output.status.success(), "caseload {args:?} failed: {stderr}{stdout}");
+        Ok(String::from_utf8(output.stdout)?)
+    }
+
+    /// The folder of the store, or of its servers' logs.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// Leaves the folder where it is, for a look at what went wrong.
@@ -104,6 +135,12 @@ impl Process {
         self.process.kill()?;
         self.process.wait()?;
         Ok(())
+    }
+}
+
+impl Process {
+    pub(crate) fn id(&self) -> u32 {
+        self.process.id()
     }
 }
 
@@ -137,14 +174,6 @@ impl Server {
     pub(crate) fn stop(self) -> Result<()> {
         self.process.kill()
     }
-}
-
-fn run(args: &[&str]) -> Result<String> {
-    let output = Command::new(binary()?).args(args).output()?;
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    let stdout = String::from_utf8_lossy(&output.stdout);
-    ensure!(output.status.success(), "caseload {args:?} failed: {stderr}{stdout}");
-    Ok(String::from_utf8(output.stdout)?)
 }
 
 /// The program beside this one.

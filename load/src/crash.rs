@@ -4,22 +4,16 @@
 //! effect exactly once. The first broken law ends the run; the store is then left for a look.
 //! The seed fixes what is asked and when the kill is due, not what the machine makes of it.
 
-mod job;
-mod verdict;
-
-use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use caseload_client::{Client, ClientError};
-use caseload_model::task::{Action, Family};
 use tokio::task::JoinSet;
 
+use crate::laws::{Book, DOMAINS, Sent, total};
 use crate::random::Random;
 use crate::server::{Process, Store};
-use job::{Job, Known, Sent};
 
-const DOMAINS: [&str; 2] = ["load", "second"];
 /// Unfinished tasks at which a round hands in no more.
 const UNFINISHED_MAX: usize = 24;
 /// Rounds from one check of the store to the next; every other is made while the server is down.
@@ -32,11 +26,7 @@ struct Crash {
     store: Store,
     keys: [String; 2],
     random: Random,
-    jobs: Vec<Job>,
-    /// The profiles of each domain that results told of.
-    known: [Vec<Known>; 2],
-    /// The imported issues of each domain: the id, the job, the index in it.
-    issues: [Vec<(u64, usize, usize)>; 2],
+    book: Book,
     tally: Tally,
 }
 
@@ -44,7 +34,6 @@ struct Crash {
 struct Tally {
     kills: usize,
     starts: usize,
-    looks: usize,
     checks: usize,
     /// Submissions whose answer a kill took.
     lost: usize,
@@ -65,9 +54,7 @@ pub(crate) async fn run(kills: usize, seed: Option<u64>) -> Result<()> {
         store,
         keys,
         random: Random::new(seed),
-        jobs: Vec::new(),
-        known: Default::default(),
-        issues: Default::default(),
+        book: Book::default(),
         tally: Tally::default(),
     };
     let begun = Instant::now();
@@ -97,21 +84,21 @@ impl Crash {
             }
             let clients = self.clients(&server)?;
             self.repeat(&clients).await.with_context(|| format!("after kill {round}"))?;
-            self.look(&clients).await.with_context(|| format!("after kill {round}"))?;
+            self.book.look(&clients).await.with_context(|| format!("after kill {round}"))?;
             if round.is_multiple_of(PRINT_EVERY) {
-                let done = self.jobs.iter().filter(|job| job.is_done()).count();
-                println!("{round} kills: {} tasks, {done} completed", self.jobs.len());
+                let done = self.book.jobs.iter().filter(|job| job.is_done()).count();
+                println!("{round} kills: {} tasks, {done} completed", self.book.jobs.len());
             }
         }
         let clients = self.clients(&server)?;
         let begun = Instant::now();
-        while self.unfinished() > 0 {
-            self.look(&clients).await?;
-            let left = self.unfinished();
+        while self.book.unfinished() > 0 {
+            self.book.look(&clients).await?;
+            let left = self.book.unfinished();
             ensure!(begun.elapsed() < DRAIN_MAX, "{left} tasks do not complete");
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
-        verdict::hold(self, &clients).await?;
+        self.book.hold(&clients, [0; 2], &mut self.random).await?;
         self.check()?;
         server.kill()?;
         self.check()
@@ -132,15 +119,11 @@ impl Crash {
         Ok([client(0)?, client(1)?])
     }
 
-    fn unfinished(&self) -> usize {
-        self.jobs.iter().filter(|job| !job.is_done()).count()
-    }
-
     /// Hands in some tasks and kills the server while it takes or runs them.
     async fn work_until_kill(&mut self, server: Process) -> Result<()> {
         let clients = self.clients(&server)?;
         let mut sending = JoinSet::new();
-        if self.unfinished() < UNFINISHED_MAX {
+        if self.book.unfinished() < UNFINISHED_MAX {
             for _ in 0..=self.random.below(4) {
                 self.send(&clients, &mut sending);
             }
@@ -148,10 +131,10 @@ impl Crash {
         if self.random.below(10) < 6 {
             while let Some(sent) = sending.join_next().await {
                 let (number, sent) = sent?;
-                self.jobs[number].answered(sent?)?;
+                self.book.jobs[number].answered(sent?)?;
             }
             for _ in 0..self.random.below(3) {
-                self.look(&clients).await?;
+                self.book.look(&clients).await?;
                 tokio::time::sleep(Duration::from_millis(self.random.below(100) as u64)).await;
             }
         }
@@ -163,9 +146,9 @@ impl Crash {
         while let Some(sent) = sending.join_next().await {
             let (number, sent) = sent?;
             match sent {
-                Ok(task) => self.jobs[number].answered(task)?,
+                Ok(task) => self.book.jobs[number].answered(task)?,
                 Err(ClientError::Unreachable { .. }) => self.tally.lost += 1,
-                Err(error) => bail!("{}: {error}", self.jobs[number]),
+                Err(error) => bail!("{}: {error}", self.book.jobs[number]),
             }
         }
         Ok(())
@@ -173,33 +156,28 @@ impl Crash {
 
     /// Chooses a job and sends it on its own.
     fn send(&mut self, clients: &[Client; 2], sending: &mut JoinSet<(usize, Sent)>) {
-        let number = self.jobs.len();
-        let known = [self.known[0].len(), self.known[1].len()];
-        let job = Job::choose(number, known, &mut self.random);
-        let lines = job.lines(&self.known[job.domain]);
+        let number = self.book.choose(&mut self.random);
+        let (job, lines) = (&self.book.jobs[number], self.book.lines(number));
         let (client, options) = (clients[job.domain].clone(), job.options());
         let (action, family) = (job.action, job.family());
         sending.spawn(async move {
             let payload = caseload_client::Payload::bytes(lines);
             (number, client.bulk(family).submit_with(action, payload, &options).await)
         });
-        self.jobs.push(job);
     }
 
     /// Sends again what got no answer, and one that did.
     async fn repeat(&mut self, clients: &[Client; 2]) -> Result<()> {
-        let unanswered = |job: &&Job| job.first.is_none();
-        let mut again: Vec<usize> =
-            self.jobs.iter().filter(unanswered).map(|job| job.number).collect();
+        let mut again = self.book.unanswered();
         let lost = again.clone();
         // Each lost one twice: the second answer must be the first.
         again.extend(&lost);
-        again.push(self.random.below(self.jobs.len()));
+        again.push(self.random.below(self.book.jobs.len()));
         for number in again {
-            let job = &self.jobs[number];
+            let job = &self.book.jobs[number];
             let (client, was_answered) = (&clients[job.domain], job.first.is_some());
             let before = total(client, job.family()).await?;
-            let lines = job.lines(&self.known[job.domain]);
+            let lines = self.book.lines(number);
             let task = job.submit(client, lines).await.with_context(|| job.to_string())?;
             let made = total(client, job.family()).await? - before;
             ensure!(
@@ -208,39 +186,7 @@ impl Crash {
             );
             self.tally.same += usize::from(was_answered);
             self.tally.lost_accepted += usize::from(!was_answered && made == 0);
-            self.jobs[number].answered(task)?;
-        }
-        Ok(())
-    }
-
-    /// Looks at every unfinished task and takes in those that are completed now.
-    async fn look(&mut self, clients: &[Client; 2]) -> Result<()> {
-        for number in 0..self.jobs.len() {
-            let job = &mut self.jobs[number];
-            // One that waits for its repeat has nothing to look at.
-            if job.is_done() || job.seen.is_none() {
-                continue;
-            }
-            let client = &clients[job.domain];
-            self.tally.looks += 1;
-            if job.see(client).await? {
-                let job = &self.jobs[number];
-                let results = job.outcome(client, &self.known[job.domain]).await?;
-                for (index, record) in results {
-                    match job.action {
-                        Action::CreateCoreProfiles => {
-                            let id = record["core-profile-id"].as_str().context("no id")?;
-                            let entry = (number, index);
-                            self.known[job.domain].push(Known { id: id.to_owned(), entry });
-                        }
-                        Action::ImportIssues => {
-                            let id = record["id"].as_u64().context("an issue without an id")?;
-                            self.issues[job.domain].push((id, number, index));
-                        }
-                        _ => {}
-                    }
-                }
-            }
+            self.book.jobs[number].answered(task)?;
         }
         Ok(())
     }
@@ -248,25 +194,12 @@ impl Crash {
     #[expect(clippy::print_stdout, reason = "the table is the program's output")]
     fn print(&self) {
         let tally = &self.tally;
-        let mut actions: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
-        for job in &self.jobs {
-            let row = actions.entry(job.action.as_str()).or_default();
-            *row = (row.0 + 1, row.1 + job.entries);
-        }
         println!("{:<44} {:>8}", "kills", tally.kills);
         println!("{:<44} {:>8}", "restarts", tally.starts - 1);
-        for (action, (tasks, entries)) in actions {
-            println!("{:<44} {tasks:>8} {entries:>9} entries", format!("tasks, {action}"));
-        }
-        println!("{:<44} {:>8}", "looks at a task, each against the one before", tally.looks);
+        self.book.print();
         println!("{:<44} {:>8}", "checks of the store, sound", tally.checks);
         println!("{:<44} {:>8}", "answers lost in a kill", tally.lost);
         println!("{:<44} {:>8}", "  of them accepted, found by the repeat", tally.lost_accepted);
         println!("{:<44} {:>8}", "repeats answered with the first answer", tally.same);
     }
-}
-
-/// The number of tasks of a path.
-async fn total(client: &Client, family: Family) -> Result<u64> {
-    Ok(client.bulk(family).list(&[("page-size", "1")]).await?.total_hits)
 }

@@ -1,6 +1,6 @@
-//! One submission of the crash loop: what is asked, what must come of it, and what was last seen of
-//! its task. Entries are computed, not kept, so that a repeat sends the same bytes. Every look at a
-//! task goes through [`Job::see`], which holds it against the look before.
+//! One submission of a loop of faults: what is asked, what must come of it, and what was last seen
+//! of its task. Entries are computed, not kept, so that a repeat sends the same bytes. Every look
+//! at a task goes through [`Job::see`], which holds it against the look before.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -19,17 +19,17 @@ const INSTANTS: usize = 500;
 
 /// A profile that a result record told of.
 #[derive(Clone)]
-pub(super) struct Known {
-    pub(super) id: String,
+pub(crate) struct Known {
+    pub(crate) id: String,
     /// The job that made it and the entry's index in it.
-    pub(super) entry: (usize, usize),
+    pub(crate) entry: (usize, usize),
 }
 
-pub(super) struct Job {
-    pub(super) number: usize,
-    pub(super) domain: usize,
-    pub(super) action: Action,
-    pub(super) entries: usize,
+pub(crate) struct Job {
+    pub(crate) number: usize,
+    pub(crate) domain: usize,
+    pub(crate) action: Action,
+    pub(crate) entries: usize,
     /// Characters of filling in each entry.
     pad: usize,
     /// The known profiles it asks for: entry `i` takes number `(start + i * step) % among`.
@@ -37,14 +37,16 @@ pub(super) struct Job {
     start: usize,
     step: usize,
     /// The first answer, once one came through.
-    pub(super) first: Option<String>,
+    pub(crate) first: Option<String>,
     /// The task at the last look.
-    pub(super) seen: Option<Task>,
+    pub(crate) seen: Option<Task>,
+    /// Its end was asked for, so that entries may be left.
+    pub(crate) cancelled: bool,
 }
 
 impl Job {
     /// Chooses a job that can be asked while `known` profiles are known in its domain.
-    pub(super) fn choose(number: usize, known: [usize; 2], random: &mut Random) -> Self {
+    pub(crate) fn choose(number: usize, known: [usize; 2], random: &mut Random) -> Self {
         let domain = random.below(2);
         let action = random.pick(&[
             Action::CreateCoreProfiles,
@@ -67,36 +69,43 @@ impl Job {
             step: 1 + random.below(6),
             first: None,
             seen: None,
+            cancelled: false,
         }
     }
 
-    pub(super) fn family(&self) -> Family {
+    pub(crate) fn family(&self) -> Family {
         match self.action {
             Action::ImportIssues => Family::Issues,
             _ => Family::Identity,
         }
     }
 
+    /// The path of its task within the domain, once there is an answer.
+    pub(crate) fn path(&self) -> Option<String> {
+        let task = self.seen.as_ref()?;
+        Some(format!("{}/bulk_actions/{}", self.family().as_str(), task.task_id))
+    }
+
     /// The place among its domain's known profiles of the profile that an entry names.
-    pub(super) fn target(&self, index: usize) -> usize {
+    pub(crate) fn target(&self, index: usize) -> usize {
         (self.start + index * self.step) % self.among
     }
 
-    pub(super) fn uid(&self, index: usize) -> String {
+    pub(crate) fn uid(&self, index: usize) -> String {
         let owner = if index.is_multiple_of(CONFLICT_EVERY) { 0 } else { index };
         format!("{}-{owner}", self.number)
     }
 
-    pub(super) fn pad(&self) -> String {
+    pub(crate) fn pad(&self) -> String {
         "x".repeat(self.pad)
     }
 
     /// The value that an update's entry writes.
-    pub(super) fn mark(&self, index: usize) -> String {
+    pub(crate) fn mark(&self, index: usize) -> String {
         format!("{}-{index}", self.number)
     }
 
-    pub(super) fn title(&self, index: usize) -> String {
+    pub(crate) fn title(&self, index: usize) -> String {
         format!("issue {}-{index}", self.number)
     }
 
@@ -105,7 +114,7 @@ impl Job {
         creates && index > 0 && index.is_multiple_of(CONFLICT_EVERY)
     }
 
-    pub(super) fn lines(&self, known: &[Known]) -> Vec<u8> {
+    pub(crate) fn lines(&self, known: &[Known]) -> Vec<u8> {
         let (mut out, pad) = (String::new(), self.pad());
         for n in 0..self.entries {
             let _ = match self.action {
@@ -133,20 +142,20 @@ impl Job {
     }
 
     /// The key of the submission, the same at each repeat.
-    pub(super) fn options(&self) -> SubmitOptions {
+    pub(crate) fn options(&self) -> SubmitOptions {
         SubmitOptions {
             idempotency_key: Some(format!("job-{}", self.number)),
             ..SubmitOptions::default()
         }
     }
 
-    pub(super) async fn submit(&self, client: &Client, lines: Vec<u8>) -> Sent {
+    pub(crate) async fn submit(&self, client: &Client, lines: Vec<u8>) -> Sent {
         let payload = Payload::bytes(lines);
         client.bulk(self.family()).submit_with(self.action, payload, &self.options()).await
     }
 
     /// Takes an answer to the submission: the first one, or one that must be the same.
-    pub(super) fn answered(&mut self, task: Task) -> Result<()> {
+    pub(crate) fn answered(&mut self, task: Task) -> Result<()> {
         match &self.first {
             Some(first) => {
                 ensure!(*first == task.record, "{self}: {first}, and at a repeat {}", task.record);
@@ -160,12 +169,17 @@ impl Job {
         Ok(())
     }
 
-    pub(super) fn is_done(&self) -> bool {
+    /// Entries that were reached, as of the last look: they come in order.
+    pub(crate) fn reached(&self) -> usize {
+        self.seen.as_ref().map_or(0, |task| self.entries - task.counts.unprocessed as usize)
+    }
+
+    pub(crate) fn is_done(&self) -> bool {
         self.seen.as_ref().is_some_and(Task::is_completed)
     }
 
     /// Looks at the task; `true` when it is completed now.
-    pub(super) async fn see(&mut self, client: &Client) -> Result<bool> {
+    pub(crate) async fn see(&mut self, client: &Client) -> Result<bool> {
         let before = self.seen.as_ref().context("a look before the first answer")?;
         let task = client.bulk(self.family()).status(&before.task_id).await?;
         self.hold(&task)?;
@@ -206,7 +220,7 @@ impl Job {
 
     /// Reads a completed task's two lists, which must hold each entry once, in order, on the side
     /// where it belongs. Returns the result records with their indexes.
-    pub(super) async fn outcome(
+    pub(crate) async fn outcome(
         &self,
         client: &Client,
         known: &[Known],
@@ -223,8 +237,14 @@ impl Job {
             errors.len(),
             task.record
         );
+        ensure!(
+            self.reached() == self.entries
+                || (self.cancelled && task.outcome.as_deref() == Some("cancelled")),
+            "{self}: entries are left: {}",
+            task.record
+        );
         let (fail, succeed): (Vec<usize>, Vec<usize>) =
-            (0..self.entries).partition(|n| self.must_fail(*n));
+            (0..self.reached()).partition(|n| self.must_fail(*n));
         ensure!(indexes(&errors)? == fail, "{self}: other errors than expected: {:?}", {
             errors.iter().take(3).collect::<Vec<_>>()
         });
@@ -242,7 +262,7 @@ impl Job {
 }
 
 /// The answer to a submission.
-pub(super) type Sent = Result<Task, ClientError>;
+pub(crate) type Sent = Result<Task, ClientError>;
 
 impl std::fmt::Display for Job {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -251,7 +271,7 @@ impl std::fmt::Display for Job {
 }
 
 /// A list of a task, read to its end.
-pub(super) async fn records(bulk: Bulk<'_>, task_id: &str, list: RecordList) -> Result<Vec<Value>> {
+pub(crate) async fn records(bulk: Bulk<'_>, task_id: &str, list: RecordList) -> Result<Vec<Value>> {
     let mut lines = bulk.records(task_id, list).await?.lines();
     let mut records = Vec::new();
     while let Some(line) = lines.next().await? {
@@ -266,7 +286,7 @@ fn indexes(records: &[Value]) -> Result<Vec<usize>> {
 }
 
 /// Whether no value comes twice.
-pub(super) fn all_differ<T: Ord>(values: impl IntoIterator<Item = T>) -> bool {
+pub(crate) fn all_differ<T: Ord>(values: impl IntoIterator<Item = T>) -> bool {
     let mut seen = BTreeSet::new();
     values.into_iter().all(|value| seen.insert(value))
 }

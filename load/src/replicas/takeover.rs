@@ -1,0 +1,51 @@
+//! How long the tasks of a server that is gone wait: from the moment it is gone to the first
+//! commit that another one makes for them. Seen in the database: a lease of a later epoch, and
+//! then a later next entry. Tasks whose lease stays are those of the other servers, and are left
+//! out.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+
+use super::database::Database;
+
+/// Time between two looks.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+
+/// Looks until `patience` is over or every task of then has gone on or ended; the times of those
+/// that were taken over.
+pub(super) async fn watch(
+    database: Arc<Database>,
+    gone: Instant,
+    patience: Duration,
+) -> Result<Vec<Duration>> {
+    let client = database.client().await?;
+    let before = database.leases(&client).await?;
+    let mut waiting = before.clone();
+    let mut claimed: HashMap<Vec<u8>, i64> = HashMap::new();
+    let mut times = Vec::new();
+    while !waiting.is_empty() && gone.elapsed() < patience {
+        let Ok(now) = database.leases(&client).await else { break };
+        waiting.retain(|task, (epoch, next)| {
+            let Some((epoch_now, next_now)) = now.get(task) else {
+                // Without a lease it is between two, or completed; with the claim seen, it went on.
+                if claimed.contains_key(task) {
+                    times.push(gone.elapsed());
+                }
+                return !claimed.contains_key(task);
+            };
+            if epoch_now > epoch {
+                claimed.entry(task.clone()).or_insert(*epoch_now);
+            }
+            let went_on = epoch_now > epoch && next_now > next;
+            if went_on {
+                times.push(gone.elapsed());
+            }
+            !went_on
+        });
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+    Ok(times)
+}

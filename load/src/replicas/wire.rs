@@ -1,0 +1,73 @@
+//! The network between one server and the database: a relay that can be cut (every connection
+//! ends, new ones are made) and blocked (nothing gets through in either direction, the ends of
+//! connections neither, until it is open again; what was sent then arrives).
+
+use anyhow::Result;
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+
+pub(super) struct Wire {
+    pub(super) port: u16,
+    cuts: watch::Sender<u64>,
+    open: watch::Sender<bool>,
+}
+
+impl Wire {
+    /// To the port of this machine at which the database listens.
+    pub(super) async fn to(database: u16) -> Result<Self> {
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let port = listener.local_addr()?.port();
+        let (cuts, _) = watch::channel(0);
+        let (open, _) = watch::channel(true);
+        let wire = Self { port, cuts: cuts.clone(), open: open.clone() };
+        tokio::spawn(async move {
+            while let Ok((near, _)) = listener.accept().await {
+                let (mut cut, open) = (cuts.subscribe(), open.subscribe());
+                tokio::spawn(async move {
+                    tokio::select! {
+                        _ = cut.changed() => {}
+                        _ = carry(near, database, open) => {}
+                    }
+                });
+            }
+        });
+        Ok(wire)
+    }
+
+    /// Ends every connection.
+    pub(super) fn cut(&self) {
+        self.cuts.send_modify(|cuts| *cuts += 1);
+    }
+
+    pub(super) fn block(&self, blocked: bool) {
+        self.open.send_replace(!blocked);
+    }
+}
+
+async fn carry(near: TcpStream, database: u16, mut open: watch::Receiver<bool>) -> Option<()> {
+    open.wait_for(|open| *open).await.ok()?;
+    let far = TcpStream::connect(("127.0.0.1", database)).await.ok()?;
+    near.set_nodelay(true).ok()?;
+    far.set_nodelay(true).ok()?;
+    let ((from_near, to_near), (from_far, to_far)) = (near.into_split(), far.into_split());
+    tokio::join!(pass(from_near, to_far, open.clone()), pass(from_far, to_near, open));
+    Some(())
+}
+
+/// Passes on what comes, and its end.
+async fn pass(
+    mut from: impl AsyncRead + Unpin,
+    mut to: impl AsyncWrite + Unpin,
+    mut open: watch::Receiver<bool>,
+) -> Option<()> {
+    let mut buffer = vec![0; 16 << 10];
+    loop {
+        let read = from.read(&mut buffer).await.unwrap_or(0);
+        open.wait_for(|open| *open).await.ok()?;
+        if read == 0 {
+            return to.shutdown().await.ok();
+        }
+        to.write_all(&buffer[..read]).await.ok()?;
+    }
+}

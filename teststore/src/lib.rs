@@ -4,6 +4,7 @@
 //! made from a template whose tables were made once, and dropped with the place. Invariant: without
 //! a PostgreSQL to use (`TEST_DATABASE_URL`, see `scripts/with-postgres`) such a test fails.
 
+mod cluster;
 mod database;
 mod server;
 mod template;
@@ -13,6 +14,7 @@ use std::future::Future;
 use caseload_store::StoreLocation;
 use tempfile::TempDir;
 
+pub use cluster::{Cluster, Stop};
 pub use database::Database;
 pub use server::query;
 

@@ -31,7 +31,7 @@ async fn purge(workshop: &Workshop) {
             Ok(true) => tokio::time::sleep(STEP_PAUSE).await,
             Ok(false) | Err(StoreError::Closed) => return,
             Err(error) => {
-                tracing::error!(%error, "what has expired could not be removed");
+                workshop.outage.tell(&error, "what has expired could not be removed");
                 return;
             }
         }

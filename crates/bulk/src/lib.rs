@@ -5,6 +5,7 @@
 
 mod chunk;
 mod janitor;
+mod outage;
 mod runner;
 mod worker;
 

@@ -12,6 +12,7 @@ use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::MissedTickBehavior;
 
+use crate::outage::Outage;
 use crate::worker::Workshop;
 use crate::{chunk, janitor};
 
@@ -61,7 +62,13 @@ impl Runner {
     pub fn start(store: Arc<dyn Store>, clock: Clock, config: RunnerConfig) -> Self {
         let (stopping, watcher) = watch::channel(false);
         let feeds = chunk::feed_limits();
-        let workshop = Workshop { store, clock, stopping: watcher, feeds };
+        let workshop = Workshop {
+            store,
+            clock,
+            stopping: watcher,
+            feeds,
+            outage: Arc::new(Outage::default()),
+        };
         let janitor = tokio::spawn(janitor::keep_clean(workshop.clone(), config.purge_every));
         let task = tokio::spawn(run(workshop, config));
         Self { stopping, task, janitor }
@@ -130,6 +137,7 @@ async fn claim(
     };
     match workshop.store.claim_tasks(command).await {
         Ok(claims) => {
+            workshop.outage.is_over();
             let count = claims.len();
             for claim in claims {
                 workers.spawn(workshop.clone().run(claim));
@@ -137,7 +145,7 @@ async fn claim(
             count
         }
         Err(error) => {
-            tracing::error!(%error, "no bulk action task could be claimed");
+            workshop.outage.tell(&error, "no bulk action task could be claimed");
             0
         }
     }
@@ -150,7 +158,8 @@ fn lease_until(config: &RunnerConfig, now: UnixMillis) -> UnixMillis {
 async fn renew(workshop: &Workshop, config: &RunnerConfig) {
     let lease_until = lease_until(config, workshop.clock.now());
     let command = RenewLeases { server: config.server.clone(), lease_until };
-    if let Err(error) = workshop.store.renew_leases(command).await {
-        tracing::error!(%error, "leases could not be renewed");
+    match workshop.store.renew_leases(command).await {
+        Ok(()) => workshop.outage.is_over(),
+        Err(error) => workshop.outage.tell(&error, "leases could not be renewed"),
     }
 }

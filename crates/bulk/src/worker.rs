@@ -14,6 +14,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::chunk::ChunkSource;
+use crate::outage::Outage;
 
 /// Milliseconds before a task that met a fault of the server's is tried again.
 const RETRY_AFTER_MS: i64 = 5_000;
@@ -27,6 +28,7 @@ pub(crate) struct Workshop {
     pub(crate) clock: Clock,
     pub(crate) stopping: watch::Receiver<bool>,
     pub(crate) feeds: FeedLimits,
+    pub(crate) outage: Arc<Outage>,
 }
 
 impl Workshop {
@@ -55,7 +57,7 @@ impl Workshop {
             });
             match failed.await {
                 Ok(_) | Err(StoreError::LeaseLost | StoreError::Closed) => return,
-                Err(error) => tracing::error!(%error, "the fault could not be recorded"),
+                Err(error) => self.outage.tell(&error, "the fault could not be recorded"),
             }
             let pause = Duration::from_millis(RECORD_AGAIN_MS);
             let _ = tokio::time::timeout(pause, self.stopping.changed()).await;

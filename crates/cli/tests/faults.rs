@@ -441,8 +441,7 @@ fn a_full_file_system_refuses_new_tasks_and_loses_none() {
     };
     until("the server listens", || url(&log(&place)).is_some());
     let key = place.read("key").trim().to_owned();
-    let server =
-        Server { place: &place, child: None, url: url(&log(&place)).unwrap(), key: key.clone() };
+    let server = Server::elsewhere(&place, url(&log(&place)).unwrap(), key.clone());
     let tasks = fill(&server);
     assert!(!tasks.is_empty());
     until_ready(&server, 503);
@@ -457,7 +456,7 @@ fn a_full_file_system_refuses_new_tasks_and_loses_none() {
         let new = url(&log(&place));
         new.is_some() && new != old
     });
-    let server = Server { place: &place, child: None, url: url(&log(&place)).unwrap(), key };
+    let server = Server::elsewhere(&place, url(&log(&place)).unwrap(), key);
     for (id, count) in &tasks {
         completed(&server, id, *count);
     }

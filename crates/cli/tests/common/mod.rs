@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use caseload_teststore::{Backend, StorePlace};
@@ -130,6 +131,7 @@ pub(crate) struct Server<'p> {
     pub(crate) child: Option<Child>,
     pub(crate) url: String,
     pub(crate) key: String,
+    log: Arc<Mutex<String>>,
 }
 
 impl<'p> Server<'p> {
@@ -147,12 +149,25 @@ impl<'p> Server<'p> {
         };
         let url = url.to_owned();
         // The log is read to the end, so that the server never waits for its reader.
+        let log = Arc::new(Mutex::default());
+        let written: Arc<Mutex<String>> = Arc::clone(&log);
         std::thread::spawn(move || {
             for line in lines.map_while(Result::ok) {
                 eprintln!("{line}");
+                let _ = writeln!(written.lock().unwrap(), "{line}");
             }
         });
-        Self { place, child: Some(child), url, key }
+        Self { place, child: Some(child), url, key, log }
+    }
+
+    /// A server that this test did not start itself.
+    pub(crate) fn elsewhere(place: &'p Place, url: String, key: String) -> Self {
+        Self { place, child: None, url, key, log: Arc::default() }
+    }
+
+    /// What the server has logged so far.
+    pub(crate) fn log(&self) -> String {
+        self.log.lock().unwrap().clone()
     }
 
     /// The program as a client of this server.

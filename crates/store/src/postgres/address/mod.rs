@@ -5,6 +5,7 @@
 //! only. Invariant: a password never leaves this module but to the database; what is shown has
 //! none.
 
+mod connector;
 mod fault;
 mod passfile;
 mod shown;
@@ -16,20 +17,20 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use deadpool_postgres::{Manager, ManagerConfig};
 use percent_encoding::percent_decode_str;
 use tokio_postgres::config::{SslMode, TargetSessionAttrs};
-use tokio_postgres::tls::MakeTlsConnect;
-use tokio_postgres::{Client, Config, Connection, Error, Socket};
-use tokio_postgres_rustls::MakeRustlsConnect;
+use tokio_postgres::{Config, Error};
 
 use crate::location::InvalidLocation;
 use crate::{StoreError, location};
+pub(in crate::postgres) use connector::Connector;
 pub use shown::shown;
 use tls::{Tls, Verify};
 
 /// How long a host may take to answer where the address does not say it.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// The same where the address names others, which wait for their turn meanwhile.
+const CONNECT_TIMEOUT_OF_SEVERAL: Duration = Duration::from_secs(2);
 /// How long what was sent may go unacknowledged.
 const UNACKNOWLEDGED_MAX: Duration = Duration::from_secs(10);
 /// How long a connection may be silent before the other side is asked whether it is there.
@@ -44,36 +45,6 @@ pub struct PostgresAddress {
     tls: Tls,
     passfile: Option<PathBuf>,
     shown: String,
-}
-
-/// What connections are made with.
-#[derive(Clone)]
-pub(in crate::postgres) struct Connector {
-    config: Config,
-    tls: MakeRustlsConnect,
-}
-
-/// A connection's bytes where they are encrypted.
-type Encrypted = <MakeRustlsConnect as MakeTlsConnect<Socket>>::Stream;
-
-impl Connector {
-    /// A connection of its own.
-    pub(in crate::postgres) async fn connect(
-        &self,
-    ) -> Result<(Client, Connection<Socket, Encrypted>), Error> {
-        self.config.connect(self.tls.clone()).await
-    }
-
-    /// What the connections of a pool are made by.
-    pub(in crate::postgres) fn manager(&self, config: ManagerConfig) -> Manager {
-        Manager::from_config(self.config.clone(), self.tls.clone(), config)
-    }
-}
-
-impl fmt::Debug for Connector {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Connector").finish_non_exhaustive()
-    }
 }
 
 impl PostgresAddress {
@@ -156,7 +127,7 @@ impl PostgresAddress {
             config.password(password);
         }
         let tls = self.tls.connector().map_err(unreadable)?;
-        Ok(Connector { config, tls })
+        Ok(Connector::new(&config, tls))
     }
 }
 
@@ -216,7 +187,8 @@ fn defaults(config: &mut Config, given: &[&str]) {
         config.application_name("caseload");
     }
     if !is_given("connect_timeout=") {
-        config.connect_timeout(CONNECT_TIMEOUT);
+        let several = config.get_hosts().len().max(config.get_hostaddrs().len()) > 1;
+        config.connect_timeout(if several { CONNECT_TIMEOUT_OF_SEVERAL } else { CONNECT_TIMEOUT });
     }
     if !is_given("tcp_user_timeout=") {
         config.tcp_user_timeout(UNACKNOWLEDGED_MAX);

@@ -26,8 +26,11 @@ impl Listener {
         ring: impl Fn() + Send + Sync + 'static,
     ) -> Self {
         Self(tokio::spawn(async move {
+            let mut deaf = false;
             loop {
-                if let Err(error) = hear(&connector, channel, &ring).await {
+                let heard = hear(&connector, channel, &ring, &mut deaf).await;
+                // Told once, and not at every try.
+                if let (Err(error), false) = (heard, std::mem::replace(&mut deaf, true)) {
                     tracing::warn!(%error, "new work of other servers is heard of late");
                 }
                 tokio::time::sleep(RETRY).await;
@@ -42,11 +45,12 @@ impl Drop for Listener {
     }
 }
 
-/// Rings until the connection ends.
+/// Rings until the connection ends. Whoever was `deaf` before is told when they are no more.
 async fn hear(
     connector: &Connector,
     channel: &str,
     ring: &(impl Fn() + Sync),
+    deaf: &mut bool,
 ) -> Result<(), Error> {
     let (client, mut connection) = connector.connect().await?;
     let mut messages = poll_fn(move |context| connection.poll_message(context));
@@ -58,6 +62,9 @@ async fn hear(
             done = &mut listening, if !listens => {
                 done?;
                 listens = true;
+                if std::mem::take(deaf) {
+                    tracing::warn!("new work of other servers is heard of again");
+                }
                 ring();
             }
             message = messages.next() => match message {

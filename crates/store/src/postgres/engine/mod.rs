@@ -37,6 +37,8 @@ pub(super) use session::Session;
 const CONNECTIONS_MAX: usize = 16;
 /// Time to wait for a connection before a request is told that the store cannot answer.
 const CONNECTION_WAIT: Duration = Duration::from_secs(5);
+/// The same where several hosts have to be asked which of them takes writes.
+const CONNECTION_WAIT_MAX: Duration = Duration::from_secs(15);
 /// How often a write is tried that meets another one.
 pub(super) const TRIES_MAX: u32 = 5;
 /// What a read may take that was given no budget of its own.
@@ -61,9 +63,10 @@ impl Engine {
         let pooled = migrate::bring_up_to_date(&connector, address).await?;
         let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
         let wait = Some(CONNECTION_WAIT);
+        let create = Some(connector.time_max().clamp(CONNECTION_WAIT, CONNECTION_WAIT_MAX));
         let pool = Pool::builder(connector.manager(recycling))
             .max_size(CONNECTIONS_MAX)
-            .timeouts(Timeouts { wait, create: wait, recycle: wait })
+            .timeouts(Timeouts { wait, create, recycle: wait })
             .runtime(Runtime::Tokio1)
             .build()
             .map_err(|e| StoreError::Unavailable(e.to_string()))?;

@@ -1,0 +1,261 @@
+//! PostgreSQL servers of a test's own, for what cannot be done to the one that all tests share: to
+//! stop it, crash it, follow it with a standby and promote that. Their programs are where
+//! `TEST_POSTGRES_BIN` says, which `scripts/with-postgres` sets. Each server is a direct child of the
+//! test in its process group, so that what ends the test ends it too. Invariant: server and folder
+//! are gone when the value is dropped.
+
+use std::io::Read;
+use std::net::TcpListener;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+use crate::server::query;
+
+/// Names the folder of PostgreSQL's programs.
+const VARIABLE: &str = "TEST_POSTGRES_BIN";
+/// The name of a standby to the server that it follows.
+const STANDBY: &str = "standby";
+/// Time for a server to start, to stop or to catch up on a loaded machine.
+const PATIENCE: Duration = Duration::from_mins(1);
+/// A crash of the machine is not among the tests: what processes wrote is there after their end.
+const SETTINGS: &str = "listen_addresses = '127.0.0.1'\nfsync = off\nmax_connections = 100\n\
+                        jit = off\nwal_receiver_status_interval = 1\n\
+                        wal_retrieve_retry_interval = 200ms\n";
+
+/// How a server is told to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stop {
+    /// Connections are ended, and everything is put in order.
+    Fast,
+    /// As in a crash: the next start reads the log.
+    Immediate,
+}
+
+/// A server with a database for a store.
+#[derive(Debug)]
+pub struct Cluster {
+    folder: TempDir,
+    password: String,
+    port: u16,
+    child: Option<Child>,
+}
+
+impl Cluster {
+    /// A server that takes writes, with an empty database.
+    pub fn start() -> Self {
+        let mut cluster = Self::unmade(password());
+        let passfile = cluster.folder.path().join("password");
+        std::fs::write(&passfile, &cluster.password).expect("a file for the password");
+        own(&passfile, 0o600);
+        let pwfile = format!("--pwfile={}", passfile.display());
+        let args = [
+            "--no-sync",
+            "--auth=scram-sha-256",
+            "--username=postgres",
+            "--encoding=UTF8",
+            "--locale=C",
+            &pwfile,
+        ];
+        run(program("initdb").args(args).arg("--pgdata").arg(cluster.data()));
+        let settings = cluster.data().join("postgresql.conf");
+        let made = std::fs::read_to_string(&settings).expect("the settings that initdb makes");
+        std::fs::write(&settings, format!("{made}\n{SETTINGS}")).expect("settings");
+        cluster.launch();
+        query(&cluster.address("postgres"), "CREATE DATABASE caseload");
+        cluster
+    }
+
+    /// A standby that follows this server, which from then on acknowledges only what the standby has.
+    #[must_use]
+    pub fn standby(&self) -> Self {
+        let mut standby = Self::unmade(self.password.clone());
+        let source =
+            format!("host=127.0.0.1 port={} user=postgres application_name={STANDBY}", self.port);
+        run(program("pg_basebackup")
+            .env("PGPASSWORD", &self.password)
+            .args(["--write-recovery-conf", "--checkpoint=fast", "--no-sync", "--dbname", &source])
+            .arg("--pgdata")
+            .arg(standby.data()));
+        standby.launch();
+        let maintenance = self.address("postgres");
+        query(&maintenance, &format!("ALTER SYSTEM SET synchronous_standby_names = '{STANDBY}'"));
+        query(&maintenance, "SELECT pg_reload_conf()");
+        let state = "SELECT sync_state FROM pg_stat_replication";
+        wait_until("the standby follows", || query(&maintenance, state) == ["sync"]);
+        standby
+    }
+
+    /// Has a standby take writes from now on.
+    pub fn promote(&self) {
+        let promoted = query(&self.address("postgres"), "SELECT pg_promote(true, 30)");
+        assert_eq!(promoted, ["t"], "the standby is promoted");
+    }
+
+    /// Ends the server, and waits for its end.
+    pub fn stop(&mut self, how: Stop) {
+        let Some(mut child) = self.child.take() else { return };
+        let signal = if how == Stop::Fast { "-INT" } else { "-QUIT" };
+        let sent = Command::new("kill").args([signal, &child.id().to_string()]).status();
+        assert!(sent.is_ok_and(|status| status.success()), "the server is told to end");
+        child.wait().expect("the server ends");
+    }
+
+    /// Starts the server again where it was.
+    pub fn start_again(&mut self) {
+        self.launch();
+    }
+
+    /// `HOST:PORT`.
+    pub fn host(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
+    }
+
+    /// The address of the store's database, on this server and on others that may stand in for it.
+    pub fn url_with(hosts: &[&Self], parameters: &str) -> String {
+        let names: Vec<_> = hosts.iter().map(|host| host.host()).collect();
+        let password = &hosts[0].password;
+        format!("postgres://postgres:{password}@{}/caseload{parameters}", names.join(","))
+    }
+
+    fn address(&self, database: &str) -> String {
+        format!("postgres://postgres:{}@{}/{database}", self.password, self.host())
+    }
+
+    /// A folder that belongs to whoever the server runs as.
+    fn unmade(password: String) -> Self {
+        // A socket is never made there, so that the length of the path does not matter.
+        let folder = tempfile::tempdir().expect("a folder for a server");
+        own(folder.path(), 0o700);
+        Self { folder, password, port: 0, child: None }
+    }
+
+    fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    /// Starts the server. A port that another program took meanwhile is given up for another one,
+    /// but only where nobody knows it yet.
+    fn launch(&mut self) {
+        let begun = Instant::now();
+        let known = self.port != 0;
+        while begun.elapsed() < PATIENCE {
+            if !known {
+                self.port = free_port();
+            }
+            let log = self.folder.path().join("log");
+            let log = std::fs::File::options().create(true).append(true).open(log);
+            let log = log.expect("a file for the server's log");
+            let mut child = program("postgres")
+                .arg("-D")
+                .arg(self.data())
+                .args(["-p", &self.port.to_string(), "-c", "unix_socket_directories="])
+                .stderr(log)
+                .spawn()
+                .expect("postgres starts");
+            while child.try_wait().expect("the state of a child").is_none() {
+                if self.answers() {
+                    self.child = Some(child);
+                    return;
+                }
+                assert!(begun.elapsed() < PATIENCE, "{}", self.log());
+                std::thread::sleep(Duration::from_millis(50));
+            }
+        }
+        panic!("PostgreSQL does not start: {}", self.log());
+    }
+
+    fn answers(&self) -> bool {
+        crate::server::aside(|runtime| {
+            let url = self.address("postgres");
+            runtime.block_on(async move {
+                tokio_postgres::connect(&url, tokio_postgres::NoTls).await.is_ok()
+            })
+        })
+    }
+
+    fn log(&self) -> String {
+        std::fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            let sent = Command::new("kill").args(["-QUIT", &child.id().to_string()]).status();
+            if !sent.is_ok_and(|status| status.success()) {
+                let _ = child.kill();
+            }
+            let _ = child.wait();
+        }
+    }
+}
+
+/// A program of PostgreSQL, as the user that it agrees to run as.
+fn program(name: &str) -> Command {
+    let bin = std::env::var(VARIABLE).unwrap_or_else(|_| {
+        panic!(
+            "{VARIABLE} is not set: this test starts PostgreSQL itself. Run it under \
+             scripts/with-postgres, or name the folder of initdb and postgres"
+        )
+    });
+    let mut command = Command::new(Path::new(&bin).join(name));
+    if let Some((user, group)) = other_user() {
+        command.uid(user).gid(group);
+    }
+    command.current_dir("/").stdin(Stdio::null()).stdout(Stdio::null());
+    command
+}
+
+/// Whom the programs run as where we are root, whom they refuse.
+fn other_user() -> Option<(u32, u32)> {
+    if id(&["-u"])? != 0 {
+        return None;
+    }
+    let found = ["postgres", "nobody"]
+        .iter()
+        .find_map(|name| Some((id(&["-u", name])?, id(&["-g", name])?)));
+    Some(found.expect("a user `postgres` or `nobody`"))
+}
+
+fn id(args: &[&str]) -> Option<u32> {
+    let output = Command::new("id").args(args).stderr(Stdio::null()).output().ok()?;
+    String::from_utf8(output.stdout).ok()?.trim().parse().ok()
+}
+
+fn own(path: &Path, mode: u32) {
+    if let Some((user, group)) = other_user() {
+        chown(path, Some(user), Some(group)).expect("the folder is given away");
+    }
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("its mode");
+}
+
+fn run(command: &mut Command) {
+    let output = command.output().expect("a program of PostgreSQL runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{}: {said}", command.get_program().display());
+}
+
+fn password() -> String {
+    let mut random = [0; 16];
+    let mut source = std::fs::File::open("/dev/urandom").expect("a source of randomness");
+    source.read_exact(&mut random).expect("randomness");
+    hex::encode(random)
+}
+
+fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    listener.local_addr().expect("its number").port()
+}
+
+fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !done() {
+        assert!(begun.elapsed() < PATIENCE, "it takes too long: {what}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}

@@ -20,7 +20,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use common::{PATIENCE, Place, Server, exists, profiles};
@@ -441,7 +441,13 @@ fn a_full_file_system_refuses_new_tasks_and_loses_none() {
     };
     until("the server listens", || url(&log(&place)).is_some());
     let key = place.read("key").trim().to_owned();
-    let server = Server::elsewhere(&place, url(&log(&place)).unwrap(), key.clone());
+    let server = Server {
+        place: &place,
+        child: None,
+        url: url(&log(&place)).unwrap(),
+        key: key.clone(),
+        log: Arc::default(),
+    };
     let tasks = fill(&server);
     assert!(!tasks.is_empty());
     until_ready(&server, 503);
@@ -456,7 +462,13 @@ fn a_full_file_system_refuses_new_tasks_and_loses_none() {
         let new = url(&log(&place));
         new.is_some() && new != old
     });
-    let server = Server::elsewhere(&place, url(&log(&place)).unwrap(), key);
+    let server = Server {
+        place: &place,
+        child: None,
+        url: url(&log(&place)).unwrap(),
+        key,
+        log: Arc::default(),
+    };
     for (id, count) in &tasks {
         completed(&server, id, *count);
     }

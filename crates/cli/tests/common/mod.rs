@@ -131,7 +131,8 @@ pub(crate) struct Server<'p> {
     pub(crate) child: Option<Child>,
     pub(crate) url: String,
     pub(crate) key: String,
-    log: Arc<Mutex<String>>,
+    /// What it has logged, where this test started it.
+    pub(crate) log: Arc<Mutex<String>>,
 }
 
 impl<'p> Server<'p> {
@@ -158,11 +159,6 @@ impl<'p> Server<'p> {
             }
         });
         Self { place, child: Some(child), url, key, log }
-    }
-
-    /// A server that this test did not start itself.
-    pub(crate) fn elsewhere(place: &'p Place, url: String, key: String) -> Self {
-        Self { place, child: None, url, key, log: Arc::default() }
     }
 
     /// What the server has logged so far.

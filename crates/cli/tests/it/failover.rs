@@ -1,6 +1,7 @@
-//! A PostgreSQL that fails, under servers that have work: it is restarted, it crashes, and its standby
-//! is promoted. Callers are told 503 and when to come back, never anything else; the servers go on
-//! by themselves; whatever was acknowledged is there afterwards, and the store is sound.
+//! A PostgreSQL that fails, under servers that have work: it is restarted, it crashes, and its
+//! standby is promoted. Callers are told 503 and when to come back, never anything else; the
+//! servers go on by themselves; whatever was acknowledged is there afterwards, and the store is
+//! sound.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};

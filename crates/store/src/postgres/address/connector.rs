@@ -1,6 +1,6 @@
 //! How connections are made. The hosts of an address are asked one after the other, beginning with
 //! the one that was good the last time, and the first that takes writes is used. Each has a limited
-//! time for all that it takes to connect: the driver's own limit ends when a host has taken the call,
+//! time for all that connecting takes: the driver's own limit ends when a host has taken the call,
 //! and one that is cut off or hangs may never say a word after that. Invariant: as long as one host
 //! takes writes, a connection is had, whatever the others do.
 
@@ -23,7 +23,7 @@ type Encrypted = <MakeRustlsConnect as MakeTlsConnect<Socket>>::Stream;
 #[derive(Clone)]
 pub(in crate::postgres) struct Connector {
     /// The address for each host of it.
-    hosts: Arc<[Config]>,
+    pub(super) hosts: Arc<[Config]>,
     /// The place of the host that was good the last time.
     good: Arc<AtomicUsize>,
     tls: MakeRustlsConnect,

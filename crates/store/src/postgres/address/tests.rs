@@ -107,7 +107,7 @@ fn the_first_line_of_a_passfile_that_fits_counts() {
     std::fs::write(&file, lines).unwrap();
     let of = |text: &str| {
         let address = parsed(&format!("{text}?passfile={}", file.display()));
-        address.connector().map(|made| made.config.get_password().map(<[u8]>::to_vec))
+        address.connector().map(|made| made.hosts[0].get_password().map(<[u8]>::to_vec))
     };
     let refused = of("postgres://u@h/d").unwrap_err().to_string();
     assert!(refused.contains("can be read by others"), "{refused}");

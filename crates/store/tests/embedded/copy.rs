@@ -2,25 +2,20 @@
 //! killed, and nothing is copied that could be half or over something else.
 
 use std::path::Path;
-use std::process::Command;
 use std::sync::Mutex;
 
 use caseload_model::task::TaskStatus;
-use caseload_store::sqlite::kill::{Place, plan};
+use caseload_store::sqlite::kill::Place;
 use caseload_store::{
     CopyBatch, CopyReport, CopyStage, CopyStep, CopyStore, OpenMode, StoreError, StoreLocation,
     copy, open,
 };
 use rusqlite::Connection;
 
-use super::kill::{difference, dump_but};
+use super::kill::{came_to_its_end, difference, dump_but, planned};
 use super::{admin, file, server};
 use crate::suite::payloads::{NOW, apply_all, assert_sound, claim, domain};
 use crate::suite::whole::fill;
-
-const FOLDER: &str = "CASELOAD_TEST_COPY_FOLDER";
-const PLACE: &str = "CASELOAD_TEST_COPY_PLACE";
-const NTH: &str = "CASELOAD_TEST_COPY_NTH";
 
 fn location(folder: &Path) -> StoreLocation {
     StoreLocation::Sqlite(file(folder))
@@ -140,30 +135,14 @@ async fn a_damaged_source_is_not_copied() {
 /// Not a test of its own: what the others start as a process.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_child_makes_a_copy() {
-    let Some(folder) = std::env::var_os(FOLDER) else { return };
-    let folder = Path::new(&folder);
-    let wanted = std::env::var(PLACE).unwrap_or_default();
-    if let Some(place) = Place::OF_A_COPY.into_iter().find(|at| format!("{at:?}") == wanted) {
-        plan(place, std::env::var(NTH).unwrap().parse().unwrap());
-    }
+    let Some(folder) = planned(Place::OF_A_COPY) else { return };
     let from = folder.join("from");
     copied(&command(&from, &folder.join("to"), 40)).await.unwrap();
 }
 
 /// Starts a child that copies; whether it came to its end.
 fn child(folder: &Path, kill: Option<(Place, u32)>) -> bool {
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command
-        .args(["embedded::copy::a_child_makes_a_copy", "--exact", "--nocapture"])
-        .env(FOLDER, folder);
-    if let Some((place, nth)) = kill {
-        command.env(PLACE, format!("{place:?}")).env(NTH, nth.to_string());
-    }
-    let output = command.output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    let killed = output.status.code().is_none();
-    assert!(output.status.success() || (killed && kill.is_some()), "{kill:?}: {said}");
-    !killed
+    came_to_its_end("embedded::copy::a_child_makes_a_copy", folder, kill)
 }
 
 /// A folder with a filled store in `from`.

@@ -4,7 +4,7 @@
 //! Clock and ids are the scenario's own, so that nothing has to be made comparable.
 
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
@@ -124,17 +124,12 @@ async fn expire(store: &Arc<dyn Store>) {
 /// Not a test of its own: what the others start as a process.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_child_works_through_the_scenario() {
-    let Some(folder) = std::env::var_os(FOLDER) else { return };
-    let wanted = std::env::var(PLACE).unwrap_or_default();
-    if let Some(place) = Place::OF_A_SERVER.into_iter().find(|place| format!("{place:?}") == wanted)
-    {
-        plan(place, std::env::var(NTH).unwrap().parse().unwrap());
-    }
-    let store = super::server(Path::new(&folder)).unwrap();
-    let done = Path::new(&folder).join("done");
+    let Some(folder) = planned(Place::OF_A_SERVER) else { return };
+    let store = super::server(&folder).unwrap();
+    let done = folder.join("done");
     if !done.exists() {
         scenario(&store).await;
-        std::fs::write(&done, dump(Path::new(&folder))).unwrap();
+        std::fs::write(&done, dump(&folder)).unwrap();
     }
     expire(&store).await;
     store.close().await.unwrap();
@@ -142,10 +137,24 @@ async fn a_child_works_through_the_scenario() {
 
 /// Starts a child; whether it came to its end.
 fn child(folder: &Path, kill: Option<(Place, u32)>) -> bool {
+    came_to_its_end("embedded::kill::a_child_works_through_the_scenario", folder, kill)
+}
+
+/// In such a process: its folder, once the kill that it was started with is planned.
+pub(super) fn planned(places: impl IntoIterator<Item = Place>) -> Option<PathBuf> {
+    let folder = std::env::var_os(FOLDER)?;
+    let wanted = std::env::var(PLACE).unwrap_or_default();
+    if let Some(place) = places.into_iter().find(|place| format!("{place:?}") == wanted) {
+        plan(place, std::env::var(NTH).unwrap().parse().unwrap());
+    }
+    Some(folder.into())
+}
+
+/// Starts the test of that name as a process of its own, to be killed at a place; whether it came
+/// to its end.
+pub(super) fn came_to_its_end(test: &str, folder: &Path, kill: Option<(Place, u32)>) -> bool {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command
-        .args(["embedded::kill::a_child_works_through_the_scenario", "--exact", "--nocapture"])
-        .env(FOLDER, folder);
+    command.args([test, "--exact", "--nocapture"]).env(FOLDER, folder);
     if let Some((place, nth)) = kill {
         command.env(PLACE, format!("{place:?}")).env(NTH, nth.to_string());
     }

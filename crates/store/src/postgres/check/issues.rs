@@ -60,19 +60,27 @@ pub(super) async fn rows(client: &Client, findings: &mut Findings) -> Result<(),
             }
             laws::disagreements(&columns(&row)?, &fragments(&row), &mut broken);
         }
-        let strays: i64 = client
-            .row(
-                "SELECT count(*) FROM issue_bodies b WHERE b.domain_id = $1 AND NOT EXISTS
-                 (SELECT 1 FROM issues i WHERE i.domain_id = $1 AND i.row = b.row)",
-                &[&domain],
-            )
-            .await?
-            .get(0);
-        if strays > 0 {
-            findings.fault(format!("domain {name}: {strays} fragments belong to no issue"));
-        }
+        let strays = "SELECT count(*) FROM issue_bodies b WHERE b.domain_id = $1 AND NOT EXISTS
+                 (SELECT 1 FROM issues i WHERE i.domain_id = $1 AND i.row = b.row)";
+        strays_told(client, (domain, &name), strays, "fragments belong to no issue", findings)
+            .await?;
     }
     findings.verified("issues", count);
+    Ok(())
+}
+
+/// Tells of records whose owner is not there, as `select` counts them in the domain `$1`.
+async fn strays_told(
+    client: &Client,
+    (domain, name): (i64, &str),
+    select: &str,
+    what: &str,
+    findings: &mut Findings,
+) -> Result<(), StoreError> {
+    let strays: i64 = client.row(select, &[&domain]).await?.get(0);
+    if strays > 0 {
+        findings.fault(format!("domain {name}: {strays} {what}"));
+    }
     Ok(())
 }
 
@@ -206,17 +214,11 @@ pub(super) async fn files(client: &Client, findings: &mut Findings) -> Result<()
                 }
             }
         }
-        let strays: i64 = client
-            .row(
-                "SELECT count(*) FROM attachment_pieces p WHERE p.domain_id = $1 AND NOT EXISTS
-                 (SELECT 1 FROM attachments a WHERE a.domain_id = $1 AND a.id = p.attachment_id)",
-                &[&domain],
-            )
-            .await?
-            .get(0);
-        if strays > 0 {
-            findings.fault(format!("domain {name}: {strays} pieces belong to no attachment"));
-        }
+        let strays =
+            "SELECT count(*) FROM attachment_pieces p WHERE p.domain_id = $1 AND NOT EXISTS
+                 (SELECT 1 FROM attachments a WHERE a.domain_id = $1 AND a.id = p.attachment_id)";
+        strays_told(client, (domain, &name), strays, "pieces belong to no attachment", findings)
+            .await?;
     }
     findings.verified("attachments", count);
     Ok(())

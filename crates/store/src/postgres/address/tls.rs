@@ -85,14 +85,15 @@ impl Tls {
             Verify::Chain => false,
             Verify::Require if self.root.is_some() => false,
             Verify::Disable | Verify::Prefer | Verify::Require => {
-                return Ok(Arc::new(Believing { provider }));
+                return Ok(Arc::new(AnyName { provider, chain: None }));
             }
         };
         let roots = self.roots()?;
-        let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider)
-            .build()
-            .map_err(|error| format!("no certificate can be verified: {error}"))?;
-        Ok(if named { verifier } else { Arc::new(AnyName { verifier }) })
+        let verifier =
+            WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider))
+                .build()
+                .map_err(|error| format!("no certificate can be verified: {error}"))?;
+        Ok(if named { verifier } else { Arc::new(AnyName { provider, chain: Some(verifier) }) })
     }
 
     fn roots(&self) -> Result<RootCertStore, String> {
@@ -131,22 +132,31 @@ fn unreadable(what: &str, file: &Path, error: &rustls::pki_types::pem::Error) ->
     format!("cannot read {what} {}: {error}", file.display())
 }
 
-/// Believes any certificate; its holder still has to have the key.
+/// Verifies no name, and no certificate either where it has no roots to do so by: then any is
+/// believed, whose holder still has to have the key.
 #[derive(Debug)]
-struct Believing {
+struct AnyName {
     provider: Arc<CryptoProvider>,
+    chain: Option<Arc<WebPkiServerVerifier>>,
 }
 
-impl ServerCertVerifier for Believing {
+impl ServerCertVerifier for AnyName {
     fn verify_server_cert(
         &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
+        certificate: &CertificateDer<'_>,
+        between: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        revocation: &[u8],
+        now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        Ok(ServerCertVerified::assertion())
+        let Some(chain) = &self.chain else { return Ok(ServerCertVerified::assertion()) };
+        // The name is looked at last, after everything else was found to be right.
+        match chain.verify_server_cert(certificate, between, name, revocation, now) {
+            Err(Error::InvalidCertificate(
+                CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
+            )) => Ok(ServerCertVerified::assertion()),
+            verified => verified,
+        }
     }
 
     fn verify_tls12_signature(
@@ -171,52 +181,5 @@ impl ServerCertVerifier for Believing {
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
         self.provider.signature_verification_algorithms.supported_schemes()
-    }
-}
-
-/// Verifies everything but the name.
-#[derive(Debug)]
-struct AnyName {
-    verifier: Arc<WebPkiServerVerifier>,
-}
-
-impl ServerCertVerifier for AnyName {
-    fn verify_server_cert(
-        &self,
-        certificate: &CertificateDer<'_>,
-        between: &[CertificateDer<'_>],
-        name: &ServerName<'_>,
-        revocation: &[u8],
-        now: UnixTime,
-    ) -> Result<ServerCertVerified, Error> {
-        // The name is looked at last, after everything else was found to be right.
-        match self.verifier.verify_server_cert(certificate, between, name, revocation, now) {
-            Err(Error::InvalidCertificate(
-                CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
-            )) => Ok(ServerCertVerified::assertion()),
-            verified => verified,
-        }
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        self.verifier.verify_tls12_signature(message, certificate, signed)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        self.verifier.verify_tls13_signature(message, certificate, signed)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.verifier.supported_verify_schemes()
     }
 }

@@ -122,7 +122,7 @@ impl Cluster {
         format!("postgres://postgres:{password}@{}/caseload{parameters}", names.join(","))
     }
 
-    fn address(&self, database: &str) -> String {
+    pub(crate) fn address(&self, database: &str) -> String {
         format!("postgres://postgres:{}@{}/{database}", self.password, self.host())
     }
 

@@ -1,11 +1,15 @@
 //! The PostgreSQL server that tests run on, spoken to as its administrator: on a thread and a runtime
 //! of its own, so that it can be done from anywhere, also while a test unwinds.
 
+use std::time::Duration;
+
 use tokio::runtime::{Builder, Runtime};
 use tokio_postgres::{Client, NoTls, SimpleQueryMessage};
 
 /// Names the database that tests make their own databases beside.
 const VARIABLE: &str = "TEST_DATABASE_URL";
+/// How long the server may take to take a connection on a loaded machine.
+const CONNECTING_MAX: Duration = Duration::from_secs(30);
 
 /// The address of the maintenance database.
 pub(crate) fn url() -> String {
@@ -42,10 +46,18 @@ pub(crate) fn aside<T: Send>(work: impl FnOnce(&Runtime) -> T + Send) -> T {
 
 /// A connection; it ends with the client.
 pub(crate) async fn connect(url: &str) -> Client {
-    let (client, connection) =
-        tokio_postgres::connect(url, NoTls).await.expect("the PostgreSQL of the tests answers");
+    connected(url).await.expect("the PostgreSQL of the tests answers")
+}
+
+/// The same where nobody may answer.
+pub(crate) async fn connected(url: &str) -> Result<Client, String> {
+    let connecting = tokio_postgres::connect(url, NoTls);
+    let (client, connection) = tokio::time::timeout(CONNECTING_MAX, connecting)
+        .await
+        .map_err(|_| format!("no connection after {CONNECTING_MAX:?}"))?
+        .map_err(|error| format!("{error:?}"))?;
     tokio::spawn(connection);
-    client
+    Ok(client)
 }
 
 /// The first column of what statements return, read on a connection of their own. Blocks.

@@ -482,8 +482,11 @@ impl Store for PostgresStore {
 
     fn close(&self) -> StoreFuture<'_, ()> {
         Box::pin(async move {
-            self.listener.lock().unwrap_or_else(PoisonError::into_inner).take();
-            self.folder.stop();
+            let listener = self.listener.lock().unwrap_or_else(PoisonError::into_inner).take();
+            if let Some(listener) = listener {
+                listener.stop().await;
+            }
+            self.folder.stop().await;
             self.engine.close();
             Ok(())
         })

@@ -3,14 +3,15 @@
 //! each entry has taken effect once.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use caseload_model::ids::DomainName;
 use caseload_model::payload::Block;
 use caseload_model::task::{Action, Counts, Outcome, Task};
 use caseload_model::time::UnixMillis;
 use caseload_store::{
-    ClaimTasks, ClaimedTask, CreateTask, Domain, FailAttempt, Once, RenewLeases, StagePayload,
-    Store, StoreError,
+    ClaimTasks, ClaimedTask, CreateTask, Domain, FailAttempt, Once, OpenMode, RenewLeases,
+    StagePayload, Store, StoreError, open,
 };
 
 use super::Database;
@@ -202,18 +203,46 @@ async fn a_database_that_ends_every_connection_is_found_again() {
     insist(async || store.ready().await).await.unwrap();
     // Work of other servers is heard of again, too.
     let mut bell = store.task_bell();
-    let deadline = tokio::time::Instant::now() + std::time::Duration::from_secs(20);
+    let deadline = tokio::time::Instant::now() + Duration::from_secs(20);
     let other = database.server();
     let mut n = 0;
     loop {
         bell.mark_unchanged();
         let task = task_of(&acme, &format!("t{n}"), Action::GetCoreProfiles, &[uid("a")], 1);
         other.create_task(CreateTask { now: later(n), ..task }).await.unwrap();
-        let waited = std::time::Duration::from_millis(500);
+        let waited = Duration::from_millis(500);
         if tokio::time::timeout(waited, bell.changed()).await.is_ok() {
             break;
         }
         assert!(tokio::time::Instant::now() < deadline, "nothing was heard");
         n += 1;
+    }
+}
+
+#[test]
+fn a_store_that_is_closed_leaves_no_connection_behind_in_its_greeting() {
+    let wires = tokio::runtime::Runtime::new().unwrap();
+    let _here = wires.enter();
+    let database = Database::new();
+    let cutter = wires.block_on(Cutter::new(&database.url()));
+    // Only where the store has one thread does something stay behind when that one does not go on.
+    let one = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let greeted = one.block_on(async {
+        let location = cutter.url().parse().unwrap();
+        let store = open(&location, OpenMode::Server).await.unwrap();
+        // Now the connection that hears of other servers' work is begun, which gets no answer.
+        cutter.fall_silent();
+        let greeted = cutter.open();
+        while cutter.open() == greeted {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        store.close().await.unwrap();
+        greeted
+    });
+    // The thread does not go on any more.
+    let begun = Instant::now();
+    while cutter.open() > greeted {
+        assert!(begun.elapsed() < Duration::from_secs(10), "it is still there");
+        std::thread::sleep(Duration::from_millis(5));
     }
 }

@@ -1,12 +1,13 @@
 //! A stretch of wire between a store and its database that is cut at a planned moment: when the nth
-//! statement from then on is sent, or when it was carried out and is about to be answered. It knows
-//! of the protocol only where a message ends and which ones have something carried out.
+//! statement from then on is sent, or when it was carried out and is about to be answered; or that
+//! falls silent: both ends stay connected and nothing gets through any more. It knows of the protocol
+//! only where a message ends and which ones have something carried out.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, copy};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream, UnixStream};
 use tokio::task::JoinHandle;
 use tokio_postgres::Config;
@@ -29,6 +30,9 @@ pub(crate) enum Cut {
 struct Plan {
     left: AtomicI64,
     after: AtomicI64,
+    silent: AtomicBool,
+    /// Connections from the store's side.
+    open: AtomicUsize,
 }
 
 /// A wire that can be cut. Connections made after a cut are whole.
@@ -48,14 +52,23 @@ impl Cutter {
         // What is encrypted cannot be told apart.
         through.set_query(Some("sslmode=disable"));
         let target: Config = url.parse().unwrap();
-        let plan = Arc::new(Plan { left: AtomicI64::new(i64::MAX), after: AtomicI64::new(0) });
+        let plan = Arc::new(Plan {
+            left: AtomicI64::new(i64::MAX),
+            after: AtomicI64::new(0),
+            silent: AtomicBool::new(false),
+            open: AtomicUsize::new(0),
+        });
         let planned = Arc::clone(&plan);
         let task = tokio::spawn(async move {
             loop {
                 let (client, _) = listener.accept().await.unwrap();
                 client.set_nodelay(true).unwrap();
                 let (target, plan) = (target.clone(), Arc::clone(&planned));
-                tokio::spawn(async move { join(client, &target, &plan).await });
+                tokio::spawn(async move {
+                    plan.open.fetch_add(1, Ordering::SeqCst);
+                    join(client, &target, &plan).await;
+                    plan.open.fetch_sub(1, Ordering::SeqCst);
+                });
             }
         });
         Self { url: through.into(), plan, task }
@@ -75,6 +88,16 @@ impl Cutter {
     /// Statements until the planned cut.
     pub(crate) fn left(&self) -> i64 {
         self.plan.left.load(Ordering::SeqCst)
+    }
+
+    /// From now on nothing gets through, and nobody is told so.
+    pub(crate) fn fall_silent(&self) {
+        self.plan.silent.store(true, Ordering::SeqCst);
+    }
+
+    /// How many connections the store has, those in their greeting included.
+    pub(crate) fn open(&self) -> usize {
+        self.plan.open.load(Ordering::SeqCst)
     }
 
     /// Plans nothing any more; whether the wire was cut.
@@ -116,7 +139,7 @@ where
     let (mut from_client, mut to_client) = client.into_split();
     let (mut from_server, mut to_server) = tokio::io::split(server);
     tokio::select! {
-        _ = copy(&mut from_server, &mut to_client) => return,
+        _ = answers(&mut from_server, &mut to_client, plan) => return,
         ended = to_the_cut(&mut from_client, &mut to_server, plan) => {
             if !matches!(ended, Ok(Some(Cut::After))) {
                 return;
@@ -127,6 +150,27 @@ where
     tokio::time::sleep(CARRIED_OUT).await;
 }
 
+/// Passes answers on. What was said into the silence is lost, and with it the connection's use.
+async fn answers(
+    from: &mut (impl AsyncRead + Unpin),
+    to: &mut (impl AsyncWrite + Unpin),
+    plan: &Plan,
+) -> std::io::Result<()> {
+    let mut buffer = vec![0; 1 << 16];
+    let mut lost = false;
+    loop {
+        let length = from.read(&mut buffer).await?;
+        lost |= plan.silent.load(Ordering::SeqCst);
+        match length {
+            // That it ended is not heard either.
+            0 if lost => std::future::pending().await,
+            0 => return Ok(()),
+            length if !lost => to.write_all(&buffer[..length]).await?,
+            _ => {}
+        }
+    }
+}
+
 /// Passes messages on; which side of the planned statement it stopped at, where it came to one.
 async fn to_the_cut(
     from: &mut (impl AsyncRead + Unpin),
@@ -135,7 +179,8 @@ async fn to_the_cut(
 ) -> std::io::Result<Option<Cut>> {
     // What opens a connection has no kind.
     let length = from.read_u32().await?;
-    pass(from, to, None, length).await?;
+    let mut lost = plan.silent.load(Ordering::SeqCst);
+    pass(from, (!lost).then_some(&mut *to), None, length).await?;
     let mut cut_after = false;
     loop {
         let kind = from.read_u8().await?;
@@ -145,7 +190,8 @@ async fn to_the_cut(
             return Ok(Some(Cut::Before));
         }
         cut_after |= reached;
-        pass(from, to, Some(kind), length).await?;
+        lost |= plan.silent.load(Ordering::SeqCst);
+        pass(from, (!lost).then_some(&mut *to), Some(kind), length).await?;
         // A statement in parts is carried out at the latest when its last part is there.
         if cut_after && (kind == b'Q' || kind == b'S') {
             return Ok(Some(Cut::After));
@@ -155,7 +201,7 @@ async fn to_the_cut(
 
 async fn pass(
     from: &mut (impl AsyncRead + Unpin),
-    to: &mut (impl AsyncWrite + Unpin),
+    to: Option<&mut (impl AsyncWrite + Unpin)>,
     kind: Option<u8>,
     length: u32,
 ) -> std::io::Result<()> {
@@ -164,5 +210,8 @@ async fn pass(
     let body = message.len();
     message.resize(body + length as usize - 4, 0);
     from.read_exact(&mut message[body..]).await?;
-    to.write_all(&message).await
+    match to {
+        Some(to) => to.write_all(&message).await,
+        None => Ok(()),
+    }
 }

@@ -37,6 +37,12 @@ impl Listener {
             }
         }))
     }
+
+    /// Ends it. Its connection, and one that is only being made, is closed when this is done.
+    pub(in crate::postgres) async fn stop(mut self) {
+        self.0.abort();
+        drop((&mut self.0).await);
+    }
 }
 
 impl Drop for Listener {

@@ -29,14 +29,14 @@ struct Written {
 #[derive(Debug)]
 pub(in crate::postgres) struct Folder {
     written: Arc<Written>,
-    task: JoinHandle<()>,
+    task: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Folder {
     pub(in crate::postgres) fn start(engine: &Arc<Engine>) -> Self {
         let written = Arc::new(Written::default());
         let task = tokio::spawn(run(Arc::clone(engine), Arc::clone(&written)));
-        Self { written, task }
+        Self { written, task: Mutex::new(Some(task)) }
     }
 
     /// Says that issues of a domain were written.
@@ -45,15 +45,22 @@ impl Folder {
         self.written.some.notify_one();
     }
 
-    /// Folds nothing more.
-    pub(in crate::postgres) fn stop(&self) {
-        self.task.abort();
+    /// Folds nothing more; what it used is closed when this is done.
+    pub(in crate::postgres) async fn stop(&self) {
+        if let Some(task) = self.end() {
+            drop(task.await);
+        }
+    }
+
+    fn end(&self) -> Option<JoinHandle<()>> {
+        let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).take();
+        task.inspect(JoinHandle::abort)
     }
 }
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        self.task.abort();
+        self.end();
     }
 }
 

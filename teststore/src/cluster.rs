@@ -90,6 +90,41 @@ impl Cluster {
         standby
     }
 
+    /// Shows a certificate from now on, both in the form of PEM, and asks clients for one of `roots`.
+    pub fn encrypt(&self, certificate: &str, key: &str, roots: &str) {
+        let serial = query(&self.address("postgres"), "SELECT txid_current()").remove(0);
+        let maintenance = self.address("postgres");
+        let mut set = vec!["ALTER SYSTEM SET ssl = on".to_owned()];
+        for (setting, text) in
+            [("ssl_cert_file", certificate), ("ssl_key_file", key), ("ssl_ca_file", roots)]
+        {
+            let name = format!("{setting}-{serial}.pem");
+            let file = self.data().join(&name);
+            std::fs::write(&file, text).expect("a file for the server");
+            own(&file, 0o600);
+            set.push(format!("ALTER SYSTEM SET {setting} = '{name}'"));
+        }
+        set.push("SELECT pg_reload_conf()".to_owned());
+        for statement in set {
+            query(&maintenance, &statement);
+        }
+        let shown = "SELECT current_setting('ssl') || current_setting('ssl_ca_file')";
+        let expected = format!("onssl_ca_file-{serial}.pem");
+        wait_until("it is encrypted", || query(&maintenance, shown) == [expected.as_str()]);
+    }
+
+    /// Puts lines before all others that say who may connect and how.
+    pub fn admit(&self, lines: &str) {
+        let file = self.data().join("pg_hba.conf");
+        let before = std::fs::read_to_string(&file).expect("who may connect");
+        std::fs::write(&file, format!("{lines}\n{before}")).expect("who may connect");
+        let maintenance = self.address("postgres");
+        let loaded = "SELECT pg_conf_load_time()";
+        let before = query(&maintenance, loaded);
+        query(&maintenance, "SELECT pg_reload_conf()");
+        wait_until("it is read", || query(&maintenance, loaded) != before);
+    }
+
     /// Has a standby take writes from now on.
     pub fn promote(&self) {
         let promoted = query(&self.address("postgres"), "SELECT pg_promote(true, 30)");

@@ -13,6 +13,7 @@ mod bulk;
 mod copy;
 mod database;
 mod demo;
+mod encryption;
 mod failover;
 mod help;
 mod issues;

@@ -1,7 +1,7 @@
 //! Encryption of connections to PostgreSQL, with a certificate authority of the test's own: what
-//! each `sslmode` takes and refuses, and with which words, of a server without encryption, one whose
-//! certificate is right, one with another name and one whose time is over. The commands are those
-//! that everybody runs; nothing is asked of the parts.
+//! each `sslmode` takes and refuses, and with which words, of a server without encryption, one
+//! whose certificate is right, one with another name and one whose time is over. The commands are
+//! those that everybody runs; nothing is asked of the parts.
 
 use caseload_teststore::Cluster;
 use rcgen::{

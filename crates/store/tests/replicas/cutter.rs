@@ -1,10 +1,12 @@
 //! A stretch of wire between a store and its database that is cut at a planned moment: when the nth
 //! statement from then on is sent, or when it was carried out and is about to be answered; or that
-//! falls silent: both ends stay connected and nothing gets through any more. It knows of the protocol
-//! only where a message ends and which ones have something carried out.
+//! falls silent: both ends stay connected and nothing gets through any more. It can be asked which
+//! statements went through. It knows of the protocol only where a message ends, which ones have
+//! something carried out, and which ones have a statement's text.
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
@@ -33,6 +35,8 @@ struct Plan {
     silent: AtomicBool,
     /// Connections from the store's side.
     open: AtomicUsize,
+    /// The texts of statements that went through.
+    texts: Mutex<BTreeSet<String>>,
 }
 
 /// A wire that can be cut. Connections made after a cut are whole.
@@ -57,6 +61,7 @@ impl Cutter {
             after: AtomicI64::new(0),
             silent: AtomicBool::new(false),
             open: AtomicUsize::new(0),
+            texts: Mutex::default(),
         });
         let planned = Arc::clone(&plan);
         let task = tokio::spawn(async move {
@@ -98,6 +103,11 @@ impl Cutter {
     /// How many connections the store has, those in their greeting included.
     pub(crate) fn open(&self) -> usize {
         self.plan.open.load(Ordering::SeqCst)
+    }
+
+    /// Every statement so far, with one blank between its words.
+    pub(crate) fn texts(&self) -> BTreeSet<String> {
+        self.plan.texts.lock().unwrap().clone()
     }
 
     /// Plans nothing any more; whether the wire was cut.
@@ -180,7 +190,7 @@ async fn to_the_cut(
     // What opens a connection has no kind.
     let length = from.read_u32().await?;
     let mut lost = plan.silent.load(Ordering::SeqCst);
-    pass(from, (!lost).then_some(&mut *to), None, length).await?;
+    pass(from, (!lost).then_some(&mut *to), None, length, plan).await?;
     let mut cut_after = false;
     loop {
         let kind = from.read_u8().await?;
@@ -191,7 +201,7 @@ async fn to_the_cut(
         }
         cut_after |= reached;
         lost |= plan.silent.load(Ordering::SeqCst);
-        pass(from, (!lost).then_some(&mut *to), Some(kind), length).await?;
+        pass(from, (!lost).then_some(&mut *to), Some(kind), length, plan).await?;
         // A statement in parts is carried out at the latest when its last part is there.
         if cut_after && (kind == b'Q' || kind == b'S') {
             return Ok(Some(Cut::After));
@@ -204,12 +214,25 @@ async fn pass(
     to: Option<&mut (impl AsyncWrite + Unpin)>,
     kind: Option<u8>,
     length: u32,
+    plan: &Plan,
 ) -> std::io::Result<()> {
     let mut message: Vec<u8> = kind.into_iter().collect();
     message.extend(length.to_be_bytes());
     let body = message.len();
     message.resize(body + length as usize - 4, 0);
     from.read_exact(&mut message[body..]).await?;
+    // What is prepared has a name before its text.
+    let mut words = message[body..].split(|byte| *byte == 0);
+    let text = match kind {
+        Some(b'P') => words.nth(1),
+        Some(b'Q') => words.next(),
+        _ => None,
+    };
+    if let Some(text) = text {
+        let text = String::from_utf8_lossy(text);
+        let text: Vec<_> = text.split_whitespace().collect();
+        plan.texts.lock().unwrap().insert(text.join(" "));
+    }
     match to {
         Some(to) => to.write_all(&message).await,
         None => Ok(()),

@@ -7,6 +7,7 @@ mod cuts;
 mod cutter;
 mod database;
 mod issues;
+mod predicates;
 mod servers;
 
 pub(crate) use database::Database;

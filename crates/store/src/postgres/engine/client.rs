@@ -23,6 +23,10 @@ impl Client {
         Self(connection)
     }
 
+    pub(super) fn connection(&self) -> &tokio_postgres::Client {
+        &self.0
+    }
+
     /// Back to the pool.
     pub(super) fn into_pool(self) {
         drop(self.0);

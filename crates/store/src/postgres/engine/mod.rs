@@ -4,9 +4,11 @@
 //! statements. Invariant: a connection goes back to the pool only with no transaction open; one
 //! that was left in the middle is closed.
 
+mod arrays;
 mod asking;
 mod blocking;
 mod client;
+mod copying;
 mod error;
 mod examine;
 mod listen;
@@ -26,9 +28,11 @@ use tokio::task::JoinHandle;
 
 use super::address::{Connector, PostgresAddress};
 use crate::{DurationCounts, StoreError};
+pub(super) use arrays::Column;
 pub(super) use asking::Asking;
 use blocking::Reading;
 pub(super) use client::{Client, Params};
+pub(super) use copying::CopyRows;
 pub(super) use error::constraint;
 pub(super) use listen::Listener;
 pub(super) use session::Session;

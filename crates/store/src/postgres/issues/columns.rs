@@ -1,13 +1,14 @@
 //! The columns of an issue: read from a row that holds them and the fragments beside, and added to
-//! the tables, a few at a time or very many.
+//! the tables, one or very many.
 
 use caseload_model::ids::DomainId;
 use caseload_model::issue::write::IssueRecord;
 use caseload_model::issue::{IssueBody, IssueColumns};
-use tokio_postgres::Row;
-use tokio_postgres::types::{ToSql, Type};
+use tokio::try_join;
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Row, Statement};
 
-use super::super::engine::Client;
+use super::super::engine::{Client, Column};
 use super::super::rows::text;
 use super::page::{FRAGMENTS_COUNT, body, fragments};
 use crate::StoreError;
@@ -62,139 +63,114 @@ pub(super) struct NewRow<'i> {
     pub(super) body: &'i IssueBody,
 }
 
-/// Numbers and texts as the database takes them.
-struct Bound<'i> {
-    row: i64,
-    id: i64,
-    times: [i64; 3],
-    state: i16,
-    rating: Option<i16>,
-    original: Option<i64>,
-    texts: [&'i [u8]; 3],
-    optional: [Option<&'i [u8]>; 5],
-    redacted: bool,
+/// The columns of both tables, in the order in which they are bound behind the domain: that of
+/// [`NewRows`].
+const ADD_COLUMNS: &str = "INSERT INTO issues (domain_id, row, id, created_at, updated_at,
+     changed_at, state, redacted, rating, original_created_at, app_id, platform_type, queue_id,
+     hs_user_id, assignee_id, language, issue_mode, author_email)
+     SELECT $1, i.* FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[],
+     $6::bigint[], $7::smallint[], $8::boolean[], $9::smallint[], $10::bigint[], $11::bytea[],
+     $12::bytea[], $13::bytea[], $14::bytea[], $15::bytea[], $16::bytea[], $17::bytea[],
+     $18::bytea[]) AS i";
+const ADD_FRAGMENTS: &str = "INSERT INTO issue_bodies (domain_id, row, head, messages, meta,
+     custom_fields, feedback, queue, private_notes, predict_labels, sentiment_analysis,
+     smart_intents)
+     SELECT $1, b.* FROM unnest($2::bigint[], $3::bytea[], $4::bytea[], $5::bytea[],
+     $6::bytea[], $7::bytea[], $8::bytea[], $9::bytea[], $10::bytea[], $11::bytea[],
+     $12::bytea[]) AS b";
+
+/// Issues on their way into the two tables.
+#[derive(Debug, Default)]
+pub(super) struct NewRows {
+    columns: [Column; 17],
+    fragments: [Column; 11],
 }
 
-impl<'i> Bound<'i> {
-    fn new(issue: &NewRow<'i>) -> Self {
-        let (columns, facts) = (issue.columns, &issue.columns.facts);
-        let bytes = |text: &'i Option<String>| text.as_deref().map(str::as_bytes);
-        Self {
-            row: issue.row.into(),
-            id: columns.id as i64,
-            times: [columns.created_at.0, facts.updated_at.0, facts.changed_at.0],
-            state: facts.state.code() as i16,
-            rating: facts.rating.map(i16::from),
-            original: columns.original_created_at.map(|at| at.0),
-            texts: [
-                columns.app_id.as_bytes(),
-                facts.hs_user_id.as_bytes(),
-                facts.author_email.as_bytes(),
-            ],
-            optional: [
-                bytes(&facts.platform_type),
-                facts.queue.as_ref().map(|queue| queue.id.as_bytes()),
-                bytes(&facts.assignee_id),
-                bytes(&facts.language),
-                bytes(&facts.issue_mode),
-            ],
-            redacted: facts.redacted,
-        }
-    }
-}
-
-const ISSUES: &str = "issues (domain_id, row, id, created_at, updated_at, changed_at, state, \
-     redacted, rating, original_created_at, app_id, platform_type, queue_id, hs_user_id, \
-     assignee_id, language, issue_mode, author_email)";
-const ISSUE_TYPES: [Type; 18] = [
-    Type::INT8,
-    Type::INT8,
-    Type::INT8,
-    Type::INT8,
-    Type::INT8,
-    Type::INT8,
-    Type::INT2,
-    Type::BOOL,
-    Type::INT2,
-    Type::INT8,
-    Type::BYTEA,
-    Type::BYTEA,
-    Type::BYTEA,
-    Type::BYTEA,
-    Type::BYTEA,
-    Type::BYTEA,
-    Type::BYTEA,
-    Type::BYTEA,
-];
-const BODIES: &str = "issue_bodies (domain_id, row, head, messages, meta, custom_fields, \
-     feedback, queue, private_notes, predict_labels, sentiment_analysis, smart_intents)";
-const BODY_TYPES: [Type; 12] = [
-    Type::INT8,
-    Type::INT8,
-    Type::BYTEA,
-    Type::BYTEA,
-    Type::BYTEA,
-    Type::BYTEA,
-    Type::BYTEA,
-    Type::BYTEA,
-    Type::BYTEA,
-    Type::BYTEA,
-    Type::BYTEA,
-    Type::BYTEA,
-];
-
-/// Adds issues, with their fragments.
-pub(super) async fn add(
-    client: &Client,
-    domain: DomainId,
-    issues: &[NewRow<'_>],
-) -> Result<(), StoreError> {
-    let bound: Vec<Bound<'_>> = issues.iter().map(Bound::new).collect();
-    let columns = bound.iter().map(|b| -> [&(dyn ToSql + Sync); 18] {
-        let [created_at, updated_at, changed_at] = &b.times;
-        let [app_id, hs_user_id, author_email] = &b.texts;
-        let [platform_type, queue_id, assignee_id, language, issue_mode] = &b.optional;
-        [
-            &domain.0,
-            &b.row,
-            &b.id,
+impl NewRows {
+    pub(super) fn add(&mut self, issue: &NewRow<'_>) {
+        let NewRow { row, columns, head, body } = issue;
+        let facts = &columns.facts;
+        let [
+            rows,
+            ids,
             created_at,
             updated_at,
             changed_at,
-            &b.state,
-            &b.redacted,
-            &b.rating,
-            &b.original,
-            app_id,
-            platform_type,
-            queue_id,
-            hs_user_id,
-            assignee_id,
-            language,
-            issue_mode,
-            author_email,
-        ]
-    });
-    let columns: Vec<_> = columns.collect();
-    client.copy(ISSUES, ISSUE_TYPES, &columns).await?;
-    let bodies = issues.iter().zip(&bound).map(|(issue, b)| -> [&(dyn ToSql + Sync); 12] {
-        let body = issue.body;
-        [
-            &domain.0,
-            &b.row,
-            &issue.head,
-            &body.messages,
-            &body.meta,
-            &body.custom_fields,
+            states,
+            redacted,
+            ratings,
+            original_created_at,
+            app_ids,
+            platform_types,
+            queue_ids,
+            user_ids,
+            assignee_ids,
+            languages,
+            modes,
+            emails,
+        ] = &mut self.columns;
+        rows.add(i64::from(*row));
+        ids.add(columns.id as i64);
+        created_at.add(columns.created_at.0);
+        updated_at.add(facts.updated_at.0);
+        changed_at.add(facts.changed_at.0);
+        states.add(facts.state.code() as i16);
+        redacted.add(facts.redacted);
+        ratings.add(facts.rating.map(i16::from));
+        original_created_at.add(columns.original_created_at.map(|at| at.0));
+        app_ids.add(columns.app_id.as_str());
+        platform_types.add(facts.platform_type.as_deref());
+        queue_ids.add(facts.queue.as_ref().map(|queue| queue.id.as_str()));
+        user_ids.add(facts.hs_user_id.as_str());
+        assignee_ids.add(facts.assignee_id.as_deref());
+        languages.add(facts.language.as_deref());
+        modes.add(facts.issue_mode.as_deref());
+        emails.add(facts.author_email.as_str());
+        let [rows, heads, messages, metas, custom_fields, optional @ ..] = &mut self.fragments;
+        rows.add(i64::from(*row));
+        heads.add(*head);
+        messages.add(&body.messages[..]);
+        metas.add(&body.meta[..]);
+        custom_fields.add(&body.custom_fields[..]);
+        let fragments = [
             &body.feedback,
             &body.queue,
             &body.private_notes,
             &body.predict_labels,
             &body.sentiment_analysis,
             &body.smart_intents,
-        ]
-    });
-    let bodies: Vec<_> = bodies.collect();
-    client.copy(BODIES, BODY_TYPES, &bodies).await?;
-    Ok(())
+        ];
+        for (column, fragment) in optional.iter_mut().zip(fragments) {
+            column.add(fragment.as_deref());
+        }
+    }
+}
+
+/// The statements that add to the two tables.
+#[derive(Debug, Clone)]
+pub(super) struct Adding([Statement; 2]);
+
+impl Adding {
+    pub(super) async fn prepare(client: &Client) -> Result<Self, StoreError> {
+        Ok(Self([client.prepare(ADD_COLUMNS).await?, client.prepare(ADD_FRAGMENTS).await?]))
+    }
+
+    /// Adds issues, with their fragments. Both statements are sent when this is first polled.
+    pub(super) async fn add(
+        self,
+        client: &Client,
+        domain: DomainId,
+        rows: NewRows,
+    ) -> Result<(), StoreError> {
+        let Self([columns, fragments]) = &self;
+        let mut of_columns: Vec<&(dyn ToSql + Sync)> = vec![&domain.0];
+        of_columns.extend(rows.columns.iter().map(|column| column as &(dyn ToSql + Sync)));
+        let mut of_fragments: Vec<&(dyn ToSql + Sync)> = vec![&domain.0];
+        of_fragments.extend(rows.fragments.iter().map(|column| column as &(dyn ToSql + Sync)));
+        try_join!(
+            client.prepared_execute(columns, &of_columns),
+            client.prepared_execute(fragments, &of_fragments),
+        )?;
+        Ok(())
+    }
 }

@@ -2,9 +2,10 @@
 //! other writer's.
 
 use caseload_model::ids::DomainId;
-use tokio_postgres::types::{ToSql, Type};
+use tokio::try_join;
+use tokio_postgres::types::ToSql;
 
-use super::super::engine::Client;
+use super::super::engine::{Client, CopyRows};
 use crate::StoreError;
 use crate::issues::{Changes, SetSteps, Settled, Step, encode_rows};
 
@@ -13,68 +14,70 @@ const SETS: &str = "issue_set_deltas (domain_id, kind, value, block, entered, go
 /// Changes up to which a statement is cheaper than a copy, which takes round trips of its own.
 const STATEMENT_MAX: usize = 500;
 
-/// A change of a set, as it is stored.
-struct Delta<'s> {
-    kind: i16,
-    value: &'s [u8],
-    block: i64,
-    entered: Option<Vec<u8>>,
-    gone: Option<Vec<u8>>,
+/// Changes as they are stored.
+pub(super) struct Deltas {
+    settled: Settled,
+    copied: Option<Copied>,
 }
 
-impl<'s> Delta<'s> {
-    fn new(changes: &SetSteps<'s>) -> Result<Self, StoreError> {
-        let rows = |which: Step| -> Result<Option<Vec<u8>>, StoreError> {
-            let rows = changes.steps.iter().filter(|(_, step)| *step == which);
-            let rows: Vec<u32> = rows.map(|(row, _)| *row).collect();
-            if rows.is_empty() { Ok(None) } else { encode_rows(rows.into_iter()).map(Some) }
+/// Changes in the form of copies.
+struct Copied {
+    counts: CopyRows,
+    sets: CopyRows,
+}
+
+impl Deltas {
+    pub(super) fn new(domain: DomainId, changes: Changes) -> Result<Self, StoreError> {
+        let settled = changes.settle();
+        let many = settled.terms().nth(STATEMENT_MAX).is_some();
+        let copied = if many { Some(Copied::new(domain, &settled)?) } else { None };
+        Ok(Self { settled, copied })
+    }
+
+    /// Keeps what the changes come to.
+    pub(super) async fn keep(self, client: &Client, domain: DomainId) -> Result<(), StoreError> {
+        let Some(Copied { counts, sets }) = self.copied else {
+            return state(client, domain, &self.settled).await;
         };
-        Ok(Self {
-            kind: changes.kind.code() as i16,
-            value: changes.value,
-            block: changes.block.into(),
-            entered: rows(Step::Enters)?,
-            gone: rows(Step::Leaves)?,
-        })
+        let of_counts = client.prepare_copy(COUNTS).await?;
+        let of_sets = client.prepare_copy(SETS).await?;
+        try_join!(client.copy_rows(&of_counts, counts), client.copy_rows(&of_sets, sets))?;
+        Ok(())
     }
 }
 
-/// Keeps what the changes come to.
-pub(super) async fn keep(
-    client: &Client,
-    domain: DomainId,
-    changes: Changes,
-) -> Result<(), StoreError> {
-    let settled = changes.settle();
-    let sets = settled.terms().map(|steps| Delta::new(&steps)).collect::<Result<Vec<_>, _>>()?;
-    if sets.len() <= STATEMENT_MAX {
-        return state(client, domain, &settled, &sets).await;
+impl Copied {
+    fn new(domain: DomainId, settled: &Settled) -> Result<Self, StoreError> {
+        let (mut counts, mut sets) = (CopyRows::new(), CopyRows::new());
+        for (facet, value, day, n) in settled.counters() {
+            counts.row(5).int8(domain.0).int2(facet.into()).bytes(value).int8(day).int8(n);
+        }
+        for steps in settled.terms() {
+            let [entered, gone] = both(&steps)?;
+            sets.row(6)
+                .int8(domain.0)
+                .int2(steps.kind.code() as i16)
+                .bytes(steps.value)
+                .int8(steps.block.into())
+                .optional(entered.as_deref(), CopyRows::bytes)
+                .optional(gone.as_deref(), CopyRows::bytes);
+        }
+        Ok(Self { counts, sets })
     }
-    let counts: Vec<_> = settled
-        .counters()
-        .map(|(facet, value, day, n)| (i16::from(facet), value, day, n))
-        .collect();
-    let rows = counts.iter().map(|(facet, value, day, n)| -> [&(dyn ToSql + Sync); 5] {
-        [&domain.0, facet, value, day, n]
-    });
-    let types = [Type::INT8, Type::INT2, Type::BYTEA, Type::INT8, Type::INT8];
-    client.copy(COUNTS, types, &rows.collect::<Vec<_>>()).await?;
-    let rows = sets.iter().map(|delta| -> [&(dyn ToSql + Sync); 6] {
-        let Delta { kind, value, block, entered, gone } = delta;
-        [&domain.0, kind, value, block, entered, gone]
-    });
-    let types = [Type::INT8, Type::INT2, Type::BYTEA, Type::INT8, Type::BYTEA, Type::BYTEA];
-    client.copy(SETS, types, &rows.collect::<Vec<_>>()).await?;
-    Ok(())
 }
 
-/// The same by statements.
-async fn state(
-    client: &Client,
-    domain: DomainId,
-    settled: &Settled,
-    sets: &[Delta<'_>],
-) -> Result<(), StoreError> {
+/// The rows that enter a set and those that leave it.
+fn both(changes: &SetSteps<'_>) -> Result<[Option<Vec<u8>>; 2], StoreError> {
+    let rows = |which: Step| -> Result<Option<Vec<u8>>, StoreError> {
+        let rows = changes.steps.iter().filter(|(_, step)| *step == which);
+        let rows: Vec<u32> = rows.map(|(row, _)| *row).collect();
+        if rows.is_empty() { Ok(None) } else { encode_rows(rows.into_iter()).map(Some) }
+    };
+    Ok([rows(Step::Enters)?, rows(Step::Leaves)?])
+}
+
+/// Keeps changes by statements.
+async fn state(client: &Client, domain: DomainId, settled: &Settled) -> Result<(), StoreError> {
     let (mut facets, mut values, mut days, mut sums) = (vec![], vec![], vec![], vec![]);
     for (facet, value, day, n) in settled.counters() {
         facets.push(i16::from(facet));
@@ -96,14 +99,19 @@ async fn state(
              AS d(kind, value, block, entered, gone)"
         ))
         .await?;
-    let kinds: Vec<_> = sets.iter().map(|delta| delta.kind).collect();
-    let terms: Vec<_> = sets.iter().map(|delta| delta.value).collect();
-    let blocks: Vec<_> = sets.iter().map(|delta| delta.block).collect();
-    let entered: Vec<_> = sets.iter().map(|delta| delta.entered.as_deref()).collect();
-    let gone: Vec<_> = sets.iter().map(|delta| delta.gone.as_deref()).collect();
+    let (mut kinds, mut terms, mut blocks) = (vec![], vec![], vec![]);
+    let (mut entered, mut gone) = (vec![], vec![]);
+    for steps in settled.terms() {
+        let [enter, leave] = both(&steps)?;
+        kinds.push(steps.kind.code() as i16);
+        terms.push(steps.value);
+        blocks.push(i64::from(steps.block));
+        entered.push(enter);
+        gone.push(leave);
+    }
     let of_counts: [&(dyn ToSql + Sync); 5] = [&domain.0, &facets, &values, &days, &sums];
     let of_sets: [&(dyn ToSql + Sync); 6] = [&domain.0, &kinds, &terms, &blocks, &entered, &gone];
-    tokio::try_join!(
+    try_join!(
         client.prepared_execute(&counts, &of_counts),
         client.prepared_execute(&insert, &of_sets),
     )?;

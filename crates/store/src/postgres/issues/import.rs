@@ -11,23 +11,30 @@ use caseload_model::issue::{
 };
 use caseload_model::record::{ChunkRecords, Prepared};
 use caseload_model::time::UnixMillis;
+use tokio::try_join;
+use tokio_postgres::types::ToSql;
 
 use super::super::engine::Client;
 use super::super::rows::text;
-use super::columns::{self, NewRow};
-use super::deltas;
+use super::arriving::Arriving;
+use super::columns::NewRow;
+use super::deltas::Deltas;
+use super::names::Names;
 use super::page::{FRAGMENTS, FRAGMENTS_COUNT, body};
 use crate::issues::{Changes, Indexed, Known, Planning, row_number};
 use crate::{ApplyChunk, StoreError};
 
 /// What the slices of one chunk share.
 #[derive(Debug)]
-pub(in crate::postgres) struct Import {
+pub(in crate::postgres) struct Import<'c> {
+    client: &'c Client,
     domain: DomainId,
     now: UnixMillis,
     dry_run: bool,
     clock: Option<Clock>,
+    arriving: Arriving<'c>,
     changes: Changes,
+    names: Names,
 }
 
 /// The clock's numbers as the chunk leaves them, and what else is known.
@@ -36,37 +43,37 @@ struct Clock {
     known: Known,
     last_row: i64,
     last_change: i64,
-    /// The time of change of queues, agents and app profiles.
-    changed_at: Option<i64>,
 }
 
-impl Import {
-    pub(in crate::postgres) fn new(command: &ApplyChunk) -> Self {
+impl<'c> Import<'c> {
+    pub(in crate::postgres) fn new(client: &'c Client, command: &ApplyChunk) -> Self {
         Self {
+            client,
             domain: command.domain,
             now: command.now,
             dry_run: command.dry_run,
             clock: None,
+            arriving: Arriving::new(client, command.domain),
             changes: Changes::default(),
+            names: Names::default(),
         }
     }
 
     /// Imports `entries`, whose bytes are in `payload`, and returns their records.
     pub(in crate::postgres) async fn import(
         &mut self,
-        client: &Client,
         payload: &[u8],
         entries: &[Prepared<NewIssue>],
     ) -> Result<ChunkRecords, StoreError> {
         let mut clock = match self.clock.take() {
             Some(clock) => clock,
-            None => Clock::read(client, self.domain, self.dry_run).await?,
+            None => Clock::read(self.client, self.domain, self.dry_run).await?,
         };
-        let (known, mut plan) = self.plan(client, clock.known, payload, entries).await?;
+        let (known, mut plan) = self.plan(clock.known, payload, entries).await?;
         clock.known = known;
         if !self.dry_run {
-            clock.keep_names(client, self.domain, self.now, &plan).await?;
-            self.keep_issues(client, &mut clock, &plan, entries).await?;
+            self.names.add(&mut plan);
+            self.keep_issues(&mut clock, &plan, entries).await?;
             clock.known.add(&mut plan);
         }
         self.clock = Some(clock);
@@ -75,21 +82,25 @@ impl Import {
 
     /// Plans the entries, answering questions about taken milliseconds until none is left.
     async fn plan(
-        &self,
-        client: &Client,
+        &mut self,
         known: Known,
         payload: &[u8],
         entries: &[Prepared<NewIssue>],
     ) -> Result<(Known, ImportPlan), StoreError> {
         let ids = named_issue_ids(entries);
         let ids: Vec<i64> = known.maybe_taken(&ids).map(|id| id as i64).collect();
-        let stored = stored(client, self.domain, &ids).await?;
-        let mut planning = Planning::new(known, stored, payload, entries, self.dry_run);
+        let mut found = HashMap::new();
+        if !ids.is_empty() {
+            self.arriving.end().await?;
+            found = stored(self.client, self.domain, &ids).await?;
+        }
+        let mut planning = Planning::new(known, found, payload, entries, self.dry_run);
         let plan = loop {
             match planning.plan() {
                 Ok(plan) => break plan,
                 Err(windows) => {
-                    let taken = taken(client, self.domain, &windows).await?;
+                    self.arriving.end().await?;
+                    let taken = taken(self.client, self.domain, &windows).await?;
                     for (window, taken) in windows.into_iter().zip(taken) {
                         planning.note(window, taken);
                     }
@@ -101,15 +112,10 @@ impl Import {
 
     async fn keep_issues(
         &mut self,
-        client: &Client,
         clock: &mut Clock,
         plan: &ImportPlan,
         entries: &[Prepared<NewIssue>],
     ) -> Result<(), StoreError> {
-        if plan.issues.is_empty() {
-            return Ok(());
-        }
-        let mut rows = Vec::with_capacity(plan.issues.len());
         for issue in &plan.issues {
             let prepared = entries[issue.source]
                 .item
@@ -118,38 +124,43 @@ impl Import {
             clock.last_row += 1;
             let row = row_number(clock.last_row)?;
             let (columns, body) = (&issue.columns, &prepared.body);
-            rows.push(NewRow { row, columns, head: &issue.head, body });
+            let new = NewRow { row, columns, head: &issue.head, body };
+            self.arriving.add(&new);
             let fragments = &IssueFragments::new(&issue.head, body);
             self.changes.change(clock.last_row, None, Some(Indexed { columns, fragments }))?;
         }
-        columns::add(client, self.domain, &rows).await
+        if plan.issues.is_empty() { Ok(()) } else { self.arriving.send().await }
     }
 
-    /// Writes what the chunk comes to: what issues are found by, and the clock's numbers. Whether
-    /// issues were added.
-    pub(in crate::postgres) async fn finish(self, client: &Client) -> Result<(), StoreError> {
-        let Some(clock) = self.clock.filter(|_| !self.dry_run) else { return Ok(()) };
-        deltas::keep(client, self.domain, self.changes).await?;
+    /// Writes what the chunk comes to: what issues are found by, what they name, and the clock's
+    /// numbers. All of it is sent at once.
+    pub(in crate::postgres) async fn finish(self) -> Result<(), StoreError> {
+        let Self { client, domain, now, mut arriving, changes, names, .. } = self;
+        let Some(mut clock) = self.clock.filter(|_| !self.dry_run) else { return Ok(()) };
+        let names = names.timed(|| clock.change_time(now));
+        // While the database takes the issues.
+        let deltas = Deltas::new(domain, changes)?;
+        let update = client.prepare(KEEP_CLOCK).await?;
         let known = &clock.known;
-        client
-            .execute(
-                "UPDATE domain_clocks SET last_issue_id = greatest(last_issue_id, $2),
-                 last_created_at = greatest(last_created_at, $3),
-                 last_app_number = greatest(last_app_number, $4),
-                 last_issue_row = $5, last_change_at = $6 WHERE domain_id = $1",
-                &[
-                    &self.domain.0,
-                    &(known.last_issue_id as i64),
-                    &known.max_created_at.unwrap_or_default().0,
-                    &(known.next_publish_number as i64 - 1),
-                    &clock.last_row,
-                    &clock.last_change,
-                ],
-            )
-            .await?;
+        let (last_id, last_app) =
+            (known.last_issue_id as i64, known.next_publish_number as i64 - 1);
+        let created_at = known.max_created_at.unwrap_or_default().0;
+        let numbers: [&(dyn ToSql + Sync); 6] =
+            [&domain.0, &last_id, &created_at, &last_app, &clock.last_row, &clock.last_change];
+        try_join!(
+            arriving.end(),
+            names.keep(client, domain),
+            deltas.keep(client, domain),
+            client.prepared_execute(&update, &numbers),
+        )?;
         Ok(())
     }
 }
+
+const KEEP_CLOCK: &str = "UPDATE domain_clocks SET last_issue_id = greatest(last_issue_id, $2),
+     last_created_at = greatest(last_created_at, $3),
+     last_app_number = greatest(last_app_number, $4), last_issue_row = $5, last_change_at = $6
+     WHERE domain_id = $1";
 
 impl Clock {
     /// Locks the clock, unless only to look, and reads what is known of the domain then.
@@ -197,7 +208,6 @@ impl Clock {
             },
             last_row: clock.get(2),
             last_change: clock.get(3),
-            changed_at: None,
         })
     }
 
@@ -205,96 +215,6 @@ impl Clock {
         self.last_change = now.0.max(self.last_change + 1);
         self.last_change
     }
-
-    /// Apps, queues, agents and app profiles: each is made where its id is free.
-    async fn keep_names(
-        &mut self,
-        client: &Client,
-        domain: DomainId,
-        now: UnixMillis,
-        plan: &ImportPlan,
-    ) -> Result<(), StoreError> {
-        let bytes = |text: &'_ str| text.as_bytes().to_vec();
-        if !plan.apps.is_empty() {
-            // A time of its own each: apps are found oldest first.
-            let times: Vec<i64> = plan.apps.iter().map(|_| self.change_time(now)).collect();
-            let ids: Vec<_> = plan.apps.iter().map(|app| bytes(&app.app_id)).collect();
-            let publish_ids: Vec<_> = plan.apps.iter().map(|app| bytes(&app.publish_id)).collect();
-            client
-                .execute(
-                    "INSERT INTO apps (domain_id, id, publish_id, title, created_at)
-                     SELECT $1, a.id, a.publish_id, a.id, a.created_at
-                     FROM unnest($2::bytea[], $3::bytea[], $4::bigint[])
-                     AS a(id, publish_id, created_at)",
-                    &[&domain.0, &ids, &publish_ids, &times],
-                )
-                .await?;
-        }
-        if plan.queues.is_empty() && plan.agents.is_empty() && plan.app_profiles.is_empty() {
-            return Ok(());
-        }
-        let at = match self.changed_at {
-            Some(at) => at,
-            None => self.change_time(now),
-        };
-        self.changed_at = Some(at);
-        let ids: Vec<_> = plan.queues.iter().map(|queue| bytes(&queue.id)).collect();
-        let names: Vec<_> = plan.queues.iter().map(|queue| bytes(&queue.name)).collect();
-        if !ids.is_empty() {
-            client
-                .execute(
-                    "INSERT INTO queues (domain_id, id, name, created_at)
-                     SELECT $1, q.id, q.name, $4 FROM unnest($2::bytea[], $3::bytea[])
-                     AS q(id, name) ON CONFLICT DO NOTHING",
-                    &[&domain.0, &ids, &names, &at],
-                )
-                .await?;
-        }
-        keep_people(client, domain, plan, at).await
-    }
-}
-
-/// Agents and app profiles.
-async fn keep_people(
-    client: &Client,
-    domain: DomainId,
-    plan: &ImportPlan,
-    at: i64,
-) -> Result<(), StoreError> {
-    let agents = &plan.agents;
-    if !agents.is_empty() {
-        let ids: Vec<_> = agents.iter().map(|agent| agent.id.as_bytes()).collect();
-        let names: Vec<_> = agents.iter().map(|agent| agent.name.as_bytes()).collect();
-        let email = |email: &Option<String>| email.clone().unwrap_or_default().into_bytes();
-        let emails: Vec<_> = agents.iter().map(|agent| email(&agent.email)).collect();
-        client
-            .execute(
-                "INSERT INTO agents (domain_id, id, name, email, created_at)
-                 SELECT $1, a.id, a.name, a.email, $5
-                 FROM unnest($2::bytea[], $3::bytea[], $4::bytea[]) AS a(id, name, email)
-                 ON CONFLICT DO NOTHING",
-                &[&domain.0, &ids, &names, &emails, &at],
-            )
-            .await?;
-    }
-    let profiles = &plan.app_profiles;
-    if !profiles.is_empty() {
-        let pids: Vec<_> = profiles.iter().map(|profile| profile.pid.as_bytes()).collect();
-        let apps: Vec<_> = profiles.iter().map(|profile| profile.app_id.as_bytes()).collect();
-        let names: Vec<_> = profiles.iter().map(|profile| profile.name.as_bytes()).collect();
-        let emails: Vec<_> = profiles.iter().map(|profile| &profile.emails[..]).collect();
-        client
-            .execute(
-                "INSERT INTO app_profiles
-                 (domain_id, pid, app_id, name, emails, created_at, updated_at, fields)
-                 SELECT $1, p.pid, p.app_id, p.name, p.emails, $6, $6, ''
-                 FROM unnest($2::bytea[], $3::bytea[], $4::bytea[], $5::bytea[])
-                 AS p(pid, app_id, name, emails) ON CONFLICT DO NOTHING",
-                &[&domain.0, &pids, &apps, &names, &emails, &at],
-            )
-            .await?;
-    }
-    Ok(())
 }
 
 /// The stored issues among `ids`.
@@ -303,9 +223,6 @@ async fn stored(
     domain: DomainId,
     ids: &[i64],
 ) -> Result<HashMap<u64, StoredIssue>, StoreError> {
-    if ids.is_empty() {
-        return Ok(HashMap::new());
-    }
     let found = client
         .rows(
             &format!(

@@ -4,6 +4,7 @@
 //! a query is answered is [`crate::issues`]; here is only where it is kept. Invariant: rows,
 //! fragments and the deltas of counts and sets change in one transaction.
 
+mod arriving;
 mod attachments;
 mod columns;
 mod counts;
@@ -11,6 +12,7 @@ mod deltas;
 mod fold;
 mod folder;
 mod import;
+mod names;
 mod page;
 mod reads;
 mod sets;

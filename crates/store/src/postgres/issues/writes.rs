@@ -12,9 +12,9 @@ use tokio_postgres::types::ToSql;
 use super::super::engine::{Asking, Params};
 use super::super::rows::text;
 use super::super::{domains, idempotency};
-use super::columns::{BEHIND, COLUMNS, NewRow, add, record};
+use super::columns::{Adding, BEHIND, COLUMNS, NewRow, NewRows, record};
 use super::page::FRAGMENTS;
-use super::{attachments, deltas};
+use super::{attachments, deltas::Deltas};
 use crate::issues::{Birth, Changes, IssueWrites, Replaced, row_number};
 use crate::{IdempotencyKey, KeptAnswer, StoreError};
 
@@ -241,7 +241,12 @@ impl IssueWrites for Writes<'_> {
             birth.row.ok_or_else(|| StoreError::Corrupt("an issue without row".to_owned()))?;
         let IssueRecord { columns, head, body } = issue;
         let new = NewRow { row, columns, head, body };
-        self.ask.wait(add(self.ask.client(), self.domain, &[new]))?;
+        let mut rows = NewRows::default();
+        rows.add(&new);
+        self.ask.wait(async {
+            let client = self.ask.client();
+            Adding::prepare(client).await?.add(client, self.domain, rows).await
+        })?;
         Ok(row.into())
     }
 
@@ -279,7 +284,8 @@ impl IssueWrites for Writes<'_> {
     }
 
     fn keep(&self, changes: Changes) -> Result<(), StoreError> {
-        self.ask.wait(deltas::keep(self.ask.client(), self.domain, changes))
+        let deltas = Deltas::new(self.domain, changes)?;
+        self.ask.wait(deltas.keep(self.ask.client(), self.domain))
     }
 
     fn add_app_profile(&self, profile: &AppProfileRow, at: UnixMillis) -> Result<(), StoreError> {

@@ -108,7 +108,7 @@ async fn write_chunk(client: &Client, one: &mut Try<'_>) -> Result<Written, Stor
     if held.cancelled {
         return stop(client, command, &mut held).await;
     }
-    let mut issues = Import::new(command);
+    let mut issues = Import::new(client, command);
     let mut records = Records::new(parts.next_index());
     let until = Instant::now() + longest(command.action);
     loop {
@@ -118,9 +118,8 @@ async fn write_chunk(client: &Client, one: &mut Try<'_>) -> Result<Written, Stor
             break;
         }
     }
-    issues.finish(client).await?;
     records.close_block()?;
-    let task = finish(client, command, held, &records).await?;
+    let ((), task) = try_join!(issues.finish(), finish(client, command, held, &records))?;
     // Last of all: it locks the domain's clock.
     profiles.finish(client).await?;
     Ok(Written::Applied(task))
@@ -170,7 +169,7 @@ async fn plan_slice(
     client: &Client,
     parts: &mut Parts<'_>,
     change: &mut Change,
-    issues: &mut Import,
+    issues: &mut Import<'_>,
     entries_max: usize,
 ) -> Result<ChunkRecords, StoreError> {
     let slice = parts.slice(entries_max);
@@ -185,7 +184,7 @@ async fn plan_slice(
         ChunkWork::UpdateAppProfiles(entries) => {
             profiles::update_app(client, change, payload, &entries[slice]).await
         }
-        ChunkWork::ImportIssues(entries) => issues.import(client, payload, &entries[slice]).await,
+        ChunkWork::ImportIssues(entries) => issues.import(payload, &entries[slice]).await,
         ChunkWork::GetCoreProfiles(_) | ChunkWork::GetAppProfiles(_) => {
             Err(StoreError::Corrupt("a get action that writes".to_owned()))
         }
@@ -256,7 +255,7 @@ async fn dry_run(client: &Client, command: &ApplyChunk) -> Result<Planned, Store
     let mut records = Records::new(parts.next_index());
     let clock = client.row_opt(CLOCK, &[&command.domain.0]).await?;
     let mut profiles = Change::new(command, &clock.ok_or(StoreError::LeaseLost)?);
-    let mut issues = Import::new(command);
+    let mut issues = Import::new(client, command);
     // An import is planned at once: its slices do not know of each other what is not stored.
     let at_once = if command.action == Action::ImportIssues { usize::MAX } else { SLICE_ENTRIES };
     loop {

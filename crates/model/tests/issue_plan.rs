@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use caseload_model::ids::DomainName;
 use caseload_model::issue::{
     App, CounterKey, Facet, ImportContext, ImportPlan, IssueColumns, IssueFragments,
-    OccupiedWindows, StoredIssue, counter_keys, named_issue_ids, plan_imports, prepare_imports,
-    write_issue,
+    OccupiedWindows, StoredIssue, counted_days, counter_keys, named_issue_ids, plan_imports,
+    prepare_imports, span_of_day, write_issue,
 };
 use caseload_model::issue_query::IssueView;
 use caseload_model::payload::{Block, Entry};
@@ -428,13 +428,21 @@ fn an_issue_stands_in_these_counters() {
     });
     let full = imported(&[&entry.to_string()]);
     let named = |store: &Naive| -> Vec<String> {
-        let all = store.counters.iter().map(|(key, count)| {
+        let all = store.counters.iter().filter_map(|(key, count)| {
             assert_eq!(*count, 1);
             let value = std::str::from_utf8(&key.value).unwrap();
-            format!("{} {value} {}", key.facet.as_str(), key.day)
+            let (first, last) = counted_days(key.day);
+            (first == last).then(|| format!("{} {value} {first}", key.facet.as_str()))
         });
         all.collect()
     };
+    // Beside each counter of a day there is one of the span that holds it.
+    for key in full.counters.keys() {
+        let (first, last) = counted_days(key.day);
+        let span = CounterKey { day: span_of_day(first), ..key.clone() };
+        assert!(full.counters.contains_key(&span), "{key:?}");
+        assert!(last - first == 0 || (first, last) == (0, 31), "{key:?}");
+    }
     assert_eq!(
         named(&full),
         [

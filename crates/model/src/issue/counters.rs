@@ -1,7 +1,8 @@
 //! Kept counts: which counters an issue stands in. A list's `total-hits` is added up from these, so
 //! this is the only place that says what is counted; imports, edits and `caseload check` all use
-//! it. A counter is per domain, facet, value and day. What an edit changes is the difference of
-//! two answers given here.
+//! it. A counter is per domain, facet, value and day; beside the days there are counters of spans
+//! of 32 days, each the sum of its days', so that years are added up from few of them. What an edit
+//! changes is the difference of two answers given here.
 
 use super::IssueColumns;
 use crate::task::words;
@@ -30,11 +31,34 @@ words! {
 pub struct CounterKey {
     pub facet: Facet,
     pub value: Vec<u8>,
-    /// UTC days since 1970-01-01.
+    /// UTC days since 1970-01-01, or the number of a span of days: see [`span_of_day`].
     pub day: i64,
 }
 
-/// Names the counters that an issue stands in, each once, as facet, value and day.
+/// Days of a span, which is kept as one counter beside those of its days.
+pub const SPAN_DAYS: i64 = 32;
+/// Added to the number of a span, where it stands in the place of a day: instants have no day that
+/// is nearly as late.
+const SPANS_FROM: i64 = 1 << 40;
+/// Numbers from here on are those of spans.
+const SPANS_FIRST: i64 = SPANS_FROM >> 1;
+
+/// The number of the span that holds a day, to stand in the place of a day.
+pub const fn span_of_day(day: i64) -> i64 {
+    SPANS_FROM + day.div_euclid(SPAN_DAYS)
+}
+
+/// First and last day of what a counter counts: one day or a span.
+pub const fn counted_days(day: i64) -> (i64, i64) {
+    if day < SPANS_FIRST {
+        return (day, day);
+    }
+    let first = (day - SPANS_FROM) * SPAN_DAYS;
+    (first, first + SPAN_DAYS - 1)
+}
+
+/// Names the counters of days that an issue stands in, each once, as facet, value and day. It also
+/// stands in those of the spans that hold these days.
 pub fn visit_counters(issue: &IssueColumns, visit: &mut impl FnMut(Facet, &[u8], i64)) {
     let facts = &issue.facts;
     let created = issue.created_at.day();
@@ -71,11 +95,13 @@ pub(super) fn distinct_tags(issue: &IssueColumns, mut visit: impl FnMut(&str)) {
     }
 }
 
-/// The counters that an issue stands in, each once.
+/// The counters that an issue stands in, those of days and those of spans, each once.
 pub fn counter_keys(issue: &IssueColumns) -> Vec<CounterKey> {
     let mut keys = Vec::new();
     visit_counters(issue, &mut |facet, value, day| {
-        keys.push(CounterKey { facet, value: value.to_vec(), day });
+        for day in [day, span_of_day(day)] {
+            keys.push(CounterKey { facet, value: value.to_vec(), day });
+        }
     });
     keys
 }

@@ -18,7 +18,9 @@ mod terms;
 pub mod write;
 
 pub use columns::{IssueColumns, IssueFacts, IssueQueue, IssueState};
-pub use counters::{CounterKey, Facet, counter_keys, visit_counters};
+pub use counters::{
+    CounterKey, Facet, SPAN_DAYS, counted_days, counter_keys, span_of_day, visit_counters,
+};
 pub use fragments::{IssueBody, IssueFragments, write_issue};
 pub use import::{HeadParts, ISSUE_FIELDS, NamedAgent, NamedAppProfile, NewIssue, prepare_imports};
 pub use instant::{parse_iso, write_iso};

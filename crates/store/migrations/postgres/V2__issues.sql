@@ -65,8 +65,9 @@ ALTER TABLE issue_bodies
     ALTER COLUMN custom_fields SET STORAGE EXTERNAL,
     ALTER COLUMN private_notes SET STORAGE EXTERNAL;
 
--- How many issues stand in each counter of the model's; none that is zero. `day` is a UTC day. The
--- key carries the number, so that years of days are added up from the index alone.
+-- How many issues stand in each counter of the model's; none that is zero. `day` is a UTC day or the
+-- number of a span of days, whose counter is the sum of its days'. The key carries the number, so
+-- that counters are added up from the index alone.
 CREATE TABLE issue_counts (
     domain_id  BIGINT   NOT NULL,
     facet      SMALLINT NOT NULL,

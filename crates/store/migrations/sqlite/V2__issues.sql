@@ -49,7 +49,8 @@ CREATE TABLE issue_bodies (
     smart_intents       BLOB
 ) STRICT;
 
--- How many issues stand in each counter of the model's; none that is zero. `day` is a UTC day.
+-- How many issues stand in each counter of the model's; none that is zero. `day` is a UTC day or the
+-- number of a span of days, whose counter is the sum of its days'.
 CREATE TABLE issue_counts (
     domain_id  INTEGER NOT NULL,
     facet      INTEGER NOT NULL,

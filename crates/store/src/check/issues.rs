@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use caseload_model::issue::{
-    CounterKey, Facet, IssueColumns, IssueFragments, UNASSIGNED, counter_keys,
+    CounterKey, Facet, IssueColumns, IssueFragments, UNASSIGNED, counted_days, counter_keys,
 };
 use caseload_model::json::{self, Json};
 
@@ -155,7 +155,10 @@ impl Counted {
 
 fn named(key: &CounterKey) -> String {
     let (facet, value) = (key.facet.as_str(), String::from_utf8_lossy(&key.value));
-    format!("the count of {facet} {value:?} on day {}", key.day)
+    match counted_days(key.day) {
+        (first, last) if first == last => format!("the count of {facet} {value:?} on day {first}"),
+        (first, last) => format!("the count of {facet} {value:?} on days {first} to {last}"),
+    }
 }
 
 /// Members as a map.

@@ -4,6 +4,7 @@
 //! whatever the answers are, but that it may stop early.
 
 use std::cell::RefCell;
+use std::ops::RangeInclusive;
 
 use caseload_model::issue::TermKind;
 use roaring::RoaringBitmap;
@@ -32,8 +33,11 @@ pub(super) trait Terms {
     }
 }
 
-/// Asks at once.
-pub(super) struct Direct<'r, R>(pub(super) &'r R);
+/// Asks at once, about the blocks that are of interest.
+pub(super) struct Direct<'r, R> {
+    pub(super) reads: &'r R,
+    pub(super) blocks: RangeInclusive<u32>,
+}
 
 impl<R: IssueReads> Terms for Direct<'_, R> {
     fn any(
@@ -41,7 +45,7 @@ impl<R: IssueReads> Terms for Direct<'_, R> {
         kind: TermKind,
         values: &[impl AsRef<[u8]>],
     ) -> Result<RoaringBitmap, StoreError> {
-        self.0.any(kind, values)
+        self.reads.any_in(kind, values, self.blocks.clone())
     }
 
     fn between(
@@ -50,15 +54,15 @@ impl<R: IssueReads> Terms for Direct<'_, R> {
         from: &[u8],
         until: &[u8],
     ) -> Result<RoaringBitmap, StoreError> {
-        self.0.between(kind, from, until)
+        self.reads.between(kind, from, until)
     }
 
     fn ids(&self, ids: &[u64]) -> Result<RoaringBitmap, StoreError> {
-        self.0.ids(ids)
+        self.reads.ids(ids)
     }
 
     fn agents(&self, visit: impl FnMut(&str, &str)) -> Result<(), StoreError> {
-        self.0.agents(visit)
+        self.reads.agents(visit)
     }
 }
 

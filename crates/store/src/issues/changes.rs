@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use caseload_model::issue::{
-    Facet, IssueColumns, IssueFragments, TermKind, visit_counters, visit_terms,
+    Facet, IssueColumns, IssueFragments, TermKind, span_of_day, visit_counters, visit_terms,
 };
 
 use super::rowset::{block_of, row_number};
@@ -33,7 +33,7 @@ type Steps = Vec<(u32, Step)>;
 /// Changes of one domain, added up.
 #[derive(Debug, Default)]
 pub(crate) struct Changes {
-    /// By facet, value and day; see [`counter_key`].
+    /// By facet, value and day; see [`counter_key`]. Those of spans come from these in the end.
     counters: HashMap<Box<[u8]>, i64>,
     /// By kind and value. A row may come several times; its first and last step count.
     terms: HashMap<Box<[u8]>, Steps>,
@@ -81,13 +81,30 @@ impl Changes {
 
     /// What the changes come to, in the order of keys.
     pub(crate) fn settle(self) -> Settled {
-        let counters = self.counters.into_iter().filter(|(_, sum)| *sum != 0);
+        let mut counters = changed(self.counters);
+        counters.extend(changed(spans(&counters)));
         let terms = self.terms.into_iter().map(|(key, steps)| (key, net(steps)));
-        let mut settled = Settled { counters: counters.collect(), terms: terms.collect() };
+        let mut settled = Settled { counters, terms: terms.collect() };
         settled.counters.sort_unstable();
         settled.terms.sort_unstable_by(|a, b| a.0.cmp(&b.0));
         settled
     }
+}
+
+/// Counters that are not what they were.
+fn changed(counters: HashMap<Box<[u8]>, i64>) -> Vec<(Box<[u8]>, i64)> {
+    counters.into_iter().filter(|(_, sum)| *sum != 0).collect()
+}
+
+/// What changes of days come to for the spans that hold these days.
+fn spans(days: &[(Box<[u8]>, i64)]) -> HashMap<Box<[u8]>, i64> {
+    let mut spans: HashMap<Box<[u8]>, i64> = HashMap::new();
+    for (key, sum) in days {
+        let Some((rest, day)) = key.split_last_chunk() else { continue };
+        let span = day_bytes(span_of_day(day_of(*day)));
+        *spans.entry([rest, &span].concat().into()).or_default() += sum;
+    }
+    spans
 }
 
 /// What changes come to: each counter and each row of a term at most once.
@@ -108,7 +125,7 @@ pub(crate) struct SetSteps<'s> {
 }
 
 impl Settled {
-    /// Facet, value and day of each counter, and what is added to it; never 0.
+    /// Facet, value and day (or span) of each counter, and what is added to it; never 0.
     pub(crate) fn counters(&self) -> impl Iterator<Item = (u8, &[u8], i64, i64)> {
         self.counters.iter().filter_map(|(key, sum)| {
             let (facet, value, day) = counter_parts(key)?;
@@ -135,13 +152,22 @@ fn counter_key(facet: Facet, value: &[u8], day: i64, key: &mut Vec<u8>) {
     key.clear();
     key.push(facet as u8);
     key.extend_from_slice(value);
-    key.extend_from_slice(&(day.cast_unsigned() ^ 1 << 63).to_be_bytes());
+    key.extend_from_slice(&day_bytes(day));
+}
+
+/// A day as bytes that sort as days do.
+const fn day_bytes(day: i64) -> [u8; 8] {
+    (day.cast_unsigned() ^ 1 << 63).to_be_bytes()
+}
+
+const fn day_of(bytes: [u8; 8]) -> i64 {
+    (u64::from_be_bytes(bytes) ^ 1 << 63).cast_signed()
 }
 
 fn counter_parts(key: &[u8]) -> Option<(u8, &[u8], i64)> {
     let (facet, rest) = key.split_first()?;
     let (value, day) = rest.split_last_chunk()?;
-    Some((*facet, value, (u64::from_be_bytes(*day) ^ 1 << 63).cast_signed()))
+    Some((*facet, value, day_of(*day)))
 }
 
 /// What the steps of one term come to: rows that leave it and rows that enter it.

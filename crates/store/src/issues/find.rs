@@ -9,15 +9,20 @@ use caseload_model::issue_query::{
     Comparison, Condition, Decimal, FieldFilter, FieldTest, FieldTests, FieldType, IssueQuery,
     RatingSet, SortKey, TimeRange,
 };
+use caseload_model::time::DAY_MS;
 use roaring::RoaringBitmap;
 
 use super::asked::{Direct, Noted, Terms};
 use super::reads::IssueReads;
+use super::rowset::block_of;
 use super::tally::split;
 use crate::StoreError;
 
 /// Up to this many rows, looking at their instants is cheaper than reading the sets of days.
 const LOOKED_AT_MAX: u64 = if cfg!(test) { 3 } else { 2000 };
+
+/// A span of time up to which its issues are looked up before anything else.
+const SHORT_SPAN_MS: i64 = 2 * DAY_MS;
 
 /// What a filter lets through.
 enum Filter {
@@ -52,15 +57,22 @@ pub(super) fn candidates<R: IssueReads>(
     reads: &R,
     query: &IssueQuery,
 ) -> Result<RoaringBitmap, StoreError> {
+    let short = spans(query).find(|(_, range)| is_short(range) && !R::ASKS_AT_ONCE);
     let mut found = if R::ASKS_AT_ONCE {
         // What there is to ask does not depend on the answers.
         let noted = Noted::new(reads);
         terms(&noted, query, false)?;
         terms(&noted.ask()?, query, true)?
+    } else if let Some((key, range)) = short {
+        // Few issues: the sets that they are cut with are read as far as these issues reach.
+        let few = reads.span(key, &split(range))?;
+        let Some((first, last)) = few.min().zip(few.max()) else { return Ok(few) };
+        let blocks = block_of(first)..=block_of(last);
+        Filter::In(few).and(terms(&Direct { reads, blocks }, query, true)?)
     } else {
-        terms(&Direct(reads), query, true)?
+        terms(&Direct { reads, blocks: 0..=u32::MAX }, query, true)?
     };
-    for (key, range) in spans(query) {
+    for (key, range) in spans(query).filter(|span| Some(*span) != short) {
         found = within(reads, found, key, range)?;
     }
     match found {
@@ -94,6 +106,12 @@ fn spans(query: &IssueQuery) -> impl Iterator<Item = (SortKey, TimeRange)> {
     ]
     .into_iter()
     .filter(|(_, range)| !range.is_unbounded())
+}
+
+/// Whether a span of time holds few of a domain's issues, as far as such a thing can be told.
+fn is_short(range: &TimeRange) -> bool {
+    let length = range.until.zip(range.since).map(|(until, since)| until.0.saturating_sub(since.0));
+    length.is_some_and(|length| length <= SHORT_SPAN_MS)
 }
 
 /// What of `found` lies in a span of time.

@@ -5,8 +5,9 @@
 //! costs what it did before.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
-use caseload_model::issue::{Facet, ListStamp, TermKind};
+use caseload_model::issue::{Facet, ListStamp, SPAN_DAYS, TermKind, span_of_day};
 use caseload_model::issue_query::{IssueQuery, IssueView, Position, SortKey, SortOrder, TimeRange};
 use caseload_model::time::UnixMillis;
 use roaring::RoaringBitmap;
@@ -61,6 +62,28 @@ pub(crate) struct Sums<'q> {
     /// Ratings whose counters are taken off again.
     pub(crate) ratings_off: &'q [Vec<u8>],
     pub(crate) days: Days,
+}
+
+impl Days {
+    /// The counters that add up to these days: ranges of numbers that stand in the place of days,
+    /// whole spans as one counter each, and the days before and behind them.
+    pub(crate) fn counters(self) -> impl Iterator<Item = Self> {
+        let next_span = |day: i64| (day + SPAN_DAYS - 1).div_euclid(SPAN_DAYS) * SPAN_DAYS;
+        let (first, end) =
+            (next_span(self.from), (self.until + 1).div_euclid(SPAN_DAYS) * SPAN_DAYS);
+        let parts = if first < end {
+            let spans = Self { from: span_of_day(first), until: span_of_day(end - 1) };
+            [
+                Self { from: self.from, until: first - 1 },
+                spans,
+                Self { from: end, until: self.until },
+            ]
+        } else {
+            const NONE: Days = Days { from: 0, until: -1 };
+            [self, NONE, NONE]
+        };
+        parts.into_iter().filter(|days| days.from <= days.until)
+    }
 }
 
 /// What a total is added up from, in one question.
@@ -165,6 +188,16 @@ pub(crate) trait IssueReads {
     /// The issues that stand in at least one of the terms.
     fn any(&self, kind: TermKind, values: &[impl AsRef<[u8]>])
     -> Result<RoaringBitmap, StoreError>;
+
+    /// The same, where only rows of some blocks are wanted: the others may be told or not.
+    fn any_in(
+        &self,
+        kind: TermKind,
+        values: &[impl AsRef<[u8]>],
+        _blocks: RangeInclusive<u32>,
+    ) -> Result<RoaringBitmap, StoreError> {
+        self.any(kind, values)
+    }
 
     /// The issues of a sparse kind whose value lies from `from` on and before `until`.
     fn between(

@@ -16,7 +16,7 @@ use super::reads::{Days, Index, IssueReads, Sums, Total};
 use crate::StoreError;
 
 /// Days beyond which there is no instant.
-const DAYS_ALL: Days = Days { from: -(1 << 36), until: 1 << 36 };
+const DAYS_ALL: Days = Days { from: -(1 << 36), until: (1 << 36) - 1 };
 /// No issue is older or newer; keeps sums with days from overflowing.
 const INSTANT_BOUND: i64 = 1 << 60;
 

@@ -1,6 +1,8 @@
 //! How a range of time becomes whole days and what is left at its ends. Whether the counters add up
 //! to what is stored is tested beside the SQL, one module up.
 
+use caseload_model::issue::{SPAN_DAYS, counted_days};
+
 use super::*;
 
 #[test]
@@ -25,6 +27,38 @@ fn a_range_is_split_into_whole_days_and_its_ends() {
         let expected = Split { before: edge(before), days: whole, after: edge(after) };
         assert_eq!(split, expected, "{since:?} {until:?}");
     }
+}
+
+#[test]
+fn days_are_added_up_from_whole_spans_and_the_days_around_them() {
+    for (from, until) in [
+        (0, 31),
+        (0, 0),
+        (1, 31),
+        (5, 9),
+        (1, 32),
+        (-40, 70),
+        (-64, -33),
+        (31, 64),
+        (DAYS_ALL.from, DAYS_ALL.from + 100),
+        (DAYS_ALL.until - 100, DAYS_ALL.until),
+    ] {
+        let mut next = from;
+        let mut asked = 0;
+        let mut counters: Vec<Days> = Days { from, until }.counters().collect();
+        counters.sort_by_key(|days| counted_days(days.from));
+        for days in counters {
+            for counter in days.from..=days.until {
+                let (first, last) = counted_days(counter);
+                assert_eq!(first, next, "{from} {until}");
+                next = last + 1;
+                asked += 1;
+            }
+        }
+        assert_eq!(next, until + 1, "{from} {until}");
+        assert!(asked <= 2 * 31 + (until - from + 1) / SPAN_DAYS, "{from} {until}: {asked}");
+    }
+    assert_eq!(DAYS_ALL.counters().count(), 1);
 }
 
 #[test]

@@ -176,8 +176,8 @@ impl Engine {
         self.readers.read(budget, false, |conn, _| work(conn)).await
     }
 
-    /// Runs a read that may be a long one, at the pace it is given. At most half of the readers are
-    /// at long reads at a time.
+    /// Runs a read that may be a long one, at the pace it is given. Long reads are few at a time
+    /// and take no reader from short ones.
     pub(super) async fn read_paced<T, F>(
         &self,
         budget: Duration,

@@ -15,7 +15,8 @@ use super::connection;
 use crate::StoreError;
 use crate::pace::{Pace, Traffic};
 
-/// Read connections at least, however few cores there are.
+/// Short reads at a time at least, however few cores there are. Long ones come on top, half as
+/// many: they rest most of the time, and whoever waits must not wait for a rest.
 const READERS_MIN: usize = 4;
 /// Steps of SQLite's machine between two looks at the clock: some microseconds.
 const STEPS_PER_LOOK: i32 = 1000;
@@ -30,8 +31,7 @@ struct Pool {
 #[derive(Debug)]
 pub(super) struct Readers {
     pool: Arc<Pool>,
-    permits: Arc<Semaphore>,
-    /// Of those, what long reads may take at a time.
+    short_permits: Arc<Semaphore>,
     long_permits: Arc<Semaphore>,
     traffic: Arc<Traffic>,
 }
@@ -46,14 +46,14 @@ impl Readers {
                 idle: Mutex::default(),
                 closed: AtomicBool::new(false),
             }),
-            permits: Arc::new(Semaphore::new(readers)),
+            short_permits: Arc::new(Semaphore::new(readers)),
             long_permits: Arc::new(Semaphore::new(readers / 2)),
             traffic: Arc::default(),
         }
     }
 
-    /// Runs a read. A long one, which looks at very many records, waits until fewer than half of
-    /// the readers are at such, and keeps the pace it is given.
+    /// Runs a read. A long one, which looks at very many records, waits for its turn among the long
+    /// ones, and keeps the pace it is given.
     pub(super) async fn read<T, F>(
         &self,
         budget: Option<Duration>,
@@ -65,14 +65,13 @@ impl Readers {
         F: FnOnce(&Connection, &mut Pace) -> Result<T, StoreError> + Send + 'static,
     {
         let deadline = budget.and_then(|budget| Instant::now().checked_add(budget));
-        let long_permit =
-            if is_long { Some(permit(&self.long_permits, deadline).await?) } else { None };
-        let permit = permit(&self.permits, deadline).await?;
+        let permits = if is_long { &self.long_permits } else { &self.short_permits };
+        let permit = permit(permits, deadline).await?;
         let pool = self.pool.clone();
         let mut pace = Pace::new(deadline, &self.traffic, is_long);
         tokio::task::spawn_blocking(move || {
             let answer = pool.run(deadline, |conn| work(conn, &mut pace));
-            drop((permit, long_permit));
+            drop(permit);
             answer
         })
         .await
@@ -81,7 +80,7 @@ impl Readers {
 
     /// Refuses further reads and closes idle connections; busy ones close when they are done.
     pub(super) fn close(&self) {
-        self.permits.close();
+        self.short_permits.close();
         self.long_permits.close();
         self.pool.closed.store(true, Ordering::SeqCst);
         self.pool.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
@@ -115,12 +114,7 @@ impl Pool {
         };
         let late = deadline.map(|deadline| move || Instant::now() >= deadline);
         conn.progress_handler(STEPS_PER_LOOK, late)?;
-        let answer = conn.unchecked_transaction().map_err(StoreError::from).and_then(|tx| {
-            let answer = work(&tx);
-            // Nothing was written: a rollback only ends the snapshot.
-            drop(tx);
-            answer
-        });
+        let answer = in_snapshot(&conn, work);
         conn.progress_handler(0, None::<fn() -> bool>)?;
         let fault = matches!(
             answer,
@@ -131,4 +125,20 @@ impl Pool {
         }
         answer
     }
+}
+
+/// Runs `work` in one snapshot. The statements around it are kept prepared, as they would otherwise
+/// cost as much as a small read itself.
+fn in_snapshot<T>(
+    conn: &Connection,
+    work: impl FnOnce(&Connection) -> Result<T, StoreError>,
+) -> Result<T, StoreError> {
+    conn.prepare_cached("BEGIN")?.execute([])?;
+    // However the work ends, a connection goes on without a transaction or not at all: see `run`.
+    let answer = work(conn);
+    // Nothing was written: a rollback only ends the snapshot. It fails where a fault ended it.
+    if let Err(error) = conn.prepare_cached("ROLLBACK")?.execute([]) {
+        tracing::debug!(%error, "a read's snapshot had ended before");
+    }
+    answer
 }

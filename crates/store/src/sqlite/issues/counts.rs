@@ -25,8 +25,10 @@ pub(super) fn total(
     let mut total: i64 = 0;
     for (facet, values, sign) in signed(sums) {
         for value in values {
-            let bound = params![domain.0, facet.code(), value, sums.days.from, sums.days.until];
-            total += sign * select.query_row(bound, |row| row.get::<_, i64>(0))?;
+            for days in sums.days.counters() {
+                let bound = params![domain.0, facet.code(), value, days.from, days.until];
+                total += sign * select.query_row(bound, |row| row.get::<_, i64>(0))?;
+            }
         }
     }
     Ok(total.max(0).unsigned_abs())

@@ -5,8 +5,8 @@ use std::rc::Rc;
 use caseload_model::issue::{IssueBody, IssueFragments, write_issue};
 use caseload_model::issue_query::{IssueView, Position, SortKey};
 use caseload_model::time::UnixMillis;
-use rusqlite::types::{FromSqlError, Value};
-use rusqlite::{Connection, OptionalExtension, Row, params, params_from_iter};
+use rusqlite::types::{FromSqlError, Value, ValueRef};
+use rusqlite::{Connection, OptionalExtension, Row, Rows, params, params_from_iter};
 
 use super::sql::Sql;
 use crate::issues::{Shown, Written, row_number};
@@ -69,17 +69,6 @@ pub(super) fn body(row: &Row<'_>) -> rusqlite::Result<IssueBody> {
 /// Bytes of most issues.
 const ISSUE_BYTES_USUAL: usize = 4096;
 
-/// The rows that a statement selects.
-pub(super) fn found(conn: &Connection, sql: &Sql) -> Result<Vec<u32>, StoreError> {
-    let mut select = conn.prepare_cached(&sql.text)?;
-    let mut found = select.query(params_from_iter(&sql.parameters))?;
-    let mut rows = Vec::new();
-    while let Some(row) = found.next()? {
-        rows.push(row_number(row.get(0)?)?);
-    }
-    Ok(rows)
-}
-
 /// Rows as `rarray` takes them: one statement reads them all, in this order, where `CROSS JOIN`
 /// keeps it from being turned around.
 pub(super) fn numbers(rows: impl IntoIterator<Item = impl Into<i64>>) -> Rc<Vec<Value>> {
@@ -92,31 +81,62 @@ pub(super) fn write_rows(
     rows: &[u32],
     shown: &Shown,
 ) -> Result<Written, StoreError> {
-    let mut out = Written { found: rows.len(), ..Written::default() };
-    let rows = &rows[..rows.len().min(shown.issues_max)];
-    let mut select = conn.prepare_cached(&select(shown.view))?;
+    let mut select =
+        conn.prepare_cached(&select(shown.view, "SELECT value AS row FROM rarray(?1)"))?;
+    let found = select.query([numbers(rows.iter().copied())])?;
+    let written = write(conn, found, rows.len(), shown)?;
+    Ok(Written { found: rows.len(), ..written })
+}
+
+/// The same of the rows that a statement selects, at most `limit`: found and read in one go, which
+/// is a good deal cheaper than to take their numbers out and in again.
+pub(super) fn write_along(
+    conn: &Connection,
+    sql: &Sql,
+    limit: u64,
+    shown: &Shown,
+) -> Result<Written, StoreError> {
+    let mut select = conn.prepare_cached(&select(shown.view, &sql.text))?;
+    let found = select.query(params_from_iter(&sql.parameters))?;
+    write(conn, found, limit as usize, shown)
+}
+
+/// Writes the issues that are found, as many as are to be shown. Whether there are more than these
+/// is all that is told of the others.
+fn write(
+    conn: &Connection,
+    mut found: Rows<'_>,
+    found_max: usize,
+    shown: &Shown,
+) -> Result<Written, StoreError> {
+    let mut out = Written::default();
     // Room for most pages: growing would copy what is there. Room that is not used costs nothing.
-    out.body.reserve(shown.bytes_max.min(rows.len() * ISSUE_BYTES_USUAL));
-    let mut found = select.query([numbers(rows.iter().copied())])?;
-    let mut is_full = false;
-    while !is_full && let Some(issue) = found.next()? {
+    let room = found_max.min(shown.issues_max) * ISSUE_BYTES_USUAL;
+    out.body.reserve(shown.bytes_max.min(room));
+    let mut last = None;
+    while let Some(row) = found.next()? {
+        out.found += 1;
+        let is_full = out.count >= shown.issues_max || out.body.len() >= shown.bytes_max;
+        if is_full && out.count > 0 {
+            break;
+        }
         if shown.form == StepForm::Commas && out.count > 0 {
             out.body.push(b',');
         }
-        let issue = shown_fragments(issue, shown.view)?;
+        if row.get_ref(0)? == ValueRef::Null {
+            return Err(StoreError::Corrupt("an issue without fragments".to_owned()));
+        }
+        let issue = shown_fragments(row, shown.view)?;
         write_issue(&issue, &shown.view, &mut out.body);
         out.stamp.add(&issue);
         if shown.form == StepForm::Lines {
             out.body.push(b'\n');
         }
         out.count += 1;
-        is_full = out.body.len() >= shown.bytes_max;
+        last = Some(row.get(FRAGMENTS_COUNT)?);
     }
-    if !is_full && out.count < rows.len() {
-        return Err(StoreError::Corrupt("an issue without fragments".to_owned()));
-    }
-    let last = rows[..out.count].last();
-    out.last = last.map(|row| position(conn, *row, shown.key)).transpose()?;
+    drop(found);
+    out.last = last.map(|row| position(conn, row, shown.key)).transpose()?;
     Ok(out)
 }
 
@@ -158,15 +178,16 @@ fn position(conn: &Connection, row: u32, key: SortKey) -> Result<Position, Store
     })?)
 }
 
-/// Selects what the view shows and nothing else: long fragments lie on pages of their own, which
-/// are only read where they are needed.
-fn select(view: IssueView) -> String {
+/// Selects what the view shows of the rows of `wanted`, in its order, and nothing else: long
+/// fragments lie on pages of their own, which are only read where they are needed. An issue without
+/// fragments is told by nulls; a left join also keeps the order of what is on its left.
+pub(super) fn select(view: IssueView, wanted: &str) -> String {
     let shown = |shown: bool, column: &'static str, hidden: &'static str| {
         if shown { column } else { hidden }
     };
     format!(
-        "SELECT head, {}, meta, {}, {}, {}, {}, {}, {}, {}
-         FROM rarray(?1) wanted CROSS JOIN issue_bodies ON row = wanted.value",
+        "SELECT head, {}, meta, {}, {}, {}, {}, {}, {}, {}, wanted.row
+         FROM ({wanted}) wanted LEFT JOIN issue_bodies b ON b.row = wanted.row",
         shown(!view.exclude_messages, "messages", "x''"),
         shown(view.custom_fields, "custom_fields", "x''"),
         shown(view.feedback, "feedback", "NULL"),

@@ -3,12 +3,18 @@
 
 use caseload_model::ids::DomainId;
 use caseload_model::issue::IssueState;
-use caseload_model::issue_query::{IssueQuery, Position, Sort, SortKey, SortOrder, TimeRange};
+use caseload_model::issue_query::{
+    IssueQuery, IssueView, Position, Sort, SortKey, SortOrder, TimeRange,
+};
 use caseload_model::time::UnixMillis;
 use rusqlite::{Connection, params_from_iter};
 
+use super::page::select;
 use super::sql;
 use crate::issues::{Along, index_of, narrowed};
+
+/// Fragments are looked up for each issue that is found.
+const BODIES: &str = "SEARCH b USING INTEGER PRIMARY KEY (rowid=?)";
 
 /// How SQLite goes about a step, a line per part.
 fn plan(query: &IssueQuery) -> Vec<String> {
@@ -20,7 +26,8 @@ fn plan(query: &IssueQuery) -> Vec<String> {
     let index = index_of(&query).unwrap();
     let along = Along { query: &query, after, index, limit: 100, offset: 0 };
     let sql = sql::page(DomainId(1), &along);
-    let mut explain = conn.prepare(&format!("EXPLAIN QUERY PLAN {}", sql.text)).unwrap();
+    let select = select(IssueView::default(), &sql.text);
+    let mut explain = conn.prepare(&format!("EXPLAIN QUERY PLAN {select}")).unwrap();
     let lines = explain.query_map(params_from_iter(&sql.parameters), |row| row.get(3)).unwrap();
     lines.collect::<Result<_, _>>().unwrap()
 }
@@ -50,6 +57,7 @@ fn a_step_begins_at_its_position_in_the_index_and_sorts_nothing() {
                 let plan = plan(&query).join("\n");
                 assert!(plan.contains(index) && plan.contains(&range), "{query:?}:\n{plan}");
                 assert!(!plan.contains("B-TREE"), "{query:?}:\n{plan}");
+                assert!(plan.contains(BODIES) && plan.contains("CO-ROUTINE"), "{plan}");
             }
         }
     }

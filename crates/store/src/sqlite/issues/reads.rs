@@ -3,6 +3,7 @@
 //! their own.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use caseload_model::ids::DomainId;
 use caseload_model::issue::{TermKind, day_term, term_day};
@@ -41,7 +42,16 @@ impl IssueReads for Reads<'_> {
         kind: TermKind,
         values: &[impl AsRef<[u8]>],
     ) -> Result<RoaringBitmap, StoreError> {
-        self.sets().any(kind, values)
+        self.sets().any(kind, values, 0..=u32::MAX)
+    }
+
+    fn any_in(
+        &self,
+        kind: TermKind,
+        values: &[impl AsRef<[u8]>],
+        blocks: RangeInclusive<u32>,
+    ) -> Result<RoaringBitmap, StoreError> {
+        self.sets().any(kind, values, blocks)
     }
 
     fn between(
@@ -191,8 +201,7 @@ impl IssueReads for Reads<'_> {
         match chosen {
             Chosen::Rows(rows) => page::write_rows(self.conn, rows, shown),
             Chosen::Along(along) => {
-                let rows = page::found(self.conn, &sql::page(self.domain, along))?;
-                page::write_rows(self.conn, &rows, shown)
+                page::write_along(self.conn, &sql::page(self.domain, along), along.limit, shown)
             }
         }
     }

@@ -2,6 +2,8 @@
 //! set of row numbers in memory, as large as the domain has issues at most (125 kB per million).
 //! What the terms mean is the model's.
 
+use std::ops::RangeInclusive;
+
 use caseload_model::ids::DomainId;
 use caseload_model::issue::{TermKind, day_term};
 use caseload_model::issue_query::{SortKey, TimeRange};
@@ -20,15 +22,16 @@ pub(super) struct Sets<'c> {
 }
 
 impl Sets<'_> {
-    /// The issues that stand in at least one of the terms.
+    /// The issues in these blocks that stand in at least one of the terms.
     pub(super) fn any(
         &self,
         kind: TermKind,
         values: &[impl AsRef<[u8]>],
+        blocks: RangeInclusive<u32>,
     ) -> Result<RoaringBitmap, StoreError> {
         let mut rows = RoaringBitmap::new();
         for value in values {
-            self.add_term(kind, value.as_ref(), &mut rows)?;
+            self.add_term(kind, value.as_ref(), &blocks, &mut rows)?;
         }
         Ok(rows)
     }
@@ -37,6 +40,7 @@ impl Sets<'_> {
         &self,
         kind: TermKind,
         value: &[u8],
+        blocks: &RangeInclusive<u32>,
         into: &mut RoaringBitmap,
     ) -> Result<(), StoreError> {
         let domain = self.domain.0;
@@ -45,7 +49,7 @@ impl Sets<'_> {
                 "SELECT rows FROM issue_values
                  WHERE domain_id = ?1 AND kind = ?2 AND block = ?3 AND value = ?4",
             )?;
-            for block in self.blocks()? {
+            for block in self.blocks()?.into_iter().filter(|block| blocks.contains(block)) {
                 let mut found = select.query(params![domain, kind.code(), block, value])?;
                 if let Some(row) = found.next()? {
                     decode(block, blob(row, 0)?, into)?;
@@ -55,9 +59,10 @@ impl Sets<'_> {
         }
         let mut select = self.conn.prepare_cached(
             "SELECT block, rows FROM issue_sets
-             WHERE domain_id = ?1 AND kind = ?2 AND value = ?3",
+             WHERE domain_id = ?1 AND kind = ?2 AND value = ?3 AND block BETWEEN ?4 AND ?5",
         )?;
-        let mut rows = select.query(params![domain, kind.code(), value])?;
+        let bound = params![domain, kind.code(), value, blocks.start(), blocks.end()];
+        let mut rows = select.query(bound)?;
         while let Some(row) = rows.next()? {
             decode(row.get(0)?, blob(row, 1)?, into)?;
         }

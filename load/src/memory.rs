@@ -143,7 +143,7 @@ fn padded(lines: &[u8], filler: usize) -> Vec<u8> {
 }
 
 /// A figure of a process's memory in MiB.
-fn resident(pid: u32, figure: &str) -> Result<f64> {
+pub(crate) fn resident(pid: u32, figure: &str) -> Result<f64> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
     let line = status.lines().find_map(|line| line.strip_prefix(figure)?.strip_prefix(':'));
     let kib = line.and_then(|rest| rest.trim().strip_suffix(" kB")).context("no such figure")?;

@@ -27,6 +27,9 @@ pub(crate) use raw::{OF, import};
 /// How long each alternative runs in a round, and rounds.
 const TURN: Duration = Duration::from_millis(700);
 const ROUNDS: usize = 3;
+/// Different requests of a case, and so bodies that the server in memory has of it: more bytes than
+/// a core's own cache holds where pages are sent, for either of the two.
+const VARIETY: usize = 64;
 
 /// Fills a store at `folder` and leaves it there.
 #[expect(clippy::print_stdout, reason = "the figures are the output")]
@@ -77,19 +80,27 @@ pub(crate) async fn measure(folder: &Path, only: &str) -> Result<()> {
         scan::texts(&target).await?;
     }
     if "stream".contains(only) {
-        scan::stream(&target).await?;
+        scan::stream(&target, server.pid()).await?;
     }
     server.kill()
 }
 
 #[expect(clippy::print_stdout, reason = "the table is the program's output")]
 async fn line(case: &Case, target: &Target, limit: &Target, memory: &MemoryServer) -> Result<()> {
-    let (status, body) = Connection::open(target).await?.get(&(case.path)(1), true).await?;
-    ensure!(status == 200, "{} answered {status}", (case.path)(1));
-    let bytes = body.len();
-    let name = if case.against_hello { "hello" } else { "body" };
-    memory.keep("body", body)?;
-    let of_memory: wire::Path = std::sync::Arc::new(move |_| format!("/{name}"));
+    let mut connection = Connection::open(target).await?;
+    let mut bytes = 0;
+    for n in 0..VARIETY {
+        let (status, body) = connection.get(&(case.path)(n), true).await?;
+        ensure!(status == 200, "{} answered {status}", (case.path)(n));
+        bytes += body.len();
+        memory.keep(&n.to_string(), body)?;
+    }
+    let bytes = bytes / VARIETY;
+    let against_hello = case.against_hello;
+    let of_memory: wire::Path = std::sync::Arc::new(move |n| match against_hello {
+        true => "/hello".to_owned(),
+        false => format!("/{}", n % VARIETY),
+    });
     let alone = drive(target, &case.path, 1, TURN).await?;
     let (mut served, mut limits) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {

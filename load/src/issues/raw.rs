@@ -29,20 +29,21 @@ pub(crate) async fn import(rounds: usize) -> Result<()> {
     let client = Client::new(&server.url, "load", &key)?;
     let folder = tempfile::tempdir()?;
     let mut raw = open(&folder.path().join("raw.db"))?;
-    println!("round  completed ms  raw SQLite ms  ratio");
+    println!("round  accepted ms  completed ms  raw SQLite ms  ratio");
     let (mut ours, mut raws) = (Vec::new(), Vec::new());
     for round in 0..rounds {
         let mut lines = String::new();
         (round * ENTRIES..(round + 1) * ENTRIES).for_each(|n| data::line(n, OF, &mut lines));
         let (served, _) = run(&client, Action::ImportIssues, lines.clone().into_bytes()).await?;
-        let served = served.completed;
+        let (accepted, served) = (served.accepted, served.completed);
         let bare = insert(&mut raw, &lines)?;
-        println!("{round:>5}  {served:>12.1}  {bare:>13.1}  {:>5.2}", bare / served);
+        let ratio = bare / served;
+        println!("{round:>5}  {accepted:>11.1}  {served:>12.1}  {bare:>13.1}  {ratio:>5.2}");
         ours.push(served);
         raws.push(bare);
     }
     let (ours, raws) = (median(ours), median(raws));
-    println!("median {ours:>12.1}  {raws:>13.1}  {:>5.2}", raws / ours);
+    println!("median {ours:>25.1}  {raws:>13.1}  {:>5.2}", raws / ours);
     server.kill()
 }
 

@@ -10,10 +10,14 @@ use tokio::net::TcpStream;
 
 use super::cases::Case;
 use super::wire::{Connection, Path, Target, drive};
+use crate::memory::resident;
 use crate::real;
 
 /// Steps before the one that is measured.
 const STEPS_BEFORE: usize = 20;
+
+/// Bytes of the stream between two looks at the server's memory.
+const LOOK_EVERY: usize = 16 << 20;
 
 /// A step of 100 from far inside the list.
 pub(crate) async fn cursor_case(target: &Target) -> Result<Case> {
@@ -71,9 +75,13 @@ pub(crate) async fn texts(target: &Target) -> Result<()> {
     Ok(())
 }
 
-/// Reads the stream of all issues.
+/// Reads the stream of all issues, and how much memory of its own the server has meanwhile. Pages
+/// of the store that it maps are the system's and come and go with its cache.
 #[expect(clippy::print_stdout, reason = "the figures are the output")]
-pub(crate) async fn stream(target: &Target) -> Result<()> {
+pub(crate) async fn stream(target: &Target, server: u32) -> Result<()> {
+    let own = || resident(server, "RssAnon");
+    let before = own()?;
+    let (mut most, mut looked) = (before, 0);
     let mut stream = TcpStream::connect(&target.address).await?;
     let request = format!(
         "GET /v1/load/issues HTTP/1.1\r\nhost: load\r\nconnection: close\r\n\
@@ -89,6 +97,10 @@ pub(crate) async fn stream(target: &Target) -> Result<()> {
             break;
         }
         bytes += read;
+        if bytes - looked > LOOK_EVERY {
+            looked = bytes;
+            most = own()?.max(most);
+        }
         end.extend_from_slice(&buffer[read.saturating_sub(200)..read]);
         end.drain(..end.len().saturating_sub(200));
     }
@@ -97,5 +109,6 @@ pub(crate) async fn stream(target: &Target) -> Result<()> {
     let end = String::from_utf8_lossy(&end).replace("\r\n", " ");
     let end = end.rfind("{\"end\"").map_or("cut", |at| &end[at..]);
     println!("stream: {megabytes:.0} MB in {seconds:.1} s, {:.0} MB/s; {end}", megabytes / seconds);
+    println!("the server's own memory: {before:.0} MiB before, {most:.0} MiB at most");
     Ok(())
 }

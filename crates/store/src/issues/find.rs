@@ -15,14 +15,16 @@ use roaring::RoaringBitmap;
 use super::asked::{Direct, Noted, Terms};
 use super::reads::IssueReads;
 use super::rowset::block_of;
-use super::tally::split;
+use super::tally::{days_hold, split};
 use crate::StoreError;
 
 /// Up to this many rows, looking at their instants is cheaper than reading the sets of days.
 const LOOKED_AT_MAX: u64 = if cfg!(test) { 3 } else { 2000 };
 
-/// A span of time up to which its issues are looked up before anything else.
+/// A span of time, and how many issues its days may have, up to which its issues are looked up
+/// before anything else.
 const SHORT_SPAN_MS: i64 = 2 * DAY_MS;
+const FEW_ISSUES: u64 = if cfg!(test) { 3 } else { 20_000 };
 
 /// What a filter lets through.
 enum Filter {
@@ -57,7 +59,13 @@ pub(super) fn candidates<R: IssueReads>(
     reads: &R,
     query: &IssueQuery,
 ) -> Result<RoaringBitmap, StoreError> {
-    let short = spans(query).find(|(_, range)| is_short(range) && !R::ASKS_AT_ONCE);
+    let mut short = None;
+    for (key, range) in spans(query) {
+        if short.is_none() && !R::ASKS_AT_ONCE && is_short(&range) {
+            let few = days_hold(reads, key, range)? <= FEW_ISSUES;
+            short = few.then_some((key, range));
+        }
+    }
     let mut found = if R::ASKS_AT_ONCE {
         // What there is to ask does not depend on the answers.
         let noted = Noted::new(reads);
@@ -108,7 +116,7 @@ fn spans(query: &IssueQuery) -> impl Iterator<Item = (SortKey, TimeRange)> {
     .filter(|(_, range)| !range.is_unbounded())
 }
 
-/// Whether a span of time holds few of a domain's issues, as far as such a thing can be told.
+/// Whether a span of time is short.
 fn is_short(range: &TimeRange) -> bool {
     let length = range.until.zip(range.since).map(|(until, since)| until.0.saturating_sub(since.0));
     length.is_some_and(|length| length <= SHORT_SPAN_MS)

@@ -200,6 +200,23 @@ const fn decides(index: Index) -> u32 {
     }
 }
 
+/// How many issues the days have that a span of time has a part of.
+pub(super) fn days_hold<R: IssueReads>(
+    reads: &R,
+    key: SortKey,
+    range: TimeRange,
+) -> Result<u64, StoreError> {
+    let query = IssueQuery::default();
+    let tally = match key {
+        SortKey::CreationTime => Tally::all(&query),
+        SortKey::UpdateTime => Tally::updated(&query),
+        SortKey::StateChangeTime => Tally::state_changed(&query),
+    };
+    let whole = Some(tally.sums(split(range).touched()));
+    let total = Total { whole, edges: [None, None], index: tally.index };
+    Ok(reads.total(&total)?.0)
+}
+
 /// Whether the index alone decides which issues match.
 pub(crate) fn is_decided_by(query: &IssueQuery, index: Index) -> bool {
     filters(query) & !decides(index) == 0

@@ -48,7 +48,7 @@ impl Default for ApiConfig {
             rate_limit: 1500,
             unfinished_tasks_max: 1000,
             keep_results: Duration::from_hours(24 * 30),
-            upload_bytes_held: 4 << 20,
+            upload_bytes_held: 8 << 20,
             uploads_bytes_held: 32 << 20,
             body_pause_max: Duration::from_mins(1),
             head_timeout: Duration::from_mins(1),

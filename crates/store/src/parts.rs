@@ -68,6 +68,11 @@ impl<'c> Parts<'c> {
         slice
     }
 
+    /// The part that the slice is of.
+    pub(crate) const fn part(&self) -> &ChunkPart {
+        &self.part
+    }
+
     pub(crate) fn work(&self) -> &ChunkWork {
         &self.part.work
     }

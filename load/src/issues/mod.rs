@@ -5,6 +5,7 @@
 pub(crate) mod cases;
 pub(crate) mod data;
 pub(crate) mod fill;
+mod found_by;
 mod memory;
 mod raw;
 mod scan;
@@ -97,9 +98,8 @@ async fn line(case: &Case, target: &Target, limit: &Target, memory: &MemoryServe
     }
     let bytes = bytes / VARIETY;
     let against_hello = case.against_hello;
-    let of_memory: wire::Path = std::sync::Arc::new(move |n| match against_hello {
-        true => "/hello".to_owned(),
-        false => format!("/{}", n % VARIETY),
+    let of_memory: wire::Path = std::sync::Arc::new(move |n| {
+        if against_hello { "/hello".to_owned() } else { format!("/{}", n % VARIETY) }
     });
     let alone = drive(target, &case.path, 1, TURN).await?;
     let (mut served, mut limits) = (Vec::new(), Vec::new());

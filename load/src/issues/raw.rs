@@ -1,6 +1,7 @@
 //! The import of issues beside the raw insertion of the same rows: 10,000 issues into a store that
-//! has `before` of them, from the first byte of the request to `completed`; and the bare SQLite
-//! statements for the same rows and indexes in one transaction, each line parsed once.
+//! has those of the rounds before, from the first byte of the request to `completed`; and the bare
+//! SQLite statements for the same rows and indexes in one transaction, each line parsed once: with
+//! what issues are found by, and (a stricter limit) without.
 
 use std::path::Path;
 use std::time::Instant;
@@ -11,6 +12,7 @@ use caseload_model::task::Action;
 use rusqlite::Connection;
 
 use super::data;
+use super::found_by::{Found, FoundBy};
 use crate::bulk::jobs::run;
 use crate::median;
 use crate::server::Store;
@@ -29,21 +31,32 @@ pub(crate) async fn import(rounds: usize) -> Result<()> {
     let client = Client::new(&server.url, "load", &key)?;
     let folder = tempfile::tempdir()?;
     let mut raw = open(&folder.path().join("raw.db"))?;
-    println!("round  accepted ms  completed ms  raw SQLite ms  ratio");
-    let (mut ours, mut raws) = (Vec::new(), Vec::new());
+    let mut bare = open(&folder.path().join("bare.db"))?;
+    println!("round  accepted ms  completed ms  raw ms  ratio  without counters and sets  ratio");
+    let (mut ours, mut raws, mut bares) = (Vec::new(), Vec::new(), Vec::new());
     for round in 0..rounds {
         let mut lines = String::new();
         (round * ENTRIES..(round + 1) * ENTRIES).for_each(|n| data::line(n, OF, &mut lines));
         let (served, _) = run(&client, Action::ImportIssues, lines.clone().into_bytes()).await?;
         let (accepted, served) = (served.accepted, served.completed);
-        let bare = insert(&mut raw, &lines)?;
-        let ratio = bare / served;
-        println!("{round:>5}  {accepted:>11.1}  {served:>12.1}  {bare:>13.1}  {ratio:>5.2}");
+        let whole = insert(&mut raw, &lines, true)?;
+        let part = insert(&mut bare, &lines, false)?;
+        println!(
+            "{round:>5}  {accepted:>11.1}  {served:>12.1}  {whole:>6.1}  {:>5.2}  {part:>25.1}  \
+             {:>5.2}",
+            whole / served,
+            part / served
+        );
         ours.push(served);
-        raws.push(bare);
+        raws.push(whole);
+        bares.push(part);
     }
-    let (ours, raws) = (median(ours), median(raws));
-    println!("median {ours:>25.1}  {raws:>13.1}  {:>5.2}", raws / ours);
+    let (ours, raws, bares) = (median(ours), median(raws), median(bares));
+    println!(
+        "median {ours:>25.1}  {raws:>6.1}  {:>5.2}  {bares:>25.1}  {:>5.2}",
+        raws / ours,
+        bares / ours
+    );
     server.kill()
 }
 
@@ -61,9 +74,11 @@ fn open(path: &Path) -> Result<Connection> {
     Ok(db)
 }
 
-/// Milliseconds for the rows of `lines`: issues, fragments, sparse terms, authors.
-fn insert(db: &mut Connection, lines: &str) -> Result<f64> {
+/// Milliseconds for the rows of `lines`: issues, fragments, sparse terms, authors; counters and
+/// sets where they are `indexed`.
+fn insert(db: &mut Connection, lines: &str, indexed: bool) -> Result<f64> {
     let begun = Instant::now();
+    let mut found_by = FoundBy::default();
     let tx = db.transaction()?;
     {
         let mut issue = tx.prepare(
@@ -123,8 +138,12 @@ fn insert(db: &mut Connection, lines: &str) -> Result<f64> {
                 value.execute(rusqlite::params![kind, block, bytes, place])?;
             }
             profile.execute(rusqlite::params![user, parsed.app_id, parsed.author_name, b"[]"])?;
+            if indexed {
+                parsed.found(|found| found_by.add(row, found));
+            }
         }
     }
+    found_by.keep(&tx)?;
     tx.commit()?;
     Ok(begun.elapsed().as_secs_f64() * 1e3)
 }
@@ -132,6 +151,8 @@ fn insert(db: &mut Connection, lines: &str) -> Result<f64> {
 #[derive(serde::Deserialize)]
 struct Line<'l> {
     id: i64,
+    #[serde(borrow)]
+    tags: Vec<&'l str>,
     created_at: i64,
     updated_at: i64,
     #[serde(borrow)]
@@ -150,6 +171,52 @@ struct Line<'l> {
     custom_fields: &'l serde_json::value::RawValue,
     #[serde(borrow)]
     messages: &'l serde_json::value::RawValue,
+}
+
+impl Line<'_> {
+    /// Tells what the issue is found by.
+    fn found(&self, tell: impl FnOnce(&Found<'_>)) {
+        let rating = self.feedback_rating.map(|rating| rating.to_string());
+        let fields: Fields<'_> = serde_json::from_str(self.custom_fields.get()).unwrap_or_default();
+        let queue =
+            self.queue.and_then(|queue| serde_json::from_str::<Named<'_>>(queue.get()).ok());
+        let mut values = vec![
+            (1, ""),
+            (2, self.state_data.state),
+            (3, self.app_id),
+            (5, self.language),
+            (7, self.platform_type),
+            (8, self.assignee_id.unwrap_or_default()),
+            (16, fields.plan.map_or("", |plan| plan.value)),
+            (17, "tags"),
+        ];
+        values.extend(self.tags.iter().map(|tag| (4, *tag)));
+        values.extend(rating.as_deref().map(|rating| (6, rating)));
+        values.extend(queue.map(|queue| (9, queue.id)));
+        tell(&Found {
+            values: &values,
+            state: self.state_data.state,
+            created_at: self.created_at,
+            updated_at: self.updated_at,
+            changed_at: self.state_data.changed_at,
+        });
+    }
+}
+
+#[derive(serde::Deserialize)]
+struct Named<'l> {
+    id: &'l str,
+}
+
+#[derive(Default, serde::Deserialize)]
+struct Fields<'l> {
+    #[serde(borrow)]
+    plan: Option<Choice<'l>>,
+}
+
+#[derive(serde::Deserialize)]
+struct Choice<'l> {
+    value: &'l str,
 }
 
 #[derive(serde::Deserialize)]

@@ -4,11 +4,10 @@
 //! once what [`Changes::settle`] lists is kept, counters and terms are those that the model names
 //! for the stored rows.
 
-use std::collections::HashMap;
-
 use caseload_model::issue::{
     Facet, IssueColumns, IssueFragments, TermKind, span_of_day, visit_counters, visit_terms,
 };
+use foldhash::{HashMap, HashMapExt as _};
 
 use super::rowset::{block_of, row_number};
 use crate::StoreError;

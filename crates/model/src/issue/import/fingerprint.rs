@@ -7,38 +7,61 @@ use std::borrow::Cow;
 
 use sha2::{Digest, Sha256};
 
-use crate::json::Json;
+use crate::json::{Json, write_string};
+
+/// Bytes of most entries in the form that is hashed.
+const BYTES_USUAL: usize = 4096;
 
 /// The fingerprint of an entry.
 pub(super) fn of(entry: &Json<'_>) -> [u8; 32] {
     let Json::Object(members) = entry else { return Sha256::digest(b"").into() };
+    let mut out = Vec::with_capacity(BYTES_USUAL);
     let counts = members.iter().filter(|(key, _)| key != "domain");
-    let plain = counts.map(|(key, value)| match value {
-        Json::String(digits) if key == "id" => (key.clone(), Json::Number(digits)),
-        _ => (key.clone(), ordered(value)),
+    write_members(counts, &mut out, |key, value, out| match value {
+        Json::String(digits) if key == "id" => out.extend_from_slice(digits.as_bytes()),
+        _ => write_value(value, out),
     });
-    let mut out = Vec::new();
-    object(plain.collect()).write_to(&mut out);
     Sha256::digest(&out).into()
 }
 
-/// The value with the keys of every map in order and without members that are null.
-fn ordered<'j>(json: &'j Json<'_>) -> Json<'j> {
+/// Writes the value with the keys of every map in order and without members that are null.
+fn write_value(json: &Json<'_>, out: &mut Vec<u8>) {
     match json {
-        Json::Null => Json::Null,
-        Json::Bool(value) => Json::Bool(*value),
-        Json::Number(digits) => Json::Number(digits),
-        Json::String(text) => Json::String(Cow::Borrowed(text)),
-        Json::Array(items) => Json::Array(items.iter().map(ordered).collect()),
-        Json::Object(members) => {
-            let plain = members.iter().map(|(key, value)| (Cow::Borrowed(&**key), ordered(value)));
-            object(plain.collect())
+        Json::Array(items) => {
+            out.push(b'[');
+            for (n, item) in items.iter().enumerate() {
+                if n > 0 {
+                    out.push(b',');
+                }
+                write_value(item, out);
+            }
+            out.push(b']');
         }
+        Json::Object(members) => {
+            write_members(members.iter(), out, |_, value, out| write_value(value, out));
+        }
+        plain => plain.write_to(out),
     }
 }
 
-fn object<'j>(mut members: Vec<(Cow<'j, str>, Json<'j>)>) -> Json<'j> {
-    members.retain(|(_, value)| *value != Json::Null);
-    members.sort_unstable_by(|a, b| a.0.cmp(&b.0));
-    Json::Object(members)
+/// A member of a map.
+type Member<'j> = (Cow<'j, str>, Json<'j>);
+
+fn write_members<'m, 'j: 'm>(
+    members: impl Iterator<Item = &'m Member<'j>>,
+    out: &mut Vec<u8>,
+    write: impl Fn(&str, &Json<'j>, &mut Vec<u8>),
+) {
+    let mut ordered: Vec<_> = members.filter(|(_, value)| *value != Json::Null).collect();
+    ordered.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+    out.push(b'{');
+    for (n, (key, value)) in ordered.into_iter().enumerate() {
+        if n > 0 {
+            out.push(b',');
+        }
+        write_string(key, out);
+        out.push(b':');
+        write(key, value, out);
+    }
+    out.push(b'}');
 }

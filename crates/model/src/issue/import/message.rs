@@ -33,6 +33,9 @@ const ATTACHMENT_FIELDS: [&str; 4] = ["url", "file_name", "content_type", "size"
 /// Bytes that the shortest message takes, rendered.
 const MESSAGE_BYTES_MIN: usize = 80;
 
+/// Bytes that most messages take beside their bodies.
+const MESSAGE_BYTES_USUAL: usize = 320;
+
 /// Where a message comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::issue) enum Origin {
@@ -194,7 +197,9 @@ pub(super) fn render_all<'c>(
     messages: &[MessageIn<'c>],
     people: &mut People<'c>,
 ) -> Vec<u8> {
-    let mut out = b"[".to_vec();
+    let bodies: usize = messages.iter().map(|message| message.body.len()).sum();
+    let mut out = Vec::with_capacity(bodies + messages.len() * MESSAGE_BYTES_USUAL + 2);
+    out.push(b'[');
     for (n, message) in messages.iter().enumerate() {
         if out.len() > Family::Issues.entry_bytes_max() {
             break;

@@ -1,20 +1,22 @@
 //! Importing issues: reads what a plan of the model's needs, asks for the plan, writes what it
 //! says. The slices of a chunk share what is known of the domain; the index and the clock's row are
-//! written once, when the chunk ends. A dry run is planned as one slice, because nothing of it is
+//! written once, when the chunk ends; what it comes to is worked out beside the writer meanwhile. A
+//! dry run is planned as one slice, because nothing of it is
 //! stored for the next one to find.
 
+use std::ops::Range;
+
 use caseload_model::ids::DomainId;
-use caseload_model::issue::{
-    ImportPlan, IssueBody, IssueColumns, IssueFragments, IssueRow, NewIssue, named_issue_ids,
-};
+use caseload_model::issue::{ImportPlan, IssueBody, IssueColumns, NewIssue, named_issue_ids};
 use caseload_model::record::{ChunkRecords, Prepared};
 use caseload_model::time::UnixMillis;
 use rusqlite::{CachedStatement, Connection, params};
 
 use super::super::clock;
+use super::indexing::{Indexing, Slice};
 use super::{index, need};
-use crate::issues::{Changes, Indexed, Known, Planning};
-use crate::{ApplyChunk, StoreError};
+use crate::issues::{Known, Planning};
+use crate::{ApplyChunk, ChunkPart, ChunkWork, StoreError};
 
 /// What the slices of one chunk share.
 #[derive(Debug)]
@@ -23,7 +25,7 @@ pub(in crate::sqlite) struct Import {
     now: UnixMillis,
     dry_run: bool,
     known: Option<Known>,
-    index: Changes,
+    indexing: Indexing,
     changed_at: Option<UnixMillis>,
 }
 
@@ -34,26 +36,31 @@ impl Import {
             now: command.now,
             dry_run: command.dry_run,
             known: None,
-            index: Changes::default(),
+            indexing: Indexing::default(),
             changed_at: None,
         }
     }
 
-    /// Imports `entries`, whose bytes are in `payload`, and returns their records.
+    /// Imports those entries of a part and returns their records.
     pub(in crate::sqlite) fn import(
         &mut self,
         conn: &Connection,
-        payload: &[u8],
-        entries: &[Prepared<NewIssue>],
+        part: &ChunkPart,
+        slice: Range<usize>,
     ) -> Result<ChunkRecords, StoreError> {
+        let entries = entries_of(&part.work, &slice)?;
         let known = match self.known.take() {
             Some(known) => known,
             None => need::known(conn, self.domain)?,
         };
+        let payload = &part.block.bytes;
         let (mut known, mut plan) = plan(conn, self.domain, known, payload, entries, self.dry_run)?;
         if !self.dry_run {
             self.keep_names(conn, &plan)?;
-            keep_issues(conn, self.domain, &plan.issues, entries, &mut self.index)?;
+            let issues = std::mem::take(&mut plan.issues);
+            let slice = Slice { work: part.work.clone(), entries: slice, issues };
+            let rows = keep_issues(conn, self.domain, &slice)?;
+            self.indexing.add(slice, rows)?;
             known.add(&mut plan);
         }
         self.known = Some(known);
@@ -63,7 +70,7 @@ impl Import {
     /// Writes what the chunk comes to: the index and the clock's numbers.
     pub(in crate::sqlite) fn finish(self, conn: &Connection) -> Result<(), StoreError> {
         let Some(known) = self.known.filter(|_| !self.dry_run) else { return Ok(()) };
-        index::keep(conn, self.domain, self.index)?;
+        index::keep(conn, self.domain, &self.indexing.end()?)?;
         clock::keep_import(
             conn,
             self.domain,
@@ -151,26 +158,29 @@ fn plan(
     Ok((planning.end(), plan))
 }
 
-fn keep_issues(
-    conn: &Connection,
-    domain: DomainId,
-    rows: &[IssueRow],
-    entries: &[Prepared<NewIssue>],
-    index: &mut Changes,
-) -> Result<(), StoreError> {
-    let mut issue = columns_statement(conn)?;
-    for row in rows {
-        let prepared = entries[row.source]
-            .item
-            .as_ref()
-            .map_err(|_| StoreError::Corrupt("a refused entry was planned".to_owned()))?;
-        keep_columns(&mut issue, domain, &row.columns)?;
-        let place = conn.last_insert_rowid();
-        keep_fragments(conn, place, &row.head, &prepared.body)?;
-        let shown = IssueFragments::new(&row.head, &prepared.body);
-        index.change(place, None, Some(Indexed { columns: &row.columns, fragments: &shown }))?;
+/// The entries of a slice, which are issues.
+pub(super) fn entries_of<'w>(
+    work: &'w ChunkWork,
+    slice: &Range<usize>,
+) -> Result<&'w [Prepared<NewIssue>], StoreError> {
+    match work {
+        ChunkWork::ImportIssues(entries) => Ok(&entries[slice.clone()]),
+        _ => Err(StoreError::Corrupt("entries of another action among issues".to_owned())),
     }
-    Ok(())
+}
+
+/// Inserts the issues; the rows they are in.
+fn keep_issues(conn: &Connection, domain: DomainId, slice: &Slice) -> Result<Vec<i64>, StoreError> {
+    let mut columns = columns_statement(conn)?;
+    let mut fragments = fragments_statement(conn)?;
+    let mut rows = Vec::with_capacity(slice.issues.len());
+    for (issue, body) in slice.bodies()? {
+        keep_columns(&mut columns, domain, &issue.columns)?;
+        let row = conn.last_insert_rowid();
+        keep_fragments(&mut fragments, row, &issue.head, body)?;
+        rows.push(row);
+    }
+    Ok(rows)
 }
 
 /// Inserts the columns of one issue; see [`keep_columns`].
@@ -211,18 +221,22 @@ pub(super) fn keep_columns(
     Ok(())
 }
 
+/// Inserts the fragments of one issue; see [`keep_fragments`].
+pub(super) fn fragments_statement(conn: &Connection) -> Result<CachedStatement<'_>, StoreError> {
+    Ok(conn.prepare_cached(
+        "INSERT INTO issue_bodies (row, head, messages, meta, custom_fields, feedback, queue,
+         private_notes, predict_labels, sentiment_analysis, smart_intents)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+    )?)
+}
+
 /// Inserts the fragments of the issue in `row`.
 pub(super) fn keep_fragments(
-    conn: &Connection,
+    insert: &mut CachedStatement<'_>,
     row: i64,
     head: &[u8],
     body: &IssueBody,
 ) -> Result<(), StoreError> {
-    let mut insert = conn.prepare_cached(
-        "INSERT INTO issue_bodies (row, head, messages, meta, custom_fields, feedback, queue,
-         private_notes, predict_labels, sentiment_analysis, smart_intents)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
-    )?;
     insert.execute(params![
         row,
         head,

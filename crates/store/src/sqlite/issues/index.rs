@@ -4,21 +4,22 @@
 
 use caseload_model::ids::DomainId;
 use roaring::RoaringBitmap;
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
 
 use crate::StoreError;
-use crate::issues::{Changes, SetSteps, Settled, Step, decode, encode, left_nothing};
+use crate::issues::{SetSteps, Settled, Step, decode, encode, encode_rows, left_nothing};
 
 /// Writes what the changes come to.
 pub(super) fn keep(
     conn: &Connection,
     domain: DomainId,
-    changes: Changes,
+    settled: &Settled,
 ) -> Result<(), StoreError> {
-    let settled = changes.settle();
-    keep_counters(conn, domain, &settled)?;
+    keep_counters(conn, domain, settled)?;
+    let (mut sets, mut values) = (Statements::of(conn, SETS)?, Statements::of(conn, VALUES)?);
     for steps in settled.terms() {
-        keep_set(conn, domain, &steps)?;
+        let statements = if steps.kind.is_sparse() { &mut values } else { &mut sets };
+        statements.keep(domain, &steps)?;
     }
     Ok(())
 }
@@ -48,57 +49,65 @@ fn keep_counters(conn: &Connection, domain: DomainId, settled: &Settled) -> Resu
     Ok(())
 }
 
-/// The statements on the table of a kind.
-struct Statements {
-    select: &'static str,
-    write: &'static str,
-    delete: &'static str,
+/// Where the terms of most issues are kept, and those that few issues share.
+const SETS: &str = "issue_sets";
+const VALUES: &str = "issue_values";
+
+/// The statements on one of these tables.
+struct Statements<'c> {
+    select: CachedStatement<'c>,
+    insert: CachedStatement<'c>,
+    update: CachedStatement<'c>,
+    delete: CachedStatement<'c>,
 }
 
-const SETS: Statements = Statements {
-    select: "SELECT rows FROM issue_sets
-        WHERE domain_id = ?1 AND kind = ?2 AND value = ?3 AND block = ?4",
-    write: "INSERT INTO issue_sets (domain_id, kind, value, block, rows)
-        VALUES (?1, ?2, ?3, ?4, ?5)
-        ON CONFLICT (domain_id, kind, value, block) DO UPDATE SET rows = excluded.rows",
-    delete: "DELETE FROM issue_sets
-        WHERE domain_id = ?1 AND kind = ?2 AND value = ?3 AND block = ?4",
-};
-
-const VALUES: Statements = Statements {
-    select: "SELECT rows FROM issue_values
-        WHERE domain_id = ?1 AND kind = ?2 AND value = ?3 AND block = ?4",
-    write: "INSERT INTO issue_values (domain_id, kind, value, block, rows)
-        VALUES (?1, ?2, ?3, ?4, ?5)
-        ON CONFLICT (domain_id, kind, block, value) DO UPDATE SET rows = excluded.rows",
-    delete: "DELETE FROM issue_values
-        WHERE domain_id = ?1 AND kind = ?2 AND value = ?3 AND block = ?4",
-};
-
-/// Applies steps of one block.
-fn keep_set(conn: &Connection, domain: DomainId, changes: &SetSteps<'_>) -> Result<(), StoreError> {
-    let SetSteps { kind, value, block, steps } = *changes;
-    let statements = if kind.is_sparse() { VALUES } else { SETS };
-    let stored: Option<Vec<u8>> = conn
-        .prepare_cached(statements.select)?
-        .query_row(params![domain.0, kind.code(), value, block], |row| row.get(0))
-        .optional()?;
-    let mut rows = RoaringBitmap::new();
-    if let Some(stored) = &stored {
-        decode(block, stored, &mut rows)?;
+impl<'c> Statements<'c> {
+    fn of(conn: &'c Connection, table: &str) -> Result<Self, StoreError> {
+        const ONE: &str = "domain_id = ?1 AND kind = ?2 AND value = ?3 AND block = ?4";
+        let prepare = |text: String| conn.prepare_cached(&text);
+        Ok(Self {
+            select: prepare(format!("SELECT rows FROM {table} WHERE {ONE}"))?,
+            insert: prepare(format!(
+                "INSERT INTO {table} (domain_id, kind, value, block, rows)
+                 VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING"
+            ))?,
+            update: prepare(format!("UPDATE {table} SET rows = ?5 WHERE {ONE}"))?,
+            delete: prepare(format!("DELETE FROM {table} WHERE {ONE}"))?,
+        })
     }
-    for (row, step) in steps {
-        let changed = if *step == Step::Enters { rows.insert(*row) } else { rows.remove(*row) };
-        if !changed {
-            return Err(left_nothing(kind));
+
+    /// Applies steps of one block.
+    fn keep(&mut self, domain: DomainId, changes: &SetSteps<'_>) -> Result<(), StoreError> {
+        let SetSteps { kind, value, block, steps } = *changes;
+        let (domain, code) = (domain.0, kind.code());
+        let enter = steps.iter().all(|(_, step)| *step == Step::Enters);
+        // What few issues share is mostly new to its block: then there is nothing to be read.
+        if kind.is_sparse() && enter {
+            let rows = encode_rows(steps.iter().map(|(row, _)| *row))?;
+            if self.insert.execute(params![domain, code, value, block, rows])? > 0 {
+                return Ok(());
+            }
         }
+        let stored: Option<Vec<u8>> = self
+            .select
+            .query_row(params![domain, code, value, block], |row| row.get(0))
+            .optional()?;
+        let mut rows = RoaringBitmap::new();
+        if let Some(stored) = &stored {
+            decode(block, stored, &mut rows)?;
+        }
+        for (row, step) in steps {
+            let changed = if *step == Step::Enters { rows.insert(*row) } else { rows.remove(*row) };
+            if !changed {
+                return Err(left_nothing(kind));
+            }
+        }
+        if rows.is_empty() {
+            self.delete.execute(params![domain, code, value, block])?;
+        } else {
+            let write = if stored.is_some() { &mut self.update } else { &mut self.insert };
+            write.execute(params![domain, code, value, block, encode(&mut rows)?])?;
+        }
+        Ok(())
     }
-    if rows.is_empty() {
-        let mut delete = conn.prepare_cached(statements.delete)?;
-        delete.execute(params![domain.0, kind.code(), value, block])?;
-    } else {
-        let mut write = conn.prepare_cached(statements.write)?;
-        write.execute(params![domain.0, kind.code(), value, block, encode(&mut rows)?])?;
-    }
-    Ok(())
 }

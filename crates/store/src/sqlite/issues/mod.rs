@@ -8,6 +8,7 @@ mod columns;
 mod counts;
 mod import;
 mod index;
+mod indexing;
 mod need;
 mod page;
 mod reads;

@@ -18,7 +18,7 @@ use caseload_model::payload::{Block, Entry};
 use caseload_testdata::{AGENTS, Random};
 use rusqlite::{Connection, params};
 
-use super::import::{columns_statement, keep_columns, keep_fragments};
+use super::import::{columns_statement, fragments_statement, keep_columns, keep_fragments};
 use super::index::keep;
 use super::page::{FRAGMENTS_COUNT, select};
 use super::{Reads, counts, sql};
@@ -111,10 +111,11 @@ fn database(issues: &[Issue]) -> Connection {
             keep_columns(&mut columns_statement(&conn).unwrap(), domain, &issue.columns).unwrap();
             let moved = "UPDATE issues SET row = ?1 WHERE row = last_insert_rowid()";
             conn.execute(moved, [row]).unwrap();
-            keep_fragments(&conn, row, &issue.head, &issue.body).unwrap();
+            let mut fragments = fragments_statement(&conn).unwrap();
+            keep_fragments(&mut fragments, row, &issue.head, &issue.body).unwrap();
             note(&mut changes, row, None, Some(issue));
         }
-        keep(&conn, domain, changes).unwrap();
+        keep(&conn, domain, &changes.settle()).unwrap();
         for (id, email) in AGENTS {
             conn.execute(
                 "INSERT INTO agents (domain_id, id, name, email, created_at)
@@ -345,13 +346,13 @@ fn an_index_that_is_kept_by_changes_is_the_index_made_anew() {
                 note(&mut changes, Issue::row(place), stored[place], after);
                 stored[place] = after;
             }
-            keep(&kept, DOMAIN, changes).unwrap();
+            keep(&kept, DOMAIN, &changes.settle()).unwrap();
             let anew = empty_database();
             let mut changes = Changes::default();
             for (place, issue) in stored.iter().enumerate() {
                 note(&mut changes, Issue::row(place), None, *issue);
             }
-            keep(&anew, DOMAIN, changes).unwrap();
+            keep(&anew, DOMAIN, &changes.settle()).unwrap();
             assert_eq!(index(&kept), index(&anew), "seed {seed}");
         }
     }
@@ -363,6 +364,6 @@ fn an_issue_that_leaves_what_it_is_not_in_is_damage() {
     let issues = world(1, 1);
     let mut changes = Changes::default();
     note(&mut changes, 1, Some(&issues[0]), None);
-    let kept = keep(&conn, DOMAIN, changes);
+    let kept = keep(&conn, DOMAIN, &changes.settle());
     assert!(matches!(kept, Err(crate::StoreError::Corrupt(_))), "{kept:?}");
 }

@@ -8,7 +8,7 @@ use caseload_model::time::UnixMillis;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::super::{attachments, clock, domains, idempotency};
-use super::import::{columns_statement, keep_columns, keep_fragments};
+use super::import::{columns_statement, fragments_statement, keep_columns, keep_fragments};
 use super::{index, rows};
 use crate::issues::{Birth, Changes, IssueWrites, Replaced, row_number};
 use crate::{IdempotencyKey, KeptAnswer, StoreError};
@@ -128,7 +128,7 @@ impl IssueWrites for Writes<'_> {
     fn insert(&self, _birth: &Birth, issue: &IssueRecord) -> Result<i64, StoreError> {
         keep_columns(&mut columns_statement(self.conn)?, self.domain, &issue.columns)?;
         let row = self.conn.last_insert_rowid();
-        keep_fragments(self.conn, row, &issue.head, &issue.body)?;
+        keep_fragments(&mut fragments_statement(self.conn)?, row, &issue.head, &issue.body)?;
         Ok(row)
     }
 
@@ -137,7 +137,7 @@ impl IssueWrites for Writes<'_> {
     }
 
     fn keep(&self, changes: Changes) -> Result<(), StoreError> {
-        index::keep(self.conn, self.domain, changes)
+        index::keep(self.conn, self.domain, &changes.settle())
     }
 
     fn add_app_profile(&self, profile: &AppProfileRow, at: UnixMillis) -> Result<(), StoreError> {

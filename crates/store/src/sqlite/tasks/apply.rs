@@ -154,7 +154,7 @@ fn write_slice(
         ChunkWork::UpdateAppProfiles(entries) => {
             profiles::update_app(conn, change, payload, &entries[slice])
         }
-        ChunkWork::ImportIssues(entries) => changes.issues.import(conn, payload, &entries[slice]),
+        ChunkWork::ImportIssues(_) => changes.issues.import(conn, parts.part(), slice),
         ChunkWork::GetCoreProfiles(_) | ChunkWork::GetAppProfiles(_) => {
             Err(StoreError::Corrupt("a get action on the writer".to_owned()))
         }

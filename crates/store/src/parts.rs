@@ -6,11 +6,12 @@
 
 use std::collections::VecDeque;
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use caseload_model::task::Action;
 
-use crate::{ApplyChunk, ChunkPart, ChunkWork, Fed, StoreError};
+use crate::{ApplyChunk, ChunkFeed, ChunkPart, ChunkWork, Fed, StoreError};
 
 /// Bytes of payload blocks after which a chunk takes no further part.
 const CHUNK_BYTES_MAX: usize = 8 << 20;
@@ -19,8 +20,10 @@ const WAIT_MAX: Duration = Duration::from_millis(10);
 const WAIT_STEP: Duration = Duration::from_micros(500);
 
 /// Where a chunk stands among its entries.
-pub(crate) struct Parts<'c> {
-    command: &'c ApplyChunk,
+pub(crate) struct Parts {
+    action: Action,
+    task_id: String,
+    feed: Option<Arc<ChunkFeed>>,
     part: ChunkPart,
     /// Bytes of all parts so far.
     bytes: usize,
@@ -32,20 +35,28 @@ pub(crate) struct Parts<'c> {
     again: VecDeque<ChunkPart>,
 }
 
-impl<'c> Parts<'c> {
+impl Parts {
     /// Begins with the part that the command gives.
-    pub(crate) fn begin(command: &'c ApplyChunk) -> Result<Self, StoreError> {
+    pub(crate) fn begin(command: &ApplyChunk) -> Result<Self, StoreError> {
         let part = command.part.clone();
-        check(command, &part)?;
-        let bytes = part.block.bytes.len();
-        let taken = vec![part.clone()];
-        Ok(Self { command, part, bytes, done: 0, taken, again: VecDeque::new() })
+        let parts = Self {
+            action: command.action,
+            task_id: command.task_id.clone(),
+            feed: command.more.clone(),
+            bytes: part.block.bytes.len(),
+            done: 0,
+            taken: vec![part.clone()],
+            part,
+            again: VecDeque::new(),
+        };
+        parts.check(&parts.part)?;
+        Ok(parts)
     }
 
     /// Begins once more after `taken` were taken and what was done with them is undone. None of
     /// them can be had from the feed again.
     pub(crate) fn begin_again(
-        command: &'c ApplyChunk,
+        command: &ApplyChunk,
         taken: Vec<ChunkPart>,
     ) -> Result<Self, StoreError> {
         Ok(Self { again: taken.into_iter().skip(1).collect(), ..Self::begin(command)? })
@@ -53,11 +64,7 @@ impl<'c> Parts<'c> {
 
     /// Index, in the task, of the next entry.
     pub(crate) fn next_index(&self) -> u32 {
-        if self.part.from < self.part.work.len() {
-            entry_index(&self.part.work, self.part.from)
-        } else {
-            entry_index(&self.part.work, self.part.from - 1) + 1
-        }
+        self.part.next_index()
     }
 
     /// The next entries of the part, at most `entries_max`; they count as done.
@@ -66,6 +73,23 @@ impl<'c> Parts<'c> {
         self.done += slice.len();
         self.part.from = slice.end;
         slice
+    }
+
+    /// The present part; its `from` is behind what counts as done.
+    pub(crate) const fn part(&self) -> &ChunkPart {
+        &self.part
+    }
+
+    /// Whether the present part has entries left.
+    pub(crate) fn has_entries(&self) -> bool {
+        self.part.from < self.part.work.len()
+    }
+
+    /// Takes entries of the present part back, from the one at `from` on: they are not done.
+    pub(crate) fn back_to(&mut self, from: usize) {
+        assert!(from <= self.part.from, "entries are taken back that nobody took");
+        self.done -= self.part.from - from;
+        self.part.from = from;
     }
 
     pub(crate) fn work(&self) -> &ChunkWork {
@@ -78,15 +102,14 @@ impl<'c> Parts<'c> {
 
     /// Whether there are more entries. Waits a moment for the next part unless it is `urged` on.
     pub(crate) fn more(&mut self, urged: impl Fn() -> bool) -> Result<bool, StoreError> {
-        if self.part.from < self.part.work.len() {
+        if self.has_entries() {
             return Ok(true);
         }
         if let Some(part) = self.again.pop_front() {
             return self.take(part);
         }
-        let Some(feed) = self.command.more.as_ref().filter(|_| self.bytes < CHUNK_BYTES_MAX) else {
-            return Ok(false);
-        };
+        let room = self.bytes < CHUNK_BYTES_MAX;
+        let Some(feed) = self.feed.clone().filter(|_| room) else { return Ok(false) };
         let until = Instant::now() + WAIT_MAX;
         loop {
             match feed.take(until.min(Instant::now() + WAIT_STEP)) {
@@ -100,9 +123,9 @@ impl<'c> Parts<'c> {
 
     /// Goes on with a part that follows.
     fn take(&mut self, part: ChunkPart) -> Result<bool, StoreError> {
-        check(self.command, &part)?;
-        if entry_index(&part.work, part.from) < self.next_index() {
-            return Err(misfit(self.command));
+        self.check(&part)?;
+        if part.next_index() < self.next_index() {
+            return Err(misfit(&self.task_id));
         }
         self.bytes += part.block.bytes.len();
         self.taken.push(part.clone());
@@ -112,20 +135,35 @@ impl<'c> Parts<'c> {
 
     /// How many entries are done, the part that has entries left, and all parts as they were taken.
     pub(crate) fn end(self) -> (usize, Option<ChunkPart>, Vec<ChunkPart>) {
-        let left = self.part.from < self.part.work.len();
+        let left = self.has_entries();
         (self.done, left.then_some(self.part), self.taken)
+    }
+
+    /// Whether the part has entries, of the kind that the task asks for.
+    fn check(&self, part: &ChunkPart) -> Result<(), StoreError> {
+        let fits = work_fits(self.action, &part.work) && part.from < part.work.len();
+        if fits { Ok(()) } else { Err(misfit(&self.task_id)) }
     }
 }
 
-/// Whether the part has entries, of the kind that the command asks for.
-fn check(command: &ApplyChunk, part: &ChunkPart) -> Result<(), StoreError> {
-    let fits = work_fits(command.action, &part.work) && part.from < part.work.len();
-    if fits { Ok(()) } else { Err(misfit(command)) }
+pub(crate) fn misfit(task_id: &str) -> StoreError {
+    StoreError::Corrupt(format!("a chunk of task {task_id} is not what the task asks for"))
 }
 
-pub(crate) fn misfit(command: &ApplyChunk) -> StoreError {
-    let id = &command.task_id;
-    StoreError::Corrupt(format!("a chunk of task {id} is not what the task asks for"))
+impl ChunkPart {
+    /// Index, in the task, of the next entry to apply.
+    pub(crate) fn next_index(&self) -> u32 {
+        self.index_before(self.from)
+    }
+
+    /// Index, in the task, of the first entry behind those before `at`.
+    pub(crate) fn index_before(&self, at: usize) -> u32 {
+        if at < self.work.len() {
+            entry_index(&self.work, at)
+        } else {
+            entry_index(&self.work, at - 1) + 1
+        }
+    }
 }
 
 const fn work_fits(action: Action, work: &ChunkWork) -> bool {

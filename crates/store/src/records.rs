@@ -160,6 +160,16 @@ impl Records {
         Ok(())
     }
 
+    /// Adds records of the entries that follow. All blocks of both are closed.
+    pub(crate) fn join(&mut self, other: Self) {
+        self.next_index = other.next_index;
+        self.first_index = other.next_index;
+        self.line_bytes += other.line_bytes;
+        self.succeeded += other.succeeded;
+        self.failed += other.failed;
+        self.keep_packed(other.packed);
+    }
+
     fn take_open(&mut self) -> Open {
         let (first_index, next_index) = (self.first_index, self.next_index);
         self.first_index = next_index;

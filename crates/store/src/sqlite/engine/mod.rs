@@ -176,6 +176,19 @@ impl Engine {
         self.readers.read(budget, false, |conn, _| work(conn)).await
     }
 
+    /// Runs a read on up to `readers_max` readers at once, each in a transaction of its own: on as
+    /// many as are to spare now, on one at least. What they share is the caller's.
+    pub(super) async fn read_side_by_side<F>(
+        &self,
+        readers_max: usize,
+        work: F,
+    ) -> Result<(), StoreError>
+    where
+        F: Fn(&Connection) -> Result<(), StoreError> + Send + Sync + 'static,
+    {
+        self.readers.read_side_by_side(READ_BUDGET, readers_max, work).await
+    }
+
     /// Runs a read that may be a long one, at the pace it is given. At most half of the readers are
     /// at long reads at a time.
     pub(super) async fn read_paced<T, F>(

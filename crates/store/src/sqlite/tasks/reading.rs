@@ -1,0 +1,196 @@
+//! Reading the records of a chunk of a get action, on a few readers side by side. Each takes the
+//! next run of entries, reads and packs its records, and comes back for another run; the runs are
+//! put together in their order. A reader has a snapshot of its own: get actions read committed data
+//! and promise no more. Invariant: the records that are kept are those of the entries from the
+//! chunk's first one on, without a gap; what was read behind a run that ended early is dropped and
+//! read again by the next chunk.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use rusqlite::Connection;
+
+use super::super::engine::Engine;
+use super::super::profiles;
+use super::apply::{Planned, assert_each_entry_has_a_record};
+use crate::parts::Parts;
+use crate::records::Records;
+use crate::{ApplyChunk, ChunkPart, ChunkWork, StoreError};
+
+/// Readers that one chunk has at most.
+const READERS_MAX: usize = 4;
+/// Entries of a run at most, and of the first ones, which tell how long records are.
+const RUN_ENTRIES: usize = 500;
+const FIRST_RUN_ENTRIES: usize = 50;
+/// Bytes of records that a run is to have at most, and after which it ends early.
+const RUN_BYTES: usize = 1 << 20;
+const RUN_BYTES_MAX: usize = 4 << 20;
+/// Entries that are read before the bytes of their records are looked at.
+const STEP_ENTRIES: usize = 50;
+/// Bytes of records after which no further run is begun.
+const READ_BYTES_MAX: usize = 16 << 20;
+
+/// The records of a get action, as much as one chunk may hold.
+pub(super) async fn read_chunk(
+    engine: &Engine,
+    command: ApplyChunk,
+) -> Result<(Planned, ApplyChunk), StoreError> {
+    let reading = Arc::new(Reading::begin(command)?);
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let runs = reading.command.part.work.len().div_ceil(RUN_ENTRIES);
+    let work = reading.clone();
+    engine
+        .read_side_by_side(cores.min(runs).min(READERS_MAX), move |conn| work.read_runs(conn))
+        .await?;
+    let reading = Arc::into_inner(reading)
+        .ok_or_else(|| StoreError::Unavailable("a reader did not end".to_owned()))?;
+    Ok(reading.put_together())
+}
+
+/// What the readers of a chunk share.
+struct Reading {
+    command: ApplyChunk,
+    state: Mutex<State>,
+    /// For those who wait until a part is done.
+    changed: Condvar,
+}
+
+struct State {
+    parts: Parts,
+    /// Runs that were begun, and of those the ones that are at work.
+    begun: usize,
+    running: usize,
+    /// Entries that were read so far, and bytes of their records.
+    read: usize,
+    bytes: usize,
+    stopped: bool,
+    done: BTreeMap<usize, Done>,
+}
+
+/// Some entries of a part, to be read by one reader.
+struct Run {
+    number: usize,
+    part: ChunkPart,
+    entries: Range<usize>,
+}
+
+/// The records of a run.
+struct Done {
+    records: Records,
+    /// Where it ended early, in its part.
+    early: Option<usize>,
+}
+
+impl State {
+    /// How many entries the next run has.
+    fn run_entries(&self) -> usize {
+        match self.bytes.checked_div(self.read) {
+            None => FIRST_RUN_ENTRIES,
+            Some(bytes_each) => (RUN_BYTES / bytes_each.max(1)).clamp(1, RUN_ENTRIES),
+        }
+    }
+}
+
+/// A run that is at work. However it ends, nobody waits for it any more.
+struct AtWork<'r>(&'r Reading);
+
+impl Drop for AtWork<'_> {
+    fn drop(&mut self) {
+        self.0.state().running -= 1;
+        self.0.changed.notify_all();
+    }
+}
+
+impl Reading {
+    fn begin(command: ApplyChunk) -> Result<Self, StoreError> {
+        let state = State {
+            parts: Parts::begin(&command)?,
+            begun: 0,
+            running: 0,
+            read: 0,
+            bytes: 0,
+            stopped: false,
+            done: BTreeMap::new(),
+        };
+        Ok(Self { command, state: Mutex::new(state), changed: Condvar::new() })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reads one run after the other until there is none.
+    fn read_runs(&self, conn: &Connection) -> Result<(), StoreError> {
+        while let Some((run, _at_work)) = self.next_run()? {
+            let done = self.read(conn, &run).inspect_err(|_| self.state().stopped = true)?;
+            let mut state = self.state();
+            state.read += run.entries.len();
+            state.bytes += done.records.line_bytes();
+            state.stopped |= done.early.is_some();
+            state.done.insert(run.number, done);
+        }
+        Ok(())
+    }
+
+    /// The next run. A further part is begun when all runs of the one before it are done: none of
+    /// them ended early then.
+    fn next_run(&self) -> Result<Option<(Run, AtWork<'_>)>, StoreError> {
+        let mut state = self.state();
+        while !state.stopped && !state.parts.has_entries() && state.running > 0 {
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        if state.stopped || state.bytes >= READ_BYTES_MAX || !state.parts.more(|| false)? {
+            return Ok(None);
+        }
+        let entries = state.run_entries();
+        let entries = state.parts.slice(entries);
+        let run = Run { number: state.begun, part: state.parts.part().clone(), entries };
+        state.begun += 1;
+        state.running += 1;
+        Ok(Some((run, AtWork(self))))
+    }
+
+    fn read(&self, conn: &Connection, run: &Run) -> Result<Done, StoreError> {
+        let Run { part, entries, .. } = run;
+        let (domain, payload) = (self.command.domain, &part.block.bytes);
+        let mut records = Records::new(part.index_before(entries.start));
+        let mut at = entries.start;
+        while at < entries.end && records.line_bytes() < RUN_BYTES_MAX {
+            let step = at..entries.end.min(at + STEP_ENTRIES);
+            at = step.end;
+            let (count, open) = (step.len(), records.open());
+            let before = open.succeeded + open.failed;
+            match &*part.work {
+                ChunkWork::GetCoreProfiles(entries) => {
+                    profiles::get_core(conn, domain, payload, &entries[step], open)?;
+                }
+                ChunkWork::GetAppProfiles(entries) => {
+                    profiles::get_app(conn, domain, payload, &entries[step], open)?;
+                }
+                _ => return Err(StoreError::Corrupt("a writing action on a reader".to_owned())),
+            }
+            assert_each_entry_has_a_record(open.succeeded + open.failed - before, count);
+            records.added(part.index_before(at))?;
+        }
+        records.close_block()?;
+        Ok(Done { records, early: (at < entries.end).then_some(at) })
+    }
+
+    /// The records of all runs up to the first that ended early.
+    fn put_together(self) -> (Planned, ApplyChunk) {
+        let State { mut parts, done, begun, .. } =
+            self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        assert_eq!(done.len(), begun, "a run of a chunk has no records");
+        let mut records = Records::new(self.command.part.next_index());
+        for Done { records: of_run, early } in done.into_values() {
+            records.join(of_run);
+            if let Some(from) = early {
+                parts.back_to(from);
+                break;
+            }
+        }
+        let (done, rest, spent) = parts.end();
+        ((records, done, rest, spent), self.command)
+    }
+}

@@ -7,6 +7,7 @@
 mod admin;
 mod error;
 mod feed;
+mod hands;
 mod idempotency;
 mod issues;
 mod metrics;
@@ -15,6 +16,7 @@ mod writing;
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use caseload_model::ids::{DomainId, DomainName};
 use caseload_model::issue::IssueQueue;
@@ -27,6 +29,7 @@ use tokio::sync::watch;
 pub use admin::*;
 pub use error::StoreError;
 pub use feed::*;
+pub use hands::Hands;
 pub use idempotency::*;
 pub use issues::*;
 pub use metrics::*;
@@ -140,7 +143,13 @@ pub trait Store: Send + Sync + 'static {
         task_id: &str,
         kind: RecordKind,
     ) -> StoreFuture<'_, Vec<RecordBlockSize>>;
-    /// Changes whenever tasks may have become runnable. A hint: pollers keep polling beside it.
+    /// Lends the free hands of a server that has the store open, in place of those lent before. Not
+    /// every store uses them.
+    fn lend(&self, hands: Arc<Hands>) {
+        drop(hands);
+    }
+    /// Changes whenever tasks may have become runnable and were not leased to lent hands. A hint:
+    /// pollers keep polling beside it.
     fn task_bell(&self) -> watch::Receiver<u64>;
 
     /// One page of issues with the exact total, from one snapshot.

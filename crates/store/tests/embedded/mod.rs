@@ -5,6 +5,7 @@
 mod backup;
 #[cfg(debug_assertions)]
 mod copy;
+mod hands;
 mod issues;
 #[cfg(debug_assertions)]
 mod kill;

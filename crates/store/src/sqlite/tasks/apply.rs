@@ -9,6 +9,7 @@ use std::ops::Range;
 
 use caseload_model::record::ChunkRecords;
 use caseload_model::task::{Action, Outcome, Task};
+use caseload_model::time::UnixMillis;
 use rusqlite::Connection;
 
 use super::super::domains;
@@ -39,8 +40,9 @@ pub(in crate::sqlite) async fn apply(
 ) -> Result<ChunkApplied, StoreError> {
     let (applied, spent) = if command.action.writes() && !command.dry_run {
         let written = engine.write_weighing(Weight::Long, move |conn, context| {
-            let applied = write_chunk(conn, &command, context);
-            applied.map(|applied| (applied, command))
+            let applied = write_chunk(conn, &command, context)?;
+            note_end(&applied.0, command.now, context);
+            Ok((applied, command))
         });
         let ((applied, spent), command) = written.await?;
         (applied, (spent, command))
@@ -52,8 +54,9 @@ pub(in crate::sqlite) async fn apply(
             reading::read_chunk(engine, command).await?
         };
         let weight = Weight::of_bytes(planned.0.packed_bytes());
-        let keep =
-            move |conn: &Connection, _: &WriteContext<'_>| keep_planned(conn, planned, command);
+        let keep = move |conn: &Connection, context: &WriteContext<'_>| {
+            keep_planned(conn, planned, command, context)
+        };
         engine.write_weighing(weight, keep).await?
     };
     // Thousands of entries: neither the writer nor who waits for this answer is kept by them.
@@ -66,6 +69,7 @@ fn keep_planned(
     conn: &Connection,
     (mut records, done, rest, spent): Planned,
     command: ApplyChunk,
+    context: &WriteContext<'_>,
 ) -> Result<(ChunkApplied, (Vec<ChunkPart>, ApplyChunk)), StoreError> {
     let mut held = held(conn, &command)?;
     let applied = if held.cancelled {
@@ -74,7 +78,15 @@ fn keep_planned(
         let task = finish(conn, &command, held, &mut records)?;
         ChunkApplied { task, done, rest }
     };
+    note_end(&applied, command.now, context);
     Ok((applied, (spent, command)))
+}
+
+/// Where a task completed, the domain's next writing task may begin.
+fn note_end(applied: &ChunkApplied, now: UnixMillis, context: &WriteContext<'_>) {
+    if applied.task.outcome.is_some() {
+        context.made_runnable(now);
+    }
 }
 
 /// The task, where this chunk is its next one and comes from the holder of its lease.

@@ -6,6 +6,9 @@ use super::{BLOCK_BYTES, Block, Entry, OVERSIZE_BYTES_KEPT, PayloadFault};
 use crate::error_code::ErrorCode;
 use crate::task::PAYLOAD_ENTRIES_MAX;
 
+/// Room for the entry with which a block exceeds its size, so that most blocks never move.
+const BLOCK_ROOM: usize = 8 << 10;
+
 #[derive(Debug)]
 pub(super) struct Gather {
     entry_bytes_max: usize,
@@ -50,7 +53,11 @@ impl Gather {
             let range = self.start..self.block.bytes.len();
             self.block.entries.push(Entry { index: self.count as u32, line, range, oversize });
             if self.block.bytes.len() >= BLOCK_BYTES {
+                let entries = self.block.entries.len();
                 blocks.push(std::mem::take(&mut self.block));
+                // Another block follows most likely, of about as many entries.
+                self.block.bytes.reserve(BLOCK_BYTES + BLOCK_ROOM);
+                self.block.entries.reserve(entries + entries / 8);
             }
             self.start = self.block.bytes.len();
         }

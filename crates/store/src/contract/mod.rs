@@ -7,6 +7,7 @@
 mod admin;
 mod error;
 mod feed;
+mod fresh;
 mod hands;
 mod idempotency;
 mod issues;
@@ -29,6 +30,7 @@ use tokio::sync::watch;
 pub use admin::*;
 pub use error::StoreError;
 pub use feed::*;
+pub use fresh::{FreshBlocks, FreshPayloads};
 pub use hands::Hands;
 pub use idempotency::*;
 pub use issues::*;
@@ -120,6 +122,11 @@ pub trait Store: Send + Sync + 'static {
         task_id: &str,
         from_index: u32,
     ) -> StoreFuture<'_, Option<Vec<u8>>>;
+    /// Where payloads may wait in memory for their tasks, beside being stored; `None` where they may
+    /// not.
+    fn fresh(&self) -> Option<Arc<FreshPayloads>> {
+        None
+    }
     /// Applies entries of a task: effects, records and counts in one durable transaction; the last
     /// entry completes the task in the same one. May take further parts from [`ApplyChunk::more`],
     /// and may apply fewer than it was given or took (see [`ChunkApplied::rest`]).

@@ -39,10 +39,10 @@ use crate::{
     AddMessage, AddNote, Agent, App, ApplyChunk, BackupReport, CancelTask, CheckReport,
     ChunkApplied, ClaimTasks, ClaimedTask, CompletedTasks, CreateAgent, CreateApp, CreateBackup,
     CreateDomain, CreateIssue, CreateKey, CreateTask, Domain, EditIssue, EditIssues, FailAttempt,
-    GetIssue, Hands, IssuePage, IssueStep, KeptAnswer, Key, KeyGrant, ListIssues, ListTasks, Once,
-    OpenMode, PackedBlock, RecordBlock, RecordBlockSize, RecordKind, RenderedIssue, RenewLeases,
-    StageAttachment, StagePayload, StepIssues, Store, StoreError, StoreFuture, StoreMetrics,
-    TaskPage,
+    FreshPayloads, GetIssue, Hands, IssuePage, IssueStep, KeptAnswer, Key, KeyGrant, ListIssues,
+    ListTasks, Once, OpenMode, PackedBlock, RecordBlock, RecordBlockSize, RecordKind,
+    RenderedIssue, RenewLeases, StageAttachment, StagePayload, StepIssues, Store, StoreError,
+    StoreFuture, StoreMetrics, TaskPage,
 };
 pub(crate) use copy::open_copy_end;
 use engine::{Engine, LastMember, Weight, WriteContext};
@@ -56,6 +56,7 @@ pub struct SqliteStore {
     engine: Arc<Engine>,
     probe: Probe,
     handing: Arc<Handing>,
+    fresh: Arc<FreshPayloads>,
     /// What completed since the store was opened.
     completed: Mutex<Vec<CompletedTasks>>,
 }
@@ -81,6 +82,7 @@ impl SqliteStore {
             engine: Arc::new(engine),
             probe: Probe::default(),
             handing,
+            fresh: Arc::default(),
             completed: Mutex::default(),
         })
     }
@@ -310,6 +312,10 @@ impl Store for SqliteStore {
     ) -> StoreFuture<'_, Option<Vec<u8>>> {
         let task_id = task_id.to_owned();
         self.read(move |conn| tasks::payload_block(conn, domain, &task_id, from_index))
+    }
+
+    fn fresh(&self) -> Option<Arc<FreshPayloads>> {
+        Some(self.fresh.clone())
     }
 
     fn apply_chunk(&self, command: ApplyChunk) -> StoreFuture<'_, ChunkApplied> {

@@ -75,21 +75,27 @@ impl Parts {
         slice
     }
 
-    /// The present part; its `from` is behind what counts as done.
-    pub(crate) const fn part(&self) -> &ChunkPart {
-        &self.part
+    /// The present part and its number; its `from` is behind what counts as done.
+    pub(crate) const fn part(&self) -> (usize, &ChunkPart) {
+        (self.taken.len() - 1, &self.part)
     }
 
-    /// Whether the present part has entries left.
-    pub(crate) fn has_entries(&self) -> bool {
-        self.part.from < self.part.work.len()
-    }
-
-    /// Takes entries of the present part back, from the one at `from` on: they are not done.
-    pub(crate) fn back_to(&mut self, from: usize) {
-        assert!(from <= self.part.from, "entries are taken back that nobody took");
-        self.done -= self.part.from - from;
-        self.part.from = from;
+    /// Goes back to the entry at `from` of the part of that number: neither it nor any that follows
+    /// is done. Parts behind that one are given back to where they came from.
+    pub(crate) fn back_to(&mut self, number: usize, from: usize) {
+        let behind = self.taken.split_off(number + 1);
+        let whole = |part: &ChunkPart| part.work.len() - part.from;
+        let present = self.taken[number].clone();
+        let begun = behind.iter().map(whole).sum::<usize>() + whole(&present);
+        self.done -= begun - whole(&self.part) - (from - present.from);
+        for part in behind.into_iter().rev() {
+            self.bytes -= part.block.bytes.len();
+            match &self.feed {
+                Some(feed) => feed.give_back(part),
+                None => self.again.push_front(part),
+            }
+        }
+        self.part = ChunkPart { from, ..present };
     }
 
     pub(crate) fn work(&self) -> &ChunkWork {
@@ -102,7 +108,7 @@ impl Parts {
 
     /// Whether there are more entries. Waits a moment for the next part unless it is `urged` on.
     pub(crate) fn more(&mut self, urged: impl Fn() -> bool) -> Result<bool, StoreError> {
-        if self.has_entries() {
+        if self.part.from < self.part.work.len() {
             return Ok(true);
         }
         if let Some(part) = self.again.pop_front() {
@@ -135,7 +141,7 @@ impl Parts {
 
     /// How many entries are done, the part that has entries left, and all parts as they were taken.
     pub(crate) fn end(self) -> (usize, Option<ChunkPart>, Vec<ChunkPart>) {
-        let left = self.has_entries();
+        let left = self.part.from < self.part.work.len();
         (self.done, left.then_some(self.part), self.taken)
     }
 

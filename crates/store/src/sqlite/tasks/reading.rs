@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rusqlite::Connection;
 
@@ -52,15 +52,12 @@ pub(super) async fn read_chunk(
 struct Reading {
     command: ApplyChunk,
     state: Mutex<State>,
-    /// For those who wait until a part is done.
-    changed: Condvar,
 }
 
 struct State {
     parts: Parts,
-    /// Runs that were begun, and of those the ones that are at work.
+    /// Runs that were begun.
     begun: usize,
-    running: usize,
     /// Entries that were read so far, and bytes of their records.
     read: usize,
     bytes: usize,
@@ -71,6 +68,7 @@ struct State {
 /// Some entries of a part, to be read by one reader.
 struct Run {
     number: usize,
+    part_number: usize,
     part: ChunkPart,
     entries: Range<usize>,
 }
@@ -78,8 +76,8 @@ struct Run {
 /// The records of a run.
 struct Done {
     records: Records,
-    /// Where it ended early, in its part.
-    early: Option<usize>,
+    /// Where it ended early: the number of the part, and the place in it.
+    early: Option<(usize, usize)>,
 }
 
 impl State {
@@ -92,28 +90,17 @@ impl State {
     }
 }
 
-/// A run that is at work. However it ends, nobody waits for it any more.
-struct AtWork<'r>(&'r Reading);
-
-impl Drop for AtWork<'_> {
-    fn drop(&mut self) {
-        self.0.state().running -= 1;
-        self.0.changed.notify_all();
-    }
-}
-
 impl Reading {
     fn begin(command: ApplyChunk) -> Result<Self, StoreError> {
         let state = State {
             parts: Parts::begin(&command)?,
             begun: 0,
-            running: 0,
             read: 0,
             bytes: 0,
             stopped: false,
             done: BTreeMap::new(),
         };
-        Ok(Self { command, state: Mutex::new(state), changed: Condvar::new() })
+        Ok(Self { command, state: Mutex::new(state) })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -122,7 +109,7 @@ impl Reading {
 
     /// Reads one run after the other until there is none.
     fn read_runs(&self, conn: &Connection) -> Result<(), StoreError> {
-        while let Some((run, _at_work)) = self.next_run()? {
+        while let Some(run) = self.next_run()? {
             let done = self.read(conn, &run).inspect_err(|_| self.state().stopped = true)?;
             let mut state = self.state();
             state.read += run.entries.len();
@@ -133,22 +120,18 @@ impl Reading {
         Ok(())
     }
 
-    /// The next run. A further part is begun when all runs of the one before it are done: none of
-    /// them ended early then.
-    fn next_run(&self) -> Result<Option<(Run, AtWork<'_>)>, StoreError> {
+    /// The next run.
+    fn next_run(&self) -> Result<Option<Run>, StoreError> {
         let mut state = self.state();
-        while !state.stopped && !state.parts.has_entries() && state.running > 0 {
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
         if state.stopped || state.bytes >= READ_BYTES_MAX || !state.parts.more(|| false)? {
             return Ok(None);
         }
         let entries = state.run_entries();
         let entries = state.parts.slice(entries);
-        let run = Run { number: state.begun, part: state.parts.part().clone(), entries };
+        let (part_number, part) = state.parts.part();
+        let run = Run { number: state.begun, part_number, part: part.clone(), entries };
         state.begun += 1;
-        state.running += 1;
-        Ok(Some((run, AtWork(self))))
+        Ok(Some(run))
     }
 
     fn read(&self, conn: &Connection, run: &Run) -> Result<Done, StoreError> {
@@ -174,7 +157,7 @@ impl Reading {
             records.added(part.index_before(at))?;
         }
         records.close_block()?;
-        Ok(Done { records, early: (at < entries.end).then_some(at) })
+        Ok(Done { records, early: (at < entries.end).then_some((run.part_number, at)) })
     }
 
     /// The records of all runs up to the first that ended early.
@@ -185,8 +168,8 @@ impl Reading {
         let mut records = Records::new(self.command.part.next_index());
         for Done { records: of_run, early } in done.into_values() {
             records.join(of_run);
-            if let Some(from) = early {
-                parts.back_to(from);
+            if let Some((part_number, from)) = early {
+                parts.back_to(part_number, from);
                 break;
             }
         }

@@ -120,6 +120,11 @@ impl Records {
         }
     }
 
+    /// Makes room for so many bytes of results, as far as one block has them.
+    pub(crate) fn expect(&mut self, bytes: usize) {
+        self.open.results.reserve(bytes.min(RECORD_BLOCK_ROOM));
+    }
+
     /// Adds the records of the entries before `next_index`.
     pub(crate) fn add(&mut self, records: ChunkRecords, next_index: u32) -> Result<(), StoreError> {
         if self.open == ChunkRecords::default() {

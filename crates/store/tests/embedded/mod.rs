@@ -5,6 +5,7 @@
 mod backup;
 #[cfg(debug_assertions)]
 mod copy;
+mod gets;
 mod hands;
 mod issues;
 #[cfg(debug_assertions)]
@@ -25,8 +26,8 @@ use caseload_store::{
 use futures_util::future::join_all;
 
 use crate::suite::payloads::{
-    NOW, apply_all, assert_sound, chunk, claim, claim_at, domain, errors, later, next_block,
-    profile_id, results, run, run_command, task_of, uid,
+    NOW, apply_all, assert_sound, chunk, claim, claim_at, domain, later, next_block, run,
+    run_command, task_of, uid,
 };
 
 const CREATE: Action = Action::CreateCoreProfiles;
@@ -355,31 +356,4 @@ async fn a_check_names_each_kind_of_damage() {
         let faults = store.check().await.unwrap().faults;
         assert!(faults.iter().any(|found| found.contains(fault)), "{damage}: {faults:?}");
     }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn gets_of_long_and_short_profiles_keep_their_order_however_chunks_and_runs_end() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = server(folder.path()).unwrap();
-    let acme = domain(&store, "acme").await;
-    let text = "x ".repeat(20_000);
-    let long =
-        format!(r#"{{"identities":[{{"uid":"long"}}],"custom_fields":{{"text":"{text}"}}}}"#);
-    run(&store, &acme, "made", CREATE, &[uid("short"), long]).await;
-    let ids: Vec<_> =
-        results(&store, acme.id, "made").await.iter().map(|line| profile_id(line)).collect();
-    // Long ones come after many short ones by which a run's length was chosen.
-    let of = |n: usize| if (700..1_500).contains(&n) { &*ids[1] } else { &*ids[0] };
-    let id = |n: usize| if n % 100 == 7 { "9" } else { of(n) };
-    let lines: Vec<_> =
-        (0..2_100).map(|n| format!("{{\"core-profile-id\":\"{}\"}}", id(n))).collect();
-    let task = run(&store, &acme, "got", Action::GetCoreProfiles, &lines).await;
-    assert_eq!(task.counts, Counts { total: 2_100, succeeded: 2_079, failed: 21, unprocessed: 0 });
-    let shown = results(&store, acme.id, "got").await;
-    let expected = (0..2_100).map(id).filter(|id| *id != "9");
-    assert!(shown.iter().map(|line| profile_id(line)).eq(expected), "records out of order");
-    let missing = errors(&store, acme.id, "got").await;
-    let at = (0..21).map(|n| format!("{{\"index\":{},", n * 100 + 7));
-    assert!(missing.iter().zip(at).all(|(line, at)| line.starts_with(&at)), "{missing:?}");
-    assert_sound(&store).await;
 }

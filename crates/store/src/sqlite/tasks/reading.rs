@@ -71,6 +71,7 @@ struct Run {
     part_number: usize,
     part: ChunkPart,
     entries: Range<usize>,
+    bytes_expected: usize,
 }
 
 /// The records of a run.
@@ -80,14 +81,9 @@ struct Done {
     early: Option<(usize, usize)>,
 }
 
-impl State {
-    /// How many entries the next run has.
-    fn run_entries(&self) -> usize {
-        match self.bytes.checked_div(self.read) {
-            None => FIRST_RUN_ENTRIES,
-            Some(bytes_each) => (RUN_BYTES / bytes_each.max(1)).clamp(1, RUN_ENTRIES),
-        }
-    }
+/// How many entries a run has where records so far had this many bytes each.
+fn run_entries(bytes_each: Option<usize>) -> usize {
+    bytes_each.map_or(FIRST_RUN_ENTRIES, |bytes| (RUN_BYTES / bytes.max(1)).clamp(1, RUN_ENTRIES))
 }
 
 impl Reading {
@@ -126,10 +122,12 @@ impl Reading {
         if state.stopped || state.bytes >= READ_BYTES_MAX || !state.parts.more(|| false)? {
             return Ok(None);
         }
-        let entries = state.run_entries();
-        let entries = state.parts.slice(entries);
+        let bytes_each = state.bytes.checked_div(state.read);
+        let entries = state.parts.slice(run_entries(bytes_each));
         let (part_number, part) = state.parts.part();
-        let run = Run { number: state.begun, part_number, part: part.clone(), entries };
+        let bytes_expected = entries.len() * bytes_each.unwrap_or(0) * 9 / 8;
+        let part = part.clone();
+        let run = Run { number: state.begun, part_number, part, entries, bytes_expected };
         state.begun += 1;
         Ok(Some(run))
     }
@@ -138,6 +136,7 @@ impl Reading {
         let Run { part, entries, .. } = run;
         let (domain, payload) = (self.command.domain, &part.block.bytes);
         let mut records = Records::new(part.index_before(entries.start));
+        records.expect(run.bytes_expected);
         let mut at = entries.start;
         while at < entries.end && records.line_bytes() < RUN_BYTES_MAX {
             let step = at..entries.end.min(at + STEP_ENTRIES);

@@ -1,8 +1,8 @@
 //! The free hands of a server: how many more tasks it would work on now. A store that has them may
 //! lease a task in the very commit by which it becomes runnable, so that its work begins without a
-//! commit of its own for the lease. Hands are a hint, as the bell is: a store need not use them, and
-//! whoever lends them asks for work as well. Invariant: a hand is free, or at a task, or taken by
-//! somebody who looks for one; closed hands take no task any more.
+//! commit of its own for the lease. Hands are a hint, as the bell is: a store need not use them,
+//! and whoever lends them asks for work as well. Invariant: a hand is free, or at a task, or taken
+//! by somebody who looks for one; closed hands take no task any more.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};

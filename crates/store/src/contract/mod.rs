@@ -122,8 +122,8 @@ pub trait Store: Send + Sync + 'static {
         task_id: &str,
         from_index: u32,
     ) -> StoreFuture<'_, Option<Vec<u8>>>;
-    /// Where payloads may wait in memory for their tasks, beside being stored; `None` where they may
-    /// not.
+    /// Where payloads may wait in memory for their tasks, beside being stored; `None` where they
+    /// may not.
     fn fresh(&self) -> Option<Arc<FreshPayloads>> {
         None
     }

@@ -114,8 +114,8 @@ pub(super) fn continue_removal(conn: &Connection) -> Result<bool, StoreError> {
     Ok(true)
 }
 
-/// Removes some core profiles together with the identities by which they are found; false where none
-/// is left.
+/// Removes some core profiles together with the identities by which they are found; false where
+/// none is left.
 fn remove_core_profiles(conn: &Connection, domain: i64) -> Result<bool, StoreError> {
     let identities = conn
         .prepare_cached(

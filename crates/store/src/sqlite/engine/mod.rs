@@ -89,8 +89,8 @@ pub(super) struct Engine {
 impl Engine {
     /// Opens the file, making it and its folders where they are missing, and brings its tables up
     /// to date. In server mode a second server is refused. `prepare` runs before anything else, on
-    /// the connection that writes, and commits what it does by itself. `last_member` ends each group
-    /// in which tasks may have become runnable.
+    /// the connection that writes, and commits what it does by itself. `last_member` ends each
+    /// group in which tasks may have become runnable.
     pub(super) fn open(
         path: &Path,
         mode: OpenMode,

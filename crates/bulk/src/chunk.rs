@@ -58,13 +58,19 @@ impl ChunkSource {
     ) -> Result<(), StoreError> {
         let ending = Ending(feed);
         let feed = &ending.0;
+        let mut fresh = store.fresh().and_then(|fresh| fresh.take(&self.task_id));
         let mut running: VecDeque<JoinHandle<Part>> = VecDeque::new();
         let mut whole: Option<Part> = None;
         loop {
             if left > 0 && running.len() < BLOCKS_AT_ONCE {
                 feed.room().await;
-                let block = self.next_block(&*store, next_index).await?;
-                let block = block.ok_or_else(|| corrupt("a payload ends before its task"))?;
+                let waiting = fresh.as_mut().and_then(|fresh| fresh.next_from(next_index));
+                let block = match waiting {
+                    Some(block) => Some(block),
+                    None => self.stored_block(&*store, next_index).await?,
+                };
+                let mut block = block.ok_or_else(|| corrupt("a payload ends before its task"))?;
+                block.entries.retain(|entry| entry.index >= next_index);
                 let last = block.entries.last().ok_or_else(|| corrupt("a block is empty"))?;
                 next_index = last.index + 1;
                 left = left.saturating_sub(block.entries.len() as u32);
@@ -95,8 +101,8 @@ impl ChunkSource {
         })
     }
 
-    /// The entries from `from_index` on of the payload block that holds it.
-    async fn next_block(
+    /// The stored block of the payload that holds the entry at `from_index`.
+    async fn stored_block(
         &self,
         store: &dyn Store,
         from_index: u32,
@@ -104,9 +110,7 @@ impl ChunkSource {
         let Some(bytes) = store.payload_block(self.domain, &self.task_id, from_index).await? else {
             return Ok(None);
         };
-        let mut block = Block::decode(bytes).map_err(|e| StoreError::Corrupt(e.to_string()))?;
-        block.entries.retain(|entry| entry.index >= from_index);
-        Ok(Some(block))
+        Block::decode(bytes).map(Some).map_err(|e| StoreError::Corrupt(e.to_string()))
     }
 }
 

@@ -1,13 +1,14 @@
 //! The loop that asks the store for work and keeps a bounded number of workers busy. Order and
 //! fairness are the store's: it leases at most one writing task per domain, so domains take turns
-//! at the writer chunk by chunk. The bell wakes the loop; a poll beneath it finds what no bell
-//! announced (work from another server, a lease that ran out).
+//! at the writer chunk by chunk. Free hands are lent to the store, which may put tasks into them at
+//! once. The bell wakes the loop for other work; a poll beneath it finds what no bell announced
+//! (work from another server, a lease that ran out).
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use caseload_model::time::{Clock, UnixMillis};
-use caseload_store::{ClaimTasks, RenewLeases, Store, StoreError};
+use caseload_store::{Hands, RenewLeases, Store, StoreError};
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::MissedTickBehavior;
@@ -90,27 +91,37 @@ async fn run(workshop: Workshop, config: RunnerConfig) {
     let mut bell = workshop.store.task_bell();
     let mut heartbeat = tokio::time::interval(config.lease / HEARTBEATS);
     heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let lease_ms = config.lease.as_millis() as i64;
+    let hands = Arc::new(Hands::new(config.server.clone(), lease_ms, config.tasks_at_once));
+    workshop.store.lend(hands.clone());
     let mut workers = JoinSet::new();
+    let mut look = true;
     while !*stopping.borrow() {
-        bell.borrow_and_update();
-        let free = config.tasks_at_once.saturating_sub(workers.len());
-        let claimed = claim(&workshop, &config, free, &mut workers).await;
-        if claimed > 0 {
+        if look {
+            bell.borrow_and_update();
             // A claim may have left work behind for another slot of the same round.
+            look = claim(&workshop, &hands, &mut workers).await > 0;
             continue;
         }
         tokio::select! {
             _ = stopping.changed() => {}
-            rung = bell.changed(), if free > 0 => {
+            rung = bell.changed(), if hands.is_any_free() => {
                 if rung.is_err() {
                     break;
                 }
+                look = true;
             }
-            Some(_) = workers.join_next() => {}
-            () = tokio::time::sleep(config.poll_every) => {}
+            claimed = hands.next() => drop(workers.spawn(workshop.clone().run(claimed))),
+            Some(_) = workers.join_next() => {
+                // While a hand was free, no task was left waiting for one.
+                look = !hands.is_any_free();
+                hands.give_back(1);
+            }
+            () = tokio::time::sleep(config.poll_every) => look = true,
             _ = heartbeat.tick() => renew(&workshop, &config).await,
         }
     }
+    hands.close();
     while workers.join_next().await.is_some() {}
     match workshop.store.release_leases(&config.server).await {
         Ok(()) | Err(StoreError::Closed) => {}
@@ -118,24 +129,15 @@ async fn run(workshop: Workshop, config: RunnerConfig) {
     }
 }
 
-/// Claims up to `free` tasks, starts a worker for each and says how many there were.
-async fn claim(
-    workshop: &Workshop,
-    config: &RunnerConfig,
-    free: usize,
-    workers: &mut JoinSet<()>,
-) -> usize {
+/// Claims as many tasks as there are free hands, starts a worker for each and says how many there
+/// were.
+async fn claim(workshop: &Workshop, hands: &Hands, workers: &mut JoinSet<()>) -> usize {
+    let command = hands.claim(workshop.clock.now());
+    let free = command.tasks_max;
     if free == 0 {
         return 0;
     }
-    let now = workshop.clock.now();
-    let command = ClaimTasks {
-        server: config.server.clone(),
-        now,
-        lease_until: lease_until(config, now),
-        tasks_max: free,
-    };
-    match workshop.store.claim_tasks(command).await {
+    let count = match workshop.store.claim_tasks(command).await {
         Ok(claims) => {
             workshop.outage.is_over();
             let count = claims.len();
@@ -148,7 +150,9 @@ async fn claim(
             workshop.outage.tell(&error, "no bulk action task could be claimed");
             0
         }
-    }
+    };
+    hands.give_back(free.saturating_sub(count));
+    count
 }
 
 fn lease_until(config: &RunnerConfig, now: UnixMillis) -> UnixMillis {

@@ -6,11 +6,12 @@
 
 use std::collections::VecDeque;
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use caseload_model::task::Action;
 
-use crate::{ApplyChunk, ChunkPart, ChunkWork, Fed, StoreError};
+use crate::{ApplyChunk, ChunkFeed, ChunkPart, ChunkWork, Fed, StoreError};
 
 /// Bytes of payload blocks after which a chunk takes no further part.
 const CHUNK_BYTES_MAX: usize = 8 << 20;
@@ -19,8 +20,10 @@ const WAIT_MAX: Duration = Duration::from_millis(10);
 const WAIT_STEP: Duration = Duration::from_micros(500);
 
 /// Where a chunk stands among its entries.
-pub(crate) struct Parts<'c> {
-    command: &'c ApplyChunk,
+pub(crate) struct Parts {
+    action: Action,
+    task_id: String,
+    feed: Option<Arc<ChunkFeed>>,
     part: ChunkPart,
     /// Bytes of all parts so far.
     bytes: usize,
@@ -32,20 +35,28 @@ pub(crate) struct Parts<'c> {
     again: VecDeque<ChunkPart>,
 }
 
-impl<'c> Parts<'c> {
+impl Parts {
     /// Begins with the part that the command gives.
-    pub(crate) fn begin(command: &'c ApplyChunk) -> Result<Self, StoreError> {
+    pub(crate) fn begin(command: &ApplyChunk) -> Result<Self, StoreError> {
         let part = command.part.clone();
-        check(command, &part)?;
-        let bytes = part.block.bytes.len();
-        let taken = vec![part.clone()];
-        Ok(Self { command, part, bytes, done: 0, taken, again: VecDeque::new() })
+        let parts = Self {
+            action: command.action,
+            task_id: command.task_id.clone(),
+            feed: command.more.clone(),
+            bytes: part.block.bytes.len(),
+            done: 0,
+            taken: vec![part.clone()],
+            part,
+            again: VecDeque::new(),
+        };
+        parts.check(&parts.part)?;
+        Ok(parts)
     }
 
     /// Begins once more after `taken` were taken and what was done with them is undone. None of
     /// them can be had from the feed again.
     pub(crate) fn begin_again(
-        command: &'c ApplyChunk,
+        command: &ApplyChunk,
         taken: Vec<ChunkPart>,
     ) -> Result<Self, StoreError> {
         Ok(Self { again: taken.into_iter().skip(1).collect(), ..Self::begin(command)? })
@@ -53,11 +64,7 @@ impl<'c> Parts<'c> {
 
     /// Index, in the task, of the next entry.
     pub(crate) fn next_index(&self) -> u32 {
-        if self.part.from < self.part.work.len() {
-            entry_index(&self.part.work, self.part.from)
-        } else {
-            entry_index(&self.part.work, self.part.from - 1) + 1
-        }
+        self.part.next_index()
     }
 
     /// The next entries of the part, at most `entries_max`; they count as done.
@@ -68,9 +75,27 @@ impl<'c> Parts<'c> {
         slice
     }
 
-    /// The part that the slice is of.
-    pub(crate) const fn part(&self) -> &ChunkPart {
-        &self.part
+    /// The present part and its number; its `from` is behind what counts as done.
+    pub(crate) const fn part(&self) -> (usize, &ChunkPart) {
+        (self.taken.len() - 1, &self.part)
+    }
+
+    /// Goes back to the entry at `from` of the part of that number: neither it nor any that follows
+    /// is done. Parts behind that one are given back to where they came from.
+    pub(crate) fn back_to(&mut self, number: usize, from: usize) {
+        let behind = self.taken.split_off(number + 1);
+        let whole = |part: &ChunkPart| part.work.len() - part.from;
+        let present = self.taken[number].clone();
+        let begun = behind.iter().map(whole).sum::<usize>() + whole(&present);
+        self.done -= begun - whole(&self.part) - (from - present.from);
+        for part in behind.into_iter().rev() {
+            self.bytes -= part.block.bytes.len();
+            match &self.feed {
+                Some(feed) => feed.give_back(part),
+                None => self.again.push_front(part),
+            }
+        }
+        self.part = ChunkPart { from, ..present };
     }
 
     pub(crate) fn work(&self) -> &ChunkWork {
@@ -89,9 +114,8 @@ impl<'c> Parts<'c> {
         if let Some(part) = self.again.pop_front() {
             return self.take(part);
         }
-        let Some(feed) = self.command.more.as_ref().filter(|_| self.bytes < CHUNK_BYTES_MAX) else {
-            return Ok(false);
-        };
+        let room = self.bytes < CHUNK_BYTES_MAX;
+        let Some(feed) = self.feed.clone().filter(|_| room) else { return Ok(false) };
         let until = Instant::now() + WAIT_MAX;
         loop {
             match feed.take(until.min(Instant::now() + WAIT_STEP)) {
@@ -105,9 +129,9 @@ impl<'c> Parts<'c> {
 
     /// Goes on with a part that follows.
     fn take(&mut self, part: ChunkPart) -> Result<bool, StoreError> {
-        check(self.command, &part)?;
-        if entry_index(&part.work, part.from) < self.next_index() {
-            return Err(misfit(self.command));
+        self.check(&part)?;
+        if part.next_index() < self.next_index() {
+            return Err(misfit(&self.task_id));
         }
         self.bytes += part.block.bytes.len();
         self.taken.push(part.clone());
@@ -120,17 +144,32 @@ impl<'c> Parts<'c> {
         let left = self.part.from < self.part.work.len();
         (self.done, left.then_some(self.part), self.taken)
     }
+
+    /// Whether the part has entries, of the kind that the task asks for.
+    fn check(&self, part: &ChunkPart) -> Result<(), StoreError> {
+        let fits = work_fits(self.action, &part.work) && part.from < part.work.len();
+        if fits { Ok(()) } else { Err(misfit(&self.task_id)) }
+    }
 }
 
-/// Whether the part has entries, of the kind that the command asks for.
-fn check(command: &ApplyChunk, part: &ChunkPart) -> Result<(), StoreError> {
-    let fits = work_fits(command.action, &part.work) && part.from < part.work.len();
-    if fits { Ok(()) } else { Err(misfit(command)) }
+pub(crate) fn misfit(task_id: &str) -> StoreError {
+    StoreError::Corrupt(format!("a chunk of task {task_id} is not what the task asks for"))
 }
 
-pub(crate) fn misfit(command: &ApplyChunk) -> StoreError {
-    let id = &command.task_id;
-    StoreError::Corrupt(format!("a chunk of task {id} is not what the task asks for"))
+impl ChunkPart {
+    /// Index, in the task, of the next entry to apply.
+    pub(crate) fn next_index(&self) -> u32 {
+        self.index_before(self.from)
+    }
+
+    /// Index, in the task, of the first entry behind those before `at`.
+    pub(crate) fn index_before(&self, at: usize) -> u32 {
+        if at < self.work.len() {
+            entry_index(&self.work, at)
+        } else {
+            entry_index(&self.work, at - 1) + 1
+        }
+    }
 }
 
 const fn work_fits(action: Action, work: &ChunkWork) -> bool {

@@ -120,6 +120,11 @@ impl Records {
         }
     }
 
+    /// Makes room for so many bytes of results, as far as one block has them.
+    pub(crate) fn expect(&mut self, bytes: usize) {
+        self.open.results.reserve(bytes.min(RECORD_BLOCK_ROOM));
+    }
+
     /// Adds the records of the entries before `next_index`.
     pub(crate) fn add(&mut self, records: ChunkRecords, next_index: u32) -> Result<(), StoreError> {
         if self.open == ChunkRecords::default() {
@@ -158,6 +163,16 @@ impl Records {
         self.packed_before()?;
         self.keep_packed(last);
         Ok(())
+    }
+
+    /// Adds records of the entries that follow. All blocks of both are closed.
+    pub(crate) fn join(&mut self, other: Self) {
+        self.next_index = other.next_index;
+        self.first_index = other.next_index;
+        self.line_bytes += other.line_bytes;
+        self.succeeded += other.succeeded;
+        self.failed += other.failed;
+        self.keep_packed(other.packed);
     }
 
     fn take_open(&mut self) -> Open {

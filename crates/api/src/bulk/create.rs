@@ -121,7 +121,13 @@ pub(super) async fn accept(
         let key = idempotency::kept_key(text, content, command.now, command.expires_at);
         (key, answer.clone())
     });
-    match state.store.create_task(command).await? {
+    let id = command.id.clone();
+    let accepted = state.store.create_task(command).await;
+    if !matches!(accepted, Ok(Once::Done(_))) {
+        // No task comes for what waits for it.
+        drop(state.store.fresh().and_then(|fresh| fresh.take(&id)));
+    }
+    match accepted? {
         Once::Repeated(first) => Ok(idempotency::created(first)),
         Once::Done(task) => {
             tracing::info!(

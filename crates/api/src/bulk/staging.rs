@@ -6,7 +6,8 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use caseload_model::ids::DomainId;
-use caseload_store::{PackedBlock, StagePayload, StoreError};
+use caseload_model::payload::Block;
+use caseload_store::{FreshBlocks, PackedBlock, StagePayload, StoreError};
 
 use super::create::fresh_task_id;
 use crate::problem::Problem;
@@ -19,6 +20,9 @@ const COMMIT_BYTES: usize = 1 << 20;
 #[derive(Debug, Default)]
 pub(crate) struct HeldBytes(AtomicUsize);
 
+/// Blocks, packed and as they came.
+pub(super) type Packed = (Vec<PackedBlock>, Vec<Block>);
+
 /// The blocks of one payload.
 #[derive(Debug)]
 pub(crate) struct Staging {
@@ -28,6 +32,8 @@ pub(crate) struct Staging {
     held: Vec<PackedBlock>,
     held_bytes: usize,
     staged: u32,
+    /// The blocks as they came, for the task that follows.
+    fresh: Option<FreshBlocks>,
 }
 
 impl Staging {
@@ -39,6 +45,7 @@ impl Staging {
             held: Vec::new(),
             held_bytes: 0,
             staged: 0,
+            fresh: state.store.fresh().map(|fresh| fresh.begin()),
         })
     }
 
@@ -47,13 +54,22 @@ impl Staging {
         &self.task_id
     }
 
-    /// The number of blocks staged, and the blocks that follow them.
+    /// The number of blocks staged, and the blocks that follow them. From now on the blocks as they
+    /// came wait for the task.
     pub(crate) fn take(&mut self) -> (u32, Vec<PackedBlock>) {
+        if let Some((fresh, blocks)) = self.state.store.fresh().zip(self.fresh.take()) {
+            fresh.keep(&self.task_id, blocks);
+        }
         (self.staged, std::mem::take(&mut self.held))
     }
 
     /// Takes the next blocks. Waits for the store where there are too many to hold.
-    pub(super) async fn add(&mut self, blocks: Vec<PackedBlock>) -> Result<(), Problem> {
+    pub(super) async fn add(&mut self, (blocks, came): Packed) -> Result<(), Problem> {
+        if let Some(fresh) = &mut self.fresh {
+            for block in came {
+                fresh.add(block);
+            }
+        }
         let bytes = blocks.iter().map(|block| block.bytes.len()).sum();
         self.held.extend(blocks);
         self.held_bytes += bytes;

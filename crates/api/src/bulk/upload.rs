@@ -4,14 +4,14 @@
 //! seen: of a payload that is refused nothing stays.
 
 use caseload_model::payload::{Block, PayloadFault, PayloadReader};
-use caseload_store::{PackedBlock, StoreError, pack_block};
+use caseload_store::{StoreError, pack_block};
 use sha2::{Digest, Sha256};
 use tokio::task::{JoinError, JoinHandle, spawn_blocking};
 
-use super::staging::Staging;
+use super::staging::{Packed, Staging};
 use crate::problem::Problem;
 
-type Packing = JoinHandle<Result<Vec<PackedBlock>, StoreError>>;
+type Packing = JoinHandle<Result<Packed, StoreError>>;
 
 /// A payload on its way in.
 #[derive(Debug)]
@@ -62,7 +62,7 @@ impl Upload {
         }
         self.packed_before().await?;
         let blocks = std::mem::take(&mut self.full);
-        self.packing = Some(spawn_blocking(move || pack(&blocks)));
+        self.packing = Some(spawn_blocking(move || pack(blocks)));
         Ok(())
     }
 
@@ -74,7 +74,7 @@ impl Upload {
         }
         let (reader, mut rest, mut staging) = (self.reader, self.full, self.staging);
         let ended = spawn_blocking(move || match reader.finish(&mut rest) {
-            Ok(entries) => pack(&rest).map(|packed| Ok((entries, packed))),
+            Ok(entries) => pack(rest).map(|packed| Ok((entries, packed))),
             Err(fault) => Ok(Err(fault)),
         });
         match ended.await.map_err(panicked)?? {
@@ -95,8 +95,9 @@ impl Upload {
     }
 }
 
-fn pack(blocks: &[Block]) -> Result<Vec<PackedBlock>, StoreError> {
-    blocks.iter().map(pack_block).collect()
+fn pack(blocks: Vec<Block>) -> Result<Packed, StoreError> {
+    let packed = blocks.iter().map(pack_block).collect::<Result<_, _>>()?;
+    Ok((packed, blocks))
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "map_err passes it so")]

@@ -2,9 +2,12 @@
 //! alike. It keeps memory bounded whatever comes: an entry over its limit is kept only up to the
 //! limit while it arrives, and entries beyond the number allowed are counted, not kept.
 
-use super::{BLOCK_BYTES, Block, Entry, OVERSIZE_BYTES_KEPT, PayloadFault};
+use super::{BLOCK_BYTES, BLOCK_ENTRIES, Block, Entry, OVERSIZE_BYTES_KEPT, PayloadFault};
 use crate::error_code::ErrorCode;
 use crate::task::PAYLOAD_ENTRIES_MAX;
+
+/// Room for the entry with which a block exceeds its size, so that most blocks never move.
+const BLOCK_ROOM: usize = 8 << 10;
 
 #[derive(Debug)]
 pub(super) struct Gather {
@@ -49,8 +52,14 @@ impl Gather {
             }
             let range = self.start..self.block.bytes.len();
             self.block.entries.push(Entry { index: self.count as u32, line, range, oversize });
-            if self.block.bytes.len() >= BLOCK_BYTES {
+            let is_full =
+                self.block.bytes.len() >= BLOCK_BYTES || self.block.entries.len() >= BLOCK_ENTRIES;
+            if is_full {
+                let (entries, bytes) = (self.block.entries.len(), self.block.bytes.len());
                 blocks.push(std::mem::take(&mut self.block));
+                // Another block follows most likely, and one like this.
+                self.block.bytes.reserve(bytes.min(BLOCK_BYTES) + BLOCK_ROOM);
+                self.block.entries.reserve(entries + entries / 8);
             }
             self.start = self.block.bytes.len();
         }

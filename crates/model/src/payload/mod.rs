@@ -22,6 +22,8 @@ use crate::record::RAW_ENTRY_BYTES_MAX;
 /// one entry. Blocks are packed, read and validated one by one while others are written: smaller
 /// ones begin sooner, larger ones pack better.
 pub const BLOCK_BYTES: usize = 256 << 10;
+/// The same for entries: many short ones are checked side by side, too.
+pub const BLOCK_ENTRIES: usize = 2_000;
 /// Bytes that are kept of an entry that is over its limit, for its error record.
 pub const OVERSIZE_BYTES_KEPT: usize = 2 << 10;
 /// Levels that a payload array may nest, itself included. Far beyond what an entry may

@@ -83,16 +83,21 @@ CREATE TABLE queues (
     PRIMARY KEY (domain_id, id)
 ) STRICT, WITHOUT ROWID;
 
--- `fields` holds the stored members as JSON.
+-- `fields` holds the stored members as JSON. `seq` is the profile's id: ids are given out so that
+-- no two domains meet, and no index is needed beside the table. Only a copy may bring a profile whose
+-- id is another domain's `seq` already: it gets another number, and its id is in `moved_id`.
+-- The profiles of a domain are found by their identities; each has one at least.
 CREATE TABLE core_profiles (
     seq         INTEGER PRIMARY KEY,
+    moved_id    INTEGER,
     domain_id   INTEGER NOT NULL,
-    id          INTEGER NOT NULL,
     created_at  INTEGER NOT NULL,
     updated_at  INTEGER NOT NULL,
-    fields      BLOB    NOT NULL,
-    UNIQUE (domain_id, id)
+    fields      BLOB    NOT NULL
 ) STRICT;
+
+CREATE UNIQUE INDEX core_profiles_moved ON core_profiles (domain_id, moved_id)
+    WHERE moved_id IS NOT NULL;
 
 -- An identity belongs to one core profile of the domain. `key` is the model's folded form.
 CREATE TABLE identities (

@@ -87,6 +87,17 @@ impl ChunkFeed {
         self.wake();
     }
 
+    /// Gives a part back that was taken: it is the next one again.
+    pub fn give_back(&self, part: ChunkPart) {
+        let mut state = self.state();
+        let bytes = part.block.bytes.len();
+        state.bytes += bytes;
+        self.limits.held.fetch_add(bytes, Ordering::Relaxed);
+        state.parts.push_front(part);
+        drop(state);
+        self.wake();
+    }
+
     /// Waits until there is room. What others hold keeps a feed waiting only while it has parts of
     /// its own to be taken.
     pub async fn room(&self) {

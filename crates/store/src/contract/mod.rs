@@ -7,6 +7,8 @@
 mod admin;
 mod error;
 mod feed;
+mod fresh;
+mod hands;
 mod idempotency;
 mod issues;
 mod metrics;
@@ -15,6 +17,7 @@ mod writing;
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use caseload_model::ids::{DomainId, DomainName};
 use caseload_model::issue::IssueQueue;
@@ -27,6 +30,8 @@ use tokio::sync::watch;
 pub use admin::*;
 pub use error::StoreError;
 pub use feed::*;
+pub use fresh::{FreshBlocks, FreshPayloads};
+pub use hands::Hands;
 pub use idempotency::*;
 pub use issues::*;
 pub use metrics::*;
@@ -117,6 +122,11 @@ pub trait Store: Send + Sync + 'static {
         task_id: &str,
         from_index: u32,
     ) -> StoreFuture<'_, Option<Vec<u8>>>;
+    /// Where payloads may wait in memory for their tasks, beside being stored; `None` where they
+    /// may not.
+    fn fresh(&self) -> Option<Arc<FreshPayloads>> {
+        None
+    }
     /// Applies entries of a task: effects, records and counts in one durable transaction; the last
     /// entry completes the task in the same one. May take further parts from [`ApplyChunk::more`],
     /// and may apply fewer than it was given or took (see [`ChunkApplied::rest`]).
@@ -140,7 +150,13 @@ pub trait Store: Send + Sync + 'static {
         task_id: &str,
         kind: RecordKind,
     ) -> StoreFuture<'_, Vec<RecordBlockSize>>;
-    /// Changes whenever tasks may have become runnable. A hint: pollers keep polling beside it.
+    /// Lends the free hands of a server that has the store open, in place of those lent before. Not
+    /// every store uses them.
+    fn lend(&self, hands: Arc<Hands>) {
+        drop(hands);
+    }
+    /// Changes whenever tasks may have become runnable and were not leased to lent hands. A hint:
+    /// pollers keep polling beside it.
     fn task_bell(&self) -> watch::Receiver<u64>;
 
     /// One page of issues with the exact total, from one snapshot.

@@ -12,7 +12,8 @@ use crate::issues::Birth;
 /// Microseconds in a millisecond: core profile ids are times in microseconds.
 const MICROS: i64 = 1000;
 
-/// The first id of the block that the domain's next profiles get at `now`.
+/// The first id of the block that the domain's next profiles get at `now`. No profile of any domain
+/// has one of that block: it is behind all of them.
 pub(super) fn first_core_profile_id(
     conn: &Connection,
     domain: DomainId,
@@ -23,6 +24,10 @@ pub(super) fn first_core_profile_id(
         .query_row([domain.0], |row| row.get(0))
         .optional()?
         .ok_or(StoreError::LeaseLost)?;
+    let last_of_all: Option<i64> = conn
+        .prepare_cached("SELECT max(seq) FROM core_profiles")?
+        .query_row([], |row| row.get(0))?;
+    let last = last.max(last_of_all.unwrap_or(0));
     Ok((now.0.max(0) * MICROS).max(last + 1).unsigned_abs())
 }
 

@@ -15,6 +15,8 @@ const REMOVAL_RECORDS: u32 = 2000;
 /// The same of the table whose records are as large as a megabyte.
 const REMOVAL_PIECES: u32 = 64;
 const PIECES_TABLE: &str = "attachment_pieces";
+/// The table that no index leads into by the domain.
+const CORE_PROFILES_TABLE: &str = "core_profiles";
 /// Title and publish id of the app that every domain begins with.
 const DEFAULT_APP_TITLE: &str = "Web";
 const DEFAULT_APP_NUMBER: i64 = 1;
@@ -88,7 +90,13 @@ pub(super) fn continue_removal(conn: &Connection) -> Result<bool, StoreError> {
         .query_row("SELECT removed_id FROM domain_removals LIMIT 1", [], |row| row.get(0))
         .optional()?;
     let Some(removed) = removed else { return Ok(false) };
+    if remove_core_profiles(conn, removed)? {
+        return Ok(true);
+    }
     for table in domain_tables(conn)? {
+        if table == CORE_PROFILES_TABLE {
+            continue;
+        }
         let key = primary_key(conn, &table)?;
         let records = if table == PIECES_TABLE { REMOVAL_PIECES } else { REMOVAL_RECORDS };
         let deleted = conn.execute(
@@ -104,6 +112,31 @@ pub(super) fn continue_removal(conn: &Connection) -> Result<bool, StoreError> {
     }
     conn.execute("DELETE FROM domain_removals WHERE removed_id = ?1", [removed])?;
     Ok(true)
+}
+
+/// Removes some core profiles together with the identities by which they are found; false where
+/// none is left.
+fn remove_core_profiles(conn: &Connection, domain: i64) -> Result<bool, StoreError> {
+    let identities = conn
+        .prepare_cached(
+            "SELECT key, core_profile_id FROM identities WHERE domain_id = ?1 LIMIT ?2",
+        )?
+        .query_map(params![domain, REMOVAL_RECORDS], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<Result<Vec<(Vec<u8>, i64)>, _>>()?;
+    let mut placed = conn.prepare_cached(
+        "DELETE FROM core_profiles WHERE seq = ?2 AND domain_id = ?1 AND moved_id IS NULL",
+    )?;
+    let mut moved =
+        conn.prepare_cached("DELETE FROM core_profiles WHERE domain_id = ?1 AND moved_id = ?2")?;
+    let mut identity =
+        conn.prepare_cached("DELETE FROM identities WHERE domain_id = ?1 AND key = ?2")?;
+    for (key, id) in &identities {
+        if placed.execute([domain, *id])? == 0 {
+            moved.execute([domain, *id])?;
+        }
+        identity.execute(params![domain, key])?;
+    }
+    Ok(!identities.is_empty())
 }
 
 /// Every table with a column `domain_id`.

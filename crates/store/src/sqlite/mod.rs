@@ -12,6 +12,7 @@ mod clock;
 mod copy;
 mod domains;
 mod engine;
+mod handing;
 mod idempotency;
 mod issues;
 mod keys;
@@ -38,13 +39,14 @@ use crate::{
     AddMessage, AddNote, Agent, App, ApplyChunk, BackupReport, CancelTask, CheckReport,
     ChunkApplied, ClaimTasks, ClaimedTask, CompletedTasks, CreateAgent, CreateApp, CreateBackup,
     CreateDomain, CreateIssue, CreateKey, CreateTask, Domain, EditIssue, EditIssues, FailAttempt,
-    GetIssue, IssuePage, IssueStep, KeptAnswer, Key, KeyGrant, ListIssues, ListTasks, Once,
-    OpenMode, PackedBlock, RecordBlock, RecordBlockSize, RecordKind, RenderedIssue, RenewLeases,
-    StageAttachment, StagePayload, StepIssues, Store, StoreError, StoreFuture, StoreMetrics,
-    TaskPage,
+    FreshPayloads, GetIssue, Hands, IssuePage, IssueStep, KeptAnswer, Key, KeyGrant, ListIssues,
+    ListTasks, Once, OpenMode, PackedBlock, RecordBlock, RecordBlockSize, RecordKind,
+    RenderedIssue, RenewLeases, StageAttachment, StagePayload, StepIssues, Store, StoreError,
+    StoreFuture, StoreMetrics, TaskPage,
 };
 pub(crate) use copy::open_copy_end;
-use engine::{Engine, Weight, WriteContext};
+use engine::{Engine, LastMember, Weight, WriteContext};
+use handing::Handing;
 use kill::Place;
 use probe::Probe;
 
@@ -53,7 +55,8 @@ use probe::Probe;
 pub struct SqliteStore {
     engine: Arc<Engine>,
     probe: Probe,
-    bell: watch::Sender<u64>,
+    handing: Arc<Handing>,
+    fresh: Arc<FreshPayloads>,
     /// What completed since the store was opened.
     completed: Mutex<Vec<CompletedTasks>>,
 }
@@ -61,7 +64,10 @@ pub struct SqliteStore {
 impl SqliteStore {
     /// Opens the store at `path`. Blocks.
     pub fn open(path: &Path, mode: OpenMode) -> Result<Self, StoreError> {
-        let engine = Engine::open(path, mode, |conn| {
+        let handing = Arc::new(Handing::default());
+        let handing_out = handing.clone();
+        let last_member: LastMember = Box::new(move |now| handing_out.member(now));
+        let prepare = |conn: &Connection| {
             copy::refuse_unfinished(conn, path)?;
             if mode == OpenMode::Server {
                 // An earlier server is gone: its lock was free. Its leases and uploads are void.
@@ -70,11 +76,13 @@ impl SqliteStore {
                 while domains::continue_removal(conn)? {}
             }
             Ok(())
-        })?;
+        };
+        let engine = Engine::open(path, mode, prepare, Some(last_member))?;
         Ok(Self {
             engine: Arc::new(engine),
             probe: Probe::default(),
-            bell: watch::Sender::new(0),
+            handing,
+            fresh: Arc::default(),
             completed: Mutex::default(),
         })
     }
@@ -113,7 +121,7 @@ impl SqliteStore {
     fn and_ring<'a, T: Send + 'a>(&'a self, written: StoreFuture<'a, T>) -> StoreFuture<'a, T> {
         Box::pin(async move {
             let answer = written.await?;
-            self.ring();
+            self.handing.ring();
             Ok(answer)
         })
     }
@@ -133,10 +141,6 @@ impl SqliteStore {
             self.note(&task);
             Ok(task)
         })
-    }
-
-    fn ring(&self) {
-        self.bell.send_modify(|rung| *rung = rung.wrapping_add(1));
     }
 }
 
@@ -229,10 +233,13 @@ impl Store for SqliteStore {
 
     fn create_task(&self, command: CreateTask) -> StoreFuture<'_, Once<Task>> {
         let weight = Weight::of_bytes(command.blocks.iter().map(|block| block.bytes.len()).sum());
-        let written = self.write_weighing(weight, move |conn| tasks::create(conn, &command));
-        let written = self.and_ring(written);
+        let create = move |conn: &Connection, context: &WriteContext<'_>| {
+            let accepted = tasks::create(conn, &command)?;
+            context.made_runnable(command.now);
+            Ok(accepted)
+        };
         Box::pin(async move {
-            let accepted = written.await?;
+            let accepted = self.engine.write_weighing(weight, create).await?;
             kill::reached(Place::Accepted);
             Ok(accepted)
         })
@@ -307,15 +314,15 @@ impl Store for SqliteStore {
         self.read(move |conn| tasks::payload_block(conn, domain, &task_id, from_index))
     }
 
+    fn fresh(&self) -> Option<Arc<FreshPayloads>> {
+        Some(self.fresh.clone())
+    }
+
     fn apply_chunk(&self, command: ApplyChunk) -> StoreFuture<'_, ChunkApplied> {
         Box::pin(async move {
             let applied = tasks::apply(&self.engine, command).await?;
             kill::reached(Place::Committed);
             self.note(&applied.task);
-            if applied.task.outcome.is_some() {
-                // The domain's next writing task may begin.
-                self.ring();
-            }
             Ok(applied)
         })
     }
@@ -346,8 +353,12 @@ impl Store for SqliteStore {
         self.read(move |conn| tasks::record_sizes(conn, domain, &task_id, kind))
     }
 
+    fn lend(&self, hands: Arc<Hands>) {
+        self.handing.lend(hands);
+    }
+
     fn task_bell(&self) -> watch::Receiver<u64> {
-        self.bell.subscribe()
+        self.handing.bell()
     }
 
     fn list_issues(&self, request: ListIssues) -> StoreFuture<'_, IssuePage> {

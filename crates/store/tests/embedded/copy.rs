@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::Mutex;
 
-use caseload_model::task::TaskStatus;
+use caseload_model::task::{Action, TaskStatus};
 use caseload_store::sqlite::kill::Place;
 use caseload_store::{
     CopyBatch, CopyReport, CopyStage, CopyStep, CopyStore, OpenMode, StoreError, StoreLocation,
@@ -14,7 +14,9 @@ use rusqlite::Connection;
 
 use super::kill::{came_to_its_end, difference, dump_but, planned};
 use super::{admin, file, server};
-use crate::suite::payloads::{NOW, apply_all, assert_sound, claim, domain};
+use crate::suite::payloads::{
+    NOW, apply_all, assert_sound, claim, domain, profile_id, results, run, uid,
+};
 use crate::suite::whole::fill;
 
 fn location(folder: &Path) -> StoreLocation {
@@ -229,4 +231,57 @@ fn locations_are_told_apart() {
     assert!(sqlite("src/lib.rs").is_same(&sqlite("./src/../src/lib.rs")));
     assert!(!sqlite("src/lib.rs").is_same(&sqlite("src/pack.rs")));
     assert!(!sqlite("none/a.db").is_same(&sqlite("none/b.db")));
+}
+
+/// Ids are each domain's own where a store has many servers, and may meet.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn profiles_of_two_domains_with_one_id_are_copied_read_changed_and_removed() {
+    const CREATE: Action = Action::CreateCoreProfiles;
+    let (source, target) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let store = server(source.path()).unwrap();
+    let (one, two) = (domain(&store, "one").await, domain(&store, "two").await);
+    run(&store, &one, "t", CREATE, &[uid("a"), uid("b")]).await;
+    run(&store, &two, "t", CREATE, &[uid("a"), uid("b"), uid("c")]).await;
+    store.close().await.unwrap();
+    let ids = |folder: &Path| -> Vec<(i64, i64, Option<i64>)> {
+        let conn = Connection::open(file(folder)).unwrap();
+        let mut ids = conn
+            .prepare("SELECT domain_id, seq, moved_id FROM core_profiles ORDER BY seq")
+            .unwrap();
+        let ids = ids.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap();
+        ids.collect::<Result<_, _>>().unwrap()
+    };
+    let before = ids(source.path());
+    let (first, distinct) = (before[0].1, (0..5).map(|n| before[0].1 + n).collect::<Vec<_>>());
+    assert_eq!(before.iter().map(|row| row.1).collect::<Vec<_>>(), distinct);
+    // The second domain's ids as if another server had counted them: from the first one's on.
+    let conn = Connection::open(file(source.path())).unwrap();
+    conn.execute_batch(
+        "UPDATE core_profiles SET moved_id = seq - 2 WHERE domain_id = 2;
+         UPDATE identities SET core_profile_id = core_profile_id - 2 WHERE domain_id = 2;",
+    )
+    .unwrap();
+    drop(conn);
+    copied(&command(source.path(), target.path(), 2)).await.unwrap();
+    let moved: Vec<_> = ids(target.path()).into_iter().filter_map(|row| row.2).collect();
+    assert!(moved.starts_with(&[first, first + 1]), "{moved:?}");
+    let store = server(target.path()).unwrap();
+    assert_sound(&store).await;
+    for (n, domain) in [&one, &two].into_iter().enumerate() {
+        let id = format!("{{\"core-profile-id\":\"{first}\"}}");
+        let set = format!("{{\"core-profile-id\":\"{first}\",\"age\":{n}}}");
+        let task = run(&store, domain, "u", Action::UpdateCoreProfiles, &[set]).await;
+        assert_eq!(task.counts.succeeded, 1);
+        run(&store, domain, "g", Action::GetCoreProfiles, &[id]).await;
+        let shown = results(&store, domain.id, "g").await;
+        assert!(shown[0].contains(&format!("\"age\":{n},")), "{shown:?}");
+    }
+    run(&store, &two, "next", CREATE, &[uid("d")]).await;
+    let made = profile_id(&results(&store, two.id, "next").await[0]);
+    let last = ids(target.path()).last().copied().unwrap();
+    assert_eq!((last.0, last.1.to_string(), last.2), (2, made, None));
+    store.delete_domain(two.id).await.unwrap();
+    assert_sound(&store).await;
+    let left = [(1, first, None), (1, first + 1, None)];
+    assert_eq!(ids(target.path()), left, "each domain's profiles go with it");
 }

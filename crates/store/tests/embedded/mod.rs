@@ -5,6 +5,8 @@
 mod backup;
 #[cfg(debug_assertions)]
 mod copy;
+mod gets;
+mod hands;
 mod issues;
 #[cfg(debug_assertions)]
 mod kill;

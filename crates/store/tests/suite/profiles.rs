@@ -280,12 +280,12 @@ pub(crate) async fn payload_of_failed_entries_stays(store: Arc<dyn Store>) {
 pub(crate) async fn domains_do_not_see_each_other(store: Arc<dyn Store>) {
     let (acme, other) = (domain(&store, "acme").await, domain(&store, "other").await);
     run(&store, &acme, "t", CREATE, &[uid("a")]).await;
-    let id = profile_id(&results(&store, acme.id, "t").await[0]);
     let task = run(&store, &other, "t", CREATE, &[uid("a")]).await;
     assert_eq!(task.counts.succeeded, 1, "the same identity is free elsewhere");
+    let id = profile_id(&results(&store, other.id, "t").await[0]);
     run(&store, &other, "c2", CREATE, &[uid("b")]).await;
     assert_eq!(results(&store, other.id, "missing").await.len(), 0);
-    // The other domain made profiles at the same times: take an id that only acme has.
+    // The other domain made profiles at the same times: take an id that surely only acme has.
     run(&store, &acme, "c3", CREATE, &[uid("b"), uid("c"), uid("d")]).await;
     let foreign = profile_id(&results(&store, acme.id, "c3").await[2]);
     let task = run(&store, &other, "g", GET, &[get_of(&foreign), get_of(&id)]).await;

@@ -70,7 +70,7 @@ pub(in crate::postgres) async fn apply(
 /// What a try of a chunk works on.
 struct Try<'c> {
     command: &'c ApplyChunk,
-    parts: Parts<'c>,
+    parts: Parts,
 }
 
 async fn write(
@@ -155,7 +155,7 @@ async fn begin(client: &Client, command: &ApplyChunk) -> Result<(Held, Change), 
     };
     let held = row::held_row(domain, &found)?;
     if held.task.action != command.action || held.task.dry_run != command.dry_run {
-        return Err(misfit(command));
+        return Err(misfit(&command.task_id));
     }
     if Parts::begin(command)?.next_index() < held.next_index {
         // These entries were applied before: whoever sends them again works from an old state.
@@ -167,7 +167,7 @@ async fn begin(client: &Client, command: &ApplyChunk) -> Result<(Held, Change), 
 /// Plans the next entries, and writes what they come to unless it is a dry run.
 async fn plan_slice(
     client: &Client,
-    parts: &mut Parts<'_>,
+    parts: &mut Parts,
     change: &mut Change,
     issues: &mut Import<'_>,
     entries_max: usize,
@@ -268,7 +268,7 @@ async fn dry_run(client: &Client, command: &ApplyChunk) -> Result<Planned, Store
     planned(parts, records)
 }
 
-fn planned(parts: Parts<'_>, mut records: Records) -> Result<Planned, StoreError> {
+fn planned(parts: Parts, mut records: Records) -> Result<Planned, StoreError> {
     records.close_block()?;
     let (done, rest, taken) = parts.end();
     Ok(Planned { records, done, rest, taken })

@@ -17,7 +17,8 @@ pub(super) fn core(conn: &Connection, findings: &mut Findings) -> Result<(), Sto
         "SELECT core_profile_id FROM identities WHERE domain_id = ?1 AND key = ?2",
     )?;
     let mut statement = conn.prepare(
-        "SELECT p.domain_id, d.name, p.id, p.fields, p.id > c.last_core_profile_id
+        "SELECT p.domain_id, d.name, coalesce(p.moved_id, p.seq), p.fields,
+         coalesce(p.moved_id, p.seq) > c.last_core_profile_id
          FROM core_profiles p JOIN domains d ON d.id = p.domain_id
          JOIN domain_clocks c ON c.domain_id = d.id",
     )?;
@@ -41,9 +42,12 @@ pub(super) fn core(conn: &Connection, findings: &mut Findings) -> Result<(), Sto
 /// Each identity, and the profile that it leads to.
 pub(super) fn identities(conn: &Connection, findings: &mut Findings) -> Result<(), StoreError> {
     let mut statement = conn.prepare(
-        "SELECT d.name, i.core_profile_id, i.key, p.fields FROM identities i
+        "SELECT d.name, i.core_profile_id, i.key, coalesce(p.fields, m.fields) FROM identities i
          JOIN domains d ON d.id = i.domain_id
-         LEFT JOIN core_profiles p ON p.domain_id = i.domain_id AND p.id = i.core_profile_id",
+         LEFT JOIN core_profiles p ON p.seq = i.core_profile_id AND p.domain_id = i.domain_id
+             AND p.moved_id IS NULL
+         LEFT JOIN core_profiles m ON m.domain_id = i.domain_id
+             AND m.moved_id = i.core_profile_id",
     )?;
     let mut rows = statement.query([])?;
     let mut count = 0;

@@ -192,7 +192,7 @@ impl CopyEnd for SqliteEnd {
     fn check(&self) -> StoreFuture<'_, CheckReport> {
         let path = self.path.clone();
         Box::pin(async move {
-            let open = move || Engine::open(&path, OpenMode::Admin, |_| Ok(()));
+            let open = move || Engine::open(&path, OpenMode::Admin, |_| Ok(()), None);
             let engine = tokio::task::spawn_blocking(open).await;
             let engine = Arc::new(engine.unwrap_or_else(|e| Err(panicked(&e)))?);
             let report = check::run(&engine).await;

@@ -8,10 +8,26 @@ use crate::StoreError;
 use crate::copy::tables::Table;
 
 /// Columns of the list that this backend has elsewhere: where.
-const DERIVED: &[(&str, &str, &str)] = &[(
-    "issue_bodies",
-    "domain_id",
-    "(SELECT i.domain_id FROM issues i WHERE i.row = issue_bodies.row)",
+const DERIVED: &[(&str, &str, &str)] = &[
+    (
+        "issue_bodies",
+        "domain_id",
+        "(SELECT i.domain_id FROM issues i WHERE i.row = issue_bodies.row)",
+    ),
+    ("core_profiles", "id", "coalesce(core_profiles.moved_id, core_profiles.seq)"),
+];
+
+type Others = &'static [(&'static str, &'static str)];
+
+/// Columns of the list that are written to columns of other names: to which, and what of the value,
+/// which is written here as `?`. The id of a core profile is its `seq` where that is free.
+const WRITTEN_AS: &[(&str, &str, Others)] = &[(
+    "core_profiles",
+    "id",
+    &[
+        ("seq", "iif(EXISTS (SELECT 1 FROM core_profiles WHERE seq = ?), NULL, ?)"),
+        ("moved_id", "iif(EXISTS (SELECT 1 FROM core_profiles WHERE seq = ?), ?, NULL)"),
+    ],
 )];
 
 /// Columns that are read as something else than themselves: what they say of it counts for nothing
@@ -78,16 +94,34 @@ impl Shape {
             "SELECT {columns} FROM {name} WHERE ({keys}) > ({}) ORDER BY {keys}",
             vec!["?"; key.len()].join(", ")
         );
-        let places = 0..table.columns.len();
-        let written: Vec<usize> =
-            places.filter(|at| derived(name, table.columns[*at].name).is_none()).collect();
-        let names: Vec<_> = written.iter().map(|at| table.columns[*at].name).collect();
-        let insert = format!(
-            "INSERT INTO {name} ({}) VALUES ({})",
-            names.join(", "),
-            vec!["?"; names.len()].join(", ")
-        );
+        let (insert, written) = insert(table);
         let key = key.iter().map(|column| column.kind == "TEXT").collect();
         Ok(Self { first, further, insert, written, key })
     }
+}
+
+/// The statement that inserts a row, and which of the list's columns it takes.
+fn insert(table: &Table) -> (String, Vec<usize>) {
+    let (mut written, mut names, mut values) = (Vec::new(), Vec::new(), Vec::new());
+    for (at, column) in table.columns.iter().enumerate() {
+        let key = (table.name, column.name);
+        let as_others = WRITTEN_AS.iter().find(|(of, name, _)| (*of, *name) == key);
+        if as_others.is_none() && derived(table.name, column.name).is_some() {
+            continue;
+        }
+        written.push(at);
+        let value = format!("?{}", written.len());
+        match as_others {
+            None => {
+                names.push(column.name);
+                values.push(value);
+            }
+            Some((.., others)) => {
+                names.extend(others.iter().map(|(name, _)| *name));
+                values.extend(others.iter().map(|(_, of)| of.replace('?', &value)));
+            }
+        }
+    }
+    let (names, values) = (names.join(", "), values.join(", "));
+    (format!("INSERT INTO {} ({names}) VALUES ({values})", table.name), written)
 }

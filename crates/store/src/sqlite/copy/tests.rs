@@ -13,6 +13,7 @@ const OWN_TABLES: &[&str] = &["probe", "copy_progress", "refinery_schema_history
 const OWN_COLUMNS: &[(&str, &str)] = &[
     // Numbers that only order the file.
     ("core_profiles", "seq"),
+    ("core_profiles", "moved_id"),
     ("app_profiles", "seq"),
     ("payload_blocks", "seq"),
     ("record_blocks", "seq"),

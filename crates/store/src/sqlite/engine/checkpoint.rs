@@ -3,6 +3,10 @@
 //! log beyond its bound is moved even if writers have to wait for a moment; while a long read pins
 //! it that is tried again every second.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::fs::File;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -77,10 +81,11 @@ impl Checkpointer {
     pub(super) fn start(path: &Path, gauges: Arc<Gauges>) -> Result<Self, StoreError> {
         let signal = Arc::new(Signal::default());
         let (seen, path) = (signal.clone(), path.to_owned());
+        let file = database_file(&path)?;
         let thread = std::thread::Builder::new()
             .name("store-checkpoint".to_owned())
             .spawn(move || match connection::open(&path) {
-                Ok(conn) => run(&conn, &gauges, &seen),
+                Ok(conn) => run(&conn, &file, &gauges, &seen),
                 Err(e) => tracing::error!(error = %e, "no checkpoints: the log will grow"),
             })
             .map_err(|e| StoreError::Unavailable(format!("no thread for checkpoints: {e}")))?;
@@ -108,7 +113,22 @@ impl Drop for Checkpointer {
     }
 }
 
-fn run(conn: &Connection, gauges: &Gauges, signal: &Signal) {
+/// The database file, to be made durable beside SQLite. It stays open as long as the process runs:
+/// closing it would end the locks that SQLite has on the same file.
+fn database_file(path: &Path) -> Result<Arc<File>, StoreError> {
+    static OPENED: Mutex<BTreeMap<(u64, u64), Arc<File>>> = Mutex::new(BTreeMap::new());
+    let cannot = |e| StoreError::Unavailable(format!("{} cannot be opened: {e}", path.display()));
+    let file = std::fs::metadata(path).map_err(cannot)?;
+    let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+    match opened.entry((file.dev(), file.ino())) {
+        Entry::Occupied(file) => Ok(file.get().clone()),
+        Entry::Vacant(place) => {
+            Ok(place.insert(Arc::new(File::open(path).map_err(cannot)?)).clone())
+        }
+    }
+}
+
+fn run(conn: &Connection, file: &File, gauges: &Gauges, signal: &Signal) {
     // Pages that the last checkpoint left behind, and when a cut was last tried.
     let mut left = 0;
     let mut last_cut: Option<Instant> = None;
@@ -124,9 +144,9 @@ fn run(conn: &Connection, gauges: &Gauges, signal: &Signal) {
             checkpoint(conn, kind, CUT_WAIT)
         } else if committed && pages > LOG_PAGES_MAX && may_cut {
             last_cut = Some(Instant::now());
-            begin_anew(conn, gauges)
+            begin_anew(conn, file, gauges)
         } else if committed && pages > LOG_PAGES_WANTED && pages - left > LOG_PAGES_STEP {
-            checkpoint(conn, "PASSIVE", CUT_WAIT)
+            beside(conn, file)
         } else {
             continue;
         };
@@ -145,16 +165,24 @@ fn run(conn: &Connection, gauges: &Gauges, signal: &Signal) {
 
 /// Has the writer begin the log anew in the file that there is: commits that make a file longer
 /// take more time. Nearly all of the log is moved beside the writer, which waits for the rest.
-fn begin_anew(conn: &Connection, gauges: &Gauges) -> Result<bool, StoreError> {
+fn begin_anew(conn: &Connection, file: &File, gauges: &Gauges) -> Result<bool, StoreError> {
     for _ in 0..BESIDE_MAX {
         let before = gauges.wal_pages.load(Ordering::Relaxed);
-        checkpoint(conn, "PASSIVE", CUT_WAIT)?;
+        beside(conn, file)?;
         let after = gauges.wal_pages.load(Ordering::Relaxed);
         if after.saturating_sub(before) <= LAST_PAGES {
             break;
         }
     }
     checkpoint(conn, "RESTART", CUT_WAIT)
+}
+
+/// Moves what it can beside the writer, and has it on the disk: SQLite itself waits with that until
+/// it moved all of the log, and then has writers wait as well.
+fn beside(conn: &Connection, file: &File) -> Result<bool, StoreError> {
+    let whole = checkpoint(conn, "PASSIVE", CUT_WAIT)?;
+    file.sync_data().map_err(|e| StoreError::NotWritten(format!("the database: {e}")))?;
+    Ok(whole)
 }
 
 /// One checkpoint; whether the whole log is in the database now.

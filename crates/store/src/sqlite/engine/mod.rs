@@ -23,8 +23,8 @@ use crate::{DurationCounts, OpenMode, StoreError};
 use checkpoint::Checkpointer;
 pub(super) use lock::ServerLock;
 use readers::Readers;
-pub(super) use writer::WriteContext;
 use writer::Writer;
+pub(super) use writer::{LastMember, Member, WriteContext};
 
 /// Time a read may take where the caller names none.
 const READ_BUDGET: Duration = Duration::from_secs(10);
@@ -89,11 +89,13 @@ pub(super) struct Engine {
 impl Engine {
     /// Opens the file, making it and its folders where they are missing, and brings its tables up
     /// to date. In server mode a second server is refused. `prepare` runs before anything else, on
-    /// the connection that writes, and commits what it does by itself.
+    /// the connection that writes, and commits what it does by itself. `last_member` ends each
+    /// group in which tasks may have become runnable.
     pub(super) fn open(
         path: &Path,
         mode: OpenMode,
         prepare: impl FnOnce(&Connection) -> Result<(), StoreError>,
+        last_member: Option<LastMember>,
     ) -> Result<Self, StoreError> {
         connection::make_folders(path)?;
         let lock = ServerLock::take(path, mode)?;
@@ -101,7 +103,8 @@ impl Engine {
         prepare(&first)?;
         let gauges = Arc::new(Gauges::default());
         let checkpointer = Checkpointer::start(path, gauges.clone())?;
-        let writer = Writer::start(path, first, gauges.clone(), checkpointer.signal())?;
+        let signal = checkpointer.signal();
+        let writer = Writer::start(path, first, gauges.clone(), signal, last_member)?;
         Ok(Self {
             path: path.to_owned(),
             writer,
@@ -174,6 +177,19 @@ impl Engine {
         F: FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
     {
         self.readers.read(budget, false, |conn, _| work(conn)).await
+    }
+
+    /// Runs a read on up to `readers_max` readers at once, each in a transaction of its own: on as
+    /// many as are to spare now, on one at least. What they share is the caller's.
+    pub(super) async fn read_side_by_side<F>(
+        &self,
+        readers_max: usize,
+        work: F,
+    ) -> Result<(), StoreError>
+    where
+        F: Fn(&Connection) -> Result<(), StoreError> + Send + Sync + 'static,
+    {
+        self.readers.read_side_by_side(READ_BUDGET, readers_max, work).await
     }
 
     /// Runs a read that may be a long one, at the pace it is given. Long reads are few at a time

@@ -32,6 +32,8 @@ struct Pool {
 pub(super) struct Readers {
     pool: Arc<Pool>,
     short_permits: Arc<Semaphore>,
+    /// How many of those stay free for others when a read takes several.
+    spared: usize,
     long_permits: Arc<Semaphore>,
     traffic: Arc<Traffic>,
 }
@@ -47,6 +49,7 @@ impl Readers {
                 closed: AtomicBool::new(false),
             }),
             short_permits: Arc::new(Semaphore::new(readers)),
+            spared: readers / 2,
             long_permits: Arc::new(Semaphore::new(readers / 2)),
             traffic: Arc::default(),
         }
@@ -75,7 +78,42 @@ impl Readers {
             answer
         })
         .await
-        .unwrap_or_else(|e| Err(StoreError::Unavailable(format!("a read panicked: {e}"))))
+        .unwrap_or_else(|e| Err(panicked(&e)))
+    }
+
+    /// Runs a read on up to `readers_max` readers at once: on one, and on as many further ones as
+    /// leave half of all to others. The first fault is the answer.
+    pub(super) async fn read_side_by_side<F>(
+        &self,
+        budget: Duration,
+        readers_max: usize,
+        work: F,
+    ) -> Result<(), StoreError>
+    where
+        F: Fn(&Connection) -> Result<(), StoreError> + Send + Sync + 'static,
+    {
+        let deadline = Instant::now().checked_add(budget);
+        let mut permits = vec![permit(&self.short_permits, deadline).await?];
+        while permits.len() < readers_max && self.short_permits.available_permits() > self.spared {
+            let Ok(further) = self.short_permits.clone().try_acquire_owned() else { break };
+            permits.push(further);
+        }
+        let work = Arc::new(work);
+        let mut running = Vec::new();
+        for permit in permits {
+            let (pool, work) = (self.pool.clone(), work.clone());
+            running.push(tokio::task::spawn_blocking(move || {
+                let answer = pool.run(deadline, |conn| work(conn));
+                drop((permit, work));
+                answer
+            }));
+        }
+        let mut answer = Ok(());
+        for reader in running {
+            let ended = reader.await.unwrap_or_else(|e| Err(panicked(&e)));
+            answer = answer.and(ended);
+        }
+        answer
     }
 
     /// Refuses further reads and closes idle connections; busy ones close when they are done.
@@ -85,6 +123,10 @@ impl Readers {
         self.pool.closed.store(true, Ordering::SeqCst);
         self.pool.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
+}
+
+fn panicked(error: &tokio::task::JoinError) -> StoreError {
+    StoreError::Unavailable(format!("a read panicked: {error}"))
 }
 
 async fn permit(

@@ -16,11 +16,12 @@ use crate::{OpenMode, StoreError};
 
 fn engine() -> (Engine, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
-    let engine = Engine::open(&folder.path().join("caseload.db"), OpenMode::Server, |conn| {
+    let prepare = |conn: &Connection| {
         conn.execute_batch("CREATE TABLE t (n INTEGER PRIMARY KEY, bytes BLOB)")?;
         Ok(())
-    });
-    (engine.unwrap(), folder)
+    };
+    let path = folder.path().join("caseload.db");
+    (Engine::open(&path, OpenMode::Server, prepare, None).unwrap(), folder)
 }
 
 async fn add(engine: &Engine, n: i64) -> Result<(), StoreError> {

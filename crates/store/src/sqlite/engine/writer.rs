@@ -12,6 +12,7 @@
 //! answered before stands in frames that an earlier fsync confirmed. A checkpoint that fails
 //! counts for nothing and copies the same pages again.
 
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -19,6 +20,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use caseload_model::time::UnixMillis;
 use rusqlite::{Connection, ErrorCode};
 use tokio::sync::oneshot;
 
@@ -46,6 +48,8 @@ const _: () = assert!(URGED_TIME.as_millis() < GROUP_TIME.as_millis());
 pub(in crate::sqlite) struct WriteContext<'a> {
     began: Instant,
     gauges: &'a Gauges,
+    /// When tasks may have become runnable by what the group did.
+    runnable_at: Cell<Option<UnixMillis>>,
 }
 
 impl WriteContext<'_> {
@@ -56,6 +60,11 @@ impl WriteContext<'_> {
             || age >= GROUP_TIME && self.is_waited_for()
     }
 
+    /// Says that tasks may be runnable by what the command did at `now`.
+    pub(in crate::sqlite) fn made_runnable(&self, now: UnixMillis) {
+        self.runnable_at.set(self.runnable_at.get().max(Some(now)));
+    }
+
     /// Whether another command waits for the writer.
     pub(in crate::sqlite) fn is_waited_for(&self) -> bool {
         let Gauges { small_waiting, long_waiting, .. } = self.gauges;
@@ -63,8 +72,11 @@ impl WriteContext<'_> {
     }
 }
 
+/// Makes the last member of a group in which tasks became runnable at the given time.
+pub(in crate::sqlite) type LastMember = Box<dyn Fn(UnixMillis) -> Box<dyn Member> + Send>;
+
 /// A command on its way through the writer.
-pub(super) trait Member: Send {
+pub(in crate::sqlite) trait Member: Send {
     /// Runs the command; false where its effects must be rolled back.
     fn run(&mut self, conn: &Connection, context: &WriteContext<'_>) -> bool;
     /// Makes the command's answer this fault, whatever it was before.
@@ -121,9 +133,10 @@ impl Writer {
         first: Connection,
         gauges: Arc<Gauges>,
         signal: Arc<Signal>,
+        last_member: Option<LastMember>,
     ) -> Result<Self, StoreError> {
         let queue = Arc::new(Queue::new(gauges.clone()));
-        let mut worker = Worker { path: path.to_owned(), conn: None, gauges, signal };
+        let mut worker = Worker { path: path.to_owned(), conn: None, gauges, signal, last_member };
         worker.adopt(first)?;
         let ending = Ending(queue.clone());
         let thread = std::thread::Builder::new()
@@ -176,6 +189,7 @@ struct Worker {
     conn: Option<Connection>,
     gauges: Arc<Gauges>,
     signal: Arc<Signal>,
+    last_member: Option<LastMember>,
 }
 
 impl Worker {
@@ -214,7 +228,7 @@ impl Worker {
         }
         let Some(conn) = &self.conn else { return Err(StoreError::Closed) };
         let began = Instant::now();
-        let done = run_members(conn, &self.gauges, group, queue);
+        let done = run_members(conn, &self.gauges, group, queue, self.last_member.as_ref());
         if began.elapsed() >= SLOW {
             let millis = began.elapsed().as_millis();
             tracing::info!(millis, members = group.len(), "a group of writes took long");
@@ -256,9 +270,10 @@ fn run_members(
     gauges: &Gauges,
     group: &mut Vec<Queued>,
     queue: &Queue,
+    last_member: Option<&LastMember>,
 ) -> Result<(), rusqlite::Error> {
     execute(conn, "BEGIN IMMEDIATE")?;
-    let context = WriteContext { began: Instant::now(), gauges };
+    let context = WriteContext { began: Instant::now(), gauges, runnable_at: Cell::new(None) };
     let began_with = group[0].weight;
     // The first needs no savepoint: undone is the whole transaction. Savepoints are not free, as
     // SQLite keeps a copy of every page that changes under one.
@@ -276,6 +291,12 @@ fn run_members(
         if context.began.elapsed() >= 2 * GROUP_TIME {
             break;
         }
+    }
+    if let Some((now, last_member)) = context.runnable_at.get().zip(last_member) {
+        let (member, since) = (last_member(now), Instant::now());
+        // The first to be answered: whoever hears of his own may look at the bell.
+        group.insert(0, Queued { member, weight: Weight::Long, since });
+        run_member(conn, group[0].member.as_mut(), &context)?;
     }
     execute(conn, "COMMIT")
 }

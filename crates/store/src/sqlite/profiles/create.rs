@@ -13,7 +13,7 @@ use super::{Change, owners};
 use crate::StoreError;
 
 const IDENTITIES: &str = "identities (domain_id, key, core_profile_id)";
-const CORE_PROFILES: &str = "core_profiles (domain_id, id, created_at, updated_at, fields)";
+const CORE_PROFILES: &str = "core_profiles (domain_id, seq, created_at, updated_at, fields)";
 
 pub(in crate::sqlite) fn create(
     conn: &Connection,

@@ -9,6 +9,7 @@ use caseload_model::record::{ChunkRecords, Prepared};
 use caseload_model::time::UnixMillis;
 use rusqlite::{Connection, params};
 
+use super::by_id::ById;
 use crate::StoreError;
 
 /// Adds the records of the entries to `out`.
@@ -19,20 +20,15 @@ pub(in crate::sqlite) fn get_core(
     entries: &[Prepared<CoreProfileId>],
     out: &mut ChunkRecords,
 ) -> Result<(), StoreError> {
-    let mut select = conn.prepare_cached(
-        "SELECT fields, created_at, updated_at FROM core_profiles
-         WHERE domain_id = ?1 AND id = ?2",
-    )?;
-    select.raw_bind_parameter(1, domain.0)?;
+    let mut profiles = ById::of(conn, domain, "fields, created_at, updated_at")?;
     show_core_gets(payload, entries, out, |id, out| {
-        select.raw_bind_parameter(2, id.0 as i64)?;
-        let mut rows = select.raw_query();
-        let Some(row) = rows.next()? else { return Ok(false) };
-        // Straight from the page into the text: there are thousands of them.
-        let fields = row.get_ref(0)?.as_blob().map_err(rusqlite::Error::from)?;
-        let (created_at, updated_at) = (UnixMillis(row.get(1)?), UnixMillis(row.get(2)?));
-        render_core(*id, created_at, fields, updated_at, out);
-        Ok(true)
+        profiles.read(*id, |row| {
+            // Straight from the page into the text: there are thousands of them.
+            let fields = row.get_ref(0)?.as_blob().map_err(rusqlite::Error::from)?;
+            let (created_at, updated_at) = (UnixMillis(row.get(1)?), UnixMillis(row.get(2)?));
+            render_core(*id, created_at, fields, updated_at, out);
+            Ok(())
+        })
     })
 }
 

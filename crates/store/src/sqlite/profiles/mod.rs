@@ -2,6 +2,7 @@
 //! says. All rules are the model's. Invariant: the rows of `identities` are exactly the identities
 //! in the stored core profiles, each with its profile.
 
+mod by_id;
 mod create;
 mod get;
 mod rows;

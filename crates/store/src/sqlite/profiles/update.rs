@@ -10,6 +10,7 @@ use caseload_model::profile::{
 use caseload_model::record::{ChunkRecords, Prepared};
 use rusqlite::{Connection, OptionalExtension, params};
 
+use super::by_id::{ById, MOVED, PLACED};
 use super::{Change, owners};
 use crate::StoreError;
 
@@ -39,18 +40,16 @@ fn core_fields(
     domain: DomainId,
     ids: impl Iterator<Item = CoreProfileId>,
 ) -> Result<HashMap<CoreProfileId, Vec<u8>>, StoreError> {
-    let mut select =
-        conn.prepare_cached("SELECT fields FROM core_profiles WHERE domain_id = ?1 AND id = ?2")?;
+    let mut profiles = ById::of(conn, domain, "fields")?;
     let mut records = HashMap::new();
     for id in ids {
         if records.contains_key(&id) {
             continue;
         }
-        let fields: Option<Vec<u8>> =
-            select.query_row(params![domain.0, id.0 as i64], |row| row.get(0)).optional()?;
-        if let Some(fields) = fields {
-            records.insert(id, fields);
-        }
+        profiles.read(id, |row| {
+            records.insert(id, row.get(0)?);
+            Ok(())
+        })?;
     }
     Ok(records)
 }
@@ -60,15 +59,18 @@ fn write_core(
     change: &mut Change,
     plan: &CoreUpdatePlan,
 ) -> Result<(), StoreError> {
+    const UPDATE: &str = "UPDATE core_profiles SET fields = ?3, updated_at = ?4";
     if plan.changed.is_empty() {
         return Ok(());
     }
     let (domain, now) = (change.domain.0, change.changed_at(conn)?.0);
-    let mut update = conn.prepare_cached(
-        "UPDATE core_profiles SET fields = ?3, updated_at = ?4 WHERE domain_id = ?1 AND id = ?2",
-    )?;
+    let mut update = conn.prepare_cached(&format!("{UPDATE} WHERE {PLACED}"))?;
+    let mut update_moved = conn.prepare_cached(&format!("{UPDATE} WHERE {MOVED}"))?;
     for (id, fields) in &plan.changed {
-        let changed = update.execute(params![domain, id.0 as i64, fields, now])?;
+        let mut changed = update.execute(params![domain, id.0 as i64, fields, now])?;
+        if changed == 0 {
+            changed = update_moved.execute(params![domain, id.0 as i64, fields, now])?;
+        }
         assert_eq!(changed, 1, "a profile that was read is there to be updated");
     }
     let mut delete = conn.prepare_cached(

@@ -9,6 +9,7 @@ use std::ops::Range;
 
 use caseload_model::record::ChunkRecords;
 use caseload_model::task::{Action, Outcome, Task};
+use caseload_model::time::UnixMillis;
 use rusqlite::Connection;
 
 use super::super::domains;
@@ -17,6 +18,7 @@ use super::super::issues::Import;
 use super::super::kill::{self, Place};
 use super::super::profiles::{self, Change};
 use super::end::complete;
+use super::reading;
 use super::records;
 use super::row::{self, Held};
 use crate::parts::{Parts, misfit};
@@ -25,15 +27,12 @@ use crate::{ApplyChunk, ChunkApplied, ChunkPart, ChunkWork, StoreError};
 
 /// Entries that are planned and written at a time.
 const SLICE_ENTRIES: usize = 1000;
-/// Entries that a get action reads at a time, and bytes of records after which its chunk ends.
-const READ_SLICE_ENTRIES: usize = 100;
-const READ_BYTES_MAX: usize = 16 << 20;
 
 /// What a chunk came to, and its parts, which nobody needs any more.
 type Applied = (ChunkApplied, Vec<ChunkPart>);
 /// What was planned on a reader: records, number of entries, the part with entries left, and all
 /// its parts, which nobody needs any more.
-type Planned = (Records, usize, Option<ChunkPart>, Vec<ChunkPart>);
+pub(super) type Planned = (Records, usize, Option<ChunkPart>, Vec<ChunkPart>);
 
 pub(in crate::sqlite) async fn apply(
     engine: &Engine,
@@ -41,8 +40,9 @@ pub(in crate::sqlite) async fn apply(
 ) -> Result<ChunkApplied, StoreError> {
     let (applied, spent) = if command.action.writes() && !command.dry_run {
         let written = engine.write_weighing(Weight::Long, move |conn, context| {
-            let applied = write_chunk(conn, &command, context);
-            applied.map(|applied| (applied, command))
+            let applied = write_chunk(conn, &command, context)?;
+            note_end(&applied.0, command.now, context);
+            Ok((applied, command))
         });
         let ((applied, spent), command) = written.await?;
         (applied, (spent, command))
@@ -51,11 +51,12 @@ pub(in crate::sqlite) async fn apply(
             // All of a task in one go: it takes as long as it takes.
             engine.read_within(None, move |conn| Ok((dry_run(conn, &command)?, command))).await?
         } else {
-            engine.read(move |conn| Ok((read_chunk(conn, &command)?, command))).await?
+            reading::read_chunk(engine, command).await?
         };
         let weight = Weight::of_bytes(planned.0.packed_bytes());
-        let keep =
-            move |conn: &Connection, _: &WriteContext<'_>| keep_planned(conn, planned, command);
+        let keep = move |conn: &Connection, context: &WriteContext<'_>| {
+            keep_planned(conn, planned, command, context)
+        };
         engine.write_weighing(weight, keep).await?
     };
     // Thousands of entries: neither the writer nor who waits for this answer is kept by them.
@@ -68,6 +69,7 @@ fn keep_planned(
     conn: &Connection,
     (mut records, done, rest, spent): Planned,
     command: ApplyChunk,
+    context: &WriteContext<'_>,
 ) -> Result<(ChunkApplied, (Vec<ChunkPart>, ApplyChunk)), StoreError> {
     let mut held = held(conn, &command)?;
     let applied = if held.cancelled {
@@ -76,7 +78,15 @@ fn keep_planned(
         let task = finish(conn, &command, held, &mut records)?;
         ChunkApplied { task, done, rest }
     };
+    note_end(&applied, command.now, context);
     Ok((applied, (spent, command)))
+}
+
+/// Where a task completed, the domain's next writing task may begin.
+fn note_end(applied: &ChunkApplied, now: UnixMillis, context: &WriteContext<'_>) {
+    if applied.task.outcome.is_some() {
+        context.made_runnable(now);
+    }
 }
 
 /// The task, where this chunk is its next one and comes from the holder of its lease.
@@ -84,7 +94,7 @@ fn held(conn: &Connection, command: &ApplyChunk) -> Result<Held, StoreError> {
     domains::demand(conn, command.domain).map_err(|_| StoreError::LeaseLost)?;
     let held = row::held(conn, command.domain, &command.task_id, command.lease_epoch)?;
     if held.task.action != command.action || held.task.dry_run != command.dry_run {
-        return Err(misfit(command));
+        return Err(misfit(&command.task_id));
     }
     if Parts::begin(command)?.next_index() < held.next_index {
         // These entries were applied before: whoever sends them again works from an old state.
@@ -137,7 +147,7 @@ fn write_chunk(
 
 fn write_slice(
     conn: &Connection,
-    parts: &Parts<'_>,
+    parts: &Parts,
     changes: &mut Changes,
     slice: Range<usize>,
 ) -> Result<ChunkRecords, StoreError> {
@@ -154,42 +164,13 @@ fn write_slice(
         ChunkWork::UpdateAppProfiles(entries) => {
             profiles::update_app(conn, change, payload, &entries[slice])
         }
-        ChunkWork::ImportIssues(_) => changes.issues.import(conn, parts.part(), slice),
+        ChunkWork::ImportIssues(_) => changes.issues.import(conn, parts.part().1, slice),
         ChunkWork::GetCoreProfiles(_) | ChunkWork::GetAppProfiles(_) => {
             Err(StoreError::Corrupt("a get action on the writer".to_owned()))
         }
     }?;
     assert_each_entry_has_a_record(records.succeeded + records.failed, count);
     Ok(records)
-}
-
-/// The records of a get action, as much as one chunk may hold.
-fn read_chunk(conn: &Connection, command: &ApplyChunk) -> Result<Planned, StoreError> {
-    let mut parts = Parts::begin(command)?;
-    let mut records = Records::new(parts.next_index());
-    loop {
-        let slice = parts.slice(READ_SLICE_ENTRIES);
-        let (count, payload) = (slice.len(), parts.payload());
-        let open = records.open();
-        let before = open.succeeded + open.failed;
-        match parts.work() {
-            ChunkWork::GetCoreProfiles(entries) => {
-                profiles::get_core(conn, command.domain, payload, &entries[slice], open)?;
-            }
-            ChunkWork::GetAppProfiles(entries) => {
-                profiles::get_app(conn, command.domain, payload, &entries[slice], open)?;
-            }
-            _ => return Err(StoreError::Corrupt("a writing action on a reader".to_owned())),
-        }
-        assert_each_entry_has_a_record(open.succeeded + open.failed - before, count);
-        records.added(parts.next_index())?;
-        if records.line_bytes() >= READ_BYTES_MAX || !parts.more(|| false)? {
-            break;
-        }
-    }
-    let (done, rest, spent) = parts.end();
-    records.close_block()?;
-    Ok((records, done, rest, spent))
 }
 
 /// The records of a dry run, from the snapshot that `conn` is in.
@@ -244,6 +225,6 @@ fn finish(
     Ok(held.task)
 }
 
-fn assert_each_entry_has_a_record(records: u32, entries: usize) {
+pub(super) fn assert_each_entry_has_a_record(records: u32, entries: usize) {
     assert_eq!(records as usize, entries, "a plan does not answer each entry once");
 }

@@ -26,8 +26,10 @@ pub(in crate::sqlite) fn claim(
     conn: &Connection,
     command: &ClaimTasks,
 ) -> Result<Vec<ClaimedTask>, StoreError> {
-    conn.prepare_cached("UPDATE tasks SET status = ?1, queued_at = ?2 WHERE status = 1")?
-        .execute(params![TaskStatus::Queued.code(), command.now.0])?;
+    conn.prepare_cached(
+        "UPDATE tasks SET status = ?1, queued_at = max(?2, created_at) WHERE status = 1",
+    )?
+    .execute(params![TaskStatus::Queued.code(), command.now.0])?;
     let chosen = seen(conn, command.now)?.choose(command.tasks_max);
     chosen.into_iter().map(|seq| lease(conn, command, seq)).collect()
 }
@@ -54,8 +56,8 @@ fn seen(conn: &Connection, now: UnixMillis) -> Result<Turns<i64>, StoreError> {
 
 fn lease(conn: &Connection, command: &ClaimTasks, seq: i64) -> Result<ClaimedTask, StoreError> {
     let sql = format!(
-        "UPDATE tasks SET status = ?2, started_at = coalesce(started_at, ?3), lease_server = ?4,
-         lease_until = ?5, lease_epoch = lease_epoch + 1 WHERE seq = ?1
+        "UPDATE tasks SET status = ?2, started_at = coalesce(started_at, max(?3, created_at)),
+         lease_server = ?4, lease_until = ?5, lease_epoch = lease_epoch + 1 WHERE seq = ?1
          RETURNING {COLUMNS}, domain_id, lease_epoch, next_index,
          (SELECT name FROM domains WHERE domains.id = domain_id)"
     );

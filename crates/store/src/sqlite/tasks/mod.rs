@@ -9,6 +9,7 @@ mod end;
 mod list;
 mod payload;
 mod purge;
+mod reading;
 mod records;
 mod row;
 mod stage;

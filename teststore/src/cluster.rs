@@ -90,6 +90,16 @@ impl Cluster {
         standby
     }
 
+    /// From now on acknowledges only what a standby has that is not there; or again all it has itself.
+    pub fn wait_for_nobody(&self, wait: bool) {
+        let maintenance = self.address("postgres");
+        let names = if wait { "nobody" } else { "" };
+        query(&maintenance, &format!("ALTER SYSTEM SET synchronous_standby_names = '{names}'"));
+        query(&maintenance, "SELECT pg_reload_conf()");
+        let shown = "SHOW synchronous_standby_names";
+        wait_until("it waits as it is told", || query(&maintenance, shown) == [names]);
+    }
+
     /// Shows a certificate from now on, both in the form of PEM, and asks clients for one of `roots`.
     pub fn encrypt(&self, certificate: &str, key: &str, roots: &str) {
         let serial = query(&self.address("postgres"), "SELECT txid_current()").remove(0);

@@ -9,7 +9,7 @@ use caseload_client::Client;
 use caseload_model::task::{Action, Family};
 
 use super::database::{domain_id, fresh, seconds, seconds_of};
-use super::raw::{RawIssues, RawProfiles, deltas_of};
+use super::raw::{RawIssues, RawProfiles, found_by};
 use super::report::{Report, Shares};
 use crate::bulk::jobs::run;
 use crate::issues::{OF, data};
@@ -39,9 +39,9 @@ pub(super) async fn against_raw(rounds: usize, report: &mut Report) -> Result<()
         (Client::new(&server.url, "load", &key)?, Client::new(&server.url, "other", &other)?);
     let domain = domain_id(&client, "load").await?;
     let import = async { run(&other, Action::ImportIssues, issues(0)).await.map(|_| ()) };
-    let deltas = deltas_of(&client, domain_id(&client, "other").await?, import).await?;
+    let found_by = found_by(&client, domain_id(&client, "other").await?, import).await?;
     let mut raw_profiles = RawProfiles::new(database.url(), domain).await?;
-    let mut raw_issues = RawIssues::new(database.url(), domain, deltas).await?;
+    let mut raw_issues = RawIssues::new(database.url(), domain, found_by).await?;
     let (mut created, mut imported) = (Vec::new(), Vec::new());
     // The first round of each is not kept: connections, statements and tables are new then.
     for round in 0..=rounds {

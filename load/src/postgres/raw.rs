@@ -14,7 +14,8 @@ use super::database::{Rows, connect};
 const NOBODYS: i64 = -1;
 /// The first half of the name of the lock under which a server folds deltas.
 const FOLD_LOCK: i32 = 0x6361_7365;
-const DELTAS: [&str; 2] = ["issue_count_deltas", "issue_set_deltas"];
+/// What issues are found by, as an import leaves it.
+const FOUND_BY: [&str; 3] = ["issue_count_deltas", "issue_set_deltas", "issue_values"];
 
 /// The profiles of a domain, batch after batch.
 pub(super) struct RawProfiles {
@@ -69,16 +70,16 @@ pub(super) struct RawIssues {
     last_row: i64,
     last_change: i64,
     /// What an import of the same size adds for its issues to be found by.
-    deltas: Vec<Rows>,
+    found_by: Vec<Rows>,
 }
 
 impl RawIssues {
-    pub(super) async fn new(url: &str, domain: i64, deltas: Vec<Rows>) -> Result<Self> {
-        Ok(Self { client: connect(url).await?, domain, last_row: 0, last_change: 0, deltas })
+    pub(super) async fn new(url: &str, domain: i64, found_by: Vec<Rows>) -> Result<Self> {
+        Ok(Self { client: connect(url).await?, domain, last_row: 0, last_change: 0, found_by })
     }
 
     /// Milliseconds for what the domain has more than at the last call: issues, their fragments,
-    /// their authors and the deltas, by copy; without the deltas, and with them.
+    /// their authors and what they are found by, by copy; without the last, and with it.
     pub(super) async fn add_again(&mut self) -> Result<(f64, f64)> {
         let (client, domains) = (&self.client, (self.domain, NOBODYS));
         let newer = format!("row > {}", self.last_row);
@@ -93,11 +94,11 @@ impl RawIssues {
         for rows in &rows {
             rows.write(client).await?;
         }
-        let before_deltas = millis(begun);
-        for rows in &self.deltas {
+        let before_them = millis(begun);
+        for rows in &self.found_by {
             rows.write(client).await?;
         }
-        let deltas = millis(begun) - before_deltas;
+        let found_by = millis(begun) - before_them;
         client.batch_execute("COMMIT").await?;
         let with = millis(begun);
         let last = client
@@ -108,30 +109,30 @@ impl RawIssues {
             )
             .await?;
         (self.last_row, self.last_change) = (last.get(0), last.get(1));
-        // Nobody folds them.
-        for table in DELTAS {
+        // The same rows come again.
+        for table in FOUND_BY {
             client.execute(&format!("DELETE FROM {table} WHERE domain_id = -1"), &[]).await?;
         }
-        Ok((with - deltas, with))
+        Ok((with - found_by, with))
     }
 }
 
-/// The deltas that an import leaves in `domain`, which has none yet: no server may fold them
-/// meanwhile.
-pub(super) async fn deltas_of(
+/// What the issues of an import into `domain`, which has none yet, are found by: no server may fold
+/// the deltas meanwhile.
+pub(super) async fn found_by(
     client: &Client,
     domain: i64,
     import: impl Future<Output = Result<()>>,
 ) -> Result<Vec<Rows>> {
     client.query("SELECT pg_advisory_lock($1, $2)", &[&FOLD_LOCK, &(domain as i32)]).await?;
     import.await?;
-    let mut deltas = Vec::new();
-    for table in DELTAS {
-        deltas.push(Rows::read(client, table, (domain, NOBODYS), "true").await?);
+    let mut found_by = Vec::new();
+    for table in FOUND_BY {
+        found_by.push(Rows::read(client, table, (domain, NOBODYS), "true").await?);
     }
-    ensure!(deltas.iter().all(|rows| rows.bytes() > 1000), "no deltas were left");
+    ensure!(found_by.iter().all(|rows| rows.bytes() > 1000), "no deltas were left");
     client.query("SELECT pg_advisory_unlock($1, $2)", &[&FOLD_LOCK, &(domain as i32)]).await?;
-    Ok(deltas)
+    Ok(found_by)
 }
 
 fn millis(begun: Instant) -> f64 {

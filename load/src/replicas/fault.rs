@@ -17,8 +17,8 @@ use crate::random::Random;
 const TAKEOVER_MAX: Duration = Duration::from_secs(30);
 /// Time for a chunk to be found whose session can be ended.
 const CHUNK_MAX: Duration = Duration::from_secs(5);
-/// Seconds after which the database ends a transaction that stands still.
-const IDLE_SECONDS: u64 = 10;
+/// Seconds that a server is away, mostly, after its tasks went to others.
+const LATER_SECONDS: u64 = 10;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Fault {
@@ -122,10 +122,9 @@ impl Fault {
     }
 }
 
-/// How long a server is away: always longer than its lease, and mostly so long that the database
-/// has
-/// given up what it had begun, and another server has its tasks.
+/// How long a server is away: always longer than its lease, and mostly so long that others have
+/// gone on with its tasks for a while.
 fn away(random: &mut Random) -> Duration {
-    let seconds = random.pick(&[0, IDLE_SECONDS, IDLE_SECONDS]) + LEASE_SECONDS;
+    let seconds = random.pick(&[0, LATER_SECONDS, LATER_SECONDS]) + LEASE_SECONDS;
     Duration::from_millis(1000 * seconds + 500 + random.below(4000) as u64)
 }

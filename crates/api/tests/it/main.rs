@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod bulk_actions {
+    mod elsewhere;
     mod files;
     mod follow;
     mod get;

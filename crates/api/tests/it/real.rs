@@ -34,7 +34,7 @@ pub(crate) struct Real {
     /// Milliseconds by which the clock was turned forward.
     pub(crate) turned: Arc<AtomicI64>,
     runner: Option<Runner>,
-    _place: StorePlace,
+    pub(crate) place: StorePlace,
 }
 
 impl Real {
@@ -83,7 +83,7 @@ impl Real {
         let state = AppState::new(store.clone(), clock.clone(), config);
         tokio::spawn(serve(listener, state, std::future::pending()));
         let client = Client::new();
-        Self { address, store, domain, clock, client, turned, runner: None, _place: place }
+        Self { address, store, domain, clock, client, turned, runner: None, place }
     }
 
     pub(crate) async fn stop(self) {

@@ -253,6 +253,28 @@ fn a_database_that_restarts_or_crashes_under_load_is_waited_for() {
     }
 }
 
+/// What is not at the standby is not acknowledged, and who waits for that is told so in time.
+#[test]
+fn a_standby_that_is_gone_keeps_callers_waiting_no_longer_than_a_lease() {
+    let database = Cluster::start();
+    let store = Cluster::url_with(&[&database], "");
+    let place = Place::new();
+    let key = domain(&place, &store);
+    let server = serve(&place, &store, &key);
+    let post = || ask(&server, "POST", ISSUES, "message-body=hello");
+    let acknowledged = post();
+    let id = acknowledged.split_once(r#""id":""#).unwrap().1.split('"').next().unwrap().to_owned();
+    database.wait_for_nobody(true);
+    for _ in 0..2 {
+        let answer = post();
+        assert!(is_told_to_wait(&answer), "{answer}");
+    }
+    assert!(is(&ask(&server, "GET", ISSUES, ""), 200), "reads go on");
+    database.wait_for_nobody(false);
+    until("it takes writes", || is(&post(), 201));
+    nothing_is_lost(&server, &store, &[id]);
+}
+
 /// A host that was cut off: connections to it are made, and nothing is ever answered.
 #[test]
 fn a_host_that_never_answers_does_not_keep_servers_from_the_next_one() {

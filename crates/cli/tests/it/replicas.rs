@@ -4,6 +4,7 @@
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
+use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -114,6 +115,44 @@ fn tasks_of_a_killed_server_are_taken_over_within_the_lease() {
                 }
                 assert!(begun.elapsed() < PATIENCE, "nobody takes the task over: {record}");
             }
+        }
+        assert!(place.run(&["check"]).status.success());
+    });
+}
+
+/// Stops a process where it is, or lets it go on.
+fn signal(pid: u32, signal: &str) {
+    let done = Command::new("kill").args([signal, &pid.to_string()]).status().unwrap();
+    assert!(done.success());
+}
+
+#[test]
+fn tasks_of_a_frozen_server_are_taken_over_within_the_lease() {
+    Backend::Postgres.under_blocking(|| {
+        let place = Place::new();
+        place.write("many.jsonl", profiles(10_000, "over"));
+        let first = place.serve();
+        let tasks: Vec<_> = (0..5).map(|_| submitted(&first, &[])).collect();
+        let pid = first.child.as_ref().unwrap().id();
+        // Whatever it is in the middle of: its connections stay, and it holds what it has locked.
+        signal(pid, "-STOP");
+        let second = Server::start(&place, first.key.clone());
+        let begun = Instant::now();
+        for task in &tasks {
+            loop {
+                let record = ask(&second, "GET", &format!("{}?wait=5", task_path(task)), "");
+                if record.contains(COMPLETED) {
+                    assert!(record.contains(r#""unprocessed":0"#), "{record}");
+                    break;
+                }
+                assert!(begun.elapsed() < PATIENCE, "nobody takes the task over: {record}");
+            }
+        }
+        // It finds that its task is another's.
+        signal(pid, "-CONT");
+        let late = submitted(&first, &[]);
+        while !ask(&first, "GET", &format!("{}?wait=5", task_path(&late)), "").contains(COMPLETED) {
+            assert!(begun.elapsed() < 2 * PATIENCE, "it does not go on");
         }
         assert!(place.run(&["check"]).status.success());
     });

@@ -1,6 +1,7 @@
 //! Bulk action tasks: the plain data of accepting, claiming, applying and reading them.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use caseload_model::ids::{CoreProfileId, DomainId, DomainName};
 use caseload_model::issue::NewIssue;
@@ -106,6 +107,13 @@ pub struct ClaimTasks {
     pub lease_until: UnixMillis,
     /// Tasks to lease at most.
     pub tasks_max: usize,
+}
+
+impl ClaimTasks {
+    /// How long a task is leased.
+    pub fn lease(&self) -> Duration {
+        Duration::from_millis(u64::try_from(self.lease_until.0 - self.now.0).unwrap_or_default())
+    }
 }
 
 /// A task leased to the server that asked.

@@ -25,8 +25,9 @@ const LIST_READ_AT_ONCE_MAX: usize = 4096;
 const BITMAP_COOKIE: u32 = 12_346;
 const BITMAP_HEAD_BYTES: u32 = 16;
 
-/// First byte of a blob: what follows it.
-const LIST: u8 = 0;
+/// First byte of a blob: what follows it. A list is continued by one whose rows are all larger:
+/// its bytes behind the first one are added.
+pub(crate) const LIST: u8 = 0;
 const BITMAP: u8 = 1;
 
 /// A row number as sets hold it.
@@ -190,6 +191,17 @@ mod tests {
             let read = decode(0, blob, &mut RoaringBitmap::new());
             assert!(matches!(read, Err(StoreError::Corrupt(_))), "{blob:?}");
         }
+    }
+
+    #[test]
+    fn a_list_is_continued_by_one_of_larger_rows() {
+        let mut blob = encode_rows([3, 70].into_iter()).unwrap();
+        let more = encode_rows([71, 900].into_iter()).unwrap();
+        assert_eq!((blob[0], more[0]), (LIST, LIST));
+        blob.extend_from_slice(&more[1..]);
+        let mut rows = RoaringBitmap::new();
+        decode(1, &blob, &mut rows).unwrap();
+        assert_eq!(rows, [3, 70, 71, 900].map(|place| row_at(1, place)).into_iter().collect());
     }
 
     proptest! {

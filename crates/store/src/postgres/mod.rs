@@ -43,7 +43,7 @@ pub use address::{PostgresAddress, shown};
 pub(crate) use copy::open_copy_end;
 use engine::{Client, Engine, Listener};
 use probe::Probe;
-use tasks::Leases;
+use tasks::{Claims, Leases};
 
 /// An opened PostgreSQL store.
 #[derive(Debug)]
@@ -281,11 +281,15 @@ impl Store for PostgresStore {
 
     fn claim_tasks(&self, command: ClaimTasks) -> StoreFuture<'_, Vec<ClaimedTask>> {
         Box::pin(async move {
-            let server = command.server.clone();
+            let (server, now) = (command.server.clone(), command.now);
+            self.engine.follow_lease(command.lease());
             let claim =
                 self.write(command, |client, command| Box::pin(tasks::claim(client, command)));
-            let claimed = claim.await?;
+            let Claims { claimed, locked } = claim.await?;
             self.leases.add(&server, &claimed);
+            if tasks::end_holders(&self.engine, locked, now).await {
+                ring(&self.bell);
+            }
             Ok(claimed)
         })
     }

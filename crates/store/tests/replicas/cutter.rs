@@ -19,6 +19,8 @@ use tokio_postgres::config::Host;
 const CARRIED_OUT: Duration = Duration::from_millis(15);
 /// Messages that have something carried out: execute, simple query, the end of a copy.
 const STATEMENTS: &[u8] = b"EQc";
+/// A piece of a copy.
+const COPY_DATA: u8 = b'd';
 
 /// Which side of a statement the wire is cut on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +35,8 @@ struct Plan {
     left: AtomicI64,
     after: AtomicI64,
     silent: AtomicBool,
+    /// The next bytes of a copy are the first that do not get through.
+    silent_in_copy: AtomicBool,
     /// Connections from the store's side.
     open: AtomicUsize,
     /// The texts of statements that went through.
@@ -60,6 +64,7 @@ impl Cutter {
             left: AtomicI64::new(i64::MAX),
             after: AtomicI64::new(0),
             silent: AtomicBool::new(false),
+            silent_in_copy: AtomicBool::new(false),
             open: AtomicUsize::new(0),
             texts: Mutex::default(),
         });
@@ -98,6 +103,11 @@ impl Cutter {
     /// From now on nothing gets through, and nobody is told so.
     pub(crate) fn fall_silent(&self) {
         self.plan.silent.store(true, Ordering::SeqCst);
+    }
+
+    /// The same from the moment on at which a copy is open and its first bytes are sent.
+    pub(crate) fn fall_silent_in_a_copy(&self) {
+        self.plan.silent_in_copy.store(true, Ordering::SeqCst);
     }
 
     /// How many connections the store has, those in their greeting included.
@@ -200,6 +210,9 @@ async fn to_the_cut(
             return Ok(Some(Cut::Before));
         }
         cut_after |= reached;
+        if kind == COPY_DATA && plan.silent_in_copy.swap(false, Ordering::SeqCst) {
+            plan.silent.store(true, Ordering::SeqCst);
+        }
         lost |= plan.silent.load(Ordering::SeqCst);
         pass(from, (!lost).then_some(&mut *to), Some(kind), length, plan).await?;
         // A statement in parts is carried out at the latest when its last part is there.

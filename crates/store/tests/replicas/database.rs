@@ -1,13 +1,20 @@
 //! A database for one test, made on the server at `TEST_DATABASE_URL` and removed with its value.
+//! Its removal has an end: the server waits for each of its processes, also for one whose client
+//! was left in the middle of its greeting by a test that failed.
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
+use std::io::Write as _;
 use std::sync::Arc;
+use std::time::Duration;
 
 use caseload_store::{OpenMode, Store, open};
 use tokio::runtime::Handle;
 use tokio::task::block_in_place;
 use tokio_postgres::{Client, Config, NoTls};
+
+/// How long a database may take to go.
+const DROPPING_MAX: Duration = Duration::from_secs(5);
 
 /// Its own database of a test.
 pub(crate) struct Database {
@@ -23,7 +30,8 @@ impl Database {
         let random = RandomState::new().build_hasher().finish();
         let name = format!("caseload_test_{random:x}");
         let database = Self { maintenance, name };
-        database.maintain(&format!("CREATE DATABASE {}", database.name));
+        let create = format!("CREATE DATABASE {}", database.name);
+        wait(async { connect(&database.maintenance).await.batch_execute(&create).await.unwrap() });
         database
     }
 
@@ -59,15 +67,22 @@ impl Database {
         let count = format!("SELECT count(*) FROM {table}");
         connect(&self.url()).await.query_one(&count, &[]).await.unwrap().get(0)
     }
-
-    fn maintain(&self, statement: &str) {
-        wait(async { connect(&self.maintenance).await.batch_execute(statement).await.unwrap() });
-    }
 }
 
 impl Drop for Database {
     fn drop(&mut self) {
-        self.maintain(&format!("DROP DATABASE {} WITH (FORCE)", self.name));
+        let statement = format!("DROP DATABASE {} WITH (FORCE)", self.name);
+        let dropped = wait(async {
+            let client = connect(&self.maintenance).await;
+            let millis = DROPPING_MAX.as_millis();
+            client.batch_execute(&format!("SET statement_timeout = {millis}")).await?;
+            client.batch_execute(&statement).await
+        });
+        if let Err(error) = dropped {
+            let left = format!("the database {} is left behind: {error}\n", self.name);
+            // For whoever reads what a test said; nothing depends on it.
+            drop(std::io::stderr().write_all(left.as_bytes()));
+        }
     }
 }
 

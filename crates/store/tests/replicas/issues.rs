@@ -8,11 +8,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use caseload_model::issue::write::{read_bulk_edit, read_create, read_edit, read_message};
-use caseload_model::issue_query::{IssueQuery, IssueView, Sort, SortKey, SortOrder};
+use caseload_model::issue_query::{
+    IssueQuery, IssueView, Paging, Sort, SortKey, SortOrder, parse_list,
+};
 use caseload_model::task::Action;
 use caseload_store::{
-    AddMessage, CreateIssue, Domain, EditIssue, EditIssues, IdempotencyKey, StepForm, StepIssues,
-    Store, StoreError, Writing,
+    AddMessage, CreateIssue, Domain, EditIssue, EditIssues, IdempotencyKey, ListIssues, StepForm,
+    StepIssues, Store, StoreError, Writing,
 };
 use caseload_testdata::Random;
 use futures_util::future::{join, join_all};
@@ -181,6 +183,70 @@ async fn who_follows_changes_misses_none_of_two_servers_writes() {
         stores[1].purge_expired(NOW).await.unwrap();
     }
     assert_sound(&stores[1]).await;
+}
+
+/// How many issues have the author `ada`, as a list counts them.
+async fn of_ada(store: &Arc<dyn Store>, domain: &Domain) -> u64 {
+    let asked = [("author-emails", r#"{"or":["ada@example.org"]}"#)];
+    let query = parse_list(&pairs(&asked)).unwrap().query;
+    let paging = Paging { page: 1, page_size: 1 };
+    let view = IssueView::default();
+    let request = ListIssues { domain: domain.id, query, view, paging, budget: BUDGET };
+    store.list_issues(request).await.unwrap().total_hits
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn an_author_has_each_issue_once_while_imports_writes_and_folds_meet() {
+    const IMPORTS: i64 = 6;
+    // Beyond what an import adds to one list of rows.
+    const EACH: i64 = 90;
+    const SINGLE: usize = 30;
+    let database = Database::new();
+    let stores = [database.server(), database.server()];
+    let acme = domain(&stores[0], "acme").await;
+    let done = AtomicBool::new(false);
+    let imports = async {
+        for n in 0..IMPORTS {
+            let entry =
+                |m: i64| json!({"created_at": m, "author_email": "Ada@example.org", "tags": ["c"]});
+            let entries: Vec<_> =
+                (n * EACH..(n + 1) * EACH).map(|m| entry(m).to_string()).collect();
+            let task =
+                run(&stores[1], &acme, &format!("t{n}"), Action::ImportIssues, &entries).await;
+            assert_eq!(i64::from(task.counts.succeeded), EACH);
+        }
+    };
+    let single = async {
+        for _ in 0..SINGLE {
+            create(&stores[0], &acme, None).await.unwrap();
+        }
+    };
+    let writing = async {
+        join(imports, single).await;
+        done.store(true, Ordering::Relaxed);
+    };
+    let folding = async {
+        let mut folds = 0;
+        while !done.load(Ordering::Relaxed) {
+            stores[folds % 2].purge_expired(NOW).await.unwrap();
+            folds += 1;
+        }
+    };
+    let mut seen = 0;
+    let reading = async {
+        while !done.load(Ordering::Relaxed) {
+            let now = of_ada(&stores[0], &acme).await;
+            assert!(now >= seen, "{now} after {seen}");
+            seen = now;
+        }
+    };
+    join(join(writing, folding), reading).await;
+    let all = IMPORTS as u64 * EACH as u64 + SINGLE as u64;
+    assert_eq!(of_ada(&stores[1], &acme).await, all);
+    assert_sound(&stores[0]).await;
+    while stores[0].purge_expired(NOW).await.unwrap() {}
+    assert_eq!(of_ada(&stores[1], &acme).await, all);
+    assert_sound(&stores[0]).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

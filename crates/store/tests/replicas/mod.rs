@@ -6,6 +6,7 @@ mod catalogue;
 mod cuts;
 mod cutter;
 mod database;
+mod holders;
 mod issues;
 mod predicates;
 mod servers;

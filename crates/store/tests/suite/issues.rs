@@ -12,13 +12,16 @@ use caseload_model::issue_query::{
 };
 use caseload_model::task::{Action, Outcome};
 use caseload_model::time::{DAY_MS, UnixMillis};
-use caseload_store::{Domain, GetIssue, IssuePage, ListIssues, Store, StoreError};
+use caseload_store::{
+    ApplyChunk, ChunkFeed, Domain, FeedLimits, GetIssue, IssuePage, ListIssues, Store, StoreError,
+};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::oracle::{self, Oracle};
 use super::payloads::{
-    NOW, assert_sound, domain, errors, lines, results, run, run_command, task_of,
+    NOW, assert_sound, block, chunk, claim, domain, errors, lines, results, run, run_command,
+    task_of,
 };
 use super::queries::{self, FIRST_DAY};
 
@@ -143,6 +146,59 @@ pub(crate) async fn a_taken_id_is_unchanged_or_a_conflict(store: Arc<dyn Store>)
         assert!(failed[0].contains(r#""code":"id_conflict","pointer":"/id""#), "{}", failed[0]);
     }
     assert_eq!(all(&store, &acme).await.len(), 2);
+    assert_sound(&store).await;
+}
+
+pub(crate) async fn later_blocks_of_a_chunk_know_the_issues_of_earlier_ones(store: Arc<dyn Store>) {
+    let acme = domain(&store, "acme").await;
+    let issue = |id: u64, title: &str, at: i64| json!({"id": id, "title": title, "created_at": at});
+    let entries = texts(&[
+        issue(1, "one", 5000),
+        issue(2, "two", 6000),
+        // Again, another one under a taken id, and a taken instant.
+        issue(1, "one", 5000),
+        issue(2, "other", 6000),
+        issue(7, "seven", 5000),
+        // Of a block before the last one, and the next id of all.
+        issue(7, "seven", 5000),
+        json!({"title": "eight", "created_at": 4000}),
+    ]);
+    let parts = [0..2, 2..5, 5..7];
+    store.create_task(task_of(&acme, "t", IMPORT, &entries, 7)).await.unwrap();
+    let claimed = claim(&store, 1).await.remove(0);
+    let mut parts = parts.map(|part| {
+        let first = part.start as u32;
+        chunk(&claimed, block(&entries[part], first), NOW)
+    });
+    let feed = ChunkFeed::new(FeedLimits::new(1 << 20, 1 << 20, 1 << 20));
+    parts[1..].iter().for_each(|later| feed.push(later.part.clone()));
+    feed.end();
+    let feed = Arc::new(feed);
+    parts[0].more = Some(Arc::clone(&feed));
+    let mut applied = store.apply_chunk(parts[0].clone()).await.unwrap();
+    // What a chunk had no time for on a slow machine.
+    while applied.task.outcome.is_none() {
+        let part = match applied.rest.take() {
+            Some(part) => part,
+            None => feed.next().await.unwrap(),
+        };
+        let command = ApplyChunk { part, more: Some(Arc::clone(&feed)), ..parts[0].clone() };
+        applied = store.apply_chunk(command).await.unwrap();
+    }
+    let expected = [
+        r#""created","id":1}"#,
+        r#""created","id":2}"#,
+        r#""unchanged","id":1}"#,
+        r#""created","id":7,"created_at":5001,"original_created_at":5000}"#,
+        r#""unchanged","id":7,"created_at":5001,"original_created_at":5000}"#,
+        r#""created","id":8}"#,
+    ];
+    assert_eq!(outcomes(&results(&store, acme.id, "t").await), expected);
+    let failed = errors(&store, acme.id, "t").await;
+    assert_eq!(failed.len(), 1);
+    assert!(failed[0].starts_with(r#"{"index":3,"line":4,"id":2,"#), "{}", failed[0]);
+    assert!(failed[0].contains(r#""code":"id_conflict""#), "{}", failed[0]);
+    assert_eq!(all(&store, &acme).await.len(), 4);
     assert_sound(&store).await;
 }
 

@@ -106,6 +106,7 @@ macro_rules! store_suite {
             an_import_keeps_ids_and_times,
             an_issue_is_read_by_its_id_as_the_view_wants_it,
             a_taken_id_is_unchanged_or_a_conflict,
+            later_blocks_of_a_chunk_know_the_issues_of_earlier_ones,
             instants_are_shifted_across_slices_and_tasks,
             an_import_makes_whom_it_names,
             a_dry_import_changes_nothing_and_sees_itself,

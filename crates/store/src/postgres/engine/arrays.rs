@@ -47,6 +47,14 @@ impl Value for i64 {
     }
 }
 
+impl Value for i32 {
+    fn put(self, out: &mut BytesMut) -> bool {
+        out.put_i32(4);
+        out.put_i32(self);
+        true
+    }
+}
+
 impl Value for i16 {
     fn put(self, out: &mut BytesMut) -> bool {
         out.put_i32(2);

@@ -2,6 +2,7 @@
 //! one question after the other and waits for each answer. Invariant: no answer is waited for
 //! beyond the deadline of the whole.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use tokio::runtime::Handle;
@@ -15,11 +16,18 @@ pub(in crate::postgres) struct Asking<'c> {
     client: &'c Client,
     runtime: Handle,
     until: Option<Instant>,
+    /// Set where an answer is not waited for any longer.
+    overdue: &'c AtomicBool,
 }
 
 impl<'c> Asking<'c> {
-    pub(super) const fn new(client: &'c Client, runtime: Handle, until: Option<Instant>) -> Self {
-        Self { client, runtime, until }
+    pub(super) const fn new(
+        client: &'c Client,
+        runtime: Handle,
+        until: Option<Instant>,
+        overdue: &'c AtomicBool,
+    ) -> Self {
+        Self { client, runtime, until, overdue }
     }
 
     pub(in crate::postgres) const fn client(&self) -> &'c Client {
@@ -33,9 +41,10 @@ impl<'c> Asking<'c> {
     ) -> Result<T, StoreError> {
         let Some(until) = self.until else { return self.runtime.block_on(answer) };
         self.runtime.block_on(async {
-            tokio::time::timeout_at(until.into(), answer)
-                .await
-                .unwrap_or(Err(StoreError::DeadlinePassed))
+            tokio::time::timeout_at(until.into(), answer).await.unwrap_or_else(|_| {
+                self.overdue.store(true, Ordering::Relaxed);
+                Err(StoreError::DeadlinePassed)
+            })
         })
     }
 }

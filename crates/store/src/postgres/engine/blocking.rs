@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 
-use super::{Asking, Client, Engine, Session, TRIES_MAX, given_up};
+use super::{Asking, Client, Engine, Session, TRIES_MAX, given_up, not_written};
 use crate::StoreError;
 use crate::pace::{Pace, Traffic};
 
@@ -69,16 +69,12 @@ impl Engine {
         let began = Instant::now();
         let work = Arc::new(work);
         for _ in 0..TRIES_MAX {
-            let session = Session::write(Client::new(self.connection().await?));
+            let session = self.write_session().await?;
+            let until = session.until();
             let (work, runtime) = (Arc::clone(&work), Handle::current());
             let tried = on_a_thread(move || {
-                let answer = session.run_blocking(&runtime, None, |ask| work(ask));
-                let answer = match answer {
-                    Err(StoreError::DeadlinePassed) => {
-                        Err(StoreError::NotWritten("a statement took too long".to_owned()))
-                    }
-                    answer => answer,
-                };
+                let answer = session.run_blocking(&runtime, Some(until), |ask| work(ask));
+                let answer = not_written(answer);
                 runtime.block_on(session.end_write(answer))
             });
             match tried.await {

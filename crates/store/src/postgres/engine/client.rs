@@ -2,12 +2,9 @@
 //! contract's. Statements that are sent without waiting for each other's answers are prepared
 //! before ([`Client::prepare`]): what is prepared while others run could be overtaken by them.
 
-use std::pin::pin;
-
 use deadpool_postgres::Object;
-use tokio_postgres::binary_copy::BinaryCopyInWriter;
-use tokio_postgres::types::{BorrowToSql, ToSql, Type};
-use tokio_postgres::{Error, Row, RowStream, Statement};
+use tokio_postgres::types::{BorrowToSql, ToSql};
+use tokio_postgres::{Row, RowStream, Statement};
 
 use crate::StoreError;
 
@@ -134,23 +131,5 @@ impl Client {
     /// Statements without parameters and answers.
     pub(in crate::postgres) async fn batch(&self, sql: &str) -> Result<(), StoreError> {
         Ok(self.0.batch_execute(sql).await?)
-    }
-
-    /// Adds rows to `table`, as its name and columns are written in SQL; `types` are the columns'.
-    /// A fault is the database's own: who calls may know what a broken constraint means.
-    pub(in crate::postgres) async fn copy<const COLUMNS: usize>(
-        &self,
-        table: &str,
-        types: [Type; COLUMNS],
-        rows: &[[&(dyn ToSql + Sync); COLUMNS]],
-    ) -> Result<(), Error> {
-        let copy =
-            self.0.prepare_cached(&format!("COPY {table} FROM STDIN (FORMAT binary)")).await?;
-        let mut writer = pin!(BinaryCopyInWriter::new(self.0.copy_in(&copy).await?, &types));
-        for row in rows {
-            writer.as_mut().write(row).await?;
-        }
-        writer.finish().await?;
-        Ok(())
     }
 }

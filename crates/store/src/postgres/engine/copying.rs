@@ -6,15 +6,15 @@ use std::pin::pin;
 
 use bytes::{BufMut as _, BytesMut};
 use futures_util::SinkExt as _;
-use tokio_postgres::Statement;
+use tokio_postgres::{Error, Statement};
 
 use super::Client;
+use super::arrays::Value;
 use crate::StoreError;
 
 /// What the form begins with: its name, no flags, no extension.
 const HEADER: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
 const END: i16 = -1;
-const NULL: i32 = -1;
 
 /// Rows as the database takes them.
 #[derive(Debug)]
@@ -31,35 +31,9 @@ impl CopyRows {
         self
     }
 
-    pub(in crate::postgres) fn int8(&mut self, number: i64) -> &mut Self {
-        self.0.put_i32(8);
-        self.0.put_i64(number);
-        self
-    }
-
-    pub(in crate::postgres) fn int2(&mut self, number: i16) -> &mut Self {
-        self.0.put_i32(2);
-        self.0.put_i16(number);
-        self
-    }
-
-    pub(in crate::postgres) fn bytes(&mut self, bytes: &[u8]) -> &mut Self {
-        let length = i32::try_from(bytes.len()).expect("a value has less than 2 GiB");
-        self.0.put_i32(length);
-        self.0.put_slice(bytes);
-        self
-    }
-
-    /// The value, or null, by the function that writes one.
-    pub(in crate::postgres) fn optional<T>(
-        &mut self,
-        value: Option<T>,
-        write: impl FnOnce(&mut Self, T) -> &mut Self,
-    ) -> &mut Self {
-        if let Some(value) = value {
-            return write(self, value);
-        }
-        self.0.put_i32(NULL);
+    /// The row's next value, or null, as [`Value`] writes it.
+    pub(in crate::postgres) fn add<V: Value>(&mut self, value: V) -> &mut Self {
+        value.put(&mut self.0);
         self
     }
 }
@@ -73,12 +47,13 @@ impl Client {
         self.prepare(&format!("COPY {table} FROM STDIN (FORMAT binary)")).await
     }
 
-    /// Copies the rows. Statements that are sent at once with it are run after it.
+    /// Copies the rows. Statements that are sent at once with it are run after it. A fault is the
+    /// database's own: who calls may know what a broken constraint means.
     pub(in crate::postgres) async fn copy_rows(
         &self,
         copy: &Statement,
         mut rows: CopyRows,
-    ) -> Result<(), StoreError> {
+    ) -> Result<(), Error> {
         rows.0.put_i16(END);
         let mut sink = pin!(self.connection().copy_in(copy).await?);
         sink.send(rows.0.freeze()).await?;

@@ -7,6 +7,7 @@
 mod arrays;
 mod asking;
 mod blocking;
+mod bounds;
 mod client;
 mod copying;
 mod error;
@@ -31,6 +32,7 @@ use crate::{DurationCounts, StoreError};
 pub(super) use arrays::Column;
 pub(super) use asking::Asking;
 use blocking::Reading;
+use bounds::Bounds;
 pub(super) use client::{Client, Params};
 pub(super) use copying::CopyRows;
 pub(super) use error::constraint;
@@ -58,6 +60,7 @@ pub(super) struct Engine {
     commits: AtomicU64,
     writes: Mutex<DurationCounts>,
     reading: Reading,
+    bounds: Mutex<Bounds>,
 }
 
 impl Engine {
@@ -65,6 +68,10 @@ impl Engine {
     pub(super) async fn open(address: &PostgresAddress) -> Result<Self, StoreError> {
         let connector = address.connector()?;
         let pooled = migrate::bring_up_to_date(&connector, address).await?;
+        Self::of(connector, pooled)
+    }
+
+    fn of(connector: Connector, pooled: bool) -> Result<Self, StoreError> {
         let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
         let wait = Some(CONNECTION_WAIT);
         let create = Some(connector.time_max().clamp(CONNECTION_WAIT, CONNECTION_WAIT_MAX));
@@ -81,6 +88,7 @@ impl Engine {
             commits: AtomicU64::new(0),
             writes: Mutex::default(),
             reading: Reading::new(CONNECTIONS_MAX),
+            bounds: Mutex::default(),
         })
     }
 
@@ -167,13 +175,8 @@ impl Engine {
         context: &mut C,
         work: impl for<'a> FnOnce(&'a Client, &'a mut C) -> BoxFuture<'a, Result<T, StoreError>>,
     ) -> Result<T, StoreError> {
-        let session = Session::write(Client::new(self.connection().await?));
-        let answer = match session.run(|client| work(client, context)).await {
-            Err(StoreError::DeadlinePassed) => {
-                Err(StoreError::NotWritten("a statement took too long".to_owned()))
-            }
-            answer => answer,
-        };
+        let session = self.write_session().await?;
+        let answer = not_written(session.run_within(|client| work(client, context)).await);
         let answer = session.end_write(answer).await?;
         self.commits.fetch_add(1, Ordering::Relaxed);
         Ok(answer)
@@ -183,6 +186,16 @@ impl Engine {
     fn note_write(&self, took: Duration, committed: bool) {
         self.commits.fetch_add(u64::from(committed), Ordering::Relaxed);
         self.writes().add(took);
+    }
+
+    async fn write_session(&self) -> Result<Session, StoreError> {
+        let bounds = *self.bounds.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(Session::write(Client::new(self.connection().await?), bounds))
+    }
+
+    /// Has writes stand still for no longer than a lease of tasks is.
+    pub(super) fn follow_lease(&self, lease: Duration) {
+        *self.bounds.lock().unwrap_or_else(PoisonError::into_inner) = Bounds::of_lease(lease);
     }
 
     async fn connection(&self) -> Result<Object, StoreError> {
@@ -218,7 +231,21 @@ impl Engine {
     }
 }
 
+/// What a statement's end by its time limit means to a write.
+fn not_written<T>(answer: Result<T, StoreError>) -> Result<T, StoreError> {
+    match answer {
+        Err(StoreError::DeadlinePassed) => {
+            Err(StoreError::NotWritten("a statement took too long".to_owned()))
+        }
+        answer => answer,
+    }
+}
+
 /// What a write comes to that met others as often as it was tried.
 pub(super) fn given_up() -> StoreError {
     StoreError::NotWritten(format!("it met other writes {TRIES_MAX} times"))
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+mod tests;

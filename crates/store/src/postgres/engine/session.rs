@@ -2,30 +2,29 @@
 //! connection back; one that is dropped before (its caller went away, or the database did) closes
 //! it, and the database undoes what was done. The statement that begins a transaction is sent with
 //! the first one of the work, and the end of a read is not waited for, so that a transaction costs
-//! no round trip of its own but the commit's.
+//! no round trip of its own but the commit's. Invariant: a write waits for no answer beyond its
+//! [`Bounds`]; a connection that owes one is closed.
 
 use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use futures_util::future::{BoxFuture, FutureExt, try_join};
 
 use tokio::runtime::Handle;
 
-use super::{Asking, Client};
+use super::{Asking, Bounds, Client};
 use crate::StoreError;
-
-/// Milliseconds that a write waits for another one at a time, that one of its statements may take,
-/// and that its transaction may stand still before the database ends it: a server that cannot be
-/// reached any more must not keep a task from the others.
-const LOCK_MS_MAX: u32 = 10_000;
-const WRITE_MS_MAX: u32 = 60_000;
-const IDLE_MS_MAX: u32 = 10_000;
 
 /// A connection in a transaction, or about to begin it.
 pub(in crate::postgres) struct Session {
     /// None only once it is ended.
     client: Option<Client>,
     begin: String,
+    /// What waiting is bound by, in a write.
+    bounds: Bounds,
+    /// An answer did not come in time: nothing can be asked on the connection any more.
+    overdue: AtomicBool,
 }
 
 impl Session {
@@ -40,18 +39,28 @@ impl Session {
              SET LOCAL plan_cache_mode = force_generic_plan; \
              SET LOCAL enable_seqscan = off; SET LOCAL jit = off"
         );
-        Self { client: Some(client), begin }
+        Self::new(client, begin, Bounds::default())
     }
 
     /// A transaction that writes. It locks what it must not lose.
-    pub(super) fn write(client: Client) -> Self {
-        let begin = format!(
-            "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; \
-             SET LOCAL lock_timeout = {LOCK_MS_MAX}; \
-             SET LOCAL statement_timeout = {WRITE_MS_MAX}; \
-             SET LOCAL idle_in_transaction_session_timeout = {IDLE_MS_MAX}"
-        );
-        Self { client: Some(client), begin }
+    pub(super) fn write(client: Client, bounds: Bounds) -> Self {
+        Self::new(client, bounds.begin_write(), bounds)
+    }
+
+    const fn new(client: Client, begin: String, bounds: Bounds) -> Self {
+        Self { client: Some(client), begin, bounds, overdue: AtomicBool::new(false) }
+    }
+
+    /// Begins the transaction and does the work in it, within the bounds of a write.
+    pub(super) async fn run_within<'s, T>(
+        &'s self,
+        work: impl FnOnce(&'s Client) -> BoxFuture<'s, Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        let done = tokio::time::timeout(self.bounds.write, self.run(work)).await;
+        done.unwrap_or_else(|_| {
+            self.overdue.store(true, Ordering::Relaxed);
+            Err(StoreError::DeadlinePassed)
+        })
     }
 
     /// Begins the transaction and does the work in it.
@@ -76,12 +85,24 @@ impl Session {
         let mut begin = pin!(client.batch(&self.begin));
         // Sent by this; its answer comes before any other.
         let begun = begin.as_mut().now_or_never();
-        let answer = work(&Asking::new(client, runtime.clone(), until));
+        let ask = Asking::new(client, runtime.clone(), until, &self.overdue);
+        let answer = work(&ask);
         match begun {
             Some(begun) => begun?,
-            None => Asking::new(client, runtime.clone(), until).wait(begin)?,
+            None if self.is_overdue() => {}
+            None => ask.wait(begin)?,
         }
         answer
+    }
+
+    /// The moment at which a write that begins now has to be done.
+    pub(super) fn until(&self) -> Instant {
+        Instant::now() + self.bounds.write
+    }
+
+    /// Whether the connection owes an answer that nobody waits for.
+    fn is_overdue(&self) -> bool {
+        self.overdue.load(Ordering::Relaxed)
     }
 
     fn client(&self) -> &Client {
@@ -90,7 +111,7 @@ impl Session {
 
     /// Ends a read.
     pub(super) fn end_read<T>(self, answer: Result<T, StoreError>) -> Result<T, StoreError> {
-        if connection_lost(&answer) {
+        if connection_lost(&answer) || self.is_overdue() {
             return answer;
         }
         // Sent, and not waited for: what is asked next on this connection comes after it.
@@ -108,11 +129,22 @@ impl Session {
     /// Commits where `answer` is good, and undoes everything where it is not. A commit without an
     /// answer is a fault, though it may have taken place.
     pub(super) async fn end_write<T>(self, answer: Result<T, StoreError>) -> Result<T, StoreError> {
+        if self.is_overdue() {
+            let limit = self.bounds.write;
+            return Err(StoreError::Unreachable(format!("a write had no end within {limit:?}")));
+        }
         if connection_lost(&answer) {
             return answer;
         }
         let statement = if answer.is_ok() { "COMMIT" } else { "ROLLBACK" };
-        match (answer, self.client().batch(statement).await) {
+        // A commit may wait for the disk, or for a standby that is not there; the database sets no
+        // limit to either. Whether it took place is not known then.
+        let limit = self.bounds.end;
+        let ended = tokio::time::timeout(limit, self.client().batch(statement)).await;
+        let ended = ended.unwrap_or_else(|_| {
+            Err(StoreError::Unreachable(format!("{statement} had no answer within {limit:?}")))
+        });
+        match (answer, ended) {
             // The connection is in order again.
             (answer, Ok(())) => {
                 self.into_pool();

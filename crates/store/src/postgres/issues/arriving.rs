@@ -1,6 +1,8 @@
 //! Issues of a chunk on their way into the tables. They are sent a few at a time and not waited
-//! for, so that the database takes them while further ones are planned. Invariant: before anything
-//! is asked that depends on them, [`Arriving::end`] was waited for.
+//! for, so that the database takes them while further ones are planned; and so is the question
+//! whether somebody waits for the chunk to end, whose answer is looked at when it is there.
+//! Invariant: before anything is asked that depends on the issues, [`Arriving::end`] was waited
+//! for.
 
 use std::collections::VecDeque;
 
@@ -12,6 +14,10 @@ use super::super::engine::Client;
 use super::columns::{Adding, NewRow, NewRows};
 use crate::StoreError;
 
+/// Whether another transaction waits for this one.
+const WAITED_FOR: &str = "SELECT EXISTS (SELECT 1 FROM pg_locks WHERE NOT granted
+     AND locktype = 'transactionid' AND transactionid = pg_current_xact_id()::xid)";
+
 /// What of a chunk's issues may not be in the tables yet.
 pub(in crate::postgres) struct Arriving<'c> {
     client: &'c Client,
@@ -20,11 +26,14 @@ pub(in crate::postgres) struct Arriving<'c> {
     rows: NewRows,
     /// What was sent and not answered.
     sent: VecDeque<BoxFuture<'c, Result<(), StoreError>>>,
+    /// The question whether the chunk is waited for, until it is answered.
+    asked: Option<BoxFuture<'c, Result<bool, StoreError>>>,
 }
 
 impl<'c> Arriving<'c> {
     pub(super) fn new(client: &'c Client, domain: DomainId) -> Self {
-        Self { client, domain, adding: None, rows: NewRows::default(), sent: VecDeque::new() }
+        let rows = NewRows::default();
+        Self { client, domain, adding: None, rows, sent: VecDeque::new(), asked: None }
     }
 
     /// Takes an issue up.
@@ -45,6 +54,23 @@ impl<'c> Arriving<'c> {
             None => self.sent.push_back(sent),
         }
         Ok(())
+    }
+
+    /// Whether somebody waits for the transaction, as far as is known: asks, and says what was
+    /// answered since it was asked before.
+    pub(super) async fn waited_for(&mut self) -> Result<bool, StoreError> {
+        let client = self.client;
+        let mut asked = if let Some(asked) = self.asked.take() {
+            asked
+        } else {
+            let statement = client.prepare(WAITED_FOR).await?;
+            async move { Ok(client.prepared_row(&statement, &[]).await?.get(0)) }.boxed()
+        };
+        if let Some(answer) = (&mut asked).now_or_never() {
+            return answer;
+        }
+        self.asked = Some(asked);
+        Ok(false)
     }
 
     /// Waits until all that was sent is in the tables.

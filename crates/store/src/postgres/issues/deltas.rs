@@ -1,23 +1,28 @@
 //! What transactions add to what issues are found by: rows of the tables of deltas, which meet no
-//! other writer's.
+//! other writer's. What new issues bring that few others share is written to its place at once.
 
 use caseload_model::ids::DomainId;
+use caseload_model::issue::TermKind;
 use tokio::try_join;
 use tokio_postgres::types::ToSql;
 
-use super::super::engine::{Client, CopyRows};
+use super::super::engine::{Client, Column, CopyRows};
 use crate::StoreError;
-use crate::issues::{Changes, SetSteps, Settled, Step, encode_rows};
+use crate::issues::{Changes, LIST, SetSteps, Settled, Step, encode_rows, left_nothing};
 
 const COUNTS: &str = "issue_count_deltas (domain_id, facet, value, day, n)";
 const SETS: &str = "issue_set_deltas (domain_id, kind, value, block, entered, gone)";
 /// Changes up to which a statement is cheaper than a copy, which takes round trips of its own.
 const STATEMENT_MAX: usize = 500;
 
+/// Bytes of an entry's list of rows up to which an import continues it.
+const LIST_BYTES_MAX: usize = 512;
+
 /// Changes as they are stored.
 pub(super) struct Deltas {
     settled: Settled,
     copied: Option<Copied>,
+    entries: Option<Entries>,
 }
 
 /// Changes in the form of copies.
@@ -27,11 +32,33 @@ struct Copied {
 }
 
 impl Deltas {
+    /// Of any changes.
     pub(super) fn new(domain: DomainId, changes: Changes) -> Result<Self, StoreError> {
+        Self::of(domain, changes.settle(), None)
+    }
+
+    /// Of issues that are new. Their sparse terms are nearly all new, too: they are written where
+    /// they belong at once. Whoever keeps them has locked the domain's clock: their rows lie behind
+    /// all others, and nobody else writes entries.
+    pub(super) fn of_new(domain: DomainId, changes: Changes) -> Result<Self, StoreError> {
         let settled = changes.settle();
+        let entries = Entries::new(&settled)?;
+        Self::of(domain, settled, Some(entries))
+    }
+
+    fn of(
+        domain: DomainId,
+        settled: Settled,
+        entries: Option<Entries>,
+    ) -> Result<Self, StoreError> {
         let many = settled.terms().nth(STATEMENT_MAX).is_some();
-        let copied = if many { Some(Copied::new(domain, &settled)?) } else { None };
-        Ok(Self { settled, copied })
+        let copied = if many || entries.is_some() {
+            let is_delta = |kind: TermKind| entries.is_none() || !kind.is_sparse();
+            Some(Copied::new(domain, &settled, is_delta)?)
+        } else {
+            None
+        };
+        Ok(Self { settled, copied, entries: entries.filter(|entries| !entries.rows.is_empty()) })
     }
 
     /// Keeps what the changes come to.
@@ -41,29 +68,96 @@ impl Deltas {
         };
         let of_counts = client.prepare_copy(COUNTS).await?;
         let of_sets = client.prepare_copy(SETS).await?;
-        try_join!(client.copy_rows(&of_counts, counts), client.copy_rows(&of_sets, sets))?;
+        let keep_entries = match &self.entries {
+            Some(_) => Some(client.prepare(&keep_entries()).await?),
+            None => None,
+        };
+        try_join!(
+            async { Ok(client.copy_rows(&of_counts, counts).await?) },
+            async { Ok(client.copy_rows(&of_sets, sets).await?) },
+            async {
+                let (Some(keep), Some(entries)) = (keep_entries, &self.entries) else {
+                    return Ok(0);
+                };
+                let Entries { kinds, values, blocks, rows } = entries;
+                client.prepared_execute(&keep, &[&domain.0, kinds, values, blocks, rows]).await
+            },
+        )?;
         Ok(())
     }
 }
 
 impl Copied {
-    fn new(domain: DomainId, settled: &Settled) -> Result<Self, StoreError> {
+    fn new(
+        domain: DomainId,
+        settled: &Settled,
+        is_delta: impl Fn(TermKind) -> bool,
+    ) -> Result<Self, StoreError> {
         let (mut counts, mut sets) = (CopyRows::new(), CopyRows::new());
         for (facet, value, day, n) in settled.counters() {
-            counts.row(5).int8(domain.0).int2(facet.into()).bytes(value).int8(day).int8(n);
+            counts.row(5).add(domain.0).add(i16::from(facet)).add(value).add(day).add(n);
         }
-        for steps in settled.terms() {
+        for steps in settled.terms().filter(|steps| is_delta(steps.kind)) {
             let [entered, gone] = both(&steps)?;
             sets.row(6)
-                .int8(domain.0)
-                .int2(steps.kind.code() as i16)
-                .bytes(steps.value)
-                .int8(steps.block.into())
-                .optional(entered.as_deref(), CopyRows::bytes)
-                .optional(gone.as_deref(), CopyRows::bytes);
+                .add(domain.0)
+                .add(steps.kind.code() as i16)
+                .add(steps.value)
+                .add(i64::from(steps.block))
+                .add(entered.as_deref())
+                .add(gone.as_deref());
         }
         Ok(Self { counts, sets })
     }
+}
+
+/// Entries of sparse terms: which rows enter each.
+#[derive(Default)]
+struct Entries {
+    kinds: Column,
+    values: Column,
+    blocks: Column,
+    rows: Column,
+}
+
+impl Entries {
+    fn new(settled: &Settled) -> Result<Self, StoreError> {
+        let mut entries = Self::default();
+        for steps in settled.terms().filter(|steps| steps.kind.is_sparse()) {
+            let [Some(entered), None] = both(&steps)? else {
+                return Err(left_nothing(steps.kind));
+            };
+            entries.kinds.add(steps.kind.code() as i16);
+            entries.values.add(steps.value);
+            entries.blocks.add(i64::from(steps.block));
+            entries.rows.add(&entered[..]);
+        }
+        Ok(entries)
+    }
+}
+
+/// Adds entries, continues those that are short lists, and leaves the rest to the fold.
+fn keep_entries() -> String {
+    format!(
+        "WITH new AS (
+             SELECT n.kind, n.value, n.block, n.rows
+             FROM unnest($2::smallint[], $3::bytea[], $4::bigint[], $5::bytea[])
+             AS n(kind, value, block, rows)),
+         kept AS (
+             INSERT INTO issue_values AS v (domain_id, kind, value, block, rows)
+             SELECT $1, new.kind, new.value, new.block, new.rows FROM new
+             ORDER BY new.kind, new.block, new.value
+             ON CONFLICT (domain_id, kind, block, value) DO UPDATE
+             SET rows = v.rows || substring(excluded.rows FROM 2)
+             WHERE v.domain_id = $1 AND get_byte(v.rows, 0) = {LIST}
+             AND get_byte(excluded.rows, 0) = {LIST}
+             AND octet_length(v.rows) + octet_length(excluded.rows) <= {LIST_BYTES_MAX}
+             RETURNING kind, value, block)
+         INSERT INTO {SETS}
+         SELECT $1, new.kind, new.value, new.block, new.rows, NULL FROM new
+         WHERE NOT EXISTS (SELECT 1 FROM kept WHERE kept.kind = new.kind
+             AND kept.value = new.value AND kept.block = new.block)"
+    )
 }
 
 /// The rows that enter a set and those that leave it.

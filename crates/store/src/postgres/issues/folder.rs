@@ -1,11 +1,13 @@
-//! Who folds deltas: a task of the store that hears of each domain that was written to, lets a
-//! moment pass so that one fold serves many writers, and folds until nothing is left. What a server
-//! that ended left is folded by any other's housekeeping. Nothing depends on it but the speed of
-//! reads.
+//! Who folds deltas: a task of the store that hears of each domain that was written to, lets the
+//! writes come to a pause so that one fold serves many and keeps out of their way, and folds until
+//! nothing is left. Writes that never pause are folded all the same, a step at a time in turns with
+//! those of other domains, so that reads never have more than some seconds' deltas to add up. What
+//! a server that ended left is folded by any other's housekeeping. Nothing depends on it but the
+//! speed of reads.
 
-use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use caseload_model::ids::DomainId;
 use tokio::sync::Notify;
@@ -15,14 +17,68 @@ use super::super::engine::Engine;
 use super::fold;
 use crate::StoreError;
 
-/// Time from a write to the fold of its deltas.
-const MOMENT: Duration = Duration::from_millis(200);
+/// Time without a write of the domain after which its deltas are folded.
+const PAUSE: Duration = Duration::from_millis(500);
+/// Time after the first of them at which they are folded though writes go on.
+const PAUSE_WAIT_MAX: Duration = Duration::from_secs(2);
+
+/// When a domain that has deltas was written to, first and last.
+#[derive(Debug, Clone, Copy)]
+struct Writes {
+    first: Instant,
+    last: Instant,
+}
+
+impl Writes {
+    /// When they are to be folded.
+    fn due(&self) -> Instant {
+        (self.last + PAUSE).min(self.first + PAUSE_WAIT_MAX)
+    }
+}
 
 /// Domains that were written to.
 #[derive(Debug, Default)]
 struct Written {
-    domains: Mutex<HashSet<DomainId>>,
+    domains: Mutex<HashMap<DomainId, Writes>>,
     some: Notify,
+}
+
+impl Written {
+    fn domains(&self) -> MutexGuard<'_, HashMap<DomainId, Writes>> {
+        self.domains.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn note(&self, domain: DomainId, now: Instant) {
+        let mut domains = self.domains();
+        domains.entry(domain).or_insert(Writes { first: now, last: now }).last = now;
+        let is_only = domains.len() == 1;
+        drop(domains);
+        // Whoever waits for another domain looks again when that one is due.
+        if is_only {
+            self.some.notify_one();
+        }
+    }
+
+    /// Takes out the domain that is due first, or says when it will be.
+    fn next(&self, now: Instant) -> Next {
+        let mut domains = self.domains();
+        let first = domains.iter().min_by_key(|(_, writes)| writes.due());
+        let Some((&domain, writes)) = first else { return Next::Nothing };
+        let due = writes.due();
+        if due > now {
+            return Next::Later(due);
+        }
+        domains.remove(&domain);
+        Next::Due(domain)
+    }
+}
+
+/// What there is to do.
+#[derive(Debug, PartialEq, Eq)]
+enum Next {
+    Due(DomainId),
+    Later(Instant),
+    Nothing,
 }
 
 /// Folds until it is dropped.
@@ -41,8 +97,7 @@ impl Folder {
 
     /// Says that issues of a domain were written.
     pub(in crate::postgres) fn note(&self, domain: DomainId) {
-        self.written.domains.lock().unwrap_or_else(PoisonError::into_inner).insert(domain);
-        self.written.some.notify_one();
+        self.written.note(domain, Instant::now());
     }
 
     /// Folds nothing more; what it used is closed when this is done.
@@ -65,26 +120,24 @@ impl Drop for Folder {
 }
 
 async fn run(engine: Arc<Engine>, written: Arc<Written>) {
+    // Domains in the middle of their fold, that of the longest wait first.
+    let mut open = VecDeque::new();
     loop {
-        written.some.notified().await;
-        tokio::time::sleep(MOMENT).await;
-        let domains =
-            std::mem::take(&mut *written.domains.lock().unwrap_or_else(PoisonError::into_inner));
-        for domain in domains {
-            match fold_all(&engine, domain).await {
-                Ok(()) => {}
-                Err(StoreError::Closed) => return,
-                // Whoever writes next, or keeps house, folds it.
-                Err(error) => tracing::debug!(%error, "deltas are folded later"),
-            }
+        match written.next(Instant::now()) {
+            Next::Due(domain) => open.push_back(domain),
+            Next::Later(due) if open.is_empty() => tokio::time::sleep_until(due.into()).await,
+            Next::Nothing if open.is_empty() => written.some.notified().await,
+            Next::Later(_) | Next::Nothing => {}
+        }
+        let Some(domain) = open.pop_front() else { continue };
+        match fold_some(&engine, domain).await {
+            Ok(true) => open.push_back(domain),
+            Ok(false) => {}
+            Err(StoreError::Closed) => return,
+            // Whoever writes next, or keeps house, folds it.
+            Err(error) => tracing::debug!(%error, "deltas are folded later"),
         }
     }
-}
-
-/// Folds whatever deltas a domain has.
-async fn fold_all(engine: &Engine, domain: DomainId) -> Result<(), StoreError> {
-    while fold_some(engine, domain).await? {}
-    Ok(())
 }
 
 async fn fold_some(engine: &Engine, domain: DomainId) -> Result<bool, StoreError> {
@@ -99,4 +152,32 @@ pub(in crate::postgres) async fn fold_left(engine: &Engine) -> Result<bool, Stor
         more |= fold_some(engine, domain).await?;
     }
     Ok(more)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn deltas_are_folded_in_a_pause_of_their_domain_or_after_a_while() {
+        let begun = Instant::now();
+        let at = |millis| begun + Duration::from_millis(millis);
+        let (one, two) = (DomainId(1), DomainId(2));
+        let written = Written::default();
+        assert_eq!(written.next(at(0)), Next::Nothing);
+        written.note(one, at(0));
+        written.note(two, at(300));
+        assert_eq!(written.next(at(499)), Next::Later(at(500)));
+        // Writes go on in one of them.
+        for n in 1..=20 {
+            written.note(one, at(n * 100));
+        }
+        assert_eq!(written.next(at(799)), Next::Later(at(800)));
+        assert_eq!(written.next(at(800)), Next::Due(two));
+        assert_eq!(written.next(at(1999)), Next::Later(at(2000)));
+        assert_eq!(written.next(at(2000)), Next::Due(one));
+        assert_eq!(written.next(at(9000)), Next::Nothing, "each is taken once");
+        written.note(one, at(9000));
+        assert_eq!(written.next(at(9000)), Next::Later(at(9500)));
+    }
 }

@@ -80,6 +80,11 @@ impl<'c> Import<'c> {
         Ok(plan.records)
     }
 
+    /// Whether somebody is known to wait for the chunk to end: every writer of the domain does.
+    pub(in crate::postgres) async fn is_waited_for(&mut self) -> Result<bool, StoreError> {
+        if self.dry_run { Ok(false) } else { self.arriving.waited_for().await }
+    }
+
     /// Plans the entries, answering questions about taken milliseconds until none is left.
     async fn plan(
         &mut self,
@@ -139,7 +144,7 @@ impl<'c> Import<'c> {
         let Some(mut clock) = self.clock.filter(|_| !self.dry_run) else { return Ok(()) };
         let names = names.timed(|| clock.change_time(now));
         // While the database takes the issues.
-        let deltas = Deltas::new(domain, changes)?;
+        let deltas = Deltas::of_new(domain, changes)?;
         let update = client.prepare(KEEP_CLOCK).await?;
         let known = &clock.known;
         let (last_id, last_app) =

@@ -5,11 +5,12 @@
 
 use caseload_model::profile::{CreatePlan, NewCoreProfile, plan_creates, plan_free_creates};
 use caseload_model::record::{ChunkRecords, Prepared};
-use tokio_postgres::types::{ToSql, Type};
 
-use super::super::engine::Client;
+use super::super::engine::{Client, CopyRows};
 use super::{Change, named, owners, sound};
 use crate::StoreError;
+
+const PROFILES: &str = "core_profiles (domain_id, id, created_at, updated_at, fields)";
 
 pub(in crate::postgres) async fn create(
     client: &Client,
@@ -83,13 +84,11 @@ async fn copy_profiles(
     profiles: &[(i64, &NewCoreProfile)],
 ) -> Result<(), StoreError> {
     let (domain, at) = (change.domain.0, change.changed_at.0);
-    let rows: Vec<[&(dyn ToSql + Sync); 5]> = profiles
-        .iter()
-        .map(|(id, profile)| -> [&(dyn ToSql + Sync); 5] {
-            [&domain, id, &at, &at, &profile.fields]
-        })
-        .collect();
-    let types = [Type::INT8, Type::INT8, Type::INT8, Type::INT8, Type::BYTEA];
-    let table = "core_profiles (domain_id, id, created_at, updated_at, fields)";
-    Ok(client.copy(table, types, &rows).await?)
+    let mut rows = CopyRows::new();
+    for (id, profile) in profiles {
+        rows.row(5).add(domain).add(*id).add(at).add(at).add(&profile.fields[..]);
+    }
+    let copy = client.prepare_copy(PROFILES).await?;
+    client.copy_rows(&copy, rows).await?;
+    Ok(())
 }

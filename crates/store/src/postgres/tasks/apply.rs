@@ -30,10 +30,12 @@ const SLICE_ENTRIES: usize = 2000;
 /// Entries that a get action reads at a time, and bytes of records after which its chunk ends.
 const READ_SLICE_ENTRIES: usize = 200;
 const READ_BYTES_MAX: usize = 16 << 20;
-/// How long a chunk goes on to take further slices: nobody waits for one of profiles but who wants
-/// to end its task, and every writer of the domain for one of issues.
+/// How long a chunk goes on to take further slices. Nobody waits for one of profiles but who wants
+/// to end its task. Every writer of the domain waits for one of issues: where one does, it ends
+/// after the first of these.
 const PROFILES_MAX: Duration = Duration::from_millis(500);
-const ISSUES_MAX: Duration = Duration::from_millis(30);
+const ISSUES_WAITED_FOR_MAX: Duration = Duration::from_millis(30);
+const ISSUES_MAX: Duration = Duration::from_millis(100);
 
 /// What was planned from a snapshot.
 struct Planned {
@@ -110,11 +112,17 @@ async fn write_chunk(client: &Client, one: &mut Try<'_>) -> Result<Written, Stor
     }
     let mut issues = Import::new(client, command);
     let mut records = Records::new(parts.next_index());
-    let until = Instant::now() + longest(command.action);
+    let begun = Instant::now();
+    let until = begun + longest(command.action);
     loop {
         let added = plan_slice(client, parts, &mut profiles, &mut issues, SLICE_ENTRIES).await?;
         records.add(added, parts.next_index())?;
-        if Instant::now() >= until || !parts.more(|| Instant::now() >= until)? {
+        let may_wait = command.action == Action::ImportIssues;
+        let may_wait = may_wait && begun.elapsed() >= ISSUES_WAITED_FOR_MAX;
+        if Instant::now() >= until
+            || (may_wait && issues.is_waited_for().await?)
+            || !parts.more(|| Instant::now() >= until)?
+        {
             break;
         }
     }

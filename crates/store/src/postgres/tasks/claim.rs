@@ -64,17 +64,28 @@ impl Leases {
     }
 }
 
+/// What came of asking for tasks.
+#[derive(Debug, Default)]
+pub(in crate::postgres) struct Claims {
+    pub(in crate::postgres) claimed: Vec<ClaimedTask>,
+    /// Tasks that could not be leased because their rows are locked.
+    pub(in crate::postgres) locked: Vec<Place>,
+}
+
 pub(in crate::postgres) async fn claim(
     client: &Client,
     command: &ClaimTasks,
-) -> Result<Vec<ClaimedTask>, StoreError> {
+) -> Result<Claims, StoreError> {
     mark_queued(client, command).await?;
-    let chosen = seen(client, command).await?.choose(command.tasks_max);
-    let mut claimed = Vec::with_capacity(chosen.len());
-    for place in chosen {
-        claimed.extend(lease(client, command, &place).await?);
+    let mut claims = Claims::default();
+    for place in seen(client, command).await?.choose(command.tasks_max) {
+        match lease(client, command, &place).await? {
+            Leased::By(claimed) => claims.claimed.push(claimed),
+            Leased::Not => claims.locked.push(place),
+            Leased::Removed => {}
+        }
     }
-    Ok(claimed)
+    Ok(claims)
 }
 
 /// Notes when tasks were first looked at. Other servers' are passed over: they do it themselves.
@@ -104,10 +115,10 @@ async fn mark_queued(client: &Client, command: &ClaimTasks) -> Result<(), StoreE
 
 /// A task's place in the queue, ordered as tasks of a domain are.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
+pub(in crate::postgres) struct Place {
     seq: i64,
-    domain: i64,
-    id: Vec<u8>,
+    pub(super) domain: i64,
+    pub(super) id: Vec<u8>,
 }
 
 async fn seen(client: &Client, command: &ClaimTasks) -> Result<Turns<Place>, StoreError> {
@@ -128,12 +139,16 @@ async fn seen(client: &Client, command: &ClaimTasks) -> Result<Turns<Place>, Sto
     Ok(turns)
 }
 
-/// Leases the task, unless another server was faster.
-async fn lease(
-    client: &Client,
-    command: &ClaimTasks,
-    place: &Place,
-) -> Result<Option<ClaimedTask>, StoreError> {
+/// What came of asking for one task.
+enum Leased {
+    By(ClaimedTask),
+    /// Somebody else has its row: a server that was faster, or one that holds it since before.
+    Not,
+    /// Its domain was removed a moment ago.
+    Removed,
+}
+
+async fn lease(client: &Client, command: &ClaimTasks, place: &Place) -> Result<Leased, StoreError> {
     let leased = client
         .row_opt(
             "UPDATE task_queue q SET lease_server = $3, lease_until = $4,
@@ -147,7 +162,7 @@ async fn lease(
             &[&place.domain, &place.id, &command.server, &command.lease_until.0, &command.now.0],
         )
         .await?;
-    let Some(leased) = leased else { return Ok(None) };
+    let Some(leased) = leased else { return Ok(Leased::Not) };
     let start = format!(
         "UPDATE tasks t SET status = $3, started_at = coalesce(started_at, $4),
          queued_at = coalesce(queued_at, $4) FROM domains d
@@ -157,8 +172,8 @@ async fn lease(
     let processing = code(TaskStatus::Processing.code());
     let started =
         client.row_opt(&start, &[&place.domain, &place.id, &processing, &command.now.0]).await?;
-    // None where the domain was removed a moment ago.
-    started.map(|row| claimed(place, &row, leased.get(0))).transpose()
+    let Some(row) = started else { return Ok(Leased::Removed) };
+    Ok(Leased::By(claimed(place, &row, leased.get(0))?))
 }
 
 fn claimed(place: &Place, row: &Row, lease_epoch: i64) -> Result<ClaimedTask, StoreError> {

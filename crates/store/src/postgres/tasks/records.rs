@@ -2,14 +2,16 @@
 //! is said by [`Records`]; here they are stored, and read block by block.
 
 use caseload_model::ids::DomainId;
-use tokio_postgres::types::{ToSql, Type};
 
-use super::super::engine::Client;
+use super::super::engine::{Client, CopyRows};
 use super::super::rows::count;
 use super::row::code;
 use crate::pack::{HEADER_BYTES_MAX, unpacked_size};
 use crate::records::{Packed, Records, kind_code};
 use crate::{RecordBlock, RecordBlockSize, RecordKind, StoreError, unpack_block};
+
+const BLOCKS: &str =
+    "record_blocks (domain_id, task_id, kind, first_index, next_index, lines, bytes)";
 
 /// Stores the blocks; all of them are closed.
 pub(super) async fn keep(
@@ -18,27 +20,13 @@ pub(super) async fn keep(
     domain: DomainId,
     task_id: &str,
 ) -> Result<(), StoreError> {
-    let id = task_id.as_bytes();
-    let numbers = |block: &Packed| {
-        let Packed { first_index, next_index, lines, .. } = block;
-        (code(kind_code(block.kind)), [*first_index, *next_index, *lines].map(|n| n as i32))
-    };
-    let numbers: Vec<_> = records.packed().iter().map(numbers).collect();
-    let rows: Vec<_> = records
-        .packed()
-        .iter()
-        .zip(&numbers)
-        .map(|(block, (kind, [first, next, lines]))| -> [&(dyn ToSql + Sync); 7] {
-            [&domain.0, &id, kind, first, next, lines, &block.bytes]
-        })
-        .collect();
-    client
-        .copy(
-            "record_blocks (domain_id, task_id, kind, first_index, next_index, lines, bytes)",
-            [Type::INT8, Type::BYTEA, Type::INT2, Type::INT4, Type::INT4, Type::INT4, Type::BYTEA],
-            &rows,
-        )
-        .await?;
+    let mut rows = CopyRows::new();
+    for Packed { kind, first_index, next_index, lines, bytes } in records.packed() {
+        rows.row(7).add(domain.0).add(task_id).add(code(kind_code(*kind)));
+        rows.add(*first_index as i32).add(*next_index as i32).add(*lines as i32).add(&bytes[..]);
+    }
+    let copy = client.prepare_copy(BLOCKS).await?;
+    client.copy_rows(&copy, rows).await?;
     Ok(())
 }
 

@@ -7,16 +7,16 @@
 
 use caseload_model::ids::DomainId;
 use caseload_model::time::UnixMillis;
-use tokio_postgres::types::{ToSql, Type};
 
 use super::super::domains;
-use super::super::engine::{Client, constraint};
+use super::super::engine::{Client, CopyRows, constraint};
 use crate::{CreateTask, PackedBlock, StagePayload, StoreError};
 
 /// Milliseconds after which an upload without a new block is given up.
 const IDLE_MS: i64 = 3_600_000;
 /// Blocks that one step removes.
 const STEP_BLOCKS: i64 = 1;
+const BLOCKS: &str = "payload_blocks (domain_id, task_id, first_index, last_index, bytes)";
 
 pub(in crate::postgres) async fn stage(
     client: &Client,
@@ -74,29 +74,14 @@ pub(super) async fn keep_blocks(
     if blocks.is_empty() {
         return Ok(());
     }
-    let id = task_id.as_bytes();
-    let places: Vec<_> = blocks
-        .iter()
-        .map(|block| {
-            let (first, last) = (block.first_index, block.last_index);
-            assert!(first <= last, "a payload block ends before it begins");
-            (first as i32, last as i32)
-        })
-        .collect();
-    let rows: Vec<_> = blocks
-        .iter()
-        .zip(&places)
-        .map(|(block, (first, last))| -> [&(dyn ToSql + Sync); 5] {
-            [&domain.0, &id, first, last, &block.bytes]
-        })
-        .collect();
-    let copied = client
-        .copy(
-            "payload_blocks (domain_id, task_id, first_index, last_index, bytes)",
-            [Type::INT8, Type::BYTEA, Type::INT4, Type::INT4, Type::BYTEA],
-            &rows,
-        )
-        .await;
+    let mut rows = CopyRows::new();
+    for PackedBlock { first_index, last_index, bytes } in blocks {
+        assert!(first_index <= last_index, "a payload block ends before it begins");
+        rows.row(5).add(domain.0).add(task_id);
+        rows.add(*first_index as i32).add(*last_index as i32).add(&bytes[..]);
+    }
+    let copy = client.prepare_copy(BLOCKS).await?;
+    let copied = client.copy_rows(&copy, rows).await;
     copied.map_err(|e| match constraint(&e) {
         Some(_) => taken(task_id),
         None => e.into(),

@@ -1,0 +1,97 @@
+//! Servers that stop in the middle of a chunk while their connections stay: what they hold is taken
+//! from them when their leases are over, whatever they were in the middle of, and from nobody who
+//! is at work.
+
+use std::time::{Duration, Instant};
+
+use caseload_model::task::{Action, Counts};
+use caseload_store::ClaimedTask;
+
+use super::Database;
+use super::cutter::Cutter;
+use super::database::opened;
+use crate::suite::payloads::{
+    NOW, apply_all, assert_sound, chunk, claim_at, domain, later, next_block, results, task_of, uid,
+};
+
+const CREATE: Action = Action::CreateCoreProfiles;
+const LEASE_MS: i64 = 30_000;
+/// What nobody should have to wait for on a loaded machine; far less than the limits of a database.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Waits until so many sessions are as `what` says.
+async fn until_sessions(database: &Database, what: &str) {
+    let select = format!(
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND {what}"
+    );
+    let (client, begun) = (database.client().await, Instant::now());
+    while client.query_one(&select, &[]).await.unwrap().get::<_, i64>(0) == 0 {
+        assert!(begun.elapsed() < PATIENCE, "no session is like this: {what}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+/// Claims as long as nothing is had.
+async fn claim_until_had(
+    store: &std::sync::Arc<dyn caseload_store::Store>,
+    server: &str,
+) -> ClaimedTask {
+    let begun = Instant::now();
+    loop {
+        if let Some(claimed) = claim_at(store, server, later(LEASE_MS), 1).await.pop() {
+            return claimed;
+        }
+        assert!(begun.elapsed() < PATIENCE, "the task is kept from everybody");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_falls_silent_in_an_open_copy_keeps_its_task_no_longer_than_its_lease() {
+    let database = Database::new();
+    let cutter = Cutter::new(&database.url()).await;
+    let (one, two) = (opened(cutter.url()), database.server());
+    let acme = domain(&two, "acme").await;
+    let entries: Vec<_> = (0..4).map(|n| uid(&n.to_string())).collect();
+    two.create_task(task_of(&acme, "t", CREATE, &entries, 4)).await.unwrap();
+    let lost = claim_at(&one, "one", NOW, 1).await.remove(0);
+    let command = chunk(&lost, next_block(&one, &lost, 0).await, NOW);
+    cutter.fall_silent_in_a_copy();
+    let applying = tokio::spawn({
+        let one = one.clone();
+        async move { one.apply_chunk(command).await }
+    });
+    let in_copy = "state = 'active' AND wait_event = 'ClientRead' AND query LIKE 'COPY%'";
+    until_sessions(&database, in_copy).await;
+    assert!(claim_at(&two, "two", NOW, 1).await.is_empty(), "it is leased");
+    let held = claim_until_had(&two, "two").await;
+    assert_eq!(held.lease_epoch, lost.lease_epoch + 1);
+    let task = apply_all(&two, &held, later(LEASE_MS)).await;
+    assert_eq!(task.counts, Counts { total: 4, succeeded: 4, failed: 0, unprocessed: 0 });
+    assert_eq!(results(&two, acme.id, "t").await.len(), 4);
+    assert_sound(&two).await;
+    applying.abort();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_task_is_taken_from_a_session_that_stands_still_and_not_from_one_at_work() {
+    let database = Database::new();
+    let store = database.server();
+    let acme = domain(&store, "acme").await;
+    store.create_task(task_of(&acme, "t", CREATE, &[uid("a")], 1)).await.unwrap();
+    claim_at(&store, "one", NOW, 1).await.remove(0);
+    let lock = "BEGIN; SELECT 1 FROM task_queue FOR UPDATE";
+    let (working, still) = (database.client().await, database.client().await);
+    working.batch_execute(lock).await.unwrap();
+    let mut work = std::pin::pin!(working.batch_execute("SELECT pg_sleep(2.5)"));
+    loop {
+        tokio::select! {
+            done = &mut work => break done.expect("who is at work goes on"),
+            claimed = claim_at(&store, "two", later(LEASE_MS), 1) => assert!(claimed.is_empty()),
+        }
+    }
+    working.batch_execute("ROLLBACK").await.unwrap();
+    still.batch_execute(lock).await.unwrap();
+    claim_until_had(&store, "two").await;
+    still.batch_execute("COMMIT").await.unwrap_err();
+}

@@ -9,7 +9,7 @@ use std::time::Instant;
 use anyhow::Result;
 use caseload_client::Client;
 use caseload_model::task::Action;
-use rusqlite::Connection;
+use rusqlite::{Connection, Statement};
 
 use super::data;
 use super::found_by::{Found, FoundBy};
@@ -128,15 +128,7 @@ fn insert(db: &mut Connection, lines: &str, indexed: bool) -> Result<f64> {
                 parsed.custom_fields.get().as_bytes(),
                 parsed.queue.map(|queue| queue.get().as_bytes()),
             ])?;
-            let (block, place) = (row >> 16, (row as u16).to_le_bytes());
-            let number = (parsed.created_at % 1009).to_be_bytes();
-            for (kind, bytes) in [
-                (18, &user.as_bytes()[user.len() - 21..]),
-                (19, parsed.author_email.as_bytes()),
-                (20, &number[..]),
-            ] {
-                value.execute(rusqlite::params![kind, block, bytes, place])?;
-            }
+            parsed.keep_sparse(&mut value, row)?;
             profile.execute(rusqlite::params![user, parsed.app_id, parsed.author_name, b"[]"])?;
             if indexed {
                 parsed.found(|found| found_by.add(row, found));
@@ -174,6 +166,20 @@ struct Line<'l> {
 }
 
 impl Line<'_> {
+    /// Keeps the terms that few issues share.
+    fn keep_sparse(&self, insert: &mut Statement<'_>, row: i64) -> Result<()> {
+        let (user, block, place) = (self.hs_user_id, row >> 16, (row as u16).to_le_bytes());
+        let number = (self.created_at % 1009).to_be_bytes();
+        for (kind, bytes) in [
+            (18, &user.as_bytes()[user.len() - 21..]),
+            (19, self.author_email.as_bytes()),
+            (20, &number[..]),
+        ] {
+            insert.execute(rusqlite::params![kind, block, bytes, place])?;
+        }
+        Ok(())
+    }
+
     /// Tells what the issue is found by.
     fn found(&self, tell: impl FnOnce(&Found<'_>)) {
         let rating = self.feedback_rating.map(|rating| rating.to_string());

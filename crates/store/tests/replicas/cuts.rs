@@ -173,21 +173,30 @@ async fn a_commit_without_an_answer_is_no_success_and_its_repeat_no_second_one()
         idempotency: keyed(&acme, id, key, 1).idempotency,
         ..task_of(&acme, id, Action::CreateCoreProfiles, &entry, 1)
     };
-    cut.create_task(accept("warm", "warm")).await.unwrap();
-    // The last statement of a command is its commit.
-    let statements = {
-        cutter.plan(1_000, Cut::After);
-        cut.create_task(accept("count", "count")).await.unwrap();
-        1_000 - cutter.left()
-    };
-    cutter.plan(statements, Cut::After);
-    let answer = cut.create_task(accept("t", "k")).await;
-    assert!(cutter.was_cut());
-    assert!(matches!(answer, Err(StoreError::Unreachable(_))), "{answer:?}");
+    // The last statement of a command is its commit. Connections have statements of their own when
+    // they are new, and the store has some beside commands: so the commit is looked for.
     let family = Action::CreateCoreProfiles.family();
-    assert!(beside.task(acme.id, family, "t").await.unwrap().is_some(), "it took place");
-    let repeat = cut.create_task(accept("other", "k")).await.unwrap();
-    assert!(matches!(repeat, Once::Repeated(first) if first.location == "/t"));
+    let (mut statements, mut lives) = (1_000, 0..50);
+    let (task_id, key) = loop {
+        let life = lives.next().expect("some command is cut at its commit");
+        let (task_id, key) = (format!("t{life}"), format!("k{life}"));
+        cutter.plan(statements, Cut::After);
+        let answer = cut.create_task(accept(&task_id, &key)).await;
+        let (left, was_cut) = (cutter.left(), cutter.was_cut());
+        let took_place = beside.task(acme.id, family, &task_id).await.unwrap().is_some();
+        match &answer {
+            Err(StoreError::Unreachable(_)) if took_place => break (task_id, key),
+            Err(StoreError::Unreachable(_)) => statements += 1,
+            // The cut was behind the answer.
+            Ok(_) if was_cut => statements -= 1,
+            Ok(_) => statements -= left,
+            Err(other) => panic!("{other:?}"),
+        }
+        assert!(took_place || answer.is_err(), "{task_id} was acknowledged");
+    };
+    let repeat = cut.create_task(accept("other", &key)).await.unwrap();
+    let location = format!("/{task_id}");
+    assert!(matches!(repeat, Once::Repeated(first) if first.location == location));
     assert_sound(&beside).await;
 }
 

@@ -6,7 +6,7 @@ use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 use std::io::Write as _;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use caseload_store::{OpenMode, Store, open};
 use tokio::runtime::Handle;
@@ -15,6 +15,9 @@ use tokio_postgres::{Client, Config, NoTls};
 
 /// How long a database may take to go.
 const DROPPING_MAX: Duration = Duration::from_secs(5);
+
+/// Time for what has to happen on a loaded machine.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Its own database of a test.
 pub(crate) struct Database {
@@ -60,6 +63,18 @@ impl Database {
             self.name
         );
         connect(&self.maintenance).await.batch_execute(&cut).await.unwrap();
+    }
+
+    /// Waits until there is a session of which this holds.
+    pub(crate) async fn until_a_session(&self, what: &str) {
+        let select = format!(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND {what}"
+        );
+        let (client, begun) = (self.client().await, Instant::now());
+        while client.query_one(&select, &[]).await.unwrap().get::<_, i64>(0) == 0 {
+            assert!(begun.elapsed() < PATIENCE, "no session is like this: {what}");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
     }
 
     /// How many rows a table has.

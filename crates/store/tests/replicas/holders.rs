@@ -19,18 +19,6 @@ const LEASE_MS: i64 = 30_000;
 /// What nobody should have to wait for on a loaded machine; far less than the limits of a database.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Waits until so many sessions are as `what` says.
-async fn until_sessions(database: &Database, what: &str) {
-    let select = format!(
-        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND {what}"
-    );
-    let (client, begun) = (database.client().await, Instant::now());
-    while client.query_one(&select, &[]).await.unwrap().get::<_, i64>(0) == 0 {
-        assert!(begun.elapsed() < PATIENCE, "no session is like this: {what}");
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-}
-
 /// Claims as long as nothing is had.
 async fn claim_until_had(
     store: &std::sync::Arc<dyn caseload_store::Store>,
@@ -62,7 +50,7 @@ async fn a_server_that_falls_silent_in_an_open_copy_keeps_its_task_no_longer_tha
         async move { one.apply_chunk(command).await }
     });
     let in_copy = "state = 'active' AND wait_event = 'ClientRead' AND query LIKE 'COPY%'";
-    until_sessions(&database, in_copy).await;
+    database.until_a_session(in_copy).await;
     assert!(claim_at(&two, "two", NOW, 1).await.is_empty(), "it is leased");
     let held = claim_until_had(&two, "two").await;
     assert_eq!(held.lease_epoch, lost.lease_epoch + 1);

@@ -249,6 +249,34 @@ async fn an_author_has_each_issue_once_while_imports_writes_and_folds_meet() {
     assert_sound(&stores[0]).await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_few_issues_share_is_folded_under_the_clock_that_imports_hold() {
+    // The lock under which a server folds.
+    const FOLDING: &str = "pg_advisory_lock(1667330917, (SELECT id::int FROM domains))";
+    let database = Database::new();
+    let store = database.server();
+    let acme = domain(&store, "acme").await;
+    let (folder, import) = (database.client().await, database.client().await);
+    folder.batch_execute(&format!("SELECT {FOLDING}")).await.unwrap();
+    create(&store, &acme, None).await.unwrap();
+    import.batch_execute("BEGIN; SELECT 1 FROM domain_clocks FOR UPDATE").await.unwrap();
+    folder.batch_execute("SELECT pg_advisory_unlock_all()").await.unwrap();
+    let folding = tokio::spawn({
+        let store = Arc::clone(&store);
+        async move { store.purge_expired(NOW).await }
+    });
+    let waits = "wait_event_type = 'Lock' AND query LIKE '%FROM domain_clocks%FOR UPDATE'";
+    database.until_a_session(waits).await;
+    assert_eq!(database.count("issue_values").await, 0);
+    import.batch_execute("COMMIT").await.unwrap();
+    folding.await.unwrap().unwrap();
+    while database.count("issue_set_deltas").await > 0 {
+        store.purge_expired(NOW).await.unwrap();
+    }
+    assert!(database.count("issue_values").await > 0);
+    assert_sound(&store).await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn what_is_acknowledged_is_there_once_though_connections_are_cut() {
     let database = Database::new();

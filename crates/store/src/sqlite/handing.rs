@@ -1,8 +1,8 @@
 //! Leasing tasks in the commit by which they become runnable. A command that may have made a task
 //! runnable asks for it; at the end of its group the tasks that are next are leased to the hands
 //! that a server of this process lends, as one more member of the group: durable with it, undone
-//! alone where it fails. Where no hand is free, or more may be runnable than there are hands, the bell
-//! rings.
+//! alone where it fails. Where no hand is free, or more may be runnable than there are hands, the
+//! bell rings.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -27,8 +27,10 @@ const LOG_PAGES_MAX: u32 = (128 << 20) / PAGE_BYTES;
 const LOG_PAGES_STEP: u32 = (16 << 20) / PAGE_BYTES;
 /// A pause of the writer's that counts as idle, and the time between tries to cut a pinned log.
 const PAUSE: Duration = Duration::from_secs(1);
-/// How long writers may have to wait for one try.
-const CUT_WAIT: Duration = Duration::from_millis(20);
+/// How often one try looks whether it may begin, or go on, and the time between: writers may have
+/// to wait for so long, and it finds the moment between two of them.
+const CUT_LOOKS: i32 = 75;
+const CUT_LOOK_PAUSE: Duration = Duration::from_micros(200);
 
 /// Pages of the log for which writers may be kept waiting, and how often what came meanwhile is
 /// moved beside them to get there.
@@ -84,7 +86,7 @@ impl Checkpointer {
         let file = database_file(&path)?;
         let thread = std::thread::Builder::new()
             .name("store-checkpoint".to_owned())
-            .spawn(move || match connection::open(&path) {
+            .spawn(move || match open(&path) {
                 Ok(conn) => run(&conn, &file, &gauges, &seen),
                 Err(e) => tracing::error!(error = %e, "no checkpoints: the log will grow"),
             })
@@ -111,6 +113,15 @@ impl Drop for Checkpointer {
     fn drop(&mut self) {
         self.signal.tell(|state| state.stop = true);
     }
+}
+
+fn open(path: &Path) -> Result<Connection, StoreError> {
+    let mut conn = connection::open(path)?;
+    conn.busy_handler(Some(|looks: i32| {
+        std::thread::sleep(CUT_LOOK_PAUSE);
+        looks < CUT_LOOKS
+    }))?;
+    Ok(conn)
 }
 
 /// The database file, to be made durable beside SQLite. It stays open as long as the process runs:
@@ -141,7 +152,7 @@ fn run(conn: &Connection, file: &File, gauges: &Gauges, signal: &Signal) {
         let done = if !committed && !clean {
             // Idle: with no writer to disturb, a long log file is cut too.
             let kind = if pages > LOG_PAGES_WANTED { "TRUNCATE" } else { "PASSIVE" };
-            checkpoint(conn, kind, CUT_WAIT)
+            checkpoint(conn, kind)
         } else if committed && pages > LOG_PAGES_MAX && may_cut {
             last_cut = Some(Instant::now());
             begin_anew(conn, file, gauges)
@@ -174,20 +185,19 @@ fn begin_anew(conn: &Connection, file: &File, gauges: &Gauges) -> Result<bool, S
             break;
         }
     }
-    checkpoint(conn, "RESTART", CUT_WAIT)
+    checkpoint(conn, "RESTART")
 }
 
 /// Moves what it can beside the writer, and has it on the disk: SQLite itself waits with that until
 /// it moved all of the log, and then has writers wait as well.
 fn beside(conn: &Connection, file: &File) -> Result<bool, StoreError> {
-    let whole = checkpoint(conn, "PASSIVE", CUT_WAIT)?;
+    let whole = checkpoint(conn, "PASSIVE")?;
     file.sync_data().map_err(|e| StoreError::NotWritten(format!("the database: {e}")))?;
     Ok(whole)
 }
 
 /// One checkpoint; whether the whole log is in the database now.
-fn checkpoint(conn: &Connection, kind: &str, wait: Duration) -> Result<bool, StoreError> {
-    conn.busy_timeout(wait)?;
+fn checkpoint(conn: &Connection, kind: &str) -> Result<bool, StoreError> {
     let (busy, log, moved): (i64, i64, i64) =
         conn.query_row(&format!("PRAGMA wal_checkpoint({kind})"), [], |row| {
             Ok((row.get(0)?, row.get(1)?, row.get(2)?))
@@ -197,5 +207,6 @@ fn checkpoint(conn: &Connection, kind: &str, wait: Duration) -> Result<bool, Sto
 
 /// Moves the whole log into the database if nobody keeps it from that for `wait`.
 pub(super) fn truncate(conn: &Connection, wait: Duration) -> Result<(), StoreError> {
-    checkpoint(conn, "TRUNCATE", wait).map(|_| ())
+    conn.busy_timeout(wait)?;
+    checkpoint(conn, "TRUNCATE").map(|_| ())
 }

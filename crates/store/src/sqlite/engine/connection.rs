@@ -22,8 +22,10 @@ const READER_CACHE_KIB: u32 = 8 << 10;
 const READER_MAPPED_BYTES: u64 = 1 << 40;
 /// Statements that a connection keeps prepared.
 const STATEMENTS_CACHED: usize = 256;
-/// Bytes that the log file keeps after it was moved into the database.
-const LOG_BYTES_KEPT: u32 = 64 << 20;
+/// Bytes that the log file keeps after it was moved into the database: more than it grows to, so
+/// that no commit waits for the file to be cut, which takes some tenths of a second. An idle log is
+/// cut beside the writer.
+const LOG_BYTES_KEPT: u32 = 256 << 20;
 
 /// Makes the folders that `path` needs.
 pub(super) fn make_folders(path: &Path) -> Result<(), StoreError> {

@@ -38,6 +38,9 @@ const GROUP_TIME: Duration = Duration::from_millis(30);
 /// more than what it commits.
 const URGED_TIME: Duration = Duration::from_millis(10);
 
+/// Pause between two looks whether another connection still writes.
+const BUSY_PAUSE: Duration = Duration::from_millis(1);
+
 /// A group that takes longer is told of in the log.
 const SLOW: Duration = Duration::from_secs(1);
 
@@ -258,6 +261,11 @@ impl Worker {
             gauges.wal_pages.store(pages.unsigned_abs(), Ordering::Relaxed);
             signal.committed();
             Ok(())
+        }))?;
+        // A checkpoint keeps the writer for some milliseconds: SQLite's own pauses get much longer.
+        conn.busy_handler(Some(|looks: i32| {
+            std::thread::sleep(BUSY_PAUSE);
+            BUSY_PAUSE * looks.unsigned_abs() < connection::BUSY_TIMEOUT
         }))?;
         self.conn = Some(conn);
         Ok(())

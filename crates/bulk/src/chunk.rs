@@ -15,12 +15,12 @@ use caseload_store::{ChunkFeed, ChunkPart, ChunkWork, FeedLimits, Store, StoreEr
 use tokio::task::JoinHandle;
 
 /// Bytes of validated entries of one task that wait for the store before the next block is read.
-const FEED_BYTES_MAX: usize = 8 << 20;
+const FEED_BYTES_MAX: usize = 16 << 20;
 /// Bytes that all tasks may have waiting before none has more than its own share, and that share.
 const FEEDS_BYTES_MAX: usize = 16 << 20;
 const FEED_SHARE_BYTES: usize = 1 << 20;
 /// Blocks that are validated side by side.
-const BLOCKS_AT_ONCE: usize = 3;
+const BLOCKS_AT_ONCE: usize = 2;
 
 /// The bounds that the feeds of one server share.
 pub(crate) fn feed_limits() -> FeedLimits {

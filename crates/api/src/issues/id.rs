@@ -52,9 +52,15 @@ impl From<NoIssueId> for Fault {
     }
 }
 
+impl From<NoIssueId> for Problem {
+    fn from(none: NoIssueId) -> Self {
+        Self::faults(vec![none.into()])
+    }
+}
+
 impl IntoResponse for NoIssueId {
     fn into_response(self) -> Response {
-        Problem::faults(vec![self.into()]).into_response()
+        Problem::from(self).into_response()
     }
 }
 

@@ -20,8 +20,7 @@ use crate::problem::{Fault, Problem};
 use crate::query::QueryPairs;
 use crate::{AppState, Caller, etag};
 use envelope::{Envelope, Next};
-use id::NoIssueId;
-pub(crate) use id::{IssueId, unknown_issue};
+pub(crate) use id::{IssueId, NoIssueId, unknown_issue};
 pub(crate) use list::list;
 
 /// How much longer than its deadline a read may take to give up.

@@ -10,7 +10,7 @@ use caseload_store::Writing;
 
 use crate::form::{self, Fields, Files, NoFiles};
 use crate::idempotency::{self, Answering, Mark};
-use crate::issues::IssueId;
+use crate::issues::{IssueId, NoIssueId};
 use crate::problem::{Fault, Problem};
 use crate::query::QueryPairs;
 use crate::{AppState, Caller};
@@ -32,16 +32,18 @@ pub(super) struct Form<T> {
 
 impl<'c> Call<'c> {
     /// `what` the call does, such as "adding a message", to the issue of its path. Refused where
-    /// the key only reads.
+    /// the key only reads; a path without an id is a fault among the others.
     pub(super) fn new(
         state: &'c AppState,
         caller: &'c Caller,
         what: &'static str,
-        issue: Option<IssueId>,
+        issue: Option<Result<IssueId, NoIssueId>>,
         query: &QueryPairs,
     ) -> Result<Self, Problem> {
         caller.may(Access::Write, what)?;
-        Ok(Self { state, caller, what, issue, faults: query.unknown(&[]) })
+        let mut faults = query.unknown(&[]);
+        let issue = issue.and_then(|id| id.map_err(|none| faults.push(none.into())).ok());
+        Ok(Self { state, caller, what, issue, faults })
     }
 
     /// Reads a call that makes something, and may be repeated under a key. The mark is on that key

@@ -19,7 +19,7 @@ use http::header;
 
 use crate::form::NoFiles;
 use crate::idempotency;
-use crate::issues::{IssueId, unknown_issue};
+use crate::issues::{IssueId, NoIssueId, unknown_issue};
 use crate::problem::Problem;
 use crate::query::QueryPairs;
 use crate::{AppState, Caller};
@@ -48,7 +48,7 @@ pub(crate) async fn create(
 pub(crate) async fn message(
     State(state): State<AppState>,
     caller: Caller,
-    id: IssueId,
+    id: Result<IssueId, NoIssueId>,
     query: QueryPairs,
     request: Request,
 ) -> Result<Response, Problem> {
@@ -56,7 +56,7 @@ pub(crate) async fn message(
     let mut files = Staged::new(&state, &caller);
     let form = Form { read: read_message, references: MessageRequest::references };
     let (on, request, _mark) = call.post(request, &mut files, form).await?;
-    let (issue_id, attachments) = (id.known()?, files.files.clone());
+    let (issue_id, attachments) = (id?.known()?, files.files.clone());
     let command = AddMessage { on, issue_id, request, attachments };
     created(state.store.add_message(command).await, &mut files)
 }
@@ -65,14 +65,14 @@ pub(crate) async fn message(
 pub(crate) async fn note(
     State(state): State<AppState>,
     caller: Caller,
-    id: IssueId,
+    id: Result<IssueId, NoIssueId>,
     query: QueryPairs,
     request: Request,
 ) -> Result<Response, Problem> {
     let call = Call::new(&state, &caller, "adding a note", Some(id), &query)?;
     let form = Form { read: read_note, references: NoteRequest::references };
     let (on, request, _mark) = call.post(request, &mut NoFiles, form).await?;
-    let command = AddNote { on, issue_id: id.known()?, request };
+    let command = AddNote { on, issue_id: id?.known()?, request };
     match state.store.add_note(command).await.map_err(told)? {
         Once::Done(answer) | Once::Repeated(answer) => Ok(idempotency::created(answer)),
     }
@@ -82,14 +82,14 @@ pub(crate) async fn note(
 pub(crate) async fn edit(
     State(state): State<AppState>,
     caller: Caller,
-    id: IssueId,
+    id: Result<IssueId, NoIssueId>,
     query: QueryPairs,
     request: Request,
 ) -> Result<Response, Problem> {
     let call = Call::new(&state, &caller, "editing an issue", Some(id), &query)?;
     let form = Form { read: read_edit, references: EditRequest::references };
     let (on, request) = call.put(request, form).await?;
-    let command = EditIssue { on, issue_id: id.known()?, request };
+    let command = EditIssue { on, issue_id: id?.known()?, request };
     Ok(edited(state.store.edit_issue(command).await.map_err(told)?))
 }
 

@@ -15,6 +15,7 @@ on_each_store!(
     each_wrong_input_has_its_fault,
     all_faults_come_at_once_those_of_references_included,
     unknown_issues_and_odd_ids,
+    an_id_that_is_no_number_is_told_with_the_other_faults,
     a_read_key_writes_nothing,
     other_content_types_and_methods_are_refused,
     a_file_over_the_limit_is_refused_and_nothing_of_it_stays,
@@ -195,6 +196,22 @@ async fn unknown_issues_and_odd_ids() {
     real.stop().await;
 }
 
+async fn an_id_that_is_no_number_is_told_with_the_other_faults() {
+    let real = desk().await;
+    for (method, call) in
+        [(Method::POST, "/messages"), (Method::POST, "/private-notes"), (Method::PUT, "")]
+    {
+        let path = format!("{ISSUES}/one{call}");
+        let (status, body) = send(real.request(method, &path).form(&[("odd", "x")])).await;
+        assert_eq!(status, 400, "{path}: {body}");
+        let told: Vec<_> = faults(&body).into_iter().map(|(name, _)| name).collect();
+        for name in ["issue-id", "odd"] {
+            assert!(told.iter().any(|told| told == name), "{path}: {told:?}");
+        }
+    }
+    real.stop().await;
+}
+
 async fn a_read_key_writes_nothing() {
     let real = desk().await;
     create(&real, &[("message-body", "x")]).await;
@@ -204,6 +221,9 @@ async fn a_read_key_writes_nothing() {
         (Method::PUT, format!("{ISSUES}/1")),
         (Method::POST, format!("{ISSUES}/1/messages")),
         (Method::POST, format!("{ISSUES}/1/private-notes")),
+        (Method::PUT, format!("{ISSUES}/one")),
+        (Method::POST, format!("{ISSUES}/one/messages")),
+        (Method::POST, format!("{ISSUES}/one/private-notes")),
     ] {
         let url = format!("http://{}{path}", real.address);
         let request = real.client.request(method, url).bearer_auth(READ).form(&[("odd", "x")]);

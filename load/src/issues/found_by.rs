@@ -2,9 +2,8 @@
 //! keeps for the generated issues, added up in memory and written at the end of the transaction.
 //! A set is a plain list of places here, which is appended to; the server's are compressed.
 
-use std::collections::HashMap;
-
 use anyhow::Result;
+use foldhash::{HashMap, HashMapExt as _};
 use rusqlite::Transaction;
 
 const DAY_MS: i64 = 86_400_000;
@@ -24,11 +23,13 @@ pub(super) struct Found<'i> {
     pub(super) changed_at: i64,
 }
 
-/// Counters and sets of one transaction.
+/// Counters and sets of one transaction, by kind, value and number: a day, or a block of rows.
 #[derive(Default)]
 pub(super) struct FoundBy {
-    counters: HashMap<(u8, Vec<u8>, i64), i64>,
-    sets: HashMap<(u8, Vec<u8>, i64), Vec<u8>>,
+    counters: HashMap<Box<[u8]>, i64>,
+    sets: HashMap<Box<[u8]>, Vec<u8>>,
+    /// Where keys are put together.
+    key: Vec<u8>,
 }
 
 impl FoundBy {
@@ -48,26 +49,52 @@ impl FoundBy {
         }
     }
 
+    fn put_together(&mut self, kind: u8, value: &[u8], number: i64) {
+        self.key.clear();
+        self.key.push(kind);
+        self.key.extend_from_slice(value);
+        self.key.extend_from_slice(&number.to_be_bytes());
+    }
+
     fn count(&mut self, facet: u8, value: &[u8], day: i64) {
-        for day in [day, SPANS_FROM + day / SPAN_DAYS] {
-            *self.counters.entry((facet, value.to_vec(), day)).or_default() += 1;
+        self.put_together(facet, value, day);
+        match self.counters.get_mut(self.key.as_slice()) {
+            Some(n) => *n += 1,
+            None => drop(self.counters.insert(self.key.as_slice().into(), 1)),
         }
     }
 
     fn set(&mut self, kind: u8, value: &[u8], row: i64) {
-        let places = self.sets.entry((kind, value.to_vec(), row >> 16)).or_default();
-        places.extend_from_slice(&(row as u16).to_le_bytes());
+        self.put_together(kind, value, row >> 16);
+        let place = (row as u16).to_le_bytes();
+        match self.sets.get_mut(self.key.as_slice()) {
+            Some(places) => places.extend_from_slice(&place),
+            None => drop(self.sets.insert(self.key.as_slice().into(), place.to_vec())),
+        }
+    }
+
+    /// The counters of days, and of the spans of days that are added up from them.
+    fn counters(&mut self) -> Vec<(Box<[u8]>, i64)> {
+        let days = std::mem::take(&mut self.counters);
+        let mut spans: HashMap<Box<[u8]>, i64> = HashMap::new();
+        for (key, n) in &days {
+            let (kind, value, day) = parts(key);
+            self.put_together(kind, value, SPANS_FROM + day / SPAN_DAYS);
+            *spans.entry(self.key.as_slice().into()).or_default() += n;
+        }
+        let mut all: Vec<_> = days.into_iter().chain(spans).collect();
+        all.sort_unstable();
+        all
     }
 
     /// Writes them in the order of their keys.
-    pub(super) fn keep(self, tx: &Transaction<'_>) -> Result<()> {
+    pub(super) fn keep(mut self, tx: &Transaction<'_>) -> Result<()> {
         let mut counter = tx.prepare_cached(
             "INSERT INTO issue_counts (domain_id, facet, value, day, n) VALUES (1, ?1, ?2, ?3, ?4)
              ON CONFLICT (domain_id, facet, value, day) DO UPDATE SET n = n + excluded.n",
         )?;
-        let mut counters: Vec<_> = self.counters.into_iter().collect();
-        counters.sort_unstable();
-        for ((facet, value, day), n) in counters {
+        for (key, n) in self.counters() {
+            let (facet, value, day) = parts(&key);
             counter.execute(rusqlite::params![facet, value, day, n])?;
         }
         let mut set = tx.prepare_cached(
@@ -78,9 +105,17 @@ impl FoundBy {
         )?;
         let mut sets: Vec<_> = self.sets.into_iter().collect();
         sets.sort_unstable();
-        for ((kind, value, block), rows) in sets {
+        for (key, rows) in sets {
+            let (kind, value, block) = parts(&key);
             set.execute(rusqlite::params![kind, value, block, rows])?;
         }
         Ok(())
     }
+}
+
+/// Kind, value and number of a key.
+fn parts(key: &[u8]) -> (u8, &[u8], i64) {
+    let (kind, rest) = key.split_first().unwrap_or((&0, &[]));
+    let (value, number) = rest.split_at(rest.len().saturating_sub(size_of::<i64>()));
+    (*kind, value, number.try_into().map(i64::from_be_bytes).unwrap_or_default())
 }

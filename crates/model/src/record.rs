@@ -120,14 +120,8 @@ impl ChunkRecords {
             out.extend_from_slice(format!(",\"{}\":", action.id_field()).as_bytes());
             out.extend_from_slice(id);
         }
-        out.extend_from_slice(b",\"errors\":[");
-        for (n, fault) in faults.iter().enumerate() {
-            if n > 0 {
-                out.push(b',');
-            }
-            write_fault(fault, out);
-        }
-        out.push(b']');
+        out.extend_from_slice(b",\"errors\":");
+        json::write_array(faults, out, write_fault);
         write_entry(&payload[entry.range.clone()], readable, out);
         out.extend_from_slice(b"}\n");
         self.failed += 1;

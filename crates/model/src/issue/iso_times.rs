@@ -23,14 +23,7 @@ pub(super) fn of_members(members: &[u8]) -> Vec<u8> {
 pub(super) fn of_elements(array: &[u8]) -> Vec<u8> {
     rendered(array, |json, out| {
         let Json::Array(items) = json else { return json.write_to(out) };
-        out.push(b'[');
-        for (n, item) in items.iter().enumerate() {
-            if n > 0 {
-                out.push(b',');
-            }
-            with_iso_times(item, out);
-        }
-        out.push(b']');
+        json::write_array(items, out, with_iso_times);
     })
 }
 
@@ -44,23 +37,15 @@ fn rendered(text: &[u8], write: impl Fn(&Json<'_>, &mut Vec<u8>)) -> Vec<u8> {
 
 fn with_iso_times(json: &Json<'_>, out: &mut Vec<u8>) {
     let Json::Object(members) = json else { return json.write_to(out) };
-    out.push(b'{');
-    for (n, (key, value)) in members.iter().enumerate() {
-        if n > 0 {
-            out.push(b',');
+    let members = members.iter().map(|(key, value)| (key, value));
+    json::write_map(members, out, |key, value, out| match iso_form(key, value) {
+        Some(at) => {
+            out.push(b'"');
+            write_iso(at, out);
+            out.push(b'"');
         }
-        json::write_string(key, out);
-        out.push(b':');
-        match iso_form(key, value) {
-            Some(at) => {
-                out.push(b'"');
-                write_iso(at, out);
-                out.push(b'"');
-            }
-            None => value.write_to(out),
-        }
-    }
-    out.push(b'}');
+        None => value.write_to(out),
+    });
 }
 
 /// The instant that is to be written in the ISO form.

@@ -1,7 +1,7 @@
 //! The pen that issues are written with: members of a map, one after another, in the order of the
 //! calls. Whether braces stand around them is the caller's business, because a head has none.
 
-use crate::json::{Json, write_string};
+use crate::json::{Json, write_array, write_string};
 
 /// Writes members; the first one after a brace has no comma.
 pub(super) struct Members<'o> {
@@ -53,24 +53,10 @@ impl<'o> Members<'o> {
 
 /// Appends an array of strings.
 pub(super) fn write_texts<'t>(texts: impl IntoIterator<Item = &'t str>, out: &mut Vec<u8>) {
-    out.push(b'[');
-    for (n, text) in texts.into_iter().enumerate() {
-        if n > 0 {
-            out.push(b',');
-        }
-        write_string(text, out);
-    }
-    out.push(b']');
+    write_array(texts, out, write_string);
 }
 
 /// Appends an array of values that are rendered already.
-pub(super) fn write_array(items: &[Vec<u8>], out: &mut Vec<u8>) {
-    out.push(b'[');
-    for (n, item) in items.iter().enumerate() {
-        if n > 0 {
-            out.push(b',');
-        }
-        out.extend_from_slice(item);
-    }
-    out.push(b']');
+pub(super) fn write_rendered(items: &[Vec<u8>], out: &mut Vec<u8>) {
+    write_array(items, out, |item, out| out.extend_from_slice(item));
 }

@@ -18,7 +18,7 @@ use std::collections::HashMap;
 
 pub use read::{Fault, FaultKind, parse, skip_value};
 pub use scan::{ScanFault, Scanner};
-pub use write::write_string;
+pub use write::{write_array, write_map, write_string};
 
 /// Levels of arrays and maps that an entry may nest. Below the 128 at which common readers give
 /// up, with room for the records that wrap an entry.

@@ -10,29 +10,47 @@ pub(super) fn value(json: &Json<'_>, out: &mut Vec<u8>) {
         Json::Bool(false) => out.extend_from_slice(b"false"),
         Json::Number(digits) => out.extend_from_slice(digits.as_bytes()),
         Json::String(text) => write_string(text, out),
-        Json::Array(items) => {
-            out.push(b'[');
-            for (n, item) in items.iter().enumerate() {
-                if n > 0 {
-                    out.push(b',');
-                }
-                value(item, out);
-            }
-            out.push(b']');
-        }
+        Json::Array(items) => write_array(items, out, value),
         Json::Object(members) => {
-            out.push(b'{');
-            for (n, (key, item)) in members.iter().enumerate() {
-                if n > 0 {
-                    out.push(b',');
-                }
-                write_string(key, out);
-                out.push(b':');
+            write_map(members.iter().map(|(key, item)| (key, item)), out, |_, item, out| {
                 value(item, out);
-            }
-            out.push(b'}');
+            });
         }
     }
+}
+
+/// Appends an array; `write` appends an element.
+pub fn write_array<T>(
+    items: impl IntoIterator<Item = T>,
+    out: &mut Vec<u8>,
+    mut write: impl FnMut(T, &mut Vec<u8>),
+) {
+    out.push(b'[');
+    for (n, item) in items.into_iter().enumerate() {
+        if n > 0 {
+            out.push(b',');
+        }
+        write(item, out);
+    }
+    out.push(b']');
+}
+
+/// Appends a map; `write` appends the value of a member, whose key it is told.
+pub fn write_map<K: AsRef<str>, T>(
+    members: impl IntoIterator<Item = (K, T)>,
+    out: &mut Vec<u8>,
+    mut write: impl FnMut(&str, T, &mut Vec<u8>),
+) {
+    out.push(b'{');
+    for (n, (key, item)) in members.into_iter().enumerate() {
+        if n > 0 {
+            out.push(b',');
+        }
+        write_string(key.as_ref(), out);
+        out.push(b':');
+        write(key.as_ref(), item, out);
+    }
+    out.push(b'}');
 }
 
 /// Appends `text` as a JSON string, quotes included.

@@ -5,7 +5,7 @@
 
 use super::field::{Rule, Slots, Table};
 use crate::ids::CoreProfileId;
-use crate::json::{self, Json, write_string};
+use crate::json::{self, Json, write_map, write_string};
 use crate::record::write_decimal;
 use crate::time::UnixMillis;
 
@@ -89,18 +89,8 @@ fn write_value(rule: Rule, value: &Json<'_>, out: &mut Vec<u8>) {
     if !rule.merges() {
         return value.write_to(out);
     }
-    out.push(b'{');
-    let mut first = true;
-    for (key, value) in members.iter().filter(|(_, value)| *value != Json::Null) {
-        if !first {
-            out.push(b',');
-        }
-        first = false;
-        write_string(key, out);
-        out.push(b':');
-        value.write_to(out);
-    }
-    out.push(b'}');
+    let members = members.iter().filter(|(_, value)| *value != Json::Null);
+    write_map(members.map(|(key, value)| (key, value)), out, |_, value, out| value.write_to(out));
 }
 
 /// The fields text as a JSON map.

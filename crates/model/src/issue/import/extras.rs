@@ -11,9 +11,9 @@ use crate::ids::FOREIGN_ID_CHARS_MAX;
 use crate::issue::TEXT_CHARS_MAX;
 use crate::issue::columns::{IssueFacts, IssueQueue};
 use crate::issue::fragments::IssueBody;
-use crate::issue::render::{Members, write_array};
+use crate::issue::render::{Members, write_rendered};
 use crate::issue_query::FieldType;
-use crate::json::{Json, write_string};
+use crate::json::{Json, write_array, write_map, write_string};
 use crate::time::UnixMillis;
 
 const NOTE_FIELDS: [&str; 4] = ["id", "body", "created_at", "author"];
@@ -53,23 +53,11 @@ pub(in crate::issue) fn write_meta(json: &Json<'_>, out: &mut Vec<u8>) {
         Json::Number(digits) => write_string(digits, out),
         Json::Bool(value) => write_string(if *value { "true" } else { "false" }, out),
         Json::Null | Json::String(_) => json.write_to(out),
-        Json::Array(items) => {
-            out.push(b'[');
-            for (n, item) in items.iter().enumerate() {
-                if n > 0 {
-                    out.push(b',');
-                }
-                write_meta(item, out);
-            }
-            out.push(b']');
-        }
+        Json::Array(items) => write_array(items, out, write_meta),
         Json::Object(members) => {
-            out.push(b'{');
-            let mut pen = Members::new(out, false);
-            for (key, value) in members {
-                write_meta(value, pen.key(key));
-            }
-            out.push(b'}');
+            write_map(members.iter().map(|(key, value)| (key, value)), out, |_, value, out| {
+                write_meta(value, out);
+            });
         }
     }
 }
@@ -171,7 +159,7 @@ fn private_notes(
         notes.push(out);
     }
     let mut out = Vec::new();
-    write_array(&notes, &mut out);
+    write_rendered(&notes, &mut out);
     Some(out)
 }
 

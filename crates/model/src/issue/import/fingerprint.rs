@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use sha2::{Digest, Sha256};
 
-use crate::json::{Json, write_string};
+use crate::json::{Json, write_array, write_map};
 
 /// Bytes of most entries in the form that is hashed.
 const BYTES_USUAL: usize = 4096;
@@ -27,16 +27,7 @@ pub(super) fn of(entry: &Json<'_>) -> [u8; 32] {
 /// Writes the value with the keys of every map in order and without members that are null.
 fn write_value(json: &Json<'_>, out: &mut Vec<u8>) {
     match json {
-        Json::Array(items) => {
-            out.push(b'[');
-            for (n, item) in items.iter().enumerate() {
-                if n > 0 {
-                    out.push(b',');
-                }
-                write_value(item, out);
-            }
-            out.push(b']');
-        }
+        Json::Array(items) => write_array(items, out, write_value),
         Json::Object(members) => {
             write_members(members.iter(), out, |_, value, out| write_value(value, out));
         }
@@ -54,14 +45,5 @@ fn write_members<'m, 'j: 'm>(
 ) {
     let mut ordered: Vec<_> = members.filter(|(_, value)| *value != Json::Null).collect();
     ordered.sort_unstable_by(|a, b| a.0.cmp(&b.0));
-    out.push(b'{');
-    for (n, (key, value)) in ordered.into_iter().enumerate() {
-        if n > 0 {
-            out.push(b',');
-        }
-        write_string(key, out);
-        out.push(b':');
-        write(key, value, out);
-    }
-    out.push(b'}');
+    write_map(ordered.into_iter().map(|(key, value)| (key, value)), out, write);
 }

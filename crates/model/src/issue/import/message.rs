@@ -8,7 +8,7 @@ use super::reader::{At, Reader};
 use super::{IssueMap, Source};
 use crate::error_code::EntryErrorCode;
 use crate::ids::timed_id;
-use crate::issue::render::{Members, write_array, write_texts};
+use crate::issue::render::{Members, write_rendered, write_texts};
 use crate::issue::{MESSAGE_BODY_BYTES_MAX, TEXT_CHARS_MAX};
 use crate::json::Json;
 use crate::task::Family;
@@ -239,7 +239,7 @@ pub(in crate::issue) fn render(
     if let Some(first) = first {
         let all = &message.attachments;
         let all = if all.is_empty() { std::slice::from_ref(first) } else { all };
-        write_array(all, members.key("attachments"));
+        write_rendered(all, members.key("attachments"));
         members.raw("attachment", first);
     }
     members.optional_json("intent_labels", message.intent_labels);

@@ -4,7 +4,7 @@
 
 use super::Moment;
 use crate::ids::{DomainName, timed_id};
-use crate::issue::render::{Members, write_array};
+use crate::issue::render::{Members, write_rendered};
 
 /// Longest name of a file, in code points.
 pub const FILE_NAME_CHARS_MAX: usize = 255;
@@ -66,7 +66,7 @@ pub(super) fn write_attachments(
     let records: Vec<_> = attachments.iter().map(|file| file.render(domain)).collect();
     if let Some(first) = records.first() {
         members.raw("attachment", first);
-        write_array(&records, members.key("attachments"));
+        write_rendered(&records, members.key("attachments"));
     }
 }
 

@@ -16,7 +16,7 @@ use crate::issue::fragments::IssueBody;
 use crate::issue::import::head::{Assignee, Author, Context, render as render_head};
 use crate::issue::import::message::Origin;
 use crate::issue::import::people::Person;
-use crate::issue::render::{Members, write_array, write_texts};
+use crate::issue::render::{Members, write_rendered, write_texts};
 use crate::issue::{App, AppProfileRow, IssueColumns, IssueFacts, IssueState, TEXT_CHARS_MAX};
 use crate::time::UnixMillis;
 
@@ -91,7 +91,7 @@ pub fn plan_create(
     let message =
         render_message(domain, (&request.body, attachments), Origin::EndUser, &person, at);
     let mut messages = Vec::new();
-    write_array(&[message], &mut messages);
+    write_rendered(&[message], &mut messages);
     let meta = merge(b"{}", request.meta.as_deref().unwrap_or(b"{}"));
     let custom_fields = request.custom_fields.render_set();
     let body = IssueBody { messages, meta, custom_fields, ..IssueBody::default() };

@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use crate::json::{self, Json, write_string};
+use crate::json::{self, Json, write_map};
 
 /// Custom fields to set, as rendered maps of `type` and `value`, or to remove; in order of arrival.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -54,16 +54,8 @@ impl CustomPatch {
 }
 
 fn render<'f>(fields: impl Iterator<Item = (&'f str, Option<&'f [u8]>)>) -> Vec<u8> {
-    let mut out = b"{".to_vec();
-    for (n, (key, field)) in fields.enumerate() {
-        if n > 0 {
-            out.push(b',');
-        }
-        write_string(key, &mut out);
-        out.push(b':');
-        out.extend_from_slice(field.unwrap_or(b"null"));
-    }
-    out.push(b'}');
+    let mut out = Vec::new();
+    write_map(fields, &mut out, |_, field, out| out.extend_from_slice(field.unwrap_or(b"null")));
     out
 }
 

@@ -14,9 +14,8 @@ use caseload_model::{issue, profile};
 use caseload_store::{ChunkFeed, ChunkPart, ChunkWork, FeedLimits, Store, StoreError};
 use tokio::task::JoinHandle;
 
-/// Bytes of validated entries of one task that wait for the store before the next block is read.
-const FEED_BYTES_MAX: usize = 16 << 20;
-/// Bytes that all tasks may have waiting before none has more than its own share, and that share.
+/// Bytes of validated entries that wait for the store before none of the tasks has more waiting
+/// than its own share, and that share. One task alone may have all of it.
 const FEEDS_BYTES_MAX: usize = 16 << 20;
 const FEED_SHARE_BYTES: usize = 1 << 20;
 /// Blocks that are validated side by side.
@@ -24,7 +23,7 @@ const BLOCKS_AT_ONCE: usize = 2;
 
 /// The bounds that the feeds of one server share.
 pub(crate) fn feed_limits() -> FeedLimits {
-    FeedLimits::new(FEED_SHARE_BYTES, FEED_BYTES_MAX, FEEDS_BYTES_MAX)
+    FeedLimits::new(FEED_SHARE_BYTES, FEEDS_BYTES_MAX, FEEDS_BYTES_MAX)
 }
 
 /// Which task's entries to validate.

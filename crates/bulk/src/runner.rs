@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use caseload_model::time::{Clock, UnixMillis};
+use caseload_model::time::Clock;
 use caseload_store::{Hands, RenewLeases, Store, StoreError};
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
@@ -118,7 +118,7 @@ async fn run(workshop: Workshop, config: RunnerConfig) {
                 hands.give_back(1);
             }
             () = tokio::time::sleep(config.poll_every) => look = true,
-            _ = heartbeat.tick() => renew(&workshop, &config).await,
+            _ = heartbeat.tick() => renew(&workshop, &hands, &config.server).await,
         }
     }
     hands.close();
@@ -155,13 +155,9 @@ async fn claim(workshop: &Workshop, hands: &Hands, workers: &mut JoinSet<()>) ->
     count
 }
 
-fn lease_until(config: &RunnerConfig, now: UnixMillis) -> UnixMillis {
-    UnixMillis(now.0 + config.lease.as_millis() as i64)
-}
-
-async fn renew(workshop: &Workshop, config: &RunnerConfig) {
-    let lease_until = lease_until(config, workshop.clock.now());
-    let command = RenewLeases { server: config.server.clone(), lease_until };
+async fn renew(workshop: &Workshop, hands: &Hands, server: &str) {
+    let lease_until = hands.lease_until(workshop.clock.now());
+    let command = RenewLeases { server: server.to_owned(), lease_until };
     match workshop.store.renew_leases(command).await {
         Ok(()) => workshop.outage.is_over(),
         Err(error) => workshop.outage.tell(&error, "leases could not be renewed"),

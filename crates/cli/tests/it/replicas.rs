@@ -96,6 +96,22 @@ fn every_server_follows_cancels_and_repeats_what_another_accepted() {
     Backend::Postgres.under_blocking(each_does_for_the_other);
 }
 
+/// Waits until `server` has completed the tasks.
+fn taken_over_by(server: &Server, tasks: &[String]) {
+    let begun = Instant::now();
+    for task in tasks {
+        loop {
+            let record = ask(server, "GET", &format!("{}?wait=5", task_path(task)), "");
+            if record.contains(COMPLETED) {
+                // All but the first find every identity taken.
+                assert!(record.contains(r#""unprocessed":0"#), "{record}");
+                break;
+            }
+            assert!(begun.elapsed() < PATIENCE, "nobody takes the task over: {record}");
+        }
+    }
+}
+
 #[test]
 fn tasks_of_a_killed_server_are_taken_over_within_the_lease() {
     Backend::Postgres.under_blocking(|| {
@@ -104,18 +120,7 @@ fn tasks_of_a_killed_server_are_taken_over_within_the_lease() {
         let (first, second) = two(&place);
         let tasks: Vec<_> = (0..5).map(|_| submitted(&first, &[])).collect();
         first.kill();
-        let begun = Instant::now();
-        for task in &tasks {
-            loop {
-                let record = ask(&second, "GET", &format!("{}?wait=5", task_path(task)), "");
-                if record.contains(COMPLETED) {
-                    // The others find every identity taken.
-                    assert!(record.contains(r#""unprocessed":0"#), "{record}");
-                    break;
-                }
-                assert!(begun.elapsed() < PATIENCE, "nobody takes the task over: {record}");
-            }
-        }
+        taken_over_by(&second, &tasks);
         assert!(place.run(&["check"]).status.success());
     });
 }
@@ -138,16 +143,7 @@ fn tasks_of_a_frozen_server_are_taken_over_within_the_lease() {
         signal(pid, "-STOP");
         let second = Server::start(&place, first.key.clone());
         let begun = Instant::now();
-        for task in &tasks {
-            loop {
-                let record = ask(&second, "GET", &format!("{}?wait=5", task_path(task)), "");
-                if record.contains(COMPLETED) {
-                    assert!(record.contains(r#""unprocessed":0"#), "{record}");
-                    break;
-                }
-                assert!(begun.elapsed() < PATIENCE, "nobody takes the task over: {record}");
-            }
-        }
+        taken_over_by(&second, &tasks);
         // It finds that its task is another's.
         signal(pid, "-CONT");
         let late = submitted(&first, &[]);

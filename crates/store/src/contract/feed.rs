@@ -78,22 +78,20 @@ impl ChunkFeed {
 
     /// Adds a part behind the others.
     pub fn push(&self, part: ChunkPart) {
-        let mut state = self.state();
-        let bytes = part.block.bytes.len();
-        state.bytes += bytes;
-        self.limits.held.fetch_add(bytes, Ordering::Relaxed);
-        state.parts.push_back(part);
-        drop(state);
-        self.wake();
+        self.add(part, VecDeque::push_back);
     }
 
     /// Gives a part back that was taken: it is the next one again.
     pub fn give_back(&self, part: ChunkPart) {
+        self.add(part, VecDeque::push_front);
+    }
+
+    fn add(&self, part: ChunkPart, put: fn(&mut VecDeque<ChunkPart>, ChunkPart)) {
         let mut state = self.state();
         let bytes = part.block.bytes.len();
         state.bytes += bytes;
         self.limits.held.fetch_add(bytes, Ordering::Relaxed);
-        state.parts.push_front(part);
+        put(&mut state.parts, part);
         drop(state);
         self.wake();
     }

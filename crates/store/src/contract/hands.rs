@@ -42,9 +42,14 @@ impl Hands {
         ClaimTasks {
             server: self.server.clone(),
             now,
-            lease_until: UnixMillis(now.0 + self.lease_ms),
+            lease_until: self.lease_until(now),
             tasks_max: std::mem::take(&mut self.state().free),
         }
+    }
+
+    /// When a lease ends that begins or is renewed at `now`.
+    pub const fn lease_until(&self, now: UnixMillis) -> UnixMillis {
+        UnixMillis(now.0 + self.lease_ms)
     }
 
     /// Hands that have no task, or none any more.

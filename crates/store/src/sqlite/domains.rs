@@ -8,6 +8,7 @@ use caseload_model::ids::{DomainId, DomainName, timed_id};
 use caseload_model::time::UnixMillis;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
+use super::profiles::by_id::{MOVED, PLACED};
 use crate::{CreateDomain, Domain, StoreError};
 
 /// Records that one step of a removal takes away.
@@ -123,11 +124,8 @@ fn remove_core_profiles(conn: &Connection, domain: i64) -> Result<bool, StoreErr
         )?
         .query_map(params![domain, REMOVAL_RECORDS], |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect::<Result<Vec<(Vec<u8>, i64)>, _>>()?;
-    let mut placed = conn.prepare_cached(
-        "DELETE FROM core_profiles WHERE seq = ?2 AND domain_id = ?1 AND moved_id IS NULL",
-    )?;
-    let mut moved =
-        conn.prepare_cached("DELETE FROM core_profiles WHERE domain_id = ?1 AND moved_id = ?2")?;
+    let mut placed = conn.prepare_cached(&format!("DELETE FROM core_profiles WHERE {PLACED}"))?;
+    let mut moved = conn.prepare_cached(&format!("DELETE FROM core_profiles WHERE {MOVED}"))?;
     let mut identity =
         conn.prepare_cached("DELETE FROM identities WHERE domain_id = ?1 AND key = ?2")?;
     for (key, id) in &identities {

@@ -8,9 +8,9 @@ use rusqlite::{CachedStatement, Connection, Row};
 use crate::StoreError;
 
 /// The profile with id `?2` of domain `?1`, where its row has that number.
-pub(super) const PLACED: &str = "seq = ?2 AND domain_id = ?1 AND moved_id IS NULL";
+pub(in crate::sqlite) const PLACED: &str = "seq = ?2 AND domain_id = ?1 AND moved_id IS NULL";
 /// The same profile, where it was moved.
-pub(super) const MOVED: &str = "domain_id = ?1 AND moved_id = ?2";
+pub(in crate::sqlite) const MOVED: &str = "domain_id = ?1 AND moved_id = ?2";
 
 /// Some columns of the core profiles of one domain.
 pub(super) struct ById<'c> {

@@ -2,7 +2,7 @@
 //! says. All rules are the model's. Invariant: the rows of `identities` are exactly the identities
 //! in the stored core profiles, each with its profile.
 
-mod by_id;
+pub(in crate::sqlite) mod by_id;
 mod create;
 mod get;
 mod rows;

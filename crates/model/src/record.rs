@@ -144,25 +144,15 @@ impl ChunkRecords {
 
 fn position(entry: &Entry, out: &mut Vec<u8>) {
     out.extend_from_slice(b"{\"index\":");
-    write_decimal(entry.index.into(), out);
+    write_decimal(entry.index, out);
     out.extend_from_slice(b",\"line\":");
-    write_decimal(entry.line.into(), out);
+    write_decimal(entry.line, out);
 }
 
 /// Appends a number in digits. There are some per record, and formatting them by way of a string
 /// of their own takes longer than the rest of a short record.
-pub(crate) fn write_decimal(mut number: u64, out: &mut Vec<u8>) {
-    let mut digits = [0; 20];
-    let mut at = digits.len();
-    loop {
-        at -= 1;
-        digits[at] = b'0' + (number % 10) as u8;
-        number /= 10;
-        if number == 0 {
-            break;
-        }
-    }
-    out.extend_from_slice(&digits[at..]);
+pub(crate) fn write_decimal(number: impl itoa::Integer, out: &mut Vec<u8>) {
+    out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
 }
 
 fn write_fault(fault: &EntryFault, out: &mut Vec<u8>) {

@@ -2,6 +2,7 @@
 //! calls. Whether braces stand around them is the caller's business, because a head has none.
 
 use crate::json::{Json, write_array, write_string};
+use crate::record::write_decimal;
 
 /// Writes members; the first one after a brace has no comma.
 pub(super) struct Members<'o> {
@@ -37,7 +38,7 @@ impl<'o> Members<'o> {
     }
 
     pub(super) fn number(&mut self, key: &str, number: i64) {
-        self.key(key).extend_from_slice(number.to_string().as_bytes());
+        write_decimal(number, self.key(key));
     }
 
     pub(super) fn raw(&mut self, key: &str, json: &[u8]) {

@@ -56,17 +56,10 @@ fn finish(fields: &[u8], created_at: UnixMillis, updated_at: UnixMillis, out: &m
         out.extend_from_slice(fields);
     }
     out.extend_from_slice(b",\"created_at\":");
-    write_time(created_at, out);
+    write_decimal(created_at.0, out);
     out.extend_from_slice(b",\"updated_at\":");
-    write_time(updated_at, out);
+    write_decimal(updated_at.0, out);
     out.push(b'}');
-}
-
-fn write_time(at: UnixMillis, out: &mut Vec<u8>) {
-    if at.0 < 0 {
-        out.push(b'-');
-    }
-    write_decimal(at.0.unsigned_abs(), out);
 }
 
 /// Appends the fields text of a record whose members are in `slots`; `null` counts as absent.

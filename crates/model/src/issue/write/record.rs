@@ -6,6 +6,7 @@ use crate::issue::fragments::{IssueBody, IssueFragments};
 use crate::issue::render::write_texts;
 use crate::issue::{IssueColumns, IssueFacts, UNASSIGNED};
 use crate::json::{self, Json, write_string};
+use crate::record::write_decimal;
 use crate::task::Family;
 use crate::time::UnixMillis;
 
@@ -94,7 +95,7 @@ fn write_member(key: &str, value: &Json<'_>, facts: &IssueFacts, out: &mut Vec<u
             write_string(facts.state.as_str(), out);
             out.extend_from_slice(format!(",\"changed_at\":{}}}", facts.changed_at.0).as_bytes());
         }
-        "updated_at" => out.extend_from_slice(facts.updated_at.0.to_string().as_bytes()),
+        "updated_at" => write_decimal(facts.updated_at.0, out),
         _ => value.write_to(out),
     }
 }

@@ -1,7 +1,7 @@
 //! Payload and record blocks as they are kept: zstd at its fastest useful level. Both backends
 //! store the same bytes.
 
-use std::cell::RefCell;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use caseload_model::payload::Block;
 use zstd::bulk::Compressor;
@@ -12,7 +12,8 @@ use crate::StoreError;
 const ZSTD_LEVEL: i32 = 1;
 /// Bytes of a block's beginning that tell its unpacked size: the longest header of a zstd frame.
 pub(crate) const HEADER_BYTES_MAX: usize = 18;
-/// Bytes of room for a packed block that a thread keeps.
+/// Compressors that are kept, and bytes of room for a packed block that each keeps.
+const PACKERS_MAX: usize = 16;
 const ROOM_BYTES_MAX: usize = 1 << 20;
 /// Unpacked bytes that one stored block may have; more is damage.
 const BLOCK_BYTES_MAX: usize = 1 << 28;
@@ -43,30 +44,36 @@ pub fn unpack_block(bytes: &[u8]) -> Result<Vec<u8>, StoreError> {
         .map_err(|e| StoreError::Corrupt(format!("a compressed block cannot be read: {e}")))
 }
 
-thread_local! {
-    /// What one thread compresses with: setting it up costs as much as a small block.
-    static PACKER: RefCell<Option<(Compressor<'static>, Vec<u8>)>> = const { RefCell::new(None) };
-}
+/// A compressor and the room that it packs into.
+type Packer = (Compressor<'static>, Vec<u8>);
+
+/// What threads compress with, one after the other: setting it up costs as much as a small block,
+/// and many of them do not live long.
+static PACKERS: Mutex<Vec<Packer>> = Mutex::new(Vec::new());
 
 /// Compresses any bytes; [`unpack_block`] gives them back.
 pub(crate) fn pack(bytes: &[u8]) -> Result<Vec<u8>, StoreError> {
-    PACKER
-        .with_borrow_mut(|packer| {
-            let (compressor, room) = match packer {
-                Some(packer) => packer,
-                None => packer.insert((Compressor::new(ZSTD_LEVEL)?, Vec::new())),
-            };
-            room.clear();
-            room.reserve(zstd::zstd_safe::compress_bound(bytes.len()));
-            compressor.compress_to_buffer(bytes, room)?;
-            // Exactly as long as it is: packed blocks are what uploads hold in memory.
-            let packed = room.as_slice().to_vec();
-            if room.capacity() > ROOM_BYTES_MAX {
-                *room = Vec::new();
-            }
-            Ok(packed)
-        })
-        .map_err(|e: std::io::Error| StoreError::Unavailable(format!("compression failed: {e}")))
+    let failed = |e: std::io::Error| StoreError::Unavailable(format!("compression failed: {e}"));
+    let (mut compressor, mut room) = match packers().pop() {
+        Some(packer) => packer,
+        None => (Compressor::new(ZSTD_LEVEL).map_err(failed)?, Vec::new()),
+    };
+    room.clear();
+    room.reserve(zstd::zstd_safe::compress_bound(bytes.len()));
+    compressor.compress_to_buffer(bytes, &mut room).map_err(failed)?;
+    // Exactly as long as it is: packed blocks are what uploads hold in memory.
+    let packed = room.as_slice().to_vec();
+    if room.capacity() <= ROOM_BYTES_MAX {
+        let mut packers = packers();
+        if packers.len() < PACKERS_MAX {
+            packers.push((compressor, room));
+        }
+    }
+    Ok(packed)
+}
+
+fn packers() -> MutexGuard<'static, Vec<Packer>> {
+    PACKERS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The unpacked size of a block, from its first [`HEADER_BYTES_MAX`] bytes.

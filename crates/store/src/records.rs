@@ -4,6 +4,7 @@
 //! store. Invariant: the lines of the closed blocks are those that were counted.
 
 use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use caseload_model::record::ChunkRecords;
@@ -16,6 +17,9 @@ const RECORD_BLOCK_BYTES: usize = 512 << 10;
 /// Room for lines beyond that, so that most blocks never move while they fill.
 const RECORD_BLOCK_ROOM: usize = RECORD_BLOCK_BYTES + (128 << 10);
 
+/// Blocks that are held unpacked: one fills, one waits, one is packed.
+const BLOCKS_UNPACKED: usize = 3;
+
 /// The number a kind of records is stored under.
 pub(crate) const fn kind_code(kind: RecordKind) -> i64 {
     match kind {
@@ -25,7 +29,7 @@ pub(crate) const fn kind_code(kind: RecordKind) -> i64 {
 }
 
 /// The records of a chunk, packed as they come: full blocks on a thread of their own while the next
-/// one fills. At most three are held unpacked: one fills, one waits, one is packed.
+/// one fills.
 pub(crate) struct Records {
     first_index: u32,
     next_index: u32,
@@ -42,6 +46,8 @@ pub(crate) struct Records {
 /// The thread that packs blocks.
 struct Packer {
     blocks: SyncSender<Open>,
+    /// Results' buffers of packed blocks, to be filled again.
+    emptied: Arc<Mutex<Vec<Vec<u8>>>>,
     thread: JoinHandle<Result<Vec<Packed>, StoreError>>,
 }
 
@@ -64,11 +70,11 @@ pub(crate) struct Packed {
 }
 
 impl Open {
-    fn pack(self) -> Result<Vec<Packed>, StoreError> {
+    fn pack(&self) -> Result<Vec<Packed>, StoreError> {
         let mut packed = Vec::new();
         for (kind, text, lines) in [
-            (RecordKind::Results, self.records.results, self.records.succeeded),
-            (RecordKind::Errors, self.records.errors, self.records.failed),
+            (RecordKind::Results, &self.records.results, self.records.succeeded),
+            (RecordKind::Errors, &self.records.errors, self.records.failed),
         ] {
             if lines > 0 {
                 packed.push(Packed {
@@ -76,7 +82,7 @@ impl Open {
                     first_index: self.first_index,
                     next_index: self.next_index,
                     lines,
-                    bytes: pack(&text)?,
+                    bytes: pack(text)?,
                 });
             }
         }
@@ -87,14 +93,21 @@ impl Open {
 impl Packer {
     fn start() -> Self {
         let (blocks, full) = sync_channel::<Open>(1);
+        let emptied = Arc::<Mutex<Vec<Vec<u8>>>>::default();
+        let given_back = emptied.clone();
         let thread = std::thread::spawn(move || {
             let mut packed = Vec::new();
-            for open in full {
+            for mut open in full {
                 packed.extend(open.pack()?);
+                open.records.results.clear();
+                let mut emptied = given_back.lock().unwrap_or_else(PoisonError::into_inner);
+                if emptied.len() < BLOCKS_UNPACKED {
+                    emptied.push(open.records.results);
+                }
             }
             Ok(packed)
         });
-        Self { blocks, thread }
+        Self { blocks, emptied, thread }
     }
 
     /// All that it packed.
@@ -122,7 +135,8 @@ impl Records {
 
     /// Makes room for so many bytes of results, as far as one block has them.
     pub(crate) fn expect(&mut self, bytes: usize) {
-        self.open.results.reserve(bytes.min(RECORD_BLOCK_ROOM));
+        let results = &mut self.open.results;
+        results.reserve(bytes.min(RECORD_BLOCK_ROOM.saturating_sub(results.len())));
     }
 
     /// Adds the records of the entries before `next_index`.
@@ -137,7 +151,11 @@ impl Records {
 
     /// The open block, with room for what is to be added to it.
     pub(crate) fn open(&mut self) -> &mut ChunkRecords {
-        if self.open.results.capacity() == 0 && self.packer.is_some() {
+        if self.open.results.capacity() == 0
+            && let Some(packer) = &self.packer
+        {
+            let mut emptied = packer.emptied.lock().unwrap_or_else(PoisonError::into_inner);
+            self.open.results = emptied.pop().unwrap_or_default();
             self.open.results.reserve(RECORD_BLOCK_ROOM);
         }
         &mut self.open

@@ -21,8 +21,10 @@ pub(in crate::sqlite) fn get_core(
     out: &mut ChunkRecords,
 ) -> Result<(), StoreError> {
     let mut profiles = ById::of(conn, domain, "fields, created_at, updated_at")?;
+    let ids = entries.iter().filter_map(|entry| entry.item.as_ref().ok().copied());
+    let mut profiles = profiles.in_order(ids)?;
     show_core_gets(payload, entries, out, |id, out| {
-        profiles.read(*id, |row| {
+        profiles.next(*id, |row| {
             // Straight from the page into the text: there are thousands of them.
             let fields = row.get_ref(0)?.as_blob().map_err(rusqlite::Error::from)?;
             let (created_at, updated_at) = (UnixMillis(row.get(1)?), UnixMillis(row.get(2)?));

@@ -38,15 +38,13 @@ pub(in crate::sqlite) fn update_core(
 fn core_fields(
     conn: &Connection,
     domain: DomainId,
-    ids: impl Iterator<Item = CoreProfileId>,
+    ids: impl Iterator<Item = CoreProfileId> + Clone,
 ) -> Result<HashMap<CoreProfileId, Vec<u8>>, StoreError> {
     let mut profiles = ById::of(conn, domain, "fields")?;
+    let mut found = profiles.in_order(ids.clone())?;
     let mut records = HashMap::new();
     for id in ids {
-        if records.contains_key(&id) {
-            continue;
-        }
-        profiles.read(id, |row| {
+        found.next(id, |row| {
             records.insert(id, row.get(0)?);
             Ok(())
         })?;

@@ -75,6 +75,11 @@ impl Parts {
         slice
     }
 
+    /// How many entries count as done.
+    pub(crate) const fn done(&self) -> usize {
+        self.done
+    }
+
     /// The present part and its number; its `from` is behind what counts as done.
     pub(crate) const fn part(&self) -> (usize, &ChunkPart) {
         (self.taken.len() - 1, &self.part)

@@ -1,11 +1,12 @@
-//! Get actions that several readers read side by side: every entry has its record, in order,
-//! wherever a run, a part or a chunk ends.
+//! Get actions that the idle writer reads, or several readers side by side: every entry has its
+//! record, in order, wherever a run, a part or a chunk ends.
 
 use std::sync::Arc;
 
-use caseload_model::ids::DomainId;
+use caseload_model::ids::{DomainId, DomainName};
 use caseload_model::task::{Action, Counts};
-use caseload_store::{ChunkFeed, FeedLimits, Store};
+use caseload_store::{ChunkFeed, CreateDomain, FeedLimits, Store};
+use tokio::task::JoinSet;
 
 use super::{CREATE, server};
 use crate::suite::payloads::{
@@ -37,9 +38,34 @@ async fn assert_in_order(store: &Arc<dyn Store>, domain: DomainId, task: &str, i
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn records_of_long_and_short_profiles_are_in_order_however_chunks_and_runs_end() {
+async fn records_of_long_and_short_profiles_are_in_order_however_chunks_end() {
+    let folder = tempfile::tempdir().unwrap();
+    get_long_and_short(server(folder.path()).unwrap()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn records_of_long_and_short_profiles_are_in_order_however_runs_end_beside_writes() {
     let folder = tempfile::tempdir().unwrap();
     let store = server(folder.path()).unwrap();
+    let mut writing = JoinSet::new();
+    for _ in 0..4 {
+        let store = store.clone();
+        writing.spawn(async move {
+            let name = DomainName::parse("other").unwrap();
+            loop {
+                // All but the first fail, and each is the writer's work.
+                drop(
+                    store
+                        .create_domain(CreateDomain { name: name.clone(), now: NOW, random: 1 })
+                        .await,
+                );
+            }
+        });
+    }
+    get_long_and_short(store).await;
+}
+
+async fn get_long_and_short(store: Arc<dyn Store>) {
     let acme = domain(&store, "acme").await;
     let text = "x ".repeat(20_000);
     let long =

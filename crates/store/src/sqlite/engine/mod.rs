@@ -12,7 +12,7 @@ mod readers;
 mod writer;
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -37,6 +37,8 @@ struct Gauges {
     long_waiting: AtomicUsize,
     /// How long small commands took from their place in the queue to their commit.
     writes: Mutex<DurationCounts>,
+    /// Whether the writer has a group under way.
+    at_work: AtomicBool,
     /// Groups committed since the store was opened.
     commits: AtomicU64,
     /// Pages in the write-ahead log after the last commit.
@@ -155,6 +157,13 @@ impl Engine {
         F: FnOnce(&Connection, &WriteContext<'_>) -> Result<T, StoreError> + Send + 'static,
     {
         self.writer.submit(weight, work).await
+    }
+
+    /// Whether the writer has nothing to do at the moment.
+    pub(super) fn is_idle(&self) -> bool {
+        let Gauges { at_work, small_waiting, long_waiting, .. } = &*self.gauges;
+        let waiting = small_waiting.load(Ordering::Relaxed) + long_waiting.load(Ordering::Relaxed);
+        waiting == 0 && !at_work.load(Ordering::Relaxed)
     }
 
     /// Runs a read in one transaction within the usual budget.

@@ -198,6 +198,7 @@ struct Worker {
 impl Worker {
     fn run(mut self, queue: &Queue) {
         while let Some(first) = queue.first() {
+            self.gauges.at_work.store(true, Ordering::Relaxed);
             let mut group = Vec::new();
             let done = self.run_group(first, &mut group, queue);
             if let Err(e) = done {
@@ -213,6 +214,7 @@ impl Worker {
                 }
                 member.answer();
             }
+            self.gauges.at_work.store(false, Ordering::Relaxed);
         }
     }
 

@@ -1,9 +1,11 @@
-//! Applying a chunk: effects, records, counts and position in one transaction, and the completion
-//! when nothing is left. Entries are planned in slices; between two slices a chunk ends early when
-//! it has run for a while and another command waits. Get actions read beside the writer and only
-//! store their records there. So does a dry run: it is planned from one snapshot, slice by slice,
-//! each on what the ones before it would have left; it is one chunk, because nothing that it would
-//! have left is there for the next one.
+//! Applying a chunk: effects, records, counts and position in one transaction, and the
+//! completion when nothing is left. Entries are planned in slices; between two slices a chunk
+//! ends early when it has run for a while and another command waits. Get actions read on the
+//! writer while nobody else wants it, because its page cache holds what was written last, and
+//! which readers would have to read anew; otherwise they read beside it and only store their
+//! records there. So does a dry run: it is planned from one snapshot, slice by slice, each on
+//! what the ones before it would have left; it is one chunk, because nothing that it would have
+//! left is there for the next one.
 
 use std::ops::Range;
 
@@ -27,6 +29,8 @@ use crate::{ApplyChunk, ChunkApplied, ChunkPart, ChunkWork, StoreError};
 
 /// Entries that are planned and written at a time.
 const SLICE_ENTRIES: usize = 1000;
+/// Entries of a get action that are read at a time: each may cost a look at the disk.
+const GET_ENTRIES: usize = 200;
 
 /// What a chunk came to, and its parts, which nobody needs any more.
 type Applied = (ChunkApplied, Vec<ChunkPart>);
@@ -38,7 +42,8 @@ pub(in crate::sqlite) async fn apply(
     engine: &Engine,
     command: ApplyChunk,
 ) -> Result<ChunkApplied, StoreError> {
-    let (applied, spent) = if command.action.writes() && !command.dry_run {
+    let on_writer = if command.action.writes() { !command.dry_run } else { engine.is_idle() };
+    let (applied, spent) = if on_writer {
         let written = engine.write_weighing(Weight::Long, move |conn, context| {
             let applied = write_chunk(conn, &command, context)?;
             note_end(&applied.0, command.now, context);
@@ -131,10 +136,21 @@ fn write_chunk(
     let mut records = Records::new(parts.next_index());
     let mut changes = Changes { profiles: Change::new(command), issues: Import::new(command) };
     loop {
-        let slice = parts.slice(SLICE_ENTRIES);
-        let added = write_slice(conn, &parts, &mut changes, slice)?;
-        records.add(added, parts.next_index())?;
-        if context.should_yield() || !parts.more(|| context.is_waited_for())? {
+        if command.action.writes() {
+            let slice = parts.slice(SLICE_ENTRIES);
+            let added = write_slice(conn, &parts, &mut changes, slice)?;
+            records.add(added, parts.next_index())?;
+        } else {
+            let bytes_each = records.line_bytes().checked_div(parts.done());
+            let slice = parts.slice(reading::run_entries(bytes_each).min(GET_ENTRIES));
+            let left = parts.work().len() - slice.start;
+            records.expect(left * bytes_each.unwrap_or(0));
+            reading::add(conn, command.domain, parts.part().1, slice, &mut records)?;
+        }
+        if context.should_yield()
+            || records.line_bytes() >= reading::READ_BYTES_MAX
+            || !parts.more(|| context.is_waited_for())?
+        {
             break;
         }
     }

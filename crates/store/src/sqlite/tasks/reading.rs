@@ -1,14 +1,16 @@
-//! Reading the records of a chunk of a get action, on a few readers side by side. Each takes the
-//! next run of entries, reads and packs its records, and comes back for another run; the runs are
-//! put together in their order. A reader has a snapshot of its own: get actions read committed data
-//! and promise no more. Invariant: the records that are kept are those of the entries from the
-//! chunk's first one on, without a gap; what was read behind a run that ended early is dropped and
-//! read again by the next chunk.
+//! Reading the records of a chunk of a get action, on a few readers side by side where the
+//! writer is busy with something else ([`apply`](super::apply) has the other case). Each takes
+//! the next run of entries, reads and packs its records, and comes back for another run; the
+//! runs are put together in their order. A reader has a snapshot of its own: get actions read
+//! committed data and promise no more. Invariant: the records that are kept are those of the
+//! entries from the chunk's first one on, without a gap; what was read behind a run that ended
+//! early is dropped and read again by the next chunk.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use caseload_model::ids::DomainId;
 use rusqlite::Connection;
 
 use super::super::engine::Engine;
@@ -29,7 +31,7 @@ const RUN_BYTES_MAX: usize = 4 << 20;
 /// Entries that are read before the bytes of their records are looked at.
 const STEP_ENTRIES: usize = 50;
 /// Bytes of records after which no further run is begun.
-const READ_BYTES_MAX: usize = 16 << 20;
+pub(super) const READ_BYTES_MAX: usize = 16 << 20;
 
 /// The records of a get action, as much as one chunk may hold.
 pub(super) async fn read_chunk(
@@ -46,6 +48,30 @@ pub(super) async fn read_chunk(
     let reading = Arc::into_inner(reading)
         .ok_or_else(|| StoreError::Unavailable("a reader did not end".to_owned()))?;
     Ok(reading.put_together())
+}
+
+/// Adds the records of some entries of a part.
+pub(super) fn add(
+    conn: &Connection,
+    domain: DomainId,
+    part: &ChunkPart,
+    entries: Range<usize>,
+    records: &mut Records,
+) -> Result<(), StoreError> {
+    let (count, behind, payload) = (entries.len(), entries.end, &part.block.bytes);
+    let open = records.open();
+    let before = open.succeeded + open.failed;
+    match &*part.work {
+        ChunkWork::GetCoreProfiles(all) => {
+            profiles::get_core(conn, domain, payload, &all[entries], open)?;
+        }
+        ChunkWork::GetAppProfiles(all) => {
+            profiles::get_app(conn, domain, payload, &all[entries], open)?;
+        }
+        _ => return Err(StoreError::Corrupt("a writing action among gets".to_owned())),
+    }
+    assert_each_entry_has_a_record(open.succeeded + open.failed - before, count);
+    records.added(part.index_before(behind))
 }
 
 /// What the readers of a chunk share.
@@ -82,7 +108,7 @@ struct Done {
 }
 
 /// How many entries a run has where records so far had this many bytes each.
-fn run_entries(bytes_each: Option<usize>) -> usize {
+pub(super) fn run_entries(bytes_each: Option<usize>) -> usize {
     bytes_each.map_or(FIRST_RUN_ENTRIES, |bytes| (RUN_BYTES / bytes.max(1)).clamp(1, RUN_ENTRIES))
 }
 
@@ -134,26 +160,13 @@ impl Reading {
 
     fn read(&self, conn: &Connection, run: &Run) -> Result<Done, StoreError> {
         let Run { part, entries, .. } = run;
-        let (domain, payload) = (self.command.domain, &part.block.bytes);
         let mut records = Records::new(part.index_before(entries.start));
         records.expect(run.bytes_expected);
         let mut at = entries.start;
         while at < entries.end && records.line_bytes() < RUN_BYTES_MAX {
             let step = at..entries.end.min(at + STEP_ENTRIES);
             at = step.end;
-            let (count, open) = (step.len(), records.open());
-            let before = open.succeeded + open.failed;
-            match &*part.work {
-                ChunkWork::GetCoreProfiles(entries) => {
-                    profiles::get_core(conn, domain, payload, &entries[step], open)?;
-                }
-                ChunkWork::GetAppProfiles(entries) => {
-                    profiles::get_app(conn, domain, payload, &entries[step], open)?;
-                }
-                _ => return Err(StoreError::Corrupt("a writing action on a reader".to_owned())),
-            }
-            assert_each_entry_has_a_record(open.succeeded + open.failed - before, count);
-            records.added(part.index_before(at))?;
+            add(conn, self.command.domain, part, step, &mut records)?;
         }
         records.close_block()?;
         Ok(Done { records, early: (at < entries.end).then_some((run.part_number, at)) })

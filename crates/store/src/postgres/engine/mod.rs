@@ -119,13 +119,26 @@ impl Engine {
     where
         F: for<'a> FnOnce(&'a Client, &'a C) -> BoxFuture<'a, Result<T, StoreError>>,
     {
+        self.read_in_session(budget, async |session: &Session| {
+            session.run(|client| work(client, &command)).await
+        })
+        .await
+    }
+
+    /// A read in one snapshot that begins its transaction itself, where all of it is one flight
+    /// ([`Session::whole`]).
+    pub(super) async fn read_in_session<T>(
+        &self,
+        budget: Option<Duration>,
+        work: impl AsyncFnOnce(&Session) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
         let budget = budget.unwrap_or(READ_BUDGET);
         let until = Instant::now() + budget;
         let read = async {
             let connection = self.connection().await?;
             let left = until.saturating_duration_since(Instant::now());
             let session = Session::read(Client::new(connection), Some(left));
-            let answer = session.run(|client| work(client, &command)).await;
+            let answer = work(&session).await;
             session.end_read(answer)
         };
         // The database keeps the time of each statement; this keeps that of all, and of the wire.

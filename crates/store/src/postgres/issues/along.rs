@@ -1,13 +1,13 @@
 //! Pages along an index, and lists of which everything is asked in one flight: the page and its
-//! total, both in the snapshot of a transaction that begins with them. The page is asked for first,
-//! so that it is written while the total is counted. Invariant: the same list as
-//! [`crate::issues::list`] and [`crate::issues::step`] would give.
+//! total, both in the snapshot of one transaction. The page is asked for first, so that it is
+//! written while the total is counted. Invariant: the same list as [`crate::issues::list`] and
+//! [`crate::issues::step`] would give.
 
 use caseload_model::ids::DomainId;
 use futures_util::future::try_join;
 use tokio_postgres::types::ToSql;
 
-use super::super::engine::Client;
+use super::super::engine::Session;
 use super::counts::Counting;
 use super::page;
 use super::sql::{self, Asked, has_ties};
@@ -16,7 +16,7 @@ use crate::issues::{Along, AtOnce, Question, Shown, Written};
 
 /// The total, where it is asked for, and the page.
 pub(super) async fn at_once(
-    client: &Client,
+    session: &Session,
     domain: DomainId,
     asked: &AtOnce<'_>,
 ) -> Result<(Option<u64>, Written), StoreError> {
@@ -26,12 +26,13 @@ pub(super) async fn at_once(
     let total = question.as_ref().map(Question::total);
     let counting = total.as_ref().map(Counting::new);
     let select = counting.as_ref().and_then(|counting| counting.select(&domain));
-    // Both are prepared before the one or the other is sent.
-    let of_page = client.prepare(&PageOf::select(&along, &asked.shown)).await?;
+    // Nothing is sent before all of it is prepared.
+    let of_page = session.prepare(&PageOf::select(&along, &asked.shown)).await?;
     let of_total = match &select {
-        Some((select, _)) => Some(client.prepare(select).await?),
+        Some((select, _)) => Some(session.prepare(select).await?),
         None => None,
     };
+    let client = session.client();
     let page = async {
         let rows = client.prepared_stream(&of_page, &page.parameters(&domain.0)).await?;
         page::write_as_they_come(rows, &asked.shown).await
@@ -40,7 +41,7 @@ pub(super) async fn at_once(
         let (Some(statement), Some((_, params))) = (&of_total, &select) else { return Ok(None) };
         client.prepared_row(statement, params).await.map(Some)
     };
-    let (page, counted) = try_join(page, counted).await?;
+    let (page, counted) = session.whole(try_join(page, counted)).await?;
     let parts = match (&counting, &counted) {
         (Some(counting), Some(row)) => counting.parts(row),
         _ => (0, [0; 2]),

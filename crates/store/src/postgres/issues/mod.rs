@@ -29,7 +29,7 @@ use caseload_model::issue::write::{Attachment, References};
 use caseload_model::issue_query::{ParameterFault, SortKey};
 use caseload_model::time::UnixMillis;
 
-use super::engine::Engine;
+use super::engine::{Engine, Session};
 use super::rows::text;
 use crate::issues::{
     AtOnce, Chosen, IssueReads as _, Shown, Written, page_of, reads_texts, step_of, write,
@@ -89,7 +89,9 @@ async fn at_once(
 ) -> Result<(Option<u64>, Written), StoreError> {
     engine.note_short_read();
     engine
-        .read(Some(budget), asked, |client, asked| Box::pin(along::at_once(client, domain, asked)))
+        .read_in_session(Some(budget), async |session: &Session| {
+            along::at_once(session, domain, &asked).await
+        })
         .await
 }
 

@@ -22,7 +22,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use deadpool_postgres::{
-    ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime, Timeouts,
+    ManagerConfig, Object, Pool, PoolError, QueueMode, RecyclingMethod, Runtime, Timeouts,
 };
 use futures_util::future::BoxFuture;
 use tokio::task::JoinHandle;
@@ -77,6 +77,8 @@ impl Engine {
         let create = Some(connector.time_max().clamp(CONNECTION_WAIT, CONNECTION_WAIT_MAX));
         let pool = Pool::builder(connector.manager(recycling))
             .max_size(CONNECTIONS_MAX)
+            // The one that was used last: what serves it has its statements and tables at hand.
+            .queue_mode(QueueMode::Lifo)
             .timeouts(Timeouts { wait, create, recycle: wait })
             .runtime(Runtime::Tokio1)
             .build()

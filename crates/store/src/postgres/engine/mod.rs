@@ -147,7 +147,7 @@ impl Engine {
         tokio::time::timeout(budget, read).await.unwrap_or(Err(StoreError::DeadlinePassed))
     }
 
-    /// A read in one snapshot that takes as long as it takes.
+    /// A read in one snapshot for a task, which may ask very many questions.
     pub(super) async fn read_at_leisure<C, T, F>(
         &self,
         command: C,
@@ -156,7 +156,37 @@ impl Engine {
     where
         F: for<'a> FnOnce(&'a Client, &'a C) -> BoxFuture<'a, Result<T, StoreError>>,
     {
-        let session = Session::read(Client::new(self.connection().await?), None);
+        let limit = self.bounds().leisure;
+        let read = self.read_in_turn(Some(limit), command, work);
+        // No fault of the task's: the database stands still, or the wire does.
+        tokio::time::timeout(limit, read).await.unwrap_or_else(|_| {
+            Err(StoreError::Unreachable(format!("a read had no end within {limit:?}")))
+        })
+    }
+
+    /// A read in one snapshot that takes as long as it takes.
+    pub(super) async fn read_without_end<C, T, F>(
+        &self,
+        command: C,
+        work: F,
+    ) -> Result<T, StoreError>
+    where
+        F: for<'a> FnOnce(&'a Client, &'a C) -> BoxFuture<'a, Result<T, StoreError>>,
+    {
+        self.read_in_turn(None, command, work).await
+    }
+
+    /// A read in one snapshot, each of whose statements may take so long.
+    async fn read_in_turn<C, T, F>(
+        &self,
+        each: Option<Duration>,
+        command: C,
+        work: F,
+    ) -> Result<T, StoreError>
+    where
+        F: for<'a> FnOnce(&'a Client, &'a C) -> BoxFuture<'a, Result<T, StoreError>>,
+    {
+        let session = Session::read(Client::new(self.connection().await?), each);
         let answer = session.run(|client| work(client, &command)).await;
         session.end_read(answer)
     }
@@ -204,8 +234,11 @@ impl Engine {
     }
 
     async fn write_session(&self) -> Result<Session, StoreError> {
-        let bounds = *self.bounds.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(Session::write(Client::new(self.connection().await?), bounds))
+        Ok(Session::write(Client::new(self.connection().await?), self.bounds()))
+    }
+
+    fn bounds(&self) -> Bounds {
+        *self.bounds.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Has writes stand still for no longer than a lease of tasks is.

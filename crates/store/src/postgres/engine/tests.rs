@@ -117,6 +117,16 @@ async fn a_commit_that_is_not_answered_is_no_success() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_task_reads_from_a_silent_database_has_an_end() {
+    let wire = Wire::new().await;
+    wire.assert_it_goes_on().await;
+    wire.fall_silent();
+    let read = wire.engine.read_at_leisure((), |client, ()| Box::pin(client.batch("SELECT 1")));
+    assert_unreachable(in_time(read).await);
+    wire.assert_it_goes_on().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn reads_of_a_silent_database_end_at_their_deadline() {
     let wire = Wire::new().await;
     let read = wire.engine.ask(BOUND, false, {

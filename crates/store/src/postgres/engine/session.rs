@@ -2,8 +2,9 @@
 //! connection back; one that is dropped before (its caller went away, or the database did) closes
 //! it, and the database undoes what was done. The statement that begins a transaction is sent with
 //! the first one of the work, and the end of a read is not waited for, so that a transaction costs
-//! no round trip of its own but the commit's; a read that asks all at once is sent with its end. Invariant: a write waits for no answer beyond its
-//! [`Bounds`]; a connection that owes one is closed.
+//! no round trip of its own but the commit's; a read that asks all at once is sent with its end.
+//! Invariant: a write waits for no answer beyond its [`Bounds`]; a connection that owes one is
+//! closed.
 
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};

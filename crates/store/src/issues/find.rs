@@ -59,13 +59,7 @@ pub(super) fn candidates<R: IssueReads>(
     reads: &R,
     query: &IssueQuery,
 ) -> Result<RoaringBitmap, StoreError> {
-    let mut short = None;
-    for (key, range) in spans(query) {
-        if short.is_none() && !R::ASKS_AT_ONCE && is_short(&range) {
-            let few = days_hold(reads, key, range)? <= FEW_ISSUES;
-            short = few.then_some((key, range));
-        }
-    }
+    let short = if R::ASKS_AT_ONCE { None } else { short_span(reads, query)? };
     let mut found = if R::ASKS_AT_ONCE {
         // What there is to ask does not depend on the answers.
         let noted = Noted::new(reads);
@@ -87,6 +81,19 @@ pub(super) fn candidates<R: IssueReads>(
         Filter::In(rows) => Ok(rows),
         Filter::NotIn(rows) => Ok(reads.all()? - rows),
     }
+}
+
+/// The first span of time that is short and whose days have few issues.
+fn short_span<R: IssueReads>(
+    reads: &R,
+    query: &IssueQuery,
+) -> Result<Option<(SortKey, TimeRange)>, StoreError> {
+    for (key, range) in spans(query) {
+        if is_short(&range) && days_hold(reads, key, range)? <= FEW_ISSUES {
+            return Ok(Some((key, range)));
+        }
+    }
+    Ok(None)
 }
 
 /// What every filter but spans of time lets through; `stops` where nothing is left.

@@ -4,14 +4,14 @@
 
 use std::borrow::Cow;
 
-use caseload_model::issue::Stamp;
 use caseload_model::issue_query::{IssueQuery, RatingSet, TimeRange};
+use roaring::RoaringBitmap;
 
-use super::find;
 use super::ordered::{self, Part};
-use super::reads::{Along, Chosen, IssueReads, Shown, Written};
+use super::reads::{Along, Chosen, IssueReads, Shown};
 use super::tally::{self, Tally};
 use super::texts::{Texts, reads_texts};
+use super::{at_once, find};
 use crate::pace::Pace;
 use crate::{IssuePage, ListIssues, StepForm, StoreError};
 
@@ -30,23 +30,51 @@ pub(crate) fn list<R: IssueReads>(
     }
     let part =
         Part { after: None, offset: request.paging.offset(), limit: request.paging.page_size };
-    let shown = Shown {
+    let shown = shown(request, &query);
+    if let Some(tally) = tally::exact(&query) {
+        return counted(reads, &query, &tally, part, &shown);
+    }
+    let found = matches(reads, &query, pace)?;
+    let part = within(part, found.len());
+    let rows = ordered::rows(reads, &found, &query, part, None)?;
+    page(reads, found.len(), &Chosen::Rows(rows), &shown)
+}
+
+/// The total alone.
+pub(super) fn total<R: IssueReads>(
+    reads: &R,
+    query: &IssueQuery,
+    pace: &mut Pace,
+) -> Result<u64, StoreError> {
+    let query = plain(query);
+    if matches_nothing(&query) {
+        return Ok(0);
+    }
+    match tally::exact(&query) {
+        Some(tally) => Ok(tally.count(reads, &query)?.total()),
+        None => Ok(matches(reads, &query, pace)?.len()),
+    }
+}
+
+/// The issues that match, found by sets and texts.
+fn matches<R: IssueReads>(
+    reads: &R,
+    query: &IssueQuery,
+    pace: &mut Pace,
+) -> Result<RoaringBitmap, StoreError> {
+    let found = find::candidates(reads, query)?;
+    if reads_texts(query) { Texts::new(query, pace).filter(reads, &found) } else { Ok(found) }
+}
+
+/// How the issues of a page are shown: all of them.
+pub(super) fn shown(request: &ListIssues, query: &IssueQuery) -> Shown {
+    Shown {
         view: request.view,
         form: StepForm::Commas,
         issues_max: usize::MAX,
         bytes_max: usize::MAX,
         key: query.sort.key,
-    };
-    if let Some(tally) = tally::exact(&query) {
-        return counted(reads, &query, &tally, part, &shown);
     }
-    let mut found = find::candidates(reads, &query)?;
-    if reads_texts(&query) {
-        found = Texts::new(&query, pace).filter(reads, &found)?;
-    }
-    let part = within(part, found.len());
-    let rows = ordered::rows(reads, &found, &query, part, None)?;
-    page(reads, found.len(), &Chosen::Rows(rows), &shown)
 }
 
 /// The page of the issues that are chosen.
@@ -63,17 +91,7 @@ fn page<R: IssueReads>(
     if none {
         return Ok(IssuePage { total_hits, ..IssuePage::default() });
     }
-    Ok(page_of(total_hits, reads.write(chosen, shown)?))
-}
-
-fn page_of(total_hits: u64, written: Written) -> IssuePage {
-    IssuePage {
-        total_hits,
-        count: written.count as u32,
-        body: written.body,
-        last: written.last,
-        stamp: if written.count == 0 { Stamp::default() } else { written.stamp.finish() },
-    }
+    Ok(at_once::page(total_hits, reads.write(chosen, shown)?))
 }
 
 /// The query without a filter that lets every issue through.
@@ -98,20 +116,6 @@ fn counted<R: IssueReads>(
     part: Part,
     shown: &Shown,
 ) -> Result<IssuePage, StoreError> {
-    let (index, key) = (tally.index, query.sort.key);
-    let seeks = tally.time == key && part.offset >= SEEK_OFFSET_MIN;
-    let goes_along = |query| index.order() == key && tally::is_decided_by(query, index);
-    if R::ASKS_AT_ONCE && !seeks && goes_along(query) {
-        let Part { limit, offset, .. } = part;
-        let along = Along { query, after: None, index, limit, offset };
-        let mut written = Written::default();
-        let counted = tally.count_by(reads, query, |total| {
-            let (parts, page) = reads.total_and_page(total, &along, shown)?;
-            written = page;
-            Ok(parts)
-        })?;
-        return Ok(page_of(counted.total(), written));
-    }
     let counted = tally.count(reads, query)?;
     let total = counted.total();
     let mut part = within(part, total);
@@ -119,18 +123,28 @@ fn counted<R: IssueReads>(
         return page(reads, total, &Chosen::Rows(Vec::new()), shown);
     }
     let mut query = Cow::Borrowed(query);
-    if seeks {
+    if seeks(tally, &query, part.offset) {
         let (narrowed, left) = tally.seek(reads, &query, &counted, part.offset)?;
         (query, part.offset) = (Cow::Owned(narrowed), left);
     }
-    let chosen = if goes_along(&query) {
+    let chosen = if goes_along(tally, &query) {
         let Part { limit, offset, .. } = part;
-        Chosen::Along(Along { query: &query, after: None, index, limit, offset })
+        Chosen::Along(Along { query: &query, after: None, index: tally.index, limit, offset })
     } else {
         let found = find::candidates(reads, &query)?;
         Chosen::Rows(ordered::rows(reads, &found, &query, part, None)?)
     };
     page(reads, total, &chosen, shown)
+}
+
+/// Whether the day to begin at is looked up in the counters.
+pub(super) fn seeks(tally: &Tally, query: &IssueQuery, offset: u64) -> bool {
+    tally.time == query.sort.key && offset >= SEEK_OFFSET_MIN
+}
+
+/// Whether the counters' index has the list's order and decides alone which issues match.
+pub(super) fn goes_along(tally: &Tally, query: &IssueQuery) -> bool {
+    tally.index.order() == query.sort.key && tally::is_decided_by(query, tally.index)
 }
 
 /// Whether a list of alternatives is empty or a range ends before it begins. No SQL is made of such

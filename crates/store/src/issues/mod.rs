@@ -5,6 +5,7 @@
 //! and steps are those of the model's `IssueQuery::matches` and `Sort::compare`.
 
 mod asked;
+mod at_once;
 mod changes;
 mod find;
 mod list;
@@ -18,6 +19,7 @@ mod tally;
 mod texts;
 pub(crate) mod write;
 
+pub(crate) use at_once::{AtOnce, page as page_of, step as step_of};
 pub(crate) use changes::{Changes, Indexed, SetSteps, Settled, Step, left_nothing};
 pub(crate) use list::list;
 #[cfg(test)]
@@ -32,7 +34,7 @@ pub(crate) use step::step;
 #[cfg(test)]
 pub(crate) use step::{index_of, narrowed};
 pub(crate) use stored::StoredColumns;
-pub(crate) use tally::Split;
+pub(crate) use tally::{Question, Split};
 #[cfg(test)]
 pub(crate) use tally::{exact, is_decided_by};
 pub(crate) use texts::reads_texts;

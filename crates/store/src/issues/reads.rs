@@ -246,16 +246,6 @@ pub(crate) trait IssueReads {
     /// The parts of a total: whole days, then the edges in their order.
     fn total(&self, total: &Total<'_>) -> Result<(u64, [u64; 2]), StoreError>;
 
-    /// A total and a page beside it, which does not depend on it.
-    fn total_and_page(
-        &self,
-        total: &Total<'_>,
-        along: &Along<'_>,
-        shown: &Shown,
-    ) -> Result<((u64, [u64; 2]), Written), StoreError> {
-        Ok((self.total(total)?, self.write(&Chosen::Along(*along), shown)?))
-    }
-
     /// The sums of counters day by day.
     fn by_day(&self, sums: &Sums<'_>) -> Result<BTreeMap<i64, i64>, StoreError>;
 

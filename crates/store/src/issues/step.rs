@@ -6,16 +6,15 @@
 
 use std::borrow::Cow;
 
-use caseload_model::issue_query::{IssueQuery, IssueView, Paging, Position, SortKey, SortOrder};
+use caseload_model::issue_query::{IssueQuery, Position, SortKey, SortOrder};
 
-use super::find;
-use super::list::{list, matches_nothing, plain};
+use super::list::{matches_nothing, plain, total};
 use super::ordered::{self, Part};
 use super::reads::{Along, Chosen, Index, IssueReads, Shown};
-use super::tally;
 use super::texts::{Texts, reads_texts};
+use super::{at_once, find, tally};
 use crate::pace::Pace;
-use crate::{IssueStep, ListIssues, StepIssues, StoreError};
+use crate::{IssueStep, StepIssues, StoreError};
 
 /// The step, with the total of the whole list where that is wanted.
 pub(crate) fn step<R: IssueReads>(
@@ -23,14 +22,12 @@ pub(crate) fn step<R: IssueReads>(
     request: &StepIssues,
     pace: &mut Pace,
 ) -> Result<IssueStep, StoreError> {
-    let total_hits = if request.count { Some(total(reads, request, pace)?) } else { None };
-    let step = IssueStep { total_hits, ..IssueStep::default() };
+    let total_hits = if request.count { Some(total(reads, &request.query, pace)?) } else { None };
     let (query, after) = narrowed(&request.query, request.after);
     if matches_nothing(&query) {
-        return Ok(step);
+        return Ok(IssueStep { total_hits, ..IssueStep::default() });
     }
-    let wanted = request.issues_max.max(1);
-    let (limit, offset) = (wanted + 1, 0);
+    let (limit, offset) = (wanted(request) + 1, 0);
     let chosen = if let Some(index) = index_of(&query) {
         Chosen::Along(Along { query: &query, after, index, limit, offset })
     } else {
@@ -39,39 +36,24 @@ pub(crate) fn step<R: IssueReads>(
         let part = Part { after, offset, limit };
         Chosen::Rows(ordered::rows(reads, &found, &query, part, texts.as_mut())?)
     };
-    let shown = Shown {
-        view: request.view,
-        form: request.form,
-        issues_max: wanted as usize,
-        bytes_max: request.bytes_max,
-        key: query.sort.key,
-    };
-    let written = reads.write(&chosen, &shown)?;
-    Ok(IssueStep {
-        count: written.count as u32,
-        more: written.count < written.found,
-        last: written.last,
-        body: written.body,
-        stamp: written.stamp.finish(),
-        ..step
-    })
+    let written = reads.write(&chosen, &shown(request, &query))?;
+    Ok(at_once::step(total_hits, written))
 }
 
-/// The total of the whole list, from the same snapshot.
-fn total<R: IssueReads>(
-    reads: &R,
-    request: &StepIssues,
-    pace: &mut Pace,
-) -> Result<u64, StoreError> {
-    let brief = IssueView { exclude_messages: true, ..IssueView::default() };
-    let first = ListIssues {
-        domain: request.domain,
-        query: request.query.clone(),
-        view: brief,
-        paging: Paging { page: 1, page_size: 1 },
-        budget: request.budget,
-    };
-    Ok(list(reads, &first, pace)?.total_hits)
+/// Issues that the step shows at most.
+pub(super) fn wanted(request: &StepIssues) -> u64 {
+    request.issues_max.max(1)
+}
+
+/// How they are shown.
+pub(super) fn shown(request: &StepIssues, query: &IssueQuery) -> Shown {
+    Shown {
+        view: request.view,
+        form: request.form,
+        issues_max: wanted(request) as usize,
+        bytes_max: request.bytes_max,
+        key: query.sort.key,
+    }
 }
 
 /// The query and the position to look behind. A range of an index has one beginning, so there is

@@ -284,6 +284,33 @@ impl Counted {
     }
 }
 
+/// The question for a total: counters of whole days, and the ends of the span.
+#[derive(Debug)]
+pub(crate) struct Question<'t> {
+    tally: &'t Tally,
+    split: Split,
+    /// The query at either end.
+    edges: [Option<IssueQuery>; 2],
+    /// Whether the index alone knows the issues of the ends.
+    decided: bool,
+}
+
+impl Question<'_> {
+    /// The ends are in it as far as the index alone knows their issues.
+    pub(crate) fn total(&self) -> Total<'_> {
+        Total {
+            whole: self.split.days.map(|days| self.tally.sums(days)),
+            edges: self.edges.each_ref().map(|edge| edge.as_ref().filter(|_| self.decided)),
+            index: self.tally.index,
+        }
+    }
+
+    /// What the answer comes to.
+    pub(crate) const fn counted(&self, (whole, [before, after]): (u64, [u64; 2])) -> Counted {
+        Counted { split: self.split, before, whole, after }
+    }
+}
+
 impl Tally {
     /// The total of `query`, which these counters cover.
     pub(crate) fn count<R: IssueReads>(
@@ -291,36 +318,27 @@ impl Tally {
         reads: &R,
         query: &IssueQuery,
     ) -> Result<Counted, StoreError> {
-        self.count_by(reads, query, |total| reads.total(total))
-    }
-
-    /// The same, with the question for its parts put by `ask`.
-    pub(super) fn count_by<R: IssueReads>(
-        &self,
-        reads: &R,
-        query: &IssueQuery,
-        ask: impl FnOnce(&Total<'_>) -> Result<(u64, [u64; 2]), StoreError>,
-    ) -> Result<Counted, StoreError> {
-        let split = split(self.range);
-        let edges = [split.before, split.after];
-        let edges = edges.map(|range| range.map(|range| self.within(query, range)));
-        // Of which edges the index alone knows the issues: all or none, they differ in the span.
-        let decided = edges.iter().flatten().all(|edge| is_decided_by(edge, self.index));
-        let total = Total {
-            whole: split.days.map(|days| self.sums(days)),
-            edges: edges.each_ref().map(|edge| edge.as_ref().filter(|_| decided)),
-            index: self.index,
-        };
-        let (whole, mut counts) = ask(&total)?;
-        if !decided {
-            for (count, edge) in counts.iter_mut().zip(&edges) {
+        let question = self.question(query);
+        let mut counted = question.counted(reads.total(&question.total())?);
+        if !question.decided {
+            let [before, after] = &question.edges;
+            for (count, edge) in [(&mut counted.before, before), (&mut counted.after, after)] {
                 if let Some(edge) = edge {
                     *count = find::candidates(reads, edge)?.len();
                 }
             }
         }
-        let [before, after] = counts;
-        Ok(Counted { split, before, whole, after })
+        Ok(counted)
+    }
+
+    /// What is asked for that total.
+    pub(super) fn question(&self, query: &IssueQuery) -> Question<'_> {
+        let split = split(self.range);
+        let edges = [split.before, split.after];
+        let edges = edges.map(|range| range.map(|range| self.within(query, range)));
+        // All or none: they differ in the span.
+        let decided = edges.iter().flatten().all(|edge| is_decided_by(edge, self.index));
+        Question { tally: self, split, edges, decided }
     }
 
     fn sums(&self, days: Days) -> Sums<'_> {

@@ -28,6 +28,11 @@ impl Reading {
 }
 
 impl Engine {
+    /// Tells long reads that a short one is served beside them.
+    pub(in crate::postgres) fn note_short_read(&self) {
+        self.reading.traffic.note_short();
+    }
+
     /// A read in one snapshot, within its budget, waiting included. A long one, which looks at very
     /// many records, waits until fewer than half of the connections are at such.
     pub(in crate::postgres) async fn ask<T, F>(

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-/// The bounds of a write.
+/// The bounds of a write, and of what a task reads at leisure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Bounds {
     /// What it waits for another one at a time: no longer than that may stand still.
@@ -16,6 +16,8 @@ pub(super) struct Bounds {
     idle: Duration,
     /// What its commit may take.
     pub(super) end: Duration,
+    /// What a read may take that asks very many questions before its task writes.
+    pub(super) leisure: Duration,
 }
 
 /// The longest that a transaction stands still, and that a commit takes, whatever the lease.
@@ -25,7 +27,13 @@ const STILL_MIN: Duration = Duration::from_secs(1);
 
 impl Default for Bounds {
     fn default() -> Self {
-        Self { lock: STILL_MAX, write: Duration::from_secs(30), idle: STILL_MAX, end: STILL_MAX }
+        Self {
+            lock: STILL_MAX,
+            write: Duration::from_secs(30),
+            idle: STILL_MAX,
+            end: STILL_MAX,
+            leisure: Duration::from_mins(5),
+        }
     }
 }
 
@@ -39,7 +47,7 @@ impl Bounds {
     /// For tests, which do not wait for long.
     #[cfg(test)]
     pub(super) fn short(bound: Duration) -> Self {
-        Self { write: bound, end: bound, ..Self::default() }
+        Self { write: bound, end: bound, leisure: bound, ..Self::default() }
     }
 
     /// The statements that begin a write.

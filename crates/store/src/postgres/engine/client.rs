@@ -120,6 +120,15 @@ impl Client {
         Ok(self.0.query(statement, params).await?)
     }
 
+    /// The rows as they come.
+    pub(in crate::postgres) async fn prepared_stream(
+        &self,
+        statement: &Statement,
+        params: Params<'_>,
+    ) -> Result<RowStream, StoreError> {
+        Ok(self.0.query_raw(statement, params.iter().copied()).await?)
+    }
+
     pub(in crate::postgres) async fn prepared_execute(
         &self,
         statement: &Statement,

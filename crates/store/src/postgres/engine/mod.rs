@@ -22,7 +22,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use deadpool_postgres::{
-    ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime, Timeouts,
+    ManagerConfig, Object, Pool, PoolError, QueueMode, RecyclingMethod, Runtime, Timeouts,
 };
 use futures_util::future::BoxFuture;
 use tokio::task::JoinHandle;
@@ -77,6 +77,8 @@ impl Engine {
         let create = Some(connector.time_max().clamp(CONNECTION_WAIT, CONNECTION_WAIT_MAX));
         let pool = Pool::builder(connector.manager(recycling))
             .max_size(CONNECTIONS_MAX)
+            // The one that was used last: what serves it has its statements and tables at hand.
+            .queue_mode(QueueMode::Lifo)
             .timeouts(Timeouts { wait, create, recycle: wait })
             .runtime(Runtime::Tokio1)
             .build()
@@ -119,20 +121,33 @@ impl Engine {
     where
         F: for<'a> FnOnce(&'a Client, &'a C) -> BoxFuture<'a, Result<T, StoreError>>,
     {
+        self.read_in_session(budget, async |session: &Session| {
+            session.run(|client| work(client, &command)).await
+        })
+        .await
+    }
+
+    /// A read in one snapshot that begins its transaction itself, where all of it is one flight
+    /// ([`Session::whole`]).
+    pub(super) async fn read_in_session<T>(
+        &self,
+        budget: Option<Duration>,
+        work: impl AsyncFnOnce(&Session) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
         let budget = budget.unwrap_or(READ_BUDGET);
         let until = Instant::now() + budget;
         let read = async {
             let connection = self.connection().await?;
             let left = until.saturating_duration_since(Instant::now());
             let session = Session::read(Client::new(connection), Some(left));
-            let answer = session.run(|client| work(client, &command)).await;
+            let answer = work(&session).await;
             session.end_read(answer)
         };
         // The database keeps the time of each statement; this keeps that of all, and of the wire.
         tokio::time::timeout(budget, read).await.unwrap_or(Err(StoreError::DeadlinePassed))
     }
 
-    /// A read in one snapshot that takes as long as it takes.
+    /// A read in one snapshot for a task, which may ask very many questions.
     pub(super) async fn read_at_leisure<C, T, F>(
         &self,
         command: C,
@@ -141,7 +156,37 @@ impl Engine {
     where
         F: for<'a> FnOnce(&'a Client, &'a C) -> BoxFuture<'a, Result<T, StoreError>>,
     {
-        let session = Session::read(Client::new(self.connection().await?), None);
+        let limit = self.bounds().leisure;
+        let read = self.read_in_turn(Some(limit), command, work);
+        // No fault of the task's: the database stands still, or the wire does.
+        tokio::time::timeout(limit, read).await.unwrap_or_else(|_| {
+            Err(StoreError::Unreachable(format!("a read had no end within {limit:?}")))
+        })
+    }
+
+    /// A read in one snapshot that takes as long as it takes.
+    pub(super) async fn read_without_end<C, T, F>(
+        &self,
+        command: C,
+        work: F,
+    ) -> Result<T, StoreError>
+    where
+        F: for<'a> FnOnce(&'a Client, &'a C) -> BoxFuture<'a, Result<T, StoreError>>,
+    {
+        self.read_in_turn(None, command, work).await
+    }
+
+    /// A read in one snapshot, each of whose statements may take so long.
+    async fn read_in_turn<C, T, F>(
+        &self,
+        each: Option<Duration>,
+        command: C,
+        work: F,
+    ) -> Result<T, StoreError>
+    where
+        F: for<'a> FnOnce(&'a Client, &'a C) -> BoxFuture<'a, Result<T, StoreError>>,
+    {
+        let session = Session::read(Client::new(self.connection().await?), each);
         let answer = session.run(|client| work(client, &command)).await;
         session.end_read(answer)
     }
@@ -189,8 +234,11 @@ impl Engine {
     }
 
     async fn write_session(&self) -> Result<Session, StoreError> {
-        let bounds = *self.bounds.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(Session::write(Client::new(self.connection().await?), bounds))
+        Ok(Session::write(Client::new(self.connection().await?), self.bounds()))
+    }
+
+    fn bounds(&self) -> Bounds {
+        *self.bounds.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Has writes stand still for no longer than a lease of tasks is.

@@ -2,19 +2,23 @@
 //! connection back; one that is dropped before (its caller went away, or the database did) closes
 //! it, and the database undoes what was done. The statement that begins a transaction is sent with
 //! the first one of the work, and the end of a read is not waited for, so that a transaction costs
-//! no round trip of its own but the commit's. Invariant: a write waits for no answer beyond its
-//! [`Bounds`]; a connection that owes one is closed.
+//! no round trip of its own but the commit's; a read that asks all at once is sent with its end.
+//! Invariant: a write waits for no answer beyond its [`Bounds`]; a connection that owes one is
+//! closed.
 
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use futures_util::future::{BoxFuture, FutureExt, try_join};
-
+use futures_util::future::{BoxFuture, FutureExt, try_join, try_join3};
 use tokio::runtime::Handle;
+use tokio_postgres::Statement;
 
 use super::{Asking, Bounds, Client};
 use crate::StoreError;
+
+/// Nothing was written.
+const END_OF_READ: &str = "ROLLBACK";
 
 /// A connection in a transaction, or about to begin it.
 pub(in crate::postgres) struct Session {
@@ -25,6 +29,8 @@ pub(in crate::postgres) struct Session {
     bounds: Bounds,
     /// An answer did not come in time: nothing can be asked on the connection any more.
     overdue: AtomicBool,
+    /// The transaction has had its end.
+    ended: AtomicBool,
 }
 
 impl Session {
@@ -48,7 +54,13 @@ impl Session {
     }
 
     const fn new(client: Client, begin: String, bounds: Bounds) -> Self {
-        Self { client: Some(client), begin, bounds, overdue: AtomicBool::new(false) }
+        Self {
+            client: Some(client),
+            begin,
+            bounds,
+            overdue: AtomicBool::new(false),
+            ended: AtomicBool::new(false),
+        }
     }
 
     /// Begins the transaction and does the work in it, within the bounds of a write.
@@ -72,6 +84,26 @@ impl Session {
         // Polled in this order: the beginning goes first.
         let ((), answer) = try_join(client.batch(&self.begin), work(client)).await?;
         Ok(answer)
+    }
+
+    /// A whole read in one flight: its beginning, the work and its end are sent one behind the
+    /// other, and then waited for. So the work sends all that it asks before it waits for anything,
+    /// and what it asks was [prepared](Self::prepare) before.
+    pub(in crate::postgres) async fn whole<T>(
+        &self,
+        work: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        let client = self.client();
+        // Polled in this order.
+        let all = try_join3(client.batch(&self.begin), work, client.batch(END_OF_READ));
+        let ((), answer, ()) = all.await?;
+        self.ended.store(true, Ordering::Relaxed);
+        Ok(answer)
+    }
+
+    /// The statement, prepared at the first time on this connection.
+    pub(in crate::postgres) async fn prepare(&self, sql: &str) -> Result<Statement, StoreError> {
+        self.client().prepare(sql).await
     }
 
     /// The same, for work that blocks and waits for each answer by itself.
@@ -105,7 +137,7 @@ impl Session {
         self.overdue.load(Ordering::Relaxed)
     }
 
-    fn client(&self) -> &Client {
+    pub(in crate::postgres) fn client(&self) -> &Client {
         self.client.as_ref().expect("a session has its connection until it ends")
     }
 
@@ -114,8 +146,10 @@ impl Session {
         if connection_lost(&answer) || self.is_overdue() {
             return answer;
         }
-        // Sent, and not waited for: what is asked next on this connection comes after it.
-        drop(self.client().batch("ROLLBACK").now_or_never());
+        if !self.ended.load(Ordering::Relaxed) {
+            // Sent, and not waited for: what is asked next on this connection comes after it.
+            drop(self.client().batch(END_OF_READ).now_or_never());
+        }
         self.into_pool();
         match answer {
             // A standby that took the snapshot away; no write is met by a read.

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use futures_util::future::try_join;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -116,6 +117,16 @@ async fn a_commit_that_is_not_answered_is_no_success() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_task_reads_from_a_silent_database_has_an_end() {
+    let wire = Wire::new().await;
+    wire.assert_it_goes_on().await;
+    wire.fall_silent();
+    let read = wire.engine.read_at_leisure((), |client, ()| Box::pin(client.batch("SELECT 1")));
+    assert_unreachable(in_time(read).await);
+    wire.assert_it_goes_on().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn reads_of_a_silent_database_end_at_their_deadline() {
     let wire = Wire::new().await;
     let read = wire.engine.ask(BOUND, false, {
@@ -134,4 +145,37 @@ async fn reads_of_a_silent_database_end_at_their_deadline() {
     let answer = in_time(read).await;
     assert!(matches!(answer, Err(StoreError::DeadlinePassed)), "{answer:?}");
     wire.assert_it_goes_on().await;
+    wire.assert_it_goes_on().await;
+    wire.fall_silent();
+    let read = wire.engine.read_in_session(Some(BOUND), async |session: &Session| {
+        session.whole(session.client().batch("SELECT 1")).await
+    });
+    let answer = in_time(read).await;
+    assert!(matches!(answer, Err(StoreError::DeadlinePassed)), "{answer:?}");
+    wire.assert_it_goes_on().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_read_in_one_flight_leaves_no_transaction_open() {
+    let wire = Wire::new().await;
+    for (statement, fails) in [("SELECT 1 / $1::int", false), ("SELECT 1 / ($1::int - 1)", true)] {
+        let read = wire.engine.read_in_session(Some(PATIENCE), async |session: &Session| {
+            let select = session.prepare(statement).await?;
+            let isolation = session.prepare("SHOW transaction_isolation").await?;
+            let both = try_join(
+                session.client().prepared_row(&isolation, &[]),
+                session.client().prepared_row(&select, &[&1]),
+            );
+            let (isolation, _) = session.whole(both).await?;
+            Ok(isolation.get::<_, String>(0))
+        });
+        let answer = read.await;
+        if fails {
+            answer.unwrap_err();
+        } else {
+            assert_eq!(answer.unwrap(), "repeatable read");
+        }
+        // A write on the same connection could not begin.
+        wire.assert_it_goes_on().await;
+    }
 }

@@ -1,6 +1,6 @@
 //! Kept counts, read as sums over days, and counts along an index: all that makes up a total in one
 //! statement. What is counted is the model's. Sums are those of the base and of what transactions
-//! added since.
+//! added since; where no day is told by itself, spans of days are added up as one counter each.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use tokio_postgres::types::ToSql;
 use super::super::engine::Asking;
 use super::sql::{self, Asked};
 use crate::StoreError;
-use crate::issues::{Sums, Total};
+use crate::issues::{Days, Sums, Total};
 
 /// The question for the parts of a total: whole days, then the edges in their order.
 pub(super) struct Counting<'q> {
@@ -25,7 +25,7 @@ impl<'q> Counting<'q> {
     pub(super) fn new(total: &'q Total<'q>) -> Self {
         let edges = total.edges.iter().flatten();
         Self {
-            sums: total.whole.as_ref().map(Bound::new),
+            sums: total.whole.as_ref().map(|sums| Bound::new(sums, sums.days.counters())),
             edges: edges.map(|query| Asked::of(query, total.index)).collect(),
             total,
         }
@@ -67,7 +67,7 @@ pub(super) fn by_day(
     domain: DomainId,
     sums: &Sums<'_>,
 ) -> Result<BTreeMap<i64, i64>, StoreError> {
-    let bound = Bound::new(sums);
+    let bound = Bound::new(sums, [sums.days]);
     let mut params: Vec<&(dyn ToSql + Sync)> = vec![&domain.0];
     bound.add_to(&mut params);
     let mut halves = vec![counters("day, n", 2, 3), deltas("day, n", 2, 3)];
@@ -80,38 +80,36 @@ pub(super) fn by_day(
     Ok(found.iter().map(|row| (row.get(0), row.get(1))).collect())
 }
 
-/// What is bound for [`Sums`]: facet, values, days, and what is taken off.
+/// What is bound for [`Sums`]: facet, values, ranges of counters, and what is taken off.
 struct Bound<'q> {
     facet: i16,
     values: Vec<&'q [u8]>,
-    from: i64,
-    until: i64,
+    /// The first and the last counter of each range, numbered as days are.
+    firsts: Vec<i64>,
+    lasts: Vec<i64>,
     off: Option<(i16, Vec<&'q [u8]>)>,
 }
 
 impl<'q> Bound<'q> {
-    fn new(sums: &Sums<'q>) -> Self {
+    fn new(sums: &Sums<'q>, ranges: impl IntoIterator<Item = Days>) -> Self {
         let bytes = |values: &'q [Vec<u8>]| values.iter().map(Vec::as_slice).collect::<Vec<_>>();
         let off = (!sums.ratings_off.is_empty())
             .then(|| (Facet::Rating.code() as i16, bytes(sums.ratings_off)));
-        Self {
-            facet: sums.facet.code() as i16,
-            values: bytes(sums.values),
-            from: sums.days.from,
-            until: sums.days.until,
-            off,
-        }
+        let (firsts, lasts) = ranges.into_iter().map(|days| (days.from, days.until)).unzip();
+        let facet = sums.facet.code() as i16;
+        Self { facet, values: bytes(sums.values), firsts, lasts, off }
     }
 
     fn add_to<'p>(&'p self, params: &mut Vec<&'p (dyn ToSql + Sync)>) {
-        params.extend([&self.facet as &(dyn ToSql + Sync), &self.values, &self.from, &self.until]);
+        params.extend([&self.facet as &(dyn ToSql + Sync), &self.values]);
+        params.extend([&self.firsts as &(dyn ToSql + Sync), &self.lasts]);
         if let Some((facet, values)) = &self.off {
             params.extend([facet as &(dyn ToSql + Sync), values]);
         }
     }
 }
 
-/// Counters of a facet and values, bound at these places; the days are at 4 and 5.
+/// Counters of a facet and values, bound at these places; the ranges are at 4 and 5.
 fn counters(columns: &str, facet: u8, values: u8) -> String {
     of_table("issue_counts", columns, facet, values)
 }
@@ -123,12 +121,14 @@ fn deltas(columns: &str, facet: u8, values: u8) -> String {
 
 fn of_table(table: &str, columns: &str, facet: u8, values: u8) -> String {
     format!(
-        "SELECT {columns} FROM {table} WHERE domain_id = $1 AND facet = ${facet}
-         AND value = ANY(${values}) AND day BETWEEN $4 AND $5"
+        "SELECT {columns} FROM unnest($4::bigint[], $5::bigint[]) AS r(first, last)
+         CROSS JOIN LATERAL (SELECT day, n FROM {table} WHERE domain_id = $1
+         AND facet = ${facet} AND value = ANY(${values}) AND day BETWEEN r.first AND r.last
+         OFFSET 0) c"
     )
 }
 
-/// The sum of counters, as an expression; facet, values and days are bound from 2 on.
+/// The sum of counters, as an expression; facet, values and ranges are bound from 2 on.
 fn sum(facet: u8, has_off: bool) -> String {
     let total = |facet: u8, values: u8| {
         let sum = "coalesce(sum(n), 0)::bigint";

@@ -4,6 +4,7 @@
 //! a query is answered is [`crate::issues`]; here is only where it is kept. Invariant: rows,
 //! fragments and the deltas of counts and sets change in one transaction.
 
+mod along;
 mod arriving;
 mod attachments;
 mod columns;
@@ -20,6 +21,7 @@ mod sql;
 mod writes;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use caseload_model::ids::DomainId;
 use caseload_model::issue::IssueQueue;
@@ -27,9 +29,11 @@ use caseload_model::issue::write::{Attachment, References};
 use caseload_model::issue_query::{ParameterFault, SortKey};
 use caseload_model::time::UnixMillis;
 
-use super::engine::Engine;
+use super::engine::{Engine, Session};
 use super::rows::text;
-use crate::issues::{Chosen, IssueReads as _, Shown, reads_texts, write};
+use crate::issues::{
+    AtOnce, Chosen, IssueReads as _, Shown, Written, page_of, reads_texts, step_of, write,
+};
 use crate::{
     AddMessage, AddNote, CreateIssue, EditIssue, EditIssues, GetIssue, IssuePage, IssueStep,
     KeptAnswer, ListIssues, Once, RenderedIssue, StageAttachment, StepForm, StepIssues, StoreError,
@@ -46,8 +50,12 @@ pub(super) async fn list(
     engine: &Arc<Engine>,
     request: ListIssues,
 ) -> Result<IssuePage, StoreError> {
-    let is_long = reads_texts(&request.query);
     let (budget, domain) = (request.budget, request.domain);
+    if let Some(asked) = AtOnce::of_list(&request) {
+        let (total, page) = at_once(engine, budget, domain, asked).await?;
+        return Ok(page_of(total.unwrap_or_default(), page));
+    }
+    let is_long = reads_texts(&request.query);
     engine
         .ask(budget, is_long, move |ask, pace| {
             crate::issues::list(&Reads { ask, domain }, &request, pace)
@@ -59,11 +67,30 @@ pub(super) async fn step(
     engine: &Arc<Engine>,
     request: StepIssues,
 ) -> Result<IssueStep, StoreError> {
-    let is_long = reads_texts(&request.query);
     let (budget, domain) = (request.budget, request.domain);
+    if let Some(asked) = AtOnce::of_step(&request) {
+        let (total, page) = at_once(engine, budget, domain, asked).await?;
+        return Ok(step_of(total, page));
+    }
+    let is_long = reads_texts(&request.query);
     engine
         .ask(budget, is_long, move |ask, pace| {
             crate::issues::step(&Reads { ask, domain }, &request, pace)
+        })
+        .await
+}
+
+/// A list of which everything is asked at once.
+async fn at_once(
+    engine: &Engine,
+    budget: Duration,
+    domain: DomainId,
+    asked: AtOnce<'_>,
+) -> Result<(Option<u64>, Written), StoreError> {
+    engine.note_short_read();
+    engine
+        .read_in_session(Some(budget), async |session: &Session| {
+            along::at_once(session, domain, &asked).await
         })
         .await
 }

@@ -1,11 +1,14 @@
 //! Fragments of issues, from answers of the database straight into a page. An issue's position is
 //! read from its head, where the same instants stand as in its columns.
 
+use std::pin::pin;
+
 use caseload_model::issue::{IssueBody, IssueFragments, write_issue};
 use caseload_model::issue_query::{Position, SortKey};
 use caseload_model::json::{self, Json};
 use caseload_model::time::UnixMillis;
-use tokio_postgres::Row;
+use futures_util::TryStreamExt as _;
+use tokio_postgres::{Row, RowStream};
 
 use crate::issues::{Shown, Written};
 use crate::{StepForm, StoreError};
@@ -50,32 +53,60 @@ pub(super) fn body(row: &Row) -> IssueBody {
 /// Bytes of most issues.
 const ISSUE_BYTES_USUAL: usize = 4096;
 
+/// Issues for which room is made before there are that many.
+const ISSUES_USUAL: usize = 100;
+
 /// Writes issues, as many as are to be shown; false where there is no room for all.
 pub(super) fn write(rows: &[Row], shown: &Shown, out: &mut Written) -> Result<bool, StoreError> {
     let room = shown.bytes_max.saturating_sub(out.body.len());
     out.body.reserve(room.min(rows.len() * ISSUE_BYTES_USUAL));
-    let mut written = 0;
-    for row in rows {
-        let full = out.count > 0 && out.body.len() >= shown.bytes_max;
-        if full || out.count >= shown.issues_max {
-            break;
-        }
-        if shown.form == StepForm::Commas && !out.body.is_empty() {
-            out.body.push(b',');
-        }
-        let issue = fragments(row);
-        write_issue(&issue, &shown.view, &mut out.body);
-        out.stamp.add(&issue);
-        if shown.form == StepForm::Lines {
-            out.body.push(b'\n');
-        }
-        out.count += 1;
-        written += 1;
-    }
+    let written = rows.iter().take_while(|row| add(row, shown, out)).count();
     if let Some(last) = rows[..written].last() {
         out.last = Some(position(fragments(last).head, shown.key)?);
     }
     Ok(written == rows.len())
+}
+
+/// Writes issues while the database sends them, as many as are to be shown.
+pub(super) async fn write_as_they_come(
+    rows: RowStream,
+    shown: &Shown,
+) -> Result<Written, StoreError> {
+    let mut rows = pin!(rows);
+    let mut out = Written::default();
+    let mut last = None;
+    while let Some(row) = rows.try_next().await? {
+        if out.found == 0 {
+            out.body.reserve(shown.issues_max.min(ISSUES_USUAL) * ISSUE_BYTES_USUAL);
+        }
+        out.found += 1;
+        if add(&row, shown, &mut out) {
+            last = Some(row);
+        }
+    }
+    if let Some(last) = last {
+        out.last = Some(position(fragments(&last).head, shown.key)?);
+    }
+    Ok(out)
+}
+
+/// Writes an issue; false where there is no room for it.
+fn add(row: &Row, shown: &Shown, out: &mut Written) -> bool {
+    let full = out.count > 0 && out.body.len() >= shown.bytes_max;
+    if full || out.count >= shown.issues_max {
+        return false;
+    }
+    if shown.form == StepForm::Commas && !out.body.is_empty() {
+        out.body.push(b',');
+    }
+    let issue = fragments(row);
+    write_issue(&issue, &shown.view, &mut out.body);
+    out.stamp.add(&issue);
+    if shown.form == StepForm::Lines {
+        out.body.push(b'\n');
+    }
+    out.count += 1;
+    true
 }
 
 /// Where the issue of this head stands in lists sorted by `key`.

@@ -14,8 +14,9 @@ use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
 use super::super::engine::{Asking, Params};
+use super::along::PageOf;
 use super::counts::Counting;
-use super::sql::{Asked, bounds, column_of, direction, has_ties};
+use super::sql::{bounds, column_of, direction};
 use super::{counts, page, sets, sql};
 use crate::StoreError;
 use crate::issues::{
@@ -120,41 +121,6 @@ impl Reads<'_> {
                 (client.prepared_rows(&base, &params), client.prepared_rows(&delta, &params));
             try_join(rows.0, rows.1).await
         })
-    }
-}
-
-/// What a page along an index is bound to.
-struct PageOf {
-    asked: Asked,
-    limit: i64,
-    offset: i64,
-    /// The id to go on behind.
-    id: i64,
-}
-
-impl PageOf {
-    fn new(along: &Along<'_>) -> Self {
-        let mut asked = Asked::of(along.query, along.index);
-        let sort = along.query.sort;
-        let id = asked.after(along.after, sort.order, has_ties(sort.key));
-        Self { asked, limit: along.limit as i64, offset: along.offset as i64, id }
-    }
-
-    /// Selects the fragments that are shown.
-    fn select(along: &Along<'_>, shown: &Shown) -> String {
-        let sort = along.query.sort;
-        format!(
-            "SELECT {} FROM ({}) c CROSS JOIN LATERAL (SELECT * FROM issue_bodies
-             WHERE domain_id = $1 AND row = c.row OFFSET 0) b ORDER BY {}",
-            sql::shown(shown.view),
-            sql::page(along.index, sort.order),
-            sql::order(sort.key, sort.order),
-        )
-    }
-
-    fn parameters<'p>(&'p self, domain: &'p i64) -> [&'p (dyn ToSql + Sync); 8] {
-        let [since, until, states, ratings] = self.asked.parameters();
-        [domain, since, until, states, ratings, &self.limit, &self.offset, &self.id]
     }
 }
 
@@ -380,31 +346,6 @@ impl IssueReads for Reads<'_> {
         let counting = Counting::new(total);
         let Some((select, params)) = counting.select(&self.domain) else { return Ok((0, [0; 2])) };
         Ok(counting.parts(&self.ask.wait(self.ask.client().row(&select, &params))?))
-    }
-
-    fn total_and_page(
-        &self,
-        total: &Total<'_>,
-        along: &Along<'_>,
-        shown: &Shown,
-    ) -> Result<((u64, [u64; 2]), Written), StoreError> {
-        let counting = Counting::new(total);
-        let Some((select, params)) = counting.select(&self.domain) else {
-            return Ok(((0, [0; 2]), self.write(&Chosen::Along(*along), shown)?));
-        };
-        let page = PageOf::new(along);
-        let select_page = PageOf::select(along, shown);
-        let of_page = page.parameters(&self.domain.0);
-        let (found, rows) = self.ask.wait(async {
-            let client = self.ask.client();
-            let count = client.prepare(&select).await?;
-            let page = client.prepare(&select_page).await?;
-            let rows = client.prepared_rows(&page, &of_page);
-            try_join(client.prepared_row(&count, &params), rows).await
-        })?;
-        let mut out = Written { found: rows.len(), ..Written::default() };
-        page::write(&rows, shown, &mut out)?;
-        Ok((counting.parts(&found), out))
     }
 
     fn by_day(&self, sums: &Sums<'_>) -> Result<BTreeMap<i64, i64>, StoreError> {

@@ -80,7 +80,7 @@ async fn sets(client: &Client, domain: DomainId, table: &Table) -> Result<i64, S
         .filter(|kind| kind.is_sparse())
         .map(|kind| kind.code() as i16)
         .collect();
-    let found = client.rows(table.take, &[&domain.0, &sparse, &table.folded]).await?;
+    let found = client.rows(&table.take(), &[&domain.0, &sparse, &table.folded]).await?;
     if found.is_empty() {
         return Ok(0);
     }
@@ -137,8 +137,8 @@ fn columns<'r>(keys: &[Key<'r>]) -> (Vec<i16>, Vec<&'r [u8]>, Vec<i64>) {
 struct Table {
     /// Deltas of a step.
     folded: i64,
-    /// Takes deltas away, at most so many.
-    take: &'static str,
+    /// How the kinds of the table stand to the sparse ones.
+    among: &'static str,
     /// Locks out whoever else writes the table.
     lock: Option<&'static str>,
     select: &'static str,
@@ -146,16 +146,26 @@ struct Table {
     delete: &'static str,
 }
 
+impl Table {
+    /// Takes deltas away, at most so many.
+    fn take(&self) -> String {
+        let among = self.among;
+        format!(
+            "WITH chosen AS (
+                SELECT kind, value, block, seq FROM issue_set_deltas
+                WHERE domain_id = $1 AND kind {among}($2::smallint[])
+                ORDER BY kind, value, block, seq LIMIT $3)
+            DELETE FROM issue_set_deltas d USING chosen
+            WHERE d.domain_id = $1 AND d.kind = chosen.kind AND d.value = chosen.value
+            AND d.block = chosen.block AND d.seq = chosen.seq
+            RETURNING d.kind, d.value, d.block, d.seq, d.entered, d.gone"
+        )
+    }
+}
+
 const DENSE: Table = Table {
     folded: FOLDED,
-    take: "WITH chosen AS (
-            SELECT kind, value, block, seq FROM issue_set_deltas
-            WHERE domain_id = $1 AND kind <> ALL($2::smallint[])
-            ORDER BY kind, value, block, seq LIMIT $3)
-        DELETE FROM issue_set_deltas d USING chosen
-        WHERE d.domain_id = $1 AND d.kind = chosen.kind AND d.value = chosen.value
-        AND d.block = chosen.block AND d.seq = chosen.seq
-        RETURNING d.kind, d.value, d.block, d.seq, d.entered, d.gone",
+    among: "<> ALL",
     lock: None,
     select: "SELECT k.n, s.rows
         FROM unnest($2::smallint[], $3::bytea[], $4::bigint[]) WITH ORDINALITY
@@ -174,14 +184,7 @@ const DENSE: Table = Table {
 
 const SPARSE: Table = Table {
     folded: SPARSE_FOLDED,
-    take: "WITH chosen AS (
-            SELECT kind, value, block, seq FROM issue_set_deltas
-            WHERE domain_id = $1 AND kind = ANY($2::smallint[])
-            ORDER BY kind, value, block, seq LIMIT $3)
-        DELETE FROM issue_set_deltas d USING chosen
-        WHERE d.domain_id = $1 AND d.kind = chosen.kind AND d.value = chosen.value
-        AND d.block = chosen.block AND d.seq = chosen.seq
-        RETURNING d.kind, d.value, d.block, d.seq, d.entered, d.gone",
+    among: "= ANY",
     lock: Some("SELECT 1 FROM domain_clocks WHERE domain_id = $1 FOR UPDATE"),
     select: "SELECT k.n, s.rows
         FROM unnest($2::smallint[], $3::bytea[], $4::bigint[]) WITH ORDINALITY

@@ -117,8 +117,8 @@ async fn write_chunk(client: &Client, one: &mut Try<'_>) -> Result<Written, Stor
     loop {
         let added = plan_slice(client, parts, &mut profiles, &mut issues, SLICE_ENTRIES).await?;
         records.add(added, parts.next_index())?;
-        let may_wait = command.action == Action::ImportIssues;
-        let may_wait = may_wait && begun.elapsed() >= ISSUES_WAITED_FOR_MAX;
+        let may_wait =
+            command.action == Action::ImportIssues && begun.elapsed() >= ISSUES_WAITED_FOR_MAX;
         if Instant::now() >= until
             || (may_wait && issues.is_waited_for().await?)
             || !parts.more(|| Instant::now() >= until)?

@@ -15,8 +15,9 @@ use super::super::engine::Client;
 use super::columns::{Adding, NewRow, NewRows};
 use crate::StoreError;
 
-/// Statements for each table that the database may have left to do before further issues are planned:
-/// enough to be never without, and few enough that whoever waits for the chunk does not wait for them.
+/// Statements for each table that the database may have left to do before further issues are
+/// planned: enough to be never without, and few enough that whoever waits for the chunk does not
+/// wait for them.
 const BEHIND_MAX: usize = 6;
 /// How often is asked whether somebody waits.
 const ASK_EVERY: Duration = Duration::from_millis(5);
@@ -57,16 +58,24 @@ impl<'c> Arriving<'c> {
             Some(adding) => adding.clone(),
             None => self.adding.insert(Adding::prepare(self.client).await?).clone(),
         };
-        let mut sent = adding.add(self.client, self.domain, rows).boxed();
-        match (&mut sent).now_or_never() {
-            Some(answer) => answer?,
-            None => self.sent.push_back(sent),
-        }
+        self.send_beside(adding.add(self.client, self.domain, rows).boxed())?;
         while self.sent.len() > BEHIND_MAX
             && let Some(oldest) = self.sent.pop_front()
         {
             oldest.await?;
         }
+        Ok(())
+    }
+
+    /// Sends what belongs to the issues beside them.
+    pub(super) fn send_beside(
+        &mut self,
+        mut sent: BoxFuture<'c, Result<(), StoreError>>,
+    ) -> Result<(), StoreError> {
+        if let Some(answer) = (&mut sent).now_or_never() {
+            return answer;
+        }
+        self.sent.push_back(sent);
         Ok(())
     }
 

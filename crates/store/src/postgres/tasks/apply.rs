@@ -36,8 +36,8 @@ const READ_BYTES_MAX: usize = 16 << 20;
 const PROFILES_MAX: Duration = Duration::from_millis(500);
 const ISSUES_WAITED_FOR_MAX: Duration = Duration::from_millis(30);
 const ISSUES_MAX: Duration = Duration::from_millis(250);
-/// Bytes of payload blocks of a chunk of issues: what each chunk writes once is much, and grows less
-/// than its issues do.
+/// Bytes of payload blocks of a chunk of issues: what each chunk writes once is much, and grows
+/// less than its issues do.
 const ISSUES_BYTES_MAX: usize = 16 << 20;
 
 /// What was planned from a snapshot.

@@ -13,7 +13,7 @@ use caseload_model::task::Action;
 
 use crate::{ApplyChunk, ChunkFeed, ChunkPart, ChunkWork, Fed, StoreError};
 
-/// Bytes of payload blocks after which a chunk takes no further part.
+/// Bytes of payload blocks after which a chunk takes no further part, unless told.
 const CHUNK_BYTES_MAX: usize = 8 << 20;
 /// How long a chunk waits for its next part in all, and at a time.
 const WAIT_MAX: Duration = Duration::from_millis(10);
@@ -27,6 +27,8 @@ pub(crate) struct Parts {
     part: ChunkPart,
     /// Bytes of all parts so far.
     bytes: usize,
+    /// Bytes after which no further part is taken.
+    bytes_max: usize,
     done: usize,
     /// All parts as they were taken, the present one included. Dropping their entries takes time
     /// that is not the writer's.
@@ -44,6 +46,7 @@ impl Parts {
             task_id: command.task_id.clone(),
             feed: command.more.clone(),
             bytes: part.block.bytes.len(),
+            bytes_max: CHUNK_BYTES_MAX,
             done: 0,
             taken: vec![part.clone()],
             part,
@@ -60,6 +63,11 @@ impl Parts {
         taken: Vec<ChunkPart>,
     ) -> Result<Self, StoreError> {
         Ok(Self { again: taken.into_iter().skip(1).collect(), ..Self::begin(command)? })
+    }
+
+    /// Takes no further part after so many bytes.
+    pub(crate) fn within(self, bytes_max: usize) -> Self {
+        Self { bytes_max, ..self }
     }
 
     /// Index, in the task, of the next entry.
@@ -119,7 +127,7 @@ impl Parts {
         if let Some(part) = self.again.pop_front() {
             return self.take(part);
         }
-        let room = self.bytes < CHUNK_BYTES_MAX;
+        let room = self.bytes < self.bytes_max;
         let Some(feed) = self.feed.clone().filter(|_| room) else { return Ok(false) };
         let until = Instant::now() + WAIT_MAX;
         loop {

@@ -21,7 +21,7 @@ use caseload_store::{
 use database::Database;
 use rusqlite::Connection;
 use rusqlite::types::Value;
-use suite::payloads::assert_sound;
+use suite::payloads::{assert_sound, domain, import_of_authors};
 use suite::whole::fill;
 use tokio_postgres::{Config, NoTls, SimpleQueryMessage};
 
@@ -143,6 +143,30 @@ async fn a_store_that_was_filled_in_a_database_moves_to_a_file_and_to_another_da
         assert_eq!(store.domains().await.unwrap().len(), domains.len());
         store.close().await.unwrap();
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sets_in_parts_are_joined_before_they_are_copied() {
+    const EACH: usize = 1100;
+    const OF_ADA: &str = "issue_values WHERE value = 'ada@example.org'::bytea";
+    let (source, other, file) = (Database::new(), Database::new(), tempfile::tempdir().unwrap());
+    let store = open(&location(&source), OpenMode::Server).await.unwrap();
+    let acme = domain(&store, "acme").await;
+    for n in 0..3 {
+        import_of_authors(&store, &acme, n * EACH..(n + 1) * EACH).await;
+    }
+    store.close().await.unwrap();
+    drop(store);
+    assert_eq!(source.count(OF_ADA).await, 3);
+    let (from, to) = (location(&source), sqlite(file.path()));
+    for to in [to, location(&other)] {
+        let report = copied(&from, &to, 5000).await.unwrap();
+        assert_eq!(report.check.faults, Vec::<String>::new());
+        let store = open(&to, OpenMode::Server).await.unwrap();
+        assert_sound(&store).await;
+        store.close().await.unwrap();
+    }
+    assert_eq!(other.count(OF_ADA).await, 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,7 +1,9 @@
-//! The payload of a request while it arrives. Bytes go to the model's reader; each full block is
-//! compressed on a blocking thread while the next one arrives, and then held or staged
-//! ([`Staging`]), so that an upload is never in memory whole. No entry counts before the end was
-//! seen: of a payload that is refused nothing stays.
+//! The payload of a request while it arrives. Bytes go to the model's reader; full blocks are
+//! compressed on blocking threads, a few at once, while the next ones arrive, and then held or
+//! staged ([`Staging`]) in their order, so that an upload is never in memory whole. No entry counts
+//! before the end was seen: of a payload that is refused nothing stays.
+
+use std::collections::VecDeque;
 
 use caseload_model::payload::{Block, PayloadFault, PayloadReader};
 use caseload_store::{StoreError, pack_block};
@@ -10,6 +12,10 @@ use tokio::task::{JoinError, JoinHandle, spawn_blocking};
 
 use super::staging::{Packed, Staging};
 use crate::problem::Problem;
+
+/// Packings that are under way while further bytes are read: enough that the store can be given the
+/// blocks of one meanwhile.
+const PACKINGS_MAX: usize = 2;
 
 type Packing = JoinHandle<Result<Packed, StoreError>>;
 
@@ -21,7 +27,7 @@ pub(super) struct Upload {
     /// Why the payload is refused; what still arrives of it is dropped.
     fault: Option<PayloadFault>,
     full: Vec<Block>,
-    packing: Option<Packing>,
+    packing: VecDeque<Packing>,
     staging: Staging,
 }
 
@@ -37,7 +43,7 @@ pub(crate) struct Payload {
 impl Upload {
     pub(super) fn new(reader: PayloadReader, staging: Staging, hashed: bool) -> Self {
         let hash = hashed.then(Sha256::new);
-        Self { reader, hash, fault: None, full: Vec::new(), packing: None, staging }
+        Self { reader, hash, fault: None, full: Vec::new(), packing: VecDeque::new(), staging }
     }
 
     /// Takes the next bytes.
@@ -54,21 +60,20 @@ impl Upload {
         }
     }
 
-    /// Has the blocks compressed that have filled. Waits for the ones before, so that a fast
-    /// client cannot outrun the compression or the store.
+    /// Has the blocks compressed that have filled. Waits for those before, but the last few, so
+    /// that a fast client cannot outrun the compression or the store.
     pub(super) async fn settle(&mut self) -> Result<(), Problem> {
         if self.full.is_empty() {
             return Ok(());
         }
-        self.packed_before().await?;
         let blocks = std::mem::take(&mut self.full);
-        self.packing = Some(spawn_blocking(move || pack(blocks)));
-        Ok(())
+        self.packing.push_back(spawn_blocking(move || pack(blocks)));
+        self.packed_but(PACKINGS_MAX).await
     }
 
     /// The whole payload, or why it is refused.
     pub(super) async fn finish(mut self) -> Result<Result<Payload, PayloadFault>, Problem> {
-        self.packed_before().await?;
+        self.packed_but(0).await?;
         if let Some(fault) = self.fault {
             return Ok(Err(fault));
         }
@@ -87,9 +92,12 @@ impl Upload {
         }
     }
 
-    async fn packed_before(&mut self) -> Result<(), Problem> {
-        if let Some(packing) = self.packing.take() {
-            self.staging.add(packing.await.map_err(panicked)??).await?;
+    /// Waits until no more than the last few packings are under way.
+    async fn packed_but(&mut self, last: usize) -> Result<(), Problem> {
+        while self.packing.len() > last
+            && let Some(oldest) = self.packing.pop_front()
+        {
+            self.staging.add(oldest.await.map_err(panicked)??).await?;
         }
         Ok(())
     }

@@ -102,14 +102,17 @@ CREATE TABLE issue_sets (
 
 -- The same for kinds whose values are those of few issues each. The block comes before the value, so
 -- that new issues, whatever their values, are written to the pages of the last block, and an import
--- of any size goes on as fast as it began; who looks for a value looks once in each block.
+-- of any size goes on as fast as it began; who looks for a value looks once in each block. A set may
+-- have parts beside its base, which is part -1: an import whose values are nearly all different adds
+-- parts without looking whether there is a base, each under the place of its first row in the block.
 CREATE TABLE issue_values (
     domain_id  BIGINT   NOT NULL,
     kind       SMALLINT NOT NULL,
     block      BIGINT   NOT NULL,
     value      BYTEA    NOT NULL,
+    part       INTEGER  NOT NULL DEFAULT -1,
     rows     BYTEA    NOT NULL,
-    PRIMARY KEY (domain_id, kind, block, value)
+    PRIMARY KEY (domain_id, kind, block, value, part)
 );
 
 -- What transactions changed in sets of both tables, until it is folded in: the rows that entered a

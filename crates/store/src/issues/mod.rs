@@ -29,7 +29,7 @@ pub(crate) use reads::{
     Along, Chosen, Days, Index, IssueReads, PlacedRow, Shown, Sums, TextParts, TextsOf, Total,
     Wanted, Written,
 };
-pub(crate) use rowset::{Gathered, LIST, decode, encode, encode_rows, row_number};
+pub(crate) use rowset::{Gathered, LIST, decode, encode, encode_rows, place_of, row_number};
 pub(crate) use step::step;
 #[cfg(test)]
 pub(crate) use step::{index_of, narrowed};

@@ -42,7 +42,7 @@ pub(crate) const fn block_of(row: u32) -> u32 {
 }
 
 /// The place of a row in its block.
-const fn place_of(row: u32) -> u16 {
+pub(crate) const fn place_of(row: u32) -> u16 {
     row as u16
 }
 

@@ -34,10 +34,10 @@ use crate::{
     AddMessage, AddNote, Agent, App, ApplyChunk, BackupReport, CancelTask, CheckReport,
     ChunkApplied, ClaimTasks, ClaimedTask, CompletedTasks, CreateAgent, CreateApp, CreateBackup,
     CreateDomain, CreateIssue, CreateKey, CreateTask, Domain, EditIssue, EditIssues, FailAttempt,
-    GetIssue, IssuePage, IssueStep, KeptAnswer, Key, KeyGrant, ListIssues, ListTasks, Once,
-    OpenMode, PackedBlock, RecordBlock, RecordBlockSize, RecordKind, RenderedIssue, RenewLeases,
-    StageAttachment, StagePayload, StepIssues, Store, StoreError, StoreFuture, StoreMetrics,
-    TaskPage,
+    FreshPayloads, GetIssue, IssuePage, IssueStep, KeptAnswer, Key, KeyGrant, ListIssues,
+    ListTasks, Once, OpenMode, PackedBlock, RecordBlock, RecordBlockSize, RecordKind,
+    RenderedIssue, RenewLeases, StageAttachment, StagePayload, StepIssues, Store, StoreError,
+    StoreFuture, StoreMetrics, TaskPage,
 };
 pub use address::{PostgresAddress, shown};
 pub(crate) use copy::open_copy_end;
@@ -54,6 +54,7 @@ pub struct PostgresStore {
     folder: issues::Folder,
     bell: Arc<watch::Sender<u64>>,
     leases: Leases,
+    fresh: Arc<FreshPayloads>,
     /// What this server completed since the store was opened.
     completed: Mutex<Vec<CompletedTasks>>,
     /// Hears of other servers' work; admin commands need not.
@@ -80,6 +81,7 @@ impl PostgresStore {
             probe: Probe::default(),
             bell,
             leases: Leases::default(),
+            fresh: Arc::default(),
             completed: Mutex::default(),
             listener: Mutex::new(listener),
         })
@@ -319,6 +321,10 @@ impl Store for PostgresStore {
         })
     }
 
+    fn fresh(&self) -> Option<Arc<FreshPayloads>> {
+        Some(self.fresh.clone())
+    }
+
     fn apply_chunk(&self, command: ApplyChunk) -> StoreFuture<'_, ChunkApplied> {
         Box::pin(async move {
             let (domain, epoch) = (command.domain, command.lease_epoch);
@@ -453,13 +459,7 @@ impl Store for PostgresStore {
 
     fn metrics(&self) -> StoreFuture<'_, StoreMetrics> {
         Box::pin(async move {
-            let read = self.read((), |client, ()| {
-                Box::pin(async move {
-                    let size = client.row("SELECT pg_database_size(current_database())", &[]);
-                    let size: i64 = size.await?.get(0);
-                    Ok((size.unsigned_abs(), tasks::unfinished_by_lease(client).await?))
-                })
-            });
+            let read = self.read((), |client, ()| Box::pin(tasks::sizes(client)));
             let (database_bytes, (tasks_waiting, tasks_running)) = read.await?;
             let completed = self.completed.lock().unwrap_or_else(PoisonError::into_inner).clone();
             Ok(StoreMetrics {

@@ -21,7 +21,7 @@ use futures_util::future::{join, join_all};
 use serde_json::{Value, json};
 
 use super::Database;
-use crate::suite::payloads::{NOW, assert_sound, domain, later, run};
+use crate::suite::payloads::{NOW, assert_sound, domain, import_of_authors, later, run};
 
 const BUDGET: Duration = Duration::from_secs(30);
 
@@ -247,6 +247,35 @@ async fn an_author_has_each_issue_once_while_imports_writes_and_folds_meet() {
     while stores[0].purge_expired(NOW).await.unwrap() {}
     assert_eq!(of_ada(&stores[1], &acme).await, all);
     assert_sound(&stores[0]).await;
+}
+
+/// Rows of `issue_values` with the author `ada`.
+const OF_ADA: &str = "issue_values WHERE value = 'ada@example.org'::bytea";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn authors_of_one_issue_each_are_added_unread_and_joined_when_they_change() {
+    const EACH: usize = 1100;
+    let database = Database::new();
+    let store = database.server();
+    let acme = domain(&store, "acme").await;
+    for n in 0..2 {
+        import_of_authors(&store, &acme, n * EACH..(n + 1) * EACH).await;
+        assert_eq!(of_ada(&store, &acme).await, n as u64 + 1);
+    }
+    assert_eq!(database.count("issue_values WHERE part < 0").await, 0);
+    assert_eq!(database.count(OF_ADA).await, 2);
+    assert_sound(&store).await;
+    create(&store, &acme, None).await.unwrap();
+    assert_eq!(of_ada(&store, &acme).await, 3);
+    while database.count("issue_set_deltas").await > 0 {
+        store.purge_expired(NOW).await.unwrap();
+    }
+    assert_eq!(of_ada(&store, &acme).await, 3);
+    assert_eq!(database.count(OF_ADA).await, 1);
+    import_of_authors(&store, &acme, 2 * EACH..2 * EACH + 10).await;
+    assert_eq!(of_ada(&store, &acme).await, 4);
+    assert_eq!(database.count(OF_ADA).await, 1, "few issues are added to what is there");
+    assert_sound(&store).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -20,8 +20,8 @@ use serde_json::{Value, json};
 
 use super::oracle::{self, Oracle};
 use super::payloads::{
-    NOW, assert_sound, block, chunk, claim, domain, errors, lines, results, run, run_command,
-    task_of,
+    NOW, assert_sound, block, chunk, claim, domain, errors, import_of_authors, lines, results, run,
+    run_command, task_of,
 };
 use super::queries::{self, FIRST_DAY};
 
@@ -252,6 +252,17 @@ pub(crate) async fn an_import_makes_whom_it_names(store: Arc<dyn Store>) {
     let more = texts(&[json!({"created_at": 4, "app_id": "tv"})]);
     run(&store, &acme, "t2", IMPORT, &more).await;
     assert_eq!(store.apps(acme.id).await.unwrap()[3].publish_id, "3");
+    assert_sound(&store).await;
+}
+
+pub(crate) async fn authors_of_large_imports_have_all_their_issues(store: Arc<dyn Store>) {
+    let acme = domain(&store, "acme").await;
+    let of_two = asked(&[("author-emails", r#"{"or":["ada@example.org","user-7@example.org"]}"#)]);
+    for (n, instants) in [0..1100, 1100..2200, 2200..2205].into_iter().enumerate() {
+        import_of_authors(&store, &acme, instants).await;
+        let found = page(&store, &acme, &of_two, IssueView::default(), ALL).await;
+        assert_eq!(found.total_hits, [2, 4, 5][n]);
+    }
     assert_sound(&store).await;
 }
 

@@ -109,6 +109,7 @@ macro_rules! store_suite {
             later_blocks_of_a_chunk_know_the_issues_of_earlier_ones,
             instants_are_shifted_across_slices_and_tasks,
             an_import_makes_whom_it_names,
+            authors_of_large_imports_have_all_their_issues,
             a_dry_import_changes_nothing_and_sees_itself,
             issues_belong_to_one_domain_and_go_with_it,
             deep_pages_are_those_of_a_naive_list,

@@ -1,5 +1,6 @@
 //! Helpers of the suite: domains, payloads and tasks with few words.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use caseload_model::ids::{DomainId, DomainName};
@@ -162,6 +163,24 @@ pub(crate) async fn run_command(
     let claimed = claim_at(store, "server-1", now, 1).await;
     assert_eq!(claimed.len(), 1, "the task is runnable");
     apply_all(store, &claimed[0], now).await
+}
+
+/// Imports issues of these instants as one chunk, each of an author of its own, the first of `ada`.
+pub(crate) async fn import_of_authors(
+    store: &Arc<dyn Store>,
+    domain: &Domain,
+    instants: Range<usize>,
+) {
+    let (id, count) = (format!("authors {}", instants.start), instants.len() as u32);
+    let authors = std::iter::once("ada".to_owned()).chain((1..).map(|n| format!("user-{n}")));
+    let lines: Vec<_> = instants
+        .zip(authors)
+        .map(|(at, author)| {
+            format!(r#"{{"created_at": {at}, "author_email": "{author}@example.org"}}"#)
+        })
+        .collect();
+    let command = task_of(domain, &id, Action::ImportIssues, &lines, lines.len());
+    assert_eq!(run_command(store, command, NOW).await.counts.succeeded, count);
 }
 
 /// All records of one kind, as lines.

@@ -23,7 +23,7 @@ use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Row};
 
 use super::engine::Engine;
-use super::issues::fold_left;
+use super::issues::{fold_left, join_parts};
 use super::{PostgresAddress, check};
 use crate::copy::end::{CopyEnd, Progress, Side, refused};
 use crate::copy::numbering::RowSpan;
@@ -131,18 +131,20 @@ impl PostgresEnd {
         let engine = Engine::open(&self.address).await?;
         let folded = async {
             while fold_left(&engine).await? {}
-            Ok(())
+            join_parts(&engine).await
         };
         let folded = folded.await;
         engine.close();
         folded
     }
 
-    /// Counters and sets are copied as they are, so that nothing may wait to be folded into them.
+    /// Counters and sets are copied as they are, each of one part, so that nothing may wait to be
+    /// folded into them.
     async fn refuse_deltas(&self) -> Result<(), StoreError> {
         let sql = "SELECT EXISTS (SELECT 1 FROM domains d, issue_count_deltas c
              WHERE c.domain_id = d.id) OR EXISTS (SELECT 1 FROM domains d, issue_set_deltas s
-             WHERE s.domain_id = d.id)";
+             WHERE s.domain_id = d.id) OR EXISTS (SELECT 1 FROM domains d, issue_values v
+             WHERE v.domain_id = d.id GROUP BY d.id, v.kind, v.block, v.value HAVING count(*) > 1)";
         if self.client.query_one(sql, &[]).await?.get(0) {
             return Err(refused(format!(
                 "somebody has just written issues to {}; stop it and try again",

@@ -17,8 +17,9 @@ const OWN: &[&str] = &[
     "refinery_schema_history",
 ];
 
-/// Columns that are set from the rows once all are there.
+/// Columns that are set from the rows once all are there, or have one value then.
 const SETTLED: &[(&str, &str)] = &[
+    ("issue_values", "part"),
     ("domain_clocks", "last_profile_change_at"),
     ("domain_clocks", "last_task_seq"),
     ("domain_clocks", "last_issue_row"),

@@ -5,6 +5,7 @@
 //! for.
 
 use std::collections::VecDeque;
+use std::time::{Duration, Instant};
 
 use caseload_model::ids::DomainId;
 use futures_util::FutureExt as _;
@@ -13,6 +14,13 @@ use futures_util::future::BoxFuture;
 use super::super::engine::Client;
 use super::columns::{Adding, NewRow, NewRows};
 use crate::StoreError;
+
+/// Statements for each table that the database may have left to do before further issues are
+/// planned: enough to be never without, and few enough that whoever waits for the chunk does not
+/// wait for them.
+const BEHIND_MAX: usize = 6;
+/// How often is asked whether somebody waits.
+const ASK_EVERY: Duration = Duration::from_millis(5);
 
 /// Whether another transaction waits for this one.
 const WAITED_FOR: &str = "SELECT EXISTS (SELECT 1 FROM pg_locks WHERE NOT granted
@@ -26,14 +34,16 @@ pub(in crate::postgres) struct Arriving<'c> {
     rows: NewRows,
     /// What was sent and not answered.
     sent: VecDeque<BoxFuture<'c, Result<(), StoreError>>>,
-    /// The question whether the chunk is waited for, until it is answered.
+    /// The question whether the chunk is waited for, until it is answered, and when it was asked.
     asked: Option<BoxFuture<'c, Result<bool, StoreError>>>,
+    asked_at: Instant,
 }
 
 impl<'c> Arriving<'c> {
     pub(super) fn new(client: &'c Client, domain: DomainId) -> Self {
         let rows = NewRows::default();
-        Self { client, domain, adding: None, rows, sent: VecDeque::new(), asked: None }
+        let (sent, asked_at) = (VecDeque::new(), Instant::now());
+        Self { client, domain, adding: None, rows, sent, asked: None, asked_at }
     }
 
     /// Takes an issue up.
@@ -41,18 +51,31 @@ impl<'c> Arriving<'c> {
         self.rows.add(issue);
     }
 
-    /// Sends what was taken up.
+    /// Sends what was taken up. Waits where the database is far behind.
     pub(super) async fn send(&mut self) -> Result<(), StoreError> {
         let rows = std::mem::take(&mut self.rows);
         let adding = match &self.adding {
             Some(adding) => adding.clone(),
             None => self.adding.insert(Adding::prepare(self.client).await?).clone(),
         };
-        let mut sent = adding.add(self.client, self.domain, rows).boxed();
-        match (&mut sent).now_or_never() {
-            Some(answer) => answer?,
-            None => self.sent.push_back(sent),
+        self.send_beside(adding.add(self.client, self.domain, rows).boxed())?;
+        while self.sent.len() > BEHIND_MAX
+            && let Some(oldest) = self.sent.pop_front()
+        {
+            oldest.await?;
         }
+        Ok(())
+    }
+
+    /// Sends what belongs to the issues beside them.
+    pub(super) fn send_beside(
+        &mut self,
+        mut sent: BoxFuture<'c, Result<(), StoreError>>,
+    ) -> Result<(), StoreError> {
+        if let Some(answer) = (&mut sent).now_or_never() {
+            return answer;
+        }
+        self.sent.push_back(sent);
         Ok(())
     }
 
@@ -62,7 +85,10 @@ impl<'c> Arriving<'c> {
         let client = self.client;
         let mut asked = if let Some(asked) = self.asked.take() {
             asked
+        } else if self.asked_at.elapsed() < ASK_EVERY {
+            return Ok(false);
         } else {
+            self.asked_at = Instant::now();
             let statement = client.prepare(WAITED_FOR).await?;
             async move { Ok(client.prepared_row(&statement, &[]).await?.get(0)) }.boxed()
         };

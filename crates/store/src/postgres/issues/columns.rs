@@ -64,20 +64,22 @@ pub(super) struct NewRow<'i> {
 }
 
 /// The columns of both tables, in the order in which they are bound behind the domain: that of
-/// [`NewRows`].
+/// [`NewRows`]. Arrays that are read side by side in a list are not put aside first, as those of a
+/// `FROM` are.
 const ADD_COLUMNS: &str = "INSERT INTO issues (domain_id, row, id, created_at, updated_at,
      changed_at, state, redacted, rating, original_created_at, app_id, platform_type, queue_id,
      hs_user_id, assignee_id, language, issue_mode, author_email)
-     SELECT $1, i.* FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[],
-     $6::bigint[], $7::smallint[], $8::boolean[], $9::smallint[], $10::bigint[], $11::bytea[],
-     $12::bytea[], $13::bytea[], $14::bytea[], $15::bytea[], $16::bytea[], $17::bytea[],
-     $18::bytea[]) AS i";
+     SELECT $1, unnest($2::bigint[]), unnest($3::bigint[]), unnest($4::bigint[]),
+     unnest($5::bigint[]), unnest($6::bigint[]), unnest($7::smallint[]), unnest($8::boolean[]),
+     unnest($9::smallint[]), unnest($10::bigint[]), unnest($11::bytea[]), unnest($12::bytea[]),
+     unnest($13::bytea[]), unnest($14::bytea[]), unnest($15::bytea[]), unnest($16::bytea[]),
+     unnest($17::bytea[]), unnest($18::bytea[])";
 const ADD_FRAGMENTS: &str = "INSERT INTO issue_bodies (domain_id, row, head, messages, meta,
      custom_fields, feedback, queue, private_notes, predict_labels, sentiment_analysis,
      smart_intents)
-     SELECT $1, b.* FROM unnest($2::bigint[], $3::bytea[], $4::bytea[], $5::bytea[],
-     $6::bytea[], $7::bytea[], $8::bytea[], $9::bytea[], $10::bytea[], $11::bytea[],
-     $12::bytea[]) AS b";
+     SELECT $1, unnest($2::bigint[]), unnest($3::bytea[]), unnest($4::bytea[]), unnest($5::bytea[]),
+     unnest($6::bytea[]), unnest($7::bytea[]), unnest($8::bytea[]), unnest($9::bytea[]),
+     unnest($10::bytea[]), unnest($11::bytea[]), unnest($12::bytea[])";
 
 /// Issues on their way into the two tables.
 #[derive(Debug, Default)]

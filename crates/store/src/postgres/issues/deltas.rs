@@ -6,15 +6,20 @@ use caseload_model::issue::TermKind;
 use tokio::try_join;
 use tokio_postgres::types::ToSql;
 
-use super::super::engine::{Client, Column, CopyRows};
+use super::super::engine::{Client, Column, CopyRows, Params};
 use crate::StoreError;
-use crate::issues::{Changes, LIST, SetSteps, Settled, Step, encode_rows, left_nothing};
+use crate::issues::{Changes, LIST, SetSteps, Settled, Step, encode_rows, left_nothing, place_of};
 
 const COUNTS: &str = "issue_count_deltas (domain_id, facet, value, day, n)";
 const SETS: &str = "issue_set_deltas (domain_id, kind, value, block, entered, gone)";
+const PARTS: &str = "issue_values (domain_id, kind, value, block, part, rows)";
 /// Changes up to which a statement is cheaper than a copy, which takes round trips of its own.
 const STATEMENT_MAX: usize = 500;
 
+/// Rows that terms of a kind have to have in a chunk, and how many of them share a term at most, in
+/// parts of them, for the kind's entries to be added as parts: so few of them come to one set.
+const APART_ROWS_MIN: usize = 1000;
+const APART_SHARING: usize = 20;
 /// Bytes of an entry's list of rows up to which an import continues it.
 const LIST_BYTES_MAX: usize = 512;
 
@@ -37,12 +42,12 @@ impl Deltas {
         Self::of(domain, changes.settle(), None)
     }
 
-    /// Of issues that are new. Their sparse terms are nearly all new, too: they are written where
-    /// they belong at once. Whoever keeps them has locked the domain's clock: their rows lie behind
-    /// all others, and nobody else writes entries.
+    /// Of issues that are new. Their sparse terms are written where they belong at once. Whoever
+    /// keeps them has locked the domain's clock: their rows lie behind all others, and nobody else
+    /// writes entries.
     pub(super) fn of_new(domain: DomainId, changes: Changes) -> Result<Self, StoreError> {
         let settled = changes.settle();
-        let entries = Entries::new(&settled)?;
+        let entries = Entries::new(domain, &settled)?;
         Self::of(domain, settled, Some(entries))
     }
 
@@ -58,7 +63,7 @@ impl Deltas {
         } else {
             None
         };
-        Ok(Self { settled, copied, entries: entries.filter(|entries| !entries.rows.is_empty()) })
+        Ok(Self { settled, copied, entries })
     }
 
     /// Keeps what the changes come to.
@@ -68,19 +73,25 @@ impl Deltas {
         };
         let of_counts = client.prepare_copy(COUNTS).await?;
         let of_sets = client.prepare_copy(SETS).await?;
-        let keep_entries = match &self.entries {
-            Some(_) => Some(client.prepare(&keep_entries()).await?),
-            None => None,
-        };
+        let Entries { parts: in_parts, kinds, values, blocks, rows } =
+            self.entries.unwrap_or_default();
+        let (parts, keep_entries) =
+            (client.prepare_copy(PARTS).await?, client.prepare(&keep_entries()).await?);
         try_join!(
             async { Ok(client.copy_rows(&of_counts, counts).await?) },
             async { Ok(client.copy_rows(&of_sets, sets).await?) },
             async {
-                let (Some(keep), Some(entries)) = (keep_entries, &self.entries) else {
+                match in_parts {
+                    Some(rows) => Ok(client.copy_rows(&parts, rows).await?),
+                    None => Ok(()),
+                }
+            },
+            async {
+                if rows.is_empty() {
                     return Ok(0);
-                };
-                let Entries { kinds, values, blocks, rows } = entries;
-                client.prepared_execute(&keep, &[&domain.0, kinds, values, blocks, rows]).await
+                }
+                let params: Params<'_> = &[&domain.0, &kinds, &values, &blocks, &rows];
+                client.prepared_execute(&keep_entries, params).await
             },
         )?;
         Ok(())
@@ -114,6 +125,9 @@ impl Copied {
 /// Entries of sparse terms: which rows enter each.
 #[derive(Default)]
 struct Entries {
+    /// Those that are added as parts.
+    parts: Option<CopyRows>,
+    /// The others.
     kinds: Column,
     values: Column,
     blocks: Column,
@@ -121,19 +135,36 @@ struct Entries {
 }
 
 impl Entries {
-    fn new(settled: &Settled) -> Result<Self, StoreError> {
+    fn new(domain: DomainId, settled: &Settled) -> Result<Self, StoreError> {
         let mut entries = Self::default();
+        let apart: Vec<_> = TermKind::ALL.iter().filter(|kind| is_apart(settled, **kind)).collect();
         for steps in settled.terms().filter(|steps| steps.kind.is_sparse()) {
             let [Some(entered), None] = both(&steps)? else {
                 return Err(left_nothing(steps.kind));
             };
-            entries.kinds.add(steps.kind.code() as i16);
-            entries.values.add(steps.value);
-            entries.blocks.add(i64::from(steps.block));
-            entries.rows.add(&entered[..]);
+            let (kind, block) = (steps.kind.code() as i16, i64::from(steps.block));
+            if apart.contains(&&steps.kind) {
+                let first = steps.steps.first().map_or(0, |(row, _)| i32::from(place_of(*row)));
+                let parts = entries.parts.get_or_insert_with(CopyRows::new).row(6);
+                parts.add(domain.0).add(kind).add(steps.value).add(block).add(first);
+                parts.add(&entered[..]);
+            } else {
+                entries.kinds.add(kind);
+                entries.values.add(steps.value);
+                entries.blocks.add(block);
+                entries.rows.add(&entered[..]);
+            }
         }
         Ok(entries)
     }
+}
+
+/// Whether the terms of a sparse kind are nearly as many as their rows.
+fn is_apart(settled: &Settled, kind: TermKind) -> bool {
+    let of_kind = settled.terms().filter(|steps| kind.is_sparse() && steps.kind == kind);
+    let (terms, rows) =
+        of_kind.fold((0, 0), |(terms, rows), steps| (terms + 1, rows + steps.steps.len()));
+    rows >= APART_ROWS_MIN && (rows - terms) * APART_SHARING <= rows
 }
 
 /// Adds entries, continues those that are short lists, and leaves the rest to the fold.
@@ -144,10 +175,10 @@ fn keep_entries() -> String {
              FROM unnest($2::smallint[], $3::bytea[], $4::bigint[], $5::bytea[])
              AS n(kind, value, block, rows)),
          kept AS (
-             INSERT INTO issue_values AS v (domain_id, kind, value, block, rows)
-             SELECT $1, new.kind, new.value, new.block, new.rows FROM new
+             INSERT INTO issue_values AS v (domain_id, kind, value, block, part, rows)
+             SELECT $1, new.kind, new.value, new.block, -1, new.rows FROM new
              ORDER BY new.kind, new.block, new.value
-             ON CONFLICT (domain_id, kind, block, value) DO UPDATE
+             ON CONFLICT (domain_id, kind, block, value, part) DO UPDATE
              SET rows = v.rows || substring(excluded.rows FROM 2)
              WHERE v.domain_id = $1 AND get_byte(v.rows, 0) = {LIST}
              AND get_byte(excluded.rows, 0) = {LIST}

@@ -6,11 +6,12 @@
 //! meanwhile stays for the next fold. Deltas of a key are folded in their order, so that no counter
 //! falls below zero on the way.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use caseload_model::ids::DomainId;
 use caseload_model::issue::TermKind;
 use roaring::RoaringBitmap;
+use tokio_postgres::Row;
 
 use super::super::domains::DEMAND;
 use super::super::engine::Client;
@@ -24,6 +25,7 @@ const FOLDED: i64 = 5000;
 const SPARSE_FOLDED: i64 = 500;
 /// The first half of the lock's name: any number that nobody else in the database is likely to use.
 const LOCK_CLASS: i32 = 0x6361_7365;
+const LOCK_CLOCK: &str = "SELECT 1 FROM domain_clocks WHERE domain_id = $1 FOR UPDATE";
 /// Each key is looked up: what the planner cannot know is how few they are beside what is stored.
 const LOOK_UP: &str = "SET LOCAL plan_cache_mode = force_generic_plan;
      SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off;
@@ -80,7 +82,7 @@ async fn sets(client: &Client, domain: DomainId, table: &Table) -> Result<i64, S
         .filter(|kind| kind.is_sparse())
         .map(|kind| kind.code() as i16)
         .collect();
-    let found = client.rows(table.take, &[&domain.0, &sparse, &table.folded]).await?;
+    let found = client.rows(&table.take(), &[&domain.0, &sparse, &table.folded]).await?;
     if found.is_empty() {
         return Ok(0);
     }
@@ -89,11 +91,20 @@ async fn sets(client: &Client, domain: DomainId, table: &Table) -> Result<i64, S
     }
     let mut deltas: Vec<_> = found.iter().collect();
     deltas.sort_unstable_by_key(|row| (key(row), row.get::<_, i64>(3)));
+    put_together(client, domain, table, found.iter().map(key).collect(), &deltas).await?;
+    Ok(found.len() as i64)
+}
+
+/// Puts what is stored of sets and deltas of them together, each as one base.
+async fn put_together(
+    client: &Client,
+    domain: DomainId,
+    table: &Table,
+    keys: BTreeSet<Key<'_>>,
+    deltas: &[&Row],
+) -> Result<(), StoreError> {
+    let keys: Vec<Key<'_>> = keys.into_iter().collect();
     let mut sets: BTreeMap<Key<'_>, RoaringBitmap> = BTreeMap::new();
-    for row in &deltas {
-        sets.entry(key(row)).or_default();
-    }
-    let keys: Vec<Key<'_>> = sets.keys().copied().collect();
     let (kinds, values, blocks) = columns(&keys);
     let base = client.rows(table.select, &[&domain.0, &kinds, &values, &blocks]).await?;
     for row in &base {
@@ -102,9 +113,12 @@ async fn sets(client: &Client, domain: DomainId, table: &Table) -> Result<i64, S
             apply(block_number(key.2)?, row.get(1), None, sets.entry(*key).or_default())?;
         }
     }
-    for row in &deltas {
+    for row in deltas {
         let rows = sets.entry(key(row)).or_default();
         apply(block_number(row.get(2))?, row.get(4), row.get(5), rows)?;
+    }
+    if let Some(parts) = table.parts {
+        client.execute(parts, &[&domain.0, &kinds, &values, &blocks]).await?;
     }
     let (empty, full): (Vec<_>, Vec<_>) = sets.into_iter().partition(|(_, rows)| rows.is_empty());
     if !empty.is_empty() {
@@ -119,10 +133,36 @@ async fn sets(client: &Client, domain: DomainId, table: &Table) -> Result<i64, S
         let blobs = blobs.collect::<Result<Vec<_>, _>>()?;
         client.execute(table.write, &[&domain.0, &kinds, &values, &blocks, &blobs]).await?;
     }
-    Ok(found.len() as i64)
+    Ok(())
 }
 
-fn key(delta: &tokio_postgres::Row) -> Key<'_> {
+/// Sparse terms that have several parts, some of those behind a key.
+const IN_PARTS: &str = "SELECT kind, value, block FROM issue_values
+     WHERE domain_id = $1 AND (kind, block, value) > ($2, $3, $4)
+     GROUP BY kind, block, value HAVING count(*) > 1 ORDER BY kind, block, value LIMIT $5";
+
+/// Where [`join_parts`] goes on: behind this kind, block and value.
+pub(super) type Behind = (i16, i64, Vec<u8>);
+
+/// Makes one part of those of some sets behind `behind`, in the order of the table; where to go on.
+/// Nobody needs this but who reads the table itself.
+pub(super) async fn join_parts(
+    client: &Client,
+    domain: DomainId,
+    behind: &Behind,
+) -> Result<Option<Behind>, StoreError> {
+    client.batch(LOOK_UP).await?;
+    client.execute(LOCK_CLOCK, &[&domain.0]).await?;
+    let (kind, block, value) = behind;
+    let found = client.rows(IN_PARTS, &[&domain.0, kind, block, value, &SPARSE_FOLDED]).await?;
+    let last = found.last().map(key).map(|(kind, value, block)| (kind, block, value.to_vec()));
+    if !found.is_empty() {
+        put_together(client, domain, &SPARSE, found.iter().map(key).collect(), &[]).await?;
+    }
+    Ok(last)
+}
+
+fn key(delta: &Row) -> Key<'_> {
     (delta.get(0), delta.get(1), delta.get(2))
 }
 
@@ -137,31 +177,44 @@ fn columns<'r>(keys: &[Key<'r>]) -> (Vec<i16>, Vec<&'r [u8]>, Vec<i64>) {
 struct Table {
     /// Deltas of a step.
     folded: i64,
-    /// Takes deltas away, at most so many.
-    take: &'static str,
+    /// How the kinds of the table stand to the sparse ones.
+    among: &'static str,
     /// Locks out whoever else writes the table.
     lock: Option<&'static str>,
     select: &'static str,
+    /// Takes away what stands beside the base.
+    parts: Option<&'static str>,
     write: &'static str,
     delete: &'static str,
 }
 
+impl Table {
+    /// Takes deltas away, at most so many.
+    fn take(&self) -> String {
+        let among = self.among;
+        format!(
+            "WITH chosen AS (
+                SELECT kind, value, block, seq FROM issue_set_deltas
+                WHERE domain_id = $1 AND kind {among}($2::smallint[])
+                ORDER BY kind, value, block, seq LIMIT $3)
+            DELETE FROM issue_set_deltas d USING chosen
+            WHERE d.domain_id = $1 AND d.kind = chosen.kind AND d.value = chosen.value
+            AND d.block = chosen.block AND d.seq = chosen.seq
+            RETURNING d.kind, d.value, d.block, d.seq, d.entered, d.gone"
+        )
+    }
+}
+
 const DENSE: Table = Table {
     folded: FOLDED,
-    take: "WITH chosen AS (
-            SELECT kind, value, block, seq FROM issue_set_deltas
-            WHERE domain_id = $1 AND kind <> ALL($2::smallint[])
-            ORDER BY kind, value, block, seq LIMIT $3)
-        DELETE FROM issue_set_deltas d USING chosen
-        WHERE d.domain_id = $1 AND d.kind = chosen.kind AND d.value = chosen.value
-        AND d.block = chosen.block AND d.seq = chosen.seq
-        RETURNING d.kind, d.value, d.block, d.seq, d.entered, d.gone",
+    among: "<> ALL",
     lock: None,
     select: "SELECT k.n, s.rows
         FROM unnest($2::smallint[], $3::bytea[], $4::bigint[]) WITH ORDINALITY
         AS k(kind, value, block, n)
         CROSS JOIN LATERAL (SELECT rows FROM issue_sets WHERE domain_id = $1 AND kind = k.kind
         AND value = k.value AND block = k.block OFFSET 0) s",
+    parts: None,
     write: "INSERT INTO issue_sets (domain_id, kind, value, block, rows)
         SELECT $1, k.kind, k.value, k.block, k.rows
         FROM unnest($2::smallint[], $3::bytea[], $4::bigint[], $5::bytea[])
@@ -174,25 +227,24 @@ const DENSE: Table = Table {
 
 const SPARSE: Table = Table {
     folded: SPARSE_FOLDED,
-    take: "WITH chosen AS (
-            SELECT kind, value, block, seq FROM issue_set_deltas
-            WHERE domain_id = $1 AND kind = ANY($2::smallint[])
-            ORDER BY kind, value, block, seq LIMIT $3)
-        DELETE FROM issue_set_deltas d USING chosen
-        WHERE d.domain_id = $1 AND d.kind = chosen.kind AND d.value = chosen.value
-        AND d.block = chosen.block AND d.seq = chosen.seq
-        RETURNING d.kind, d.value, d.block, d.seq, d.entered, d.gone",
-    lock: Some("SELECT 1 FROM domain_clocks WHERE domain_id = $1 FOR UPDATE"),
+    among: "= ANY",
+    lock: Some(LOCK_CLOCK),
     select: "SELECT k.n, s.rows
         FROM unnest($2::smallint[], $3::bytea[], $4::bigint[]) WITH ORDINALITY
         AS k(kind, value, block, n)
         CROSS JOIN LATERAL (SELECT rows FROM issue_values WHERE domain_id = $1 AND kind = k.kind
         AND value = k.value AND block = k.block OFFSET 0) s",
-    write: "INSERT INTO issue_values (domain_id, kind, value, block, rows)
-        SELECT $1, k.kind, k.value, k.block, k.rows
+    parts: Some(
+        "DELETE FROM issue_values s
+        USING unnest($2::smallint[], $3::bytea[], $4::bigint[]) AS k(kind, value, block)
+        WHERE s.domain_id = $1 AND s.kind = k.kind AND s.value = k.value AND s.block = k.block
+        AND s.part >= 0",
+    ),
+    write: "INSERT INTO issue_values (domain_id, kind, value, block, part, rows)
+        SELECT $1, k.kind, k.value, k.block, -1, k.rows
         FROM unnest($2::smallint[], $3::bytea[], $4::bigint[], $5::bytea[])
         AS k(kind, value, block, rows)
-        ON CONFLICT (domain_id, kind, block, value) DO UPDATE SET rows = excluded.rows",
+        ON CONFLICT (domain_id, kind, block, value, part) DO UPDATE SET rows = excluded.rows",
     delete: "DELETE FROM issue_values s
         USING unnest($2::smallint[], $3::bytea[], $4::bigint[]) AS k(kind, value, block)
         WHERE s.domain_id = $1 AND s.kind = k.kind AND s.value = k.value AND s.block = k.block",

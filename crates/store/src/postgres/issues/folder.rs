@@ -13,6 +13,7 @@ use caseload_model::ids::DomainId;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
+use super::super::domains;
 use super::super::engine::Engine;
 use super::fold;
 use crate::StoreError;
@@ -152,6 +153,21 @@ pub(in crate::postgres) async fn fold_left(engine: &Engine) -> Result<bool, Stor
         more |= fold_some(engine, domain).await?;
     }
     Ok(more)
+}
+
+/// Makes one part of the parts of each sparse term.
+pub(in crate::postgres) async fn join_parts(engine: &Engine) -> Result<(), StoreError> {
+    let domains = engine.read(None, (), |client, ()| Box::pin(domains::all(client))).await?;
+    for domain in domains {
+        let mut behind = Some((i16::MIN, 0, Vec::new()));
+        while let Some(from) = behind {
+            let joined = engine.write((domain.id, from), |client, (domain, from)| {
+                Box::pin(fold::join_parts(client, *domain, from))
+            });
+            behind = joined.await?;
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

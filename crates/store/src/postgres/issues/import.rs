@@ -11,6 +11,7 @@ use caseload_model::issue::{
 };
 use caseload_model::record::{ChunkRecords, Prepared};
 use caseload_model::time::UnixMillis;
+use futures_util::FutureExt as _;
 use tokio::try_join;
 use tokio_postgres::types::ToSql;
 
@@ -143,7 +144,8 @@ impl<'c> Import<'c> {
         let Self { client, domain, now, mut arriving, changes, names, .. } = self;
         let Some(mut clock) = self.clock.filter(|_| !self.dry_run) else { return Ok(()) };
         let names = names.timed(|| clock.change_time(now));
-        // While the database takes the issues.
+        arriving.send_beside(names.keep(client, domain).boxed())?;
+        // While the database takes the issues and what they name.
         let deltas = Deltas::of_new(domain, changes)?;
         let update = client.prepare(KEEP_CLOCK).await?;
         let known = &clock.known;
@@ -154,7 +156,6 @@ impl<'c> Import<'c> {
             [&domain.0, &last_id, &created_at, &last_app, &clock.last_row, &clock.last_change];
         try_join!(
             arriving.end(),
-            names.keep(client, domain),
             deltas.keep(client, domain),
             client.prepared_execute(&update, &numbers),
         )?;

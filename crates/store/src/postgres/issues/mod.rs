@@ -39,7 +39,7 @@ use crate::{
     KeptAnswer, ListIssues, Once, RenderedIssue, StageAttachment, StepForm, StepIssues, StoreError,
 };
 pub(super) use columns::{BEHIND, COLUMNS, columns};
-pub(super) use folder::{Folder, fold_left};
+pub(super) use folder::{Folder, fold_left, join_parts};
 pub(super) use import::Import;
 pub(super) use page::{FRAGMENTS, FRAGMENTS_COUNT, fragments};
 use reads::Reads;

@@ -35,7 +35,10 @@ const READ_BYTES_MAX: usize = 16 << 20;
 /// after the first of these.
 const PROFILES_MAX: Duration = Duration::from_millis(500);
 const ISSUES_WAITED_FOR_MAX: Duration = Duration::from_millis(30);
-const ISSUES_MAX: Duration = Duration::from_millis(100);
+const ISSUES_MAX: Duration = Duration::from_millis(250);
+/// Bytes of payload blocks of a chunk of issues: what each chunk writes once is much, and grows
+/// less than its issues do.
+const ISSUES_BYTES_MAX: usize = 16 << 20;
 
 /// What was planned from a snapshot.
 struct Planned {
@@ -81,7 +84,7 @@ async fn write(
 ) -> Result<(ChunkApplied, Vec<ChunkPart>), StoreError> {
     let mut parts = Parts::begin(command)?;
     for _ in 0..TRIES_MAX {
-        let mut one = Try { command, parts };
+        let mut one = Try { command, parts: bounded(parts, command.action) };
         let written =
             engine.write_once(&mut one, |client, one| Box::pin(write_chunk(client, one))).await;
         let (done, rest, taken) = one.parts.end();
@@ -95,6 +98,14 @@ async fn write(
         }
     }
     Err(given_up())
+}
+
+/// Parts as far as a chunk of the action takes them.
+fn bounded(parts: Parts, action: Action) -> Parts {
+    match action {
+        Action::ImportIssues => parts.within(ISSUES_BYTES_MAX),
+        _ => parts,
+    }
 }
 
 /// The task after a chunk.
@@ -117,8 +128,8 @@ async fn write_chunk(client: &Client, one: &mut Try<'_>) -> Result<Written, Stor
     loop {
         let added = plan_slice(client, parts, &mut profiles, &mut issues, SLICE_ENTRIES).await?;
         records.add(added, parts.next_index())?;
-        let may_wait = command.action == Action::ImportIssues;
-        let may_wait = may_wait && begun.elapsed() >= ISSUES_WAITED_FOR_MAX;
+        let may_wait =
+            command.action == Action::ImportIssues && begun.elapsed() >= ISSUES_WAITED_FOR_MAX;
         if Instant::now() >= until
             || (may_wait && issues.is_waited_for().await?)
             || !parts.more(|| Instant::now() >= until)?

@@ -24,5 +24,5 @@ pub(super) use list::list;
 pub(super) use payload::{entries_left, payload_block};
 pub(super) use purge::purge;
 pub(super) use records::{record_block, record_sizes};
-pub(super) use row::{COLUMNS, COLUMNS_COUNT, of_family, task, unfinished_by_lease};
+pub(super) use row::{COLUMNS, COLUMNS_COUNT, of_family, sizes, task};
 pub(super) use stage::{discard, stage};

@@ -81,10 +81,14 @@ pub(super) fn with_position(row: &Row) -> Result<Task, StoreError> {
     Ok(Task { position: position.map(|tasks| tasks as u32), ..task(row)? })
 }
 
+/// Bytes of the database, and [`unfinished_by_lease`].
+pub(in crate::postgres) async fn sizes(client: &Client) -> Result<(u64, (u64, u64)), StoreError> {
+    let size: i64 = client.row("SELECT pg_database_size(current_database())", &[]).await?.get(0);
+    Ok((size.unsigned_abs(), unfinished_by_lease(client).await?))
+}
+
 /// Unfinished tasks of all domains: those that no server has, and those that one has.
-pub(in crate::postgres) async fn unfinished_by_lease(
-    client: &Client,
-) -> Result<(u64, u64), StoreError> {
+async fn unfinished_by_lease(client: &Client) -> Result<(u64, u64), StoreError> {
     let counts = client
         .row(
             "SELECT count(*) - count(lease_server), count(lease_server) FROM task_queue

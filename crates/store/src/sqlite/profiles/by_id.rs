@@ -1,7 +1,8 @@
-//! Finding core profiles by their ids. Nearly every profile's id is the number of its row, so that
-//! one search of the table finds it; the few that a copy had to move are found by an index of their
-//! own, which is looked at where the first search finds nothing. Many are searched by one statement:
-//! what SQLite does around each costs as much as the search. Nothing is written here.
+//! Finding core profiles by their ids. Nearly every profile's id is the number of its row, so
+//! that one search of the table finds it; the few that a copy had to move are found by an index
+//! of their own, which is looked at where the first search finds nothing. Many are searched by
+//! one statement: what SQLite does around each costs as much as the search. Nothing is written
+//! here.
 
 use std::rc::Rc;
 

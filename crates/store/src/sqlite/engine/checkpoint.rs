@@ -19,8 +19,9 @@ use super::Gauges;
 use super::connection::{self, PAGE_BYTES};
 use crate::StoreError;
 
-/// Pages of the log from which on it is moved beside the writer.
-const LOG_PAGES_WANTED: u32 = (32 << 20) / PAGE_BYTES;
+/// Pages of the log from which on it is moved beside the writer: a few tasks of 10,000, so that
+/// what one of them wrote is not moved while the next reads it.
+const LOG_PAGES_WANTED: u32 = (64 << 20) / PAGE_BYTES;
 /// Pages beyond which writers wait until it is moved.
 const LOG_PAGES_MAX: u32 = (128 << 20) / PAGE_BYTES;
 /// Pages that make another try worthwhile while reads pin the log.

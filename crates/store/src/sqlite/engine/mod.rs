@@ -67,6 +67,12 @@ impl Weight {
 }
 
 impl Gauges {
+    /// Whether a command waits for the writer.
+    fn is_waited_for(&self) -> bool {
+        let Self { small_waiting, long_waiting, .. } = self;
+        small_waiting.load(Ordering::Relaxed) + long_waiting.load(Ordering::Relaxed) > 0
+    }
+
     fn note_write(&self, took: Duration) {
         self.writes.lock().unwrap_or_else(PoisonError::into_inner).add(took);
     }
@@ -161,9 +167,7 @@ impl Engine {
 
     /// Whether the writer has nothing to do at the moment.
     pub(super) fn is_idle(&self) -> bool {
-        let Gauges { at_work, small_waiting, long_waiting, .. } = &*self.gauges;
-        let waiting = small_waiting.load(Ordering::Relaxed) + long_waiting.load(Ordering::Relaxed);
-        waiting == 0 && !at_work.load(Ordering::Relaxed)
+        !self.gauges.at_work.load(Ordering::Relaxed) && !self.gauges.is_waited_for()
     }
 
     /// Runs a read in one transaction within the usual budget.

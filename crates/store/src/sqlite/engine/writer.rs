@@ -70,8 +70,7 @@ impl WriteContext<'_> {
 
     /// Whether another command waits for the writer.
     pub(in crate::sqlite) fn is_waited_for(&self) -> bool {
-        let Gauges { small_waiting, long_waiting, .. } = self.gauges;
-        small_waiting.load(Ordering::Relaxed) + long_waiting.load(Ordering::Relaxed) > 0
+        self.gauges.is_waited_for()
     }
 }
 

@@ -19,7 +19,7 @@ mod writes;
 
 pub(super) use columns::{BEHIND, COLUMNS, columns};
 pub(super) use import::Import;
-pub(super) use page::{FRAGMENTS, FRAGMENTS_COUNT, fragments, get};
+pub(super) use page::{FRAGMENTS, FRAGMENTS_COUNT, fragments, get, numbers};
 pub(super) use reads::Reads;
 pub(super) use writes::Writes;
 

@@ -71,7 +71,7 @@ const ISSUE_BYTES_USUAL: usize = 4096;
 
 /// Rows as `rarray` takes them: one statement reads them all, in this order, where `CROSS JOIN`
 /// keeps it from being turned around.
-pub(super) fn numbers(rows: impl IntoIterator<Item = impl Into<i64>>) -> Rc<Vec<Value>> {
+pub(in crate::sqlite) fn numbers(rows: impl IntoIterator<Item = impl Into<i64>>) -> Rc<Vec<Value>> {
     Rc::new(rows.into_iter().map(|row| Value::Integer(row.into())).collect())
 }
 

@@ -4,12 +4,10 @@
 //! one statement: what SQLite does around each costs as much as the search. Nothing is written
 //! here.
 
-use std::rc::Rc;
-
 use caseload_model::ids::{CoreProfileId, DomainId};
-use rusqlite::types::Value;
 use rusqlite::{CachedStatement, Connection, Row, Rows, params};
 
+use super::super::issues::numbers;
 use crate::StoreError;
 
 /// The profile with id `?2` of domain `?1`, where its row has that number.
@@ -45,10 +43,9 @@ impl<'c> ById<'c> {
         &mut self,
         ids: impl Iterator<Item = CoreProfileId>,
     ) -> Result<InOrder<'_, 'c>, StoreError> {
-        let ids: Vec<Value> = ids.map(|id| Value::Integer(id.0 as i64)).collect();
         let Self { domain, placed, moved } = self;
         let seq = placed.column_count() - 1;
-        let placed = placed.query(params![domain.0, Rc::new(ids)])?;
+        let placed = placed.query(params![domain.0, numbers(ids.map(|id| id.0 as i64))])?;
         Ok(InOrder { domain: *domain, placed, seq, moved })
     }
 }

@@ -137,13 +137,13 @@ struct Entries {
 impl Entries {
     fn new(domain: DomainId, settled: &Settled) -> Result<Self, StoreError> {
         let mut entries = Self::default();
-        let apart: Vec<_> = TermKind::ALL.iter().filter(|kind| is_apart(settled, **kind)).collect();
+        let apart = kinds_apart(settled);
         for steps in settled.terms().filter(|steps| steps.kind.is_sparse()) {
             let [Some(entered), None] = both(&steps)? else {
                 return Err(left_nothing(steps.kind));
             };
             let (kind, block) = (steps.kind.code() as i16, i64::from(steps.block));
-            if apart.contains(&&steps.kind) {
+            if apart.contains(&steps.kind) {
                 let first = steps.steps.first().map_or(0, |(row, _)| i32::from(place_of(*row)));
                 let parts = entries.parts.get_or_insert_with(CopyRows::new).row(6);
                 parts.add(domain.0).add(kind).add(steps.value).add(block).add(first);
@@ -159,12 +159,20 @@ impl Entries {
     }
 }
 
-/// Whether the terms of a sparse kind are nearly as many as their rows.
-fn is_apart(settled: &Settled, kind: TermKind) -> bool {
-    let of_kind = settled.terms().filter(|steps| kind.is_sparse() && steps.kind == kind);
-    let (terms, rows) =
-        of_kind.fold((0, 0), |(terms, rows), steps| (terms + 1, rows + steps.steps.len()));
-    rows >= APART_ROWS_MIN && (rows - terms) * APART_SHARING <= rows
+/// The sparse kinds whose terms are nearly as many as their rows.
+fn kinds_apart(settled: &Settled) -> Vec<TermKind> {
+    let mut kinds: Vec<(TermKind, usize, usize)> = Vec::new();
+    for steps in settled.terms().filter(|steps| steps.kind.is_sparse()) {
+        let added = steps.steps.len();
+        match kinds.iter_mut().find(|(kind, ..)| *kind == steps.kind) {
+            Some((_, terms, rows)) => (*terms, *rows) = (*terms + 1, *rows + added),
+            None => kinds.push((steps.kind, 1, added)),
+        }
+    }
+    kinds.retain(|(_, terms, rows)| {
+        *rows >= APART_ROWS_MIN && (rows - terms) * APART_SHARING <= *rows
+    });
+    kinds.into_iter().map(|(kind, ..)| kind).collect()
 }
 
 /// Adds entries, continues those that are short lists, and leaves the rest to the fold.

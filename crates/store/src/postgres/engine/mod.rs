@@ -164,20 +164,8 @@ impl Engine {
         })
     }
 
-    /// A read in one snapshot that takes as long as it takes.
-    pub(super) async fn read_without_end<C, T, F>(
-        &self,
-        command: C,
-        work: F,
-    ) -> Result<T, StoreError>
-    where
-        F: for<'a> FnOnce(&'a Client, &'a C) -> BoxFuture<'a, Result<T, StoreError>>,
-    {
-        self.read_in_turn(None, command, work).await
-    }
-
-    /// A read in one snapshot, each of whose statements may take so long.
-    async fn read_in_turn<C, T, F>(
+    /// A read in one snapshot, each of whose statements may take so long, or as long as it takes.
+    pub(super) async fn read_in_turn<C, T, F>(
         &self,
         each: Option<Duration>,
         command: C,

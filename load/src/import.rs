@@ -1,5 +1,5 @@
-//! 10,000 profile creations: from the first byte of the POST until a poll sees `completed`, beside
-//! the raw insertion of the same lines into SQLite.
+//! 10,000 profile creations: from the first byte of the POST until the client hears of `completed`,
+//! beside the raw insertion of the same lines into SQLite.
 
 use anyhow::Result;
 use caseload_client::Client;

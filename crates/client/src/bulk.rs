@@ -3,7 +3,7 @@
 //! from a file or from any reader, and is never held whole unless it already was.
 
 use std::future::Future;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
 use caseload_model::task::{Action, Family};
@@ -18,9 +18,10 @@ use crate::error::ClientError;
 use crate::http::Client;
 use crate::task::{Task, TaskPage};
 
-/// First wait between two looks at a task.
+/// How long a server is asked to hold back its answer about a task that is not completed.
+const WAIT_SECONDS: &str = "1";
+/// First and longest wait between two looks at a task where a server answers sooner than asked.
 const POLL_FIRST: Duration = Duration::from_millis(25);
-/// Longest wait between two looks at a task.
 const POLL_MAX: Duration = Duration::from_secs(2);
 /// Bytes read from a reader at once.
 const READ_BYTES: usize = 64 << 10;
@@ -162,12 +163,17 @@ impl<'a> Bulk<'a> {
 
     /// The task as it is now.
     pub async fn status(&self, task_id: &str) -> Result<Task, ClientError> {
-        let body = self.client.read_all(&self.task_url(task_id, "")?, &[]).await?;
+        self.look(task_id, &[]).await
+    }
+
+    async fn look(&self, task_id: &str, params: &[(&str, &str)]) -> Result<Task, ClientError> {
+        let body = self.client.read_all(&self.task_url(task_id, "")?, params).await?;
         Task::read(&body).map_err(|error| self.client.unexpected(error))
     }
 
-    /// Looks at the task until it is completed, at first often, then less so. `progress` sees
-    /// every look.
+    /// Follows the task until it is completed: hears of its end when it comes, and has `progress`
+    /// see every answer, about one a second. Where the server does not hold its answers back, the
+    /// task is looked at often at first, then less so.
     pub async fn wait(
         &self,
         task_id: &str,
@@ -175,13 +181,17 @@ impl<'a> Bulk<'a> {
     ) -> Result<Task, ClientError> {
         let mut pause = POLL_FIRST;
         loop {
-            let task = self.status(task_id).await?;
+            let asked = Instant::now();
+            let task = self.look(task_id, &[("wait", WAIT_SECONDS)]).await?;
             progress(&task);
             if task.is_completed() {
                 return Ok(task);
             }
-            tokio::time::sleep(pause).await;
-            pause = POLL_MAX.min(pause.mul_f32(1.25));
+            let early = pause.saturating_sub(asked.elapsed());
+            if !early.is_zero() {
+                tokio::time::sleep(early).await;
+                pause = POLL_MAX.min(pause.mul_f32(1.25));
+            }
         }
     }
 

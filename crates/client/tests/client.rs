@@ -128,7 +128,7 @@ async fn waiting_looks_until_the_task_is_completed_and_shows_every_look() {
     let task = bulk.wait("t-1", |task| seen.push(task.counts.unprocessed)).await.unwrap();
     assert!(task.is_completed());
     assert_eq!(seen, [9, 5, 0]);
-    assert_eq!(script.lines(), ["GET /v2/acme/identity/bulk_actions/t-1"; 3]);
+    assert_eq!(script.lines(), ["GET /v2/acme/identity/bulk_actions/t-1?wait=1"; 3]);
 }
 
 #[tokio::test]

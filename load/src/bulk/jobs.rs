@@ -11,9 +11,6 @@ use caseload_model::task::{Action, Family};
 use crate::raw::settled_bytes;
 use crate::server::{Process, Store};
 
-/// Time between polls: small against the measured times.
-const POLL_EVERY: Duration = Duration::from_millis(2);
-
 /// Milliseconds since the request began.
 #[derive(Clone, Copy)]
 pub(crate) struct Served {
@@ -146,12 +143,9 @@ pub(crate) async fn run(
 ) -> Result<(Served, String)> {
     let bulk = client.bulk(action.family());
     let begun = Instant::now();
-    let mut task = bulk.submit(action, Payload::bytes(payload)).await?;
+    let task = bulk.submit(action, Payload::bytes(payload)).await?;
     let accepted = begun.elapsed();
-    while !task.is_completed() {
-        tokio::time::sleep(POLL_EVERY).await;
-        task = bulk.status(&task.task_id).await?;
-    }
+    let task = bulk.wait(&task.task_id, |_| {}).await?;
     let completed = begun.elapsed();
     ensure!(task.counts.succeeded == task.counts.total, "an entry failed: {}", task.record);
     let millis = |time: Duration| time.as_secs_f64() * 1e3;

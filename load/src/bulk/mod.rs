@@ -1,8 +1,9 @@
 //! Bulk actions, beside their limits: 10,000 creations, updates and gets from the first byte of the
-//! POST until a poll sees `completed`, at one client and at four (in four domains), from an empty
-//! store and with a million profiles in it; how long a POST takes to be accepted; how long another
-//! writer waits while a task runs; what stays on disk. Each round runs the product and its limit in
-//! turns. `--write` keeps the tables as markdown, named by date and commit.
+//! POST until the client hears of `completed` (by `?wait=`), at one client and at four (in four
+//! domains), from an empty store and with a million profiles in it; how long a POST takes to be
+//! accepted; how long another writer waits while a task runs; what stays on disk. Each round runs
+//! the product and its limit in turns. `--write` keeps the tables as markdown, named by date and
+//! commit.
 
 pub(crate) mod jobs;
 mod report;

@@ -1,5 +1,5 @@
-//! Imports into PostgreSQL: 10,000 entries from the first byte of the POST until a poll sees
-//! `completed`, in turns with the raw insertion of the same rows; and two servers that import
+//! Imports into PostgreSQL: 10,000 entries from the first byte of the POST until the client hears
+//! of `completed`, in turns with the raw insertion of the same rows; and two servers that import
 //! into two domains, in turns with one. Each side goes on where its last turn ended.
 
 use std::time::Instant;

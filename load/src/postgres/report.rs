@@ -41,8 +41,8 @@ type Beside = (Served, f64, f64);
 impl Report {
     pub(super) fn imports(&mut self, profiles: &[Beside], issues: &[Beside]) {
         self.text.push_str(
-            "## Imports\n\n10,000 entries, from the POST until a poll sees `completed`; ratio: the \
-             limit's time by that, 1 is as fast.\n\n\
+            "## Imports\n\n10,000 entries, from the POST until the client hears of `completed` \
+             (by `?wait=`); ratio: the limit's time by that, 1 is as fast.\n\n\
              | import | accepted ms | completed ms | limit | limit ms | ratio |\n\
              |---|---|---|---|---|---|\n",
         );

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use caseload_model::ids::{DomainId, DomainName};
 use caseload_model::task::{Task, TaskStatus};
@@ -17,9 +17,10 @@ use tokio::time::{Interval, MissedTickBehavior};
 use crate::problem::Problem;
 use crate::{AppState, Caller};
 
-/// Least and greatest time between two rounds of reading; a bell of the store's shortens it.
-const ROUND_MS_MIN: u64 = 20;
-const ROUND_MS_MAX: u64 = 100;
+/// Time between two rounds of reading where no end of a task is heard of.
+const ROUND_PAUSE: Duration = Duration::from_millis(100);
+/// Rounds of reading take at most one part in so many of the time, however many tasks end.
+const ROUND_SHARE: u32 = 10;
 /// Time between two looks at the caller's key, which the cache of keys mostly answers: together
 /// with the age of what is cached below the 5 s in which a revocation holds.
 const KEY_LOOK_MS: u64 = 500;
@@ -55,22 +56,22 @@ impl Followed {
     }
 
     async fn read(self: Arc<Self>, store: Arc<dyn Store>) {
-        let mut bell = store.task_bell();
+        let mut ends = store.task_ends();
         while let Some(round) = self.round() {
+            let began = Instant::now();
             for (domain, last) in round {
                 match store.task(domain, last.action.family(), &last.id).await {
                     Ok(found) => self.publish(domain, &last.id, found),
                     Err(error) => tracing::debug!(%error, "a followed task cannot be read"),
                 }
             }
-            tokio::time::sleep(Duration::from_millis(ROUND_MS_MIN)).await;
-            let rung = async {
-                if bell.changed().await.is_err() {
+            tokio::time::sleep(began.elapsed() * (ROUND_SHARE - 1)).await;
+            let ended = async {
+                if ends.changed().await.is_err() {
                     std::future::pending::<()>().await;
                 }
             };
-            let rest = Duration::from_millis(ROUND_MS_MAX - ROUND_MS_MIN);
-            let _ = tokio::time::timeout(rest, rung).await;
+            let _ = tokio::time::timeout(ROUND_PAUSE, ended).await;
         }
     }
 

@@ -158,6 +158,10 @@ pub trait Store: Send + Sync + 'static {
     /// Changes whenever tasks may have become runnable and were not leased to lent hands. A hint:
     /// pollers keep polling beside it.
     fn task_bell(&self) -> watch::Receiver<u64>;
+    /// Changes whenever a task may have completed, for those who wait for one. A hint, too.
+    fn task_ends(&self) -> watch::Receiver<u64> {
+        self.task_bell()
+    }
 
     /// One page of issues with the exact total, from one snapshot.
     /// [`StoreError::DeadlinePassed`] where the budget is used up.

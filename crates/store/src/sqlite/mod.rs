@@ -59,6 +59,8 @@ pub struct SqliteStore {
     fresh: Arc<FreshPayloads>,
     /// What completed since the store was opened.
     completed: Mutex<Vec<CompletedTasks>>,
+    /// Counts up with each end of a task.
+    ends: watch::Sender<u64>,
 }
 
 impl SqliteStore {
@@ -84,6 +86,7 @@ impl SqliteStore {
             handing,
             fresh: Arc::default(),
             completed: Mutex::default(),
+            ends: watch::Sender::new(0),
         })
     }
 
@@ -126,8 +129,11 @@ impl SqliteStore {
         })
     }
 
-    /// Counts a task that may have completed by what was just committed.
+    /// Counts a task that may have completed by what was just committed, and tells of its end.
     fn note(&self, task: &Task) {
+        if task.outcome.is_some() {
+            self.ends.send_modify(|ended| *ended = ended.wrapping_add(1));
+        }
         StoreMetrics::count(
             &mut self.completed.lock().unwrap_or_else(PoisonError::into_inner),
             task,
@@ -359,6 +365,10 @@ impl Store for SqliteStore {
 
     fn task_bell(&self) -> watch::Receiver<u64> {
         self.handing.bell()
+    }
+
+    fn task_ends(&self) -> watch::Receiver<u64> {
+        self.ends.subscribe()
     }
 
     fn list_issues(&self, request: ListIssues) -> StoreFuture<'_, IssuePage> {

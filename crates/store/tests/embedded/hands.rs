@@ -30,7 +30,7 @@ async fn a_task_is_leased_in_the_commit_that_accepts_it_or_ends_the_one_before()
     let (store, hands) = lent(&folder, 2);
     let plain: Arc<dyn Store> = store.clone();
     let acme = domain(&plain, "acme").await;
-    let bell = store.task_bell();
+    let (bell, ends) = (store.task_bell(), store.task_ends());
     let before = store.commits();
     for (id, name) in [("first", "a"), ("second", "b")] {
         store.create_task(task_of(&acme, id, CREATE, &[uid(name)], 1)).await.unwrap();
@@ -40,7 +40,9 @@ async fn a_task_is_leased_in_the_commit_that_accepts_it_or_ends_the_one_before()
     assert_eq!((&*first.task.id, first.task.status), ("first", TaskStatus::Processing));
     assert!(next(&hands).await.is_none(), "a domain has one writing task at a time");
     assert!(!bell.has_changed().unwrap(), "whatever is runnable is leased");
+    assert!(!ends.has_changed().unwrap());
     apply_all(&plain, &first, later(5)).await;
+    assert!(ends.has_changed().unwrap(), "whoever waits for the first hears of its end");
     let second = next(&hands).await.unwrap();
     assert_eq!((&*second.task.id, second.task.started_at), ("second", Some(later(5))));
     apply_all(&plain, &second, later(9)).await;

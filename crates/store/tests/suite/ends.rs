@@ -62,15 +62,17 @@ pub(crate) async fn a_task_that_nobody_works_on_is_cancelled_at_once(store: Arc<
     let claimed = claim(&store, 9).await;
     assert_eq!(claimed.len(), 2, "the other writing task is queued");
     store.release_leases("server-1").await.unwrap();
-    let mut bell = store.task_bell();
+    let (mut bell, mut ends) = (store.task_bell(), store.task_ends());
     bell.mark_unchanged();
     for id in ["a", "b", "r"] {
+        ends.mark_unchanged();
         let task = cancel(&store, &acme, id).await.unwrap();
         assert_eq!((task.status, task.outcome), (TaskStatus::Completed, Some(Outcome::Cancelled)));
         assert_eq!((task.completed_at, task.progress()), (Some(later(5)), 100));
         assert_eq!(task.counts, Counts::new(4));
         let kept = store.task(acme.id, Family::Identity, id).await.unwrap();
         assert_eq!(kept, Some(task));
+        assert!(ends.has_changed().unwrap(), "whoever waits for {id} hears of it");
         let again = cancel(&store, &acme, id).await;
         assert!(matches!(again, Err(StoreError::TaskCompleted)), "{again:?}");
     }
@@ -98,9 +100,12 @@ pub(crate) async fn a_running_task_is_cancelled_at_the_edge_of_a_chunk(store: Ar
             assert_eq!((task.status, task.outcome), (TaskStatus::Processing, None));
         }
         let second = chunk(&claimed, next_block(&store, &claimed, 2).await, later(9));
+        let mut ends = store.task_ends();
+        ends.mark_unchanged();
         let stopped = store.apply_chunk(second.clone()).await.unwrap();
         assert_eq!((stopped.done, stopped.task.outcome), (0, Some(Outcome::Cancelled)));
         assert_eq!(stopped.task.completed_at, Some(later(9)));
+        assert!(ends.has_changed().unwrap(), "whoever waits hears of it");
         assert_eq!(stopped.task.counts.unprocessed, 4);
         assert_lease_lost(&store.apply_chunk(second).await);
         let done =

@@ -6,21 +6,23 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use caseload_model::ids::{DomainId, DomainName};
 use caseload_model::task::{Task, TaskStatus};
 use caseload_store::Store;
 use tokio::sync::watch;
-use tokio::time::{Interval, MissedTickBehavior};
+use tokio::time::{Instant, Interval, MissedTickBehavior};
 
 use crate::problem::Problem;
 use crate::{AppState, Caller};
 
 /// Time between two rounds of reading where no end of a task is heard of.
 const ROUND_PAUSE: Duration = Duration::from_millis(100);
-/// Rounds of reading take at most one part in so many of the time, however many tasks end.
+/// Rounds of reading take at most one part in so many of the time, however many tasks end; less so
+/// for a moment: as many rounds may follow each other as pay for this much time.
 const ROUND_SHARE: u32 = 10;
+const ROUNDS_AHEAD: Duration = Duration::from_millis(200);
 /// Time between two looks at the caller's key, which the cache of keys mostly answers: together
 /// with the age of what is cached below the 5 s in which a revocation holds.
 const KEY_LOOK_MS: u64 = 500;
@@ -57,6 +59,7 @@ impl Followed {
 
     async fn read(self: Arc<Self>, store: Arc<dyn Store>) {
         let mut ends = store.task_ends();
+        let mut paid_until = Instant::now();
         while let Some(round) = self.round() {
             let began = Instant::now();
             for (domain, last) in round {
@@ -65,7 +68,8 @@ impl Followed {
                     Err(error) => tracing::debug!(%error, "a followed task cannot be read"),
                 }
             }
-            tokio::time::sleep(began.elapsed() * (ROUND_SHARE - 1)).await;
+            paid_until = began.max(paid_until) + began.elapsed() * ROUND_SHARE;
+            tokio::time::sleep_until(paid_until - ROUNDS_AHEAD).await;
             let ended = async {
                 if ends.changed().await.is_err() {
                     std::future::pending::<()>().await;

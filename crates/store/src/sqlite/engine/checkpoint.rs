@@ -1,7 +1,8 @@
 //! Moving the write-ahead log into the database, on a thread and a connection of its own, so that
 //! no commit pays for it. Small logs are left alone while writes come, and moved when they stop. A
-//! log beyond its bound is moved even if writers have to wait for a moment; while a long read pins
-//! it that is tried again every second.
+//! log beyond its bound begins anew: nearly all of it is moved beside the writer, which moves the
+//! rest itself between two groups, because it leaves nobody else the time for it. While a long read
+//! pins the log that is tried again every second.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -22,20 +23,19 @@ use crate::StoreError;
 /// Pages of the log from which on it is moved beside the writer: a few tasks of 10,000, so that
 /// what one of them wrote is not moved while the next reads it.
 const LOG_PAGES_WANTED: u32 = (64 << 20) / PAGE_BYTES;
-/// Pages beyond which writers wait until it is moved.
-const LOG_PAGES_MAX: u32 = (128 << 20) / PAGE_BYTES;
+/// Pages beyond which the log is to begin anew.
+const LOG_PAGES_MAX: u32 = (160 << 20) / PAGE_BYTES;
 /// Pages that make another try worthwhile while reads pin the log.
 const LOG_PAGES_STEP: u32 = (16 << 20) / PAGE_BYTES;
 /// A pause of the writer's that counts as idle, and the time between tries to cut a pinned log.
 const PAUSE: Duration = Duration::from_secs(1);
-/// How often one try looks whether it may begin, or go on, and the time between: writers may have
-/// to wait for so long, and it finds the moment between two of them.
+/// How often one try looks whether it may go on, and the time between: writers wait meanwhile.
 const CUT_LOOKS: i32 = 75;
 const CUT_LOOK_PAUSE: Duration = Duration::from_micros(200);
 
-/// Pages of the log for which writers may be kept waiting, and how often what came meanwhile is
-/// moved beside them to get there.
-const LAST_PAGES: u32 = (1 << 20) / PAGE_BYTES;
+/// Pages of the log that the writer may have to move, and how often what came meanwhile is moved
+/// beside it to get there.
+const LAST_PAGES: u32 = (8 << 20) / PAGE_BYTES;
 const BESIDE_MAX: u32 = 4;
 
 const _: () = assert!(LOG_PAGES_WANTED < LOG_PAGES_MAX);
@@ -118,11 +118,13 @@ impl Drop for Checkpointer {
 
 fn open(path: &Path) -> Result<Connection, StoreError> {
     let mut conn = connection::open(path)?;
-    conn.busy_handler(Some(|looks: i32| {
-        std::thread::sleep(CUT_LOOK_PAUSE);
-        looks < CUT_LOOKS
-    }))?;
+    conn.busy_handler(Some(look_again))?;
     Ok(conn)
+}
+
+fn look_again(looks: i32) -> bool {
+    std::thread::sleep(CUT_LOOK_PAUSE);
+    looks < CUT_LOOKS
 }
 
 /// The database file, to be made durable beside SQLite. It stays open as long as the process runs:
@@ -141,22 +143,26 @@ fn database_file(path: &Path) -> Result<Arc<File>, StoreError> {
 }
 
 fn run(conn: &Connection, file: &File, gauges: &Gauges, signal: &Signal) {
-    // Pages that the last checkpoint left behind, and when a cut was last tried.
+    // Pages that the last checkpoint left behind, and when a cut was last tried, until it is made.
     let mut left = 0;
     let mut last_cut: Option<Instant> = None;
     let mut clean = false;
     while let Some(committed) = signal.wait() {
         let pages = gauges.wal_pages.load(Ordering::Relaxed);
         left = left.min(pages);
+        last_cut = last_cut.filter(|_| pages > LOG_PAGES_MAX);
         clean &= !committed;
         let may_cut = last_cut.is_none_or(|at| at.elapsed() >= PAUSE);
         let done = if !committed && !clean {
             // Idle: with no writer to disturb, a long log file is cut too.
             let kind = if pages > LOG_PAGES_WANTED { "TRUNCATE" } else { "PASSIVE" };
             checkpoint(conn, kind)
+        } else if gauges.cut_now.load(Ordering::Relaxed) {
+            // The writer is about to: two cannot move the log at once.
+            continue;
         } else if committed && pages > LOG_PAGES_MAX && may_cut {
             last_cut = Some(Instant::now());
-            begin_anew(conn, file, gauges)
+            prepare_cut(conn, file, gauges)
         } else if committed && pages > LOG_PAGES_WANTED && pages - left > LOG_PAGES_STEP {
             beside(conn, file)
         } else {
@@ -175,9 +181,11 @@ fn run(conn: &Connection, file: &File, gauges: &Gauges, signal: &Signal) {
     }
 }
 
-/// Has the writer begin the log anew in the file that there is: commits that make a file longer
-/// take more time. Nearly all of the log is moved beside the writer, which waits for the rest.
-fn begin_anew(conn: &Connection, file: &File, gauges: &Gauges) -> Result<bool, StoreError> {
+/// Moves nearly all of the log beside the writer and has that begin it anew.
+fn prepare_cut(conn: &Connection, file: &File, gauges: &Gauges) -> Result<bool, StoreError> {
+    beside(conn, file)?;
+    // From here on groups are short, and so is what they leave to be moved.
+    gauges.cut_soon.store(true, Ordering::Relaxed);
     for _ in 0..BESIDE_MAX {
         let before = gauges.wal_pages.load(Ordering::Relaxed);
         beside(conn, file)?;
@@ -186,7 +194,22 @@ fn begin_anew(conn: &Connection, file: &File, gauges: &Gauges) -> Result<bool, S
             break;
         }
     }
-    checkpoint(conn, "RESTART")
+    gauges.cut_now.store(true, Ordering::Relaxed);
+    Ok(false)
+}
+
+/// Where the checkpointer asks for it, begins the log anew in the file that there is, on the
+/// writer's own connection and between two of its groups: commits that make a file longer take more
+/// time, and so do those that cut it.
+pub(super) fn begin_anew(conn: &mut Connection, gauges: &Gauges) -> Result<(), StoreError> {
+    if !gauges.cut_now.swap(false, Ordering::Relaxed) {
+        return Ok(());
+    }
+    gauges.cut_soon.store(false, Ordering::Relaxed);
+    conn.busy_handler(Some(look_again))?;
+    let begun = checkpoint(conn, "RESTART");
+    conn.busy_handler(Some(connection::wait_for_others))?;
+    begun.map(|_| ())
 }
 
 /// Moves what it can beside the writer, and has it on the disk: SQLite itself waits with that until

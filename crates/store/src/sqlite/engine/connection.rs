@@ -11,8 +11,11 @@ use crate::StoreError;
 
 /// Bytes of a database page; set once, when the file is made.
 pub(super) const PAGE_BYTES: u32 = 8192;
-/// How long to wait for another process that writes.
+/// How long to wait for another process that writes, and the pause between two looks whether it
+/// still does: a checkpoint keeps the writer for some milliseconds, and SQLite's own pauses get much
+/// longer.
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
+const BUSY_PAUSE: Duration = Duration::from_millis(1);
 /// Page cache of the writer and of one reader, in KiB.
 const WRITER_CACHE_KIB: u32 = 64 << 10;
 const READER_CACHE_KIB: u32 = 8 << 10;
@@ -57,6 +60,12 @@ pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
          PRAGMA cache_size = -{WRITER_CACHE_KIB};"
     ))?;
     Ok(conn)
+}
+
+/// The writer's busy handler.
+pub(super) fn wait_for_others(looks: i32) -> bool {
+    std::thread::sleep(BUSY_PAUSE);
+    BUSY_PAUSE * looks.unsigned_abs() < BUSY_TIMEOUT
 }
 
 /// Opens a connection that cannot write.

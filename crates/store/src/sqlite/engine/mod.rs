@@ -43,6 +43,9 @@ struct Gauges {
     commits: AtomicU64,
     /// Pages in the write-ahead log after the last commit.
     wal_pages: AtomicU32,
+    /// Whether the log is about to begin anew, and whether the writer is to see to that now.
+    cut_soon: AtomicBool,
+    cut_now: AtomicBool,
     /// When a commit or a checkpoint failed last.
     fault_at: Mutex<Option<Instant>>,
 }

@@ -255,3 +255,31 @@ async fn the_log_is_moved_into_the_database_as_soon_as_no_read_pins_it() {
     }
     assert_eq!(numbers(&engine).await.len(), 20);
 }
+
+/// Writers that leave no pause between them do not keep the log from beginning anew.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_log_is_bounded_while_the_writer_never_rests() {
+    const WRITES: i64 = 150;
+    let (engine, folder) = engine();
+    let log = folder.path().join("caseload.db-wal");
+    let lines = (0..4).map(|line| {
+        let (engine, log) = (&engine, &log);
+        async move {
+            let mut longest = 0;
+            for _ in 0..WRITES {
+                let replace = engine.write(move |conn, _| {
+                    let sql =
+                        "INSERT OR REPLACE INTO t (n, bytes) VALUES (?1, randomblob(1000000))";
+                    conn.execute(sql, [line])?;
+                    Ok(())
+                });
+                replace.await.unwrap();
+                longest = longest.max(std::fs::metadata(log).unwrap().len());
+            }
+            longest
+        }
+    });
+    let longest = join_all(lines).await.into_iter().max().unwrap();
+    assert!(longest < 256 << 20, "{longest} bytes");
+    assert_eq!(numbers(&engine).await, [0, 1, 2, 3]);
+}

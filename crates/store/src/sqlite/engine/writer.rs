@@ -24,7 +24,7 @@ use caseload_model::time::UnixMillis;
 use rusqlite::{Connection, ErrorCode};
 use tokio::sync::oneshot;
 
-use super::checkpoint::Signal;
+use super::checkpoint::{Signal, begin_anew};
 use super::queue::{Queue, Queued};
 use super::{Gauges, Weight, connection};
 use crate::StoreError;
@@ -34,12 +34,9 @@ const GROUP_COMMANDS_MAX: usize = 256;
 /// A group that is older takes no further command, and a long command ends early in it as soon as
 /// another one waits.
 const GROUP_TIME: Duration = Duration::from_millis(30);
-/// How long a long command goes on although a small one waits: what a commit costs should not be
-/// more than what it commits.
-const URGED_TIME: Duration = Duration::from_millis(10);
-
-/// Pause between two looks whether another connection still writes.
-const BUSY_PAUSE: Duration = Duration::from_millis(1);
+/// How long a long command goes on although a small one waits. What it changed must be written and
+/// fsynced before that one is answered, which takes some times as long as the changes did.
+const URGED_TIME: Duration = Duration::from_millis(3);
 
 /// A group that takes longer is told of in the log.
 const SLOW: Duration = Duration::from_secs(1);
@@ -59,7 +56,8 @@ impl WriteContext<'_> {
     /// Whether a command that can be continued later should end now.
     pub(in crate::sqlite) fn should_yield(&self) -> bool {
         let age = self.began.elapsed();
-        age >= URGED_TIME && self.gauges.small_waiting.load(Ordering::Relaxed) > 0
+        self.gauges.cut_soon.load(Ordering::Relaxed)
+            || age >= URGED_TIME && self.gauges.small_waiting.load(Ordering::Relaxed) > 0
             || age >= GROUP_TIME && self.is_waited_for()
     }
 
@@ -230,7 +228,11 @@ impl Worker {
             let conn = connection::open(&self.path)?;
             self.adopt(conn)?;
         }
-        let Some(conn) = &self.conn else { return Err(StoreError::Closed) };
+        let Some(conn) = &mut self.conn else { return Err(StoreError::Closed) };
+        if let Err(error) = begin_anew(conn, &self.gauges) {
+            self.gauges.note_fault();
+            tracing::warn!(%error, "the log could not begin anew, which will be tried again");
+        }
         let began = Instant::now();
         let done = run_members(conn, &self.gauges, group, queue, self.last_member.as_ref());
         if began.elapsed() >= SLOW {
@@ -263,11 +265,7 @@ impl Worker {
             signal.committed();
             Ok(())
         }))?;
-        // A checkpoint keeps the writer for some milliseconds: SQLite's own pauses get much longer.
-        conn.busy_handler(Some(|looks: i32| {
-            std::thread::sleep(BUSY_PAUSE);
-            BUSY_PAUSE * looks.unsigned_abs() < connection::BUSY_TIMEOUT
-        }))?;
+        conn.busy_handler(Some(connection::wait_for_others))?;
         self.conn = Some(conn);
         Ok(())
     }

@@ -12,8 +12,8 @@ use crate::StoreError;
 /// Bytes of a database page; set once, when the file is made.
 pub(super) const PAGE_BYTES: u32 = 8192;
 /// How long to wait for another process that writes, and the pause between two looks whether it
-/// still does: a checkpoint keeps the writer for some milliseconds, and SQLite's own pauses get much
-/// longer.
+/// still does: a checkpoint keeps the writer for some milliseconds, and SQLite's own pauses get
+/// much longer.
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
 const BUSY_PAUSE: Duration = Duration::from_millis(1);
 /// Page cache of the writer and of one reader, in KiB.

@@ -32,13 +32,13 @@ const READ_SLICE_ENTRIES: usize = 200;
 const READ_BYTES_MAX: usize = 16 << 20;
 /// How long a chunk goes on to take further slices. Nobody waits for one of profiles but who wants
 /// to end its task. Every writer of the domain waits for one of issues: where one does, it ends
-/// after the first of these.
+/// after the first of these, and otherwise goes on for longer, because what each chunk writes once
+/// is much and grows less than its issues do.
 const PROFILES_MAX: Duration = Duration::from_millis(500);
 const ISSUES_WAITED_FOR_MAX: Duration = Duration::from_millis(30);
-const ISSUES_MAX: Duration = Duration::from_millis(250);
-/// Bytes of payload blocks of a chunk of issues: what each chunk writes once is much, and grows
-/// less than its issues do.
-const ISSUES_BYTES_MAX: usize = 16 << 20;
+const ISSUES_MAX: Duration = Duration::from_secs(1);
+/// Bytes of payload blocks of a chunk of issues, which are held until it is committed.
+const ISSUES_BYTES_MAX: usize = 32 << 20;
 
 /// What was planned from a snapshot.
 struct Planned {

@@ -9,6 +9,8 @@ use flate2::read::MultiGzDecoder;
 use crate::pieces::cuts;
 use crate::request::{URLENCODED, read};
 
+/// The largest window that the api grants to a zstd body, as a power of two.
+const ZSTD_WINDOW_LOG_MAX: u32 = 23;
 /// Unpacked bytes beyond which the two need not agree: by then the api has refused the body.
 const PLAIN_BYTES_MAX: u64 = 1 << 20;
 
@@ -24,8 +26,10 @@ pub(crate) fn holds(data: &[u8]) {
     let mut plain = Vec::new();
     let outcome = match coding {
         "gzip" => MultiGzDecoder::new(packed).take(PLAIN_BYTES_MAX).read_to_end(&mut plain),
-        _ => zstd::stream::read::Decoder::new(packed)
-            .and_then(|decoder| decoder.take(PLAIN_BYTES_MAX).read_to_end(&mut plain)),
+        _ => zstd::stream::read::Decoder::new(packed).and_then(|mut decoder| {
+            decoder.window_log_max(ZSTD_WINDOW_LOG_MAX)?;
+            decoder.take(PLAIN_BYTES_MAX).read_to_end(&mut plain)
+        }),
     };
     match outcome {
         Ok(len) if (len as u64) < PLAIN_BYTES_MAX => {

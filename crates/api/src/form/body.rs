@@ -83,7 +83,8 @@ pub(crate) fn unread(error: &(dyn Error + 'static), config: &ApiConfig) -> Probl
         return too_large(config);
     }
     let detail = if caused_by::<BrokenPacking>(error) {
-        "the body cannot be unpacked: it is not what its Content-Encoding says, or it stops early"
+        "the body cannot be unpacked: it is not what its Content-Encoding says, it stops early, or \
+         (zstd) it asks for a window of more than 8 MiB"
     } else {
         "the body ended before it was complete; send it again"
     };

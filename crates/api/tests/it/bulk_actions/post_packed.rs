@@ -134,6 +134,7 @@ async fn a_window_larger_than_the_web_allows_is_refused() {
     encoder.write_all(&form_a(10)).unwrap();
     let (status, problem) = post(&server, FORM_A, "zstd", encoder.finish().unwrap()).await;
     assert_eq!((status, &problem["code"]), (400, &"invalid_request".into()), "{problem}");
+    assert!(problem["detail"].as_str().unwrap().contains("8 MiB"), "{problem}");
 }
 
 #[tokio::test]

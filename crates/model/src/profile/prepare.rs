@@ -93,11 +93,32 @@ pub fn prepare_app_updates(block: &Block) -> Vec<Prepared<AppPatch>> {
 
 /// Validates the entries of a `get_core_profiles` task.
 pub fn prepare_core_gets(block: &Block) -> Vec<Prepared<CoreProfileId>> {
-    prepare(block, Action::GetCoreProfiles, |_, json, members, checker| {
+    let read = |_: &Entry, json: &Json<'_>, members: &Members<'_>, checker: &mut Checker| {
         let id = core_profile_id(json, checker);
         checker.members(&CORE, Purpose::Get, members);
         id
+    };
+    each(block, |entry| match plain_core_get(block.bytes_of(entry)) {
+        Some(id) => Ok(id),
+        None => prepare_one(block, entry, Action::GetCoreProfiles, read),
     })
+}
+
+/// The id of an entry that is written as nearly all of them are: an id that is good by its looks,
+/// and nothing else. It saves a get most of its validation.
+fn plain_core_get(entry: &[u8]) -> Option<CoreProfileId> {
+    /// Any number of so many digits is an id.
+    const DIGITS_MAX: usize = 18;
+    let given = entry.strip_prefix(b"{\"core-profile-id\":")?.strip_suffix(b"}")?;
+    let given = given.strip_prefix(b" ").unwrap_or(given);
+    let digits = match given.strip_prefix(b"\"") {
+        Some(rest) => rest.strip_suffix(b"\"")?,
+        None => given,
+    };
+    let is_plain = matches!(digits, [b'1'..=b'9', rest @ ..] if rest.len() < DIGITS_MAX
+        && rest.iter().all(u8::is_ascii_digit));
+    let id = || digits.iter().fold(0, |id, digit| id * 10 + u64::from(digit - b'0'));
+    is_plain.then(|| CoreProfileId(id()))
 }
 
 /// Validates the entries of a `get_app_profiles` task.
@@ -112,27 +133,36 @@ pub fn prepare_app_gets(block: &Block) -> Vec<Prepared<String>> {
 /// The members of an entry, as the reader gives them.
 type Members<'a> = [(Cow<'a, str>, Json<'a>)];
 
-/// Reads every entry of `block` and has `read` make an item of it, or faults.
+/// Reads every entry of `block` as [`prepare_one`] does.
 fn prepare<T>(
     block: &Block,
     action: Action,
     read: impl Fn(&Entry, &Json<'_>, &Members<'_>, &mut Checker) -> Option<T>,
 ) -> Vec<Prepared<T>> {
-    let one = |entry: &Entry| {
-        let json = read_entry(action, block, entry)?;
-        let Json::Object(members) = &json else {
-            unreachable!("the reader lets only maps through")
-        };
-        let mut checker = Checker::default();
-        match read(entry, &json, members, &mut checker) {
-            Some(item) if checker.faults.is_empty() => Ok(item),
-            _ => {
-                let faults = checker.into_faults();
-                Err(Rejected { id: id_of(&json, action), faults, readable: true })
-            }
-        }
-    };
+    each(block, |entry| prepare_one(block, entry, action, &read))
+}
+
+fn each<T>(block: &Block, one: impl Fn(&Entry) -> Result<T, Rejected>) -> Vec<Prepared<T>> {
     block.entries.iter().map(|entry| Prepared { entry: entry.clone(), item: one(entry) }).collect()
+}
+
+/// Reads an entry and has `read` make an item of it, or faults.
+fn prepare_one<T>(
+    block: &Block,
+    entry: &Entry,
+    action: Action,
+    read: impl Fn(&Entry, &Json<'_>, &Members<'_>, &mut Checker) -> Option<T>,
+) -> Result<T, Rejected> {
+    let json = read_entry(action, block, entry)?;
+    let Json::Object(members) = &json else { unreachable!("the reader lets only maps through") };
+    let mut checker = Checker::default();
+    match read(entry, &json, members, &mut checker) {
+        Some(item) if checker.faults.is_empty() => Ok(item),
+        _ => {
+            let faults = checker.into_faults();
+            Err(Rejected { id: id_of(&json, action), faults, readable: true })
+        }
+    }
 }
 
 /// The id of the core profile that an entry is about.

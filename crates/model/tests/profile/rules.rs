@@ -4,6 +4,7 @@ use caseload_model::profile::{
     CORE_PROFILE_ID_MAX, FAULTS_MAX, IdentityKey, IdentityType, prepare_app_gets,
     prepare_app_updates, prepare_core_gets, prepare_core_updates, prepare_creates,
 };
+use caseload_model::record::Rejected;
 
 use crate::support::{block, faults};
 
@@ -345,6 +346,30 @@ fn a_pid_is_a_string() {
         let block = block([entry]);
         assert_eq!(faults(&prepare_app_gets(&block)[0]), *wanted, "{entry}");
         assert_eq!(faults(&prepare_app_updates(&block)[0]), *wanted, "{entry}");
+    }
+}
+
+/// A space before the name says nothing, but has the entry read as any JSON is.
+#[test]
+fn an_id_is_read_alike_however_its_entry_is_spelled() {
+    let mut ids: Vec<String> = (0..22).map(|digits| format!("9{}", "9".repeat(digits))).collect();
+    ids.extend((0..22).map(|zeros| format!("1{}", "0".repeat(zeros))));
+    ids.extend(
+        ["0", "00", "01", "7", "-7", "7.0", "1e3", "+1", "", "7a", "a", "7\u{663}"].map(Into::into),
+    );
+    ids.push((CORE_PROFILE_ID_MAX).to_string());
+    ids.push((CORE_PROFILE_ID_MAX + 1).to_string());
+    let spellings = ids.iter().flat_map(|id| [id.clone(), format!("\"{id}\""), format!("\"{id}")]);
+    for given in spellings {
+        for (before, after) in [("", ""), (" ", ""), ("  ", ""), ("", " "), ("", "}"), ("", ",")] {
+            let members = format!("\"core-profile-id\":{before}{given}{after}}}");
+            let block = block([format!("{{{members}"), format!("{{ {members}")]);
+            let [short, long] = prepare_core_gets(&block).try_into().expect("two entries");
+            let codes = |rejected: Rejected| {
+                rejected.faults.iter().map(|fault| fault.code).collect::<Vec<_>>()
+            };
+            assert_eq!(short.item.map_err(codes), long.item.map_err(codes), "{members}");
+        }
     }
 }
 

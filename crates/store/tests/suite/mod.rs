@@ -93,6 +93,7 @@ macro_rules! store_suite {
             a_dry_run_changes_nothing,
             a_dry_run_sees_what_its_earlier_entries_would_leave,
             missing_profiles_are_errors_of_their_entries,
+            profiles_are_got_in_whatever_order_they_are_named,
             payload_of_failed_entries_stays,
             domains_do_not_see_each_other,
             a_check_of_sound_data_finds_nothing,

@@ -256,6 +256,48 @@ pub(crate) async fn missing_profiles_are_errors_of_their_entries(store: Arc<dyn 
     assert_sound(&store).await;
 }
 
+/// Ids are named in many orders, those of two domains and of nobody among them: each entry has the
+/// record of its own profile, or an error.
+pub(crate) async fn profiles_are_got_in_whatever_order_they_are_named(store: Arc<dyn Store>) {
+    let domains = [domain(&store, "acme").await, domain(&store, "other").await];
+    let mut made: [Vec<u64>; 2] = [Vec::new(), Vec::new()];
+    for round in 0..6 {
+        for (domain, made) in domains.iter().zip(&mut made) {
+            let (name, count) = (format!("made {round}"), 5 + 7 * round);
+            let entries: Vec<_> = (0..count).map(|n| uid(&format!("{round}-{n}"))).collect();
+            run(&store, domain, &name, CREATE, &entries).await;
+            let made_now = results(&store, domain.id, &name).await;
+            made.extend(made_now.iter().map(|line| profile_id(line).parse::<u64>().unwrap()));
+        }
+    }
+    let mut both: Vec<u64> = made.concat();
+    both.sort_unstable();
+    both.dedup();
+    let around = both[0] - 3..=both[both.len() - 1] + 3;
+    let every = |ids: &[u64], step: usize| ids.iter().copied().step_by(step).collect();
+    let mut lists: Vec<Vec<u64>> = vec![around.collect(), both.iter().rev().copied().collect()];
+    for ids in [&made[0], &made[1], &both] {
+        lists.extend([1, 2, 3, 7, 40].map(|step| every(ids, step)));
+        lists.push(ids.iter().flat_map(|id| [*id, *id]).collect());
+        let half = ids.len() / 2;
+        lists.push([&ids[half..], &ids[..half], &[1, u64::MAX]].concat());
+    }
+    for (at, (domain, made)) in domains.iter().zip(&made).enumerate() {
+        for (n, list) in lists.iter().enumerate() {
+            let name = format!("get {at} {n}");
+            let entries: Vec<_> = list.iter().map(|id| get_of(&id.to_string())).collect();
+            let task = run(&store, domain, &name, GET, &entries).await;
+            let there: Vec<_> = list.iter().filter(|id| made.contains(id)).copied().collect();
+            let shown = results(&store, domain.id, &name).await;
+            let shown: Vec<u64> =
+                shown.iter().map(|line| profile_id(line).parse().unwrap()).collect();
+            assert_eq!(shown, there, "{name}");
+            assert_eq!(task.counts.failed as usize, list.len() - there.len(), "{name}");
+        }
+    }
+    assert_sound(&store).await;
+}
+
 pub(crate) async fn payload_of_failed_entries_stays(store: Arc<dyn Store>) {
     let acme = domain(&store, "acme").await;
     let entries = lines(&["{\"age\": 1}", "x", r#"{"identities":[{"uid":"a"}]}"#, " {} ", "{}"]);

@@ -25,6 +25,9 @@ use report::{Report, Row};
 const ENTRIES: usize = 10_000;
 /// Creations after which the disk is looked at that they alone take.
 const DISK_CREATIONS: usize = 80_000;
+/// Gets of a round by the same clients, one after the other: they change nothing, so a round has
+/// room for more than the first that a new process serves.
+const GETS: usize = 5;
 /// Domains, and clients at most.
 const CLIENTS: usize = 4;
 
@@ -184,11 +187,21 @@ impl Place {
             let served = self.domains.run(Action::UpdateCoreProfiles, &ours).await?;
             let limit = self.limit(&theirs, Raw::update)?;
             rows.add(Action::UpdateCoreProfiles, clients, &served, limit);
-            let (ours, theirs) = self.of_known(clients, first_raw, profiles::gets);
+            self.gets(clients, first_raw, rows).await?;
+        }
+        Ok(())
+    }
+
+    async fn gets(&mut self, clients: usize, first_raw: u64, rows: &mut Rows) -> Result<()> {
+        let (ours, theirs) = self.of_known(clients, first_raw, profiles::gets);
+        for n in 0..GETS {
             let served = self.domains.run(Action::GetCoreProfiles, &ours).await?;
             let limit = self.limit(&theirs, |raw, lines| raw.get(lines, true))?;
             rows.add(Action::GetCoreProfiles, clients, &served, limit);
             if clients == 1 {
+                if n == 0 {
+                    rows.first_gets.push((served[0].completed, limit));
+                }
                 rows.plain_gets.push(self.limit(&theirs, |raw, lines| raw.get(lines, false))?);
             }
         }
@@ -237,6 +250,8 @@ struct Rows {
     accept_limit: Vec<f64>,
     log: Vec<f64>,
     plain_gets: Vec<f64>,
+    /// The first of a round each.
+    first_gets: Pairs,
 }
 
 impl Rows {
@@ -281,6 +296,10 @@ impl Rows {
             .collect();
         rows.push(row("create_core_profiles, 1 client, against the append log".into(), log));
         rows.push(row("get_core_profiles, 1 client, against raw without packing".into(), plain));
+        rows.push(row(
+            "get_core_profiles, 1 client, only the first of a round".into(),
+            self.first_gets,
+        ));
         rows.push(row("accepting 10,000 creations, against parse + fsync".into(), accepted));
         rows
     }

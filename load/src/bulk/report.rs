@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 
+use super::GETS;
 use super::waits::Waits;
 
 /// One line of the table: milliseconds of the product, of its limit, and how they compare.
@@ -46,14 +47,16 @@ impl Report {
     }
 
     pub(super) fn markdown(&self) -> String {
-        let mut out = String::new();
+        let (mut out, gets) = (String::new(), GETS);
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let _ = writeln!(
             out,
             "10,000 entries a task, {} rounds, medians; client, server and limit share {cores} \
              cores. Four clients are four domains, each with a task of its own; their limit is the \
              same work by one thread, one transaction a task. Ratio: time of the limit by time of \
-             the product, 1 is as fast. Limits: `load/src/raw.rs`.\n",
+             the product, 1 is as fast. Limits: `load/src/raw.rs`. A round from an empty store has \
+             a server and a database of its own, and {gets} gets of the same profiles in turns \
+             with their limit; the limit's process is the same in all rounds.\n",
             self.rounds
         );
         out.push_str(

@@ -132,13 +132,17 @@ impl Answer {
 
 /// Hands in creations of `count` profiles under an idempotency key.
 fn submit(server: &Server<'_>, tag: &str, count: usize) -> Answer {
+    hand_in(server, tag, "create_core_profiles", &profiles(count, tag))
+}
+
+/// Hands in a task under an idempotency key.
+fn hand_in(server: &Server<'_>, key: &str, action: &str, payload: &str) -> Answer {
     let part = |name, value: &str| {
         format!("--b\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n")
     };
-    let payload = profiles(count, tag);
-    let body = part("action", "create_core_profiles") + &part("payload", &payload) + "--b--\r\n";
+    let body = part("action", action) + &part("payload", payload) + "--b--\r\n";
     let head =
-        format!("Idempotency-Key: {tag}\r\nContent-Type: multipart/form-data; boundary=b\r\n");
+        format!("Idempotency-Key: {key}\r\nContent-Type: multipart/form-data; boundary=b\r\n");
     http(server, "POST", PATH, &head, body.as_bytes())
 }
 
@@ -252,6 +256,51 @@ fn while_writes_fail_nothing_is_acknowledged_and_everything_goes_on_afterwards()
         let (status, _) = server.terminate();
         assert!(status.success(), "{status}");
         sound(&place, 3, 2 * ENTRIES + 10);
+    }
+}
+
+/// The ids in the results of a task, in their order.
+fn shown_ids(server: &Server<'_>, id: &str) -> Vec<String> {
+    let results = http(server, "GET", &format!("{PATH}/{id}/results?format=jsonl"), "", b"");
+    let id = |record: Value| record["core-profile-id"].as_str().unwrap().to_owned();
+    lines(&results.body).map(id).collect()
+}
+
+#[test]
+fn gets_that_run_when_writes_fail_show_each_profile_once_afterwards() {
+    for fault in FAULTS {
+        let place = Place::new();
+        let key = prepared(&place);
+        let server = fragile(&place, key.clone());
+        let made = accepted(&server, "made", ENTRIES);
+        completed(&server, &made, ENTRIES);
+        let ids = shown_ids(&server, &made);
+        let entry = |id: &String| format!("{{\"core-profile-id\":\"{id}\"}}");
+        let entries = ids.iter().map(entry).collect::<Vec<_>>().join("\n");
+        let get = |tag: &str| {
+            let answer = hand_in(&server, tag, "get_core_profiles", &entries);
+            assert_eq!(answer.status, 201, "{answer:?}");
+            answer.json()["task_id"].as_str().unwrap().to_owned()
+        };
+        let gets = ["a", "b", "c"].map(get);
+        fault.begin(&place);
+        assert_unavailable(&hand_in(&server, "d", "get_core_profiles", &entries));
+        std::thread::sleep(Duration::from_millis(300));
+        let seen = gets.each_ref().map(|id| look(&server, id)["counts"].clone());
+        assert_eq!(shown_ids(&server, &made), ids, "reading goes on");
+        fault.end(&place);
+        // The last is ended while it may still go on, and begun anew.
+        until_ready(&server, 200);
+        server.kill();
+        let server = fragile(&place, key);
+        for (id, seen) in gets.iter().zip(seen) {
+            let done = |counts: &Value| counts["succeeded"].as_u64().unwrap();
+            assert!(done(&look(&server, id)["counts"]) >= done(&seen), "nothing is taken back");
+            until("the task completes", || look(&server, id)["status"] == "completed");
+            assert_eq!(shown_ids(&server, id), ids, "each profile once, in order");
+        }
+        server.kill();
+        sound(&place, 4, ENTRIES);
     }
 }
 

@@ -148,7 +148,11 @@ fn hand_in(server: &Server<'_>, key: &str, action: &str, payload: &str) -> Answe
 
 /// The id of a task that has to be accepted.
 fn accepted(server: &Server<'_>, tag: &str, count: usize) -> String {
-    let answer = submit(server, tag, count);
+    task_id(&submit(server, tag, count))
+}
+
+/// The id of the task that was accepted by this answer.
+fn task_id(answer: &Answer) -> String {
     assert_eq!(answer.status, 201, "{answer:?}");
     answer.json()["task_id"].as_str().unwrap().to_owned()
 }
@@ -195,14 +199,14 @@ fn until_ready(server: &Server<'_>, status: u16) {
 fn completed(server: &Server<'_>, id: &str, count: usize) {
     until("the task completes", || look(server, id)["status"] == "completed");
     assert_eq!(look(server, id)["outcome"], "succeeded");
-    let results = http(server, "GET", &format!("{PATH}/{id}/results?format=jsonl"), "", b"");
-    let indexes: Vec<_> = lines(&results.body).map(|record| record["index"].as_u64()).collect();
+    let indexes: Vec<_> = results(server, id).map(|record| record["index"].as_u64()).collect();
     assert!(indexes.into_iter().eq((0..count as u64).map(Some)), "each entry has one record");
 }
 
-/// Maps in a body, wherever its chunks are cut.
-fn lines(body: &str) -> impl Iterator<Item = Value> {
-    let joined = unchunked(body);
+/// The results of a task, wherever the chunks of the body are cut.
+fn results(server: &Server<'_>, id: &str) -> impl Iterator<Item = Value> {
+    let answer = http(server, "GET", &format!("{PATH}/{id}/results?format=jsonl"), "", b"");
+    let joined = unchunked(&answer.body);
     let lines: Vec<Value> =
         joined.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     lines.into_iter()
@@ -261,9 +265,8 @@ fn while_writes_fail_nothing_is_acknowledged_and_everything_goes_on_afterwards()
 
 /// The ids in the results of a task, in their order.
 fn shown_ids(server: &Server<'_>, id: &str) -> Vec<String> {
-    let results = http(server, "GET", &format!("{PATH}/{id}/results?format=jsonl"), "", b"");
-    let id = |record: Value| record["core-profile-id"].as_str().unwrap().to_owned();
-    lines(&results.body).map(id).collect()
+    let id_of = |record: Value| record["core-profile-id"].as_str().unwrap().to_owned();
+    results(server, id).map(id_of).collect()
 }
 
 #[test]
@@ -277,14 +280,10 @@ fn gets_that_run_when_writes_fail_show_each_profile_once_afterwards() {
         let ids = shown_ids(&server, &made);
         let entry = |id: &String| format!("{{\"core-profile-id\":\"{id}\"}}");
         let entries = ids.iter().map(entry).collect::<Vec<_>>().join("\n");
-        let get = |tag: &str| {
-            let answer = hand_in(&server, tag, "get_core_profiles", &entries);
-            assert_eq!(answer.status, 201, "{answer:?}");
-            answer.json()["task_id"].as_str().unwrap().to_owned()
-        };
-        let gets = ["a", "b", "c"].map(get);
+        let get = |key: &str| hand_in(&server, key, "get_core_profiles", &entries);
+        let gets = ["a", "b", "c"].map(|key| task_id(&get(key)));
         fault.begin(&place);
-        assert_unavailable(&hand_in(&server, "d", "get_core_profiles", &entries));
+        assert_unavailable(&get("d"));
         std::thread::sleep(Duration::from_millis(300));
         let seen = gets.each_ref().map(|id| look(&server, id)["counts"].clone());
         assert_eq!(shown_ids(&server, &made), ids, "reading goes on");

@@ -47,7 +47,7 @@ impl Report {
     }
 
     pub(super) fn markdown(&self) -> String {
-        let (mut out, gets) = (String::new(), GETS);
+        let mut out = String::new();
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let _ = writeln!(
             out,
@@ -55,7 +55,7 @@ impl Report {
              cores. Four clients are four domains, each with a task of its own; their limit is the \
              same work by one thread, one transaction a task. Ratio: time of the limit by time of \
              the product, 1 is as fast. Limits: `load/src/raw.rs`. A round from an empty store has \
-             a server and a database of its own, and {gets} gets of the same profiles in turns \
+             a server and a database of its own, and {GETS} gets of the same profiles in turns \
              with their limit; the limit's process is the same in all rounds.\n",
             self.rounds
         );

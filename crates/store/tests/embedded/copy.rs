@@ -276,6 +276,15 @@ async fn profiles_of_two_domains_with_one_id_are_copied_read_changed_and_removed
         let shown = results(&store, domain.id, "g").await;
         assert!(shown[0].contains(&format!("\"age\":{n},")), "{shown:?}");
     }
+    // All at once, in the order of their ids: those that were moved among those that were not.
+    for (domain, count) in [(&one, 2), (&two, 3)] {
+        let wanted: Vec<_> = (first..first + count).map(|id| id.to_string()).collect();
+        let gets: Vec<_> =
+            wanted.iter().map(|id| format!("{{\"core-profile-id\":\"{id}\"}}")).collect();
+        run(&store, domain, "all", Action::GetCoreProfiles, &gets).await;
+        let shown = results(&store, domain.id, "all").await;
+        assert_eq!(shown.iter().map(|line| profile_id(line)).collect::<Vec<_>>(), wanted);
+    }
     run(&store, &two, "next", CREATE, &[uid("d")]).await;
     let made = profile_id(&results(&store, two.id, "next").await[0]);
     let last = ids(target.path()).last().copied().unwrap();

@@ -8,7 +8,8 @@ use std::error::Error;
 use bytes::{BufMut as _, BytesMut};
 use tokio_postgres::types::{IsNull, Kind, ToSql, Type, to_sql_checked};
 
-const NULL: i32 = -1;
+use super::values::Value;
+
 const DIMENSIONS: i32 = 1;
 /// The number of the first element.
 const FIRST: i32 = 1;
@@ -30,68 +31,6 @@ impl Column {
 
     pub(in crate::postgres) const fn is_empty(&self) -> bool {
         self.rows == 0
-    }
-}
-
-/// What a column can hold.
-pub(in crate::postgres) trait Value {
-    /// Writes length and bytes; false for null.
-    fn put(self, out: &mut BytesMut) -> bool;
-}
-
-impl Value for i64 {
-    fn put(self, out: &mut BytesMut) -> bool {
-        out.put_i32(8);
-        out.put_i64(self);
-        true
-    }
-}
-
-impl Value for i32 {
-    fn put(self, out: &mut BytesMut) -> bool {
-        out.put_i32(4);
-        out.put_i32(self);
-        true
-    }
-}
-
-impl Value for i16 {
-    fn put(self, out: &mut BytesMut) -> bool {
-        out.put_i32(2);
-        out.put_i16(self);
-        true
-    }
-}
-
-impl Value for bool {
-    fn put(self, out: &mut BytesMut) -> bool {
-        out.put_i32(1);
-        out.put_u8(self.into());
-        true
-    }
-}
-
-impl Value for &[u8] {
-    fn put(self, out: &mut BytesMut) -> bool {
-        out.put_i32(i32::try_from(self.len()).expect("a value has less than 2 GiB"));
-        out.put_slice(self);
-        true
-    }
-}
-
-impl Value for &str {
-    fn put(self, out: &mut BytesMut) -> bool {
-        self.as_bytes().put(out)
-    }
-}
-
-impl<V: Value> Value for Option<V> {
-    fn put(self, out: &mut BytesMut) -> bool {
-        if let Some(value) = self {
-            return value.put(out);
-        }
-        out.put_i32(NULL);
-        false
     }
 }
 

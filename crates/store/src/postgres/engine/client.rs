@@ -1,6 +1,11 @@
 //! A connection as rooms use it: each statement is prepared once per connection, and a fault is the
 //! contract's. Statements that are sent without waiting for each other's answers are prepared
 //! before ([`Client::prepare`]): what is prepared while others run could be overtaken by them.
+//! Invariant: a connection goes back to the pool only where nothing else uses it any more; where
+//! something does, it is closed, and the database undoes what was not committed.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use deadpool_postgres::Object;
 use tokio_postgres::types::{BorrowToSql, ToSql};
@@ -11,32 +16,57 @@ use crate::StoreError;
 /// What a statement is given.
 pub(in crate::postgres) type Params<'p> = &'p [&'p (dyn ToSql + Sync)];
 
-/// A connection with a transaction open on it.
+/// A connection with a transaction open on it. It may be used from several tasks; the last of them
+/// that lets go of it closes it.
+#[derive(Debug, Clone)]
+pub(in crate::postgres) struct Client(Arc<Connection>);
+
+/// A connection of the pool's, which is closed unless it is taken out of here.
 #[derive(Debug)]
-pub(in crate::postgres) struct Client(Object);
+struct Connection {
+    object: Option<Object>,
+    /// Something was given up that may reach the database at any time.
+    spoiled: AtomicBool,
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        if let Some(object) = self.object.take() {
+            drop(Object::take(object));
+        }
+    }
+}
 
 impl Client {
-    pub(super) const fn new(connection: Object) -> Self {
-        Self(connection)
+    pub(super) fn new(connection: Object) -> Self {
+        let spoiled = AtomicBool::new(false);
+        Self(Arc::new(Connection { object: Some(connection), spoiled }))
     }
 
-    pub(super) fn connection(&self) -> &tokio_postgres::Client {
-        &self.0
+    pub(super) fn connection(&self) -> &Object {
+        self.0.object.as_ref().expect("a connection is there until nobody has it")
     }
 
-    /// Back to the pool.
+    /// Notes that something was given up which another task had begun.
+    pub(super) fn spoil(&self) {
+        self.0.spoiled.store(true, Ordering::Release);
+    }
+
+    /// Whether it can only be closed.
+    pub(super) fn is_spoiled(&self) -> bool {
+        self.0.spoiled.load(Ordering::Acquire)
+    }
+
+    /// Back to the pool, unless another task uses it.
     pub(super) fn into_pool(self) {
-        drop(self.0);
-    }
-
-    /// Closes the connection; the database undoes what was not committed.
-    pub(super) fn hang_up(self) {
-        drop(Object::take(self.0));
+        if let Some(mut connection) = Arc::into_inner(self.0) {
+            drop(connection.object.take());
+        }
     }
 
     /// The statement, prepared at the first time on this connection.
     pub(in crate::postgres) async fn prepare(&self, sql: &str) -> Result<Statement, StoreError> {
-        Ok(self.0.prepare_cached(sql).await?)
+        Ok(self.connection().prepare_cached(sql).await?)
     }
 
     /// All rows.
@@ -46,7 +76,7 @@ impl Client {
         params: Params<'_>,
     ) -> Result<Vec<Row>, StoreError> {
         let statement = self.prepare(sql).await?;
-        Ok(self.0.query(&statement, params).await?)
+        Ok(self.connection().query(&statement, params).await?)
     }
 
     /// The one row there is.
@@ -91,7 +121,7 @@ impl Client {
         I::IntoIter: ExactSizeIterator,
     {
         let statement = self.prepare(sql).await?;
-        Ok(self.0.query_raw(&statement, params).await?)
+        Ok(self.connection().query_raw(&statement, params).await?)
     }
 
     pub(in crate::postgres) async fn prepared_row(
@@ -109,7 +139,7 @@ impl Client {
         statement: &Statement,
         params: Params<'_>,
     ) -> Result<Option<Row>, StoreError> {
-        Ok(self.0.query_opt(statement, params).await?)
+        Ok(self.connection().query_opt(statement, params).await?)
     }
 
     pub(in crate::postgres) async fn prepared_rows(
@@ -117,7 +147,7 @@ impl Client {
         statement: &Statement,
         params: Params<'_>,
     ) -> Result<Vec<Row>, StoreError> {
-        Ok(self.0.query(statement, params).await?)
+        Ok(self.connection().query(statement, params).await?)
     }
 
     /// The rows as they come.
@@ -126,7 +156,7 @@ impl Client {
         statement: &Statement,
         params: Params<'_>,
     ) -> Result<RowStream, StoreError> {
-        Ok(self.0.query_raw(statement, params.iter().copied()).await?)
+        Ok(self.connection().query_raw(statement, params.iter().copied()).await?)
     }
 
     pub(in crate::postgres) async fn prepared_execute(
@@ -134,11 +164,11 @@ impl Client {
         statement: &Statement,
         params: Params<'_>,
     ) -> Result<u64, StoreError> {
-        Ok(self.0.execute(statement, params).await?)
+        Ok(self.connection().execute(statement, params).await?)
     }
 
     /// Statements without parameters and answers.
     pub(in crate::postgres) async fn batch(&self, sql: &str) -> Result<(), StoreError> {
-        Ok(self.0.batch_execute(sql).await?)
+        Ok(self.connection().batch_execute(sql).await?)
     }
 }

@@ -6,10 +6,12 @@ use std::pin::pin;
 
 use bytes::{BufMut as _, BytesMut};
 use futures_util::SinkExt as _;
+use futures_util::future::try_join_all;
+use tokio::task::JoinSet;
 use tokio_postgres::{Error, Statement};
 
 use super::Client;
-use super::arrays::Value;
+use super::values::{Value, Values};
 use crate::StoreError;
 
 /// What the form begins with: its name, no flags, no extension.
@@ -25,6 +27,13 @@ impl CopyRows {
         Self(HEADER.into())
     }
 
+    /// With room for so many bytes.
+    pub(in crate::postgres) fn with_capacity(bytes: usize) -> Self {
+        let mut rows = BytesMut::with_capacity(HEADER.len() + bytes);
+        rows.put_slice(HEADER);
+        Self(rows)
+    }
+
     /// Begins a row of so many columns: that many values follow.
     pub(in crate::postgres) fn row(&mut self, columns: i16) -> &mut Self {
         self.0.put_i16(columns);
@@ -35,6 +44,17 @@ impl CopyRows {
     pub(in crate::postgres) fn add<V: Value>(&mut self, value: V) -> &mut Self {
         value.put(&mut self.0);
         self
+    }
+
+    /// Bytes so far.
+    pub(in crate::postgres) fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
+impl Values for CopyRows {
+    fn add<V: Value>(&mut self, value: V) -> &mut Self {
+        self.add(value)
     }
 }
 
@@ -59,5 +79,44 @@ impl Client {
         sink.send(rows.0.freeze()).await?;
         sink.finish().await?;
         Ok(())
+    }
+
+    /// Copies the rows of each, one after another, beside whatever else the caller does. Statements
+    /// that are sent later may overtake it; what depends on it waits for the answer. Where that is
+    /// dropped, the copy is given up, and the transaction with it.
+    pub(in crate::postgres) fn copy_beside<const COPIES: usize>(
+        &self,
+        copies: [(Statement, CopyRows); COPIES],
+    ) -> impl Future<Output = Result<(), StoreError>> + use<COPIES> {
+        let client = self.clone();
+        let mut beside = Beside { client: self.clone(), copying: JoinSet::new() };
+        beside.copying.spawn(async move {
+            let copies = copies.map(|(copy, rows)| {
+                let client = &client;
+                async move { client.copy_rows(&copy, rows).await }
+            });
+            try_join_all(copies).await.map(drop)
+        });
+        async move {
+            match beside.copying.join_next().await {
+                Some(Ok(copied)) => Ok(copied?),
+                Some(Err(error)) => Err(StoreError::Unavailable(format!("a copy failed: {error}"))),
+                None => Ok(()),
+            }
+        }
+    }
+}
+
+/// Copies that another task is at, until it has ended.
+struct Beside {
+    client: Client,
+    copying: JoinSet<Result<(), Error>>,
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        if !self.copying.is_empty() {
+            self.client.spoil();
+        }
     }
 }

@@ -16,6 +16,7 @@ mod listen;
 mod migrate;
 mod pooler;
 mod session;
+mod values;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -38,6 +39,7 @@ pub(super) use copying::CopyRows;
 pub(super) use error::constraint;
 pub(super) use listen::Listener;
 pub(super) use session::Session;
+pub(super) use values::{Bound, Values};
 
 /// Connections of one server.
 const CONNECTIONS_MAX: usize = 16;

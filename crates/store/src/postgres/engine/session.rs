@@ -170,6 +170,13 @@ impl Session {
         if connection_lost(&answer) {
             return answer;
         }
+        if self.client().is_spoiled() {
+            // Part of the write may reach the database behind any end of the transaction. Closing
+            // the connection is the one end that it cannot outlive.
+            return answer.and_then(|_| {
+                Err(StoreError::Unavailable("a write ended before all of it was there".to_owned()))
+            });
+        }
         let statement = if answer.is_ok() { "COMMIT" } else { "ROLLBACK" };
         // A commit may wait for the disk, or for a standby that is not there; the database sets no
         // limit to either. Whether it took place is not known then.
@@ -198,12 +205,4 @@ impl Session {
 
 const fn connection_lost<T>(answer: &Result<T, StoreError>) -> bool {
     matches!(answer, Err(StoreError::Unreachable(_)))
-}
-
-impl Drop for Session {
-    fn drop(&mut self) {
-        if let Some(client) = self.client.take() {
-            client.hang_up();
-        }
-    }
 }

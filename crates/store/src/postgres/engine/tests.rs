@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use futures_util::FutureExt as _;
 use futures_util::future::try_join;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -178,4 +179,46 @@ async fn a_read_in_one_flight_leaves_no_transaction_open() {
         // A write on the same connection could not begin.
         wire.assert_it_goes_on().await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_write_that_ends_with_a_copy_under_way_leaves_nothing() {
+    const ROWS: i64 = 300_000;
+    let wire = Wire::new().await;
+    let table = "CREATE TABLE IF NOT EXISTS copied_beside (domain_id BIGINT NOT NULL)";
+    wire.engine.write((), |client, ()| Box::pin(client.batch(table))).await.unwrap();
+    // How the work ends, and whether it waits for the copy.
+    let cases =
+        [(false, Ok(())), (false, Err(StoreError::LeaseLost)), (true, Ok(())), (false, Ok(()))];
+    let mut kept = 0;
+    for (waits, outcome) in cases {
+        let is_good = waits && outcome.is_ok();
+        let mut context = Some(outcome);
+        let write = wire.engine.write_once(&mut context, |client, outcome| {
+            Box::pin(async move {
+                let copy = client.prepare_copy("copied_beside (domain_id)").await?;
+                let mut rows = CopyRows::new();
+                for _ in 0..ROWS {
+                    rows.row(1).add(1_i64);
+                }
+                let mut copying = std::pin::pin!(client.copy_beside([(copy, rows)]));
+                assert!(copying.as_mut().now_or_never().is_none(), "it takes longer than that");
+                if waits {
+                    copying.await?;
+                }
+                outcome.take().unwrap()
+            })
+        });
+        assert_eq!(in_time(write).await.is_ok(), is_good);
+        kept += if is_good { ROWS } else { 0 };
+        let count = wire.engine.write((), |client, ()| {
+            Box::pin(async {
+                let count = "SELECT count(*) FROM copied_beside WHERE domain_id = $1";
+                Ok(client.row(count, &[&1_i64]).await?.get::<_, i64>(0))
+            })
+        });
+        assert_eq!(count.await.unwrap(), kept);
+    }
+    let drop = "DROP TABLE copied_beside";
+    wire.engine.write((), |client, ()| Box::pin(client.batch(drop))).await.unwrap();
 }

@@ -1,6 +1,7 @@
-//! Issues of a chunk on their way into the tables. They are sent a few at a time and not waited
-//! for, so that the database takes them while further ones are planned; and so is the question
-//! whether somebody waits for the chunk to end, whose answer is looked at when it is there.
+//! Issues of a chunk on their way into the tables. They are copied some thousand at a time, beside
+//! the planning of further ones, by a task that has all of its rows before it begins: an open copy
+//! waits for nothing but the wire. The question whether somebody waits for the chunk to end is sent
+//! between them, and its answer is looked at when it is there.
 //! Invariant: before anything is asked that depends on the issues, [`Arriving::end`] was waited
 //! for.
 
@@ -8,17 +9,20 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use caseload_model::ids::DomainId;
-use futures_util::FutureExt as _;
+use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
 use super::super::engine::Client;
 use super::columns::{Adding, NewRow, NewRows};
 use crate::StoreError;
 
-/// Statements for each table that the database may have left to do before further issues are
-/// planned: enough to be never without, and few enough that whoever waits for the chunk does not
-/// wait for them.
-const BEHIND_MAX: usize = 6;
+/// Bytes of issues that are sent together, and those that are sent where the database has none to
+/// take up: each sending has round trips of its own, which the database should not wait for.
+const SENT_BYTES: usize = 4 << 20;
+const SENT_BYTES_IDLE: usize = 512 << 10;
+/// Sendings that the database may have left to take up before further issues are planned: enough
+/// that it is never without, and few enough that whoever waits for the chunk waits for little.
+const BEHIND_MAX: usize = 2;
 /// How often is asked whether somebody waits.
 const ASK_EVERY: Duration = Duration::from_millis(5);
 
@@ -31,7 +35,8 @@ pub(in crate::postgres) struct Arriving<'c> {
     client: &'c Client,
     domain: DomainId,
     adding: Option<Adding>,
-    rows: NewRows,
+    /// What was taken up and not sent.
+    rows: Option<NewRows>,
     /// What was sent and not answered.
     sent: VecDeque<BoxFuture<'c, Result<(), StoreError>>>,
     /// The question whether the chunk is waited for, until it is answered, and when it was asked.
@@ -41,30 +46,41 @@ pub(in crate::postgres) struct Arriving<'c> {
 
 impl<'c> Arriving<'c> {
     pub(super) fn new(client: &'c Client, domain: DomainId) -> Self {
-        let rows = NewRows::default();
         let (sent, asked_at) = (VecDeque::new(), Instant::now());
-        Self { client, domain, adding: None, rows, sent, asked: None, asked_at }
+        Self { client, domain, adding: None, rows: None, sent, asked: None, asked_at }
     }
 
     /// Takes an issue up.
     pub(super) fn add(&mut self, issue: &NewRow<'_>) {
-        self.rows.add(issue);
+        self.rows.get_or_insert_with(|| NewRows::with_capacity(SENT_BYTES)).add(self.domain, issue);
     }
 
-    /// Sends what was taken up. Waits where the database is far behind.
+    /// Sends what was taken up if that is enough by now. Waits where the database is far behind.
     pub(super) async fn send(&mut self) -> Result<(), StoreError> {
-        let rows = std::mem::take(&mut self.rows);
-        let adding = match &self.adding {
-            Some(adding) => adding.clone(),
-            None => self.adding.insert(Adding::prepare(self.client).await?).clone(),
-        };
-        self.send_beside(adding.add(self.client, self.domain, rows).boxed())?;
+        while let Some(answer) = self.sent.front_mut().and_then(FutureExt::now_or_never) {
+            answer?;
+            self.sent.pop_front();
+        }
+        let enough = if self.sent.is_empty() { SENT_BYTES_IDLE } else { SENT_BYTES };
+        if self.rows.as_ref().is_some_and(|rows| rows.len() >= enough) {
+            self.send_all().await?;
+        }
         while self.sent.len() > BEHIND_MAX
             && let Some(oldest) = self.sent.pop_front()
         {
             oldest.await?;
         }
         Ok(())
+    }
+
+    /// Sends whatever was taken up.
+    pub(super) async fn send_all(&mut self) -> Result<(), StoreError> {
+        let Some(rows) = self.rows.take() else { return Ok(()) };
+        let adding = match &self.adding {
+            Some(adding) => adding.clone(),
+            None => self.adding.insert(Adding::prepare(self.client).await?).clone(),
+        };
+        self.send_beside(adding.add(self.client, rows).boxed())
     }
 
     /// Sends what belongs to the issues beside them.
@@ -99,8 +115,9 @@ impl<'c> Arriving<'c> {
         Ok(false)
     }
 
-    /// Waits until all that was sent is in the tables.
+    /// Waits until all that was taken up is in the tables.
     pub(super) async fn end(&mut self) -> Result<(), StoreError> {
+        self.send_all().await?;
         while let Some(sent) = self.sent.pop_front() {
             sent.await?;
         }

@@ -5,10 +5,9 @@ use caseload_model::ids::DomainId;
 use caseload_model::issue::write::IssueRecord;
 use caseload_model::issue::{IssueBody, IssueColumns};
 use tokio::try_join;
-use tokio_postgres::types::ToSql;
 use tokio_postgres::{Row, Statement};
 
-use super::super::engine::{Client, Column};
+use super::super::engine::{Bound, Client, CopyRows, Values};
 use super::super::rows::text;
 use super::page::{FRAGMENTS_COUNT, body, fragments};
 use crate::StoreError;
@@ -63,116 +62,115 @@ pub(super) struct NewRow<'i> {
     pub(super) body: &'i IssueBody,
 }
 
-/// The columns of both tables, in the order in which they are bound behind the domain: that of
-/// [`NewRows`]. Arrays that are read side by side in a list are not put aside first, as those of a
-/// `FROM` are.
-const ADD_COLUMNS: &str = "INSERT INTO issues (domain_id, row, id, created_at, updated_at,
-     changed_at, state, redacted, rating, original_created_at, app_id, platform_type, queue_id,
-     hs_user_id, assignee_id, language, issue_mode, author_email)
-     SELECT $1, unnest($2::bigint[]), unnest($3::bigint[]), unnest($4::bigint[]),
-     unnest($5::bigint[]), unnest($6::bigint[]), unnest($7::smallint[]), unnest($8::boolean[]),
-     unnest($9::smallint[]), unnest($10::bigint[]), unnest($11::bytea[]), unnest($12::bytea[]),
-     unnest($13::bytea[]), unnest($14::bytea[]), unnest($15::bytea[]), unnest($16::bytea[]),
-     unnest($17::bytea[]), unnest($18::bytea[])";
-const ADD_FRAGMENTS: &str = "INSERT INTO issue_bodies (domain_id, row, head, messages, meta,
-     custom_fields, feedback, queue, private_notes, predict_labels, sentiment_analysis,
-     smart_intents)
-     SELECT $1, unnest($2::bigint[]), unnest($3::bytea[]), unnest($4::bytea[]), unnest($5::bytea[]),
-     unnest($6::bytea[]), unnest($7::bytea[]), unnest($8::bytea[]), unnest($9::bytea[]),
-     unnest($10::bytea[]), unnest($11::bytea[]), unnest($12::bytea[])";
+/// The columns of both tables, in the order in which [`NewRow`] writes them.
+const COLUMNS_OF_ROW: &str = "issues (domain_id, row, id, created_at, updated_at, changed_at, \
+     state, redacted, rating, original_created_at, app_id, platform_type, queue_id, hs_user_id, \
+     assignee_id, language, issue_mode, author_email)";
+const FRAGMENTS_OF_ROW: &str = "issue_bodies (domain_id, row, head, messages, meta, custom_fields, \
+     feedback, queue, private_notes, predict_labels, sentiment_analysis, smart_intents)";
 
-/// Issues on their way into the two tables.
-#[derive(Debug, Default)]
+impl NewRow<'_> {
+    fn write_columns(&self, domain: DomainId, out: &mut impl Values) {
+        let Self { row, columns, .. } = self;
+        let facts = &columns.facts;
+        out.add(domain.0)
+            .add(i64::from(*row))
+            .add(columns.id as i64)
+            .add(columns.created_at.0)
+            .add(facts.updated_at.0)
+            .add(facts.changed_at.0)
+            .add(facts.state.code() as i16)
+            .add(facts.redacted)
+            .add(facts.rating.map(i16::from))
+            .add(columns.original_created_at.map(|at| at.0))
+            .add(columns.app_id.as_str())
+            .add(facts.platform_type.as_deref())
+            .add(facts.queue.as_ref().map(|queue| queue.id.as_str()))
+            .add(facts.hs_user_id.as_str())
+            .add(facts.assignee_id.as_deref())
+            .add(facts.language.as_deref())
+            .add(facts.issue_mode.as_deref())
+            .add(facts.author_email.as_str());
+    }
+
+    fn write_fragments(&self, domain: DomainId, out: &mut impl Values) {
+        let Self { row, head, body, .. } = self;
+        out.add(domain.0)
+            .add(i64::from(*row))
+            .add(*head)
+            .add(&body.messages[..])
+            .add(&body.meta[..])
+            .add(&body.custom_fields[..])
+            .add(body.feedback.as_deref())
+            .add(body.queue.as_deref())
+            .add(body.private_notes.as_deref())
+            .add(body.predict_labels.as_deref())
+            .add(body.sentiment_analysis.as_deref())
+            .add(body.smart_intents.as_deref());
+    }
+
+    /// Inserts the issue.
+    pub(super) async fn insert(&self, client: &Client, domain: DomainId) -> Result<(), StoreError> {
+        let (mut columns, mut fragments) = (Bound::default(), Bound::default());
+        self.write_columns(domain, &mut columns);
+        self.write_fragments(domain, &mut fragments);
+        let add_columns = client.prepare(&columns.insert(COLUMNS_OF_ROW)).await?;
+        let add_fragments = client.prepare(&fragments.insert(FRAGMENTS_OF_ROW)).await?;
+        let (columns, fragments) = (columns.parameters(), fragments.parameters());
+        try_join!(
+            client.prepared_execute(&add_columns, &columns),
+            client.prepared_execute(&add_fragments, &fragments),
+        )?;
+        Ok(())
+    }
+}
+
+/// Very many issues on their way into the two tables.
+#[derive(Debug)]
 pub(super) struct NewRows {
-    columns: [Column; 17],
-    fragments: [Column; 11],
+    columns: CopyRows,
+    fragments: CopyRows,
 }
 
 impl NewRows {
-    pub(super) fn add(&mut self, issue: &NewRow<'_>) {
-        let NewRow { row, columns, head, body } = issue;
-        let facts = &columns.facts;
-        let [
-            rows,
-            ids,
-            created_at,
-            updated_at,
-            changed_at,
-            states,
-            redacted,
-            ratings,
-            original_created_at,
-            app_ids,
-            platform_types,
-            queue_ids,
-            user_ids,
-            assignee_ids,
-            languages,
-            modes,
-            emails,
-        ] = &mut self.columns;
-        rows.add(i64::from(*row));
-        ids.add(columns.id as i64);
-        created_at.add(columns.created_at.0);
-        updated_at.add(facts.updated_at.0);
-        changed_at.add(facts.changed_at.0);
-        states.add(facts.state.code() as i16);
-        redacted.add(facts.redacted);
-        ratings.add(facts.rating.map(i16::from));
-        original_created_at.add(columns.original_created_at.map(|at| at.0));
-        app_ids.add(columns.app_id.as_str());
-        platform_types.add(facts.platform_type.as_deref());
-        queue_ids.add(facts.queue.as_ref().map(|queue| queue.id.as_str()));
-        user_ids.add(facts.hs_user_id.as_str());
-        assignee_ids.add(facts.assignee_id.as_deref());
-        languages.add(facts.language.as_deref());
-        modes.add(facts.issue_mode.as_deref());
-        emails.add(facts.author_email.as_str());
-        let [rows, heads, messages, metas, custom_fields, optional @ ..] = &mut self.fragments;
-        rows.add(i64::from(*row));
-        heads.add(*head);
-        messages.add(&body.messages[..]);
-        metas.add(&body.meta[..]);
-        custom_fields.add(&body.custom_fields[..]);
-        let fragments = [
-            &body.feedback,
-            &body.queue,
-            &body.private_notes,
-            &body.predict_labels,
-            &body.sentiment_analysis,
-            &body.smart_intents,
-        ];
-        for (column, fragment) in optional.iter_mut().zip(fragments) {
-            column.add(fragment.as_deref());
-        }
+    /// With room for so many bytes, an issue more than that included.
+    pub(super) fn with_capacity(bytes: usize) -> Self {
+        let columns = CopyRows::with_capacity(bytes / 8);
+        Self { columns, fragments: CopyRows::with_capacity(bytes + bytes / 8) }
+    }
+
+    pub(super) fn add(&mut self, domain: DomainId, issue: &NewRow<'_>) {
+        issue.write_columns(domain, self.columns.row(18));
+        issue.write_fragments(domain, self.fragments.row(12));
+    }
+
+    /// Bytes of all of them.
+    pub(super) fn len(&self) -> usize {
+        self.columns.len() + self.fragments.len()
     }
 }
 
-/// The statements that add to the two tables.
+/// The copies that add to the two tables.
 #[derive(Debug, Clone)]
-pub(super) struct Adding([Statement; 2]);
+pub(super) struct Adding {
+    columns: Statement,
+    fragments: Statement,
+}
 
 impl Adding {
     pub(super) async fn prepare(client: &Client) -> Result<Self, StoreError> {
-        Ok(Self([client.prepare(ADD_COLUMNS).await?, client.prepare(ADD_FRAGMENTS).await?]))
+        Ok(Self {
+            columns: client.prepare_copy(COLUMNS_OF_ROW).await?,
+            fragments: client.prepare_copy(FRAGMENTS_OF_ROW).await?,
+        })
     }
 
-    /// Adds issues, with their fragments. Both statements are sent when this is first polled.
-    pub(super) async fn add(
+    /// Adds issues, with their fragments, beside whatever the caller does.
+    pub(super) fn add(
         self,
         client: &Client,
-        domain: DomainId,
         rows: NewRows,
-    ) -> Result<(), StoreError> {
-        let Self([columns, fragments]) = &self;
-        let mut of_columns: Vec<&(dyn ToSql + Sync)> = vec![&domain.0];
-        of_columns.extend(rows.columns.iter().map(|column| column as &(dyn ToSql + Sync)));
-        let mut of_fragments: Vec<&(dyn ToSql + Sync)> = vec![&domain.0];
-        of_fragments.extend(rows.fragments.iter().map(|column| column as &(dyn ToSql + Sync)));
-        try_join!(
-            client.prepared_execute(columns, &of_columns),
-            client.prepared_execute(fragments, &of_fragments),
-        )?;
-        Ok(())
+    ) -> impl Future<Output = Result<(), StoreError>> + use<> {
+        client.copy_beside([(self.fragments, rows.fragments), (self.columns, rows.columns)])
     }
 }

@@ -143,6 +143,7 @@ impl<'c> Import<'c> {
     pub(in crate::postgres) async fn finish(self) -> Result<(), StoreError> {
         let Self { client, domain, now, mut arriving, changes, names, .. } = self;
         let Some(mut clock) = self.clock.filter(|_| !self.dry_run) else { return Ok(()) };
+        arriving.send_all().await?;
         let names = names.timed(|| clock.change_time(now));
         arriving.send_beside(names.keep(client, domain).boxed())?;
         // While the database takes the issues and what they name.

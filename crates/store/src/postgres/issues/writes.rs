@@ -12,7 +12,7 @@ use tokio_postgres::types::ToSql;
 use super::super::engine::{Asking, Params};
 use super::super::rows::text;
 use super::super::{domains, idempotency};
-use super::columns::{Adding, BEHIND, COLUMNS, NewRow, NewRows, record};
+use super::columns::{BEHIND, COLUMNS, NewRow, record};
 use super::page::FRAGMENTS;
 use super::{attachments, deltas::Deltas};
 use crate::issues::{Birth, Changes, IssueWrites, Replaced, row_number};
@@ -241,12 +241,7 @@ impl IssueWrites for Writes<'_> {
             birth.row.ok_or_else(|| StoreError::Corrupt("an issue without row".to_owned()))?;
         let IssueRecord { columns, head, body } = issue;
         let new = NewRow { row, columns, head, body };
-        let mut rows = NewRows::default();
-        rows.add(&new);
-        self.ask.wait(async {
-            let client = self.ask.client();
-            Adding::prepare(client).await?.add(client, self.domain, rows).await
-        })?;
+        self.ask.wait(new.insert(self.ask.client(), self.domain))?;
         Ok(row.into())
     }
 

@@ -49,16 +49,13 @@ pub async fn bulk_form(
     };
     let grant = KeyGrant { domain: DomainId(1), domain_name: domain, key };
     let caller = Caller::new(&grant, [0; 32]);
-    match bulk::read_only(request, family, state, &caller).await {
-        Ok(Submitted { action, dry_run, mut payload }) => Ok(BulkForm {
-            action,
-            dry_run,
-            entries: payload.entries,
-            hash: payload.hash,
-            blocks: payload.staging.take().1,
-        }),
-        Err(problem) => Err(refusal(&problem)),
-    }
+    let read = async {
+        let submitted = bulk::read_only(request, family, state, &caller).await?;
+        let Submitted { action, dry_run, mut payload } = submitted;
+        let (_, blocks) = payload.staging.take().await?;
+        Ok(BulkForm { action, dry_run, entries: payload.entries, hash: payload.hash, blocks })
+    };
+    read.await.map_err(|problem: Problem| refusal(&problem))
 }
 
 /// The SHA-256 of the key that the headers carry, or what to do about them.

@@ -50,7 +50,7 @@ pub(crate) async fn create(
         &[u8::from(dry_run)],
         payload.hash.as_ref().map_or(&[], <[u8; 32]>::as_slice),
     ]);
-    let (staged, blocks) = payload.staging.take();
+    let (staged, blocks) = payload.staging.take().await?;
     let command = CreateTask {
         id: payload.staging.task_id().to_owned(),
         total: payload.entries,

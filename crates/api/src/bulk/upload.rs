@@ -109,7 +109,7 @@ fn pack(blocks: Vec<Block>) -> Result<Packed, StoreError> {
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "map_err passes it so")]
-fn panicked(error: JoinError) -> Problem {
+pub(super) fn panicked(error: JoinError) -> Problem {
     tracing::error!(%error, "reading or packing a payload failed");
     Problem::internal()
 }

@@ -2,8 +2,8 @@
 //! there, and fails when told to. It runs no task.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use caseload_model::ids::{DomainId, DomainName};
@@ -22,6 +22,7 @@ use caseload_store::{
     StagePayload, StepIssues, Store, StoreError, StoreFuture, StoreMetrics, TaskPage,
 };
 use sha2::{Digest, Sha256};
+use tokio::sync::Notify;
 
 /// The instant that tests take place at.
 pub(crate) const NOW: UnixMillis = UnixMillis(1_700_000_000_000);
@@ -38,6 +39,8 @@ pub(crate) struct Scripted {
     /// Staged parts, in their order, and the ids of tasks whose parts were discarded.
     pub(crate) staged: Mutex<Vec<StagePayload>>,
     pub(crate) discarded: Mutex<Vec<String>>,
+    /// What a part waits for before it is staged.
+    pub(crate) stage_gate: Mutex<Option<Arc<Notify>>>,
     pub(crate) task_reads: AtomicUsize,
     pub(crate) tasks: Mutex<Vec<(DomainId, Task)>>,
     pub(crate) records: Mutex<HashMap<RecordsOf, Vec<Vec<u8>>>>,
@@ -207,6 +210,12 @@ impl Store for Scripted {
     fn stage_payload(&self, command: StagePayload) -> StoreFuture<'_, ()> {
         Box::pin(async move {
             self.may_fail()?;
+            let gate = self.stage_gate.lock().unwrap().clone();
+            if let Some(gate) = gate {
+                gate.notified().await;
+                // Open from now on.
+                gate.notify_one();
+            }
             self.staged.lock().unwrap().push(command);
             Ok(())
         })

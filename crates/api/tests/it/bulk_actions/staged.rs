@@ -1,12 +1,15 @@
 //! Payloads that are too long to be held while they arrive: they are staged part by part, become
 //! one task, and leave nothing behind where they are refused or break off.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use caseload_api::ApiConfig;
 use caseload_teststore::on_each_store;
+use futures_util::StreamExt as _;
 use reqwest::{Body, Method};
 use serde_json::Value;
+use tokio::sync::Notify;
 
 use crate::real::Real;
 use crate::server::Server;
@@ -23,12 +26,17 @@ fn config() -> ApiConfig {
 
 /// `count` entries of about a kilobyte that does not shrink much.
 fn entries(count: usize) -> Vec<String> {
+    entries_of(count, 60)
+}
+
+/// `count` entries with so many words of 16 digits each.
+fn entries_of(count: usize, words: usize) -> Vec<String> {
     let mut number = 1_u64;
     let mut digits = || {
         number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         format!("{number:016x}")
     };
-    let mut text = || (0..60).map(|_| digits()).collect::<String>();
+    let mut text = || (0..words).map(|_| digits()).collect::<String>();
     let entry = |n| format!("{{\"identities\":[{{\"uid\":\"u{n}\",\"note\":\"{}\"}}]}}", text());
     (0..count).map(entry).collect()
 }
@@ -99,6 +107,43 @@ async fn a_short_payload_is_not_staged() {
     assert_eq!(answer.status(), 201);
     assert!(server.store.staged.lock().unwrap().is_empty());
     assert_eq!(server.store.created.lock().unwrap()[0].staged, 0);
+}
+
+#[tokio::test]
+async fn an_upload_is_read_while_the_store_takes_its_first_part() {
+    let server = Server::start().await;
+    let gate = Arc::new(Notify::new());
+    *server.store.stage_gate.lock().unwrap() = Some(Arc::clone(&gate));
+    // More than the system holds between client and server, and less than an upload may hold.
+    let body = body(&entries_of(9800, 90).join("\n"), "--b--\r\n");
+    let last = futures_util::stream::once(async move {
+        gate.notify_one();
+        Ok::<_, std::io::Error>(Vec::new())
+    });
+    let request = server.request(Method::POST, PATH).header("Content-Type", FORM);
+    let pieces: Vec<std::io::Result<Vec<u8>>> =
+        body.as_bytes().chunks(50_000).map(|piece| Ok(piece.to_vec())).collect();
+    let all = futures_util::stream::iter(pieces).chain(last);
+    let answer = request.body(Body::wrap_stream(all)).send();
+    let answer = tokio::time::timeout(Duration::from_secs(20), answer).await.expect("it is read");
+    assert_eq!(answer.unwrap().status(), 201);
+    assert!(server.store.created.lock().unwrap()[0].staged > 0);
+}
+
+#[tokio::test]
+async fn what_is_being_staged_when_the_client_goes_is_discarded_behind_it() {
+    let server = Server::start().await;
+    let gate = Arc::new(Notify::new());
+    *server.store.stage_gate.lock().unwrap() = Some(Arc::clone(&gate));
+    let body = body(&entries(6000).join("\n"), "");
+    let request = server.request(Method::POST, PATH).header("Content-Type", FORM);
+    request.body(pieces(&body, true)).send().await.unwrap_err();
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    assert!(server.store.discarded.lock().unwrap().is_empty(), "its part is not staged yet");
+    gate.notify_one();
+    let ids = discarded(&server).await;
+    let staged = server.store.staged.lock().unwrap();
+    assert_eq!(staged.iter().map(|part| part.task_id.clone()).collect::<Vec<_>>(), ids);
 }
 
 #[tokio::test]

@@ -15,7 +15,7 @@ use crate::{ApplyChunk, ChunkFeed, ChunkPart, ChunkWork, Fed, StoreError};
 
 /// Bytes of payload blocks after which a chunk takes no further part, unless told.
 const CHUNK_BYTES_MAX: usize = 8 << 20;
-/// How long a chunk waits for its next part in all, and at a time.
+/// How long a chunk waits for its next part in all, unless told, and at a time.
 const WAIT_MAX: Duration = Duration::from_millis(10);
 const WAIT_STEP: Duration = Duration::from_micros(500);
 
@@ -29,6 +29,8 @@ pub(crate) struct Parts {
     bytes: usize,
     /// Bytes after which no further part is taken.
     bytes_max: usize,
+    /// How long the next part is waited for.
+    wait_max: Duration,
     done: usize,
     /// All parts as they were taken, the present one included. Dropping their entries takes time
     /// that is not the writer's.
@@ -47,6 +49,7 @@ impl Parts {
             feed: command.more.clone(),
             bytes: part.block.bytes.len(),
             bytes_max: CHUNK_BYTES_MAX,
+            wait_max: WAIT_MAX,
             done: 0,
             taken: vec![part.clone()],
             part,
@@ -65,9 +68,9 @@ impl Parts {
         Ok(Self { again: taken.into_iter().skip(1).collect(), ..Self::begin(command)? })
     }
 
-    /// Takes no further part after so many bytes.
-    pub(crate) fn within(self, bytes_max: usize) -> Self {
-        Self { bytes_max, ..self }
+    /// Takes no further part after so many bytes, and waits so long for each.
+    pub(crate) fn within(self, bytes_max: usize, wait_max: Duration) -> Self {
+        Self { bytes_max, wait_max, ..self }
     }
 
     /// Index, in the task, of the next entry.
@@ -129,7 +132,7 @@ impl Parts {
         }
         let room = self.bytes < self.bytes_max;
         let Some(feed) = self.feed.clone().filter(|_| room) else { return Ok(false) };
-        let until = Instant::now() + WAIT_MAX;
+        let until = Instant::now() + self.wait_max;
         loop {
             match feed.take(until.min(Instant::now() + WAIT_STEP)) {
                 Fed::Part(part) => return self.take(part),

@@ -39,6 +39,9 @@ const ISSUES_WAITED_FOR_MAX: Duration = Duration::from_millis(30);
 const ISSUES_MAX: Duration = Duration::from_secs(1);
 /// Bytes of payload blocks of a chunk of issues, which are held until it is committed.
 const ISSUES_BYTES_MAX: usize = 32 << 20;
+/// How long a chunk of issues waits for its next part: it keeps nobody but writers of its domain,
+/// and a chunk more costs more than that.
+const ISSUES_WAIT_MAX: Duration = Duration::from_millis(50);
 
 /// What was planned from a snapshot.
 struct Planned {
@@ -103,7 +106,7 @@ async fn write(
 /// Parts as far as a chunk of the action takes them.
 fn bounded(parts: Parts, action: Action) -> Parts {
     match action {
-        Action::ImportIssues => parts.within(ISSUES_BYTES_MAX),
+        Action::ImportIssues => parts.within(ISSUES_BYTES_MAX, ISSUES_WAIT_MAX),
         _ => parts,
     }
 }

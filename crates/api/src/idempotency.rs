@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 use caseload_model::error_code::ErrorCode;
 use caseload_model::ids::DomainId;
 use caseload_model::time::UnixMillis;
-use caseload_store::{IdempotencyKey, KeptAnswer, StoreError};
+use caseload_store::{IdempotencyKey, StoreError, StoredAnswer};
 use http::{HeaderMap, StatusCode, header};
 use sha2::{Digest, Sha256};
 
@@ -78,7 +78,7 @@ pub(crate) async fn first_answer(
     content: [u8; 32],
 ) -> Result<Option<Response>, Problem> {
     let Some(key) = key else { return Ok(None) };
-    match state.store.kept_answer(caller.domain_id, key, state.clock.now()).await? {
+    match state.store.stored_answer(caller.domain_id, key, state.clock.now()).await? {
         Some((kept, answer)) if kept == content => Ok(Some(created(answer))),
         Some(_) => Err(StoreError::IdempotencyKeyReused.into()),
         None => Ok(None),
@@ -86,7 +86,7 @@ pub(crate) async fn first_answer(
 }
 
 /// 201 with the kept bytes, the first time and each time after.
-pub(crate) fn created(answer: KeptAnswer) -> Response {
+pub(crate) fn created(answer: StoredAnswer) -> Response {
     let headers = [
         (header::LOCATION, answer.location),
         (header::CONTENT_TYPE, "application/json".to_owned()),
@@ -129,7 +129,7 @@ impl Answering {
         if answering.keys().insert(key.clone()) {
             return Ok(Some(Mark { answering: answering.clone(), key }));
         }
-        let kept = state.store.kept_answer(caller.domain_id, text, state.clock.now()).await?;
+        let kept = state.store.stored_answer(caller.domain_id, text, state.clock.now()).await?;
         if kept.is_some() {
             return Ok(None);
         }

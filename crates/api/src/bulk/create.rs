@@ -8,7 +8,7 @@ use axum::extract::{Request, State};
 use axum::response::Response;
 use caseload_model::task::{Action, Family};
 use caseload_model::time::UnixMillis;
-use caseload_store::{CreateTask, KeptAnswer, Once};
+use caseload_store::{CreateTask, Idempotent, StoredAnswer};
 use futures_util::StreamExt;
 use http::HeaderMap;
 
@@ -116,20 +116,20 @@ pub(super) async fn accept(
         tracing::error!(%error, "a task cannot be written as JSON");
         Problem::internal()
     })?;
-    let answer = KeptAnswer { location: view.links.this, body };
+    let answer = StoredAnswer { location: view.links.this, body };
     command.idempotency = key.map(|(text, content)| {
         let key = idempotency::kept_key(text, content, command.now, command.expires_at);
         (key, answer.clone())
     });
     let id = command.id.clone();
     let accepted = state.store.create_task(command).await;
-    if !matches!(accepted, Ok(Once::Done(_))) {
+    if !matches!(accepted, Ok(Idempotent::Done(_))) {
         // No task comes for what waits for it.
         drop(state.store.fresh().and_then(|fresh| fresh.take(&id)));
     }
     match accepted? {
-        Once::Repeated(first) => Ok(idempotency::created(first)),
-        Once::Done(task) => {
+        Idempotent::Replayed(first) => Ok(idempotency::created(first)),
+        Idempotent::Done(task) => {
             tracing::info!(
                 task = task.id,
                 action = task.action.as_str(),

@@ -13,7 +13,7 @@ use caseload_model::issue::write::{
     read_create, read_edit, read_message, read_note,
 };
 use caseload_store::{
-    AddMessage, AddNote, CreateIssue, EditIssue, EditIssues, KeptAnswer, Once, StoreError,
+    AddMessage, AddNote, CreateIssue, EditIssue, EditIssues, Idempotent, StoreError, StoredAnswer,
 };
 use http::header;
 
@@ -74,7 +74,7 @@ pub(crate) async fn note(
     let (on, request, _mark) = call.post(request, &mut NoFiles, form).await?;
     let command = AddNote { on, issue_id: id?.known()?, request };
     match state.store.add_note(command).await.map_err(told)? {
-        Once::Done(answer) | Once::Repeated(answer) => Ok(idempotency::created(answer)),
+        Idempotent::Done(answer) | Idempotent::Replayed(answer) => Ok(idempotency::created(answer)),
     }
 }
 
@@ -109,15 +109,15 @@ pub(crate) async fn edit_many(
 
 /// 201 with the answer, the first time and each time after. The files of a repeat are not needed.
 fn created(
-    written: Result<Once<KeptAnswer>, StoreError>,
+    written: Result<Idempotent<StoredAnswer>, StoreError>,
     files: &mut Staged<'_>,
 ) -> Result<Response, Problem> {
     match written.map_err(told)? {
-        Once::Done(answer) => {
+        Idempotent::Done(answer) => {
             files.claimed();
             Ok(idempotency::created(answer))
         }
-        Once::Repeated(first) => Ok(idempotency::created(first)),
+        Idempotent::Replayed(first) => Ok(idempotency::created(first)),
     }
 }
 

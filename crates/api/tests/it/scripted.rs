@@ -17,9 +17,9 @@ use caseload_store::{
     AddMessage, AddNote, Agent, App, ApplyChunk, BackupReport, CancelTask, CheckReport,
     ChunkApplied, ClaimTasks, ClaimedTask, CreateAgent, CreateApp, CreateBackup, CreateDomain,
     CreateIssue, CreateKey, CreateTask, Domain, EditIssue, EditIssues, FailAttempt, GetIssue,
-    IssuePage, IssueStep, KeptAnswer, Key, KeyGrant, ListIssues, ListTasks, Once, PackedBlock,
+    Idempotent, IssuePage, IssueStep, Key, KeyGrant, ListIssues, ListTasks, PackedBlock,
     RecordBlock, RecordBlockSize, RecordKind, RenderedIssue, RenewLeases, StageAttachment,
-    StagePayload, StepIssues, Store, StoreError, StoreFuture, StoreMetrics, TaskPage,
+    StagePayload, StepIssues, Store, StoreError, StoreFuture, StoreMetrics, StoredAnswer, TaskPage,
 };
 use sha2::{Digest, Sha256};
 use tokio::sync::Notify;
@@ -171,8 +171,8 @@ impl Store for Scripted {
         apply_chunk(command: ApplyChunk) -> ChunkApplied;
         fail_attempt(command: FailAttempt) -> Task;
         metrics() -> StoreMetrics;
-        kept_answer(domain: DomainId, key: &str, now: UnixMillis)
-            -> Option<([u8; 32], KeptAnswer)>;
+        stored_answer(domain: DomainId, key: &str, now: UnixMillis)
+            -> Option<([u8; 32], StoredAnswer)>;
         list_tasks(request: ListTasks) -> TaskPage;
         cancel_task(command: CancelTask) -> Task;
         entries_left(domain: DomainId, task_id: &str) -> Vec<PackedBlock>;
@@ -180,9 +180,9 @@ impl Store for Scripted {
         check() -> CheckReport;
         backup(command: CreateBackup) -> BackupReport;
         close() -> ();
-        create_issue(command: CreateIssue) -> Once<KeptAnswer>;
-        add_message(command: AddMessage) -> Once<KeptAnswer>;
-        add_note(command: AddNote) -> Once<KeptAnswer>;
+        create_issue(command: CreateIssue) -> Idempotent<StoredAnswer>;
+        add_message(command: AddMessage) -> Idempotent<StoredAnswer>;
+        add_note(command: AddNote) -> Idempotent<StoredAnswer>;
         edit_issue(command: EditIssue) -> Vec<u8>;
         edit_issues(command: EditIssues) -> Vec<u8>;
         reference_faults(domain: DomainId, references: References) -> Vec<ParameterFault>;
@@ -226,13 +226,13 @@ impl Store for Scripted {
         Box::pin(async { Ok(()) })
     }
 
-    fn create_task(&self, command: CreateTask) -> StoreFuture<'_, Once<Task>> {
+    fn create_task(&self, command: CreateTask) -> StoreFuture<'_, Idempotent<Task>> {
         Box::pin(async move {
             self.may_fail()?;
             let task = command.accepted();
             self.tasks.lock().unwrap().push((command.domain, task.clone()));
             self.created.lock().unwrap().push(command);
-            Ok(Once::Done(task))
+            Ok(Idempotent::Done(task))
         })
     }
 

@@ -1,6 +1,6 @@
-//! Requests that a caller may repeat: the first answer is kept under the caller's key in the very
-//! transaction of the effect, so that there is never one without the other. Any command that makes
-//! something may carry an [`IdempotencyKey`]; what came of it is a [`Once`].
+//! Requests that a caller may repeat. The store writes the first answer under the caller's key in
+//! the transaction of its effect, so neither exists without the other. A command that makes a
+//! record may carry an [`IdempotencyKey`]; its outcome is then an [`Idempotent`].
 
 use caseload_model::time::UnixMillis;
 
@@ -14,30 +14,30 @@ pub struct IdempotencyKey {
     pub expires_at: UnixMillis,
 }
 
-/// What the first request was answered with.
+/// The answer to the first request with a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KeptAnswer {
-    /// The path of what was made.
+pub struct StoredAnswer {
+    /// The path of the record that the request made.
     pub location: String,
-    /// The body, byte for byte.
+    /// The body of the answer, byte for byte.
     pub body: Vec<u8>,
 }
 
-/// What came of a command that may be repeated.
+/// The outcome of a command that a caller may repeat.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Once<T> {
-    /// It took effect.
+pub enum Idempotent<T> {
+    /// The command took effect.
     Done(T),
-    /// It did before, under the same key and with the same content; nothing changed now.
-    Repeated(KeptAnswer),
+    /// An earlier command with the same key and content took effect; this one changed nothing.
+    Replayed(StoredAnswer),
 }
 
-impl<T> Once<T> {
-    /// What was done now; `None` for a repeat.
+impl<T> Idempotent<T> {
+    /// The value of a command that took effect; `None` for a replay.
     pub fn done(self) -> Option<T> {
         match self {
-            Self::Done(made) => Some(made),
-            Self::Repeated(_) => None,
+            Self::Done(value) => Some(value),
+            Self::Replayed(_) => None,
         }
     }
 }

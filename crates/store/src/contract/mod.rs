@@ -84,15 +84,15 @@ pub trait Store: Send + Sync + 'static {
     /// [`StoreError::IdempotencyKeyReused`] where its key was used for something else,
     /// [`StoreError::UploadLost`] where not all that it staged is there any more. Blocks that were
     /// staged for a task that is not accepted stay until they are discarded or purged.
-    fn create_task(&self, command: CreateTask) -> StoreFuture<'_, Once<Task>>;
+    fn create_task(&self, command: CreateTask) -> StoreFuture<'_, Idempotent<Task>>;
     /// The answer kept under an idempotency key that has not expired at `now`, with the hash of
     /// what was asked for.
-    fn kept_answer(
+    fn stored_answer(
         &self,
         domain: DomainId,
         key: &str,
         now: UnixMillis,
-    ) -> StoreFuture<'_, Option<([u8; 32], KeptAnswer)>>;
+    ) -> StoreFuture<'_, Option<([u8; 32], StoredAnswer)>>;
     /// A task of one family; each bulk path knows only its own.
     fn task(&self, domain: DomainId, family: Family, id: &str) -> StoreFuture<'_, Option<Task>>;
     /// A page of the tasks of one family, newest first.
@@ -174,12 +174,12 @@ pub trait Store: Send + Sync + 'static {
 
     /// Makes an issue; the answer to the caller. [`StoreError::Refused`] where something that the
     /// request refers to is not there, here and in the four commands that follow.
-    fn create_issue(&self, command: CreateIssue) -> StoreFuture<'_, Once<KeptAnswer>>;
+    fn create_issue(&self, command: CreateIssue) -> StoreFuture<'_, Idempotent<StoredAnswer>>;
     /// Adds a message; the answer to the caller. [`StoreError::NotFound`] for an unknown issue,
     /// here and in the two commands that follow.
-    fn add_message(&self, command: AddMessage) -> StoreFuture<'_, Once<KeptAnswer>>;
+    fn add_message(&self, command: AddMessage) -> StoreFuture<'_, Idempotent<StoredAnswer>>;
     /// Adds a private note; the answer to the caller.
-    fn add_note(&self, command: AddNote) -> StoreFuture<'_, Once<KeptAnswer>>;
+    fn add_note(&self, command: AddNote) -> StoreFuture<'_, Idempotent<StoredAnswer>>;
     /// Changes an issue; the body of the answer.
     fn edit_issue(&self, command: EditIssue) -> StoreFuture<'_, Vec<u8>>;
     /// Changes many issues in one transaction; the body of the answer. Any fault, an unknown issue

@@ -11,7 +11,7 @@ use caseload_model::record::Prepared;
 use caseload_model::task::{Action, Counts, Family, Task, TaskStatus};
 use caseload_model::time::UnixMillis;
 
-use super::{ChunkFeed, ChunkPart, IdempotencyKey, KeptAnswer};
+use super::{ChunkFeed, ChunkPart, IdempotencyKey, StoredAnswer};
 use crate::PackedBlock;
 
 /// Keeps blocks of a payload that still arrives. Until a task of this id is accepted they belong to
@@ -46,7 +46,7 @@ pub struct CreateTask {
     /// The task that this one retries.
     pub parent_id: Option<String>,
     /// The key under which the request may be repeated, and what it is answered with.
-    pub idempotency: Option<(IdempotencyKey, KeptAnswer)>,
+    pub idempotency: Option<(IdempotencyKey, StoredAnswer)>,
 }
 
 impl CreateTask {

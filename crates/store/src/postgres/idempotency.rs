@@ -7,7 +7,7 @@ use caseload_model::ids::DomainId;
 use caseload_model::time::UnixMillis;
 
 use super::engine::Client;
-use crate::{IdempotencyKey, KeptAnswer, StoreError};
+use crate::{IdempotencyKey, StoreError, StoredAnswer};
 
 /// Keeps the first answer, in the transaction of the effect. Where there is one already, that one;
 /// a fault where the key stands for another request.
@@ -15,9 +15,9 @@ pub(super) async fn keep_or_repeat(
     client: &Client,
     domain: DomainId,
     key: &IdempotencyKey,
-    answer: &KeptAnswer,
+    answer: &StoredAnswer,
     now: UnixMillis,
-) -> Result<Option<KeptAnswer>, StoreError> {
+) -> Result<Option<StoredAnswer>, StoreError> {
     let kept = client
         .execute(
             "INSERT INTO idempotency_keys AS kept
@@ -40,7 +40,7 @@ pub(super) async fn keep_or_repeat(
     if kept == 1 {
         return Ok(None);
     }
-    match kept_answer(client, domain, &key.text, now).await? {
+    match stored_answer(client, domain, &key.text, now).await? {
         Some((content, first)) if content == key.content => Ok(Some(first)),
         Some(_) => Err(StoreError::IdempotencyKeyReused),
         // It was removed in between: the caller's transaction is made again.
@@ -67,12 +67,12 @@ pub(super) async fn purge(
 }
 
 /// The answer kept under a key, with the hash of what was asked for.
-pub(super) async fn kept_answer(
+pub(super) async fn stored_answer(
     client: &Client,
     domain: DomainId,
     text: &str,
     now: UnixMillis,
-) -> Result<Option<([u8; 32], KeptAnswer)>, StoreError> {
+) -> Result<Option<([u8; 32], StoredAnswer)>, StoreError> {
     let found = client
         .row_opt(
             "SELECT content, location, answer FROM idempotency_keys
@@ -85,5 +85,5 @@ pub(super) async fn kept_answer(
         .get::<_, &[u8]>(0)
         .try_into()
         .map_err(|_| StoreError::Corrupt("a kept answer without a hash".to_owned()))?;
-    Ok(Some((content, KeptAnswer { location: row.get(1), body: row.get(2) })))
+    Ok(Some((content, StoredAnswer { location: row.get(1), body: row.get(2) })))
 }

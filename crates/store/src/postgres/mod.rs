@@ -34,10 +34,10 @@ use crate::{
     AddMessage, AddNote, Agent, App, ApplyChunk, BackupReport, CancelTask, CheckReport,
     ChunkApplied, ClaimTasks, ClaimedTask, CompletedTasks, CreateAgent, CreateApp, CreateBackup,
     CreateDomain, CreateIssue, CreateKey, CreateTask, Domain, EditIssue, EditIssues, FailAttempt,
-    FreshPayloads, GetIssue, IssuePage, IssueStep, KeptAnswer, Key, KeyGrant, ListIssues,
-    ListTasks, Once, OpenMode, PackedBlock, RecordBlock, RecordBlockSize, RecordKind,
-    RenderedIssue, RenewLeases, StageAttachment, StagePayload, StepIssues, Store, StoreError,
-    StoreFuture, StoreMetrics, TaskPage,
+    FreshPayloads, GetIssue, Idempotent, IssuePage, IssueStep, Key, KeyGrant, ListIssues,
+    ListTasks, OpenMode, PackedBlock, RecordBlock, RecordBlockSize, RecordKind, RenderedIssue,
+    RenewLeases, StageAttachment, StagePayload, StepIssues, Store, StoreError, StoreFuture,
+    StoreMetrics, StoredAnswer, TaskPage,
 };
 pub use address::{PostgresAddress, shown};
 pub(crate) use copy::open_copy_end;
@@ -226,20 +226,20 @@ impl Store for PostgresStore {
         })
     }
 
-    fn create_task(&self, command: CreateTask) -> StoreFuture<'_, Once<Task>> {
+    fn create_task(&self, command: CreateTask) -> StoreFuture<'_, Idempotent<Task>> {
         let create =
             self.write(command, |client, command| Box::pin(tasks::create(client, command)));
         self.and_ring(create)
     }
 
-    fn kept_answer(
+    fn stored_answer(
         &self,
         domain: DomainId,
         key: &str,
         now: UnixMillis,
-    ) -> StoreFuture<'_, Option<([u8; 32], KeptAnswer)>> {
+    ) -> StoreFuture<'_, Option<([u8; 32], StoredAnswer)>> {
         self.read((domain, key.to_owned(), now), |client, (domain, key, now)| {
-            Box::pin(idempotency::kept_answer(client, *domain, key, *now))
+            Box::pin(idempotency::stored_answer(client, *domain, key, *now))
         })
     }
 
@@ -399,17 +399,17 @@ impl Store for PostgresStore {
         Box::pin(issues::get(&self.engine, request))
     }
 
-    fn create_issue(&self, command: CreateIssue) -> StoreFuture<'_, Once<KeptAnswer>> {
+    fn create_issue(&self, command: CreateIssue) -> StoreFuture<'_, Idempotent<StoredAnswer>> {
         let domain = command.on.domain;
         self.and_fold(domain, issues::create(&self.engine, command))
     }
 
-    fn add_message(&self, command: AddMessage) -> StoreFuture<'_, Once<KeptAnswer>> {
+    fn add_message(&self, command: AddMessage) -> StoreFuture<'_, Idempotent<StoredAnswer>> {
         let domain = command.on.domain;
         self.and_fold(domain, issues::add_message(&self.engine, command))
     }
 
-    fn add_note(&self, command: AddNote) -> StoreFuture<'_, Once<KeptAnswer>> {
+    fn add_note(&self, command: AddNote) -> StoreFuture<'_, Idempotent<StoredAnswer>> {
         let domain = command.on.domain;
         self.and_fold(domain, issues::add_note(&self.engine, command))
     }

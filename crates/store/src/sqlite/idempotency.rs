@@ -6,7 +6,7 @@ use caseload_model::ids::DomainId;
 use caseload_model::time::UnixMillis;
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::{IdempotencyKey, KeptAnswer, StoreError};
+use crate::{IdempotencyKey, StoreError, StoredAnswer};
 
 /// The first answer, where the request is a repeat; a fault where the key stands for another one.
 pub(super) fn repeated(
@@ -14,8 +14,8 @@ pub(super) fn repeated(
     domain: DomainId,
     key: &IdempotencyKey,
     now: UnixMillis,
-) -> Result<Option<KeptAnswer>, StoreError> {
-    match kept_answer(conn, domain, &key.text, now)? {
+) -> Result<Option<StoredAnswer>, StoreError> {
+    match stored_answer(conn, domain, &key.text, now)? {
         Some((content, answer)) if content == key.content => Ok(Some(answer)),
         Some(_) => Err(StoreError::IdempotencyKeyReused),
         None => Ok(None),
@@ -27,7 +27,7 @@ pub(super) fn keep(
     conn: &Connection,
     domain: DomainId,
     key: &IdempotencyKey,
-    answer: &KeptAnswer,
+    answer: &StoredAnswer,
 ) -> Result<(), StoreError> {
     conn.prepare_cached(
         "INSERT OR REPLACE INTO idempotency_keys
@@ -56,19 +56,19 @@ pub(super) fn purge(conn: &Connection, now: UnixMillis, rows: u32) -> Result<usi
 }
 
 /// The answer kept under a key, with the hash of what was asked for.
-pub(super) fn kept_answer(
+pub(super) fn stored_answer(
     conn: &Connection,
     domain: DomainId,
     text: &str,
     now: UnixMillis,
-) -> Result<Option<([u8; 32], KeptAnswer)>, StoreError> {
+) -> Result<Option<([u8; 32], StoredAnswer)>, StoreError> {
     Ok(conn
         .prepare_cached(
             "SELECT content, location, answer FROM idempotency_keys
              WHERE domain_id = ?1 AND key = ?2 AND expires_at > ?3",
         )?
         .query_row(params![domain.0, text, now.0], |row| {
-            Ok((row.get(0)?, KeptAnswer { location: row.get(1)?, body: row.get(2)? }))
+            Ok((row.get(0)?, StoredAnswer { location: row.get(1)?, body: row.get(2)? }))
         })
         .optional()?)
 }

@@ -39,10 +39,10 @@ use crate::{
     AddMessage, AddNote, Agent, App, ApplyChunk, BackupReport, CancelTask, CheckReport,
     ChunkApplied, ClaimTasks, ClaimedTask, CompletedTasks, CreateAgent, CreateApp, CreateBackup,
     CreateDomain, CreateIssue, CreateKey, CreateTask, Domain, EditIssue, EditIssues, FailAttempt,
-    FreshPayloads, GetIssue, Hands, IssuePage, IssueStep, KeptAnswer, Key, KeyGrant, ListIssues,
-    ListTasks, Once, OpenMode, PackedBlock, RecordBlock, RecordBlockSize, RecordKind,
-    RenderedIssue, RenewLeases, StageAttachment, StagePayload, StepIssues, Store, StoreError,
-    StoreFuture, StoreMetrics, TaskPage,
+    FreshPayloads, GetIssue, Hands, Idempotent, IssuePage, IssueStep, Key, KeyGrant, ListIssues,
+    ListTasks, OpenMode, PackedBlock, RecordBlock, RecordBlockSize, RecordKind, RenderedIssue,
+    RenewLeases, StageAttachment, StagePayload, StepIssues, Store, StoreError, StoreFuture,
+    StoreMetrics, StoredAnswer, TaskPage,
 };
 pub(crate) use copy::open_copy_end;
 use engine::{Engine, LastMember, Weight, WriteContext};
@@ -237,7 +237,7 @@ impl Store for SqliteStore {
         })
     }
 
-    fn create_task(&self, command: CreateTask) -> StoreFuture<'_, Once<Task>> {
+    fn create_task(&self, command: CreateTask) -> StoreFuture<'_, Idempotent<Task>> {
         let weight = Weight::of_bytes(command.blocks.iter().map(|block| block.bytes.len()).sum());
         let create = move |conn: &Connection, context: &WriteContext<'_>| {
             let accepted = tasks::create(conn, &command)?;
@@ -251,14 +251,14 @@ impl Store for SqliteStore {
         })
     }
 
-    fn kept_answer(
+    fn stored_answer(
         &self,
         domain: DomainId,
         key: &str,
         now: UnixMillis,
-    ) -> StoreFuture<'_, Option<([u8; 32], KeptAnswer)>> {
+    ) -> StoreFuture<'_, Option<([u8; 32], StoredAnswer)>> {
         let key = key.to_owned();
-        self.read(move |conn| idempotency::kept_answer(conn, domain, &key, now))
+        self.read(move |conn| idempotency::stored_answer(conn, domain, &key, now))
     }
 
     fn task(&self, domain: DomainId, family: Family, id: &str) -> StoreFuture<'_, Option<Task>> {
@@ -390,17 +390,17 @@ impl Store for SqliteStore {
         Box::pin(self.engine.read_within(budget, move |conn| issues::get(conn, &request)))
     }
 
-    fn create_issue(&self, command: CreateIssue) -> StoreFuture<'_, Once<KeptAnswer>> {
+    fn create_issue(&self, command: CreateIssue) -> StoreFuture<'_, Idempotent<StoredAnswer>> {
         let domain = command.on.domain;
         self.write(move |conn| write::create(&issues::Writes { conn, domain }, &command))
     }
 
-    fn add_message(&self, command: AddMessage) -> StoreFuture<'_, Once<KeptAnswer>> {
+    fn add_message(&self, command: AddMessage) -> StoreFuture<'_, Idempotent<StoredAnswer>> {
         let domain = command.on.domain;
         self.write(move |conn| write::add_message(&issues::Writes { conn, domain }, &command))
     }
 
-    fn add_note(&self, command: AddNote) -> StoreFuture<'_, Once<KeptAnswer>> {
+    fn add_note(&self, command: AddNote) -> StoreFuture<'_, Idempotent<StoredAnswer>> {
         let domain = command.on.domain;
         self.write(move |conn| write::add_note(&issues::Writes { conn, domain }, &command))
     }

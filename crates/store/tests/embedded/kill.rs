@@ -12,8 +12,8 @@ use caseload_model::ids::DomainName;
 use caseload_model::task::{Action, Family, TaskStatus};
 use caseload_store::sqlite::kill::{Place, plan};
 use caseload_store::{
-    CancelTask, CreateDomain, CreateTask, Domain, IdempotencyKey, KeptAnswer, Once, StagePayload,
-    Store, StoreError,
+    CancelTask, CreateDomain, CreateTask, Domain, IdempotencyKey, Idempotent, StagePayload, Store,
+    StoreError, StoredAnswer,
 };
 use rusqlite::Connection;
 use rusqlite::types::Value;
@@ -36,13 +36,14 @@ async fn the_domain(store: &Arc<dyn Store>) -> Domain {
 
 /// Accepts a task under a key of its own, as a client does that repeats until it has an answer.
 async fn accept(store: &Arc<dyn Store>, mut command: CreateTask) {
-    let answer = KeptAnswer { location: command.id.clone(), body: command.id.clone().into_bytes() };
+    let answer =
+        StoredAnswer { location: command.id.clone(), body: command.id.clone().into_bytes() };
     let text = command.id.clone();
     let key = IdempotencyKey { text, content: [1; 32], expires_at: later(2_000_000) };
     command.idempotency = Some((key, answer.clone()));
     match store.create_task(command).await.unwrap() {
-        Once::Done(_) => {}
-        Once::Repeated(first) => assert_eq!(first, answer),
+        Idempotent::Done(_) => {}
+        Idempotent::Replayed(first) => assert_eq!(first, answer),
     }
 }
 
@@ -97,7 +98,7 @@ async fn scenario(store: &Arc<dyn Store>) {
     }
     run_all(store).await;
     let parent = store.task(acme.id, Family::Identity, "create").await.unwrap().unwrap();
-    if store.kept_answer(acme.id, "retry", NOW).await.unwrap().is_none() {
+    if store.stored_answer(acme.id, "retry", NOW).await.unwrap().is_none() {
         let retry = CreateTask {
             blocks: store.entries_left(acme.id, "create").await.unwrap(),
             total: parent.left(),

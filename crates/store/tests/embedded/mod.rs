@@ -20,8 +20,8 @@ use caseload_model::ids::DomainName;
 use caseload_model::task::{Action, Counts};
 use caseload_store::sqlite::SqliteStore;
 use caseload_store::{
-    CreateDomain, Domain, IdempotencyKey, KeptAnswer, Once, OpenMode, StagePayload, Store,
-    StoreError,
+    CreateDomain, Domain, IdempotencyKey, Idempotent, OpenMode, StagePayload, Store, StoreError,
+    StoredAnswer,
 };
 use futures_util::future::join_all;
 
@@ -252,7 +252,7 @@ async fn a_repeat_after_a_crash_before_the_answer_gets_the_first_answer() {
     let folder = tempfile::tempdir().unwrap();
     let keyed = |domain: &Domain, id: &str| {
         let key = IdempotencyKey { text: "k".to_owned(), content: [7; 32], expires_at: later(1) };
-        let answer = KeptAnswer { location: format!("/{id}"), body: id.as_bytes().to_vec() };
+        let answer = StoredAnswer { location: format!("/{id}"), body: id.as_bytes().to_vec() };
         let mut command = task_of(domain, id, CREATE, &[uid(id)], 1);
         command.idempotency = Some((key, answer));
         command
@@ -263,8 +263,8 @@ async fn a_repeat_after_a_crash_before_the_answer_gets_the_first_answer() {
     drop(first);
     let second = server(folder.path()).unwrap();
     match second.create_task(keyed(&acme, "t2")).await.unwrap() {
-        Once::Repeated(answer) => assert_eq!(answer.body, b"t1"),
-        Once::Done(task) => panic!("a second task: {task:?}"),
+        Idempotent::Replayed(answer) => assert_eq!(answer.body, b"t1"),
+        Idempotent::Done(task) => panic!("a second task: {task:?}"),
     }
     assert_eq!(claim(&second, 9).await.len(), 1);
     assert_sound(&second).await;

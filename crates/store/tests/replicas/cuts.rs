@@ -10,7 +10,7 @@ use caseload_model::payload::Block;
 use caseload_model::task::{Action, Counts, Outcome, Task};
 use caseload_model::time::UnixMillis;
 use caseload_store::{
-    ClaimTasks, ClaimedTask, CreateTask, Domain, FailAttempt, Once, OpenMode, RenewLeases,
+    ClaimTasks, ClaimedTask, CreateTask, Domain, FailAttempt, Idempotent, OpenMode, RenewLeases,
     StagePayload, Store, StoreError, open,
 };
 
@@ -58,7 +58,7 @@ async fn accept(store: &Arc<dyn Store>, domain: &Domain, id: &str) -> String {
         let (staged, task) = command(domain, &id);
         if store.stage_payload(staged).await.is_ok() {
             let accepted = insist(async || store.create_task(task.clone()).await).await.unwrap();
-            if let Once::Repeated(first) = accepted {
+            if let Idempotent::Replayed(first) = accepted {
                 assert_eq!(first.location, format!("/{id}"), "the first answer");
             }
             return id;
@@ -196,7 +196,7 @@ async fn a_commit_without_an_answer_is_no_success_and_its_repeat_no_second_one()
     };
     let repeat = cut.create_task(accept("other", &key)).await.unwrap();
     let location = format!("/{task_id}");
-    assert!(matches!(repeat, Once::Repeated(first) if first.location == location));
+    assert!(matches!(repeat, Idempotent::Replayed(first) if first.location == location));
     assert_sound(&beside).await;
 }
 

@@ -54,7 +54,8 @@ async fn create(
     assert_eq!(faults, []);
     let command = CreateIssue { on: on(domain, key), request, attachments: Vec::new() };
     let answer = store.create_issue(command).await?;
-    let (caseload_store::Once::Done(answer) | caseload_store::Once::Repeated(answer)) = answer;
+    let (caseload_store::Idempotent::Done(answer) | caseload_store::Idempotent::Replayed(answer)) =
+        answer;
     Ok(answer.location.rsplit('/').next().unwrap().parse().unwrap())
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use caseload_model::ids::DomainName;
 use caseload_model::task::{Action, Counts};
 use caseload_store::{
-    ApplyChunk, CancelTask, ChunkFeed, ChunkPart, CreateDomain, FeedLimits, Once, OpenMode,
+    ApplyChunk, CancelTask, ChunkFeed, ChunkPart, CreateDomain, FeedLimits, Idempotent, OpenMode,
     RenewLeases, StoreError, open,
 };
 use futures_util::future::join_all;
@@ -73,8 +73,8 @@ async fn of_a_hundred_repeats_at_two_servers_one_takes_effect() {
     let (mut done, mut repeated) = (Vec::new(), Vec::new());
     for answer in join_all(commands).await {
         match answer.unwrap() {
-            Once::Done(task) => done.push(task.id),
-            Once::Repeated(first) => repeated.push(first),
+            Idempotent::Done(task) => done.push(task.id),
+            Idempotent::Replayed(first) => repeated.push(first),
         }
     }
     assert_eq!((done.len(), repeated.len()), (1, 99));

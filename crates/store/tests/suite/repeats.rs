@@ -6,7 +6,7 @@ use std::sync::Arc;
 use caseload_model::task::{Action, Family};
 use caseload_model::time::UnixMillis;
 use caseload_store::{
-    CreateTask, Domain, IdempotencyKey, KeptAnswer, ListTasks, Once, Store, StoreError,
+    CreateTask, Domain, IdempotencyKey, Idempotent, ListTasks, Store, StoreError, StoredAnswer,
 };
 use futures_util::future::join_all;
 
@@ -27,8 +27,8 @@ pub(crate) fn keyed(domain: &Domain, id: &str, key: &str, content: u8) -> Create
     }
 }
 
-pub(crate) fn answer(id: &str) -> KeptAnswer {
-    KeptAnswer { location: format!("/{id}"), body: format!("\u{0}{id}").into_bytes() }
+pub(crate) fn answer(id: &str) -> StoredAnswer {
+    StoredAnswer { location: format!("/{id}"), body: format!("\u{0}{id}").into_bytes() }
 }
 
 pub(crate) async fn tasks(store: &Arc<dyn Store>, domain: &Domain) -> Vec<String> {
@@ -51,18 +51,22 @@ pub(crate) async fn a_repeat_gets_the_first_answer_whatever_happened_since(store
         let command = CreateTask { now, unfinished_max: 1, ..keyed(&acme, id, "k", 1) };
         store.create_task(command).await
     };
-    assert_eq!(repeat("t2", NOW).await.unwrap(), Once::Repeated(answer("t1")), "queue is full");
+    assert_eq!(
+        repeat("t2", NOW).await.unwrap(),
+        Idempotent::Replayed(answer("t1")),
+        "queue is full"
+    );
     for claimed in claim(&store, 9).await {
         apply_all(&store, &claimed, NOW).await;
     }
-    assert_eq!(repeat("t3", later(HOUR - 1)).await.unwrap(), Once::Repeated(answer("t1")));
-    let kept = store.kept_answer(acme.id, "k", later(HOUR - 1)).await.unwrap();
+    assert_eq!(repeat("t3", later(HOUR - 1)).await.unwrap(), Idempotent::Replayed(answer("t1")));
+    let kept = store.stored_answer(acme.id, "k", later(HOUR - 1)).await.unwrap();
     assert_eq!(kept, Some(([1; 32], answer("t1"))));
-    assert_eq!(store.kept_answer(other.id, "k", NOW).await.unwrap(), None);
+    assert_eq!(store.stored_answer(other.id, "k", NOW).await.unwrap(), None);
     let elsewhere = store.create_task(keyed(&other, "t1", "k", 2)).await.unwrap();
     assert!(elsewhere.done().is_some(), "a key belongs to its domain");
     assert_eq!(tasks(&store, &acme).await, ["t1"]);
-    assert_eq!(store.kept_answer(acme.id, "k", later(HOUR)).await.unwrap(), None);
+    assert_eq!(store.stored_answer(acme.id, "k", later(HOUR)).await.unwrap(), None);
     assert!(repeat("t4", later(HOUR)).await.unwrap().done().is_some(), "the key has expired");
     assert_sound(&store).await;
 }
@@ -80,7 +84,7 @@ pub(crate) async fn a_refused_request_leaves_its_key_free(store: Arc<dyn Store>)
     let full = CreateTask { unfinished_max: 0, ..keyed(&acme, "t1", "k", 1) };
     let refused = store.create_task(full).await;
     assert!(matches!(refused, Err(StoreError::QueueFull { .. })), "{refused:?}");
-    assert_eq!(store.kept_answer(acme.id, "k", NOW).await.unwrap(), None);
+    assert_eq!(store.stored_answer(acme.id, "k", NOW).await.unwrap(), None);
     let accepted = store.create_task(keyed(&acme, "t2", "k", 2)).await.unwrap();
     assert_eq!(accepted.done().unwrap().id, "t2");
 }
@@ -93,8 +97,8 @@ pub(crate) async fn of_a_hundred_at_once_one_takes_effect(store: Arc<dyn Store>)
     let mut repeated = Vec::new();
     for answer in answers {
         match answer.unwrap() {
-            Once::Done(task) => done.push(task.id),
-            Once::Repeated(first) => repeated.push(first),
+            Idempotent::Done(task) => done.push(task.id),
+            Idempotent::Replayed(first) => repeated.push(first),
         }
     }
     assert_eq!((done.len(), repeated.len()), (1, 99));
@@ -118,7 +122,7 @@ pub(crate) async fn expired_keys_are_removed_and_a_domain_takes_its_keys_along(
         steps += 1;
     }
     assert!(steps > 1, "in small steps");
-    let kept = async |key: &str| store.kept_answer(acme.id, key, NOW).await.unwrap().is_some();
+    let kept = async |key: &str| store.stored_answer(acme.id, key, NOW).await.unwrap().is_some();
     assert!(!kept("k0").await && !kept("k399").await && kept("k400").await && kept("k449").await);
     store.delete_domain(acme.id).await.unwrap();
     assert_sound(&store).await;

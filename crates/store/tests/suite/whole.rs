@@ -6,8 +6,8 @@ use caseload_model::issue::write::{Attachment, read_create};
 use caseload_model::key::Access;
 use caseload_model::task::Action;
 use caseload_store::{
-    CreateAgent, CreateIssue, CreateKey, Domain, IdempotencyKey, KeptAnswer, StageAttachment,
-    StagePayload, Store, Writing,
+    CreateAgent, CreateIssue, CreateKey, Domain, IdempotencyKey, StageAttachment, StagePayload,
+    Store, StoredAnswer, Writing,
 };
 use serde_json::json;
 
@@ -124,7 +124,7 @@ async fn fill_tasks(store: &Arc<dyn Store>, domain: &Domain) {
     let entries: Vec<_> = (0..20).map(|n| uid(&format!("late{n}"))).collect();
     let mut half = task_of(domain, "half", Action::CreateCoreProfiles, &entries, 10);
     let key = IdempotencyKey { text: "half".into(), content: [1; 32], expires_at: later(1) };
-    let answer = KeptAnswer { location: "/half".to_owned(), body: b"{}".to_vec() };
+    let answer = StoredAnswer { location: "/half".to_owned(), body: b"{}".to_vec() };
     half.idempotency = Some((key, answer));
     store.create_task(half).await.unwrap();
     let claimed = claim(store, 1).await.remove(0);

@@ -16,8 +16,8 @@ use caseload_model::task::Action;
 use caseload_model::time::UnixMillis;
 use caseload_store::{
     ATTACHMENT_PIECE_BYTES, AddMessage, AddNote, CreateAgent, CreateIssue, Domain, EditIssue,
-    EditIssues, GetIssue, IdempotencyKey, KeptAnswer, ListIssues, Once, StageAttachment, Store,
-    StoreError, Writing,
+    EditIssues, GetIssue, IdempotencyKey, Idempotent, ListIssues, StageAttachment, Store,
+    StoreError, StoredAnswer, Writing,
 };
 use futures_util::future::join_all;
 use serde_json::{Value, json};
@@ -288,7 +288,7 @@ pub(crate) async fn a_repeat_gets_the_first_answer_and_writes_nothing(store: Arc
         command
     };
     let first = store.create_issue(keyed(1)).await.unwrap().done().unwrap();
-    assert_eq!(store.create_issue(keyed(1)).await.unwrap(), Once::Repeated(first.clone()));
+    assert_eq!(store.create_issue(keyed(1)).await.unwrap(), Idempotent::Replayed(first.clone()));
     let other = store.create_issue(keyed(2)).await;
     assert!(matches!(other, Err(StoreError::IdempotencyKeyReused)), "{other:?}");
     let note = |text: &str| {
@@ -298,9 +298,9 @@ pub(crate) async fn a_repeat_gets_the_first_answer_and_writes_nothing(store: Arc
         AddNote { on, issue_id: 1, request }
     };
     let added = store.add_note(note("n")).await.unwrap().done().unwrap();
-    let answer = KeptAnswer { location: first.location, body: br#"{"added-note":"n"}"#.to_vec() };
+    let answer = StoredAnswer { location: first.location, body: br#"{"added-note":"n"}"#.to_vec() };
     assert_eq!(added, answer);
-    assert_eq!(store.add_note(note("n")).await.unwrap(), Once::Repeated(answer));
+    assert_eq!(store.add_note(note("n")).await.unwrap(), Idempotent::Replayed(answer));
     assert_eq!(issue(&store, &acme, 1).await["private_notes"].as_array().unwrap().len(), 1);
     assert_eq!(hits(&store, &acme, &[]).await, 1);
     assert_sound(&store).await;

@@ -18,7 +18,8 @@ use caseload_model::issue_query::ParameterFault;
 
 use super::{Changes, Indexed};
 use crate::{
-    AddMessage, AddNote, CreateIssue, EditIssue, EditIssues, KeptAnswer, Once, StoreError, Writing,
+    AddMessage, AddNote, CreateIssue, EditIssue, EditIssues, Idempotent, StoreError, StoredAnswer,
+    Writing,
 };
 use names::Names;
 
@@ -32,7 +33,7 @@ const EDITED_AT_ONCE: usize = 50;
 pub(crate) fn create<W: IssueWrites>(
     store: &W,
     command: &CreateIssue,
-) -> Result<Once<KeptAnswer>, StoreError> {
+) -> Result<Idempotent<StoredAnswer>, StoreError> {
     let CreateIssue { on, request, attachments: files } = command;
     once(store, on, || {
         let mut names = Names::new(store);
@@ -72,7 +73,7 @@ pub(crate) fn create<W: IssueWrites>(
         store.keep(changes)?;
         store.add_app_profile(&plan.app_profile, birth.changed_at)?;
         store.claim(birth.id, files)?;
-        Ok(KeptAnswer { location: location(on, birth.id), body: plan.answer })
+        Ok(StoredAnswer { location: location(on, birth.id), body: plan.answer })
     })
 }
 
@@ -80,7 +81,7 @@ pub(crate) fn create<W: IssueWrites>(
 pub(crate) fn add_message<W: IssueWrites>(
     store: &W,
     command: &AddMessage,
-) -> Result<Once<KeptAnswer>, StoreError> {
+) -> Result<Idempotent<StoredAnswer>, StoreError> {
     let AddMessage { on, issue_id, request, attachments: files } = command;
     once(store, on, || {
         let (row, stored) = issue(store, *issue_id)?;
@@ -95,7 +96,7 @@ pub(crate) fn add_message<W: IssueWrites>(
         put(store, row, &stored, changed)?;
         store.claim(*issue_id, files)?;
         let body = message_answer(&on.domain_name, &request.body, files);
-        Ok(KeptAnswer { location: location(on, *issue_id), body })
+        Ok(StoredAnswer { location: location(on, *issue_id), body })
     })
 }
 
@@ -103,7 +104,7 @@ pub(crate) fn add_message<W: IssueWrites>(
 pub(crate) fn add_note<W: IssueWrites>(
     store: &W,
     command: &AddNote,
-) -> Result<Once<KeptAnswer>, StoreError> {
+) -> Result<Idempotent<StoredAnswer>, StoreError> {
     let AddNote { on, issue_id, request } = command;
     once(store, on, || {
         let (row, stored) = issue(store, *issue_id)?;
@@ -115,7 +116,7 @@ pub(crate) fn add_note<W: IssueWrites>(
             .map_err(|why| refused("note-text", why))?;
         put(store, row, &stored, changed)?;
         let body = note_answer(&request.text);
-        Ok(KeptAnswer { location: location(on, *issue_id), body })
+        Ok(StoredAnswer { location: location(on, *issue_id), body })
     })
 }
 
@@ -191,19 +192,19 @@ fn desk<W: IssueWrites>(
 fn once<W: IssueWrites>(
     store: &W,
     on: &Writing,
-    write: impl FnOnce() -> Result<KeptAnswer, StoreError>,
-) -> Result<Once<KeptAnswer>, StoreError> {
+    write: impl FnOnce() -> Result<StoredAnswer, StoreError>,
+) -> Result<Idempotent<StoredAnswer>, StoreError> {
     store.demand()?;
     if let Some(key) = &on.idempotency
         && let Some(first) = store.repeated(key, on.now)?
     {
-        return Ok(Once::Repeated(first));
+        return Ok(Idempotent::Replayed(first));
     }
     let answer = write()?;
     if let Some(key) = &on.idempotency {
         store.keep_answer(key, &answer, on.now)?;
     }
-    Ok(Once::Done(answer))
+    Ok(Idempotent::Done(answer))
 }
 
 fn location(on: &Writing, id: u64) -> String {

@@ -7,7 +7,7 @@ use caseload_model::issue::{App, AppProfileRow, IssueQueue};
 use caseload_model::time::UnixMillis;
 
 use crate::issues::Changes;
-use crate::{IdempotencyKey, KeptAnswer, StoreError};
+use crate::{IdempotencyKey, StoreError, StoredAnswer};
 
 /// What a new issue gets from the clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,13 +36,13 @@ pub(crate) trait IssueWrites {
         &self,
         key: &IdempotencyKey,
         now: UnixMillis,
-    ) -> Result<Option<KeptAnswer>, StoreError>;
+    ) -> Result<Option<StoredAnswer>, StoreError>;
 
     /// Keeps the first answer, after [`IssueWrites::repeated`].
     fn keep_answer(
         &self,
         key: &IdempotencyKey,
-        answer: &KeptAnswer,
+        answer: &StoredAnswer,
         now: UnixMillis,
     ) -> Result<(), StoreError>;
 

@@ -35,8 +35,9 @@ use crate::issues::{
     AtOnce, Chosen, IssueReads as _, Shown, Written, page_of, reads_texts, step_of, write,
 };
 use crate::{
-    AddMessage, AddNote, CreateIssue, EditIssue, EditIssues, GetIssue, IssuePage, IssueStep,
-    KeptAnswer, ListIssues, Once, RenderedIssue, StageAttachment, StepForm, StepIssues, StoreError,
+    AddMessage, AddNote, CreateIssue, EditIssue, EditIssues, GetIssue, Idempotent, IssuePage,
+    IssueStep, ListIssues, RenderedIssue, StageAttachment, StepForm, StepIssues, StoreError,
+    StoredAnswer,
 };
 pub(super) use columns::{BEHIND, COLUMNS, columns};
 pub(super) use folder::{Folder, fold_left, join_parts};
@@ -126,7 +127,7 @@ pub(super) async fn get(
 pub(super) async fn create(
     engine: &Arc<Engine>,
     command: CreateIssue,
-) -> Result<Once<KeptAnswer>, StoreError> {
+) -> Result<Idempotent<StoredAnswer>, StoreError> {
     let domain = command.on.domain;
     engine.change(move |ask| write::create(&Writes { ask, domain }, &command)).await
 }
@@ -134,7 +135,7 @@ pub(super) async fn create(
 pub(super) async fn add_message(
     engine: &Arc<Engine>,
     command: AddMessage,
-) -> Result<Once<KeptAnswer>, StoreError> {
+) -> Result<Idempotent<StoredAnswer>, StoreError> {
     let domain = command.on.domain;
     engine.change(move |ask| write::add_message(&Writes { ask, domain }, &command)).await
 }
@@ -142,7 +143,7 @@ pub(super) async fn add_message(
 pub(super) async fn add_note(
     engine: &Arc<Engine>,
     command: AddNote,
-) -> Result<Once<KeptAnswer>, StoreError> {
+) -> Result<Idempotent<StoredAnswer>, StoreError> {
     let domain = command.on.domain;
     engine.change(move |ask| write::add_note(&Writes { ask, domain }, &command)).await
 }

@@ -16,7 +16,7 @@ use super::columns::{BEHIND, COLUMNS, NewRow, record};
 use super::page::FRAGMENTS;
 use super::{attachments, deltas::Deltas};
 use crate::issues::{Birth, Changes, IssueWrites, Replaced, row_number};
-use crate::{IdempotencyKey, KeptAnswer, StoreError};
+use crate::{IdempotencyKey, StoreError, StoredAnswer};
 
 /// One domain, in a transaction that writes; or one that only looks names up.
 #[derive(Clone, Copy)]
@@ -69,9 +69,9 @@ impl IssueWrites for Writes<'_> {
         &self,
         key: &IdempotencyKey,
         now: UnixMillis,
-    ) -> Result<Option<KeptAnswer>, StoreError> {
+    ) -> Result<Option<StoredAnswer>, StoreError> {
         let client = self.ask.client();
-        let kept = idempotency::kept_answer(client, self.domain, &key.text, now);
+        let kept = idempotency::stored_answer(client, self.domain, &key.text, now);
         match self.ask.wait(kept)? {
             Some((content, answer)) if content == key.content => Ok(Some(answer)),
             Some(_) => Err(StoreError::IdempotencyKeyReused),
@@ -82,7 +82,7 @@ impl IssueWrites for Writes<'_> {
     fn keep_answer(
         &self,
         key: &IdempotencyKey,
-        answer: &KeptAnswer,
+        answer: &StoredAnswer,
         now: UnixMillis,
     ) -> Result<(), StoreError> {
         let client = self.ask.client();

@@ -10,18 +10,18 @@ use super::super::engine::Client;
 use super::super::{domains, idempotency, notify};
 use super::row::code;
 use super::stage;
-use crate::{CreateTask, Once, StoreError};
+use crate::{CreateTask, Idempotent, StoreError};
 
 pub(in crate::postgres) async fn create(
     client: &Client,
     command: &CreateTask,
-) -> Result<Once<Task>, StoreError> {
+) -> Result<Idempotent<Task>, StoreError> {
     domains::demand(client, command.domain).await?;
     // First of all: a repeat is answered however full the queue is by now.
     if let Some((key, answer)) = &command.idempotency {
         let kept = idempotency::keep_or_repeat(client, command.domain, key, answer, command.now);
         if let Some(first) = kept.await? {
-            return Ok(Once::Repeated(first));
+            return Ok(Idempotent::Replayed(first));
         }
     }
     demand_room(client, command).await?;
@@ -36,7 +36,7 @@ pub(in crate::postgres) async fn create(
     // Others that were accepted meanwhile are seen now, and nobody else can be before the commit.
     demand_room(client, command).await?;
     keep_task(client, command, seq, first_index).await?;
-    Ok(Once::Done(command.accepted()))
+    Ok(Idempotent::Done(command.accepted()))
 }
 
 async fn demand_room(client: &Client, command: &CreateTask) -> Result<(), StoreError> {

@@ -11,7 +11,7 @@ use super::super::{attachments, clock, domains, idempotency};
 use super::import::{columns_statement, fragments_statement, keep_columns, keep_fragments};
 use super::{index, rows};
 use crate::issues::{Birth, Changes, IssueWrites, Replaced, row_number};
-use crate::{IdempotencyKey, KeptAnswer, StoreError};
+use crate::{IdempotencyKey, StoreError, StoredAnswer};
 
 /// One domain, in the transaction of the connection.
 #[derive(Clone, Copy)]
@@ -29,14 +29,14 @@ impl IssueWrites for Writes<'_> {
         &self,
         key: &IdempotencyKey,
         now: UnixMillis,
-    ) -> Result<Option<KeptAnswer>, StoreError> {
+    ) -> Result<Option<StoredAnswer>, StoreError> {
         idempotency::repeated(self.conn, self.domain, key, now)
     }
 
     fn keep_answer(
         &self,
         key: &IdempotencyKey,
-        answer: &KeptAnswer,
+        answer: &StoredAnswer,
         _now: UnixMillis,
     ) -> Result<(), StoreError> {
         idempotency::keep(self.conn, self.domain, key, answer)

@@ -7,17 +7,17 @@ use rusqlite::{Connection, params};
 
 use super::super::{domains, idempotency};
 use super::stage;
-use crate::{CreateTask, Once, StoreError};
+use crate::{CreateTask, Idempotent, StoreError};
 
 pub(in crate::sqlite) fn create(
     conn: &Connection,
     command: &CreateTask,
-) -> Result<Once<Task>, StoreError> {
+) -> Result<Idempotent<Task>, StoreError> {
     domains::demand(conn, command.domain)?;
     // First of all: a repeat is answered however full the queue is by now.
     if let Some((key, answer)) = &command.idempotency {
         if let Some(first) = idempotency::repeated(conn, command.domain, key, command.now)? {
-            return Ok(Once::Repeated(first));
+            return Ok(Idempotent::Replayed(first));
         }
         idempotency::keep(conn, command.domain, key, answer)?;
     }
@@ -27,7 +27,7 @@ pub(in crate::sqlite) fn create(
     }
     keep_task(conn, command)?;
     stage::keep_blocks(conn, command.domain, &command.id, &command.blocks)?;
-    Ok(Once::Done(command.accepted()))
+    Ok(Idempotent::Done(command.accepted()))
 }
 
 fn keep_task(conn: &Connection, command: &CreateTask) -> Result<(), StoreError> {

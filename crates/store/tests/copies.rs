@@ -21,8 +21,8 @@ use caseload_store::{
 use database::Database;
 use rusqlite::Connection;
 use rusqlite::types::Value;
-use suite::payloads::{assert_sound, domain, import_of_authors};
-use suite::whole::fill;
+use suite::filled::fill;
+use suite::support::{assert_sound, domain, import_of_authors};
 use tokio_postgres::{Config, NoTls, SimpleQueryMessage};
 
 const FROM: &str = "CASELOAD_TEST_COPY_FROM";
@@ -104,7 +104,7 @@ fn rows(folder: &Path) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_store_goes_to_a_database_and_comes_back() {
+async fn a_store_copied_to_postgres_and_back_is_identical() {
     let (source, middle, other) = (filled().await, Database::new(), Database::new());
     for batch in [50_000, 9] {
         let there = copied(&sqlite(source.path()), &location(&middle), batch).await.unwrap();
@@ -124,7 +124,7 @@ async fn a_store_goes_to_a_database_and_comes_back() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_store_that_was_filled_in_a_database_moves_to_a_file_and_to_another_database() {
+async fn a_store_in_postgres_can_be_copied_to_a_file_or_another_database() {
     let (source, other, file) = (Database::new(), Database::new(), tempfile::tempdir().unwrap());
     let store = open(&location(&source), OpenMode::Server).await.unwrap();
     let domains = fill(&store).await;
@@ -146,7 +146,7 @@ async fn a_store_that_was_filled_in_a_database_moves_to_a_file_and_to_another_da
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn sets_in_parts_are_joined_before_they_are_copied() {
+async fn term_sets_in_parts_are_merged_before_they_are_copied() {
     const EACH: usize = 1100;
     const OF_ADA: &str = "issue_values WHERE value = 'ada@example.org'::bytea";
     let (source, other, file) = (Database::new(), Database::new(), tempfile::tempdir().unwrap());
@@ -170,7 +170,7 @@ async fn sets_in_parts_are_joined_before_they_are_copied() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_database_has_what_only_it_needs() {
+async fn a_copy_into_postgres_fills_the_columns_that_only_postgres_has() {
     let (source, middle) = (filled().await, Database::new());
     copied(&sqlite(source.path()), &location(&middle), 100).await.unwrap();
     let served: Arc<dyn Store> = open(&location(&middle), OpenMode::Server).await.unwrap();
@@ -204,7 +204,7 @@ async fn a_database_has_what_only_it_needs() {
 
 /// Not a test of its own: what the next starts as a process.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_child_makes_a_copy() {
+async fn child_process_makes_a_copy() {
     let Ok(from) = std::env::var(FROM) else { return };
     let wanted = std::env::var(PLACE).unwrap_or_default();
     if let Some(place) = Place::OF_A_COPY.into_iter().find(|at| format!("{at:?}") == wanted) {
@@ -217,7 +217,10 @@ async fn a_child_makes_a_copy() {
 /// Starts a child that copies; whether it came to its end.
 fn child(from: &str, to: &str, kill: Option<(Place, u32)>) -> bool {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["a_child_makes_a_copy", "--exact", "--nocapture"]).env(FROM, from).env(TO, to);
+    command
+        .args(["child_process_makes_a_copy", "--exact", "--nocapture"])
+        .env(FROM, from)
+        .env(TO, to);
     if let Some((place, nth)) = kill {
         command.env(PLACE, format!("{place:?}")).env(NTH, nth.to_string());
     }
@@ -229,7 +232,7 @@ fn child(from: &str, to: &str, kill: Option<(Place, u32)>) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn wherever_a_copy_is_killed_it_goes_on_and_ends_the_same() {
+async fn a_copy_killed_at_any_failpoint_resumes_and_ends_the_same() {
     let source = filled().await;
     let expected = rows(source.path());
     let from = sqlite(source.path()).to_string();
@@ -251,7 +254,7 @@ async fn wherever_a_copy_is_killed_it_goes_on_and_ends_the_same() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_unfinished_copy_in_a_database_can_be_thrown_away() {
+async fn a_restart_discards_an_unfinished_copy() {
     let (source, other, middle) = (filled().await, filled().await, Database::new());
     let from = sqlite(source.path());
     assert!(!child(&from.to_string(), &middle.url(), Some((Place::Copied, 60))));
@@ -272,7 +275,7 @@ async fn an_unfinished_copy_in_a_database_can_be_thrown_away() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_older_run_does_not_go_on_beside_a_newer_one() {
+async fn an_older_run_stops_when_a_newer_one_takes_over() {
     let (source, middle) = (filled().await, Database::new());
     let from = sqlite(source.path());
     assert!(!child(&from.to_string(), &middle.url(), Some((Place::Copied, 10))));
@@ -296,7 +299,7 @@ async fn an_older_run_does_not_go_on_beside_a_newer_one() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_database_in_use_is_refused() {
+async fn a_copy_into_a_database_in_use_is_refused() {
     let (source, middle) = (filled().await, Database::new());
     let (from, to) = (sqlite(source.path()), location(&middle));
     let server = open(&location(&middle), OpenMode::Server).await.unwrap();

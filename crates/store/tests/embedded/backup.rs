@@ -9,7 +9,7 @@ use caseload_store::{CreateBackup, OpenMode, StoreError};
 use serde_json::json;
 
 use super::{file, open, server};
-use crate::suite::payloads::{assert_sound, domain, run, uid};
+use crate::suite::support::{assert_sound, domain, run, uid};
 
 const CREATE: Action = Action::CreateCoreProfiles;
 
@@ -27,7 +27,7 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_backup_under_writes_is_the_store_of_one_moment() {
+async fn a_backup_during_writes_is_a_consistent_snapshot() {
     let (folder, target) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let store = server(folder.path()).unwrap();
     let acme = domain(&store, "acme").await;
@@ -74,7 +74,7 @@ async fn a_backup_under_writes_is_the_store_of_one_moment() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_there_is_only_replaced_on_wish_and_never_by_half() {
+async fn a_backup_replaces_a_file_only_on_request_and_only_as_a_whole() {
     let (folder, target) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let store = server(folder.path()).unwrap();
     domain(&store, "acme").await;
@@ -107,7 +107,7 @@ async fn what_is_there_is_only_replaced_on_wish_and_never_by_half() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_damaged_store_gives_no_backup() {
+async fn a_backup_of_a_damaged_store_is_refused() {
     let (folder, target) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let store = server(folder.path()).unwrap();
     let acme = domain(&store, "acme").await;

@@ -12,12 +12,12 @@ use caseload_store::{
 };
 use rusqlite::Connection;
 
-use super::kill::{came_to_its_end, difference, dump_but, planned};
+use super::failpoints::{came_to_its_end, difference, dump_but, planned};
 use super::{admin, file, server};
-use crate::suite::payloads::{
+use crate::suite::filled::fill;
+use crate::suite::support::{
     NOW, apply_all, assert_sound, claim, domain, profile_id, results, run, uid,
 };
-use crate::suite::whole::fill;
 
 fn location(folder: &Path) -> StoreLocation {
     StoreLocation::Sqlite(file(folder))
@@ -58,7 +58,7 @@ fn refusal<T: std::fmt::Debug>(answer: Result<T, StoreError>) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_copy_has_every_row_whatever_the_batches() {
+async fn a_copy_has_every_row_for_any_batch_size() {
     let source = filled().await;
     let expected = rows(source.path());
     for batch in [1, 7, 50_000] {
@@ -83,7 +83,7 @@ async fn a_copy_has_every_row_whatever_the_batches() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_copy_is_served_and_goes_on_where_the_source_was() {
+async fn a_server_on_the_copy_continues_the_tasks_of_the_source() {
     let (source, target) = (filled().await, tempfile::tempdir().unwrap());
     copied(&command(source.path(), target.path(), 100)).await.unwrap();
     let store = server(target.path()).unwrap();
@@ -102,7 +102,7 @@ async fn a_copy_is_served_and_goes_on_where_the_source_was() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_could_be_half_or_over_something_else_is_refused() {
+async fn a_copy_from_a_source_in_use_or_into_a_filled_target_is_refused() {
     let (source, target) = (filled().await, tempfile::tempdir().unwrap());
     let from_to = |from: &Path, to: &Path| command(from, to, 50);
     let same = refusal(copied(&from_to(source.path(), source.path())).await);
@@ -136,7 +136,7 @@ async fn a_damaged_source_is_not_copied() {
 
 /// Not a test of its own: what the others start as a process.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_child_makes_a_copy() {
+async fn child_process_makes_a_copy() {
     let Some(folder) = planned(Place::OF_A_COPY) else { return };
     let from = folder.join("from");
     copied(&command(&from, &folder.join("to"), 40)).await.unwrap();
@@ -144,7 +144,7 @@ async fn a_child_makes_a_copy() {
 
 /// Starts a child that copies; whether it came to its end.
 fn child(folder: &Path, kill: Option<(Place, u32)>) -> bool {
-    came_to_its_end("embedded::copy::a_child_makes_a_copy", folder, kill)
+    came_to_its_end("embedded::copy::child_process_makes_a_copy", folder, kill)
 }
 
 /// A folder with a filled store in `from`.
@@ -157,7 +157,7 @@ async fn prepared() -> tempfile::TempDir {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn wherever_a_copy_is_killed_it_goes_on_and_ends_the_same() {
+async fn a_copy_killed_at_any_failpoint_resumes_and_ends_the_same() {
     let folder = prepared().await;
     let (from, to) = (folder.path().join("from"), folder.path().join("to"));
     let expected = rows(&from);
@@ -188,7 +188,7 @@ async fn wherever_a_copy_is_killed_it_goes_on_and_ends_the_same() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_copy_does_not_go_on_from_a_source_that_has_changed() {
+async fn a_copy_does_not_resume_from_a_changed_source() {
     let folder = prepared().await;
     let (from, to) = (folder.path().join("from"), folder.path().join("to"));
     assert!(!child(folder.path(), Some((Place::Copied, 30))));
@@ -206,7 +206,7 @@ async fn a_copy_does_not_go_on_from_a_source_that_has_changed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_row_that_was_changed_or_lost_on_the_way_is_found() {
+async fn the_comparison_finds_changed_and_lost_rows() {
     for change in [
         "DELETE FROM identities WHERE key = (SELECT min(key) FROM identities)",
         "UPDATE issue_bodies SET head = CAST(head || ' ' AS BLOB) WHERE row = 1",
@@ -225,7 +225,7 @@ async fn a_row_that_was_changed_or_lost_on_the_way_is_found() {
 }
 
 #[test]
-fn locations_are_told_apart() {
+fn two_paths_to_one_file_are_the_same_location() {
     let sqlite = |path: &str| StoreLocation::Sqlite(path.into());
     assert!(sqlite("a/b.db").is_same(&sqlite("a/b.db")));
     assert!(sqlite("src/lib.rs").is_same(&sqlite("./src/../src/lib.rs")));
@@ -235,7 +235,7 @@ fn locations_are_told_apart() {
 
 /// Ids are each domain's own where a store has many servers, and may meet.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn profiles_of_two_domains_with_one_id_are_copied_read_changed_and_removed() {
+async fn profiles_with_equal_ids_in_two_domains_stay_apart_in_a_copy() {
     const CREATE: Action = Action::CreateCoreProfiles;
     let (source, target) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let store = server(source.path()).unwrap();

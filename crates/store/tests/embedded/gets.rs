@@ -9,7 +9,7 @@ use caseload_store::{ChunkFeed, CreateDomain, FeedLimits, Store};
 use tokio::task::JoinSet;
 
 use super::{CREATE, server};
-use crate::suite::payloads::{
+use crate::suite::support::{
     NOW, apply_all, assert_sound, chunk, claim, domain, errors, next_block, profile_id, results,
     run, task_of, uid,
 };
@@ -38,13 +38,13 @@ async fn assert_in_order(store: &Arc<dyn Store>, domain: DomainId, task: &str, i
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn records_of_long_and_short_profiles_are_in_order_however_chunks_end() {
+async fn records_of_long_and_short_profiles_stay_in_order_across_chunks() {
     let folder = tempfile::tempdir().unwrap();
     get_long_and_short(server(folder.path()).unwrap()).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn records_of_long_and_short_profiles_are_in_order_however_runs_end_beside_writes() {
+async fn records_of_long_and_short_profiles_stay_in_order_during_writes() {
     let folder = tempfile::tempdir().unwrap();
     let store = server(folder.path()).unwrap();
     let mut writing = JoinSet::new();

@@ -10,7 +10,7 @@ use caseload_store::{ClaimedTask, Hands, OpenMode, Store};
 use tokio::time::timeout;
 
 use super::{CREATE, file};
-use crate::suite::payloads::{NOW, apply_all, assert_sound, claim_at, domain, later, task_of, uid};
+use crate::suite::support::{NOW, apply_all, assert_sound, claim_at, domain, later, task_of, uid};
 
 async fn next(hands: &Hands) -> Option<ClaimedTask> {
     timeout(Duration::from_millis(20), hands.next()).await.ok()
@@ -25,7 +25,7 @@ fn lent(folder: &tempfile::TempDir, free: usize) -> (Arc<SqliteStore>, Arc<Hands
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_task_is_leased_in_the_commit_that_accepts_it_or_ends_the_one_before() {
+async fn a_task_is_leased_in_the_commit_that_makes_it_runnable() {
     let folder = tempfile::tempdir().unwrap();
     let (store, hands) = lent(&folder, 2);
     let plain: Arc<dyn Store> = store.clone();

@@ -4,10 +4,10 @@
 use caseload_model::task::Action;
 
 use super::{admin, server};
-use crate::suite::payloads::{assert_sound, domain, lines, run};
+use crate::suite::support::{assert_sound, domain, lines, run};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_check_names_each_kind_of_damage_of_issues() {
+async fn a_check_names_each_kind_of_damage_to_issues() {
     let folder = tempfile::tempdir().unwrap();
     let store = server(folder.path()).unwrap();
     let acme = domain(&store, "acme").await;

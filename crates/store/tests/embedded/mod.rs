@@ -5,12 +5,12 @@
 mod backup;
 #[cfg(debug_assertions)]
 mod copy;
+#[cfg(debug_assertions)]
+mod failpoints;
 mod gets;
 mod hands;
 mod issues;
-#[cfg(debug_assertions)]
-mod kill;
-mod walks;
+mod steps;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use caseload_store::{
 };
 use futures_util::future::join_all;
 
-use crate::suite::payloads::{
+use crate::suite::support::{
     NOW, apply_all, assert_sound, chunk, claim, claim_at, domain, later, next_block, run,
     run_command, task_of, uid,
 };
@@ -62,7 +62,7 @@ async fn a_second_server_is_refused_until_the_first_has_closed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_admin_command_works_beside_a_server() {
+async fn an_admin_command_works_while_a_server_runs() {
     let folder = tempfile::tempdir().unwrap();
     let server = server(folder.path()).unwrap();
     let beside = admin(folder.path());
@@ -77,7 +77,7 @@ async fn an_admin_command_works_beside_a_server() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn both_sides_write_at_once_and_nothing_is_lost() {
+async fn no_concurrent_write_of_a_server_or_an_admin_command_is_lost() {
     let folder = tempfile::tempdir().unwrap();
     let stores = [server(folder.path()).unwrap(), admin(folder.path())];
     let creations = (0..60).map(|n| {
@@ -92,7 +92,7 @@ async fn both_sides_write_at_once_and_nothing_is_lost() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn several_may_open_a_new_file_at_once() {
+async fn several_stores_can_open_a_new_file_at_once() {
     let folder = tempfile::tempdir().unwrap();
     std::thread::scope(|scope| {
         for _ in 0..4 {
@@ -104,7 +104,7 @@ async fn several_may_open_a_new_file_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn small_writes_at_once_take_few_commits() {
+async fn concurrent_small_writes_share_commits() {
     let folder = tempfile::tempdir().unwrap();
     let store = SqliteStore::open(&folder.path().join("caseload.db"), OpenMode::Server).unwrap();
     let before = store.commits();
@@ -163,7 +163,7 @@ async fn a_long_chunk_ends_early_when_another_write_waits() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_new_server_takes_up_where_the_last_one_was_cut_off() {
+async fn a_new_server_continues_after_the_last_whole_chunk() {
     let folder = tempfile::tempdir().unwrap();
     let first = server(folder.path()).unwrap();
     let acme = domain(&first, "acme").await;
@@ -201,7 +201,7 @@ async fn longest_wait(
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_large_dry_run_keeps_no_writer_waiting() {
+async fn a_large_dry_run_does_not_block_writers() {
     let folder = tempfile::tempdir().unwrap();
     let store = server(folder.path()).unwrap();
     let acme = domain(&store, "acme").await;
@@ -223,7 +223,7 @@ async fn a_large_dry_run_keeps_no_writer_waiting() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn removing_what_has_expired_keeps_no_writer_waiting() {
+async fn purging_does_not_block_writers() {
     let folder = tempfile::tempdir().unwrap();
     let store = server(folder.path()).unwrap();
     let acme = domain(&store, "acme").await;
@@ -248,7 +248,7 @@ async fn removing_what_has_expired_keeps_no_writer_waiting() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_repeat_after_a_crash_before_the_answer_gets_the_first_answer() {
+async fn a_repeat_after_a_crash_gets_the_first_answer() {
     let folder = tempfile::tempdir().unwrap();
     let keyed = |domain: &Domain, id: &str| {
         let key = IdempotencyKey { text: "k".to_owned(), content: [7; 32], expires_at: later(1) };
@@ -271,7 +271,7 @@ async fn a_repeat_after_a_crash_before_the_answer_gets_the_first_answer() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_new_server_gives_up_the_uploads_of_the_one_before() {
+async fn a_new_server_purges_the_uploads_of_the_one_before() {
     let folder = tempfile::tempdir().unwrap();
     let stage = |domain: &Domain, id: &str| StagePayload {
         domain: domain.id,
@@ -295,7 +295,7 @@ async fn a_new_server_gives_up_the_uploads_of_the_one_before() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_file_of_a_newer_program_is_left_alone() {
+async fn a_file_of_a_newer_program_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     server(folder.path()).unwrap().close().await.unwrap();
     let conn = rusqlite::Connection::open(folder.path().join("caseload.db")).unwrap();
@@ -311,7 +311,7 @@ async fn a_file_of_a_newer_program_is_left_alone() {
 }
 
 #[test]
-fn a_file_that_is_no_database_is_refused() {
+fn a_file_that_is_not_a_database_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("caseload.db"), "no database, by far ".repeat(999)).unwrap();
     let refused = server(folder.path()).map(|_| ());

@@ -21,7 +21,7 @@ use futures_util::future::{join, join_all};
 use serde_json::{Value, json};
 
 use super::Database;
-use crate::suite::payloads::{NOW, assert_sound, domain, import_of_authors, later, run};
+use crate::suite::support::{NOW, assert_sound, domain, import_of_authors, later, run};
 
 const BUDGET: Duration = Duration::from_secs(30);
 
@@ -125,7 +125,7 @@ fn changes(domain: &Domain) -> StepIssues {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn who_follows_changes_misses_none_of_two_servers_writes() {
+async fn a_reader_that_follows_changes_misses_no_write_of_two_servers() {
     let database = Database::new();
     let stores = [database.server(), database.server()];
     let acme = domain(&stores[0], "acme").await;
@@ -197,7 +197,7 @@ async fn of_ada(store: &Arc<dyn Store>, domain: &Domain) -> u64 {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn an_author_has_each_issue_once_while_imports_writes_and_folds_meet() {
+async fn an_authors_total_is_exact_during_imports_writes_and_compaction() {
     const IMPORTS: i64 = 6;
     // Beyond what an import adds to one list of rows.
     const EACH: i64 = 90;
@@ -254,7 +254,7 @@ async fn an_author_has_each_issue_once_while_imports_writes_and_folds_meet() {
 const OF_ADA: &str = "issue_values WHERE value = 'ada@example.org'::bytea";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn authors_of_one_issue_each_are_added_unread_and_joined_when_they_change() {
+async fn authors_of_one_issue_are_appended_unread_and_merged_on_change() {
     const EACH: usize = 1100;
     let database = Database::new();
     let store = database.server();
@@ -280,7 +280,7 @@ async fn authors_of_one_issue_each_are_added_unread_and_joined_when_they_change(
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_few_issues_share_is_folded_under_the_clock_that_imports_hold() {
+async fn sparse_terms_are_compacted_under_the_clock_lock_of_imports() {
     // The lock under which a server folds.
     const FOLDING: &str = "pg_advisory_lock(1667330917, (SELECT id::int FROM domains))";
     let database = Database::new();
@@ -308,7 +308,7 @@ async fn what_few_issues_share_is_folded_under_the_clock_that_imports_hold() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn what_is_acknowledged_is_there_once_though_connections_are_cut() {
+async fn acknowledged_writes_exist_once_when_connections_are_cut() {
     let database = Database::new();
     let stores = [database.server(), database.server()];
     let acme = domain(&stores[0], "acme").await;

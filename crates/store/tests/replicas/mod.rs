@@ -2,13 +2,13 @@
 //! keys all begin with the domain, and connections that break. What every backend does is in the
 //! suite.
 
-mod catalogue;
-mod cuts;
 mod cutter;
 mod database;
-mod holders;
+mod distribution;
 mod issues;
-mod predicates;
+mod lost_connections;
 mod servers;
+mod sql_lint;
+mod stalled;
 
 pub(crate) use database::Database;

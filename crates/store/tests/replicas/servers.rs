@@ -12,11 +12,11 @@ use caseload_store::{
 use futures_util::future::join_all;
 
 use super::Database;
-use crate::suite::payloads::{
+use crate::suite::idempotency::{answer, keyed, tasks};
+use crate::suite::support::{
     NOW, apply_all, assert_lease_lost, assert_sound, block, chunk, claim_at, domain, later,
     next_block, results, task_of, uid,
 };
-use crate::suite::repeats::{answer, keyed, tasks};
 
 const CREATE: Action = Action::CreateCoreProfiles;
 const LEASE_MS: i64 = 30_000;
@@ -48,7 +48,7 @@ async fn a_server_that_lost_its_lease_commits_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_lease_that_was_given_to_nobody_is_not_renewed() {
+async fn a_lease_whose_claim_got_no_answer_is_not_renewed() {
     let database = Database::new();
     let (one, two) = (database.server(), database.server());
     let acme = domain(&one, "acme").await;
@@ -64,7 +64,7 @@ async fn a_lease_that_was_given_to_nobody_is_not_renewed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_a_hundred_repeats_at_two_servers_one_takes_effect() {
+async fn one_of_a_hundred_repeats_on_two_servers_takes_effect() {
     let database = Database::new();
     let stores = [database.server(), database.server()];
     let acme = domain(&stores[0], "acme").await;
@@ -84,7 +84,7 @@ async fn of_a_hundred_repeats_at_two_servers_one_takes_effect() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn servers_that_claim_at_once_share_the_tasks() {
+async fn servers_that_claim_concurrently_share_the_tasks() {
     let database = Database::new();
     let stores: Vec<_> = (0..3).map(|_| database.server()).collect();
     for d in 0..4 {
@@ -118,7 +118,7 @@ async fn servers_that_claim_at_once_share_the_tasks() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_servers_work_rings_at_the_others() {
+async fn one_servers_work_notifies_the_others() {
     let database = Database::new();
     let (one, two) = (database.server(), database.server());
     let acme = domain(&one, "acme").await;
@@ -140,7 +140,7 @@ async fn one_servers_work_rings_at_the_others() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn several_servers_may_open_a_new_database_at_once() {
+async fn several_servers_can_open_a_new_database_at_once() {
     let database = Database::new();
     let location = database.url().parse().unwrap();
     let opened = join_all((0..4).map(|_| open(&location, OpenMode::Server))).await;
@@ -150,7 +150,7 @@ async fn several_servers_may_open_a_new_database_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn domains_made_at_once_have_a_name_each() {
+async fn concurrent_domains_cannot_share_a_name() {
     let database = Database::new();
     let stores = [database.server(), database.server()];
     let made = (0..40).map(|n| {
@@ -181,7 +181,7 @@ fn fed(claimed: &caseload_store::ClaimedTask) -> ApplyChunk {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_chunk_that_the_database_undoes_is_applied_again_with_all_its_parts() {
+async fn a_chunk_rolled_back_by_the_database_is_applied_again_whole() {
     let database = Database::new();
     let store = database.server();
     let acme = domain(&store, "acme").await;
@@ -213,7 +213,7 @@ async fn a_chunk_that_the_database_undoes_is_applied_again_with_all_its_parts() 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_write_waits_for_others_and_not_without_an_end() {
+async fn a_write_that_waits_for_a_lock_gives_up_in_time() {
     let database = Database::new();
     let store = database.server();
     let acme = domain(&store, "acme").await;

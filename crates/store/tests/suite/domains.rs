@@ -9,7 +9,7 @@ use caseload_model::task::{Action, Family};
 use caseload_model::time::UnixMillis;
 use caseload_store::{CreateAgent, CreateApp, CreateDomain, CreateKey, Store};
 
-use super::payloads::{
+use super::support::{
     NOW, assert_not_found, assert_sound, assert_taken, domain, later, lines, run, task_of, uid,
 };
 
@@ -25,7 +25,7 @@ fn key(domain: DomainId, id: &str, hash: u8) -> CreateKey {
     }
 }
 
-pub(crate) async fn a_new_domain_has_the_app_web(store: Arc<dyn Store>) {
+pub(crate) async fn a_new_domain_has_one_app_called_web(store: Arc<dyn Store>) {
     let acme = domain(&store, "acme").await;
     assert_eq!(store.domain(&acme.name).await.unwrap(), Some(acme.clone()));
     let apps = store.apps(acme.id).await.unwrap();
@@ -35,7 +35,7 @@ pub(crate) async fn a_new_domain_has_the_app_web(store: Arc<dyn Store>) {
     store.ready().await.unwrap();
 }
 
-pub(crate) async fn a_domain_name_is_taken_once(store: Arc<dyn Store>) {
+pub(crate) async fn two_domains_cannot_share_a_name(store: Arc<dyn Store>) {
     let acme = domain(&store, "acme").await;
     let again = CreateDomain { name: acme.name.clone(), now: NOW, random: 1 };
     assert_taken(&store.create_domain(again).await);
@@ -53,7 +53,7 @@ pub(crate) async fn domains_are_listed_by_name(store: Arc<dyn Store>) {
     assert_eq!(store.domain(&unknown).await.unwrap(), None);
 }
 
-pub(crate) async fn keys_open_their_domain_until_they_are_revoked(store: Arc<dyn Store>) {
+pub(crate) async fn a_key_grants_access_until_it_expires_or_is_revoked(store: Arc<dyn Store>) {
     let acme = domain(&store, "acme").await;
     store.create_key(key(acme.id, "k1", 1)).await.unwrap();
     assert_eq!(store.key_by_hash([9; 32]).await.unwrap(), None);
@@ -75,7 +75,7 @@ pub(crate) async fn keys_open_their_domain_until_they_are_revoked(store: Arc<dyn
     assert!(!grant.works_at(NOW));
 }
 
-pub(crate) async fn a_key_is_kept_once(store: Arc<dyn Store>) {
+pub(crate) async fn a_key_with_a_known_id_or_hash_is_refused(store: Arc<dyn Store>) {
     let (acme, other) = (domain(&store, "acme").await, domain(&store, "other").await);
     store.create_key(key(acme.id, "k1", 1)).await.unwrap();
     assert_taken(&store.create_key(key(acme.id, "k1", 2)).await);
@@ -88,7 +88,7 @@ pub(crate) async fn a_key_is_kept_once(store: Arc<dyn Store>) {
     assert_eq!(ids, ["k0", "k1"]);
 }
 
-pub(crate) async fn what_belongs_to_a_domain_needs_the_domain(store: Arc<dyn Store>) {
+pub(crate) async fn records_of_an_unknown_domain_are_refused(store: Arc<dyn Store>) {
     let mut nowhere = domain(&store, "acme").await;
     nowhere.id = DomainId(4711);
     assert_not_found(&store.create_key(key(nowhere.id, "k", 1)).await);
@@ -122,7 +122,7 @@ pub(crate) async fn apps_get_increasing_publish_ids(store: Arc<dyn Store>) {
     assert_eq!(listed, [("Web", "1"), ("IOS", "2"), ("ANDROID", "3")]);
 }
 
-pub(crate) async fn agents_are_kept_once(store: Arc<dyn Store>) {
+pub(crate) async fn an_agent_id_that_exists_is_refused(store: Arc<dyn Store>) {
     let acme = domain(&store, "acme").await;
     let command = CreateAgent {
         domain: acme.id,
@@ -136,7 +136,9 @@ pub(crate) async fn agents_are_kept_once(store: Arc<dyn Store>) {
     assert_eq!(store.agents(acme.id).await.unwrap(), [agent]);
 }
 
-pub(crate) async fn a_deleted_domain_leaves_nothing_and_others_alone(store: Arc<dyn Store>) {
+pub(crate) async fn deleting_a_domain_removes_all_its_data_and_no_other_data(
+    store: Arc<dyn Store>,
+) {
     let (acme, other) = (domain(&store, "acme").await, domain(&store, "other").await);
     let entries: Vec<_> = (0..2500).map(|n| uid(&format!("u{n}"))).collect();
     for domain in [&acme, &other] {

@@ -11,14 +11,14 @@ use caseload_store::{ListIssues, Store};
 use caseload_testdata::Random;
 
 use super::oracle::Oracle;
-use super::payloads::{NOW, assert_sound, domain, run_command, task_of};
+use super::support::{NOW, assert_sound, domain, run_command, task_of};
 
 /// Domains, the issues of each, the queries of each.
 const WORLDS: u64 = 12;
 const ISSUES: u64 = 120;
 const QUERIES: usize = 170;
 
-pub(crate) async fn any_filters_find_what_a_naive_store_finds(store: Arc<dyn Store>) {
+pub(crate) async fn random_filters_find_the_same_issues_as_a_naive_store(store: Arc<dyn Store>) {
     let mut hits = 0;
     for seed in 0..WORLDS {
         let domain = domain(&store, &format!("d{seed}")).await;

@@ -19,11 +19,11 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::oracle::{self, Oracle};
-use super::payloads::{
+use super::queries::{self, FIRST_DAY};
+use super::support::{
     NOW, assert_sound, block, chunk, claim, domain, errors, import_of_authors, lines, results, run,
     run_command, task_of,
 };
-use super::queries::{self, FIRST_DAY};
 
 const IMPORT: Action = Action::ImportIssues;
 /// Time that reads of the suite may take.
@@ -80,7 +80,7 @@ fn asked(parameters: &[(&str, &str)]) -> IssueQuery {
     parse_list(&pairs).unwrap().query
 }
 
-pub(crate) async fn an_import_keeps_ids_and_times(store: Arc<dyn Store>) {
+pub(crate) async fn imported_issues_have_the_ids_and_times_of_their_entries(store: Arc<dyn Store>) {
     let acme = domain(&store, "acme").await;
     let entries = texts(&[
         json!({"id": 7, "title": "seven", "created_at": 5000, "updated_at": 4000, "tags": ["b"]}),
@@ -101,7 +101,7 @@ pub(crate) async fn an_import_keeps_ids_and_times(store: Arc<dyn Store>) {
     assert_sound(&store).await;
 }
 
-pub(crate) async fn an_issue_is_read_by_its_id_as_the_view_wants_it(store: Arc<dyn Store>) {
+pub(crate) async fn a_single_issue_has_the_fields_that_the_view_selects(store: Arc<dyn Store>) {
     let (acme, other) = (domain(&store, "acme").await, domain(&store, "other").await);
     let entry = json!({"id": 7, "title": "a", "created_at": 5000, "feedback_rating": 5,
         "queue": {"id": "q", "name": "Queue"},
@@ -124,7 +124,7 @@ pub(crate) async fn an_issue_is_read_by_its_id_as_the_view_wants_it(store: Arc<d
     }
 }
 
-pub(crate) async fn a_taken_id_is_unchanged_or_a_conflict(store: Arc<dyn Store>) {
+pub(crate) async fn importing_a_known_id_is_unchanged_or_a_conflict(store: Arc<dyn Store>) {
     let acme = domain(&store, "acme").await;
     let one = json!({"id": 1, "title": "one", "created_at": 5000});
     let moved = json!({"id": 2, "title": "two", "created_at": 5000});
@@ -149,7 +149,9 @@ pub(crate) async fn a_taken_id_is_unchanged_or_a_conflict(store: Arc<dyn Store>)
     assert_sound(&store).await;
 }
 
-pub(crate) async fn later_blocks_of_a_chunk_know_the_issues_of_earlier_ones(store: Arc<dyn Store>) {
+pub(crate) async fn later_blocks_of_a_chunk_see_the_issues_of_earlier_blocks(
+    store: Arc<dyn Store>,
+) {
     let acme = domain(&store, "acme").await;
     let issue = |id: u64, title: &str, at: i64| json!({"id": id, "title": title, "created_at": at});
     let entries = texts(&[
@@ -202,7 +204,9 @@ pub(crate) async fn later_blocks_of_a_chunk_know_the_issues_of_earlier_ones(stor
     assert_sound(&store).await;
 }
 
-pub(crate) async fn instants_are_shifted_across_slices_and_tasks(store: Arc<dyn Store>) {
+pub(crate) async fn equal_creation_times_are_shifted_across_slices_and_tasks(
+    store: Arc<dyn Store>,
+) {
     let acme = domain(&store, "acme").await;
     // More than a slice, newest first within each run of equals, so that later slices have to ask.
     let entries: Vec<Value> =
@@ -223,7 +227,9 @@ pub(crate) async fn instants_are_shifted_across_slices_and_tasks(store: Arc<dyn 
     assert_sound(&store).await;
 }
 
-pub(crate) async fn an_import_makes_whom_it_names(store: Arc<dyn Store>) {
+pub(crate) async fn an_import_creates_the_apps_agents_and_app_profiles_it_names(
+    store: Arc<dyn Store>,
+) {
     let acme = domain(&store, "acme").await;
     let entries = texts(&[
         json!({"created_at": 1, "app_id": "ios", "app_publish_id": "7", "hs_user_id": "eva",
@@ -255,7 +261,7 @@ pub(crate) async fn an_import_makes_whom_it_names(store: Arc<dyn Store>) {
     assert_sound(&store).await;
 }
 
-pub(crate) async fn authors_of_large_imports_have_all_their_issues(store: Arc<dyn Store>) {
+pub(crate) async fn large_imports_index_every_issue_under_its_author(store: Arc<dyn Store>) {
     let acme = domain(&store, "acme").await;
     let of_two = asked(&[("author-emails", r#"{"or":["ada@example.org","user-7@example.org"]}"#)]);
     for (n, instants) in [0..1100, 1100..2200, 2200..2205].into_iter().enumerate() {
@@ -266,7 +272,7 @@ pub(crate) async fn authors_of_large_imports_have_all_their_issues(store: Arc<dy
     assert_sound(&store).await;
 }
 
-pub(crate) async fn a_dry_import_changes_nothing_and_sees_itself(store: Arc<dyn Store>) {
+pub(crate) async fn a_dry_import_changes_nothing_and_sees_its_own_entries(store: Arc<dyn Store>) {
     let acme = domain(&store, "acme").await;
     // The last entry is of another slice than the first: a dry run has to know them both.
     let mut entries: Vec<Value> =
@@ -291,7 +297,7 @@ pub(crate) async fn a_dry_import_changes_nothing_and_sees_itself(store: Arc<dyn 
     assert_sound(&store).await;
 }
 
-pub(crate) async fn issues_belong_to_one_domain_and_go_with_it(store: Arc<dyn Store>) {
+pub(crate) async fn issues_are_visible_in_one_domain_and_deleted_with_it(store: Arc<dyn Store>) {
     let (acme, other) = (domain(&store, "acme").await, domain(&store, "other").await);
     let entries: Vec<Value> = (0..2100)
         .map(|n| json!({"id": n + 1, "created_at": n * 60_000, "tags": [format!("t{}", n % 7)]}))
@@ -310,7 +316,7 @@ pub(crate) async fn issues_belong_to_one_domain_and_go_with_it(store: Arc<dyn St
     assert_sound(&store).await;
 }
 
-pub(crate) async fn deep_pages_are_those_of_a_naive_list(store: Arc<dyn Store>) {
+pub(crate) async fn deep_pages_equal_those_of_a_naive_store(store: Arc<dyn Store>) {
     let acme = domain(&store, "acme").await;
     let states = ["new", "resolved", "rejected"];
     let entries: Vec<Value> = (0..2600i64)
@@ -359,7 +365,7 @@ pub(crate) async fn deep_pages_are_those_of_a_naive_list(store: Arc<dyn Store>) 
     assert_sound(&store).await;
 }
 
-pub(crate) async fn a_list_that_takes_too_long_says_so(store: Arc<dyn Store>) {
+pub(crate) async fn a_list_that_exceeds_its_budget_returns_deadline_passed(store: Arc<dyn Store>) {
     let acme = domain(&store, "acme").await;
     let entries: Vec<Value> = (0..1000).map(|n| json!({"created_at": n})).collect();
     run(&store, &acme, "t", IMPORT, &texts(&entries)).await;
@@ -380,7 +386,7 @@ async fn next_domain(store: &Arc<dyn Store>, tries: &AtomicU32) -> Domain {
     domain(store, &format!("d{}", tries.fetch_add(1, Ordering::Relaxed))).await
 }
 
-pub(crate) async fn lists_and_records_are_those_of_a_naive_store(store: Arc<dyn Store>) {
+pub(crate) async fn lists_and_records_equal_those_of_a_naive_store(store: Arc<dyn Store>) {
     let tries = AtomicU32::new(0);
     let entries = proptest::collection::vec(oracle::entry(), 0..90);
     let question = (queries::query(), oracle::view(), oracle::paging());

@@ -15,8 +15,8 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Map, Value, json};
 
-use super::payloads::block;
 use super::queries;
+use super::support::block;
 
 pub(crate) struct Oracle {
     issues: Vec<(IssueColumns, Vec<u8>, IssueBody)>,

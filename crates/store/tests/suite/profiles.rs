@@ -8,7 +8,7 @@ use caseload_model::task::{Action, Outcome, TaskStatus};
 use caseload_model::time::UnixMillis;
 use caseload_store::{CreateTask, Store};
 
-use super::payloads::{
+use super::support::{
     NOW, assert_sound, block, chunk, claim, domain, errors, later, lines, profile_id, results, run,
     run_command, task_of, uid,
 };
@@ -21,7 +21,7 @@ fn get_of(id: &str) -> String {
     format!(r#"{{"core-profile-id":"{id}"}}"#)
 }
 
-pub(crate) async fn a_whole_task_of_ten_thousand_runs_to_completion(store: Arc<dyn Store>) {
+pub(crate) async fn a_task_of_ten_thousand_entries_runs_to_completion(store: Arc<dyn Store>) {
     let acme = domain(&store, "acme").await;
     let entries: Vec<_> = (0..10_000)
         .map(|n| match n % 100 {
@@ -46,7 +46,7 @@ pub(crate) async fn a_whole_task_of_ten_thousand_runs_to_completion(store: Arc<d
     assert_sound(&store).await;
 }
 
-pub(crate) async fn created_profiles_are_read_back(store: Arc<dyn Store>) {
+pub(crate) async fn created_profiles_can_be_read(store: Arc<dyn Store>) {
     let acme = domain(&store, "acme").await;
     let entries = lines(&[
         r#"{"identities":[{"email":"A@b.c","verified":"true"}],"lifetime_value":1.10}"#,
@@ -68,7 +68,7 @@ pub(crate) async fn created_profiles_are_read_back(store: Arc<dyn Store>) {
     }
 }
 
-pub(crate) async fn a_taken_identity_fails_its_entry_alone(store: Arc<dyn Store>) {
+pub(crate) async fn an_identity_conflict_fails_only_its_entry(store: Arc<dyn Store>) {
     let acme = domain(&store, "acme").await;
     run(&store, &acme, "t1", CREATE, &lines(&[r#"{"identities":[{"email":"a@b.c"}]}"#])).await;
     let owner = profile_id(&results(&store, acme.id, "t1").await[0]);
@@ -139,7 +139,7 @@ pub(crate) async fn updates_move_identities_between_profiles(store: Arc<dyn Stor
     assert_sound(&store).await;
 }
 
-pub(crate) async fn an_unchanged_profile_keeps_its_time(store: Arc<dyn Store>) {
+pub(crate) async fn an_update_without_changes_leaves_updated_at_alone(store: Arc<dyn Store>) {
     let acme = domain(&store, "acme").await;
     run(&store, &acme, "c", CREATE, &[uid("a")]).await;
     let id = profile_id(&results(&store, acme.id, "c").await[0]);
@@ -151,7 +151,7 @@ pub(crate) async fn an_unchanged_profile_keeps_its_time(store: Arc<dyn Store>) {
     assert!(found[0].ends_with(&format!(r#""updated_at":{}}}"#, NOW.0)), "{}", found[0]);
 }
 
-pub(crate) async fn ids_and_times_only_go_up(store: Arc<dyn Store>) {
+pub(crate) async fn ids_and_times_increase_even_if_the_clock_goes_back(store: Arc<dyn Store>) {
     let acme = domain(&store, "acme").await;
     let mut seen = Vec::new();
     // The system's clock goes back and stands still.
@@ -207,7 +207,7 @@ pub(crate) async fn a_dry_run_changes_nothing(store: Arc<dyn Store>) {
     assert_sound(&store).await;
 }
 
-pub(crate) async fn a_dry_run_sees_what_its_earlier_entries_would_leave(store: Arc<dyn Store>) {
+pub(crate) async fn a_dry_run_plans_each_entry_on_top_of_the_earlier_ones(store: Arc<dyn Store>) {
     let acme = domain(&store, "acme").await;
     // More entries than are planned at a time, so that one slice builds on another.
     let profiles: Vec<_> = (0..600).map(|n| uid(&format!("u{n}"))).collect();
@@ -237,7 +237,7 @@ pub(crate) async fn a_dry_run_sees_what_its_earlier_entries_would_leave(store: A
     assert_sound(&store).await;
 }
 
-pub(crate) async fn missing_profiles_are_errors_of_their_entries(store: Arc<dyn Store>) {
+pub(crate) async fn a_missing_profile_fails_its_entry(store: Arc<dyn Store>) {
     let acme = domain(&store, "acme").await;
     let pid = lines(&[r#"{"pid":"nobody"}"#]);
     let id = lines(&[r#"{"core-profile-id":"18446744073709551615"}"#, r#"{"core-profile-id":1}"#]);
@@ -258,7 +258,7 @@ pub(crate) async fn missing_profiles_are_errors_of_their_entries(store: Arc<dyn 
 
 /// Ids are named in many orders, those of two domains and of nobody among them: each entry has the
 /// record of its own profile, or an error.
-pub(crate) async fn profiles_are_got_in_whatever_order_they_are_named(store: Arc<dyn Store>) {
+pub(crate) async fn get_results_follow_the_order_of_the_entries(store: Arc<dyn Store>) {
     let domains = [domain(&store, "acme").await, domain(&store, "other").await];
     let mut made: [Vec<u64>; 2] = [Vec::new(), Vec::new()];
     for round in 0..6 {
@@ -298,7 +298,7 @@ pub(crate) async fn profiles_are_got_in_whatever_order_they_are_named(store: Arc
     assert_sound(&store).await;
 }
 
-pub(crate) async fn payload_of_failed_entries_stays(store: Arc<dyn Store>) {
+pub(crate) async fn failed_entries_remain_in_the_payload(store: Arc<dyn Store>) {
     let acme = domain(&store, "acme").await;
     let entries = lines(&["{\"age\": 1}", "x", r#"{"identities":[{"uid":"a"}]}"#, " {} ", "{}"]);
     run_command(&store, task_of(&acme, "t", CREATE, &entries, 3), NOW).await;
@@ -319,7 +319,7 @@ pub(crate) async fn payload_of_failed_entries_stays(store: Arc<dyn Store>) {
     assert_sound(&store).await;
 }
 
-pub(crate) async fn domains_do_not_see_each_other(store: Arc<dyn Store>) {
+pub(crate) async fn profiles_of_one_domain_are_invisible_to_another(store: Arc<dyn Store>) {
     let (acme, other) = (domain(&store, "acme").await, domain(&store, "other").await);
     run(&store, &acme, "t", CREATE, &[uid("a")]).await;
     let task = run(&store, &other, "t", CREATE, &[uid("a")]).await;
@@ -335,7 +335,7 @@ pub(crate) async fn domains_do_not_see_each_other(store: Arc<dyn Store>) {
     assert_sound(&store).await;
 }
 
-pub(crate) async fn a_check_of_sound_data_finds_nothing(store: Arc<dyn Store>) {
+pub(crate) async fn a_check_of_sound_data_reports_no_faults(store: Arc<dyn Store>) {
     let acme = domain(&store, "acme").await;
     run(&store, &acme, "t", CREATE, &[uid("a"), uid("a"), "{".to_owned()]).await;
     store.create_task(task_of(&acme, "open", CREATE, &[uid("z"), uid("y")], 1)).await.unwrap();

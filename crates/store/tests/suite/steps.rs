@@ -15,8 +15,8 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::oracle::{self, Oracle};
-use super::payloads::{NOW, domain, run, run_command, task_of};
 use super::queries;
+use super::support::{NOW, domain, run, run_command, task_of};
 
 const IMPORT: Action = Action::ImportIssues;
 const BUDGET: Duration = Duration::from_secs(10);
@@ -65,7 +65,7 @@ fn joined(steps: &[IssueStep]) -> String {
     String::from_utf8(bodies.join(&b","[..])).unwrap()
 }
 
-pub(crate) async fn a_walk_by_steps_is_the_whole_sorted_list(store: Arc<dyn Store>) {
+pub(crate) async fn all_steps_together_are_the_whole_sorted_list(store: Arc<dyn Store>) {
     let tries = AtomicU32::new(0);
     let entries = proptest::collection::vec(oracle::entry(), 0..70);
     let sizes = prop_oneof![1..8u64, 8..80u64];
@@ -109,7 +109,7 @@ fn sorted(key: SortKey, order: SortOrder) -> IssueQuery {
     IssueQuery { sort: Sort { key, order }, ..IssueQuery::default() }
 }
 
-pub(crate) async fn a_position_inside_a_tie_is_exact(store: Arc<dyn Store>) {
+pub(crate) async fn a_position_among_equal_times_skips_and_repeats_nothing(store: Arc<dyn Store>) {
     let acme = domain(&store, "acme").await;
     let entries = crowd(500);
     run(&store, &acme, "t", IMPORT, &entries).await;
@@ -139,7 +139,9 @@ pub(crate) async fn a_position_inside_a_tie_is_exact(store: Arc<dyn Store>) {
     }
 }
 
-pub(crate) async fn a_step_ends_after_its_bytes_and_goes_on(store: Arc<dyn Store>) {
+pub(crate) async fn a_step_ends_at_its_byte_limit_and_the_next_one_continues(
+    store: Arc<dyn Store>,
+) {
     let acme = domain(&store, "acme").await;
     let entries = crowd(200);
     run(&store, &acme, "t", IMPORT, &entries).await;
@@ -165,7 +167,7 @@ pub(crate) async fn a_step_ends_after_its_bytes_and_goes_on(store: Arc<dyn Store
     }
 }
 
-pub(crate) async fn a_position_outside_the_range_of_the_query_is_taken_for_its_end(
+pub(crate) async fn a_position_outside_the_filtered_range_is_moved_to_its_end(
     store: Arc<dyn Store>,
 ) {
     let acme = domain(&store, "acme").await;
@@ -203,7 +205,7 @@ pub(crate) async fn a_position_outside_the_range_of_the_query_is_taken_for_its_e
     }
 }
 
-pub(crate) async fn a_step_that_takes_too_long_says_so(store: Arc<dyn Store>) {
+pub(crate) async fn a_step_that_exceeds_its_budget_returns_deadline_passed(store: Arc<dyn Store>) {
     let acme = domain(&store, "acme").await;
     run(&store, &acme, "t", IMPORT, &crowd(1000)).await;
     // No index knows texts.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use caseload_model::task::{Action, Counts, Family, Outcome, TASK_ATTEMPTS_MAX, TaskStatus};
 use caseload_store::{ChunkFeed, FailAttempt, FeedLimits, RenewLeases, Store, StoreError};
 
-use super::payloads::{
+use super::support::{
     NOW, apply_all, assert_lease_lost, assert_sound, assert_taken, block, chunk, claim, claim_at,
     domain, later, lines, next_block, results, task_of, uid,
 };
@@ -17,7 +17,7 @@ fn uids(count: usize) -> Vec<String> {
     (0..count).map(|n| uid(&format!("u{n}"))).collect()
 }
 
-pub(crate) async fn an_accepted_task_is_there_with_its_payload(store: Arc<dyn Store>) {
+pub(crate) async fn an_accepted_task_can_be_read_with_its_payload(store: Arc<dyn Store>) {
     let acme = domain(&store, "acme").await;
     let entries = uids(5);
     let accepted = store.create_task(task_of(&acme, "t", CREATE, &entries, 2)).await.unwrap();
@@ -39,7 +39,7 @@ pub(crate) async fn an_accepted_task_is_there_with_its_payload(store: Arc<dyn St
     assert_sound(&store).await;
 }
 
-pub(crate) async fn each_family_knows_only_its_own_tasks(store: Arc<dyn Store>) {
+pub(crate) async fn a_task_is_visible_only_in_its_family_and_domain(store: Arc<dyn Store>) {
     let (acme, other) = (domain(&store, "acme").await, domain(&store, "other").await);
     store.create_task(task_of(&acme, "p", CREATE, &uids(1), 1)).await.unwrap();
     let issues = task_of(&acme, "i", Action::ImportIssues, &lines(&["{}"]), 1);
@@ -57,7 +57,7 @@ pub(crate) async fn each_family_knows_only_its_own_tasks(store: Arc<dyn Store>) 
     }
 }
 
-pub(crate) async fn a_task_id_is_taken_once(store: Arc<dyn Store>) {
+pub(crate) async fn a_task_id_that_exists_is_refused(store: Arc<dyn Store>) {
     let (acme, other) = (domain(&store, "acme").await, domain(&store, "other").await);
     store.create_task(task_of(&acme, "t", CREATE, &uids(1), 1)).await.unwrap();
     assert_taken(&store.create_task(task_of(&acme, "t", CREATE, &uids(2), 1)).await);
@@ -66,7 +66,7 @@ pub(crate) async fn a_task_id_is_taken_once(store: Arc<dyn Store>) {
     assert_eq!(kept.counts.total, 1);
 }
 
-pub(crate) async fn the_queue_of_a_domain_has_a_limit(store: Arc<dyn Store>) {
+pub(crate) async fn a_domain_with_a_full_queue_refuses_new_tasks(store: Arc<dyn Store>) {
     let (acme, other) = (domain(&store, "acme").await, domain(&store, "other").await);
     let with_limit = |domain, id: &str| {
         let mut command = task_of(domain, id, CREATE, &uids(1), 1);
@@ -85,7 +85,9 @@ pub(crate) async fn the_queue_of_a_domain_has_a_limit(store: Arc<dyn Store>) {
     store.create_task(with_limit(&acme, "t3")).await.unwrap();
 }
 
-pub(crate) async fn claiming_queues_all_and_leases_the_oldest_writing_task(store: Arc<dyn Store>) {
+pub(crate) async fn claiming_leases_the_oldest_writing_task_and_queues_the_rest(
+    store: Arc<dyn Store>,
+) {
     let acme = domain(&store, "acme").await;
     // Ids in falling order: the order of acceptance counts, not that of ids.
     for id in ["t3", "t2", "t1"] {
@@ -109,7 +111,7 @@ pub(crate) async fn claiming_queues_all_and_leases_the_oldest_writing_task(store
     assert_eq!(claim(&store, 9).await.len(), 0);
 }
 
-pub(crate) async fn reading_tasks_overtake_writing_ones(store: Arc<dyn Store>) {
+pub(crate) async fn reading_tasks_do_not_wait_for_writing_ones(store: Arc<dyn Store>) {
     let acme = domain(&store, "acme").await;
     let entry = lines(&[r#"{"core-profile-id":"1"}"#]);
     for (id, action) in [("w1", CREATE), ("w2", CREATE), ("r1", GET), ("r2", GET)] {
@@ -120,7 +122,7 @@ pub(crate) async fn reading_tasks_overtake_writing_ones(store: Arc<dyn Store>) {
     assert_eq!(ids, ["r1", "r2", "w1"]);
 }
 
-pub(crate) async fn domains_take_turns(store: Arc<dyn Store>) {
+pub(crate) async fn the_fair_queue_serves_domains_in_turn(store: Arc<dyn Store>) {
     let (busy, quiet) = (domain(&store, "busy").await, domain(&store, "quiet").await);
     let entry = lines(&[r#"{"core-profile-id":"1"}"#]);
     for id in ["b1", "b2", "b3"] {
@@ -134,7 +136,7 @@ pub(crate) async fn domains_take_turns(store: Arc<dyn Store>) {
     assert_eq!(order, ["b1", "q1", "b2", "b3"]);
 }
 
-pub(crate) async fn a_lease_ends_is_renewed_and_is_given_back(store: Arc<dyn Store>) {
+pub(crate) async fn a_lease_expires_can_be_renewed_and_can_be_released(store: Arc<dyn Store>) {
     let acme = domain(&store, "acme").await;
     store.create_task(task_of(&acme, "t", CREATE, &uids(1), 1)).await.unwrap();
     let first = claim_at(&store, "s1", NOW, 1).await.remove(0);
@@ -153,7 +155,9 @@ pub(crate) async fn a_lease_ends_is_renewed_and_is_given_back(store: Arc<dyn Sto
     apply_all(&store, &third, later(60_002)).await;
 }
 
-pub(crate) async fn a_failed_attempt_waits_and_the_fifth_completes(store: Arc<dyn Store>) {
+pub(crate) async fn a_failed_attempt_is_repeated_later_and_the_fifth_fails_the_task(
+    store: Arc<dyn Store>,
+) {
     let acme = domain(&store, "acme").await;
     store.create_task(task_of(&acme, "t", CREATE, &uids(3), 1)).await.unwrap();
     store.create_task(task_of(&acme, "next", CREATE, &uids(1), 1)).await.unwrap();
@@ -193,7 +197,9 @@ pub(crate) async fn a_failed_attempt_waits_and_the_fifth_completes(store: Arc<dy
     assert_sound(&store).await;
 }
 
-pub(crate) async fn a_fault_that_is_not_the_tasks_is_not_counted(store: Arc<dyn Store>) {
+pub(crate) async fn an_attempt_that_failed_for_outside_reasons_is_not_counted(
+    store: Arc<dyn Store>,
+) {
     let acme = domain(&store, "acme").await;
     store.create_task(task_of(&acme, "t", CREATE, &uids(3), 1)).await.unwrap();
     for _ in 0..2 * TASK_ATTEMPTS_MAX {
@@ -213,7 +219,7 @@ pub(crate) async fn a_fault_that_is_not_the_tasks_is_not_counted(store: Arc<dyn 
     assert_sound(&store).await;
 }
 
-pub(crate) async fn an_older_lease_cannot_commit(store: Arc<dyn Store>) {
+pub(crate) async fn a_worker_whose_lease_was_taken_cannot_commit(store: Arc<dyn Store>) {
     let acme = domain(&store, "acme").await;
     store.create_task(task_of(&acme, "t", CREATE, &uids(2), 9)).await.unwrap();
     let old = claim_at(&store, "s1", NOW, 1).await.remove(0);
@@ -236,7 +242,7 @@ pub(crate) async fn an_older_lease_cannot_commit(store: Arc<dyn Store>) {
     assert_eq!(store.task(acme.id, Family::Identity, "t").await.unwrap(), Some(task));
 }
 
-pub(crate) async fn entries_are_applied_once(store: Arc<dyn Store>) {
+pub(crate) async fn no_entry_is_applied_twice(store: Arc<dyn Store>) {
     let acme = domain(&store, "acme").await;
     store.create_task(task_of(&acme, "t", CREATE, &uids(4), 2)).await.unwrap();
     let claimed = claim(&store, 1).await.remove(0);
@@ -254,7 +260,7 @@ pub(crate) async fn entries_are_applied_once(store: Arc<dyn Store>) {
     assert_sound(&store).await;
 }
 
-pub(crate) async fn a_chunk_of_another_action_is_refused(store: Arc<dyn Store>) {
+pub(crate) async fn a_chunk_that_does_not_match_its_task_is_refused(store: Arc<dyn Store>) {
     let acme = domain(&store, "acme").await;
     store.create_task(task_of(&acme, "t", CREATE, &uids(1), 1)).await.unwrap();
     let claimed = claim(&store, 1).await.remove(0);
@@ -280,7 +286,7 @@ pub(crate) async fn a_chunk_of_another_action_is_refused(store: Arc<dyn Store>) 
     assert_eq!(apply_all(&store, &claimed, NOW).await.counts.succeeded, 1);
 }
 
-pub(crate) async fn a_chunk_takes_the_parts_that_follow(store: Arc<dyn Store>) {
+pub(crate) async fn one_chunk_applies_all_blocks_that_its_feed_holds(store: Arc<dyn Store>) {
     let acme = domain(&store, "acme").await;
     for (id, action) in [("w", CREATE), ("r", GET)] {
         let entries =
@@ -311,7 +317,7 @@ pub(crate) async fn a_chunk_takes_the_parts_that_follow(store: Arc<dyn Store>) {
     assert_sound(&store).await;
 }
 
-pub(crate) async fn parts_out_of_order_are_refused(store: Arc<dyn Store>) {
+pub(crate) async fn blocks_out_of_order_are_refused(store: Arc<dyn Store>) {
     let acme = domain(&store, "acme").await;
     store.create_task(task_of(&acme, "t", CREATE, &uids(4), 2)).await.unwrap();
     let claimed = claim(&store, 1).await.remove(0);
@@ -324,7 +330,7 @@ pub(crate) async fn parts_out_of_order_are_refused(store: Arc<dyn Store>) {
     assert_eq!(apply_all(&store, &claimed, NOW).await.counts.succeeded, 4, "nothing had happened");
 }
 
-pub(crate) async fn the_bell_rings_for_new_work(store: Arc<dyn Store>) {
+pub(crate) async fn runners_are_notified_of_new_work(store: Arc<dyn Store>) {
     let acme = domain(&store, "acme").await;
     let mut bell = store.task_bell();
     bell.mark_unchanged();
@@ -339,7 +345,7 @@ pub(crate) async fn the_bell_rings_for_new_work(store: Arc<dyn Store>) {
     assert!(bell.has_changed().unwrap(), "leases were given back");
 }
 
-pub(crate) async fn a_closed_store_says_so(store: Arc<dyn Store>) {
+pub(crate) async fn every_command_on_a_closed_store_returns_closed(store: Arc<dyn Store>) {
     let acme = domain(&store, "acme").await;
     store.close().await.unwrap();
     store.close().await.unwrap();

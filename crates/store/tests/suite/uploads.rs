@@ -6,7 +6,7 @@ use std::sync::Arc;
 use caseload_model::task::{Action, Family};
 use caseload_store::{CreateTask, Domain, PackedBlock, StagePayload, Store, StoreError};
 
-use super::payloads::{
+use super::support::{
     NOW, apply_all, assert_not_found, assert_sound, assert_taken, claim, domain, later, next_block,
     task_of, uid,
 };
@@ -49,7 +49,7 @@ fn assert_lost<T: std::fmt::Debug>(answer: &Result<T, StoreError>) {
     assert!(matches!(answer, Err(StoreError::UploadLost)), "{answer:?}");
 }
 
-pub(crate) async fn staged_blocks_are_the_beginning_of_their_task(store: Arc<dyn Store>) {
+pub(crate) async fn a_task_begins_with_its_staged_blocks(store: Arc<dyn Store>) {
     let acme = domain(&store, "acme").await;
     let mut command = whole(&acme, "t");
     stage(&store, &acme, &mut command, 3).await;
@@ -65,7 +65,7 @@ pub(crate) async fn staged_blocks_are_the_beginning_of_their_task(store: Arc<dyn
     assert_sound(&store).await;
 }
 
-pub(crate) async fn a_payload_may_be_staged_whole(store: Arc<dyn Store>) {
+pub(crate) async fn the_whole_payload_can_be_staged(store: Arc<dyn Store>) {
     let acme = domain(&store, "acme").await;
     let mut command = whole(&acme, "t");
     stage(&store, &acme, &mut command, 5).await;
@@ -75,9 +75,7 @@ pub(crate) async fn a_payload_may_be_staged_whole(store: Arc<dyn Store>) {
     assert_sound(&store).await;
 }
 
-pub(crate) async fn what_is_staged_and_not_accepted_goes_when_it_is_discarded(
-    store: Arc<dyn Store>,
-) {
+pub(crate) async fn discarding_removes_an_upload_that_no_task_accepted(store: Arc<dyn Store>) {
     let acme = domain(&store, "acme").await;
     let (mut kept, mut dropped) = (whole(&acme, "kept"), whole(&acme, "dropped"));
     stage(&store, &acme, &mut kept, 2).await;
@@ -103,7 +101,7 @@ pub(crate) async fn an_accepted_upload_cannot_be_discarded_or_continued(store: A
     assert_sound(&store).await;
 }
 
-pub(crate) async fn an_upload_of_which_a_part_is_gone_is_not_accepted(store: Arc<dyn Store>) {
+pub(crate) async fn an_upload_with_missing_blocks_is_refused(store: Arc<dyn Store>) {
     let acme = domain(&store, "acme").await;
     let mut command = whole(&acme, "t");
     stage(&store, &acme, &mut command, 2).await;
@@ -121,7 +119,7 @@ pub(crate) async fn an_upload_of_which_a_part_is_gone_is_not_accepted(store: Arc
     assert_sound(&store).await;
 }
 
-pub(crate) async fn an_upload_that_nobody_continues_is_removed_in_steps(store: Arc<dyn Store>) {
+pub(crate) async fn an_abandoned_upload_is_purged_block_by_block(store: Arc<dyn Store>) {
     let acme = domain(&store, "acme").await;
     let mut command = whole(&acme, "t");
     stage(&store, &acme, &mut command, 2).await;
@@ -138,7 +136,7 @@ pub(crate) async fn an_upload_that_nobody_continues_is_removed_in_steps(store: A
     assert_eq!(first_block(&store, &acme, "t").await, None);
 }
 
-pub(crate) async fn an_upload_goes_with_its_domain(store: Arc<dyn Store>) {
+pub(crate) async fn deleting_a_domain_removes_its_uploads(store: Arc<dyn Store>) {
     let [acme, other] = [domain(&store, "acme").await, domain(&store, "other").await];
     let (mut gone, mut kept) = (whole(&acme, "t"), whole(&other, "t"));
     stage(&store, &acme, &mut gone, 2).await;
@@ -151,7 +149,7 @@ pub(crate) async fn an_upload_goes_with_its_domain(store: Arc<dyn Store>) {
     assert_sound(&store).await;
 }
 
-pub(crate) async fn a_refused_task_leaves_its_upload_to_be_discarded(store: Arc<dyn Store>) {
+pub(crate) async fn a_refused_task_leaves_its_upload_staged(store: Arc<dyn Store>) {
     let acme = domain(&store, "acme").await;
     let mut command = whole(&acme, "t");
     stage(&store, &acme, &mut command, 2).await;

@@ -22,7 +22,7 @@ use caseload_store::{
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
-use super::payloads::{NOW, assert_sound, domain, later, run};
+use super::support::{NOW, assert_sound, domain, later, run};
 
 const BUDGET: Duration = Duration::from_secs(10);
 const HOUR: i64 = 3_600_000;
@@ -99,7 +99,9 @@ async fn agent(store: &Arc<dyn Store>, domain: &Domain, id: &str) {
     store.create_agent(CreateAgent { domain: domain.id, id, name, email, now: NOW }).await.unwrap();
 }
 
-pub(crate) async fn a_new_issue_is_later_than_every_other(store: Arc<dyn Store>) {
+pub(crate) async fn a_new_issue_gets_a_later_time_and_a_larger_id_than_every_other(
+    store: Arc<dyn Store>,
+) {
     let acme = domain(&store, "acme").await;
     let imported = json!({"id": 40, "created_at": NOW.0 + 500}).to_string();
     run(&store, &acme, "t", Action::ImportIssues, &[imported]).await;
@@ -116,7 +118,7 @@ pub(crate) async fn a_new_issue_is_later_than_every_other(store: Arc<dyn Store>)
     assert_sound(&store).await;
 }
 
-pub(crate) async fn new_issues_go_on_after_the_largest_id(store: Arc<dyn Store>) {
+pub(crate) async fn new_issues_get_free_ids_after_the_largest_id_is_taken(store: Arc<dyn Store>) {
     let acme = domain(&store, "acme").await;
     let largest = json!({"id": ISSUE_ID_MAX, "created_at": 1}).to_string();
     run(&store, &acme, "t", Action::ImportIssues, std::slice::from_ref(&largest)).await;
@@ -131,7 +133,9 @@ pub(crate) async fn new_issues_go_on_after_the_largest_id(store: Arc<dyn Store>)
     assert_sound(&store).await;
 }
 
-pub(crate) async fn new_issues_go_on_at_the_end_of_time(store: Arc<dyn Store>) {
+pub(crate) async fn new_issues_get_current_times_after_the_last_instant_is_taken(
+    store: Arc<dyn Store>,
+) {
     let acme = domain(&store, "acme").await;
     let last = json!({"created_at": INSTANT_MS_MAX}).to_string();
     let near = json!({"created_at": NOW.0 + 1}).to_string();
@@ -146,7 +150,7 @@ pub(crate) async fn new_issues_go_on_at_the_end_of_time(store: Arc<dyn Store>) {
     assert_sound(&store).await;
 }
 
-pub(crate) async fn whatever_is_written_is_found_and_counted(store: Arc<dyn Store>) {
+pub(crate) async fn random_writes_are_indexed_and_counted(store: Arc<dyn Store>) {
     let acme = domain(&store, "acme").await;
     for id in ["eva", "tom"] {
         agent(&store, &acme, id).await;
@@ -208,7 +212,7 @@ pub(crate) async fn whatever_is_written_is_found_and_counted(store: Arc<dyn Stor
     assert_eq!(hits(&store, &acme, &[("tags", r#"{"or":["t1"]}"#)]).await, found);
 }
 
-pub(crate) async fn messages_at_once_are_all_there_in_the_order_of_their_times(
+pub(crate) async fn concurrent_messages_are_all_stored_in_the_order_of_their_times(
     store: Arc<dyn Store>,
 ) {
     let acme = domain(&store, "acme").await;
@@ -260,7 +264,7 @@ pub(crate) async fn a_bulk_edit_with_a_fault_changes_nothing(store: Arc<dyn Stor
     assert_sound(&store).await;
 }
 
-pub(crate) async fn an_issue_cannot_grow_beyond_what_an_import_takes(store: Arc<dyn Store>) {
+pub(crate) async fn an_issue_cannot_grow_beyond_the_limit_of_an_import(store: Arc<dyn Store>) {
     let acme = domain(&store, "acme").await;
     let id = create(&store, &acme, &[("message-body", "x")]).await;
     let long = "x".repeat(1 << 20);
@@ -275,7 +279,9 @@ pub(crate) async fn an_issue_cannot_grow_beyond_what_an_import_takes(store: Arc<
     assert_sound(&store).await;
 }
 
-pub(crate) async fn a_repeat_gets_the_first_answer_and_writes_nothing(store: Arc<dyn Store>) {
+pub(crate) async fn a_repeated_write_gets_the_first_answer_and_writes_nothing(
+    store: Arc<dyn Store>,
+) {
     let acme = domain(&store, "acme").await;
     let key = |content: u8, name: &str| IdempotencyKey {
         text: name.to_owned(),
@@ -326,7 +332,7 @@ async fn staged(
     }
 }
 
-pub(crate) async fn attachments_are_kept_with_their_message(store: Arc<dyn Store>) {
+pub(crate) async fn attachments_belong_to_their_message(store: Arc<dyn Store>) {
     let (acme, other) = (domain(&store, "acme").await, domain(&store, "other").await);
     let pieces = [vec![1; ATTACHMENT_PIECE_BYTES], vec![2; 5]];
     let file = staged(&store, &acme, "a1", &pieces).await;
@@ -355,7 +361,7 @@ pub(crate) async fn attachments_are_kept_with_their_message(store: Arc<dyn Store
     assert_sound(&store).await;
 }
 
-pub(crate) async fn what_no_message_claims_is_removed(store: Arc<dyn Store>) {
+pub(crate) async fn unclaimed_attachments_are_purged(store: Arc<dyn Store>) {
     let acme = domain(&store, "acme").await;
     for id in ["a1", "a2", "a3"] {
         staged(&store, &acme, id, &[vec![1; 10], vec![2; 10]]).await;
@@ -378,7 +384,7 @@ pub(crate) async fn what_no_message_claims_is_removed(store: Arc<dyn Store>) {
     assert_sound(&store).await;
 }
 
-pub(crate) async fn a_lost_attachment_takes_its_message_along(store: Arc<dyn Store>) {
+pub(crate) async fn a_message_with_a_lost_attachment_is_refused(store: Arc<dyn Store>) {
     let acme = domain(&store, "acme").await;
     let kept = staged(&store, &acme, "a1", &[vec![1; 10]]).await;
     let lost = Attachment { id: "none".to_owned(), ..kept.clone() };

@@ -10,7 +10,7 @@ use caseload_store::{
 };
 use futures_util::future::join_all;
 
-use super::payloads::{
+use super::support::{
     NOW, apply_all, assert_sound, claim, domain, later, run_command, task_of, uid,
 };
 
@@ -43,7 +43,7 @@ pub(crate) async fn tasks(store: &Arc<dyn Store>, domain: &Domain) -> Vec<String
     page.tasks.into_iter().map(|task| task.id).collect()
 }
 
-pub(crate) async fn a_repeat_gets_the_first_answer_whatever_happened_since(store: Arc<dyn Store>) {
+pub(crate) async fn a_repeat_gets_the_first_answer_until_its_key_expires(store: Arc<dyn Store>) {
     let (acme, other) = (domain(&store, "acme").await, domain(&store, "other").await);
     let first = store.create_task(keyed(&acme, "t1", "k", 1)).await.unwrap();
     assert_eq!(first.done().unwrap().id, "t1");
@@ -71,7 +71,7 @@ pub(crate) async fn a_repeat_gets_the_first_answer_whatever_happened_since(store
     assert_sound(&store).await;
 }
 
-pub(crate) async fn a_key_with_other_content_is_refused(store: Arc<dyn Store>) {
+pub(crate) async fn a_key_reused_with_other_content_is_refused(store: Arc<dyn Store>) {
     let acme = domain(&store, "acme").await;
     store.create_task(keyed(&acme, "t1", "k", 1)).await.unwrap();
     let refused = store.create_task(keyed(&acme, "t2", "k", 2)).await;
@@ -89,7 +89,7 @@ pub(crate) async fn a_refused_request_leaves_its_key_free(store: Arc<dyn Store>)
     assert_eq!(accepted.done().unwrap().id, "t2");
 }
 
-pub(crate) async fn of_a_hundred_at_once_one_takes_effect(store: Arc<dyn Store>) {
+pub(crate) async fn one_of_a_hundred_concurrent_repeats_takes_effect(store: Arc<dyn Store>) {
     let acme = domain(&store, "acme").await;
     let commands = (0..100).map(|n| store.create_task(keyed(&acme, &format!("t{n}"), "k", 1)));
     let answers = join_all(commands).await;
@@ -107,7 +107,7 @@ pub(crate) async fn of_a_hundred_at_once_one_takes_effect(store: Arc<dyn Store>)
     assert_sound(&store).await;
 }
 
-pub(crate) async fn expired_keys_are_removed_and_a_domain_takes_its_keys_along(
+pub(crate) async fn keys_are_removed_when_they_expire_or_their_domain_is_deleted(
     store: Arc<dyn Store>,
 ) {
     let acme = domain(&store, "acme").await;

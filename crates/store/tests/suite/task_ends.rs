@@ -11,7 +11,7 @@ use caseload_store::{
     unpack_block,
 };
 
-use super::payloads::{
+use super::support::{
     NOW, apply_all, assert_lease_lost, assert_not_found, assert_sound, chunk, claim, claim_at,
     domain, errors, later, next_block, results, run, run_command, task_of, uid,
 };
@@ -54,7 +54,7 @@ async fn retry_of(store: &Arc<dyn Store>, domain: &Domain, parent: &Task, id: &s
     }
 }
 
-pub(crate) async fn a_task_that_nobody_works_on_is_cancelled_at_once(store: Arc<dyn Store>) {
+pub(crate) async fn cancelling_a_task_without_a_lease_takes_effect_at_once(store: Arc<dyn Store>) {
     let acme = domain(&store, "acme").await;
     for (id, action) in [("a", CREATE), ("b", CREATE), ("r", GET)] {
         store.create_task(task_of(&acme, id, action, &uids(4), 2)).await.unwrap();
@@ -87,7 +87,9 @@ pub(crate) async fn a_task_that_nobody_works_on_is_cancelled_at_once(store: Arc<
     assert_sound(&store).await;
 }
 
-pub(crate) async fn a_running_task_is_cancelled_at_the_edge_of_a_chunk(store: Arc<dyn Store>) {
+pub(crate) async fn cancelling_a_running_task_takes_effect_at_its_next_chunk(
+    store: Arc<dyn Store>,
+) {
     let acme = domain(&store, "acme").await;
     for action in [CREATE, GET] {
         let id = action.as_str();
@@ -115,7 +117,7 @@ pub(crate) async fn a_running_task_is_cancelled_at_the_edge_of_a_chunk(store: Ar
     }
 }
 
-pub(crate) async fn a_cancelled_task_ends_even_if_its_server_fails_or_is_gone(
+pub(crate) async fn a_cancelled_task_ends_even_if_its_attempt_fails_or_its_lease_expires(
     store: Arc<dyn Store>,
 ) {
     let acme = domain(&store, "acme").await;
@@ -146,7 +148,9 @@ async fn apply_cancelled(store: &Arc<dyn Store>, claimed: &caseload_store::Claim
     store.apply_chunk(chunk(claimed, block, later(30_000))).await.unwrap().task
 }
 
-pub(crate) async fn what_failed_or_was_left_is_retried_in_its_places(store: Arc<dyn Store>) {
+pub(crate) async fn a_retry_has_the_failed_and_unprocessed_entries_at_their_indexes(
+    store: Arc<dyn Store>,
+) {
     let acme = domain(&store, "acme").await;
     run(&store, &acme, "before", CREATE, &[uid("taken")]).await;
     // Fails: 1 and 4; cancelled before the last block.
@@ -181,7 +185,7 @@ pub(crate) async fn what_failed_or_was_left_is_retried_in_its_places(store: Arc<
     assert_sound(&store).await;
 }
 
-pub(crate) async fn a_task_that_the_server_failed_is_retried_without_what_succeeded(
+pub(crate) async fn a_retry_of_a_failed_task_omits_the_entries_that_succeeded(
     store: Arc<dyn Store>,
 ) {
     let acme = domain(&store, "acme").await;
@@ -218,7 +222,9 @@ pub(crate) async fn a_task_that_the_server_failed_is_retried_without_what_succee
     assert_sound(&store).await;
 }
 
-pub(crate) async fn tasks_are_listed_newest_first_by_state_and_action(store: Arc<dyn Store>) {
+pub(crate) async fn tasks_are_listed_newest_first_and_filtered_by_status_and_action(
+    store: Arc<dyn Store>,
+) {
     let (acme, other) = (domain(&store, "acme").await, domain(&store, "other").await);
     run(&store, &acme, "z-first", CREATE, &uids(1)).await;
     for (id, action) in [("c2", CREATE), ("c1", CREATE), ("g", GET), ("i", Action::ImportIssues)] {
@@ -254,7 +260,9 @@ pub(crate) async fn tasks_are_listed_newest_first_by_state_and_action(store: Arc
     assert_eq!(started, of(&[("c1", Some(1)), ("c2", None), ("z-first", None)]));
 }
 
-pub(crate) async fn what_has_expired_is_removed_in_steps_and_the_task_stays(store: Arc<dyn Store>) {
+pub(crate) async fn expired_payloads_and_records_are_purged_in_steps_but_not_their_task(
+    store: Arc<dyn Store>,
+) {
     let acme = domain(&store, "acme").await;
     let value = |n: u32| if n.is_multiple_of(2) { "same".to_owned() } else { format!("u{n}") };
     let many: Vec<_> = (0..60).map(|n| uid(&value(n))).collect();

@@ -1,5 +1,7 @@
-//! That the tables can be distributed by the domain: every key of a table begins with the domain's
-//! id, no reference leaves it, and every statement says whose records it is about.
+//! The tables can be distributed by domain over the nodes of a database: every index begins with
+//! the id of a domain, no foreign key connects two tables, and every statement binds each of its
+//! tables to one domain. The schema is read from the catalogue of a database. The statements are
+//! read from the sources and from the wire.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -10,12 +12,12 @@ use tokio::task::JoinSet;
 use super::Database;
 use super::cutter::Cutter;
 use super::database::opened;
-use super::predicates::faults;
+use super::sql_lint::unbound_tables;
 
-/// Tables that every server of a distributed database would have whole, or that it would keep in
-/// one place: domains and the keys that lead to them, the queue with its leases, and how far the
-/// copy is that fills the store.
-const SMALL: [&str; 6] = [
+/// Tables that a distributed database replicates to every node or stores on a single one: domains
+/// and their API keys, the queue of tasks with its leases, and the progress of a copy into the
+/// store.
+const UNDISTRIBUTED: [&str; 6] = [
     "domains",
     "domain_removals",
     "keys",
@@ -25,7 +27,7 @@ const SMALL: [&str; 6] = [
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_key_begins_with_the_domain_and_none_leads_elsewhere() {
+async fn every_index_begins_with_the_domain_and_no_table_references_another() {
     let database = Database::new();
     let store = database.server();
     store.ready().await.unwrap();
@@ -38,7 +40,7 @@ async fn every_key_begins_with_the_domain_and_none_leads_elsewhere() {
     let mut looked_at = 0;
     for row in client.query(keys, &[]).await.unwrap() {
         let (table, index, first): (String, String, String) = (row.get(0), row.get(1), row.get(2));
-        if !SMALL.contains(&table.as_str()) {
+        if !UNDISTRIBUTED.contains(&table.as_str()) {
             looked_at += 1;
             assert_eq!(first, "domain_id", "the first column of {index}");
         }
@@ -55,7 +57,7 @@ async fn every_key_begins_with_the_domain_and_none_leads_elsewhere() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_file_that_distributes_the_tables_names_all_of_them() {
+async fn distribute_sql_names_every_table() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/distribute.sql");
     let file = std::fs::read_to_string(file).unwrap();
     let database = Database::new();
@@ -67,17 +69,17 @@ async fn the_file_that_distributes_the_tables_names_all_of_them() {
     for row in database.client().await.query(tables, &[]).await.unwrap() {
         let table: String = row.get(0);
         let by_domain = file.contains(&format!("create_distributed_table('{table}', 'domain_id'"));
-        assert_ne!(by_domain, SMALL.contains(&table.as_str()), "{table}");
+        assert_ne!(by_domain, UNDISTRIBUTED.contains(&table.as_str()), "{table}");
         distributed += usize::from(by_domain);
     }
     assert_eq!(distributed, file.matches("create_distributed_table(").count());
 }
 
-/// The literals of a source file that are statements about a table, or pieces of one.
+/// The string literals of a source file that are statements about a table, or pieces of one.
 fn literals(source: &str) -> Vec<String> {
     let mut found = Vec::new();
     for (n, literal) in source.split('"').enumerate() {
-        // Every second piece is inside of quotes: none of these files has an escaped one.
+        // Every second piece is a literal: no statement contains an escaped quote.
         let words: Vec<_> = literal.split_whitespace().collect();
         let of_table = ["FROM", "INTO", "UPDATE", "JOIN"].iter().any(|word| words.contains(word));
         let is_whole = words.first().is_some_and(|word| BEGINNINGS.contains(word));
@@ -94,19 +96,20 @@ fn literals(source: &str) -> Vec<String> {
 
 const BEGINNINGS: [&str; 6] = ["SELECT", "INSERT", "UPDATE", "DELETE", "WITH", "COPY"];
 
-/// What `check` looks for: rows of a table that belong to no domain, on every node there is.
-const OF_NO_DOMAIN: &str = "SELECT count(*) FROM {table} WHERE domain_id NOT IN (SELECT id \
-                            FROM domains UNION ALL SELECT removed_id FROM domain_removals)";
+/// The statement with which `check` counts rows without a domain; it has to visit every node.
+const ROWS_WITHOUT_A_DOMAIN: &str = "SELECT count(*) FROM {table} WHERE domain_id NOT IN \
+                                     (SELECT id FROM domains UNION ALL \
+                                     SELECT removed_id FROM domain_removals)";
 
-/// Every literal of the backend with the file that it is in.
-fn of_the_backend() -> Vec<(String, String)> {
+/// Every literal of the backend's sources, with the name of its file.
+fn backend_literals() -> Vec<(String, String)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/postgres");
     let (mut open, mut found) = (vec![folder], Vec::new());
     while let Some(folder) = open.pop() {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() {
-                // A copy reads and writes whole tables.
+                // A copy of a store reads and writes whole tables.
                 if !path.ends_with("copy") {
                     open.push(path);
                 }
@@ -121,8 +124,9 @@ fn of_the_backend() -> Vec<(String, String)> {
     found
 }
 
-/// Whether a text may have been put together from a literal: its fixed pieces are there in order.
-fn is_of(text: &str, literal: &str) -> bool {
+/// Whether a statement may have been formatted from a literal: it contains the literal's fixed
+/// pieces in order.
+fn is_from(text: &str, literal: &str) -> bool {
     let pieces =
         literal.split('{').enumerate().map(|(n, piece)| match (n, piece.split_once('}')) {
             (0, _) | (_, None) => piece,
@@ -136,15 +140,15 @@ fn is_of(text: &str, literal: &str) -> bool {
     true
 }
 
-/// Runs behaviours of the suite side by side, each on a database of its own behind a wire; the
-/// statements that went through.
-macro_rules! texts_of {
-    ($($room:ident: $($behaviour:ident),+;)+) => {{
+/// The statements that tests of the suite send. The tests run in parallel, each on a database of
+/// its own, and the wire between the store and the database records them.
+macro_rules! statements_of {
+    ($($module:ident: $($behaviour:ident),+;)+) => {{
         let mut running = JoinSet::new();
         $($(running.spawn(async {
             let database = Database::new();
             let cutter = Cutter::new(&database.url()).await;
-            crate::suite::$room::$behaviour(opened(cutter.url())).await;
+            crate::suite::$module::$behaviour(opened(cutter.url())).await;
             cutter.texts()
         });)+)+
         running.join_all().await.into_iter().flatten().collect::<BTreeSet<String>>()
@@ -152,43 +156,45 @@ macro_rules! texts_of {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn every_statement_binds_each_table_that_it_names_to_a_domain() {
-    let texts = texts_of!(
-        domains: a_deleted_domain_leaves_nothing_and_others_alone, agents_are_kept_once,
-            what_belongs_to_a_domain_needs_the_domain;
-        uploads: what_is_staged_and_not_accepted_goes_when_it_is_discarded,
-            an_upload_that_nobody_continues_is_removed_in_steps;
-        repeats: expired_keys_are_removed_and_a_domain_takes_its_keys_along;
-        ends: what_failed_or_was_left_is_retried_in_its_places,
-            a_cancelled_task_ends_even_if_its_server_fails_or_is_gone,
-            tasks_are_listed_newest_first_by_state_and_action,
-            what_has_expired_is_removed_in_steps_and_the_task_stays;
-        profiles: updates_move_identities_between_profiles, created_profiles_are_read_back,
-            a_dry_run_sees_what_its_earlier_entries_would_leave,
-            missing_profiles_are_errors_of_their_entries;
-        issues: an_issue_is_read_by_its_id_as_the_view_wants_it, an_import_makes_whom_it_names,
-            a_taken_id_is_unchanged_or_a_conflict, deep_pages_are_those_of_a_naive_list;
-        filters: any_filters_find_what_a_naive_store_finds;
-        steps: a_walk_by_steps_is_the_whole_sorted_list;
-        writing: whatever_is_written_is_found_and_counted, what_no_message_claims_is_removed,
-            a_repeat_gets_the_first_answer_and_writes_nothing,
-            attachments_are_kept_with_their_message;
-        whole: a_store_with_something_in_every_table_is_sound;
+async fn every_statement_binds_each_of_its_tables_to_a_domain() {
+    let texts = statements_of!(
+        domains: deleting_a_domain_removes_all_its_data_and_no_other_data,
+            an_agent_id_that_exists_is_refused, records_of_an_unknown_domain_are_refused;
+        uploads: discarding_removes_an_upload_that_no_task_accepted,
+            an_abandoned_upload_is_purged_block_by_block;
+        idempotency: keys_are_removed_when_they_expire_or_their_domain_is_deleted;
+        task_ends: a_retry_has_the_failed_and_unprocessed_entries_at_their_indexes,
+            a_cancelled_task_ends_even_if_its_attempt_fails_or_its_lease_expires,
+            tasks_are_listed_newest_first_and_filtered_by_status_and_action,
+            expired_payloads_and_records_are_purged_in_steps_but_not_their_task;
+        profiles: updates_move_identities_between_profiles, created_profiles_can_be_read,
+            a_dry_run_plans_each_entry_on_top_of_the_earlier_ones,
+            a_missing_profile_fails_its_entry;
+        issues: a_single_issue_has_the_fields_that_the_view_selects,
+            an_import_creates_the_apps_agents_and_app_profiles_it_names,
+            importing_a_known_id_is_unchanged_or_a_conflict,
+            deep_pages_equal_those_of_a_naive_store;
+        filters: random_filters_find_the_same_issues_as_a_naive_store;
+        steps: all_steps_together_are_the_whole_sorted_list;
+        issue_writes: random_writes_are_indexed_and_counted, unclaimed_attachments_are_purged,
+            a_repeated_write_gets_the_first_answer_and_writes_nothing,
+            attachments_belong_to_their_message;
+        filled: a_store_with_rows_in_every_table_passes_the_check;
     );
     let unbound = |from: &str, text: &str| -> String {
-        let found = faults(text, &SMALL);
+        let found = unbound_tables(text, &UNDISTRIBUTED);
         if found.is_empty() { String::new() } else { format!("{found:?}: {from}: {text}\n") }
     };
-    let sent = texts.iter().filter(|text| !is_of(text, OF_NO_DOMAIN));
+    let sent = texts.iter().filter(|text| !is_from(text, ROWS_WITHOUT_A_DOMAIN));
     let mut wrong: String = sent.map(|text| unbound("sent", text)).collect();
-    for (file, literal) in of_the_backend() {
-        // What is put together from pieces is looked at as it was sent.
+    for (file, literal) in backend_literals() {
+        // A formatted statement is checked in the form in which it was sent.
         if !literal.contains('{') {
             wrong += &unbound(&file, &literal);
-        } else if !texts.iter().any(|text| is_of(text, &literal)) {
+        } else if !texts.iter().any(|text| is_from(text, &literal)) {
             writeln!(wrong, "never sent: {file}: {literal}").unwrap();
         }
     }
-    assert!(wrong.is_empty(), "beside {} statements that were sent:\n{wrong}", texts.len());
+    assert!(wrong.is_empty(), "{} statements were sent. Faults:\n{wrong}", texts.len());
     assert!(texts.len() > 250, "{} statements", texts.len());
 }

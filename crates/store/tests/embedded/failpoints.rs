@@ -18,7 +18,7 @@ use caseload_store::{
 use rusqlite::Connection;
 use rusqlite::types::Value;
 
-use crate::suite::payloads::{NOW, apply_all, assert_sound, claim_at, later, task_of, uid};
+use crate::suite::support::{NOW, apply_all, assert_sound, claim_at, later, task_of, uid};
 
 const FOLDER: &str = "CASELOAD_TEST_KILL_FOLDER";
 const PLACE: &str = "CASELOAD_TEST_KILL_PLACE";
@@ -124,7 +124,7 @@ async fn expire(store: &Arc<dyn Store>) {
 
 /// Not a test of its own: what the others start as a process.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_child_works_through_the_scenario() {
+async fn child_process_runs_the_scenario() {
     let Some(folder) = planned(Place::OF_A_SERVER) else { return };
     let store = super::server(&folder).unwrap();
     let done = folder.join("done");
@@ -138,7 +138,7 @@ async fn a_child_works_through_the_scenario() {
 
 /// Starts a child; whether it came to its end.
 fn child(folder: &Path, kill: Option<(Place, u32)>) -> bool {
-    came_to_its_end("embedded::kill::a_child_works_through_the_scenario", folder, kill)
+    came_to_its_end("embedded::failpoints::child_process_runs_the_scenario", folder, kill)
 }
 
 /// In such a process: its folder, once the kill that it was started with is planned.
@@ -211,7 +211,7 @@ fn whole(folder: &Path) -> String {
 }
 
 #[test]
-fn wherever_the_process_is_killed_the_store_ends_up_the_same() {
+fn a_process_killed_at_any_failpoint_ends_with_the_same_store() {
     let untouched = tempfile::tempdir().unwrap();
     assert!(child(untouched.path(), None));
     let expected = whole(untouched.path());

@@ -10,7 +10,7 @@ use caseload_store::ClaimedTask;
 use super::Database;
 use super::cutter::Cutter;
 use super::database::opened;
-use crate::suite::payloads::{
+use crate::suite::support::{
     NOW, apply_all, assert_sound, chunk, claim_at, domain, later, next_block, results, task_of, uid,
 };
 
@@ -35,7 +35,7 @@ async fn claim_until_had(
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_server_that_falls_silent_in_an_open_copy_keeps_its_task_no_longer_than_its_lease() {
+async fn a_server_that_stalls_in_an_open_copy_loses_its_task_with_its_lease() {
     let database = Database::new();
     let cutter = Cutter::new(&database.url()).await;
     let (one, two) = (opened(cutter.url()), database.server());
@@ -62,7 +62,7 @@ async fn a_server_that_falls_silent_in_an_open_copy_keeps_its_task_no_longer_tha
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_task_is_taken_from_a_session_that_stands_still_and_not_from_one_at_work() {
+async fn a_task_is_taken_from_an_idle_session_but_not_from_a_busy_one() {
     let database = Database::new();
     let store = database.server();
     let acme = domain(&store, "acme").await;

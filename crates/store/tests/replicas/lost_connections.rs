@@ -17,10 +17,10 @@ use caseload_store::{
 use super::Database;
 use super::cutter::{Cut, Cutter};
 use super::database::opened;
-use crate::suite::payloads::{
+use crate::suite::idempotency::keyed;
+use crate::suite::support::{
     NOW, assert_sound, chunk, domain, errors, later, results, task_of, uid,
 };
-use crate::suite::repeats::keyed;
 
 const LEASE_MS: i64 = 30_000;
 /// Time for a task to end on a loaded machine.
@@ -130,7 +130,7 @@ async fn run(store: &Arc<dyn Store>, claimed: &ClaimedTask, now: UnixMillis) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_task_survives_a_cut_at_every_statement_of_its_life() {
+async fn a_task_survives_a_lost_connection_at_every_statement() {
     let database = Database::new();
     let cutter = Cutter::new(&database.url()).await;
     let (beside, cut) = (database.server(), opened(cutter.url()));
@@ -163,7 +163,7 @@ async fn a_task_survives_a_cut_at_every_statement_of_its_life() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_commit_without_an_answer_is_no_success_and_its_repeat_no_second_one() {
+async fn a_commit_without_an_answer_fails_and_its_repeat_finds_it() {
     let database = Database::new();
     let cutter = Cutter::new(&database.url()).await;
     let (beside, cut) = (database.server(), opened(cutter.url()));
@@ -201,7 +201,7 @@ async fn a_commit_without_an_answer_is_no_success_and_its_repeat_no_second_one()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_database_that_ends_every_connection_is_found_again() {
+async fn the_store_reconnects_after_the_database_ends_its_connections() {
     let database = Database::new();
     let store = database.server();
     let acme = domain(&store, "acme").await;
@@ -236,7 +236,7 @@ async fn a_database_that_ends_every_connection_is_found_again() {
 }
 
 #[test]
-fn a_store_that_is_closed_leaves_no_connection_behind_in_its_greeting() {
+fn closing_a_store_ends_connections_that_are_still_opening() {
     let wires = tokio::runtime::Runtime::new().unwrap();
     let _here = wires.enter();
     let database = Database::new();

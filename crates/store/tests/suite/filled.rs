@@ -11,7 +11,7 @@ use caseload_store::{
 };
 use serde_json::json;
 
-use super::payloads::{
+use super::support::{
     NOW, assert_sound, chunk, claim, domain, later, next_block, results, run, task_of, uid,
 };
 
@@ -33,7 +33,7 @@ pub(crate) async fn fill(store: &Arc<dyn Store>) -> Vec<Domain> {
     vec![first, second]
 }
 
-pub(crate) async fn a_store_with_something_in_every_table_is_sound(store: Arc<dyn Store>) {
+pub(crate) async fn a_store_with_rows_in_every_table_passes_the_check(store: Arc<dyn Store>) {
     let domains = fill(&store).await;
     let mut names: Vec<_> = domains.into_iter().map(|domain| domain.name).collect();
     names.sort_by_key(|name| name.as_str().to_owned());
@@ -69,7 +69,7 @@ async fn fill_profiles(store: &Arc<dyn Store>, domain: &Domain) {
         (0..150).map(|n| uid(&format!("u{}", n - i32::from(n % 50 == 49)))).collect();
     run(store, domain, "create", Action::CreateCoreProfiles, &entries).await;
     let made = results(store, domain.id, "create").await;
-    let id = super::payloads::profile_id(&made[0]);
+    let id = super::support::profile_id(&made[0]);
     let update = json!({"core-profile-id": id, "age": 5, "custom_fields": {"k\0": 1.50}});
     run(store, domain, "update", Action::UpdateCoreProfiles, &[update.to_string()]).await;
     run(

@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 
 use super::server;
 use crate::suite::oracle;
-use crate::suite::payloads::{domain, run};
 use crate::suite::steps::steps;
+use crate::suite::support::{domain, run};
 
 const IMPORT: Action = Action::ImportIssues;
 /// Issues that are there throughout.
@@ -116,7 +116,7 @@ impl World {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn walks_keep_their_promises_while_data_changes() {
+async fn steps_through_a_changing_list_miss_and_repeat_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let store = server(folder.path()).unwrap();
     let file = folder.path().join("caseload.db");

@@ -13,7 +13,9 @@ const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
 commands:
-  tidy     check sizes, module headers, words, attributes and who may import whom
+  tidy     check sizes, module headers, words, attributes, prose, circles of files and imports
+  prose    list the habits of prose that `tidy` counts; PATH... limits it to files or folders
+  circles  list the circles of files that need each other
   tables   write the country and language tables of crates/model
            --iso-codes FILE           iso_3166-1.json of the package iso-codes
            --iso-639 FILE             iso_639-2.json of the same package; may be given again
@@ -25,13 +27,15 @@ fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let outcome = match words.split_first() {
         Some((command, [])) if command == "tidy" => tidy::run(repository_root()),
+        Some((command, paths)) if command == "prose" => tidy::run_prose(repository_root(), paths),
+        Some((command, [])) if command == "circles" => tidy::run_circles(repository_root()),
         Some((command, options)) if command == "tables" => tables::run(repository_root(), options),
         Some((command, [])) if matches!(command.as_str(), "help" | "--help" | "-h") => {
             println!("{USAGE}");
             return ExitCode::SUCCESS;
         }
-        Some((command, [extra, ..])) if command == "tidy" => {
-            return misused(&format!("`tidy` takes no options, but got `{extra}`"));
+        Some((command, [extra, ..])) if matches!(command.as_str(), "tidy" | "circles") => {
+            return misused(&format!("`{command}` takes no options, but got `{extra}`"));
         }
         Some((command, _)) => return misused(&format!("there is no command `{command}`")),
         None => return misused("a command is missing"),

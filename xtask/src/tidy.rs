@@ -1,45 +1,27 @@
-//! `cargo xtask tidy`: what the house asks of every source file and no compiler checks.
-//! Sizes, module headers, words, attributes, and who may import whom. A finding says where, what
-//! is wrong and what would be right; all findings come at once. The same check runs as a test of
-//! this crate, so that an untidy tree fails wherever the tests run.
+//! `cargo xtask tidy`: the rules of this repository that a compiler does not check.
+//! Sizes, module headers, words, attributes, prose, circles of files, and which crate imports
+//! which. A finding says where, what is wrong and what would be right; one run prints all
+//! findings. The same check is a test of this crate, so that the tests fail on an untidy tree.
 
+mod finding;
+mod graph;
 mod imports;
+mod pages;
+mod paths;
+mod prose;
 mod scrub;
 mod shape;
 mod source;
+mod text;
 mod words;
 
-use std::fmt;
 use std::path::Path;
 
 use anyhow::{Result, bail};
 
+use finding::Finding;
 use source::Source;
-
-/// One thing to put right.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Finding {
-    /// Relative to the repository.
-    path: String,
-    /// Counted from 1; 0 is the whole file.
-    line: usize,
-    message: String,
-}
-
-impl Finding {
-    fn new(source: &Source, line: usize, message: impl Into<String>) -> Self {
-        Self { path: source.path.clone(), line, message: message.into() }
-    }
-}
-
-impl fmt::Display for Finding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.line {
-            0 => write!(f, "{}: {}", self.path, self.message),
-            line => write!(f, "{}:{line}: {}", self.path, self.message),
-        }
-    }
-}
+use text::{Page, Text};
 
 /// Checks the repository at `root`, prints every finding, and fails if there is one.
 pub(crate) fn run(root: &Path) -> Result<()> {
@@ -55,18 +37,56 @@ pub(crate) fn run(root: &Path) -> Result<()> {
     }
 }
 
+/// `cargo xtask prose [PATH…]`: prints each habit of prose in the files below the paths, and how
+/// many there are of each.
+pub(crate) fn run_prose(root: &Path, paths: &[String]) -> Result<()> {
+    let sources = source::load_all(root)?;
+    let pages = text::load_pages(root)?;
+    let mut texts = texts(&sources, &pages);
+    texts.retain(|text| paths.is_empty() || paths.iter().any(|path| text.path.starts_with(path)));
+    for text in &texts {
+        for hit in prose::hits(text) {
+            println!("{}:{}: `{}` in \"{}\"", text.path, hit.line, hit.habit, hit.excerpt);
+        }
+    }
+    for (habit, count) in prose::totals(&texts) {
+        println!("{count:5} {habit}");
+    }
+    Ok(())
+}
+
+/// `cargo xtask circles`: prints the circles of files in each crate.
+pub(crate) fn run_circles(root: &Path) -> Result<()> {
+    print!("{}", graph::report(&source::load_all(root)?));
+    Ok(())
+}
+
 fn check(root: &Path) -> Result<(Vec<Source>, Vec<Finding>)> {
     let sources = source::load_all(root)?;
+    let pages = text::load_pages(root)?;
     let mut findings = imports::crates(root)?;
     for source in &sources {
         findings.extend(shape::check(source));
         findings.extend(words::check(source));
         findings.extend(imports::paths(source));
     }
-    findings.extend(shape::check_spread(&sources));
+    findings.extend(pages.iter().flat_map(pages::check));
+    findings.extend(shape::check_tree(&sources));
+    findings.extend(graph::check(&sources));
+    findings.extend(prose::check(&texts(&sources, &pages)));
     findings.sort();
     Ok((sources, findings))
 }
 
+/// All prose of the repository.
+fn texts(sources: &[Source], pages: &[Page]) -> Vec<Text> {
+    let of_sources = sources.iter().map(text::of_source);
+    of_sources.chain(pages.iter().map(text::of_page)).collect()
+}
+
+#[cfg(test)]
+mod graph_tests;
+#[cfg(test)]
+mod prose_tests;
 #[cfg(test)]
 mod tests;

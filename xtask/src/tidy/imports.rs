@@ -8,7 +8,7 @@ use std::process::Command;
 use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 
-use super::Finding;
+use super::finding::Finding;
 use super::source::{Kind, Source};
 
 const SQL: &[&str] = &["rusqlite", "libsqlite3", "refinery", "tokio-postgres", "deadpool", "sqlx"];

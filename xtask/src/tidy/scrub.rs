@@ -1,32 +1,41 @@
-//! Takes Rust text apart into code and comments, so that a check for a word in a comment is not
-//! fooled by a string, nor a check for a path in code by a comment.
-//! Not a parser: it knows comments, strings and character literals and nothing else. Both results
-//! keep the lines of the original, so that line numbers hold.
+//! Separates the code, the comments and the string literals of a Rust file, so that a string does
+//! not fool a check of the comments and a comment does not fool a check of the code.
+//! This is not a parser: it knows comments, strings and character literals only. Code and comments
+//! have as many lines as the file, so that line numbers agree.
 
-/// The two halves of a source file. What belongs to the other half is blank in each; what stands
-/// inside a string or a character literal is blank in both.
+/// A source file, separated. In `code` and `comments` everything else is blank.
 pub(super) struct Scrubbed {
     pub(super) code: String,
     pub(super) comments: String,
+    pub(super) literals: Vec<Literal>,
+}
+
+/// The content of one string literal. Escape sequences are blanks.
+pub(super) struct Literal {
+    /// The line of its opening quote, counted from 1.
+    pub(super) line: usize,
+    pub(super) text: String,
 }
 
 #[derive(Clone, Copy)]
 enum Half {
     Code,
     Comment,
+    Literal,
     Neither,
 }
 
 struct Scrubber {
     chars: Vec<char>,
     at: usize,
+    line: usize,
     halves: Scrubbed,
 }
 
-/// Takes `text` apart.
+/// Separates `text`.
 pub(super) fn scrub(text: &str) -> Scrubbed {
-    let halves = Scrubbed { code: String::new(), comments: String::new() };
-    let mut scrubber = Scrubber { chars: text.chars().collect(), at: 0, halves };
+    let halves = Scrubbed { code: String::new(), comments: String::new(), literals: Vec::new() };
+    let mut scrubber = Scrubber { chars: text.chars().collect(), at: 0, line: 1, halves };
     while scrubber.at < scrubber.chars.len() {
         scrubber.step();
     }
@@ -53,10 +62,16 @@ impl Scrubber {
         self.chars.get(self.at + ahead).copied()
     }
 
-    /// Moves one character into its half, and a blank or the line's end into the other.
+    /// Moves one character into its part, and a blank or a line break into the others.
     fn take(&mut self, half: Half) {
         let Some(char) = self.peek(0) else { return };
         let blank = if char == '\n' { '\n' } else { ' ' };
+        if let (Half::Literal | Half::Neither, Some(literal)) =
+            (half, self.halves.literals.last_mut())
+        {
+            literal.text.push(if matches!(half, Half::Literal) { char } else { blank });
+        }
+        self.line += usize::from(char == '\n');
         self.halves.code.push(if matches!(half, Half::Code) { char } else { blank });
         self.halves.comments.push(if matches!(half, Half::Comment) { char } else { blank });
         self.at += 1;
@@ -68,7 +83,7 @@ impl Scrubber {
         }
     }
 
-    /// Whether the character before belongs to a name; `br"…"` and `cr"…"` are no names.
+    /// Whether the character before belongs to a name. `b` and `c` before a raw string do not.
     fn inside_word(&self) -> bool {
         let is_part = |char: &&char| char.is_alphanumeric() || **char == '_';
         let word: String = self.chars[..self.at].iter().rev().take_while(is_part).collect();
@@ -93,13 +108,18 @@ impl Scrubber {
         }
     }
 
+    fn begin_literal(&mut self) {
+        self.halves.literals.push(Literal { line: self.line, text: String::new() });
+    }
+
     fn string(&mut self) {
         self.take(Half::Code);
+        self.begin_literal();
         while let Some(char) = self.peek(0) {
             match char {
                 '\\' => self.take_many(2, Half::Neither),
                 '"' => return self.take(Half::Code),
-                _ => self.take(Half::Neither),
+                _ => self.take(Half::Literal),
             }
         }
     }
@@ -111,11 +131,12 @@ impl Scrubber {
             return; // A raw name such as `r#type`.
         }
         self.take_many(hashes + 1, Half::Code);
+        self.begin_literal();
         while let Some(char) = self.peek(0) {
             if char == '"' && (1..=hashes).all(|ahead| self.peek(ahead) == Some('#')) {
                 return self.take_many(hashes + 1, Half::Code);
             }
-            self.take(Half::Neither);
+            self.take(Half::Literal);
         }
     }
 

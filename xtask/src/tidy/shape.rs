@@ -1,14 +1,18 @@
-//! The shape of source files: module headers, length of files, functions and lines.
-//! Tests are free to be long, because a table of cases is best read in one place; generated tables
-//! are free to be long, because nobody reads them. The limits are the architecture's.
+//! The shape of source files: module headers, the length of files, functions and lines, and how
+//! often a visibility names a path. Tests may be long, because a table of cases is best read in
+//! one place. Generated tables may be long, because no person reads them.
 
-use super::Finding;
+use super::finding::Finding;
 use super::source::{Kind, Source, closing_line, indent};
 
 /// A file of the product is never longer.
 const FILE_LINES_MAX: usize = 500;
 /// Nine of ten files are no longer.
 const FILE_LINES_USUAL: usize = 350;
+/// Half of the product's files are no longer.
+const FILE_LINES_MEDIAN_MAX: usize = 130;
+/// `pub(in path)` occurs fewer times. A module that needs it often is a crate of its own.
+const PUB_IN_LIMIT: usize = 250;
 /// A function of the product is shorter.
 const FUNCTION_LINES_LIMIT: usize = 70;
 /// A line is no wider.
@@ -22,7 +26,7 @@ const _: () = assert!(FILE_LINES_USUAL < FILE_LINES_MAX);
 pub(super) fn check(source: &Source) -> Vec<Finding> {
     let mut findings = Vec::new();
     check_header(source, &mut findings);
-    if source.kind != Kind::Generated {
+    if source.kind != Kind::Generated && !source.path.starts_with("teststore/") {
         check_columns(source, &mut findings);
     }
     if source.kind == Kind::Product {
@@ -84,7 +88,7 @@ fn check_functions(source: &Source, findings: &mut Vec<Finding>) {
 }
 
 /// The name of the function whose first line this is.
-fn function_name(line: &str) -> Option<&str> {
+pub(super) fn function_name(line: &str) -> Option<&str> {
     let (before, after) = line.split_once("fn ")?;
     let is_qualifier = |word: &str| {
         matches!(word, "pub" | "const" | "async" | "unsafe" | "extern" | "default")
@@ -114,6 +118,45 @@ fn function_end(lines: &[&str], start: usize) -> usize {
         Some(head) => head,
         None => start,
     }
+}
+
+/// Judges the files together.
+pub(super) fn check_tree(sources: &[Source]) -> Vec<Finding> {
+    let mut findings = check_spread(sources);
+    findings.extend(check_median(sources, FILE_LINES_MEDIAN_MAX));
+    findings.extend(check_pub_in(sources, PUB_IN_LIMIT));
+    findings
+}
+
+/// Half of the product's files stay under `lines_max`.
+pub(super) fn check_median(sources: &[Source], lines_max: usize) -> Option<Finding> {
+    let mut files: Vec<&Source> =
+        product(sources).filter(|source| source.path.starts_with("crates/")).collect();
+    files.sort_by_key(|source| source.product_lines());
+    let median = files.get(files.len() / 2).filter(|file| file.product_lines() > lines_max)?;
+    let message = format!(
+        "half of the product's files have {} lines or more; the median is to be at most \
+         {lines_max}: split long files by subject",
+        median.product_lines()
+    );
+    Some(Finding::new(median, 0, message))
+}
+
+/// Lists every `pub(in …)` if there are `limit` of them or more.
+pub(super) fn check_pub_in(sources: &[Source], limit: usize) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for source in sources {
+        for (index, line) in source.scrubbed.code.lines().enumerate() {
+            if line.contains("pub(in ") {
+                let message = format!(
+                    "`pub(in …)`, and the tree has {limit} or more: use `pub(super)`, \
+                     `pub(crate)` or a crate of its own"
+                );
+                findings.push(Finding::new(source, index + 1, message));
+            }
+        }
+    }
+    if findings.len() < limit { Vec::new() } else { findings }
 }
 
 /// Nine of ten files of the product stay under the usual length.

@@ -88,6 +88,43 @@ fn more_than_a_tenth_of_long_files_is_too_many() {
 }
 
 #[test]
+fn half_of_the_files_stay_under_the_median() {
+    let file = |lines: usize| source("crates/model/src/a.rs", &"// line\n".repeat(lines - 1));
+    let sources = [file(10), file(121), file(400)];
+    assert!(shape::check_median(&sources, 121).is_none());
+    let finding = shape::check_median(&sources, 120).unwrap();
+    assert!(finding.message.starts_with("half of the product's files have 121 lines"), "{finding}");
+}
+
+#[test]
+fn a_visibility_that_names_a_path_is_rare() {
+    let file = |count: usize| {
+        source("crates/model/src/a.rs", &"pub(in crate::a) fn b() {}\n".repeat(count))
+    };
+    assert!(shape::check_pub_in(&[file(2)], 3).is_empty());
+    assert!(shape::check_pub_in(&[file(2), source("a.rs", "// pub(in a)\n")], 3).is_empty());
+    assert_eq!(shape::check_pub_in(&[file(1), file(2)], 3).len(), 3);
+}
+
+#[test]
+fn a_paragraph_of_a_page_is_wrapped_at_a_hundred_columns() {
+    let findings = |text: &str| {
+        let page = Page { path: "docs/a.md".to_owned(), text: text.to_owned() };
+        pages::check(&page).iter().map(|finding| finding.line).collect::<Vec<_>>()
+    };
+    let wide = "word ".repeat(41);
+    assert_eq!(findings(&format!("Fine.\n\n{wide}\n")), [3]);
+    for text in [
+        format!("| {wide} |\n"),
+        format!("```\n{wide}\n```\n"),
+        format!("See [this](there), {wide}\n"),
+        format!("{}\n", "é".repeat(100)),
+    ] {
+        assert_eq!(findings(&text), [0; 0], "{text}");
+    }
+}
+
+#[test]
 fn a_function_stays_under_seventy_lines() {
     assert!(model(&function(69)).is_empty());
     let found = model(&function(70));

@@ -1,7 +1,7 @@
 //! Words and attributes that have no place in the tree: marks of unfinished work, and lints
 //! silenced without a reason. A word inside a string is data and is left alone.
 
-use super::Finding;
+use super::finding::Finding;
 use super::source::Source;
 
 /// Words of a comment that say "not done yet".

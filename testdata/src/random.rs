@@ -1,6 +1,8 @@
 //! Numbers that look random and follow from a seed (`SplitMix64`). For making test data, for
 //! nothing else: they are easy to foresee.
 
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+
 /// A sequence of numbers that follows from its seed.
 #[derive(Debug, Clone)]
 pub struct Random(u64);
@@ -8,6 +10,11 @@ pub struct Random(u64);
 impl Random {
     pub const fn new(seed: u64) -> Self {
         Self(seed)
+    }
+
+    /// A seed that differs from run to run, short enough to be typed.
+    pub fn fresh_seed() -> u64 {
+        RandomState::new().build_hasher().finish() % 1_000_000
     }
 
     pub const fn next(&mut self) -> u64 {
@@ -23,6 +30,11 @@ impl Random {
         self.next() % end
     }
 
+    /// A position in a list of `len` items; 0 if the list is empty.
+    pub fn index(&mut self, len: usize) -> usize {
+        (self.next() % len.max(1) as u64) as usize
+    }
+
     /// True once in `of` times.
     pub const fn once_in(&mut self, of: u64) -> bool {
         self.below(of) == 0
@@ -31,6 +43,11 @@ impl Random {
     /// One of the items, of which there is at least one.
     pub fn one<'t, T: ?Sized>(&mut self, items: &[&'t T]) -> &'t T {
         items[self.below(items.len() as u64) as usize]
+    }
+
+    /// A copy of one of the items, of which there is at least one.
+    pub fn pick<T: Copy>(&mut self, items: &[T]) -> T {
+        items[self.index(items.len())]
     }
 
     /// Up to `max` of the items, some perhaps several times.

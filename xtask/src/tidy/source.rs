@@ -10,8 +10,7 @@ use anyhow::{Context as _, Result};
 use super::scrub::{Scrubbed, scrub};
 
 /// The folders that hold Rust sources, relative to the repository. Not all need to exist.
-const FOLDERS: [&str; 8] =
-    ["bench", "crates", "fuzz", "load", "testdata", "teststore", "torture", "xtask"];
+const FOLDERS: [&str; 7] = ["bench", "crates", "fuzz", "testdata", "teststore", "torture", "xtask"];
 
 /// The line by which a generated file is known.
 const GENERATED_MARK: &str = "//! Written by `cargo xtask ";

@@ -1,0 +1,121 @@
+//! A client that costs next to nothing: one request after another on a kept connection, the head of
+//! the answer read just far enough to find the body's length, the body read and thrown away.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail, ensure};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+use crate::real;
+
+/// Where requests go.
+#[derive(Clone)]
+pub(crate) struct Target {
+    pub(crate) address: String,
+    pub(crate) key: String,
+}
+
+pub(crate) struct Connection {
+    stream: TcpStream,
+    key: String,
+    buffer: Vec<u8>,
+}
+
+impl Connection {
+    pub(crate) async fn open(target: &Target) -> Result<Self> {
+        let stream = TcpStream::connect(&target.address).await?;
+        stream.set_nodelay(true)?;
+        Ok(Self { stream, key: target.key.clone(), buffer: vec![0; 256 << 10] })
+    }
+
+    /// Sends a request; the answer's status and, where they are wanted, its bytes.
+    pub(crate) async fn get(&mut self, path: &str, keep: bool) -> Result<(u16, Vec<u8>)> {
+        let request = format!(
+            "GET {path} HTTP/1.1\r\nhost: bench\r\nauthorization: Bearer {}\r\n\r\n",
+            self.key
+        );
+        self.stream.write_all(request.as_bytes()).await?;
+        let mut filled = 0;
+        let head = loop {
+            let read = self.stream.read(&mut self.buffer[filled..]).await?;
+            ensure!(read > 0, "the server closed the connection");
+            filled += read;
+            let end = self.buffer[..filled].windows(4).position(|four| four == b"\r\n\r\n");
+            if let Some(end) = end {
+                break end + 4;
+            }
+        };
+        let text = std::str::from_utf8(&self.buffer[..head])?.to_ascii_lowercase();
+        let status: u16 = text.get(9..12).context("no status")?.parse()?;
+        let Some((_, length)) = text.split_once("content-length: ") else {
+            bail!("an answer without a length: {text}");
+        };
+        let length: usize = length.split("\r\n").next().unwrap_or_default().parse()?;
+        let mut body = if keep { self.buffer[head..filled].to_vec() } else { Vec::new() };
+        let mut left = length - (filled - head);
+        while left > 0 {
+            let room = self.buffer.len().min(left);
+            let read = self.stream.read(&mut self.buffer[..room]).await?;
+            ensure!(read > 0, "the answer was cut");
+            left -= read;
+            if keep {
+                body.extend_from_slice(&self.buffer[..read]);
+            }
+        }
+        Ok((status, body))
+    }
+}
+
+/// Makes the path of request number `n`.
+pub(crate) type Path = std::sync::Arc<dyn Fn(usize) -> String + Send + Sync>;
+
+/// What a run came to.
+#[derive(Default)]
+pub(crate) struct Run {
+    /// Milliseconds of each request, ascending.
+    pub(crate) times: Vec<f64>,
+    pub(crate) per_second: f64,
+}
+
+impl Run {
+    pub(crate) fn at(&self, share: f64) -> f64 {
+        let last = self.times.len().saturating_sub(1);
+        self.times.get((real(last) * share) as usize).copied().unwrap_or(f64::NAN)
+    }
+}
+
+/// Sends requests over `connections` for some time. Every answer must be a good one.
+pub(crate) async fn drive(
+    target: &Target,
+    path: &Path,
+    connections: usize,
+    time: Duration,
+) -> Result<Run> {
+    let begun = Instant::now();
+    let mut tasks = Vec::new();
+    for lane in 0..connections {
+        let (target, path) = (target.clone(), path.clone());
+        tasks.push(tokio::spawn(async move {
+            let mut connection = Connection::open(&target).await?;
+            let mut times = Vec::new();
+            let mut n = lane;
+            while begun.elapsed() < time {
+                let path = path(n);
+                n += connections;
+                let sent = Instant::now();
+                let (status, _) = connection.get(&path, false).await?;
+                ensure!(status == 200, "{path} answered {status}");
+                times.push(sent.elapsed().as_secs_f64() * 1e3);
+            }
+            anyhow::Ok(times)
+        }));
+    }
+    let mut times = Vec::new();
+    for task in tasks {
+        times.extend(task.await??);
+    }
+    let per_second = real(times.len()) / begun.elapsed().as_secs_f64();
+    times.sort_by(f64::total_cmp);
+    Ok(Run { times, per_second })
+}

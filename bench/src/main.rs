@@ -1,0 +1,66 @@
+//! Measurements of whole servers: the released program runs as a process with a store of its own,
+//! and in turns with it the run measures a limit, what the disk or the database alone needs for
+//! the same data. Absolute times of a shared machine mean little; the ratios within one table do.
+//! `bench/results` holds earlier tables, `bench/results/INDEX.md` lists them.
+
+mod bulk;
+mod import;
+mod issues;
+mod memory;
+mod postgres;
+mod profiles;
+mod raw;
+
+use anyhow::{Result, bail};
+
+const USAGE: &str = "\
+Measures servers of the `caseload` program next to this one against limits. Build both first:
+cargo build --release -p caseload -p bench
+
+usage:
+  bench bulk [ROUNDS] [--profiles N] [--date DATE] [--commit COMMIT] [--write]
+                               bulk actions on SQLite, from an empty store and with N profiles;
+                               --write stores the tables in bench/results
+  bench import [ROUNDS]        10,000 profile creations alone
+  bench issues-store FOLDER N  makes a store of N generated issues in FOLDER
+  bench issues FOLDER [PART]   lists and reads of that store; PART selects cases by name
+  bench issues-import [ROUNDS] imports of 10,000 issues on SQLite
+  bench memory                 the server's memory during ten uploads and ten downloads
+  bench postgres [ROUNDS] [--issues N] [--only imports|servers|lists|claims] [--write]
+                               imports, servers, lists and claims on PostgreSQL: that of
+                               TEST_DATABASE_URL, or one that scripts/with-postgres starts";
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let rounds = |default| args.get(1).map_or(Ok(default), |text| text.parse());
+    match args.first().map(String::as_str) {
+        Some("import") => import::measure(rounds(5)?).await,
+        Some("bulk") => bulk::measure(bulk::Options::parse(&args[1..])?).await,
+        Some("postgres") => postgres::measure(&args[1..]).await,
+        Some("memory") => memory::measure().await,
+        Some("issues-store") => {
+            let (Some(folder), Some(count)) = (args.get(1), args.get(2)) else { bail!(USAGE) };
+            issues::make(folder.as_ref(), count.parse()?).await
+        }
+        Some("issues") => {
+            let Some(folder) = args.get(1) else { bail!(USAGE) };
+            let only = args.get(2).map_or("", String::as_str);
+            issues::measure(folder.as_ref(), only).await
+        }
+        Some("issues-import") => issues::import(rounds(10)?).await,
+        _ => bail!(USAGE),
+    }
+}
+
+/// The middle value.
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// A count as a figure to divide.
+#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
+fn real(count: usize) -> f64 {
+    count as f64
+}

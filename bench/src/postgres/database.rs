@@ -1,0 +1,161 @@
+//! The database under measurement, seen from beside the servers: a connection, the processor time
+//! that its processes used, and rows copied as the bytes they are on the wire. Nothing here knows
+//! what the tables mean.
+
+use std::pin::pin;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, ensure};
+use axum::body::Bytes;
+use caseload_teststore::Database;
+use futures_util::{SinkExt as _, TryStreamExt as _};
+use tokio_postgres::{Client, NoTls};
+
+use crate::real;
+
+/// Bytes that go to the database at a time.
+const PIECE: usize = 64 << 10;
+/// Clock ticks of a process per second, on any Linux.
+const TICKS_PER_SECOND: f64 = 100.0;
+
+/// A connection that ends with the client.
+pub(super) async fn connect(url: &str) -> Result<Client> {
+    let (client, connection) = tokio_postgres::connect(url, NoTls).await?;
+    tokio::spawn(connection);
+    Ok(client)
+}
+
+/// An empty database and a connection to it. Checkpoints are kept out of the short measurements:
+/// they would fall into the one or the other by chance.
+pub(super) async fn fresh() -> Result<(Database, Client)> {
+    let database = Database::empty();
+    let client = connect(database.url()).await?;
+    client.batch_execute("ALTER SYSTEM SET max_wal_size = '8GB'").await?;
+    client.batch_execute("ALTER SYSTEM SET checkpoint_timeout = '30min'").await?;
+    client.batch_execute("SELECT pg_reload_conf()").await?;
+    Ok((database, client))
+}
+
+/// A domain's id.
+pub(super) async fn domain_id(client: &Client, name: &str) -> Result<i64> {
+    Ok(client.query_one("SELECT id FROM domains WHERE name = $1", &[&name]).await?.get(0))
+}
+
+/// Rows of a table as a binary copy writes them, and the statement that takes them back.
+pub(super) struct Rows {
+    into: String,
+    bytes: Bytes,
+}
+
+impl Rows {
+    /// The rows of `domain` that a condition is true of, under another domain. Numbers that the
+    /// database gives by itself are left to it.
+    pub(super) async fn read(
+        client: &Client,
+        table: &str,
+        (domain, other): (i64, i64),
+        condition: &str,
+    ) -> Result<Self> {
+        let columns = client
+            .query_one(
+                "SELECT string_agg(column_name, ', ' ORDER BY ordinal_position)
+                 FROM information_schema.columns WHERE table_name = $1
+                 AND table_schema = 'public' AND column_name <> 'domain_id' AND is_identity = 'NO'",
+                &[&table],
+            )
+            .await?;
+        let columns: String = columns.get(0);
+        let read = format!(
+            "COPY (SELECT {other}::bigint, {columns} FROM {table}
+             WHERE domain_id = {domain} AND {condition}) TO STDOUT (FORMAT binary)"
+        );
+        let pieces: Vec<_> = client.copy_out(&read).await?.try_collect().await?;
+        Ok(Self {
+            into: format!("COPY {table} (domain_id, {columns}) FROM STDIN (FORMAT binary)"),
+            bytes: pieces.concat().into(),
+        })
+    }
+
+    /// Bytes of them all.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Adds them.
+    pub(super) async fn write(&self, client: &Client) -> Result<u64> {
+        let mut sink = pin!(client.copy_in(&self.into).await?);
+        let mut rest = self.bytes.clone();
+        while !rest.is_empty() {
+            sink.send(rest.split_to(PIECE.min(rest.len()))).await?;
+        }
+        Ok(sink.finish().await?)
+    }
+}
+
+/// Processor seconds of a process and of those that it has waited for.
+pub(super) fn seconds_of(pid: u32) -> Result<f64> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"))?;
+    // Behind the name, which may hold anything: state and parent, then numbers.
+    let (_, rest) = stat.rsplit_once(')').context("no process name")?;
+    let ticks: Vec<usize> =
+        rest.split_whitespace().skip(11).take(4).map(str::parse).collect::<Result<_, _>>()?;
+    Ok(real(ticks.iter().sum()) / TICKS_PER_SECOND)
+}
+
+/// Processor seconds of all processes of the database that are there. They have to be on this
+/// machine.
+pub(super) async fn seconds(client: &Client) -> Result<f64> {
+    let backend = client.query_one("SELECT pg_backend_pid()", &[]).await?.get::<_, i32>(0);
+    let parent = parent(backend.unsigned_abs())?;
+    let mut seconds = seconds_of(parent)?;
+    for entry in std::fs::read_dir("/proc")? {
+        let Some(pid) = entry?.file_name().to_str().and_then(|name| name.parse().ok()) else {
+            continue;
+        };
+        // One that has ended meanwhile counts among those that its parent waited for.
+        if self::parent(pid).is_ok_and(|of| of == parent) {
+            seconds += seconds_of(pid).unwrap_or_default();
+        }
+    }
+    Ok(seconds)
+}
+
+fn parent(pid: u32) -> Result<u32> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"))?;
+    let (_, rest) = stat.rsplit_once(')').context("no process name")?;
+    Ok(rest.split_whitespace().nth(1).context("no parent")?.parse()?)
+}
+
+/// Durable commits per second, each of one changed row of its own, over so many connections: the
+/// most that anything that commits each time can come to.
+pub(super) async fn commits(url: &str, connections: usize, time: Duration) -> Result<f64> {
+    let client = connect(url).await?;
+    client
+        .batch_execute(
+            "CREATE TABLE IF NOT EXISTS bench_commits (id BIGINT PRIMARY KEY, n BIGINT NOT NULL)",
+        )
+        .await?;
+    let mut running = Vec::new();
+    for id in 0..connections as i64 {
+        let client = connect(url).await?;
+        client
+            .execute("INSERT INTO bench_commits VALUES ($1, 0) ON CONFLICT DO NOTHING", &[&id])
+            .await?;
+        let update = client.prepare("UPDATE bench_commits SET n = n + 1 WHERE id = $1").await?;
+        running.push(tokio::spawn(async move {
+            let (begun, mut commits) = (Instant::now(), 0);
+            while begun.elapsed() < time {
+                client.execute(&update, &[&id]).await?;
+                commits += 1;
+            }
+            anyhow::Ok(commits)
+        }));
+    }
+    let mut commits = 0;
+    for running in running {
+        commits += running.await??;
+    }
+    ensure!(commits > 0, "nothing was committed");
+    client.batch_execute("DROP TABLE bench_commits").await?;
+    Ok(real(commits) / time.as_secs_f64())
+}

@@ -1,0 +1,205 @@
+//! The crash loop: tasks of every kind in two domains, `kill -9` at random moments, a restart on
+//! the same store, until all is done. What a kill took the answer of is sent again with the same
+//! idempotency key, so that in the end each submission is exactly one task, and each entry took
+//! effect exactly once. The first broken law ends the run; the store is then left for a look.
+//! The seed fixes what is asked and when the kill is due, not what the machine makes of it.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail, ensure};
+use caseload_client::{Client, ClientError};
+use tokio::task::JoinSet;
+
+use crate::laws::{Book, DOMAINS, Sent, total};
+use bench::server::{Process, Store};
+use caseload_testdata::Random;
+
+/// Unfinished tasks at which a round hands in no more.
+const UNFINISHED_MAX: usize = 24;
+/// Rounds from one check of the store to the next; every other is made while the server is down.
+const CHECK_EVERY: usize = 10;
+const PRINT_EVERY: usize = 20;
+/// Time for all tasks to complete after the last kill.
+const DRAIN_MAX: Duration = Duration::from_mins(10);
+
+struct Crash {
+    store: Store,
+    keys: [String; 2],
+    random: Random,
+    book: Book,
+    tally: Tally,
+}
+
+#[derive(Default)]
+struct Tally {
+    kills: usize,
+    starts: usize,
+    checks: usize,
+    /// Submissions whose answer a kill took.
+    lost: usize,
+    /// Of these, accepted nevertheless: the repeat found the task.
+    lost_accepted: usize,
+    /// Repeats that were answered, byte for byte, as the first time.
+    same: usize,
+}
+
+/// Runs the loop with so many kills.
+#[expect(clippy::print_stdout, reason = "the table is the program's output")]
+pub(crate) async fn run(kills: usize, seed: Option<u64>) -> Result<()> {
+    let seed = seed.unwrap_or_else(Random::fresh_seed);
+    println!("{kills} kills, seed {seed}");
+    let store = Store::new()?;
+    let keys = [store.domain(DOMAINS[0])?, store.domain(DOMAINS[1])?];
+    let mut crash = Crash {
+        store,
+        keys,
+        random: Random::new(seed),
+        book: Book::default(),
+        tally: Tally::default(),
+    };
+    let begun = Instant::now();
+    if let Err(error) = crash.all(kills).await {
+        let place = crash.store.leave_folder();
+        return Err(error.context(format!("seed {seed}, the store is in {}", place.display())));
+    }
+    crash.print();
+    println!("every law held; {:.1} s", begun.elapsed().as_secs_f64());
+    Ok(())
+}
+
+impl Crash {
+    #[expect(clippy::print_stdout, reason = "a line of progress")]
+    async fn all(&mut self, kills: usize) -> Result<()> {
+        let mut server = self.start()?;
+        for round in 1..=kills {
+            self.work_until_kill(server).await?;
+            let check = round.is_multiple_of(CHECK_EVERY);
+            let down = round.is_multiple_of(2 * CHECK_EVERY);
+            if check && down {
+                self.check()?;
+            }
+            server = self.start()?;
+            if check && !down {
+                self.check()?;
+            }
+            let clients = self.clients(&server)?;
+            self.repeat(&clients).await.with_context(|| format!("after kill {round}"))?;
+            self.book.look(&clients).await.with_context(|| format!("after kill {round}"))?;
+            if round.is_multiple_of(PRINT_EVERY) {
+                let done = self.book.jobs.iter().filter(|job| job.is_done()).count();
+                println!("{round} kills: {} tasks, {done} completed", self.book.jobs.len());
+            }
+        }
+        let clients = self.clients(&server)?;
+        let begun = Instant::now();
+        while self.book.unfinished() > 0 {
+            self.book.look(&clients).await?;
+            let left = self.book.unfinished();
+            ensure!(begun.elapsed() < DRAIN_MAX, "{left} tasks do not complete");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        self.book.hold(&clients, [0; 2], &mut self.random).await?;
+        self.check()?;
+        server.kill()?;
+        self.check()
+    }
+
+    fn start(&mut self) -> Result<Process> {
+        self.tally.starts += 1;
+        self.store.serve()
+    }
+
+    fn check(&mut self) -> Result<()> {
+        self.tally.checks += 1;
+        self.store.check().map(drop)
+    }
+
+    fn clients(&self, server: &Process) -> Result<[Client; 2]> {
+        let client = |n: usize| Client::new(&server.url, DOMAINS[n], &self.keys[n]);
+        Ok([client(0)?, client(1)?])
+    }
+
+    /// Hands in some tasks and kills the server while it takes or runs them.
+    async fn work_until_kill(&mut self, server: Process) -> Result<()> {
+        let clients = self.clients(&server)?;
+        let mut sending = JoinSet::new();
+        if self.book.unfinished() < UNFINISHED_MAX {
+            for _ in 0..=self.random.index(4) {
+                self.send(&clients, &mut sending);
+            }
+        }
+        if self.random.index(10) < 6 {
+            while let Some(sent) = sending.join_next().await {
+                let (number, sent) = sent?;
+                self.book.jobs[number].answered(sent?)?;
+            }
+            for _ in 0..self.random.index(3) {
+                self.book.look(&clients).await?;
+                tokio::time::sleep(Duration::from_millis(self.random.index(100) as u64)).await;
+            }
+        }
+        let longest = self.random.pick(&[1, 20, 100, 400]) * 1000;
+        let pause = Duration::from_micros(self.random.index(longest) as u64);
+        tokio::time::sleep(pause).await;
+        server.kill()?;
+        self.tally.kills += 1;
+        while let Some(sent) = sending.join_next().await {
+            let (number, sent) = sent?;
+            match sent {
+                Ok(task) => self.book.jobs[number].answered(task)?,
+                Err(ClientError::Unreachable { .. }) => self.tally.lost += 1,
+                Err(error) => bail!("{}: {error}", self.book.jobs[number]),
+            }
+        }
+        Ok(())
+    }
+
+    /// Chooses a job and sends it on its own.
+    fn send(&mut self, clients: &[Client; 2], sending: &mut JoinSet<(usize, Sent)>) {
+        let number = self.book.choose(&mut self.random);
+        let (job, lines) = (&self.book.jobs[number], self.book.lines(number));
+        let (client, options) = (clients[job.domain].clone(), job.options());
+        let (action, family) = (job.action, job.family());
+        sending.spawn(async move {
+            let payload = caseload_client::Payload::bytes(lines);
+            (number, client.bulk(family).submit_with(action, payload, &options).await)
+        });
+    }
+
+    /// Sends again what got no answer, and one that did.
+    async fn repeat(&mut self, clients: &[Client; 2]) -> Result<()> {
+        let mut again = self.book.unanswered();
+        let lost = again.clone();
+        // Each lost one twice: the second answer must be the first.
+        again.extend(&lost);
+        again.push(self.random.index(self.book.jobs.len()));
+        for number in again {
+            let job = &self.book.jobs[number];
+            let (client, was_answered) = (&clients[job.domain], job.first.is_some());
+            let before = total(client, job.family()).await?;
+            let lines = self.book.lines(number);
+            let task = job.submit(client, lines).await.with_context(|| job.to_string())?;
+            let made = total(client, job.family()).await? - before;
+            ensure!(
+                made == u64::from(!was_answered) || made == 0,
+                "{job}: a repeat made {made} tasks"
+            );
+            self.tally.same += usize::from(was_answered);
+            self.tally.lost_accepted += usize::from(!was_answered && made == 0);
+            self.book.jobs[number].answered(task)?;
+        }
+        Ok(())
+    }
+
+    #[expect(clippy::print_stdout, reason = "the table is the program's output")]
+    fn print(&self) {
+        let tally = &self.tally;
+        println!("{:<44} {:>8}", "kills", tally.kills);
+        println!("{:<44} {:>8}", "restarts", tally.starts - 1);
+        self.book.print();
+        println!("{:<44} {:>8}", "checks of the store, sound", tally.checks);
+        println!("{:<44} {:>8}", "answers lost in a kill", tally.lost);
+        println!("{:<44} {:>8}", "  of them accepted, found by the repeat", tally.lost_accepted);
+        println!("{:<44} {:>8}", "repeats answered with the first answer", tally.same);
+    }
+}

@@ -1,0 +1,35 @@
+//! Attacks on whole servers. Each run does work of every kind, makes faults while it goes on, and
+//! then holds everything stored against what the servers acknowledged. The first broken law ends
+//! the run with an error; the store or the servers' logs remain for a look. The seed is printed:
+//! it fixes what is sent and which faults come, not what the machine makes of them.
+
+mod crash;
+mod laws;
+mod replicas;
+
+use anyhow::{Result, bail};
+
+const USAGE: &str = "\
+Attacks servers of the `caseload` program next to this one, and checks that no acknowledged write
+is lost and none takes effect twice. Build both first, in either profile:
+cargo build -p caseload -p torture
+
+usage:
+  torture crash [KILLS] [SEED]      kills one server on SQLite at random moments, 200 times unless
+                                    KILLS says otherwise, and restarts it on the same store
+  torture replicas [ROUNDS] [SEED]  attacks several servers on one PostgreSQL: kills and freezes
+                                    servers, restarts the database, cuts and blocks connections,
+                                    ends the session of a running chunk; 50 rounds unless ROUNDS
+                                    says otherwise. Uses the database server of TEST_DATABASE_URL,
+                                    or starts one with scripts/with-postgres";
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let number = |n: usize| args.get(n).map(|text| text.parse::<u64>()).transpose();
+    match args.first().map(String::as_str) {
+        Some("crash") => crash::run(number(1)?.unwrap_or(200) as usize, number(2)?).await,
+        Some("replicas") => replicas::run(number(1)?.unwrap_or(50) as usize, number(2)?).await,
+        _ => bail!(USAGE),
+    }
+}

@@ -1,0 +1,130 @@
+//! What is done to servers, to their network and to their database, one thing a round. Each is
+//! over when [`Fault::strike`] returns: the server runs again, the wire is whole. The load goes on
+//! meanwhile.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use tokio::time::sleep;
+
+use super::database::Database;
+use super::fleet::{Fleet, LEASE_SECONDS};
+use super::takeover;
+use caseload_testdata::Random;
+
+/// Longest time that tasks of a killed server are watched for.
+const TAKEOVER_MAX: Duration = Duration::from_secs(30);
+/// Time for a chunk to be found whose session can be ended.
+const CHUNK_MAX: Duration = Duration::from_secs(5);
+/// Seconds that a server is away, mostly, after its tasks went to others.
+const LATER_SECONDS: u64 = 10;
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Fault {
+    Kill,
+    RestartFast,
+    RestartImmediate,
+    Cut,
+    Block,
+    Freeze,
+    EndSession,
+}
+
+/// In the order of the first rounds; later ones are chosen.
+pub(super) const FAULTS: [Fault; 7] = [
+    Fault::Kill,
+    Fault::RestartImmediate,
+    Fault::Block,
+    Fault::Cut,
+    Fault::EndSession,
+    Fault::Freeze,
+    Fault::RestartFast,
+];
+
+/// What came of a fault.
+#[derive(Default)]
+pub(super) struct Struck {
+    /// How long tasks waited for another server.
+    pub(super) takeovers: Vec<Duration>,
+    pub(super) sessions: usize,
+}
+
+impl Fault {
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Kill => "server killed",
+            Self::RestartFast => "database restarted, fast",
+            Self::RestartImmediate => "database restarted, immediate",
+            Self::Cut => "connections of a server cut",
+            Self::Block => "network of a server blocked",
+            Self::Freeze => "server frozen",
+            Self::EndSession => "session of a chunk ended",
+        }
+    }
+
+    /// Whether only the one server notices.
+    pub(super) const fn is_of_one_server(self) -> bool {
+        !matches!(self, Self::RestartFast | Self::RestartImmediate | Self::EndSession)
+    }
+
+    /// Strikes the server, or what is behind all of them.
+    pub(super) async fn strike(
+        self,
+        victim: usize,
+        fleet: &Fleet,
+        database: &Arc<Database>,
+        random: &mut Random,
+    ) -> Result<Struck> {
+        let mut struck = Struck::default();
+        match self {
+            Self::Kill => {
+                fleet.kill(victim)?;
+                let watched = takeover::watch(Arc::clone(database), Instant::now(), TAKEOVER_MAX);
+                let watched = tokio::spawn(watched);
+                sleep(Duration::from_millis(random.index(6000) as u64)).await;
+                fleet.serve(victim)?;
+                struck.takeovers = watched.await??;
+            }
+            Self::RestartFast => database.restart("fast").await?,
+            Self::RestartImmediate => database.restart("immediate").await?,
+            Self::Cut => {
+                for _ in 0..=random.index(4) {
+                    fleet.wire(victim).cut();
+                    sleep(Duration::from_millis(random.index(300) as u64)).await;
+                }
+            }
+            Self::Block | Self::Freeze => {
+                let away = away(random);
+                let gone = Instant::now();
+                self.away(victim, fleet, true)?;
+                let watched = takeover::watch(Arc::clone(database), gone, away);
+                let watched = tokio::spawn(watched);
+                sleep(away).await;
+                self.away(victim, fleet, false)?;
+                struck.takeovers = watched.await??;
+            }
+            Self::EndSession => {
+                for _ in 0..=random.index(3) {
+                    struck.sessions += usize::from(database.end_a_chunk(CHUNK_MAX).await?);
+                }
+            }
+        }
+        Ok(struck)
+    }
+
+    fn away(self, victim: usize, fleet: &Fleet, gone: bool) -> Result<()> {
+        if self == Self::Freeze {
+            return fleet.signal(victim, if gone { "-STOP" } else { "-CONT" });
+        }
+        fleet.wire(victim).block(gone);
+        Ok(())
+    }
+}
+
+/// How long a server is away: always longer than its lease, and mostly so long that others have
+/// gone on with its tasks for a while.
+fn away(random: &mut Random) -> Duration {
+    let seconds = random.pick(&[0, LATER_SECONDS, LATER_SECONDS]) + LEASE_SECONDS;
+    Duration::from_millis(1000 * seconds + 500 + random.index(4000) as u64)
+}

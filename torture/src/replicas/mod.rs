@@ -1,0 +1,390 @@
+//! The attack on replicas: several servers over one PostgreSQL, two domains, tasks of every kind
+//! and single writes through all of them, followers that poll all the time, and in each round one
+//! fault. What got no answer is sent again through another server; every few rounds all tasks are
+//! driven to their end and everything that is stored is held against what was acknowledged. The
+//! first broken law ends the run, and the servers' logs are left for a look. The seed fixes what
+//! is asked and which faults come, not what the machine makes of it.
+
+mod database;
+mod fault;
+mod fleet;
+mod follow;
+mod gate;
+mod report;
+mod singles;
+mod takeover;
+mod wire;
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail, ensure};
+use caseload_client::{Client, ClientError};
+use tokio::task::JoinSet;
+
+use crate::laws::{Book, DOMAINS, Sent};
+use caseload_testdata::Random;
+use database::Database;
+use fault::FAULTS;
+use fleet::{Answer, Call, Fleet, lock};
+use follow::{Followed, Follower};
+use gate::Gate;
+use report::Tally;
+use singles::{Singles, Writer};
+
+const SERVERS: [usize; 3] = [2, 3, 4];
+/// Unfinished tasks at which a round hands in no more.
+const UNFINISHED_MAX: usize = 12;
+/// Writers of single issues of each domain.
+const WRITERS: usize = 2;
+/// Rounds from one look at everything to the next.
+const HOLD_EVERY: usize = 5;
+/// Time for all tasks to complete, and for one submission to be acknowledged.
+const DRAIN_MAX: Duration = Duration::from_mins(5);
+/// Time to find a server that is in the middle of a chunk.
+const WORKER_MAX: Duration = Duration::from_secs(4);
+/// Seconds that one wait for a task asks for.
+const WAIT_SECONDS: u64 = 20;
+/// Imports tell of times before this, single writes of times after it.
+const SINCE: i64 = 1_700_000_000_000;
+
+struct Attack {
+    database: Arc<Database>,
+    fleet: Arc<Fleet>,
+    random: Random,
+    book: Book,
+    singles: [Arc<Mutex<Singles>>; 2],
+    followed: [[Arc<Mutex<Followed>>; 2]; 2],
+    /// What single writers pass through, and what followers do.
+    writing: Gate,
+    following: Gate,
+    background: JoinSet<Result<()>>,
+    waits: JoinSet<Result<()>>,
+    tally: Tally,
+}
+
+/// Runs so many rounds, on a cluster of its own where none is given.
+#[expect(clippy::print_stdout, reason = "the table is the program's output")]
+pub(crate) async fn run(rounds: usize, seed: Option<u64>) -> Result<()> {
+    let seed = seed.unwrap_or_else(Random::fresh_seed);
+    let given = (std::env::var("TEST_DATABASE_URL"), std::env::var_os("TEST_POSTGRES_BIN"));
+    let (Ok(admin), Some(bin)) = given else { return with_postgres(rounds, seed) };
+    let mut random = Random::new(seed);
+    let servers = random.pick(&SERVERS);
+    println!("{rounds} rounds, {servers} servers, seed {seed}");
+    let database = Arc::new(Database::new(&admin, bin.into()).await?);
+    let fleet = Arc::new(Fleet::start(&database, servers).await?);
+    let mut attack = Attack {
+        database,
+        fleet,
+        random,
+        book: Book::default(),
+        singles: Default::default(),
+        followed: Default::default(),
+        writing: Gate::default(),
+        following: Gate::default(),
+        background: JoinSet::new(),
+        waits: JoinSet::new(),
+        tally: Tally::default(),
+    };
+    let begun = Instant::now();
+    let done = attack.all(rounds).await;
+    attack.background.shutdown().await;
+    attack.waits.shutdown().await;
+    if let Err(error) = done {
+        attack.print();
+        let logs = Arc::try_unwrap(attack.fleet).map(Fleet::leave_logs).unwrap_or_default();
+        return Err(error.context(format!("seed {seed}, logs are in {}", logs.display())));
+    }
+    attack.print();
+    println!("every law held; {:.1} s", begun.elapsed().as_secs_f64());
+    Ok(())
+}
+
+/// The same program again, with a cluster that keeps what it acknowledged.
+fn with_postgres(rounds: usize, seed: u64) -> Result<()> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scripts/with-postgres");
+    let status = std::process::Command::new(script)
+        .env_remove("TEST_DATABASE_URL")
+        .arg("--durable")
+        .arg(std::env::current_exe()?)
+        .args(["replicas", &rounds.to_string(), &seed.to_string()])
+        .status()?;
+    ensure!(status.success(), "the attack ended with {status}");
+    Ok(())
+}
+
+impl Attack {
+    async fn all(&mut self, rounds: usize) -> Result<()> {
+        self.begin();
+        for round in 1..=rounds {
+            self.round(round).await.with_context(|| format!("in round {round}"))?;
+            if round.is_multiple_of(HOLD_EVERY) || round == rounds {
+                self.hold().await.with_context(|| format!("after round {round}"))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Starts what goes on all the time.
+    fn begin(&mut self) {
+        for domain in 0..2 {
+            for n in 0..WRITERS {
+                let writer = Writer {
+                    domain,
+                    name: format!("single {domain}{n}"),
+                    random: self.fork(),
+                    book: Arc::clone(&self.singles[domain]),
+                };
+                self.background.spawn(writer.run(Arc::clone(&self.fleet), self.writing.clone()));
+            }
+            for (n, ascending) in [true, false].into_iter().enumerate() {
+                let follower = Follower {
+                    domain,
+                    ascending,
+                    since: SINCE,
+                    random: self.fork(),
+                    followed: Arc::clone(&self.followed[domain][n]),
+                };
+                let fleet = Arc::clone(&self.fleet);
+                self.background.spawn(follower.run(fleet, self.following.clone()));
+            }
+        }
+    }
+
+    fn fork(&mut self) -> Random {
+        Random::new(self.random.index(usize::MAX) as u64)
+    }
+
+    #[expect(clippy::print_stdout, reason = "a line of progress")]
+    async fn round(&mut self, round: usize) -> Result<()> {
+        let fault = FAULTS.get(round - 1).copied();
+        let fault = fault.unwrap_or_else(|| self.random.pick(&FAULTS));
+        let mut victim = self.random.index(self.fleet.len());
+        let mut sending = JoinSet::new();
+        self.send(&mut sending, None)?;
+        tokio::time::sleep(Duration::from_millis(self.random.index(600) as u64)).await;
+        // Mostly the one that is at work, in the middle of it.
+        if fault.is_of_one_server() && self.random.index(5) > 0 {
+            victim = self.database.worker(WORKER_MAX).await?.unwrap_or(victim);
+        }
+        // Some more arrive while the fault lasts.
+        if self.random.index(2) == 0 {
+            self.send(&mut sending, Some(victim))?;
+        }
+        let (fleet, database) = (Arc::clone(&self.fleet), Arc::clone(&self.database));
+        let mut random = self.fork();
+        let struck =
+            tokio::spawn(async move { fault.strike(victim, &fleet, &database, &mut random).await });
+        let other = (victim + 1) % self.fleet.len();
+        while !struck.is_finished() {
+            if fault.is_of_one_server() {
+                self.look(other).await?;
+                self.cancel().await?;
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        let struck = struck.await??;
+        self.fleet.ready().await?;
+        self.answers(&mut sending).await?;
+        self.repeat().await?;
+        self.look(other).await?;
+        self.alive()?;
+        let takeovers = struck.takeovers.len();
+        self.tally.add(fault, struck);
+        let (tasks, left) = (self.book.jobs.len(), self.book.unfinished());
+        let name = fault.name();
+        println!("{round:>4} {name:<32} {tasks:>5} tasks, {left:>3} open, {takeovers} taken over");
+        Ok(())
+    }
+
+    /// Whether everything that goes on all the time still does.
+    fn alive(&mut self) -> Result<()> {
+        for set in [&mut self.background, &mut self.waits] {
+            while let Some(ended) = set.try_join_next() {
+                ended??;
+            }
+        }
+        Ok(())
+    }
+
+    fn clients(&self, server: usize) -> Result<[Client; 2]> {
+        self.fleet.clients(server)
+    }
+
+    async fn look(&mut self, server: usize) -> Result<()> {
+        let clients = self.clients(server)?;
+        self.book.look(&clients).await
+    }
+
+    /// Chooses some jobs and sends them, each on its own: through any server, or through one.
+    fn send(&mut self, sending: &mut JoinSet<(usize, Sent)>, server: Option<usize>) -> Result<()> {
+        if self.book.unfinished() >= UNFINISHED_MAX {
+            return Ok(());
+        }
+        for _ in 0..2 + self.random.index(4) {
+            let number = self.book.choose(&mut self.random);
+            let server = server.unwrap_or_else(|| self.random.index(self.fleet.len()));
+            // Now and then through two servers at the same time.
+            let twice = self.random.index(4) == 0;
+            let second = (server + 1) % self.fleet.len();
+            for server in std::iter::once(server).chain(twice.then_some(second)) {
+                let lines = self.book.lines(number);
+                let job = &self.book.jobs[number];
+                let client = self.clients(server)?[job.domain].clone();
+                let (action, family, options) = (job.action, job.family(), job.options());
+                sending.spawn(async move {
+                    let payload = caseload_client::Payload::bytes(lines);
+                    (number, client.bulk(family).submit_with(action, payload, &options).await)
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the answers to what was sent.
+    async fn answers(&mut self, sending: &mut JoinSet<(usize, Sent)>) -> Result<()> {
+        while let Some(sent) = sending.join_next().await {
+            let (number, sent) = sent?;
+            self.answer(number, sent)?;
+        }
+        Ok(())
+    }
+
+    /// Takes an answer; whether the submission is acknowledged by it.
+    fn answer(&mut self, number: usize, sent: Sent) -> Result<bool> {
+        match sent {
+            Ok(task) => {
+                let first = self.book.jobs[number].first.is_none();
+                self.book.jobs[number].answered(task)?;
+                if first {
+                    self.tally.accepted += 1;
+                    self.wait(number);
+                } else {
+                    self.tally.same += 1;
+                }
+                return Ok(true);
+            }
+            Err(ClientError::Unreachable { .. }) => self.tally.lost += 1,
+            Err(error) if error.status() == Some(503) => self.tally.unavailable += 1,
+            Err(error) if error.code() == Some("idempotency_in_progress") => {
+                self.tally.in_progress += 1;
+            }
+            Err(error) => bail!("{}: {error}", self.book.jobs[number]),
+        }
+        Ok(false)
+    }
+
+    /// Sends again what got no answer, and some of what did.
+    async fn repeat(&mut self) -> Result<()> {
+        let mut again = self.book.unanswered();
+        if !self.book.jobs.is_empty() {
+            again.push(self.random.index(self.book.jobs.len()));
+        }
+        for number in again {
+            let begun = Instant::now();
+            loop {
+                let server = self.random.index(self.fleet.len());
+                let lines = self.book.lines(number);
+                let job = &self.book.jobs[number];
+                let client = &self.clients(server)?[job.domain];
+                let sent = job.submit(client, lines).await;
+                if self.answer(number, sent)? {
+                    break;
+                }
+                ensure!(begun.elapsed() < DRAIN_MAX, "{} is accepted nowhere", {
+                    &self.book.jobs[number]
+                });
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks for the end of an unfinished task, now and then, through any server.
+    async fn cancel(&mut self) -> Result<()> {
+        let open = |job: &&crate::laws::Job| !job.is_done() && job.seen.is_some() && !job.cancelled;
+        let open: Vec<usize> = self.book.jobs.iter().filter(open).map(|job| job.number).collect();
+        if open.is_empty() || self.random.index(40) > 0 {
+            return Ok(());
+        }
+        let number = open[self.random.index(open.len())];
+        let job = &mut self.book.jobs[number];
+        job.cancelled = true;
+        let path = job.path().context("no task yet")?;
+        let path = format!("{path}/cancel");
+        let patience = Some(Duration::from_secs(15));
+        let call =
+            Call { domain: job.domain, path: &path, form: Some(&[]), patience, ..Call::default() };
+        let server = self.random.index(self.fleet.len());
+        if let Answer::Good(_) = self.fleet.call(server, &call).await? {
+            self.tally.cancelled += 1;
+        }
+        Ok(())
+    }
+
+    /// Waits for the task through one server after the other, as a client does.
+    fn wait(&mut self, number: usize) {
+        let job = &self.book.jobs[number];
+        let (domain, Some(path)) = (job.domain, job.path()) else { return };
+        let (fleet, mut random) = (Arc::clone(&self.fleet), self.fork());
+        let path = format!("{path}?wait={WAIT_SECONDS}");
+        self.tally.waits += 1;
+        self.waits.spawn(async move {
+            let begun = Instant::now();
+            loop {
+                let server = random.index(fleet.len());
+                let patience = Some(Duration::from_secs(2 * WAIT_SECONDS));
+                let call = Call { domain, path: &path, patience, ..Call::default() };
+                match fleet.call(server, &call).await? {
+                    Answer::Good(task) if task.contains(r#""status":"completed""#) => return Ok(()),
+                    Answer::Good(_) => {}
+                    _ => tokio::time::sleep(Duration::from_millis(500)).await,
+                }
+                ensure!(begun.elapsed() < 2 * DRAIN_MAX, "{path} does not end");
+            }
+        });
+    }
+
+    /// Drives all tasks to their end and holds everything against what was acknowledged.
+    async fn hold(&mut self) -> Result<()> {
+        let begun = Instant::now();
+        while self.book.unfinished() > 0 {
+            let server = self.random.index(self.fleet.len());
+            self.look(server).await?;
+            let left = self.book.unfinished();
+            ensure!(begun.elapsed() < DRAIN_MAX, "{left} tasks do not complete");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        while let Some(waited) = self.waits.join_next().await {
+            waited??;
+        }
+        let closed = self.writing.close();
+        let closed = tokio::time::timeout(DRAIN_MAX, closed).await.context("writers hang")?;
+        self.alive()?;
+        let server = self.random.index(self.fleet.len());
+        let clients = self.clients(server)?;
+        let mut others = [0; 2];
+        for domain in 0..2 {
+            let mut singles = std::mem::take(&mut *lock(&self.singles[domain]));
+            let found = singles.hold(&clients[domain], domain, SINCE).await;
+            *lock(&self.singles[domain]) = singles;
+            let found = found?;
+            others[domain] = found.len();
+            for (followed, at) in self.followed[domain].iter().zip(["ascending", "descending"]) {
+                follow::caught_up(followed, &found, at, domain).await?;
+            }
+        }
+        self.book.hold(&clients, others, &mut self.random).await?;
+        for (domain, name) in DOMAINS.iter().enumerate() {
+            let (there, known) =
+                (self.database.profiles(name).await?, self.book.known[domain].len());
+            ensure!(there == known, "{name}: {there} profiles, {known} acknowledged");
+        }
+        self.fleet.check()?;
+        self.tally.holds += 1;
+        drop(closed);
+        Ok(())
+    }
+}

@@ -3,6 +3,8 @@
 //! non-zero exit code; it never repairs a file that a person wrote.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command prints its findings")]
 
+mod limits;
+mod source;
 mod tables;
 mod tidy;
 
@@ -16,6 +18,7 @@ commands:
   tidy     check sizes, module headers, words, attributes, prose, circles of files and imports
   prose    list the habits of prose that `tidy` counts; PATH... limits it to files or folders
   circles  list the circles of files that need each other
+  limits   write docs/limits.md, the table of all named limits
   tables   write the country and language tables of crates/model
            --iso-codes FILE           iso_3166-1.json of the package iso-codes
            --iso-639 FILE             iso_639-2.json of the same package; may be given again
@@ -29,12 +32,15 @@ fn main() -> ExitCode {
         Some((command, [])) if command == "tidy" => tidy::run(repository_root()),
         Some((command, paths)) if command == "prose" => tidy::run_prose(repository_root(), paths),
         Some((command, [])) if command == "circles" => tidy::run_circles(repository_root()),
+        Some((command, [])) if command == "limits" => limits::run(repository_root()),
         Some((command, options)) if command == "tables" => tables::run(repository_root(), options),
         Some((command, [])) if matches!(command.as_str(), "help" | "--help" | "-h") => {
             println!("{USAGE}");
             return ExitCode::SUCCESS;
         }
-        Some((command, [extra, ..])) if matches!(command.as_str(), "tidy" | "circles") => {
+        Some((command, [extra, ..]))
+            if matches!(command.as_str(), "tidy" | "circles" | "limits") =>
+        {
             return misused(&format!("`{command}` takes no options, but got `{extra}`"));
         }
         Some((command, _)) => return misused(&format!("there is no command `{command}`")),

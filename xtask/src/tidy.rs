@@ -9,9 +9,7 @@ mod imports;
 mod pages;
 mod paths;
 mod prose;
-mod scrub;
 mod shape;
-mod source;
 mod text;
 mod words;
 
@@ -19,8 +17,8 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 
+use crate::source::{self, Source};
 use finding::Finding;
-use source::Source;
 use text::{Page, Text};
 
 /// Checks the repository at `root`, prints every finding, and fails if there is one.

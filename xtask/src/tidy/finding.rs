@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use super::source::Source;
+use crate::source::Source;
 
 /// One thing to put right.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]

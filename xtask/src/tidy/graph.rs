@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use super::finding::Finding;
 use super::paths::{Names, Use, names};
-use super::source::{Kind, Source};
+use crate::source::{Kind, Source};
 
 /// Paths are followed through this many re-exports.
 const HOPS_MAX: usize = 16;

@@ -2,7 +2,7 @@
 
 use super::finding::Finding;
 use super::graph::{Budget, check_against};
-use super::source::Source;
+use crate::source::Source;
 
 const NONE: Budget = Budget { files: 0, files_with_parents: 0 };
 

@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 
 use super::finding::Finding;
-use super::source::{Kind, Source};
+use crate::source::{Kind, Source};
 
 const SQL: &[&str] = &["rusqlite", "libsqlite3", "refinery", "tokio-postgres", "deadpool", "sqlx"];
 const HTTP_SERVER: &[&str] = &["axum", "hyper", "tower", "utoipa"];

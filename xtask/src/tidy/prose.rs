@@ -20,7 +20,7 @@ pub(super) struct Habit {
     instead: &'static str,
 }
 
-/// Verbs and prepositions that begin an indirect question.
+/// Verbs before an indirect question.
 const ASKS: &[&str] = &[
     "ask",
     "asks",
@@ -77,7 +77,7 @@ const HABITS: [Habit; 9] = [
             "changed", "belongs", "needs", "makes", "made", "did", "does", "do", "follow", "meets",
             "keeps", "holds",
         ],
-        unless_after: &["say", "says", "said", "know", "knows", "ask", "asks", "decide", "decides"],
+        unless_after: ASKS,
         budget: 1214,
         instead: "name the thing: \"the stored rows\", not a clause with \"what\"",
     },
@@ -251,11 +251,20 @@ impl Habit {
         if self.second.is_empty() {
             return true;
         }
+        if is_question(&words[at..]) {
+            return false;
+        }
         let Some(next) = words.get(at + 1).filter(|_| !word.ends_phrase) else { return false };
         let compares = next.bare == "no"
             && words.get(at + 2).is_some_and(|third| COMPARES.contains(&third.bare.as_str()));
         self.second.contains(&next.bare.as_str()) && !compares
     }
+}
+
+/// Whether the sentence that begins with these words is a question.
+fn is_question(words: &[Word]) -> bool {
+    let end = words.iter().find(|word| word.written.ends_with(['.', '?', ':', ';']));
+    end.is_some_and(|word| word.written.ends_with('?'))
 }
 
 /// Compares the number of each habit in all of `texts` with its budget.

@@ -1,8 +1,8 @@
 //! Tests of the prose check: which texts are read, which words count, and how budgets work.
 
 use super::prose::{check_against, hits};
-use super::source::Source;
 use super::text::{Page, of_page, of_source};
+use crate::source::Source;
 
 const HABITS: usize = 9;
 
@@ -54,6 +54,7 @@ fn questions_comparisons_and_code_are_not_habits() {
         "It is no more than that.",
         "The column `kept` counts.",
         "What. Is it? No.",
+        "What is a term? A kind and a value.",
     ] {
         assert_eq!(in_source(&format!("// {text}\n")), [""; 0], "{text}");
     }

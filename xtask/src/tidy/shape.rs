@@ -3,7 +3,7 @@
 //! one place. Generated tables may be long, because no person reads them.
 
 use super::finding::Finding;
-use super::source::{Kind, Source, closing_line, indent};
+use crate::source::{Kind, Source, closing_line, indent};
 
 /// A file of the product is never longer.
 const FILE_LINES_MAX: usize = 500;

@@ -2,7 +2,7 @@
 //! silenced without a reason. A word inside a string is data and is left alone.
 
 use super::finding::Finding;
-use super::source::Source;
+use crate::source::Source;
 
 /// Words of a comment that say "not done yet".
 const MARKS: [&str; 3] = ["TODO", "FIXME", "XXX"];

@@ -1,13 +1,15 @@
-//! The source files that tidy looks at, each with what the checks ask of it: whose it is, whether
-//! it is a test or a generated table, and its text taken apart into code and comments.
-//! Files are read once, in the order of their paths, so that findings come in a stable order.
+//! The Rust files of the repository. Each knows its crate, whether it is a test or a generated
+//! table, and its text separated into code, comments and string literals.
+//! Files are in the order of their paths, so that findings come in a stable order.
+
+mod scrub;
 
 use std::ops::Range;
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
 
-use super::scrub::{Scrubbed, scrub};
+use scrub::{Scrubbed, scrub};
 
 /// The folders that hold Rust sources, relative to the repository. Not all need to exist.
 const FOLDERS: [&str; 7] = ["bench", "crates", "fuzz", "testdata", "teststore", "torture", "xtask"];
@@ -17,50 +19,50 @@ const GENERATED_MARK: &str = "//! Written by `cargo xtask ";
 
 /// What a file is for, which decides what is asked of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Product,
-    /// Tests, measurements and examples: what stands beside the product and is not shipped.
+    /// Tests, measurements and examples, which are not shipped.
     Test,
     Generated,
 }
 
 /// One `.rs` file.
-pub(super) struct Source {
+pub(crate) struct Source {
     /// Relative to the repository, with `/` between its parts.
-    pub(super) path: String,
-    pub(super) kind: Kind,
-    pub(super) text: String,
-    pub(super) scrubbed: Scrubbed,
+    pub(crate) path: String,
+    pub(crate) kind: Kind,
+    pub(crate) text: String,
+    pub(crate) scrubbed: Scrubbed,
     /// Line indices (from 0) of items under `#[cfg(test)]` inside a file of the product.
     tests: Vec<Range<usize>>,
 }
 
 impl Source {
-    pub(super) fn new(path: &str, text: String) -> Self {
+    pub(crate) fn new(path: &str, text: String) -> Self {
         let scrubbed = scrub(&text);
         let tests = test_ranges(&scrubbed.code);
         Self { path: path.to_owned(), kind: kind(path, &text), text, scrubbed, tests }
     }
 
     /// The folder name of the crate: `model` of `crates/model/src/lib.rs`.
-    pub(super) fn crate_folder(&self) -> &str {
+    pub(crate) fn crate_folder(&self) -> &str {
         let inside = self.path.strip_prefix("crates/").unwrap_or(&self.path);
         inside.split('/').next().unwrap_or(inside)
     }
 
     /// Whether the line (counted from 0) is a test's and not the product's.
-    pub(super) fn is_test_line(&self, index: usize) -> bool {
+    pub(crate) fn is_test_line(&self, index: usize) -> bool {
         self.kind == Kind::Test || self.tests.iter().any(|range| range.contains(&index))
     }
 
     /// The lines of the product: all, without the test items.
-    pub(super) fn product_lines(&self) -> usize {
+    pub(crate) fn product_lines(&self) -> usize {
         (0..self.text.lines().count()).filter(|index| !self.is_test_line(*index)).count()
     }
 }
 
 /// Reads every Rust file of the repository.
-pub(super) fn load_all(root: &Path) -> Result<Vec<Source>> {
+pub(crate) fn load_all(root: &Path) -> Result<Vec<Source>> {
     let mut sources = Vec::new();
     for folder in FOLDERS.into_iter().filter(|folder| root.join(folder).is_dir()) {
         load(root, folder, &mut sources)?;
@@ -121,11 +123,11 @@ fn test_ranges(code: &str) -> Vec<Range<usize>> {
 }
 
 /// The line that closes the block opened at `head`: the next `}` at the item's own indent.
-pub(super) fn closing_line(lines: &[&str], head: usize, own_indent: usize) -> Option<usize> {
+pub(crate) fn closing_line(lines: &[&str], head: usize, own_indent: usize) -> Option<usize> {
     let closes = |at: &usize| indent(lines[*at]) == own_indent && lines[*at].trim() == "}";
     (head + 1..lines.len()).find(closes)
 }
 
-pub(super) fn indent(line: &str) -> usize {
+pub(crate) fn indent(line: &str) -> usize {
     line.len() - line.trim_start().len()
 }

@@ -4,17 +4,17 @@
 //! have as many lines as the file, so that line numbers agree.
 
 /// A source file, separated. In `code` and `comments` everything else is blank.
-pub(super) struct Scrubbed {
-    pub(super) code: String,
-    pub(super) comments: String,
-    pub(super) literals: Vec<Literal>,
+pub(crate) struct Scrubbed {
+    pub(crate) code: String,
+    pub(crate) comments: String,
+    pub(crate) literals: Vec<Literal>,
 }
 
 /// The content of one string literal. Escape sequences are blanks.
-pub(super) struct Literal {
+pub(crate) struct Literal {
     /// The line of its opening quote, counted from 1.
-    pub(super) line: usize,
-    pub(super) text: String,
+    pub(crate) line: usize,
+    pub(crate) text: String,
 }
 
 #[derive(Clone, Copy)]

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::{EMAILS, ISSUE_ID_MAX, KEYS, NAMES, NUMBERS, Random, STATES, WORDS, instant};
+use crate::{EMAILS, ISSUE_ID_MAX, KEYS, NAMES, NUMBERS, STATES, SplitMix, WORDS, instant};
 
 /// The agents that issues are assigned to, and their addresses: two share one, one has none. An
 /// issue names the address in a message or does not, so which of them a store knows depends on the
@@ -13,38 +13,38 @@ pub const AGENTS: [(&str, &str); 4] =
 
 /// `count` issues.
 pub fn issues(seed: u64, count: u64) -> Vec<String> {
-    let mut random = Random::new(seed);
+    let mut random = SplitMix::new(seed);
     (0..count).map(|n| issue(&mut random, n)).collect()
 }
 
 /// Issue number `n` of some.
-pub fn issue(random: &mut Random, n: u64) -> String {
+pub fn issue(random: &mut SplitMix, n: u64) -> String {
     let mut entry = Map::new();
     let mut put = |key: &str, value: Value| entry.insert(key.to_owned(), value);
     put("id", json!(if random.once_in(8) { ISSUE_ID_MAX - n } else { n + 1 }));
     put("title", json!(text(random)));
     put("created_at", json!(instant(random)));
-    put("state_data", json!({"state": random.one(&STATES), "changed_at": instant(random)}));
-    put("tags", json!(random.some(names(), 3)));
+    put("state_data", json!({"state": random.pick(&STATES), "changed_at": instant(random)}));
+    put("tags", json!(random.pick_up_to(names(), 3)));
     put("redacted", json!(random.once_in(4)));
     if random.once_in(2) {
         put("updated_at", json!(instant(random)));
     }
     for key in ["app_id", "hs_user_id", "language", "platform_type"] {
         if !random.once_in(3) {
-            put(key, json!(random.one(names())));
+            put(key, json!(random.pick(names())));
         }
     }
     if !random.once_in(3) {
-        put("queue", json!({"id": random.one(names()), "name": "a queue"}));
+        put("queue", json!({"id": random.pick(names()), "name": "a queue"}));
     }
     if !random.once_in(3) {
-        put("issue_mode_data", json!({"issue_mode": random.one(names())}));
+        put("issue_mode_data", json!({"issue_mode": random.pick(names())}));
     }
     if !random.once_in(3) {
-        put("author_email", json!(random.one(&EMAILS[..EMAILS.len() - 1])));
+        put("author_email", json!(random.pick(&EMAILS[..EMAILS.len() - 1])));
     }
-    let agent = AGENTS[random.below(AGENTS.len() as u64) as usize];
+    let agent = AGENTS[random.below(AGENTS.len())];
     if !random.once_in(3) {
         put("assignee_id", json!(agent.0));
     }
@@ -72,13 +72,13 @@ fn names() -> &'static [&'static str] {
 }
 
 /// A few words; none at all now and then.
-fn text(random: &mut Random) -> String {
-    random.some(&WORDS, 4).join(" ")
+fn text(random: &mut SplitMix) -> String {
+    random.pick_up_to(&WORDS, 4).join(" ")
 }
 
 /// Messages, some of which name the agent. Names and ids in them have the words of texts too.
-fn messages(random: &mut Random, agent: (&str, &str)) -> Value {
-    let one = |random: &mut Random| {
+fn messages(random: &mut SplitMix, agent: (&str, &str)) -> Value {
+    let one = |random: &mut SplitMix| {
         let mut message = json!({"body": text(random), "author": {"name": text(random)}});
         if random.once_in(3) {
             let emails: &[&str] = if agent.1.is_empty() { &[] } else { &[agent.1] };
@@ -91,20 +91,20 @@ fn messages(random: &mut Random, agent: (&str, &str)) -> Value {
 }
 
 /// Custom fields without the braces: under each key one of some type, with a value or without.
-fn custom_fields(random: &mut Random) -> String {
+fn custom_fields(random: &mut SplitMix) -> String {
     let mut fields = Vec::new();
     for key in &KEYS[..KEYS.len() - 1] {
         let quoted = |text: &str| json!(text).to_string();
         let (field_type, value) = match random.below(8) {
-            0 => ("checkbox", random.one(&["true", "false", "\"true\"", "\"false\""]).to_owned()),
+            0 => ("checkbox", random.pick(&["true", "false", "\"true\"", "\"false\""]).to_owned()),
             1 => ("singleline", quoted(&text(random))),
             2 => ("multiline", quoted(&text(random))),
-            3 => ("number", random.one(&NUMBERS).to_owned()),
+            3 => ("number", random.pick(&NUMBERS).to_owned()),
             4 => ("date", instant(random).to_string()),
-            5 => ("dropdown", quoted(random.one(names()))),
+            5 => ("dropdown", quoted(random.pick(names()))),
             6 => {
                 let types = ["checkbox", "singleline", "multiline", "number", "date", "dropdown"];
-                (random.one(&types), "null".to_owned())
+                (random.pick(&types), "null".to_owned())
             }
             _ => continue,
         };

@@ -1,17 +1,16 @@
-//! Random issues and random queries about them, from a seed: what a store is compared with a naive
-//! reading over. For tests alone. Both are made of wire text, entries of `import_issues` and query
-//! parameters, so that reading them is tried along the way, and both draw from the same few values:
-//! a query meets some issues and misses others, instants and values are tied, and what case,
-//! escapes, digits and absence can do to a comparison happens often. The same seed gives the same
-//! text on every machine.
+//! Test data that follows from a seed: random issues, as entries of `import_issues`, and random
+//! list queries, as query parameters. Tests compare a store's answers to them with a naive
+//! evaluation. Issues and queries draw from the same few values, so a query usually matches some
+//! issues and not others, and case, escapes, digits and missing values often decide. The same seed
+//! gives the same text on every machine.
 
 mod issues;
 mod queries;
-mod random;
+mod splitmix;
 
 pub use issues::{AGENTS, issue, issues};
 pub use queries::{Parameters, query};
-pub use random::Random;
+pub use splitmix::SplitMix;
 
 /// The first of the three days on which everything happens, in Unix milliseconds.
 pub const FIRST_DAY_MS: i64 = 19_700 * DAY_MS;
@@ -96,7 +95,7 @@ const NUMBERS: [&str; 12] = [
 ];
 
 /// An instant: mostly few distinct ones, often an end of a day.
-fn instant(random: &mut Random) -> i64 {
+fn instant(random: &mut SplitMix) -> i64 {
     let day = FIRST_DAY_MS + random.below(3) as i64 * DAY_MS;
     match random.below(3) {
         0 => day + random.below(3) as i64,

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::{AGENTS, ASKED, EMAILS, ISSUE_ID_MAX, KEYS, NAMES, NUMBERS, Random, STATES, instant};
+use crate::{AGENTS, ASKED, EMAILS, ISSUE_ID_MAX, KEYS, NAMES, NUMBERS, STATES, SplitMix, instant};
 
 /// Query parameters, decoded.
 pub type Parameters = Vec<(String, String)>;
@@ -36,10 +36,10 @@ const FILTERS: [&str; 23] = [
 ];
 
 /// A query and its order.
-pub fn query(random: &mut Random) -> Parameters {
+pub fn query(random: &mut SplitMix) -> Parameters {
     let mut parameters = Parameters::new();
-    let filters = [0, 1, 1, 1, 2, 2, 3, 5][random.below(8) as usize];
-    let mut put = |name: &str, value: String, random: &mut Random| {
+    let filters = [0, 1, 1, 1, 2, 2, 3, 5][random.below(8)];
+    let mut put = |name: &str, value: String, random: &mut SplitMix| {
         let name = if random.once_in(2) { name.replace('-', "_") } else { name.to_owned() };
         if !parameters.iter().any(|(given, _)| given.replace('_', "-") == name.replace('_', "-")) {
             parameters.push((name, value));
@@ -49,36 +49,36 @@ pub fn query(random: &mut Random) -> Parameters {
         if random.once_in(5) {
             put("custom-fields", custom_fields(random), random);
         } else {
-            let name = random.one(&FILTERS);
+            let name = random.pick(&FILTERS);
             put(name, filter(name, random), random);
         }
     }
     if random.once_in(2) {
         let keys = ["creation-time", "state-change-time", "update-time"];
-        put("sort-by", random.one(&keys).to_owned(), random);
+        put("sort-by", random.pick(&keys).to_owned(), random);
     }
     if random.once_in(2) {
-        put("sort-order", random.one(&["asc", "desc"]).to_owned(), random);
+        put("sort-order", random.pick(&["asc", "desc"]).to_owned(), random);
     }
     parameters
 }
 
 /// The value of a filter.
-fn filter(name: &str, random: &mut Random) -> String {
+fn filter(name: &str, random: &mut SplitMix) -> String {
     let all = ["and", "or", "nor", "exists"];
     let agents = AGENTS.map(|agent| agent.0);
     match name {
         "state" => states(random),
         "ids" => {
             let ids = (0..random.below(12)).map(|_| match random.below(4) {
-                0 => json!(ISSUE_ID_MAX - random.below(40)),
+                0 => json!(ISSUE_ID_MAX - random.below(40) as u64),
                 1 => json!((1 + random.below(40)).to_string()),
                 _ => json!(1 + random.below(40)),
             });
             ids.collect::<Value>().to_string()
         }
         "app-ids" | "platform-types" | "queue-ids" | "end-user-ids" | "issue-modes" => {
-            json!(random.some(&NAMES, 3)).to_string()
+            json!(random.pick_up_to(&NAMES, 3)).to_string()
         }
         "tags" | "languages" => condition(random, &NAMES, &all),
         "assignee-ids" => condition(random, &[&agents[..], &["nobody"]].concat(), &all),
@@ -90,13 +90,13 @@ fn filter(name: &str, random: &mut Random) -> String {
         "messages" | "notes" => condition(random, &ASKED, &["and", "or", "nor"]),
         "feedback-comment" => condition(random, &ASKED, &["and", "nor", "exists"]),
         "feedback-rating" => rating(random),
-        "redacted" => random.one(&["true", "false"]).to_owned(),
+        "redacted" => random.pick(&["true", "false"]).to_owned(),
         _ => instant(random).max(0).to_string(),
     }
 }
 
-fn states(random: &mut Random) -> String {
-    let states = [random.one(&STATES), random.one(&STATES)];
+fn states(random: &mut SplitMix) -> String {
+    let states = [random.pick(&STATES), random.pick(&STATES)];
     match random.below(3) {
         0 => states[0].to_owned(),
         1 => states.join(","),
@@ -105,36 +105,37 @@ fn states(random: &mut Random) -> String {
 }
 
 /// A boolean in one of its two forms.
-fn boolean(random: &mut Random) -> Value {
+fn boolean(random: &mut SplitMix) -> Value {
     let value = random.once_in(2);
     if random.once_in(2) { json!(value) } else { json!(value.to_string()) }
 }
 
 /// A condition object with some of the keys, most often one.
-fn condition(random: &mut Random, values: &[&str], keys: &[&str]) -> String {
+fn condition(random: &mut SplitMix, values: &[&str], keys: &[&str]) -> String {
     let mut map = Map::new();
     for _ in 0..=random.below(3) / 2 {
-        let key = random.one(keys);
+        let key = random.pick(keys);
         let max = if key == "and" { 2 } else { 3 };
-        let value = if key == "exists" { boolean(random) } else { json!(random.some(values, max)) };
+        let value =
+            if key == "exists" { boolean(random) } else { json!(random.pick_up_to(values, max)) };
         map.insert(key.to_owned(), value);
     }
     Value::Object(map).to_string()
 }
 
 /// A number in one of its two forms, with the digits it is written with.
-fn number(random: &mut Random, number: &str) -> String {
+fn number(random: &mut SplitMix, number: &str) -> String {
     if random.once_in(2) { number.to_owned() } else { format!("\"{number}\"") }
 }
 
-fn rating(random: &mut Random) -> String {
+fn rating(random: &mut SplitMix) -> String {
     let mut keys = Vec::new();
     for key in ["and", "or"] {
         if random.once_in(2) {
             let operators = ["is", "is_not", "is_greater_than", "is_smaller_than"];
             let tests = (0..random.below(3)).map(|_| {
-                let value = random.one(&["1", "2", "3.0", "3.0000000000000000000001", "5", "9"]);
-                format!("{{\"{}\":{}}}", random.one(&operators), number(random, value))
+                let value = random.pick(&["1", "2", "3.0", "3.0000000000000000000001", "5", "9"]);
+                format!("{{\"{}\":{}}}", random.pick(&operators), number(random, value))
             });
             keys.push(format!("\"{key}\":[{}]", tests.collect::<Vec<_>>().join(",")));
         }
@@ -146,16 +147,16 @@ fn rating(random: &mut Random) -> String {
 }
 
 /// The filter on custom fields: one or two types, each with one or both groups.
-fn custom_fields(random: &mut Random) -> String {
+fn custom_fields(random: &mut SplitMix) -> String {
     let types = ["checkbox", "singleline", "multiline", "number", "date", "dropdown"];
     let mut filters: Vec<(&str, String)> = Vec::new();
     for _ in 0..=random.below(3) / 2 {
-        let field_type = random.one(&types);
+        let field_type = random.pick(&types);
         if filters.iter().any(|(given, _)| *given == field_type) {
             continue;
         }
         let mut groups = Vec::new();
-        for group in [&["and"][..], &["or"], &["and", "or"]][random.below(3) as usize] {
+        for group in [&["and"][..], &["or"], &["and", "or"]][random.below(3)] {
             groups.push(format!("\"{group}\":{{{}}}", fields(random, field_type)));
         }
         filters.push((field_type, groups.join(",")));
@@ -166,9 +167,9 @@ fn custom_fields(random: &mut Random) -> String {
 }
 
 /// The fields of a group: up to two keys.
-fn fields(random: &mut Random, field_type: &str) -> String {
+fn fields(random: &mut SplitMix, field_type: &str) -> String {
     let mut fields: Vec<(&str, String)> = Vec::new();
-    for key in random.some(&KEYS, 2) {
+    for key in random.pick_up_to(&KEYS, 2) {
         if fields.iter().any(|(given, _)| *given == key) {
             continue;
         }
@@ -184,7 +185,7 @@ fn fields(random: &mut Random, field_type: &str) -> String {
 }
 
 /// One or two operators of a type.
-fn tests(random: &mut Random, field_type: &str) -> String {
+fn tests(random: &mut SplitMix, field_type: &str) -> String {
     let operators: &[&str] = match field_type {
         "number" => &["is_set", "is", "is_not", "is_greater_than", "is_smaller_than"],
         "date" => &["is_set", "is", "is_not", "is_after", "is_before"],
@@ -193,18 +194,18 @@ fn tests(random: &mut Random, field_type: &str) -> String {
     };
     let mut tests: Vec<(&str, String)> = Vec::new();
     for _ in 0..=random.below(3) / 2 {
-        let operator = random.one(operators);
+        let operator = random.pick(operators);
         let value = match (operator, field_type) {
             ("is_set", _) => boolean(random).to_string(),
-            ("contains" | "does_not_contain", _) => json!(random.some(&ASKED, 2)).to_string(),
-            ("is_one_of" | "is_none_of", _) => json!(random.some(&NAMES, 3)).to_string(),
-            (_, "dropdown") => json!(random.one(&NAMES)).to_string(),
+            ("contains" | "does_not_contain", _) => json!(random.pick_up_to(&ASKED, 2)).to_string(),
+            ("is_one_of" | "is_none_of", _) => json!(random.pick_up_to(&NAMES, 3)).to_string(),
+            (_, "dropdown") => json!(random.pick(&NAMES)).to_string(),
             (_, "date") => {
                 let date = instant(random).to_string();
                 number(random, &date)
             }
             _ => {
-                let value = random.one(&NUMBERS);
+                let value = random.pick(&NUMBERS);
                 number(random, value)
             }
         };

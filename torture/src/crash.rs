@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 
 use crate::laws::{Book, DOMAINS, Sent, total};
 use bench::server::{Process, Store};
-use caseload_testdata::Random;
+use caseload_testdata::SplitMix;
 
 /// Unfinished tasks at which a round hands in no more.
 const UNFINISHED_MAX: usize = 24;
@@ -25,7 +25,7 @@ const DRAIN_MAX: Duration = Duration::from_mins(10);
 struct Crash {
     store: Store,
     keys: [String; 2],
-    random: Random,
+    random: SplitMix,
     book: Book,
     tally: Tally,
 }
@@ -46,14 +46,14 @@ struct Tally {
 /// Runs the loop with so many kills.
 #[expect(clippy::print_stdout, reason = "the table is the program's output")]
 pub(crate) async fn run(kills: usize, seed: Option<u64>) -> Result<()> {
-    let seed = seed.unwrap_or_else(Random::fresh_seed);
+    let seed = seed.unwrap_or_else(SplitMix::fresh_seed);
     println!("{kills} kills, seed {seed}");
     let store = Store::new()?;
     let keys = [store.domain(DOMAINS[0])?, store.domain(DOMAINS[1])?];
     let mut crash = Crash {
         store,
         keys,
-        random: Random::new(seed),
+        random: SplitMix::new(seed),
         book: Book::default(),
         tally: Tally::default(),
     };
@@ -124,22 +124,22 @@ impl Crash {
         let clients = self.clients(&server)?;
         let mut sending = JoinSet::new();
         if self.book.unfinished() < UNFINISHED_MAX {
-            for _ in 0..=self.random.index(4) {
+            for _ in 0..=self.random.below(4) {
                 self.send(&clients, &mut sending);
             }
         }
-        if self.random.index(10) < 6 {
+        if self.random.below(10) < 6 {
             while let Some(sent) = sending.join_next().await {
                 let (number, sent) = sent?;
                 self.book.jobs[number].answered(sent?)?;
             }
-            for _ in 0..self.random.index(3) {
+            for _ in 0..self.random.below(3) {
                 self.book.look(&clients).await?;
-                tokio::time::sleep(Duration::from_millis(self.random.index(100) as u64)).await;
+                tokio::time::sleep(Duration::from_millis(self.random.below(100) as u64)).await;
             }
         }
         let longest = self.random.pick(&[1, 20, 100, 400]) * 1000;
-        let pause = Duration::from_micros(self.random.index(longest) as u64);
+        let pause = Duration::from_micros(self.random.below(longest) as u64);
         tokio::time::sleep(pause).await;
         server.kill()?;
         self.tally.kills += 1;
@@ -172,7 +172,7 @@ impl Crash {
         let lost = again.clone();
         // Each lost one twice: the second answer must be the first.
         again.extend(&lost);
-        again.push(self.random.index(self.book.jobs.len()));
+        again.push(self.random.below(self.book.jobs.len()));
         for number in again {
             let job = &self.book.jobs[number];
             let (client, was_answered) = (&clients[job.domain], job.first.is_some());

@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use caseload_testdata::Random;
+use caseload_testdata::SplitMix;
 
 /// When the first issue was created.
 pub(crate) const FIRST_AT: i64 = 1_600_000_000_000;
@@ -68,26 +68,26 @@ fn word(n: usize) -> String {
 }
 
 /// Words up to about `bytes`, the frequent ones more often, as in any language.
-fn text(random: &mut Random, bytes: usize, out: &mut String) {
+fn text(random: &mut SplitMix, bytes: usize, out: &mut String) {
     let end = out.len() + bytes.max(4);
     while out.len() < end {
-        let rank = random.index(4000) * random.index(4000) / 4000;
+        let rank = random.below(4000) * random.below(4000) / 4000;
         out.push_str(&word(rank));
-        out.push_str(if random.index(12) == 0 { ". " } else { " " });
+        out.push_str(if random.below(12) == 0 { ". " } else { " " });
     }
     out.truncate(end);
 }
 
 /// A size between the steps of a table.
-fn size(random: &mut Random, table: &[(usize, usize)]) -> usize {
-    let at = random.index(1000);
+fn size(random: &mut SplitMix, table: &[(usize, usize)]) -> usize {
+    let at = random.below(1000);
     let step = table.iter().position(|(share, _)| at < *share).unwrap_or_default();
     let from = step.checked_sub(1).map_or(1, |step| table[step].1);
-    from + random.index(table[step].1 - from + 1)
+    from + random.below(table[step].1 - from + 1)
 }
 
-fn pick_state(random: &mut Random) -> &'static str {
-    let mut at = random.index(100);
+fn pick_state(random: &mut SplitMix) -> &'static str {
+    let mut at = random.below(100);
     for (state, share) in STATES {
         if at < share {
             return state;
@@ -99,11 +99,11 @@ fn pick_state(random: &mut Random) -> &'static str {
 
 /// Appends issue `n` of `count` as a JSON line.
 pub(crate) fn line(n: usize, count: usize, out: &mut String) {
-    let random = &mut Random::new(n as u64 * 7_919 + 11);
+    let random = &mut SplitMix::new(n as u64 * 7_919 + 11);
     let spread = SPAN_MS / count as i64;
-    let created = FIRST_AT + n as i64 * spread + random.index(spread.max(1) as usize) as i64;
-    let open = random.index(20) as i64 * 43_200_000 + random.index(86_400_000) as i64;
-    let author = random.index(count.div_ceil(5) * 4);
+    let created = FIRST_AT + n as i64 * spread + random.below(spread.max(1) as usize) as i64;
+    let open = random.below(20) as i64 * 43_200_000 + random.below(86_400_000) as i64;
+    let author = random.below(count.div_ceil(5) * 4);
     let mut issue = Issue {
         created,
         updated: created + open,
@@ -114,7 +114,7 @@ pub(crate) fn line(n: usize, count: usize, out: &mut String) {
         out,
     };
     let _ = write!(issue.out, r#"{{"id":{},"title":""#, n + 1);
-    let title = 12 + issue.random.index(70);
+    let title = 12 + issue.random.below(70);
     text(issue.random, title, issue.out);
     issue.head();
     issue.fields();
@@ -138,7 +138,7 @@ struct Issue<'i> {
     user: String,
     name: String,
     email: String,
-    random: &'i mut Random,
+    random: &'i mut SplitMix,
     out: &'i mut String,
 }
 
@@ -146,7 +146,7 @@ impl Issue<'_> {
     fn head(&mut self) {
         let Self { created, updated, user, name, email, random, out } = self;
         out.push_str(r#"","tags":["#);
-        let first = random.index(120) * random.index(120) / 120;
+        let first = random.below(120) * random.below(120) / 120;
         for n in 0..random.pick(&[0, 1, 1, 2, 3]) {
             let comma = if n > 0 { "," } else { "" };
             let _ = write!(out, r#"{comma}"{}""#, tag((first + n * 7) % 120));
@@ -159,29 +159,29 @@ impl Issue<'_> {
                 r#""author_email":"{}","state_data":{{"state":"{}","changed_at":{}}},"#,
                 r#""created_at":{},"updated_at":{},"language":"{}","platform_type":"{}""#,
             ),
-            random.index(20),
+            random.below(20),
             user,
             name,
             email,
             state,
-            *updated - random.index(3_600_000) as i64,
+            *updated - random.below(3_600_000) as i64,
             created,
             updated,
             random.pick(&LANGUAGES),
             random.pick(&PLATFORMS),
         );
         if state != "new" {
-            let agent = random.index(50);
+            let agent = random.below(50);
             let _ = write!(
                 out,
                 r#","assignee_id":"bench_agent_{agent:02}","assignee_name":"Agent {agent}""#
             );
         }
-        if random.index(10) == 0 {
-            let _ = write!(out, r#","feedback_rating":{}"#, 1 + random.index(5));
+        if random.below(10) == 0 {
+            let _ = write!(out, r#","feedback_rating":{}"#, 1 + random.below(5));
         }
-        if random.index(3) > 0 {
-            let queue = random.index(10);
+        if random.below(3) > 0 {
+            let queue = random.below(10);
             let _ = write!(out, r#","queue":{{"id":"{queue}","name":"Queue {queue}"}}"#);
         }
     }
@@ -196,15 +196,15 @@ impl Issue<'_> {
                 r#""seats":{{"type":"number","value":{}}}"#,
             ),
             random.pick(&PLANS),
-            random.index(20) == 0,
-            random.index(500),
+            random.below(20) == 0,
+            random.below(500),
         );
-        if random.index(2) == 0 {
-            let at = *created - random.index(700) as i64 * 86_400_000;
+        if random.below(2) == 0 {
+            let at = *created - random.below(700) as i64 * 86_400_000;
             let _ = write!(out, r#","renewal":{{"type":"date","value":{at}}}"#);
         }
-        if random.index(3) == 0 {
-            let order = random.index(10_000_000);
+        if random.below(3) == 0 {
+            let order = random.below(10_000_000);
             let _ = write!(out, r#","order":{{"type":"singleline","value":"A-{order:07}"}}"#);
         }
         out.push('}');
@@ -231,7 +231,7 @@ impl Issue<'_> {
                     user, name, email
                 );
             } else {
-                let agent = random.index(50);
+                let agent = random.below(50);
                 let _ = write!(
                     out,
                     concat!(

@@ -5,7 +5,7 @@
 use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use caseload_model::issue::Stamp;
+use caseload_model::issue::ListVersion;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use sha2::{Digest, Sha256};
 
@@ -21,9 +21,9 @@ pub(crate) fn has_already(headers: &HeaderMap, tag: &str) -> bool {
     tags.map(str::trim).any(|one| one == "*" || one.strip_prefix("W/").unwrap_or(one) == tag)
 }
 
-/// A strong tag, in its quotes, of issues with this stamp, shown as `shown` says.
-pub(crate) fn of_issues(stamp: &Stamp, shown: &str) -> String {
-    let mut digest = Sha256::new_with_prefix(stamp);
+/// A strong tag, in its quotes, of issues with this version, shown as `shown` says.
+pub(crate) fn of_issues(version: &ListVersion, shown: &str) -> String {
+    let mut digest = Sha256::new_with_prefix(version);
     digest.update(format!("{RENDERING} {shown}"));
     format!("\"{}\"", URL_SAFE_NO_PAD.encode(&digest.finalize()[..12]))
 }

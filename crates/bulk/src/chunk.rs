@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use caseload_model::ids::{DomainId, DomainName};
 use caseload_model::payload::{Block, Entry};
-use caseload_model::record::Prepared;
+use caseload_model::record::PreparedEntry;
 use caseload_model::task::Action;
 use caseload_model::{issue, profile};
 use caseload_store::{ChunkFeed, ChunkPart, ChunkWork, FeedLimits, Store, StoreError};
@@ -152,11 +152,12 @@ impl Part {
     }
 }
 
-fn append<T>(entries: &mut Vec<Prepared<T>>, other: Vec<Prepared<T>>, offset: usize) {
+fn append<T>(entries: &mut Vec<PreparedEntry<T>>, other: Vec<PreparedEntry<T>>, offset: usize) {
     entries.extend(
-        other
-            .into_iter()
-            .map(|Prepared { entry, item }| Prepared { entry: moved(entry, offset), item }),
+        other.into_iter().map(|PreparedEntry { entry, item }| PreparedEntry {
+            entry: moved(entry, offset),
+            item,
+        }),
     );
 }
 

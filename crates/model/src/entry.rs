@@ -6,7 +6,7 @@ use crate::error_code::EntryErrorCode;
 use crate::json::{self, FaultKind, Json};
 use crate::payload::{Block, Entry};
 use crate::profile;
-use crate::record::{EntryFault, FAULT_VALUE_BYTES_MAX, Rejected};
+use crate::record::{EntryFault, FAULT_VALUE_BYTES_MAX, Rejection};
 use crate::task::Action;
 
 /// The map that `entry` holds, or why it holds none.
@@ -14,7 +14,7 @@ pub fn read_entry<'a>(
     action: Action,
     block: &'a Block,
     entry: &Entry,
-) -> Result<Json<'a>, Rejected> {
+) -> Result<Json<'a>, Rejection> {
     let len = entry.oversize.unwrap_or(entry.range.len() as u64);
     let limit = action.family().entry_bytes_max() as u64;
     if len > limit && len - uncounted(action, block, entry) > limit {
@@ -80,8 +80,8 @@ fn fault(code: EntryErrorCode, pointer: Option<String>, detail: String) -> Entry
     EntryFault { code, pointer, detail, value: None }
 }
 
-fn unreadable(faults: Vec<EntryFault>) -> Rejected {
-    Rejected { id: None, faults, readable: false }
+fn unreadable(faults: Vec<EntryFault>) -> Rejection {
+    Rejection { id: None, faults, readable: false }
 }
 
 #[cfg(test)]
@@ -95,7 +95,7 @@ mod tests {
         (Block { bytes, entries: vec![entry.clone()] }, entry)
     }
 
-    fn rejected(bytes: &[u8]) -> Rejected {
+    fn rejected(bytes: &[u8]) -> Rejection {
         let (block, entry) = read(bytes, None);
         read_entry(Action::CreateCoreProfiles, &block, &entry).unwrap_err()
     }

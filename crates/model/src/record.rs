@@ -50,7 +50,7 @@ impl EntryFault {
 
 /// An entry that was refused before anything was looked up.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rejected {
+pub struct Rejection {
     /// The id the entry gives, as JSON text, where it gives one.
     pub id: Option<Vec<u8>>,
     pub faults: Vec<EntryFault>,
@@ -60,9 +60,9 @@ pub struct Rejected {
 
 /// An entry after validation: what it asks for, or why it cannot be.
 #[derive(Debug, Clone)]
-pub struct Prepared<T> {
+pub struct PreparedEntry<T> {
     pub entry: Entry,
-    pub item: Result<T, Rejected>,
+    pub item: Result<T, Rejection>,
 }
 
 /// The records of a run of entries, as JSON lines, with their counts.
@@ -128,7 +128,13 @@ impl ChunkRecords {
     }
 
     /// Adds the error record of an entry that was refused at validation.
-    pub fn rejected(&mut self, action: Action, payload: &[u8], entry: &Entry, rejected: &Rejected) {
+    pub fn rejected(
+        &mut self,
+        action: Action,
+        payload: &[u8],
+        entry: &Entry,
+        rejected: &Rejection,
+    ) {
         let id = rejected.id.as_deref();
         self.error(action, payload, entry, id, &rejected.faults, rejected.readable);
     }

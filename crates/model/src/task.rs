@@ -134,7 +134,7 @@ impl Family {
     }
 
     /// Bytes of an entry that are kept until it is judged, what does not count included.
-    pub const fn entry_bytes_kept_max(self) -> usize {
+    pub const fn entry_bytes_read_max(self) -> usize {
         match self {
             Self::Identity => 1 << 20,
             Self::Issues => self.entry_bytes_max(),
@@ -200,7 +200,7 @@ pub struct Task {
 
 impl Task {
     /// Entries that a retry would run again.
-    pub const fn left(&self) -> u32 {
+    pub const fn retryable_entries(&self) -> u32 {
         self.counts.failed + self.counts.unprocessed
     }
 

@@ -24,7 +24,7 @@ impl UnixMillis {
 
     /// This instant as `(year, month, day, hour, minute, second, millisecond)` in UTC, by the
     /// proleptic Gregorian calendar.
-    pub fn civil(self) -> Civil {
+    pub fn civil(self) -> CivilTime {
         let in_day = self.0.rem_euclid(DAY_MS);
         // Days are counted from 0000-03-01, so that a leap day ends its year.
         let days = self.day() + 719_468;
@@ -34,7 +34,7 @@ impl UnixMillis {
         let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
         let shifted_month = (5 * of_year + 2) / 153;
         let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
-        Civil {
+        CivilTime {
             year: year_of_era + era * 400 + i64::from(month <= 2),
             month,
             day: of_year - (153 * shifted_month + 2) / 5 + 1,
@@ -77,7 +77,7 @@ impl fmt::Debug for Clock {
 
 /// A broken-down UTC instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Civil {
+pub struct CivilTime {
     pub year: i64,
     pub month: i64,
     pub day: i64,

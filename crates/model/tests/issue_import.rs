@@ -7,7 +7,7 @@ use caseload_model::ids::DomainName;
 use caseload_model::issue::{IssueFragments, IssueState, NewIssue, prepare_imports, write_issue};
 use caseload_model::issue_query::IssueView;
 use caseload_model::payload::{Block, Entry};
-use caseload_model::record::Rejected;
+use caseload_model::record::Rejection;
 use caseload_model::time::UnixMillis;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -37,7 +37,7 @@ const FULL: &str = concat!(
     r#""sentiment_analysis":{"sentiment_enabled":true},"smart_intents":{"intent":{"id":"1"}}}"#
 );
 
-fn prepare(entry: &str) -> Result<NewIssue, Rejected> {
+fn prepare(entry: &str) -> Result<NewIssue, Rejection> {
     let domain = DomainName::parse("acme").unwrap();
     let bytes = entry.as_bytes().to_vec();
     let entries = vec![Entry { index: 0, line: 1, range: 0..bytes.len(), oversize: None }];

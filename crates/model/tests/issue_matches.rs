@@ -7,14 +7,14 @@ use std::collections::HashMap;
 use caseload_model::fold::fold;
 use caseload_model::ids::DomainName;
 use caseload_model::issue::{
-    App, ImportContext, IssueBody, IssueColumns, IssueFragments, OccupiedWindows, plan_imports,
+    App, ImportContext, IssueBody, IssueColumns, IssueFragments, OccupiedInstants, plan_imports,
     prepare_imports,
 };
 use caseload_model::issue_query::{
-    FieldMatcher, IssueQuery, SearchedIssue, TextMatcher, TextPlace, parse_list,
+    FieldMatcher, IssueQuery, SearchableIssue, TextMatcher, TextSource, parse_list,
 };
 use caseload_model::payload::{Block, Entry};
-use caseload_testdata::{AGENTS, Random, issues, query};
+use caseload_testdata::{AGENTS, SplitMix, issues, query};
 
 struct Issue {
     columns: IssueColumns,
@@ -44,7 +44,7 @@ fn import(entries: &[String]) -> Vec<Issue> {
         next_publish_number: 2,
         last_issue_id: 0,
         stored: HashMap::new(),
-        occupied: OccupiedWindows::new(None),
+        occupied: OccupiedInstants::new(None),
     };
     let mut prepared = prepare_imports(&DomainName::parse("acme").unwrap(), &block);
     let plan = plan_imports(&context, &block.bytes, &prepared, false).unwrap();
@@ -78,7 +78,7 @@ fn matches(entry: &str, name: &str, value: &str) -> bool {
     let issues = import(&[entry]);
     let (fragments, agents) = (issues[0].fragments(), agents());
     let columns = &issues[0].columns;
-    parsed(&[(name, value)]).matches(&SearchedIssue { columns, fragments, agent_emails: &agents })
+    parsed(&[(name, value)]).matches(&SearchableIssue { columns, fragments, agent_emails: &agents })
 }
 
 fn decided(name: &str, entry: &str, table: &[(&str, bool)]) {
@@ -326,9 +326,9 @@ fn fast(query: &IssueQuery, issue: &Issue, agents: &HashMap<String, String>) -> 
     let text = |place, condition, fragment| TextMatcher::new(place, condition).holds(fragment);
     query.matches_columns(&issue.columns)
         && query.assignee_emails.holds(!email.is_empty(), |e| !e.is_empty() && e == email)
-        && text(TextPlace::Messages, &query.messages, Some(fragments.messages))
-        && text(TextPlace::Notes, &query.notes, fragments.private_notes)
-        && text(TextPlace::FeedbackComment, &query.feedback_comment, fragments.feedback)
+        && text(TextSource::Messages, &query.messages, Some(fragments.messages))
+        && text(TextSource::Notes, &query.notes, fragments.private_notes)
+        && text(TextSource::FeedbackComment, &query.feedback_comment, fragments.feedback)
         && FieldMatcher::new(&query.custom_fields).holds(fragments.custom_fields)
 }
 
@@ -338,12 +338,12 @@ fn the_fast_matchers_agree_with_the_naive_meaning_on_random_issues_and_queries()
     let agents = agents();
     for seed in 0..40 {
         let issues = import(&issues(seed, 30));
-        let mut random = Random::new(seed);
+        let mut random = SplitMix::new(seed);
         for _ in 0..100 {
             let parameters = query(&mut random);
             let query = parse_list(&parameters).unwrap_or_else(|f| panic!("{parameters:?} {f:?}"));
             for issue in &issues {
-                let searched = SearchedIssue {
+                let searched = SearchableIssue {
                     columns: &issue.columns,
                     fragments: issue.fragments(),
                     agent_emails: &agents,

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use caseload_model::ids::DomainName;
 use caseload_model::issue::{
     App, CounterKey, Facet, ImportContext, ImportPlan, IssueColumns, IssueFragments,
-    OccupiedWindows, StoredIssue, counted_days, counter_keys, named_issue_ids, plan_imports,
+    OccupiedInstants, StoredIssue, counted_days, counter_keys, named_issue_ids, plan_imports,
     prepare_imports, span_of_day, write_issue,
 };
 use caseload_model::issue_query::IssueView;
@@ -83,7 +83,7 @@ impl Naive {
             next_publish_number: self.next_publish_number,
             last_issue_id: self.last_issue_id,
             stored,
-            occupied: OccupiedWindows::new(taken.last().copied().map(UnixMillis)),
+            occupied: OccupiedInstants::new(taken.last().copied().map(UnixMillis)),
         };
         for round in 1..100 {
             match plan_imports(&context, &block.bytes, &prepared, dry_run) {

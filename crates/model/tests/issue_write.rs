@@ -5,9 +5,9 @@
 use caseload_model::error_code::ErrorCode;
 use caseload_model::ids::DomainName;
 use caseload_model::issue::write::{
-    AgentName, Attachment, CannotWrite, CreateContext, EditTargets, IssueRecord, MessageAuthor,
-    Moment, NewMessage, author_pid, bulk_edit_answer, plan_create, plan_edit, plan_message,
-    plan_note, read_bulk_edit, read_create, read_edit, read_message, read_note,
+    AgentSummary, Attachment, CreateContext, EditTargets, IssueRecord, IssueWriteError,
+    MessageAuthor, Moment, NewMessage, author_pid, bulk_edit_answer, plan_create, plan_edit,
+    plan_message, plan_note, read_bulk_edit, read_create, read_edit, read_message, read_note,
 };
 use caseload_model::issue::{App, IssueQueue, IssueState, write_issue};
 use caseload_model::issue_query::{IssueView, ParameterFault};
@@ -29,8 +29,8 @@ fn at(millis: i64) -> Moment {
     Moment { at: UnixMillis(millis), random: 1 }
 }
 
-fn eva() -> AgentName {
-    AgentName { id: "eva".to_owned(), name: "Eva".to_owned(), email: "eva@desk".to_owned() }
+fn eva() -> AgentSummary {
+    AgentSummary { id: "eva".to_owned(), name: "Eva".to_owned(), email: "eva@desk".to_owned() }
 }
 
 /// A new issue of instant 1000.
@@ -255,15 +255,15 @@ fn in_one_call_the_assignee_comes_first_then_the_message_then_the_status() {
 
 #[test]
 fn desk_authors_have_ids_that_stay() {
-    let (a, b) = (AgentName::of_desk(&acme(), "Robot"), AgentName::of_desk(&acme(), "robot"));
+    let (a, b) = (AgentSummary::of_desk(&acme(), "Robot"), AgentSummary::of_desk(&acme(), "robot"));
     assert_eq!(a.id, b.id);
-    assert_ne!(a.id, AgentName::of_desk(&acme(), "Other").id);
+    assert_ne!(a.id, AgentSummary::of_desk(&acme(), "Other").id);
     assert_eq!(a.name, "Robot");
 }
 
 #[test]
 fn the_desk_has_a_name_where_nobody_gave_it_one() {
-    assert_eq!(AgentName::of_desk(&acme(), ""), AgentName::of_desk(&acme(), "Desk"));
+    assert_eq!(AgentSummary::of_desk(&acme(), ""), AgentSummary::of_desk(&acme(), "Desk"));
 }
 
 #[test]
@@ -275,7 +275,7 @@ fn an_issue_that_would_be_too_long_is_refused_whatever_makes_it_so() {
     let message = NewMessage { body: &long, author, attachments: &[] };
     let longer = plan_message(&acme(), &issue, &message, at(2000)).unwrap();
     let refused = plan_message(&acme(), &longer, &message, at(3000));
-    assert_eq!(refused, Err(CannotWrite::TooLarge));
+    assert_eq!(refused, Err(IssueWriteError::TooLarge));
     let note = "\u{1}".repeat(100_000);
     let mut issue = issue;
     let mut added = 0;

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use caseload_model::ids::DomainName;
 use caseload_model::payload::{Block, Entry};
 use caseload_model::profile::{NewCoreProfile, prepare_creates};
-use caseload_model::record::Prepared;
+use caseload_model::record::PreparedEntry;
 use caseload_model::task::Action;
 use caseload_model::time::UnixMillis;
 use caseload_store::{
@@ -73,7 +73,7 @@ async fn postgres(url: &str) {
 }
 
 /// The same rows, identities in the order of their index, and one durable commit.
-async fn raw_copy(url: &str, domain: i64, prepared: &[Prepared<NewCoreProfile>]) -> Duration {
+async fn raw_copy(url: &str, domain: i64, prepared: &[PreparedEntry<NewCoreProfile>]) -> Duration {
     let (mut client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
     tokio::spawn(connection);
     let insert = client
@@ -142,7 +142,7 @@ fn payload(round: u32) -> Block {
 }
 
 /// The same rows and indexes, and one durable commit; nothing is looked at.
-fn raw_insertion(path: &Path, prepared: &[Prepared<NewCoreProfile>]) -> Duration {
+fn raw_insertion(path: &Path, prepared: &[PreparedEntry<NewCoreProfile>]) -> Duration {
     let mut conn = Connection::open(path).unwrap();
     conn.execute_batch(
         "PRAGMA page_size = 8192; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
@@ -182,7 +182,7 @@ async fn applied(
     store: Arc<dyn Store>,
     round: u32,
     block: Block,
-    prepared: Vec<Prepared<NewCoreProfile>>,
+    prepared: Vec<PreparedEntry<NewCoreProfile>>,
 ) -> Duration {
     let name = DomainName::parse(&format!("acme-{round}")).unwrap();
     let domain = store.create_domain(CreateDomain { name, now: NOW, random: 0 }).await.unwrap();

@@ -8,14 +8,14 @@ use caseload_api::inside::query_pairs;
 use caseload_model::ids::{DomainId, ISSUE_ID_MAX};
 use caseload_model::issue::{parse_iso, write_iso};
 use caseload_model::issue_query::{
-    Cursor, IssueQuery, ListRequest, ParameterFault, Position, Scope, SortKey, SortOrder,
+    Cursor, CursorScope, IssueQuery, ListPosition, ListRequest, ParameterFault, SortKey, SortOrder,
     parse_list,
 };
 use caseload_model::time::UnixMillis;
 use sha2::{Digest, Sha256};
 
-use crate::Chance;
 use crate::iso_times::{FIRST_MS, LAST_MS};
+use caseload_testdata::SplitMix;
 
 const BODY_BYTES: usize = 30;
 
@@ -33,9 +33,9 @@ pub(crate) fn holds(data: &[u8]) {
     place(text);
     let mut lines = text.lines();
     if let (Some(one), Some(other)) = (lines.next().and_then(query), lines.next().and_then(query)) {
-        let mut chance = Chance::of(data);
-        belongs(&one, &one, &mut chance);
-        belongs(&one, &other, &mut chance);
+        let mut random = SplitMix::from_bytes(data);
+        belongs(&one, &one, &mut random);
+        belongs(&one, &other, &mut random);
     }
 }
 
@@ -45,7 +45,7 @@ fn token(text: &str) {
     match Cursor::decode(text) {
         Ok(cursor) => {
             assert_eq!(cursor.encode(), text, "a token is written in one way");
-            assert!(outcome.is_ok_and(|request| request.walk.is_some()), "{text} is a token");
+            assert!(outcome.is_ok_and(|request| request.cursor.is_some()), "{text} is a token");
         }
         Err(_) => assert_eq!(outcome.is_ok(), text.is_empty(), "{text:?} is no token"),
     }
@@ -76,7 +76,7 @@ fn place(text: &str) {
         let number = at.parse().ok().filter(|_| is_plain(at.trim_start_matches('-')));
         let at = number.map(UnixMillis).or_else(|| parse_iso(at))?;
         let id = id.parse().ok().filter(|_| is_plain(id))?;
-        (id <= ISSUE_ID_MAX).then_some(Position { at, id })
+        (id <= ISSUE_ID_MAX).then_some(ListPosition { at, id })
     });
     let Some(position) = expected else {
         let faults = outcome.expect_err("this is no place");
@@ -94,9 +94,9 @@ fn place(text: &str) {
 }
 
 /// Where the walk goes on.
-fn position_of(request: &ListRequest) -> Result<Option<Position>, ParameterFault> {
-    let walk = request.walk.as_ref().expect("a list by place");
-    walk.position(HOME, &request.query)
+fn position_of(request: &ListRequest) -> Result<Option<ListPosition>, ParameterFault> {
+    let paging = request.cursor.as_ref().expect("a list by place");
+    paging.position(HOME, &request.query)
 }
 
 /// A good query without its place.
@@ -111,18 +111,18 @@ fn query(line: &str) -> Option<(Pairs, IssueQuery)> {
 fn belongs(
     (_, home): &(Pairs, IssueQuery),
     (pairs, query): &(Pairs, IssueQuery),
-    chance: &mut Chance,
+    random: &mut SplitMix,
 ) {
     let after =
-        Position { at: UnixMillis(chance.below(1 << 40) as i64), id: chance.below(99) as u64 };
-    let answers = chance.below(1 << 32) as u32;
-    let cursor = Cursor { scope: Scope::of(HOME, home), sort: home.sort, after, answers };
+        ListPosition { at: UnixMillis(random.below(1 << 40) as i64), id: random.below(99) as u64 };
+    let pages = random.below(1 << 32) as u32;
+    let cursor = Cursor { scope: CursorScope::of(HOME, home), sort: home.sort, after, pages };
     let mut pairs = pairs.clone();
-    pairs.insert(chance.below(pairs.len() + 1), ("cursor".to_owned(), cursor.encode()));
+    pairs.insert(random.below(pairs.len() + 1), ("cursor".to_owned(), cursor.encode()));
     let request = parse_list(&pairs).expect("a token goes with every filter");
     assert_eq!(request.query, *query, "a token is no filter");
-    let walk = request.walk.as_ref().expect("a list by place");
-    assert_eq!(walk.answers(), answers);
+    let paging = request.cursor.as_ref().expect("a list by place");
+    assert_eq!(paging.pages_before(), pages);
     match position_of(&request) {
         Ok(position) => assert!(home == query && position == Some(after), "{home:?} {query:?}"),
         Err(fault) => {
@@ -130,5 +130,5 @@ fn belongs(
             assert!(fault.parameter == "cursor" && !fault.detail.is_empty());
         }
     }
-    assert!(walk.position(DomainId(2), query).is_err(), "no other domain takes it");
+    assert!(paging.position(DomainId(2), query).is_err(), "no other domain takes it");
 }

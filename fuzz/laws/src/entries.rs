@@ -5,7 +5,9 @@ use caseload_model::error_code::EntryErrorCode as Code;
 use caseload_model::json::{self, Json};
 use caseload_model::payload::{Block, PayloadReader};
 use caseload_model::profile::PROFILE_BYTES_MAX;
-use caseload_model::record::{ChunkRecords, EntryFault, FAULT_VALUE_BYTES_MAX, Prepared, Rejected};
+use caseload_model::record::{
+    ChunkRecords, EntryFault, FAULT_VALUE_BYTES_MAX, PreparedEntry, Rejection,
+};
 use caseload_model::task::Family;
 
 use crate::second;
@@ -16,7 +18,7 @@ const FAULTS_MAX: usize = 1001;
 /// The blocks of `data` as a payload file; none where it is refused as a whole.
 pub(crate) fn blocks_of(data: &[u8], family: Family) -> Vec<Block> {
     let mut blocks = Vec::new();
-    let mut reader = PayloadReader::new(family.entry_bytes_kept_max());
+    let mut reader = PayloadReader::new(family.entry_bytes_read_max());
     if reader.push(data, &mut blocks).is_err() || reader.finish(&mut blocks).is_err() {
         blocks.clear();
     }
@@ -33,7 +35,7 @@ pub(crate) fn block_of(entry: &[u8]) -> Option<Block> {
 }
 
 /// Checks what became of every entry of `block`.
-pub(crate) fn check<T>(block: &Block, all: &[Prepared<T>]) {
+pub(crate) fn check<T>(block: &Block, all: &[PreparedEntry<T>]) {
     let entries: Vec<_> = all.iter().map(|prepared| prepared.entry.clone()).collect();
     assert_eq!(entries, block.entries, "every entry is there, in order");
     for prepared in all {
@@ -52,7 +54,7 @@ pub(crate) fn check<T>(block: &Block, all: &[Prepared<T>]) {
     }
 }
 
-fn refused(rejected: &Rejected, map: &Json<'_>) {
+fn refused(rejected: &Rejection, map: &Json<'_>) {
     assert!((1..=FAULTS_MAX).contains(&rejected.faults.len()), "a refusal has faults");
     assert!(rejected.id.as_deref().is_none_or(second::is_json));
     for fault in &rejected.faults {
@@ -60,7 +62,7 @@ fn refused(rejected: &Rejected, map: &Json<'_>) {
     }
 }
 
-fn unreadable(rejected: &Rejected, is_oversize: bool) {
+fn unreadable(rejected: &Rejection, is_oversize: bool) {
     assert!(!rejected.readable && rejected.id.is_none() && !rejected.faults.is_empty());
     for fault in &rejected.faults {
         let expected = match fault.code {

@@ -33,7 +33,7 @@ pub(crate) fn holds(data: &[u8]) {
     assert_eq!(value("dry_run") == Some("true"), form.dry_run);
     let sent = value("payload").expect("a form without payload is refused");
     assert_eq!(form.hash, Some(Sha256::digest(sent).into()));
-    let reader = PayloadReader::array(Family::Identity.entry_bytes_kept_max());
+    let reader = PayloadReader::array(Family::Identity.entry_bytes_read_max());
     assert_eq!(drive(reader, &[sent.as_bytes()]), Ok(payload(&form)));
 }
 

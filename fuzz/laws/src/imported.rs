@@ -7,12 +7,12 @@ use std::collections::HashMap;
 use caseload_model::ids::DomainName;
 use caseload_model::issue::write::IssueRecord;
 use caseload_model::issue::{
-    App, ImportContext, ImportPlan, NeedOccupied, NewIssue, OccupiedWindows, StoredIssue,
+    App, ImportContext, ImportPlan, MissingWindows, NewIssue, OccupiedInstants, StoredIssue,
     plan_imports, prepare_imports, write_issue,
 };
 use caseload_model::issue_query::{IssueView, TimestampFormat};
 use caseload_model::payload::Block;
-use caseload_model::record::Prepared;
+use caseload_model::record::PreparedEntry;
 use caseload_model::task::Family;
 
 use crate::entries::blocks_of;
@@ -31,7 +31,7 @@ pub(crate) fn default_app() -> App {
 pub(crate) fn plan(
     stored: &[IssueRecord],
     block: &Block,
-    prepared: &[Prepared<NewIssue>],
+    prepared: &[PreparedEntry<NewIssue>],
 ) -> ImportPlan {
     let of_store = |record: &IssueRecord| StoredIssue {
         created_at: record.columns.created_at,
@@ -46,10 +46,10 @@ pub(crate) fn plan(
         next_publish_number: 2,
         last_issue_id: stored.iter().map(|record| record.columns.id).max().unwrap_or_default(),
         stored: stored.iter().map(|record| (record.columns.id, of_store(record))).collect(),
-        occupied: OccupiedWindows::new(taken().max()),
+        occupied: OccupiedInstants::new(taken().max()),
     };
     loop {
-        let need: NeedOccupied = match plan_imports(&context, &block.bytes, prepared, false) {
+        let need: MissingWindows = match plan_imports(&context, &block.bytes, prepared, false) {
             Ok(plan) => return plan,
             Err(need) => need,
         };

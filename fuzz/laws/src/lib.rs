@@ -5,7 +5,6 @@
 
 mod authorization;
 mod block;
-mod chance;
 mod conditions;
 mod cursor;
 mod custom_fields;
@@ -23,6 +22,7 @@ mod json;
 mod matchers;
 mod merge;
 mod multipart;
+mod mutate;
 mod packed;
 mod payload_array;
 mod payload_lines;
@@ -35,7 +35,9 @@ mod urlencoded;
 mod words;
 mod writing;
 
-pub use chance::{Chance, changed};
+pub use mutate::mutate;
+
+use caseload_testdata::SplitMix;
 
 /// One law, with what helps to find inputs for it.
 #[derive(Debug, Clone, Copy)]
@@ -100,9 +102,9 @@ pub fn check(name: &str, data: &[u8]) {
 /// then. Without room, or without words, nothing changes.
 pub fn put_word(name: &str, data: &mut [u8], size: usize, seed: u32) -> usize {
     let words = LAWS.iter().find(|law| law.name == name).map_or(&[][..], |law| law.words);
-    let mut chance = Chance::new(u64::from(seed));
-    let word = words.get(chance.below(words.len())).map_or(&[][..], |word| word.as_bytes());
-    let (at, end) = (chance.below(size + 1), size + word.len());
+    let mut random = SplitMix::new(u64::from(seed));
+    let word = words.get(random.below(words.len())).map_or(&[][..], |word| word.as_bytes());
+    let (at, end) = (random.below(size + 1), size + word.len());
     if end > data.len() {
         return size;
     }

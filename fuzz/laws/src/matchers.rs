@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use caseload_api::inside::query_pairs;
 use caseload_model::issue_query::{
-    Condition, FieldMatcher, IssueQuery, SearchedIssue, TextMatcher, TextPlace, parse_list,
+    Condition, FieldMatcher, IssueQuery, SearchableIssue, TextMatcher, TextSource, parse_list,
 };
 use caseload_model::task::Family;
 
@@ -19,9 +19,9 @@ pub(crate) fn holds(data: &[u8]) {
     let Ok(request) = parse_list(&pairs) else { return };
     let query = request.query;
     let mut texts = [
-        (TextPlace::Messages, &query.messages),
-        (TextPlace::Notes, &query.notes),
-        (TextPlace::FeedbackComment, &query.feedback_comment),
+        (TextSource::Messages, &query.messages),
+        (TextSource::Notes, &query.notes),
+        (TextSource::FeedbackComment, &query.feedback_comment),
     ]
     .map(|(place, condition)| (place, alone(place, condition), TextMatcher::new(place, condition)));
     let fields = FieldMatcher::new(&query.custom_fields);
@@ -31,12 +31,12 @@ pub(crate) fn holds(data: &[u8]) {
     for block in blocks_of(data.get(line.len() + 1..).unwrap_or_default(), Family::Issues) {
         for record in records(&block) {
             let fragments = record.fragments();
-            let issue = SearchedIssue { columns: &record.columns, fragments, agent_emails };
+            let issue = SearchableIssue { columns: &record.columns, fragments, agent_emails };
             for (place, query, matcher) in &mut texts {
                 let fragment = match place {
-                    TextPlace::Messages => Some(fragments.messages),
-                    TextPlace::Notes => fragments.private_notes,
-                    TextPlace::FeedbackComment => fragments.feedback,
+                    TextSource::Messages => Some(fragments.messages),
+                    TextSource::Notes => fragments.private_notes,
+                    TextSource::FeedbackComment => fragments.feedback,
                 };
                 assert_eq!(matcher.holds(fragment), query.matches(&issue), "{place:?}: {query:?}");
             }
@@ -47,12 +47,12 @@ pub(crate) fn holds(data: &[u8]) {
 }
 
 /// The query that has one condition only.
-fn alone(place: TextPlace, condition: &Condition) -> IssueQuery {
+fn alone(place: TextSource, condition: &Condition) -> IssueQuery {
     let (mut query, condition) = (IssueQuery::default(), condition.clone());
     match place {
-        TextPlace::Messages => query.messages = condition,
-        TextPlace::Notes => query.notes = condition,
-        TextPlace::FeedbackComment => query.feedback_comment = condition,
+        TextSource::Messages => query.messages = condition,
+        TextSource::Notes => query.notes = condition,
+        TextSource::FeedbackComment => query.feedback_comment = condition,
     }
     query
 }

@@ -11,7 +11,7 @@ use crate::payload_lines::drive;
 use crate::pieces::cuts;
 
 pub(crate) fn holds(data: &[u8]) {
-    let limit = Family::Identity.entry_bytes_kept_max();
+    let limit = Family::Identity.entry_bytes_read_max();
     for new in [PayloadReader::array, PayloadReader::new] {
         let whole = drive(new(limit), &[data]);
         for pieces in cuts(data) {

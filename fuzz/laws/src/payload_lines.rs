@@ -3,7 +3,7 @@
 
 use caseload_model::error_code::ErrorCode;
 use caseload_model::payload::{
-    Block, JsonlSplitter, OVERSIZE_BYTES_KEPT, PayloadFault, PayloadReader,
+    Block, JsonlSplitter, OVERSIZE_PREFIX_BYTES, PayloadFault, PayloadReader,
 };
 use caseload_model::task::{Family, PAYLOAD_ENTRIES_MAX};
 
@@ -14,7 +14,7 @@ use crate::pieces::cuts;
 const SMALL_ENTRY_BYTES_MAX: usize = 24;
 
 pub(crate) fn holds(data: &[u8]) {
-    for limit in [SMALL_ENTRY_BYTES_MAX, Family::Identity.entry_bytes_kept_max()] {
+    for limit in [SMALL_ENTRY_BYTES_MAX, Family::Identity.entry_bytes_read_max()] {
         let whole = read(limit, &[data]);
         for pieces in cuts(data) {
             assert_eq!(read(limit, &pieces), whole, "cuts do not matter");
@@ -69,7 +69,7 @@ fn naive(limit: usize, data: &[u8]) -> Result<Vec<Row>, PayloadFault> {
     }
     let row = |(index, (line, bytes)): (u32, (u32, &[u8]))| {
         let is_over = bytes.len() > limit;
-        let kept = if is_over { bytes.len().min(OVERSIZE_BYTES_KEPT) } else { bytes.len() };
+        let kept = if is_over { bytes.len().min(OVERSIZE_PREFIX_BYTES) } else { bytes.len() };
         (index, line, is_over.then_some(bytes.len() as u64), bytes[..kept].to_vec())
     };
     Ok((0..).zip(entries).map(row).collect())

@@ -11,7 +11,7 @@ use caseload_model::profile::{
     CoreUpdatePlan, StoredAppProfile, identity_keys, plan_app_updates, plan_core_updates,
     prepare_app_updates, prepare_core_updates, prepare_creates, render_app, render_core,
 };
-use caseload_model::record::Prepared;
+use caseload_model::record::PreparedEntry;
 use caseload_model::task::Family;
 use caseload_model::time::UnixMillis;
 
@@ -28,7 +28,7 @@ pub(crate) fn holds(data: &[u8]) {
     let patches: Vec<&[u8]> = lines.filter_map(inside).take(8).collect();
     let app = patches.iter().fold(Vec::new(), |fields, patch| app_update(fields, patch));
     app_changes_nothing(&app);
-    let Some([Prepared { item: Ok(profile), .. }]) = first.as_deref() else { return };
+    let Some([PreparedEntry { item: Ok(profile), .. }]) = first.as_deref() else { return };
     let last =
         patches.iter().fold(profile.fields.clone(), |fields, patch| core_update(fields, patch));
     together(&profile.fields, &patches, &last);
@@ -86,7 +86,7 @@ fn core_update(fields: Vec<u8>, patch: &[u8]) -> Vec<u8> {
 }
 
 /// The outcome of a good patch of a good profile is a good profile, stored the same way.
-fn check_remade(remade: &Prepared<caseload_model::profile::NewCoreProfile>, after: &[u8]) {
+fn check_remade(remade: &PreparedEntry<caseload_model::profile::NewCoreProfile>, after: &[u8]) {
     match &remade.item {
         Ok(profile) => assert_eq!(profile.fields, after),
         Err(rejected) => panic!("an update left a profile that no create makes: {rejected:?}"),
@@ -175,7 +175,7 @@ fn app_changes_nothing(fields: &[u8]) {
     render_app(PID, &profile, &mut shown);
     let block = block_of(&shown).expect("a record is one line");
     let entries = prepare_app_updates(&block);
-    if let [Prepared { item: Err(rejected), .. }] = entries.as_slice() {
+    if let [PreparedEntry { item: Err(rejected), .. }] = entries.as_slice() {
         let json = json::parse(&shown).expect("a record is JSON");
         rejected.faults.iter().for_each(|fault| points_into(fault, &json));
         panic!("what a get shows is no update: {rejected:?}");

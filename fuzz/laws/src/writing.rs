@@ -5,11 +5,11 @@
 
 use caseload_model::error_code::ErrorCode;
 use caseload_model::issue::write::{
-    AgentBy, AgentName, Assignment, Attachment, BULK_EDIT_FIELDS, CREATE_FIELDS, CreateContext,
-    EDIT_FIELDS, EditRequest, EditTargets, IssueRecord, MESSAGE_FIELDS, MessageAuthor, Moment,
-    NOTE_FIELDS, NewMessage, Read, author_pid, bulk_edit_answer, message_answer, note_answer,
-    plan_create, plan_edit, plan_message, plan_note, read_bulk_edit, read_create, read_edit,
-    read_message, read_note,
+    AgentSelector, AgentSummary, Assignment, Attachment, BULK_EDIT_FIELDS, CREATE_FIELDS,
+    CreateContext, EDIT_FIELDS, EditRequest, EditTargets, IssueRecord, MESSAGE_FIELDS,
+    MessageAuthor, Moment, NOTE_FIELDS, NewMessage, ParsedForm, author_pid, bulk_edit_answer,
+    message_answer, note_answer, plan_create, plan_edit, plan_message, plan_note, read_bulk_edit,
+    read_create, read_edit, read_message, read_note,
 };
 use caseload_model::issue::{App, IssueQueue, IssueState};
 use caseload_model::issue_query::ParameterFault;
@@ -63,7 +63,7 @@ fn import(line: &[u8]) -> Option<IssueRecord> {
 fn read<T: PartialEq + std::fmt::Debug>(
     pairs: &Pairs,
     known: &[&str],
-    reader: impl Fn(&[(String, String)]) -> Read<T>,
+    reader: impl Fn(&[(String, String)]) -> ParsedForm<T>,
 ) -> Option<T> {
     let (request, faults) = reader(pairs);
     told(pairs, known, &faults);
@@ -135,12 +135,12 @@ fn create(pairs: &Pairs, moment: Moment) -> Option<IssueRecord> {
 }
 
 /// The agent of an id, or of an address.
-fn agent(by: &AgentBy) -> AgentName {
+fn agent(by: &AgentSelector) -> AgentSummary {
     match by {
-        AgentBy::Id(id) => {
-            AgentName { id: id.clone(), name: "Eva".to_owned(), email: "Eva@desk".to_owned() }
+        AgentSelector::Id(id) => {
+            AgentSummary { id: id.clone(), name: "Eva".to_owned(), email: "Eva@desk".to_owned() }
         }
-        AgentBy::Email(email) => AgentName::of_desk(&domain(), email),
+        AgentSelector::Email(email) => AgentSummary::of_desk(&domain(), email),
     }
 }
 
@@ -167,7 +167,7 @@ fn message(before: IssueRecord, pairs: &Pairs, moment: Moment) -> IssueRecord {
 fn note(before: IssueRecord, pairs: &Pairs, moment: Moment) -> IssueRecord {
     let Some(request) = read(pairs, NOTE_FIELDS, read_note) else { return before };
     let author = request.author.as_ref().map(|reference| agent(&reference.to));
-    let author = author.unwrap_or_else(|| AgentName::of_desk(&domain(), "key"));
+    let author = author.unwrap_or_else(|| AgentSummary::of_desk(&domain(), "key"));
     let after = plan_note(&before, &request.text, &author, moment).expect("room for a note");
     moved(&before, &after, before.columns.facts.state, moment);
     assert_eq!(after.body.messages, before.body.messages, "a note is no message");
@@ -183,7 +183,7 @@ fn edit(before: IssueRecord, pairs: &Pairs, moment: Moment) -> IssueRecord {
 fn bulk_edit(before: IssueRecord, pairs: &Pairs, moment: Moment) -> IssueRecord {
     let Some(request) = read(pairs, BULK_EDIT_FIELDS, read_bulk_edit) else { return before };
     let name = request.action_taken_by.as_deref().unwrap_or("key");
-    let author = MessageAuthor::Desk(AgentName::of_desk(&domain(), name));
+    let author = MessageAuthor::Desk(AgentSummary::of_desk(&domain(), name));
     let attachments = &files(pairs, moment);
     let message = request.message.as_ref().map(|body| NewMessage { body, author, attachments });
     let answer = bulk_edit_answer(&request, &targets(&request.edit));
@@ -194,7 +194,7 @@ fn bulk_edit(before: IssueRecord, pairs: &Pairs, moment: Moment) -> IssueRecord 
 /// What a request refers to, all of which there is.
 fn targets(request: &EditRequest) -> EditTargets {
     let assignee = request.assignment.as_ref().map(|assignment| match assignment {
-        Assignment::Nobody => None,
+        Assignment::Unassign => None,
         Assignment::Agent(agents) => agents.first().map(|reference| agent(&reference.to)),
     });
     let queue = request

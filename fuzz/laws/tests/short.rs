@@ -5,7 +5,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-use laws::{Chance, LAWS, Law, changed};
+use caseload_testdata::SplitMix;
+use laws::{LAWS, Law, mutate};
 
 /// Longest input that is changed further.
 const INPUT_BYTES_MAX: usize = 4096;
@@ -39,13 +40,13 @@ fn run(name: &str) {
     for input in &inputs {
         hold(law, input);
     }
-    let mut chance = Chance::of(name.as_bytes());
+    let mut random = SplitMix::from_bytes(name.as_bytes());
     for _ in 0..law.short {
-        let other = inputs[chance.below(inputs.len())].clone();
-        let at = chance.below(inputs.len());
-        let input = changed(&mut chance, &inputs[at], &other, law.words);
+        let other = inputs[random.below(inputs.len())].clone();
+        let at = random.below(inputs.len());
+        let input = mutate(&mut random, &inputs[at], &other, law.words);
         hold(law, &input);
-        if input.len() <= INPUT_BYTES_MAX && chance.below(4) == 0 {
+        if input.len() <= INPUT_BYTES_MAX && random.below(4) == 0 {
             inputs[at] = input;
         }
     }

@@ -10,7 +10,7 @@ use caseload_client::{Bulk, Client, ClientError, Payload, RecordList, SubmitOpti
 use caseload_model::task::{Action, Family};
 use serde_json::Value;
 
-use caseload_testdata::Random;
+use caseload_testdata::SplitMix;
 
 /// Every so many entries of a creation, one claims the identity of the first.
 const CONFLICT_EVERY: usize = 50;
@@ -46,8 +46,8 @@ pub(crate) struct Job {
 
 impl Job {
     /// Chooses a job that can be asked while `known` profiles are known in its domain.
-    pub(crate) fn choose(number: usize, known: [usize; 2], random: &mut Random) -> Self {
-        let domain = random.index(2);
+    pub(crate) fn choose(number: usize, known: [usize; 2], random: &mut SplitMix) -> Self {
+        let domain = random.below(2);
         let action = random.pick(&[
             Action::CreateCoreProfiles,
             Action::CreateCoreProfiles,
@@ -57,7 +57,7 @@ impl Job {
         ]);
         let needs_ids = matches!(action, Action::UpdateCoreProfiles | Action::GetCoreProfiles);
         let action = if needs_ids && known[domain] == 0 { Action::ImportIssues } else { action };
-        let (small, large) = (1 + random.index(100), 1 + random.index(6000));
+        let (small, large) = (1 + random.below(100), 1 + random.below(6000));
         Self {
             number,
             domain,
@@ -65,8 +65,8 @@ impl Job {
             entries: random.pick(&[1, small, 1000, large, large, 6000]),
             pad: random.pick(&[1, 400]),
             among: known[domain],
-            start: random.index(known[domain]),
-            step: 1 + random.index(6),
+            start: random.below(known[domain]),
+            step: 1 + random.below(6),
             first: None,
             seen: None,
             cancelled: false,

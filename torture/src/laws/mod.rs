@@ -12,7 +12,7 @@ use caseload_client::Client;
 use caseload_model::task::{Action, Family};
 use serde_json::Value;
 
-use caseload_testdata::Random;
+use caseload_testdata::SplitMix;
 pub(crate) use job::{Job, Known, Sent};
 
 pub(crate) const DOMAINS: [&str; 2] = ["first", "second"];
@@ -32,7 +32,7 @@ pub(crate) struct Book {
 
 impl Book {
     /// Chooses a job; returns its number.
-    pub(crate) fn choose(&mut self, random: &mut Random) -> usize {
+    pub(crate) fn choose(&mut self, random: &mut SplitMix) -> usize {
         let number = self.jobs.len();
         let known = [self.known[0].len(), self.known[1].len()];
         self.jobs.push(Job::choose(number, known, random));
@@ -98,7 +98,7 @@ impl Book {
         &mut self,
         clients: &[Client; 2],
         others: [usize; 2],
-        random: &mut Random,
+        random: &mut SplitMix,
     ) -> Result<()> {
         verdict::hold(self, clients, others, random).await
     }

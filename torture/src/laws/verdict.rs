@@ -10,7 +10,7 @@ use caseload_model::task::{Action, Family};
 
 use super::job::{Job, Known, all_differ, records};
 use super::{Book, DOMAINS, total};
-use caseload_testdata::Random;
+use caseload_testdata::SplitMix;
 
 /// Profiles of one export task, the most that a request may carry.
 const EXPORT: usize = 10_000;
@@ -23,7 +23,7 @@ pub(super) async fn hold(
     book: &mut Book,
     clients: &[Client; 2],
     others: [usize; 2],
-    random: &mut Random,
+    random: &mut SplitMix,
 ) -> Result<()> {
     for (domain, client) in clients.iter().enumerate() {
         let at = || format!("domain {}", DOMAINS[domain]);
@@ -53,7 +53,7 @@ async fn issues(
     domain: usize,
     client: &Client,
     others: usize,
-    random: &mut Random,
+    random: &mut SplitMix,
 ) -> Result<()> {
     let issues = &book.issues[domain];
     ensure!(all_differ(issues.iter().map(|(id, ..)| *id)), "an issue id was given twice");
@@ -63,7 +63,7 @@ async fn issues(
     let expected = issues.len() + others;
     ensure!(hits == expected as u64, "{hits} issues of {expected} acknowledged");
     for _ in 0..ISSUES_READ.min(issues.len()) {
-        let (id, number, index) = issues[random.index(issues.len())];
+        let (id, number, index) = issues[random.below(issues.len())];
         let issue = client.issue(id, &IssueParams::default()).await?;
         let issue: serde_json::Value = serde_json::from_str(issue.get())?;
         let title = book.jobs[number].title(index);

@@ -11,7 +11,7 @@ use tokio::time::sleep;
 use super::database::Database;
 use super::fleet::{Fleet, LEASE_SECONDS};
 use super::takeover;
-use caseload_testdata::Random;
+use caseload_testdata::SplitMix;
 
 /// Longest time that tasks of a killed server are watched for.
 const TAKEOVER_MAX: Duration = Duration::from_secs(30);
@@ -74,7 +74,7 @@ impl Fault {
         victim: usize,
         fleet: &Fleet,
         database: &Arc<Database>,
-        random: &mut Random,
+        random: &mut SplitMix,
     ) -> Result<Struck> {
         let mut struck = Struck::default();
         match self {
@@ -82,16 +82,16 @@ impl Fault {
                 fleet.kill(victim)?;
                 let watched = takeover::watch(Arc::clone(database), Instant::now(), TAKEOVER_MAX);
                 let watched = tokio::spawn(watched);
-                sleep(Duration::from_millis(random.index(6000) as u64)).await;
+                sleep(Duration::from_millis(random.below(6000) as u64)).await;
                 fleet.serve(victim)?;
                 struck.takeovers = watched.await??;
             }
             Self::RestartFast => database.restart("fast").await?,
             Self::RestartImmediate => database.restart("immediate").await?,
             Self::Cut => {
-                for _ in 0..=random.index(4) {
+                for _ in 0..=random.below(4) {
                     fleet.wire(victim).cut();
-                    sleep(Duration::from_millis(random.index(300) as u64)).await;
+                    sleep(Duration::from_millis(random.below(300) as u64)).await;
                 }
             }
             Self::Block | Self::Freeze => {
@@ -105,7 +105,7 @@ impl Fault {
                 struck.takeovers = watched.await??;
             }
             Self::EndSession => {
-                for _ in 0..=random.index(3) {
+                for _ in 0..=random.below(3) {
                     struck.sessions += usize::from(database.end_a_chunk(CHUNK_MAX).await?);
                 }
             }
@@ -124,7 +124,7 @@ impl Fault {
 
 /// How long a server is away: always longer than its lease, and mostly so long that others have
 /// gone on with its tasks for a while.
-fn away(random: &mut Random) -> Duration {
+fn away(random: &mut SplitMix) -> Duration {
     let seconds = random.pick(&[0, LATER_SECONDS, LATER_SECONDS]) + LEASE_SECONDS;
-    Duration::from_millis(1000 * seconds + 500 + random.index(4000) as u64)
+    Duration::from_millis(1000 * seconds + 500 + random.below(4000) as u64)
 }

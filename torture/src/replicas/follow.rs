@@ -14,7 +14,7 @@ use serde::Deserialize;
 use super::fleet::{Answer, Call, Fleet, lock};
 use super::gate::Gate;
 use crate::laws::DOMAINS;
-use caseload_testdata::Random;
+use caseload_testdata::SplitMix;
 
 /// Issues of one answer.
 const PAGE: usize = 1000;
@@ -38,7 +38,7 @@ pub(super) struct Follower {
     pub(super) ascending: bool,
     /// A time before the first change.
     pub(super) since: i64,
-    pub(super) random: Random,
+    pub(super) random: SplitMix,
     pub(super) followed: Arc<Mutex<Followed>>,
 }
 
@@ -62,7 +62,7 @@ impl Follower {
         while let Some(pass) = gate.enter().await {
             drop(pass);
             let path = self.path(last);
-            let server = self.random.index(fleet.len());
+            let server = self.random.below(fleet.len());
             let patience = Some(PATIENCE);
             let call = Call { domain: self.domain, path: &path, patience, ..Call::default() };
             if let Answer::Good(page) = fleet.call(server, &call).await? {
@@ -72,7 +72,7 @@ impl Follower {
                 ensure!(all, "a follower was too slow for {:?} changes", page.total_hits);
                 last = self.take(&page, last)?;
             }
-            tokio::time::sleep(Duration::from_millis(20 + self.random.index(60) as u64)).await;
+            tokio::time::sleep(Duration::from_millis(20 + self.random.below(60) as u64)).await;
         }
         Ok(())
     }

@@ -24,7 +24,7 @@ use caseload_client::{Client, ClientError};
 use tokio::task::JoinSet;
 
 use crate::laws::{Book, DOMAINS, Sent};
-use caseload_testdata::Random;
+use caseload_testdata::SplitMix;
 use database::Database;
 use fault::FAULTS;
 use fleet::{Answer, Call, Fleet, lock};
@@ -52,7 +52,7 @@ const SINCE: i64 = 1_700_000_000_000;
 struct Attack {
     database: Arc<Database>,
     fleet: Arc<Fleet>,
-    random: Random,
+    random: SplitMix,
     book: Book,
     singles: [Arc<Mutex<Singles>>; 2],
     followed: [[Arc<Mutex<Followed>>; 2]; 2],
@@ -67,10 +67,10 @@ struct Attack {
 /// Runs so many rounds, on a cluster of its own where none is given.
 #[expect(clippy::print_stdout, reason = "the table is the program's output")]
 pub(crate) async fn run(rounds: usize, seed: Option<u64>) -> Result<()> {
-    let seed = seed.unwrap_or_else(Random::fresh_seed);
+    let seed = seed.unwrap_or_else(SplitMix::fresh_seed);
     let given = (std::env::var("TEST_DATABASE_URL"), std::env::var_os("TEST_POSTGRES_BIN"));
     let (Ok(admin), Some(bin)) = given else { return with_postgres(rounds, seed) };
-    let mut random = Random::new(seed);
+    let mut random = SplitMix::new(seed);
     let servers = random.pick(&SERVERS);
     println!("{rounds} rounds, {servers} servers, seed {seed}");
     let database = Arc::new(Database::new(&admin, bin.into()).await?);
@@ -153,24 +153,24 @@ impl Attack {
         }
     }
 
-    fn fork(&mut self) -> Random {
-        Random::new(self.random.index(usize::MAX) as u64)
+    fn fork(&mut self) -> SplitMix {
+        SplitMix::new(self.random.below(usize::MAX) as u64)
     }
 
     #[expect(clippy::print_stdout, reason = "a line of progress")]
     async fn round(&mut self, round: usize) -> Result<()> {
         let fault = FAULTS.get(round - 1).copied();
         let fault = fault.unwrap_or_else(|| self.random.pick(&FAULTS));
-        let mut victim = self.random.index(self.fleet.len());
+        let mut victim = self.random.below(self.fleet.len());
         let mut sending = JoinSet::new();
         self.send(&mut sending, None)?;
-        tokio::time::sleep(Duration::from_millis(self.random.index(600) as u64)).await;
+        tokio::time::sleep(Duration::from_millis(self.random.below(600) as u64)).await;
         // Mostly the one that is at work, in the middle of it.
-        if fault.is_of_one_server() && self.random.index(5) > 0 {
+        if fault.is_of_one_server() && self.random.below(5) > 0 {
             victim = self.database.worker(WORKER_MAX).await?.unwrap_or(victim);
         }
         // Some more arrive while the fault lasts.
-        if self.random.index(2) == 0 {
+        if self.random.below(2) == 0 {
             self.send(&mut sending, Some(victim))?;
         }
         let (fleet, database) = (Arc::clone(&self.fleet), Arc::clone(&self.database));
@@ -223,11 +223,11 @@ impl Attack {
         if self.book.unfinished() >= UNFINISHED_MAX {
             return Ok(());
         }
-        for _ in 0..2 + self.random.index(4) {
+        for _ in 0..2 + self.random.below(4) {
             let number = self.book.choose(&mut self.random);
-            let server = server.unwrap_or_else(|| self.random.index(self.fleet.len()));
+            let server = server.unwrap_or_else(|| self.random.below(self.fleet.len()));
             // Now and then through two servers at the same time.
-            let twice = self.random.index(4) == 0;
+            let twice = self.random.below(4) == 0;
             let second = (server + 1) % self.fleet.len();
             for server in std::iter::once(server).chain(twice.then_some(second)) {
                 let lines = self.book.lines(number);
@@ -280,12 +280,12 @@ impl Attack {
     async fn repeat(&mut self) -> Result<()> {
         let mut again = self.book.unanswered();
         if !self.book.jobs.is_empty() {
-            again.push(self.random.index(self.book.jobs.len()));
+            again.push(self.random.below(self.book.jobs.len()));
         }
         for number in again {
             let begun = Instant::now();
             loop {
-                let server = self.random.index(self.fleet.len());
+                let server = self.random.below(self.fleet.len());
                 let lines = self.book.lines(number);
                 let job = &self.book.jobs[number];
                 let client = &self.clients(server)?[job.domain];
@@ -306,10 +306,10 @@ impl Attack {
     async fn cancel(&mut self) -> Result<()> {
         let open = |job: &&crate::laws::Job| !job.is_done() && job.seen.is_some() && !job.cancelled;
         let open: Vec<usize> = self.book.jobs.iter().filter(open).map(|job| job.number).collect();
-        if open.is_empty() || self.random.index(40) > 0 {
+        if open.is_empty() || self.random.below(40) > 0 {
             return Ok(());
         }
-        let number = open[self.random.index(open.len())];
+        let number = open[self.random.below(open.len())];
         let job = &mut self.book.jobs[number];
         job.cancelled = true;
         let path = job.path().context("no task yet")?;
@@ -317,7 +317,7 @@ impl Attack {
         let patience = Some(Duration::from_secs(15));
         let call =
             Call { domain: job.domain, path: &path, form: Some(&[]), patience, ..Call::default() };
-        let server = self.random.index(self.fleet.len());
+        let server = self.random.below(self.fleet.len());
         if let Answer::Good(_) = self.fleet.call(server, &call).await? {
             self.tally.cancelled += 1;
         }
@@ -334,7 +334,7 @@ impl Attack {
         self.waits.spawn(async move {
             let begun = Instant::now();
             loop {
-                let server = random.index(fleet.len());
+                let server = random.below(fleet.len());
                 let patience = Some(Duration::from_secs(2 * WAIT_SECONDS));
                 let call = Call { domain, path: &path, patience, ..Call::default() };
                 match fleet.call(server, &call).await? {
@@ -351,7 +351,7 @@ impl Attack {
     async fn hold(&mut self) -> Result<()> {
         let begun = Instant::now();
         while self.book.unfinished() > 0 {
-            let server = self.random.index(self.fleet.len());
+            let server = self.random.below(self.fleet.len());
             self.look(server).await?;
             let left = self.book.unfinished();
             ensure!(begun.elapsed() < DRAIN_MAX, "{left} tasks do not complete");
@@ -363,7 +363,7 @@ impl Attack {
         let closed = self.writing.close();
         let closed = tokio::time::timeout(DRAIN_MAX, closed).await.context("writers hang")?;
         self.alive()?;
-        let server = self.random.index(self.fleet.len());
+        let server = self.random.below(self.fleet.len());
         let clients = self.clients(server)?;
         let mut others = [0; 2];
         for domain in 0..2 {

@@ -15,7 +15,7 @@ use super::fleet::{Answer, Call, Fleet, lock};
 use super::follow::Found;
 use super::gate::Gate;
 use crate::laws::DOMAINS;
-use caseload_testdata::Random;
+use caseload_testdata::SplitMix;
 
 /// Issues that a writer goes on with.
 const OPEN_MAX: usize = 20;
@@ -49,7 +49,7 @@ struct Single {
 pub(super) struct Writer {
     pub(super) domain: usize,
     pub(super) name: String,
-    pub(super) random: Random,
+    pub(super) random: SplitMix,
     pub(super) book: Arc<Mutex<Singles>>,
 }
 
@@ -61,7 +61,7 @@ impl Writer {
         while let Some(pass) = gate.enter().await {
             writes += 1;
             let text = format!("{} {writes}.", self.name);
-            let kind = self.random.index(10);
+            let kind = self.random.below(10);
             if open.is_empty() || kind < 4 {
                 if self.create(&fleet, &text).await? {
                     open.push(text);
@@ -70,11 +70,11 @@ impl Writer {
                     open.remove(0);
                 }
             } else {
-                let title = open[self.random.index(open.len())].clone();
+                let title = open[self.random.below(open.len())].clone();
                 self.change(&fleet, &title, &text, kind).await?;
             }
             drop(pass);
-            let pause = 10 + self.random.index(80) as u64;
+            let pause = 10 + self.random.below(80) as u64;
             tokio::time::sleep(Duration::from_millis(pause)).await;
         }
         Ok(())
@@ -143,13 +143,13 @@ impl Writer {
         call: &Call<'_>,
     ) -> Result<Option<(String, u32)>> {
         let begun = Instant::now();
-        let mut server = self.random.index(fleet.len());
+        let mut server = self.random.below(fleet.len());
         for tries in 1.. {
             if let Answer::Good(answer) = fleet.call(server, call).await? {
                 lock(&self.book).acknowledged += 1;
                 return Ok(Some((answer, tries)));
             }
-            if self.random.index(100) < GIVEN_UP {
+            if self.random.below(100) < GIVEN_UP {
                 lock(&self.book).given_up += 1;
                 return Ok(None);
             }
@@ -163,7 +163,7 @@ impl Writer {
 
     /// What was acknowledged by one server is seen through each other one, where that answers.
     async fn seen_through_another(&mut self, fleet: &Fleet, id: u64, text: &str) -> Result<()> {
-        let server = self.random.index(fleet.len());
+        let server = self.random.below(fleet.len());
         let path = format!("issues/{id}?includes=%5B%22private_notes%22%5D");
         let patience = Some(Duration::from_secs(3));
         let call = Call { path: &path, patience, ..self.call() };

@@ -84,13 +84,13 @@ pub(crate) async fn retry(
                       until when they were";
         return Err(Problem::new(ErrorCode::Expired, detail));
     }
-    if task.left() == 0 {
+    if task.retryable_entries() == 0 {
         let detail = "every entry of the task succeeded; there is nothing to retry";
         return Err(Problem::new(ErrorCode::NothingToRetry, detail));
     }
     let blocks = state.store.entries_left(caller.domain_id, &task.id).await?;
     let command = CreateTask {
-        total: task.left(),
+        total: task.retryable_entries(),
         blocks,
         dry_run: task.dry_run,
         parent_id: Some(task.id),

@@ -77,7 +77,7 @@ impl FieldSink for Submission {
                 Open::Action
             }
             Some(1) if self.upload.is_none() => {
-                let entry_bytes_max = self.family.entry_bytes_kept_max();
+                let entry_bytes_max = self.family.entry_bytes_read_max();
                 let reader = match self.form {
                     Form::A => PayloadReader::array(entry_bytes_max),
                     Form::B => PayloadReader::new(entry_bytes_max),

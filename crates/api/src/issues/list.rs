@@ -5,9 +5,9 @@
 use axum::extract::State;
 use axum::response::Response;
 use caseload_model::error_code::ErrorCode;
-use caseload_model::issue::Stamp;
+use caseload_model::issue::ListVersion;
 use caseload_model::issue_query::{
-    self, Cursor, ListRequest, Paging, ParameterFault, Position, Scope, Walk,
+    self, Cursor, CursorPaging, CursorScope, ListPosition, ListRequest, Paging, ParameterFault,
 };
 use caseload_model::spelling::same_name;
 use caseload_store::{ListIssues, StepForm, StepIssues, StoreError};
@@ -35,9 +35,9 @@ pub(crate) async fn list(
     let request = issue_query::parse_list(&pairs).map_err(refused)?;
     let lines = stream::wanted(&headers) && !request.explicit_paging;
     let asked = Asked { state, caller, path: uri.path(), headers, pairs, request };
-    let answer = match (lines, &asked.request.walk) {
+    let answer = match (lines, &asked.request.cursor) {
         (true, _) => asked.stream().await,
-        (false, Some(walk)) => asked.step(walk).await,
+        (false, Some(cursor)) => asked.step(cursor).await,
         (false, None) => asked.page().await,
     };
     answer.map_err(|error| match error {
@@ -84,29 +84,29 @@ impl Asked<'_> {
         let issues = page.body.into();
         let envelope = Envelope { paging, issues, total_hits, next: Next::Unsaid };
         let links = link::header(self.path, &self.pairs, paging, page.total_hits, || {
-            let answers = u32::try_from(paging.page).unwrap_or(u32::MAX);
-            page.last.map(|after| self.cursor(after, answers))
+            let pages = u32::try_from(paging.page).unwrap_or(u32::MAX);
+            page.last.map(|after| self.cursor(after, pages))
         });
-        Ok(self.answer(envelope, &page.stamp, links))
+        Ok(self.answer(envelope, &page.version, links))
     }
 
     /// A step from one cursor to the next.
-    async fn step(&self, walk: &Walk) -> Result<Response, Refusal> {
+    async fn step(&self, cursor: &CursorPaging) -> Result<Response, Refusal> {
         let mut request = self.step_request()?;
-        request.count = walk.count;
+        request.count = cursor.count;
         let read = self.state.store.step_issues(request);
         let step = in_time(self.state.config.query_timeout, read).await?;
-        let answers = walk.answers().saturating_add(1);
-        let next = step.last.filter(|_| step.more).map(|after| self.cursor(after, answers));
+        let pages = cursor.pages_before().saturating_add(1);
+        let next = step.last.filter(|_| step.more).map(|after| self.cursor(after, pages));
         let page_size = self.request.paging.page_size;
         let envelope = Envelope {
-            paging: Paging { page: u64::from(answers), page_size },
+            paging: Paging { page: u64::from(pages), page_size },
             issues: step.body.into(),
             total_hits: step.total_hits,
             next: next.as_deref().map_or(Next::End, Next::Cursor),
         };
         let links = link::stepped(self.path, &self.pairs, next.as_deref());
-        Ok(self.answer(envelope, &step.stamp, links))
+        Ok(self.answer(envelope, &step.version, links))
     }
 
     /// Everything, as lines.
@@ -121,14 +121,14 @@ impl Asked<'_> {
             state: self.state.clone(),
             caller: self.caller.clone(),
             request,
-            answers: self.request.walk.as_ref().map_or(0, Walk::answers),
+            pages: self.request.cursor.as_ref().map_or(0, CursorPaging::pages_before),
         };
         Ok(walker.respond().await?)
     }
 
     fn step_request(&self) -> Result<StepIssues, Refusal> {
         let (domain, query) = (self.caller.domain_id, &self.request.query);
-        let position = self.request.walk.as_ref().map(|walk| walk.position(domain, query));
+        let position = self.request.cursor.as_ref().map(|cursor| cursor.position(domain, query));
         Ok(StepIssues {
             domain,
             query: query.clone(),
@@ -142,18 +142,23 @@ impl Asked<'_> {
         })
     }
 
-    fn cursor(&self, after: Position, answers: u32) -> String {
+    fn cursor(&self, after: ListPosition, pages: u32) -> String {
         let query = &self.request.query;
-        let scope = Scope::of(self.caller.domain_id, query);
-        Cursor { scope, sort: query.sort, after, answers }.encode()
+        let scope = CursorScope::of(self.caller.domain_id, query);
+        Cursor { scope, sort: query.sort, after, pages }.encode()
     }
 
     /// The envelope with its links and its tag, or the news that there is none.
-    fn answer(&self, envelope: Envelope<'_>, stamp: &Stamp, links: Vec<HeaderValue>) -> Response {
+    fn answer(
+        &self,
+        envelope: Envelope<'_>,
+        version: &ListVersion,
+        links: Vec<HeaderValue>,
+    ) -> Response {
         let Envelope { paging, total_hits, next, .. } = &envelope;
         let (domain, view) = (self.caller.domain_id, self.request.view);
         let shown = format!("{domain:?} {view:?} {paging:?} {total_hits:?} {next:?}");
-        let tag = etag::of_issues(stamp, &shown);
+        let tag = etag::of_issues(version, &shown);
         if etag::has_already(&self.headers, &tag) {
             return etag::unchanged(&format!("W/{tag}"));
         }

@@ -44,7 +44,7 @@ pub(crate) async fn single(
     let (domain, budget) = (caller.domain_id, state.config.query_timeout);
     let read = state.store.issue(GetIssue { domain, id, view, budget });
     let issue = in_time(budget, read).await?.ok_or_else(unknown_issue)?;
-    let tag = etag::of_issues(&issue.stamp, &format!("{domain:?} {view:?}"));
+    let tag = etag::of_issues(&issue.version, &format!("{domain:?} {view:?}"));
     if etag::has_already(&headers, &tag) {
         return Ok(etag::unchanged(&tag));
     }

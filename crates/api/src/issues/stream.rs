@@ -9,7 +9,7 @@ use std::io;
 
 use axum::body::{Body, Bytes};
 use axum::response::{IntoResponse, Response};
-use caseload_model::issue_query::{Cursor, Scope};
+use caseload_model::issue_query::{Cursor, CursorScope};
 use caseload_store::{IssueStep, StepForm, StepIssues, StoreError};
 use futures_util::stream;
 use http::{HeaderMap, header};
@@ -38,7 +38,7 @@ pub(super) struct Walker {
     pub(super) caller: Caller,
     pub(super) request: StepIssues,
     /// Answers that the walk has had before this stream.
-    pub(super) answers: u32,
+    pub(super) pages: u32,
 }
 
 struct Streaming {
@@ -75,9 +75,9 @@ impl Walker {
     /// The cursor that stands where the stream is now; empty where nothing was ever delivered.
     fn cursor(&self) -> String {
         let Some(after) = self.request.after else { return String::new() };
-        let scope = Scope::of(self.request.domain, &self.request.query);
-        let answers = self.answers.saturating_add(1);
-        Cursor { scope, sort: self.request.query.sort, after, answers }.encode()
+        let scope = CursorScope::of(self.request.domain, &self.request.query);
+        let pages = self.pages.saturating_add(1);
+        Cursor { scope, sort: self.request.query.sort, after, pages }.encode()
     }
 }
 

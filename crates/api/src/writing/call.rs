@@ -4,7 +4,7 @@
 //! a fault.
 
 use axum::extract::Request;
-use caseload_model::issue::write::{Read, References};
+use caseload_model::issue::write::{ParsedForm, References};
 use caseload_model::key::Access;
 use caseload_store::Writing;
 
@@ -26,7 +26,7 @@ pub(super) struct Call<'c> {
 
 /// How a form becomes a request.
 pub(super) struct Form<T> {
-    pub(super) read: fn(&[(String, String)]) -> Read<T>,
+    pub(super) read: fn(&[(String, String)]) -> ParsedForm<T>,
     pub(super) references: fn(&T) -> References,
 }
 

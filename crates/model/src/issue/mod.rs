@@ -11,9 +11,9 @@ mod fragments;
 mod import;
 mod instant;
 mod iso_times;
+mod list_version;
 mod plan;
 mod render;
-mod stamp;
 mod terms;
 pub mod write;
 
@@ -22,18 +22,20 @@ pub use counters::{
     CounterKey, Facet, SPAN_DAYS, counted_days, counter_keys, span_of_day, visit_counters,
 };
 pub use fragments::{IssueBody, IssueFragments, write_issue};
-pub use import::{HeadParts, ISSUE_FIELDS, NamedAgent, NamedAppProfile, NewIssue, prepare_imports};
+pub use import::{
+    AgentMention, AppProfileMention, HeadTemplate, ISSUE_FIELDS, NewIssue, prepare_imports,
+};
 pub use instant::{parse_iso, write_iso};
 pub use plan::{
-    App, AppProfileRow, ImportContext, ImportPlan, IssueRow, NeedOccupied, OccupiedWindows,
-    StoredIssue, Window, named_issue_ids, plan_imports,
+    App, AppProfileRow, ImportContext, ImportPlan, IssueRow, MissingWindows, OccupiedInstants,
+    StoredIssue, TimeWindow, named_issue_ids, plan_imports,
 };
 pub use terms::{
-    Part, TermKind, choice_term, day_term, field_term, number_term, term_day, text_term,
+    OptionalField, TermKind, choice_term, day_term, field_term, number_term, term_day, text_term,
     visit_terms,
 };
 
-pub use stamp::{ListStamp, Stamp};
+pub use list_version::{ListVersion, ListVersionHasher};
 
 /// Longest title, name, comment or note of an issue, in code points.
 pub const TEXT_CHARS_MAX: usize = 100_000;

@@ -14,12 +14,12 @@ use crate::json::{self, Json};
 use crate::task::words;
 
 words! {
-    /// What the value of a term is. That of `All` and `Redacted` is empty; the empty value of
-    /// `Assignee` stands for unassigned issues; `Rating` is one digit. `Created`, `Updated` and
-    /// `Changed` are the days of `created_at`, `updated_at` and `state_data.changed_at`, see
-    /// [`day_term`]. `Part` is a [`Part`] that the issue has. `FieldSet` is a custom field that has
+    /// What the value of a term means. The value of `All` and `Redacted` is empty. The empty value
+    /// of `Assignee` means unassigned; `Rating` is one digit. `Created`, `Updated` and `Changed`
+    /// are the days of `created_at`, `updated_at` and `state_data.changed_at` ([`day_term`]).
+    /// `Presence` is an [`OptionalField`] that the issue has. `FieldSet` is a custom field that has
     /// a value, `FieldChoice` the value of a dropdown or checkbox, `FieldNumber` that of a number
-    /// or date, see [`field_term`]. `AuthorEmail` is folded; none where it is unknown.
+    /// or date ([`field_term`]). `AuthorEmail` is folded and absent if the address is unknown.
     TermKind {
         All = 1 "all",
         State = 2 "state",
@@ -35,7 +35,7 @@ words! {
         Changed = 12 "changed",
         Mode = 13 "mode",
         Redacted = 14 "redacted",
-        Part = 15 "part",
+        Presence = 15 "part",
         FieldSet = 16 "field-set",
         FieldChoice = 17 "field-choice",
         EndUser = 18 "end-user",
@@ -54,7 +54,7 @@ impl TermKind {
 
 words! {
     /// Parts of an issue that may be absent and are asked for by `exists`.
-    Part {
+    OptionalField {
         Tags = 1 "tags",
         Language = 2 "language",
         AuthorEmail = 3 "author-email",
@@ -62,7 +62,7 @@ words! {
     }
 }
 
-impl Part {
+impl OptionalField {
     /// The value of its term.
     pub const fn term(self) -> [u8; 1] {
         [self as u8]
@@ -156,13 +156,13 @@ pub fn visit_terms(
     }
     distinct_tags(issue, |tag| visit_text(TermKind::Tag, tag, visit));
     for (part, present) in [
-        (Part::Tags, !facts.tags.is_empty()),
-        (Part::Language, facts.language.is_some()),
-        (Part::AuthorEmail, email.is_some()),
-        (Part::FeedbackComment, has_comment(fragments)),
+        (OptionalField::Tags, !facts.tags.is_empty()),
+        (OptionalField::Language, facts.language.is_some()),
+        (OptionalField::AuthorEmail, email.is_some()),
+        (OptionalField::FeedbackComment, has_comment(fragments)),
     ] {
         if present {
-            visit(TermKind::Part, &part.term());
+            visit(TermKind::Presence, &part.term());
         }
     }
     visit_fields(fragments.custom_fields, visit);

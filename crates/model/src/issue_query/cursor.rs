@@ -23,7 +23,7 @@ const BODY_BYTES: usize = TOKEN_BYTES - 6;
 /// A place in an ordered list, namely that of an issue: the instant it is sorted by, and its id.
 /// The issue itself need not be there any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Position {
+pub struct ListPosition {
     pub at: UnixMillis,
     pub id: u64,
 }
@@ -32,9 +32,9 @@ pub struct Position {
 /// query's `Debug` form, so that a filter which is added later is in it without anyone's thinking
 /// of it. Spelling and order of the parameters do not count, nor do view and page size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Scope([u8; 8]);
+pub struct CursorScope([u8; 8]);
 
-impl Scope {
+impl CursorScope {
     pub fn of(domain: DomainId, query: &IssueQuery) -> Self {
         let digest = Sha256::digest(format!("{} {query:?}", domain.0));
         let mut scope = [0; 8];
@@ -46,12 +46,12 @@ impl Scope {
 /// What a token says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cursor {
-    pub scope: Scope,
+    pub scope: CursorScope,
     pub sort: Sort,
     /// The last issue that was delivered.
-    pub after: Position,
+    pub after: ListPosition,
     /// Answers given so far, counted from the empty cursor; what the next one's `page` follows.
-    pub answers: u32,
+    pub pages: u32,
 }
 
 /// A text that is no token, or no longer the one it was.
@@ -64,7 +64,7 @@ impl Cursor {
         let mut bytes = [0; TOKEN_BYTES];
         bytes[0] = VERSION;
         bytes[1] = (self.sort.key.code() << 4 | self.sort.order.code()) as u8;
-        bytes[2..6].copy_from_slice(&self.answers.to_be_bytes());
+        bytes[2..6].copy_from_slice(&self.pages.to_be_bytes());
         bytes[6..14].copy_from_slice(&self.after.at.0.to_be_bytes());
         bytes[14..22].copy_from_slice(&self.after.id.to_be_bytes());
         bytes[22..BODY_BYTES].copy_from_slice(&self.scope.0);
@@ -89,13 +89,13 @@ impl Cursor {
         }
         let order = i64::from(bytes[1]);
         Ok(Self {
-            scope: Scope(number(22).to_be_bytes()),
+            scope: CursorScope(number(22).to_be_bytes()),
             sort: Sort {
                 key: SortKey::from_code(order >> 4).ok_or(DamagedCursor)?,
                 order: SortOrder::from_code(order & 0xf).ok_or(DamagedCursor)?,
             },
-            after: Position { at: UnixMillis(number(6) as i64), id },
-            answers: (number(2) >> 32) as u32,
+            after: ListPosition { at: UnixMillis(number(6) as i64), id },
+            pages: (number(2) >> 32) as u32,
         })
     }
 }
@@ -115,11 +115,11 @@ mod tests {
         let key = proptest::sample::select(SortKey::ALL);
         let order = proptest::sample::select(SortOrder::ALL);
         (key, order, any::<u32>(), any::<i64>(), 0..=ISSUE_ID_MAX, any::<[u8; 8]>()).prop_map(
-            |(key, order, answers, at, id, scope)| Cursor {
-                scope: Scope(scope),
+            |(key, order, pages, at, id, scope)| Cursor {
+                scope: CursorScope(scope),
                 sort: Sort { key, order },
-                after: Position { at: UnixMillis(at), id },
-                answers,
+                after: ListPosition { at: UnixMillis(at), id },
+                pages,
             },
         )
     }
@@ -171,10 +171,10 @@ mod tests {
     #[test]
     fn the_form_stays_as_it_was_given_out() {
         let cursor = Cursor {
-            scope: Scope(*b"\x01\x02\x03\x04\x05\x06\x07\x08"),
+            scope: CursorScope(*b"\x01\x02\x03\x04\x05\x06\x07\x08"),
             sort: Sort { key: SortKey::UpdateTime, order: SortOrder::Ascending },
-            after: Position { at: UnixMillis(1_672_539_706_000), id: 42 },
-            answers: 7,
+            after: ListPosition { at: UnixMillis(1_672_539_706_000), id: 42 },
+            pages: 7,
         };
         let token = "ATEAAAAHAAABhWsikpAAAAAAAAAAKgECAwQFBgcI8Jh8dMzy";
         assert_eq!(cursor.encode(), token);
@@ -201,17 +201,17 @@ mod tests {
         ];
         for (n, a) in queries.iter().enumerate() {
             for (m, b) in queries.iter().enumerate() {
-                let same = Scope::of(DomainId(1), a) == Scope::of(DomainId(1), b);
+                let same = CursorScope::of(DomainId(1), a) == CursorScope::of(DomainId(1), b);
                 assert_eq!(same, n == m, "{a:?} {b:?}");
             }
-            assert_ne!(Scope::of(DomainId(1), a), Scope::of(DomainId(2), a));
+            assert_ne!(CursorScope::of(DomainId(1), a), CursorScope::of(DomainId(2), a));
         }
         for (a, b) in [
             (parse("state", "resolved,new"), parse("state", "[\"new\",\"resolved\"]")),
             (parse("created-since", "1"), parse("created_since", "1")),
             (parse("page-size", "7"), parse("includes", "[\"meta\"]")),
         ] {
-            assert_eq!(Scope::of(DomainId(1), &a), Scope::of(DomainId(1), &b));
+            assert_eq!(CursorScope::of(DomainId(1), &a), CursorScope::of(DomainId(1), &b));
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::json::{self, DEPTH_MAX, Json};
 
 /// The fragments that have texts in them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TextPlace {
+pub enum TextSource {
     /// The bodies of all messages.
     Messages,
     /// The bodies of all private notes.
@@ -17,7 +17,7 @@ pub enum TextPlace {
     FeedbackComment,
 }
 
-impl TextPlace {
+impl TextSource {
     /// Shows every text in the fragment to `visit`, as it stands between its quotes, until that
     /// returns false.
     pub(super) fn visit<'f>(self, fragment: &'f [u8], visit: &mut impl FnMut(&'f [u8]) -> bool) {

@@ -6,7 +6,7 @@ use super::parameters::Parameters;
 use super::{
     Condition, IssueQuery, IssueView, ListRequest, PAGE_DEPTH_MAX, PAGE_SIZE_DEFAULT,
     PAGE_SIZE_MAX, Paging, ParameterFault, RatingSet, Sort, SortKey, SortOrder, TimeRange,
-    TimestampFormat, condition_parse, custom_fields_parse, rating, walk,
+    TimestampFormat, condition_parse, cursor_paging, custom_fields_parse, rating,
 };
 use crate::error_code::ErrorCode;
 use crate::ids::ISSUE_ID_MAX;
@@ -92,7 +92,7 @@ pub fn parse_list(pairs: &[(String, String)]) -> Result<ListRequest, Vec<Paramet
         view: view(&mut parameters, IssueView::default()),
         paging: paging(&mut parameters, "issues", DEEPER),
         explicit_paging: parameters.get("page").is_some(),
-        walk: walk::read(&mut parameters),
+        cursor: cursor_paging::read(&mut parameters),
     };
     if parameters.faults.is_empty() { Ok(request) } else { Err(parameters.faults) }
 }

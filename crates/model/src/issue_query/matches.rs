@@ -13,7 +13,7 @@ use crate::time::UnixMillis;
 
 /// All that a query may look at.
 #[derive(Debug, Clone, Copy)]
-pub struct SearchedIssue<'a> {
+pub struct SearchableIssue<'a> {
     pub columns: &'a IssueColumns,
     pub fragments: IssueFragments<'a>,
     /// The folded addresses of the domain's agents, by agent id. An issue names its assignee by
@@ -23,7 +23,7 @@ pub struct SearchedIssue<'a> {
 
 impl IssueQuery {
     /// Whether the issue is among the matches.
-    pub fn matches(&self, issue: &SearchedIssue<'_>) -> bool {
+    pub fn matches(&self, issue: &SearchableIssue<'_>) -> bool {
         let fragments = &issue.fragments;
         let assignee = issue.columns.facts.assignee_id.as_ref();
         let email = assignee.and_then(|id| issue.agent_emails.get(id));

@@ -6,6 +6,7 @@
 mod condition;
 mod condition_parse;
 mod cursor;
+mod cursor_paging;
 mod custom_fields;
 mod custom_fields_parse;
 mod decimal;
@@ -18,7 +19,6 @@ pub(crate) mod parameters;
 mod rating;
 mod text_matcher;
 mod view;
-mod walk;
 
 use crate::error_code::ErrorCode;
 use crate::issue::IssueState;
@@ -26,19 +26,19 @@ use crate::task::words;
 use crate::time::UnixMillis;
 
 pub use condition::Condition;
-pub use cursor::{Cursor, DamagedCursor, Position, Scope};
+pub use cursor::{Cursor, CursorScope, DamagedCursor, ListPosition};
+pub use cursor_paging::CursorPaging;
 pub use custom_fields::{Comparison, FieldFilter, FieldTest, FieldTests, FieldType};
 pub use decimal::Decimal;
 pub(crate) use field_matcher::text_of;
 pub use field_matcher::{FieldMatcher, has_value};
-pub use fragments::TextPlace;
+pub use fragments::TextSource;
 pub(crate) use list::paging;
 pub use list::{LIST_PARAMETERS, SINGLE_PARAMETERS, parse_list, parse_single};
-pub use matches::SearchedIssue;
+pub use matches::SearchableIssue;
 pub use rating::RatingSet;
 pub use text_matcher::TextMatcher;
 pub use view::{IssueView, TimestampFormat};
-pub use walk::Walk;
 
 /// Issues on a page where nothing is said.
 pub const PAGE_SIZE_DEFAULT: u64 = 100;
@@ -170,7 +170,7 @@ pub struct ListRequest {
     /// Whether `page` was given.
     pub explicit_paging: bool,
     /// Where the list goes by place and not by page; `paging` then has its size only.
-    pub walk: Option<Walk>,
+    pub cursor: Option<CursorPaging>,
 }
 
 /// What is wrong with one parameter.

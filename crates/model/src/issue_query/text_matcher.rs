@@ -7,7 +7,7 @@
 use memchr::memmem::Finder;
 
 use super::Condition;
-use super::fragments::TextPlace;
+use super::fragments::TextSource;
 use crate::fold::fold_into;
 use crate::json::{self, Json, write_string};
 
@@ -45,7 +45,7 @@ impl Word {
 /// Holds a condition on texts against fragments. Its buffer is kept from one to the next.
 #[derive(Debug, Clone)]
 pub struct TextMatcher {
-    place: TextPlace,
+    place: TextSource,
     exists: Option<bool>,
     has_or: bool,
     words: Vec<Word>,
@@ -55,7 +55,7 @@ pub struct TextMatcher {
 
 impl TextMatcher {
     /// `condition` has folded texts, as a query's has.
-    pub fn new(place: TextPlace, condition: &Condition) -> Self {
+    pub fn new(place: TextSource, condition: &Condition) -> Self {
         let any = condition.or.as_deref();
         let roles = [
             (Role::And, &*condition.and),

@@ -2,7 +2,7 @@
 //! alike. It keeps memory bounded whatever comes: an entry over its limit is kept only up to the
 //! limit while it arrives, and entries beyond the number allowed are counted, not kept.
 
-use super::{BLOCK_BYTES, BLOCK_ENTRIES, Block, Entry, OVERSIZE_BYTES_KEPT, PayloadFault};
+use super::{BLOCK_BYTES, BLOCK_ENTRIES, Block, Entry, OVERSIZE_PREFIX_BYTES, PayloadFault};
 use crate::error_code::ErrorCode;
 use crate::task::PAYLOAD_ENTRIES_MAX;
 
@@ -33,7 +33,7 @@ impl Gather {
             return;
         }
         let kept = self.block.bytes.len() - self.start;
-        let room = self.entry_bytes_max.max(OVERSIZE_BYTES_KEPT) - kept;
+        let room = self.entry_bytes_max.max(OVERSIZE_PREFIX_BYTES) - kept;
         self.block.bytes.extend_from_slice(&part[..part.len().min(room)]);
     }
 
@@ -48,7 +48,7 @@ impl Gather {
         if self.count < PAYLOAD_ENTRIES_MAX as u64 {
             let oversize = (self.len > self.entry_bytes_max as u64).then_some(self.len);
             if oversize.is_some() {
-                self.block.bytes.truncate(self.start + OVERSIZE_BYTES_KEPT);
+                self.block.bytes.truncate(self.start + OVERSIZE_PREFIX_BYTES);
             }
             let range = self.start..self.block.bytes.len();
             self.block.entries.push(Entry { index: self.count as u32, line, range, oversize });

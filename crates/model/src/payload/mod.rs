@@ -25,12 +25,12 @@ pub const BLOCK_BYTES: usize = 256 << 10;
 /// The same for entries: many short ones are checked side by side, too.
 pub const BLOCK_ENTRIES: usize = 2_000;
 /// Bytes that are kept of an entry that is over its limit, for its error record.
-pub const OVERSIZE_BYTES_KEPT: usize = 2 << 10;
+pub const OVERSIZE_PREFIX_BYTES: usize = 2 << 10;
 /// Levels that a payload array may nest, itself included. Far beyond what an entry may
 /// ([`crate::json::DEPTH_MAX`]), so that one deep entry does not refuse the others.
 pub const ARRAY_DEPTH_MAX: usize = 10_000;
 
-const _: () = assert!(OVERSIZE_BYTES_KEPT > RAW_ENTRY_BYTES_MAX);
+const _: () = assert!(OVERSIZE_PREFIX_BYTES > RAW_ENTRY_BYTES_MAX);
 const _: () = assert!(ARRAY_DEPTH_MAX > 2 * crate::json::DEPTH_MAX);
 
 /// One entry: its place in the payload and where its bytes are in the block.

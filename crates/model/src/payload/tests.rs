@@ -162,7 +162,7 @@ fn an_entry_over_its_limit_keeps_its_length_and_its_beginning() {
     let limit = 5000;
     let text = |len: usize| format!("\"{}\"", "x".repeat(len - 2));
     for (len, oversize) in [(limit, None), (limit + 1, Some(5001)), (60_000, Some(60_000))] {
-        let kept = if oversize.is_some() { OVERSIZE_BYTES_KEPT } else { len };
+        let kept = if oversize.is_some() { OVERSIZE_PREFIX_BYTES } else { len };
         let expected: Vec<Row> = vec![
             (0, 1, None, b"1".to_vec()),
             (1, 2, oversize, text(len).as_bytes()[..kept].to_vec()),
@@ -321,7 +321,7 @@ fn split_naively(mut payload: &[u8], limit: usize) -> Vec<Row> {
         }
         let oversize = (bytes.len() > limit).then_some(bytes.len() as u64);
         let kept =
-            if oversize.is_some() { bytes.len().min(OVERSIZE_BYTES_KEPT) } else { bytes.len() };
+            if oversize.is_some() { bytes.len().min(OVERSIZE_PREFIX_BYTES) } else { bytes.len() };
         rows.push((rows.len() as u32, line as u32, oversize, bytes[..kept].to_vec()));
     }
     rows

@@ -32,7 +32,7 @@ pub use merge::merge_patch;
 pub use plan_app::{AppUpdatePlan, plan_app_updates};
 pub use plan_core::{CoreUpdatePlan, plan_core_updates};
 pub use plan_create::{
-    CreatePlan, DryRunOwners, InsertedIdentity, InsertedProfile, plan_creates, plan_free_creates,
+    CreatePlan, DryRunOwners, IdentityRow, ProfileRow, plan_creates, plan_optimistic_creates,
 };
 pub use plan_get::{show_app_gets, show_core_gets};
 pub use prepare::{

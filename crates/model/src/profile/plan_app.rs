@@ -12,7 +12,7 @@ use super::prepare::AppPatch;
 use super::record::{braced, parse_stored};
 use crate::entry::id_of;
 use crate::json;
-use crate::record::{ChunkRecords, Prepared};
+use crate::record::{ChunkRecords, PreparedEntry};
 use crate::task::Action;
 
 /// What a slice of updates of app profiles does.
@@ -28,7 +28,7 @@ pub struct AppUpdatePlan {
 /// and not written.
 pub fn plan_app_updates<S: BuildHasher>(
     payload: &[u8],
-    entries: &[Prepared<AppPatch>],
+    entries: &[PreparedEntry<AppPatch>],
     records: &HashMap<String, Vec<u8>, S>,
 ) -> AppUpdatePlan {
     let action = Action::UpdateAppProfiles;

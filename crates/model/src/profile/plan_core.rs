@@ -17,7 +17,7 @@ use super::record::{braced, parse_stored};
 use crate::entry::id_of;
 use crate::ids::CoreProfileId;
 use crate::json::{self, Json};
-use crate::record::{ChunkRecords, EntryFault, Prepared};
+use crate::record::{ChunkRecords, EntryFault, PreparedEntry};
 use crate::task::Action;
 
 /// What a slice of updates of core profiles does.
@@ -38,7 +38,7 @@ pub struct CoreUpdatePlan {
 /// but laid over what is stored for the next one.
 pub fn plan_core_updates<S: BuildHasher, T: BuildHasher>(
     payload: &[u8],
-    entries: &[Prepared<CorePatch>],
+    entries: &[PreparedEntry<CorePatch>],
     records: &HashMap<CoreProfileId, Vec<u8>, S>,
     owners: &HashMap<IdentityKey, CoreProfileId, T>,
 ) -> CoreUpdatePlan {

@@ -11,7 +11,7 @@ use crate::error_code::EntryErrorCode;
 use crate::ids::CoreProfileId;
 use crate::json::{self, Json};
 use crate::payload::Entry;
-use crate::record::{ChunkRecords, EntryFault, Prepared, write_decimal};
+use crate::record::{ChunkRecords, EntryFault, PreparedEntry, write_decimal};
 use crate::task::Action;
 
 /// About the bytes of the record of a creation.
@@ -42,9 +42,9 @@ enum Holder {
 
 /// Plans `entries` as if every identity they name were free. Whoever inserts finds out whether that
 /// is so, and has [`plan_creates`] plan them anew where it is not. No identity is looked at here.
-pub fn plan_free_creates(
+pub fn plan_optimistic_creates(
     payload: &[u8],
-    entries: &[Prepared<NewCoreProfile>],
+    entries: &[PreparedEntry<NewCoreProfile>],
     first_id: u64,
 ) -> CreatePlan {
     let mut plan = CreatePlan { next_id: first_id, ..CreatePlan::default() };
@@ -63,9 +63,9 @@ pub fn plan_free_creates(
 }
 
 /// A core profile to insert, by its id as stores keep it.
-pub type InsertedProfile<'e> = (i64, &'e NewCoreProfile);
+pub type ProfileRow<'e> = (i64, &'e NewCoreProfile);
 /// An identity to register, and the id of its profile.
-pub type InsertedIdentity<'e> = (&'e [u8], i64);
+pub type IdentityRow<'e> = (&'e [u8], i64);
 
 impl CreatePlan {
     /// The profiles to insert, and their identities in the order of their keys: neighbours share a
@@ -76,8 +76,8 @@ impl CreatePlan {
     /// Where `entries` are not those that were planned.
     pub fn rows<'e>(
         &self,
-        entries: &'e [Prepared<NewCoreProfile>],
-    ) -> (Vec<InsertedProfile<'e>>, Vec<InsertedIdentity<'e>>) {
+        entries: &'e [PreparedEntry<NewCoreProfile>],
+    ) -> (Vec<ProfileRow<'e>>, Vec<IdentityRow<'e>>) {
         let mut profiles = Vec::with_capacity(self.inserts.len());
         let mut identities = Vec::new();
         for (id, at) in &self.inserts {
@@ -114,7 +114,7 @@ pub(super) fn write_id(id: CoreProfileId, out: &mut Vec<u8>) {
 /// inserted, records carry no id, and a conflict inside the task names the earlier entry's index.
 pub fn plan_creates<S: std::hash::BuildHasher>(
     payload: &[u8],
-    entries: &[Prepared<NewCoreProfile>],
+    entries: &[PreparedEntry<NewCoreProfile>],
     owners: &HashMap<IdentityKey, CoreProfileId, S>,
     first_id: u64,
     mut dry_run: Option<&mut DryRunOwners>,

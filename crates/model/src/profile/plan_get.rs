@@ -7,14 +7,14 @@ use crate::entry::id_of;
 use crate::ids::CoreProfileId;
 use crate::json;
 use crate::payload::Entry;
-use crate::record::{ChunkRecords, Prepared};
+use crate::record::{ChunkRecords, PreparedEntry};
 use crate::task::Action;
 
 /// Adds the records of a slice of `get_core_profiles`. `show` appends a profile to the text, as
 /// [`render_core`](super::render_core) does, and says whether there is one.
 pub fn show_core_gets<E>(
     payload: &[u8],
-    entries: &[Prepared<CoreProfileId>],
+    entries: &[PreparedEntry<CoreProfileId>],
     out: &mut ChunkRecords,
     show: impl FnMut(&CoreProfileId, &mut Vec<u8>) -> Result<bool, E>,
 ) -> Result<(), E> {
@@ -25,7 +25,7 @@ pub fn show_core_gets<E>(
 /// [`render_app`](super::render_app) does, and says whether there is one.
 pub fn show_app_gets<E>(
     payload: &[u8],
-    entries: &[Prepared<String>],
+    entries: &[PreparedEntry<String>],
     out: &mut ChunkRecords,
     show: impl FnMut(&String, &mut Vec<u8>) -> Result<bool, E>,
 ) -> Result<(), E> {
@@ -35,7 +35,7 @@ pub fn show_app_gets<E>(
 fn gets<T, E>(
     action: Action,
     payload: &[u8],
-    entries: &[Prepared<T>],
+    entries: &[PreparedEntry<T>],
     out: &mut ChunkRecords,
     mut show: impl FnMut(&T, &mut Vec<u8>) -> Result<bool, E>,
 ) -> Result<(), E> {

@@ -14,7 +14,7 @@ use crate::error_code::EntryErrorCode as Code;
 use crate::ids::CoreProfileId;
 use crate::json::Json;
 use crate::payload::{Block, Entry};
-use crate::record::{EntryFault, Prepared, Rejected};
+use crate::record::{EntryFault, PreparedEntry, Rejection};
 use crate::task::Action;
 
 /// A core profile that is to be made.
@@ -41,7 +41,7 @@ pub struct AppPatch {
 }
 
 /// Validates the entries of a `create_core_profiles` task.
-pub fn prepare_creates(block: &Block) -> Vec<Prepared<NewCoreProfile>> {
+pub fn prepare_creates(block: &Block) -> Vec<PreparedEntry<NewCoreProfile>> {
     prepare(block, Action::CreateCoreProfiles, |entry, json, members, checker| {
         let keys = checker.members(&CORE, Purpose::Create, members);
         let given = json.get("identities");
@@ -62,7 +62,7 @@ pub fn prepare_creates(block: &Block) -> Vec<Prepared<NewCoreProfile>> {
 }
 
 /// Validates the entries of an `update_core_profiles` task.
-pub fn prepare_core_updates(block: &Block) -> Vec<Prepared<CorePatch>> {
+pub fn prepare_core_updates(block: &Block) -> Vec<PreparedEntry<CorePatch>> {
     prepare(block, Action::UpdateCoreProfiles, |_, json, members, checker| {
         let id = core_profile_id(json, checker);
         let identities = checker.members(&CORE, Purpose::Update, members);
@@ -83,7 +83,7 @@ pub fn prepare_core_updates(block: &Block) -> Vec<Prepared<CorePatch>> {
 }
 
 /// Validates the entries of an `update_app_profiles` task.
-pub fn prepare_app_updates(block: &Block) -> Vec<Prepared<AppPatch>> {
+pub fn prepare_app_updates(block: &Block) -> Vec<PreparedEntry<AppPatch>> {
     prepare(block, Action::UpdateAppProfiles, |_, json, members, checker| {
         let pid = app_profile_id(json, checker);
         checker.members(&APP, Purpose::Update, members);
@@ -92,7 +92,7 @@ pub fn prepare_app_updates(block: &Block) -> Vec<Prepared<AppPatch>> {
 }
 
 /// Validates the entries of a `get_core_profiles` task.
-pub fn prepare_core_gets(block: &Block) -> Vec<Prepared<CoreProfileId>> {
+pub fn prepare_core_gets(block: &Block) -> Vec<PreparedEntry<CoreProfileId>> {
     let read = |_: &Entry, json: &Json<'_>, members: &Members<'_>, checker: &mut Checker| {
         let id = core_profile_id(json, checker);
         checker.members(&CORE, Purpose::Get, members);
@@ -122,7 +122,7 @@ fn plain_core_get(entry: &[u8]) -> Option<CoreProfileId> {
 }
 
 /// Validates the entries of a `get_app_profiles` task.
-pub fn prepare_app_gets(block: &Block) -> Vec<Prepared<String>> {
+pub fn prepare_app_gets(block: &Block) -> Vec<PreparedEntry<String>> {
     prepare(block, Action::GetAppProfiles, |_, json, members, checker| {
         let pid = app_profile_id(json, checker);
         checker.members(&APP, Purpose::Get, members);
@@ -138,12 +138,16 @@ fn prepare<T>(
     block: &Block,
     action: Action,
     read: impl Fn(&Entry, &Json<'_>, &Members<'_>, &mut Checker) -> Option<T>,
-) -> Vec<Prepared<T>> {
+) -> Vec<PreparedEntry<T>> {
     each(block, |entry| prepare_one(block, entry, action, &read))
 }
 
-fn each<T>(block: &Block, one: impl Fn(&Entry) -> Result<T, Rejected>) -> Vec<Prepared<T>> {
-    block.entries.iter().map(|entry| Prepared { entry: entry.clone(), item: one(entry) }).collect()
+fn each<T>(block: &Block, one: impl Fn(&Entry) -> Result<T, Rejection>) -> Vec<PreparedEntry<T>> {
+    block
+        .entries
+        .iter()
+        .map(|entry| PreparedEntry { entry: entry.clone(), item: one(entry) })
+        .collect()
 }
 
 /// Reads an entry and has `read` make an item of it, or faults.
@@ -152,7 +156,7 @@ fn prepare_one<T>(
     entry: &Entry,
     action: Action,
     read: impl Fn(&Entry, &Json<'_>, &Members<'_>, &mut Checker) -> Option<T>,
-) -> Result<T, Rejected> {
+) -> Result<T, Rejection> {
     let json = read_entry(action, block, entry)?;
     let Json::Object(members) = &json else { unreachable!("the reader lets only maps through") };
     let mut checker = Checker::default();
@@ -160,7 +164,7 @@ fn prepare_one<T>(
         Some(item) if checker.faults.is_empty() => Ok(item),
         _ => {
             let faults = checker.into_faults();
-            Err(Rejected { id: id_of(&json, action), faults, readable: true })
+            Err(Rejection { id: id_of(&json, action), faults, readable: true })
         }
     }
 }

@@ -6,7 +6,7 @@ use std::convert::Infallible;
 use caseload_model::ids::CoreProfileId;
 use caseload_model::profile::{
     AppUpdatePlan, CoreUpdatePlan, DryRunOwners, IdentityKey, IdentityType, StoredAppProfile,
-    identity_keys, plan_app_updates, plan_core_updates, plan_creates, plan_free_creates,
+    identity_keys, plan_app_updates, plan_core_updates, plan_creates, plan_optimistic_creates,
     prepare_app_gets, prepare_app_updates, prepare_core_gets, prepare_core_updates,
     prepare_creates, render_app, render_core, show_app_gets, show_core_gets,
 };
@@ -49,7 +49,7 @@ fn where_every_identity_is_free_a_plan_needs_no_look_at_them() {
     ]);
     let prepared = prepare_creates(&block);
     let looked_up = plan_creates(&block.bytes, &prepared, &HashMap::new(), 100, None);
-    assert_eq!(plan_free_creates(&block.bytes, &prepared, 100), looked_up);
+    assert_eq!(plan_optimistic_creates(&block.bytes, &prepared, 100), looked_up);
 }
 
 #[test]

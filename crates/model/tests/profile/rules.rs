@@ -4,7 +4,7 @@ use caseload_model::profile::{
     CORE_PROFILE_ID_MAX, FAULTS_MAX, IdentityKey, IdentityType, prepare_app_gets,
     prepare_app_updates, prepare_core_gets, prepare_core_updates, prepare_creates,
 };
-use caseload_model::record::Rejected;
+use caseload_model::record::Rejection;
 
 use crate::support::{block, faults};
 
@@ -365,7 +365,7 @@ fn an_id_is_read_alike_however_its_entry_is_spelled() {
             let members = format!("\"core-profile-id\":{before}{given}{after}}}");
             let block = block([format!("{{{members}"), format!("{{ {members}")]);
             let [short, long] = prepare_core_gets(&block).try_into().expect("two entries");
-            let codes = |rejected: Rejected| {
+            let codes = |rejected: Rejection| {
                 rejected.faults.iter().map(|fault| fault.code).collect::<Vec<_>>()
             };
             assert_eq!(short.item.map_err(codes), long.item.map_err(codes), "{members}");

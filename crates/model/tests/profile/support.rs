@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use caseload_model::ids::CoreProfileId;
 use caseload_model::payload::{Block, Entry};
 use caseload_model::profile::IdentityKey;
-use caseload_model::record::{ChunkRecords, Prepared};
+use caseload_model::record::{ChunkRecords, PreparedEntry};
 use serde_json::Value;
 
 /// A block with one entry per line.
@@ -23,7 +23,7 @@ pub(crate) fn block<S: AsRef<str>>(lines: impl IntoIterator<Item = S>) -> Block 
 }
 
 /// Codes and pointers of the faults of an entry; none where it is good.
-pub(crate) fn faults<T>(prepared: &Prepared<T>) -> Vec<(&str, &str)> {
+pub(crate) fn faults<T>(prepared: &PreparedEntry<T>) -> Vec<(&str, &str)> {
     let Err(rejected) = &prepared.item else { return Vec::new() };
     assert!(rejected.readable, "the entry could not be read");
     let of = |fault: &'_ caseload_model::record::EntryFault| fault.code.as_str();

@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use caseload_model::ids::DomainId;
-use caseload_model::issue::Stamp;
-use caseload_model::issue_query::{IssueQuery, IssueView, Paging, Position};
+use caseload_model::issue::ListVersion;
+use caseload_model::issue_query::{IssueQuery, IssueView, ListPosition, Paging};
 
 /// Asks for one page.
 #[derive(Debug, Clone)]
@@ -28,9 +28,9 @@ pub struct IssuePage {
     /// The issues as JSON maps, separated by commas, without brackets.
     pub body: Vec<u8>,
     /// Where the last issue on this page stands, for links that leave the page limit.
-    pub last: Option<Position>,
+    pub last: Option<ListPosition>,
     /// Of the issues on this page.
-    pub stamp: Stamp,
+    pub version: ListVersion,
 }
 
 /// How the issues of a step are written.
@@ -50,7 +50,7 @@ pub struct StepIssues {
     pub query: IssueQuery,
     pub view: IssueView,
     /// Only what comes after it in the query's order; everything where there is none.
-    pub after: Option<Position>,
+    pub after: Option<ListPosition>,
     /// Issues at most, from 1 on.
     pub issues_max: u64,
     /// Bytes after which no further issue is written.
@@ -68,13 +68,13 @@ pub struct IssueStep {
     pub count: u32,
     pub body: Vec<u8>,
     /// Where the last issue of this step stands; `None` in an empty step.
-    pub last: Option<Position>,
+    pub last: Option<ListPosition>,
     /// Whether issues follow it.
     pub more: bool,
     /// Exact number of issues that match the query, wherever they stand; where it was asked for.
     pub total_hits: Option<u64>,
     /// Of the issues of this step.
-    pub stamp: Stamp,
+    pub version: ListVersion,
 }
 
 /// Asks for one issue.
@@ -91,5 +91,5 @@ pub struct GetIssue {
 pub struct RenderedIssue {
     /// A JSON map.
     pub body: Vec<u8>,
-    pub stamp: Stamp,
+    pub version: ListVersion,
 }

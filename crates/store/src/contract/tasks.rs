@@ -7,7 +7,7 @@ use caseload_model::ids::{CoreProfileId, DomainId, DomainName};
 use caseload_model::issue::NewIssue;
 use caseload_model::issue_query::Paging;
 use caseload_model::profile::{AppPatch, CorePatch, NewCoreProfile};
-use caseload_model::record::Prepared;
+use caseload_model::record::PreparedEntry;
 use caseload_model::task::{Action, Counts, Family, Task, TaskStatus};
 use caseload_model::time::UnixMillis;
 
@@ -137,12 +137,12 @@ pub struct RenewLeases {
 /// What the entries of a chunk ask for, validated; one variant per action.
 #[derive(Debug, Clone)]
 pub enum ChunkWork {
-    CreateCoreProfiles(Vec<Prepared<NewCoreProfile>>),
-    UpdateCoreProfiles(Vec<Prepared<CorePatch>>),
-    UpdateAppProfiles(Vec<Prepared<AppPatch>>),
-    GetCoreProfiles(Vec<Prepared<CoreProfileId>>),
-    GetAppProfiles(Vec<Prepared<String>>),
-    ImportIssues(Vec<Prepared<NewIssue>>),
+    CreateCoreProfiles(Vec<PreparedEntry<NewCoreProfile>>),
+    UpdateCoreProfiles(Vec<PreparedEntry<CorePatch>>),
+    UpdateAppProfiles(Vec<PreparedEntry<AppPatch>>),
+    GetCoreProfiles(Vec<PreparedEntry<CoreProfileId>>),
+    GetAppProfiles(Vec<PreparedEntry<String>>),
+    ImportIssues(Vec<PreparedEntry<NewIssue>>),
 }
 
 /// Applies the entries of `part` from its `from` on, which are the next unprocessed ones of the

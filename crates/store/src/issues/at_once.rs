@@ -5,8 +5,8 @@
 
 use std::borrow::Cow;
 
-use caseload_model::issue::Stamp;
-use caseload_model::issue_query::{IssueQuery, Position};
+use caseload_model::issue::ListVersion;
+use caseload_model::issue_query::{IssueQuery, ListPosition};
 
 use super::list::{goes_along, matches_nothing, plain, seeks, shown};
 use super::reads::{Along, Index, Shown, Written};
@@ -20,7 +20,7 @@ pub(crate) struct AtOnce<'r> {
     /// What is counted, and by which counters.
     counted: Option<(Cow<'r, IssueQuery>, Tally)>,
     query: Cow<'r, IssueQuery>,
-    after: Option<Position>,
+    after: Option<ListPosition>,
     index: Index,
     limit: u64,
     offset: u64,
@@ -96,7 +96,7 @@ pub(crate) fn page(total_hits: u64, written: Written) -> IssuePage {
         count: written.count as u32,
         body: written.body,
         last: written.last,
-        stamp: if written.count == 0 { Stamp::default() } else { written.stamp.finish() },
+        version: if written.count == 0 { ListVersion::default() } else { written.version.finish() },
     }
 }
 
@@ -108,6 +108,6 @@ pub(crate) fn step(total_hits: Option<u64>, written: Written) -> IssueStep {
         more: written.count < written.found,
         last: written.last,
         body: written.body,
-        stamp: written.stamp.finish(),
+        version: written.version.finish(),
     }
 }

@@ -4,7 +4,9 @@
 //! set is exactly what the model's `IssueQuery` matches.
 
 use caseload_model::fold::fold;
-use caseload_model::issue::{Part, TermKind, choice_term, field_term, number_term, text_term};
+use caseload_model::issue::{
+    OptionalField, TermKind, choice_term, field_term, number_term, text_term,
+};
 use caseload_model::issue_query::{
     Comparison, Condition, Decimal, FieldFilter, FieldTest, FieldTests, FieldType, IssueQuery,
     RatingSet, SortKey, TimeRange,
@@ -157,19 +159,21 @@ fn filters<'r, T: Terms>() -> [FilterOf<'r, T>; 17] {
     [
         |f, q| f.ids(q.ids.as_deref()),
         |f, q| f.texts(TermKind::EndUser, q.end_user_ids.as_deref()),
-        |f, q| f.condition(TermKind::AuthorEmail, &q.author_emails, Some(Part::AuthorEmail)),
+        |f, q| {
+            f.condition(TermKind::AuthorEmail, &q.author_emails, Some(OptionalField::AuthorEmail))
+        },
         |f, q| f.assignee_emails(&q.assignee_emails),
-        |f, q| f.condition(TermKind::Tag, &q.tags, Some(Part::Tags)),
+        |f, q| f.condition(TermKind::Tag, &q.tags, Some(OptionalField::Tags)),
         |f, q| f.condition(TermKind::Assignee, &q.assignee_ids, None),
         |f, q| f.texts(TermKind::Queue, q.queue_ids.as_deref()),
         |f, q| f.texts(TermKind::App, q.app_ids.as_deref()),
-        |f, q| f.condition(TermKind::Language, &q.languages, Some(Part::Language)),
+        |f, q| f.condition(TermKind::Language, &q.languages, Some(OptionalField::Language)),
         |f, q| f.texts(TermKind::Platform, q.platform_types.as_deref()),
         |f, q| f.texts(TermKind::Mode, q.issue_modes.as_deref()),
         |f, q| f.rating(q.rating),
         |f, q| f.states(q),
         |f, q| f.redacted(q.redacted),
-        |f, q| f.exists(Part::FeedbackComment, q.feedback_comment.exists),
+        |f, q| f.exists(OptionalField::FeedbackComment, q.feedback_comment.exists),
         |_, q| Ok(nothing_if(q.messages.or.as_ref().is_some_and(Vec::is_empty))),
         |_, q| Ok(nothing_if(q.notes.or.as_ref().is_some_and(Vec::is_empty))),
     ]
@@ -200,7 +204,7 @@ impl<T: Terms> Finder<'_, T> {
         &self,
         kind: TermKind,
         condition: &Condition,
-        part: Option<Part>,
+        part: Option<OptionalField>,
     ) -> Result<Filter, StoreError> {
         // Nobody's id is empty: that term stands for unassigned issues.
         let means_none = |value: &String| kind == TermKind::Assignee && value.is_empty();
@@ -227,9 +231,9 @@ impl<T: Terms> Finder<'_, T> {
         Ok(found)
     }
 
-    fn exists(&self, part: Part, exists: Option<bool>) -> Result<Filter, StoreError> {
+    fn exists(&self, part: OptionalField, exists: Option<bool>) -> Result<Filter, StoreError> {
         let Some(exists) = exists else { return Ok(Filter::ALL()) };
-        let rows = self.sets.term(TermKind::Part, &part.term())?;
+        let rows = self.sets.term(TermKind::Presence, &part.term())?;
         Ok(if exists { Filter::In(rows) } else { Filter::NotIn(rows) })
     }
 

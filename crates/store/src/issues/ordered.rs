@@ -3,7 +3,7 @@
 //! whole days are passed over by counting, and only the days of the part are looked at one issue at
 //! a time. Neither depends on how many issues the domain has, but for the days.
 
-use caseload_model::issue_query::{IssueQuery, Position, Sort, SortKey, SortOrder, TimeRange};
+use caseload_model::issue_query::{IssueQuery, ListPosition, Sort, SortKey, SortOrder, TimeRange};
 use caseload_model::time::{DAY_MS, UnixMillis};
 use roaring::RoaringBitmap;
 
@@ -21,7 +21,7 @@ const ENTRIES_PER_LOOKUP: u64 = 8;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Part {
     /// Only what comes after it.
-    pub(super) after: Option<Position>,
+    pub(super) after: Option<ListPosition>,
     /// Issues to be passed over; 0 where single issues are tested.
     pub(super) offset: u64,
     pub(super) limit: u64,

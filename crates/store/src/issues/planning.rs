@@ -6,9 +6,10 @@ use std::collections::HashMap;
 
 use caseload_model::ids::ISSUE_ID_COUNTED_MAX;
 use caseload_model::issue::{
-    App, ImportContext, ImportPlan, NewIssue, OccupiedWindows, StoredIssue, Window, plan_imports,
+    App, ImportContext, ImportPlan, NewIssue, OccupiedInstants, StoredIssue, TimeWindow,
+    plan_imports,
 };
-use caseload_model::record::Prepared;
+use caseload_model::record::PreparedEntry;
 use caseload_model::time::UnixMillis;
 
 /// Windows beyond which one scan from the first to the last is made instead, where it is not much
@@ -49,7 +50,7 @@ impl Known {
 pub(crate) struct Planning<'e> {
     context: ImportContext,
     payload: &'e [u8],
-    entries: &'e [Prepared<NewIssue>],
+    entries: &'e [PreparedEntry<NewIssue>],
     dry_run: bool,
 }
 
@@ -59,7 +60,7 @@ impl<'e> Planning<'e> {
         known: Known,
         stored: HashMap<u64, StoredIssue>,
         payload: &'e [u8],
-        entries: &'e [Prepared<NewIssue>],
+        entries: &'e [PreparedEntry<NewIssue>],
         dry_run: bool,
     ) -> Self {
         let context = ImportContext {
@@ -68,19 +69,19 @@ impl<'e> Planning<'e> {
             apps: known.apps,
             next_publish_number: known.next_publish_number,
             last_issue_id: known.last_issue_id,
-            occupied: OccupiedWindows::new(known.max_created_at),
+            occupied: OccupiedInstants::new(known.max_created_at),
         };
         Self { context, payload, entries, dry_run }
     }
 
     /// The plan, or the windows of time that have to be looked at first.
-    pub(crate) fn plan(&self) -> Result<ImportPlan, Vec<Window>> {
+    pub(crate) fn plan(&self) -> Result<ImportPlan, Vec<TimeWindow>> {
         plan_imports(&self.context, self.payload, self.entries, self.dry_run)
             .map_err(|need| joined(need.windows().collect()))
     }
 
     /// Answers for one window: which instants in it are taken.
-    pub(crate) fn note(&mut self, window: Window, taken: Vec<UnixMillis>) {
+    pub(crate) fn note(&mut self, window: TimeWindow, taken: Vec<UnixMillis>) {
         self.context.occupied.add_window(window, taken);
     }
 
@@ -97,10 +98,10 @@ impl<'e> Planning<'e> {
 }
 
 /// The windows, or one around them where that saves questions without reading much more.
-fn joined(windows: Vec<Window>) -> Vec<Window> {
+fn joined(windows: Vec<TimeWindow>) -> Vec<TimeWindow> {
     let (Some(first), Some(last)) = (windows.first(), windows.last()) else { return windows };
-    let around = Window { from: first.from, until: last.until };
-    let length = |window: &Window| window.until.0 - window.from.0 + 1;
+    let around = TimeWindow { from: first.from, until: last.until };
+    let length = |window: &TimeWindow| window.until.0 - window.from.0 + 1;
     let together: i64 = windows.iter().map(length).sum();
     if windows.len() > WINDOWS_APART_MAX && length(&around) <= together * SCAN_STRETCH_MAX {
         return vec![around];

@@ -7,8 +7,10 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-use caseload_model::issue::{Facet, ListStamp, SPAN_DAYS, TermKind, span_of_day};
-use caseload_model::issue_query::{IssueQuery, IssueView, Position, SortKey, SortOrder, TimeRange};
+use caseload_model::issue::{Facet, ListVersionHasher, SPAN_DAYS, TermKind, span_of_day};
+use caseload_model::issue_query::{
+    IssueQuery, IssueView, ListPosition, SortKey, SortOrder, TimeRange,
+};
 use caseload_model::time::UnixMillis;
 use roaring::RoaringBitmap;
 
@@ -100,7 +102,7 @@ pub(crate) struct Total<'q> {
 pub(crate) struct Along<'q> {
     pub(crate) query: &'q IssueQuery,
     /// The query then has no bound of its own on that side of what it is sorted by.
-    pub(crate) after: Option<Position>,
+    pub(crate) after: Option<ListPosition>,
     pub(crate) index: Index,
     pub(crate) limit: u64,
     pub(crate) offset: u64,
@@ -129,13 +131,13 @@ pub(crate) struct Shown {
 #[derive(Debug, Default)]
 pub(crate) struct Written {
     pub(crate) body: Vec<u8>,
-    pub(crate) stamp: ListStamp,
+    pub(crate) version: ListVersionHasher,
     /// Issues that were chosen.
     pub(crate) found: usize,
     /// Issues of those that are in the body: the first ones.
     pub(crate) count: usize,
     /// Where the last one in the body stands.
-    pub(crate) last: Option<Position>,
+    pub(crate) last: Option<ListPosition>,
 }
 
 /// An issue's place in an order. Instants of creation are unique: there, an id is not always told.

@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use caseload_model::issue_query::{IssueQuery, Position, SortKey, SortOrder};
+use caseload_model::issue_query::{IssueQuery, ListPosition, SortKey, SortOrder};
 
 use super::list::{matches_nothing, plain, total};
 use super::ordered::{self, Part};
@@ -60,8 +60,8 @@ pub(super) fn shown(request: &StepIssues, query: &IssueQuery) -> Shown {
 /// one at most of the position and the query's own bound: whichever comes later.
 pub(crate) fn narrowed(
     query: &IssueQuery,
-    after: Option<Position>,
-) -> (Cow<'_, IssueQuery>, Option<Position>) {
+    after: Option<ListPosition>,
+) -> (Cow<'_, IssueQuery>, Option<ListPosition>) {
     let mut query = plain(query);
     let Some(position) = after else { return (query, None) };
     let ascending = query.sort.order == SortOrder::Ascending;

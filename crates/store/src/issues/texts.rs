@@ -3,7 +3,7 @@
 //! leaves others their share.
 
 use caseload_model::issue_query::{
-    Condition, FieldMatcher, FieldTest, IssueQuery, TextMatcher, TextPlace,
+    Condition, FieldMatcher, FieldTest, IssueQuery, TextMatcher, TextSource,
 };
 use roaring::RoaringBitmap;
 
@@ -46,9 +46,9 @@ impl<'p> Texts<'p> {
         };
         Self {
             fields: tests_text_of_fields(query).then(|| FieldMatcher::new(&query.custom_fields)),
-            feedback: matcher(TextPlace::FeedbackComment, &query.feedback_comment),
-            private_notes: matcher(TextPlace::Notes, &query.notes),
-            messages: matcher(TextPlace::Messages, &query.messages),
+            feedback: matcher(TextSource::FeedbackComment, &query.feedback_comment),
+            private_notes: matcher(TextSource::Notes, &query.notes),
+            messages: matcher(TextSource::Messages, &query.messages),
             pace,
         }
     }

@@ -101,7 +101,7 @@ async fn scenario(store: &Arc<dyn Store>) {
     if store.stored_answer(acme.id, "retry", NOW).await.unwrap().is_none() {
         let retry = CreateTask {
             blocks: store.entries_left(acme.id, "create").await.unwrap(),
-            total: parent.left(),
+            total: parent.retryable_entries(),
             parent_id: Some(parent.id),
             expires_at: later(100_000_000),
             ..task_of(&acme, "retry", Action::CreateCoreProfiles, &[], 1)

@@ -16,7 +16,7 @@ use caseload_store::{
     AddMessage, CreateIssue, Domain, EditIssue, EditIssues, IdempotencyKey, ListIssues, StepForm,
     StepIssues, Store, StoreError, Writing,
 };
-use caseload_testdata::Random;
+use caseload_testdata::SplitMix;
 use futures_util::future::{join, join_all};
 use serde_json::{Value, json};
 
@@ -63,10 +63,10 @@ async fn create(
 async fn write(
     store: &Arc<dyn Store>,
     domain: &Domain,
-    random: &mut Random,
+    random: &mut SplitMix,
     ids: &[u64],
 ) -> Result<(), StoreError> {
-    let issue_id = ids[random.below(ids.len() as u64) as usize];
+    let issue_id = ids[random.below(ids.len())];
     match random.below(3) {
         0 => {
             let (request, faults) = read_message(&pairs(&[("message-body", "y")]));
@@ -76,7 +76,7 @@ async fn write(
             store.add_message(AddMessage { on, issue_id, request, attachments }).await?;
         }
         1 => {
-            let status = ["resolved", "rejected", "new"][random.below(3) as usize];
+            let status = ["resolved", "rejected", "new"][random.below(3)];
             let (request, faults) = read_edit(&pairs(&[("status", status), ("tags", "[\"b\"]")]));
             assert_eq!(faults, []);
             store.edit_issue(EditIssue { on: on(domain, None), issue_id, request }).await?;
@@ -134,7 +134,7 @@ async fn a_reader_that_follows_changes_misses_no_write_of_two_servers() {
     let writers = writers.enumerate().map(|(seed, (store, _))| {
         let acme = &acme;
         async move {
-            let mut random = Random::new(seed as u64);
+            let mut random = SplitMix::new(seed as u64);
             let mut ids = vec![create(store, acme, None).await.unwrap()];
             for _ in 0..25 {
                 if random.once_in(3) {
@@ -322,7 +322,7 @@ async fn acknowledged_writes_exist_once_when_connections_are_cut() {
     let writers = (0..6_usize).map(|writer| {
         let (store, acme) = (&stores[writer % 2], &acme);
         async move {
-            let mut random = Random::new(writer as u64);
+            let mut random = SplitMix::new(writer as u64);
             let mut ids = Vec::new();
             for n in 0..20 {
                 // Again under its key, until it is known to have taken place.

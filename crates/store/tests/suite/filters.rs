@@ -8,7 +8,7 @@ use caseload_model::fold::fold;
 use caseload_model::issue_query::{IssueView, Paging, parse_list};
 use caseload_model::task::Action;
 use caseload_store::{ListIssues, Store};
-use caseload_testdata::Random;
+use caseload_testdata::SplitMix;
 
 use super::oracle::Oracle;
 use super::support::{NOW, assert_sound, domain, run_command, task_of};
@@ -28,12 +28,12 @@ pub(crate) async fn random_filters_find_the_same_issues_as_a_naive_store(store: 
         let agents = store.agents(domain.id).await.unwrap();
         naive.agent_emails =
             agents.into_iter().map(|agent| (agent.id, fold(&agent.email))).collect();
-        let mut random = Random::new(seed);
+        let mut random = SplitMix::new(seed);
         for _ in 0..QUERIES {
             let parameters = caseload_testdata::query(&mut random);
             let query = parse_list(&parameters).unwrap().query;
-            let page_size = [1, 3, 10, 1000][random.below(4) as usize];
-            let paging = Paging { page: 1 + random.below(3), page_size };
+            let page_size = [1, 3, 10, 1000][random.below(4)];
+            let paging = Paging { page: 1 + random.below(3) as u64, page_size };
             let request = ListIssues {
                 domain: domain.id,
                 query: query.clone(),

@@ -6,10 +6,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use caseload_model::issue::{
-    App, ImportContext, IssueBody, IssueColumns, IssueFragments, IssueState, OccupiedWindows,
+    App, ImportContext, IssueBody, IssueColumns, IssueFragments, IssueState, OccupiedInstants,
     plan_imports, prepare_imports, write_issue,
 };
-use caseload_model::issue_query::{IssueQuery, IssueView, Paging, SearchedIssue};
+use caseload_model::issue_query::{IssueQuery, IssueView, Paging, SearchableIssue};
 use caseload_store::{Domain, Store};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -38,7 +38,7 @@ impl Oracle {
             next_publish_number: 2,
             last_issue_id: 0,
             stored: HashMap::new(),
-            occupied: OccupiedWindows::new(None),
+            occupied: OccupiedInstants::new(None),
         };
         let block = block(entries, 0);
         let mut prepared = prepare_imports(&domain.name, &block);
@@ -68,7 +68,7 @@ impl Oracle {
         let matches = |(columns, head, body): &&(IssueColumns, Vec<u8>, IssueBody)| {
             let fragments = IssueFragments::new(head, body);
             let agent_emails = &self.agent_emails;
-            query.matches(&SearchedIssue { columns, fragments, agent_emails })
+            query.matches(&SearchableIssue { columns, fragments, agent_emails })
         };
         let mut found: Vec<_> = self.issues.iter().filter(matches).collect();
         found.sort_by(|a, b| query.sort.compare(&a.0, &b.0));

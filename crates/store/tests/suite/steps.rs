@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use caseload_model::issue_query::{
-    Condition, IssueQuery, IssueView, Paging, Position, Sort, SortKey, SortOrder, TimeRange,
+    Condition, IssueQuery, IssueView, ListPosition, Paging, Sort, SortKey, SortOrder, TimeRange,
 };
 use caseload_model::task::Action;
 use caseload_model::time::UnixMillis;
@@ -128,7 +128,7 @@ pub(crate) async fn a_position_among_equal_times_skips_and_repeats_nothing(store
                     SortKey::UpdateTime => &all[n]["updated_at"],
                 };
                 let at = UnixMillis(at.as_i64().unwrap());
-                let after = Some(Position { at, id: all[n]["id"].as_u64().unwrap() });
+                let after = Some(ListPosition { at, id: all[n]["id"].as_u64().unwrap() });
                 let request = StepIssues { after, ..steps(&acme, &query, 2) };
                 let step = store.step_issues(request).await.unwrap();
                 let next = serde_json::from_str::<Vec<Value>>(&format!("[{}]", joined(&[step])));
@@ -192,7 +192,7 @@ pub(crate) async fn a_position_outside_the_filtered_range_is_moved_to_its_end(
             query.updated = query.created;
             // No issue of the position's instant comes after it.
             let id = if order == SortOrder::Ascending { 4711 } else { 0 };
-            let after = Some(Position { at: UnixMillis(after), id });
+            let after = Some(ListPosition { at: UnixMillis(after), id });
             let request = StepIssues { after, ..steps(&acme, &query, 100) };
             let step = store.step_issues(request).await.unwrap();
             let found: Vec<Value> =

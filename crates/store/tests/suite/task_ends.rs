@@ -48,7 +48,7 @@ fn entries(blocks: &[PackedBlock]) -> Vec<(u32, u32, String)> {
 async fn retry_of(store: &Arc<dyn Store>, domain: &Domain, parent: &Task, id: &str) -> CreateTask {
     CreateTask {
         blocks: store.entries_left(domain.id, &parent.id).await.unwrap(),
-        total: parent.left(),
+        total: parent.retryable_entries(),
         parent_id: Some(parent.id.clone()),
         ..task_of(domain, id, parent.action, &[], 1)
     }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use caseload_model::issue_query::{Cursor, Position, SortKey};
+use caseload_model::issue_query::{Cursor, ListPosition, SortKey};
 use caseload_model::time::UnixMillis;
 use caseload_store::{IssuePage, StoreError};
 use caseload_teststore::on_each_store;
@@ -164,7 +164,7 @@ async fn a_cursor_of_one_domain_is_refused_in_another() {
     *server.store.page.lock().unwrap() = IssuePage {
         total_hits: 60_000,
         count: 1000,
-        last: Some(Position { at: UnixMillis(41), id: 2 }),
+        last: Some(ListPosition { at: UnixMillis(41), id: 2 }),
         ..IssuePage::default()
     };
     let path = format!("{PATH}?page=50&page-size=1000&state=new&sort-by=update-time");
@@ -173,7 +173,7 @@ async fn a_cursor_of_one_domain_is_refused_in_another() {
     let (before, token) = next.split_once("cursor=").unwrap();
     assert_eq!(before, "/v1/acme/issues?page-size=1000&state=new&sort-by=update-time&");
     let cursor = Cursor::decode(token).unwrap();
-    assert_eq!((cursor.after.at, cursor.after.id, cursor.answers), (UnixMillis(41), 2, 50));
+    assert_eq!((cursor.after.at, cursor.after.id, cursor.pages), (UnixMillis(41), 2, 50));
     assert_eq!(cursor.sort.key, SortKey::UpdateTime);
     let elsewhere = next.replace("acme", "other");
     let answer = server.bare(Method::GET, &elsewhere).bearer_auth(OTHER).send().await.unwrap();

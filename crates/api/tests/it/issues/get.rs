@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use caseload_api::ApiConfig;
-use caseload_model::issue_query::Position;
+use caseload_model::issue_query::ListPosition;
 use caseload_model::time::UnixMillis;
 use caseload_store::{IssuePage, RenderedIssue, StoreError};
 use reqwest::Method;
@@ -19,11 +19,11 @@ async fn with_issues(total_hits: u64) -> Server {
         total_hits,
         count: 2,
         body: br#"{"id":1,"lifetime":1.10},{"id":2}"#.to_vec(),
-        last: Some(Position { at: UnixMillis(41), id: 2 }),
-        stamp: [7; 16],
+        last: Some(ListPosition { at: UnixMillis(41), id: 2 }),
+        version: [7; 16],
     };
     *server.store.issue.lock().unwrap() =
-        Some(RenderedIssue { body: br#"{"id":7}"#.to_vec(), stamp: [7; 16] });
+        Some(RenderedIssue { body: br#"{"id":7}"#.to_vec(), version: [7; 16] });
     server
 }
 

@@ -5,7 +5,7 @@ use std::io::Read as _;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use caseload_model::issue_query::Position;
+use caseload_model::issue_query::ListPosition;
 use caseload_model::time::UnixMillis;
 use caseload_store::{IssueStep, StepForm, StoreError};
 use caseload_teststore::on_each_store;
@@ -101,7 +101,7 @@ fn step(bytes: usize, more: bool) -> IssueStep {
     IssueStep {
         count: 1,
         body: format!("{{\"id\":1,\"x\":\"{}\"}}\n", "x".repeat(bytes)).into_bytes(),
-        last: Some(Position { at: UnixMillis(5), id: 1 }),
+        last: Some(ListPosition { at: UnixMillis(5), id: 1 }),
         more,
         ..IssueStep::default()
     }
@@ -138,7 +138,7 @@ async fn a_store_that_fails_at_once_is_an_error_and_later_breaks_the_stream() {
     {
         let asked = server.store.stepped.lock().unwrap();
         assert_eq!((asked[0].after, asked[0].issues_max), (None, 1000));
-        assert_eq!(asked[1].after, Some(Position { at: UnixMillis(5), id: 1 }));
+        assert_eq!(asked[1].after, Some(ListPosition { at: UnixMillis(5), id: 1 }));
         assert_eq!(asked[0].form, StepForm::Lines);
         assert!(asked[0].bytes_max < 8 << 20, "a step is bounded, whatever the issues");
     }

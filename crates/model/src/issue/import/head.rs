@@ -14,7 +14,7 @@ use crate::time::UnixMillis;
 
 /// The rendered head, but for what the plan decides.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct HeadParts {
+pub struct HeadTemplate {
     /// `title`, `tags`.
     before_app: Vec<u8>,
     /// `domain` to `state_data`.
@@ -23,7 +23,7 @@ pub struct HeadParts {
     after_created: Vec<u8>,
 }
 
-impl HeadParts {
+impl HeadTemplate {
     /// The whole head: members without braces.
     pub fn render(
         &self,
@@ -98,7 +98,7 @@ pub(super) fn read(
     context: &Context<'_>,
     map: &IssueMap<'_, '_>,
     reader: &mut Reader,
-) -> (IssueFacts, HeadParts) {
+) -> (IssueFacts, HeadTemplate) {
     let (state, changed_at) = state_data(map, context.created_at, reader);
     let latest =
         context.created_at.max(changed_at).max(context.last_message_at.unwrap_or_default());
@@ -130,14 +130,14 @@ pub(super) fn read(
     (facts, head)
 }
 
-/// Renders the head; see [`HeadParts::render`] for what is left out of it.
+/// Renders the head; see [`HeadTemplate::render`] for what is left out of it.
 pub(in crate::issue) fn render(
     context: &Context<'_>,
     facts: &IssueFacts,
     title: &str,
     cc: Option<Vec<&str>>,
-) -> HeadParts {
-    let mut head = HeadParts::default();
+) -> HeadTemplate {
+    let mut head = HeadTemplate::default();
     let mut members = Members::new(&mut head.before_app, true);
     members.text("title", title);
     write_texts(facts.tags.iter().map(String::as_str), members.key("tags"));

@@ -22,14 +22,14 @@ use crate::error_code::EntryErrorCode;
 use crate::ids::{DomainName, FOREIGN_ID_CHARS_MAX, ISSUE_ID_MAX};
 use crate::json::Json;
 use crate::payload::{Block, Entry};
-use crate::record::{EntryFault, Prepared, Rejected};
+use crate::record::{EntryFault, PreparedEntry, Rejection};
 use crate::task::{Action, Family};
 use crate::time::UnixMillis;
 use people::People;
 use reader::{At, Map, Reader};
 
-pub use head::HeadParts;
-pub use people::{NamedAgent, NamedAppProfile};
+pub use head::HeadTemplate;
+pub use people::{AgentMention, AppProfileMention};
 
 /// The fields of an issue.
 pub const ISSUE_FIELDS: [&str; 31] = [
@@ -83,21 +83,21 @@ pub struct NewIssue {
     pub app_publish_id: Option<String>,
     pub facts: IssueFacts,
     /// The issue's author and the end users among the authors of messages, each once.
-    pub app_profiles: Vec<NamedAppProfile>,
+    pub app_profiles: Vec<AppProfileMention>,
     /// The assignee and the agents among the authors of messages, each once.
-    pub agents: Vec<NamedAgent>,
-    pub head: HeadParts,
+    pub agents: Vec<AgentMention>,
+    pub head: HeadTemplate,
     pub body: IssueBody,
 }
 
 /// Reads every entry of a block.
-pub fn prepare_imports(domain: &DomainName, block: &Block) -> Vec<Prepared<NewIssue>> {
+pub fn prepare_imports(domain: &DomainName, block: &Block) -> Vec<PreparedEntry<NewIssue>> {
     let prepare_one =
-        |entry: &Entry| Prepared { entry: entry.clone(), item: prepare(domain, block, entry) };
+        |entry: &Entry| PreparedEntry { entry: entry.clone(), item: prepare(domain, block, entry) };
     block.entries.iter().map(prepare_one).collect()
 }
 
-fn prepare(domain: &DomainName, block: &Block, entry: &Entry) -> Result<NewIssue, Rejected> {
+fn prepare(domain: &DomainName, block: &Block, entry: &Entry) -> Result<NewIssue, Rejection> {
     let tree = read_entry(Action::ImportIssues, block, entry)?;
     let mut reader = Reader::default();
     let source = Source::new(domain, &tree);
@@ -109,7 +109,7 @@ fn prepare(domain: &DomainName, block: &Block, entry: &Entry) -> Result<NewIssue
     }
     match issue {
         Some(issue) if reader.faults.is_empty() => Ok(issue),
-        _ => Err(Rejected {
+        _ => Err(Rejection {
             id: id_of(&tree, Action::ImportIssues),
             faults: reader.faults,
             readable: true,

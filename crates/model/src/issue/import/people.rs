@@ -14,7 +14,7 @@ use crate::issue::render::write_texts;
 
 /// An app profile that an issue names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NamedAppProfile {
+pub struct AppProfileMention {
     pub pid: String,
     /// Empty where unknown.
     pub name: String,
@@ -24,7 +24,7 @@ pub struct NamedAppProfile {
 
 /// An agent that an issue names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NamedAgent {
+pub struct AgentMention {
     pub id: String,
     /// Empty where unknown.
     pub name: String,
@@ -47,8 +47,8 @@ pub(super) struct People<'c> {
     author: &'c Author<'c>,
     assignee: &'c Assignee<'c>,
     hs_user_id: String,
-    app_profiles: Vec<NamedAppProfile>,
-    agents: Vec<NamedAgent>,
+    app_profiles: Vec<AppProfileMention>,
+    agents: Vec<AgentMention>,
     /// Places in the two lists, by id.
     places: [HashMap<String, usize>; 2],
 }
@@ -85,7 +85,7 @@ impl<'c> People<'c> {
         &self.hs_user_id
     }
 
-    pub(super) fn into_named(self) -> (Vec<NamedAppProfile>, Vec<NamedAgent>) {
+    pub(super) fn into_named(self) -> (Vec<AppProfileMention>, Vec<AgentMention>) {
         (self.app_profiles, self.agents)
     }
 
@@ -199,7 +199,7 @@ impl<'c> People<'c> {
         let at = self.places[0].get(pid).copied().unwrap_or_else(|| {
             self.places[0].insert(pid.to_owned(), self.app_profiles.len());
             let emails = b"[]".to_vec();
-            self.app_profiles.push(NamedAppProfile {
+            self.app_profiles.push(AppProfileMention {
                 pid: pid.to_owned(),
                 name: String::new(),
                 emails,
@@ -219,7 +219,7 @@ impl<'c> People<'c> {
     fn note_agent(&mut self, id: &str, name: &str, email: Option<String>) {
         let at = self.places[1].get(id).copied().unwrap_or_else(|| {
             self.places[1].insert(id.to_owned(), self.agents.len());
-            self.agents.push(NamedAgent { id: id.to_owned(), name: String::new(), email: None });
+            self.agents.push(AgentMention { id: id.to_owned(), name: String::new(), email: None });
             self.agents.len() - 1
         });
         let known = &mut self.agents[at];

@@ -13,19 +13,19 @@ mod occupied;
 use std::collections::{HashMap, HashSet};
 
 use super::fragments::{IssueBody, IssueFragments};
-use super::{IssueColumns, IssueQueue, NamedAgent, NewIssue};
+use super::{AgentMention, IssueColumns, IssueQueue, NewIssue};
 use crate::error_code::EntryErrorCode;
 use crate::ids::ISSUE_ID_COUNTED_MAX;
 use crate::json::Json;
 use crate::payload::Entry;
-use crate::record::{ChunkRecords, EntryFault, Prepared};
+use crate::record::{ChunkRecords, EntryFault, PreparedEntry};
 use crate::task::Action;
 use crate::time::UnixMillis;
 use apps::Apps;
 use content::differences;
 
 pub use apps::App;
-pub use occupied::{NeedOccupied, OccupiedWindows, Window};
+pub use occupied::{MissingWindows, OccupiedInstants, TimeWindow};
 
 /// An issue as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,7 +50,7 @@ pub struct ImportContext {
     pub last_issue_id: u64,
     /// The stored issues among [`named_issue_ids`].
     pub stored: HashMap<u64, StoredIssue>,
-    pub occupied: OccupiedWindows,
+    pub occupied: OccupiedInstants,
 }
 
 /// An issue to insert. The fragments beside the head are those of the entry.
@@ -79,7 +79,7 @@ pub struct ImportPlan {
     pub issues: Vec<IssueRow>,
     pub apps: Vec<App>,
     pub queues: Vec<IssueQueue>,
-    pub agents: Vec<NamedAgent>,
+    pub agents: Vec<AgentMention>,
     pub app_profiles: Vec<AppProfileRow>,
     pub last_issue_id: u64,
     pub next_publish_number: u64,
@@ -89,7 +89,7 @@ pub struct ImportPlan {
 }
 
 /// The ids that entries ask for: the records a context must hold, where they exist. Ascending.
-pub fn named_issue_ids(entries: &[Prepared<NewIssue>]) -> Vec<u64> {
+pub fn named_issue_ids(entries: &[PreparedEntry<NewIssue>]) -> Vec<u64> {
     let given = entries.iter().filter_map(|entry| entry.item.as_ref().ok()?.id);
     let mut ids: Vec<u64> = given.collect();
     ids.sort_unstable();
@@ -103,9 +103,9 @@ pub fn named_issue_ids(entries: &[Prepared<NewIssue>]) -> Vec<u64> {
 pub fn plan_imports(
     context: &ImportContext,
     payload: &[u8],
-    entries: &[Prepared<NewIssue>],
+    entries: &[PreparedEntry<NewIssue>],
     dry_run: bool,
-) -> Result<ImportPlan, NeedOccupied> {
+) -> Result<ImportPlan, MissingWindows> {
     let mut planner = Planner::new(context, entries, dry_run);
     for (source, prepared) in entries.iter().enumerate() {
         match &prepared.item {
@@ -121,11 +121,11 @@ pub fn plan_imports(
 
 struct Planner<'c> {
     context: &'c ImportContext,
-    entries: &'c [Prepared<NewIssue>],
+    entries: &'c [PreparedEntry<NewIssue>],
     dry_run: bool,
     apps: Apps,
-    occupied: OccupiedWindows,
-    need: NeedOccupied,
+    occupied: OccupiedInstants,
+    need: MissingWindows,
     /// Issues of this plan by id.
     placed: HashMap<u64, usize>,
     seen: Seen,
@@ -150,7 +150,11 @@ struct Existing<'e> {
 }
 
 impl<'c> Planner<'c> {
-    fn new(context: &'c ImportContext, entries: &'c [Prepared<NewIssue>], dry_run: bool) -> Self {
+    fn new(
+        context: &'c ImportContext,
+        entries: &'c [PreparedEntry<NewIssue>],
+        dry_run: bool,
+    ) -> Self {
         let plan = ImportPlan {
             issues: Vec::new(),
             apps: Vec::new(),
@@ -168,7 +172,7 @@ impl<'c> Planner<'c> {
             dry_run,
             apps: Apps::new(context),
             occupied: context.occupied.clone(),
-            need: NeedOccupied::default(),
+            need: MissingWindows::default(),
             placed: HashMap::new(),
             seen: Seen::default(),
             plan,
@@ -305,7 +309,7 @@ impl<'c> Planner<'c> {
         records.error(Action::ImportIssues, payload, entry, id, &[fault], true);
     }
 
-    fn finish(self) -> Result<ImportPlan, NeedOccupied> {
+    fn finish(self) -> Result<ImportPlan, MissingWindows> {
         if !self.need.is_empty() {
             return Err(self.need);
         }

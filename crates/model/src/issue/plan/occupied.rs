@@ -11,7 +11,7 @@ const WINDOW_MS_MIN: i64 = 1024;
 
 /// A span of instants, both ends included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Window {
+pub struct TimeWindow {
     pub from: UnixMillis,
     pub until: UnixMillis,
 }
@@ -19,14 +19,14 @@ pub struct Window {
 /// What a plan must know before it can be made: which `created_at` lie in these windows. They are
 /// disjoint and ascending.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct NeedOccupied {
+pub struct MissingWindows {
     windows: Spans,
 }
 
-impl NeedOccupied {
-    pub fn windows(&self) -> impl Iterator<Item = Window> + '_ {
+impl MissingWindows {
+    pub fn windows(&self) -> impl Iterator<Item = TimeWindow> + '_ {
         let spans = self.windows.0.iter();
-        spans.map(|(from, until)| Window { from: UnixMillis(*from), until: UnixMillis(*until) })
+        spans.map(|(from, until)| TimeWindow { from: UnixMillis(*from), until: UnixMillis(*until) })
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -36,13 +36,13 @@ impl NeedOccupied {
 
 /// The taken milliseconds, as far as they are known.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct OccupiedWindows {
+pub struct OccupiedInstants {
     known: Spans,
     taken: Spans,
     max_created_at: Option<UnixMillis>,
 }
 
-impl OccupiedWindows {
+impl OccupiedInstants {
     /// Nothing known but the domain's latest `created_at`; None where it has no issue.
     pub fn new(max_created_at: Option<UnixMillis>) -> Self {
         Self { max_created_at, ..Self::default() }
@@ -58,7 +58,7 @@ impl OccupiedWindows {
     }
 
     /// Adds all taken instants of a window, ascending or not.
-    pub fn add_window(&mut self, window: Window, taken: impl IntoIterator<Item = UnixMillis>) {
+    pub fn add_window(&mut self, window: TimeWindow, taken: impl IntoIterator<Item = UnixMillis>) {
         self.known.insert(window.from.0, window.until.0);
         for at in taken {
             self.taken.insert(at.0, at.0);
@@ -67,7 +67,7 @@ impl OccupiedWindows {
 
     /// Takes the first free instant from `at` on. Where it is not known to be free, it is taken
     /// nonetheless and asked for: the plan will be made again.
-    pub(super) fn take(&mut self, at: UnixMillis, need: &mut NeedOccupied) -> UnixMillis {
+    pub(super) fn take(&mut self, at: UnixMillis, need: &mut MissingWindows) -> UnixMillis {
         let free = self.taken.end_of(at.0).map_or(at.0, |end| end + 1);
         if !self.covers(UnixMillis(free)) {
             // Several times as far each time, so that a long run takes few questions.
@@ -122,22 +122,22 @@ mod tests {
 
     #[test]
     fn nothing_is_asked_beyond_the_latest_instant() {
-        let mut need = NeedOccupied::default();
-        let mut occupied = OccupiedWindows::new(Some(UnixMillis(100)));
+        let mut need = MissingWindows::default();
+        let mut occupied = OccupiedInstants::new(Some(UnixMillis(100)));
         assert_eq!(occupied.take(UnixMillis(101), &mut need), UnixMillis(101));
         assert_eq!(occupied.take(UnixMillis(101), &mut need), UnixMillis(102));
         assert!(need.is_empty());
         occupied.take(UnixMillis(100), &mut need);
-        let asked = Window { from: UnixMillis(100), until: UnixMillis(100) };
+        let asked = TimeWindow { from: UnixMillis(100), until: UnixMillis(100) };
         assert_eq!(need.windows().collect::<Vec<_>>(), [asked]);
     }
 
     #[test]
     fn a_run_is_asked_for_in_growing_windows() {
         let stored = 1_000_000..1_040_000;
-        let mut occupied = OccupiedWindows::new(Some(UnixMillis(2_000_000)));
+        let mut occupied = OccupiedInstants::new(Some(UnixMillis(2_000_000)));
         for round in 0..8 {
-            let mut need = NeedOccupied::default();
+            let mut need = MissingWindows::default();
             let free = occupied.clone().take(UnixMillis(1_000_000), &mut need);
             if need.is_empty() {
                 assert_eq!((round, free), (4, UnixMillis(1_040_000)));

@@ -16,14 +16,14 @@ const DESK_NAME: &str = "Desk";
 
 /// An agent as a write needs to know one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AgentName {
+pub struct AgentSummary {
     pub id: String,
     pub name: String,
     /// Empty where unknown.
     pub email: String,
 }
 
-impl AgentName {
+impl AgentSummary {
     /// Somebody at the desk who is only known by a name, which may be empty.
     pub fn of_desk(domain: &DomainName, name: &str) -> Self {
         let name = if name.is_empty() { DESK_NAME } else { name };
@@ -45,14 +45,14 @@ impl AgentName {
 
 /// An app profile as a write needs to know one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KnownProfile {
+pub struct AppProfileSummary {
     pub pid: String,
     pub name: String,
     /// A JSON array of strings.
     pub emails: Vec<u8>,
 }
 
-impl KnownProfile {
+impl AppProfileSummary {
     /// The first address, where there is one.
     pub(super) fn email(&self) -> Option<String> {
         let Ok(Json::Array(emails)) = json::parse(&self.emails) else { return None };

@@ -6,9 +6,9 @@ use std::borrow::Cow;
 
 use super::Moment;
 use super::attachment::{Attachment, write_attachments};
-use super::author::KnownProfile;
+use super::author::AppProfileSummary;
 use super::message::render_message;
-use super::record::{CannotWrite, IssueRecord};
+use super::record::{IssueRecord, IssueWriteError};
 use super::requests::CreateRequest;
 use crate::fold::fold;
 use crate::ids::DomainName;
@@ -34,7 +34,7 @@ pub struct CreateContext<'c> {
     /// The id of the author's app profile.
     pub pid: String,
     /// That profile, where it is there already.
-    pub profile: Option<KnownProfile>,
+    pub profile: Option<AppProfileSummary>,
     pub attachments: &'c [Attachment],
 }
 
@@ -52,12 +52,12 @@ pub struct CreatePlan {
 pub fn plan_create(
     context: &CreateContext<'_>,
     request: &CreateRequest,
-) -> Result<CreatePlan, CannotWrite> {
+) -> Result<CreatePlan, IssueWriteError> {
     let CreateContext { domain, id, created_at, moment, app, pid, profile, attachments } = context;
     let known = profile.as_ref();
     let name = request.author_name.clone().or_else(|| known.map(|p| p.name.clone()));
     let name = name.unwrap_or_default();
-    let email = request.email.clone().or_else(|| known.and_then(KnownProfile::email));
+    let email = request.email.clone().or_else(|| known.and_then(AppProfileSummary::email));
     let email = email.unwrap_or_default();
     let emails: Vec<&str> = Some(email.as_str()).filter(|e| !e.is_empty()).into_iter().collect();
     let columns = IssueColumns {

@@ -3,10 +3,10 @@
 //! last word.
 
 use super::Moment;
-use super::author::AgentName;
-use super::merge::{CustomPatch, merge};
+use super::author::AgentSummary;
+use super::merge::{CustomFieldPatch, merge};
 use super::message::{NewMessage, add_message};
-use super::record::{CannotWrite, IssueRecord};
+use super::record::{IssueRecord, IssueWriteError};
 use super::requests::{BulkEditRequest, EditRequest};
 use super::state::after_assignment;
 use crate::ids::DomainName;
@@ -19,7 +19,7 @@ use crate::json::{self, Json};
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EditTargets {
     /// The new assignee, where the edit assigns; `Some(None)` unassigns.
-    pub assignee: Option<Option<AgentName>>,
+    pub assignee: Option<Option<AgentSummary>>,
     pub queue: Option<IssueQueue>,
 }
 
@@ -39,7 +39,7 @@ pub fn plan_edit(
     targets: &EditTargets,
     message: Option<&NewMessage<'_>>,
     moment: Moment,
-) -> Result<EditPlan, CannotWrite> {
+) -> Result<EditPlan, IssueWriteError> {
     let mut issue = stored.clone();
     let mut told = b"{\"updated-data\":{".to_vec();
     let mut members = Members::new(&mut told, false);
@@ -82,7 +82,7 @@ pub fn plan_edit(
     Ok(EditPlan { issue, answer: told })
 }
 
-fn assign(issue: &mut IssueRecord, assignee: Option<&AgentName>) {
+fn assign(issue: &mut IssueRecord, assignee: Option<&AgentSummary>) {
     let facts = &mut issue.columns.facts;
     let after = assignee.map(|agent| agent.id.as_str());
     facts.state = after_assignment(facts.state, facts.assignee_id.as_deref(), after);
@@ -105,7 +105,7 @@ fn change_maps(body: &mut IssueBody, edit: &EditRequest, members: &mut Members<'
     }
     if let Some(patch) = &edit.custom_fields {
         let (fields, changed) = patch.apply(&body.custom_fields);
-        if changed != CustomPatch::default() {
+        if changed != CustomFieldPatch::default() {
             members.raw("custom_fields", &changed.render());
             body.custom_fields = fields;
         }

@@ -3,11 +3,11 @@
 //! returns its request as far as it could be read, with every fault.
 
 use super::fields::Fields;
-use super::merge::CustomPatch;
+use super::merge::CustomFieldPatch;
 use super::message::TEXT_MESSAGE;
 use super::requests::{
-    AgentBy, Assignment, BulkEditRequest, CreateRequest, EditRequest, MessageRequest, NoteRequest,
-    Reference,
+    AgentSelector, Assignment, BulkEditRequest, CreateRequest, EditRequest, MessageRequest,
+    NoteRequest, Reference,
 };
 use crate::error_code::ErrorCode;
 use crate::fold::fold;
@@ -69,10 +69,10 @@ pub const BULK_EDIT_FIELDS: &[&str] = &[
     "action_taken_by",
 ];
 /// A request as far as it could be read, and what is wrong with its form.
-pub type Read<T> = (T, Vec<ParameterFault>);
+pub type ParsedForm<T> = (T, Vec<ParameterFault>);
 
 /// Reads the form of a new issue.
-pub fn read_create(pairs: &[(String, String)]) -> Read<CreateRequest> {
+pub fn read_create(pairs: &[(String, String)]) -> ParsedForm<CreateRequest> {
     let mut fields = Fields::new(pairs, CREATE_FIELDS);
     let request = CreateRequest {
         body: fields.required("message-body", MESSAGE_BODY_BYTES_MAX).to_owned(),
@@ -95,7 +95,7 @@ pub fn read_create(pairs: &[(String, String)]) -> Read<CreateRequest> {
 }
 
 /// Reads the form of a message.
-pub fn read_message(pairs: &[(String, String)]) -> Read<MessageRequest> {
+pub fn read_message(pairs: &[(String, String)]) -> ParsedForm<MessageRequest> {
     let mut fields = Fields::new(pairs, MESSAGE_FIELDS);
     let body = fields.required("message-body", MESSAGE_BODY_BYTES_MAX).to_owned();
     fields.word("message-type", std::iter::once((TEXT_MESSAGE, ())));
@@ -104,7 +104,7 @@ pub fn read_message(pairs: &[(String, String)]) -> Read<MessageRequest> {
 }
 
 /// Reads the form of a private note.
-pub fn read_note(pairs: &[(String, String)]) -> Read<NoteRequest> {
+pub fn read_note(pairs: &[(String, String)]) -> ParsedForm<NoteRequest> {
     let mut fields = Fields::new(pairs, NOTE_FIELDS);
     let text = fields.required("note-text", MESSAGE_BODY_BYTES_MAX).to_owned();
     fields.check_chars("note-text", &text, TEXT_CHARS_MAX);
@@ -113,7 +113,7 @@ pub fn read_note(pairs: &[(String, String)]) -> Read<NoteRequest> {
 }
 
 /// Reads the form of changes to one issue.
-pub fn read_edit(pairs: &[(String, String)]) -> Read<EditRequest> {
+pub fn read_edit(pairs: &[(String, String)]) -> ParsedForm<EditRequest> {
     let mut fields = Fields::new(pairs, EDIT_FIELDS);
     let title = fields.sent("title").map(|(spelled, title)| {
         fields.check_chars(spelled, title, TEXT_CHARS_MAX);
@@ -129,7 +129,7 @@ pub fn read_edit(pairs: &[(String, String)]) -> Read<EditRequest> {
 }
 
 /// Reads the form of changes to many issues.
-pub fn read_bulk_edit(pairs: &[(String, String)]) -> Read<BulkEditRequest> {
+pub fn read_bulk_edit(pairs: &[(String, String)]) -> ParsedForm<BulkEditRequest> {
     let mut fields = Fields::new(pairs, BULK_EDIT_FIELDS);
     let issue_ids = issue_ids(&mut fields);
     let edit = changes(&mut fields);
@@ -187,9 +187,9 @@ fn reference(fields: &mut Fields<'_>, name: &str) -> Option<Reference<String>> {
     Some(Reference { field: spelled.to_owned(), to })
 }
 
-fn agent(fields: &mut Fields<'_>, name: &str) -> Option<Reference<AgentBy>> {
+fn agent(fields: &mut Fields<'_>, name: &str) -> Option<Reference<AgentSelector>> {
     let Reference { field, to } = reference(fields, name)?;
-    Some(Reference { field, to: AgentBy::Id(to) })
+    Some(Reference { field, to: AgentSelector::Id(to) })
 }
 
 /// `assignee-id`, `assignee-email`; where both are given they have to mean the same agent.
@@ -197,7 +197,7 @@ fn assignment(fields: &mut Fields<'_>) -> Option<Assignment> {
     let by_id = reference(fields, "assignee-id");
     let by_email = fields.get("assignee-email").map(|(spelled, email)| Reference {
         field: spelled.to_owned(),
-        to: AgentBy::Email(fold(email)),
+        to: AgentSelector::Email(fold(email)),
     });
     match by_id {
         Some(id) if id.to == UNASSIGNED => {
@@ -208,11 +208,11 @@ fn assignment(fields: &mut Fields<'_>) -> Option<Assignment> {
                 );
                 fields.fault(&email.field, ErrorCode::ConflictingParameter, detail);
             }
-            Some(Assignment::Nobody)
+            Some(Assignment::Unassign)
         }
         by_id => {
             let by_id =
-                by_id.map(|Reference { field, to }| Reference { field, to: AgentBy::Id(to) });
+                by_id.map(|Reference { field, to }| Reference { field, to: AgentSelector::Id(to) });
             let agents: Vec<_> = by_id.into_iter().chain(by_email).collect();
             (!agents.is_empty()).then_some(Assignment::Agent(agents))
         }
@@ -247,9 +247,9 @@ fn nests_within(json: &Json<'_>, levels: usize) -> bool {
 }
 
 /// Custom fields, each checked by its type; one that is null is to go.
-fn custom_fields(fields: &mut Fields<'_>) -> Option<CustomPatch> {
+fn custom_fields(fields: &mut Fields<'_>) -> Option<CustomFieldPatch> {
     let (spelled, members) = fields.map("custom_fields")?;
-    let mut patch = CustomPatch::default();
+    let mut patch = CustomFieldPatch::default();
     for (key, field) in &members {
         if *field == Json::Null {
             patch.0.push((key.clone().into_owned(), None));

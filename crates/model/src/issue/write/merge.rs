@@ -8,9 +8,9 @@ use crate::json::{self, Json, write_map};
 
 /// Custom fields to set, as rendered maps of `type` and `value`, or to remove; in order of arrival.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct CustomPatch(pub(super) Vec<(String, Option<Vec<u8>>)>);
+pub struct CustomFieldPatch(pub(super) Vec<(String, Option<Vec<u8>>)>);
 
-impl CustomPatch {
+impl CustomFieldPatch {
     /// The patch as a JSON map; what is to go is null.
     pub(super) fn render(&self) -> Vec<u8> {
         render(self.0.iter().map(|(key, field)| (key.as_str(), field.as_deref())))
@@ -111,7 +111,7 @@ mod tests {
     fn a_custom_field_is_replaced_whole_and_what_did_not_change_is_not_told() {
         let stored = br#"{"a":{"type":"number","value":1},"b":{"type":"number","value":2.50}}"#;
         let field = |text: &str| Some(text.as_bytes().to_vec());
-        let patch = CustomPatch(vec![
+        let patch = CustomFieldPatch(vec![
             ("a".to_owned(), None),
             ("b".to_owned(), field(r#"{"type":"number","value":2.50}"#)),
             ("c".to_owned(), field(r#"{"type":"number","value":1e400}"#)),

@@ -3,8 +3,8 @@
 
 use super::Moment;
 use super::attachment::{Attachment, write_attachments};
-use super::author::{AgentName, IssueAuthor};
-use super::record::{CannotWrite, IssueRecord, append};
+use super::author::{AgentSummary, IssueAuthor};
+use super::record::{IssueRecord, IssueWriteError, append};
 use super::state::after_message;
 use crate::ids::{DomainName, timed_id};
 use crate::issue::import::message::{MessageIn, Origin, render, write_person};
@@ -19,7 +19,7 @@ pub(super) const TEXT_MESSAGE: &str = "Text";
 pub enum MessageAuthor {
     /// The issue's own author.
     EndUser,
-    Desk(AgentName),
+    Desk(AgentSummary),
 }
 
 /// A message to add.
@@ -62,11 +62,11 @@ pub(super) fn add_message(
     issue: &mut IssueRecord,
     message: &NewMessage<'_>,
     moment: Moment,
-) -> Result<(), CannotWrite> {
+) -> Result<(), IssueWriteError> {
     let content = (message.body, message.attachments);
     let (origin, rendered) = match &message.author {
         MessageAuthor::EndUser => {
-            let author = IssueAuthor::of(issue).ok_or(CannotWrite::Damaged)?;
+            let author = IssueAuthor::of(issue).ok_or(IssueWriteError::Damaged)?;
             let origin = Origin::EndUser;
             (origin, render_message(domain, content, origin, &author.person(), moment))
         }
@@ -87,7 +87,7 @@ pub fn plan_message(
     stored: &IssueRecord,
     message: &NewMessage<'_>,
     moment: Moment,
-) -> Result<IssueRecord, CannotWrite> {
+) -> Result<IssueRecord, IssueWriteError> {
     let mut issue = stored.clone();
     add_message(domain, &mut issue, message, moment)?;
     issue.written(stored, None, moment.at)
@@ -97,9 +97,9 @@ pub fn plan_message(
 pub fn plan_note(
     stored: &IssueRecord,
     text: &str,
-    author: &AgentName,
+    author: &AgentSummary,
     moment: Moment,
-) -> Result<IssueRecord, CannotWrite> {
+) -> Result<IssueRecord, IssueWriteError> {
     let mut note = b"{".to_vec();
     let mut members = Members::new(&mut note, false);
     members.text("body", text);

@@ -19,22 +19,22 @@ mod state;
 pub use attachment::{
     Attachment, CONTENT_TYPE_BYTES_MAX, FILE_NAME_CHARS_MAX, PLAIN_BYTES, served_type,
 };
-pub use author::{AgentName, KnownProfile, author_pid};
+pub use author::{AgentSummary, AppProfileSummary, author_pid};
 pub use create::{CreateContext, CreatePlan, plan_create};
 pub use edit::{EditPlan, EditTargets, bulk_edit_answer, plan_edit};
 pub use forms::{
     BULK_EDIT_FIELDS, BULK_EDIT_ISSUES_MAX, BULK_MESSAGE_BYTES_MAX, CREATE_FIELDS, EDIT_FIELDS,
-    MESSAGE_FIELDS, NOTE_FIELDS, Read, read_bulk_edit, read_create, read_edit, read_message,
+    MESSAGE_FIELDS, NOTE_FIELDS, ParsedForm, read_bulk_edit, read_create, read_edit, read_message,
     read_note,
 };
-pub use merge::CustomPatch;
+pub use merge::CustomFieldPatch;
 pub use message::{
     MessageAuthor, NewMessage, message_answer, note_answer, plan_message, plan_note,
 };
-pub use record::{CannotWrite, IssueRecord};
+pub use record::{IssueRecord, IssueWriteError};
 pub use requests::{
-    AgentBy, Assignment, BulkEditRequest, CreateRequest, EditRequest, MessageRequest, NoteRequest,
-    Reference, References,
+    AgentSelector, Assignment, BulkEditRequest, CreateRequest, EditRequest, MessageRequest,
+    NoteRequest, Reference, References,
 };
 
 use crate::time::UnixMillis;

@@ -24,7 +24,7 @@ pub struct IssueRecord {
 
 /// Why a write that is fine in itself cannot take effect on an issue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum CannotWrite {
+pub enum IssueWriteError {
     #[error("the issue would be longer than an issue may be")]
     TooLarge,
     #[error("the stored issue cannot be read")]
@@ -42,7 +42,7 @@ impl IssueRecord {
         stored: &Self,
         title: Option<&str>,
         at: UnixMillis,
-    ) -> Result<Self, CannotWrite> {
+    ) -> Result<Self, IssueWriteError> {
         let facts = &mut self.columns.facts;
         facts.updated_at = at;
         if facts.state != stored.columns.facts.state {
@@ -53,17 +53,19 @@ impl IssueRecord {
     }
 
     /// Refuses an issue that could not be imported again after an export.
-    pub(super) fn check_size(self) -> Result<Self, CannotWrite> {
+    pub(super) fn check_size(self) -> Result<Self, IssueWriteError> {
         if self.fragments().bytes() + NAMES_BYTES_MAX > Family::Issues.entry_bytes_max() {
-            return Err(CannotWrite::TooLarge);
+            return Err(IssueWriteError::TooLarge);
         }
         Ok(self)
     }
 
     /// Renders the head anew from the columns, with another title where one is given.
-    fn refresh_head(&mut self, title: Option<&str>) -> Result<(), CannotWrite> {
+    fn refresh_head(&mut self, title: Option<&str>) -> Result<(), IssueWriteError> {
         let map = [b"{", self.head.as_slice(), b"}"].concat();
-        let Ok(Json::Object(members)) = json::parse(&map) else { return Err(CannotWrite::Damaged) };
+        let Ok(Json::Object(members)) = json::parse(&map) else {
+            return Err(IssueWriteError::Damaged);
+        };
         let mut head = Vec::with_capacity(self.head.len() + 64);
         for (key, value) in &members {
             if !head.is_empty() {

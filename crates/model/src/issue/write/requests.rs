@@ -2,7 +2,7 @@
 //! queue, issues) together with the field that does so, so that whoever looks it up can say which
 //! field was wrong; [`References`] is all of it at once.
 
-use super::merge::CustomPatch;
+use super::merge::CustomFieldPatch;
 use crate::issue::IssueState;
 
 /// Something that a request refers to, and the field that does so, as the caller spelled it.
@@ -14,7 +14,7 @@ pub struct Reference<T> {
 
 /// Which agent is meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum AgentBy {
+pub enum AgentSelector {
     Id(String),
     /// Folded.
     Email(String),
@@ -23,8 +23,8 @@ pub enum AgentBy {
 /// Whom an issue is to be assigned to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Assignment {
-    Nobody,
-    Agent(Vec<Reference<AgentBy>>),
+    Unassign,
+    Agent(Vec<Reference<AgentSelector>>),
 }
 
 /// A new issue.
@@ -40,7 +40,7 @@ pub struct CreateRequest {
     pub tags: Vec<String>,
     /// A JSON map, its scalars strings.
     pub meta: Option<Vec<u8>>,
-    pub custom_fields: CustomPatch,
+    pub custom_fields: CustomFieldPatch,
     pub platform_type: Option<String>,
     pub app_id: Option<Reference<String>>,
     pub language: Option<String>,
@@ -52,7 +52,7 @@ pub struct CreateRequest {
 pub struct MessageRequest {
     pub body: String,
     /// Absent: the message is the end user's.
-    pub agent: Option<Reference<AgentBy>>,
+    pub agent: Option<Reference<AgentSelector>>,
 }
 
 /// A private note to add.
@@ -60,7 +60,7 @@ pub struct MessageRequest {
 pub struct NoteRequest {
     pub text: String,
     /// Absent: the note is in the key's name.
-    pub author: Option<Reference<AgentBy>>,
+    pub author: Option<Reference<AgentSelector>>,
 }
 
 /// Changes of one issue or of many; what is absent stays.
@@ -70,12 +70,12 @@ pub struct EditRequest {
     pub tags: Option<Vec<String>>,
     /// A JSON merge patch, its scalars strings.
     pub meta: Option<Vec<u8>>,
-    pub custom_fields: Option<CustomPatch>,
+    pub custom_fields: Option<CustomFieldPatch>,
     pub status: Option<IssueState>,
     pub assignment: Option<Assignment>,
     pub queue_id: Option<Reference<String>>,
     /// Who edits; only looked up.
-    pub acting: Option<Reference<AgentBy>>,
+    pub acting: Option<Reference<AgentSelector>>,
 }
 
 /// The same changes of many issues, and a message of the desk's to each.
@@ -99,7 +99,7 @@ impl Default for Reference<Vec<u64>> {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct References {
     pub app: Option<Reference<String>>,
-    pub agents: Vec<Reference<AgentBy>>,
+    pub agents: Vec<Reference<AgentSelector>>,
     pub queue: Option<Reference<String>>,
     pub issues: Option<Reference<Vec<u64>>>,
 }

@@ -10,7 +10,7 @@ mod writes;
 use caseload_model::error_code::ErrorCode;
 use caseload_model::fold::fold;
 use caseload_model::issue::write::{
-    AgentName, CannotWrite, CreateContext, IssueRecord, MessageAuthor, Moment, NewMessage,
+    AgentSummary, CreateContext, IssueRecord, IssueWriteError, MessageAuthor, Moment, NewMessage,
     author_pid, bulk_edit_answer, message_answer, note_answer, plan_create, plan_edit,
     plan_message, plan_note,
 };
@@ -111,7 +111,7 @@ pub(crate) fn add_note<W: IssueWrites>(
         let mut names = Names::new(store);
         let author = request.author.as_ref().map(|agent| names.agent(agent)).transpose()?.flatten();
         names.check()?;
-        let author = author.unwrap_or_else(|| AgentName::of_desk(&on.domain_name, &on.key_name));
+        let author = author.unwrap_or_else(|| AgentSummary::of_desk(&on.domain_name, &on.key_name));
         let changed = plan_note(&stored, &request.text, &author, moment(store, on)?)
             .map_err(|why| refused("note-text", why))?;
         put(store, row, &stored, changed)?;
@@ -177,15 +177,15 @@ fn desk<W: IssueWrites>(
     names: &Names<'_, W>,
     on: &Writing,
     named: Option<&str>,
-) -> Result<AgentName, StoreError> {
+) -> Result<AgentSummary, StoreError> {
     let Some(named) = named else {
-        return Ok(AgentName::of_desk(&on.domain_name, &on.key_name));
+        return Ok(AgentSummary::of_desk(&on.domain_name, &on.key_name));
     };
     if let Some(agent) = names.agent_by_id(named)? {
         return Ok(agent);
     }
     let agent = names.agent_by_email(&fold(named))?;
-    Ok(agent.unwrap_or_else(|| AgentName::of_desk(&on.domain_name, named)))
+    Ok(agent.unwrap_or_else(|| AgentSummary::of_desk(&on.domain_name, named)))
 }
 
 /// Runs a command that may be repeated, and keeps its answer with its effect.
@@ -245,9 +245,9 @@ fn note(
     changes.change(row, before, Some(after))
 }
 
-fn refused(field: &str, why: CannotWrite) -> StoreError {
+fn refused(field: &str, why: IssueWriteError) -> StoreError {
     match why {
-        CannotWrite::TooLarge => {
+        IssueWriteError::TooLarge => {
             let detail = "the issue would have more than 8 MiB, and could not be imported again \
                           after an export; send less, or begin another issue";
             let fault = ParameterFault {
@@ -257,6 +257,6 @@ fn refused(field: &str, why: CannotWrite) -> StoreError {
             };
             StoreError::Refused(vec![fault])
         }
-        CannotWrite::Damaged => StoreError::Corrupt(why.to_string()),
+        IssueWriteError::Damaged => StoreError::Corrupt(why.to_string()),
     }
 }

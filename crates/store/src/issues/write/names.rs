@@ -4,7 +4,8 @@
 use caseload_model::error_code::ErrorCode;
 use caseload_model::fold::fold;
 use caseload_model::issue::write::{
-    AgentBy, AgentName, Assignment, EditRequest, EditTargets, KnownProfile, Reference, References,
+    AgentSelector, AgentSummary, AppProfileSummary, Assignment, EditRequest, EditTargets,
+    Reference, References,
 };
 use caseload_model::issue::{App, IssueQueue};
 use caseload_model::issue_query::ParameterFault;
@@ -58,26 +59,27 @@ impl<'w, W: IssueWrites> Names<'w, W> {
 
     pub(super) fn agent(
         &mut self,
-        given: &Reference<AgentBy>,
-    ) -> Result<Option<AgentName>, StoreError> {
+        given: &Reference<AgentSelector>,
+    ) -> Result<Option<AgentSummary>, StoreError> {
         let found = match &given.to {
-            AgentBy::Id(id) => self.agent_by_id(id)?,
-            AgentBy::Email(email) => self.agent_by_email(email)?,
+            AgentSelector::Id(id) => self.agent_by_id(id)?,
+            AgentSelector::Email(email) => self.agent_by_email(email)?,
         };
         if found.is_none() {
-            let (AgentBy::Id(text) | AgentBy::Email(text)) = &given.to;
+            let (AgentSelector::Id(text) | AgentSelector::Email(text)) = &given.to;
             self.unknown(&given.field, "agent", text, "GET /agents lists the agents");
         }
         Ok(found)
     }
 
-    pub(super) fn agent_by_id(&self, id: &str) -> Result<Option<AgentName>, StoreError> {
+    pub(super) fn agent_by_id(&self, id: &str) -> Result<Option<AgentSummary>, StoreError> {
         self.store.agent(id)
     }
 
     /// The oldest agent with this address, which is folded.
-    pub(super) fn agent_by_email(&self, email: &str) -> Result<Option<AgentName>, StoreError> {
-        let is_meant = |agent: &AgentName| !agent.email.is_empty() && fold(&agent.email) == email;
+    pub(super) fn agent_by_email(&self, email: &str) -> Result<Option<AgentSummary>, StoreError> {
+        let is_meant =
+            |agent: &AgentSummary| !agent.email.is_empty() && fold(&agent.email) == email;
         Ok(self.store.agents()?.into_iter().find(is_meant))
     }
 
@@ -89,7 +91,7 @@ impl<'w, W: IssueWrites> Names<'w, W> {
         Ok(found)
     }
 
-    pub(super) fn app_profile(&self, pid: &str) -> Result<Option<KnownProfile>, StoreError> {
+    pub(super) fn app_profile(&self, pid: &str) -> Result<Option<AppProfileSummary>, StoreError> {
         self.store.app_profile(pid)
     }
 
@@ -98,9 +100,9 @@ impl<'w, W: IssueWrites> Names<'w, W> {
         let mut targets = EditTargets::default();
         match &edit.assignment {
             None => {}
-            Some(Assignment::Nobody) => targets.assignee = Some(None),
+            Some(Assignment::Unassign) => targets.assignee = Some(None),
             Some(Assignment::Agent(agents)) => {
-                let mut meant: Option<AgentName> = None;
+                let mut meant: Option<AgentSummary> = None;
                 for given in agents {
                     let Some(agent) = self.agent(given)? else { continue };
                     if meant.as_ref().is_some_and(|meant| meant.id != agent.id) {

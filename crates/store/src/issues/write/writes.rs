@@ -2,7 +2,7 @@
 //! Where commands run beside each other, an issue that was read to be changed stays as it is until
 //! the transaction ends, and so does the clock once it was asked.
 
-use caseload_model::issue::write::{AgentName, Attachment, IssueRecord, KnownProfile};
+use caseload_model::issue::write::{AgentSummary, AppProfileSummary, Attachment, IssueRecord};
 use caseload_model::issue::{App, AppProfileRow, IssueQueue};
 use caseload_model::time::UnixMillis;
 
@@ -48,11 +48,11 @@ pub(crate) trait IssueWrites {
 
     /// The app of an id, or the default one, and whether it is that.
     fn app(&self, id: Option<&str>) -> Result<Option<(App, bool)>, StoreError>;
-    fn agent(&self, id: &str) -> Result<Option<AgentName>, StoreError>;
+    fn agent(&self, id: &str) -> Result<Option<AgentSummary>, StoreError>;
     /// Oldest first.
-    fn agents(&self) -> Result<Vec<AgentName>, StoreError>;
+    fn agents(&self) -> Result<Vec<AgentSummary>, StoreError>;
     fn queue(&self, id: &str) -> Result<Option<IssueQueue>, StoreError>;
-    fn app_profile(&self, pid: &str) -> Result<Option<KnownProfile>, StoreError>;
+    fn app_profile(&self, pid: &str) -> Result<Option<AppProfileSummary>, StoreError>;
 
     /// The rows of these issues, each at its place.
     fn rows_of(&self, ids: &[u64]) -> Result<Vec<Option<u32>>, StoreError>;

@@ -7,9 +7,9 @@ use std::collections::HashMap;
 
 use caseload_model::ids::DomainId;
 use caseload_model::issue::{
-    App, ImportPlan, IssueFragments, NewIssue, StoredIssue, Window, named_issue_ids,
+    App, ImportPlan, IssueFragments, NewIssue, StoredIssue, TimeWindow, named_issue_ids,
 };
-use caseload_model::record::{ChunkRecords, Prepared};
+use caseload_model::record::{ChunkRecords, PreparedEntry};
 use caseload_model::time::UnixMillis;
 use futures_util::FutureExt as _;
 use tokio::try_join;
@@ -64,7 +64,7 @@ impl<'c> Import<'c> {
     pub(in crate::postgres) async fn import(
         &mut self,
         payload: &[u8],
-        entries: &[Prepared<NewIssue>],
+        entries: &[PreparedEntry<NewIssue>],
     ) -> Result<ChunkRecords, StoreError> {
         let mut clock = match self.clock.take() {
             Some(clock) => clock,
@@ -91,7 +91,7 @@ impl<'c> Import<'c> {
         &mut self,
         known: Known,
         payload: &[u8],
-        entries: &[Prepared<NewIssue>],
+        entries: &[PreparedEntry<NewIssue>],
     ) -> Result<(Known, ImportPlan), StoreError> {
         let ids = named_issue_ids(entries);
         let ids: Vec<i64> = known.maybe_taken(&ids).map(|id| id as i64).collect();
@@ -120,7 +120,7 @@ impl<'c> Import<'c> {
         &mut self,
         clock: &mut Clock,
         plan: &ImportPlan,
-        entries: &[Prepared<NewIssue>],
+        entries: &[PreparedEntry<NewIssue>],
     ) -> Result<(), StoreError> {
         for issue in &plan.issues {
             let prepared = entries[issue.source]
@@ -261,7 +261,7 @@ async fn stored(
 async fn taken(
     client: &Client,
     domain: DomainId,
-    windows: &[Window],
+    windows: &[TimeWindow],
 ) -> Result<Vec<Vec<UnixMillis>>, StoreError> {
     let from: Vec<i64> = windows.iter().map(|window| window.from.0).collect();
     let until: Vec<i64> = windows.iter().map(|window| window.until.0).collect();

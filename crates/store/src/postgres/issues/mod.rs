@@ -119,7 +119,7 @@ pub(super) async fn get(
                 return Ok(None);
             }
             let written = reads.write(&Chosen::Rows(rows), &shown)?;
-            Ok(Some(RenderedIssue { body: written.body, stamp: written.stamp.finish() }))
+            Ok(Some(RenderedIssue { body: written.body, version: written.version.finish() }))
         })
         .await
 }

@@ -4,7 +4,7 @@
 use std::pin::pin;
 
 use caseload_model::issue::{IssueBody, IssueFragments, write_issue};
-use caseload_model::issue_query::{Position, SortKey};
+use caseload_model::issue_query::{ListPosition, SortKey};
 use caseload_model::json::{self, Json};
 use caseload_model::time::UnixMillis;
 use futures_util::TryStreamExt as _;
@@ -101,7 +101,7 @@ fn add(row: &Row, shown: &Shown, out: &mut Written) -> bool {
     }
     let issue = fragments(row);
     write_issue(&issue, &shown.view, &mut out.body);
-    out.stamp.add(&issue);
+    out.version.add(&issue);
     if shown.form == StepForm::Lines {
         out.body.push(b'\n');
     }
@@ -110,7 +110,7 @@ fn add(row: &Row, shown: &Shown, out: &mut Written) -> bool {
 }
 
 /// Where the issue of this head stands in lists sorted by `key`.
-fn position(head: &[u8], key: SortKey) -> Result<Position, StoreError> {
+fn position(head: &[u8], key: SortKey) -> Result<ListPosition, StoreError> {
     let unreadable = || StoreError::Corrupt("the head of an issue cannot be read".to_owned());
     let map = [b"{", head, b"}"].concat();
     let head = json::parse(&map).map_err(|_| unreadable())?;
@@ -124,5 +124,5 @@ fn position(head: &[u8], key: SortKey) -> Result<Position, StoreError> {
         _ => None,
     };
     let id = number(head.get("id")).ok_or_else(unreadable)?.unsigned_abs();
-    Ok(Position { at: UnixMillis(number(at).ok_or_else(unreadable)?), id })
+    Ok(ListPosition { at: UnixMillis(number(at).ok_or_else(unreadable)?), id })
 }

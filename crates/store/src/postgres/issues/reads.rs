@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use caseload_model::ids::DomainId;
 use caseload_model::issue::{TermKind, day_term, term_day};
-use caseload_model::issue_query::{IssueQuery, Position, Sort, SortKey, SortOrder, TimeRange};
+use caseload_model::issue_query::{IssueQuery, ListPosition, Sort, SortKey, SortOrder, TimeRange};
 use caseload_model::time::UnixMillis;
 use futures_util::future::try_join;
 use roaring::RoaringBitmap;
@@ -309,7 +309,7 @@ impl IssueReads for Reads<'_> {
             let found = self.rows(&sql::page(index, order), &params)?;
             for row in &found {
                 let issue = placed(row)?;
-                after = Some(Position { at: issue.at, id: issue.id });
+                after = Some(ListPosition { at: issue.at, id: issue.id });
                 if !visit(issue)? {
                     return Ok(());
                 }

@@ -6,7 +6,7 @@
 
 use caseload_model::issue::IssueState;
 use caseload_model::issue_query::{
-    IssueQuery, IssueView, Position, RatingSet, SortKey, SortOrder, TimeRange,
+    IssueQuery, IssueView, ListPosition, RatingSet, SortKey, SortOrder, TimeRange,
 };
 
 use crate::issues::Index;
@@ -36,7 +36,12 @@ impl Asked {
 
     /// Moves the bounds behind a position in an order without ties, and tells where to go on within
     /// the ties of the others.
-    pub(super) fn after(&mut self, after: Option<Position>, order: SortOrder, ties: bool) -> i64 {
+    pub(super) fn after(
+        &mut self,
+        after: Option<ListPosition>,
+        order: SortOrder,
+        ties: bool,
+    ) -> i64 {
         let ascending = order == SortOrder::Ascending;
         let Some(after) = after else {
             // Behind no issue of the first instant: no id is that small, or that large.

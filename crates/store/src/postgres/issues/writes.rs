@@ -3,7 +3,7 @@
 //! domain's clock is locked by whoever asks it, until the transaction ends.
 
 use caseload_model::ids::{DomainId, ISSUE_ID_COUNTED_MAX};
-use caseload_model::issue::write::{AgentName, Attachment, IssueRecord, KnownProfile};
+use caseload_model::issue::write::{AgentSummary, AppProfileSummary, Attachment, IssueRecord};
 use caseload_model::issue::{App, AppProfileRow, INSTANT_MS_MAX, IssueQueue};
 use caseload_model::time::UnixMillis;
 use tokio_postgres::Row;
@@ -106,7 +106,7 @@ impl IssueWrites for Writes<'_> {
         Ok(Some((App { app_id: text(&row, 0)?, publish_id: text(&row, 1)? }, row.get(2))))
     }
 
-    fn agent(&self, id: &str) -> Result<Option<AgentName>, StoreError> {
+    fn agent(&self, id: &str) -> Result<Option<AgentSummary>, StoreError> {
         let found = self.row_opt(
             "SELECT id, name, email FROM agents WHERE domain_id = $1 AND id = $2",
             &[&self.domain.0, &id.as_bytes()],
@@ -114,7 +114,7 @@ impl IssueWrites for Writes<'_> {
         found.as_ref().map(agent).transpose()
     }
 
-    fn agents(&self) -> Result<Vec<AgentName>, StoreError> {
+    fn agents(&self) -> Result<Vec<AgentSummary>, StoreError> {
         let found = self.rows(
             "SELECT id, name, email FROM agents WHERE domain_id = $1 ORDER BY created_at, id",
             &[&self.domain.0],
@@ -131,13 +131,17 @@ impl IssueWrites for Writes<'_> {
         Ok(Some(IssueQueue { id: text(&row, 0)?, name: text(&row, 1)? }))
     }
 
-    fn app_profile(&self, pid: &str) -> Result<Option<KnownProfile>, StoreError> {
+    fn app_profile(&self, pid: &str) -> Result<Option<AppProfileSummary>, StoreError> {
         let found = self.row_opt(
             "SELECT pid, name, emails FROM app_profiles WHERE domain_id = $1 AND pid = $2",
             &[&self.domain.0, &pid.as_bytes()],
         )?;
         let Some(row) = found else { return Ok(None) };
-        Ok(Some(KnownProfile { pid: text(&row, 0)?, name: text(&row, 1)?, emails: row.get(2) }))
+        Ok(Some(AppProfileSummary {
+            pid: text(&row, 0)?,
+            name: text(&row, 1)?,
+            emails: row.get(2),
+        }))
     }
 
     fn rows_of(&self, ids: &[u64]) -> Result<Vec<Option<u32>>, StoreError> {
@@ -318,6 +322,6 @@ const UPDATE_FRAGMENTS: &str = "UPDATE issue_bodies b SET head = e.head, message
      $8::bytea[]) AS e(row, head, messages, meta, custom_fields, queue, private_notes)
      WHERE b.domain_id = $1 AND b.row = e.row";
 
-fn agent(row: &Row) -> Result<AgentName, StoreError> {
-    Ok(AgentName { id: text(row, 0)?, name: text(row, 1)?, email: text(row, 2)? })
+fn agent(row: &Row) -> Result<AgentSummary, StoreError> {
+    Ok(AgentSummary { id: text(row, 0)?, name: text(row, 1)?, email: text(row, 2)? })
 }

@@ -3,8 +3,8 @@
 //! the part are taken back, and it is planned again with all owners looked up; from then on so is
 //! the rest of the chunk. Identities go in sorted, as one statement; profiles by binary COPY.
 
-use caseload_model::profile::{CreatePlan, NewCoreProfile, plan_creates, plan_free_creates};
-use caseload_model::record::{ChunkRecords, Prepared};
+use caseload_model::profile::{CreatePlan, NewCoreProfile, plan_creates, plan_optimistic_creates};
+use caseload_model::record::{ChunkRecords, PreparedEntry};
 
 use super::super::engine::{Client, CopyRows};
 use super::{Change, named, owners, sound};
@@ -16,10 +16,10 @@ pub(in crate::postgres) async fn create(
     client: &Client,
     change: &mut Change,
     payload: &[u8],
-    entries: &[Prepared<NewCoreProfile>],
+    entries: &[PreparedEntry<NewCoreProfile>],
 ) -> Result<ChunkRecords, StoreError> {
     if !change.conflicts && change.dry_run.is_none() {
-        let plan = plan_free_creates(payload, entries, change.next_id);
+        let plan = plan_optimistic_creates(payload, entries, change.next_id);
         if insert(client, change, entries, &plan).await? {
             change.next_id = plan.next_id;
             return Ok(plan.records);
@@ -41,7 +41,7 @@ pub(in crate::postgres) async fn create(
 async fn insert(
     client: &Client,
     change: &mut Change,
-    entries: &[Prepared<NewCoreProfile>],
+    entries: &[PreparedEntry<NewCoreProfile>],
     plan: &CreatePlan,
 ) -> Result<bool, StoreError> {
     if plan.inserts.is_empty() {

@@ -7,7 +7,7 @@ use caseload_model::ids::{CoreProfileId, DomainId};
 use caseload_model::profile::{
     StoredAppProfile, render_app, render_core, show_app_gets, show_core_gets,
 };
-use caseload_model::record::{ChunkRecords, Prepared};
+use caseload_model::record::{ChunkRecords, PreparedEntry};
 use tokio_postgres::Row;
 
 use super::super::engine::Client;
@@ -20,7 +20,7 @@ pub(in crate::postgres) async fn get_core(
     client: &Client,
     domain: DomainId,
     payload: &[u8],
-    entries: &[Prepared<CoreProfileId>],
+    entries: &[PreparedEntry<CoreProfileId>],
     out: &mut ChunkRecords,
 ) -> Result<(), StoreError> {
     let ids: Vec<i64> = sound(entries).map(|id| id.0 as i64).collect();
@@ -45,7 +45,7 @@ pub(in crate::postgres) async fn get_app(
     client: &Client,
     domain: DomainId,
     payload: &[u8],
-    entries: &[Prepared<String>],
+    entries: &[PreparedEntry<String>],
     out: &mut ChunkRecords,
 ) -> Result<(), StoreError> {
     let pids: Vec<&[u8]> = sound(entries).map(String::as_bytes).collect();

@@ -12,7 +12,7 @@ use std::collections::HashMap;
 
 use caseload_model::ids::{CoreProfileId, DomainId};
 use caseload_model::profile::IdentityKey;
-use caseload_model::record::Prepared;
+use caseload_model::record::PreparedEntry;
 use caseload_model::time::UnixMillis;
 use tokio_postgres::Row;
 
@@ -76,7 +76,7 @@ impl Change {
 }
 
 /// What the entries ask for that are not refused.
-fn sound<T>(entries: &[Prepared<T>]) -> impl Iterator<Item = &T> {
+fn sound<T>(entries: &[PreparedEntry<T>]) -> impl Iterator<Item = &T> {
     entries.iter().filter_map(|entry| entry.item.as_ref().ok())
 }
 

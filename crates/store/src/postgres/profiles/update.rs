@@ -8,7 +8,7 @@ use caseload_model::ids::{CoreProfileId, DomainId};
 use caseload_model::profile::{
     AppPatch, CorePatch, CoreUpdatePlan, IdentityKey, plan_app_updates, plan_core_updates,
 };
-use caseload_model::record::{ChunkRecords, Prepared};
+use caseload_model::record::{ChunkRecords, PreparedEntry};
 
 use super::super::engine::Client;
 use super::super::rows::text;
@@ -19,7 +19,7 @@ pub(in crate::postgres) async fn update_core(
     client: &Client,
     change: &mut Change,
     payload: &[u8],
-    entries: &[Prepared<CorePatch>],
+    entries: &[PreparedEntry<CorePatch>],
 ) -> Result<ChunkRecords, StoreError> {
     let ids: Vec<i64> = sound(entries).map(|patch| patch.id.0 as i64).collect();
     let mut records = core_fields(client, change.domain, &ids).await?;
@@ -111,7 +111,7 @@ pub(in crate::postgres) async fn update_app(
     client: &Client,
     change: &mut Change,
     payload: &[u8],
-    entries: &[Prepared<AppPatch>],
+    entries: &[PreparedEntry<AppPatch>],
 ) -> Result<ChunkRecords, StoreError> {
     let pids: Vec<&[u8]> = sound(entries).map(|patch| patch.pid.as_bytes()).collect();
     let select = "SELECT pid, fields FROM app_profiles WHERE domain_id = $1 AND pid = ANY ($2)";

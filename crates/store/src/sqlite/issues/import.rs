@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use caseload_model::ids::DomainId;
 use caseload_model::issue::{ImportPlan, IssueBody, IssueColumns, NewIssue, named_issue_ids};
-use caseload_model::record::{ChunkRecords, Prepared};
+use caseload_model::record::{ChunkRecords, PreparedEntry};
 use caseload_model::time::UnixMillis;
 use rusqlite::{CachedStatement, Connection, params};
 
@@ -139,7 +139,7 @@ fn plan(
     domain: DomainId,
     known: Known,
     payload: &[u8],
-    entries: &[Prepared<NewIssue>],
+    entries: &[PreparedEntry<NewIssue>],
     dry_run: bool,
 ) -> Result<(Known, ImportPlan), StoreError> {
     let ids = named_issue_ids(entries);
@@ -162,7 +162,7 @@ fn plan(
 pub(super) fn entries_of<'w>(
     work: &'w ChunkWork,
     slice: &Range<usize>,
-) -> Result<&'w [Prepared<NewIssue>], StoreError> {
+) -> Result<&'w [PreparedEntry<NewIssue>], StoreError> {
     match work {
         ChunkWork::ImportIssues(entries) => Ok(&entries[slice.clone()]),
         _ => Err(StoreError::Corrupt("entries of another action among issues".to_owned())),

@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use caseload_model::ids::DomainId;
-use caseload_model::issue::{App, StoredIssue, Window};
+use caseload_model::issue::{App, StoredIssue, TimeWindow};
 use caseload_model::time::UnixMillis;
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -82,7 +82,7 @@ pub(super) fn stored(
 pub(super) fn taken(
     conn: &Connection,
     domain: DomainId,
-    window: Window,
+    window: TimeWindow,
 ) -> Result<Vec<UnixMillis>, StoreError> {
     let mut select = conn.prepare_cached(
         "SELECT created_at FROM issues WHERE domain_id = ?1 AND created_at BETWEEN ?2 AND ?3",

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use caseload_model::issue::{IssueBody, IssueFragments, write_issue};
-use caseload_model::issue_query::{IssueView, Position, SortKey};
+use caseload_model::issue_query::{IssueView, ListPosition, SortKey};
 use caseload_model::time::UnixMillis;
 use rusqlite::types::{FromSqlError, Value, ValueRef};
 use rusqlite::{Connection, OptionalExtension, Row, Rows, params, params_from_iter};
@@ -128,7 +128,7 @@ fn write(
         }
         let issue = shown_fragments(row, shown.view)?;
         write_issue(&issue, &shown.view, &mut out.body);
-        out.stamp.add(&issue);
+        out.version.add(&issue);
         if shown.form == StepForm::Lines {
             out.body.push(b'\n');
         }
@@ -159,11 +159,11 @@ pub(in crate::sqlite) fn get(
         key: SortKey::CreationTime,
     };
     let written = write_rows(conn, &[row_number(row)?], &shown)?;
-    Ok(Some(RenderedIssue { body: written.body, stamp: written.stamp.finish() }))
+    Ok(Some(RenderedIssue { body: written.body, version: written.version.finish() }))
 }
 
 /// Where the issue of this row stands in lists sorted by `key`.
-fn position(conn: &Connection, row: u32, key: SortKey) -> Result<Position, StoreError> {
+fn position(conn: &Connection, row: u32, key: SortKey) -> Result<ListPosition, StoreError> {
     let mut select = conn.prepare_cached(
         "SELECT id, created_at, changed_at, updated_at FROM issues WHERE row = ?1",
     )?;
@@ -174,7 +174,7 @@ fn position(conn: &Connection, row: u32, key: SortKey) -> Result<Position, Store
     };
     Ok(select.query_row([row], |found| {
         let id: i64 = found.get(0)?;
-        Ok(Position { at: UnixMillis(found.get(column)?), id: id.unsigned_abs() })
+        Ok(ListPosition { at: UnixMillis(found.get(column)?), id: id.unsigned_abs() })
     })?)
 }
 

@@ -4,7 +4,7 @@
 use caseload_model::ids::DomainId;
 use caseload_model::issue::IssueState;
 use caseload_model::issue_query::{
-    IssueQuery, IssueView, Position, Sort, SortKey, SortOrder, TimeRange,
+    IssueQuery, IssueView, ListPosition, Sort, SortKey, SortOrder, TimeRange,
 };
 use caseload_model::time::UnixMillis;
 use rusqlite::{Connection, params_from_iter};
@@ -21,7 +21,7 @@ fn plan(query: &IssueQuery) -> Vec<String> {
     let conn = Connection::open_in_memory().unwrap();
     rusqlite::vtab::array::load_module(&conn).unwrap();
     conn.execute_batch(include_str!("../../../migrations/sqlite/V2__issues.sql")).unwrap();
-    let after = Some(Position { at: UnixMillis(7), id: 7 });
+    let after = Some(ListPosition { at: UnixMillis(7), id: 7 });
     let (query, after) = narrowed(query, after);
     let index = index_of(&query).unwrap();
     let along = Along { query: &query, after, index, limit: 100, offset: 0 };

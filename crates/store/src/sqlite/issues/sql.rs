@@ -6,7 +6,7 @@
 
 use caseload_model::ids::DomainId;
 use caseload_model::issue_query::{
-    IssueQuery, Position, RatingSet, Sort, SortKey, SortOrder, TimeRange,
+    IssueQuery, ListPosition, RatingSet, Sort, SortKey, SortOrder, TimeRange,
 };
 use rusqlite::types::Value;
 
@@ -146,7 +146,7 @@ impl Predicates {
     }
 
     /// A range of the index that begins right behind the position.
-    fn after(&mut self, sort: Sort, position: Position) {
+    fn after(&mut self, sort: Sort, position: ListPosition) {
         let operator = if sort.order == SortOrder::Ascending { '>' } else { '<' };
         let at = self.bind(Value::Integer(position.at.0));
         let column = match sort.key {

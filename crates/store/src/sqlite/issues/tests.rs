@@ -8,14 +8,14 @@ use std::collections::HashMap;
 use caseload_model::fold::fold;
 use caseload_model::ids::{DomainId, DomainName};
 use caseload_model::issue::{
-    App, ImportContext, IssueBody, IssueColumns, IssueFragments, OccupiedWindows, plan_imports,
+    App, ImportContext, IssueBody, IssueColumns, IssueFragments, OccupiedInstants, plan_imports,
     prepare_imports, write_issue,
 };
 use caseload_model::issue_query::{
-    IssueQuery, IssueView, Paging, Position, SearchedIssue, parse_list,
+    IssueQuery, IssueView, ListPosition, Paging, SearchableIssue, parse_list,
 };
 use caseload_model::payload::{Block, Entry};
-use caseload_testdata::{AGENTS, Random};
+use caseload_testdata::{AGENTS, SplitMix};
 use rusqlite::{Connection, params};
 
 use super::import::{columns_statement, fragments_statement, keep_columns, keep_fragments};
@@ -75,7 +75,7 @@ fn world(seed: u64, count: u64) -> Vec<Issue> {
         next_publish_number: 2,
         last_issue_id: 0,
         stored: HashMap::new(),
-        occupied: OccupiedWindows::new(None),
+        occupied: OccupiedInstants::new(None),
     };
     let mut prepared = prepare_imports(&DomainName::parse("acme").unwrap(), &block);
     let plan = plan_imports(&context, &block.bytes, &prepared, false).unwrap();
@@ -143,7 +143,7 @@ fn expected<'i>(issues: &'i [Issue], query: &IssueQuery) -> Vec<&'i Issue> {
     let agent_emails: HashMap<String, String> =
         AGENTS.iter().map(|(id, email)| ((*id).to_owned(), fold(email))).collect();
     let matches = |issue: &&Issue| {
-        query.matches(&SearchedIssue {
+        query.matches(&SearchableIssue {
             columns: &issue.columns,
             fragments: issue.fragments(),
             agent_emails: &agent_emails,
@@ -168,13 +168,13 @@ fn rendered<'i>(issues: impl Iterator<Item = &'i &'i Issue>) -> String {
 /// Tries random queries in random worlds, each with the parameters it was read from.
 fn try_queries(
     salt: u64,
-    mut law: impl FnMut(&Connection, &[Issue], &IssueQuery, &mut Random, &str),
+    mut law: impl FnMut(&Connection, &[Issue], &IssueQuery, &mut SplitMix, &str),
 ) {
     let (worlds, issues, queries) = TRIES;
     for seed in 0..worlds {
         let issues = world(seed * 31 + salt, issues);
         let conn = database(&issues);
-        let mut random = Random::new(seed * 17 + salt);
+        let mut random = SplitMix::new(seed * 17 + salt);
         for _ in 0..queries {
             let parameters = caseload_testdata::query(&mut random);
             let query = parse_list(&parameters).unwrap().query;
@@ -198,8 +198,8 @@ fn totals_and_pages_are_those_of_the_naive_meaning() {
         let expected = expected(issues, query);
         hits += expected.len();
         for _ in 0..2 {
-            let page_size = [1, 2, 7, 100][random.below(4) as usize];
-            let paging = Paging { page: 1 + random.below(4), page_size };
+            let page_size = [1, 2, 7, 100][random.below(4)];
+            let paging = Paging { page: 1 + random.below(4) as u64, page_size };
             let request = ListIssues {
                 domain: DOMAIN,
                 query: query.clone(),
@@ -222,13 +222,13 @@ fn steps_are_those_of_the_naive_meaning() {
     try_queries(2, |conn, issues, query, random, asked| {
         let expected = expected(issues, query);
         // From an issue on, matching or not.
-        let from = &issues[random.below(issues.len() as u64) as usize].columns;
+        let from = &issues[random.below(issues.len())].columns;
         let at = query.sort.key_of(from);
-        let after = (!random.once_in(3)).then_some(Position { at, id: from.id });
+        let after = (!random.once_in(3)).then_some(ListPosition { at, id: from.id });
         let follows =
             |issue: &&&Issue| after.is_none() || query.sort.compare(from, &issue.columns).is_lt();
         let rest: Vec<&Issue> = expected.iter().filter(follows).copied().collect();
-        let issues_max = 1 + random.below(5);
+        let issues_max = 1 + random.below(5) as u64;
         let request = StepIssues {
             domain: DOMAIN,
             query: query.clone(),
@@ -333,7 +333,7 @@ fn index(conn: &Connection) -> Vec<String> {
 #[test]
 fn an_index_that_is_kept_by_changes_is_the_index_made_anew() {
     for seed in 0..24 {
-        let mut random = Random::new(seed);
+        let mut random = SplitMix::new(seed);
         let kept = empty_database();
         let pool = world(seed, 40);
         // By row: which issue stands there.
@@ -341,8 +341,8 @@ fn an_index_that_is_kept_by_changes_is_the_index_made_anew() {
         for _ in 0..6 {
             let mut changes = Changes::default();
             for _ in 0..random.below(30) {
-                let place = random.below(stored.len() as u64) as usize;
-                let after = (!random.once_in(4)).then(|| &pool[random.below(40) as usize]);
+                let place = random.below(stored.len());
+                let after = (!random.once_in(4)).then(|| &pool[random.below(40)]);
                 note(&mut changes, Issue::row(place), stored[place], after);
                 stored[place] = after;
             }

@@ -2,7 +2,7 @@
 //! nothing has to be locked.
 
 use caseload_model::ids::DomainId;
-use caseload_model::issue::write::{AgentName, Attachment, IssueRecord, KnownProfile};
+use caseload_model::issue::write::{AgentSummary, AppProfileSummary, Attachment, IssueRecord};
 use caseload_model::issue::{App, AppProfileRow, IssueQueue};
 use caseload_model::time::UnixMillis;
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -57,7 +57,7 @@ impl IssueWrites for Writes<'_> {
             .optional()?)
     }
 
-    fn agent(&self, id: &str) -> Result<Option<AgentName>, StoreError> {
+    fn agent(&self, id: &str) -> Result<Option<AgentSummary>, StoreError> {
         Ok(self
             .conn
             .prepare_cached("SELECT id, name, email FROM agents WHERE domain_id = ?1 AND id = ?2")?
@@ -65,7 +65,7 @@ impl IssueWrites for Writes<'_> {
             .optional()?)
     }
 
-    fn agents(&self) -> Result<Vec<AgentName>, StoreError> {
+    fn agents(&self) -> Result<Vec<AgentSummary>, StoreError> {
         let mut statement = self.conn.prepare_cached(
             "SELECT id, name, email FROM agents WHERE domain_id = ?1 ORDER BY created_at, id",
         )?;
@@ -83,14 +83,14 @@ impl IssueWrites for Writes<'_> {
             .optional()?)
     }
 
-    fn app_profile(&self, pid: &str) -> Result<Option<KnownProfile>, StoreError> {
+    fn app_profile(&self, pid: &str) -> Result<Option<AppProfileSummary>, StoreError> {
         Ok(self
             .conn
             .prepare_cached(
                 "SELECT pid, name, emails FROM app_profiles WHERE domain_id = ?1 AND pid = ?2",
             )?
             .query_row(params![self.domain.0, pid], |row| {
-                Ok(KnownProfile { pid: row.get(0)?, name: row.get(1)?, emails: row.get(2)? })
+                Ok(AppProfileSummary { pid: row.get(0)?, name: row.get(1)?, emails: row.get(2)? })
             })
             .optional()?)
     }
@@ -157,6 +157,6 @@ impl IssueWrites for Writes<'_> {
     }
 }
 
-fn agent(row: &Row<'_>) -> rusqlite::Result<AgentName> {
-    Ok(AgentName { id: row.get(0)?, name: row.get(1)?, email: row.get(2)? })
+fn agent(row: &Row<'_>) -> rusqlite::Result<AgentSummary> {
+    Ok(AgentSummary { id: row.get(0)?, name: row.get(1)?, email: row.get(2)? })
 }

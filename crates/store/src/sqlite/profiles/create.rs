@@ -4,8 +4,8 @@
 //! chunk is looked up first. Taking back is done by hand: a savepoint would have SQLite copy every
 //! page of the index that a slice changes.
 
-use caseload_model::profile::{CreatePlan, NewCoreProfile, plan_creates, plan_free_creates};
-use caseload_model::record::{ChunkRecords, Prepared};
+use caseload_model::profile::{CreatePlan, NewCoreProfile, plan_creates, plan_optimistic_creates};
+use caseload_model::record::{ChunkRecords, PreparedEntry};
 use rusqlite::{Connection, ToSql, params};
 
 use super::rows::insert_rows;
@@ -19,11 +19,11 @@ pub(in crate::sqlite) fn create(
     conn: &Connection,
     change: &mut Change,
     payload: &[u8],
-    entries: &[Prepared<NewCoreProfile>],
+    entries: &[PreparedEntry<NewCoreProfile>],
 ) -> Result<ChunkRecords, StoreError> {
     let first_id = change.next_id(conn)?;
     if !change.conflicts && change.dry_run.is_none() {
-        let plan = plan_free_creates(payload, entries, first_id);
+        let plan = plan_optimistic_creates(payload, entries, first_id);
         if insert(conn, change, entries, &plan)? {
             change.next_id = Some(plan.next_id);
             return Ok(plan.records);
@@ -45,7 +45,7 @@ pub(in crate::sqlite) fn create(
 fn insert(
     conn: &Connection,
     change: &mut Change,
-    entries: &[Prepared<NewCoreProfile>],
+    entries: &[PreparedEntry<NewCoreProfile>],
     plan: &CreatePlan,
 ) -> Result<bool, StoreError> {
     if plan.inserts.is_empty() {

@@ -5,7 +5,7 @@ use caseload_model::ids::{CoreProfileId, DomainId};
 use caseload_model::profile::{
     StoredAppProfile, render_app, render_core, show_app_gets, show_core_gets,
 };
-use caseload_model::record::{ChunkRecords, Prepared};
+use caseload_model::record::{ChunkRecords, PreparedEntry};
 use caseload_model::time::UnixMillis;
 use rusqlite::{Connection, params};
 
@@ -17,7 +17,7 @@ pub(in crate::sqlite) fn get_core(
     conn: &Connection,
     domain: DomainId,
     payload: &[u8],
-    entries: &[Prepared<CoreProfileId>],
+    entries: &[PreparedEntry<CoreProfileId>],
     out: &mut ChunkRecords,
 ) -> Result<(), StoreError> {
     let mut profiles = ById::of(conn, domain, "fields, created_at, updated_at")?;
@@ -39,7 +39,7 @@ pub(in crate::sqlite) fn get_app(
     conn: &Connection,
     domain: DomainId,
     payload: &[u8],
-    entries: &[Prepared<String>],
+    entries: &[PreparedEntry<String>],
     out: &mut ChunkRecords,
 ) -> Result<(), StoreError> {
     let mut select = conn.prepare_cached(

@@ -7,7 +7,7 @@ use caseload_model::ids::{CoreProfileId, DomainId};
 use caseload_model::profile::{
     AppPatch, CorePatch, CoreUpdatePlan, plan_app_updates, plan_core_updates,
 };
-use caseload_model::record::{ChunkRecords, Prepared};
+use caseload_model::record::{ChunkRecords, PreparedEntry};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::by_id::{ById, MOVED, PLACED};
@@ -18,7 +18,7 @@ pub(in crate::sqlite) fn update_core(
     conn: &Connection,
     change: &mut Change,
     payload: &[u8],
-    entries: &[Prepared<CorePatch>],
+    entries: &[PreparedEntry<CorePatch>],
 ) -> Result<ChunkRecords, StoreError> {
     let patches = || entries.iter().filter_map(|entry| entry.item.as_ref().ok());
     let mut records = core_fields(conn, change.domain, patches().map(|patch| patch.id))?;
@@ -94,7 +94,7 @@ pub(in crate::sqlite) fn update_app(
     conn: &Connection,
     change: &mut Change,
     payload: &[u8],
-    entries: &[Prepared<AppPatch>],
+    entries: &[PreparedEntry<AppPatch>],
 ) -> Result<ChunkRecords, StoreError> {
     let domain = change.domain.0;
     let mut select =

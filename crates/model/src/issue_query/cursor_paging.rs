@@ -1,9 +1,9 @@
 //! The parameters of a list that is walked by place and not by page: `cursor`, the opaque token,
 //! `after`, the place of an issue in plain text for who was cut off in the middle of a stream, and
 //! `count`. Whether a token belongs to the list it is sent with is known only with the domain, and
-//! is settled by [`Walk::position`].
+//! is settled by [`CursorPaging::position`].
 
-use super::cursor::{Cursor, Position, Scope};
+use super::cursor::{Cursor, CursorScope, ListPosition};
 use super::parameters::Parameters;
 use super::{IssueQuery, ParameterFault};
 use crate::error_code::ErrorCode;
@@ -13,7 +13,7 @@ use crate::time::UnixMillis;
 
 /// A list that goes by place.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Walk {
+pub struct CursorPaging {
     start: Start,
     /// Whether the total is wanted.
     pub count: bool,
@@ -24,23 +24,23 @@ enum Start {
     #[default]
     Beginning,
     Cursor(Cursor),
-    After(Position),
+    After(ListPosition),
 }
 
-impl Walk {
+impl CursorPaging {
     /// Where the walk through this list goes on; `None` at its beginning. The fault of a cursor
     /// that belongs to another list.
     pub fn position(
         &self,
         domain: DomainId,
         query: &IssueQuery,
-    ) -> Result<Option<Position>, ParameterFault> {
+    ) -> Result<Option<ListPosition>, ParameterFault> {
         let cursor = match self.start {
             Start::Beginning => return Ok(None),
             Start::After(position) => return Ok(Some(position)),
             Start::Cursor(cursor) => cursor,
         };
-        if cursor.sort == query.sort && cursor.scope == Scope::of(domain, query) {
+        if cursor.sort == query.sort && cursor.scope == CursorScope::of(domain, query) {
             return Ok(Some(cursor.after));
         }
         let detail = if cursor.sort == query.sort {
@@ -60,16 +60,16 @@ impl Walk {
     }
 
     /// Answers that were given before this one.
-    pub const fn answers(&self) -> u32 {
+    pub const fn pages_before(&self) -> u32 {
         match self.start {
-            Start::Cursor(cursor) => cursor.answers,
+            Start::Cursor(cursor) => cursor.pages,
             Start::Beginning | Start::After(_) => 0,
         }
     }
 }
 
 /// Reads the three parameters; `None` where the list goes by page.
-pub(super) fn read(parameters: &mut Parameters<'_>) -> Option<Walk> {
+pub(super) fn read(parameters: &mut Parameters<'_>) -> Option<CursorPaging> {
     let count = parameters.boolean("count");
     let (cursor, after) = (parameters.get("cursor"), parameters.get("after"));
     let start = match (cursor, after) {
@@ -114,11 +114,11 @@ pub(super) fn read(parameters: &mut Parameters<'_>) -> Option<Walk> {
                       out (page-size may stay)";
         parameters.fault(spelled, ErrorCode::ConflictingParameter, detail);
     }
-    Some(Walk { start, count: count.unwrap_or_default() })
+    Some(CursorPaging { start, count: count.unwrap_or_default() })
 }
 
 /// `INSTANT,ID`; the instant in either form that lists show it in.
-fn parse_place(text: &str) -> Option<Position> {
+fn parse_place(text: &str) -> Option<ListPosition> {
     let (at, id) = text.split_once(',')?;
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let at = match at.strip_prefix('-').unwrap_or(at) {
@@ -126,7 +126,7 @@ fn parse_place(text: &str) -> Option<Position> {
         _ => parse_iso(at)?,
     };
     let id = id.parse().ok().filter(|_| digits(id))?;
-    (id <= ISSUE_ID_MAX).then_some(Position { at, id })
+    (id <= ISSUE_ID_MAX).then_some(ListPosition { at, id })
 }
 
 #[cfg(test)]
@@ -143,15 +143,16 @@ mod tests {
 
     fn token(pairs: &[(&str, &str)]) -> String {
         let query = parse(pairs).expect("good parameters").query;
-        let after = Position { at: UnixMillis(5), id: 7 };
-        Cursor { scope: Scope::of(DOMAIN, &query), sort: query.sort, after, answers: 3 }.encode()
+        let after = ListPosition { at: UnixMillis(5), id: 7 };
+        Cursor { scope: CursorScope::of(DOMAIN, &query), sort: query.sort, after, pages: 3 }
+            .encode()
     }
 
     #[test]
     fn a_walk_begins_with_an_empty_cursor_and_goes_on_with_its_token_or_a_place() {
         let token = token(&[("state", "new")]);
-        let place = |at, id| Some(Position { at: UnixMillis(at), id });
-        for (pairs, position, answers) in [
+        let place = |at, id| Some(ListPosition { at: UnixMillis(at), id });
+        for (pairs, position, pages) in [
             (&[("cursor", "")][..], None, 0),
             (&[("state", "new"), ("cursor", &token)], place(5, 7), 3),
             (&[("page_size", "9"), ("state", "[\"new\"]"), ("cursor", &token)], place(5, 7), 3),
@@ -160,14 +161,15 @@ mod tests {
             (&[("after", "2023-01-01T02:21:46.000Z,42")], place(1_672_539_706_000, 42), 0),
         ] {
             let request = parse(pairs).expect("good parameters");
-            let walk = request.walk.expect("a walk");
-            assert_eq!(walk.position(DOMAIN, &request.query), Ok(position), "{pairs:?}");
-            assert_eq!((walk.answers(), walk.count), (answers, false));
+            let paging = request.cursor.expect("a paging");
+            assert_eq!(paging.position(DOMAIN, &request.query), Ok(position), "{pairs:?}");
+            assert_eq!((paging.pages_before(), paging.count), (pages, false));
         }
-        assert_eq!(parse(&[("page", "1")]).expect("good parameters").walk, None);
+        assert_eq!(parse(&[("page", "1")]).expect("good parameters").cursor, None);
         for (count, wanted) in [("true", true), ("false", false)] {
-            let walk = parse(&[("cursor", ""), ("count", count)]).expect("good parameters").walk;
-            assert_eq!(walk.map(|walk| walk.count), Some(wanted));
+            let paging =
+                parse(&[("cursor", ""), ("count", count)]).expect("good parameters").cursor;
+            assert_eq!(paging.map(|paging| paging.count), Some(wanted));
         }
     }
 
@@ -186,8 +188,8 @@ mod tests {
             ),
         ] {
             let request = parse(&[pairs, &[("cursor", &token)]].concat()).expect("parameters");
-            let walk = request.walk.expect("a walk");
-            let fault = walk.position(domain, &request.query).expect_err("another list");
+            let paging = request.cursor.expect("a paging");
+            let fault = paging.position(domain, &request.query).expect_err("another list");
             assert!(fault.detail.contains(said), "{pairs:?}: {}", fault.detail);
         }
     }

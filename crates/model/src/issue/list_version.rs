@@ -13,13 +13,13 @@ use super::fragments::IssueFragments;
 static UPDATED_AT: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b",\"updated_at\":"));
 
 /// A finished stamp.
-pub type Stamp = [u8; 16];
+pub type ListVersion = [u8; 16];
 
 /// Gathers the stamp of a list, issue by issue.
 #[derive(Debug, Clone, Default)]
-pub struct ListStamp(Sha256);
+pub struct ListVersionHasher(Sha256);
 
-impl ListStamp {
+impl ListVersionHasher {
     pub fn add(&mut self, issue: &IssueFragments<'_>) {
         let (id, updated_at) = issue.version();
         for part in [id, b" ", updated_at, b"\n"] {
@@ -27,9 +27,9 @@ impl ListStamp {
         }
     }
 
-    pub fn finish(self) -> Stamp {
+    pub fn finish(self) -> ListVersion {
         let digest = self.0.finalize();
-        let mut stamp = Stamp::default();
+        let mut stamp = ListVersion::default();
         stamp.copy_from_slice(&digest[..16]);
         stamp
     }
@@ -78,7 +78,7 @@ mod tests {
     #[test]
     fn a_stamp_tells_ids_times_and_order_apart() {
         let stamp = |issues: &[(u64, i64)]| {
-            let mut stamp = ListStamp::default();
+            let mut stamp = ListVersionHasher::default();
             for (id, at) in issues {
                 let head = format!("\"id\":{id},\"title\":\"\",\"updated_at\":{at}");
                 stamp.add(&IssueFragments::new(head.as_bytes(), &IssueBody::default()));

@@ -11,7 +11,7 @@ mod template;
 
 use std::future::Future;
 
-use caseload_store::StoreLocation;
+use caseload_location::StoreLocation;
 use tempfile::TempDir;
 
 pub use cluster::{Cluster, Stop};

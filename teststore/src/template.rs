@@ -5,7 +5,8 @@
 use std::path::Path;
 use std::sync::OnceLock;
 
-use caseload_store::{OpenMode, StoreLocation};
+use caseload_location::StoreLocation;
+use caseload_store::OpenMode;
 use sha2::{Digest, Sha256};
 use tokio::runtime::Runtime;
 
@@ -13,7 +14,7 @@ use crate::server::{self, aside, connect};
 
 /// Where the tables are described.
 const MIGRATIONS: &str =
-    concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/store/migrations/postgres");
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/store-postgres/migrations");
 /// The lock at which processes take turns.
 const TURN: i64 = 0x7465_6d70_6c61_7465;
 
@@ -59,7 +60,7 @@ fn make(runtime: &Runtime, name: &str) {
         run(&format!("CREATE DATABASE {name}"));
         let location: StoreLocation = server::url_of(name).parse().expect("an address");
         let made = runtime.block_on(async {
-            caseload_store::open(&location, OpenMode::Admin).await?.close().await
+            caseload_location::open(&location, OpenMode::Admin).await?.close().await
         });
         made.expect("a store is made");
         // Nobody connects to it by mistake, which would keep others from copying it.

@@ -70,7 +70,7 @@ fn open(path: &Path) -> Result<Connection> {
              emails BLOB, created_at INTEGER, updated_at INTEGER, fields BLOB,
              PRIMARY KEY (domain_id, pid));",
     )?;
-    db.execute_batch(include_str!("../../../crates/store/migrations/sqlite/V2__issues.sql"))?;
+    db.execute_batch(include_str!("../../../crates/store-sqlite/migrations/V2__issues.sql"))?;
     Ok(db)
 }
 

@@ -8,9 +8,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 use caseload_client::{Client, Payload};
+use caseload_location::open;
 use caseload_model::task::{Action, Family};
 use caseload_model::time::UnixMillis;
-use caseload_store::{ClaimTasks, OpenMode, open};
+use caseload_store::{ClaimTasks, OpenMode};
 
 use super::database::{commits, connect, fresh};
 use super::report::{ClaimRow, Report};

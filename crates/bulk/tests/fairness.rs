@@ -6,14 +6,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use caseload_bulk::{Runner, RunnerConfig};
+use caseload_location::open;
 use caseload_model::ids::DomainName;
 use caseload_model::issue_query::Paging;
 use caseload_model::payload::{Block, PayloadReader};
 use caseload_model::task::{Action, Family, Task};
 use caseload_model::time::{Clock, UnixMillis};
-use caseload_store::{
-    CreateDomain, CreateTask, Domain, ListTasks, OpenMode, Store, open, pack_block,
-};
+use caseload_store::{CreateDomain, CreateTask, Domain, ListTasks, OpenMode, Store, pack_block};
 use caseload_teststore::{Backend, StorePlace, on_each_store};
 
 on_each_store!(threads 2:

@@ -3,8 +3,8 @@
 //! name, `CASELOAD_` and the flag in capitals; a test holds all commands to that.
 
 use caseload_client::Client;
+use caseload_location::StoreLocation;
 use caseload_model::ids::DomainName;
-use caseload_store::StoreLocation;
 use clap::builder::FalseyValueParser;
 use clap::{Args, Parser, Subcommand};
 

@@ -17,7 +17,7 @@ mod store;
 
 use std::process::ExitCode;
 
-use caseload_store::StoreLocation;
+use caseload_location::StoreLocation;
 use clap::Parser;
 use clap::error::{ContextKind, ContextValue};
 

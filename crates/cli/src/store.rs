@@ -5,7 +5,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use caseload_store::{InvalidLocation, OpenMode, Store, StoreError, StoreLocation};
+use caseload_location::StoreLocation;
+use caseload_store::{InvalidLocation, OpenMode, Store, StoreError};
 
 use crate::failure::Failure;
 
@@ -34,7 +35,7 @@ pub(crate) async fn open_for_server(
     let begun = Instant::now();
     let mut pause = PAUSE_MIN;
     loop {
-        let reason = match caseload_store::open(location, OpenMode::Server).await {
+        let reason = match caseload_location::open(location, OpenMode::Server).await {
             Err(StoreError::Unreachable(reason)) => reason,
             opened => return Ok(opened?),
         };

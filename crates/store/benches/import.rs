@@ -11,6 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use caseload_location::{StoreLocation, open};
 use caseload_model::ids::DomainName;
 use caseload_model::payload::{Block, Entry};
 use caseload_model::profile::{NewCoreProfile, prepare_creates};
@@ -19,7 +20,7 @@ use caseload_model::task::Action;
 use caseload_model::time::UnixMillis;
 use caseload_store::{
     ApplyChunk, ChunkPart, ChunkWork, ClaimTasks, CreateDomain, CreateTask, OpenMode, Store,
-    StoreLocation, open, pack_block,
+    pack_block,
 };
 use rusqlite::{Connection, params};
 use tokio_postgres::NoTls;

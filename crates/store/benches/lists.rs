@@ -8,6 +8,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use caseload_location::open;
 use caseload_model::ids::DomainName;
 use caseload_model::issue::prepare_imports;
 use caseload_model::issue_query::{IssueView, Paging, parse_list};
@@ -16,7 +17,7 @@ use caseload_model::task::Action;
 use caseload_model::time::UnixMillis;
 use caseload_store::{
     ApplyChunk, ChunkPart, ChunkWork, ClaimTasks, CreateDomain, CreateTask, Domain, ListIssues,
-    OpenMode, Store, open, pack_block,
+    OpenMode, Store, pack_block,
 };
 use futures_util::future::join_all;
 use serde_json::Value;

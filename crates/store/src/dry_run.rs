@@ -8,10 +8,10 @@ use caseload_model::ids::CoreProfileId;
 use caseload_model::profile::{CorePatch, CoreUpdatePlan, DryRunOwners, IdentityKey};
 
 /// The changes of one dry run so far.
-#[derive(Default)]
-pub(crate) struct DryRun {
+#[derive(Debug, Default)]
+pub struct DryRun {
     /// Who took which identity, among creations.
-    pub(crate) owners: DryRunOwners,
+    pub owners: DryRunOwners,
     /// Fields of changed core profiles.
     core: HashMap<CoreProfileId, Vec<u8>>,
     /// Identities that updates moved; `None` where they are free.
@@ -22,7 +22,7 @@ pub(crate) struct DryRun {
 
 impl DryRun {
     /// Lays earlier changes over the records and owners that were read for these patches.
-    pub(crate) fn lay_over_core<'p>(
+    pub fn lay_over_core<'p>(
         &self,
         patches: impl Iterator<Item = &'p CorePatch>,
         records: &mut HashMap<CoreProfileId, Vec<u8>>,
@@ -43,7 +43,7 @@ impl DryRun {
     }
 
     /// Notes what a plan would write.
-    pub(crate) fn note_core(&mut self, plan: &mut CoreUpdatePlan) {
+    pub fn note_core(&mut self, plan: &mut CoreUpdatePlan) {
         self.core.extend(std::mem::take(&mut plan.changed));
         let freed = std::mem::take(&mut plan.identities_removed);
         self.identities.extend(freed.into_iter().map(|(key, _)| (key, None)));
@@ -52,7 +52,7 @@ impl DryRun {
     }
 
     /// Lays earlier changes over the records that were read.
-    pub(crate) fn lay_over_app(&self, records: &mut HashMap<String, Vec<u8>>) {
+    pub fn lay_over_app(&self, records: &mut HashMap<String, Vec<u8>>) {
         for (pid, fields) in records {
             if let Some(changed) = self.app.get(pid) {
                 fields.clone_from(changed);
@@ -61,7 +61,7 @@ impl DryRun {
     }
 
     /// Notes which fields a plan would write.
-    pub(crate) fn note_app(&mut self, changed: impl IntoIterator<Item = (String, Vec<u8>)>) {
+    pub fn note_app(&mut self, changed: impl IntoIterator<Item = (String, Vec<u8>)>) {
         self.app.extend(changed);
     }
 }

@@ -14,14 +14,15 @@ use crate::{PackedBlock, StoreError, pack_block, unpack_block};
 const RECORD_BEGIN: &[u8] = b"{\"index\":";
 
 /// Which entries are left to a retry: those that failed, and all from the first unprocessed one.
-pub(crate) struct Left {
+#[derive(Debug)]
+pub struct Left {
     failed: BTreeSet<u32>,
     unprocessed_from: u32,
 }
 
 /// How many entries of a run are left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Among {
+pub enum Among {
     All,
     Some,
     None,
@@ -30,13 +31,13 @@ pub(crate) enum Among {
 impl Left {
     /// Of a task with these counts whose next entry would be `next_index`. Which ones failed is
     /// told by [`Left::add_failed`].
-    pub(crate) fn new(counts: &Counts, next_index: u32) -> Self {
+    pub fn new(counts: &Counts, next_index: u32) -> Self {
         let unprocessed_from = if counts.unprocessed == 0 { u32::MAX } else { next_index };
         Self { failed: BTreeSet::new(), unprocessed_from }
     }
 
     /// Adds the entries that a stored block of error records is about.
-    pub(crate) fn add_failed(&mut self, packed: &[u8]) -> Result<(), StoreError> {
+    pub fn add_failed(&mut self, packed: &[u8]) -> Result<(), StoreError> {
         let text = unpack_block(packed)?;
         for line in text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
             let index = index_of(line)
@@ -51,7 +52,7 @@ impl Left {
     }
 
     /// By the places of the first and the last entry of a block alone.
-    pub(crate) fn among(&self, first: u32, last: u32) -> Among {
+    pub fn among(&self, first: u32, last: u32) -> Among {
         if first >= self.unprocessed_from {
             Among::All
         } else if last < self.unprocessed_from && self.failed.range(first..=last).next().is_none() {
@@ -62,7 +63,7 @@ impl Left {
     }
 
     /// What is left of a block.
-    pub(crate) fn of_block(&self, packed: &[u8]) -> Result<Option<PackedBlock>, StoreError> {
+    pub fn of_block(&self, packed: &[u8]) -> Result<Option<PackedBlock>, StoreError> {
         let mut block = Block::decode(unpack_block(packed)?)
             .map_err(|e| StoreError::Corrupt(format!("a payload block: {e}")))?;
         block.entries.retain(|entry| self.has(entry.index));

@@ -1,24 +1,25 @@
-//! Where Caseload keeps its data. One contract ([`Store`]) of plain-data commands and paged reads;
-//! a backend implements it in a folder of its own, with its own migrations. This is the only crate
-//! that knows SQL. It decides nothing about profiles or issues: the planners of the model do, and
-//! the backend commits what they planned.
+//! Where Caseload keeps its data: the contract ([`Store`]) of plain-data commands and bounded
+//! reads, and the rules that every backend shares. A backend is a crate of its own; it implements
+//! the contract with its own SQL and migrations, and uses the modules below. This crate does not
+//! know SQL. It decides nothing about profiles or issues: the planners of the model do, and a
+//! backend commits what they planned.
 
-mod check;
 mod contract;
-mod copy;
-mod dry_run;
-mod issues;
-mod left;
-mod location;
-mod pace;
+
+// For backends.
+pub mod check;
+pub mod copy;
+pub mod dry_run;
+pub mod failpoint;
+pub mod issues;
+pub mod left;
+mod opening;
+pub mod pace;
 mod pack;
-mod parts;
-pub mod postgres;
-mod records;
-pub mod sqlite;
-mod turns;
+pub mod parts;
+pub mod records;
+pub mod turns;
 
 pub use contract::*;
-pub use copy::{CopyBatch, CopyReport, CopyStage, CopyStep, CopyStore, TableDigest, copy};
-pub use location::{InvalidLocation, OpenMode, StoreLocation, open};
-pub use pack::{PackedBlock, pack_block, unpack_block};
+pub use opening::{InvalidLocation, OpenMode};
+pub use pack::{HEADER_BYTES_MAX, PackedBlock, pack_block, unpack_block, unpacked_size};

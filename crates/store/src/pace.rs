@@ -17,7 +17,7 @@ const REST_SLICES: u32 = 10;
 
 /// What reads tell each other.
 #[derive(Debug, Default)]
-pub(crate) struct Traffic {
+pub struct Traffic {
     /// Short reads since the store was opened.
     short: AtomicU64,
     /// Long reads under way.
@@ -25,14 +25,14 @@ pub(crate) struct Traffic {
 }
 
 impl Traffic {
-    pub(crate) fn note_short(&self) {
+    pub fn note_short(&self) {
         self.short.fetch_add(1, Ordering::Relaxed);
     }
 }
 
 /// The pace of one read.
 #[derive(Debug)]
-pub(crate) struct Pace {
+pub struct Pace {
     deadline: Option<Instant>,
     traffic: Arc<Traffic>,
     is_long: bool,
@@ -42,7 +42,7 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    pub(crate) fn new(deadline: Option<Instant>, traffic: &Arc<Traffic>, is_long: bool) -> Self {
+    pub fn new(deadline: Option<Instant>, traffic: &Arc<Traffic>, is_long: bool) -> Self {
         if is_long {
             traffic.long.fetch_add(1, Ordering::Relaxed);
         } else {
@@ -59,13 +59,12 @@ impl Pace {
     }
 
     /// The pace of a read that has all the time it wants.
-    #[cfg(test)]
-    pub(crate) fn unhurried() -> Self {
+    pub fn unhurried() -> Self {
         Self::new(None, &Arc::default(), false)
     }
 
     /// A further record is about to be looked at.
-    pub(crate) fn step(&mut self) -> Result<(), StoreError> {
+    pub fn step(&mut self) -> Result<(), StoreError> {
         self.steps += 1;
         if self.steps < STEPS_PER_LOOK {
             return Ok(());

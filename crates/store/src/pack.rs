@@ -11,7 +11,7 @@ use crate::StoreError;
 /// Compression level: measured as the cheapest that still shrinks support data to a third.
 const ZSTD_LEVEL: i32 = 1;
 /// Bytes of a block's beginning that tell its unpacked size: the longest header of a zstd frame.
-pub(crate) const HEADER_BYTES_MAX: usize = 18;
+pub const HEADER_BYTES_MAX: usize = 18;
 /// Compressors that are kept, and bytes of room for a packed block that each keeps.
 const PACKERS_MAX: usize = 16;
 const ROOM_BYTES_MAX: usize = 1 << 20;
@@ -77,7 +77,7 @@ fn packers() -> MutexGuard<'static, Vec<Packer>> {
 }
 
 /// The unpacked size of a block, from its first [`HEADER_BYTES_MAX`] bytes.
-pub(crate) fn unpacked_size(header: &[u8]) -> Result<u64, StoreError> {
+pub fn unpacked_size(header: &[u8]) -> Result<u64, StoreError> {
     match zstd::zstd_safe::get_frame_content_size(header) {
         Ok(Some(size)) => Ok(size),
         _ => Err(StoreError::Corrupt("a compressed block does not tell its size".to_owned())),

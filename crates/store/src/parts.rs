@@ -20,7 +20,8 @@ const WAIT_MAX: Duration = Duration::from_millis(10);
 const WAIT_STEP: Duration = Duration::from_micros(500);
 
 /// Where a chunk stands among its entries.
-pub(crate) struct Parts {
+#[derive(Debug)]
+pub struct Parts {
     action: Action,
     task_id: String,
     feed: Option<Arc<ChunkFeed>>,
@@ -41,7 +42,7 @@ pub(crate) struct Parts {
 
 impl Parts {
     /// Begins with the part that the command gives.
-    pub(crate) fn begin(command: &ApplyChunk) -> Result<Self, StoreError> {
+    pub fn begin(command: &ApplyChunk) -> Result<Self, StoreError> {
         let part = command.part.clone();
         let parts = Self {
             action: command.action,
@@ -61,25 +62,22 @@ impl Parts {
 
     /// Begins once more after `taken` were taken and what was done with them is undone. None of
     /// them can be had from the feed again.
-    pub(crate) fn begin_again(
-        command: &ApplyChunk,
-        taken: Vec<ChunkPart>,
-    ) -> Result<Self, StoreError> {
+    pub fn begin_again(command: &ApplyChunk, taken: Vec<ChunkPart>) -> Result<Self, StoreError> {
         Ok(Self { again: taken.into_iter().skip(1).collect(), ..Self::begin(command)? })
     }
 
     /// Takes no further part after so many bytes, and waits so long for each.
-    pub(crate) fn within(self, bytes_max: usize, wait_max: Duration) -> Self {
+    pub fn within(self, bytes_max: usize, wait_max: Duration) -> Self {
         Self { bytes_max, wait_max, ..self }
     }
 
     /// Index, in the task, of the next entry.
-    pub(crate) fn next_index(&self) -> u32 {
+    pub fn next_index(&self) -> u32 {
         self.part.next_index()
     }
 
     /// The next entries of the part, at most `entries_max`; they count as done.
-    pub(crate) fn slice(&mut self, entries_max: usize) -> Range<usize> {
+    pub fn slice(&mut self, entries_max: usize) -> Range<usize> {
         let slice = self.part.from..self.part.work.len().min(self.part.from + entries_max);
         self.done += slice.len();
         self.part.from = slice.end;
@@ -87,18 +85,18 @@ impl Parts {
     }
 
     /// How many entries count as done.
-    pub(crate) const fn done(&self) -> usize {
+    pub const fn done(&self) -> usize {
         self.done
     }
 
     /// The present part and its number; its `from` is behind what counts as done.
-    pub(crate) const fn part(&self) -> (usize, &ChunkPart) {
+    pub const fn part(&self) -> (usize, &ChunkPart) {
         (self.taken.len() - 1, &self.part)
     }
 
     /// Goes back to the entry at `from` of the part of that number: neither it nor any that follows
     /// is done. Parts behind that one are given back to where they came from.
-    pub(crate) fn back_to(&mut self, number: usize, from: usize) {
+    pub fn back_to(&mut self, number: usize, from: usize) {
         let behind = self.taken.split_off(number + 1);
         let whole = |part: &ChunkPart| part.work.len() - part.from;
         let present = self.taken[number].clone();
@@ -114,16 +112,16 @@ impl Parts {
         self.part = ChunkPart { from, ..present };
     }
 
-    pub(crate) fn work(&self) -> &ChunkWork {
+    pub fn work(&self) -> &ChunkWork {
         &self.part.work
     }
 
-    pub(crate) fn payload(&self) -> &[u8] {
+    pub fn payload(&self) -> &[u8] {
         &self.part.block.bytes
     }
 
     /// Whether there are more entries. Waits a moment for the next part unless it is `urged` on.
-    pub(crate) fn more(&mut self, urged: impl Fn() -> bool) -> Result<bool, StoreError> {
+    pub fn more(&mut self, urged: impl Fn() -> bool) -> Result<bool, StoreError> {
         if self.part.from < self.part.work.len() {
             return Ok(true);
         }
@@ -156,7 +154,7 @@ impl Parts {
     }
 
     /// How many entries are done, the part that has entries left, and all parts as they were taken.
-    pub(crate) fn end(self) -> (usize, Option<ChunkPart>, Vec<ChunkPart>) {
+    pub fn end(self) -> (usize, Option<ChunkPart>, Vec<ChunkPart>) {
         let left = self.part.from < self.part.work.len();
         (self.done, left.then_some(self.part), self.taken)
     }
@@ -168,18 +166,18 @@ impl Parts {
     }
 }
 
-pub(crate) fn misfit(task_id: &str) -> StoreError {
+pub fn misfit(task_id: &str) -> StoreError {
     StoreError::Corrupt(format!("a chunk of task {task_id} is not what the task asks for"))
 }
 
 impl ChunkPart {
     /// Index, in the task, of the next entry to apply.
-    pub(crate) fn next_index(&self) -> u32 {
+    pub fn next_index(&self) -> u32 {
         self.index_before(self.from)
     }
 
     /// Index, in the task, of the first entry behind those before `at`.
-    pub(crate) fn index_before(&self, at: usize) -> u32 {
+    pub fn index_before(&self, at: usize) -> u32 {
         if at < self.work.len() {
             entry_index(&self.work, at)
         } else {

@@ -21,7 +21,7 @@ const RECORD_BLOCK_ROOM: usize = RECORD_BLOCK_BYTES + (128 << 10);
 const BLOCKS_UNPACKED: usize = 3;
 
 /// The number a kind of records is stored under.
-pub(crate) const fn kind_code(kind: RecordKind) -> i64 {
+pub const fn kind_code(kind: RecordKind) -> i64 {
     match kind {
         RecordKind::Results => 1,
         RecordKind::Errors => 2,
@@ -30,7 +30,8 @@ pub(crate) const fn kind_code(kind: RecordKind) -> i64 {
 
 /// The records of a chunk, packed as they come: full blocks on a thread of their own while the next
 /// one fills.
-pub(crate) struct Records {
+#[derive(Debug)]
+pub struct Records {
     first_index: u32,
     next_index: u32,
     open: ChunkRecords,
@@ -44,6 +45,7 @@ pub(crate) struct Records {
 }
 
 /// The thread that packs blocks.
+#[derive(Debug)]
 struct Packer {
     blocks: SyncSender<Open>,
     /// Results' buffers of packed blocks, to be filled again.
@@ -59,14 +61,15 @@ struct Open {
 }
 
 /// A compressed block as it is kept.
-pub(crate) struct Packed {
-    pub(crate) kind: RecordKind,
+#[derive(Debug)]
+pub struct Packed {
+    pub kind: RecordKind,
     /// Of the first entry that the block is about.
-    pub(crate) first_index: u32,
+    pub first_index: u32,
     /// Past the last one.
-    pub(crate) next_index: u32,
-    pub(crate) lines: u32,
-    pub(crate) bytes: Vec<u8>,
+    pub next_index: u32,
+    pub lines: u32,
+    pub bytes: Vec<u8>,
 }
 
 impl Open {
@@ -119,7 +122,7 @@ impl Packer {
 
 impl Records {
     /// For the records of entries from `first_index` on.
-    pub(crate) fn new(first_index: u32) -> Self {
+    pub fn new(first_index: u32) -> Self {
         Self {
             first_index,
             next_index: first_index,
@@ -134,13 +137,13 @@ impl Records {
     }
 
     /// Makes room for so many bytes of results, as far as one block has them.
-    pub(crate) fn expect(&mut self, bytes: usize) {
+    pub fn expect(&mut self, bytes: usize) {
         let results = &mut self.open.results;
         results.reserve(bytes.min(RECORD_BLOCK_ROOM.saturating_sub(results.len())));
     }
 
     /// Adds the records of the entries before `next_index`.
-    pub(crate) fn add(&mut self, records: ChunkRecords, next_index: u32) -> Result<(), StoreError> {
+    pub fn add(&mut self, records: ChunkRecords, next_index: u32) -> Result<(), StoreError> {
         if self.open == ChunkRecords::default() {
             self.open = records;
         } else {
@@ -150,7 +153,7 @@ impl Records {
     }
 
     /// The open block, with room for what is to be added to it.
-    pub(crate) fn open(&mut self) -> &mut ChunkRecords {
+    pub fn open(&mut self) -> &mut ChunkRecords {
         if self.open.results.capacity() == 0
             && let Some(packer) = &self.packer
         {
@@ -162,7 +165,7 @@ impl Records {
     }
 
     /// Notes that the open block has the records of the entries before `next_index`.
-    pub(crate) fn added(&mut self, next_index: u32) -> Result<(), StoreError> {
+    pub fn added(&mut self, next_index: u32) -> Result<(), StoreError> {
         self.next_index = next_index;
         if self.open.results.len() + self.open.errors.len() >= RECORD_BLOCK_BYTES {
             let open = self.take_open();
@@ -176,7 +179,7 @@ impl Records {
     }
 
     /// Compresses what is still open and waits for what is being compressed.
-    pub(crate) fn close_block(&mut self) -> Result<(), StoreError> {
+    pub fn close_block(&mut self) -> Result<(), StoreError> {
         let last = self.take_open().pack()?;
         self.packed_before()?;
         self.keep_packed(last);
@@ -184,7 +187,7 @@ impl Records {
     }
 
     /// Adds records of the entries that follow. All blocks of both are closed.
-    pub(crate) fn join(&mut self, other: Self) {
+    pub fn join(&mut self, other: Self) {
         self.next_index = other.next_index;
         self.first_index = other.next_index;
         self.line_bytes += other.line_bytes;
@@ -216,27 +219,27 @@ impl Records {
     }
 
     /// Records of closed blocks that succeeded and failed.
-    pub(crate) const fn counts(&self) -> (u32, u32) {
+    pub const fn counts(&self) -> (u32, u32) {
         (self.succeeded, self.failed)
     }
 
     /// Index behind the last entry that these records are about.
-    pub(crate) const fn next_index(&self) -> u32 {
+    pub const fn next_index(&self) -> u32 {
         self.next_index
     }
 
     /// Bytes of lines so far, closed blocks included.
-    pub(crate) const fn line_bytes(&self) -> usize {
+    pub const fn line_bytes(&self) -> usize {
         self.line_bytes + self.open.results.len() + self.open.errors.len()
     }
 
     /// Bytes of packed blocks; all of them are closed.
-    pub(crate) const fn packed_bytes(&self) -> usize {
+    pub const fn packed_bytes(&self) -> usize {
         self.packed_bytes
     }
 
     /// The blocks to store; all of them are closed.
-    pub(crate) fn packed(&self) -> &[Packed] {
+    pub fn packed(&self) -> &[Packed] {
         let lines: u32 = self.packed.iter().map(|block| block.lines).sum();
         assert_eq!(lines, self.succeeded + self.failed, "a chunk lost records");
         &self.packed

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 /// The queue as it is seen once. `P` names a task's place; smaller is older.
 #[derive(Debug)]
-pub(crate) struct Turns<P> {
+pub struct Turns<P> {
     domains: BTreeMap<i64, Turn<P>>,
     domain_with_writer: Option<i64>,
 }
@@ -22,13 +22,13 @@ struct Turn<P> {
 
 /// An unfinished task, as far as turns go.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Waiting {
-    pub(crate) domain: i64,
-    pub(crate) writes: bool,
+pub struct Waiting {
+    pub domain: i64,
+    pub writes: bool,
     /// Whether a server works on it.
-    pub(crate) leased: bool,
+    pub leased: bool,
     /// Whether it may run by now.
-    pub(crate) due: bool,
+    pub due: bool,
 }
 
 impl<P> Default for Turns<P> {
@@ -39,7 +39,7 @@ impl<P> Default for Turns<P> {
 
 impl<P: Clone + Ord> Turns<P> {
     /// Adds a task. They come by domain, in it reading ones first, and then the oldest first.
-    pub(crate) fn see(&mut self, task: Waiting, place: P) {
+    pub fn see(&mut self, task: Waiting, place: P) {
         let turn = self.domains.entry(task.domain).or_default();
         if task.writes && self.domain_with_writer.replace(task.domain) == Some(task.domain) {
             return;
@@ -52,7 +52,7 @@ impl<P: Clone + Ord> Turns<P> {
     }
 
     /// At most `tasks_max` tasks: always one more of the domain that has the fewest so far.
-    pub(crate) fn choose(self, tasks_max: usize) -> Vec<P> {
+    pub fn choose(self, tasks_max: usize) -> Vec<P> {
         let mut turns: Vec<_> = self.domains.into_values().collect();
         for turn in &mut turns {
             turn.runnable.sort_unstable_by(|a, b| b.cmp(a));

@@ -13,11 +13,10 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
-use caseload_store::sqlite::kill::{Place, plan};
-use caseload_store::{
-    CopyBatch, CopyReport, CopyStage, CopyStep, CopyStore, OpenMode, Store, StoreError,
-    StoreLocation, copy, open,
-};
+use caseload_location::{CopyStore, StoreLocation, copy, open};
+use caseload_store::copy::{CopyBatch, CopyReport, CopyStage, CopyStep};
+use caseload_store::failpoint::{Failpoint, plan};
+use caseload_store::{OpenMode, Store, StoreError};
 use database::Database;
 use rusqlite::Connection;
 use rusqlite::types::Value;
@@ -207,7 +206,7 @@ async fn a_copy_into_postgres_fills_the_columns_that_only_postgres_has() {
 async fn child_process_makes_a_copy() {
     let Ok(from) = std::env::var(FROM) else { return };
     let wanted = std::env::var(PLACE).unwrap_or_default();
-    if let Some(place) = Place::OF_A_COPY.into_iter().find(|at| format!("{at:?}") == wanted) {
+    if let Some(place) = Failpoint::OF_A_COPY.into_iter().find(|at| format!("{at:?}") == wanted) {
         plan(place, std::env::var(NTH).unwrap().parse().unwrap());
     }
     let to: StoreLocation = std::env::var(TO).unwrap().parse().unwrap();
@@ -215,7 +214,7 @@ async fn child_process_makes_a_copy() {
 }
 
 /// Starts a child that copies; whether it came to its end.
-fn child(from: &str, to: &str, kill: Option<(Place, u32)>) -> bool {
+fn child(from: &str, to: &str, kill: Option<(Failpoint, u32)>) -> bool {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
         .args(["child_process_makes_a_copy", "--exact", "--nocapture"])
@@ -236,9 +235,12 @@ async fn a_copy_killed_at_any_failpoint_resumes_and_ends_the_same() {
     let source = filled().await;
     let expected = rows(source.path());
     let from = sqlite(source.path()).to_string();
-    for (place, nth) in
-        [(Place::Copying, 1), (Place::Copying, 60), (Place::Copied, 33), (Place::Settled, 1)]
-    {
+    for (place, nth) in [
+        (Failpoint::Copying, 1),
+        (Failpoint::Copying, 60),
+        (Failpoint::Copied, 33),
+        (Failpoint::Settled, 1),
+    ] {
         let middle = Database::new();
         assert!(!child(&from, &middle.url(), Some((place, nth))), "{place:?} {nth}");
         let opened = open(&location(&middle), OpenMode::Admin).await.map(|_| ());
@@ -257,7 +259,7 @@ async fn a_copy_killed_at_any_failpoint_resumes_and_ends_the_same() {
 async fn a_restart_discards_an_unfinished_copy() {
     let (source, other, middle) = (filled().await, filled().await, Database::new());
     let from = sqlite(source.path());
-    assert!(!child(&from.to_string(), &middle.url(), Some((Place::Copied, 60))));
+    assert!(!child(&from.to_string(), &middle.url(), Some((Failpoint::Copied, 60))));
     let renamed = Connection::open(other.path().join("caseload.db")).unwrap();
     renamed.execute("UPDATE domains SET name = 'renamed' WHERE name = 'acme'", []).unwrap();
     let changed = copied(&sqlite(other.path()), &location(&middle), 100).await;
@@ -278,7 +280,7 @@ async fn a_restart_discards_an_unfinished_copy() {
 async fn an_older_run_stops_when_a_newer_one_takes_over() {
     let (source, middle) = (filled().await, Database::new());
     let from = sqlite(source.path());
-    assert!(!child(&from.to_string(), &middle.url(), Some((Place::Copied, 10))));
+    assert!(!child(&from.to_string(), &middle.url(), Some((Failpoint::Copied, 10))));
     let batch = CopyBatch { rows: 20, ..CopyBatch::default() };
     let command = CopyStore { from, to: location(&middle), restart: false, batch };
     let url = middle.url();

@@ -8,8 +8,8 @@ mod embedded;
 
 use std::sync::Arc;
 
-use caseload_store::sqlite::SqliteStore;
 use caseload_store::{OpenMode, Store};
+use caseload_store_sqlite::SqliteStore;
 
 /// A fresh store in a folder that is removed with it.
 fn fresh() -> (Arc<dyn Store>, tempfile::TempDir) {

@@ -9,11 +9,12 @@ use axum::body::{Body, Bytes};
 use axum::extract::Request;
 use caseload_api::inside::{BulkForm, Refusal, bulk_form};
 use caseload_api::{ApiConfig, AppState};
+use caseload_location::StoreLocation;
 use caseload_model::ids::DomainName;
 use caseload_model::payload::Block;
 use caseload_model::task::{Family, PAYLOAD_ENTRIES_MAX};
 use caseload_model::time::{Clock, UnixMillis};
-use caseload_store::{OpenMode, StoreLocation, unpack_block};
+use caseload_store::{OpenMode, unpack_block};
 use futures_util::stream;
 use http::header;
 use tokio::runtime::{Builder, Runtime};
@@ -26,8 +27,9 @@ pub(crate) const URLENCODED: &str = "application/x-www-form-urlencoded";
 static STATE: LazyLock<AppState> = LazyLock::new(|| {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let location = StoreLocation::Sqlite(folder.path().join("caseload.db"));
-    let opened = RUNTIME
-        .with_borrow(|runtime| runtime.block_on(caseload_store::open(&location, OpenMode::Server)));
+    let opened = RUNTIME.with_borrow(|runtime| {
+        runtime.block_on(caseload_location::open(&location, OpenMode::Server))
+    });
     let store = opened.expect("a store can be made");
     let clock = Clock::new(|| UnixMillis(1_700_000_000_000));
     AppState::new(store, clock, ApiConfig::default())

@@ -12,6 +12,8 @@ use super::finding::Finding;
 use crate::source::{Kind, Source};
 
 const SQL: &[&str] = &["rusqlite", "libsqlite3", "refinery", "tokio-postgres", "deadpool", "sqlx"];
+const SQLITE: &[&str] = &["rusqlite", "libsqlite3", "sqlx"];
+const POSTGRES: &[&str] = &["tokio-postgres", "deadpool", "sqlx"];
 const HTTP_SERVER: &[&str] = &["axum", "hyper", "tower", "utoipa"];
 const HTTP_CLIENT: &[&str] = &["reqwest"];
 const ASYNC: &[&str] = &["tokio", "futures"];
@@ -31,7 +33,7 @@ struct Rule {
     reason: &'static str,
 }
 
-const RULES: [Rule; 6] = [
+const RULES: [Rule; 9] = [
     Rule {
         folder: "model",
         own: &[],
@@ -42,9 +44,30 @@ const RULES: [Rule; 6] = [
     Rule {
         folder: "store",
         own: &["caseload-model"],
-        never: &[HTTP_SERVER, HTTP_CLIENT, PROGRAM],
+        never: &[SQL, HTTP_SERVER, HTTP_CLIENT, PROGRAM],
         paths: &["std::env"],
-        reason: "the store knows SQL and nothing of those above it",
+        reason: "the contract and the shared rules do not know SQL, nor the crates above them",
+    },
+    Rule {
+        folder: "store-sqlite",
+        own: &["caseload-model", "caseload-store"],
+        never: &[POSTGRES, HTTP_SERVER, HTTP_CLIENT, PROGRAM],
+        paths: &["std::env"],
+        reason: "a backend knows its own SQL, and neither the other backend nor the crates above",
+    },
+    Rule {
+        folder: "store-postgres",
+        own: &["caseload-model", "caseload-store"],
+        never: &[SQLITE, HTTP_SERVER, HTTP_CLIENT, PROGRAM],
+        paths: &["std::env"],
+        reason: "a backend knows its own SQL, and neither the other backend nor the crates above",
+    },
+    Rule {
+        folder: "location",
+        own: &["caseload-store", "caseload-store-sqlite", "caseload-store-postgres"],
+        never: &[SQL, HTTP_SERVER, HTTP_CLIENT, PROGRAM],
+        paths: &["std::env"],
+        reason: "a location chooses the backend and opens it; SQL stays in the backends",
     },
     Rule {
         folder: "bulk",
@@ -72,13 +95,14 @@ const RULES: [Rule; 6] = [
         own: &[
             "caseload-model",
             "caseload-store",
+            "caseload-location",
             "caseload-bulk",
             "caseload-api",
             "caseload-client",
         ],
         never: &[SQL],
         paths: &[],
-        reason: "the program wires the others together; SQL stays in the store",
+        reason: "the program wires the others together; SQL stays in the backends",
     },
 ];
 

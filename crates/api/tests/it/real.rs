@@ -55,7 +55,7 @@ impl Real {
     pub(crate) async fn without_runner(config: ApiConfig) -> Self {
         let backend = Backend::current();
         let place = tokio::task::spawn_blocking(move || backend.place()).await.unwrap();
-        let store = caseload_store::open(&place.location(), OpenMode::Server).await.unwrap();
+        let store = caseload_location::open(&place.location(), OpenMode::Server).await.unwrap();
         let begun = Instant::now();
         let turned = Arc::new(AtomicI64::new(0));
         let hand = turned.clone();

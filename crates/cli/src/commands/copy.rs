@@ -5,7 +5,8 @@
 use std::sync::Mutex;
 use std::time::Instant;
 
-use caseload_store::{CopyBatch, CopyReport, CopyStage, CopyStep, CopyStore, StoreLocation};
+use caseload_location::{CopyStore, StoreLocation};
+use caseload_store::copy::{CopyBatch, CopyReport, CopyStage, CopyStep};
 use clap::Args;
 use clap::builder::FalseyValueParser;
 
@@ -48,7 +49,7 @@ pub(crate) fn run(args: &CopyArgs, printer: &mut Printer) -> Result<Done, Failur
     let copied = on_threads(async {
         let mut signals = StopSignals::listen()?;
         tokio::select! {
-            copied = caseload_store::copy(&command, &tell) => copied.map_err(Failure::from),
+            copied = caseload_location::copy(&command, &tell) => copied.map_err(Failure::from),
             () = signals.wait() => Err(Failure::interrupted()
                 .with_hint("the same command goes on where this one stopped")),
         }
@@ -57,7 +58,7 @@ pub(crate) fn run(args: &CopyArgs, printer: &mut Printer) -> Result<Done, Failur
         teller.quiet();
     }
     let CopyReport { tables, attempts, check } = copied?;
-    let row = |(table, found): &(&str, caseload_store::TableDigest)| {
+    let row = |(table, found): &(&str, caseload_store::copy::TableDigest)| {
         vec![grouped(found.rows), format!("{:032x}", found.digest), (*table).to_owned()]
     };
     let rows: Vec<_> = tables.iter().map(row).collect();

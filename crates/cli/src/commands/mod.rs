@@ -16,8 +16,9 @@ pub(crate) mod serve;
 use std::future::Future;
 use std::sync::Arc;
 
+use caseload_location::StoreLocation;
 use caseload_model::ids::DomainName;
-use caseload_store::{Domain, OpenMode, Store, StoreError, StoreLocation};
+use caseload_store::{Domain, OpenMode, Store, StoreError};
 
 use crate::args::Command;
 use crate::failure::{Done, Failure};
@@ -56,7 +57,7 @@ where
     F: Future<Output = Result<T, Failure>>,
 {
     block_on(async {
-        let store = caseload_store::open(location, OpenMode::Admin).await?;
+        let store = caseload_location::open(location, OpenMode::Admin).await?;
         let done = work(Arc::clone(&store)).await;
         store.close().await?;
         done

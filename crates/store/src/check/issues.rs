@@ -11,7 +11,7 @@ use caseload_model::json::{self, Json};
 use super::Findings;
 
 /// What an issue refers to and must be within, in the order in which backends tell whether it is.
-pub(crate) const REFERENCES: [&str; 6] = [
+pub const REFERENCES: [&str; 6] = [
     "its id is beyond the domain's clock",
     "its created_at is beyond the domain's clock",
     "its app is not there",
@@ -20,10 +20,10 @@ pub(crate) const REFERENCES: [&str; 6] = [
     "its assignee is not there",
 ];
 /// An issue of which there are only columns.
-pub(crate) const NO_FRAGMENTS: &str = "its fragments are not there";
+pub const NO_FRAGMENTS: &str = "its fragments are not there";
 
 /// Names what of the fragments does not parse or is not what the columns say.
-pub(crate) fn disagreements(
+pub fn disagreements(
     columns: &IssueColumns,
     issue: &IssueFragments<'_>,
     broken: &mut impl FnMut(&str),
@@ -107,18 +107,18 @@ fn agreements(
 
 /// Counters as they must be, by domain.
 #[derive(Debug, Default)]
-pub(crate) struct Counted(HashMap<(i64, CounterKey), i64>);
+pub struct Counted(HashMap<(i64, CounterKey), i64>);
 
 impl Counted {
     /// Counts an issue of a domain.
-    pub(crate) fn add(&mut self, domain: i64, columns: &IssueColumns) {
+    pub fn add(&mut self, domain: i64, columns: &IssueColumns) {
         for key in counter_keys(columns) {
             *self.0.entry((domain, key)).or_default() += 1;
         }
     }
 
     /// Holds a kept counter of the domain called `name` against what was counted.
-    pub(crate) fn kept(
+    pub fn kept(
         &mut self,
         findings: &mut Findings,
         (domain, name): (i64, &str),
@@ -138,7 +138,7 @@ impl Counted {
 
     /// What was counted and is not kept. Issues of a domain without a name are no longer anyone's:
     /// it is being removed.
-    pub(crate) fn missing<E>(
+    pub fn missing<E>(
         self,
         findings: &mut Findings,
         mut name_of: impl FnMut(i64) -> Result<Option<String>, E>,

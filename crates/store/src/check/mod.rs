@@ -3,10 +3,10 @@
 //! nothing is repaired. Invariant: a law is written once, so that every backend is held to the
 //! same.
 
-pub(crate) mod issues;
-pub(crate) mod profiles;
-pub(crate) mod tasks;
-pub(crate) mod terms;
+pub mod issues;
+pub mod profiles;
+pub mod tasks;
+pub mod terms;
 
 use crate::{CheckReport, StoreError};
 
@@ -15,7 +15,7 @@ const FAULTS_NAMED_MAX: usize = 100;
 
 /// What a check adds to.
 #[derive(Debug, Default)]
-pub(crate) struct Findings {
+pub struct Findings {
     report: CheckReport,
     named: usize,
     more: u64,
@@ -23,12 +23,12 @@ pub(crate) struct Findings {
 
 impl Findings {
     /// Notes that `count` records were looked at for `what`.
-    pub(crate) fn verified(&mut self, what: &str, count: u64) {
+    pub fn verified(&mut self, what: &str, count: u64) {
         self.report.verified.push((what.to_owned(), count));
     }
 
     /// Notes a broken law, as a sentence naming domain and record.
-    pub(crate) fn fault(&mut self, fault: String) {
+    pub fn fault(&mut self, fault: String) {
         if self.named < FAULTS_NAMED_MAX {
             self.named += 1;
             self.report.faults.push(fault);
@@ -39,7 +39,7 @@ impl Findings {
 
     /// What the check called `name` comes to. One that cannot go on because of damage says so and
     /// leaves the others to run.
-    pub(crate) fn end(mut self, name: &str, ended: Result<(), StoreError>) -> CheckReport {
+    pub fn end(mut self, name: &str, ended: Result<(), StoreError>) -> CheckReport {
         if let Err(e) = ended {
             self.report.faults.push(format!("{name}: the check had to stop: {e}"));
         }

@@ -8,7 +8,7 @@ use super::Findings;
 
 /// Fields parse, and each identity in them is registered and leads to the profile; `owner` tells
 /// where it leads. How many identities were looked at.
-pub(crate) fn core<E>(
+pub fn core<E>(
     findings: &mut Findings,
     domain: &str,
     id: CoreProfileId,
@@ -44,7 +44,7 @@ pub(crate) fn core<E>(
 
 /// The profile of a registered identity is there and has it: `fields` are that profile's. Together
 /// with the way from the profiles to the identities, equal numbers say the same for all of them.
-pub(crate) fn identity(
+pub fn identity(
     findings: &mut Findings,
     domain: &str,
     id: CoreProfileId,
@@ -64,7 +64,7 @@ pub(crate) fn identity(
 }
 
 /// Fields and addresses parse, and the app is there.
-pub(crate) fn app(
+pub fn app(
     findings: &mut Findings,
     domain: &str,
     pid: &str,
@@ -87,7 +87,7 @@ pub(crate) fn app(
 }
 
 /// The identities that the fields of a core profile name; none where they cannot be read.
-pub(crate) fn named(fields: &[u8]) -> Vec<IdentityKey> {
+pub fn named(fields: &[u8]) -> Vec<IdentityKey> {
     if parses(fields) { identity_keys(fields) } else { Vec::new() }
 }
 

@@ -15,16 +15,16 @@ const REMOVED: i64 = 2;
 
 /// What a store keeps beside a task.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Kept {
-    pub(crate) next_index: u32,
+pub struct Kept {
+    pub next_index: u32,
     /// Of the last payload block, where there is one.
-    pub(crate) last_index: Option<u32>,
+    pub last_index: Option<u32>,
     /// How far the removal of what has expired is.
-    pub(crate) purge: i64,
+    pub purge: i64,
 }
 
 /// The laws that one task keeps by itself, and that the payload of what is left is there.
-pub(crate) fn laws(findings: &mut Findings, domain: &str, task: &Task, kept: Kept) {
+pub fn laws(findings: &mut Findings, domain: &str, task: &Task, kept: Kept) {
     let mut broken = |law: &str| {
         findings.fault(format!("domain {domain}, task {}: {law}", task.id));
     };
@@ -63,7 +63,7 @@ type Key = (i64, String, i64);
 
 /// The records there are, counted block by block.
 #[derive(Debug, Default)]
-pub(crate) struct Tally {
+pub struct Tally {
     found: HashMap<Key, u64>,
     behind: Option<(Key, u32)>,
     total: u64,
@@ -71,16 +71,16 @@ pub(crate) struct Tally {
 
 /// What a stored block of records says of itself.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Block<'b> {
-    pub(crate) first_index: u32,
-    pub(crate) next_index: u32,
-    pub(crate) lines: u32,
-    pub(crate) bytes: &'b [u8],
+pub struct Block<'b> {
+    pub first_index: u32,
+    pub next_index: u32,
+    pub lines: u32,
+    pub bytes: &'b [u8],
 }
 
 impl Tally {
     /// Adds a block. They come by their keys, and then by their places.
-    pub(crate) fn add(
+    pub fn add(
         &mut self,
         findings: &mut Findings,
         key: Key,
@@ -102,7 +102,7 @@ impl Tally {
     }
 
     /// Whether there are as many result and error lines as a task's counts say.
-    pub(crate) fn compare(
+    pub fn compare(
         &self,
         findings: &mut Findings,
         (domain, name): (i64, &str),
@@ -130,7 +130,7 @@ impl Tally {
         }
     }
 
-    pub(crate) const fn total(&self) -> u64 {
+    pub const fn total(&self) -> u64 {
         self.total
     }
 }

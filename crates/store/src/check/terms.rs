@@ -31,24 +31,24 @@ type Kind = (i64, i64);
 
 /// What there must be and what there is, added up by domain and kind.
 #[derive(Debug, Default)]
-pub(crate) struct Kinds {
+pub struct Kinds {
     expected: BTreeMap<Kind, Sum>,
     stored: BTreeMap<Kind, Sum>,
     count: u64,
 }
 
 impl Kinds {
-    pub(crate) fn expect(&mut self, kind: Kind, value: &[u8], row: u32) {
+    pub fn expect(&mut self, kind: Kind, value: &[u8], row: u32) {
         self.expected.entry(kind).or_default().add(value, row);
     }
 
-    pub(crate) fn store(&mut self, kind: Kind, value: &[u8], row: u32) {
+    pub fn store(&mut self, kind: Kind, value: &[u8], row: u32) {
         self.count += 1;
         self.stored.entry(kind).or_default().add(value, row);
     }
 
     /// The kinds that are not as they must be.
-    pub(crate) fn end(self, findings: &mut Findings) -> Vec<Kind> {
+    pub fn end(self, findings: &mut Findings) -> Vec<Kind> {
         findings.verified("terms of issues", self.count);
         let mut kinds: Vec<_> = self.expected.keys().chain(self.stored.keys()).copied().collect();
         kinds.sort_unstable();
@@ -60,19 +60,19 @@ impl Kinds {
 
 /// The same of one kind, added up by value.
 #[derive(Debug, Default)]
-pub(crate) struct Values(HashMap<Vec<u8>, (Sum, Sum)>);
+pub struct Values(HashMap<Vec<u8>, (Sum, Sum)>);
 
 impl Values {
-    pub(crate) fn expect(&mut self, value: &[u8], row: u32) {
+    pub fn expect(&mut self, value: &[u8], row: u32) {
         self.0.entry(value.to_vec()).or_default().0.add(value, row);
     }
 
-    pub(crate) fn store(&mut self, value: &[u8], row: u32) {
+    pub fn store(&mut self, value: &[u8], row: u32) {
         self.0.entry(value.to_vec()).or_default().1.add(value, row);
     }
 
     /// Names the values that are not as they must be, of a kind of the domain called `name`.
-    pub(crate) fn end(self, findings: &mut Findings, name: &str, kind: i64) {
+    pub fn end(self, findings: &mut Findings, name: &str, kind: i64) {
         let Some(word) = TermKind::from_code(kind).map(TermKind::as_str) else {
             findings.fault(format!("domain {name}: a term of an unknown kind {kind}"));
             return;

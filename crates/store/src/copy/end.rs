@@ -9,7 +9,7 @@ use crate::{CheckReport, StoreError, StoreFuture};
 
 /// Which end of the copy a store is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Side {
+pub enum Side {
     /// Read only, and kept from changing while it is open.
     Source,
     Target,
@@ -18,23 +18,23 @@ pub(crate) enum Side {
 /// How far a copy is; kept in the target, in the transaction of the rows that it tells of. While
 /// it is there, the target can be opened by a copy alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Progress {
+pub struct Progress {
     /// Digest of the source's small tables when the copy began.
-    pub(crate) source: Vec<u8>,
+    pub source: Vec<u8>,
     /// The source as the command named it.
-    pub(crate) origin: String,
+    pub origin: String,
     /// Raised by each run that takes the copy up, so that an older one cannot go on beside it.
-    pub(crate) attempt: i64,
+    pub attempt: i64,
     /// The table at hand; empty once all are copied.
-    pub(crate) table: String,
+    pub table: String,
     /// Where its next batch begins; `None` before the first.
-    pub(crate) position: Option<Vec<u8>>,
+    pub position: Option<Vec<u8>>,
     /// Rows copied, of all tables.
-    pub(crate) rows: i64,
+    pub rows: i64,
 }
 
 /// One end of a copy.
-pub(crate) trait CopyEnd: Send + Sync {
+pub trait CopyEnd: Send + Sync {
     /// Rows of a table from a position on, in the table's order.
     fn read(
         &self,
@@ -69,6 +69,6 @@ pub(crate) trait CopyEnd: Send + Sync {
 }
 
 /// Why a store does not take part in a copy.
-pub(crate) fn refused(reason: impl Into<String>) -> StoreError {
+pub fn refused(reason: impl Into<String>) -> StoreError {
     StoreError::CopyRefused(reason.into())
 }

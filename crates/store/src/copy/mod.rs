@@ -6,32 +6,20 @@
 //! Nothing here knows SQL; the backends' ends ([`end::CopyEnd`]) do.
 
 mod digest;
-pub(crate) mod end;
-pub(crate) mod numbering;
-pub(crate) mod rows;
-pub(crate) mod tables;
-
-use std::sync::Arc;
+pub mod end;
+pub mod numbering;
+pub mod rows;
+pub mod tables;
 
 pub use digest::TableDigest;
 pub use rows::CopyBatch;
 
-use crate::{CheckReport, StoreError, StoreLocation, postgres, sqlite};
+use crate::{CheckReport, StoreError};
 use digest::Digester;
-use end::{CopyEnd, Progress, Side, refused};
+use end::{CopyEnd, Progress, refused};
 use numbering::Moves;
 use rows::Rows;
 use tables::{TABLES, Table};
-
-/// Copies a store into one that is empty, or that holds the beginning of this copy.
-#[derive(Debug, Clone)]
-pub struct CopyStore {
-    pub from: StoreLocation,
-    pub to: StoreLocation,
-    /// Whether an unfinished copy in the target is thrown away first.
-    pub restart: bool,
-    pub batch: CopyBatch,
-}
 
 /// What a copy is at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,43 +56,31 @@ pub struct CopyReport {
     pub check: CheckReport,
 }
 
-/// Makes the copy. `tell` hears how far it is.
-pub async fn copy(
-    command: &CopyStore,
-    tell: &(dyn Fn(CopyStep) + Sync),
-) -> Result<CopyReport, StoreError> {
-    if command.from.is_same(&command.to) {
-        return Err(refused("source and target are the same store"));
-    }
-    if !command.from.exists() {
-        return Err(StoreError::NotFound { what: format!("the store {}", command.from) });
-    }
-    let from = open(&command.from, Side::Source).await?;
-    let to = match open(&command.to, Side::Target).await {
-        Ok(to) => to,
-        Err(error) => {
-            from.close().await?;
-            return Err(error);
-        }
-    };
-    let copied = Copy { from: &*from, to: &*to, command, tell }.run().await;
-    let closed = [from.close().await, to.close().await];
-    let report = copied?;
-    closed.into_iter().collect::<Result<(), _>>()?;
-    Ok(report)
+/// A copy between two ends that are open: into one that is empty, or that holds the beginning of
+/// this copy.
+#[expect(missing_debug_implementations, reason = "the ends have nothing to show")]
+pub struct Copying<'a> {
+    /// The source, with the location that messages name it by.
+    pub from: (String, &'a dyn CopyEnd),
+    /// The target, with its location.
+    pub to: (String, &'a dyn CopyEnd),
+    /// Whether an unfinished copy in the target is thrown away first.
+    pub restart: bool,
+    pub batch: CopyBatch,
 }
 
-async fn open(location: &StoreLocation, side: Side) -> Result<Arc<dyn CopyEnd>, StoreError> {
-    match location {
-        StoreLocation::Sqlite(path) => sqlite::open_copy_end(path, side).await,
-        StoreLocation::Postgres(address) => postgres::open_copy_end(address, side).await,
-    }
+/// Makes the copy and calls `tell` with its progress. The ends remain open.
+pub async fn copy(
+    copying: Copying<'_>,
+    tell: &(dyn Fn(CopyStep) + Sync),
+) -> Result<CopyReport, StoreError> {
+    Copy { from: copying.from.1, to: copying.to.1, command: &copying, tell }.run().await
 }
 
 struct Copy<'a> {
     from: &'a dyn CopyEnd,
     to: &'a dyn CopyEnd,
-    command: &'a CopyStore,
+    command: &'a Copying<'a>,
     tell: &'a (dyn Fn(CopyStep) + Sync),
 }
 
@@ -113,7 +89,7 @@ impl Copy<'_> {
         if self.from.progress().await?.is_some() {
             return Err(refused(format!(
                 "{} is itself an unfinished copy; finish that one first",
-                self.command.from
+                self.command.from.0
             )));
         }
         let progress = self.begin().await?;
@@ -143,14 +119,14 @@ impl Copy<'_> {
         if let Some(table) = self.to.filled().await? {
             return Err(refused(format!(
                 "{} is not empty: its table {table} has rows; a copy needs an empty target",
-                self.command.to
+                self.command.to.0
             )));
         }
         self.say(CopyStage::CheckingSource, "", 0);
         demand_sound("the source", &self.from.check().await?)?;
         let progress = Progress {
             source,
-            origin: self.command.from.to_string(),
+            origin: self.command.from.0.clone(),
             attempt: 1,
             table: TABLES[0].name.to_owned(),
             position: None,
@@ -172,7 +148,7 @@ impl Copy<'_> {
     }
 
     fn refuse_other(&self, progress: &Progress) -> StoreError {
-        let CopyStore { from, to, .. } = self.command;
+        let Copying { from: (from, _), to: (to, _), .. } = self.command;
         refused(format!(
             "{to} holds an unfinished copy of {}, and {from} is not what was copied: it is another \
              store, or it has changed since; with --restart that copy is thrown away and a new one \

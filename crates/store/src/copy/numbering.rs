@@ -18,24 +18,24 @@ const BLOCK_BITS: u32 = 16;
 
 /// The least and the largest row of a domain's issues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct RowSpan {
-    pub(crate) domain: i64,
-    pub(crate) least: i64,
-    pub(crate) largest: i64,
+pub struct RowSpan {
+    pub domain: i64,
+    pub least: i64,
+    pub largest: i64,
 }
 
 /// By how many blocks the rows of each domain are moved.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Moves(BTreeMap<i64, i64>);
+pub struct Moves(BTreeMap<i64, i64>);
 
 impl Moves {
     /// To the first block of all.
-    pub(crate) fn to_the_beginning(spans: &[RowSpan]) -> Self {
+    pub fn to_the_beginning(spans: &[RowSpan]) -> Self {
         Self(spans.iter().map(|span| (span.domain, -(span.least >> BLOCK_BITS))).collect())
     }
 
     /// One domain behind the other, with no block between them.
-    pub(crate) fn one_behind_the_other(spans: &[RowSpan]) -> Self {
+    pub fn one_behind_the_other(spans: &[RowSpan]) -> Self {
         let mut next = 0;
         let mut moves = BTreeMap::new();
         for span in spans {
@@ -51,7 +51,7 @@ impl Moves {
     }
 
     /// The rows with numbers moved. Orders are left to whoever counts them anew.
-    pub(crate) fn apply(&self, table: &Table, rows: &Rows) -> Result<Rows, StoreError> {
+    pub fn apply(&self, table: &Table, rows: &Rows) -> Result<Rows, StoreError> {
         let mut moved = Rows::new(table.columns.len());
         for row in rows.iter() {
             for (place, column) in table.columns.iter().enumerate() {

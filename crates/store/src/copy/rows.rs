@@ -19,7 +19,7 @@ impl Default for CopyBatch {
 
 /// A value of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Value<'a> {
+pub enum Value<'a> {
     Null,
     Integer(i64),
     Bytes(&'a [u8]),
@@ -34,21 +34,21 @@ enum Cell {
 
 /// A batch of rows of one table.
 #[derive(Debug, Default)]
-pub(crate) struct Rows {
+pub struct Rows {
     width: usize,
     cells: Vec<Cell>,
     bytes: Vec<u8>,
     /// Where the next batch begins; `None` where this is the last one.
-    pub(crate) next: Option<Vec<u8>>,
+    pub next: Option<Vec<u8>>,
 }
 
 impl Rows {
     /// No rows yet, of so many values each.
-    pub(crate) fn new(width: usize) -> Self {
+    pub fn new(width: usize) -> Self {
         Self { width, ..Self::default() }
     }
 
-    pub(crate) fn push(&mut self, value: Value<'_>) {
+    pub fn push(&mut self, value: Value<'_>) {
         let cell = match value {
             Value::Null => Cell::Null,
             Value::Integer(number) => Cell::Integer(number),
@@ -62,36 +62,36 @@ impl Rows {
     }
 
     /// Number of rows.
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.cells.len() / self.width.max(1)
     }
 
     /// Bytes of all values, numbers included.
-    pub(crate) fn bytes_len(&self) -> usize {
+    pub fn bytes_len(&self) -> usize {
         self.bytes.len() + size_of::<i64>() * self.cells.len()
     }
 
     /// Whether a batch is as large as it may be.
-    pub(crate) fn fills(&self, batch: CopyBatch) -> bool {
+    pub fn fills(&self, batch: CopyBatch) -> bool {
         self.bytes.len() >= batch.bytes || self.len() >= batch.rows
     }
 
     /// The rows, one after another.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = Row<'_>> {
+    pub fn iter(&self) -> impl Iterator<Item = Row<'_>> {
         self.cells.chunks_exact(self.width.max(1)).map(|cells| Row { cells, bytes: &self.bytes })
     }
 }
 
 /// One row.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Row<'a> {
+pub struct Row<'a> {
     cells: &'a [Cell],
     bytes: &'a [u8],
 }
 
 impl<'a> Row<'a> {
     /// The value in a column.
-    pub(crate) fn value(&self, place: usize) -> Value<'a> {
+    pub fn value(&self, place: usize) -> Value<'a> {
         match self.cells[place] {
             Cell::Null => Value::Null,
             Cell::Integer(number) => Value::Integer(number),
@@ -100,21 +100,21 @@ impl<'a> Row<'a> {
     }
 
     /// The number in a column; 0 where there is none.
-    pub(crate) fn integer(&self, place: usize) -> i64 {
+    pub fn integer(&self, place: usize) -> i64 {
         match self.cells[place] {
             Cell::Integer(number) => number,
             _ => 0,
         }
     }
 
-    pub(crate) fn values(&self) -> impl Iterator<Item = Value<'a>> {
+    pub fn values(&self) -> impl Iterator<Item = Value<'a>> {
         let row = *self;
         (0..self.cells.len()).map(move |place| row.value(place))
     }
 }
 
 /// Values as bytes that give the same values again.
-pub(crate) fn encode<'a>(values: impl IntoIterator<Item = Value<'a>>) -> Vec<u8> {
+pub fn encode<'a>(values: impl IntoIterator<Item = Value<'a>>) -> Vec<u8> {
     let mut bytes = Vec::new();
     for value in values {
         match value {
@@ -134,7 +134,7 @@ pub(crate) fn encode<'a>(values: impl IntoIterator<Item = Value<'a>>) -> Vec<u8>
 }
 
 /// What [`encode`] was given; `None` for any other bytes.
-pub(crate) fn decode(mut bytes: &[u8]) -> Option<Vec<Value<'_>>> {
+pub fn decode(mut bytes: &[u8]) -> Option<Vec<Value<'_>>> {
     let mut values = Vec::new();
     while let Some((tag, rest)) = bytes.split_first() {
         let (value, rest) = match tag {

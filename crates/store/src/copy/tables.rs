@@ -6,7 +6,7 @@
 
 /// What stands in a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
     /// A whole number; a truth value is 0 or 1.
     Integer,
     /// UTF-8.
@@ -24,25 +24,25 @@ pub(crate) enum Kind {
 
 /// A column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Column {
-    pub(crate) name: &'static str,
-    pub(crate) kind: Kind,
-    pub(crate) nullable: bool,
+pub struct Column {
+    pub name: &'static str,
+    pub kind: Kind,
+    pub nullable: bool,
 }
 
 /// A table.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Table {
-    pub(crate) name: &'static str,
-    pub(crate) columns: &'static [Column],
+pub struct Table {
+    pub name: &'static str,
+    pub columns: &'static [Column],
     /// Small, and changed by whatever changes the store: a copy that goes on looks at these to tell
     /// whether its source is still what it was.
-    pub(crate) marks: bool,
+    pub marks: bool,
 }
 
 impl Table {
     /// The place of a column.
-    pub(crate) fn place_of(&self, name: &str) -> Option<usize> {
+    pub fn place_of(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|column| column.name == name)
     }
 }
@@ -76,7 +76,7 @@ const fn large(name: &'static str, columns: &'static [Column]) -> Table {
 }
 
 /// All of them.
-pub(crate) static TABLES: &[Table] = &[
+pub static TABLES: &[Table] = &[
     marking(
         "domains",
         &[integer("id"), text("name"), text("default_app_id"), integer("created_at")],

@@ -16,7 +16,7 @@ use crate::{IssuePage, IssueStep, ListIssues, StepIssues};
 
 /// What is asked.
 #[derive(Debug)]
-pub(crate) struct AtOnce<'r> {
+pub struct AtOnce<'r> {
     /// What is counted, and by which counters.
     counted: Option<(Cow<'r, IssueQuery>, Tally)>,
     query: Cow<'r, IssueQuery>,
@@ -24,12 +24,12 @@ pub(crate) struct AtOnce<'r> {
     index: Index,
     limit: u64,
     offset: u64,
-    pub(crate) shown: Shown,
+    pub shown: Shown,
 }
 
 impl<'r> AtOnce<'r> {
     /// A page with its total, where it is such a list.
-    pub(crate) fn of_list(request: &'r ListIssues) -> Option<Self> {
+    pub fn of_list(request: &'r ListIssues) -> Option<Self> {
         let query = plain(&request.query);
         if matches_nothing(&query) {
             return None;
@@ -51,7 +51,7 @@ impl<'r> AtOnce<'r> {
     }
 
     /// A step that is bound by a number of issues alone, where it is one of such a list.
-    pub(crate) fn of_step(request: &'r StepIssues) -> Option<Self> {
+    pub fn of_step(request: &'r StepIssues) -> Option<Self> {
         let (query, after) = narrowed(&request.query, request.after);
         if request.bytes_max < usize::MAX || matches_nothing(&query) {
             return None;
@@ -79,18 +79,18 @@ impl<'r> AtOnce<'r> {
     }
 
     /// The question for the total.
-    pub(crate) fn question(&self) -> Option<Question<'_>> {
+    pub fn question(&self) -> Option<Question<'_>> {
         self.counted.as_ref().map(|(query, tally)| tally.question(query))
     }
 
-    pub(crate) fn along(&self) -> Along<'_> {
+    pub fn along(&self) -> Along<'_> {
         let Self { ref query, after, index, limit, offset, .. } = *self;
         Along { query, after, index, limit, offset }
     }
 }
 
 /// The page that was written.
-pub(crate) fn page(total_hits: u64, written: Written) -> IssuePage {
+pub fn page(total_hits: u64, written: Written) -> IssuePage {
     IssuePage {
         total_hits,
         count: written.count as u32,
@@ -101,7 +101,7 @@ pub(crate) fn page(total_hits: u64, written: Written) -> IssuePage {
 }
 
 /// The step that was written.
-pub(crate) fn step(total_hits: Option<u64>, written: Written) -> IssueStep {
+pub fn step(total_hits: Option<u64>, written: Written) -> IssueStep {
     IssueStep {
         total_hits,
         count: written.count as u32,

@@ -14,14 +14,14 @@ use crate::StoreError;
 
 /// An issue as far as it decides what it is found by.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Indexed<'i> {
-    pub(crate) columns: &'i IssueColumns,
-    pub(crate) fragments: &'i IssueFragments<'i>,
+pub struct Indexed<'i> {
+    pub columns: &'i IssueColumns,
+    pub fragments: &'i IssueFragments<'i>,
 }
 
 /// Whether a row enters or leaves a term.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Step {
+pub enum Step {
     Leaves,
     Enters,
 }
@@ -31,7 +31,7 @@ type Steps = Vec<(u32, Step)>;
 
 /// Changes of one domain, added up.
 #[derive(Debug, Default)]
-pub(crate) struct Changes {
+pub struct Changes {
     /// By facet, value and day; see [`counter_key`]. Those of spans come from these in the end.
     counters: HashMap<Box<[u8]>, i64>,
     /// By kind and value. A row may come several times; its first and last step count.
@@ -42,7 +42,7 @@ pub(crate) struct Changes {
 
 impl Changes {
     /// Notes that the issue in `row` was `before` and is `after`: a new issue was nothing before.
-    pub(crate) fn change(
+    pub fn change(
         &mut self,
         row: i64,
         before: Option<Indexed<'_>>,
@@ -79,7 +79,7 @@ impl Changes {
     }
 
     /// What the changes come to, in the order of keys.
-    pub(crate) fn settle(self) -> Settled {
+    pub fn settle(self) -> Settled {
         let mut counters = changed(self.counters);
         counters.extend(changed(spans(&counters)));
         let terms = self.terms.into_iter().map(|(key, steps)| (key, net(steps)));
@@ -108,24 +108,24 @@ fn spans(days: &[(Box<[u8]>, i64)]) -> HashMap<Box<[u8]>, i64> {
 
 /// What changes come to: each counter and each row of a term at most once.
 #[derive(Debug, Default)]
-pub(crate) struct Settled {
+pub struct Settled {
     counters: Vec<(Box<[u8]>, i64)>,
     terms: Vec<(Box<[u8]>, Steps)>,
 }
 
 /// Rows of one block that enter or leave a term.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct SetSteps<'s> {
-    pub(crate) kind: TermKind,
-    pub(crate) value: &'s [u8],
-    pub(crate) block: u32,
+pub struct SetSteps<'s> {
+    pub kind: TermKind,
+    pub value: &'s [u8],
+    pub block: u32,
     /// Ascending; each row once.
-    pub(crate) steps: &'s [(u32, Step)],
+    pub steps: &'s [(u32, Step)],
 }
 
 impl Settled {
     /// Facet, value and day (or span) of each counter, and what is added to it; never 0.
-    pub(crate) fn counters(&self) -> impl Iterator<Item = (u8, &[u8], i64, i64)> {
+    pub fn counters(&self) -> impl Iterator<Item = (u8, &[u8], i64, i64)> {
         self.counters.iter().filter_map(|(key, sum)| {
             let (facet, value, day) = counter_parts(key)?;
             Some((facet, value, day, *sum))
@@ -133,7 +133,7 @@ impl Settled {
     }
 
     /// The changes of each term, block by block.
-    pub(crate) fn terms(&self) -> impl Iterator<Item = SetSteps<'_>> {
+    pub fn terms(&self) -> impl Iterator<Item = SetSteps<'_>> {
         self.terms.iter().flat_map(|(key, steps)| {
             let (code, value) = key.split_first().unwrap_or((&0, &[]));
             let kind = TermKind::from_code((*code).into());
@@ -182,6 +182,6 @@ fn net(mut steps: Steps) -> Steps {
 }
 
 /// The fault of a row that leaves a term it is not in, or enters one it is in.
-pub(crate) fn left_nothing(kind: TermKind) -> StoreError {
+pub fn left_nothing(kind: TermKind) -> StoreError {
     StoreError::Corrupt(format!("an issue leaves a term of kind {} it is not in", kind.as_str()))
 }

@@ -19,7 +19,7 @@ use crate::{IssuePage, ListIssues, StepForm, StoreError};
 const SEEK_OFFSET_MIN: u64 = if cfg!(test) { 2 } else { 1000 };
 
 /// One page with the exact total.
-pub(crate) fn list<R: IssueReads>(
+pub fn list<R: IssueReads>(
     reads: &R,
     request: &ListIssues,
     pace: &mut Pace,
@@ -95,7 +95,7 @@ fn page<R: IssueReads>(
 }
 
 /// The query without a filter that lets every issue through.
-pub(crate) fn plain(query: &IssueQuery) -> Cow<'_, IssueQuery> {
+pub fn plain(query: &IssueQuery) -> Cow<'_, IssueQuery> {
     let mut query = Cow::Borrowed(query);
     if query.rating == Some(RatingSet::ALL) {
         query.to_mut().rating = None;
@@ -149,7 +149,7 @@ pub(super) fn goes_along(tally: &Tally, query: &IssueQuery) -> bool {
 
 /// Whether a list of alternatives is empty or a range ends before it begins. No SQL is made of such
 /// a query.
-pub(crate) fn matches_nothing(query: &IssueQuery) -> bool {
+pub fn matches_nothing(query: &IssueQuery) -> bool {
     let empty = |range: &TimeRange| match (range.since, range.until) {
         (Some(since), Some(until)) => since > until,
         _ => false,

@@ -17,25 +17,22 @@ mod step;
 mod stored;
 mod tally;
 mod texts;
-pub(crate) mod write;
+pub mod write;
 
-pub(crate) use at_once::{AtOnce, page as page_of, step as step_of};
-pub(crate) use changes::{Changes, Indexed, SetSteps, Settled, Step, left_nothing};
-pub(crate) use list::list;
-#[cfg(test)]
-pub(crate) use list::{matches_nothing, plain};
-pub(crate) use planning::{Known, Planning};
-pub(crate) use reads::{
+pub use at_once::{AtOnce, page as page_of, step as step_of};
+pub use changes::{Changes, Indexed, SetSteps, Settled, Step, left_nothing};
+pub use list::list;
+pub use list::{matches_nothing, plain};
+pub use planning::{Known, Planning};
+pub use reads::{
     Along, Chosen, Days, Index, IssueReads, PlacedRow, Shown, Sums, TextParts, TextsOf, Total,
     Wanted, Written,
 };
-pub(crate) use rowset::{Gathered, LIST, decode, encode, encode_rows, place_of, row_number};
-pub(crate) use step::step;
-#[cfg(test)]
-pub(crate) use step::{index_of, narrowed};
-pub(crate) use stored::StoredColumns;
-pub(crate) use tally::{Question, Split};
-#[cfg(test)]
-pub(crate) use tally::{exact, is_decided_by};
-pub(crate) use texts::reads_texts;
-pub(crate) use write::{Birth, IssueWrites, Replaced};
+pub use rowset::{Gathered, LIST, decode, encode, encode_rows, place_of, row_number};
+pub use step::step;
+pub use step::{index_of, narrowed};
+pub use stored::StoredColumns;
+pub use tally::{Question, Split};
+pub use tally::{exact, is_decided_by};
+pub use texts::reads_texts;
+pub use write::{Birth, IssueWrites, Replaced};

@@ -19,26 +19,26 @@ const SCAN_STRETCH_MAX: i64 = 4;
 
 /// What is read once per chunk and kept up to date by the plans.
 #[derive(Debug)]
-pub(crate) struct Known {
-    pub(crate) default_app: App,
+pub struct Known {
+    pub default_app: App,
     /// Oldest first.
-    pub(crate) apps: Vec<App>,
-    pub(crate) next_publish_number: u64,
-    pub(crate) last_issue_id: u64,
-    pub(crate) max_created_at: Option<UnixMillis>,
+    pub apps: Vec<App>,
+    pub next_publish_number: u64,
+    pub last_issue_id: u64,
+    pub max_created_at: Option<UnixMillis>,
 }
 
 impl Known {
     /// Those of `ids` that an issue may have: beyond the last one, only ids that do not count for
     /// the next one are taken.
-    pub(crate) fn maybe_taken<'i>(&self, ids: &'i [u64]) -> impl Iterator<Item = u64> + use<'i> {
+    pub fn maybe_taken<'i>(&self, ids: &'i [u64]) -> impl Iterator<Item = u64> + use<'i> {
         let last_id = self.last_issue_id;
         let may_exist = move |id: &u64| *id <= last_id || *id > ISSUE_ID_COUNTED_MAX;
         ids.iter().copied().filter(may_exist)
     }
 
     /// Takes note of what a plan adds, once that is stored.
-    pub(crate) fn add(&mut self, plan: &mut ImportPlan) {
+    pub fn add(&mut self, plan: &mut ImportPlan) {
         self.apps.append(&mut plan.apps);
         self.next_publish_number = plan.next_publish_number;
         self.last_issue_id = plan.last_issue_id;
@@ -47,7 +47,8 @@ impl Known {
 }
 
 /// A plan in the making.
-pub(crate) struct Planning<'e> {
+#[derive(Debug)]
+pub struct Planning<'e> {
     context: ImportContext,
     payload: &'e [u8],
     entries: &'e [PreparedEntry<NewIssue>],
@@ -56,7 +57,7 @@ pub(crate) struct Planning<'e> {
 
 impl<'e> Planning<'e> {
     /// `stored` are the issues that have one of the ids that entries name.
-    pub(crate) fn new(
+    pub fn new(
         known: Known,
         stored: HashMap<u64, StoredIssue>,
         payload: &'e [u8],
@@ -75,18 +76,18 @@ impl<'e> Planning<'e> {
     }
 
     /// The plan, or the windows of time that have to be looked at first.
-    pub(crate) fn plan(&self) -> Result<ImportPlan, Vec<TimeWindow>> {
+    pub fn plan(&self) -> Result<ImportPlan, Vec<TimeWindow>> {
         plan_imports(&self.context, self.payload, self.entries, self.dry_run)
             .map_err(|need| joined(need.windows().collect()))
     }
 
     /// Answers for one window: which instants in it are taken.
-    pub(crate) fn note(&mut self, window: TimeWindow, taken: Vec<UnixMillis>) {
+    pub fn note(&mut self, window: TimeWindow, taken: Vec<UnixMillis>) {
         self.context.occupied.add_window(window, taken);
     }
 
     /// What was known before.
-    pub(crate) fn end(self) -> Known {
+    pub fn end(self) -> Known {
         Known {
             max_created_at: self.context.occupied.max_created_at(),
             default_app: self.context.default_app,

@@ -19,7 +19,7 @@ use crate::{StepForm, StoreError};
 
 /// An order in which issues are kept; every index begins with the domain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Index {
+pub enum Index {
     Creation,
     /// By creation within each state.
     State,
@@ -31,7 +31,7 @@ pub(crate) enum Index {
 
 impl Index {
     /// The order in which it holds issues, each state and rating by itself.
-    pub(crate) const fn order(self) -> SortKey {
+    pub const fn order(self) -> SortKey {
         match self {
             Self::Creation | Self::State | Self::Rating => SortKey::CreationTime,
             Self::Update => SortKey::UpdateTime,
@@ -40,7 +40,7 @@ impl Index {
     }
 
     /// The index that holds all issues in this order.
-    pub(crate) const fn of_order(key: SortKey) -> Self {
+    pub const fn of_order(key: SortKey) -> Self {
         match key {
             SortKey::CreationTime => Self::Creation,
             SortKey::StateChangeTime => Self::Change,
@@ -51,25 +51,25 @@ impl Index {
 
 /// The days `from..=until`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Days {
-    pub(crate) from: i64,
-    pub(crate) until: i64,
+pub struct Days {
+    pub from: i64,
+    pub until: i64,
 }
 
 /// Counters to be added up over days.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Sums<'q> {
-    pub(crate) facet: Facet,
-    pub(crate) values: &'q [Vec<u8>],
+pub struct Sums<'q> {
+    pub facet: Facet,
+    pub values: &'q [Vec<u8>],
     /// Ratings whose counters are taken off again.
-    pub(crate) ratings_off: &'q [Vec<u8>],
-    pub(crate) days: Days,
+    pub ratings_off: &'q [Vec<u8>],
+    pub days: Days,
 }
 
 impl Days {
     /// The counters that add up to these days: ranges of numbers that stand in the place of days,
     /// whole spans as one counter each, and the days before and behind them.
-    pub(crate) fn counters(self) -> impl Iterator<Item = Self> {
+    pub fn counters(self) -> impl Iterator<Item = Self> {
         let next_span = |day: i64| (day + SPAN_DAYS - 1).div_euclid(SPAN_DAYS) * SPAN_DAYS;
         let (first, end) =
             (next_span(self.from), (self.until + 1).div_euclid(SPAN_DAYS) * SPAN_DAYS);
@@ -90,92 +90,92 @@ impl Days {
 
 /// What a total is added up from, in one question.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Total<'q> {
-    pub(crate) whole: Option<Sums<'q>>,
+pub struct Total<'q> {
+    pub whole: Option<Sums<'q>>,
     /// Queries that `index` decides, to be counted through it.
-    pub(crate) edges: [Option<&'q IssueQuery>; 2],
-    pub(crate) index: Index,
+    pub edges: [Option<&'q IssueQuery>; 2],
+    pub index: Index,
 }
 
 /// Matches of a query that an index decides, in the query's order.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Along<'q> {
-    pub(crate) query: &'q IssueQuery,
+pub struct Along<'q> {
+    pub query: &'q IssueQuery,
     /// The query then has no bound of its own on that side of what it is sorted by.
-    pub(crate) after: Option<ListPosition>,
-    pub(crate) index: Index,
-    pub(crate) limit: u64,
-    pub(crate) offset: u64,
+    pub after: Option<ListPosition>,
+    pub index: Index,
+    pub limit: u64,
+    pub offset: u64,
 }
 
 /// Issues to be shown, in order.
 #[derive(Debug, Clone)]
-pub(crate) enum Chosen<'q> {
+pub enum Chosen<'q> {
     Along(Along<'q>),
     Rows(Vec<u32>),
 }
 
 /// How issues are shown, and how many of those chosen at most.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Shown {
-    pub(crate) view: IssueView,
-    pub(crate) form: StepForm,
-    pub(crate) issues_max: usize,
+pub struct Shown {
+    pub view: IssueView,
+    pub form: StepForm,
+    pub issues_max: usize,
     /// Bytes after which no further issue is written.
-    pub(crate) bytes_max: usize,
+    pub bytes_max: usize,
     /// The order by which the last issue's position is told.
-    pub(crate) key: SortKey,
+    pub key: SortKey,
 }
 
 /// Issues as they are written, one after another.
 #[derive(Debug, Default)]
-pub(crate) struct Written {
-    pub(crate) body: Vec<u8>,
-    pub(crate) version: ListVersionHasher,
+pub struct Written {
+    pub body: Vec<u8>,
+    pub version: ListVersionHasher,
     /// Issues that were chosen.
-    pub(crate) found: usize,
+    pub found: usize,
     /// Issues of those that are in the body: the first ones.
-    pub(crate) count: usize,
+    pub count: usize,
     /// Where the last one in the body stands.
-    pub(crate) last: Option<ListPosition>,
+    pub last: Option<ListPosition>,
 }
 
 /// An issue's place in an order. Instants of creation are unique: there, an id is not always told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct PlacedRow {
-    pub(crate) at: UnixMillis,
-    pub(crate) id: u64,
-    pub(crate) row: u32,
+pub struct PlacedRow {
+    pub at: UnixMillis,
+    pub id: u64,
+    pub row: u32,
 }
 
 /// Fragments that hold texts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "one for each fragment")]
-pub(crate) struct TextParts {
-    pub(crate) custom_fields: bool,
-    pub(crate) feedback: bool,
-    pub(crate) private_notes: bool,
-    pub(crate) messages: bool,
+pub struct TextParts {
+    pub custom_fields: bool,
+    pub feedback: bool,
+    pub private_notes: bool,
+    pub messages: bool,
 }
 
 /// The fragments of one issue that were asked for.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct TextsOf<'i> {
-    pub(crate) custom_fields: Option<&'i [u8]>,
-    pub(crate) feedback: Option<&'i [u8]>,
-    pub(crate) private_notes: Option<&'i [u8]>,
-    pub(crate) messages: Option<&'i [u8]>,
+pub struct TextsOf<'i> {
+    pub custom_fields: Option<&'i [u8]>,
+    pub feedback: Option<&'i [u8]>,
+    pub private_notes: Option<&'i [u8]>,
+    pub messages: Option<&'i [u8]>,
 }
 
 /// Terms of a kind, of which an issue stands in at least one.
 #[derive(Debug, Clone)]
-pub(crate) struct Wanted {
-    pub(crate) kind: TermKind,
-    pub(crate) values: Vec<Vec<u8>>,
+pub struct Wanted {
+    pub kind: TermKind,
+    pub values: Vec<Vec<u8>>,
 }
 
 /// What issues are found by, as it is kept. One domain, one snapshot.
-pub(crate) trait IssueReads {
+pub trait IssueReads {
     /// Issues whose texts are asked for at once where only the first that pass are wanted.
     const TEXTS_AT_ONCE: usize;
 

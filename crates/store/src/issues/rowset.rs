@@ -27,11 +27,11 @@ const BITMAP_HEAD_BYTES: u32 = 16;
 
 /// First byte of a blob: what follows it. A list is continued by one whose rows are all larger:
 /// its bytes behind the first one are added.
-pub(crate) const LIST: u8 = 0;
+pub const LIST: u8 = 0;
 const BITMAP: u8 = 1;
 
 /// A row number as sets hold it.
-pub(crate) fn row_number(row: i64) -> Result<u32, StoreError> {
+pub fn row_number(row: i64) -> Result<u32, StoreError> {
     u32::try_from(row)
         .map_err(|_| StoreError::Unavailable("the store has no row number left".to_owned()))
 }
@@ -42,7 +42,7 @@ pub(crate) const fn block_of(row: u32) -> u32 {
 }
 
 /// The place of a row in its block.
-pub(crate) const fn place_of(row: u32) -> u16 {
+pub const fn place_of(row: u32) -> u16 {
     row as u16
 }
 
@@ -52,7 +52,7 @@ const fn row_at(block: u32, place: u16) -> u32 {
 }
 
 /// Writes the rows of one block.
-pub(crate) fn encode(rows: &mut RoaringBitmap) -> Result<Vec<u8>, StoreError> {
+pub fn encode(rows: &mut RoaringBitmap) -> Result<Vec<u8>, StoreError> {
     let listed_bytes = rows.len() as usize * size_of::<u16>();
     let is_short = listed_bytes <= BITMAP_BYTES_MIN;
     if !is_short {
@@ -70,7 +70,7 @@ pub(crate) fn encode(rows: &mut RoaringBitmap) -> Result<Vec<u8>, StoreError> {
 }
 
 /// Writes rows of one block, ascending.
-pub(crate) fn encode_rows(rows: impl ExactSizeIterator<Item = u32>) -> Result<Vec<u8>, StoreError> {
+pub fn encode_rows(rows: impl ExactSizeIterator<Item = u32>) -> Result<Vec<u8>, StoreError> {
     let listed_bytes = rows.len() * size_of::<u16>();
     if listed_bytes > BITMAP_BYTES_MIN {
         return encode(&mut rows.collect());
@@ -106,7 +106,7 @@ fn damaged() -> StoreError {
 }
 
 /// Adds the rows of one block to `into`.
-pub(crate) fn decode(block: u32, blob: &[u8], into: &mut RoaringBitmap) -> Result<(), StoreError> {
+pub fn decode(block: u32, blob: &[u8], into: &mut RoaringBitmap) -> Result<(), StoreError> {
     *into |= match content(blob)? {
         Content::Places(places) => listed(block, places)?,
         Content::Rows(rows) => rows,
@@ -131,7 +131,7 @@ fn listed(block: u32, places: &[[u8; 2]]) -> Result<RoaringBitmap, StoreError> {
 /// Many stored sets, added up: bit by bit in plain memory, which is a good deal cheaper than to add
 /// each of them to a bitmap.
 #[derive(Debug, Default)]
-pub(crate) struct Gathered {
+pub struct Gathered {
     /// A bit for each place of a block.
     blocks: BTreeMap<u32, Box<[u8; BLOCK_BYTES]>>,
     dense: RoaringBitmap,
@@ -139,7 +139,7 @@ pub(crate) struct Gathered {
 
 impl Gathered {
     /// Adds the rows of one block.
-    pub(crate) fn add(&mut self, block: u32, blob: &[u8]) -> Result<(), StoreError> {
+    pub fn add(&mut self, block: u32, blob: &[u8]) -> Result<(), StoreError> {
         match content(blob)? {
             Content::Places(places) => {
                 let bits = self.block(block);
@@ -153,7 +153,7 @@ impl Gathered {
     }
 
     /// Adds one row.
-    pub(crate) fn insert(&mut self, row: u32) {
+    pub fn insert(&mut self, row: u32) {
         set(self.block(block_of(row)), place_of(row));
     }
 
@@ -161,7 +161,7 @@ impl Gathered {
         self.blocks.entry(block).or_insert_with(|| Box::new([0; BLOCK_BYTES]))
     }
 
-    pub(crate) fn finish(self) -> RoaringBitmap {
+    pub fn finish(self) -> RoaringBitmap {
         let mut rows = self.dense;
         for (block, bits) in self.blocks {
             rows |= RoaringBitmap::from_lsb0_bytes(row_at(block, 0), &*bits);

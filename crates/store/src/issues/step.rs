@@ -17,7 +17,7 @@ use crate::pace::Pace;
 use crate::{IssueStep, StepIssues, StoreError};
 
 /// The step, with the total of the whole list where that is wanted.
-pub(crate) fn step<R: IssueReads>(
+pub fn step<R: IssueReads>(
     reads: &R,
     request: &StepIssues,
     pace: &mut Pace,
@@ -58,7 +58,7 @@ pub(super) fn shown(request: &StepIssues, query: &IssueQuery) -> Shown {
 
 /// The query and the position to look behind. A range of an index has one beginning, so there is
 /// one at most of the position and the query's own bound: whichever comes later.
-pub(crate) fn narrowed(
+pub fn narrowed(
     query: &IssueQuery,
     after: Option<ListPosition>,
 ) -> (Cow<'_, IssueQuery>, Option<ListPosition>) {
@@ -92,7 +92,7 @@ pub(crate) fn narrowed(
 
 /// The index to go along: one that has the order, so that nothing is sorted, and that decides alone
 /// which issues match, so that none is passed over. Other queries go by sets.
-pub(crate) fn index_of(query: &IssueQuery) -> Option<Index> {
+pub fn index_of(query: &IssueQuery) -> Option<Index> {
     let index = match query.sort.key {
         SortKey::CreationTime if query.rating.is_some_and(|set| !set.has_missing()) => {
             Index::Rating

@@ -11,28 +11,28 @@ use crate::StoreError;
 
 /// What the columns of a row say, as they are stored.
 #[derive(Debug)]
-pub(crate) struct StoredColumns {
-    pub(crate) id: i64,
-    pub(crate) created_at: i64,
-    pub(crate) updated_at: i64,
-    pub(crate) changed_at: i64,
-    pub(crate) state: i64,
-    pub(crate) redacted: bool,
-    pub(crate) rating: Option<u8>,
-    pub(crate) original_created_at: Option<i64>,
-    pub(crate) app_id: String,
-    pub(crate) platform_type: Option<String>,
-    pub(crate) queue_id: Option<String>,
-    pub(crate) hs_user_id: String,
-    pub(crate) assignee_id: Option<String>,
-    pub(crate) language: Option<String>,
-    pub(crate) issue_mode: Option<String>,
-    pub(crate) author_email: String,
+pub struct StoredColumns {
+    pub id: i64,
+    pub created_at: i64,
+    pub updated_at: i64,
+    pub changed_at: i64,
+    pub state: i64,
+    pub redacted: bool,
+    pub rating: Option<u8>,
+    pub original_created_at: Option<i64>,
+    pub app_id: String,
+    pub platform_type: Option<String>,
+    pub queue_id: Option<String>,
+    pub hs_user_id: String,
+    pub assignee_id: Option<String>,
+    pub language: Option<String>,
+    pub issue_mode: Option<String>,
+    pub author_email: String,
 }
 
 impl StoredColumns {
     /// With what only the fragments say.
-    pub(crate) fn columns(self, shown: &IssueFragments<'_>) -> Result<IssueColumns, StoreError> {
+    pub fn columns(self, shown: &IssueFragments<'_>) -> Result<IssueColumns, StoreError> {
         let code = self.state;
         let state = IssueState::from_code(code)
             .ok_or_else(|| StoreError::Corrupt(format!("{code} stands for no state of issues")))?;

@@ -77,15 +77,15 @@ fn filters(query: &IssueQuery) -> u32 {
 
 /// Counters that add up to the issues in a span of time, and the index that holds just those.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Tally {
+pub struct Tally {
     facet: Facet,
     values: Vec<Vec<u8>>,
     /// Ratings to be taken off again: issues without one have no counter of their own.
     ratings_off: Vec<Vec<u8>>,
     /// The time that the days are of.
-    pub(crate) time: SortKey,
+    pub time: SortKey,
     range: TimeRange,
-    pub(crate) index: Index,
+    pub index: Index,
     /// The filters that it honours.
     covers: u32,
 }
@@ -150,7 +150,7 @@ fn state_words(states: &[IssueState]) -> Vec<Vec<u8>> {
 }
 
 /// The counters that give the query's total, where there are such.
-pub(crate) fn exact(query: &IssueQuery) -> Option<Tally> {
+pub fn exact(query: &IssueQuery) -> Option<Tally> {
     let given = filters(query);
     [
         Some(Tally::all(query)),
@@ -218,16 +218,16 @@ pub(super) fn days_hold<R: IssueReads>(
 }
 
 /// Whether the index alone decides which issues match.
-pub(crate) fn is_decided_by(query: &IssueQuery, index: Index) -> bool {
+pub fn is_decided_by(query: &IssueQuery, index: Index) -> bool {
     filters(query) & !decides(index) == 0
 }
 
 /// A range as whole days and what is left at its ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Split {
-    pub(crate) before: Option<TimeRange>,
-    pub(crate) days: Option<Days>,
-    pub(crate) after: Option<TimeRange>,
+pub struct Split {
+    pub before: Option<TimeRange>,
+    pub days: Option<Days>,
+    pub after: Option<TimeRange>,
 }
 
 impl Split {
@@ -250,7 +250,7 @@ fn span(since: i64, until: i64) -> TimeRange {
 }
 
 /// The whole days of a range and its ends.
-pub(crate) fn split(range: TimeRange) -> Split {
+pub(super) fn split(range: TimeRange) -> Split {
     let bound = |at: UnixMillis| UnixMillis(at.0.clamp(-INSTANT_BOUND, INSTANT_BOUND));
     let (since, until) = (range.since.map(bound), range.until.map(bound));
     let from = since.map_or(DAYS_ALL.from, |at| UnixMillis(at.0 + DAY_MS - 1).day());
@@ -271,7 +271,7 @@ pub(crate) fn split(range: TimeRange) -> Split {
 
 /// A total with its parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Counted {
+pub struct Counted {
     split: Split,
     before: u64,
     whole: u64,
@@ -279,14 +279,14 @@ pub(crate) struct Counted {
 }
 
 impl Counted {
-    pub(crate) const fn total(&self) -> u64 {
+    pub const fn total(&self) -> u64 {
         self.before + self.whole + self.after
     }
 }
 
 /// The question for a total: counters of whole days, and the ends of the span.
 #[derive(Debug)]
-pub(crate) struct Question<'t> {
+pub struct Question<'t> {
     tally: &'t Tally,
     split: Split,
     /// The query at either end.
@@ -297,7 +297,7 @@ pub(crate) struct Question<'t> {
 
 impl Question<'_> {
     /// The ends are in it as far as the index alone knows their issues.
-    pub(crate) fn total(&self) -> Total<'_> {
+    pub fn total(&self) -> Total<'_> {
         Total {
             whole: self.split.days.map(|days| self.tally.sums(days)),
             edges: self.edges.each_ref().map(|edge| edge.as_ref().filter(|_| self.decided)),
@@ -306,14 +306,14 @@ impl Question<'_> {
     }
 
     /// What the answer comes to.
-    pub(crate) const fn counted(&self, (whole, [before, after]): (u64, [u64; 2])) -> Counted {
+    pub const fn counted(&self, (whole, [before, after]): (u64, [u64; 2])) -> Counted {
         Counted { split: self.split, before, whole, after }
     }
 }
 
 impl Tally {
     /// The total of `query`, which these counters cover.
-    pub(crate) fn count<R: IssueReads>(
+    pub fn count<R: IssueReads>(
         &self,
         reads: &R,
         query: &IssueQuery,
@@ -362,7 +362,7 @@ impl Tally {
 
     /// The query without the days that lie before `offset`, and the offset in what is left. The
     /// query is sorted by the time that these counters are of.
-    pub(crate) fn seek<R: IssueReads>(
+    pub fn seek<R: IssueReads>(
         &self,
         reads: &R,
         query: &IssueQuery,

@@ -12,7 +12,7 @@ use crate::StoreError;
 use crate::pace::Pace;
 
 /// Whether the query tests texts.
-pub(crate) fn reads_texts(query: &IssueQuery) -> bool {
+pub fn reads_texts(query: &IssueQuery) -> bool {
     [&query.messages, &query.notes, &query.feedback_comment].into_iter().any(has_words)
         || tests_text_of_fields(query)
 }

@@ -4,12 +4,11 @@
 use std::path::Path;
 use std::sync::Mutex;
 
+use caseload_location::{CopyStore, StoreLocation, copy, open};
 use caseload_model::task::{Action, TaskStatus};
-use caseload_store::sqlite::kill::Place;
-use caseload_store::{
-    CopyBatch, CopyReport, CopyStage, CopyStep, CopyStore, OpenMode, StoreError, StoreLocation,
-    copy, open,
-};
+use caseload_store::copy::{CopyBatch, CopyReport, CopyStage, CopyStep};
+use caseload_store::failpoint::Failpoint;
+use caseload_store::{OpenMode, StoreError};
 use rusqlite::Connection;
 
 use super::failpoints::{came_to_its_end, difference, dump_but, planned};
@@ -137,13 +136,13 @@ async fn a_damaged_source_is_not_copied() {
 /// Not a test of its own: what the others start as a process.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn child_process_makes_a_copy() {
-    let Some(folder) = planned(Place::OF_A_COPY) else { return };
+    let Some(folder) = planned(Failpoint::OF_A_COPY) else { return };
     let from = folder.join("from");
     copied(&command(&from, &folder.join("to"), 40)).await.unwrap();
 }
 
 /// Starts a child that copies; whether it came to its end.
-fn child(folder: &Path, kill: Option<(Place, u32)>) -> bool {
+fn child(folder: &Path, kill: Option<(Failpoint, u32)>) -> bool {
     came_to_its_end("embedded::copy::child_process_makes_a_copy", folder, kill)
 }
 
@@ -162,13 +161,13 @@ async fn a_copy_killed_at_any_failpoint_resumes_and_ends_the_same() {
     let (from, to) = (folder.path().join("from"), folder.path().join("to"));
     let expected = rows(&from);
     for (place, nth) in [
-        (Place::Copying, 1),
-        (Place::Copying, 14),
-        (Place::Copying, 60),
-        (Place::Copied, 1),
-        (Place::Copied, 2),
-        (Place::Copied, 33),
-        (Place::Settled, 1),
+        (Failpoint::Copying, 1),
+        (Failpoint::Copying, 14),
+        (Failpoint::Copying, 60),
+        (Failpoint::Copied, 1),
+        (Failpoint::Copied, 2),
+        (Failpoint::Copied, 33),
+        (Failpoint::Settled, 1),
     ] {
         assert!(!child(folder.path(), Some((place, nth))), "{place:?} {nth} is never reached");
         for mode in [OpenMode::Server, OpenMode::Admin] {
@@ -191,7 +190,7 @@ async fn a_copy_killed_at_any_failpoint_resumes_and_ends_the_same() {
 async fn a_copy_does_not_resume_from_a_changed_source() {
     let folder = prepared().await;
     let (from, to) = (folder.path().join("from"), folder.path().join("to"));
-    assert!(!child(folder.path(), Some((Place::Copied, 30))));
+    assert!(!child(folder.path(), Some((Failpoint::Copied, 30))));
     let store = admin(&from);
     let acme = store.domains().await.unwrap().remove(0);
     store.discard_attachments(acme.id, vec!["staged".to_owned()]).await.unwrap();
@@ -213,7 +212,7 @@ async fn the_comparison_finds_changed_and_lost_rows() {
         "UPDATE tasks SET seq = seq + 1000 WHERE id = 'create'",
     ] {
         let folder = prepared().await;
-        assert!(!child(folder.path(), Some((Place::Settled, 1))));
+        assert!(!child(folder.path(), Some((Failpoint::Settled, 1))));
         let to = folder.path().join("to");
         let conn = Connection::open(to.join("caseload.db")).unwrap();
         assert_eq!(conn.execute(change, []).unwrap().min(1), 1);

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use caseload_model::ids::DomainName;
 use caseload_model::task::{Action, Family, TaskStatus};
-use caseload_store::sqlite::kill::{Place, plan};
+use caseload_store::failpoint::{Failpoint, plan};
 use caseload_store::{
     CancelTask, CreateDomain, CreateTask, Domain, IdempotencyKey, Idempotent, StagePayload, Store,
     StoreError, StoredAnswer,
@@ -125,7 +125,7 @@ async fn expire(store: &Arc<dyn Store>) {
 /// Not a test of its own: what the others start as a process.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn child_process_runs_the_scenario() {
-    let Some(folder) = planned(Place::OF_A_SERVER) else { return };
+    let Some(folder) = planned(Failpoint::OF_A_SERVER) else { return };
     let store = super::server(&folder).unwrap();
     let done = folder.join("done");
     if !done.exists() {
@@ -137,12 +137,12 @@ async fn child_process_runs_the_scenario() {
 }
 
 /// Starts a child; whether it came to its end.
-fn child(folder: &Path, kill: Option<(Place, u32)>) -> bool {
+fn child(folder: &Path, kill: Option<(Failpoint, u32)>) -> bool {
     came_to_its_end("embedded::failpoints::child_process_runs_the_scenario", folder, kill)
 }
 
 /// In such a process: its folder, once the kill that it was started with is planned.
-pub(super) fn planned(places: impl IntoIterator<Item = Place>) -> Option<PathBuf> {
+pub(super) fn planned(places: impl IntoIterator<Item = Failpoint>) -> Option<PathBuf> {
     let folder = std::env::var_os(FOLDER)?;
     let wanted = std::env::var(PLACE).unwrap_or_default();
     if let Some(place) = places.into_iter().find(|place| format!("{place:?}") == wanted) {
@@ -153,7 +153,7 @@ pub(super) fn planned(places: impl IntoIterator<Item = Place>) -> Option<PathBuf
 
 /// Starts the test of that name as a process of its own, to be killed at a place; whether it came
 /// to its end.
-pub(super) fn came_to_its_end(test: &str, folder: &Path, kill: Option<(Place, u32)>) -> bool {
+pub(super) fn came_to_its_end(test: &str, folder: &Path, kill: Option<(Failpoint, u32)>) -> bool {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args([test, "--exact", "--nocapture"]).env(FOLDER, folder);
     if let Some((place, nth)) = kill {
@@ -217,7 +217,7 @@ fn a_process_killed_at_any_failpoint_ends_with_the_same_store() {
     let expected = whole(untouched.path());
     assert!(expected.lines().count() > 150, "{expected}");
     let mut kills = 0;
-    for place in Place::OF_A_SERVER {
+    for place in Failpoint::OF_A_SERVER {
         for nth in 1..=NTH_MAX {
             let folder = tempfile::tempdir().unwrap();
             let ended = child(folder.path(), Some((place, nth)));

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use caseload_model::task::TaskStatus;
-use caseload_store::sqlite::SqliteStore;
 use caseload_store::{ClaimedTask, Hands, OpenMode, Store};
+use caseload_store_sqlite::SqliteStore;
 use tokio::time::timeout;
 
 use super::{CREATE, file};

@@ -18,11 +18,11 @@ use std::time::{Duration, Instant};
 
 use caseload_model::ids::DomainName;
 use caseload_model::task::{Action, Counts};
-use caseload_store::sqlite::SqliteStore;
 use caseload_store::{
     CreateDomain, Domain, IdempotencyKey, Idempotent, OpenMode, StagePayload, Store, StoreError,
     StoredAnswer,
 };
+use caseload_store_sqlite::SqliteStore;
 use futures_util::future::join_all;
 
 use crate::suite::support::{

@@ -8,7 +8,8 @@ use std::io::Write as _;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use caseload_store::{OpenMode, Store, open};
+use caseload_location::open;
+use caseload_store::{OpenMode, Store};
 use tokio::runtime::Handle;
 use tokio::task::block_in_place;
 use tokio_postgres::{Client, Config, NoTls};

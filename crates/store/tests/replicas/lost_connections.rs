@@ -5,13 +5,14 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use caseload_location::open;
 use caseload_model::ids::DomainName;
 use caseload_model::payload::Block;
 use caseload_model::task::{Action, Counts, Outcome, Task};
 use caseload_model::time::UnixMillis;
 use caseload_store::{
     ClaimTasks, ClaimedTask, CreateTask, Domain, FailAttempt, Idempotent, OpenMode, RenewLeases,
-    StagePayload, Store, StoreError, open,
+    StagePayload, Store, StoreError,
 };
 
 use super::Database;

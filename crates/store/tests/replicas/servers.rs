@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use caseload_location::open;
 use caseload_model::ids::DomainName;
 use caseload_model::task::{Action, Counts};
 use caseload_store::{
     ApplyChunk, CancelTask, ChunkFeed, ChunkPart, CreateDomain, FeedLimits, Idempotent, OpenMode,
-    RenewLeases, StoreError, open,
+    RenewLeases, StoreError,
 };
 use futures_util::future::join_all;
 

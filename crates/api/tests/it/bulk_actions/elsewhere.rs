@@ -6,13 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use caseload_api::ApiConfig;
+use caseload_location::open;
 use caseload_model::payload::Block;
 use caseload_model::profile::prepare_creates;
 use caseload_model::task::{Outcome, Task};
 use caseload_model::time::UnixMillis;
-use caseload_store::{
-    ApplyChunk, ChunkPart, ChunkWork, ClaimTasks, ClaimedTask, OpenMode, Store, open,
-};
+use caseload_store::{ApplyChunk, ChunkPart, ChunkWork, ClaimTasks, ClaimedTask, OpenMode, Store};
 use caseload_teststore::Backend;
 use reqwest::{Method, Response};
 use serde_json::Value;

@@ -12,9 +12,10 @@ use std::time::Duration;
 
 use caseload_api::ApiConfig;
 use caseload_client::Client;
+use caseload_location::StoreLocation;
 use caseload_model::ids::DomainName;
 use caseload_model::key::Access;
-use caseload_store::{CreateDomain, OpenMode, Store, StoreLocation};
+use caseload_store::{CreateDomain, OpenMode, Store};
 use clap::Args;
 use clap::builder::FalseyValueParser;
 use tokio::net::TcpListener;
@@ -62,7 +63,7 @@ pub(crate) struct DemoArgs {
 pub(crate) fn run(args: &DemoArgs, printer: &mut Printer) -> Result<Done, Failure> {
     logging::start(&args.log, LogFormat::Text)?;
     on_threads(async {
-        let store = caseload_store::open(&args.store, OpenMode::Server).await?;
+        let store = caseload_location::open(&args.store, OpenMode::Server).await?;
         let mut signals = StopSignals::listen()?;
         let key = prepare(store.as_ref()).await?;
         let (listener, port_taken) = listen(&args.listen).await?;

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use caseload_client::Client;
-use caseload_store::StoreLocation;
+use caseload_location::StoreLocation;
 
 use super::steps::Tasks;
 use crate::failure::Failure;

@@ -23,14 +23,14 @@ use crate::{
 };
 use names::Names;
 
-pub(crate) use names::reference_faults;
-pub(crate) use writes::{Birth, IssueWrites, Replaced};
+pub use names::reference_faults;
+pub use writes::{Birth, IssueWrites, Replaced};
 
 /// Issues that a bulk edit holds at a time.
 const EDITED_AT_ONCE: usize = 50;
 
 /// Makes an issue.
-pub(crate) fn create<W: IssueWrites>(
+pub fn create<W: IssueWrites>(
     store: &W,
     command: &CreateIssue,
 ) -> Result<Idempotent<StoredAnswer>, StoreError> {
@@ -78,7 +78,7 @@ pub(crate) fn create<W: IssueWrites>(
 }
 
 /// Adds a message.
-pub(crate) fn add_message<W: IssueWrites>(
+pub fn add_message<W: IssueWrites>(
     store: &W,
     command: &AddMessage,
 ) -> Result<Idempotent<StoredAnswer>, StoreError> {
@@ -101,7 +101,7 @@ pub(crate) fn add_message<W: IssueWrites>(
 }
 
 /// Adds a private note.
-pub(crate) fn add_note<W: IssueWrites>(
+pub fn add_note<W: IssueWrites>(
     store: &W,
     command: &AddNote,
 ) -> Result<Idempotent<StoredAnswer>, StoreError> {
@@ -121,7 +121,7 @@ pub(crate) fn add_note<W: IssueWrites>(
 }
 
 /// Changes one issue.
-pub(crate) fn edit<W: IssueWrites>(store: &W, command: &EditIssue) -> Result<Vec<u8>, StoreError> {
+pub fn edit<W: IssueWrites>(store: &W, command: &EditIssue) -> Result<Vec<u8>, StoreError> {
     let EditIssue { on, issue_id, request } = command;
     store.demand()?;
     let (row, stored) = issue(store, *issue_id)?;
@@ -136,10 +136,7 @@ pub(crate) fn edit<W: IssueWrites>(store: &W, command: &EditIssue) -> Result<Vec
 }
 
 /// Changes many issues, all of them or none.
-pub(crate) fn edit_many<W: IssueWrites>(
-    store: &W,
-    command: &EditIssues,
-) -> Result<Vec<u8>, StoreError> {
+pub fn edit_many<W: IssueWrites>(store: &W, command: &EditIssues) -> Result<Vec<u8>, StoreError> {
     let EditIssues { on, request } = command;
     store.demand()?;
     let mut names = Names::new(store);

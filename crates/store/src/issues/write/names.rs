@@ -146,7 +146,7 @@ impl<'w, W: IssueWrites> Names<'w, W> {
 }
 
 /// What of these references leads nowhere.
-pub(crate) fn reference_faults<W: IssueWrites>(
+pub fn reference_faults<W: IssueWrites>(
     store: &W,
     references: &References,
 ) -> Result<Vec<ParameterFault>, StoreError> {

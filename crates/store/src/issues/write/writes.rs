@@ -11,23 +11,23 @@ use crate::{IdempotencyKey, StoreError, StoredAnswer};
 
 /// What a new issue gets from the clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Birth {
-    pub(crate) id: u64,
-    pub(crate) created_at: UnixMillis,
-    pub(crate) changed_at: UnixMillis,
+pub struct Birth {
+    pub id: u64,
+    pub created_at: UnixMillis,
+    pub changed_at: UnixMillis,
     /// Its row, where rows are not numbered by the table itself.
-    pub(crate) row: Option<u32>,
+    pub row: Option<u32>,
 }
 
 /// An issue as it is from now on.
 #[derive(Debug)]
-pub(crate) struct Replaced {
-    pub(crate) row: u32,
-    pub(crate) issue: IssueRecord,
+pub struct Replaced {
+    pub row: u32,
+    pub issue: IssueRecord,
 }
 
 /// A domain that is written to.
-pub(crate) trait IssueWrites {
+pub trait IssueWrites {
     /// Fails where the domain is not, or no longer, there.
     fn demand(&self) -> Result<(), StoreError>;
 

@@ -1,0 +1,62 @@
+//! `caseload copy` from location to location: opens both ends, has [`caseload_store::copy`] copy
+//! one into the other, and closes them. It refuses a copy of a store onto itself.
+
+use std::sync::Arc;
+
+use caseload_store::StoreError;
+use caseload_store::copy::end::{CopyEnd, Side, refused};
+use caseload_store::copy::{CopyBatch, CopyReport, CopyStep, Copying, copy as copy_rows};
+
+use crate::StoreLocation;
+
+/// Copies a store into one that is empty, or that holds the beginning of this copy.
+#[derive(Debug, Clone)]
+pub struct CopyStore {
+    pub from: StoreLocation,
+    pub to: StoreLocation,
+    /// Whether an unfinished copy in the target is thrown away first.
+    pub restart: bool,
+    pub batch: CopyBatch,
+}
+
+/// Makes the copy and calls `tell` with its progress.
+pub async fn copy(
+    command: &CopyStore,
+    tell: &(dyn Fn(CopyStep) + Sync),
+) -> Result<CopyReport, StoreError> {
+    let CopyStore { from, to, restart, batch } = command;
+    if from.is_same(to) {
+        return Err(refused("source and target are the same store"));
+    }
+    if !from.exists() {
+        return Err(StoreError::NotFound { what: format!("the store {from}") });
+    }
+    let source = open(from, Side::Source).await?;
+    let target = match open(to, Side::Target).await {
+        Ok(target) => target,
+        Err(error) => {
+            source.close().await?;
+            return Err(error);
+        }
+    };
+    let copying = Copying {
+        from: (from.to_string(), &*source),
+        to: (to.to_string(), &*target),
+        restart: *restart,
+        batch: *batch,
+    };
+    let copied = copy_rows(copying, tell).await;
+    let closed = [source.close().await, target.close().await];
+    let report = copied?;
+    closed.into_iter().collect::<Result<(), _>>()?;
+    Ok(report)
+}
+
+async fn open(location: &StoreLocation, side: Side) -> Result<Arc<dyn CopyEnd>, StoreError> {
+    match location {
+        StoreLocation::Sqlite(path) => caseload_store_sqlite::open_copy_end(path, side).await,
+        StoreLocation::Postgres(address) => {
+            caseload_store_postgres::open_copy_end(address, side).await
+        }
+    }
+}

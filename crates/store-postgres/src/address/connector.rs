@@ -1,0 +1,154 @@
+//! How connections are made. The hosts of an address are asked one after the other, beginning with
+//! the one that was good the last time, and the first that takes writes is used. Each has a limited
+//! time for all that connecting takes: the driver's own limit ends when a host has taken the call,
+//! and one that is cut off or hangs may never say a word after that. Invariant: as long as one host
+//! takes writes, a connection is had, whatever the others do.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use deadpool_postgres::{Connect, Manager, ManagerConfig};
+use futures_util::future::BoxFuture;
+use tokio::task::JoinHandle;
+use tokio_postgres::tls::MakeTlsConnect;
+use tokio_postgres::{Client, Config, Connection, Error, Socket};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+/// A connection's bytes where they are encrypted.
+type Encrypted = <MakeRustlsConnect as MakeTlsConnect<Socket>>::Stream;
+
+/// What connections are made with.
+#[derive(Clone)]
+pub(crate) struct Connector {
+    /// The address for each host of it.
+    pub(super) hosts: Arc<[Config]>,
+    /// The place of the host that was good the last time.
+    good: Arc<AtomicUsize>,
+    tls: MakeRustlsConnect,
+}
+
+impl Connector {
+    pub(super) fn new(config: &Config, tls: MakeRustlsConnect) -> Self {
+        Self { hosts: each_host(config).into(), good: Arc::default(), tls }
+    }
+
+    /// A connection of its own to the host that takes writes.
+    pub(crate) async fn connect(&self) -> Result<(Client, Connection<Socket, Encrypted>), Error> {
+        let (first, count) = (self.good.load(Ordering::Relaxed), self.hosts.len());
+        let mut fault = None;
+        for place in (0..count).map(|step| (first + step) % count) {
+            let host = &self.hosts[place];
+            let connecting = host.connect(self.tls.clone());
+            let is_last = (place + 1) % count == first;
+            let connected = match host.get_connect_timeout() {
+                // Nobody else is left to be asked: who waits for this has a limit too.
+                Some(limit) if !(is_last && fault.is_none()) => {
+                    tokio::time::timeout(*limit, connecting).await
+                }
+                _ => Ok(connecting.await),
+            };
+            match connected {
+                Ok(Ok(connected)) => {
+                    self.good.store(place, Ordering::Relaxed);
+                    return Ok(connected);
+                }
+                Ok(Err(error)) => fault = Some(error),
+                Err(_) => {}
+            }
+        }
+        Err(fault.expect("the last host is waited for until there is a fault"))
+    }
+
+    /// The time after which every host was asked.
+    pub(crate) fn time_max(&self) -> Duration {
+        self.hosts.iter().filter_map(Config::get_connect_timeout).sum()
+    }
+
+    /// What the connections of a pool are made by.
+    pub(crate) fn manager(&self, config: ManagerConfig) -> Manager {
+        Manager::from_connect(Config::new(), self.clone(), config)
+    }
+}
+
+impl Connect for Connector {
+    fn connect(&self, _: &Config) -> BoxFuture<'_, Result<(Client, JoinHandle<()>), Error>> {
+        Box::pin(async move {
+            let (client, connection) = Self::connect(self).await?;
+            let driver = tokio::spawn(async move {
+                if let Err(error) = connection.await {
+                    tracing::warn!(%error, "a connection to the database ended");
+                }
+            });
+            Ok((client, driver))
+        })
+    }
+}
+
+impl fmt::Debug for Connector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connector").finish_non_exhaustive()
+    }
+}
+
+/// The same address with each of its hosts alone.
+fn each_host(config: &Config) -> Vec<Config> {
+    let (names, addresses) = (config.get_hosts(), config.get_hostaddrs());
+    let ports = config.get_ports();
+    let one = |place: usize| {
+        let mut one = without_hosts(config);
+        match names.get(place) {
+            Some(tokio_postgres::config::Host::Tcp(name)) => drop(one.host(name)),
+            Some(tokio_postgres::config::Host::Unix(folder)) => drop(one.host_path(folder)),
+            None => {}
+        }
+        if let Some(address) = addresses.get(place) {
+            one.hostaddr(*address);
+        }
+        if let Some(port) = ports.get(place).or_else(|| ports.first()) {
+            one.port(*port);
+        }
+        one
+    };
+    (0..names.len().max(addresses.len())).map(one).collect()
+}
+
+/// What an address says of each of its hosts.
+fn without_hosts(config: &Config) -> Config {
+    let mut one = Config::new();
+    if let Some(user) = config.get_user() {
+        one.user(user);
+    }
+    if let Some(password) = config.get_password() {
+        one.password(password);
+    }
+    if let Some(name) = config.get_dbname() {
+        one.dbname(name);
+    }
+    if let Some(options) = config.get_options() {
+        one.options(options);
+    }
+    if let Some(name) = config.get_application_name() {
+        one.application_name(name);
+    }
+    if let Some(limit) = config.get_connect_timeout() {
+        one.connect_timeout(*limit);
+    }
+    if let Some(limit) = config.get_tcp_user_timeout() {
+        one.tcp_user_timeout(*limit);
+    }
+    if let Some(interval) = config.get_keepalives_interval() {
+        one.keepalives_interval(interval);
+    }
+    if let Some(retries) = config.get_keepalives_retries() {
+        one.keepalives_retries(retries);
+    }
+    one.keepalives(config.get_keepalives())
+        .keepalives_idle(config.get_keepalives_idle())
+        .ssl_mode(config.get_ssl_mode())
+        .ssl_negotiation(config.get_ssl_negotiation())
+        .channel_binding(config.get_channel_binding())
+        .target_session_attrs(config.get_target_session_attrs());
+    one
+}

@@ -1,0 +1,60 @@
+//! `caseload check` on PostgreSQL: each check is one function in a list and runs in a snapshot of
+//! its own beside whatever is written meanwhile. It reads domain by domain and asks the laws what
+//! is wrong; pages and indexes of the database are the database's own to check.
+
+mod issues;
+mod profiles;
+mod tables;
+mod tasks;
+
+use futures_util::future::BoxFuture;
+
+use super::engine::{Client, Engine};
+use caseload_store::check::Findings;
+use caseload_store::{CheckReport, StoreError};
+
+/// One check: a law of the stored data.
+type Check = for<'a> fn(&'a Client, &'a mut Findings) -> BoxFuture<'a, Result<(), StoreError>>;
+
+/// All of them, in the order of the report.
+const CHECKS: &[(&str, Check)] = &[
+    ("domains", |client, findings| Box::pin(tables::domains(client, findings))),
+    ("tasks", |client, findings| Box::pin(tasks::laws(client, findings))),
+    ("the queue", |client, findings| Box::pin(tasks::queue(client, findings))),
+    ("records of tasks", |client, findings| Box::pin(tasks::records(client, findings))),
+    ("core profiles", |client, findings| Box::pin(profiles::core(client, findings))),
+    ("identities", |client, findings| Box::pin(profiles::identities(client, findings))),
+    ("app profiles", |client, findings| Box::pin(profiles::app(client, findings))),
+    ("issues", |client, findings| Box::pin(issues::rows(client, findings))),
+    ("counts of issues", |client, findings| Box::pin(issues::counts(client, findings))),
+    ("terms of issues", |client, findings| Box::pin(issues::terms(client, findings))),
+    ("attachments", |client, findings| Box::pin(issues::files(client, findings))),
+];
+
+pub(super) async fn run(engine: &Engine) -> Result<CheckReport, StoreError> {
+    let mut report = CheckReport::default();
+    for (name, check) in CHECKS {
+        let read = engine.read_in_turn(None, check, |client, check| {
+            Box::pin(async move {
+                let mut findings = Findings::default();
+                match check(client, &mut findings).await {
+                    // What the check met is damage; what keeps it from looking is not.
+                    Err(StoreError::Corrupt(fault)) => {
+                        Ok(findings.end(name, Err(StoreError::Corrupt(fault))))
+                    }
+                    ended => ended.map(|()| findings.end(name, Ok(()))),
+                }
+            })
+        });
+        let found = read.await?;
+        report.verified.extend(found.verified);
+        report.faults.extend(found.faults);
+    }
+    Ok(report)
+}
+
+/// All domains: their ids and names.
+async fn domains(client: &Client) -> Result<Vec<(i64, String)>, StoreError> {
+    let domains = client.rows("SELECT id, name FROM domains ORDER BY id", &[]).await?;
+    Ok(domains.iter().map(|row| (row.get(0), row.get(1))).collect())
+}

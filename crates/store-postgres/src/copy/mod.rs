@@ -1,0 +1,453 @@
+//! PostgreSQL as an end of a copy, on one connection. A source is held in one snapshot under locks
+//! that let others read and keep them from writing; nothing is written there that is not undone. A
+//! target takes rows by COPY, in transactions that also note how far the copy is; only the last of
+//! them waits for the disk, because a database that lost its latest commits is one from which the
+//! copy goes on. Servers are seen by their sessions: while one is connected nothing is copied.
+
+mod shape;
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+mod tests;
+mod wire;
+
+use std::collections::HashMap;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures_util::TryStreamExt;
+use tokio::task::JoinHandle;
+use tokio_postgres::binary_copy::BinaryCopyInWriter;
+use tokio_postgres::error::SqlState;
+use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{Client, Row};
+
+use super::engine::Engine;
+use super::issues::{fold_left, join_parts};
+use super::{PostgresAddress, check};
+use crate::engine::store_error;
+use caseload_store::copy::end::{CopyEnd, Progress, Side, refused};
+use caseload_store::copy::numbering::RowSpan;
+use caseload_store::copy::rows::{CopyBatch, Rows, Value, decode, encode};
+use caseload_store::copy::tables::{TABLES, Table};
+use caseload_store::failpoint::{self, Failpoint};
+use caseload_store::{CheckReport, StoreError, StoreFuture};
+use shape::Shape;
+use wire::{Received, Sent};
+
+/// Rows of the first batch of a table, of which it is not known how large they are.
+const FIRST_ROWS: usize = 64;
+/// How long sessions that are about to end are waited for.
+const ENDING: Duration = Duration::from_secs(2);
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
+
+/// What every statement of a copy may take: as long as it takes.
+const AT_LEISURE: &str = "SET LOCAL statement_timeout = 0; \
+    SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL lock_timeout = '10s'";
+
+/// Tables that a copy into this backend fills beside those of the list.
+const OWN_TABLES: &[&str] = &["task_queue", "issue_count_deltas", "issue_set_deltas"];
+
+/// Fails where a copy into this store is not finished.
+pub(super) async fn refuse_unfinished(
+    engine: &Engine,
+    address: &PostgresAddress,
+) -> Result<(), StoreError> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM copy_progress)";
+    let unfinished = engine.read(None, (), |client, ()| {
+        Box::pin(async { Ok(client.row(sql, &[]).await?.get::<_, bool>(0)) })
+    });
+    if unfinished.await? {
+        return Err(StoreError::CopyUnfinished { store: address.to_string() });
+    }
+    Ok(())
+}
+
+/// Opens a store as an end of a copy.
+pub async fn open_copy_end(
+    address: &PostgresAddress,
+    side: Side,
+) -> Result<Arc<dyn CopyEnd>, StoreError> {
+    let (client, driver) = Engine::connect_alone(address).await?;
+    let end = PostgresEnd { address: address.clone(), client, driver, row_bytes: Mutex::default() };
+    end.refuse_servers().await?;
+    if side == Side::Source {
+        end.fold().await?;
+        end.hold_still().await?;
+    }
+    Ok(Arc::new(end))
+}
+
+struct PostgresEnd {
+    address: PostgresAddress,
+    client: Client,
+    /// Ends with the client.
+    driver: JoinHandle<()>,
+    /// How large rows of each table were in the last batch.
+    row_bytes: Mutex<HashMap<&'static str, usize>>,
+}
+
+impl PostgresEnd {
+    /// Servers and commands have sessions of the program's name, and servers one that listens.
+    async fn refuse_servers(&self) -> Result<(), StoreError> {
+        let seen = "SELECT count(*) FROM pg_stat_activity
+             WHERE datname = current_database() AND pid <> pg_backend_pid()
+             AND (application_name = 'caseload' OR query ILIKE 'LISTEN caseload%')";
+        let mut waited = Duration::ZERO;
+        loop {
+            let sessions: i64 = self.client.query_one(seen, &[]).await.map_err(store_error)?.get(0);
+            if sessions == 0 {
+                return Ok(());
+            }
+            if waited >= ENDING {
+                return Err(refused(format!(
+                    "servers or commands use {} ({sessions} sessions); stop them first",
+                    self.address
+                )));
+            }
+            tokio::time::sleep(LOOK_AGAIN).await;
+            waited += LOOK_AGAIN;
+        }
+    }
+
+    /// Opens the one transaction in which a source is read.
+    async fn hold_still(&self) -> Result<(), StoreError> {
+        let names: Vec<&str> =
+            TABLES.iter().map(|table| table.name).chain(OWN_TABLES.iter().copied()).collect();
+        let begin = format!(
+            "BEGIN ISOLATION LEVEL REPEATABLE READ; {AT_LEISURE}; LOCK TABLE {} IN SHARE MODE",
+            names.join(", ")
+        );
+        self.client.batch_execute(&begin).await.map_err(|error| {
+            if error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE) {
+                return refused(format!("somebody writes to {}; stop it first", self.address));
+            }
+            store_error(error)
+        })?;
+        self.refuse_deltas().await
+    }
+
+    /// Folds what the last server left, as the next one would.
+    async fn fold(&self) -> Result<(), StoreError> {
+        let engine = Engine::open(&self.address).await?;
+        let folded = async {
+            while fold_left(&engine).await? {}
+            join_parts(&engine).await
+        };
+        let folded = folded.await;
+        engine.close();
+        folded
+    }
+
+    /// Counters and sets are copied as they are, each of one part, so that nothing may wait to be
+    /// folded into them.
+    async fn refuse_deltas(&self) -> Result<(), StoreError> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM domains d, issue_count_deltas c
+             WHERE c.domain_id = d.id) OR EXISTS (SELECT 1 FROM domains d, issue_set_deltas s
+             WHERE s.domain_id = d.id) OR EXISTS (SELECT 1 FROM domains d, issue_values v
+             WHERE v.domain_id = d.id GROUP BY d.id, v.kind, v.block, v.value HAVING count(*) > 1)";
+        if self.client.query_one(sql, &[]).await.map_err(store_error)?.get(0) {
+            return Err(refused(format!(
+                "somebody has just written issues to {}; stop it and try again",
+                self.address
+            )));
+        }
+        Ok(())
+    }
+
+    /// How many rows to ask for so that a batch has about its bytes.
+    fn limit(&self, table: &Table, batch: CopyBatch) -> i64 {
+        let known = self.row_bytes.lock().unwrap_or_else(PoisonError::into_inner);
+        let wanted = match known.get(table.name) {
+            Some(bytes) => batch.bytes / bytes.max(&1),
+            None => FIRST_ROWS,
+        };
+        wanted.clamp(1, batch.rows.max(1)) as i64
+    }
+
+    async fn read_batch(
+        &self,
+        table: &'static Table,
+        position: Option<Vec<u8>>,
+        batch: CopyBatch,
+    ) -> Result<Rows, StoreError> {
+        let shape = Shape::of(&self.client, table).await?;
+        let limit = self.limit(table, batch);
+        let after = match position.as_deref().map(decode) {
+            None => Vec::new(),
+            Some(Some(key)) if key.len() == shape.key_width => key,
+            Some(_) => return Err(StoreError::Corrupt("the position of a copy".to_owned())),
+        };
+        let sql = if after.is_empty() { &shape.first } else { &shape.further };
+        let params: Vec<Sent<'_>> =
+            after.into_iter().chain([Value::Integer(limit)]).map(Sent).collect();
+        let params = params.iter().map(|value| value as &(dyn ToSql + Sync));
+        let mut found = pin!(
+            self.client.query_raw(sql, params.collect::<Vec<_>>()).await.map_err(store_error)?
+        );
+        let width = table.columns.len();
+        let mut rows = Rows::new(width);
+        let mut last = None;
+        while let Some(row) = found.try_next().await.map_err(store_error)? {
+            for place in 0..width {
+                rows.push(value_of(&row, place)?);
+            }
+            last = Some(row);
+        }
+        if let Some(last) = last.filter(|_| rows.len() as i64 == limit) {
+            let key = (width..width + shape.key_width).map(|place| value_of(&last, place));
+            rows.next = Some(encode(key.collect::<Result<Vec<_>, _>>()?));
+        }
+        if rows.len() > 0 {
+            let mut known = self.row_bytes.lock().unwrap_or_else(PoisonError::into_inner);
+            known.insert(table.name, rows.bytes_len() / rows.len());
+        }
+        Ok(rows)
+    }
+
+    async fn write_batch(
+        &self,
+        table: &'static Table,
+        rows: &Rows,
+        progress: &Progress,
+    ) -> Result<(), StoreError> {
+        // The last commit of the copy makes all of them durable.
+        let begin = format!("BEGIN; {AT_LEISURE}; SET LOCAL synchronous_commit = off");
+        self.client.batch_execute(&begin).await.map_err(store_error)?;
+        self.keep_progress(progress).await?;
+        if rows.len() > 0 {
+            let shape = Shape::of(&self.client, table).await?;
+            let copied = rows
+                .iter()
+                .map(|row| shape.written.iter().map(|at| Sent(row.value(*at))).collect::<Vec<_>>());
+            self.copy_in(&shape.copy_in, &shape.types, copied).await?;
+            if table.name == "tasks" {
+                self.queue(table, rows).await?;
+            }
+        }
+        failpoint::reached(Failpoint::Copying);
+        self.client.batch_execute("COMMIT").await.map_err(store_error)?;
+        failpoint::reached(Failpoint::Copied);
+        Ok(())
+    }
+
+    async fn copy_in<'a>(
+        &self,
+        sql: &str,
+        types: &[Type],
+        rows: impl Iterator<Item = Vec<Sent<'a>>>,
+    ) -> Result<(), StoreError> {
+        let sink = self.client.copy_in(sql).await.map_err(store_error)?;
+        let mut writer = pin!(BinaryCopyInWriter::new(sink, types));
+        for row in rows {
+            writer.as_mut().write_raw(row).await.map_err(store_error)?;
+        }
+        writer.finish().await.map_err(store_error)?;
+        Ok(())
+    }
+
+    /// The places in the queue of those tasks that are not completed.
+    async fn queue(&self, table: &Table, rows: &Rows) -> Result<(), StoreError> {
+        const COMPLETED: i64 = 4;
+        const CREATED: i64 = 1;
+        let place = |name| table.place_of(name).unwrap_or_default();
+        let status = place("status");
+        let unfinished = rows.iter().filter(|row| row.integer(status) != COMPLETED);
+        let queued = unfinished.map(|row| {
+            let of = |name| Sent(row.value(place(name)));
+            let seen = Value::Integer(i64::from(row.integer(status) > CREATED));
+            let [domain, task] = ["domain_id", "id"].map(of);
+            let [seq, writes, not_before] = ["seq", "writes", "not_before"].map(of);
+            vec![domain, task, seq, writes, Sent(seen), not_before]
+        });
+        let types = [Type::INT8, Type::BYTEA, Type::INT8, Type::BOOL, Type::BOOL, Type::INT8];
+        self.copy_in(
+            "COPY task_queue (domain_id, task_id, seq, writes, queued, not_before)
+             FROM STDIN (FORMAT binary)",
+            &types,
+            queued,
+        )
+        .await
+    }
+
+    /// Notes how far the copy is, unless another run has taken it up.
+    async fn keep_progress(&self, progress: &Progress) -> Result<(), StoreError> {
+        let Progress { attempt, table, position, rows, .. } = progress;
+        let kept = self
+            .client
+            .execute(
+                "UPDATE copy_progress SET table_name = $1, position = $2, copied_rows = $3
+                 WHERE id = 1 AND attempt = $4",
+                &[table, position, rows, attempt],
+            )
+            .await
+            .map_err(store_error)?;
+        if kept == 0 { Err(overtaken()) } else { Ok(()) }
+    }
+}
+
+impl CopyEnd for PostgresEnd {
+    fn read(
+        &self,
+        table: &'static Table,
+        position: Option<Vec<u8>>,
+        batch: CopyBatch,
+    ) -> StoreFuture<'_, Rows> {
+        Box::pin(self.read_batch(table, position, batch))
+    }
+
+    fn filled(&self) -> StoreFuture<'_, Option<&'static str>> {
+        Box::pin(async {
+            for table in TABLES.iter().map(|table| table.name).chain(OWN_TABLES.iter().copied()) {
+                let sql = format!("SELECT EXISTS (SELECT 1 FROM {table})");
+                if self.client.query_one(&sql, &[]).await.map_err(store_error)?.get(0) {
+                    return Ok(Some(table));
+                }
+            }
+            Ok(None)
+        })
+    }
+
+    fn counts_over_domains(&self) -> bool {
+        false
+    }
+
+    fn row_spans(&self) -> StoreFuture<'_, Vec<RowSpan>> {
+        Box::pin(async {
+            let sql = "SELECT domain_id, min(\"row\"), max(\"row\") FROM issues GROUP BY domain_id
+                 ORDER BY domain_id";
+            let rows = self.client.query(sql, &[]).await.map_err(store_error)?;
+            let span =
+                |row: &Row| RowSpan { domain: row.get(0), least: row.get(1), largest: row.get(2) };
+            Ok(rows.iter().map(span).collect())
+        })
+    }
+
+    fn last_domain_id(&self) -> StoreFuture<'_, i64> {
+        Box::pin(async {
+            let name: String = self
+                .client
+                .query_one("SELECT pg_get_serial_sequence('domains', 'id')", &[])
+                .await
+                .map_err(store_error)?
+                .get(0);
+            let sql = format!("SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM {name}");
+            Ok(self.client.query_one(&sql, &[]).await.map_err(store_error)?.get(0))
+        })
+    }
+
+    fn progress(&self) -> StoreFuture<'_, Option<Progress>> {
+        Box::pin(async {
+            let row = self
+                .client
+                .query_opt(
+                    "SELECT source, origin, attempt, table_name, position, copied_rows
+                     FROM copy_progress",
+                    &[],
+                )
+                .await
+                .map_err(store_error)?;
+            Ok(row.map(|row| Progress {
+                source: row.get(0),
+                origin: row.get(1),
+                attempt: row.get(2),
+                table: row.get(3),
+                position: row.get(4),
+                rows: row.get(5),
+            }))
+        })
+    }
+
+    fn begin(&self, progress: Progress) -> StoreFuture<'_, ()> {
+        Box::pin(async move {
+            let Progress { source, origin, attempt, table, position, rows } = &progress;
+            let begun = self
+                .client
+                .execute(
+                    "INSERT INTO copy_progress
+                     (id, source, origin, attempt, table_name, position, copied_rows)
+                     VALUES (1, $1, $2, $3, $4, $5, $6)
+                     ON CONFLICT (id) DO UPDATE SET attempt = excluded.attempt
+                     WHERE copy_progress.attempt = excluded.attempt - 1",
+                    &[source, origin, attempt, table, position, rows],
+                )
+                .await
+                .map_err(store_error)?;
+            if begun == 0 { Err(overtaken()) } else { Ok(()) }
+        })
+    }
+
+    fn clear(&self) -> StoreFuture<'_, ()> {
+        Box::pin(async {
+            let names: Vec<&str> =
+                TABLES.iter().map(|table| table.name).chain(OWN_TABLES.iter().copied()).collect();
+            let sql = format!("TRUNCATE {}, copy_progress", names.join(", "));
+            self.client.batch_execute(&sql).await.map_err(store_error)
+        })
+    }
+
+    fn write(&self, table: &'static Table, rows: Rows, progress: Progress) -> StoreFuture<'_, ()> {
+        Box::pin(async move {
+            let written = self.write_batch(table, &rows, &progress).await;
+            if written.is_err() {
+                // Whatever it says: the transaction ends with the session at the latest.
+                drop(self.client.batch_execute("ROLLBACK").await);
+            }
+            written
+        })
+    }
+
+    fn settle(&self, last_domain_id: i64) -> StoreFuture<'_, ()> {
+        Box::pin(async move {
+            let settle = format!(
+                "BEGIN; {AT_LEISURE};
+                 SELECT setval(pg_get_serial_sequence('domains', 'id'), {}, {});
+                 UPDATE domain_clocks c SET last_profile_change_at = last_change_at,
+                 last_task_seq = coalesce(
+                   (SELECT max(t.seq) FROM tasks t WHERE t.domain_id = c.domain_id), 0),
+                 last_issue_row = coalesce(
+                   (SELECT max(i.\"row\") FROM issues i WHERE i.domain_id = c.domain_id), 0);
+                 COMMIT; ANALYZE",
+                last_domain_id.max(1),
+                last_domain_id > 0,
+            );
+            self.client.batch_execute(&settle).await.map_err(store_error)?;
+            failpoint::reached(Failpoint::Settled);
+            Ok(())
+        })
+    }
+
+    fn check(&self) -> StoreFuture<'_, CheckReport> {
+        Box::pin(async {
+            let engine = Engine::open(&self.address).await?;
+            let report = check::run(&engine).await;
+            engine.close();
+            report
+        })
+    }
+
+    fn finish(&self) -> StoreFuture<'_, ()> {
+        Box::pin(async {
+            // What was committed before it is on the disk once this is.
+            let done =
+                "BEGIN; SET LOCAL synchronous_commit = on; DELETE FROM copy_progress; COMMIT";
+            self.client.batch_execute(done).await.map_err(store_error)
+        })
+    }
+
+    fn close(&self) -> StoreFuture<'_, ()> {
+        Box::pin(async {
+            let undone = self.client.batch_execute("ROLLBACK").await;
+            self.driver.abort();
+            undone.map_err(store_error)
+        })
+    }
+}
+
+fn value_of(row: &Row, place: usize) -> Result<Value<'_>, StoreError> {
+    Ok(row.try_get::<_, Received<'_>>(place).map_err(store_error)?.0)
+}
+
+fn overtaken() -> StoreError {
+    refused("another run of this copy has taken it up")
+}

@@ -1,0 +1,123 @@
+//! How the tables of a copy stand in PostgreSQL: the statements that read and write each, made from
+//! the list of tables and the database's catalogue, which knows types and keys. What the list has
+//! and PostgreSQL keeps elsewhere is named here; what only PostgreSQL has is named in the tests.
+
+use tokio_postgres::Client;
+use tokio_postgres::types::Type;
+
+use crate::engine::store_error;
+use caseload_store::StoreError;
+use caseload_store::copy::tables::{Kind, Table};
+
+/// Columns that are read as something else than themselves; the last tells whether they are columns
+/// at all.
+const READ_AS: &[(&str, &str, &str, bool)] = &[
+    // What the other backend has in one column.
+    (
+        "domain_clocks",
+        "last_change_at",
+        "greatest(t.last_change_at, t.last_profile_change_at)",
+        true,
+    ),
+    // Unfinished tasks have a row in the queue, finished ones have none.
+    (
+        "tasks",
+        "not_before",
+        "coalesce((SELECT q.not_before FROM task_queue q
+          WHERE q.domain_id = t.domain_id AND q.task_id = t.id), 0)",
+        false,
+    ),
+];
+
+/// The statements of one table.
+#[derive(Debug)]
+pub(super) struct Shape {
+    /// Reads from the beginning; the limit is the last parameter.
+    pub(super) first: String,
+    /// Reads behind a key, whose values are the first parameters.
+    pub(super) further: String,
+    /// Columns of the key, which are read behind those of the list.
+    pub(super) key_width: usize,
+    pub(super) copy_in: String,
+    /// Which of the list's columns are written, in the order of `copy_in`, and their types.
+    pub(super) written: Vec<usize>,
+    pub(super) types: Vec<Type>,
+}
+
+/// How a column is read that is not read as itself, and whether it is a column.
+pub(super) fn read_as(table: &str, column: &str) -> Option<(&'static str, bool)> {
+    let found = READ_AS.iter().find(|(of, name, ..)| (*of, *name) == (table, column))?;
+    Some((found.2, found.3))
+}
+
+fn quoted(name: &str) -> String {
+    format!("\"{name}\"")
+}
+
+impl Shape {
+    pub(super) async fn of(client: &Client, table: &Table) -> Result<Self, StoreError> {
+        let name = table.name;
+        let key = key_of(client, table).await?;
+        let keys = key.iter().map(|name| format!("t.{}", quoted(name))).collect::<Vec<_>>();
+        let keys = keys.join(", ");
+        let listed = table.columns.iter().map(|column| match read_as(name, column.name) {
+            Some((expression, _)) => expression.to_owned(),
+            None => format!("t.{}", quoted(column.name)),
+        });
+        let columns = listed.chain([keys.clone()]).collect::<Vec<_>>().join(", ");
+        let places = (1..=key.len()).map(|n| format!("${n}")).collect::<Vec<_>>().join(", ");
+        let first = format!("SELECT {columns} FROM {name} t ORDER BY {keys} LIMIT $1");
+        let further = format!(
+            "SELECT {columns} FROM {name} t WHERE ({keys}) > ({places}) ORDER BY {keys} LIMIT ${}",
+            key.len() + 1
+        );
+        let is_written =
+            |at: &usize| read_as(name, table.columns[*at].name).is_none_or(|found| found.1);
+        let written: Vec<usize> = (0..table.columns.len()).filter(is_written).collect();
+        let names: Vec<_> = written.iter().map(|at| quoted(table.columns[*at].name)).collect();
+        let types = types_of(client, table, &written).await?;
+        let copy_in = format!("COPY {name} ({}) FROM STDIN (FORMAT binary)", names.join(", "));
+        Ok(Self { first, further, key_width: key.len(), copy_in, written, types })
+    }
+}
+
+/// The columns by which a table is read: those of its key, and for what has an order, that order.
+async fn key_of(client: &Client, table: &Table) -> Result<Vec<String>, StoreError> {
+    if let Some(order) = table.columns.iter().find(|column| column.kind == Kind::Order) {
+        return Ok(vec!["domain_id".to_owned(), order.name.to_owned()]);
+    }
+    let rows = client
+        .query(
+            "SELECT a.attname::text FROM pg_index i
+             CROSS JOIN LATERAL unnest(i.indkey) WITH ORDINALITY k (attnum, place)
+             JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum
+             WHERE i.indrelid = to_regclass($1) AND i.indisprimary ORDER BY k.place",
+            &[&table.name],
+        )
+        .await
+        .map_err(store_error)?;
+    Ok(rows.iter().map(|row| row.get(0)).collect())
+}
+
+async fn types_of(
+    client: &Client,
+    table: &Table,
+    written: &[usize],
+) -> Result<Vec<Type>, StoreError> {
+    let rows = client
+        .query(
+            "SELECT attname::text, atttypid FROM pg_attribute
+             WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped",
+            &[&table.name],
+        )
+        .await
+        .map_err(store_error)?;
+    let type_of = |name: &str| {
+        let row = rows.iter().find(|row| row.get::<_, &str>(0) == name)?;
+        Type::from_oid(row.get(1))
+    };
+    let types = written.iter().map(|at| type_of(table.columns[*at].name));
+    types
+        .collect::<Option<_>>()
+        .ok_or_else(|| StoreError::Corrupt(format!("the table {} has other columns", table.name)))
+}

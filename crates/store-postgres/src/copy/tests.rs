@@ -1,0 +1,84 @@
+//! The list of what a copy carries against the tables that a new database really has.
+
+use std::collections::BTreeSet;
+use std::hash::{BuildHasher, RandomState};
+
+use tokio_postgres::{Config, NoTls};
+
+use super::*;
+use caseload_store::copy::tables::Kind;
+
+/// Tables that a copy does not carry: the queue is made from the tasks, deltas are folded before.
+const OWN: &[&str] = &[
+    "task_queue",
+    "issue_count_deltas",
+    "issue_set_deltas",
+    "copy_progress",
+    "refinery_schema_history",
+];
+
+/// Columns that are set from the rows once all are there, or have one value then.
+const SETTLED: &[(&str, &str)] = &[
+    ("issue_values", "part"),
+    ("domain_clocks", "last_profile_change_at"),
+    ("domain_clocks", "last_task_seq"),
+    ("domain_clocks", "last_issue_row"),
+];
+
+/// Names of tables and columns, types, and whether a column may be null.
+async fn columns(client: &Client) -> BTreeSet<(String, String, String, bool)> {
+    let sql = "SELECT c.relname::text, a.attname::text, format_type(a.atttypid, NULL),
+         NOT a.attnotnull FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+         WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p')
+         AND a.attnum > 0 AND NOT a.attisdropped";
+    let rows = client.query(sql, &[]).await.unwrap();
+    rows.iter().map(|row| (row.get(0), row.get(1), row.get(2), row.get(3))).collect()
+}
+
+fn fits(kind: Kind, stored: &str) -> bool {
+    match kind {
+        Kind::Integer => ["bigint", "integer", "smallint", "boolean"].contains(&stored),
+        Kind::Order | Kind::Row | Kind::Block => stored == "bigint",
+        Kind::Text => ["text", "bytea"].contains(&stored),
+        Kind::Bytes | Kind::RowSet => stored == "bytea",
+    }
+}
+
+fn check(mut stored: BTreeSet<(String, String, String, bool)>) {
+    stored.retain(|(table, column, ..)| {
+        !OWN.contains(&table.as_str()) && !SETTLED.contains(&(table.as_str(), column.as_str()))
+    });
+    for table in TABLES {
+        for column in table.columns {
+            let is_stored = shape::read_as(table.name, column.name).is_none_or(|found| found.1);
+            let found = stored.iter().find(|it| it.0 == table.name && it.1 == column.name).cloned();
+            let Some(found) = found else {
+                assert!(!is_stored, "{}.{} is not there", table.name, column.name);
+                continue;
+            };
+            assert!(fits(column.kind, &found.2), "{found:?} is of another type");
+            assert_eq!(found.3, column.nullable, "{found:?}");
+            stored.remove(&found);
+        }
+    }
+    assert_eq!(stored, BTreeSet::new(), "a copy would leave these behind");
+}
+
+#[tokio::test]
+async fn every_table_and_column_is_copied_or_named_as_postgresqls_own() {
+    let maintenance = std::env::var("TEST_DATABASE_URL")
+        .expect("TEST_DATABASE_URL must name a database that others can be made from");
+    let maintenance: Config = maintenance.parse().unwrap();
+    let (client, connection) = maintenance.connect(NoTls).await.unwrap();
+    tokio::spawn(connection);
+    let name = format!("caseload_test_copy_{:x}", RandomState::new().hash_one(0));
+    client.batch_execute(&format!("CREATE DATABASE {name}")).await.unwrap();
+    let mut url = url::Url::parse(&std::env::var("TEST_DATABASE_URL").unwrap()).unwrap();
+    url.set_path(&name);
+    let (there, _driver) =
+        Engine::connect_alone(&PostgresAddress::parse(url.as_str()).unwrap()).await.unwrap();
+    let stored = columns(&there).await;
+    drop(there);
+    client.batch_execute(&format!("DROP DATABASE {name} WITH (FORCE)")).await.unwrap();
+    check(stored);
+}

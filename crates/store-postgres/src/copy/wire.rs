@@ -1,0 +1,64 @@
+//! Values of a copy in the database's binary form. A row goes to and fro as numbers and bytes; what
+//! type the column has decides the form.
+
+use std::error::Error;
+
+use bytes::BytesMut;
+use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
+
+use caseload_store::copy::rows::Value;
+
+type Fault = Box<dyn Error + Sync + Send>;
+
+/// A value to be sent.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sent<'a>(pub(super) Value<'a>);
+
+impl ToSql for Sent<'_> {
+    fn to_sql(&self, ty: &Type, out: &mut BytesMut) -> Result<IsNull, Fault> {
+        match self.0 {
+            Value::Null => return Ok(IsNull::Yes),
+            Value::Bytes(bytes) => out.extend_from_slice(bytes),
+            Value::Integer(number) => match *ty {
+                Type::BOOL => return (number != 0).to_sql(ty, out),
+                Type::INT2 => return i16::try_from(number)?.to_sql(ty, out),
+                Type::INT4 => return i32::try_from(number)?.to_sql(ty, out),
+                Type::INT8 => return number.to_sql(ty, out),
+                _ => return Err(format!("a column of type {ty} holds no number").into()),
+            },
+        }
+        Ok(IsNull::No)
+    }
+
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+
+    to_sql_checked!();
+}
+
+/// A value that was received.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Received<'a>(pub(super) Value<'a>);
+
+impl<'a> FromSql<'a> for Received<'a> {
+    fn from_sql(ty: &Type, raw: &'a [u8]) -> Result<Self, Fault> {
+        let value = match *ty {
+            Type::BOOL => Value::Integer(i64::from(bool::from_sql(ty, raw)?)),
+            Type::INT2 => Value::Integer(i64::from(i16::from_sql(ty, raw)?)),
+            Type::INT4 => Value::Integer(i64::from(i32::from_sql(ty, raw)?)),
+            Type::INT8 => Value::Integer(i64::from_sql(ty, raw)?),
+            Type::BYTEA | Type::TEXT => Value::Bytes(raw),
+            _ => return Err(format!("a copy knows no column of type {ty}").into()),
+        };
+        Ok(Self(value))
+    }
+
+    fn from_sql_null(_: &Type) -> Result<Self, Fault> {
+        Ok(Self(Value::Null))
+    }
+
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+}

@@ -1,0 +1,139 @@
+//! Domains. A domain is removed in two steps: one transaction takes its name, keys, apps and agents
+//! away, so that it is gone for every caller of every server; its records follow in bounded steps,
+//! by whichever server comes to it. Invariant: no table is forgotten, because the tables are asked
+//! for from the catalogue: every one with a `domain_id` belongs to a domain.
+
+use caseload_model::ids::{DomainId, DomainName, timed_id};
+use tokio_postgres::Row;
+
+use super::engine::Client;
+use super::rows;
+use caseload_store::{CreateDomain, Domain, StoreError};
+
+/// Records that one step of a removal takes away.
+const REMOVAL_RECORDS: i64 = 2000;
+/// The same of the table whose records are as large as a megabyte.
+const REMOVAL_PIECES: i64 = 64;
+const PIECES_TABLE: &str = "attachment_pieces";
+/// Title and publish id of the app that every domain begins with.
+const DEFAULT_APP_TITLE: &str = "Web";
+const DEFAULT_APP_NUMBER: i64 = 1;
+/// Tables that go in the first step of a removal: without them nothing of the domain is reached.
+const SMALL_TABLES: [&str; 5] = ["keys", "apps", "agents", "queues", "domain_clocks"];
+
+pub(super) async fn create(client: &Client, command: &CreateDomain) -> Result<Domain, StoreError> {
+    let app_id = timed_id(&command.name, "app", command.now, command.random);
+    let made = client
+        .row_opt(
+            "INSERT INTO domains (name, default_app_id, created_at) VALUES ($1, $2, $3)
+             ON CONFLICT DO NOTHING RETURNING id",
+            &[&command.name.as_str(), &app_id.as_bytes(), &command.now.0],
+        )
+        .await?;
+    let Some(made) = made else {
+        return Err(StoreError::AlreadyExists { what: format!("domain {}", command.name) });
+    };
+    let id: i64 = made.get(0);
+    client
+        .execute(
+            "INSERT INTO domain_clocks (domain_id, last_app_number) VALUES ($1, $2)",
+            &[&id, &DEFAULT_APP_NUMBER],
+        )
+        .await?;
+    client
+        .execute(
+            "INSERT INTO apps (domain_id, id, publish_id, title, created_at)
+             VALUES ($1, $2, $3, $4, $5)",
+            &[
+                &id,
+                &app_id.as_bytes(),
+                &DEFAULT_APP_NUMBER.to_string().as_bytes(),
+                &DEFAULT_APP_TITLE.as_bytes(),
+                &command.now.0,
+            ],
+        )
+        .await?;
+    Ok(Domain { id: DomainId(id), name: command.name.clone(), created_at: command.now })
+}
+
+pub(super) async fn all(client: &Client) -> Result<Vec<Domain>, StoreError> {
+    let select = "SELECT id, name, created_at FROM domains ORDER BY name";
+    client.rows(select, &[]).await?.iter().map(domain).collect()
+}
+
+pub(super) async fn by_name(
+    client: &Client,
+    name: &DomainName,
+) -> Result<Option<Domain>, StoreError> {
+    let select = "SELECT id, name, created_at FROM domains WHERE name = $1";
+    client.row_opt(select, &[&name.as_str()]).await?.as_ref().map(domain).transpose()
+}
+
+/// Keeps the domain where it is until the caller's transaction ends: a removal waits for it.
+pub(super) const DEMAND: &str = "SELECT 1 FROM domains WHERE id = $1 FOR KEY SHARE";
+
+/// Fails where the domain is not, or no longer, there; see [`DEMAND`].
+pub(super) async fn demand(client: &Client, domain: DomainId) -> Result<(), StoreError> {
+    match client.row_opt(DEMAND, &[&domain.0]).await? {
+        Some(_) => Ok(()),
+        None => Err(gone()),
+    }
+}
+
+fn gone() -> StoreError {
+    StoreError::NotFound { what: "the domain".to_owned() }
+}
+
+/// First step of a removal: afterwards the domain is gone for every caller.
+pub(super) async fn begin_removal(client: &Client, domain: DomainId) -> Result<(), StoreError> {
+    if client.execute("DELETE FROM domains WHERE id = $1", &[&domain.0]).await? == 0 {
+        return Err(gone());
+    }
+    client.execute("INSERT INTO domain_removals (removed_id) VALUES ($1)", &[&domain.0]).await?;
+    for table in SMALL_TABLES {
+        client.execute(&format!("DELETE FROM {table} WHERE domain_id = $1"), &[&domain.0]).await?;
+    }
+    Ok(())
+}
+
+/// A further step of whatever removal is under way; false when none is, or when other servers have
+/// all of them in hand.
+pub(super) async fn continue_removal(client: &Client) -> Result<bool, StoreError> {
+    let select = "SELECT removed_id FROM domain_removals LIMIT 1 FOR UPDATE SKIP LOCKED";
+    let Some(removal) = client.row_opt(select, &[]).await? else { return Ok(false) };
+    let removed: i64 = removal.get(0);
+    for table in domain_tables(client).await? {
+        let records = if table == PIECES_TABLE { REMOVAL_PIECES } else { REMOVAL_RECORDS };
+        let delete = format!(
+            "DELETE FROM {table} WHERE domain_id = $1 AND ctid = ANY (ARRAY
+             (SELECT ctid FROM {table} WHERE domain_id = $1 LIMIT $2))"
+        );
+        if client.execute(&delete, &[&removed, &records]).await? > 0 {
+            return Ok(true);
+        }
+    }
+    client.execute("DELETE FROM domain_removals WHERE removed_id = $1", &[&removed]).await?;
+    Ok(true)
+}
+
+/// Every table with a column `domain_id`, in the schema that the store is in.
+pub(super) async fn domain_tables(client: &Client) -> Result<Vec<String>, StoreError> {
+    let tables = client
+        .rows(
+            "SELECT c.relname::text FROM pg_class c
+             JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'domain_id'
+             WHERE c.relkind IN ('r', 'p') AND c.relnamespace = current_schema()::regnamespace
+             ORDER BY 1",
+            &[],
+        )
+        .await?;
+    Ok(tables.iter().map(|row| row.get(0)).collect())
+}
+
+fn domain(row: &Row) -> Result<Domain, StoreError> {
+    Ok(Domain {
+        id: DomainId(row.get(0)),
+        name: rows::domain_name(row, 1)?,
+        created_at: rows::instant(row, 2),
+    })
+}

@@ -1,0 +1,50 @@
+//! Using a connection from a thread that may block: code that is the same for every backend asks
+//! one question after the other and waits for each answer. Invariant: no answer is waited for
+//! beyond the deadline of the whole.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use tokio::runtime::Handle;
+
+use super::Client;
+use caseload_store::StoreError;
+
+/// A transaction, asked from a blocking thread.
+#[derive(Debug)]
+pub(crate) struct Asking<'c> {
+    client: &'c Client,
+    runtime: Handle,
+    until: Option<Instant>,
+    /// Set where an answer is not waited for any longer.
+    overdue: &'c AtomicBool,
+}
+
+impl<'c> Asking<'c> {
+    pub(super) const fn new(
+        client: &'c Client,
+        runtime: Handle,
+        until: Option<Instant>,
+        overdue: &'c AtomicBool,
+    ) -> Self {
+        Self { client, runtime, until, overdue }
+    }
+
+    pub(crate) const fn client(&self) -> &'c Client {
+        self.client
+    }
+
+    /// Waits for an answer.
+    pub(crate) fn wait<T>(
+        &self,
+        answer: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        let Some(until) = self.until else { return self.runtime.block_on(answer) };
+        self.runtime.block_on(async {
+            tokio::time::timeout_at(until.into(), answer).await.unwrap_or_else(|_| {
+                self.overdue.store(true, Ordering::Relaxed);
+                Err(StoreError::DeadlinePassed)
+            })
+        })
+    }
+}

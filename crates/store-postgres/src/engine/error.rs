@@ -1,0 +1,67 @@
+//! What a fault of the database means to the contract. Faults that pass by themselves (no
+//! connection, a server that restarts, fails over or is a standby) are `Unreachable`; a command
+//! that met another one is `Contended`, which the engine tries again and shows nobody. Expected
+//! conflicts are told by the constraint that a write broke.
+
+use tokio_postgres::error::{DbError, Error, SqlState};
+
+use caseload_store::StoreError;
+
+/// Classes of codes: connections, a server on its way up or down, and what it has too little of.
+const CONNECTION: &str = "08";
+const INTERVENTION: &str = "57";
+const RESOURCES: &str = "53";
+/// Stored data that cannot be read.
+const DAMAGED: [SqlState; 2] = [SqlState::DATA_CORRUPTED, SqlState::INDEX_CORRUPTED];
+/// Two commands that cannot both go on.
+const CONTENDED: [SqlState; 2] =
+    [SqlState::T_R_SERIALIZATION_FAILURE, SqlState::T_R_DEADLOCK_DETECTED];
+
+/// What a fault of the database means to the contract.
+#[expect(clippy::needless_pass_by_value, reason = "passed to `map_err`")]
+pub(crate) fn store_error(error: Error) -> StoreError {
+    let Some(fault) = error.as_db_error() else {
+        // Nothing was heard of the database, or it was no answer.
+        return StoreError::Unreachable(with_cause(&error));
+    };
+    let code = fault.code();
+    let text = text_of(fault);
+    if CONTENDED.contains(code) {
+        return StoreError::Contended;
+    }
+    if *code == SqlState::QUERY_CANCELED {
+        return StoreError::DeadlinePassed;
+    }
+    if DAMAGED.contains(code) || code.code().starts_with("23") {
+        return StoreError::Corrupt(text);
+    }
+    if [SqlState::LOCK_NOT_AVAILABLE, SqlState::DISK_FULL].contains(code) {
+        return StoreError::NotWritten(text);
+    }
+    let passes = [CONNECTION, INTERVENTION, RESOURCES];
+    if passes.iter().any(|class| code.code().starts_with(class))
+        || [SqlState::READ_ONLY_SQL_TRANSACTION, SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT]
+            .contains(code)
+    {
+        return StoreError::Unreachable(text);
+    }
+    StoreError::Unavailable(text)
+}
+
+/// The constraint that a write broke, where that is what went wrong.
+pub(crate) fn constraint(error: &Error) -> Option<&str> {
+    let broken = error.as_db_error()?;
+    if *broken.code() == SqlState::UNIQUE_VIOLATION { broken.constraint() } else { None }
+}
+
+fn text_of(fault: &DbError) -> String {
+    format!("{} ({})", fault.message(), fault.code().code())
+}
+
+/// With its cause: the outer text alone often says little.
+fn with_cause(error: &Error) -> String {
+    match std::error::Error::source(error) {
+        Some(cause) => format!("{error}: {cause}"),
+        None => error.to_string(),
+    }
+}

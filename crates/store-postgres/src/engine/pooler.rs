@@ -1,0 +1,82 @@
+//! Whether a pooler stands before the database that hands out the connections behind it by
+//! transaction (`PgBouncer` in transaction mode). Then nothing may be left in a session: notes of
+//! other servers are not heard, and prepared statements work only where the pooler carries them
+//! from one connection to the next; where it does not, it is refused. A pooler is known by two
+//! connections that turn out to be one and the same.
+
+use std::time::Duration;
+
+use tokio_postgres::error::SqlState;
+use tokio_postgres::types::Type;
+use tokio_postgres::{Client, Error};
+
+use super::error::store_error;
+use crate::address::PostgresAddress;
+use caseload_store::StoreError;
+
+/// How often the two connections are compared: a pooler that is busy with others may give each of
+/// them another one behind it.
+const LOOKS: u32 = 4;
+/// How long a statement may wait for a connection behind the pooler.
+const WAIT_MAX: Duration = Duration::from_secs(5);
+
+/// Says whether two connections come from such a pooler; refuses one that cannot be worked through.
+pub(super) async fn pooled(
+    first: &Client,
+    second: &Client,
+    address: &PostgresAddress,
+) -> Result<bool, StoreError> {
+    let pooled = shared(first, second).await.map_err(store_error)?;
+    let carried = if pooled { carries_statements(first, second).await } else { Ok(true) };
+    match carried {
+        Ok(true) => Ok(pooled),
+        Ok(false) => Err(address.not_opened(
+            "a pooler in transaction mode stands before the database, and it does not carry \
+             prepared statements",
+            "connect to the database itself or to a pool in session mode, or use PgBouncer 1.21 or \
+             later with max_prepared_statements set"
+                .to_owned(),
+        )),
+        Err(error) => Err(store_error(error)),
+    }
+}
+
+async fn shared(first: &Client, second: &Client) -> Result<bool, Error> {
+    let own = backend(first).await?;
+    for _ in 0..LOOKS {
+        if backend(second).await? == own || backend(first).await? != own {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The process that serves a connection at this moment. Nothing is prepared for it.
+async fn backend(client: &Client) -> Result<i32, Error> {
+    let nothing: &[(&(dyn tokio_postgres::types::ToSql + Sync), Type)] = &[];
+    let rows = client.query_typed("SELECT pg_backend_pid()", nothing).await?;
+    rows.first().map_or(Ok(0), |row| row.try_get(0))
+}
+
+/// Prepares a statement, keeps its connection busy, and tries it on another one.
+async fn carries_statements(first: &Client, second: &Client) -> Result<bool, Error> {
+    let Ok(statement) = first.prepare("SELECT pg_backend_pid()").await else {
+        return Ok(false);
+    };
+    second.batch_execute("BEGIN; SELECT 1").await?;
+    let tried = tokio::time::timeout(WAIT_MAX, first.query(&statement, &[])).await;
+    second.batch_execute("ROLLBACK").await?;
+    match tried {
+        Ok(Ok(_)) => Ok(true),
+        Ok(Err(error))
+            if error.code().is_some_and(|code| {
+                [SqlState::INVALID_SQL_STATEMENT_NAME, SqlState::DUPLICATE_PSTATEMENT]
+                    .contains(code)
+            }) =>
+        {
+            Ok(false)
+        }
+        Ok(Err(error)) => Err(error),
+        Err(_) => Ok(false),
+    }
+}

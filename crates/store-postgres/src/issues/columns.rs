@@ -1,0 +1,176 @@
+//! The columns of an issue: read from a row that holds them and the fragments beside, and added to
+//! the tables, one or very many.
+
+use caseload_model::ids::DomainId;
+use caseload_model::issue::write::IssueRecord;
+use caseload_model::issue::{IssueBody, IssueColumns};
+use tokio::try_join;
+use tokio_postgres::{Row, Statement};
+
+use super::super::engine::{Bound, Client, CopyRows, Values};
+use super::super::rows::text;
+use super::page::{FRAGMENTS_COUNT, body, fragments};
+use caseload_store::StoreError;
+use caseload_store::issues::StoredColumns;
+
+/// The columns that [`columns`] reads, from the first behind the fragments.
+pub(crate) const COLUMNS: &str = "i.id, i.created_at, i.updated_at, i.changed_at, \
+     i.state, i.redacted, i.rating, i.original_created_at, i.app_id, i.platform_type, i.queue_id, \
+     i.hs_user_id, i.assignee_id, i.language, i.issue_mode, i.author_email";
+/// Where what is selected behind them begins.
+pub(crate) const BEHIND: usize = FRAGMENTS_COUNT + 16;
+
+/// The columns, from a row that begins with fragments and columns.
+pub(crate) fn columns(row: &Row) -> Result<IssueColumns, StoreError> {
+    let at = |place: usize| FRAGMENTS_COUNT + place;
+    let optional = |place: usize| -> Result<Option<String>, StoreError> {
+        let there = row.get::<_, Option<&[u8]>>(at(place)).is_some();
+        if there { text(row, at(place)).map(Some) } else { Ok(None) }
+    };
+    let stored = StoredColumns {
+        id: row.get(at(0)),
+        created_at: row.get(at(1)),
+        updated_at: row.get(at(2)),
+        changed_at: row.get(at(3)),
+        state: row.get::<_, i16>(at(4)).into(),
+        redacted: row.get(at(5)),
+        rating: row.get::<_, Option<i16>>(at(6)).map(|rating| rating as u8),
+        original_created_at: row.get(at(7)),
+        app_id: text(row, at(8))?,
+        platform_type: optional(9)?,
+        queue_id: optional(10)?,
+        hs_user_id: text(row, at(11))?,
+        assignee_id: optional(12)?,
+        language: optional(13)?,
+        issue_mode: optional(14)?,
+        author_email: text(row, at(15))?,
+    };
+    stored.columns(&fragments(row))
+}
+
+/// The whole issue, from such a row.
+pub(super) fn record(row: &Row) -> Result<IssueRecord, StoreError> {
+    Ok(IssueRecord { columns: columns(row)?, head: row.get(0), body: body(row) })
+}
+
+/// An issue on its way into the tables.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct NewRow<'i> {
+    pub(super) row: u32,
+    pub(super) columns: &'i IssueColumns,
+    pub(super) head: &'i [u8],
+    pub(super) body: &'i IssueBody,
+}
+
+/// The columns of both tables, in the order in which [`NewRow`] writes them.
+const COLUMNS_OF_ROW: &str = "issues (domain_id, row, id, created_at, updated_at, changed_at, \
+     state, redacted, rating, original_created_at, app_id, platform_type, queue_id, hs_user_id, \
+     assignee_id, language, issue_mode, author_email)";
+const FRAGMENTS_OF_ROW: &str = "issue_bodies (domain_id, row, head, messages, meta, custom_fields, \
+     feedback, queue, private_notes, predict_labels, sentiment_analysis, smart_intents)";
+
+impl NewRow<'_> {
+    fn write_columns(&self, domain: DomainId, out: &mut impl Values) {
+        let Self { row, columns, .. } = self;
+        let facts = &columns.facts;
+        out.add(domain.0)
+            .add(i64::from(*row))
+            .add(columns.id as i64)
+            .add(columns.created_at.0)
+            .add(facts.updated_at.0)
+            .add(facts.changed_at.0)
+            .add(facts.state.code() as i16)
+            .add(facts.redacted)
+            .add(facts.rating.map(i16::from))
+            .add(columns.original_created_at.map(|at| at.0))
+            .add(columns.app_id.as_str())
+            .add(facts.platform_type.as_deref())
+            .add(facts.queue.as_ref().map(|queue| queue.id.as_str()))
+            .add(facts.hs_user_id.as_str())
+            .add(facts.assignee_id.as_deref())
+            .add(facts.language.as_deref())
+            .add(facts.issue_mode.as_deref())
+            .add(facts.author_email.as_str());
+    }
+
+    fn write_fragments(&self, domain: DomainId, out: &mut impl Values) {
+        let Self { row, head, body, .. } = self;
+        out.add(domain.0)
+            .add(i64::from(*row))
+            .add(*head)
+            .add(&body.messages[..])
+            .add(&body.meta[..])
+            .add(&body.custom_fields[..])
+            .add(body.feedback.as_deref())
+            .add(body.queue.as_deref())
+            .add(body.private_notes.as_deref())
+            .add(body.predict_labels.as_deref())
+            .add(body.sentiment_analysis.as_deref())
+            .add(body.smart_intents.as_deref());
+    }
+
+    /// Inserts the issue.
+    pub(super) async fn insert(&self, client: &Client, domain: DomainId) -> Result<(), StoreError> {
+        let (mut columns, mut fragments) = (Bound::default(), Bound::default());
+        self.write_columns(domain, &mut columns);
+        self.write_fragments(domain, &mut fragments);
+        let add_columns = client.prepare(&columns.insert(COLUMNS_OF_ROW)).await?;
+        let add_fragments = client.prepare(&fragments.insert(FRAGMENTS_OF_ROW)).await?;
+        let (columns, fragments) = (columns.parameters(), fragments.parameters());
+        try_join!(
+            client.prepared_execute(&add_columns, &columns),
+            client.prepared_execute(&add_fragments, &fragments),
+        )?;
+        Ok(())
+    }
+}
+
+/// Very many issues on their way into the two tables.
+#[derive(Debug)]
+pub(super) struct NewRows {
+    columns: CopyRows,
+    fragments: CopyRows,
+}
+
+impl NewRows {
+    /// With room for so many bytes, an issue more than that included.
+    pub(super) fn with_capacity(bytes: usize) -> Self {
+        let columns = CopyRows::with_capacity(bytes / 8);
+        Self { columns, fragments: CopyRows::with_capacity(bytes + bytes / 8) }
+    }
+
+    pub(super) fn add(&mut self, domain: DomainId, issue: &NewRow<'_>) {
+        issue.write_columns(domain, self.columns.row(18));
+        issue.write_fragments(domain, self.fragments.row(12));
+    }
+
+    /// Bytes of all of them.
+    pub(super) fn len(&self) -> usize {
+        self.columns.len() + self.fragments.len()
+    }
+}
+
+/// The copies that add to the two tables.
+#[derive(Debug, Clone)]
+pub(super) struct Adding {
+    columns: Statement,
+    fragments: Statement,
+}
+
+impl Adding {
+    pub(super) async fn prepare(client: &Client) -> Result<Self, StoreError> {
+        Ok(Self {
+            columns: client.prepare_copy(COLUMNS_OF_ROW).await?,
+            fragments: client.prepare_copy(FRAGMENTS_OF_ROW).await?,
+        })
+    }
+
+    /// Adds issues, with their fragments, beside whatever the caller does.
+    pub(super) fn add(
+        self,
+        client: &Client,
+        rows: NewRows,
+    ) -> impl Future<Output = Result<(), StoreError>> + use<> {
+        client.copy_beside([(self.fragments, rows.fragments), (self.columns, rows.columns)])
+    }
+}

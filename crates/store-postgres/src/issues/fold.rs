@@ -1,0 +1,264 @@
+//! Folding deltas into the counters and sets they belong to, in small transactions, so that readers
+//! have few of them to add up. One fold at a time works on a domain, whichever server's. It alone
+//! writes counters and sets, so that no writer ever waits for it; entries of sparse terms are
+//! written by imports too, under the domain's clock, and so it takes the clock for these, last and
+//! for few at a time. What is folded are exactly the deltas that it takes away: one that commits
+//! meanwhile stays for the next fold. Deltas of a key are folded in their order, so that no counter
+//! falls below zero on the way.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use caseload_model::ids::DomainId;
+use caseload_model::issue::TermKind;
+use roaring::RoaringBitmap;
+use tokio_postgres::Row;
+
+use super::super::domains::DEMAND;
+use super::super::engine::Client;
+use super::sets::{apply, block_number};
+use caseload_store::StoreError;
+use caseload_store::issues::encode;
+
+/// Deltas that one step folds: of counters and of sets, and of sparse terms, for which it holds the
+/// clock.
+const FOLDED: i64 = 5000;
+const SPARSE_FOLDED: i64 = 500;
+/// The first half of the lock's name: any number that nobody else in the database is likely to use.
+const LOCK_CLASS: i32 = 0x6361_7365;
+const LOCK_CLOCK: &str = "SELECT 1 FROM domain_clocks WHERE domain_id = $1 FOR UPDATE";
+/// Each key is looked up: what the planner cannot know is how few they are beside what is stored.
+const LOOK_UP: &str = "SET LOCAL plan_cache_mode = force_generic_plan;
+     SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off;
+     SET LOCAL enable_mergejoin = off; SET LOCAL jit = off";
+
+/// One step; false where nothing was left to do, or another server is at it.
+pub(super) async fn step(client: &Client, domain: DomainId) -> Result<bool, StoreError> {
+    let locked = client
+        .row("SELECT pg_try_advisory_xact_lock($1, $2)", &[&LOCK_CLASS, &(domain.0 as i32)])
+        .await?;
+    if !locked.get::<_, bool>(0) || client.row_opt(DEMAND, &[&domain.0]).await?.is_none() {
+        return Ok(false);
+    }
+    client.batch(LOOK_UP).await?;
+    let counts: i64 = client.row(COUNTS, &[&domain.0, &FOLDED]).await?.get(0);
+    let dense = sets(client, domain, &DENSE).await?;
+    let sparse = sets(client, domain, &SPARSE).await?;
+    Ok(counts >= FOLDED || dense >= FOLDED || sparse >= SPARSE_FOLDED)
+}
+
+/// Folds counters; how many deltas there were. Counters that come to zero are no rows.
+const COUNTS: &str = "WITH chosen AS (
+         SELECT facet, value, day, seq FROM issue_count_deltas WHERE domain_id = $1
+         ORDER BY facet, value, day, seq LIMIT $2),
+     taken AS (
+         DELETE FROM issue_count_deltas d USING chosen
+         WHERE d.domain_id = $1 AND d.facet = chosen.facet AND d.value = chosen.value
+         AND d.day = chosen.day AND d.seq = chosen.seq
+         RETURNING d.facet, d.value, d.day, d.n),
+     sums AS (
+         SELECT facet, value, day, sum(n)::bigint AS n FROM taken GROUP BY facet, value, day
+         ORDER BY facet, value, day),
+     zero AS (
+         DELETE FROM issue_counts c USING sums
+         WHERE c.domain_id = $1 AND c.facet = sums.facet AND c.value = sums.value
+         AND c.day = sums.day AND c.n = -sums.n),
+     fewer AS (
+         UPDATE issue_counts c SET n = c.n + sums.n FROM sums
+         WHERE c.domain_id = $1 AND c.facet = sums.facet AND c.value = sums.value
+         AND c.day = sums.day AND sums.n < 0 AND c.n <> -sums.n),
+     more AS (
+         INSERT INTO issue_counts AS c (domain_id, facet, value, day, n)
+         SELECT $1, facet, value, day, n FROM sums WHERE n > 0
+         ON CONFLICT (domain_id, facet, value, day) DO UPDATE SET n = c.n + excluded.n)
+     SELECT count(*) FROM taken";
+
+/// Kind, value and block of a set.
+type Key<'r> = (i16, &'r [u8], i64);
+
+/// Folds sets of one table; how many deltas there were.
+async fn sets(client: &Client, domain: DomainId, table: &Table) -> Result<i64, StoreError> {
+    let sparse: Vec<i16> = TermKind::ALL
+        .iter()
+        .filter(|kind| kind.is_sparse())
+        .map(|kind| kind.code() as i16)
+        .collect();
+    let found = client.rows(&table.take(), &[&domain.0, &sparse, &table.folded]).await?;
+    if found.is_empty() {
+        return Ok(0);
+    }
+    if let Some(lock) = table.lock {
+        client.execute(lock, &[&domain.0]).await?;
+    }
+    let mut deltas: Vec<_> = found.iter().collect();
+    deltas.sort_unstable_by_key(|row| (key(row), row.get::<_, i64>(3)));
+    put_together(client, domain, table, found.iter().map(key).collect(), &deltas).await?;
+    Ok(found.len() as i64)
+}
+
+/// Puts what is stored of sets and deltas of them together, each as one base.
+async fn put_together(
+    client: &Client,
+    domain: DomainId,
+    table: &Table,
+    keys: BTreeSet<Key<'_>>,
+    deltas: &[&Row],
+) -> Result<(), StoreError> {
+    let keys: Vec<Key<'_>> = keys.into_iter().collect();
+    let mut sets: BTreeMap<Key<'_>, RoaringBitmap> = BTreeMap::new();
+    let (kinds, values, blocks) = columns(&keys);
+    let base = client.rows(table.select, &[&domain.0, &kinds, &values, &blocks]).await?;
+    for row in &base {
+        let place: i64 = row.get(0);
+        if let Some(key) = keys.get((place - 1) as usize) {
+            apply(block_number(key.2)?, row.get(1), None, sets.entry(*key).or_default())?;
+        }
+    }
+    for row in deltas {
+        let rows = sets.entry(key(row)).or_default();
+        apply(block_number(row.get(2))?, row.get(4), row.get(5), rows)?;
+    }
+    if let Some(parts) = table.parts {
+        client.execute(parts, &[&domain.0, &kinds, &values, &blocks]).await?;
+    }
+    let (empty, full): (Vec<_>, Vec<_>) = sets.into_iter().partition(|(_, rows)| rows.is_empty());
+    if !empty.is_empty() {
+        let keys: Vec<Key<'_>> = empty.iter().map(|(key, _)| *key).collect();
+        let (kinds, values, blocks) = columns(&keys);
+        client.execute(table.delete, &[&domain.0, &kinds, &values, &blocks]).await?;
+    }
+    if !full.is_empty() {
+        let keys: Vec<Key<'_>> = full.iter().map(|(key, _)| *key).collect();
+        let (kinds, values, blocks) = columns(&keys);
+        let blobs = full.into_iter().map(|(_, mut rows)| encode(&mut rows));
+        let blobs = blobs.collect::<Result<Vec<_>, _>>()?;
+        client.execute(table.write, &[&domain.0, &kinds, &values, &blocks, &blobs]).await?;
+    }
+    Ok(())
+}
+
+/// Sparse terms that have several parts, some of those behind a key.
+const IN_PARTS: &str = "SELECT kind, value, block FROM issue_values
+     WHERE domain_id = $1 AND (kind, block, value) > ($2, $3, $4)
+     GROUP BY kind, block, value HAVING count(*) > 1 ORDER BY kind, block, value LIMIT $5";
+
+/// Where [`join_parts`] goes on: behind this kind, block and value.
+pub(super) type Behind = (i16, i64, Vec<u8>);
+
+/// Makes one part of those of some sets behind `behind`, in the order of the table; where to go on.
+/// Nobody needs this but who reads the table itself.
+pub(super) async fn join_parts(
+    client: &Client,
+    domain: DomainId,
+    behind: &Behind,
+) -> Result<Option<Behind>, StoreError> {
+    client.batch(LOOK_UP).await?;
+    client.execute(LOCK_CLOCK, &[&domain.0]).await?;
+    let (kind, block, value) = behind;
+    let found = client.rows(IN_PARTS, &[&domain.0, kind, block, value, &SPARSE_FOLDED]).await?;
+    let last = found.last().map(key).map(|(kind, value, block)| (kind, block, value.to_vec()));
+    if !found.is_empty() {
+        put_together(client, domain, &SPARSE, found.iter().map(key).collect(), &[]).await?;
+    }
+    Ok(last)
+}
+
+fn key(delta: &Row) -> Key<'_> {
+    (delta.get(0), delta.get(1), delta.get(2))
+}
+
+fn columns<'r>(keys: &[Key<'r>]) -> (Vec<i16>, Vec<&'r [u8]>, Vec<i64>) {
+    let kinds = keys.iter().map(|key| key.0).collect();
+    let values = keys.iter().map(|key| key.1).collect();
+    let blocks = keys.iter().map(|key| key.2).collect();
+    (kinds, values, blocks)
+}
+
+/// The statements on one of the two tables of sets.
+struct Table {
+    /// Deltas of a step.
+    folded: i64,
+    /// How the kinds of the table stand to the sparse ones.
+    among: &'static str,
+    /// Locks out whoever else writes the table.
+    lock: Option<&'static str>,
+    select: &'static str,
+    /// Takes away what stands beside the base.
+    parts: Option<&'static str>,
+    write: &'static str,
+    delete: &'static str,
+}
+
+impl Table {
+    /// Takes deltas away, at most so many.
+    fn take(&self) -> String {
+        let among = self.among;
+        format!(
+            "WITH chosen AS (
+                SELECT kind, value, block, seq FROM issue_set_deltas
+                WHERE domain_id = $1 AND kind {among}($2::smallint[])
+                ORDER BY kind, value, block, seq LIMIT $3)
+            DELETE FROM issue_set_deltas d USING chosen
+            WHERE d.domain_id = $1 AND d.kind = chosen.kind AND d.value = chosen.value
+            AND d.block = chosen.block AND d.seq = chosen.seq
+            RETURNING d.kind, d.value, d.block, d.seq, d.entered, d.gone"
+        )
+    }
+}
+
+const DENSE: Table = Table {
+    folded: FOLDED,
+    among: "<> ALL",
+    lock: None,
+    select: "SELECT k.n, s.rows
+        FROM unnest($2::smallint[], $3::bytea[], $4::bigint[]) WITH ORDINALITY
+        AS k(kind, value, block, n)
+        CROSS JOIN LATERAL (SELECT rows FROM issue_sets WHERE domain_id = $1 AND kind = k.kind
+        AND value = k.value AND block = k.block OFFSET 0) s",
+    parts: None,
+    write: "INSERT INTO issue_sets (domain_id, kind, value, block, rows)
+        SELECT $1, k.kind, k.value, k.block, k.rows
+        FROM unnest($2::smallint[], $3::bytea[], $4::bigint[], $5::bytea[])
+        AS k(kind, value, block, rows)
+        ON CONFLICT (domain_id, kind, value, block) DO UPDATE SET rows = excluded.rows",
+    delete: "DELETE FROM issue_sets s
+        USING unnest($2::smallint[], $3::bytea[], $4::bigint[]) AS k(kind, value, block)
+        WHERE s.domain_id = $1 AND s.kind = k.kind AND s.value = k.value AND s.block = k.block",
+};
+
+const SPARSE: Table = Table {
+    folded: SPARSE_FOLDED,
+    among: "= ANY",
+    lock: Some(LOCK_CLOCK),
+    select: "SELECT k.n, s.rows
+        FROM unnest($2::smallint[], $3::bytea[], $4::bigint[]) WITH ORDINALITY
+        AS k(kind, value, block, n)
+        CROSS JOIN LATERAL (SELECT rows FROM issue_values WHERE domain_id = $1 AND kind = k.kind
+        AND value = k.value AND block = k.block OFFSET 0) s",
+    parts: Some(
+        "DELETE FROM issue_values s
+        USING unnest($2::smallint[], $3::bytea[], $4::bigint[]) AS k(kind, value, block)
+        WHERE s.domain_id = $1 AND s.kind = k.kind AND s.value = k.value AND s.block = k.block
+        AND s.part >= 0",
+    ),
+    write: "INSERT INTO issue_values (domain_id, kind, value, block, part, rows)
+        SELECT $1, k.kind, k.value, k.block, -1, k.rows
+        FROM unnest($2::smallint[], $3::bytea[], $4::bigint[], $5::bytea[])
+        AS k(kind, value, block, rows)
+        ON CONFLICT (domain_id, kind, block, value, part) DO UPDATE SET rows = excluded.rows",
+    delete: "DELETE FROM issue_values s
+        USING unnest($2::smallint[], $3::bytea[], $4::bigint[]) AS k(kind, value, block)
+        WHERE s.domain_id = $1 AND s.kind = k.kind AND s.value = k.value AND s.block = k.block",
+};
+
+/// The domains that have deltas, some of them at most.
+pub(super) async fn domains(client: &Client) -> Result<Vec<DomainId>, StoreError> {
+    let found = client
+        .rows(
+            "SELECT d.id FROM domains d
+             WHERE EXISTS (SELECT 1 FROM issue_set_deltas s WHERE s.domain_id = d.id)
+             OR EXISTS (SELECT 1 FROM issue_count_deltas c WHERE c.domain_id = d.id)",
+            &[],
+        )
+        .await?;
+    Ok(found.iter().map(|row| DomainId(row.get(0))).collect())
+}

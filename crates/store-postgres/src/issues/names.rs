@@ -1,0 +1,118 @@
+//! Apps, queues, agents and app profiles that imported issues name: each is made where its id is
+//! free. They are gathered while a chunk is planned and written when it ends, in the order of their
+//! keys: nothing that is planned meanwhile looks them up. The first of a chunk that names an id
+//! counts.
+
+use std::collections::BTreeMap;
+
+use caseload_model::ids::DomainId;
+use caseload_model::issue::{App, AppProfileRow, ImportPlan};
+use tokio::try_join;
+use tokio_postgres::types::ToSql;
+
+use super::super::engine::{Client, Params};
+use caseload_store::StoreError;
+
+const APPS: &str = "INSERT INTO apps (domain_id, id, publish_id, title, created_at)
+     SELECT $1, a.id, a.publish_id, a.id, a.created_at
+     FROM unnest($2::bytea[], $3::bytea[], $4::bigint[]) AS a(id, publish_id, created_at)";
+const QUEUES: &str = "INSERT INTO queues (domain_id, id, name, created_at)
+     SELECT $1, q.id, q.name, $4 FROM unnest($2::bytea[], $3::bytea[]) AS q(id, name)
+     ON CONFLICT DO NOTHING";
+const AGENTS: &str = "INSERT INTO agents (domain_id, id, name, email, created_at)
+     SELECT $1, a.id, a.name, a.email, $5
+     FROM unnest($2::bytea[], $3::bytea[], $4::bytea[]) AS a(id, name, email)
+     ON CONFLICT DO NOTHING";
+const APP_PROFILES: &str = "INSERT INTO app_profiles
+     (domain_id, pid, app_id, name, emails, created_at, updated_at, fields)
+     SELECT $1, p.pid, p.app_id, p.name, p.emails, $6, $6, ''
+     FROM unnest($2::bytea[], $3::bytea[], $4::bytea[], $5::bytea[]) AS p(pid, app_id, name, emails)
+     ON CONFLICT DO NOTHING";
+
+/// What a chunk names.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    apps: Vec<App>,
+    queues: BTreeMap<String, String>,
+    agents: BTreeMap<String, (String, String)>,
+    app_profiles: BTreeMap<String, AppProfileRow>,
+}
+
+impl Names {
+    /// Takes up what a plan names.
+    pub(super) fn add(&mut self, plan: &mut ImportPlan) {
+        self.apps.extend_from_slice(&plan.apps);
+        for queue in std::mem::take(&mut plan.queues) {
+            self.queues.entry(queue.id).or_insert(queue.name);
+        }
+        for agent in std::mem::take(&mut plan.agents) {
+            let email = agent.email.unwrap_or_default();
+            self.agents.entry(agent.id).or_insert((agent.name, email));
+        }
+        for profile in std::mem::take(&mut plan.app_profiles) {
+            self.app_profiles.entry(profile.pid.clone()).or_insert(profile);
+        }
+    }
+
+    /// With the times of change that `change_time` gives: a time of its own for each app, which
+    /// are found oldest first, and one for all others.
+    pub(super) fn timed(self, mut change_time: impl FnMut() -> i64) -> Timed {
+        let of_apps = self.apps.iter().map(|_| change_time()).collect();
+        let is_none =
+            self.queues.is_empty() && self.agents.is_empty() && self.app_profiles.is_empty();
+        let at = if is_none { 0 } else { change_time() };
+        Timed { names: self, of_apps, at }
+    }
+}
+
+/// What a chunk names, and when it was made.
+#[derive(Debug)]
+pub(super) struct Timed {
+    names: Names,
+    of_apps: Vec<i64>,
+    at: i64,
+}
+
+impl Timed {
+    /// Writes all of them.
+    pub(super) async fn keep(self, client: &Client, domain: DomainId) -> Result<(), StoreError> {
+        let Self { names, of_apps: times, at } = self;
+        let ids: Vec<_> = names.apps.iter().map(|app| app.app_id.as_bytes()).collect();
+        let publish_ids: Vec<_> = names.apps.iter().map(|app| app.publish_id.as_bytes()).collect();
+        let of_apps: [&(dyn ToSql + Sync); 4] = [&domain.0, &ids, &publish_ids, &times];
+        let keys: Vec<_> = names.queues.keys().map(String::as_bytes).collect();
+        let queue_names: Vec<_> = names.queues.values().map(String::as_bytes).collect();
+        let of_queues: [&(dyn ToSql + Sync); 4] = [&domain.0, &keys, &queue_names, &at];
+        let (agent_names, emails): (Vec<_>, Vec<_>) =
+            names.agents.values().map(|(name, email)| (name.as_bytes(), email.as_bytes())).unzip();
+        let agents: Vec<_> = names.agents.keys().map(String::as_bytes).collect();
+        let of_agents: [&(dyn ToSql + Sync); 5] = [&domain.0, &agents, &agent_names, &emails, &at];
+        let profiles = || names.app_profiles.values();
+        let pids: Vec<_> = profiles().map(|profile| profile.pid.as_bytes()).collect();
+        let app_ids: Vec<_> = profiles().map(|profile| profile.app_id.as_bytes()).collect();
+        let profile_names: Vec<_> = profiles().map(|profile| profile.name.as_bytes()).collect();
+        let addresses: Vec<_> = profiles().map(|profile| &profile.emails[..]).collect();
+        let of_profiles: [&(dyn ToSql + Sync); 6] =
+            [&domain.0, &pids, &app_ids, &profile_names, &addresses, &at];
+        try_join!(
+            insert(client, APPS, ids.len(), &of_apps),
+            insert(client, QUEUES, keys.len(), &of_queues),
+            insert(client, AGENTS, agents.len(), &of_agents),
+            insert(client, APP_PROFILES, pids.len(), &of_profiles),
+        )?;
+        Ok(())
+    }
+}
+
+/// Runs the statement where it has rows.
+async fn insert(
+    client: &Client,
+    statement: &str,
+    rows: usize,
+    params: Params<'_>,
+) -> Result<(), StoreError> {
+    if rows > 0 {
+        client.execute(statement, params).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,129 @@
+//! Fragments of issues, from answers of the database straight into a page. An issue's position is
+//! read from its head, where the same instants stand as in its columns.
+
+use std::pin::pin;
+
+use caseload_model::issue::{IssueBody, IssueFragments, write_issue};
+use caseload_model::issue_query::{ListPosition, SortKey};
+use caseload_model::json::{self, Json};
+use caseload_model::time::UnixMillis;
+use futures_util::TryStreamExt as _;
+use tokio_postgres::{Row, RowStream};
+
+use crate::engine::store_error;
+use caseload_store::issues::{Shown, Written};
+use caseload_store::{StepForm, StoreError};
+
+/// The columns that [`fragments`] reads, in its order.
+pub(crate) const FRAGMENTS: &str = "b.head, b.messages, b.meta, b.custom_fields, \
+     b.feedback, b.queue, b.private_notes, b.predict_labels, b.sentiment_analysis, b.smart_intents";
+/// How many there are: what a query selects behind them begins here.
+pub(crate) const FRAGMENTS_COUNT: usize = 10;
+
+/// Fragments, from a row that begins with them.
+pub(crate) fn fragments(row: &Row) -> IssueFragments<'_> {
+    IssueFragments {
+        head: row.get(0),
+        messages: row.get(1),
+        meta: row.get(2),
+        custom_fields: row.get(3),
+        feedback: row.get(4),
+        queue: row.get(5),
+        private_notes: row.get(6),
+        predict_labels: row.get(7),
+        sentiment_analysis: row.get(8),
+        smart_intents: row.get(9),
+    }
+}
+
+/// The fragments behind the head.
+pub(super) fn body(row: &Row) -> IssueBody {
+    IssueBody {
+        messages: row.get(1),
+        meta: row.get(2),
+        custom_fields: row.get(3),
+        feedback: row.get(4),
+        queue: row.get(5),
+        private_notes: row.get(6),
+        predict_labels: row.get(7),
+        sentiment_analysis: row.get(8),
+        smart_intents: row.get(9),
+    }
+}
+
+/// Bytes of most issues.
+const ISSUE_BYTES_USUAL: usize = 4096;
+
+/// Issues for which room is made before there are that many.
+const ISSUES_USUAL: usize = 100;
+
+/// Writes issues, as many as are to be shown; false where there is no room for all.
+pub(super) fn write(rows: &[Row], shown: &Shown, out: &mut Written) -> Result<bool, StoreError> {
+    let room = shown.bytes_max.saturating_sub(out.body.len());
+    out.body.reserve(room.min(rows.len() * ISSUE_BYTES_USUAL));
+    let written = rows.iter().take_while(|row| add(row, shown, out)).count();
+    if let Some(last) = rows[..written].last() {
+        out.last = Some(position(fragments(last).head, shown.key)?);
+    }
+    Ok(written == rows.len())
+}
+
+/// Writes issues while the database sends them, as many as are to be shown.
+pub(super) async fn write_as_they_come(
+    rows: RowStream,
+    shown: &Shown,
+) -> Result<Written, StoreError> {
+    let mut rows = pin!(rows);
+    let mut out = Written::default();
+    let mut last = None;
+    while let Some(row) = rows.try_next().await.map_err(store_error)? {
+        if out.found == 0 {
+            out.body.reserve(shown.issues_max.min(ISSUES_USUAL) * ISSUE_BYTES_USUAL);
+        }
+        out.found += 1;
+        if add(&row, shown, &mut out) {
+            last = Some(row);
+        }
+    }
+    if let Some(last) = last {
+        out.last = Some(position(fragments(&last).head, shown.key)?);
+    }
+    Ok(out)
+}
+
+/// Writes an issue; false where there is no room for it.
+fn add(row: &Row, shown: &Shown, out: &mut Written) -> bool {
+    let full = out.count > 0 && out.body.len() >= shown.bytes_max;
+    if full || out.count >= shown.issues_max {
+        return false;
+    }
+    if shown.form == StepForm::Commas && !out.body.is_empty() {
+        out.body.push(b',');
+    }
+    let issue = fragments(row);
+    write_issue(&issue, &shown.view, &mut out.body);
+    out.version.add(&issue);
+    if shown.form == StepForm::Lines {
+        out.body.push(b'\n');
+    }
+    out.count += 1;
+    true
+}
+
+/// Where the issue of this head stands in lists sorted by `key`.
+fn position(head: &[u8], key: SortKey) -> Result<ListPosition, StoreError> {
+    let unreadable = || StoreError::Corrupt("the head of an issue cannot be read".to_owned());
+    let map = [b"{", head, b"}"].concat();
+    let head = json::parse(&map).map_err(|_| unreadable())?;
+    let at = match key {
+        SortKey::CreationTime => head.get("created_at"),
+        SortKey::UpdateTime => head.get("updated_at"),
+        SortKey::StateChangeTime => head.get("state_data").and_then(|data| data.get("changed_at")),
+    };
+    let number = |json: Option<&Json<'_>>| match json {
+        Some(Json::Number(digits)) => digits.parse::<i64>().ok(),
+        _ => None,
+    };
+    let id = number(head.get("id")).ok_or_else(unreadable)?.unsigned_abs();
+    Ok(ListPosition { at: UnixMillis(number(at).ok_or_else(unreadable)?), id })
+}

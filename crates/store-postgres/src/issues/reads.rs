@@ -1,0 +1,421 @@
+//! PostgreSQL's answers to the questions of [`IssueReads`], each one round trip, mostly. They are
+//! asked from a thread that may block. Whatever a question could find very much of is asked for in
+//! portions.
+
+use std::collections::BTreeMap;
+
+use caseload_model::ids::DomainId;
+use caseload_model::issue::{TermKind, day_term, term_day};
+use caseload_model::issue_query::{IssueQuery, ListPosition, Sort, SortKey, SortOrder, TimeRange};
+use caseload_model::time::UnixMillis;
+use futures_util::future::try_join;
+use roaring::RoaringBitmap;
+use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
+
+use super::super::engine::{Asking, Params};
+use super::along::PageOf;
+use super::counts::Counting;
+use super::sql::{bounds, column_of, direction};
+use super::{counts, page, sets, sql};
+use caseload_store::StoreError;
+use caseload_store::issues::{
+    Along, Chosen, Days, Index, IssueReads, PlacedRow, Shown, Split, Sums, TextParts, TextsOf,
+    Total, Wanted, Written, row_number,
+};
+
+/// Sets of days that are read at a time, at first.
+const DAY_SETS: i64 = 256;
+/// Entries of an index that are read at a time.
+const SPAN_ENTRIES: i64 = 1000;
+/// Issues whose texts are read at a time.
+const TEXTS: usize = 200;
+/// Issues whose fragments are read at a time where bytes are limited, at first and at most.
+const ISSUES_FIRST: usize = 100;
+const ISSUES_MAX: usize = 1000;
+
+/// One domain, in the snapshot of a transaction.
+#[derive(Clone, Copy)]
+pub(crate) struct Reads<'c> {
+    pub(crate) ask: &'c Asking<'c>,
+    pub(crate) domain: DomainId,
+}
+
+impl Reads<'_> {
+    fn rows(&self, sql: &str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
+        self.ask.wait(self.ask.client().rows(sql, params))
+    }
+
+    /// The matches along an index: their rows alone.
+    fn along(&self, along: &Along<'_>) -> Result<Vec<u32>, StoreError> {
+        let page = PageOf::new(along);
+        let params = page.parameters(&self.domain.0);
+        let found = self.rows(&sql::page(along.index, along.query.sort.order), &params)?;
+        found.iter().map(|row| row_number(row.get(0))).collect()
+    }
+
+    /// The fragments of the matches along an index.
+    fn fragments_along(&self, along: &Along<'_>, shown: &Shown) -> Result<Vec<Row>, StoreError> {
+        let page = PageOf::new(along);
+        self.rows(&PageOf::select(along, shown), &page.parameters(&self.domain.0))
+    }
+
+    /// The fragments of the issues in these rows, in the order given.
+    fn fragments_of(&self, rows: &[u32], shown: &Shown) -> Result<Vec<Row>, StoreError> {
+        let select = format!(
+            "SELECT {} FROM unnest($2::bigint[]) WITH ORDINALITY AS c(row, n)
+             CROSS JOIN LATERAL (SELECT * FROM issue_bodies
+             WHERE domain_id = $1 AND row = c.row OFFSET 0) b ORDER BY c.n",
+            sql::shown(shown.view),
+        );
+        let found = self.rows(&select, &[&self.domain.0, &numbers(rows)])?;
+        if found.len() < rows.len() {
+            return Err(StoreError::Corrupt("an issue without fragments".to_owned()));
+        }
+        Ok(found)
+    }
+
+    /// Writes issues until there are as many bytes as there may be.
+    fn write_portions(&self, rows: &[u32], shown: &Shown) -> Result<Written, StoreError> {
+        let mut out = Written { found: rows.len(), ..Written::default() };
+        let rows = &rows[..rows.len().min(shown.issues_max)];
+        let mut portion = ISSUES_FIRST;
+        while out.count < rows.len() {
+            let left = &rows[out.count..];
+            let left = &left[..left.len().min(portion)];
+            if !page::write(&self.fragments_of(left, shown)?, shown, &mut out)? {
+                break;
+            }
+            let room = shown.bytes_max.saturating_sub(out.body.len());
+            let usual = (out.body.len() / out.count.max(1)).max(1);
+            portion = (room / usual + 1).min(ISSUES_MAX);
+        }
+        Ok(out)
+    }
+
+    /// Sets of whole days of a time, at most so many bases and so many deltas.
+    fn day_sets(
+        &self,
+        key: SortKey,
+        order: SortOrder,
+        days: Days,
+        limit: i64,
+    ) -> Result<(Vec<Row>, Vec<Row>), StoreError> {
+        let way = direction(order);
+        let half = |table: &str, columns: &str, ties: &str| {
+            format!(
+                "SELECT {columns} FROM {table} WHERE domain_id = $1 AND kind = $2
+                 AND value BETWEEN $3 AND $4 ORDER BY value {way}, block {way}{ties} LIMIT $5"
+            )
+        };
+        let base = half("issue_sets", sets::BASE, "");
+        let delta = half("issue_set_deltas", sets::DELTA, &format!(", seq {way}"));
+        let kind = sets::kind_of(key).code() as i16;
+        let (from, until) = (day_term(days.from), day_term(days.until));
+        let (from, until) = (from.as_slice(), until.as_slice());
+        let params: [&(dyn ToSql + Sync); 5] = [&self.domain.0, &kind, &from, &until, &limit];
+        self.ask.wait(async {
+            let client = self.ask.client();
+            let (base, delta) = (client.prepare(&base).await?, client.prepare(&delta).await?);
+            let rows =
+                (client.prepared_rows(&base, &params), client.prepared_rows(&delta, &params));
+            try_join(rows.0, rows.1).await
+        })
+    }
+}
+
+fn numbers(rows: &[u32]) -> Vec<i64> {
+    rows.iter().copied().map(i64::from).collect()
+}
+
+impl IssueReads for Reads<'_> {
+    const TEXTS_AT_ONCE: usize = TEXTS;
+    const ASKS_AT_ONCE: bool = true;
+
+    fn sets(&self, wanted: &[Wanted]) -> Result<Vec<RoaringBitmap>, StoreError> {
+        let asked = sets::Asked::new(wanted);
+        let select = asked.select();
+        asked.answers(&self.rows(&select, &asked.parameters(&self.domain.0))?)
+    }
+
+    fn any(
+        &self,
+        kind: TermKind,
+        values: &[impl AsRef<[u8]>],
+    ) -> Result<RoaringBitmap, StoreError> {
+        if values.is_empty() {
+            return Ok(RoaringBitmap::new());
+        }
+        let values: Vec<&[u8]> = values.iter().map(AsRef::as_ref).collect();
+        let select = sets::select(kind, "value = ANY($3)");
+        sets::union(&self.rows(&select, &[&self.domain.0, &(kind.code() as i16), &values])?)
+    }
+
+    fn between(
+        &self,
+        kind: TermKind,
+        from: &[u8],
+        until: &[u8],
+    ) -> Result<RoaringBitmap, StoreError> {
+        let select = sets::select(kind, "value >= $3 AND value < $4");
+        let params: Params<'_> = &[&self.domain.0, &(kind.code() as i16), &from, &until];
+        sets::union(&self.rows(&select, params)?)
+    }
+
+    fn ids(&self, ids: &[u64]) -> Result<RoaringBitmap, StoreError> {
+        let ids: Vec<i64> = ids.iter().filter_map(|id| i64::try_from(*id).ok()).collect();
+        let select = "SELECT row FROM issues WHERE domain_id = $1 AND id = ANY($2)";
+        let found = self.rows(select, &[&self.domain.0, &ids])?;
+        found.iter().map(|row| row_number(row.get(0))).collect()
+    }
+
+    fn agents(&self, mut visit: impl FnMut(&str, &str)) -> Result<(), StoreError> {
+        let select = "SELECT id, email FROM agents WHERE domain_id = $1";
+        for row in self.rows(select, &[&self.domain.0])? {
+            visit(text(&row, 0)?, text(&row, 1)?);
+        }
+        Ok(())
+    }
+
+    fn span(&self, key: SortKey, split: &Split) -> Result<RoaringBitmap, StoreError> {
+        let kind = sets::kind_of(key);
+        let whole = sets::select(kind, "value BETWEEN $3 AND $4");
+        let column = column_of(key);
+        let edge = |places: [u8; 2]| {
+            format!(
+                "SELECT row FROM issues WHERE domain_id = $1
+                 AND {column} BETWEEN ${} AND ${}",
+                places[0], places[1]
+            )
+        };
+        let edges = format!("{} UNION ALL {}", edge([2, 3]), edge([4, 5]));
+        // A span without an issue, where there is none to look at.
+        let nothing = (i64::MAX, i64::MIN);
+        let (before, after) =
+            (split.before.map_or(nothing, bounds), split.after.map_or(nothing, bounds));
+        let days = split.days.map(|days| (day_term(days.from), day_term(days.until)));
+        let has_edges = split.before.is_some() || split.after.is_some();
+        let (whole, edges) = self.ask.wait(async {
+            let client = self.ask.client();
+            let (whole, edges) = (client.prepare(&whole).await?, client.prepare(&edges).await?);
+            let days = async {
+                let Some((from, until)) = days else { return Ok(Vec::new()) };
+                let (from, until) = (from.as_slice(), until.as_slice());
+                let params: Params<'_> = &[&self.domain.0, &(kind.code() as i16), &from, &until];
+                client.prepared_rows(&whole, params).await
+            };
+            let ends = async {
+                if !has_edges {
+                    return Ok(Vec::new());
+                }
+                let params: Params<'_> =
+                    &[&self.domain.0, &before.0, &before.1, &after.0, &after.1];
+                client.prepared_rows(&edges, params).await
+            };
+            try_join(days, ends).await
+        })?;
+        let mut rows = sets::union(&whole)?;
+        for row in edges {
+            rows.insert(row_number(row.get(0))?);
+        }
+        Ok(rows)
+    }
+
+    fn walk_days(
+        &self,
+        key: SortKey,
+        order: SortOrder,
+        mut days: Days,
+        mut visit: impl FnMut(i64, &RoaringBitmap) -> Result<bool, StoreError>,
+    ) -> Result<(), StoreError> {
+        let ascending = order == SortOrder::Ascending;
+        let mut limit = DAY_SETS;
+        loop {
+            let (base, delta) = self.day_sets(key, order, days, limit)?;
+            // Beyond the last row of a full answer there may be more of its day.
+            let full = |rows: &Vec<Row>| {
+                let last = rows.last().filter(|_| rows.len() as i64 == limit)?;
+                term_day(last.get(0))
+            };
+            let ends = [full(&base), full(&delta)];
+            let end = if ascending {
+                ends.into_iter().flatten().min()
+            } else {
+                ends.into_iter().flatten().max()
+            };
+            let known = |day: i64| match end {
+                Some(end) => {
+                    if ascending {
+                        day < end
+                    } else {
+                        day > end
+                    }
+                }
+                None => true,
+            };
+            let mut rows: Vec<Row> = base.into_iter().chain(delta).collect();
+            rows.sort_by_cached_key(|row| {
+                (row.get::<_, Vec<u8>>(0), row.get::<_, i64>(1), row.get::<_, i64>(2))
+            });
+            let mut shown = 0;
+            let mut sets: Vec<_> = sets::by_value(&rows)?.into_iter().collect();
+            if !ascending {
+                sets.reverse();
+            }
+            for (value, set) in sets {
+                let day = term_day(&value).ok_or_else(|| {
+                    StoreError::Corrupt("a set of a day without a day".to_owned())
+                })?;
+                if !known(day) {
+                    break;
+                }
+                shown += 1;
+                if !visit(day, &set)? {
+                    return Ok(());
+                }
+            }
+            let Some(end) = end else { return Ok(()) };
+            if ascending {
+                days.from = end;
+            } else {
+                days.until = end;
+            }
+            if shown == 0 {
+                limit *= 4;
+            }
+        }
+    }
+
+    fn walk_span(
+        &self,
+        key: SortKey,
+        order: SortOrder,
+        span: TimeRange,
+        mut visit: impl FnMut(PlacedRow) -> Result<bool, StoreError>,
+    ) -> Result<(), StoreError> {
+        let mut query = IssueQuery { sort: Sort { key, order }, ..IssueQuery::default() };
+        match key {
+            SortKey::CreationTime => query.created = span,
+            SortKey::UpdateTime => query.updated = span,
+            SortKey::StateChangeTime => query.changed = span,
+        }
+        let mut after = None;
+        loop {
+            let index = Index::of_order(key);
+            let along =
+                Along { query: &query, after, index, limit: SPAN_ENTRIES as u64, offset: 0 };
+            let page = PageOf::new(&along);
+            let params = page.parameters(&self.domain.0);
+            let found = self.rows(&sql::page(index, order), &params)?;
+            for row in &found {
+                let issue = placed(row)?;
+                after = Some(ListPosition { at: issue.at, id: issue.id });
+                if !visit(issue)? {
+                    return Ok(());
+                }
+            }
+            if (found.len() as i64) < SPAN_ENTRIES {
+                return Ok(());
+            }
+        }
+    }
+
+    fn instants(
+        &self,
+        key: SortKey,
+        rows: &RoaringBitmap,
+        mut visit: impl FnMut(PlacedRow),
+    ) -> Result<(), StoreError> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let column = column_of(key);
+        let select = format!(
+            "SELECT i.row, i.{column}, i.id FROM unnest($2::bigint[]) AS c(row)
+             CROSS JOIN LATERAL (SELECT row, {column}, id FROM issues
+             WHERE domain_id = $1 AND row = c.row OFFSET 0) i"
+        );
+        let numbers: Vec<i64> = rows.iter().map(i64::from).collect();
+        for row in self.rows(&select, &[&self.domain.0, &numbers])? {
+            visit(placed(&row)?);
+        }
+        Ok(())
+    }
+
+    fn total(&self, total: &Total<'_>) -> Result<(u64, [u64; 2]), StoreError> {
+        let counting = Counting::new(total);
+        let Some((select, params)) = counting.select(&self.domain) else { return Ok((0, [0; 2])) };
+        Ok(counting.parts(&self.ask.wait(self.ask.client().row(&select, &params))?))
+    }
+
+    fn by_day(&self, sums: &Sums<'_>) -> Result<BTreeMap<i64, i64>, StoreError> {
+        counts::by_day(self.ask, self.domain, sums)
+    }
+
+    fn write(&self, chosen: &Chosen<'_>, shown: &Shown) -> Result<Written, StoreError> {
+        let bounded = shown.bytes_max < usize::MAX;
+        match chosen {
+            Chosen::Along(along) if bounded => self.write_portions(&self.along(along)?, shown),
+            Chosen::Rows(rows) if bounded => self.write_portions(rows, shown),
+            _ => {
+                let found = match chosen {
+                    Chosen::Along(along) => self.fragments_along(along, shown)?,
+                    Chosen::Rows(rows) => self.fragments_of(rows, shown)?,
+                };
+                let mut out = Written { found: found.len(), ..Written::default() };
+                page::write(&found, shown, &mut out)?;
+                Ok(out)
+            }
+        }
+    }
+
+    fn texts(
+        &self,
+        parts: TextParts,
+        rows: &[u32],
+        mut visit: impl FnMut(u32, TextsOf<'_>) -> Result<bool, StoreError>,
+    ) -> Result<(), StoreError> {
+        let wanted =
+            |wanted: bool, column: &'static str| if wanted { column } else { "NULL::bytea" };
+        let select = format!(
+            "SELECT c.row, {}, {}, {}, {} FROM unnest($2::bigint[]) WITH ORDINALITY AS c(row, n)
+             CROSS JOIN LATERAL (SELECT * FROM issue_bodies
+             WHERE domain_id = $1 AND row = c.row OFFSET 0) b ORDER BY c.n",
+            wanted(parts.custom_fields, "b.custom_fields"),
+            wanted(parts.feedback, "b.feedback"),
+            wanted(parts.private_notes, "b.private_notes"),
+            wanted(parts.messages, "b.messages"),
+        );
+        for rows in rows.chunks(TEXTS) {
+            let found = self.rows(&select, &[&self.domain.0, &numbers(rows)])?;
+            if found.len() < rows.len() {
+                return Err(StoreError::Corrupt("an issue without fragments".to_owned()));
+            }
+            for issue in &found {
+                let texts = TextsOf {
+                    custom_fields: issue.get(1),
+                    feedback: issue.get(2),
+                    private_notes: issue.get(3),
+                    messages: issue.get(4),
+                };
+                if !visit(row_number(issue.get(0))?, texts)? {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn placed(row: &Row) -> Result<PlacedRow, StoreError> {
+    Ok(PlacedRow {
+        row: row_number(row.get(0))?,
+        at: UnixMillis(row.get(1)),
+        id: row.get::<_, i64>(2).unsigned_abs(),
+    })
+}
+
+fn text(row: &Row, column: usize) -> Result<&str, StoreError> {
+    std::str::from_utf8(row.get(column))
+        .map_err(|_| StoreError::Corrupt("a text is no UTF-8".to_owned()))
+}

@@ -1,0 +1,202 @@
+//! The statements that go along an index of issues: counts and pages of queries that an index
+//! decides alone. Whatever a query asks is bound, never written, so that there are few texts, each
+//! prepared once per connection and planned once: bounds that are not given are the ends of time.
+//! A page looks up each of its issues by its row (the `OFFSET 0`s keep the planner from anything
+//! cleverer, which is cheaper for the planner's guesses about numbers it cannot see).
+
+use caseload_model::issue::IssueState;
+use caseload_model::issue_query::{
+    IssueQuery, IssueView, ListPosition, RatingSet, SortKey, SortOrder, TimeRange,
+};
+
+use caseload_store::issues::Index;
+
+/// What a query asks of an index: bound to a statement as five values.
+#[derive(Debug)]
+pub(super) struct Asked {
+    since: i64,
+    until: i64,
+    states: Vec<i16>,
+    ratings: Vec<i16>,
+}
+
+impl Asked {
+    pub(super) fn of(query: &IssueQuery, index: Index) -> Self {
+        let range = range_of(query, index.order());
+        let (since, until) = bounds(range);
+        let states = query.states.as_deref().unwrap_or(IssueState::ALL);
+        let ratings = query.rating.unwrap_or(RatingSet::ALL).ratings();
+        Self {
+            since,
+            until,
+            states: states.iter().map(|state| state.code() as i16).collect(),
+            ratings: ratings.map(i16::from).collect(),
+        }
+    }
+
+    /// Moves the bounds behind a position in an order without ties, and tells where to go on within
+    /// the ties of the others.
+    pub(super) fn after(
+        &mut self,
+        after: Option<ListPosition>,
+        order: SortOrder,
+        ties: bool,
+    ) -> i64 {
+        let ascending = order == SortOrder::Ascending;
+        let Some(after) = after else {
+            // Behind no issue of the first instant: no id is that small, or that large.
+            return if ascending { i64::MIN } else { i64::MAX };
+        };
+        if ascending {
+            self.since = if ties { after.at.0 } else { after.at.0.saturating_add(1) };
+            self.until = if after.at.0 == i64::MAX && !ties { i64::MIN } else { self.until };
+        } else {
+            self.until = if ties { after.at.0 } else { after.at.0.saturating_sub(1) };
+            self.since = if after.at.0 == i64::MIN && !ties { i64::MAX } else { self.since };
+        }
+        after.id as i64
+    }
+
+    /// From the second place on, in the order of [`count`].
+    pub(super) fn parameters(&self) -> [&(dyn tokio_postgres::types::ToSql + Sync); 4] {
+        [&self.since, &self.until, &self.states, &self.ratings]
+    }
+}
+
+/// The span of the time of an order.
+pub(super) const fn range_of(query: &IssueQuery, key: SortKey) -> TimeRange {
+    match key {
+        SortKey::CreationTime => query.created,
+        SortKey::UpdateTime => query.updated,
+        SortKey::StateChangeTime => query.changed,
+    }
+}
+
+/// The ends of a span, or those of time.
+pub(super) fn bounds(range: TimeRange) -> (i64, i64) {
+    (range.since.map_or(i64::MIN, |at| at.0), range.until.map_or(i64::MAX, |at| at.0))
+}
+
+/// The column of a time.
+pub(super) const fn column_of(key: SortKey) -> &'static str {
+    match key {
+        SortKey::CreationTime => "created_at",
+        SortKey::UpdateTime => "updated_at",
+        SortKey::StateChangeTime => "changed_at",
+    }
+}
+
+pub(super) const fn direction(order: SortOrder) -> &'static str {
+    match order {
+        SortOrder::Ascending => "ASC",
+        SortOrder::Descending => "DESC",
+    }
+}
+
+/// Counts the matches through `index`. Its values begin at the places `from` (since, until, states,
+/// ratings); the domain is at 1.
+pub(super) fn count(index: Index, from: usize) -> String {
+    let predicates = predicates(index, from);
+    format!("SELECT count(*) FROM issues WHERE domain_id = $1 AND {predicates}")
+}
+
+fn predicates(index: Index, from: usize) -> String {
+    let column = column_of(index.order());
+    let [since, until, states, ratings] = [from, from + 1, from + 2, from + 3];
+    let span = format!("{column} BETWEEN ${since}::bigint AND ${until}::bigint");
+    let states = format!("state = ANY(${states}::smallint[])");
+    // Each is named, so that the database knows its type.
+    let ratings = format!("${ratings}::smallint[]");
+    match index {
+        Index::Creation => format!("{span} AND {} AND {}", given(from + 2), given(from + 3)),
+        Index::Rating => format!("{span} AND {states} AND rating = ANY({ratings})"),
+        _ => format!("{span} AND {states} AND {}", given(from + 3)),
+    }
+}
+
+/// A predicate that is true and only names a value that the index does not need.
+fn given(place: usize) -> String {
+    format!("${place}::smallint[] IS NOT NULL")
+}
+
+/// Selects `row`, `at` and `id` of the matches, in order. Bound are the domain, since, until,
+/// states, ratings, the limit, the offset and an id: of issues at the instant where the span begins
+/// only those beyond it.
+pub(super) fn page(index: Index, order: SortOrder) -> String {
+    let column = column_of(index.order());
+    let way = direction(order);
+    let run = |condition: &str| {
+        format!(
+            "SELECT i.row, i.{column} AS at, 0::bigint AS id FROM issues i
+             WHERE i.domain_id = $1 AND i.{column} BETWEEN $2::bigint AND $3::bigint
+             AND {condition} ORDER BY i.{column} {way} LIMIT $6::bigint + $7::bigint"
+        )
+    };
+    let unused = |places: &[usize]| {
+        let named: Vec<_> = places.iter().map(|place| given(*place)).collect();
+        named.join(" AND ")
+    };
+    match index {
+        Index::Creation => format!(
+            "SELECT i.row, i.created_at AS at, 0::bigint AS id FROM issues i
+             WHERE i.domain_id = $1 AND i.created_at BETWEEN $2::bigint AND $3::bigint
+             AND {} AND $8::bigint IS NOT NULL
+             ORDER BY i.created_at {way} LIMIT $6::bigint OFFSET $7::bigint",
+            unused(&[4, 5])
+        ),
+        // The order is within each state or rating: the runs are merged.
+        Index::State => format!(
+            "SELECT r.row, r.at, r.id FROM unnest($4::smallint[]) AS s(state)
+             CROSS JOIN LATERAL ({}) r WHERE {} AND $8::bigint IS NOT NULL
+             ORDER BY r.at {way} LIMIT $6::bigint OFFSET $7::bigint",
+            run("i.state = s.state"),
+            unused(&[5])
+        ),
+        Index::Rating => format!(
+            "SELECT r.row, r.at, r.id FROM unnest($5::smallint[]) AS s(rating)
+             CROSS JOIN LATERAL ({}) r WHERE $8::bigint IS NOT NULL
+             ORDER BY r.at {way} LIMIT $6::bigint OFFSET $7::bigint",
+            run("i.rating = s.rating AND i.state = ANY($4::smallint[])")
+        ),
+        Index::Update | Index::Change => {
+            let (start, operator) = match order {
+                SortOrder::Ascending => ("$2", '>'),
+                SortOrder::Descending => ("$3", '<'),
+            };
+            format!(
+                "SELECT i.row, i.{column} AS at, i.id FROM issues i
+                 WHERE i.domain_id = $1 AND i.{column} BETWEEN $2::bigint AND $3::bigint
+                 AND (i.{column}, i.id) {operator} ({start}::bigint, $8::bigint)
+                 AND i.state = ANY($4::smallint[]) AND {}
+                 ORDER BY i.{column} {way}, i.id {way} LIMIT $6::bigint OFFSET $7::bigint",
+                unused(&[5])
+            )
+        }
+    }
+}
+
+/// Whether issues of one instant are told apart by their ids.
+pub(super) const fn has_ties(key: SortKey) -> bool {
+    !matches!(key, SortKey::CreationTime)
+}
+
+/// The order of a page, over its columns.
+pub(super) fn order(key: SortKey, order: SortOrder) -> String {
+    let way = direction(order);
+    if has_ties(key) { format!("at {way}, id {way}") } else { format!("at {way}") }
+}
+
+/// The fragments of an issue `b` that a view shows, in their order. Long ones are left out where
+/// they are not shown; short ones are not worth a statement of their own.
+pub(super) fn shown(view: IssueView) -> String {
+    let long = |shown: bool, column: &'static str, hidden: &'static str| {
+        if shown { column } else { hidden }
+    };
+    format!(
+        "b.head, {}, b.meta, {}, b.feedback, b.queue, {}, b.predict_labels,
+         b.sentiment_analysis, b.smart_intents",
+        long(!view.exclude_messages, "b.messages", "''::bytea"),
+        long(view.custom_fields, "b.custom_fields", "''::bytea"),
+        long(view.private_notes, "b.private_notes", "NULL::bytea"),
+    )
+}

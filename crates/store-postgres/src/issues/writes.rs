@@ -1,0 +1,327 @@
+//! PostgreSQL's answers to the writing commands. Commands of one domain run beside each other, on
+//! whatever servers: an issue that is about to be changed is locked before it is read, and the
+//! domain's clock is locked by whoever asks it, until the transaction ends.
+
+use caseload_model::ids::{DomainId, ISSUE_ID_COUNTED_MAX};
+use caseload_model::issue::write::{AgentSummary, AppProfileSummary, Attachment, IssueRecord};
+use caseload_model::issue::{App, AppProfileRow, INSTANT_MS_MAX, IssueQueue};
+use caseload_model::time::UnixMillis;
+use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
+
+use super::super::engine::{Asking, Params};
+use super::super::rows::text;
+use super::super::{domains, idempotency};
+use super::columns::{BEHIND, COLUMNS, NewRow, record};
+use super::page::FRAGMENTS;
+use super::{attachments, deltas::Deltas};
+use caseload_store::issues::{Birth, Changes, IssueWrites, Replaced, row_number};
+use caseload_store::{IdempotencyKey, StoreError, StoredAnswer};
+
+/// One domain, in a transaction that writes; or one that only looks names up.
+#[derive(Clone, Copy)]
+pub(super) struct Writes<'c> {
+    pub(super) ask: &'c Asking<'c>,
+    pub(super) domain: DomainId,
+}
+
+impl Writes<'_> {
+    fn rows(&self, sql: &str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
+        self.ask.wait(self.ask.client().rows(sql, params))
+    }
+
+    fn row_opt(&self, sql: &str, params: Params<'_>) -> Result<Option<Row>, StoreError> {
+        self.ask.wait(self.ask.client().row_opt(sql, params))
+    }
+
+    fn execute(&self, sql: &str, params: Params<'_>) -> Result<u64, StoreError> {
+        self.ask.wait(self.ask.client().execute(sql, params))
+    }
+
+    /// The first instant from `from` on that no issue of the domain has, once the end of time is
+    /// used up.
+    fn free_instant(&self, from: UnixMillis) -> Result<UnixMillis, StoreError> {
+        let found = self.row_opt(
+            "SELECT CASE WHEN EXISTS
+                 (SELECT 1 FROM issues WHERE domain_id = $1 AND created_at = $2)
+             THEN (SELECT i.created_at + 1 FROM issues i
+                   WHERE i.domain_id = $1 AND i.created_at >= $2 AND NOT EXISTS
+                   (SELECT 1 FROM issues j
+                    WHERE j.domain_id = $1 AND j.created_at = i.created_at + 1)
+                   ORDER BY i.created_at LIMIT 1)
+             ELSE $2::bigint END",
+            &[&self.domain.0, &from.0],
+        )?;
+        self.execute(
+            "UPDATE domain_clocks SET last_created_at = $2 WHERE domain_id = $1",
+            &[&self.domain.0, &INSTANT_MS_MAX],
+        )?;
+        Ok(UnixMillis(found.map_or(from.0, |row| row.get(0))))
+    }
+}
+
+impl IssueWrites for Writes<'_> {
+    fn demand(&self) -> Result<(), StoreError> {
+        self.ask.wait(domains::demand(self.ask.client(), self.domain))
+    }
+
+    fn repeated(
+        &self,
+        key: &IdempotencyKey,
+        now: UnixMillis,
+    ) -> Result<Option<StoredAnswer>, StoreError> {
+        let client = self.ask.client();
+        let kept = idempotency::stored_answer(client, self.domain, &key.text, now);
+        match self.ask.wait(kept)? {
+            Some((content, answer)) if content == key.content => Ok(Some(answer)),
+            Some(_) => Err(StoreError::IdempotencyKeyReused),
+            None => Ok(None),
+        }
+    }
+
+    fn keep_answer(
+        &self,
+        key: &IdempotencyKey,
+        answer: &StoredAnswer,
+        now: UnixMillis,
+    ) -> Result<(), StoreError> {
+        let client = self.ask.client();
+        let kept = idempotency::keep_or_repeat(client, self.domain, key, answer, now);
+        match self.ask.wait(kept)? {
+            None => Ok(()),
+            // A repeat came first: what this one did is undone, and it finds the other's answer.
+            Some(_) => Err(StoreError::Contended),
+        }
+    }
+
+    fn app(&self, id: Option<&str>) -> Result<Option<(App, bool)>, StoreError> {
+        let found = self.row_opt(
+            "SELECT a.id, a.publish_id, a.id = d.default_app_id
+             FROM domains d JOIN apps a
+             ON a.domain_id = d.id AND a.id = coalesce($2::bytea, d.default_app_id)
+             WHERE d.id = $1 AND a.domain_id = $1",
+            &[&self.domain.0, &id.map(str::as_bytes)],
+        )?;
+        let Some(row) = found else { return Ok(None) };
+        Ok(Some((App { app_id: text(&row, 0)?, publish_id: text(&row, 1)? }, row.get(2))))
+    }
+
+    fn agent(&self, id: &str) -> Result<Option<AgentSummary>, StoreError> {
+        let found = self.row_opt(
+            "SELECT id, name, email FROM agents WHERE domain_id = $1 AND id = $2",
+            &[&self.domain.0, &id.as_bytes()],
+        )?;
+        found.as_ref().map(agent).transpose()
+    }
+
+    fn agents(&self) -> Result<Vec<AgentSummary>, StoreError> {
+        let found = self.rows(
+            "SELECT id, name, email FROM agents WHERE domain_id = $1 ORDER BY created_at, id",
+            &[&self.domain.0],
+        )?;
+        found.iter().map(agent).collect()
+    }
+
+    fn queue(&self, id: &str) -> Result<Option<IssueQueue>, StoreError> {
+        let found = self.row_opt(
+            "SELECT id, name FROM queues WHERE domain_id = $1 AND id = $2",
+            &[&self.domain.0, &id.as_bytes()],
+        )?;
+        let Some(row) = found else { return Ok(None) };
+        Ok(Some(IssueQueue { id: text(&row, 0)?, name: text(&row, 1)? }))
+    }
+
+    fn app_profile(&self, pid: &str) -> Result<Option<AppProfileSummary>, StoreError> {
+        let found = self.row_opt(
+            "SELECT pid, name, emails FROM app_profiles WHERE domain_id = $1 AND pid = $2",
+            &[&self.domain.0, &pid.as_bytes()],
+        )?;
+        let Some(row) = found else { return Ok(None) };
+        Ok(Some(AppProfileSummary {
+            pid: text(&row, 0)?,
+            name: text(&row, 1)?,
+            emails: row.get(2),
+        }))
+    }
+
+    fn rows_of(&self, ids: &[u64]) -> Result<Vec<Option<u32>>, StoreError> {
+        let ids: Vec<i64> = ids.iter().map(|id| i64::try_from(*id).unwrap_or(-1)).collect();
+        let found = self.rows(
+            "SELECT i.row FROM unnest($2::bigint[]) WITH ORDINALITY AS named(id, n)
+             LEFT JOIN issues i ON i.domain_id = $1 AND i.id = named.id ORDER BY named.n",
+            &[&self.domain.0, &ids],
+        )?;
+        let row = |row: &Row| row.get::<_, Option<i64>>(0).map(row_number).transpose();
+        found.iter().map(row).collect()
+    }
+
+    fn issue(&self, id: u64) -> Result<Option<(u32, IssueRecord)>, StoreError> {
+        let Ok(id) = i64::try_from(id) else { return Ok(None) };
+        // The second statement sees what the first one waited for.
+        let lock = "SELECT 1 FROM issues WHERE domain_id = $1 AND id = $2 FOR NO KEY UPDATE";
+        let select = format!(
+            "SELECT {FRAGMENTS}, {COLUMNS}, i.row FROM issues i
+             JOIN issue_bodies b ON b.domain_id = $1 AND b.row = i.row
+             WHERE i.domain_id = $1 AND i.id = $2"
+        );
+        let (_, found) = self.ask.wait(async {
+            let client = self.ask.client();
+            let (lock, select) = (client.prepare(lock).await?, client.prepare(&select).await?);
+            let params: [&(dyn ToSql + Sync); 2] = [&self.domain.0, &id];
+            tokio::try_join!(
+                client.prepared_row_opt(&lock, &params),
+                client.prepared_row_opt(&select, &params),
+            )
+        })?;
+        let Some(row) = found else { return Ok(None) };
+        Ok(Some((row_number(row.get(BEHIND))?, record(&row)?)))
+    }
+
+    fn lock(&self, rows: &[u32]) -> Result<(), StoreError> {
+        let rows: Vec<i64> = rows.iter().copied().map(i64::from).collect();
+        // In one order, so that two of these never wait for each other.
+        self.execute(
+            "SELECT 1 FROM issues WHERE domain_id = $1 AND row = ANY($2)
+             ORDER BY row FOR NO KEY UPDATE",
+            &[&self.domain.0, &rows],
+        )?;
+        Ok(())
+    }
+
+    fn records(&self, rows: &[u32]) -> Result<Vec<IssueRecord>, StoreError> {
+        let numbers: Vec<i64> = rows.iter().copied().map(i64::from).collect();
+        let found = self.rows(
+            &format!(
+                "SELECT {FRAGMENTS}, {COLUMNS}
+                 FROM unnest($2::bigint[]) WITH ORDINALITY AS c(row, n)
+                 CROSS JOIN LATERAL (SELECT * FROM issues
+                 WHERE domain_id = $1 AND row = c.row OFFSET 0) i
+                 CROSS JOIN LATERAL (SELECT * FROM issue_bodies
+                 WHERE domain_id = $1 AND row = c.row OFFSET 0) b ORDER BY c.n"
+            ),
+            &[&self.domain.0, &numbers],
+        )?;
+        if found.len() < rows.len() {
+            return Err(StoreError::Corrupt("an issue without fragments".to_owned()));
+        }
+        found.iter().map(record).collect()
+    }
+
+    fn change_time(&self, now: UnixMillis) -> Result<UnixMillis, StoreError> {
+        let found = self.row_opt(
+            "UPDATE domain_clocks SET last_change_at = greatest($2, last_change_at + 1)
+             WHERE domain_id = $1 RETURNING last_change_at",
+            &[&self.domain.0, &now.0],
+        )?;
+        found.map(|row| UnixMillis(row.get(0))).ok_or(StoreError::LeaseLost)
+    }
+
+    fn birth(&self, now: UnixMillis) -> Result<Birth, StoreError> {
+        let clock = self
+            .row_opt(
+                "UPDATE domain_clocks SET last_change_at = greatest($2, last_change_at + 1),
+                 last_issue_id = last_issue_id + 1, last_issue_row = last_issue_row + 1,
+                 last_created_at = greatest($2, last_change_at + 1, last_created_at + 1)
+                 WHERE domain_id = $1
+                 RETURNING last_issue_id, last_created_at, last_change_at, last_issue_row",
+                &[&self.domain.0, &now.0],
+            )?
+            .ok_or(StoreError::LeaseLost)?;
+        let id = clock.get::<_, i64>(0).unsigned_abs();
+        if id > ISSUE_ID_COUNTED_MAX {
+            return Err(StoreError::Unavailable("the domain has no issue id left".to_owned()));
+        }
+        let changed_at = UnixMillis(clock.get(2));
+        let created_at = match UnixMillis(clock.get(1)) {
+            at if at.0 <= INSTANT_MS_MAX => at,
+            // An import used up the end of time.
+            _ => self.free_instant(changed_at)?,
+        };
+        Ok(Birth { id, created_at, changed_at, row: Some(row_number(clock.get(3))?) })
+    }
+
+    fn insert(&self, birth: &Birth, issue: &IssueRecord) -> Result<i64, StoreError> {
+        let row =
+            birth.row.ok_or_else(|| StoreError::Corrupt("an issue without row".to_owned()))?;
+        let IssueRecord { columns, head, body } = issue;
+        let new = NewRow { row, columns, head, body };
+        self.ask.wait(new.insert(self.ask.client(), self.domain))?;
+        Ok(row.into())
+    }
+
+    fn replace(&self, replaced: &[Replaced]) -> Result<(), StoreError> {
+        let facts = || replaced.iter().map(|replaced| &replaced.issue.columns.facts);
+        let rows: Vec<i64> = replaced.iter().map(|replaced| replaced.row.into()).collect();
+        let updated: Vec<i64> = facts().map(|facts| facts.updated_at.0).collect();
+        let changed: Vec<i64> = facts().map(|facts| facts.changed_at.0).collect();
+        let states: Vec<i16> = facts().map(|facts| facts.state.code() as i16).collect();
+        let assignees: Vec<_> =
+            facts().map(|facts| facts.assignee_id.as_deref().map(str::as_bytes)).collect();
+        let queues: Vec<_> =
+            facts().map(|facts| facts.queue.as_ref().map(|queue| queue.id.as_bytes())).collect();
+        let bodies = || replaced.iter().map(|replaced| &replaced.issue.body);
+        let heads: Vec<_> = replaced.iter().map(|replaced| &replaced.issue.head[..]).collect();
+        let messages: Vec<_> = bodies().map(|body| &body.messages[..]).collect();
+        let metas: Vec<_> = bodies().map(|body| &body.meta[..]).collect();
+        let fields: Vec<_> = bodies().map(|body| &body.custom_fields[..]).collect();
+        let shown_queues: Vec<_> = bodies().map(|body| body.queue.as_deref()).collect();
+        let notes: Vec<_> = bodies().map(|body| body.private_notes.as_deref()).collect();
+        self.ask.wait(async {
+            let client = self.ask.client();
+            let columns = client.prepare(UPDATE_COLUMNS).await?;
+            let fragments = client.prepare(UPDATE_FRAGMENTS).await?;
+            let of_columns: [&(dyn ToSql + Sync); 7] =
+                [&self.domain.0, &rows, &updated, &changed, &states, &assignees, &queues];
+            let of_fragments: [&(dyn ToSql + Sync); 8] =
+                [&self.domain.0, &rows, &heads, &messages, &metas, &fields, &shown_queues, &notes];
+            tokio::try_join!(
+                client.prepared_execute(&columns, &of_columns),
+                client.prepared_execute(&fragments, &of_fragments),
+            )
+        })?;
+        Ok(())
+    }
+
+    fn keep(&self, changes: Changes) -> Result<(), StoreError> {
+        let deltas = Deltas::new(self.domain, changes)?;
+        self.ask.wait(deltas.keep(self.ask.client(), self.domain))
+    }
+
+    fn add_app_profile(&self, profile: &AppProfileRow, at: UnixMillis) -> Result<(), StoreError> {
+        let AppProfileRow { pid, app_id, name, emails } = profile;
+        self.execute(
+            "INSERT INTO app_profiles
+             (domain_id, pid, app_id, name, emails, created_at, updated_at, fields)
+             VALUES ($1, $2, $3, $4, $5, $6, $6, '') ON CONFLICT DO NOTHING",
+            &[
+                &self.domain.0,
+                &pid.as_bytes(),
+                &app_id.as_bytes(),
+                &name.as_bytes(),
+                &emails,
+                &at.0,
+            ],
+        )?;
+        Ok(())
+    }
+
+    fn claim(&self, issue_id: u64, files: &[Attachment]) -> Result<(), StoreError> {
+        self.ask.wait(attachments::claim(self.ask.client(), self.domain, issue_id, files))
+    }
+}
+
+const UPDATE_COLUMNS: &str = "UPDATE issues i SET updated_at = e.updated_at,
+     changed_at = e.changed_at, state = e.state, assignee_id = e.assignee_id, queue_id = e.queue_id
+     FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::smallint[], $6::bytea[], $7::bytea[])
+     AS e(row, updated_at, changed_at, state, assignee_id, queue_id)
+     WHERE i.domain_id = $1 AND i.row = e.row";
+const UPDATE_FRAGMENTS: &str = "UPDATE issue_bodies b SET head = e.head, messages = e.messages,
+     meta = e.meta, custom_fields = e.custom_fields, queue = e.queue,
+     private_notes = e.private_notes
+     FROM unnest($2::bigint[], $3::bytea[], $4::bytea[], $5::bytea[], $6::bytea[], $7::bytea[],
+     $8::bytea[]) AS e(row, head, messages, meta, custom_fields, queue, private_notes)
+     WHERE b.domain_id = $1 AND b.row = e.row";
+
+fn agent(row: &Row) -> Result<AgentSummary, StoreError> {
+    Ok(AgentSummary { id: text(row, 0)?, name: text(row, 1)?, email: text(row, 2)? })
+}

@@ -1,0 +1,81 @@
+//! Checks of profiles: reads them and asks what is wrong with each.
+
+use caseload_model::ids::CoreProfileId;
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::Findings;
+use crate::Fault;
+use caseload_store::check::profiles as laws;
+
+fn profile_id(id: i64) -> CoreProfileId {
+    CoreProfileId(id.unsigned_abs())
+}
+
+/// Each core profile, and where its identities lead.
+pub(super) fn core(conn: &Connection, findings: &mut Findings) -> Result<(), Fault> {
+    let mut owner = conn.prepare_cached(
+        "SELECT core_profile_id FROM identities WHERE domain_id = ?1 AND key = ?2",
+    )?;
+    let mut statement = conn.prepare(
+        "SELECT p.domain_id, d.name, coalesce(p.moved_id, p.seq), p.fields,
+         coalesce(p.moved_id, p.seq) > c.last_core_profile_id
+         FROM core_profiles p JOIN domains d ON d.id = p.domain_id
+         JOIN domain_clocks c ON c.domain_id = d.id",
+    )?;
+    let mut rows = statement.query([])?;
+    let (mut count, mut keys_count) = (0, 0);
+    while let Some(row) = rows.next()? {
+        count += 1;
+        let (domain, name, id): (i64, String, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        let fields: Vec<u8> = row.get(3)?;
+        let found = laws::core(findings, &name, profile_id(id), row.get(4)?, &fields, |key| {
+            let owner = owner.query_row(params![domain, key.as_bytes()], |row| row.get(0));
+            owner.optional().map(|owner| owner.map(profile_id))
+        });
+        keys_count += found?;
+    }
+    findings.verified("core profiles", count);
+    findings.verified("identities of core profiles", keys_count);
+    Ok(())
+}
+
+/// Each identity, and the profile that it leads to.
+pub(super) fn identities(conn: &Connection, findings: &mut Findings) -> Result<(), Fault> {
+    let mut statement = conn.prepare(
+        "SELECT d.name, i.core_profile_id, i.key, coalesce(p.fields, m.fields) FROM identities i
+         JOIN domains d ON d.id = i.domain_id
+         LEFT JOIN core_profiles p ON p.seq = i.core_profile_id AND p.domain_id = i.domain_id
+             AND p.moved_id IS NULL
+         LEFT JOIN core_profiles m ON m.domain_id = i.domain_id
+             AND m.moved_id = i.core_profile_id",
+    )?;
+    let mut rows = statement.query([])?;
+    let mut count = 0;
+    while let Some(row) = rows.next()? {
+        count += 1;
+        let (name, id): (String, i64) = (row.get(0)?, row.get(1)?);
+        let (key, fields): (Vec<u8>, Option<Vec<u8>>) = (row.get(2)?, row.get(3)?);
+        laws::identity(findings, &name, profile_id(id), &key, fields.as_deref());
+    }
+    findings.verified("identities", count);
+    Ok(())
+}
+
+/// Each app profile.
+pub(super) fn app(conn: &Connection, findings: &mut Findings) -> Result<(), Fault> {
+    let mut statement = conn.prepare(
+        "SELECT d.name, p.pid, p.fields, p.emails, a.id IS NOT NULL FROM app_profiles p
+         JOIN domains d ON d.id = p.domain_id
+         LEFT JOIN apps a ON a.domain_id = p.domain_id AND a.id = p.app_id",
+    )?;
+    let mut rows = statement.query([])?;
+    let mut count = 0;
+    while let Some(row) = rows.next()? {
+        count += 1;
+        let (name, pid): (String, String) = (row.get(0)?, row.get(1)?);
+        let (fields, emails): (Vec<u8>, Vec<u8>) = (row.get(2)?, row.get(3)?);
+        laws::app(findings, &name, &pid, &fields, &emails, row.get(4)?);
+    }
+    findings.verified("app profiles", count);
+    Ok(())
+}

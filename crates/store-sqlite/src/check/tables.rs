@@ -1,0 +1,71 @@
+//! Checks of the file itself: pages, indexes, references, and that no record belongs to a domain
+//! that is not there.
+
+use rusqlite::Connection;
+
+use super::super::domains::domain_tables;
+use super::Findings;
+use crate::Fault;
+
+/// Every page readable, every index in step with its table.
+pub(super) fn file(conn: &Connection, findings: &mut Findings) -> Result<(), Fault> {
+    let mut statement = conn.prepare("PRAGMA integrity_check")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let line: String = row.get(0)?;
+        if line != "ok" {
+            findings.fault(format!("the database file: {line}"));
+        }
+    }
+    let pages: i64 = conn.query_row("PRAGMA page_count", [], |row| row.get(0))?;
+    findings.verified("pages of the database file", pages.unsigned_abs());
+    Ok(())
+}
+
+/// Every reference leads to a record.
+pub(super) fn references(conn: &Connection, findings: &mut Findings) -> Result<(), Fault> {
+    let mut statement = conn.prepare("PRAGMA foreign_key_check")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let (table, parent): (String, String) = (row.get(0)?, row.get(2)?);
+        findings.fault(format!("a record of {table} refers to nothing in {parent}"));
+    }
+    Ok(())
+}
+
+/// Every record belongs to a domain that is there, or whose removal is under way; every domain has
+/// its clock and its default app.
+pub(super) fn domains(conn: &Connection, findings: &mut Findings) -> Result<(), Fault> {
+    for table in domain_tables(conn)? {
+        let strays: u64 = conn.query_row(
+            &format!(
+                "SELECT count(*) FROM {table} WHERE domain_id NOT IN
+                 (SELECT id FROM domains UNION ALL SELECT removed_id FROM domain_removals)"
+            ),
+            [],
+            |row| row.get::<_, i64>(0).map(i64::unsigned_abs),
+        )?;
+        if strays > 0 {
+            findings.fault(format!("{strays} records of {table} belong to no domain"));
+        }
+    }
+    let mut statement = conn.prepare(
+        "SELECT d.name, c.domain_id IS NOT NULL, a.id IS NOT NULL FROM domains d
+         LEFT JOIN domain_clocks c ON c.domain_id = d.id
+         LEFT JOIN apps a ON a.domain_id = d.id AND a.id = d.default_app_id",
+    )?;
+    let mut rows = statement.query([])?;
+    let mut count = 0;
+    while let Some(row) = rows.next()? {
+        count += 1;
+        let name: String = row.get(0)?;
+        if !row.get::<_, bool>(1)? {
+            findings.fault(format!("domain {name} has no clock"));
+        }
+        if !row.get::<_, bool>(2)? {
+            findings.fault(format!("domain {name} has no default app"));
+        }
+    }
+    findings.verified("domains", count);
+    Ok(())
+}

@@ -1,0 +1,135 @@
+//! The one row per domain that hands out ids and times. Both only go up, whatever the system's
+//! clock does: `max(now, last + 1)`. A chunk takes its ids as a block and one time of change.
+
+use caseload_model::ids::{CoreProfileId, DomainId, ISSUE_ID_COUNTED_MAX};
+use caseload_model::issue::INSTANT_MS_MAX;
+use caseload_model::time::UnixMillis;
+use rusqlite::{Connection, OptionalExtension, params};
+
+use crate::Fault;
+use caseload_store::StoreError;
+use caseload_store::issues::Birth;
+
+/// Microseconds in a millisecond: core profile ids are times in microseconds.
+const MICROS: i64 = 1000;
+
+/// The first id of the block that the domain's next profiles get at `now`. No profile of any domain
+/// has one of that block: it is behind all of them.
+pub(super) fn first_core_profile_id(
+    conn: &Connection,
+    domain: DomainId,
+    now: UnixMillis,
+) -> Result<u64, Fault> {
+    let last: i64 = conn
+        .prepare_cached("SELECT last_core_profile_id FROM domain_clocks WHERE domain_id = ?1")?
+        .query_row([domain.0], |row| row.get(0))
+        .optional()?
+        .ok_or(StoreError::LeaseLost)?;
+    let last_of_all: Option<i64> = conn
+        .prepare_cached("SELECT max(seq) FROM core_profiles")?
+        .query_row([], |row| row.get(0))?;
+    let last = last.max(last_of_all.unwrap_or(0));
+    Ok((now.0.max(0) * MICROS).max(last + 1).unsigned_abs())
+}
+
+/// Notes that ids below `next` are given away.
+pub(super) fn keep_next_core_profile_id(
+    conn: &Connection,
+    domain: DomainId,
+    next: CoreProfileId,
+) -> Result<(), Fault> {
+    conn.prepare_cached(
+        "UPDATE domain_clocks SET last_core_profile_id = max(last_core_profile_id, ?2)
+         WHERE domain_id = ?1",
+    )?
+    .execute(params![domain.0, next.0 as i64 - 1])?;
+    Ok(())
+}
+
+/// The time of a change that commits now; later than every change before it in the domain.
+pub(super) fn change_time(
+    conn: &Connection,
+    domain: DomainId,
+    now: UnixMillis,
+) -> Result<UnixMillis, Fault> {
+    conn.prepare_cached(
+        "UPDATE domain_clocks SET last_change_at = max(?2, last_change_at + 1)
+         WHERE domain_id = ?1 RETURNING last_change_at",
+    )?
+    .query_row(params![domain.0, now.0], |row| row.get(0))
+    .optional()?
+    .map(UnixMillis)
+    .ok_or(StoreError::LeaseLost.into())
+}
+
+/// The next id of the domain, and instants that no issue has: by the clock, and after every issue
+/// there is. Both instants are one, unless an import brought an issue of the future.
+pub(super) fn birth_of_issue(
+    conn: &Connection,
+    domain: DomainId,
+    now: UnixMillis,
+) -> Result<Birth, Fault> {
+    let changed_at = change_time(conn, domain, now)?;
+    let (id, created_at): (i64, i64) = conn
+        .prepare_cached(
+            "UPDATE domain_clocks SET last_issue_id = last_issue_id + 1,
+             last_created_at = max(?2, last_created_at + 1)
+             WHERE domain_id = ?1 RETURNING last_issue_id, last_created_at",
+        )?
+        .query_row(params![domain.0, changed_at.0], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let id = id.unsigned_abs();
+    if id > ISSUE_ID_COUNTED_MAX {
+        return Err(StoreError::Unavailable("the domain has no issue id left".to_owned()).into());
+    }
+    let created_at = match UnixMillis(created_at) {
+        at if at.0 <= INSTANT_MS_MAX => at,
+        // An import used up the end of time.
+        _ => free_instant(conn, domain, changed_at)?,
+    };
+    Ok(Birth { id, created_at, changed_at, row: None })
+}
+
+/// The first instant from `from` on that no issue of the domain has.
+fn free_instant(
+    conn: &Connection,
+    domain: DomainId,
+    from: UnixMillis,
+) -> Result<UnixMillis, Fault> {
+    let mut taken = conn.prepare_cached(
+        "SELECT created_at FROM issues WHERE domain_id = ?1 AND created_at >= ?2
+         ORDER BY created_at",
+    )?;
+    let mut taken = taken.query(params![domain.0, from.0])?;
+    let mut free = from.0;
+    while let Some(row) = taken.next()? {
+        if row.get::<_, i64>(0)? > free {
+            break;
+        }
+        free += 1;
+    }
+    conn.prepare_cached("UPDATE domain_clocks SET last_created_at = ?2 WHERE domain_id = ?1")?
+        .execute(params![domain.0, INSTANT_MS_MAX])?;
+    Ok(UnixMillis(free))
+}
+
+/// Notes what an import used up: issue ids, instants of creation, numbers of apps.
+pub(super) fn keep_import(
+    conn: &Connection,
+    domain: DomainId,
+    last_issue_id: u64,
+    max_created_at: Option<UnixMillis>,
+    next_app_number: u64,
+) -> Result<(), Fault> {
+    conn.prepare_cached(
+        "UPDATE domain_clocks SET last_issue_id = max(last_issue_id, ?2),
+         last_created_at = max(last_created_at, ?3), last_app_number = max(last_app_number, ?4)
+         WHERE domain_id = ?1",
+    )?
+    .execute(params![
+        domain.0,
+        last_issue_id as i64,
+        max_created_at.unwrap_or_default().0,
+        next_app_number as i64 - 1
+    ])?;
+    Ok(())
+}

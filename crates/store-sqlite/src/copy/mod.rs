@@ -1,0 +1,333 @@
+//! SQLite as an end of a copy. One connection does everything, under the lock of the one server; a
+//! source is held in a transaction that writes nothing and keeps every other process from writing,
+//! so that all is read as it was at one moment. Commits of a target need not be on the disk before
+//! the last one: rows and position are in one file, and a file that lost its latest commits is one
+//! from which the copy goes on.
+
+mod shape;
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+mod tests;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rusqlite::types::{ToSqlOutput, ValueRef};
+use rusqlite::{Connection, ErrorCode, OptionalExtension, params, params_from_iter};
+
+use super::check;
+use super::engine::{Engine, ServerLock};
+use crate::{Fault, boxed, store_error};
+use caseload_store::copy::end::{CopyEnd, Progress, Side, refused};
+use caseload_store::copy::numbering::RowSpan;
+use caseload_store::copy::rows::{CopyBatch, Row, Rows, Value, decode, encode};
+use caseload_store::copy::tables::{Kind, TABLES, Table};
+use caseload_store::failpoint::{self, Failpoint};
+use caseload_store::{CheckReport, OpenMode, StoreError, StoreFuture};
+use shape::Shape;
+
+/// Pages of a target's log after which it is moved into the database.
+const LOG_PAGES: u32 = 4096;
+/// Page cache of a target, in KiB: its indexes grow at random places.
+const CACHE_KIB: u32 = 256 << 10;
+
+/// Fails where a copy into this store is not finished.
+pub(super) fn refuse_unfinished(conn: &Connection, path: &Path) -> Result<(), Fault> {
+    match progress(conn)? {
+        None => Ok(()),
+        Some(_) => {
+            Err(StoreError::CopyUnfinished { store: format!("sqlite:{}", path.display()) }.into())
+        }
+    }
+}
+
+/// Opens a store as an end of a copy.
+pub async fn open_copy_end(path: &Path, side: Side) -> Result<Arc<dyn CopyEnd>, StoreError> {
+    let path = path.to_owned();
+    let opened = tokio::task::spawn_blocking(move || SqliteEnd::open(path, side)).await;
+    let opened = opened.unwrap_or_else(|e| Err(panicked(&e).into()))?;
+    Ok(Arc::new(opened))
+}
+
+struct SqliteEnd {
+    path: PathBuf,
+    conn: Arc<Mutex<Connection>>,
+    lock: ServerLock,
+}
+
+impl SqliteEnd {
+    fn open(path: PathBuf, side: Side) -> Result<Self, Fault> {
+        let shown = path.display();
+        let (conn, lock) = Engine::open_alone(&path).map_err(|error| match error {
+            Fault(StoreError::ServerRunning { .. }) => {
+                refused(format!("a server, or another copy, uses sqlite:{shown}; stop it first"))
+            }
+            Fault(other) => other,
+        })?;
+        match side {
+            Side::Source => conn.execute_batch("BEGIN IMMEDIATE").map_err(|error| {
+                match error.sqlite_error_code() {
+                    Some(ErrorCode::DatabaseBusy) => refused(format!(
+                        "another command writes to sqlite:{shown}; wait for its end"
+                    )),
+                    _ => store_error(error),
+                }
+            })?,
+            // References are verified by the check, all at once.
+            Side::Target => conn.execute_batch(&format!(
+                "PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = {LOG_PAGES};
+                 PRAGMA cache_size = -{CACHE_KIB}; PRAGMA foreign_keys = OFF;"
+            ))?,
+        }
+        Ok(Self { path, conn: Arc::new(Mutex::new(conn)), lock })
+    }
+
+    /// Runs work on the connection, on a thread that may block.
+    fn run<T, F>(&self, work: F) -> StoreFuture<'_, T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&mut Connection) -> Result<T, Fault> + Send + 'static,
+    {
+        let conn = self.conn.clone();
+        boxed(async move {
+            let done = tokio::task::spawn_blocking(move || {
+                work(&mut conn.lock().unwrap_or_else(PoisonError::into_inner))
+            });
+            done.await.unwrap_or_else(|e| Err(panicked(&e).into()))
+        })
+    }
+}
+
+impl CopyEnd for SqliteEnd {
+    fn read(
+        &self,
+        table: &'static Table,
+        position: Option<Vec<u8>>,
+        batch: CopyBatch,
+    ) -> StoreFuture<'_, Rows> {
+        self.run(move |conn| read(conn, table, position.as_deref(), batch))
+    }
+
+    fn filled(&self) -> StoreFuture<'_, Option<&'static str>> {
+        self.run(|conn| {
+            for table in TABLES {
+                if conn.prepare(&format!("SELECT 1 FROM {}", table.name))?.exists([])? {
+                    return Ok(Some(table.name));
+                }
+            }
+            Ok(None)
+        })
+    }
+
+    fn counts_over_domains(&self) -> bool {
+        true
+    }
+
+    fn row_spans(&self) -> StoreFuture<'_, Vec<RowSpan>> {
+        self.run(|conn| {
+            let mut spans = conn.prepare_cached(
+                "SELECT domain_id, min(row), max(row) FROM issues GROUP BY domain_id
+                 ORDER BY domain_id",
+            )?;
+            let spans = spans.query_map([], |row| {
+                Ok(RowSpan { domain: row.get(0)?, least: row.get(1)?, largest: row.get(2)? })
+            })?;
+            Ok(spans.collect::<Result<_, _>>()?)
+        })
+    }
+
+    fn last_domain_id(&self) -> StoreFuture<'_, i64> {
+        self.run(|conn| {
+            let last = conn
+                .query_row("SELECT seq FROM sqlite_sequence WHERE name = 'domains'", [], |row| {
+                    row.get(0)
+                })
+                .optional()?;
+            Ok(last.unwrap_or(0))
+        })
+    }
+
+    fn progress(&self) -> StoreFuture<'_, Option<Progress>> {
+        self.run(|conn| progress(conn))
+    }
+
+    fn begin(&self, progress: Progress) -> StoreFuture<'_, ()> {
+        self.run(move |conn| keep_progress(conn, &progress))
+    }
+
+    fn clear(&self) -> StoreFuture<'_, ()> {
+        self.run(|conn| {
+            let transaction = conn.transaction()?;
+            for table in TABLES.iter().rev() {
+                transaction.execute(&format!("DELETE FROM {}", table.name), [])?;
+            }
+            transaction.execute("DELETE FROM sqlite_sequence", [])?;
+            transaction.execute("DELETE FROM copy_progress", [])?;
+            Ok(transaction.commit()?)
+        })
+    }
+
+    fn write(&self, table: &'static Table, rows: Rows, progress: Progress) -> StoreFuture<'_, ()> {
+        self.run(move |conn| {
+            let transaction = conn.transaction()?;
+            insert(&transaction, table, &rows)?;
+            keep_progress(&transaction, &progress)?;
+            failpoint::reached(Failpoint::Copying);
+            transaction.commit()?;
+            failpoint::reached(Failpoint::Copied);
+            Ok(())
+        })
+    }
+
+    fn settle(&self, last_domain_id: i64) -> StoreFuture<'_, ()> {
+        self.run(move |conn| {
+            // There is no such row before the first domain.
+            conn.execute("DELETE FROM sqlite_sequence WHERE name = 'domains'", [])?;
+            conn.execute(
+                "INSERT INTO sqlite_sequence (name, seq) VALUES ('domains', ?1)",
+                [last_domain_id],
+            )?;
+            failpoint::reached(Failpoint::Settled);
+            Ok(())
+        })
+    }
+
+    fn check(&self) -> StoreFuture<'_, CheckReport> {
+        let path = self.path.clone();
+        boxed(async move {
+            let open = move || Engine::open(&path, OpenMode::Admin, |_| Ok(()), None);
+            let engine = tokio::task::spawn_blocking(open).await;
+            let engine = Arc::new(engine.unwrap_or_else(|e| Err(panicked(&e).into()))?);
+            let report = check::run(&engine).await;
+            let closing = tokio::task::spawn_blocking(move || engine.close()).await;
+            closing.unwrap_or_else(|e| Err(panicked(&e).into()))?;
+            report
+        })
+    }
+
+    fn finish(&self) -> StoreFuture<'_, ()> {
+        self.run(|conn| {
+            // The commit has everything before it on the disk.
+            conn.execute_batch("PRAGMA synchronous = FULL")?;
+            conn.execute("DELETE FROM copy_progress", [])?;
+            conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+            Ok(())
+        })
+    }
+
+    fn close(&self) -> StoreFuture<'_, ()> {
+        let closed = self.run(|conn| {
+            if !conn.is_autocommit() {
+                conn.execute_batch("ROLLBACK")?;
+            }
+            let closed = std::mem::replace(conn, Connection::open_in_memory()?);
+            closed.close().map_err(|(_, error)| error.into())
+        });
+        Box::pin(async move {
+            closed.await?;
+            self.lock.give_back();
+            Ok(())
+        })
+    }
+}
+
+fn progress(conn: &Connection) -> Result<Option<Progress>, Fault> {
+    let found = conn
+        .prepare_cached(
+            "SELECT source, origin, attempt, table_name, position, copied_rows FROM copy_progress",
+        )?
+        .query_row([], |row| {
+            Ok(Progress {
+                source: row.get(0)?,
+                origin: row.get(1)?,
+                attempt: row.get(2)?,
+                table: row.get(3)?,
+                position: row.get(4)?,
+                rows: row.get(5)?,
+            })
+        })
+        .optional()?;
+    Ok(found)
+}
+
+fn keep_progress(conn: &Connection, progress: &Progress) -> Result<(), Fault> {
+    let Progress { source, origin, attempt, table, position, rows } = progress;
+    conn.prepare_cached(
+        "INSERT OR REPLACE INTO copy_progress
+         (id, source, origin, attempt, table_name, position, copied_rows)
+         VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6)",
+    )?
+    .execute(params![source, origin, attempt, table, position, rows])?;
+    Ok(())
+}
+
+fn read(
+    conn: &Connection,
+    table: &Table,
+    position: Option<&[u8]>,
+    batch: CopyBatch,
+) -> Result<Rows, Fault> {
+    let shape = Shape::of(conn, table)?;
+    let sql = if position.is_none() { &shape.first } else { &shape.further };
+    let mut statement = conn.prepare_cached(sql)?;
+    let after = match position.map(decode) {
+        None => Vec::new(),
+        Some(Some(key)) if key.len() == shape.key.len() => key,
+        Some(_) => return Err(StoreError::Corrupt("the position of a copy".to_owned()).into()),
+    };
+    let after = after.into_iter().zip(&shape.key).map(|(value, is_text)| bound(value, *is_text));
+    let mut found = statement.query(params_from_iter(after))?;
+    let width = table.columns.len();
+    let mut rows = Rows::new(width);
+    while let Some(row) = found.next()? {
+        for place in 0..width {
+            rows.push(value_of(row.get_ref(place)?)?);
+        }
+        if rows.fills(batch) {
+            let key = width..width + shape.key.len();
+            let key = key.map(|place| value_of(row.get_ref(place)?));
+            let key = key.collect::<Result<Vec<_>, _>>()?;
+            rows.next = Some(encode(key));
+            break;
+        }
+    }
+    Ok(rows)
+}
+
+fn insert(conn: &Connection, table: &Table, rows: &Rows) -> Result<(), Fault> {
+    let shape = Shape::of(conn, table)?;
+    let mut statement = conn.prepare_cached(&shape.insert)?;
+    for row in rows.iter() {
+        statement
+            .execute(params_from_iter(shape.written.iter().map(|at| cell(table, row, *at))))?;
+    }
+    Ok(())
+}
+
+fn cell<'a>(table: &Table, row: Row<'a>, at: usize) -> ToSqlOutput<'a> {
+    bound(row.value(at), table.columns[at].kind == Kind::Text)
+}
+
+fn bound(value: Value<'_>, is_text: bool) -> ToSqlOutput<'_> {
+    ToSqlOutput::Borrowed(match value {
+        Value::Null => ValueRef::Null,
+        Value::Integer(number) => ValueRef::Integer(number),
+        Value::Bytes(text) if is_text => ValueRef::Text(text),
+        Value::Bytes(bytes) => ValueRef::Blob(bytes),
+    })
+}
+
+fn value_of(value: ValueRef<'_>) -> Result<Value<'_>, Fault> {
+    match value {
+        ValueRef::Null => Ok(Value::Null),
+        ValueRef::Integer(number) => Ok(Value::Integer(number)),
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => Ok(Value::Bytes(bytes)),
+        ValueRef::Real(_) => {
+            Err(StoreError::Corrupt("a column holds a fraction".to_owned()).into())
+        }
+    }
+}
+
+fn panicked(error: &tokio::task::JoinError) -> StoreError {
+    StoreError::Unavailable(format!("a step of the copy did not end: {error}"))
+}

@@ -1,0 +1,127 @@
+//! How the tables of a copy stand in SQLite: the statements that read and write each, made from the
+//! list of tables and the keys of the database's own catalogue. What the list has and SQLite keeps
+//! elsewhere is named here; what only SQLite has is named in the tests.
+
+use rusqlite::Connection;
+
+use crate::Fault;
+use caseload_store::copy::tables::Table;
+
+/// Columns of the list that this backend has elsewhere: where.
+const DERIVED: &[(&str, &str, &str)] = &[
+    (
+        "issue_bodies",
+        "domain_id",
+        "(SELECT i.domain_id FROM issues i WHERE i.row = issue_bodies.row)",
+    ),
+    ("core_profiles", "id", "coalesce(core_profiles.moved_id, core_profiles.seq)"),
+];
+
+type Others = &'static [(&'static str, &'static str)];
+
+/// Columns of the list that are written to columns of other names: to which, and what of the value,
+/// which is written here as `?`. The id of a core profile is its `seq` where that is free.
+const WRITTEN_AS: &[(&str, &str, Others)] = &[(
+    "core_profiles",
+    "id",
+    &[
+        ("seq", "iif(EXISTS (SELECT 1 FROM core_profiles WHERE seq = ?), NULL, ?)"),
+        ("moved_id", "iif(EXISTS (SELECT 1 FROM core_profiles WHERE seq = ?), ?, NULL)"),
+    ],
+)];
+
+/// Columns that are read as something else than themselves: what they say of it counts for nothing
+/// any more.
+const READ_AS: &[(&str, &str, &str)] =
+    &[("tasks", "not_before", "iif(tasks.status = 4, 0, tasks.not_before)")];
+
+/// The statements of one table.
+#[derive(Debug)]
+pub(super) struct Shape {
+    /// Reads from the beginning.
+    pub(super) first: String,
+    /// Reads behind a key.
+    pub(super) further: String,
+    pub(super) insert: String,
+    /// Which of the list's columns are written, in the order of `insert`.
+    pub(super) written: Vec<usize>,
+    /// The columns of the key, which are read behind those of the list; whether each is text.
+    pub(super) key: Vec<bool>,
+}
+
+/// A column of the catalogue.
+#[derive(Debug)]
+pub(super) struct Stored {
+    pub(super) name: String,
+    pub(super) kind: String,
+    /// Its place in the primary key, from 1.
+    pub(super) key: usize,
+}
+
+/// The columns that a table really has.
+pub(super) fn stored(conn: &Connection, table: &str) -> Result<Vec<Stored>, Fault> {
+    let mut statement = conn.prepare_cached("SELECT name, type, pk FROM pragma_table_info(?1)")?;
+    let columns = statement.query_map([table], |row| {
+        let key = row.get::<_, i64>(2)?.unsigned_abs() as usize;
+        Ok(Stored { name: row.get(0)?, kind: row.get(1)?, key })
+    })?;
+    Ok(columns.collect::<Result<_, _>>()?)
+}
+
+/// Where a column is that the table itself does not have.
+pub(super) fn derived(table: &str, column: &str) -> Option<&'static str> {
+    DERIVED.iter().find(|(of, name, _)| (*of, *name) == (table, column)).map(|found| found.2)
+}
+
+impl Shape {
+    pub(super) fn of(conn: &Connection, table: &Table) -> Result<Self, Fault> {
+        let mut key = stored(conn, table.name)?;
+        key.retain(|column| column.key > 0);
+        key.sort_by_key(|column| column.key);
+        let keys: Vec<&str> = key.iter().map(|column| column.name.as_str()).collect();
+        let name = table.name;
+        let read_as = |column| {
+            let found = READ_AS.iter().find(|(of, read, _)| (*of, *read) == (name, column));
+            found.map(|found| found.2)
+        };
+        let listed = table.columns.iter().map(|column| {
+            derived(name, column.name).or_else(|| read_as(column.name)).unwrap_or(column.name)
+        });
+        let columns: Vec<&str> = listed.chain(keys.iter().copied()).collect();
+        let (columns, keys) = (columns.join(", "), keys.join(", "));
+        let first = format!("SELECT {columns} FROM {name} ORDER BY {keys}");
+        let further = format!(
+            "SELECT {columns} FROM {name} WHERE ({keys}) > ({}) ORDER BY {keys}",
+            vec!["?"; key.len()].join(", ")
+        );
+        let (insert, written) = insert(table);
+        let key = key.iter().map(|column| column.kind == "TEXT").collect();
+        Ok(Self { first, further, insert, written, key })
+    }
+}
+
+/// The statement that inserts a row, and which of the list's columns it takes.
+fn insert(table: &Table) -> (String, Vec<usize>) {
+    let (mut written, mut names, mut values) = (Vec::new(), Vec::new(), Vec::new());
+    for (at, column) in table.columns.iter().enumerate() {
+        let key = (table.name, column.name);
+        let as_others = WRITTEN_AS.iter().find(|(of, name, _)| (*of, *name) == key);
+        if as_others.is_none() && derived(table.name, column.name).is_some() {
+            continue;
+        }
+        written.push(at);
+        let value = format!("?{}", written.len());
+        match as_others {
+            None => {
+                names.push(column.name);
+                values.push(value);
+            }
+            Some((.., others)) => {
+                names.extend(others.iter().map(|(name, _)| *name));
+                values.extend(others.iter().map(|(_, of)| of.replace('?', &value)));
+            }
+        }
+    }
+    let (names, values) = (names.join(", "), values.join(", "));
+    (format!("INSERT INTO {} ({names}) VALUES ({values})", table.name), written)
+}

@@ -1,0 +1,69 @@
+//! The list of what a copy carries against the tables that a new store really has.
+
+use std::collections::BTreeSet;
+
+use super::*;
+use crate::SqliteStore;
+use caseload_store::copy::tables::{Kind, TABLES};
+
+/// Tables that tell of the file itself.
+const OWN_TABLES: &[&str] = &["probe", "copy_progress", "refinery_schema_history"];
+
+/// Columns that a copy goes without, and why.
+const OWN_COLUMNS: &[(&str, &str)] = &[
+    // Numbers that only order the file.
+    ("core_profiles", "seq"),
+    ("core_profiles", "moved_id"),
+    ("app_profiles", "seq"),
+    ("payload_blocks", "seq"),
+    ("record_blocks", "seq"),
+    ("attachment_pieces", "seq"),
+    // No server runs, so that nobody holds a lease.
+    ("tasks", "lease_server"),
+    ("tasks", "lease_epoch"),
+    ("tasks", "lease_until"),
+];
+
+/// Name, type and whether it may be null of the columns that a table has.
+fn stored(conn: &Connection, table: &str) -> BTreeSet<(String, String, bool)> {
+    // What is a key is never null, whether it says so or not.
+    let sql = "SELECT name, type, NOT \"notnull\" AND pk = 0 FROM pragma_table_info(?1)";
+    let mut columns = conn.prepare(sql).unwrap();
+    let columns = columns
+        .query_map([table], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+        .unwrap()
+        .collect::<Result<BTreeSet<(String, String, bool)>, _>>()
+        .unwrap();
+    columns.into_iter().filter(|(name, ..)| !OWN_COLUMNS.contains(&(table, name))).collect()
+}
+
+const fn type_of(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Integer | Kind::Order | Kind::Row | Kind::Block => "INTEGER",
+        Kind::Text => "TEXT",
+        Kind::Bytes | Kind::RowSet => "BLOB",
+    }
+}
+
+#[test]
+fn every_table_and_column_is_copied_or_named_as_sqlites_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("caseload.db");
+    drop(SqliteStore::open(&path, OpenMode::Admin).unwrap());
+    let conn = Connection::open(&path).unwrap();
+    let mut names = conn
+        .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT GLOB 'sqlite_*'")
+        .unwrap();
+    let names: BTreeSet<String> =
+        names.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap();
+    let copied: BTreeSet<&str> =
+        names.iter().map(String::as_str).filter(|name| !OWN_TABLES.contains(name)).collect();
+    assert_eq!(copied, TABLES.iter().map(|table| table.name).collect());
+    for table in TABLES {
+        let columns = table.columns.iter();
+        let expected = columns
+            .filter(|column| shape::derived(table.name, column.name).is_none())
+            .map(|column| (column.name.into(), type_of(column.kind).into(), column.nullable));
+        assert_eq!(stored(&conn, table.name), expected.collect(), "{}", table.name);
+    }
+}

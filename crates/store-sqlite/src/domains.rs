@@ -1,0 +1,169 @@
+//! Domains. A domain is removed in two steps: one transaction takes its name, keys, apps and agents
+//! away, so that it is gone for every caller; its records follow in bounded steps, so that other
+//! domains go on meanwhile. A removal that a crash interrupted is finished by the next server or
+//! the next removal. Invariant: no table is forgotten, because the tables are asked for from the
+//! schema: every one with a `domain_id` belongs to a domain.
+
+use caseload_model::ids::{DomainId, DomainName, timed_id};
+use caseload_model::time::UnixMillis;
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::profiles::by_id::{MOVED, PLACED};
+use crate::Fault;
+use caseload_store::{CreateDomain, Domain, StoreError};
+
+/// Records that one step of a removal takes away.
+const REMOVAL_RECORDS: u32 = 2000;
+/// The same of the table whose records are as large as a megabyte.
+const REMOVAL_PIECES: u32 = 64;
+const PIECES_TABLE: &str = "attachment_pieces";
+/// The table that no index leads into by the domain.
+const CORE_PROFILES_TABLE: &str = "core_profiles";
+/// Title and publish id of the app that every domain begins with.
+const DEFAULT_APP_TITLE: &str = "Web";
+const DEFAULT_APP_NUMBER: i64 = 1;
+/// Tables that go in the first step of a removal; they refer to the domain.
+const SMALL_TABLES: [&str; 5] = ["keys", "apps", "agents", "queues", "domain_clocks"];
+
+pub(super) fn create(conn: &Connection, command: &CreateDomain) -> Result<Domain, Fault> {
+    if by_name(conn, &command.name)?.is_some() {
+        return Err(StoreError::AlreadyExists { what: format!("domain {}", command.name) }.into());
+    }
+    let app_id = timed_id(&command.name, "app", command.now, command.random);
+    conn.prepare_cached(
+        "INSERT INTO domains (name, default_app_id, created_at) VALUES (?1, ?2, ?3)",
+    )?
+    .execute(params![command.name.as_str(), app_id, command.now.0])?;
+    let id = conn.last_insert_rowid();
+    conn.prepare_cached("INSERT INTO domain_clocks (domain_id, last_app_number) VALUES (?1, ?2)")?
+        .execute(params![id, DEFAULT_APP_NUMBER])?;
+    conn.prepare_cached(
+        "INSERT INTO apps (domain_id, id, publish_id, title, created_at)
+         VALUES (?1, ?2, ?3, ?4, ?5)",
+    )?
+    .execute(params![
+        id,
+        app_id,
+        DEFAULT_APP_NUMBER.to_string(),
+        DEFAULT_APP_TITLE,
+        command.now.0
+    ])?;
+    Ok(Domain { id: DomainId(id), name: command.name.clone(), created_at: command.now })
+}
+
+pub(super) fn all(conn: &Connection) -> Result<Vec<Domain>, Fault> {
+    let mut statement =
+        conn.prepare_cached("SELECT id, name, created_at FROM domains ORDER BY name")?;
+    let rows = statement.query_map([], columns)?;
+    rows.map(|row| domain(row?)).collect()
+}
+
+pub(super) fn by_name(conn: &Connection, name: &DomainName) -> Result<Option<Domain>, Fault> {
+    conn.prepare_cached("SELECT id, name, created_at FROM domains WHERE name = ?1")?
+        .query_row([name.as_str()], columns)
+        .optional()?
+        .map(domain)
+        .transpose()
+}
+
+/// Fails where the domain is not, or no longer, there.
+pub(super) fn demand(conn: &Connection, domain: DomainId) -> Result<(), Fault> {
+    if conn.prepare_cached("SELECT 1 FROM domains WHERE id = ?1")?.exists([domain.0])? {
+        Ok(())
+    } else {
+        Err(StoreError::NotFound { what: "the domain".to_owned() }.into())
+    }
+}
+
+/// First step of a removal: afterwards the domain is gone for every caller.
+pub(super) fn begin_removal(conn: &Connection, domain: DomainId) -> Result<(), Fault> {
+    demand(conn, domain)?;
+    conn.execute("INSERT INTO domain_removals (removed_id) VALUES (?1)", [domain.0])?;
+    for table in SMALL_TABLES {
+        conn.execute(&format!("DELETE FROM {table} WHERE domain_id = ?1"), [domain.0])?;
+    }
+    conn.execute("DELETE FROM domains WHERE id = ?1", [domain.0])?;
+    Ok(())
+}
+
+/// A further step of whatever removal is under way; false when none is.
+pub(super) fn continue_removal(conn: &Connection) -> Result<bool, Fault> {
+    let removed: Option<i64> = conn
+        .query_row("SELECT removed_id FROM domain_removals LIMIT 1", [], |row| row.get(0))
+        .optional()?;
+    let Some(removed) = removed else { return Ok(false) };
+    if remove_core_profiles(conn, removed)? {
+        return Ok(true);
+    }
+    for table in domain_tables(conn)? {
+        if table == CORE_PROFILES_TABLE {
+            continue;
+        }
+        let key = primary_key(conn, &table)?;
+        let records = if table == PIECES_TABLE { REMOVAL_PIECES } else { REMOVAL_RECORDS };
+        let deleted = conn.execute(
+            &format!(
+                "DELETE FROM {table} WHERE ({key}) IN
+                 (SELECT {key} FROM {table} WHERE domain_id = ?1 LIMIT {records})"
+            ),
+            [removed],
+        )?;
+        if deleted > 0 {
+            return Ok(true);
+        }
+    }
+    conn.execute("DELETE FROM domain_removals WHERE removed_id = ?1", [removed])?;
+    Ok(true)
+}
+
+/// Removes some core profiles together with the identities by which they are found; false where
+/// none is left.
+fn remove_core_profiles(conn: &Connection, domain: i64) -> Result<bool, Fault> {
+    let identities = conn
+        .prepare_cached(
+            "SELECT key, core_profile_id FROM identities WHERE domain_id = ?1 LIMIT ?2",
+        )?
+        .query_map(params![domain, REMOVAL_RECORDS], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<Result<Vec<(Vec<u8>, i64)>, _>>()?;
+    let mut placed = conn.prepare_cached(&format!("DELETE FROM core_profiles WHERE {PLACED}"))?;
+    let mut moved = conn.prepare_cached(&format!("DELETE FROM core_profiles WHERE {MOVED}"))?;
+    let mut identity =
+        conn.prepare_cached("DELETE FROM identities WHERE domain_id = ?1 AND key = ?2")?;
+    for (key, id) in &identities {
+        if placed.execute([domain, *id])? == 0 {
+            moved.execute([domain, *id])?;
+        }
+        identity.execute(params![domain, key])?;
+    }
+    Ok(!identities.is_empty())
+}
+
+/// Every table with a column `domain_id`.
+pub(super) fn domain_tables(conn: &Connection) -> Result<Vec<String>, Fault> {
+    let mut statement = conn.prepare_cached(
+        "SELECT m.name FROM sqlite_schema m JOIN pragma_table_info(m.name) c
+         WHERE m.type = 'table' AND c.name = 'domain_id' ORDER BY m.name",
+    )?;
+    let names = statement.query_map([], |row| row.get(0))?;
+    Ok(names.collect::<Result<_, _>>()?)
+}
+
+fn primary_key(conn: &Connection, table: &str) -> Result<String, Fault> {
+    let mut statement =
+        conn.prepare_cached("SELECT name FROM pragma_table_info(?1) WHERE pk > 0 ORDER BY pk")?;
+    let names = statement
+        .query_map([table], |row| row.get::<_, String>(0))?
+        .collect::<Result<Vec<_>, _>>()?;
+    Ok(names.join(", "))
+}
+
+type Columns = (i64, String, i64);
+
+fn columns(row: &Row<'_>) -> rusqlite::Result<Columns> {
+    Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+}
+
+fn domain((id, name, created_at): Columns) -> Result<Domain, Fault> {
+    let name = DomainName::parse(&name).map_err(|e| StoreError::Corrupt(e.to_string()))?;
+    Ok(Domain { id: DomainId(id), name, created_at: UnixMillis(created_at) })
+}

@@ -1,0 +1,84 @@
+//! Opening connections: the settings that every one of them shares. A connection that lacks them
+//! must not exist, because durability (`synchronous`), the log's bound (`wal_autocheckpoint`) and
+//! foreign keys depend on them.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags};
+
+use crate::Fault;
+use caseload_store::StoreError;
+
+/// Bytes of a database page; set once, when the file is made.
+pub(super) const PAGE_BYTES: u32 = 8192;
+/// How long to wait for another process that writes, and the pause between two looks whether it
+/// still does: a checkpoint keeps the writer for some milliseconds, and SQLite's own pauses get
+/// much longer.
+pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
+const BUSY_PAUSE: Duration = Duration::from_millis(1);
+/// Page cache of the writer and of one reader, in KiB.
+const WRITER_CACHE_KIB: u32 = 64 << 10;
+const READER_CACHE_KIB: u32 = 8 << 10;
+/// Bytes of the file that readers map, read-only, rather than copy page by page. The library takes
+/// less where it was built with a lower limit (2 GiB, but for `.cargo/config.toml`); what lies
+/// beyond is read.
+const READER_MAPPED_BYTES: u64 = 1 << 40;
+/// Statements that a connection keeps prepared.
+const STATEMENTS_CACHED: usize = 256;
+/// Bytes that the log file keeps after it was moved into the database: more than it grows to, so
+/// that no commit waits for the file to be cut, which takes some tenths of a second. An idle log is
+/// cut beside the writer.
+const LOG_BYTES_KEPT: u32 = 256 << 20;
+
+/// Makes the folders that `path` needs.
+pub(super) fn make_folders(path: &Path) -> Result<(), Fault> {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => Ok(std::fs::create_dir_all(folder)
+            .map_err(|e| unavailable(&format!("the folder of {}", path.display()), &e))?),
+        _ => Ok(()),
+    }
+}
+
+/// Opens a connection that may write.
+pub(super) fn open(path: &Path) -> Result<Connection, Fault> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_CREATE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let conn = Connection::open_with_flags(path, flags)
+        .map_err(|e| unavailable(&path.display().to_string(), &e))?;
+    conn.busy_timeout(BUSY_TIMEOUT)?;
+    conn.set_prepared_statement_cache_capacity(STATEMENTS_CACHED);
+    rusqlite::vtab::array::load_module(&conn)?;
+    conn.execute_batch(&format!(
+        "PRAGMA page_size = {PAGE_BYTES};
+         PRAGMA journal_mode = WAL;
+         PRAGMA synchronous = FULL;
+         PRAGMA wal_autocheckpoint = 0;
+         PRAGMA journal_size_limit = {LOG_BYTES_KEPT};
+         PRAGMA foreign_keys = ON;
+         PRAGMA temp_store = MEMORY;
+         PRAGMA cache_size = -{WRITER_CACHE_KIB};"
+    ))?;
+    Ok(conn)
+}
+
+/// The writer's busy handler.
+pub(super) fn wait_for_others(looks: i32) -> bool {
+    std::thread::sleep(BUSY_PAUSE);
+    BUSY_PAUSE * looks.unsigned_abs() < BUSY_TIMEOUT
+}
+
+/// Opens a connection that cannot write.
+pub(super) fn open_reader(path: &Path) -> Result<Connection, Fault> {
+    let conn = open(path)?;
+    conn.execute_batch(&format!(
+        "PRAGMA cache_size = -{READER_CACHE_KIB}; PRAGMA query_only = ON;
+         PRAGMA mmap_size = {READER_MAPPED_BYTES};"
+    ))?;
+    Ok(conn)
+}
+
+fn unavailable(what: &str, error: &dyn std::fmt::Display) -> StoreError {
+    StoreError::Unavailable(format!("{what} cannot be opened: {error}"))
+}

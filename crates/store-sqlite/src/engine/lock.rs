@@ -1,0 +1,57 @@
+//! The lock file beside the database. It says that a server runs, so that a second one is refused;
+//! the operating system gives it back however the process ends. It is never deleted: a process
+//! could hold the deleted file while another one makes it anew.
+
+use std::fs::{File, TryLockError};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use crate::Fault;
+use caseload_store::{OpenMode, StoreError};
+
+/// Held while a server has the store open; empty for admin commands.
+#[derive(Debug)]
+pub(crate) struct ServerLock(Mutex<Option<File>>);
+
+impl ServerLock {
+    pub(super) fn take(path: &Path, mode: OpenMode) -> Result<Self, Fault> {
+        if mode == OpenMode::Admin {
+            return Ok(Self(Mutex::new(None)));
+        }
+        let file = open_beside(path, ".lock")?;
+        match file.try_lock() {
+            Ok(()) => Ok(Self(Mutex::new(Some(file)))),
+            Err(TryLockError::WouldBlock) => {
+                Err(StoreError::ServerRunning { path: path.to_owned() }.into())
+            }
+            Err(TryLockError::Error(e)) => Err(cannot_lock(path, &e).into()),
+        }
+    }
+
+    pub(crate) fn give_back(&self) {
+        drop(self.0.lock().unwrap_or_else(PoisonError::into_inner).take());
+    }
+}
+
+/// Waits until no other process brings the tables up to date.
+pub(super) fn lock_for_migration(path: &Path) -> Result<File, Fault> {
+    let file = open_beside(path, ".migration-lock")?;
+    file.lock().map_err(|e| cannot_lock(path, &e))?;
+    Ok(file)
+}
+
+fn open_beside(path: &Path, suffix: &str) -> Result<File, Fault> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    let lock_path = PathBuf::from(name);
+    Ok(File::options()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(&lock_path)
+        .map_err(|e| cannot_lock(&lock_path, &e))?)
+}
+
+fn cannot_lock(path: &Path, error: &std::io::Error) -> StoreError {
+    StoreError::Unavailable(format!("{} cannot be locked: {error}", path.display()))
+}

@@ -1,0 +1,264 @@
+//! How SQLite is run: one writer thread that commits in groups, a pool of readers, checkpoints on a
+//! connection of their own, a lock file for the one server. Nothing here knows what is stored.
+//! Invariant: a write that was answered with `Ok` is durable, and no call blocks async code.
+
+mod checkpoint;
+mod connection;
+pub(crate) mod error;
+mod lock;
+mod migrate;
+mod queue;
+mod readers;
+mod writer;
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+
+use crate::Fault;
+use caseload_store::pace::Pace;
+use caseload_store::{DurationCounts, OpenMode};
+use checkpoint::Checkpointer;
+pub(super) use lock::ServerLock;
+use readers::Readers;
+use writer::Writer;
+pub(super) use writer::{LastMember, Member, WriteContext};
+
+/// Time a read may take where the caller names none.
+const READ_BUDGET: Duration = Duration::from_secs(10);
+
+/// Figures that the parts of the engine share.
+#[derive(Debug, Default)]
+struct Gauges {
+    /// Small commands that wait for the writer, and long ones.
+    small_waiting: AtomicUsize,
+    long_waiting: AtomicUsize,
+    /// How long small commands took from their place in the queue to their commit.
+    writes: Mutex<DurationCounts>,
+    /// Whether the writer has a group under way.
+    at_work: AtomicBool,
+    /// Groups committed since the store was opened.
+    commits: AtomicU64,
+    /// Pages in the write-ahead log after the last commit.
+    wal_pages: AtomicU32,
+    /// Whether the log is about to begin anew, and whether the writer is to see to that now.
+    cut_soon: AtomicBool,
+    cut_now: AtomicBool,
+    /// When a commit or a checkpoint failed last.
+    fault_at: Mutex<Option<Instant>>,
+}
+
+/// What a command asks of the writer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Weight {
+    /// Some rows.
+    Small,
+    /// Up to thousands of rows or megabytes: does not keep small ones waiting where it need not.
+    Long,
+}
+
+impl Weight {
+    /// Bytes up to which writing them is small.
+    const SMALL_BYTES_MAX: usize = 128 << 10;
+
+    /// Of a command that writes so many bytes.
+    pub(super) const fn of_bytes(bytes: usize) -> Self {
+        if bytes <= Self::SMALL_BYTES_MAX { Self::Small } else { Self::Long }
+    }
+}
+
+impl Gauges {
+    /// Whether a command waits for the writer.
+    fn is_waited_for(&self) -> bool {
+        let Self { small_waiting, long_waiting, .. } = self;
+        small_waiting.load(Ordering::Relaxed) + long_waiting.load(Ordering::Relaxed) > 0
+    }
+
+    fn note_write(&self, took: Duration) {
+        self.writes.lock().unwrap_or_else(PoisonError::into_inner).add(took);
+    }
+
+    fn note_fault(&self) {
+        *self.fault_at.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+    }
+}
+
+/// An opened database file.
+#[derive(Debug)]
+pub(super) struct Engine {
+    path: PathBuf,
+    writer: Writer,
+    readers: Readers,
+    checkpointer: Checkpointer,
+    gauges: Arc<Gauges>,
+    mode: OpenMode,
+    lock: ServerLock,
+}
+
+impl Engine {
+    /// Opens the file, making it and its folders where they are missing, and brings its tables up
+    /// to date. In server mode a second server is refused. `prepare` runs before anything else, on
+    /// the connection that writes, and commits what it does by itself. `last_member` ends each
+    /// group in which tasks may have become runnable.
+    pub(super) fn open(
+        path: &Path,
+        mode: OpenMode,
+        prepare: impl FnOnce(&Connection) -> Result<(), Fault>,
+        last_member: Option<LastMember>,
+    ) -> Result<Self, Fault> {
+        connection::make_folders(path)?;
+        let lock = ServerLock::take(path, mode)?;
+        let first = migrate::open_current(path)?;
+        prepare(&first)?;
+        let gauges = Arc::new(Gauges::default());
+        let checkpointer = Checkpointer::start(path, gauges.clone())?;
+        let signal = checkpointer.signal();
+        let writer = Writer::start(path, first, gauges.clone(), signal, last_member)?;
+        Ok(Self {
+            path: path.to_owned(),
+            writer,
+            readers: Readers::new(path),
+            checkpointer,
+            gauges,
+            mode,
+            lock,
+        })
+    }
+
+    /// Opens the file for one connection alone: no server may have it, and none can take it until
+    /// the lock is given back.
+    pub(super) fn open_alone(path: &Path) -> Result<(Connection, ServerLock), Fault> {
+        connection::make_folders(path)?;
+        let lock = ServerLock::take(path, OpenMode::Server)?;
+        Ok((migrate::open_current(path)?, lock))
+    }
+
+    /// Where the file is.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// [`StoreError::ServerRunning`] where a server has the file open.
+    pub(super) fn refuse_if_served(path: &Path) -> Result<(), Fault> {
+        ServerLock::take(path, OpenMode::Server).map(|lock| lock.give_back())
+    }
+
+    /// Runs a command on the writer thread, in a savepoint of its own. Answers once its group is
+    /// committed and durable; an error rolls the command back and leaves the others alone.
+    pub(super) async fn write<T, F>(&self, work: F) -> Result<T, Fault>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection, &WriteContext<'_>) -> Result<T, Fault> + Send + 'static,
+    {
+        self.write_weighing(Weight::Small, work).await
+    }
+
+    /// [`Engine::write`] for a command of any weight.
+    pub(super) async fn write_weighing<T, F>(&self, weight: Weight, work: F) -> Result<T, Fault>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection, &WriteContext<'_>) -> Result<T, Fault> + Send + 'static,
+    {
+        self.writer.submit(weight, work).await
+    }
+
+    /// Whether the writer has nothing to do at the moment.
+    pub(super) fn is_idle(&self) -> bool {
+        !self.gauges.at_work.load(Ordering::Relaxed) && !self.gauges.is_waited_for()
+    }
+
+    /// Runs a read in one transaction within the usual budget.
+    pub(super) async fn read<T, F>(&self, work: F) -> Result<T, Fault>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
+    {
+        self.read_within(Some(READ_BUDGET), work).await
+    }
+
+    /// Runs a read in one transaction. Without a budget it may take as long as it takes.
+    pub(super) async fn read_within<T, F>(
+        &self,
+        budget: Option<Duration>,
+        work: F,
+    ) -> Result<T, Fault>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
+    {
+        self.readers.read(budget, false, |conn, _| work(conn)).await
+    }
+
+    /// Runs a read on up to `readers_max` readers at once, each in a transaction of its own: on as
+    /// many as are to spare now, on one at least. What they share is the caller's.
+    pub(super) async fn read_side_by_side<F>(
+        &self,
+        readers_max: usize,
+        work: F,
+    ) -> Result<(), Fault>
+    where
+        F: Fn(&Connection) -> Result<(), Fault> + Send + Sync + 'static,
+    {
+        self.readers.read_side_by_side(READ_BUDGET, readers_max, work).await
+    }
+
+    /// Runs a read that may be a long one, at the pace it is given. Long reads are few at a time
+    /// and take no reader from short ones.
+    pub(super) async fn read_paced<T, F>(
+        &self,
+        budget: Duration,
+        is_long: bool,
+        work: F,
+    ) -> Result<T, Fault>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection, &mut Pace) -> Result<T, Fault> + Send + 'static,
+    {
+        self.readers.read(Some(budget), is_long, work).await
+    }
+
+    /// Groups committed since the store was opened.
+    pub(super) fn commits(&self) -> u64 {
+        self.gauges.commits.load(Ordering::Relaxed)
+    }
+
+    /// How long small commands took.
+    pub(super) fn writes(&self) -> DurationCounts {
+        self.gauges.writes.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// How long ago a commit or a checkpoint failed last.
+    pub(super) fn last_fault(&self) -> Option<Duration> {
+        let fault_at = self.gauges.fault_at.lock().unwrap_or_else(PoisonError::into_inner);
+        fault_at.map(|at| at.elapsed())
+    }
+
+    /// Bytes of the database file and of its log; 0 where there is none.
+    pub(super) fn file_bytes(&self) -> (u64, u64) {
+        let size = |path: &Path| std::fs::metadata(path).map_or(0, |file| file.len());
+        let mut log = self.path.clone().into_os_string();
+        log.push("-wal");
+        (size(&self.path), size(Path::new(&log)))
+    }
+
+    /// Finishes what is queued, moves the log into the database and closes the files. Blocks.
+    pub(super) fn close(&self) -> Result<(), Fault> {
+        self.readers.close();
+        let closed = self.writer.close();
+        self.checkpointer.stop();
+        // Beside a server this would make its writes wait.
+        if closed && self.mode == OpenMode::Server {
+            connection::open(&self.path)
+                .and_then(|conn| checkpoint::truncate(&conn, Duration::from_secs(1)))?;
+        }
+        self.lock.give_back();
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+mod tests;

@@ -1,0 +1,133 @@
+//! What waits for the writer: small commands and long ones, each kind in its order. Small commands
+//! go first, but never twice in a row past a long one that waits. Invariant: a command that was
+//! taken in is run, or its caller learns that the store is closed.
+
+use std::collections::VecDeque;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use tokio::sync::Semaphore;
+
+use super::writer::Member;
+use super::{Gauges, Weight};
+use crate::Fault;
+use caseload_store::StoreError;
+
+/// Commands that may wait; callers beyond that wait for a place in the queue.
+const COMMANDS_MAX: usize = 1024;
+
+/// A command in the queue.
+pub(super) struct Queued {
+    pub(super) member: Box<dyn Member>,
+    pub(super) weight: Weight,
+    pub(super) since: Instant,
+}
+
+/// Filled by many, emptied by the writer.
+pub(super) struct Queue {
+    state: Mutex<State>,
+    filled: Condvar,
+    places: Semaphore,
+    gauges: Arc<Gauges>,
+}
+
+#[derive(Default)]
+struct State {
+    small: VecDeque<Queued>,
+    long: VecDeque<Queued>,
+    closed: bool,
+    /// Whether it is a long command's turn, should one wait.
+    long_next: bool,
+}
+
+impl Queue {
+    pub(super) fn new(gauges: Arc<Gauges>) -> Self {
+        Self {
+            state: Mutex::default(),
+            filled: Condvar::new(),
+            places: Semaphore::new(COMMANDS_MAX),
+            gauges,
+        }
+    }
+
+    /// Adds a command, as soon as there is room.
+    pub(super) async fn push(&self, member: Box<dyn Member>, weight: Weight) -> Result<(), Fault> {
+        let since = Instant::now();
+        self.places.acquire().await.map_err(|_| StoreError::Closed)?.forget();
+        let mut state = self.state();
+        if state.closed {
+            return Err(StoreError::Closed.into());
+        }
+        let queued = Queued { member, weight, since };
+        match weight {
+            Weight::Small => state.small.push_back(queued),
+            Weight::Long => state.long.push_back(queued),
+        }
+        self.note_lengths(&state);
+        drop(state);
+        self.filled.notify_one();
+        Ok(())
+    }
+
+    /// The command that the next group begins with; waits for one. `None` once the queue is closed
+    /// and empty.
+    pub(super) fn first(&self) -> Option<Queued> {
+        let mut state = self.state();
+        loop {
+            let long_first = state.small.is_empty() || state.long_next;
+            let first = if long_first { state.long.pop_front() } else { None };
+            if let Some(first) = first.or_else(|| state.small.pop_front()) {
+                state.long_next = first.weight != Weight::Long;
+                return Some(self.taken(&state, first));
+            }
+            if state.closed {
+                return None;
+            }
+            state = self.filled.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// A command that may join a group that began with one of this weight: a small one, or in a
+    /// group of long ones another of these.
+    pub(super) fn next(&self, began_with: Weight) -> Option<Queued> {
+        let mut state = self.state();
+        let mut next = state.small.pop_front();
+        if next.is_none() && began_with == Weight::Long {
+            next = state.long.pop_front();
+        }
+        next.map(|next| self.taken(&state, next))
+    }
+
+    /// Takes no further commands; those that wait are still run.
+    pub(super) fn close(&self) {
+        self.places.close();
+        self.state().closed = true;
+        self.filled.notify_all();
+    }
+
+    /// Drops what waits: nobody will run it.
+    pub(super) fn abandon(&self) {
+        self.close();
+        let mut state = self.state();
+        let waiting = (std::mem::take(&mut state.small), std::mem::take(&mut state.long));
+        self.note_lengths(&state);
+        drop(state);
+        drop(waiting);
+    }
+
+    fn taken(&self, state: &State, queued: Queued) -> Queued {
+        self.places.add_permits(1);
+        self.note_lengths(state);
+        queued
+    }
+
+    fn note_lengths(&self, state: &State) {
+        self.gauges.small_waiting.store(state.small.len(), Ordering::Relaxed);
+        self.gauges.long_waiting.store(state.long.len(), Ordering::Relaxed);
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

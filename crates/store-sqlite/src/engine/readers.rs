@@ -1,0 +1,189 @@
+//! The pool of read connections. A read runs on a blocking thread, in one read transaction, under a
+//! deadline that counts from the call, waiting included. Connections are opened when they are first
+//! needed. Invariant: a connection goes back to the pool without transaction and deadline, or not
+//! at all.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::connection;
+use crate::Fault;
+use caseload_store::StoreError;
+use caseload_store::pace::{Pace, Traffic};
+
+/// Short reads at a time at least, however few cores there are. Long ones come on top, half as
+/// many: they rest most of the time, and whoever waits must not wait for a rest.
+const READERS_MIN: usize = 4;
+/// Steps of SQLite's machine between two looks at the clock: some microseconds.
+const STEPS_PER_LOOK: i32 = 1000;
+
+#[derive(Debug)]
+struct Pool {
+    path: PathBuf,
+    idle: Mutex<Vec<Connection>>,
+    closed: AtomicBool,
+}
+
+#[derive(Debug)]
+pub(super) struct Readers {
+    pool: Arc<Pool>,
+    short_permits: Arc<Semaphore>,
+    /// How many of those stay free for others when a read takes several.
+    spared: usize,
+    long_permits: Arc<Semaphore>,
+    traffic: Arc<Traffic>,
+}
+
+impl Readers {
+    pub(super) fn new(path: &Path) -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let readers = READERS_MIN.max(2 * cores);
+        Self {
+            pool: Arc::new(Pool {
+                path: path.to_owned(),
+                idle: Mutex::default(),
+                closed: AtomicBool::new(false),
+            }),
+            short_permits: Arc::new(Semaphore::new(readers)),
+            spared: readers / 2,
+            long_permits: Arc::new(Semaphore::new(readers / 2)),
+            traffic: Arc::default(),
+        }
+    }
+
+    /// Runs a read. A long one, which looks at very many records, waits for its turn among the long
+    /// ones, and keeps the pace it is given.
+    pub(super) async fn read<T, F>(
+        &self,
+        budget: Option<Duration>,
+        is_long: bool,
+        work: F,
+    ) -> Result<T, Fault>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection, &mut Pace) -> Result<T, Fault> + Send + 'static,
+    {
+        let deadline = budget.and_then(|budget| Instant::now().checked_add(budget));
+        let permits = if is_long { &self.long_permits } else { &self.short_permits };
+        let permit = permit(permits, deadline).await?;
+        let pool = self.pool.clone();
+        let mut pace = Pace::new(deadline, &self.traffic, is_long);
+        tokio::task::spawn_blocking(move || {
+            let answer = pool.run(deadline, |conn| work(conn, &mut pace));
+            drop(permit);
+            answer
+        })
+        .await
+        .unwrap_or_else(|e| Err(panicked(&e).into()))
+    }
+
+    /// Runs a read on up to `readers_max` readers at once: on one, and on as many further ones as
+    /// leave half of all to others. The first fault is the answer.
+    pub(super) async fn read_side_by_side<F>(
+        &self,
+        budget: Duration,
+        readers_max: usize,
+        work: F,
+    ) -> Result<(), Fault>
+    where
+        F: Fn(&Connection) -> Result<(), Fault> + Send + Sync + 'static,
+    {
+        let deadline = Instant::now().checked_add(budget);
+        let mut permits = vec![permit(&self.short_permits, deadline).await?];
+        while permits.len() < readers_max && self.short_permits.available_permits() > self.spared {
+            let Ok(further) = self.short_permits.clone().try_acquire_owned() else { break };
+            permits.push(further);
+        }
+        let work = Arc::new(work);
+        let mut running = Vec::new();
+        for permit in permits {
+            let (pool, work) = (self.pool.clone(), work.clone());
+            running.push(tokio::task::spawn_blocking(move || {
+                let answer = pool.run(deadline, |conn| work(conn));
+                drop((permit, work));
+                answer
+            }));
+        }
+        let mut answer = Ok(());
+        for reader in running {
+            let ended = reader.await.unwrap_or_else(|e| Err(panicked(&e).into()));
+            answer = answer.and(ended);
+        }
+        answer
+    }
+
+    /// Refuses further reads and closes idle connections; busy ones close when they are done.
+    pub(super) fn close(&self) {
+        self.short_permits.close();
+        self.long_permits.close();
+        self.pool.closed.store(true, Ordering::SeqCst);
+        self.pool.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+}
+
+fn panicked(error: &tokio::task::JoinError) -> StoreError {
+    StoreError::Unavailable(format!("a read panicked: {error}"))
+}
+
+async fn permit(
+    permits: &Arc<Semaphore>,
+    deadline: Option<Instant>,
+) -> Result<OwnedSemaphorePermit, Fault> {
+    let permit = permits.clone().acquire_owned();
+    let permit = match deadline {
+        None => permit.await,
+        Some(deadline) => tokio::time::timeout_at(deadline.into(), permit)
+            .await
+            .map_err(|_| StoreError::DeadlinePassed)?,
+    };
+    Ok(permit.map_err(|_| StoreError::Closed)?)
+}
+
+impl Pool {
+    fn run<T>(
+        &self,
+        deadline: Option<Instant>,
+        work: impl FnOnce(&Connection) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut conn = match idle {
+            Some(conn) => conn,
+            None => connection::open_reader(&self.path)?,
+        };
+        let late = deadline.map(|deadline| move || Instant::now() >= deadline);
+        conn.progress_handler(STEPS_PER_LOOK, late)?;
+        let answer = in_snapshot(&conn, work);
+        conn.progress_handler(0, None::<fn() -> bool>)?;
+        let fault = matches!(
+            answer,
+            Err(Fault(
+                StoreError::Unavailable(_) | StoreError::NotWritten(_) | StoreError::Corrupt(_)
+            ))
+        );
+        if !fault && conn.is_autocommit() && !self.closed.load(Ordering::SeqCst) {
+            self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(conn);
+        }
+        answer
+    }
+}
+
+/// Runs `work` in one snapshot. The statements around it are kept prepared, as they would otherwise
+/// cost as much as a small read itself.
+fn in_snapshot<T>(
+    conn: &Connection,
+    work: impl FnOnce(&Connection) -> Result<T, Fault>,
+) -> Result<T, Fault> {
+    conn.prepare_cached("BEGIN")?.execute([])?;
+    // However the work ends, a connection goes on without a transaction or not at all: see `run`.
+    let answer = work(conn);
+    // Nothing was written: a rollback only ends the snapshot. It fails where a fault ended it.
+    if let Err(error) = conn.prepare_cached("ROLLBACK")?.execute([]) {
+        tracing::debug!(%error, "a read's snapshot had ended before");
+    }
+    answer
+}

@@ -1,0 +1,67 @@
+//! Kept counts, read as sums over days, and counts through an index. What is counted is the
+//! model's; how counts follow what is written is in [`super::index`]. A counter that reaches zero
+//! is no row.
+
+use std::collections::BTreeMap;
+
+use caseload_model::ids::DomainId;
+use caseload_model::issue::Facet;
+use rusqlite::{Connection, params, params_from_iter};
+
+use super::sql::Sql;
+use crate::Fault;
+use caseload_store::issues::Sums;
+
+/// How many issues stand in the counters.
+pub(super) fn total(conn: &Connection, domain: DomainId, sums: &Sums<'_>) -> Result<u64, Fault> {
+    let mut select = conn.prepare_cached(
+        "SELECT coalesce(sum(n), 0) FROM issue_counts
+         WHERE domain_id = ?1 AND facet = ?2 AND value = ?3 AND day BETWEEN ?4 AND ?5",
+    )?;
+    let mut total: i64 = 0;
+    for (facet, values, sign) in signed(sums) {
+        for value in values {
+            for days in sums.days.counters() {
+                let bound = params![domain.0, facet.code(), value, days.from, days.until];
+                total += sign * select.query_row(bound, |row| row.get::<_, i64>(0))?;
+            }
+        }
+    }
+    Ok(total.max(0).unsigned_abs())
+}
+
+/// The counters day by day.
+pub(super) fn by_day(
+    conn: &Connection,
+    domain: DomainId,
+    sums: &Sums<'_>,
+) -> Result<BTreeMap<i64, i64>, Fault> {
+    let mut select = conn.prepare_cached(
+        "SELECT day, n FROM issue_counts
+         WHERE domain_id = ?1 AND facet = ?2 AND value = ?3 AND day BETWEEN ?4 AND ?5",
+    )?;
+    let mut days = BTreeMap::new();
+    for (facet, values, sign) in signed(sums) {
+        for value in values {
+            let bound = params![domain.0, facet.code(), value, sums.days.from, sums.days.until];
+            let mut rows = select.query(bound)?;
+            while let Some(row) = rows.next()? {
+                *days.entry(row.get(0)?).or_default() += sign * row.get::<_, i64>(1)?;
+            }
+        }
+    }
+    Ok(days)
+}
+
+/// What is added, and what is taken off.
+const fn signed<'q>(sums: &Sums<'q>) -> [(Facet, &'q [Vec<u8>], i64); 2] {
+    [(sums.facet, sums.values, 1), (Facet::Rating, sums.ratings_off, -1)]
+}
+
+/// Runs a statement that counts.
+pub(super) fn run(conn: &Connection, sql: &Sql) -> Result<u64, Fault> {
+    let count: i64 = conn
+        .prepare_cached(&sql.text)?
+        .query_row(params_from_iter(&sql.parameters), |row| row.get(0))?;
+    Ok(count.unsigned_abs())
+}

@@ -1,0 +1,112 @@
+//! Keeping what issues are found by: counters and sets of rows per term, as the changes of a chunk
+//! or command come to. What changes is decided in [`caseload_store::issues`]. Invariant: a counter
+//! that reaches zero and a set that becomes empty are no row.
+
+use caseload_model::ids::DomainId;
+use roaring::RoaringBitmap;
+use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
+
+use crate::Fault;
+use caseload_store::StoreError;
+use caseload_store::issues::{SetSteps, Settled, Step, decode, encode, encode_rows, left_nothing};
+
+/// Writes what the changes come to.
+pub(super) fn keep(conn: &Connection, domain: DomainId, settled: &Settled) -> Result<(), Fault> {
+    keep_counters(conn, domain, settled)?;
+    let (mut sets, mut values) = (Statements::of(conn, SETS)?, Statements::of(conn, VALUES)?);
+    for steps in settled.terms() {
+        let statements = if steps.kind.is_sparse() { &mut values } else { &mut sets };
+        statements.keep(domain, &steps)?;
+    }
+    Ok(())
+}
+
+fn keep_counters(conn: &Connection, domain: DomainId, settled: &Settled) -> Result<(), Fault> {
+    let mut up = conn.prepare_cached(
+        "INSERT INTO issue_counts (domain_id, facet, value, day, n)
+         VALUES (?1, ?2, ?3, ?4, ?5)
+         ON CONFLICT (domain_id, facet, value, day) DO UPDATE SET n = n + excluded.n",
+    )?;
+    let mut empty = conn.prepare_cached(
+        "DELETE FROM issue_counts
+         WHERE domain_id = ?1 AND facet = ?2 AND value = ?3 AND day = ?4 AND n = -?5",
+    )?;
+    let mut down = conn.prepare_cached(
+        "UPDATE issue_counts SET n = n + ?5
+         WHERE domain_id = ?1 AND facet = ?2 AND value = ?3 AND day = ?4",
+    )?;
+    for (facet, value, day, sum) in settled.counters() {
+        let bound = params![domain.0, facet, value, day, sum];
+        if sum > 0 {
+            up.execute(bound)?;
+        } else if empty.execute(bound)? == 0 && down.execute(bound)? == 0 {
+            return Err(
+                StoreError::Corrupt("an issue leaves a count that is not kept".to_owned()).into()
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Where the terms of most issues are kept, and those that few issues share.
+const SETS: &str = "issue_sets";
+const VALUES: &str = "issue_values";
+
+/// The statements on one of these tables.
+struct Statements<'c> {
+    select: CachedStatement<'c>,
+    insert: CachedStatement<'c>,
+    update: CachedStatement<'c>,
+    delete: CachedStatement<'c>,
+}
+
+impl<'c> Statements<'c> {
+    fn of(conn: &'c Connection, table: &str) -> Result<Self, Fault> {
+        const ONE: &str = "domain_id = ?1 AND kind = ?2 AND value = ?3 AND block = ?4";
+        let prepare = |text: String| conn.prepare_cached(&text);
+        Ok(Self {
+            select: prepare(format!("SELECT rows FROM {table} WHERE {ONE}"))?,
+            insert: prepare(format!(
+                "INSERT INTO {table} (domain_id, kind, value, block, rows)
+                 VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING"
+            ))?,
+            update: prepare(format!("UPDATE {table} SET rows = ?5 WHERE {ONE}"))?,
+            delete: prepare(format!("DELETE FROM {table} WHERE {ONE}"))?,
+        })
+    }
+
+    /// Applies steps of one block.
+    fn keep(&mut self, domain: DomainId, changes: &SetSteps<'_>) -> Result<(), Fault> {
+        let SetSteps { kind, value, block, steps } = *changes;
+        let (domain, code) = (domain.0, kind.code());
+        let enter = steps.iter().all(|(_, step)| *step == Step::Enters);
+        // What few issues share is mostly new to its block: then there is nothing to be read.
+        if kind.is_sparse() && enter {
+            let rows = encode_rows(steps.iter().map(|(row, _)| *row))?;
+            if self.insert.execute(params![domain, code, value, block, rows])? > 0 {
+                return Ok(());
+            }
+        }
+        let stored: Option<Vec<u8>> = self
+            .select
+            .query_row(params![domain, code, value, block], |row| row.get(0))
+            .optional()?;
+        let mut rows = RoaringBitmap::new();
+        if let Some(stored) = &stored {
+            decode(block, stored, &mut rows)?;
+        }
+        for (row, step) in steps {
+            let changed = if *step == Step::Enters { rows.insert(*row) } else { rows.remove(*row) };
+            if !changed {
+                return Err(left_nothing(kind).into());
+            }
+        }
+        if rows.is_empty() {
+            self.delete.execute(params![domain, code, value, block])?;
+        } else {
+            let write = if stored.is_some() { &mut self.update } else { &mut self.insert };
+            write.execute(params![domain, code, value, block, encode(&mut rows)?])?;
+        }
+        Ok(())
+    }
+}

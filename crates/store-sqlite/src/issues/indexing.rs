@@ -1,0 +1,89 @@
+//! What imported issues do to what they are found by, worked out on a thread of its own while the
+//! writer inserts the next ones: every other command waits for the writer, so it does nothing that
+//! needs no database. The thread lives as long as its chunk. Invariant: what comes out at the end
+//! is of every slice that was put in, or there is an error.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread::{Builder, JoinHandle};
+
+use caseload_model::issue::{IssueBody, IssueFragments, IssueRow};
+
+use super::import::entries_of;
+use crate::Fault;
+use caseload_store::issues::{Changes, Indexed, Settled};
+use caseload_store::{ChunkWork, StoreError};
+
+/// Planned issues, and the entries that they come from.
+#[derive(Debug)]
+pub(super) struct Slice {
+    pub(super) work: Arc<ChunkWork>,
+    pub(super) entries: Range<usize>,
+    pub(super) issues: Vec<IssueRow>,
+}
+
+impl Slice {
+    /// Each issue with the part of it that was prepared before it was planned.
+    pub(super) fn bodies(&self) -> Result<impl Iterator<Item = (&IssueRow, &IssueBody)>, Fault> {
+        let entries = entries_of(&self.work, &self.entries)?;
+        let bodies = self.issues.iter().map(|issue| {
+            let prepared = entries[issue.source].item.as_ref();
+            prepared.map(|prepared| (issue, &prepared.body))
+        });
+        let bodies: Result<Vec<_>, _> = bodies.collect();
+        let bodies =
+            bodies.map_err(|_| StoreError::Corrupt("a refused entry was planned".to_owned()))?;
+        Ok(bodies.into_iter())
+    }
+}
+
+/// A slice and the rows that its issues are in.
+type Stored = (Slice, Vec<i64>);
+
+/// Slices that wait for the thread, at most.
+const SLICES_WAITING: usize = 4;
+
+/// The work on the slices of one chunk.
+#[derive(Debug, Default)]
+pub(super) struct Indexing {
+    running: Option<(SyncSender<Stored>, Running)>,
+}
+
+type Running = JoinHandle<Result<Settled, Fault>>;
+
+impl Indexing {
+    /// Puts in what the writer has inserted.
+    pub(super) fn add(&mut self, slice: Slice, rows: Vec<i64>) -> Result<(), Fault> {
+        if self.running.is_none() {
+            let (slices, given) = sync_channel(SLICES_WAITING);
+            let thread = Builder::new().name("store-index".to_owned()).spawn(move || {
+                let mut changes = Changes::default();
+                given.into_iter().try_for_each(|stored| note(&mut changes, &stored))?;
+                Ok(changes.settle())
+            });
+            let thread = thread.map_err(|e| StoreError::Unavailable(e.to_string()))?;
+            self.running = Some((slices, thread));
+        }
+        if let Some((slices, _)) = &self.running {
+            // A thread that takes no more has found a fault, which its end tells.
+            drop(slices.send((slice, rows)));
+        }
+        Ok(())
+    }
+
+    /// Waits for what all slices come to.
+    pub(super) fn end(self) -> Result<Settled, Fault> {
+        let Some((slices, thread)) = self.running else { return Ok(Settled::default()) };
+        drop(slices);
+        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+}
+
+fn note(changes: &mut Changes, (slice, rows): &Stored) -> Result<(), Fault> {
+    for ((issue, body), row) in slice.bodies()?.zip(rows) {
+        let fragments = &IssueFragments::new(&issue.head, body);
+        changes.change(*row, None, Some(Indexed { columns: &issue.columns, fragments }))?;
+    }
+    Ok(())
+}

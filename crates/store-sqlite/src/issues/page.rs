@@ -1,0 +1,194 @@
+//! Fragments of issues, from the rows that hold them straight into a page; and one issue by its id.
+
+use std::rc::Rc;
+
+use caseload_model::issue::{IssueBody, IssueFragments, write_issue};
+use caseload_model::issue_query::{IssueView, ListPosition, SortKey};
+use caseload_model::time::UnixMillis;
+use rusqlite::types::{FromSqlError, Value, ValueRef};
+use rusqlite::{Connection, OptionalExtension, Row, Rows, params, params_from_iter};
+
+use super::sql::Sql;
+use crate::Fault;
+use caseload_store::issues::{Shown, Written, row_number};
+use caseload_store::{GetIssue, RenderedIssue, StepForm, StoreError};
+
+/// The columns that [`fragments`] reads, in its order.
+pub(crate) const FRAGMENTS: &str = "head, messages, meta, custom_fields, feedback, \
+     queue, private_notes, predict_labels, sentiment_analysis, smart_intents";
+/// How many there are: what a query selects behind them begins here.
+pub(crate) const FRAGMENTS_COUNT: usize = 10;
+
+/// Fragments, from a row that begins with [`FRAGMENTS`].
+pub(crate) fn fragments<'r>(row: &'r Row<'_>) -> rusqlite::Result<IssueFragments<'r>> {
+    shown_fragments(row, IssueView::FULL)
+}
+
+/// Those that a view shows; the row may hold anything for the others.
+fn shown_fragments<'r>(row: &'r Row<'_>, view: IssueView) -> rusqlite::Result<IssueFragments<'r>> {
+    let optional = |shown: bool, column: usize| -> rusqlite::Result<Option<&'r [u8]>> {
+        if !shown {
+            return Ok(None);
+        }
+        row.get_ref(column)?.as_blob_or_null().map_err(FromSqlError::into)
+    };
+    let blob = |shown: bool, column: usize| -> rusqlite::Result<&'r [u8]> {
+        if !shown {
+            return Ok(&[]);
+        }
+        row.get_ref(column)?.as_blob().map_err(FromSqlError::into)
+    };
+    Ok(IssueFragments {
+        head: blob(true, 0)?,
+        messages: blob(!view.exclude_messages, 1)?,
+        meta: blob(true, 2)?,
+        custom_fields: blob(view.custom_fields, 3)?,
+        feedback: optional(view.feedback, 4)?,
+        queue: optional(view.queue, 5)?,
+        private_notes: optional(view.private_notes, 6)?,
+        predict_labels: optional(view.predict_labels, 7)?,
+        sentiment_analysis: optional(view.sentiment_analysis, 8)?,
+        smart_intents: optional(view.smart_intents, 9)?,
+    })
+}
+
+/// The fragments behind the head, from a row that begins with [`FRAGMENTS`].
+pub(super) fn body(row: &Row<'_>) -> rusqlite::Result<IssueBody> {
+    Ok(IssueBody {
+        messages: row.get(1)?,
+        meta: row.get(2)?,
+        custom_fields: row.get(3)?,
+        feedback: row.get(4)?,
+        queue: row.get(5)?,
+        private_notes: row.get(6)?,
+        predict_labels: row.get(7)?,
+        sentiment_analysis: row.get(8)?,
+        smart_intents: row.get(9)?,
+    })
+}
+
+/// Bytes of most issues.
+const ISSUE_BYTES_USUAL: usize = 4096;
+
+/// Rows as `rarray` takes them: one statement reads them all, in this order, where `CROSS JOIN`
+/// keeps it from being turned around.
+pub(crate) fn numbers(rows: impl IntoIterator<Item = impl Into<i64>>) -> Rc<Vec<Value>> {
+    Rc::new(rows.into_iter().map(|row| Value::Integer(row.into())).collect())
+}
+
+/// Writes the issues of these rows, as many as are to be shown.
+pub(super) fn write_rows(conn: &Connection, rows: &[u32], shown: &Shown) -> Result<Written, Fault> {
+    let mut select =
+        conn.prepare_cached(&select(shown.view, "SELECT value AS row FROM rarray(?1)"))?;
+    let found = select.query([numbers(rows.iter().copied())])?;
+    let written = write(conn, found, rows.len(), shown)?;
+    Ok(Written { found: rows.len(), ..written })
+}
+
+/// The same of the rows that a statement selects, at most `limit`: found and read in one go, which
+/// is a good deal cheaper than to take their numbers out and in again.
+pub(super) fn write_along(
+    conn: &Connection,
+    sql: &Sql,
+    limit: u64,
+    shown: &Shown,
+) -> Result<Written, Fault> {
+    let mut select = conn.prepare_cached(&select(shown.view, &sql.text))?;
+    let found = select.query(params_from_iter(&sql.parameters))?;
+    write(conn, found, limit as usize, shown)
+}
+
+/// Writes the issues that are found, as many as are to be shown. Whether there are more than these
+/// is all that is told of the others.
+fn write(
+    conn: &Connection,
+    mut found: Rows<'_>,
+    found_max: usize,
+    shown: &Shown,
+) -> Result<Written, Fault> {
+    let mut out = Written::default();
+    // Room for most pages: growing would copy what is there. Room that is not used costs nothing.
+    let room = found_max.min(shown.issues_max) * ISSUE_BYTES_USUAL;
+    out.body.reserve(shown.bytes_max.min(room));
+    let mut last = None;
+    while let Some(row) = found.next()? {
+        out.found += 1;
+        let is_full = out.count >= shown.issues_max || out.body.len() >= shown.bytes_max;
+        if is_full && out.count > 0 {
+            break;
+        }
+        if shown.form == StepForm::Commas && out.count > 0 {
+            out.body.push(b',');
+        }
+        if row.get_ref(0)? == ValueRef::Null {
+            return Err(StoreError::Corrupt("an issue without fragments".to_owned()).into());
+        }
+        let issue = shown_fragments(row, shown.view)?;
+        write_issue(&issue, &shown.view, &mut out.body);
+        out.version.add(&issue);
+        if shown.form == StepForm::Lines {
+            out.body.push(b'\n');
+        }
+        out.count += 1;
+        last = Some(row.get(FRAGMENTS_COUNT)?);
+    }
+    drop(found);
+    out.last = last.map(|row| position(conn, row, shown.key)).transpose()?;
+    Ok(out)
+}
+
+/// One issue, rendered.
+pub(crate) fn get(conn: &Connection, request: &GetIssue) -> Result<Option<RenderedIssue>, Fault> {
+    let Ok(id) = i64::try_from(request.id) else { return Ok(None) };
+    let row: Option<i64> = conn
+        .prepare_cached("SELECT row FROM issues WHERE domain_id = ?1 AND id = ?2")?
+        .query_row(params![request.domain.0, id], |row| row.get(0))
+        .optional()?;
+    let Some(row) = row else { return Ok(None) };
+    let shown = Shown {
+        view: request.view,
+        form: StepForm::Commas,
+        issues_max: 1,
+        bytes_max: usize::MAX,
+        key: SortKey::CreationTime,
+    };
+    let written = write_rows(conn, &[row_number(row)?], &shown)?;
+    Ok(Some(RenderedIssue { body: written.body, version: written.version.finish() }))
+}
+
+/// Where the issue of this row stands in lists sorted by `key`.
+fn position(conn: &Connection, row: u32, key: SortKey) -> Result<ListPosition, Fault> {
+    let mut select = conn.prepare_cached(
+        "SELECT id, created_at, changed_at, updated_at FROM issues WHERE row = ?1",
+    )?;
+    let column = match key {
+        SortKey::CreationTime => 1,
+        SortKey::StateChangeTime => 2,
+        SortKey::UpdateTime => 3,
+    };
+    Ok(select.query_row([row], |found| {
+        let id: i64 = found.get(0)?;
+        Ok(ListPosition { at: UnixMillis(found.get(column)?), id: id.unsigned_abs() })
+    })?)
+}
+
+/// Selects what the view shows of the rows of `wanted`, in its order, and nothing else: long
+/// fragments lie on pages of their own, which are only read where they are needed. An issue without
+/// fragments is told by nulls; a left join also keeps the order of what is on its left.
+pub(super) fn select(view: IssueView, wanted: &str) -> String {
+    let shown = |shown: bool, column: &'static str, hidden: &'static str| {
+        if shown { column } else { hidden }
+    };
+    format!(
+        "SELECT head, {}, meta, {}, {}, {}, {}, {}, {}, {}, wanted.row
+         FROM ({wanted}) wanted LEFT JOIN issue_bodies b ON b.row = wanted.row",
+        shown(!view.exclude_messages, "messages", "x''"),
+        shown(view.custom_fields, "custom_fields", "x''"),
+        shown(view.feedback, "feedback", "NULL"),
+        shown(view.queue, "queue", "NULL"),
+        shown(view.private_notes, "private_notes", "NULL"),
+        shown(view.predict_labels, "predict_labels", "NULL"),
+        shown(view.sentiment_analysis, "sentiment_analysis", "NULL"),
+        shown(view.smart_intents, "smart_intents", "NULL"),
+    )
+}

@@ -1,0 +1,76 @@
+//! One issue at a time, whole: read with its columns and fragments, replaced. What it is found by
+//! is told to the index by whoever writes it.
+
+use caseload_model::ids::DomainId;
+use caseload_model::issue::write::IssueRecord;
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::columns::{BEHIND, COLUMNS, columns};
+use super::page::{FRAGMENTS, body};
+use crate::Fault;
+use caseload_store::issues::Replaced;
+
+/// The row of an issue and what it holds.
+pub(super) fn read(
+    conn: &Connection,
+    domain: DomainId,
+    id: u64,
+) -> Result<Option<(u32, IssueRecord)>, Fault> {
+    let Ok(id) = i64::try_from(id) else { return Ok(None) };
+    conn.prepare_cached(&format!(
+        "SELECT {FRAGMENTS}, {COLUMNS}, i.row FROM issues i JOIN issue_bodies b ON b.row = i.row
+         WHERE i.domain_id = ?1 AND i.id = ?2"
+    ))?
+    .query_row(params![domain.0, id], |row| Ok(record(row)))
+    .optional()?
+    .transpose()
+}
+
+/// What the issue in a row holds.
+pub(super) fn read_row(conn: &Connection, row: u32) -> Result<IssueRecord, Fault> {
+    let (_, record) = conn
+        .prepare_cached(&format!(
+            "SELECT {FRAGMENTS}, {COLUMNS}, i.row FROM issues i JOIN issue_bodies b ON b.row = i.row
+             WHERE i.row = ?1"
+        ))?
+        .query_row([row], |row| Ok(record(row)))??;
+    Ok(record)
+}
+
+/// From a row of fragments, columns and the row's number.
+fn record(row: &Row<'_>) -> Result<(u32, IssueRecord), Fault> {
+    let record = IssueRecord { columns: columns(row)?, head: row.get(0)?, body: body(row)? };
+    Ok((row.get(BEHIND)?, record))
+}
+
+/// Puts an issue in the place of what it was. Only what an edit may change is written.
+pub(super) fn replace(conn: &Connection, replaced: &Replaced) -> Result<(), Fault> {
+    let Replaced { row, issue: IssueRecord { columns, head, body } } = replaced;
+    let facts = &columns.facts;
+    conn.prepare_cached(
+        "UPDATE issues SET updated_at = ?2, changed_at = ?3, state = ?4, assignee_id = ?5,
+         queue_id = ?6 WHERE row = ?1",
+    )?
+    .execute(params![
+        row,
+        facts.updated_at.0,
+        facts.changed_at.0,
+        facts.state.code(),
+        facts.assignee_id,
+        facts.queue.as_ref().map(|queue| &queue.id),
+    ])?;
+    conn.prepare_cached(
+        "UPDATE issue_bodies SET head = ?2, messages = ?3, meta = ?4, custom_fields = ?5,
+         queue = ?6, private_notes = ?7 WHERE row = ?1",
+    )?
+    .execute(params![
+        row,
+        head,
+        body.messages,
+        body.meta,
+        body.custom_fields,
+        body.queue,
+        body.private_notes,
+    ])?;
+    Ok(())
+}

@@ -1,0 +1,178 @@
+//! SQLite's answers to the writing commands. The writer runs one command at a time, in a savepoint:
+//! nothing has to be locked.
+
+use caseload_model::ids::DomainId;
+use caseload_model::issue::write::{AgentSummary, AppProfileSummary, Attachment, IssueRecord};
+use caseload_model::issue::{App, AppProfileRow, IssueQueue};
+use caseload_model::time::UnixMillis;
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::super::{attachments, clock, domains, idempotency};
+use super::import::{columns_statement, fragments_statement, keep_columns, keep_fragments};
+use super::{index, rows};
+use crate::store_error;
+use caseload_store::issues::{Birth, Changes, IssueWrites, Replaced, row_number};
+use caseload_store::{IdempotencyKey, StoreError, StoredAnswer};
+
+/// One domain, in the transaction of the connection.
+#[derive(Clone, Copy)]
+pub(crate) struct Writes<'c> {
+    pub(crate) conn: &'c Connection,
+    pub(crate) domain: DomainId,
+}
+
+impl IssueWrites for Writes<'_> {
+    fn demand(&self) -> Result<(), StoreError> {
+        Ok(domains::demand(self.conn, self.domain)?)
+    }
+
+    fn repeated(
+        &self,
+        key: &IdempotencyKey,
+        now: UnixMillis,
+    ) -> Result<Option<StoredAnswer>, StoreError> {
+        Ok(idempotency::repeated(self.conn, self.domain, key, now)?)
+    }
+
+    fn keep_answer(
+        &self,
+        key: &IdempotencyKey,
+        answer: &StoredAnswer,
+        _now: UnixMillis,
+    ) -> Result<(), StoreError> {
+        Ok(idempotency::keep(self.conn, self.domain, key, answer)?)
+    }
+
+    fn app(&self, id: Option<&str>) -> Result<Option<(App, bool)>, StoreError> {
+        Ok(self
+            .conn
+            .prepare_cached(
+                "SELECT a.id, a.publish_id, a.id = d.default_app_id
+                 FROM domains d JOIN apps a
+                 ON a.domain_id = d.id AND a.id = ifnull(?2, d.default_app_id)
+                 WHERE d.id = ?1",
+            )
+            .map_err(store_error)?
+            .query_row(params![self.domain.0, id], |row| {
+                Ok((App { app_id: row.get(0)?, publish_id: row.get(1)? }, row.get(2)?))
+            })
+            .optional()
+            .map_err(store_error)?)
+    }
+
+    fn agent(&self, id: &str) -> Result<Option<AgentSummary>, StoreError> {
+        Ok(self
+            .conn
+            .prepare_cached("SELECT id, name, email FROM agents WHERE domain_id = ?1 AND id = ?2")
+            .map_err(store_error)?
+            .query_row(params![self.domain.0, id], agent)
+            .optional()
+            .map_err(store_error)?)
+    }
+
+    fn agents(&self) -> Result<Vec<AgentSummary>, StoreError> {
+        let mut statement = self
+            .conn
+            .prepare_cached(
+                "SELECT id, name, email FROM agents WHERE domain_id = ?1 ORDER BY created_at, id",
+            )
+            .map_err(store_error)?;
+        let agents = statement.query_map([self.domain.0], agent).map_err(store_error)?;
+        Ok(agents.collect::<Result<_, _>>().map_err(store_error)?)
+    }
+
+    fn queue(&self, id: &str) -> Result<Option<IssueQueue>, StoreError> {
+        Ok(self
+            .conn
+            .prepare_cached("SELECT id, name FROM queues WHERE domain_id = ?1 AND id = ?2")
+            .map_err(store_error)?
+            .query_row(params![self.domain.0, id], |row| {
+                Ok(IssueQueue { id: row.get(0)?, name: row.get(1)? })
+            })
+            .optional()
+            .map_err(store_error)?)
+    }
+
+    fn app_profile(&self, pid: &str) -> Result<Option<AppProfileSummary>, StoreError> {
+        Ok(self
+            .conn
+            .prepare_cached(
+                "SELECT pid, name, emails FROM app_profiles WHERE domain_id = ?1 AND pid = ?2",
+            )
+            .map_err(store_error)?
+            .query_row(params![self.domain.0, pid], |row| {
+                Ok(AppProfileSummary { pid: row.get(0)?, name: row.get(1)?, emails: row.get(2)? })
+            })
+            .optional()
+            .map_err(store_error)?)
+    }
+
+    fn rows_of(&self, ids: &[u64]) -> Result<Vec<Option<u32>>, StoreError> {
+        let mut find = self
+            .conn
+            .prepare_cached("SELECT row FROM issues WHERE domain_id = ?1 AND id = ?2")
+            .map_err(store_error)?;
+        let mut row = |id: &u64| {
+            let found = find.query_row(params![self.domain.0, *id as i64], |row| row.get(0));
+            found.optional().map_err(store_error)?.map(row_number).transpose()
+        };
+        ids.iter().map(&mut row).collect()
+    }
+
+    fn issue(&self, id: u64) -> Result<Option<(u32, IssueRecord)>, StoreError> {
+        Ok(rows::read(self.conn, self.domain, id)?)
+    }
+
+    fn lock(&self, _rows: &[u32]) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn records(&self, rows: &[u32]) -> Result<Vec<IssueRecord>, StoreError> {
+        rows.iter().map(|row| Ok(rows::read_row(self.conn, *row)?)).collect()
+    }
+
+    fn change_time(&self, now: UnixMillis) -> Result<UnixMillis, StoreError> {
+        Ok(clock::change_time(self.conn, self.domain, now)?)
+    }
+
+    fn birth(&self, now: UnixMillis) -> Result<Birth, StoreError> {
+        Ok(clock::birth_of_issue(self.conn, self.domain, now)?)
+    }
+
+    fn insert(&self, _birth: &Birth, issue: &IssueRecord) -> Result<i64, StoreError> {
+        keep_columns(&mut columns_statement(self.conn)?, self.domain, &issue.columns)?;
+        let row = self.conn.last_insert_rowid();
+        keep_fragments(&mut fragments_statement(self.conn)?, row, &issue.head, &issue.body)?;
+        Ok(row)
+    }
+
+    fn replace(&self, replaced: &[Replaced]) -> Result<(), StoreError> {
+        Ok(replaced.iter().try_for_each(|replaced| rows::replace(self.conn, replaced))?)
+    }
+
+    fn keep(&self, changes: Changes) -> Result<(), StoreError> {
+        Ok(index::keep(self.conn, self.domain, &changes.settle())?)
+    }
+
+    fn add_app_profile(&self, profile: &AppProfileRow, at: UnixMillis) -> Result<(), StoreError> {
+        let AppProfileRow { pid, app_id, name, emails } = profile;
+        self.conn
+            .prepare_cached(
+                "INSERT INTO app_profiles
+                 (domain_id, pid, app_id, name, emails, created_at, updated_at, fields)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, x'') ON CONFLICT DO NOTHING",
+            )
+            .map_err(store_error)?
+            .execute(params![self.domain.0, pid, app_id, name, emails, at.0])
+            .map_err(store_error)?;
+        Ok(())
+    }
+
+    fn claim(&self, issue_id: u64, files: &[Attachment]) -> Result<(), StoreError> {
+        Ok(attachments::claim(self.conn, self.domain, issue_id, files)?)
+    }
+}
+
+fn agent(row: &Row<'_>) -> rusqlite::Result<AgentSummary> {
+    Ok(AgentSummary { id: row.get(0)?, name: row.get(1)?, email: row.get(2)? })
+}

@@ -1,0 +1,496 @@
+//! The embedded backend: one SQLite file. This module only hands each method of the contract to
+//! the room that knows it, on the writer thread or on a reader of the pool ([`engine`]); the rooms
+//! hold the SQL. Every key begins with the domain, so that the design carries over to a backend
+//! with many servers.
+
+mod agents;
+mod apps;
+mod attachments;
+mod backup;
+mod check;
+mod clock;
+mod copy;
+mod domains;
+mod engine;
+mod handing;
+mod idempotency;
+mod issues;
+mod keys;
+mod probe;
+mod profiles;
+mod queues;
+mod tasks;
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use caseload_model::ids::{DomainId, DomainName};
+use caseload_model::issue::IssueQueue;
+use caseload_model::issue::write::{Attachment, References};
+use caseload_model::issue_query::ParameterFault;
+use caseload_model::task::{Family, Task};
+use caseload_model::time::UnixMillis;
+use rusqlite::Connection;
+use tokio::sync::watch;
+
+use caseload_store::failpoint::{self, Failpoint};
+use caseload_store::issues::{list, reads_texts, step, write};
+use caseload_store::{
+    AddMessage, AddNote, Agent, App, ApplyChunk, BackupReport, CancelTask, CheckReport,
+    ChunkApplied, ClaimTasks, ClaimedTask, CompletedTasks, CreateAgent, CreateApp, CreateBackup,
+    CreateDomain, CreateIssue, CreateKey, CreateTask, Domain, EditIssue, EditIssues, FailAttempt,
+    FreshPayloads, GetIssue, Hands, Idempotent, IssuePage, IssueStep, Key, KeyGrant, ListIssues,
+    ListTasks, OpenMode, PackedBlock, RecordBlock, RecordBlockSize, RecordKind, RenderedIssue,
+    RenewLeases, StageAttachment, StagePayload, StepIssues, Store, StoreError, StoreFuture,
+    StoreMetrics, StoredAnswer, TaskPage,
+};
+pub use copy::open_copy_end;
+pub(crate) use engine::error::{Fault, store_error};
+use engine::{Engine, LastMember, Weight, WriteContext};
+use handing::Handing;
+use probe::Probe;
+
+/// An opened SQLite store.
+#[derive(Debug)]
+pub struct SqliteStore {
+    engine: Arc<Engine>,
+    probe: Probe,
+    handing: Arc<Handing>,
+    fresh: Arc<FreshPayloads>,
+    /// What completed since the store was opened.
+    completed: Mutex<Vec<CompletedTasks>>,
+    /// Counts up with each end of a task.
+    ends: watch::Sender<u64>,
+}
+
+impl SqliteStore {
+    /// Opens the store at `path`. Blocks.
+    pub fn open(path: &Path, mode: OpenMode) -> Result<Self, StoreError> {
+        let handing = Arc::new(Handing::default());
+        let handing_out = handing.clone();
+        let last_member: LastMember = Box::new(move |now| handing_out.member(now));
+        let prepare = |conn: &Connection| {
+            copy::refuse_unfinished(conn, path)?;
+            if mode == OpenMode::Server {
+                // An earlier server is gone: its lock was free. Its leases and uploads are void.
+                tasks::void_leases(conn)?;
+                tasks::void_uploads(conn)?;
+                while domains::continue_removal(conn)? {}
+            }
+            Ok(())
+        };
+        let engine = Engine::open(path, mode, prepare, Some(last_member))?;
+        Ok(Self {
+            engine: Arc::new(engine),
+            probe: Probe::default(),
+            handing,
+            fresh: Arc::default(),
+            completed: Mutex::default(),
+            ends: watch::Sender::new(0),
+        })
+    }
+
+    /// Transactions committed since the store was opened.
+    pub fn commits(&self) -> u64 {
+        self.engine.commits()
+    }
+
+    fn read<T, F>(&self, work: F) -> StoreFuture<'_, T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
+    {
+        boxed(self.engine.read(work))
+    }
+
+    fn write<T, F>(&self, work: F) -> StoreFuture<'_, T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
+    {
+        self.write_weighing(Weight::Small, work)
+    }
+
+    fn write_weighing<T, F>(&self, weight: Weight, work: F) -> StoreFuture<'_, T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
+    {
+        let work = move |conn: &Connection, _: &WriteContext<'_>| work(conn);
+        boxed(self.engine.write_weighing(weight, work))
+    }
+
+    /// Rings after a write by which tasks may be runnable.
+    fn and_ring<'a, T: Send + 'a>(&'a self, written: StoreFuture<'a, T>) -> StoreFuture<'a, T> {
+        Box::pin(async move {
+            let answer = written.await?;
+            self.handing.ring();
+            Ok(answer)
+        })
+    }
+
+    /// Counts a task that may have completed by what was just committed, and tells of its end.
+    fn note(&self, task: &Task) {
+        if task.outcome.is_some() {
+            self.ends.send_modify(|ended| *ended = ended.wrapping_add(1));
+        }
+        StoreMetrics::count(
+            &mut self.completed.lock().unwrap_or_else(PoisonError::into_inner),
+            task,
+        );
+    }
+
+    /// The same, once the write is committed.
+    fn and_note<'a>(&'a self, written: StoreFuture<'a, Task>) -> StoreFuture<'a, Task> {
+        Box::pin(async move {
+            let task = written.await?;
+            self.note(&task);
+            Ok(task)
+        })
+    }
+}
+
+/// Boxes work of this backend as the contract returns it.
+fn boxed<'a, T>(work: impl Future<Output = Result<T, Fault>> + Send + 'a) -> StoreFuture<'a, T> {
+    Box::pin(async move { Ok(work.await?) })
+}
+
+impl Store for SqliteStore {
+    fn ready(&self) -> StoreFuture<'_, ()> {
+        boxed(self.probe.ready(&self.engine))
+    }
+
+    fn create_domain(&self, command: CreateDomain) -> StoreFuture<'_, Domain> {
+        self.write(move |conn| domains::create(conn, &command))
+    }
+
+    fn domains(&self) -> StoreFuture<'_, Vec<Domain>> {
+        self.read(domains::all)
+    }
+
+    fn domain(&self, name: &DomainName) -> StoreFuture<'_, Option<Domain>> {
+        let name = name.clone();
+        self.read(move |conn| domains::by_name(conn, &name))
+    }
+
+    fn delete_domain(&self, domain: DomainId) -> StoreFuture<'_, ()> {
+        Box::pin(async move {
+            self.engine.write(move |conn, _| domains::begin_removal(conn, domain)).await?;
+            while self.write_weighing(Weight::Long, domains::continue_removal).await? {}
+            Ok(())
+        })
+    }
+
+    fn create_key(&self, command: CreateKey) -> StoreFuture<'_, ()> {
+        self.write(move |conn| keys::create(conn, &command))
+    }
+
+    fn keys(&self, domain: DomainId) -> StoreFuture<'_, Vec<Key>> {
+        self.read(move |conn| keys::of_domain(conn, domain))
+    }
+
+    fn revoke_key(&self, domain: DomainId, id: &str, at: UnixMillis) -> StoreFuture<'_, bool> {
+        let id = id.to_owned();
+        self.write(move |conn| keys::revoke(conn, domain, &id, at))
+    }
+
+    fn key_by_hash(&self, hash: [u8; 32]) -> StoreFuture<'_, Option<KeyGrant>> {
+        self.read(move |conn| keys::by_hash(conn, hash))
+    }
+
+    fn touch_key(&self, domain: DomainId, id: &str, at: UnixMillis) -> StoreFuture<'_, ()> {
+        let id = id.to_owned();
+        self.write(move |conn| keys::touch(conn, domain, &id, at))
+    }
+
+    fn create_app(&self, command: CreateApp) -> StoreFuture<'_, App> {
+        self.write(move |conn| apps::create(conn, &command))
+    }
+
+    fn apps(&self, domain: DomainId) -> StoreFuture<'_, Vec<App>> {
+        self.read(move |conn| apps::of_domain(conn, domain))
+    }
+
+    fn create_agent(&self, command: CreateAgent) -> StoreFuture<'_, Agent> {
+        self.write(move |conn| agents::create(conn, &command))
+    }
+
+    fn agents(&self, domain: DomainId) -> StoreFuture<'_, Vec<Agent>> {
+        self.read(move |conn| agents::of_domain(conn, domain))
+    }
+
+    fn stage_payload(&self, command: StagePayload) -> StoreFuture<'_, ()> {
+        let stage = move |conn: &Connection| tasks::stage(conn, &command);
+        let written = self.write_weighing(Weight::Long, stage);
+        Box::pin(async move {
+            written.await?;
+            failpoint::reached(Failpoint::Staged);
+            Ok(())
+        })
+    }
+
+    fn discard_staged(&self, domain: DomainId, task_id: &str) -> StoreFuture<'_, ()> {
+        let task_id = task_id.to_owned();
+        Box::pin(async move {
+            loop {
+                let id = task_id.clone();
+                let step = move |conn: &Connection| tasks::discard(conn, domain, &id);
+                if !self.write_weighing(Weight::Long, step).await? {
+                    return Ok(());
+                }
+            }
+        })
+    }
+
+    fn create_task(&self, command: CreateTask) -> StoreFuture<'_, Idempotent<Task>> {
+        let weight = Weight::of_bytes(command.blocks.iter().map(|block| block.bytes.len()).sum());
+        let create = move |conn: &Connection, context: &WriteContext<'_>| {
+            let accepted = tasks::create(conn, &command)?;
+            context.made_runnable(command.now);
+            Ok(accepted)
+        };
+        Box::pin(async move {
+            let accepted = self.engine.write_weighing(weight, create).await?;
+            failpoint::reached(Failpoint::Accepted);
+            Ok(accepted)
+        })
+    }
+
+    fn stored_answer(
+        &self,
+        domain: DomainId,
+        key: &str,
+        now: UnixMillis,
+    ) -> StoreFuture<'_, Option<([u8; 32], StoredAnswer)>> {
+        let key = key.to_owned();
+        self.read(move |conn| idempotency::stored_answer(conn, domain, &key, now))
+    }
+
+    fn task(&self, domain: DomainId, family: Family, id: &str) -> StoreFuture<'_, Option<Task>> {
+        let id = id.to_owned();
+        self.read(move |conn| tasks::of_family(conn, domain, family, &id))
+    }
+
+    fn list_tasks(&self, request: ListTasks) -> StoreFuture<'_, TaskPage> {
+        self.read(move |conn| tasks::list(conn, &request))
+    }
+
+    fn cancel_task(&self, command: CancelTask) -> StoreFuture<'_, Task> {
+        let cancelled = self.and_ring(self.write(move |conn| tasks::cancel(conn, &command)));
+        self.and_note(cancelled)
+    }
+
+    fn entries_left(&self, domain: DomainId, task_id: &str) -> StoreFuture<'_, Vec<PackedBlock>> {
+        let task_id = task_id.to_owned();
+        self.read(move |conn| tasks::entries_left(conn, domain, &task_id))
+    }
+
+    fn purge_expired(&self, now: UnixMillis) -> StoreFuture<'_, bool> {
+        let written = self.write_weighing(Weight::Long, move |conn| {
+            Ok(tasks::purge(conn, now)? | attachments::purge(conn, now)?)
+        });
+        Box::pin(async move {
+            let more = written.await?;
+            failpoint::reached(Failpoint::Expired);
+            Ok(more)
+        })
+    }
+
+    fn claim_tasks(&self, command: ClaimTasks) -> StoreFuture<'_, Vec<ClaimedTask>> {
+        let claim = move |conn: &Connection| tasks::claim(conn, &command);
+        let written = self.write(claim);
+        Box::pin(async move {
+            let claimed = written.await?;
+            failpoint::reached(Failpoint::Claimed);
+            Ok(claimed)
+        })
+    }
+
+    fn renew_leases(&self, command: RenewLeases) -> StoreFuture<'_, ()> {
+        self.write(move |conn| tasks::renew(conn, &command))
+    }
+
+    fn release_leases(&self, server: &str) -> StoreFuture<'_, ()> {
+        let server = server.to_owned();
+        self.and_ring(self.write(move |conn| tasks::release(conn, &server)))
+    }
+
+    fn payload_block(
+        &self,
+        domain: DomainId,
+        task_id: &str,
+        from_index: u32,
+    ) -> StoreFuture<'_, Option<Vec<u8>>> {
+        let task_id = task_id.to_owned();
+        self.read(move |conn| tasks::payload_block(conn, domain, &task_id, from_index))
+    }
+
+    fn fresh(&self) -> Option<Arc<FreshPayloads>> {
+        Some(self.fresh.clone())
+    }
+
+    fn apply_chunk(&self, command: ApplyChunk) -> StoreFuture<'_, ChunkApplied> {
+        Box::pin(async move {
+            let applied = tasks::apply(&self.engine, command).await?;
+            failpoint::reached(Failpoint::Committed);
+            self.note(&applied.task);
+            Ok(applied)
+        })
+    }
+
+    fn fail_attempt(&self, command: FailAttempt) -> StoreFuture<'_, Task> {
+        let failed = self.and_ring(self.write(move |conn| tasks::fail_attempt(conn, &command)));
+        self.and_note(failed)
+    }
+
+    fn record_block(
+        &self,
+        domain: DomainId,
+        task_id: &str,
+        kind: RecordKind,
+        from_index: u32,
+    ) -> StoreFuture<'_, Option<RecordBlock>> {
+        let task_id = task_id.to_owned();
+        self.read(move |conn| tasks::record_block(conn, domain, &task_id, kind, from_index))
+    }
+
+    fn record_sizes(
+        &self,
+        domain: DomainId,
+        task_id: &str,
+        kind: RecordKind,
+    ) -> StoreFuture<'_, Vec<RecordBlockSize>> {
+        let task_id = task_id.to_owned();
+        self.read(move |conn| tasks::record_sizes(conn, domain, &task_id, kind))
+    }
+
+    fn lend(&self, hands: Arc<Hands>) {
+        self.handing.lend(hands);
+    }
+
+    fn task_bell(&self) -> watch::Receiver<u64> {
+        self.handing.bell()
+    }
+
+    fn task_ends(&self) -> watch::Receiver<u64> {
+        self.ends.subscribe()
+    }
+
+    fn list_issues(&self, request: ListIssues) -> StoreFuture<'_, IssuePage> {
+        let is_long = reads_texts(&request.query);
+        boxed(self.engine.read_paced(request.budget, is_long, move |conn, pace| {
+            Ok(list(&issues::Reads { conn, domain: request.domain }, &request, pace)?)
+        }))
+    }
+
+    fn step_issues(&self, request: StepIssues) -> StoreFuture<'_, IssueStep> {
+        let is_long = reads_texts(&request.query);
+        boxed(self.engine.read_paced(request.budget, is_long, move |conn, pace| {
+            Ok(step(&issues::Reads { conn, domain: request.domain }, &request, pace)?)
+        }))
+    }
+
+    fn issue(&self, request: GetIssue) -> StoreFuture<'_, Option<RenderedIssue>> {
+        let budget = Some(request.budget);
+        boxed(self.engine.read_within(budget, move |conn| issues::get(conn, &request)))
+    }
+
+    fn create_issue(&self, command: CreateIssue) -> StoreFuture<'_, Idempotent<StoredAnswer>> {
+        let domain = command.on.domain;
+        self.write(move |conn| Ok(write::create(&issues::Writes { conn, domain }, &command)?))
+    }
+
+    fn add_message(&self, command: AddMessage) -> StoreFuture<'_, Idempotent<StoredAnswer>> {
+        let domain = command.on.domain;
+        self.write(move |conn| Ok(write::add_message(&issues::Writes { conn, domain }, &command)?))
+    }
+
+    fn add_note(&self, command: AddNote) -> StoreFuture<'_, Idempotent<StoredAnswer>> {
+        let domain = command.on.domain;
+        self.write(move |conn| Ok(write::add_note(&issues::Writes { conn, domain }, &command)?))
+    }
+
+    fn edit_issue(&self, command: EditIssue) -> StoreFuture<'_, Vec<u8>> {
+        let domain = command.on.domain;
+        self.write(move |conn| Ok(write::edit(&issues::Writes { conn, domain }, &command)?))
+    }
+
+    fn edit_issues(&self, command: EditIssues) -> StoreFuture<'_, Vec<u8>> {
+        let domain = command.on.domain;
+        self.write(move |conn| Ok(write::edit_many(&issues::Writes { conn, domain }, &command)?))
+    }
+
+    fn reference_faults(
+        &self,
+        domain: DomainId,
+        references: References,
+    ) -> StoreFuture<'_, Vec<ParameterFault>> {
+        self.read(move |conn| {
+            Ok(write::reference_faults(&issues::Writes { conn, domain }, &references)?)
+        })
+    }
+
+    fn queues(&self, domain: DomainId) -> StoreFuture<'_, Vec<IssueQueue>> {
+        self.read(move |conn| queues::of_domain(conn, domain))
+    }
+
+    fn stage_attachment(&self, command: StageAttachment) -> StoreFuture<'_, ()> {
+        self.write(move |conn| attachments::stage(conn, &command))
+    }
+
+    fn discard_attachments(&self, domain: DomainId, ids: Vec<String>) -> StoreFuture<'_, ()> {
+        self.write(move |conn| attachments::discard(conn, domain, &ids))
+    }
+
+    fn attachment(&self, domain: DomainId, id: &str) -> StoreFuture<'_, Option<Attachment>> {
+        let id = id.to_owned();
+        self.read(move |conn| attachments::get(conn, domain, &id))
+    }
+
+    fn attachment_piece(
+        &self,
+        domain: DomainId,
+        id: &str,
+        number: u32,
+    ) -> StoreFuture<'_, Option<Vec<u8>>> {
+        let id = id.to_owned();
+        self.read(move |conn| attachments::piece(conn, domain, &id, number))
+    }
+
+    fn metrics(&self) -> StoreFuture<'_, StoreMetrics> {
+        let tasks = self.engine.read(tasks::unfinished_by_lease);
+        Box::pin(async move {
+            let (tasks_waiting, tasks_running) = tasks.await?;
+            let completed = self.completed.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let (database_bytes, log_bytes) = self.engine.file_bytes();
+            let commits = self.engine.commits();
+            let writes = self.engine.writes();
+            Ok(StoreMetrics {
+                commits,
+                writes,
+                log_bytes,
+                database_bytes,
+                tasks_waiting,
+                tasks_running,
+                completed,
+            })
+        })
+    }
+
+    fn check(&self) -> StoreFuture<'_, CheckReport> {
+        boxed(check::run(&self.engine))
+    }
+
+    fn backup(&self, command: CreateBackup) -> StoreFuture<'_, BackupReport> {
+        boxed(backup::run(&self.engine, command))
+    }
+
+    fn close(&self) -> StoreFuture<'_, ()> {
+        let engine = self.engine.clone();
+        boxed(async move {
+            tokio::task::spawn_blocking(move || engine.close()).await.unwrap_or_else(|e| {
+                Err(StoreError::Unavailable(format!("closing panicked: {e}")).into())
+            })
+        })
+    }
+}

@@ -3,35 +3,41 @@
 //! contract and leaves every rule about profiles and issues to the model. The wire forms are
 //! promises: docs/api.md describes them, tests/it holds them.
 
+mod config;
 mod router;
 mod state;
 
 mod accept;
+mod auth;
 mod compression;
 mod etag;
 mod form;
 mod idempotency;
-mod metrics;
+mod link;
 mod middleware;
 mod openapi;
+mod openapi_document;
 mod problem;
 mod query;
+mod random;
 mod range;
 mod server;
 
+mod agents;
+mod apps;
 mod attachments;
-mod auth;
-mod bulk;
-mod desk;
+mod bulk_actions;
 mod health;
 mod issues;
-mod writing;
+mod metrics;
+mod queues;
 
 #[doc(hidden)]
-pub mod inside;
+pub mod test_support;
 
 use auth::Caller;
-pub use openapi::{openapi, openapi_text};
+pub use config::ApiConfig;
+pub use openapi_document::{openapi, openapi_text};
 pub use router::{route_paths, router};
 pub use server::{SHUTDOWN_SECONDS_MAX, serve};
-pub use state::{ApiConfig, AppState};
+pub use state::AppState;

@@ -4,6 +4,7 @@
 
 use axum::extract::FromRequestParts;
 use caseload_model::error_code::ErrorCode;
+use caseload_model::issue_query::ParameterFault;
 use caseload_model::spelling::{nearest_word, same_name};
 use http::request::Parts;
 use percent_encoding::percent_decode_str;
@@ -69,6 +70,17 @@ impl QueryPairs {
         }
         (values, faults)
     }
+}
+
+impl From<ParameterFault> for Fault {
+    fn from(fault: ParameterFault) -> Self {
+        Self::parameter(fault.parameter, fault.code, fault.detail)
+    }
+}
+
+/// The refusal of a query with these faults.
+pub(crate) fn refused(faults: Vec<ParameterFault>) -> Problem {
+    Problem::faults(faults.into_iter().map(Fault::from).collect())
 }
 
 /// The fault of a parameter or form field that the endpoint does not know.

@@ -11,8 +11,8 @@ use tower_http::normalize_path::NormalizePath;
 
 use crate::problem::Problem;
 use crate::{
-    ApiConfig, AppState, attachments, auth, bulk, compression, desk, health, issues, metrics,
-    middleware, openapi, writing,
+    ApiConfig, AppState, agents, apps, attachments, auth, bulk_actions, compression, health,
+    issues, metrics, middleware, openapi_document, queues,
 };
 
 /// The application: all routes behind the whole middleware stack.
@@ -48,38 +48,41 @@ impl Routes {
 fn routes(config: &ApiConfig) -> Routes {
     let body_limit = DefaultBodyLimit::max(config.body_bytes_max);
     let list_and_write =
-        post(writing::create).put(writing::edit_many).layer(body_limit).get(issues::list);
-    let single_and_edit = put(writing::edit).layer(body_limit).get(issues::single);
-    let create = || post(bulk::create).layer(body_limit).get(bulk::list);
+        post(issues::create).put(issues::edit_many).layer(body_limit).get(issues::list);
+    let single_and_edit = put(issues::edit).layer(body_limit).get(issues::get);
+    let create = || post(bulk_actions::create).layer(body_limit).get(bulk_actions::list);
     Routes::new()
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))
-        .route("/metrics", get(metrics::metrics))
-        .route("/openapi.json", get(openapi::get))
+        .route("/metrics", get(metrics::get))
+        .route("/openapi.json", get(openapi_document::get))
         .route("/v1/{domain}/issues", list_and_write)
         .route("/v1/{domain}/issues/{issue_id}", single_and_edit)
-        .route("/v1/{domain}/issues/{issue_id}/messages", post(writing::message).layer(body_limit))
+        .route(
+            "/v1/{domain}/issues/{issue_id}/messages",
+            post(issues::add_message).layer(body_limit),
+        )
         .route(
             "/v1/{domain}/issues/{issue_id}/private-notes",
-            post(writing::note).layer(body_limit),
+            post(issues::add_note).layer(body_limit),
         )
         .route("/v1/{domain}/attachments/{attachment_id}", get(attachments::get))
-        .route("/v1/{domain}/apps", get(desk::apps))
-        .route("/v1/{domain}/apps/{publish_id}", get(desk::app))
-        .route("/v1/{domain}/agents", get(desk::agents))
-        .route("/v1/{domain}/queues", get(desk::queues))
+        .route("/v1/{domain}/apps", get(apps::list))
+        .route("/v1/{domain}/apps/{publish_id}", get(apps::get))
+        .route("/v1/{domain}/agents", get(agents::list))
+        .route("/v1/{domain}/queues", get(queues::list))
         .route("/v2/{domain}/identity/bulk_actions", create())
-        .route("/v2/{domain}/identity/bulk_actions/{task_id}", get(bulk::status))
-        .route("/v2/{domain}/identity/bulk_actions/{task_id}/cancel", post(bulk::cancel))
-        .route("/v2/{domain}/identity/bulk_actions/{task_id}/retry", post(bulk::retry))
-        .route("/v2/{domain}/identity/bulk_actions/{task_id}/results", get(bulk::results))
-        .route("/v2/{domain}/identity/bulk_actions/{task_id}/errors", get(bulk::errors))
+        .route("/v2/{domain}/identity/bulk_actions/{task_id}", get(bulk_actions::status))
+        .route("/v2/{domain}/identity/bulk_actions/{task_id}/cancel", post(bulk_actions::cancel))
+        .route("/v2/{domain}/identity/bulk_actions/{task_id}/retry", post(bulk_actions::retry))
+        .route("/v2/{domain}/identity/bulk_actions/{task_id}/results", get(bulk_actions::results))
+        .route("/v2/{domain}/identity/bulk_actions/{task_id}/errors", get(bulk_actions::errors))
         .route("/v2/{domain}/issues/bulk_actions", create())
-        .route("/v2/{domain}/issues/bulk_actions/{task_id}", get(bulk::status))
-        .route("/v2/{domain}/issues/bulk_actions/{task_id}/cancel", post(bulk::cancel))
-        .route("/v2/{domain}/issues/bulk_actions/{task_id}/retry", post(bulk::retry))
-        .route("/v2/{domain}/issues/bulk_actions/{task_id}/results", get(bulk::results))
-        .route("/v2/{domain}/issues/bulk_actions/{task_id}/errors", get(bulk::errors))
+        .route("/v2/{domain}/issues/bulk_actions/{task_id}", get(bulk_actions::status))
+        .route("/v2/{domain}/issues/bulk_actions/{task_id}/cancel", post(bulk_actions::cancel))
+        .route("/v2/{domain}/issues/bulk_actions/{task_id}/retry", post(bulk_actions::retry))
+        .route("/v2/{domain}/issues/bulk_actions/{task_id}/results", get(bulk_actions::results))
+        .route("/v2/{domain}/issues/bulk_actions/{task_id}/errors", get(bulk_actions::errors))
 }
 
 /// The middleware, innermost first. Trailing slashes go before routes are looked up, so that layer

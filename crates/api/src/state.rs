@@ -3,58 +3,16 @@
 //! starts with all of it empty.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use caseload_model::time::Clock;
 use caseload_store::Store;
 use tokio::sync::watch;
 
+use crate::ApiConfig;
 use crate::auth::{KeyCache, RateLimiter};
-use crate::bulk::{Followed, HeldBytes};
-use crate::idempotency::Answering;
-use crate::metrics::Metrics;
-
-/// Limits of the server that its operator may set.
-#[derive(Debug, Clone)]
-pub struct ApiConfig {
-    /// Bytes of a request body.
-    pub body_bytes_max: usize,
-    /// Bytes of one attachment.
-    pub attachment_bytes_max: usize,
-    /// Time a read may take.
-    pub query_timeout: Duration,
-    /// Requests that a key may make in 60 s; 0 is no limit.
-    pub rate_limit: u32,
-    /// Unfinished tasks that a domain may have.
-    pub unfinished_tasks_max: u32,
-    /// How long payload, results and errors of a task are kept.
-    pub keep_results: Duration,
-    /// Bytes of its packed payload that an upload holds in memory before it is staged.
-    pub upload_bytes_held: usize,
-    /// The same of all uploads together; with more, each is staged from its first megabyte on.
-    pub uploads_bytes_held: usize,
-    /// How long a client may pause while it sends its body.
-    pub body_pause_max: Duration,
-    /// How long a client may take to send the head of a request, or stay silent between two.
-    pub head_timeout: Duration,
-}
-
-impl Default for ApiConfig {
-    fn default() -> Self {
-        Self {
-            body_bytes_max: 128 << 20,
-            attachment_bytes_max: 25 << 20,
-            query_timeout: Duration::from_secs(10),
-            rate_limit: 1500,
-            unfinished_tasks_max: 1000,
-            keep_results: Duration::from_hours(24 * 30),
-            upload_bytes_held: 8 << 20,
-            uploads_bytes_held: 32 << 20,
-            body_pause_max: Duration::from_mins(1),
-            head_timeout: Duration::from_mins(1),
-        }
-    }
-}
+use crate::bulk_actions::{FollowedTasks, UploadMemory};
+use crate::idempotency::KeysInProgress;
+use crate::metrics::RequestCounts;
 
 /// What every handler shares.
 #[derive(Clone)]
@@ -63,12 +21,11 @@ pub struct AppState {
     pub clock: Clock,
     pub config: Arc<ApiConfig>,
     pub(crate) keys: Arc<KeyCache>,
-    pub(crate) answering: Arc<Answering>,
+    pub(crate) keys_in_progress: Arc<KeysInProgress>,
     pub(crate) rates: Arc<RateLimiter>,
-    pub(crate) metrics: Arc<Metrics>,
-    pub(crate) followed: Arc<Followed>,
-    /// What uploads hold in memory.
-    pub(crate) held: Arc<HeldBytes>,
+    pub(crate) request_counts: Arc<RequestCounts>,
+    pub(crate) followed_tasks: Arc<FollowedTasks>,
+    pub(crate) upload_memory: Arc<UploadMemory>,
     /// True from when the server was asked to stop: nothing waits any longer.
     pub(crate) stopping: watch::Sender<bool>,
 }
@@ -80,11 +37,11 @@ impl AppState {
             clock,
             config: Arc::new(config),
             keys: Arc::default(),
-            answering: Arc::default(),
+            keys_in_progress: Arc::default(),
             rates: Arc::default(),
-            metrics: Arc::default(),
-            followed: Arc::default(),
-            held: Arc::default(),
+            request_counts: Arc::default(),
+            followed_tasks: Arc::default(),
+            upload_memory: Arc::default(),
             stopping: watch::Sender::new(false),
         }
     }

@@ -1,10 +1,9 @@
-//! A response body as it arrives. It is pulled chunk by chunk or line by line, so that a list of
+//! A response body as it arrives. The caller pulls it chunk by chunk or line by line, so a list of
 //! any length passes through in constant memory. A body that breaks off is an error, never an end.
 
 use bytes::{Bytes, BytesMut};
 
-use crate::error::ClientError;
-use crate::http::transport_error;
+use crate::error::{ClientError, transport_error};
 
 /// The bytes of a response, one chunk at a time.
 #[derive(Debug)]
@@ -23,7 +22,7 @@ impl Body {
         self.response.chunk().await.map_err(|error| transport_error(&self.url, &error))
     }
 
-    /// The same bytes, line by line.
+    /// The body as lines.
     pub fn lines(self) -> Lines {
         Lines { body: self, pending: BytesMut::new(), searched: 0, ended: false }
     }
@@ -34,7 +33,7 @@ impl Body {
 pub struct Lines {
     body: Body,
     pending: BytesMut,
-    /// Bytes of `pending` known to hold no newline.
+    /// The first bytes of `pending`, which hold no newline.
     searched: usize,
     ended: bool,
 }

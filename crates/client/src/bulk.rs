@@ -1,6 +1,6 @@
-//! Bulk action tasks: submit, follow, fetch what became of each entry. A payload goes out as a
-//! JSON Lines file in a multipart form, the form that takes large ones; it may come from memory,
-//! from a file or from any reader, and is never held whole unless it already was.
+//! Bulk action tasks: submit, follow, cancel, retry, and fetch the results and errors. A payload
+//! goes out as a JSON Lines file in a multipart form, the form that takes large payloads. It may
+//! come from memory, from a file or from any reader; the client does not load it into memory.
 
 use std::future::Future;
 use std::time::{Duration, Instant};
@@ -18,12 +18,12 @@ use crate::error::ClientError;
 use crate::http::Client;
 use crate::task::{Task, TaskPage};
 
-/// How long a server is asked to hold back its answer about a task that is not completed.
+/// How long the server may hold back its answer about a task that is not completed.
 const WAIT_SECONDS: &str = "1";
-/// First and longest wait between two looks at a task where a server answers sooner than asked.
+/// The first and the longest wait between two polls, if a server answers earlier than it may.
 const POLL_FIRST: Duration = Duration::from_millis(25);
 const POLL_MAX: Duration = Duration::from_secs(2);
-/// Bytes read from a reader at once.
+/// How many bytes are read from a reader at a time.
 const READ_BYTES: usize = 64 << 10;
 
 /// The bulk actions of one path of a server.
@@ -37,17 +37,17 @@ pub struct Bulk<'a> {
 #[derive(Debug)]
 pub struct Payload(Part);
 
-/// How a task is handed in.
+/// Options of a submission.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SubmitOptions {
-    /// Nothing is written; results and errors tell what would be.
+    /// Writes nothing; the results and errors show what the task would do.
     pub dry_run: bool,
-    /// With a key of its own a request may be sent again after a broken connection: the server
-    /// answers the repeat as it did the first, and makes no second task.
+    /// A key of this request alone. With it the caller may repeat the request after a broken
+    /// connection: the server answers the repeat as it answered the first and makes one task.
     pub idempotency_key: Option<String>,
 }
 
-/// Which of a task's two lists.
+/// One of the two lists of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RecordList {
     Results,
@@ -64,14 +64,14 @@ impl RecordList {
 }
 
 impl Payload {
-    /// Entries that are in memory.
+    /// Entries in memory.
     pub fn bytes(lines: impl Into<Bytes>) -> Self {
         let lines: Bytes = lines.into();
         let length = lines.len() as u64;
         Self(Part::stream_with_length(lines, length))
     }
 
-    /// Entries in a file, from where it stands to its end.
+    /// Entries in a file, from its current position to its end.
     pub async fn file(file: tokio::fs::File) -> Result<Self, ClientError> {
         let metadata = file.metadata().await.map_err(ClientError::Payload)?;
         if !metadata.is_file() {
@@ -80,7 +80,7 @@ impl Payload {
         Ok(Self(Part::stream_with_length(file, metadata.len())))
     }
 
-    /// Entries from anything that can be read; the length is not known beforehand.
+    /// Entries from any reader; the length need not be known.
     pub fn reader(reader: impl AsyncRead + Send + Unpin + 'static) -> Self {
         let chunks = stream::try_unfold(reader, |mut reader| async move {
             let mut chunk = BytesMut::with_capacity(READ_BYTES);
@@ -91,11 +91,14 @@ impl Payload {
     }
 }
 
-impl<'a> Bulk<'a> {
-    pub(crate) const fn new(client: &'a Client, family: Family) -> Self {
-        Self { client, family }
+impl Client {
+    /// The bulk actions of one of the two paths.
+    pub const fn bulk(&self, family: Family) -> Bulk<'_> {
+        Bulk { client: self, family }
     }
+}
 
+impl<'a> Bulk<'a> {
     fn url(&self, rest: &str) -> String {
         self.client.path("v2", &format!("{}/bulk_actions{rest}", self.family.as_str()))
     }
@@ -103,18 +106,18 @@ impl<'a> Bulk<'a> {
     fn task_url(&self, task_id: &str, rest: &str) -> Result<String, ClientError> {
         let word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
         if task_id.is_empty() || !task_id.bytes().all(word) {
-            // Nothing else can be a task id, and nothing else may become part of a path.
+            // No other text is a task id, and none may become part of a path.
             return Err(no_such_task(task_id));
         }
         Ok(self.url(&format!("/{task_id}{rest}")))
     }
 
-    /// Hands in a task; it is durable when this returns.
+    /// Submits a task. The task is durable when this returns.
     pub async fn submit(&self, action: Action, payload: Payload) -> Result<Task, ClientError> {
         self.submit_with(action, payload, &SubmitOptions::default()).await
     }
 
-    /// Hands in a task with options.
+    /// Submits a task with options.
     pub async fn submit_with(
         &self,
         action: Action,
@@ -131,8 +134,8 @@ impl<'a> Bulk<'a> {
         self.write(with_key(request, options.idempotency_key.as_deref())?).await
     }
 
-    /// Asks for the end of a task: it stops at the next edge of a chunk. The task as it is then, or
-    /// is still; the entries that it did not reach stay unprocessed.
+    /// Cancels a task: it ends after the current chunk, and the entries that it did not reach stay
+    /// unprocessed. Returns the task, which may still be running.
     pub async fn cancel(&self, task_id: &str) -> Result<Task, ClientError> {
         let url = self.task_url(task_id, "/cancel")?;
         self.write(self.client.request(Method::POST, &url)).await
@@ -148,14 +151,14 @@ impl<'a> Bulk<'a> {
         self.write(with_key(request, idempotency_key)?).await
     }
 
-    /// A page of the tasks of this path, newest first. `params` go as they are: `status`, `action`,
-    /// `page`, `page-size`.
+    /// A page of the tasks of this path, newest first. `params` are sent unchanged: `status`,
+    /// `action`, `page`, `page-size`.
     pub async fn list(&self, params: &[(&str, &str)]) -> Result<TaskPage, ClientError> {
         let body = self.client.read_all(&self.url(""), params).await?;
         TaskPage::read(&body).map_err(|error| self.client.unexpected(error))
     }
 
-    /// Sends a request that is answered with a task.
+    /// Sends a request whose answer is a task.
     async fn write(&self, request: RequestBuilder) -> Result<Task, ClientError> {
         let body = self.client.write(request).await?;
         Task::read(&body).map_err(|error| self.client.unexpected(error))
@@ -163,17 +166,17 @@ impl<'a> Bulk<'a> {
 
     /// The task as it is now.
     pub async fn status(&self, task_id: &str) -> Result<Task, ClientError> {
-        self.look(task_id, &[]).await
+        self.poll(task_id, &[]).await
     }
 
-    async fn look(&self, task_id: &str, params: &[(&str, &str)]) -> Result<Task, ClientError> {
+    async fn poll(&self, task_id: &str, params: &[(&str, &str)]) -> Result<Task, ClientError> {
         let body = self.client.read_all(&self.task_url(task_id, "")?, params).await?;
         Task::read(&body).map_err(|error| self.client.unexpected(error))
     }
 
-    /// Follows the task until it is completed: hears of its end when it comes, and has `progress`
-    /// see every answer, about one a second. Where the server does not hold its answers back, the
-    /// task is looked at often at first, then less so.
+    /// Follows the task until it is completed, and calls `progress` with every answer, about one a
+    /// second. If the server does not hold its answers back, the client polls often at first, then
+    /// less often.
     pub async fn wait(
         &self,
         task_id: &str,
@@ -181,13 +184,13 @@ impl<'a> Bulk<'a> {
     ) -> Result<Task, ClientError> {
         let mut pause = POLL_FIRST;
         loop {
-            let asked = Instant::now();
-            let task = self.look(task_id, &[("wait", WAIT_SECONDS)]).await?;
+            let sent = Instant::now();
+            let task = self.poll(task_id, &[("wait", WAIT_SECONDS)]).await?;
             progress(&task);
             if task.is_completed() {
                 return Ok(task);
             }
-            let early = pause.saturating_sub(asked.elapsed());
+            let early = pause.saturating_sub(sent.elapsed());
             if !early.is_zero() {
                 tokio::time::sleep(early).await;
                 pause = POLL_MAX.min(pause.mul_f32(1.25));
@@ -207,7 +210,7 @@ impl<'a> Bulk<'a> {
     }
 }
 
-/// The request with its key, where it has one.
+/// The request with its key, if there is one.
 fn with_key(request: RequestBuilder, key: Option<&str>) -> Result<RequestBuilder, ClientError> {
     let Some(key) = key else { return Ok(request) };
     let key = HeaderValue::from_str(key).map_err(|_| ClientError::InvalidIdempotencyKey)?;
@@ -219,7 +222,7 @@ fn no_such_task(task_id: &str) -> ClientError {
         status: 404,
         code: "not_found".into(),
         title: String::new(),
-        detail: format!("{task_id:?} is no task id"),
+        detail: format!("{task_id:?} is not a task id"),
         request_id: None,
         faults: Vec::new(),
     }))

@@ -1,18 +1,18 @@
-//! What can go wrong with a call, for programs to match on and for people to read. A problem
-//! document of the server's becomes a [`Problem`] with all of its faults; anything else that is no
-//! success keeps its status and the beginning of its text. No error holds the API key.
+//! The errors of a call, for programs to match on and for people to read. A problem document from
+//! the server becomes a [`Problem`] with all of its faults. Any other unsuccessful answer becomes
+//! an error with its status and the beginning of its text. No error contains the API key.
 
 use std::fmt;
 
 use serde::Deserialize;
 
-/// Characters of an unexpected answer that an error keeps.
+/// How many characters of an unexpected answer an error shows.
 const TEXT_CHARS_MAX: usize = 200;
 
 /// A call that did not succeed.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    #[error("{url:?} is no address of a server: {reason}")]
+    #[error("{url:?} is not the address of a server: {reason}")]
     InvalidUrl { url: String, reason: String },
     #[error(transparent)]
     InvalidDomain(#[from] caseload_model::ids::InvalidDomainName),
@@ -20,27 +20,29 @@ pub enum ClientError {
     InvalidKey,
     #[error("the idempotency key cannot be sent in a header: it holds a control character")]
     InvalidIdempotencyKey,
-    /// The server refused, and said why.
+    /// The server refused the call and said why.
     #[error(transparent)]
     Problem(Box<Problem>),
-    /// No connection, or one that broke.
+    /// The connection could not be made, or it broke.
     #[error("cannot reach {url}: {reason}")]
     Unreachable { url: String, reason: String },
-    /// The server (or something before it) answered in a form that is not this API's.
-    #[error("{url} answered what no Caseload server answers: {reason}")]
+    /// The server, or a proxy in front of it, answered in a form that this API does not have.
+    #[error("{url} did not answer as a Caseload server does: {reason}")]
     Unexpected { url: String, reason: String },
-    /// A stream of issues broke off, and did so again whenever it was asked to go on.
-    #[error("the stream of issues from {url} broke off after {issues}, and could not go on")]
+    /// A stream of issues broke off, and again each time the client resumed it.
+    #[error(
+        "the stream of issues from {url} broke off after {issues} issues and could not be resumed"
+    )]
     Cut { url: String, issues: u64 },
     #[error(transparent)]
     CursorStuck(#[from] crate::CursorStuck),
-    /// The payload could not be read on this side.
+    /// The client could not read the payload.
     #[error("cannot read the payload: {0}")]
     Payload(std::io::Error),
 }
 
 impl ClientError {
-    /// The HTTP status, where the server answered with a problem.
+    /// The HTTP status, if the server answered with a problem.
     pub fn status(&self) -> Option<u16> {
         match self {
             Self::Problem(problem) => Some(problem.status),
@@ -48,7 +50,7 @@ impl ClientError {
         }
     }
 
-    /// The problem's code, where the server answered with one.
+    /// The code of the problem, if the server answered with one.
     pub fn code(&self) -> Option<&str> {
         match self {
             Self::Problem(problem) => Some(&problem.code),
@@ -91,12 +93,12 @@ impl std::error::Error for Problem {}
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let said = if self.detail.is_empty() { &self.title } else { &self.detail };
+        let text = if self.detail.is_empty() { &self.title } else { &self.detail };
         write!(f, "the server answered {} {}: ", self.status, self.code)?;
         match self.faults.as_slice() {
-            [] => return f.write_str(said),
-            [only] if only.detail == *said => return write!(f, "{only}"),
-            [_] => f.write_str(said)?,
+            [] => return f.write_str(text),
+            [only] if only.detail == *text => return write!(f, "{only}"),
+            [_] => f.write_str(text)?,
             all => write!(f, "{} faults", all.len())?,
         }
         self.faults.iter().try_for_each(|fault| write!(f, "\n  {fault}"))
@@ -111,12 +113,12 @@ impl fmt::Display for ProblemFault {
             (None, None, Some(line)) => write!(f, "line {line}: ")?,
             (None, None, None) => {}
         }
-        let said = if self.detail.is_empty() { &self.code } else { &self.detail };
-        f.write_str(said)
+        let text = if self.detail.is_empty() { &self.code } else { &self.detail };
+        f.write_str(text)
     }
 }
 
-/// Turns the body of an answer that is no success into an error.
+/// Turns the body of an unsuccessful answer into an error.
 pub(crate) fn error_of_answer(url: &str, status: u16, body: &[u8]) -> ClientError {
     if let Ok(problem) = serde_json::from_slice::<Problem>(body)
         && problem.status == status
@@ -127,6 +129,27 @@ pub(crate) fn error_of_answer(url: &str, status: u16, body: &[u8]) -> ClientErro
     let text: String = text.trim().chars().take(TEXT_CHARS_MAX).collect();
     let reason = if text.is_empty() { format!("{status}") } else { format!("{status} {text:?}") };
     ClientError::Unexpected { url: url.to_owned(), reason }
+}
+
+/// An error of the connection, with its innermost cause: the outer ones only say "error".
+pub(crate) fn transport_error(base: &str, error: &reqwest::Error) -> ClientError {
+    if error.is_timeout() && !error.is_connect() {
+        return unreachable_server(base, "it did not answer in time");
+    }
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(inner) = cause.source() {
+        if let Some(io) = inner.downcast_ref::<std::io::Error>()
+            && io.kind() == std::io::ErrorKind::ConnectionRefused
+        {
+            return unreachable_server(base, "connection refused");
+        }
+        cause = inner;
+    }
+    unreachable_server(base, &cause.to_string())
+}
+
+fn unreachable_server(base: &str, reason: &str) -> ClientError {
+    ClientError::Unreachable { url: base.to_owned(), reason: reason.to_owned() }
 }
 
 #[cfg(test)]
@@ -154,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_single_fault_that_repeats_the_detail_is_said_once() {
+    fn a_single_fault_that_repeats_the_detail_is_shown_once() {
         assert_eq!(
             problem(
                 r#"{"status":400,"code":"unknown_action","detail":"no such action",
@@ -166,19 +189,19 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_problem_document_keeps_status_and_beginning() {
-        for (body, said) in [
-            ("", "http://host answered what no Caseload server answers: 400"),
-            ("<html>", "http://host answered what no Caseload server answers: 400 \"<html>\""),
+    fn other_answers_are_shown_with_status_and_beginning() {
+        for (body, message) in [
+            ("", "http://host did not answer as a Caseload server does: 400"),
+            ("<html>", "http://host did not answer as a Caseload server does: 400 \"<html>\""),
             (
                 r#"{"status":500,"code":"x"}"#,
                 concat!(
-                    "http://host answered what no Caseload server answers: ",
+                    "http://host did not answer as a Caseload server does: ",
                     r#"400 "{\"status\":500,\"code\":\"x\"}""#
                 ),
             ),
         ] {
-            assert_eq!(problem(body), said);
+            assert_eq!(problem(body), message);
         }
         let long = problem(&"x".repeat(5000));
         assert!(long.len() < 400, "{long}");

@@ -1,36 +1,34 @@
-//! One server, one domain, one key: where requests are put together and sent. Reads that the server
-//! puts off (429, or 503 with `Retry-After`) are sent again a few times after the wait it asks for;
-//! calls that write are never sent twice. The key travels as the user name of Basic authentication
-//! with an empty password, as the specification of the issue API has it.
+//! One server, one domain, one key: this module builds and sends requests. It repeats a read that
+//! the server puts off (429, or 503 with `Retry-After`) a few times, after the wait that the server
+//! asks for. It never repeats a call that writes. The key travels as the user name of Basic
+//! authentication with an empty password, as the specification of the issue API requires.
 
 use std::fmt;
 use std::time::Duration;
 
 use bytes::Bytes;
 use caseload_model::ids::DomainName;
-use caseload_model::task::Family;
 use reqwest::header::RETRY_AFTER;
 use reqwest::{Method, RequestBuilder, Response, StatusCode, redirect};
 use url::{Host, Url};
 
 use crate::body::Body;
-use crate::bulk::Bulk;
-use crate::error::{ClientError, error_of_answer};
+use crate::error::{ClientError, error_of_answer, transport_error};
 
-/// Time to get a connection.
+/// How long connecting may take.
 const CONNECT_SECONDS: u64 = 10;
-/// Time without a byte after which a call is given up.
+/// A call without a received byte for this long fails.
 const SILENCE_SECONDS: u64 = 300;
-/// Times that a read is sent at most.
+/// How often a read is sent at most.
 const TRIES_MAX: u32 = 6;
-/// Longest wait between two tries.
+/// The longest wait between two tries.
 const RETRY_WAIT_SECONDS_MAX: u64 = 60;
 
 /// Calls one domain of one server with one API key. Cheap to clone.
 #[derive(Clone)]
 pub struct Client {
     http: reqwest::Client,
-    /// Address of the server, without a slash at the end.
+    /// The server's address, without a trailing slash.
     base: String,
     domain: DomainName,
     api_key: String,
@@ -47,7 +45,7 @@ impl fmt::Debug for Client {
 }
 
 impl Client {
-    /// A client of the server at `url`; nothing is sent yet.
+    /// A client of the server at `url`. It sends nothing yet.
     pub fn new(url: &str, domain: &str, api_key: &str) -> Result<Self, ClientError> {
         let address = parse_url(url)?;
         let domain = DomainName::parse(domain)?;
@@ -64,7 +62,7 @@ impl Client {
             builder = builder.no_proxy();
         }
         if address.scheme() == "http" {
-            // Without TLS no certificates are needed; a machine may have none.
+            // Plain HTTP needs no certificates, and a machine may have none.
             builder = builder.tls_certs_only([]);
         }
         let base = address.as_str().trim_end_matches('/').to_owned();
@@ -81,12 +79,7 @@ impl Client {
         &self.domain
     }
 
-    /// The bulk actions of one of the two paths.
-    pub fn bulk(&self, family: Family) -> Bulk<'_> {
-        Bulk::new(self, family)
-    }
-
-    /// The address of `rest` under `/{version}/{domain}/`.
+    /// The URL of `rest` below `/{version}/{domain}/`.
     pub(crate) fn path(&self, version: &str, rest: &str) -> String {
         format!("{}/{version}/{}/{rest}", self.base, self.domain)
     }
@@ -95,7 +88,7 @@ impl Client {
         self.http.request(method, url).basic_auth(&self.api_key, Some(""))
     }
 
-    /// Sends a read, again where the server puts it off, and hands out the body as it comes.
+    /// Sends a read, and again if the server puts it off. Returns the body as it arrives.
     pub(crate) async fn read(
         &self,
         url: &str,
@@ -121,7 +114,7 @@ impl Client {
         }
     }
 
-    /// Sends a read and gathers its body.
+    /// Sends a read and collects its body.
     pub(crate) async fn read_all(
         &self,
         url: &str,
@@ -135,7 +128,7 @@ impl Client {
         Ok(all.into())
     }
 
-    /// Sends a request that writes, once, and gathers the answer's body.
+    /// Sends a request that writes, once, and collects the body of the answer.
     pub(crate) async fn write(&self, request: RequestBuilder) -> Result<Bytes, ClientError> {
         let sent = request.send().await;
         let response = sent.map_err(|error| transport_error(&self.base, &error))?;
@@ -161,13 +154,13 @@ impl Client {
     }
 }
 
-/// How long to wait before the same read may be sent again; `None` where that makes no sense.
+/// How long to wait before sending the same read again; `None` if the answer will not change.
 fn retry_wait(response: &Response) -> Option<Duration> {
     let header = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
-    let asked = header.and_then(|value| value.trim().parse::<u64>().ok());
+    let wanted = header.and_then(|value| value.trim().parse::<u64>().ok());
     let seconds = match response.status() {
-        StatusCode::TOO_MANY_REQUESTS => asked.unwrap_or(1),
-        StatusCode::SERVICE_UNAVAILABLE => asked?,
+        StatusCode::TOO_MANY_REQUESTS => wanted.unwrap_or(1),
+        StatusCode::SERVICE_UNAVAILABLE => wanted?,
         _ => return None,
     };
     (seconds <= RETRY_WAIT_SECONDS_MAX).then(|| Duration::from_secs(seconds.max(1)))
@@ -184,10 +177,11 @@ fn parse_url(text: &str) -> Result<Url, ClientError> {
         return Err(invalid("it begins with http:// or https://"));
     }
     if !url.username().is_empty() || url.password().is_some() {
-        // Told without the address: it holds a secret.
+        // The error leaves the address out, because the address holds a secret.
         return Err(ClientError::InvalidUrl {
             url: format!("{}://…", url.scheme()),
-            reason: "name and password do not belong here; the API key has its own place".into(),
+            reason: "a name and a password do not belong here; the API key has its own place"
+                .into(),
         });
     }
     if url.query().is_some() || url.fragment().is_some() {
@@ -203,27 +197,6 @@ fn is_loopback(url: &Url) -> bool {
         Some(Host::Ipv6(address)) => address.is_loopback(),
         None => false,
     }
-}
-
-/// An error of the connection, with the innermost cause: the outer ones only say "error".
-pub(crate) fn transport_error(base: &str, error: &reqwest::Error) -> ClientError {
-    if error.is_timeout() && !error.is_connect() {
-        return unreachable_server(base, "it did not answer in time");
-    }
-    let mut cause: &dyn std::error::Error = error;
-    while let Some(inner) = cause.source() {
-        if let Some(io) = inner.downcast_ref::<std::io::Error>()
-            && io.kind() == std::io::ErrorKind::ConnectionRefused
-        {
-            return unreachable_server(base, "connection refused");
-        }
-        cause = inner;
-    }
-    unreachable_server(base, &cause.to_string())
-}
-
-fn unreachable_server(base: &str, reason: &str) -> ClientError {
-    ClientError::Unreachable { url: base.to_owned(), reason: reason.to_owned() }
 }
 
 #[cfg(test)]

@@ -1,15 +1,14 @@
-//! Reading issues: one page, one issue, or a walk over all of them. Parameters go out as they were
-//! given, by name and value: the server knows which there are and says so better than a client of
-//! last year could. Issues come back as the server's own bytes.
+//! One page of issues, or one issue. The client sends parameters as they were given, by name and
+//! value: the server knows which there are, and its error texts are better than those of a client
+//! that may be older. Issues are the bytes that the server sent.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::cursor::Walk;
 use crate::error::ClientError;
 use crate::http::Client;
 
-/// The `includes` that bring everything an issue has.
+/// The `includes` for every member that an issue can have.
 pub const INCLUDES_ALL: &str = concat!(
     r#"["custom_fields","meta","feedback","private_notes","queue","#,
     r#""predict_labels","sentiment_analysis","smart_intents"]"#
@@ -20,7 +19,7 @@ pub const INCLUDES_ALL: &str = concat!(
 pub struct IssueParams(Vec<(String, String)>);
 
 impl IssueParams {
-    /// Parameters that ask for everything an issue has.
+    /// Parameters that ask for every member of an issue.
     pub fn all_included() -> Self {
         let mut params = Self::default();
         params.push("includes", INCLUDES_ALL);
@@ -32,7 +31,7 @@ impl IssueParams {
         self.0.push((name.into(), value.into()));
     }
 
-    /// Whether a parameter of this name is there, in either spelling.
+    /// Whether there is a parameter of this name, in either spelling.
     pub fn has(&self, name: &str) -> bool {
         self.value(name).is_some()
     }
@@ -56,12 +55,12 @@ pub struct IssuePage {
     pub page_size: u64,
     pub total_hits: u64,
     pub total_pages: u64,
-    /// Each issue as the bytes that came.
+    /// Each issue as the bytes that the server sent.
     pub issues: Vec<Box<RawValue>>,
 }
 
 impl Client {
-    /// One page of the issues that match.
+    /// One page of the matching issues.
     pub async fn issues(&self, params: &IssueParams) -> Result<IssuePage, ClientError> {
         let body = self.read_all(&self.path("v1", "issues"), &params.pairs()).await?;
         serde_json::from_slice(&body).map_err(|error| self.unexpected(error))
@@ -76,11 +75,5 @@ impl Client {
         let [issue] = <[_; 1]>::try_from(page.issues)
             .map_err(|many| self.unexpected(format!("{} issues of one id", many.len())))?;
         Ok(issue)
-    }
-
-    /// Walks the issues created within a span, oldest first, by the specification's cursor
-    /// procedure. Both ends belong to the span; an end that is not given is open.
-    pub const fn walk_issues(&self, since: Option<i64>, until: Option<i64>) -> Walk<'_> {
-        Walk::new(self, since, until)
     }
 }

@@ -1,8 +1,8 @@
-//! How programs call Caseload: a typed client of the bulk-action API and the issue API. It sends
-//! requests, retries the reads that may be retried, and turns answers into plain types; it knows
-//! nothing of files, terminals or the server's inside. Issues are handed on as the very bytes that
-//! came, so that what is exported here can be imported again without a change. The API key never
-//! shows in `Debug` output or in errors.
+//! A typed client of the bulk action API and the issue API. It sends requests, repeats the reads
+//! that may be repeated, and turns answers into plain types. It does not know about files,
+//! terminals or the server's code. Issues are handed on as the bytes that the server sent, so that
+//! an export can be imported again unchanged. Invariant: neither `Debug` output nor an error shows
+//! the API key.
 
 mod body;
 mod bulk;
@@ -12,12 +12,14 @@ mod http;
 mod issues;
 mod stream;
 mod task;
+mod walk;
 
 pub use body::{Body, Lines};
 pub use bulk::{Bulk, Payload, RecordList, SubmitOptions};
-pub use cursor::{Cursor, CursorStuck, Walk};
+pub use cursor::{Cursor, CursorStuck};
 pub use error::{ClientError, Problem, ProblemFault};
 pub use http::Client;
 pub use issues::{INCLUDES_ALL, IssuePage, IssueParams};
 pub use stream::IssueStream;
 pub use task::{Task, TaskCounts, TaskPage};
+pub use walk::IssueWalk;

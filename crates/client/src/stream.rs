@@ -1,8 +1,8 @@
-//! Every issue that matches, as a stream of lines that ends only when the server has said that it
-//! is whole. A stream that is cut (by the network, or by a server that stops) is asked for again
-//! from behind the last line that came, so that the caller sees neither a gap nor a repeat; after
-//! some cuts in a row without a line between them it gives up. What is checked: the last line is
-//! there, and it counts as many issues as came.
+//! All matching issues, as a stream of lines that ends only when the server has confirmed that it
+//! is complete. If the stream is cut, by the network or by a server that stops, the client resumes
+//! it after the last complete line, so that the caller sees neither a gap nor a repeat. After
+//! several cuts in a row without a line between them it fails. Invariant: a stream that ends has
+//! had its last line, and that line counts as many issues as arrived.
 
 use std::time::Duration;
 
@@ -16,9 +16,9 @@ use crate::http::Client;
 use crate::issues::IssueParams;
 
 const JSON_LINES: &str = "application/x-ndjson";
-/// Cuts in a row, without a line between them, after which the stream is given up.
+/// The stream fails after this many cuts in a row without a line between them.
 const CUTS_MAX: u32 = 6;
-/// Wait before the first try to go on, where the caller names none.
+/// The wait before the stream is resumed for the first time, unless the caller sets another.
 const WAIT_MS: u64 = 250;
 
 /// A stream of issues, oldest first unless the parameters say otherwise.
@@ -28,17 +28,18 @@ pub struct IssueStream<'a> {
     params: IssueParams,
     order: Order,
     lines: Option<Lines>,
-    /// Where the last issue stands, as the parameter `after` says it.
-    place: Option<String>,
-    /// Issues since the stream was last asked for, and in all.
+    /// The position of the last issue, in the form of the parameter `after`.
+    position: Option<String>,
+    /// Issues of the current answer.
     of_answer: u64,
+    /// Issues of all answers.
     received: u64,
     cuts: u32,
     wait: Duration,
     next_cursor: Option<String>,
 }
 
-/// What the issues are sorted by.
+/// The sort key of the issues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Order {
     Creation,
@@ -46,7 +47,7 @@ enum Order {
     StateChange,
 }
 
-/// As much of a line as it takes to know its place, or that it is the last one.
+/// The members of a line that give its position or mark it as the last one.
 #[derive(Deserialize)]
 struct Line {
     #[serde(default)]
@@ -66,9 +67,9 @@ struct StateData {
 }
 
 impl Client {
-    /// Streams the issues that match. Nothing is sent yet.
+    /// Streams the matching issues. It sends nothing yet.
     pub fn stream_issues(&self, mut params: IssueParams) -> IssueStream<'_> {
-        // An order of the server's choice would leave it open where to go on.
+        // Without a known order the client could not resume.
         let order = match params.value("sort-by") {
             Some("update-time") => Order::Update,
             Some("state-change-time") => Order::StateChange,
@@ -86,7 +87,7 @@ impl Client {
             params,
             order,
             lines: None,
-            place: None,
+            position: None,
             of_answer: 0,
             received: 0,
             cuts: 0,
@@ -97,15 +98,14 @@ impl Client {
 }
 
 impl IssueStream<'_> {
-    /// The same stream with another wait before the first try to go on after a cut. It doubles with
-    /// each further try.
+    /// Sets the wait before the stream is resumed after a cut. It doubles with each further try.
     #[must_use]
     pub const fn with_wait(mut self, wait: Duration) -> Self {
         self.wait = wait;
         self
     }
 
-    /// The next issue as the bytes that came, without a newline; `None` when all were there.
+    /// The next issue as the bytes that the server sent, without a newline; `None` at the end.
     pub async fn next(&mut self) -> Result<Option<Bytes>, ClientError> {
         while self.next_cursor.is_none() {
             let line = match self.line().await {
@@ -113,7 +113,7 @@ impl IssueStream<'_> {
                 Err(ClientError::Unreachable { .. }) if self.received > 0 => None,
                 Err(error) => return Err(error),
             };
-            // A line that is no whole JSON is the beginning of one that was cut.
+            // A line that is not complete JSON is the beginning of a line that was cut.
             let read = line.and_then(|line| Some((serde_json::from_slice(&line).ok()?, line)));
             let Some((read, line)) = read else {
                 self.cut().await?;
@@ -126,12 +126,12 @@ impl IssueStream<'_> {
         Ok(None)
     }
 
-    /// Issues that came so far.
+    /// Issues received so far.
     pub const fn received(&self) -> u64 {
         self.received
     }
 
-    /// The cursor behind the last issue, once the stream has ended; empty where none ever came.
+    /// The cursor after the last issue, once the stream has ended; empty if there were no issues.
     pub fn next_cursor(&self) -> Option<&str> {
         self.next_cursor.as_deref()
     }
@@ -141,9 +141,9 @@ impl IssueStream<'_> {
             return lines.next().await;
         }
         let mut pairs = self.params.pairs();
-        if let Some(place) = &self.place {
+        if let Some(position) = &self.position {
             pairs.retain(|(name, _)| *name != "cursor");
-            pairs.push(("after", place));
+            pairs.push(("after", position));
         }
         self.of_answer = 0;
         let url = self.client.path("v1", "issues");
@@ -151,7 +151,7 @@ impl IssueStream<'_> {
         self.lines.insert(body.lines()).next().await
     }
 
-    /// Takes a whole line; whether it is an issue.
+    /// Takes a complete line. Returns whether it is an issue.
     fn take(&mut self, line: Line) -> Result<bool, ClientError> {
         if line.end {
             if line.count != Some(self.of_answer) {
@@ -168,17 +168,17 @@ impl IssueStream<'_> {
             Order::StateChange => line.state_data.and_then(|state| state.changed_at),
         };
         let (Some(at), Some(id)) = (at, line.id) else {
-            return Err(self.client.unexpected("a line that is no issue"));
+            return Err(self.client.unexpected("a line that is not an issue"));
         };
         let at = at.as_str().map_or_else(|| at.to_string(), str::to_owned);
-        self.place = Some(format!("{at},{id}"));
+        self.position = Some(format!("{at},{id}"));
         self.of_answer += 1;
         self.received += 1;
         self.cuts = 0;
         Ok(true)
     }
 
-    /// Waits before the next try, while there is one left.
+    /// Waits before the next try, or fails if there were too many.
     async fn cut(&mut self) -> Result<(), ClientError> {
         self.lines = None;
         if self.cuts == CUTS_MAX {

@@ -1,6 +1,6 @@
-//! The task record as it comes over the wire. Words such as status and outcome stay text: a newer
-//! server may know more of them than this client. The record's own bytes are kept beside the
-//! fields, for programs that hand it on.
+//! The task record as the server sends it. Words such as status and outcome remain text, because a
+//! newer server may know more of them than this client. The record also holds its own bytes, for
+//! programs that pass it on.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -12,11 +12,11 @@ pub struct Task {
     pub action: String,
     /// `created`, `queued`, `processing` or `completed`.
     pub status: String,
-    /// Percent of the entries that are processed.
+    /// How many percent of the entries are processed.
     pub progress: u32,
     /// At least one entry failed.
     pub errors: bool,
-    /// Results can be fetched.
+    /// The results can be fetched.
     pub results: bool,
     /// How the task ended; `None` until it has.
     pub outcome: Option<String>,
@@ -32,7 +32,7 @@ pub struct Task {
     /// The task whose failed and unprocessed entries this one runs again.
     #[serde(default)]
     pub parent_task_id: Option<String>,
-    /// While the task waits: tasks that come before it.
+    /// While the task waits: how many tasks run before it.
     #[serde(default)]
     pub position: Option<u64>,
     /// The record as the server sent it.
@@ -58,7 +58,7 @@ pub struct TaskPage {
     pub total_pages: u64,
 }
 
-/// The page as it comes over the wire.
+/// The wire form of a page.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
 struct WirePage<'a> {
@@ -78,7 +78,7 @@ impl TaskPage {
 }
 
 impl Task {
-    /// Whether the task has ended, in whichever way.
+    /// Whether the task has ended, with whatever outcome.
     pub fn is_completed(&self) -> bool {
         self.status == "completed"
     }

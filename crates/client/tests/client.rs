@@ -1,5 +1,5 @@
-//! The client against a server that answers by script and keeps what it was asked: what goes over
-//! the wire, what is tried again, and what becomes of each kind of answer.
+//! The client against a server that answers by script and records the requests: the requests on the
+//! wire, the calls that the client repeats, and the error for each kind of answer.
 
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
@@ -15,32 +15,33 @@ use caseload_client::{Client, ClientError, IssueParams, Payload, RecordList};
 use caseload_model::task::{Action, Family};
 use tokio::net::TcpListener;
 
-/// A request as it came.
+/// A request as the server received it.
 #[derive(Debug, Clone)]
-struct Asked {
+struct ReceivedRequest {
     line: String,
     authorization: String,
     content_type: String,
     body: String,
 }
 
-/// Answers in order; a server that is asked once more than it has answers fails the test.
+/// A client, and the requests that its server has received. The server answers in order; a test
+/// fails if there are more requests than answers.
 struct Script {
     client: Client,
-    asked: Arc<Mutex<Vec<Asked>>>,
+    received: Arc<Mutex<Vec<ReceivedRequest>>>,
 }
 
 type Answer = (u16, &'static [(&'static str, &'static str)], String);
 
 async fn script(answers: Vec<Answer>) -> Script {
-    let asked = Arc::new(Mutex::new(Vec::new()));
+    let received = Arc::new(Mutex::new(Vec::new()));
     let queue = Arc::new(Mutex::new(VecDeque::from(answers)));
-    let kept = Arc::clone(&asked);
+    let log = Arc::clone(&received);
     let app = Router::new().fallback(move |request: Request| {
-        let (queue, kept) = (Arc::clone(&queue), Arc::clone(&kept));
+        let (queue, log) = (Arc::clone(&queue), Arc::clone(&log));
         async move {
             let request = read(request).await;
-            kept.lock().unwrap().push(request);
+            log.lock().unwrap().push(request);
             let (status, headers, body) = queue.lock().unwrap().pop_front().unwrap_or_default();
             let mut response = Response::builder().status(status);
             for (name, value) in headers {
@@ -52,10 +53,10 @@ async fn script(answers: Vec<Answer>) -> Script {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
     tokio::spawn(async move { axum::serve(listener, app).await });
-    Script { client: Client::new(&url, "acme", "secret").unwrap(), asked }
+    Script { client: Client::new(&url, "acme", "secret").unwrap(), received }
 }
 
-async fn read(request: Request) -> Asked {
+async fn read(request: Request) -> ReceivedRequest {
     let (head, body) = request.into_parts();
     let body: Bytes = axum::body::to_bytes(body, usize::MAX).await.unwrap();
     let line = format!("{} {}", head.method, head.uri);
@@ -65,16 +66,16 @@ async fn read(request: Request) -> Asked {
     };
     let (authorization, content_type) = (header("authorization"), header("content-type"));
     let body = String::from_utf8(body.into()).unwrap();
-    Asked { line, authorization, content_type, body }
+    ReceivedRequest { line, authorization, content_type, body }
 }
 
 impl Script {
     fn lines(&self) -> Vec<String> {
-        self.asked.lock().unwrap().iter().map(|asked| asked.line.clone()).collect()
+        self.received.lock().unwrap().iter().map(|request| request.line.clone()).collect()
     }
 
-    fn last(&self) -> Asked {
-        self.asked.lock().unwrap().last().unwrap().clone()
+    fn last(&self) -> ReceivedRequest {
+        self.received.lock().unwrap().last().unwrap().clone()
     }
 }
 
@@ -102,26 +103,29 @@ async fn a_task_is_submitted_as_a_multipart_form_with_the_key_as_user_name() {
     let sent = bulk.submit(Action::CreateCoreProfiles, Payload::bytes(lines)).await.unwrap();
     assert_eq!((sent.task_id.as_str(), sent.counts.total), ("t-1", 9));
     assert_eq!(sent.record, task("created", 9));
-    let asked = script.last();
-    assert_eq!(asked.line, "POST /v2/acme/identity/bulk_actions");
-    assert_eq!(asked.authorization, "Basic c2VjcmV0Og==");
-    assert!(asked.content_type.starts_with("multipart/form-data; boundary="));
-    assert!(asked.body.contains("name=\"action\"\r\n\r\ncreate_core_profiles\r\n"), "{asked:?}");
-    assert!(asked.body.contains(&format!("\r\n\r\n{lines}\r\n--")), "{asked:?}");
-    assert!(asked.body.contains("filename=\"payload.jsonl\""), "{asked:?}");
+    let request = script.last();
+    assert_eq!(request.line, "POST /v2/acme/identity/bulk_actions");
+    assert_eq!(request.authorization, "Basic c2VjcmV0Og==");
+    assert!(request.content_type.starts_with("multipart/form-data; boundary="));
+    assert!(
+        request.body.contains("name=\"action\"\r\n\r\ncreate_core_profiles\r\n"),
+        "{request:?}"
+    );
+    assert!(request.body.contains(&format!("\r\n\r\n{lines}\r\n--")), "{request:?}");
+    assert!(request.body.contains("filename=\"payload.jsonl\""), "{request:?}");
 
     let issues = script.client.bulk(Family::Issues);
     let reader = Payload::reader(lines.as_bytes());
     issues.submit(Action::ImportIssues, reader).await.unwrap();
-    let asked = script.last();
-    assert_eq!(asked.line, "POST /v2/acme/issues/bulk_actions");
-    assert!(asked.body.contains(&format!("\r\n\r\n{lines}\r\n--")), "{asked:?}");
+    let request = script.last();
+    assert_eq!(request.line, "POST /v2/acme/issues/bulk_actions");
+    assert!(request.body.contains(&format!("\r\n\r\n{lines}\r\n--")), "{request:?}");
 }
 
 #[tokio::test]
-async fn waiting_looks_until_the_task_is_completed_and_shows_every_look() {
-    let looks = [("created", 9), ("processing", 5), ("completed", 0)];
-    let answers = looks.map(|(status, left)| (200, &[][..], task(status, left)));
+async fn wait_polls_until_the_task_is_completed_and_reports_every_answer() {
+    let answers = [("created", 9), ("processing", 5), ("completed", 0)];
+    let answers = answers.map(|(status, left)| (200, &[][..], task(status, left)));
     let script = script(answers.into()).await;
     let mut seen = Vec::new();
     let bulk = script.client.bulk(Family::Identity);
@@ -132,7 +136,7 @@ async fn waiting_looks_until_the_task_is_completed_and_shows_every_look() {
 }
 
 #[tokio::test]
-async fn records_come_as_bytes_and_as_lines() {
+async fn records_are_read_as_bytes_or_as_lines() {
     let lines = "{\"index\":0}\n{\"index\":1}\n\n{\"index\":3}";
     let script = script(vec![(200, &[], lines.to_owned()), (200, &[], String::new())]).await;
     let bulk = script.client.bulk(Family::Identity);
@@ -154,7 +158,7 @@ async fn records_come_as_bytes_and_as_lines() {
 }
 
 #[tokio::test]
-async fn issues_keep_every_byte_that_the_server_sent() {
+async fn issues_are_the_bytes_that_the_server_sent() {
     let odd = r#"{"id":1, "n":1.50,"big":12345678901234567890123,"t":"\u0000 \/ é"}"#;
     let script = script(vec![(200, &[], page(odd)), (200, &[], page(odd))]).await;
     let mut params = IssueParams::default();
@@ -175,7 +179,7 @@ async fn issues_keep_every_byte_that_the_server_sent() {
 }
 
 #[tokio::test]
-async fn a_walk_sends_the_procedure_of_the_specification_and_ends_by_its_rule() {
+async fn a_walk_follows_the_cursor_procedure_and_ends_by_its_rule() {
     let answers = ["{\"created_at\":10},{\"created_at\":20}", "{\"created_at\":20}"];
     let script = script(answers.map(|issues| (200, &[][..], page(issues))).into()).await;
     let mut walk = script.client.walk_issues(Some(5), Some(90));
@@ -194,7 +198,7 @@ async fn a_walk_sends_the_procedure_of_the_specification_and_ends_by_its_rule() 
 }
 
 #[tokio::test]
-async fn reads_that_are_put_off_are_sent_again_after_the_wait_that_was_asked_for() {
+async fn reads_are_repeated_after_the_wait_of_retry_after() {
     let put_off: &[(&str, &str)] = &[("retry-after", "1")];
     let script = script(vec![
         (429, put_off, String::new()),
@@ -209,7 +213,7 @@ async fn reads_that_are_put_off_are_sent_again_after_the_wait_that_was_asked_for
 }
 
 #[tokio::test]
-async fn what_must_not_or_need_not_be_sent_again_is_sent_once() {
+async fn writes_and_final_answers_are_not_repeated() {
     let far: &[(&str, &str)] = &[("retry-after", "3600")];
     let near: &[(&str, &str)] = &[("retry-after", "1")];
     for (status, headers, write) in
@@ -228,7 +232,7 @@ async fn what_must_not_or_need_not_be_sent_again_is_sent_once() {
 }
 
 #[tokio::test]
-async fn each_kind_of_answer_becomes_its_kind_of_error() {
+async fn each_kind_of_answer_has_its_kind_of_error() {
     let problem = r#"{"status":404,"code":"expired","title":"Gone","detail":"kept 30 days"}"#;
     let redirect: &[(&str, &str)] = &[("location", "https://example.org/")];
     let script = script(vec![
@@ -245,13 +249,13 @@ async fn each_kind_of_answer_becomes_its_kind_of_error() {
     assert!(matches!(unexpected, ClientError::Unexpected { .. }), "{unexpected:?}");
     let elsewhere = bulk.status("t-1").await.unwrap_err().to_string();
     assert!(elsewhere.ends_with("301 leads to https://example.org/"), "{elsewhere}");
-    let nobody = Client::new("http://127.0.0.1:1", "acme", "secret").unwrap();
-    let refused = nobody.bulk(Family::Identity).status("t-1").await.unwrap_err().to_string();
+    let unreachable = Client::new("http://127.0.0.1:1", "acme", "secret").unwrap();
+    let refused = unreachable.bulk(Family::Identity).status("t-1").await.unwrap_err().to_string();
     assert_eq!(refused, "cannot reach http://127.0.0.1:1: connection refused");
 }
 
 #[tokio::test]
-async fn nothing_but_a_task_id_becomes_part_of_a_path() {
+async fn only_a_task_id_becomes_part_of_a_path() {
     let script = script(Vec::new()).await;
     for id in ["", "../x", "a/b", "a?b", "a b", "ä"] {
         let refused = script.client.bulk(Family::Issues).status(id).await.unwrap_err();

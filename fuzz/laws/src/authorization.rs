@@ -3,7 +3,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
-use caseload_api::inside::key_hash;
+use caseload_api::test_support::key_hash;
 use http::{HeaderMap, HeaderValue, header};
 use sha2::{Digest, Sha256};
 

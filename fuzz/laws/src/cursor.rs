@@ -4,7 +4,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use caseload_api::inside::query_pairs;
+use caseload_api::test_support::query_pairs;
 use caseload_model::ids::{DomainId, ISSUE_ID_MAX};
 use caseload_model::issue::{parse_iso, write_iso};
 use caseload_model::issue_query::{

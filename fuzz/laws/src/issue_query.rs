@@ -2,7 +2,7 @@
 //! to faults that name parameters which were given; neither the order of parameters nor the
 //! spelling of their names matters.
 
-use caseload_api::inside::query_pairs;
+use caseload_api::test_support::query_pairs;
 use caseload_model::issue_query::{
     ListRequest, PAGE_DEPTH_MAX, PAGE_SIZE_MAX, ParameterFault, parse_list, parse_single,
 };

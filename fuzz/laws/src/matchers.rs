@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use caseload_api::inside::query_pairs;
+use caseload_api::test_support::query_pairs;
 use caseload_model::issue_query::{
     Condition, FieldMatcher, IssueQuery, SearchableIssue, TextMatcher, TextSource, parse_list,
 };

@@ -3,7 +3,7 @@
 
 use std::io::Read as _;
 
-use caseload_api::inside::{BulkForm, Refusal};
+use caseload_api::test_support::{BulkForm, Refusal};
 use flate2::read::MultiGzDecoder;
 
 use crate::pieces::cuts;

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use axum::body::{Body, Bytes};
 use axum::extract::Request;
-use caseload_api::inside::{BulkForm, Refusal, bulk_form};
+use caseload_api::test_support::{BulkForm, Refusal, bulk_form};
 use caseload_api::{ApiConfig, AppState};
 use caseload_location::StoreLocation;
 use caseload_model::ids::DomainName;

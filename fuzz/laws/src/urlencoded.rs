@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use caseload_api::inside::{query_pairs, urlencoded_fields};
+use caseload_api::test_support::{query_pairs, urlencoded_fields};
 
 use crate::pieces::cuts;
 

@@ -8,10 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use caseload_model::time::UnixMillis;
-use caseload_store::{KeyGrant, StoreError};
+use caseload_store::{KeyGrant, Store, StoreError};
 use tokio::time::Instant;
-
-use crate::AppState;
 
 /// Age up to which a look-up counts. Below the 5 s that are promised, so that requests which are
 /// on their way when a key is revoked are within the promise too.
@@ -40,10 +38,10 @@ impl KeyCache {
     /// What the key of this hash opens now; `None` where it does not or no longer work.
     pub(crate) async fn grant(
         &self,
-        state: &AppState,
+        store: &Arc<dyn Store>,
+        now: UnixMillis,
         hash: [u8; 32],
     ) -> Result<Option<Arc<KeyGrant>>, StoreError> {
-        let now = state.clock.now();
         let cached = self.with(|entries| {
             let entry = entries.get(&hash)?;
             let fresh = entry.read_at.elapsed() < Duration::from_secs(KEY_CACHE_SECONDS);
@@ -51,7 +49,7 @@ impl KeyCache {
         });
         let grant = match cached {
             Some(grant) => grant,
-            None => match self.look_up(state, hash).await? {
+            None => match self.look_up(store, hash).await? {
                 Some(grant) => grant,
                 None => return Ok(None),
             },
@@ -60,17 +58,17 @@ impl KeyCache {
             self.with(|entries| entries.remove(&hash));
             return Ok(None);
         }
-        self.touch(state, hash, &grant, now);
+        self.touch(store, hash, &grant, now);
         Ok(Some(grant))
     }
 
     async fn look_up(
         &self,
-        state: &AppState,
+        store: &Arc<dyn Store>,
         hash: [u8; 32],
     ) -> Result<Option<Arc<KeyGrant>>, StoreError> {
         let read_at = Instant::now();
-        let Some(grant) = state.store.key_by_hash(hash).await? else {
+        let Some(grant) = store.key_by_hash(hash).await? else {
             self.with(|entries| entries.remove(&hash));
             return Ok(None);
         };
@@ -88,7 +86,7 @@ impl KeyCache {
     }
 
     /// Writes the key's last use, at most once a minute and without keeping the request waiting.
-    fn touch(&self, state: &AppState, hash: [u8; 32], grant: &KeyGrant, now: UnixMillis) {
+    fn touch(&self, store: &Arc<dyn Store>, hash: [u8; 32], grant: &KeyGrant, now: UnixMillis) {
         let minute = UnixMillis(now.0 - now.0.rem_euclid(TOUCH_MS));
         let due = self.with(|entries| {
             let entry = entries.get_mut(&hash).filter(|entry| entry.touched < minute)?;
@@ -98,7 +96,7 @@ impl KeyCache {
         if due.is_none() {
             return;
         }
-        let (store, domain, id) = (state.store.clone(), grant.domain, grant.key.id.clone());
+        let (store, domain, id) = (store.clone(), grant.domain, grant.key.id.clone());
         tokio::spawn(async move {
             if let Err(error) = store.touch_key(domain, &id, minute).await {
                 tracing::warn!(%error, key = id, "the last use of a key could not be written");

@@ -14,6 +14,8 @@ use caseload_model::issue_query::Paging;
 use http::header;
 use hyper::body::{Frame, SizeHint};
 
+use crate::link::total_pages;
+
 /// What stands in an envelope.
 #[derive(Debug, Clone)]
 pub(super) struct Envelope<'a> {
@@ -33,11 +35,6 @@ pub(super) enum Next<'a> {
     Cursor(&'a str),
     /// That a list by cursor is at its end.
     End,
-}
-
-/// Pages that a list has; an empty one has one.
-pub(crate) fn total_pages(page_size: u64, total_hits: u64) -> u64 {
-    total_hits.div_ceil(page_size).max(1)
 }
 
 pub(super) fn respond(envelope: Envelope<'_>) -> Response {

@@ -13,12 +13,12 @@ use caseload_model::spelling::same_name;
 use caseload_store::{ListIssues, StepForm, StepIssues, StoreError};
 use http::{HeaderMap, HeaderValue, Uri, header};
 
+use super::deadline::in_time;
 use super::envelope::{self, Envelope, Next};
 use super::stream::{self, Walker};
-use super::{in_time, link, refused};
 use crate::problem::Problem;
-use crate::query::QueryPairs;
-use crate::{AppState, Caller, etag};
+use crate::query::{QueryPairs, refused};
+use crate::{AppState, Caller, etag, link};
 
 /// Parameters that choose no issues: what is shown of them, and which part of the list.
 const NO_FILTERS: [&str; 8] =

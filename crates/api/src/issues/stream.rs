@@ -14,8 +14,9 @@ use caseload_store::{IssueStep, StepForm, StepIssues, StoreError};
 use futures_util::stream;
 use http::{HeaderMap, header};
 
-use super::in_time;
+use super::deadline::in_time;
 use crate::accept::{weight_of, weighted};
+use crate::auth::demand_key;
 use crate::{AppState, Caller};
 
 /// Issues and bytes after which a step ends.
@@ -106,7 +107,7 @@ impl Streaming {
         if *state.stopping.borrow() {
             return Err(io::Error::other("the server stops"));
         }
-        if self.walker.caller.demand_key(&state).await.is_err() {
+        if demand_key(&state, &self.walker.caller).await.is_err() {
             return Err(io::Error::other("the API key works no longer"));
         }
         self.walker.step().await.map_err(|error| {

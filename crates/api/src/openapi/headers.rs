@@ -4,9 +4,9 @@
 use serde_json::{Map, Value, json};
 
 /// On every answer.
-pub(super) const ALWAYS: [&str; 1] = ["X-Request-Id"];
+pub(crate) const ALWAYS: [&str; 1] = ["X-Request-Id"];
 /// On every answer to a working key.
-pub(super) const QUOTA: [&str; 5] = [
+pub(crate) const QUOTA: [&str; 5] = [
     "X-Rate-Limit-Limit",
     "X-Rate-Limit-Remaining",
     "X-Rate-Limit-Reset",
@@ -14,7 +14,7 @@ pub(super) const QUOTA: [&str; 5] = [
     "RateLimit",
 ];
 
-pub(super) fn headers() -> Value {
+pub(crate) fn headers() -> Value {
     let text = || json!({"type": "string"});
     let count = || json!({"type": "integer", "minimum": 0});
     json!({
@@ -72,7 +72,7 @@ fn required(description: &str, schema: Value, example: impl Into<Value>) -> Valu
 }
 
 /// References to headers, by the names under which they stand in answers.
-pub(super) fn refer<'n>(names: impl IntoIterator<Item = &'n str>) -> Map<String, Value> {
+pub(crate) fn refer<'n>(names: impl IntoIterator<Item = &'n str>) -> Map<String, Value> {
     let refer = |name: &str| {
         let header = match name {
             "Tag" => "ETag",

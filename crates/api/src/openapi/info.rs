@@ -22,7 +22,7 @@ rate-limit headers, unless the server runs without a limit.
 - Errors are `application/problem+json` with all faults of the request under `errors`.
 ";
 
-pub(super) fn info() -> Value {
+pub(crate) fn info() -> Value {
     json!({
         "title": "Caseload",
         "summary": "Support-desk data: bulk actions on end-user profiles, and issues.",
@@ -32,11 +32,11 @@ pub(super) fn info() -> Value {
     })
 }
 
-pub(super) fn servers() -> Value {
+pub(crate) fn servers() -> Value {
     json!([{"url": "/", "description": "The server that this description comes from."}])
 }
 
-pub(super) fn tags() -> Value {
+pub(crate) fn tags() -> Value {
     json!([
         {"name": "issues", "description": "Support issues with their messages."},
         {"name": "desk", "description": "Apps, agents, queues, attachments."},
@@ -46,7 +46,7 @@ pub(super) fn tags() -> Value {
     ])
 }
 
-pub(super) fn security_schemes() -> Value {
+pub(crate) fn security_schemes() -> Value {
     json!({
         "basic": {
             "type": "http",

@@ -17,8 +17,16 @@ const GUARDED: [ErrorCode; 5] = [
     ErrorCode::Unavailable,
 ];
 
+/// Errors of a query that does not parse.
+pub(crate) const QUERY: [ErrorCode; 4] = [
+    ErrorCode::UnknownParameter,
+    ErrorCode::ConflictingParameter,
+    ErrorCode::InvalidValue,
+    ErrorCode::OutOfRange,
+];
+
 /// An operation in the making.
-pub(super) struct Operation {
+pub(crate) struct Operation {
     members: Map<String, Value>,
     parameters: Vec<Value>,
     responses: Map<String, Value>,
@@ -29,7 +37,7 @@ pub(super) struct Operation {
 
 impl Operation {
     /// An operation that needs a key of the domain in its path.
-    pub(super) fn guarded(id: &str, tag: &str, summary: &str, description: &str) -> Self {
+    pub(crate) fn guarded(id: &str, tag: &str, summary: &str, description: &str) -> Self {
         let mut operation = Self::open(id, tag, summary, description);
         operation.guarded = true;
         operation.errors = GUARDED.to_vec();
@@ -38,7 +46,7 @@ impl Operation {
     }
 
     /// An operation without a key.
-    pub(super) fn open(id: &str, tag: &str, summary: &str, description: &str) -> Self {
+    pub(crate) fn open(id: &str, tag: &str, summary: &str, description: &str) -> Self {
         let members = [
             ("operationId", json!(id)),
             ("tags", json!([tag])),
@@ -55,19 +63,26 @@ impl Operation {
         }
     }
 
+    /// A guarded operation on the apps, agents, queues or attachments of a domain. Their paths
+    /// ignore unknown query parameters.
+    pub(crate) fn desk(id: &str, summary: &str, description: &str) -> Self {
+        let description = format!("{description} Unknown query parameters are ignored.");
+        Self::guarded(id, "desk", summary, description.trim_start()).takes(["domain"])
+    }
+
     /// Takes these shared parameters.
-    pub(super) fn takes<'n>(mut self, names: impl IntoIterator<Item = &'n str>) -> Self {
+    pub(crate) fn takes<'n>(mut self, names: impl IntoIterator<Item = &'n str>) -> Self {
         self.parameters.extend(names.into_iter().map(refer));
         self
     }
 
-    pub(super) fn body(mut self, body: Value) -> Self {
+    pub(crate) fn body(mut self, body: Value) -> Self {
         self.members.insert("requestBody".to_owned(), body);
         self
     }
 
     /// Answers this, with these headers beside those that every answer has.
-    pub(super) fn answers(
+    pub(crate) fn answers(
         mut self,
         status: u16,
         description: &str,
@@ -85,7 +100,7 @@ impl Operation {
     }
 
     /// What to do next with the answer of this status.
-    pub(super) fn links(mut self, status: u16, links: Value) -> Self {
+    pub(crate) fn links(mut self, status: u16, links: Value) -> Self {
         if let Some(response) = self.responses.get_mut(&status.to_string()) {
             response["links"] = links;
         }
@@ -93,12 +108,12 @@ impl Operation {
     }
 
     /// May answer with these errors too.
-    pub(super) fn fails(mut self, codes: &[ErrorCode]) -> Self {
+    pub(crate) fn fails(mut self, codes: &[ErrorCode]) -> Self {
         self.errors.extend(codes);
         self
     }
 
-    pub(super) fn build(mut self) -> Value {
+    pub(crate) fn build(mut self) -> Value {
         for (status, response) in problem::by_status(&self.errors, self.guarded) {
             self.responses.insert(status.to_string(), response);
         }
@@ -111,6 +126,6 @@ impl Operation {
 }
 
 /// A JSON body of this schema, with an example.
-pub(super) fn json_content(schema: Value, example: Value) -> Value {
+pub(crate) fn json_content(schema: Value, example: Value) -> Value {
     json!({"application/json": {"schema": schema, "example": example}})
 }

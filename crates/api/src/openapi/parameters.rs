@@ -6,7 +6,7 @@ use caseload_model::issue_query::{PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX};
 use serde_json::{Value, json};
 
 /// A query parameter of plain text.
-pub(super) fn query(name: &str, description: &str, schema: Value) -> Value {
+pub(crate) fn query(name: &str, description: &str, schema: Value) -> Value {
     let mut parameter = json!({
         "name": name, "in": "query", "description": description, "schema": schema,
     });
@@ -15,7 +15,7 @@ pub(super) fn query(name: &str, description: &str, schema: Value) -> Value {
 }
 
 /// A query parameter whose value is JSON, percent-encoded.
-pub(super) fn query_json(name: &str, description: &str, schema: Value, example: Value) -> Value {
+pub(crate) fn query_json(name: &str, description: &str, schema: Value, example: Value) -> Value {
     let mut parameter = json!({
         "name": name,
         "in": "query",
@@ -27,7 +27,7 @@ pub(super) fn query_json(name: &str, description: &str, schema: Value, example: 
 }
 
 /// A query parameter of words with commas between them; a JSON array is as good.
-pub(super) fn query_words(name: &str, description: &str, words: &[&str]) -> Value {
+pub(crate) fn query_words(name: &str, description: &str, words: &[&str]) -> Value {
     let schema = json!({"type": "array", "minItems": 1, "items": {"enum": words}});
     let mut parameter = query(name, &format!("{description} A JSON array is as good."), schema);
     parameter["style"] = "form".into();
@@ -36,13 +36,25 @@ pub(super) fn query_words(name: &str, description: &str, words: &[&str]) -> Valu
     parameter
 }
 
+/// An id in the path, as text.
+pub(crate) fn path_id(name: &str, description: &str, example: &str) -> Value {
+    json!({
+        "name": name,
+        "in": "path",
+        "required": true,
+        "description": description,
+        "schema": {"type": "string", "minLength": 1},
+        "example": example,
+    })
+}
+
 /// A header of the request.
-pub(super) fn header(name: &str, description: &str, schema: Value) -> Value {
+pub(crate) fn header(name: &str, description: &str, schema: Value) -> Value {
     json!({"name": name, "in": "header", "description": description, "schema": schema})
 }
 
 /// Both spellings, where there are two.
-pub(super) fn spellings(name: &str) -> Option<[String; 2]> {
+pub(crate) fn spellings(name: &str) -> Option<[String; 2]> {
     name.contains(['-', '_']).then(|| [name.replace('_', "-"), name.replace('-', "_")])
 }
 
@@ -53,21 +65,21 @@ fn spell(parameter: &mut Value, name: &str) {
 }
 
 /// A reference to a parameter.
-pub(super) fn refer(name: &str) -> Value {
+pub(crate) fn refer(name: &str) -> Value {
     json!({"$ref": format!("#/components/parameters/{name}")})
 }
 
 /// An instant in a query. One beyond 64 bits is later than every record, and no fault.
-pub(super) fn bound() -> Value {
+pub(crate) fn bound() -> Value {
     json!({"type": "integer", "minimum": 0, "examples": [1_767_225_600_000_u64]})
 }
 
 /// An instant, as it stands in answers.
-pub(super) fn instant() -> Value {
+pub(crate) fn instant() -> Value {
     json!({"type": "integer", "format": "int64", "minimum": 0, "examples": [1_767_225_600_000_u64]})
 }
 
-pub(super) fn common() -> Value {
+pub(crate) fn common() -> Value {
     json!({
         "domain": {
             "name": "domain",

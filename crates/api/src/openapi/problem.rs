@@ -7,9 +7,9 @@ use caseload_model::error_code::ErrorCode;
 use serde_json::{Map, Value, json};
 
 use super::headers::{self, ALWAYS, QUOTA};
-use super::schema;
+use super::json::schema;
 
-pub(super) fn schemas() -> Value {
+pub(crate) fn schemas() -> Value {
     let codes: Vec<_> = ErrorCode::ALL.iter().map(|code| code.as_str()).collect();
     json!({
         "Problem": {
@@ -54,13 +54,13 @@ pub(super) fn schemas() -> Value {
 }
 
 /// A response for each code: what an operation refers to where a status has one code only.
-pub(super) fn responses() -> Value {
+pub(crate) fn responses() -> Value {
     let name = |code: &ErrorCode| (component(*code), response(&[*code], true));
     Value::Object(ErrorCode::ALL.iter().map(name).collect())
 }
 
 /// The responses of an operation that may fail with `codes`.
-pub(super) fn by_status(codes: &[ErrorCode], guarded: bool) -> BTreeMap<u16, Value> {
+pub(crate) fn by_status(codes: &[ErrorCode], guarded: bool) -> BTreeMap<u16, Value> {
     let mut sorted: BTreeMap<u16, Vec<ErrorCode>> = BTreeMap::new();
     for code in codes {
         let same = sorted.entry(code.status()).or_default();
@@ -126,7 +126,7 @@ const fn own_headers(status: u16) -> &'static [&'static str] {
 }
 
 /// An example of each code.
-pub(super) fn examples() -> Value {
+pub(crate) fn examples() -> Value {
     let named = |code: &ErrorCode| {
         (code.as_str().to_owned(), json!({"summary": code.title(), "value": example(*code)}))
     };

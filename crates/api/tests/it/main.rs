@@ -3,37 +3,59 @@
 //! faults that a real one reaches only by waiting.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-mod bulk_actions {
-    mod elsewhere;
-    mod files;
-    mod follow;
+mod agents {
+    mod list;
+}
+mod apps {
+    mod list;
+}
+mod attachments {
     mod get;
-    mod post;
-    mod post_faults;
-    mod post_packed;
-    mod records;
-    mod repeat;
-    mod staged;
-    mod steer;
-    mod whole;
+}
+mod bulk_actions {
+    mod cancel;
+    mod create;
+    mod create_compressed;
+    mod create_faults;
+    mod create_repeated;
+    mod create_staged;
+    mod dry_run;
+    mod expiry;
+    mod follow;
+    mod list;
+    mod other_server;
+    mod results;
+    mod results_files;
+    mod retry;
+    mod round_trip;
+    mod status;
+    mod support;
 }
 mod everywhere;
 mod health {
     mod get;
 }
 mod issues {
-    mod attachments;
-    mod cursor;
-    mod filters;
+    mod create;
+    mod edit;
+    mod etags;
     mod get;
-    mod stream;
-    mod tags;
-    mod write;
+    mod lifecycle;
+    mod list;
+    mod list_by_cursor;
+    mod list_filters;
+    mod list_stream;
+    mod messages;
+    mod private_notes;
+    pub(crate) mod support;
     mod write_faults;
 }
 mod keys;
 mod metrics;
 mod openapi;
+mod queues {
+    mod list;
+}
 mod rates;
 mod real;
 mod scripted;

@@ -7,7 +7,7 @@ use reqwest::Method;
 use reqwest::multipart::{Form, Part};
 use serde_json::Value;
 
-use super::write::{create, desk, json_of, send};
+use super::support::{create, desk, json_of, send};
 use crate::real::Real;
 use crate::server::READ;
 

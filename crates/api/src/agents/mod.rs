@@ -1,0 +1,121 @@
+//! `GET /v1/{domain}/agents`: the agents of a domain, a small list that is read whole and filtered
+//! here. Unknown query parameters are ignored, as clients of the API family send more than any
+//! server knows; known ones are read strictly.
+
+pub(crate) mod openapi;
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::IntoResponse;
+use caseload_model::error_code::ErrorCode;
+use caseload_model::fold::fold;
+use caseload_model::issue_query::PAGE_SIZE_MAX;
+use caseload_model::spelling::same_name;
+use caseload_store::Agent;
+use serde_json::{Value, json};
+
+use crate::link::total_pages;
+use crate::problem::{Fault, Problem};
+use crate::query::QueryPairs;
+use crate::{AppState, Caller};
+
+/// The role that every agent has.
+const ROLE: &str = "agent";
+/// What the list of agents takes.
+pub(crate) const PARAMETERS: [&str; 4] = ["page", "page-size", "emails", "roles"];
+/// Agents on a page where nothing is said.
+const PAGE_SIZE: u64 = 100;
+
+/// `GET /v1/{domain}/agents`
+pub(crate) async fn list(
+    State(state): State<AppState>,
+    caller: Caller,
+    query: QueryPairs,
+) -> Result<impl IntoResponse, Problem> {
+    let mut faults = Vec::new();
+    let [page, page_size, emails, roles] = PARAMETERS;
+    let page = number(&query, page, 1, u64::from(u32::MAX), &mut faults);
+    let page_size = number(&query, page_size, PAGE_SIZE, PAGE_SIZE_MAX, &mut faults);
+    let emails = texts(&query, emails, &mut faults);
+    let roles = texts(&query, roles, &mut faults);
+    Problem::check(faults)?;
+    let agents = state.store.agents(caller.domain_id).await?;
+    let folded: Option<Vec<String>> =
+        emails.map(|emails| emails.iter().map(|email| fold(email)).collect());
+    let wanted = |agent: &&Agent| {
+        folded.as_ref().is_none_or(|emails| emails.contains(&fold(&agent.email)))
+            && roles.as_ref().is_none_or(|roles| roles.iter().any(|role| fold(role) == ROLE))
+    };
+    let found: Vec<&Agent> = agents.iter().filter(wanted).collect();
+    let skipped = usize::try_from((page - 1).saturating_mul(page_size)).unwrap_or(usize::MAX);
+    let shown = found.iter().skip(skipped).take(page_size as usize);
+    let profiles: Vec<Value> = shown.map(|agent| view(agent)).collect();
+    let total = found.len() as u64;
+    Ok(Json(json!({
+        "page": page,
+        "page-size": page_size,
+        "profiles": profiles,
+        "total-profiles": total,
+        "total-pages": total_pages(page_size, total),
+    })))
+}
+
+fn view(agent: &Agent) -> Value {
+    json!({
+        "id": agent.id,
+        "name": agent.name,
+        "email": agent.email,
+        "role": ROLE,
+        "team_name": "",
+        "avatar": null,
+        "availability": null,
+        "groups": [],
+    })
+}
+
+/// The values of a parameter, with the name as spelled.
+fn given<'q>(query: &'q QueryPairs, name: &str) -> impl Iterator<Item = (&'q str, &'q str)> {
+    let name = name.to_owned();
+    let own = query.0.iter().filter(move |(given, _)| same_name(&name, given));
+    own.map(|(given, value)| (given.as_str(), value.as_str()))
+}
+
+/// A whole number from 1 to `max`.
+fn number(query: &QueryPairs, name: &str, default: u64, max: u64, faults: &mut Vec<Fault>) -> u64 {
+    let mut found = None;
+    for (spelled, value) in given(query, name) {
+        let digits = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
+        let number = value.parse().ok().filter(|number| digits && (1..=max).contains(number));
+        match (number, found) {
+            (None, _) => {
+                let detail = format!("{spelled} is a whole number from 1 to {max}");
+                faults.push(Fault::parameter(spelled, ErrorCode::OutOfRange, detail));
+            }
+            (Some(number), Some(other)) if number != other => {
+                let detail = format!("{spelled} is given twice with different values");
+                faults.push(Fault::parameter(spelled, ErrorCode::ConflictingParameter, detail));
+            }
+            (number, _) => found = number,
+        }
+    }
+    found.unwrap_or(default)
+}
+
+/// A list: a JSON array, words with commas between them, or the parameter several times.
+fn texts(query: &QueryPairs, name: &str, faults: &mut Vec<Fault>) -> Option<Vec<String>> {
+    let mut found = None;
+    for (spelled, value) in given(query, name) {
+        let list: &mut Vec<String> = found.get_or_insert_default();
+        if !value.trim_start().starts_with('[') {
+            list.extend(value.split(',').map(|word| word.trim().to_owned()));
+            continue;
+        }
+        if let Ok(words) = serde_json::from_str::<Vec<String>>(value) {
+            list.extend(words);
+        } else {
+            let detail = format!("{spelled} is no JSON array of strings such as [\"a\",\"b\"]");
+            faults.push(Fault::parameter(spelled, ErrorCode::InvalidValue, detail));
+        }
+    }
+    found
+}

@@ -1,0 +1,79 @@
+//! The description of agents: the list with its parameters, and the agent itself.
+
+use caseload_model::error_code::ErrorCode;
+use caseload_model::issue_query::PAGE_SIZE_MAX;
+use serde_json::{Value, json};
+
+use crate::openapi::json::schema;
+use crate::openapi::operation::{Operation, json_content};
+use crate::openapi::parameters::query_words;
+
+pub(crate) fn paths() -> Value {
+    json!({"/v1/{domain}/agents": {"get": list()}})
+}
+
+fn list() -> Value {
+    let agent = json!({
+        "id": "acme_profile_20260101000000000-2e3e228632ec439",
+        "name": "Grace Hopper",
+        "email": "grace@example.org",
+        "role": "agent",
+        "team_name": "",
+        "avatar": null,
+        "availability": null,
+        "groups": [],
+    });
+    let page = json!({
+        "page": 1, "page-size": 100, "profiles": [agent], "total-profiles": 1, "total-pages": 1,
+    });
+    Operation::desk("listAgents", "List agents", "In the order in which they were made.")
+        .takes(["page", "page-size", "emails", "roles"])
+        .answers(200, "A page of agents.", &[], &json_content(schema("AgentEnvelope"), page))
+        .fails(&[ErrorCode::ConflictingParameter, ErrorCode::InvalidValue, ErrorCode::OutOfRange])
+        .build()
+}
+
+pub(crate) fn parameters() -> Value {
+    let words = |name: &str, description: &str, example: &str| {
+        let mut parameter = query_words(name, description, &[example]);
+        parameter["schema"]["items"] = json!({"type": "string"});
+        parameter
+    };
+    json!({
+        "emails": words("emails", "Agents with one of these addresses.", "grace@example.org"),
+        "roles": words("roles", "Agents with one of these roles; all have `agent`.", "agent"),
+    })
+}
+
+pub(crate) fn schemas() -> Value {
+    let text = || json!({"type": "string"});
+    let list = |items: Value| json!({"type": "array", "items": items});
+    let map = || json!({"type": "object", "additionalProperties": true});
+    json!({
+        "Agent": {
+            "type": "object",
+            "required": ["id", "name", "email", "role", "team_name"],
+            "properties": {
+                "id": text(),
+                "name": text(),
+                "email": text(),
+                "role": text(),
+                "team_name": text(),
+                "avatar": {"type": ["string", "null"]},
+                "availability": {"type": ["object", "null"], "additionalProperties": true},
+                "groups": list(map()),
+            },
+        },
+        "AgentEnvelope": {
+            "type": "object",
+            "required": ["page", "page-size", "profiles", "total-profiles", "total-pages"],
+            "properties": {
+                "page": {"type": "integer", "minimum": 1},
+                "page-size": {"type": "integer", "minimum": 1, "maximum": PAGE_SIZE_MAX},
+                "profiles": list(schema("Agent")),
+                "total-profiles": {"type": "integer", "minimum": 0},
+                "total-pages": {"type": "integer", "minimum": 1},
+            },
+        },
+    })
+}

@@ -1,0 +1,53 @@
+//! `GET /v1/{domain}/apps` and `GET /v1/{domain}/apps/{publish_id}`: the apps of a domain, a small
+//! list that is read whole. Query parameters are ignored, as clients of the API family send more
+//! than any server knows.
+
+pub(crate) mod openapi;
+
+use axum::Json;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
+use caseload_model::error_code::ErrorCode;
+use caseload_store::App;
+use serde_json::{Value, json};
+
+use crate::problem::Problem;
+use crate::{AppState, Caller};
+
+/// `GET /v1/{domain}/apps`
+pub(crate) async fn list(
+    State(state): State<AppState>,
+    caller: Caller,
+) -> Result<Json<Value>, Problem> {
+    let apps = state.store.apps(caller.domain_id).await?;
+    let apps: Vec<Value> = apps.iter().map(view).collect();
+    Ok(Json(json!({ "apps": apps })))
+}
+
+/// `GET /v1/{domain}/apps/{publish_id}`: the oldest app that has it.
+pub(crate) async fn get(
+    State(state): State<AppState>,
+    caller: Caller,
+    path: Result<Path<(String, String)>, PathRejection>,
+) -> Result<Json<Value>, Problem> {
+    let wanted = path.map(|Path((_, publish_id))| publish_id).unwrap_or_default();
+    let apps = state.store.apps(caller.domain_id).await?;
+    let found = apps.iter().find(|app| app.publish_id == wanted);
+    found.map(|app| Json(view(app))).ok_or_else(|| {
+        let detail = "the domain has no app of that publish id; GET /apps lists the apps";
+        Problem::new(ErrorCode::NotFound, detail)
+    })
+}
+
+fn view(app: &App) -> Value {
+    json!({
+        "id": app.id,
+        "title": app.title,
+        "publish_id": app.publish_id,
+        "platform_ids": [],
+        "platforms": [],
+        "logo": null,
+        "sections": [],
+        "created_at": app.created_at.0,
+    })
+}

@@ -1,0 +1,147 @@
+//! `GET /v1/{domain}/attachments/{id}`: the bytes that somebody attached to a message. A browser
+//! must never run them in the server's name: they come as an attachment, with a type that is safe
+//! to show, and with the order not to guess another one. An attachment never changes: its id is its
+//! tag, and any range of its bytes can be asked for.
+
+pub(crate) mod openapi;
+
+use std::ops::Range;
+
+use axum::body::{Body, Bytes};
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Response};
+use caseload_model::error_code::ErrorCode;
+use caseload_model::ids::DomainId;
+use caseload_model::issue::write::{Attachment, served_type};
+use caseload_store::{ATTACHMENT_PIECE_BYTES, StoreError};
+use http::{HeaderMap, HeaderValue, Method, header};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+use crate::etag::{has_already, unchanged};
+use crate::problem::Problem;
+use crate::range::{self, ByteRange};
+use crate::{AppState, Caller};
+
+/// What RFC 8187 does not let stand in an extended value.
+const NO_ATTR_CHAR: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'!')
+    .remove(b'#')
+    .remove(b'$')
+    .remove(b'&')
+    .remove(b'+')
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'^')
+    .remove(b'_')
+    .remove(b'`')
+    .remove(b'|')
+    .remove(b'~');
+
+/// Streams the file, or a range of it.
+pub(crate) async fn get(
+    State(state): State<AppState>,
+    caller: Caller,
+    path: Result<Path<(String, String)>, PathRejection>,
+    method: Method,
+    asked: HeaderMap,
+) -> Result<Response, Problem> {
+    let unknown = || Problem::new(ErrorCode::NotFound, "the domain has no attachment of that id");
+    let Ok(Path((_, id))) = path else { return Err(unknown()) };
+    let file = state.store.attachment(caller.domain_id, &id).await?.ok_or_else(unknown)?;
+    let tag = format!("\"{}\"", file.id);
+    if has_already(&asked, &tag) {
+        return Ok(unchanged(&tag));
+    }
+    let mut part = None;
+    if let Some(range) = ByteRange::wanted(&method, &asked, &tag) {
+        part = range.within(file.size);
+        if part.is_none() {
+            return Ok(range::unsatisfiable(file.size));
+        }
+    }
+    let headers = headers(&file, &tag)?;
+    let (size, bytes) = (file.size, part.map_or(0..file.size, |(first, last)| first..last + 1));
+    let body = Body::from_stream(pieces(state, caller.domain_id, file, bytes));
+    let mut response = (headers, body).into_response();
+    if let Some(part) = part {
+        range::mark_part(&mut response, part, size);
+    }
+    Ok(response)
+}
+
+fn headers(file: &Attachment, tag: &str) -> Result<HeaderMap, Problem> {
+    let mut headers = HeaderMap::new();
+    let value = |text: &str| HeaderValue::from_str(text).map_err(|_| Problem::internal());
+    headers.insert(header::CONTENT_TYPE, value(served_type(&file.content_type))?);
+    headers.insert(header::CONTENT_LENGTH, HeaderValue::from(file.size));
+    headers.insert(header::CONTENT_DISPOSITION, value(&disposition(&file.file_name))?);
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    let policy = HeaderValue::from_static("default-src 'none'; sandbox");
+    headers.insert(header::CONTENT_SECURITY_POLICY, policy);
+    let cache = HeaderValue::from_static("private, max-age=31536000, immutable");
+    headers.insert(header::CACHE_CONTROL, cache);
+    headers.insert(header::ETAG, value(tag)?);
+    headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
+    Ok(headers)
+}
+
+/// These bytes of a file, read piece by piece as they are sent. A piece that is missing or too
+/// short cuts the answer.
+fn pieces(
+    state: AppState,
+    domain: DomainId,
+    file: Attachment,
+    bytes: Range<u64>,
+) -> impl futures_util::Stream<Item = Result<Bytes, StoreError>> {
+    const PIECE_BYTES: u64 = ATTACHMENT_PIECE_BYTES as u64;
+    futures_util::stream::unfold(bytes.start, move |at| {
+        let (store, id, end) = (state.store.clone(), file.id.clone(), bytes.end);
+        async move {
+            if at >= end {
+                return None;
+            }
+            let (number, start) = (at / PIECE_BYTES, at % PIECE_BYTES);
+            let next = end.min((number + 1) * PIECE_BYTES);
+            let within = start as usize..(start + next - at) as usize;
+            let piece = store.attachment_piece(domain, &id, number as u32).await;
+            let piece = piece.and_then(|piece| {
+                let whole = piece.map(Bytes::from).filter(|piece| piece.len() >= within.end);
+                let gap = || StoreError::Corrupt(format!("attachment {id} has a gap"));
+                Ok(whole.ok_or_else(gap)?.slice(within))
+            });
+            if let Err(error) = &piece {
+                tracing::error!(%error, "an attachment was cut");
+            }
+            Some((piece, next))
+        }
+    })
+}
+
+/// A name in ASCII for those who read nothing else, and the name itself.
+fn disposition(name: &str) -> String {
+    let plain = |c: char| if c.is_ascii_graphic() || c == ' ' { c } else { '_' };
+    let ascii: String =
+        name.chars().map(|c| if matches!(c, '"' | '\\' | '%') { '_' } else { plain(c) }).collect();
+    let encoded = utf8_percent_encode(name, NO_ATTR_CHAR);
+    format!("attachment; filename=\"{ascii}\"; filename*=UTF-8''{encoded}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_cannot_leave_its_quotes() {
+        for (name, expected) in [
+            ("a.txt", "attachment; filename=\"a.txt\"; filename*=UTF-8''a.txt"),
+            (
+                "a\"; x=\\y.txt",
+                "attachment; filename=\"a_; x=_y.txt\"; filename*=UTF-8''a%22%3B%20x%3D%5Cy.txt",
+            ),
+            ("ä\r\n.txt", "attachment; filename=\"___.txt\"; filename*=UTF-8''%C3%A4%0D%0A.txt"),
+        ] {
+            assert_eq!(disposition(name), expected);
+        }
+    }
+}

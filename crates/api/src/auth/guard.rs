@@ -1,0 +1,131 @@
+//! The guard runs before routing on every path below `/v1` and `/v2`, unknown ones included, and
+//! before any byte of the body is read. Invariant: a handler of such a path runs only for a working
+//! key of the domain in the path, within the key's quota.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use caseload_model::error_code::ErrorCode;
+use caseload_store::{KeyGrant, StoreError};
+use http::{HeaderValue, header};
+use percent_encoding::percent_decode_str;
+
+use super::caller::Caller;
+use super::credentials::key_hash;
+use super::rate::Quota;
+use crate::AppState;
+use crate::problem::Problem;
+
+const NO_SUCH_KEY: &str =
+    "the API key is not known, has expired or was revoked; use one that works";
+
+/// Lets a request to an API path pass only with a working key of the domain in the path, as often
+/// as the key may come. Requests without a working key are counted nowhere, so that nobody can use
+/// up another one's quota; their answers tell the quota of a key that is not used yet.
+pub(crate) async fn guard(
+    State(state): State<AppState>,
+    request: Request,
+    next: Next,
+) -> Result<Response, Problem> {
+    let Some(domain) = api_domain(request.uri().path()) else {
+        return Ok(next.run(request).await);
+    };
+    let domain = percent_decode_str(domain).decode_utf8_lossy().into_owned();
+    let (hash, grant) = match known_key(&state, key_hash(request.headers())).await {
+        Ok(known) => known,
+        Err(problem) => {
+            let mut response = problem.into_response();
+            if let Some(quota) = Quota::unused(state.config.rate_limit, state.clock.now()) {
+                quota.tell(&mut response);
+            }
+            return Ok(response);
+        }
+    };
+    let quota = state.rates.count(&grant, state.config.rate_limit, state.clock.now());
+    let refusal = quota.and_then(|quota| quota.refusal());
+    let mut response = match refusal.map_or_else(|| opens(&grant, &domain), Err) {
+        Ok(()) => {
+            let caller = Caller::new(&grant, hash);
+            let mut request = request;
+            request.extensions_mut().insert(caller);
+            next.run(request).await
+        }
+        Err(problem) => problem.into_response(),
+    };
+    if let Some(quota) = quota {
+        quota.tell(&mut response);
+    }
+    Ok(response)
+}
+
+/// The key that a request names, as its hash, and what it opens.
+async fn known_key(
+    state: &AppState,
+    named: Result<[u8; 32], &'static str>,
+) -> Result<([u8; 32], Arc<KeyGrant>), Problem> {
+    let hash = named.map_err(unauthorized)?;
+    let grant = grant(state, hash).await?.ok_or_else(|| unauthorized(NO_SUCH_KEY))?;
+    Ok((hash, grant))
+}
+
+/// Fails once the key works no longer, for answers that take long. A store that cannot say is
+/// no reason to end them.
+pub(crate) async fn demand_key(state: &AppState, caller: &Caller) -> Result<(), Problem> {
+    match grant(state, caller.key_hash).await {
+        Ok(None) => Err(unauthorized(NO_SUCH_KEY)),
+        Ok(Some(_)) | Err(_) => Ok(()),
+    }
+}
+
+/// The grant of the key with this hash, if the key works now.
+async fn grant(state: &AppState, hash: [u8; 32]) -> Result<Option<Arc<KeyGrant>>, StoreError> {
+    state.keys.grant(&state.store, state.clock.now(), hash).await
+}
+
+/// Whether another domain of that name exists is not told: both are the same answer. A path that
+/// ends before the domain is no domain's.
+fn opens(grant: &KeyGrant, domain: &str) -> Result<(), Problem> {
+    if domain.is_empty() || domain == grant.domain_name.as_str() {
+        return Ok(());
+    }
+    let detail = "the API key does not open this domain; use a key of the domain in the path";
+    Err(Problem::new(ErrorCode::Forbidden, detail))
+}
+
+/// The domain segment, as it stands, of a path below `/v1` or `/v2`; empty where the path ends
+/// before it. `None` for every other path.
+fn api_domain(path: &str) -> Option<&str> {
+    let mut segments = path.split('/').skip(1);
+    match segments.next() {
+        Some("v1" | "v2") => Some(segments.next().unwrap_or_default()),
+        _ => None,
+    }
+}
+
+fn unauthorized(detail: &'static str) -> Problem {
+    let challenge = HeaderValue::from_static("Basic realm=\"caseload\", Bearer");
+    Problem::new(ErrorCode::Unauthorized, detail).header(header::WWW_AUTHENTICATE, challenge)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_path_below_the_two_versions_is_an_api_path() {
+        for (path, domain) in [
+            ("/v1/acme/issues", Some("acme")),
+            ("/v2/acme", Some("acme")),
+            ("/v2", Some("")),
+            ("/v1/", Some("")),
+            ("/v3/acme", None),
+            ("/v1x/acme", None),
+            ("/healthz", None),
+            ("/", None),
+        ] {
+            assert_eq!(api_domain(path), domain, "{path}");
+        }
+    }
+}

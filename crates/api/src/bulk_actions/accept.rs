@@ -1,0 +1,83 @@
+//! From the parts of a new task to the answer 201: shared by the calls that create a task and those
+//! that retry one.
+
+use axum::response::Response;
+use caseload_model::task::Action;
+use caseload_model::time::UnixMillis;
+use caseload_store::{CreateTask, Idempotent, StoredAnswer};
+
+use super::view::TaskView;
+use crate::problem::Problem;
+use crate::random::random_bytes;
+use crate::{AppState, Caller, idempotency};
+
+/// A task without entries.
+pub(super) fn new_task(
+    state: &AppState,
+    caller: &Caller,
+    action: Action,
+) -> Result<CreateTask, Problem> {
+    let now = state.clock.now();
+    let kept = i64::try_from(state.config.keep_results.as_millis()).unwrap_or(i64::MAX);
+    Ok(CreateTask {
+        domain: caller.domain_id,
+        id: fresh_task_id(now)?,
+        action,
+        dry_run: false,
+        total: 0,
+        staged: 0,
+        blocks: Vec::new(),
+        now,
+        expires_at: UnixMillis(now.0.saturating_add(kept)),
+        unfinished_max: state.config.unfinished_tasks_max,
+        parent_id: None,
+        idempotency: None,
+    })
+}
+
+/// Hands the task to the store and answers 201; a repeat under `key` gets the first answer. The
+/// answer is written before the store has the task, so that both are kept together.
+pub(super) async fn accept(
+    state: &AppState,
+    caller: &Caller,
+    mut command: CreateTask,
+    key: Option<(String, [u8; 32])>,
+) -> Result<Response, Problem> {
+    let view = TaskView::new(&command.accepted(), &caller.domain_name);
+    let body = serde_json::to_vec(&view).map_err(|error| {
+        tracing::error!(%error, "a task cannot be written as JSON");
+        Problem::internal()
+    })?;
+    let answer = StoredAnswer { location: view.links.this, body };
+    command.idempotency = key.map(|(text, content)| {
+        let key = idempotency::stored_key(text, content, command.now, command.expires_at);
+        (key, answer.clone())
+    });
+    let id = command.id.clone();
+    let accepted = state.store.create_task(command).await;
+    if !matches!(accepted, Ok(Idempotent::Done(_))) {
+        // No task comes for what waits for it.
+        drop(state.store.fresh().and_then(|fresh| fresh.take(&id)));
+    }
+    match accepted? {
+        Idempotent::Replayed(first) => Ok(idempotency::created(first)),
+        Idempotent::Done(task) => {
+            tracing::info!(
+                task = task.id,
+                action = task.action.as_str(),
+                entries = task.counts.total,
+                key = caller.key_id,
+                key_name = caller.key_name,
+                "a task was accepted"
+            );
+            Ok(idempotency::created(answer))
+        }
+    }
+}
+
+/// A UUID of version 7: ids of tasks sort by the time of their making.
+pub(super) fn fresh_task_id(now: UnixMillis) -> Result<String, Problem> {
+    let random = random_bytes()?;
+    let millis = u64::try_from(now.0).unwrap_or_default();
+    Ok(uuid::Builder::from_unix_timestamp_millis(millis, &random).into_uuid().to_string())
+}

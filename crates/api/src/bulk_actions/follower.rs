@@ -1,0 +1,67 @@
+//! One caller that follows a task, to wait for its end or to stream its changes. It stops following
+//! when the server stops or its key no longer works.
+
+use std::time::Duration;
+
+use caseload_model::ids::DomainName;
+use caseload_model::task::{Task, TaskStatus};
+use tokio::sync::watch;
+use tokio::time::{Interval, MissedTickBehavior};
+
+use super::followed_tasks::is_later;
+use crate::auth::demand_key;
+use crate::problem::Problem;
+use crate::{AppState, Caller};
+
+/// Time between two checks of the caller's key, which the key cache mostly answers. Together with
+/// the age that a cached key may have it is below the 5 s within which a revocation holds.
+const KEY_CHECK_MS: u64 = 500;
+
+/// A caller that follows a task.
+pub(super) struct Follower {
+    pub(super) task: Task,
+    records: watch::Receiver<Task>,
+    stopping: watch::Receiver<bool>,
+    state: AppState,
+    caller: Caller,
+    key_checks: Interval,
+}
+
+impl Follower {
+    pub(super) fn new(state: &AppState, caller: Caller, task: Task) -> Self {
+        let records = state.followed_tasks.subscribe(&state.store, caller.domain_id, &task);
+        let (state, stopping) = (state.clone(), state.stopping.subscribe());
+        let mut key_checks = tokio::time::interval(Duration::from_millis(KEY_CHECK_MS));
+        key_checks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        Self { task, records, stopping, state, caller, key_checks }
+    }
+
+    pub(super) const fn domain_name(&self) -> &DomainName {
+        &self.caller.domain_name
+    }
+
+    /// Waits for the next record; false where none comes any more: the task has completed or is
+    /// gone, or the server stops. Fails when the caller's key is revoked or expires.
+    pub(super) async fn advance(&mut self) -> Result<bool, Problem> {
+        while self.task.status != TaskStatus::Completed {
+            let stopped = async { self.stopping.wait_for(|stopping| *stopping).await.is_ok() };
+            tokio::select! {
+                biased;
+                _ = stopped => return Ok(false),
+                _ = self.key_checks.tick() => {
+                    demand_key(&self.state, &self.caller).await?;
+                    continue;
+                }
+                changed = self.records.changed() => if changed.is_err() {
+                    return Ok(false);
+                },
+            }
+            let record = self.records.borrow_and_update().clone();
+            if is_later(&record, &self.task) {
+                self.task = record;
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}

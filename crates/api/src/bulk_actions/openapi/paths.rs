@@ -1,0 +1,329 @@
+//! The paths of bulk action tasks: the same operations twice, for actions on profiles and for
+//! those on issues.
+
+use caseload_model::error_code::ErrorCode;
+use caseload_model::task::{Action, Family};
+use serde_json::{Map, Value, json};
+
+use super::records;
+use super::task::{TASK_ID, completed_example, task_example};
+use crate::openapi::json::schema;
+use crate::openapi::operation::{Operation, QUERY, json_content};
+
+pub(crate) fn paths() -> Value {
+    let all = Family::ALL.iter().flat_map(|family| Words::of(*family).paths());
+    Value::Object(all.collect::<Map<_, _>>())
+}
+
+/// What differs between the two paths.
+struct Words {
+    family: Family,
+    tag: &'static str,
+    /// What operation ids end in.
+    noun: &'static str,
+    form: &'static str,
+    upload: &'static str,
+    action: Action,
+}
+
+impl Words {
+    const fn of(family: Family) -> Self {
+        match family {
+            Family::Identity => Self {
+                family,
+                tag: "profile tasks",
+                noun: "ProfileTask",
+                form: "IdentityTaskForm",
+                upload: "IdentityTaskUpload",
+                action: Action::CreateCoreProfiles,
+            },
+            Family::Issues => Self {
+                family,
+                tag: "issue tasks",
+                noun: "IssueTask",
+                form: "IssueTaskForm",
+                upload: "IssueTaskUpload",
+                action: Action::ImportIssues,
+            },
+        }
+    }
+
+    fn paths(&self) -> [(String, Value); 6] {
+        let all = format!("/v2/{{domain}}/{}/bulk_actions", self.family.as_str());
+        let one = |rest: &str| format!("{all}/{{task_id}}{rest}");
+        let (results, errors) = (self.results(), self.errors());
+        [
+            (all.clone(), json!({"get": self.list(), "post": self.create()})),
+            (one(""), json!({"get": self.status()})),
+            (one("/cancel"), json!({"post": self.cancel()})),
+            (one("/retry"), json!({"post": self.retry()})),
+            (one("/results"), json!({"get": results})),
+            (one("/errors"), json!({"get": errors})),
+        ]
+    }
+
+    fn operation(&self, verb: &str, rest: &str, summary: &str, description: &str) -> Operation {
+        let id = format!("{verb}{}{rest}", self.noun);
+        Operation::guarded(&id, self.tag, summary, description).takes(["domain"])
+    }
+
+    fn create(&self) -> Value {
+        let task = json_content(schema("Task"), task_example(self.action));
+        let operation = self.operation(
+            "create",
+            "",
+            "Create a task",
+            "Answers once the task and its payload are durable. A body may be packed: \
+             `Content-Encoding: gzip` or `zstd`. What is wrong with the request is refused at \
+             once; what is wrong with one entry is told in the errors of the task. A read key may \
+             create `get_…` tasks and dry runs.",
+        );
+        operation
+            .takes(["Idempotency-Key"])
+            .body(self.create_body())
+            .answers(201, "The task.", &["Location"], &task)
+            .links(201, self.links())
+            .fails(&[
+                ErrorCode::InvalidRequest,
+                ErrorCode::UnknownParameter,
+                ErrorCode::ConflictingParameter,
+                ErrorCode::InvalidValue,
+                ErrorCode::MissingField,
+                ErrorCode::UnknownAction,
+                ErrorCode::InvalidPayload,
+                ErrorCode::EmptyPayload,
+                ErrorCode::TooManyEntries,
+                ErrorCode::IdempotencyInProgress,
+                ErrorCode::TooLarge,
+                ErrorCode::UnsupportedMediaType,
+                ErrorCode::IdempotencyKeyReused,
+                ErrorCode::QueueFull,
+            ])
+            .build()
+    }
+
+    fn create_body(&self) -> Value {
+        let entry = match self.family {
+            Family::Identity => json!({"identities": [{"email": "ada@example.org"}]}),
+            Family::Issues => json!({"title": "No mail", "created_at": 1_767_225_600_000_u64}),
+        };
+        let action = self.action.as_str();
+        json!({
+            "required": true,
+            "content": {
+                "application/x-www-form-urlencoded": {
+                    "schema": schema(self.form),
+                    "example": {"action": action, "payload": json!([entry]).to_string()},
+                },
+                "multipart/form-data": {
+                    "schema": schema(self.upload),
+                    "encoding": {"payload": {"contentType": "application/x-ndjson"}},
+                    "example": {"action": action, "payload": format!("{entry}\n")},
+                },
+            },
+        })
+    }
+
+    /// What the id in the answer is for.
+    fn links(&self) -> Value {
+        let link = |verb: &str, rest: &str, about: &str| {
+            json!({
+                "operationId": format!("{verb}{}{rest}", self.noun),
+                "description": about,
+                "parameters": {
+                    "domain": "$request.path.domain",
+                    "task_id": "$response.body#/task_id",
+                },
+            })
+        };
+        json!({
+            "status": link("get", "", "Where the task stands."),
+            "results": link("get", "Results", "Its results, once it is completed."),
+            "errors": link("get", "Errors", "Its errors, once it is completed."),
+            "cancel": link("cancel", "", "Ends it early."),
+            "retry": link("retry", "", "Runs again what failed or was left."),
+        })
+    }
+
+    fn list(&self) -> Value {
+        let example = json!({
+            "page": 1,
+            "page-size": 100,
+            "tasks": [completed_example(self.action)],
+            "total-hits": 1,
+            "total-pages": 1,
+        });
+        let action = match self.family {
+            Family::Identity => "action-identity",
+            Family::Issues => "action-issues",
+        };
+        let page = json_content(schema("TaskEnvelope"), example);
+        self.operation("list", "s", "List tasks", "The tasks of this path, newest first.")
+            .takes(["status", action, "page", "page-size"])
+            .answers(200, "A page of tasks.", &["Link"], &page)
+            .fails(&QUERY)
+            .fails(&[ErrorCode::PageTooDeep, ErrorCode::QueryTooExpensive])
+            .build()
+    }
+
+    fn status(&self) -> Value {
+        let example = completed_example(self.action);
+        let event = format!("data: {example}\n\n");
+        let mut content = json_content(schema("Task"), example);
+        content["text/event-stream"] = json!({
+            "schema": {
+                "type": "string",
+                "description": "Each event is one `data:` line with the whole record: one at once, \
+                                one per change, the last completed.",
+            },
+            "example": event,
+        });
+        self.operation(
+            "get",
+            "",
+            "Get the status of a task",
+            "At once; with `wait` when the task is completed or the time is up; with \
+             `Accept: text/event-stream` as a stream of its changes.",
+        )
+        .takes(["task_id", "wait"])
+        .answers(200, "The task.", &[], &content)
+        .fails(&QUERY[..3])
+        .fails(&[ErrorCode::NotFound])
+        .build()
+    }
+
+    fn cancel(&self) -> Value {
+        let task = json_content(schema("Task"), completed_example(self.action));
+        self.operation(
+            "cancel",
+            "",
+            "End a task early",
+            "It stops at the next edge of a chunk; what took effect stays. Needs the access that \
+             creating the task needs.",
+        )
+        .takes(["task_id"])
+        .body(no_fields())
+        .answers(200, "The task, completed or about to be.", &[], &task)
+        .fails(&[ErrorCode::InvalidRequest, ErrorCode::UnknownParameter, ErrorCode::InvalidValue])
+        .fails(&[ErrorCode::NotFound, ErrorCode::AlreadyCompleted])
+        .build()
+    }
+
+    fn retry(&self) -> Value {
+        let mut example = task_example(self.action);
+        example["parent_task_id"] = TASK_ID.into();
+        let task = json_content(schema("Task"), example);
+        self.operation(
+            "retry",
+            "",
+            "Run again what failed or was left",
+            "A new task of the entries of a completed one that failed or were not processed. Needs \
+             the access that creating the task needs.",
+        )
+        .takes(["task_id", "Idempotency-Key"])
+        .body(no_fields())
+        .answers(201, "The new task.", &["Location"], &task)
+        .links(201, self.links())
+        .fails(&[
+            ErrorCode::InvalidRequest,
+            ErrorCode::UnknownParameter,
+            ErrorCode::ConflictingParameter,
+            ErrorCode::InvalidValue,
+            ErrorCode::NotFound,
+            ErrorCode::Expired,
+            ErrorCode::NotCompleted,
+            ErrorCode::NothingToRetry,
+            ErrorCode::IdempotencyInProgress,
+            ErrorCode::IdempotencyKeyReused,
+            ErrorCode::QueueFull,
+        ])
+        .build()
+    }
+
+    fn results(&self) -> Value {
+        let (record, line, table) = match self.family {
+            Family::Identity => (
+                json!({
+                    "index": 0, "line": 1, "outcome": "created",
+                    "core-profile-id": "1666311221477632",
+                }),
+                "{\"index\":0,\"line\":1,\"outcome\":\"created\",\"core-profile-id\":\
+                 \"1666311221477632\"}\n",
+                "index,line,outcome,core-profile-id\r\n0,1,created,1666311221477632\r\n",
+            ),
+            Family::Issues => (
+                json!({"index": 0, "line": 1, "outcome": "created", "id": 1}),
+                "{\"index\":0,\"line\":1,\"outcome\":\"created\",\"id\":1}\n",
+                "index,line,outcome,id,created_at,original_created_at\r\n0,1,created,1,,\r\n",
+            ),
+        };
+        let content = records::content("ResultRecord", &record, line, table);
+        self.file("Results", "Get the results of a task", &content)
+    }
+
+    fn errors(&self) -> Value {
+        let (record, table) = match self.family {
+            Family::Identity => (
+                json!({
+                    "index": 1,
+                    "line": 2,
+                    "errors": [{
+                        "code": "unknown_country",
+                        "pointer": "/last_country",
+                        "detail": "\"Atlantis\" is no country of ISO 3166-1",
+                        "value": "Atlantis",
+                    }],
+                    "entry": {"last_country": "Atlantis"},
+                }),
+                "index,line,core-profile-id,code,pointer,detail,value,entry\r\n",
+            ),
+            Family::Issues => (
+                json!({
+                    "index": 1,
+                    "line": 2,
+                    "errors": [{
+                        "code": "required",
+                        "pointer": "/created_at",
+                        "detail": "created_at is missing: Unix milliseconds",
+                    }],
+                    "entry": {"title": "No mail"},
+                }),
+                "index,line,id,code,pointer,detail,value,entry\r\n",
+            ),
+        };
+        let lines = format!("{record}\n");
+        let content = records::content("ErrorRecord", &record, &lines, table);
+        self.file("Errors", "Get the errors of a task", &content)
+    }
+
+    /// Records as a file.
+    fn file(&self, what: &str, summary: &str, content: &Value) -> Value {
+        let plain = &["ETag", "Accept-Ranges", "Content-Disposition"];
+        self.operation(
+            "get",
+            what,
+            summary,
+            "In payload order, once the task is completed. `format` wins over `Accept`.",
+        )
+        .takes(["task_id", "format", "download", "If-None-Match", "Range", "If-Range"])
+        .answers(200, "The records.", plain, content)
+        .answers(206, "The range.", &["ETag", "Accept-Ranges", "Content-Range"], &records::part())
+        .answers(304, "The caller has them already.", &["ETag"], &Value::Null)
+        .fails(&QUERY[..3])
+        .fails(&[
+            ErrorCode::NotFound,
+            ErrorCode::Expired,
+            ErrorCode::NotCompleted,
+            ErrorCode::RangeNotSatisfiable,
+        ])
+        .build()
+    }
+}
+
+/// The body of a call that takes no fields: none, or an empty form.
+fn no_fields() -> Value {
+    json!({
+        "required": false,
+        "content": {"application/x-www-form-urlencoded": {"schema": schema("NoFields")}},
+    })
+}

@@ -1,0 +1,231 @@
+//! The shape of profiles: as entries of writing tasks, where null removes a value, and as get tasks
+//! answer them. A test holds the fields to the model's tables.
+
+use caseload_model::profile::{
+    COLLECTION_ELEMENTS_MAX, IDENTITY_VALUE_CHARS_MAX, IdentityType, KEY_CHARS_MAX, TAG_CHARS_MAX,
+    TEXT_CHARS_MAX, UID_VALUE_CHARS_MAX,
+};
+use serde_json::{Map, Value, json};
+
+use crate::openapi::json::{merged, schema};
+use crate::openapi::parameters::instant;
+
+pub(super) fn schemas() -> Value {
+    json!({
+        "CoreProfile": stored(
+            "A core profile with every stored field.",
+            &json!({"core-profile-id": profile_id()}),
+            &core_fields(false),
+        ),
+        "AppProfile": stored(
+            "An app profile with every stored field.",
+            &merged([json!({"pid": pid()}), app_head()]),
+            &app_fields(false),
+        ),
+        "CreateCoreProfile": {
+            "type": "object",
+            "description": "An entry of `create_core_profiles`. At least one identity; null is as \
+                            absent.",
+            "required": ["identities"],
+            "properties": core_fields(true),
+            "additionalProperties": false,
+            "examples": [{
+                "identities": [{"email": "ada@example.org", "verified": "true"}, {"uid": "u-1"}],
+                "names": {"first_name": "Ada"},
+                "tags": ["vip"],
+                "custom_fields": {"plan": "gold", "seats": 3},
+                "last_country": "SE",
+                "lifetime_value": 1023.99,
+                "last_active_date": 1_714_627_659_283_u64,
+            }],
+        },
+        "UpdateCoreProfile": update(
+            "An entry of `update_core_profiles`, a JSON Merge Patch (RFC 7396).",
+            json!({"core-profile-id": any_profile_id()}),
+            core_fields(true),
+            json!({}),
+        ),
+        "UpdateAppProfile": update(
+            "An entry of `update_app_profiles`, a JSON Merge Patch (RFC 7396).",
+            json!({"pid": pid()}),
+            app_fields(true),
+            app_head(),
+        ),
+        "GetCoreProfile": lookup("core-profile-id", any_profile_id()),
+        "GetAppProfile": lookup("pid", pid()),
+        "Identity": identity(),
+    })
+}
+
+fn stored(description: &str, ids: &Value, fields: &Value) -> Value {
+    let times = json!({"created_at": instant(), "updated_at": instant()});
+    let id = ids.as_object().and_then(|ids| ids.keys().next());
+    json!({
+        "type": "object",
+        "description": description,
+        "required": [id, "created_at", "updated_at"],
+        "properties": merged([ids.clone(), fields.clone(), times]),
+    })
+}
+
+fn update(description: &str, id: Value, fields: Value, head: Value) -> Value {
+    let description = format!(
+        "{description} Null removes a value, maps merge key by key, arrays are replaced. What a \
+         get task adds to a profile is ignored."
+    );
+    let required: Vec<_> = id.as_object().into_iter().flat_map(Map::keys).cloned().collect();
+    let ignored = json!({"created_at": {}, "updated_at": {}});
+    let head = head.as_object().into_iter().flat_map(Map::keys).map(|key| (key.clone(), json!({})));
+    json!({
+        "type": "object",
+        "description": description,
+        "required": required,
+        "properties": merged([id, fields, Value::Object(head.collect()), ignored]),
+        "additionalProperties": false,
+    })
+}
+
+fn lookup(name: &str, id: Value) -> Value {
+    let properties: Map<_, _> = [(name.to_owned(), id)].into_iter().collect();
+    json!({
+        "type": "object",
+        "required": [name],
+        "properties": properties,
+        "additionalProperties": false,
+    })
+}
+
+fn profile_id() -> Value {
+    json!({"type": "string", "pattern": "^[0-9]+$", "examples": ["1666311221477632"]})
+}
+
+fn any_profile_id() -> Value {
+    json!({"oneOf": [profile_id(), {"type": "integer", "minimum": 1}]})
+}
+
+fn pid() -> Value {
+    json!({
+        "type": "string",
+        "minLength": 1,
+        "examples": ["acme_profile_0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c"],
+    })
+}
+
+/// What an app profile has from the issues of its author.
+fn app_head() -> Value {
+    json!({
+        "app_id": {"type": "string"},
+        "name": {"type": "string"},
+        "emails": {"type": "array", "items": {"type": "string"}},
+    })
+}
+
+/// A schema that also takes null, where `patch` says so.
+fn value(patch: bool, mut schema: Value) -> Value {
+    if patch {
+        let plain = schema["type"].take();
+        schema["type"] = json!([plain, "null"]);
+    }
+    schema
+}
+
+fn text(patch: bool, about: &str) -> Value {
+    value(patch, json!({"type": "string", "maxLength": TEXT_CHARS_MAX, "description": about}))
+}
+
+fn number(patch: bool, about: &str) -> Value {
+    value(patch, json!({"type": "number", "description": about}))
+}
+
+fn boolean(patch: bool, about: &str) -> Value {
+    value(patch, json!({"type": "boolean", "description": about}))
+}
+
+fn custom_fields(patch: bool) -> Value {
+    let kinds = if patch { &["string", "number", "null"][..] } else { &["string", "number"] };
+    let map = json!({
+        "type": "object",
+        "maxProperties": COLLECTION_ELEMENTS_MAX,
+        "propertyNames": {"maxLength": KEY_CHARS_MAX},
+        "additionalProperties": {"type": kinds, "maxLength": TEXT_CHARS_MAX},
+    });
+    value(patch, map)
+}
+
+fn core_fields(patch: bool) -> Value {
+    let component = || text(patch, "A component of the name.");
+    let names = json!({
+        "type": "object",
+        "properties": {
+            "first_name": component(),
+            "last_name": component(),
+            "full_name": component(),
+            "display_name": component(),
+        },
+        "additionalProperties": false,
+    });
+    let max = COLLECTION_ELEMENTS_MAX;
+    let list = |items: Value| json!({"type": "array", "maxItems": max, "items": items});
+    let age = json!({"type": "number", "minimum": 0, "maximum": 150});
+    let active = json!({"type": "integer", "minimum": 0, "maximum": 253_402_300_799_999_u64});
+    json!({
+        "identities": value(patch, list(schema("Identity"))),
+        "names": value(patch, names),
+        "tags": value(patch, list(json!({"type": "string", "maxLength": TAG_CHARS_MAX}))),
+        "custom_fields": custom_fields(patch),
+        "full_privacy_enabled": boolean(patch, "Whether the user enabled full privacy."),
+        "last_country": text(patch, "ISO 3166-1: a two- or three-letter code, or a name."),
+        "last_city": text(patch, "City."),
+        "age": value(patch, age),
+        "lifetime_value": number(patch, "Lifetime value."),
+        "user_persona": text(patch, "Persona."),
+        "user_vip_segment": text(patch, "VIP segmentation."),
+        "user_support_status": text(patch, "Support status."),
+        "accepted_t_and_c": boolean(patch, "Whether terms and conditions were accepted."),
+        "preferred_language": text(patch, "ISO 639-1 code."),
+        "last_active_date": value(patch, active),
+    })
+}
+
+fn app_fields(patch: bool) -> Value {
+    json!({
+        "custom_fields": custom_fields(patch),
+        "user_persona": text(patch, "Persona."),
+        "user_paying_segment": text(patch, "Segmentation by payments."),
+        "user_vip_segment": text(patch, "VIP segmentation."),
+        "user_level": number(patch, "Level."),
+        "accepted_t_and_c": boolean(patch, "Whether terms and conditions were accepted."),
+        "app_status": text(patch, "App status."),
+        "user_support_status": text(patch, "Support status."),
+        "country": text(patch, "ISO 3166-1: a two- or three-letter code, or a name."),
+        "city": text(patch, "City."),
+        "language": text(patch, "ISO 639-1 code."),
+        "app_rating": number(patch, "Rating the user gave the app."),
+        "lifetime_value": number(patch, "Lifetime value."),
+    })
+}
+
+fn identity() -> Value {
+    let kinds: Map<_, _> = IdentityType::ALL
+        .iter()
+        .map(|kind| {
+            let chars_max = kind.value_chars_max();
+            let schema = json!({"type": "string", "minLength": 1, "maxLength": chars_max});
+            (kind.as_str().to_owned(), schema)
+        })
+        .collect();
+    let one_of: Vec<_> =
+        IdentityType::ALL.iter().map(|kind| json!({"required": [kind.as_str()]})).collect();
+    json!({
+        "type": "object",
+        "description": format!(
+            "Exactly one identity type and its value, at most {IDENTITY_VALUE_CHARS_MAX} \
+             characters (`uid` {UID_VALUE_CHARS_MAX}); further members are metadata, stored as \
+             given."
+        ),
+        "properties": kinds,
+        "oneOf": one_of,
+        "additionalProperties": {"type": "string", "maxLength": TEXT_CHARS_MAX},
+        "examples": [{"email": "ada@example.org", "verified": "true"}],
+    })
+}

@@ -1,0 +1,248 @@
+//! The task record, lists of tasks, what is sent to make a task, and the parameters of all that.
+
+use caseload_model::task::{Action, Family, Outcome, PAYLOAD_ENTRIES_MAX, TaskStatus};
+use serde_json::{Value, json};
+
+use crate::openapi::json::schema;
+use crate::openapi::parameters::{header, instant, query, query_words};
+
+/// The id of the task in examples.
+pub(super) const TASK_ID: &str = "019b7716-2a80-7c3e-9a51-0f3c8d1e4b22";
+
+pub(crate) fn parameters() -> Value {
+    let statuses: Vec<_> = TaskStatus::ALL.iter().map(|status| status.as_str()).collect();
+    let condition = |name, about| header(name, about, json!({"type": "string"}));
+    json!({
+        "task_id": {
+            "name": "task_id",
+            "in": "path",
+            "required": true,
+            "description": "The id of a task of this path.",
+            "schema": {"type": "string", "format": "uuid"},
+            "example": TASK_ID,
+        },
+        "status": query_words("status", "Tasks in one of these states.", &statuses),
+        "action-identity": actions(Family::Identity),
+        "action-issues": actions(Family::Issues),
+        "wait": query(
+            "wait",
+            "Seconds to hold the answer back for, at most, until the task is completed.",
+            json!({"type": "integer", "minimum": 0, "maximum": 60, "default": 0}),
+        ),
+        "format": query(
+            "format",
+            "The form of the records. Without it, `Accept` decides between `application/json`, \
+             `application/x-ndjson` and `text/csv`.",
+            json!({"enum": ["json", "jsonl", "csv"]}),
+        ),
+        "download": query(
+            "download",
+            "A gzip file of the chosen form, to be kept.",
+            json!({"type": "boolean", "default": false}),
+        ),
+        "If-None-Match": condition("If-None-Match", "Tags of answers that the caller has: 304."),
+        "Range": condition("Range", "One range of bytes of the plain file: 206."),
+        "If-Range": condition("If-Range", "The tag that the range belongs to."),
+    })
+}
+
+fn actions(family: Family) -> Value {
+    let actions: Vec<_> = Action::of_family(family).map(Action::as_str).collect();
+    query_words("action", "Tasks of one of these actions.", &actions)
+}
+
+pub(super) fn schemas() -> Value {
+    let words = |words: Vec<&'static str>| json!({"type": "string", "enum": words});
+    json!({
+        "Task": task(),
+        "TaskEnvelope": {
+            "type": "object",
+            "description": "A page of tasks, newest first.",
+            "required": ["page", "page-size", "tasks", "total-hits", "total-pages"],
+            "properties": {
+                "page": {"type": "integer", "minimum": 1},
+                "page-size": {"type": "integer", "minimum": 1, "maximum": 1000},
+                "tasks": {"type": "array", "items": schema("Task")},
+                "total-hits": {"type": "integer", "minimum": 0},
+                "total-pages": {"type": "integer", "minimum": 1},
+            },
+        },
+        "Action": words(Action::ALL.iter().map(|action| action.as_str()).collect()),
+        "TaskStatus": words(TaskStatus::ALL.iter().map(|status| status.as_str()).collect()),
+        "Outcome": words(Outcome::ALL.iter().map(|outcome| outcome.as_str()).collect()),
+        "IdentityTaskForm": form(Family::Identity, array_payload(Family::Identity)),
+        "IdentityTaskUpload": form(Family::Identity, file_payload(Family::Identity)),
+        "IssueTaskForm": form(Family::Issues, array_payload(Family::Issues)),
+        "IssueTaskUpload": form(Family::Issues, file_payload(Family::Issues)),
+        "NoFields": {
+            "type": "object",
+            "description": "This call takes no fields.",
+            "maxProperties": 0,
+        },
+    })
+}
+
+fn task() -> Value {
+    let time = || json!({"type": ["integer", "null"], "format": "int64", "minimum": 0});
+    let count = || json!({"type": "integer", "minimum": 0, "maximum": PAYLOAD_ENTRIES_MAX});
+    let path = || json!({"type": "string", "format": "uri-reference"});
+    json!({
+        "type": "object",
+        "description": "A bulk action task. Its `status` goes from `created` to `completed`, the \
+                        only end; `succeeded + failed + unprocessed = total` at every moment.",
+        "required": [
+            "task_id", "action", "status", "progress", "errors", "results", "outcome", "dry_run",
+            "counts", "created_at", "queued_at", "started_at", "completed_at", "expires_at",
+            "links",
+        ],
+        "properties": {
+            "task_id": {"type": "string", "format": "uuid"},
+            "action": schema("Action"),
+            "status": schema("TaskStatus"),
+            "progress": {"type": "integer", "minimum": 0, "maximum": 100},
+            "errors": {"type": "boolean", "description": "At least one entry failed."},
+            "results": {"type": "boolean", "description": "The results can be read."},
+            "outcome": {
+                "description": "How the task ended; null until then.",
+                "oneOf": [schema("Outcome"), {"type": "null"}],
+            },
+            "dry_run": {"type": "boolean"},
+            "counts": {
+                "type": "object",
+                "required": ["total", "succeeded", "failed", "unprocessed"],
+                "properties": {
+                    "total": count(),
+                    "succeeded": count(),
+                    "failed": count(),
+                    "unprocessed": count(),
+                },
+            },
+            "created_at": instant(),
+            "queued_at": time(),
+            "started_at": time(),
+            "completed_at": time(),
+            "expires_at": time(),
+            "parent_task_id": {
+                "type": "string",
+                "description": "Only on a retry: the task whose entries it runs again.",
+            },
+            "position": {
+                "type": "integer",
+                "minimum": 0,
+                "description": "Only while it waits: writing tasks of the domain before it.",
+            },
+            "links": {
+                "type": "object",
+                "required": ["self", "results", "errors"],
+                "properties": {"self": path(), "results": path(), "errors": path()},
+            },
+        },
+        "examples": [task_example(Action::CreateCoreProfiles)],
+    })
+}
+
+/// A task that has just been accepted.
+pub(super) fn task_example(action: Action) -> Value {
+    let this = format!("/v2/acme/{}/bulk_actions/{TASK_ID}", action.family().as_str());
+    json!({
+        "task_id": TASK_ID,
+        "action": action.as_str(),
+        "status": "queued",
+        "progress": 0,
+        "errors": false,
+        "results": false,
+        "outcome": null,
+        "dry_run": false,
+        "counts": {"total": 2, "succeeded": 0, "failed": 0, "unprocessed": 2},
+        "created_at": 1_767_225_600_000_u64,
+        "queued_at": 1_767_225_600_000_u64,
+        "started_at": null,
+        "completed_at": null,
+        "expires_at": 1_769_817_600_000_u64,
+        "links": {
+            "self": this,
+            "results": format!("{this}/results"),
+            "errors": format!("{this}/errors"),
+        },
+    })
+}
+
+/// The same, completed, with one entry that failed.
+pub(super) fn completed_example(action: Action) -> Value {
+    let mut task = task_example(action);
+    task["status"] = "completed".into();
+    task["progress"] = 100.into();
+    task["errors"] = true.into();
+    task["results"] = true.into();
+    task["outcome"] = "completed_with_errors".into();
+    task["counts"] = json!({"total": 2, "succeeded": 1, "failed": 1, "unprocessed": 0});
+    task["started_at"] = 1_767_225_600_004_u64.into();
+    task["completed_at"] = 1_767_225_600_017_u64.into();
+    task
+}
+
+/// The fields of a new task.
+fn form(family: Family, payload: Value) -> Value {
+    let actions: Vec<_> = Action::of_family(family).map(Action::as_str).collect();
+    json!({
+        "type": "object",
+        "required": ["action", "payload"],
+        "properties": {
+            "action": {"type": "string", "enum": actions},
+            "payload": payload,
+            "dry_run": {
+                "type": "boolean",
+                "default": false,
+                "description": "With `true` nothing is written; results and errors tell what would \
+                                be.",
+                "x-spellings": ["dry-run", "dry_run"],
+            },
+        },
+        "additionalProperties": false,
+    })
+}
+
+/// What an entry of the family's actions may be.
+fn entry(family: Family) -> Value {
+    let names: &[&str] = match family {
+        Family::Identity => &[
+            "CreateCoreProfile",
+            "UpdateCoreProfile",
+            "UpdateAppProfile",
+            "GetCoreProfile",
+            "GetAppProfile",
+        ],
+        Family::Issues => &["IssueEntry"],
+    };
+    match names {
+        [one] => schema(one),
+        several => json!({"anyOf": several.iter().map(|name| schema(name)).collect::<Vec<_>>()}),
+    }
+}
+
+fn array_payload(family: Family) -> Value {
+    json!({
+        "type": "string",
+        "format": "json-array",
+        "description": "A JSON array with one map per entry. What is wrong with one entry is told \
+                        in the errors of the task.",
+        "contentMediaType": "application/json",
+        "contentSchema": {
+            "type": "array",
+            "minItems": 1,
+            "maxItems": PAYLOAD_ENTRIES_MAX,
+            "items": entry(family),
+        },
+    })
+}
+
+fn file_payload(family: Family) -> Value {
+    json!({
+        "type": "string",
+        "format": "json-lines",
+        "description": "A file of JSON lines, one map per line, or one JSON array: 1 to 10000 \
+                        entries.",
+        "contentMediaType": "application/x-ndjson",
+        "x-line-schema": entry(family),
+    })
+}

@@ -1,0 +1,91 @@
+//! `GET …/bulk_actions/{task_id}`: the task record at once, after a wait, or as a stream of events,
+//! one per change. A caller that waits always gets a record in the end: the completed one, or the
+//! one there is when the time is up or the server stops.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use caseload_model::error_code::ErrorCode;
+use futures_util::{Stream, stream};
+use http::{HeaderMap, header};
+
+use super::follower::Follower;
+use super::path::OwnTask;
+use super::view::TaskView;
+use crate::AppState;
+use crate::accept::{weight_of, weighted};
+use crate::problem::{Fault, Problem};
+use crate::query::QueryPairs;
+
+/// What the status of a task takes.
+pub(crate) const PARAMETERS: [&str; 1] = ["wait"];
+/// Longest that a caller may have the answer held back.
+const WAIT_SECONDS_MAX: u64 = 60;
+/// Silence in a stream of events after which a comment shows that it lives.
+const KEEP_ALIVE_SECONDS: u64 = 15;
+
+pub(crate) async fn status(
+    State(state): State<AppState>,
+    query: QueryPairs,
+    headers: HeaderMap,
+    own: OwnTask,
+) -> Result<Response, Problem> {
+    let wait = wait(&query)?;
+    let OwnTask { caller, task } = own;
+    if wants_events(&headers) {
+        let events = Sse::new(events(Follower::new(&state, caller, task)));
+        let alive = KeepAlive::new().interval(Duration::from_secs(KEEP_ALIVE_SECONDS));
+        return Ok(([(header::VARY, "Accept")], events.keep_alive(alive)).into_response());
+    }
+    let domain = caller.domain_name.clone();
+    let task = if wait.is_zero() {
+        task
+    } else {
+        let mut follower = Follower::new(&state, caller, task);
+        let completed = async {
+            while follower.advance().await? {}
+            Ok::<_, Problem>(())
+        };
+        tokio::time::timeout(wait, completed).await.unwrap_or(Ok(()))?;
+        follower.task
+    };
+    let view = TaskView::new(&task, &domain);
+    Ok(([(header::VARY, "Accept")], Json(view)).into_response())
+}
+
+fn wait(query: &QueryPairs) -> Result<Duration, Problem> {
+    let ([given], mut faults) = query.only(PARAMETERS);
+    let digits = given.filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
+    let seconds = digits.and_then(|text| text.parse().ok()).filter(|s| *s <= WAIT_SECONDS_MAX);
+    if let (Some(given), None) = (given, seconds) {
+        let shown: String = given.chars().take(100).collect();
+        let detail = format!("wait is 0 to {WAIT_SECONDS_MAX} whole seconds, not {shown:?}");
+        faults.push(Fault::parameter("wait", ErrorCode::InvalidValue, detail));
+    }
+    Problem::check(faults)?;
+    Ok(Duration::from_secs(seconds.unwrap_or(0)))
+}
+
+/// Whether `Accept` prefers events by name.
+fn wants_events(headers: &HeaderMap) -> bool {
+    let list = weighted(headers, &header::ACCEPT);
+    let events = weight_of(&list, &["text/event-stream"]).unwrap_or(0.0);
+    let json = weight_of(&list, &["application/json"]).unwrap_or(0.0);
+    events > 0.0 && events >= json
+}
+
+/// The record there is, then each later one.
+fn events(follower: Follower) -> impl Stream<Item = Result<Event, Infallible>> + Send {
+    stream::unfold((follower, true), |(mut follower, is_first)| async move {
+        if !is_first && !follower.advance().await.unwrap_or(false) {
+            return None;
+        }
+        let view = TaskView::new(&follower.task, follower.domain_name());
+        let event = Event::default().data(serde_json::to_string(&view).unwrap_or_default());
+        Some((Ok(event), (follower, false)))
+    })
+}

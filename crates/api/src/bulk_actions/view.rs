@@ -1,0 +1,82 @@
+//! The task record as callers see it. A promise: names, order and types are those of docs/api.md,
+//! "Task". Links are paths, so that no host name is guessed.
+
+use caseload_model::ids::DomainName;
+use caseload_model::task::{Counts, Outcome, Task, TaskStatus};
+use caseload_model::time::UnixMillis;
+use serde::Serialize;
+
+use super::path::BulkPath;
+
+#[derive(Debug, Serialize)]
+pub(crate) struct TaskView {
+    task_id: String,
+    action: &'static str,
+    status: &'static str,
+    progress: u32,
+    errors: bool,
+    results: bool,
+    outcome: Option<&'static str>,
+    dry_run: bool,
+    counts: CountsView,
+    created_at: UnixMillis,
+    queued_at: Option<UnixMillis>,
+    started_at: Option<UnixMillis>,
+    completed_at: Option<UnixMillis>,
+    expires_at: Option<UnixMillis>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parent_task_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    position: Option<u32>,
+    pub(super) links: Links,
+}
+
+#[derive(Debug, Serialize)]
+struct CountsView {
+    total: u32,
+    succeeded: u32,
+    failed: u32,
+    unprocessed: u32,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct Links {
+    #[serde(rename = "self")]
+    pub(super) this: String,
+    results: String,
+    errors: String,
+}
+
+impl TaskView {
+    pub(super) fn new(task: &Task, domain: &DomainName) -> Self {
+        let this = format!("{}/{}", BulkPath::of(domain, task.action.family()), task.id);
+        let links =
+            Links { results: format!("{this}/results"), errors: format!("{this}/errors"), this };
+        Self {
+            task_id: task.id.clone(),
+            action: task.action.as_str(),
+            status: task.status.as_str(),
+            progress: task.progress(),
+            errors: task.counts.failed > 0,
+            results: task.status == TaskStatus::Completed,
+            outcome: task.outcome.map(Outcome::as_str),
+            dry_run: task.dry_run,
+            counts: CountsView::from(task.counts),
+            created_at: task.created_at,
+            queued_at: task.queued_at,
+            started_at: task.started_at,
+            completed_at: task.completed_at,
+            expires_at: task.expires_at,
+            parent_task_id: task.parent_id.clone(),
+            position: task.position,
+            links,
+        }
+    }
+}
+
+impl From<Counts> for CountsView {
+    fn from(counts: Counts) -> Self {
+        let Counts { total, succeeded, failed, unprocessed } = counts;
+        Self { total, succeeded, failed, unprocessed }
+    }
+}

@@ -1,0 +1,45 @@
+//! The limits of the server that its operator may set, with their defaults.
+
+use std::time::Duration;
+
+/// The limits of the server.
+#[derive(Debug, Clone)]
+pub struct ApiConfig {
+    /// Bytes of a request body.
+    pub body_bytes_max: usize,
+    /// Bytes of one attachment.
+    pub attachment_bytes_max: usize,
+    /// Time a read may take.
+    pub query_timeout: Duration,
+    /// Requests that a key may make in 60 s; 0 is no limit.
+    pub rate_limit: u32,
+    /// Unfinished tasks that a domain may have.
+    pub unfinished_tasks_max: u32,
+    /// How long payload, results and errors of a task are kept.
+    pub keep_results: Duration,
+    /// Bytes of its packed payload that an upload holds in memory before it is staged.
+    pub upload_bytes_held: usize,
+    /// The same of all uploads together; with more, each is staged from its first megabyte on.
+    pub uploads_bytes_held: usize,
+    /// How long a client may pause while it sends its body.
+    pub body_pause_max: Duration,
+    /// How long a client may take to send the head of a request, or stay silent between two.
+    pub head_timeout: Duration,
+}
+
+impl Default for ApiConfig {
+    fn default() -> Self {
+        Self {
+            body_bytes_max: 128 << 20,
+            attachment_bytes_max: 25 << 20,
+            query_timeout: Duration::from_secs(10),
+            rate_limit: 1500,
+            unfinished_tasks_max: 1000,
+            keep_results: Duration::from_hours(24 * 30),
+            upload_bytes_held: 8 << 20,
+            uploads_bytes_held: 32 << 20,
+            body_pause_max: Duration::from_mins(1),
+            head_timeout: Duration::from_mins(1),
+        }
+    }
+}

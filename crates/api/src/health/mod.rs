@@ -1,0 +1,29 @@
+//! Is the process alive, does the store answer. No key is needed and nothing of a domain's data is
+//! told.
+
+pub(crate) mod openapi;
+
+use axum::Json;
+use axum::extract::State;
+use serde_json::{Value, json};
+
+use crate::AppState;
+use crate::problem::Problem;
+
+/// `GET /healthz`: the process runs.
+pub(crate) async fn healthz() -> Json<Value> {
+    Json(json!({"status": "ok"}))
+}
+
+/// `GET /readyz`: the store can be read and written.
+pub(crate) async fn readyz(State(state): State<AppState>) -> Result<Json<Value>, Problem> {
+    let ready = tokio::time::timeout(state.config.query_timeout, state.store.ready());
+    match ready.await {
+        Ok(Ok(())) => Ok(Json(json!({"status": "ok"}))),
+        Ok(Err(error)) => {
+            tracing::error!(%error, "the store is not ready");
+            Err(Problem::unavailable("the store cannot be read and written now; try again"))
+        }
+        Err(_) => Err(Problem::unavailable("the store does not answer in time; try again")),
+    }
+}

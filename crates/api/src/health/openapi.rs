@@ -1,0 +1,34 @@
+//! The description of the two health checks, which need no key.
+
+use caseload_model::error_code::ErrorCode;
+use serde_json::{Value, json};
+
+use crate::openapi::json::schema;
+use crate::openapi::operation::{Operation, json_content};
+
+pub(crate) fn paths() -> Value {
+    let ok = json_content(schema("Health"), json!({"status": "ok"}));
+    let health = |id, summary, description| {
+        Operation::open(id, "service", summary, description).answers(200, "It does.", &[], &ok)
+    };
+    let alive = health("getHealth", "Does the process run?", "Answers while the process runs.");
+    let ready = health(
+        "getReadiness",
+        "Does the store answer?",
+        "Answers 200 when the store answers to a reader and through its writer.",
+    );
+    json!({
+        "/healthz": {"get": alive.build()},
+        "/readyz": {"get": ready.fails(&[ErrorCode::Unavailable]).build()},
+    })
+}
+
+pub(crate) fn schemas() -> Value {
+    json!({
+        "Health": {
+            "type": "object",
+            "required": ["status"],
+            "properties": {"status": {"const": "ok"}},
+        },
+    })
+}

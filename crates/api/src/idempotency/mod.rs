@@ -1,0 +1,11 @@
+//! Requests that may be repeated under the header `Idempotency-Key`. The store writes the first
+//! answer in the transaction of its effect; here are the header, the hash of the content, and the
+//! mark on keys whose first request is still being answered.
+
+mod answer;
+mod in_progress;
+mod key;
+
+pub(crate) use answer::{begin, created, first_answer};
+pub(crate) use in_progress::{InProgressMark, KeysInProgress};
+pub(crate) use key::{content_hash, key, stored_key};

@@ -1,0 +1,27 @@
+//! `POST /v1/{domain}/issues`: creates an issue with its first message and the files of it.
+
+use axum::extract::{Request, State};
+use axum::response::Response;
+use caseload_model::issue::write::{CreateRequest, read_create};
+use caseload_store::CreateIssue;
+
+use super::file_upload::Staged;
+use super::write_call::{Call, Form, created};
+use crate::problem::Problem;
+use crate::query::QueryPairs;
+use crate::{AppState, Caller};
+
+/// `POST /v1/{domain}/issues`
+pub(crate) async fn create(
+    State(state): State<AppState>,
+    caller: Caller,
+    query: QueryPairs,
+    request: Request,
+) -> Result<Response, Problem> {
+    let call = Call::new(&state, &caller, "creating an issue", None, &query)?;
+    let mut files = Staged::new(&state, &caller);
+    let form = Form { read: read_create, references: CreateRequest::references };
+    let (on, request, _mark) = call.post(request, &mut files, form).await?;
+    let command = CreateIssue { on, request, attachments: files.files.clone() };
+    created(state.store.create_issue(command).await, &mut files)
+}

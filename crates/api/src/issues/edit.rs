@@ -1,0 +1,47 @@
+//! `PUT /v1/{domain}/issues/{issue_id}` and `PUT /v1/{domain}/issues`: edit one issue, or many in
+//! one transaction.
+
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse, Response};
+use caseload_model::issue::write::{BulkEditRequest, EditRequest, read_bulk_edit, read_edit};
+use caseload_store::{EditIssue, EditIssues};
+use http::header;
+
+use super::id::{IssueId, NoIssueId};
+use super::write_call::{Call, Form, write_error};
+use crate::problem::Problem;
+use crate::query::QueryPairs;
+use crate::{AppState, Caller};
+
+/// `PUT /v1/{domain}/issues/{issue_id}`
+pub(crate) async fn edit(
+    State(state): State<AppState>,
+    caller: Caller,
+    id: Result<IssueId, NoIssueId>,
+    query: QueryPairs,
+    request: Request,
+) -> Result<Response, Problem> {
+    let call = Call::new(&state, &caller, "editing an issue", Some(id), &query)?;
+    let form = Form { read: read_edit, references: EditRequest::references };
+    let (on, request) = call.put(request, form).await?;
+    let command = EditIssue { on, issue_id: id?.known()?, request };
+    Ok(edited(state.store.edit_issue(command).await.map_err(write_error)?))
+}
+
+/// `PUT /v1/{domain}/issues`
+pub(crate) async fn edit_many(
+    State(state): State<AppState>,
+    caller: Caller,
+    query: QueryPairs,
+    request: Request,
+) -> Result<Response, Problem> {
+    let call = Call::new(&state, &caller, "editing issues", None, &query)?;
+    let form = Form { read: read_bulk_edit, references: BulkEditRequest::references };
+    let (on, request) = call.put(request, form).await?;
+    let command = EditIssues { on, request };
+    Ok(edited(state.store.edit_issues(command).await.map_err(write_error)?))
+}
+
+fn edited(body: Vec<u8>) -> Response {
+    ([(header::CONTENT_TYPE, "application/json")], body).into_response()
+}

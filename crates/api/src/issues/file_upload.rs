@@ -1,0 +1,198 @@
+//! The files of a form on their way into the store: in pieces of a megabyte, each a write of its
+//! own, so that nothing longer is held. A message claims them; of a request that is refused, or
+//! that a caller gave up, they are discarded.
+
+use caseload_model::error_code::ErrorCode;
+use caseload_model::ids::timed_id;
+use caseload_model::issue::write::{
+    Attachment, CONTENT_TYPE_BYTES_MAX, FILE_NAME_CHARS_MAX, PLAIN_BYTES,
+};
+use caseload_model::spelling::same_name;
+use caseload_store::{ATTACHMENT_PIECE_BYTES, StageAttachment};
+use sha2::{Digest, Sha256};
+
+use crate::form::Files;
+use crate::problem::{Fault, Problem};
+use crate::random::random_u64;
+use crate::{AppState, Caller};
+
+/// The fields that bring files.
+pub(crate) const FILE_FIELDS: [&str; 2] = ["attachment", "attachments"];
+/// Files of one request.
+const FILES_MAX: usize = 100;
+/// What a file is called that came without a name.
+const NO_NAME: &str = "attachment";
+
+/// The files of one request.
+pub(super) struct Staged<'s> {
+    state: &'s AppState,
+    caller: &'s Caller,
+    open: Option<Open>,
+    pub(super) files: Vec<Attachment>,
+    faults: Vec<Fault>,
+    /// Over names, types and bytes of all of them.
+    hash: Sha256,
+    /// Staged, and not claimed.
+    loose: Vec<String>,
+}
+
+/// The file that arrives.
+struct Open {
+    field: String,
+    file: Attachment,
+    piece: Vec<u8>,
+    pieces: u32,
+    hash: Sha256,
+    refused: bool,
+}
+
+impl<'s> Staged<'s> {
+    pub(super) fn new(state: &'s AppState, caller: &'s Caller) -> Self {
+        Self {
+            state,
+            caller,
+            open: None,
+            files: Vec::new(),
+            faults: Vec::new(),
+            hash: Sha256::new(),
+            loose: Vec::new(),
+        }
+    }
+
+    /// A message has the files now.
+    pub(super) fn claimed(&mut self) {
+        self.loose.clear();
+    }
+
+    async fn flush(&mut self) -> Result<(), Problem> {
+        let Some(open) = &mut self.open else { return Ok(()) };
+        if open.file.id.is_empty() {
+            let now = self.state.clock.now();
+            open.file.id = timed_id(&self.caller.domain_name, "attachment", now, random_u64()?);
+            self.loose.push(open.file.id.clone());
+        }
+        let command = StageAttachment {
+            domain: self.caller.domain_id,
+            id: open.file.id.clone(),
+            number: open.pieces,
+            bytes: std::mem::take(&mut open.piece),
+            now: self.state.clock.now(),
+        };
+        open.pieces += 1;
+        Ok(self.state.store.stage_attachment(command).await?)
+    }
+
+    fn refuse(&mut self, code: ErrorCode, detail: String) {
+        let Some(open) = &mut self.open else { return };
+        open.refused = true;
+        self.faults.push(Fault::parameter(&open.field, code, detail));
+    }
+}
+
+impl Files for Staged<'_> {
+    fn takes(&self, name: &str) -> bool {
+        FILE_FIELDS.iter().any(|field| same_name(field, name))
+    }
+
+    fn begin(&mut self, field: &str, file_name: Option<&str>, content_type: Option<&str>) {
+        let name = file_name.unwrap_or_default();
+        // Some clients send the whole path.
+        let name = name.rsplit(['/', '\\']).next().unwrap_or_default();
+        let name = if name.is_empty() { NO_NAME } else { name };
+        let content_type = content_type.filter(|given| !given.is_empty()).unwrap_or(PLAIN_BYTES);
+        let file = Attachment {
+            id: String::new(),
+            file_name: name.to_owned(),
+            content_type: content_type.to_owned(),
+            size: 0,
+        };
+        self.open = Some(Open {
+            field: field.to_owned(),
+            file,
+            piece: Vec::new(),
+            pieces: 0,
+            hash: Sha256::new(),
+            refused: false,
+        });
+        if name.chars().count() > FILE_NAME_CHARS_MAX {
+            let detail = format!("a file's name has at most {FILE_NAME_CHARS_MAX} characters");
+            self.refuse(ErrorCode::OutOfRange, detail);
+        }
+        if content_type.len() > CONTENT_TYPE_BYTES_MAX {
+            let detail = format!("a content type has at most {CONTENT_TYPE_BYTES_MAX} bytes");
+            self.refuse(ErrorCode::OutOfRange, detail);
+        }
+        if self.files.len() >= FILES_MAX {
+            let detail = format!("at most {FILES_MAX} files may come at once");
+            self.refuse(ErrorCode::OutOfRange, detail);
+        }
+    }
+
+    async fn data(&mut self, mut bytes: &[u8]) -> Result<(), Problem> {
+        let bytes_max = self.state.config.attachment_bytes_max as u64;
+        let Some(open) = self.open.as_mut().filter(|open| !open.refused) else { return Ok(()) };
+        open.file.size += bytes.len() as u64;
+        open.hash.update(bytes);
+        if open.file.size > bytes_max {
+            let name = &open.file.file_name;
+            let detail = format!("the file {name:?} has more than {bytes_max} bytes");
+            self.refuse(ErrorCode::TooLarge, detail);
+            return Ok(());
+        }
+        while let Some(open) = self.open.as_mut().filter(|_| !bytes.is_empty()) {
+            let room = ATTACHMENT_PIECE_BYTES - open.piece.len();
+            let (now, later) = bytes.split_at(room.min(bytes.len()));
+            open.piece.extend_from_slice(now);
+            bytes = later;
+            if open.piece.len() == ATTACHMENT_PIECE_BYTES {
+                self.flush().await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn end(&mut self) -> Result<(), Problem> {
+        let unsent = self.open.as_ref().is_some_and(|open| {
+            // What a browser sends of a file input that nobody used.
+            open.file.size == 0 && open.file.file_name == NO_NAME
+        });
+        let left = |open: &Open| !open.piece.is_empty() || open.pieces == 0;
+        if !unsent && self.open.as_ref().is_some_and(|open| !open.refused && left(open)) {
+            self.flush().await?;
+        }
+        let Some(open) = self.open.take().filter(|open| !open.refused && !unsent) else {
+            return Ok(());
+        };
+        for text in [&open.file.file_name, &open.file.content_type] {
+            self.hash.update((text.len() as u64).to_be_bytes());
+            self.hash.update(text);
+        }
+        self.hash.update(open.hash.finalize());
+        self.files.push(open.file);
+        Ok(())
+    }
+
+    fn content(&self) -> [u8; 32] {
+        self.hash.clone().finalize().into()
+    }
+
+    fn take_faults(&mut self) -> Vec<Fault> {
+        std::mem::take(&mut self.faults)
+    }
+}
+
+impl Drop for Staged<'_> {
+    fn drop(&mut self) {
+        if self.loose.is_empty() {
+            return;
+        }
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        let (store, domain) = (self.state.store.clone(), self.caller.domain_id);
+        let loose = std::mem::take(&mut self.loose);
+        runtime.spawn(async move {
+            if let Err(error) = store.discard_attachments(domain, loose).await {
+                tracing::info!(%error, "staged files stay until they are purged");
+            }
+        });
+    }
+}

@@ -1,0 +1,45 @@
+//! `GET /v1/{domain}/issues/{issue_id}`: one issue, in the envelope that lists have.
+
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use caseload_model::issue_query::{self, Paging};
+use caseload_store::GetIssue;
+use http::{HeaderMap, header};
+
+use super::deadline::in_time;
+use super::envelope::{self, Envelope, Next};
+use super::id::{IssueId, NoIssueId, unknown_issue};
+use crate::problem::{Fault, Problem};
+use crate::query::QueryPairs;
+use crate::{AppState, Caller, etag};
+
+/// `GET /v1/{domain}/issues/{issue_id}`
+pub(crate) async fn get(
+    State(state): State<AppState>,
+    caller: Caller,
+    id: Result<IssueId, NoIssueId>,
+    headers: HeaderMap,
+    QueryPairs(pairs): QueryPairs,
+) -> Result<Response, Problem> {
+    let mut faults = Vec::new();
+    let id = id.map_err(|none| faults.push(none.into()));
+    let view = issue_query::parse_single(&pairs)
+        .map_err(|others| faults.extend(others.into_iter().map(Fault::from)));
+    Problem::check(faults)?;
+    let (Ok(id), Ok(view)) = (id, view) else { return Err(unknown_issue()) };
+    let id = id.known()?;
+    let (domain, budget) = (caller.domain_id, state.config.query_timeout);
+    let read = state.store.issue(GetIssue { domain, id, view, budget });
+    let issue = in_time(budget, read).await?.ok_or_else(unknown_issue)?;
+    let tag = etag::of_issues(&issue.version, &format!("{domain:?} {view:?}"));
+    if etag::has_already(&headers, &tag) {
+        return Ok(etag::unchanged(&tag));
+    }
+    let envelope = Envelope {
+        paging: Paging::default(),
+        issues: issue.body.into(),
+        total_hits: Some(1),
+        next: Next::Unsaid,
+    };
+    Ok(([(header::ETAG, tag)], envelope::respond(envelope)).into_response())
+}

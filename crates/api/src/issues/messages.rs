@@ -1,0 +1,30 @@
+//! `POST /v1/{domain}/issues/{issue_id}/messages`: adds a message and its files to an issue.
+
+use axum::extract::{Request, State};
+use axum::response::Response;
+use caseload_model::issue::write::{MessageRequest, read_message};
+use caseload_store::AddMessage;
+
+use super::file_upload::Staged;
+use super::id::{IssueId, NoIssueId};
+use super::write_call::{Call, Form, created};
+use crate::problem::Problem;
+use crate::query::QueryPairs;
+use crate::{AppState, Caller};
+
+/// `POST /v1/{domain}/issues/{issue_id}/messages`
+pub(crate) async fn add_message(
+    State(state): State<AppState>,
+    caller: Caller,
+    id: Result<IssueId, NoIssueId>,
+    query: QueryPairs,
+    request: Request,
+) -> Result<Response, Problem> {
+    let call = Call::new(&state, &caller, "adding a message", Some(id), &query)?;
+    let mut files = Staged::new(&state, &caller);
+    let form = Form { read: read_message, references: MessageRequest::references };
+    let (on, request, _mark) = call.post(request, &mut files, form).await?;
+    let (issue_id, attachments) = (id?.known()?, files.files.clone());
+    let command = AddMessage { on, issue_id, request, attachments };
+    created(state.store.add_message(command).await, &mut files)
+}

@@ -1,0 +1,152 @@
+//! The filters of the issue list that are JSON maps: conditions, ratings, custom fields. Their
+//! schemas name every key and operator that the model reads, and no other.
+
+use serde_json::{Map, Value, json};
+
+use crate::openapi::parameters::query_json;
+
+pub(super) fn parameters() -> Value {
+    let all = ["and", "or", "nor", "exists"];
+    let texts = "Texts are looked for literally and without case.";
+    let one_of = |text: &str| json!({"or": [text]});
+    json!({
+        "tags": condition("tags", "Compared exactly.", &all, one_of("vip")),
+        "languages": condition("languages", "Compared exactly.", &all, one_of("en")),
+        "assignee-ids": condition(
+            "assignee-ids",
+            "Compared exactly. An unassigned issue has none.",
+            &all,
+            json!({"exists": "false"}),
+        ),
+        "assignee_emails": condition(
+            "assignee_emails",
+            "The address of the agent who is the assignee, without case.",
+            &["or"],
+            one_of("ann@desk.example"),
+        ),
+        "author_emails": condition(
+            "author_emails",
+            "Compared without case.",
+            &["or", "exists"],
+            json!({"or": ["eva@example.com"], "exists": "true"}),
+        ),
+        "messages": condition(
+            "messages",
+            &format!("The bodies of all messages. {texts}"),
+            &["and", "or", "nor"],
+            json!({"and": ["crash", "login"]}),
+        ),
+        "notes": condition(
+            "notes",
+            &format!("The bodies of all private notes. {texts}"),
+            &["and", "or", "nor"],
+            json!({"and": ["refund"]}),
+        ),
+        "feedback-comment": condition(
+            "feedback-comment",
+            &format!("The comment beside the rating. {texts}"),
+            &["and", "nor", "exists"],
+            json!({"and": ["great"]}),
+        ),
+        "feedback-rating": rating(),
+        "custom_fields": custom_fields(),
+    })
+}
+
+fn boolean() -> Value {
+    json!({"enum": ["true", "false", true, false]})
+}
+
+fn texts() -> Value {
+    json!({"type": "array", "items": {"type": "string"}})
+}
+
+fn number() -> Value {
+    json!({"oneOf": [
+        {"type": "number"},
+        {"type": "string", "pattern": "^-?(0|[1-9][0-9]{0,17})(\\.[0-9]{1,18})?$"},
+    ]})
+}
+
+/// A map with these keys, each of which may be left out, and no other.
+fn map<'k>(keys: impl IntoIterator<Item = (&'k str, Value)>) -> Value {
+    let properties: Map<String, Value> =
+        keys.into_iter().map(|(key, schema)| (key.to_owned(), schema)).collect();
+    json!({"type": "object", "properties": properties, "additionalProperties": false})
+}
+
+fn condition(name: &str, description: &str, keys: &[&str], example: Value) -> Value {
+    let schema =
+        map(keys.iter().map(|key| (*key, if *key == "exists" { boolean() } else { texts() })));
+    let description = format!(
+        "{description} All keys hold together: `and` all of these, `or` any, `nor` none, `exists` \
+         whether there is a value, as far as the parameter takes them."
+    );
+    query_json(name, &description, schema, example)
+}
+
+fn rating() -> Value {
+    let operators = ["is", "is_not", "is_greater_than", "is_smaller_than"];
+    let mut condition = map(operators.map(|operator| (operator, number())));
+    condition["minProperties"] = 1.into();
+    let conditions = json!({"type": "array", "items": condition});
+    query_json(
+        "feedback-rating",
+        "Conditions on the rating; all keys of the map hold together. A missing rating matches no \
+         operator.",
+        map([("and", conditions.clone()), ("or", conditions), ("exists", boolean())]),
+        json!({"and": [{"is_greater_than": "3"}]}),
+    )
+}
+
+fn custom_fields() -> Value {
+    let date = || {
+        json!({"oneOf": [
+            {"type": "integer"},
+            {"type": "string", "pattern": "^-?(0|[1-9][0-9]{0,17})$"},
+        ]})
+    };
+    let choice = || json!({"type": "string"});
+    let tests = |operators: &[(&str, Value)]| {
+        let is_set = ("is_set", boolean());
+        let operators = operators.iter().map(|(name, schema)| (*name, schema.clone()));
+        let mut tests = map([is_set].into_iter().chain(operators));
+        tests["minProperties"] = 1.into();
+        tests
+    };
+    let text = tests(&[("contains", texts()), ("does_not_contain", texts())]);
+    let number = tests(&[
+        ("is", number()),
+        ("is_not", number()),
+        ("is_greater_than", number()),
+        ("is_smaller_than", number()),
+    ]);
+    let date =
+        tests(&[("is", date()), ("is_not", date()), ("is_after", date()), ("is_before", date())]);
+    let dropdown = tests(&[
+        ("is", choice()),
+        ("is_not", choice()),
+        ("is_one_of", texts()),
+        ("is_none_of", texts()),
+    ]);
+    let types = [
+        ("checkbox", boolean()),
+        ("singleline", text.clone()),
+        ("multiline", text),
+        ("number", number),
+        ("date", date),
+        ("dropdown", dropdown),
+    ];
+    let groups = types.map(|(name, tests)| {
+        let fields = json!({"type": "object", "additionalProperties": tests});
+        (name, map([("and", fields.clone()), ("or", fields)]))
+    });
+    query_json(
+        "custom_fields",
+        "Conditions on custom fields, by their type, then `and` or `or`, then their key. In `and` \
+         every test of every key holds, in `or` at least one test of one key; both groups and all \
+         types hold together.",
+        map(groups),
+        json!({"number": {"and": {"quantity": {"is_set": true, "is_smaller_than": 80}}}}),
+    )
+}

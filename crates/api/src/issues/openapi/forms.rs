@@ -1,0 +1,194 @@
+//! The forms that write issues, field by field. A value that is JSON is a text in a form, so that
+//! is what it is here, with the schema of what stands in it beside it. A field that may be absent
+//! may also be empty, which means the same, a title aside.
+
+use caseload_model::ids::{FOREIGN_ID_CHARS_MAX, ISSUE_ID_MAX};
+use caseload_model::issue::{IssueState, MESSAGE_BODY_BYTES_MAX, TAG_CHARS_MAX, TEXT_CHARS_MAX};
+use serde_json::{Map, Value, json};
+
+use crate::openapi::json::schema;
+use crate::openapi::parameters::spellings;
+
+/// Issues that one edit may name.
+const EDITED_ISSUES_MAX: usize = 5000;
+
+pub(super) fn schemas() -> Value {
+    let create = [
+        ("message-body", body("The first message.")),
+        ("email", text("The address of the author.", TEXT_CHARS_MAX)),
+        ("title", text("Without it, the message.", TEXT_CHARS_MAX)),
+        ("author-name", text("The name of the author.", TEXT_CHARS_MAX)),
+        ("tags", tags()),
+        ("meta", meta()),
+        ("custom_fields", custom_fields()),
+        ("platform-type", id("What the issue is created with, such as `web`.")),
+        ("platform-id", id("Read and not kept.")),
+        ("app-id", id("The id of an app; without it that of the publish id `1`.")),
+        ("language", id("The language of the issue.")),
+        ("cc", texts("Further addresses.", TEXT_CHARS_MAX)),
+        ("end_user_id", id("The id of the author's app profile.")),
+        ("identifier", text("Another name of the author.", TEXT_CHARS_MAX)),
+    ];
+    let message = [
+        ("message-body", body("The message.")),
+        ("message-type", json!({"enum": ["Text"], "default": "Text"})),
+        ("agent-id", id("The agent who writes; without it the end user does.")),
+    ];
+    let note = [
+        ("note-text", required_text("The note.", TEXT_CHARS_MAX)),
+        ("profile-id", id("The agent who writes; without it the note is in the key's name.")),
+    ];
+    let files = [("attachment", file()), ("attachments", files())];
+    json!({
+        "IssueForm": form(&create, &["message-body"]),
+        "IssueUpload": form(&[&create[..], &files].concat(), &["message-body"]),
+        "MessageForm": form(&message, &["message-body"]),
+        "MessageUpload": form(&[&message[..], &files].concat(), &["message-body"]),
+        "NoteForm": form(&note, &["note-text"]),
+        "EditForm": edit(),
+        "BulkEditForm": bulk_edit(),
+    })
+}
+
+fn edit() -> Value {
+    let fields = [
+        ("title", json!({"type": "string", "maxLength": TEXT_CHARS_MAX})),
+        ("tags", tags()),
+        ("meta", meta()),
+        ("custom_fields", custom_fields()),
+        ("status", status()),
+        ("assignee-id", assignee()),
+        ("assignee-email", text("The address of an agent.", TEXT_CHARS_MAX)),
+        ("agent-profile-id", id("Who edits.")),
+        ("queue_id", id("The id of a queue.")),
+    ];
+    changing(form(&fields, &[]), &["agent-profile-id"])
+}
+
+fn bulk_edit() -> Value {
+    let id = json!({"oneOf": [
+        {"type": "integer", "minimum": 1, "maximum": ISSUE_ID_MAX},
+        {"type": "string", "pattern": "^[0-9]+$"},
+    ]});
+    let ids = json!({
+        "type": "array", "minItems": 1, "maxItems": EDITED_ISSUES_MAX, "items": id,
+    });
+    let who = "An agent's id or address, or any name: whose the message is.";
+    let fields = [
+        ("issue-ids", json_text("json-ids", "The issues.", ids)),
+        ("tags", tags()),
+        ("assignee-id", assignee()),
+        ("assignee-email", text("The address of an agent.", TEXT_CHARS_MAX)),
+        ("status", status()),
+        ("message-body", text("A message of the desk's to each.", MESSAGE_BODY_BYTES_MAX)),
+        ("custom_fields", custom_fields()),
+        ("action_taken_by", text(who, TEXT_CHARS_MAX)),
+    ];
+    changing(form(&fields, &["issue-ids"]), &["issue-ids", "action_taken_by"])
+}
+
+/// A form that has to change something: `others` change nothing by themselves.
+fn changing(mut form: Value, others: &[&str]) -> Value {
+    let names = form["properties"].as_object().into_iter().flat_map(Map::keys);
+    let names = names.filter(|name| !others.contains(&name.as_str()));
+    form["anyOf"] = names
+        .map(|name| {
+            let mut properties = Map::new();
+            let chars_min = usize::from(name != "title");
+            properties.insert(name.clone(), json!({"minLength": chars_min}));
+            json!({"required": [name], "properties": properties})
+        })
+        .collect();
+    form
+}
+
+fn form(fields: &[(&str, Value)], required: &[&str]) -> Value {
+    let spelled = fields.iter().map(|(name, field)| {
+        let mut field = field.clone();
+        if let Some(both) = spellings(name) {
+            field["x-spellings"] = json!(both);
+        }
+        ((*name).to_owned(), field)
+    });
+    json!({
+        "type": "object",
+        "required": required,
+        "properties": spelled.collect::<Map<_, _>>(),
+        "additionalProperties": false,
+    })
+}
+
+fn text(description: &str, chars_max: usize) -> Value {
+    json!({"type": "string", "maxLength": chars_max, "description": description})
+}
+
+fn required_text(description: &str, chars_max: usize) -> Value {
+    let mut text = text(description, chars_max);
+    text["minLength"] = 1.into();
+    text
+}
+
+/// An empty one is as absent.
+fn id(description: &str) -> Value {
+    text(description, FOREIGN_ID_CHARS_MAX)
+}
+
+fn body(description: &str) -> Value {
+    let description = format!("{description} At most {MESSAGE_BODY_BYTES_MAX} bytes.");
+    json!({"type": "string", "minLength": 1, "description": description})
+}
+
+fn status() -> Value {
+    let states: Vec<_> = IssueState::ALL.iter().map(|state| state.as_str()).collect();
+    json!({"type": "string", "enum": states, "description": "The state, in any case."})
+}
+
+fn assignee() -> Value {
+    id("The id of an agent, or `unassigned`.")
+}
+
+/// A text that is JSON.
+fn json_text(format: &str, description: &str, content: Value) -> Value {
+    json!({
+        "type": "string",
+        "format": format,
+        "description": description,
+        "contentMediaType": "application/json",
+        "contentSchema": content,
+    })
+}
+
+fn texts(description: &str, chars_max: usize) -> Value {
+    let text = json!({"type": "string", "maxLength": chars_max});
+    json_text("json-texts", description, json!({"type": "array", "items": text}))
+}
+
+fn tags() -> Value {
+    texts("All tags of the issue.", TAG_CHARS_MAX)
+}
+
+fn meta() -> Value {
+    let map = json!({"type": "object", "additionalProperties": true});
+    json_text("json-map", "Scalars become strings. In an edit, null removes a key.", map)
+}
+
+fn custom_fields() -> Value {
+    let map = json!({
+        "type": "object",
+        "additionalProperties": {"oneOf": [schema("CustomField"), {"type": "null"}]},
+    });
+    json_text("json-custom-fields", "By key. In an edit, null removes a key.", map)
+}
+
+fn file() -> Value {
+    json!({
+        "type": "string",
+        "format": "binary",
+        "contentMediaType": "application/octet-stream",
+        "description": "A file, at most 25 MiB.",
+    })
+}
+
+fn files() -> Value {
+    json!({"type": "array", "items": file(), "description": "Files: the part several times."})
+}

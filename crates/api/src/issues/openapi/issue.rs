@@ -1,0 +1,276 @@
+//! The shape of issues: as they are answered, in the envelope, and as entries of an import, which
+//! have the same members with more room in their values.
+
+use caseload_model::ids::ISSUE_ID_MAX;
+use caseload_model::issue::IssueState;
+use serde_json::{Map, Value, json};
+
+use crate::openapi::json::{into_members, schema};
+use crate::openapi::parameters::instant;
+
+/// Members that every issue has, `messages` aside, which `excludes` leaves out.
+const ALWAYS: [&str; 16] = [
+    "id",
+    "title",
+    "tags",
+    "app_id",
+    "app_publish_id",
+    "domain",
+    "hs_user_id",
+    "author_name",
+    "author_email",
+    "assignee_id",
+    "assignee_name",
+    "redacted",
+    "state_data",
+    "created_at",
+    "updated_at",
+    "meta",
+];
+
+pub(super) fn schemas() -> Value {
+    let any = any_instant();
+    let states: Vec<_> = IssueState::ALL.iter().map(|state| state.as_str()).collect();
+    json!({
+        "Issue": {
+            "type": "object",
+            "description": "An issue as it is answered.",
+            "required": ALWAYS,
+            "properties": fields(&any, &instant(), "Message", "PrivateNote"),
+            "examples": [example()],
+        },
+        "IssueEntry": {
+            "type": "object",
+            "description": "An issue as an entry of `import_issues`: the shape that lists answer \
+                            with every word of `includes`. Only `created_at` is required, null is \
+                            as absent; docs/api.md, \"Importing issues\", says what becomes of \
+                            what is absent. Scalars in `meta` become strings, `domain` is ignored.",
+            "required": ["created_at"],
+            "properties": fields(&any, &any, "MessageEntry", "PrivateNoteEntry"),
+            "additionalProperties": false,
+        },
+        "IssueState": {"type": "string", "enum": states},
+        "Message": message(&any_instant(), &["id", "body", "created_at", "origin", "author"]),
+        "MessageEntry": message(&any_instant(), &[]),
+        "PrivateNote": note(&any_instant(), &["body", "created_at"]),
+        "PrivateNoteEntry": note(&any_instant(), &[]),
+        "Person": person(),
+        "Attachment": attachment(),
+        "CustomField": {
+            "type": "object",
+            "description": "The value of a custom field: a string, a number for `number`, Unix \
+                            milliseconds for `date`, a boolean or its word for `checkbox`.",
+            "required": ["type"],
+            "properties": {
+                "type": {"enum": [
+                    "singleline", "multiline", "number", "date", "dropdown", "checkbox",
+                ]},
+                "value": {"type": ["string", "number", "boolean", "null"]},
+            },
+        },
+        "IssueEnvelope": envelope(),
+        "IssueCursorEnvelope": cursor_envelope(),
+    })
+}
+
+fn envelope() -> Value {
+    json!({
+        "type": "object",
+        "description": "A page of issues. `total-hits` is exact, `total-pages` at least 1.",
+        "required": ["page", "page-size", "issues", "total-hits", "total-pages"],
+        "properties": {
+            "page": {"type": "integer", "minimum": 1},
+            "page-size": {"type": "integer", "minimum": 1, "maximum": 1000},
+            "issues": {"type": "array", "items": schema("Issue")},
+            "total-hits": {"type": "integer", "minimum": 0},
+            "total-pages": {"type": "integer", "minimum": 1},
+        },
+    })
+}
+
+fn cursor_envelope() -> Value {
+    let token = json!({"type": "string", "pattern": "^[A-Za-z0-9_-]+$"});
+    json!({
+        "type": "object",
+        "description": "A step of a list by cursor. The totals are there with `count=true`.",
+        "required": ["page", "page-size", "issues", "next-cursor"],
+        "properties": {
+            "page": {
+                "type": "integer",
+                "minimum": 1,
+                "description": "How many answers the walk has had, this one included.",
+            },
+            "page-size": {"type": "integer", "minimum": 1, "maximum": 1000},
+            "issues": {"type": "array", "items": schema("Issue")},
+            "total-hits": {"type": "integer", "minimum": 0},
+            "total-pages": {"type": "integer", "minimum": 1},
+            "next-cursor": {"oneOf": [token, {"type": "null"}]},
+        },
+    })
+}
+
+/// Unix milliseconds, or the ISO form with milliseconds.
+fn any_instant() -> Value {
+    json!({"oneOf": [
+        instant(),
+        {"type": "string", "format": "date-time", "examples": ["2023-01-01T02:21:46.000Z"]},
+    ]})
+}
+
+fn fields(time: &Value, changed_at: &Value, message: &str, note: &str) -> Map<String, Value> {
+    let all = [head(time, changed_at), parts(message, note)];
+    all.into_iter().flat_map(into_members).collect()
+}
+
+/// What is always there, and what is known of the issue's origin.
+fn head(time: &Value, changed_at: &Value) -> Value {
+    let text = || json!({"type": "string"});
+    json!({
+        "id": {"type": "integer", "format": "int64", "minimum": 1, "maximum": ISSUE_ID_MAX},
+        "title": text(),
+        "tags": {"type": "array", "items": text()},
+        "app_id": text(),
+        "app_publish_id": text(),
+        "domain": text(),
+        "hs_user_id": {"type": "string", "description": "The app profile of the author, a `pid`."},
+        "author_name": text(),
+        "author_email": text(),
+        "assignee_id": {
+            "type": "string",
+            "description": "The id of an agent, or `unassigned`.",
+        },
+        "assignee_name": {"type": ["string", "null"]},
+        "redacted": {"type": "boolean"},
+        "state_data": {
+            "type": "object",
+            "required": ["state", "changed_at"],
+            "properties": {"state": schema("IssueState"), "changed_at": changed_at},
+        },
+        "created_at": time,
+        "original_created_at": time,
+        "updated_at": time,
+        "language": text(),
+        "platform_type": text(),
+        "issue_mode_data": {
+            "type": "object",
+            "required": ["issue_mode"],
+            "properties": {"issue_mode": text()},
+        },
+        "cc": {"type": "array", "items": text()},
+    })
+}
+
+/// What `includes` and `excludes` choose.
+fn parts(message: &str, note: &str) -> Value {
+    let text = || json!({"type": "string"});
+    json!({
+        "messages": {"type": "array", "items": schema(message)},
+        "meta": {
+            "type": "object",
+            "description": "Strings, and maps of strings such as `application` and `hardware`.",
+            "additionalProperties": true,
+        },
+        "custom_fields": {"type": "object", "additionalProperties": schema("CustomField")},
+        "feedback_rating": {"type": "integer", "minimum": 1, "maximum": 5},
+        "feedback_comment": text(),
+        "queue": {
+            "type": "object",
+            "required": ["id", "name"],
+            "properties": {"id": text(), "name": text()},
+        },
+        "private_notes": {"type": "array", "items": schema(note)},
+        "current_predict_label": text(),
+        "original_predict_label": text(),
+        "sentiment_analysis": {"type": "object", "additionalProperties": true},
+        "smart_intents": {"type": "object", "additionalProperties": true},
+    })
+}
+
+fn message(time: &Value, required: &[&str]) -> Value {
+    json!({
+        "type": "object",
+        "required": required,
+        "properties": {
+            "id": {"type": "string"},
+            "body": {"type": "string", "description": "May hold markup."},
+            "created_at": time,
+            "origin": {"enum": ["end-user", "helpshift"]},
+            "author": schema("Person"),
+            "attachments": {"type": "array", "minItems": 1, "items": schema("Attachment")},
+            "attachment": schema("Attachment"),
+            "intent_labels": {"type": "array", "items": {}},
+            "sentiment": {"type": "object", "additionalProperties": true},
+            "type": {"type": "string"},
+        },
+    })
+}
+
+fn note(time: &Value, required: &[&str]) -> Value {
+    json!({
+        "type": "object",
+        "required": required,
+        "properties": {
+            "id": {"type": "string"},
+            "body": {"type": "string"},
+            "created_at": time,
+            "author": schema("Person"),
+        },
+    })
+}
+
+fn person() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "name": {"type": "string"},
+            "id": {"type": "string", "description": "An app profile's `pid`, or an agent's id."},
+            "emails": {"type": "array", "items": {"type": "string"}},
+            "phone_number": {"type": "string"},
+        },
+    })
+}
+
+fn attachment() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "url": {"type": "string"},
+            "file_name": {"type": "string"},
+            "content_type": {"type": "string"},
+            "size": {"type": "integer", "minimum": 0, "description": "Bytes."},
+        },
+    })
+}
+
+/// An issue as the list answers it.
+pub(super) fn example() -> Value {
+    json!({
+        "id": 12,
+        "title": "No mail since noon",
+        "tags": ["billing"],
+        "app_id": "acme_app_20260101000000000-1370923e4e06ab6",
+        "app_publish_id": "1",
+        "domain": "acme",
+        "hs_user_id": "acme_profile_0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c",
+        "author_name": "Ada",
+        "author_email": "ada@example.org",
+        "assignee_id": "unassigned",
+        "assignee_name": null,
+        "redacted": false,
+        "state_data": {"state": "new", "changed_at": 1_767_225_600_000_u64},
+        "created_at": 1_767_225_600_000_u64,
+        "updated_at": 1_767_225_600_000_u64,
+        "messages": [{
+            "id": "acme_message_20260101000000000-7e7211c0966b107",
+            "body": "Nothing arrives.",
+            "created_at": 1_767_225_600_000_u64,
+            "origin": "end-user",
+            "author": {
+                "name": "Ada",
+                "id": "acme_profile_0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c",
+                "emails": ["ada@example.org"],
+            },
+        }],
+        "meta": {},
+    })
+}

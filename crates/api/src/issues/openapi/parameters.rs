@@ -1,0 +1,152 @@
+//! The parameters of the issue list and of the single issue. A test compares them with the list of
+//! parameters that the model reads.
+
+use caseload_model::ids::ISSUE_ID_MAX;
+use caseload_model::issue::IssueState;
+use caseload_model::issue_query::{SortKey, SortOrder};
+use serde_json::{Value, json};
+
+use super::filters;
+use crate::openapi::json::merged;
+use crate::openapi::parameters::{bound, query, query_json, query_words};
+
+/// A cursor, for examples.
+pub(super) const TOKEN: &str = "ATEAAAAHAAABhWsikpAAAAAAAAAAKgECAwQFBgcI8Jh8dMzy";
+pub(crate) fn parameters() -> Value {
+    merged([path(), times(), texts(), filters::parameters(), view(), order(), position()])
+}
+
+fn path() -> Value {
+    json!({"issue_id": {
+        "name": "issue_id",
+        "in": "path",
+        "required": true,
+        "description": "The id of an issue, in digits.",
+        "schema": {"type": "integer", "format": "int64", "minimum": 1, "maximum": ISSUE_ID_MAX},
+        "example": 12,
+    }})
+}
+
+fn times() -> Value {
+    let time = |name, description| query(name, description, bound());
+    json!({
+        "created-since": time("created-since", "Created at this instant or later."),
+        "created-until": time("created-until", "Created at this instant or earlier."),
+        "updated-since": time(
+            "updated-since",
+            "Written at this instant or later. Without `sort-by` the order is then by update time.",
+        ),
+        "updated-until": time(
+            "updated-until",
+            "Written at this instant or earlier. Without `sort-by` the order is then by update \
+             time.",
+        ),
+        "state-since": time("state-since", "State changed at this instant or later."),
+        "state-until": time("state-until", "State changed at this instant or earlier."),
+    })
+}
+
+fn texts() -> Value {
+    let any = |name, description: &str, example| {
+        let description = format!("{description} Any of them; an empty list matches nothing.");
+        let texts = json!({"type": "array", "items": {"type": "string"}});
+        query_json(name, &description, texts, json!([example]))
+    };
+    let states: Vec<_> = IssueState::ALL.iter().map(|state| state.as_str()).collect();
+    let id = json!({"type": "integer", "minimum": 0});
+    let ids = json!({
+        "type": "array",
+        "items": {"oneOf": [id, {"type": "string", "pattern": "^[0-9]+$"}]},
+    });
+    json!({
+        "state": query_words("state", "Issues in one of these states.", &states),
+        "ids": query_json("ids", "These issues.", ids, json!(["28", 29])),
+        "app-ids": any("app-ids", "Ids of apps.", "acme_app_20260101000000000-1370923e4e06ab6"),
+        "platform-types": any("platform-types", "What issues were created with.", "web"),
+        "queue_ids": any("queue_ids", "Ids of queues.", "123"),
+        "end-user-ids": any(
+            "end-user-ids",
+            "Compared with `hs_user_id`.",
+            "acme_profile_0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c",
+        ),
+        "issue_modes": any("issue_modes", "What issues were created with.", "chat"),
+        "redacted": query("redacted", "Only redacted issues, or none.", json!({"type": "boolean"})),
+    })
+}
+
+fn view() -> Value {
+    let words = |words: &[&str]| json!({"type": "array", "items": {"enum": words}});
+    let includes = [
+        "feedback",
+        "custom_fields",
+        "meta",
+        "queue",
+        "private_notes",
+        "predict_labels",
+        "sentiment_analysis",
+        "smart_intents",
+    ];
+    json!({
+        "includes": query_json(
+            "includes",
+            "Members to add to each issue. `meta` is always there.",
+            words(&includes),
+            json!(["feedback"]),
+        ),
+        "excludes": query_json(
+            "excludes",
+            "`messages` leaves the messages out.",
+            words(&["messages"]),
+            json!(["messages"]),
+        ),
+        "timestamp-format": query(
+            "timestamp-format",
+            "How instants are written; `state_data.changed_at` is always a number.",
+            json!({"enum": ["unix", "iso-8601"], "default": "unix"}),
+        ),
+    })
+}
+
+fn order() -> Value {
+    let keys: Vec<_> = SortKey::ALL.iter().map(|key| key.as_str()).collect();
+    let orders: Vec<_> = SortOrder::ALL.iter().map(|order| order.as_str()).collect();
+    json!({
+        "sort-by": query(
+            "sort-by",
+            "The instant that decides the order; by default the creation time, with a bound on the \
+             update time the update time.",
+            json!({"enum": keys}),
+        ),
+        "sort-order": query(
+            "sort-order",
+            "Oldest or newest first.",
+            json!({"enum": orders, "default": "desc"}),
+        ),
+    })
+}
+
+fn position() -> Value {
+    json!({
+        "cursor": query(
+            "cursor",
+            "Lists by place: empty to begin, then `next-cursor` of the answer before, with the \
+             same filters and order. Not beside `page` or `after`.",
+            json!({"type": "string", "format": "cursor", "examples": ["", TOKEN]}),
+        ),
+        "after": query(
+            "after",
+            "A cursor in plain text: the instant that the list is sorted by and the id of an \
+             issue; the list goes on behind it. Not beside `page` or `cursor`.",
+            json!({
+                "type": "string",
+                "pattern": "^[0-9]{1,15},[0-9]{1,15}$",
+                "examples": ["1767225600000,28"],
+            }),
+        ),
+        "count": query(
+            "count",
+            "Whether the totals are wanted. Only with `cursor` or `after`.",
+            json!({"type": "boolean", "default": false}),
+        ),
+    })
+}

@@ -1,0 +1,100 @@
+//! The operations that read issues: the list in its three forms, and the single issue.
+
+use caseload_model::error_code::ErrorCode;
+use serde_json::{Value, json};
+
+use super::issue;
+use super::parameters::TOKEN;
+use crate::openapi::json::schema;
+use crate::openapi::operation::{Operation, QUERY, json_content};
+
+/// What the list takes beside the page.
+const LIST: [&str; 32] = [
+    "created-since",
+    "created-until",
+    "updated-since",
+    "updated-until",
+    "state-since",
+    "state-until",
+    "state",
+    "ids",
+    "app-ids",
+    "platform-types",
+    "queue_ids",
+    "end-user-ids",
+    "issue_modes",
+    "tags",
+    "languages",
+    "assignee-ids",
+    "assignee_emails",
+    "author_emails",
+    "messages",
+    "notes",
+    "feedback-comment",
+    "custom_fields",
+    "feedback-rating",
+    "redacted",
+    "includes",
+    "excludes",
+    "timestamp-format",
+    "sort-by",
+    "sort-order",
+    "cursor",
+    "after",
+    "count",
+];
+pub(super) fn list() -> Value {
+    let page = json!({
+        "page": 1, "page-size": 100, "issues": [issue::example()], "total-hits": 1,
+        "total-pages": 1,
+    });
+    let lines =
+        format!("{}\n{{\"end\":true,\"count\":1,\"next-cursor\":\"{TOKEN}\"}}\n", issue::example());
+    let envelopes = json!({"anyOf": [schema("IssueEnvelope"), schema("IssueCursorEnvelope")]});
+    let content = json!({
+        "application/json": {"schema": envelopes, "example": page},
+        "application/x-ndjson": {
+            "schema": {
+                "type": "string",
+                "description": "Every match, one issue per line, and a last line that says how \
+                                many they were. Without it the stream was cut.",
+            },
+            "example": lines,
+        },
+    });
+    Operation::guarded(
+        "listIssues",
+        "issues",
+        "List issues",
+        "Filters combine with AND. Ties of the order are broken by id, so that paging is total and \
+         stable. A page beyond the last has no issues and the true totals. With `cursor` the list \
+         goes by place instead of number, to any depth; as JSON lines, without `page`, it is a \
+         stream of every match.",
+    )
+    .takes(["domain"].into_iter().chain(LIST).chain(["page", "page-size", "If-None-Match"]))
+    .answers(200, "A page of issues, a step by cursor, or a stream.", &["Link", "Tag"], &content)
+    .answers(304, "The caller has it already.", &["ETag"], &Value::Null)
+    .fails(&QUERY)
+    .fails(&[ErrorCode::PageTooDeep, ErrorCode::QueryTooExpensive])
+    .build()
+}
+
+pub(super) fn single() -> Value {
+    let mut shown = issue::example();
+    shown["custom_fields"] = json!({"plan": {"type": "dropdown", "value": "gold"}});
+    let example = json!({
+        "page": 1, "page-size": 100, "issues": [shown], "total-hits": 1, "total-pages": 1,
+    });
+    Operation::guarded(
+        "getIssue",
+        "issues",
+        "Get one issue",
+        "The envelope of the list with the one issue, `custom_fields` included.",
+    )
+    .takes(["domain", "issue_id", "includes", "excludes", "timestamp-format", "If-None-Match"])
+    .answers(304, "The caller has it already.", &["ETag"], &Value::Null)
+    .answers(200, "The issue.", &["ETag"], &json_content(schema("IssueEnvelope"), example))
+    .fails(&QUERY[..3])
+    .fails(&[ErrorCode::NotFound, ErrorCode::QueryTooExpensive])
+    .build()
+}

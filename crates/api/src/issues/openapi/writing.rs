@@ -1,0 +1,204 @@
+//! The operations that write issues, and what they answer. What their forms hold is in `forms`; a
+//! test holds both to the fields that the model reads.
+
+use caseload_model::error_code::ErrorCode;
+use serde_json::{Map, Value, json};
+
+use crate::openapi::json::schema;
+use crate::openapi::operation::{Operation, json_content};
+use crate::openapi::parameters::instant;
+
+/// Errors that every form may meet.
+const FORM: [ErrorCode; 8] = [
+    ErrorCode::InvalidRequest,
+    ErrorCode::UnknownParameter,
+    ErrorCode::ConflictingParameter,
+    ErrorCode::InvalidValue,
+    ErrorCode::OutOfRange,
+    ErrorCode::MissingField,
+    ErrorCode::TooLarge,
+    ErrorCode::UnsupportedMediaType,
+];
+/// Errors that a request with an idempotency key may meet beside those.
+const KEYED: [ErrorCode; 2] = [ErrorCode::IdempotencyInProgress, ErrorCode::IdempotencyKeyReused];
+
+pub(super) fn create() -> Value {
+    let answer = json!({
+        "created_at": 1_767_225_600_000_u64,
+        "id": "13",
+        "title": "Nothing arrives.",
+        "tags": [],
+        "meta": {},
+        "custom_fields": {},
+    });
+    let operation = writing(
+        "createIssue",
+        "Create an issue",
+        "Tags, keys of custom fields and dropdown choices need no registration. Without an \
+         identity the author is a new profile.",
+    );
+    let form = json!({"message-body": "Nothing arrives.", "email": "ada@example.org"});
+    operation
+        .takes(["domain", "Idempotency-Key"])
+        .body(form_or_upload("IssueForm", Some("IssueUpload"), &form))
+        .answers(201, "The issue.", &["Location"], &json_content(schema("CreatedIssue"), answer))
+        .links(
+            201,
+            json!({
+                "issue": {
+                    "operationId": "getIssue",
+                    "description": "The whole issue.",
+                    "parameters": {
+                        "domain": "$request.path.domain",
+                        "issue_id": "$response.body#/id",
+                    },
+                },
+            }),
+        )
+        .fails(&FORM)
+        .fails(&KEYED)
+        .build()
+}
+
+pub(super) fn message() -> Value {
+    let answer = json!({"added-message": {"body": "Now it works.", "type": "Text"}});
+    writing(
+        "addMessage",
+        "Add a message",
+        "With `agent-id` it is that agent's, without it the end user's. It may change the state of \
+         the issue: docs/api.md, \"Writing issues\".",
+    )
+    .takes(["domain", "issue_id", "Idempotency-Key"])
+    .body(form_or_upload(
+        "MessageForm",
+        Some("MessageUpload"),
+        &json!({"message-body": "Now it works."}),
+    ))
+    .answers(201, "The message.", &["Location"], &json_content(schema("AddedMessage"), answer))
+    .fails(&FORM)
+    .fails(&KEYED)
+    .fails(&[ErrorCode::NotFound])
+    .build()
+}
+
+pub(super) fn note() -> Value {
+    let answer = json!({"added-note": "called back"});
+    writing("addPrivateNote", "Add a private note", "Only agents see it.")
+        .takes(["domain", "issue_id", "Idempotency-Key"])
+        .body(form_or_upload("NoteForm", None, &json!({"note-text": "called back"})))
+        .answers(201, "The note.", &["Location"], &json_content(schema("AddedNote"), answer))
+        .fails(&FORM)
+        .fails(&KEYED)
+        .fails(&[ErrorCode::NotFound])
+        .build()
+}
+
+pub(super) fn edit() -> Value {
+    let answer = json!({"updated-data": {"status": "resolved"}});
+    writing(
+        "editIssue",
+        "Edit an issue",
+        "`tags` replace; `custom_fields` and `meta` merge by key. The answer has what changed.",
+    )
+    .takes(["domain", "issue_id"])
+    .body(form_or_upload("EditForm", None, &json!({"status": "resolved"})))
+    .answers(200, "What changed.", &[], &json_content(schema("EditedIssue"), answer))
+    .fails(&FORM)
+    .fails(&[ErrorCode::NotFound])
+    .build()
+}
+
+pub(super) fn edit_many() -> Value {
+    let answer = json!({"issue-count": 2, "edit-info": {"status": "resolved"}});
+    writing(
+        "editIssues",
+        "Edit many issues",
+        "One transaction: any fault, an unknown id included, changes nothing.",
+    )
+    .takes(["domain"])
+    .body(form_or_upload(
+        "BulkEditForm",
+        None,
+        &json!({"issue-ids": "[12,13]", "status": "resolved"}),
+    ))
+    .answers(200, "What was asked for.", &[], &json_content(schema("EditedIssues"), answer))
+    .fails(&FORM)
+    .build()
+}
+
+fn writing(id: &str, summary: &str, description: &str) -> Operation {
+    Operation::guarded(id, "issues", summary, &format!("{description} Needs a write key."))
+}
+
+/// Both content types; `upload` where files may come along.
+fn form_or_upload(form: &str, upload: Option<&str>, example: &Value) -> Value {
+    let media = |name| json!({"schema": schema(name), "example": example});
+    let content: Map<_, _> = [
+        ("application/x-www-form-urlencoded".to_owned(), media(form)),
+        ("multipart/form-data".to_owned(), media(upload.unwrap_or(form))),
+    ]
+    .into_iter()
+    .collect();
+    json!({"required": true, "content": content})
+}
+
+pub(super) fn schemas() -> Value {
+    let text = || json!({"type": "string"});
+    let tags = || json!({"type": "array", "items": {"type": "string"}});
+    let fields = || json!({"type": "object", "additionalProperties": schema("CustomField")});
+    let patch = json!({
+        "type": "object",
+        "additionalProperties": {"oneOf": [schema("CustomField"), {"type": "null"}]},
+    });
+    let map = || json!({"type": "object", "additionalProperties": true});
+    let files = || json!({"type": "array", "minItems": 1, "items": schema("Attachment")});
+    let created = ["created_at", "id", "title", "tags", "meta", "custom_fields"];
+    json!({
+        "CreatedIssue": object(&created, json!({
+            "created_at": instant(),
+            "id": {"type": "string", "description": "In digits.", "pattern": "^[0-9]+$"},
+            "title": text(),
+            "tags": tags(),
+            "meta": map(),
+            "custom_fields": fields(),
+            "attachment": schema("Attachment"),
+            "attachments": files(),
+        })),
+        "AddedMessage": object(&["added-message"], json!({
+            "added-message": object(&["body", "type"], json!({
+                "body": text(),
+                "type": {"const": "Text"},
+                "attachment": schema("Attachment"),
+                "attachments": files(),
+            })),
+        })),
+        "AddedNote": object(&["added-note"], json!({"added-note": text()})),
+        "EditedIssue": object(&["updated-data"], json!({
+            "updated-data": object(&[], json!({
+                "status": schema("IssueState"),
+                "assignee": text(),
+                "title": text(),
+                "tags": tags(),
+                "meta": map(),
+                "custom_fields": patch.clone(),
+                "queue_id": text(),
+            })),
+        })),
+        "EditedIssues": object(&["issue-count", "edit-info"], json!({
+            "issue-count": {"type": "integer", "minimum": 1},
+            "edit-info": object(&[], json!({
+                "message-body": text(),
+                "status": schema("IssueState"),
+                "assignee": text(),
+                "assignee-id": text(),
+                "tags": tags(),
+                "custom_fields": patch,
+            })),
+            "action_taken_by": text(),
+        })),
+    })
+}
+
+fn object(required: &[&str], properties: Value) -> Value {
+    json!({"type": "object", "required": required, "properties": properties})
+}

@@ -1,0 +1,30 @@
+//! `POST /v1/{domain}/issues/{issue_id}/private-notes`: adds a note that only agents see.
+
+use axum::extract::{Request, State};
+use axum::response::Response;
+use caseload_model::issue::write::{NoteRequest, read_note};
+use caseload_store::{AddNote, Idempotent};
+
+use super::id::{IssueId, NoIssueId};
+use super::write_call::{Call, Form, write_error};
+use crate::form::NoFiles;
+use crate::problem::Problem;
+use crate::query::QueryPairs;
+use crate::{AppState, Caller, idempotency};
+
+/// `POST /v1/{domain}/issues/{issue_id}/private-notes`
+pub(crate) async fn add_note(
+    State(state): State<AppState>,
+    caller: Caller,
+    id: Result<IssueId, NoIssueId>,
+    query: QueryPairs,
+    request: Request,
+) -> Result<Response, Problem> {
+    let call = Call::new(&state, &caller, "adding a note", Some(id), &query)?;
+    let form = Form { read: read_note, references: NoteRequest::references };
+    let (on, request, _mark) = call.post(request, &mut NoFiles, form).await?;
+    let command = AddNote { on, issue_id: id?.known()?, request };
+    match state.store.add_note(command).await.map_err(write_error)? {
+        Idempotent::Done(answer) | Idempotent::Replayed(answer) => Ok(idempotency::created(answer)),
+    }
+}

@@ -1,0 +1,111 @@
+//! The `Link` header of a list (RFC 8288): `first`, `prev`, `next`, `last` with the caller's own
+//! parameters, as references without a host, because none that a request names can be trusted. It
+//! never names a page that would answer an error: where numbered pages end, a list of issues goes
+//! on by cursor. Long parameters come back in each of the four, so a long header is sent as one
+//! field for each link: some HTTP clients refuse fields beyond 8 KiB, most beyond 64 KiB.
+
+use caseload_model::issue_query::{PAGE_DEPTH_MAX, Paging};
+use caseload_model::spelling::same_name;
+use http::HeaderValue;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+/// Everything but the unreserved characters of RFC 3986.
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// Longest field that holds all the links.
+const FIELD_BYTES_MAX: usize = 8_000;
+/// Longest single link. What it leads to is a request line that the server still reads.
+const LINK_BYTES_MAX: usize = 60_000;
+
+/// Pages that a list has; an empty one has one.
+pub(crate) fn total_pages(page_size: u64, total_hits: u64) -> u64 {
+    total_hits.div_ceil(page_size).max(1)
+}
+
+/// The header for a page of issues at `path`; `deeper` is the cursor that follows it.
+pub(crate) fn header(
+    path: &str,
+    pairs: &[(String, String)],
+    paging: Paging,
+    total_hits: u64,
+    deeper: impl FnOnce() -> Option<String>,
+) -> Vec<HeaderValue> {
+    numbered(path, pairs, paging, total_hits, || {
+        Some(target(path, pairs, &[("page", None), ("cursor", Some(deeper()?))]))
+    })
+}
+
+/// The header for a step of a list by cursor.
+pub(crate) fn stepped(
+    path: &str,
+    pairs: &[(String, String)],
+    next: Option<&str>,
+) -> Vec<HeaderValue> {
+    let by =
+        |cursor: &str| target(path, pairs, &[("after", None), ("cursor", Some(cursor.to_owned()))]);
+    let links = [("first", Some(by(""))), ("next", next.map(by))];
+    header_of(links)
+}
+
+/// The header for a numbered page of any list; `rest` is where it goes on beyond the last one.
+pub(crate) fn numbered(
+    path: &str,
+    pairs: &[(String, String)],
+    paging: Paging,
+    total_hits: u64,
+    rest: impl FnOnce() -> Option<String>,
+) -> Vec<HeaderValue> {
+    let (number, size) = (paging.page, paging.page_size);
+    let last = total_pages(size, total_hits);
+    let reachable = |page: u64| page.saturating_mul(size) <= PAGE_DEPTH_MAX;
+    let numbered = |page: u64| {
+        Some(page)
+            .filter(|page| reachable(*page))
+            .map(|page| target(path, pairs, &[("page", Some(page.to_string()))]))
+    };
+    let next = (number < last).then(|| numbered(number + 1).or_else(rest));
+    let links = [
+        ("first", numbered(1)),
+        ("prev", (number > 1).then(|| numbered((number - 1).min(last))).flatten()),
+        ("next", next.flatten()),
+        ("last", numbered(last)),
+    ];
+    header_of(links)
+}
+
+/// One field with all links or, where that is long, one for each.
+fn header_of<const N: usize>(links: [(&str, Option<String>); N]) -> Vec<HeaderValue> {
+    let links: Vec<String> = links
+        .into_iter()
+        .filter_map(|(rel, target)| target.map(|target| format!("<{target}>; rel=\"{rel}\"")))
+        .filter(|link| link.len() <= LINK_BYTES_MAX)
+        .collect();
+    let together = links.join(", ");
+    let fields = if together.len() <= FIELD_BYTES_MAX { vec![together] } else { links };
+    let fields = fields.into_iter().filter(|field| !field.is_empty());
+    fields.filter_map(|field| HeaderValue::try_from(field).ok()).collect()
+}
+
+/// The path with the caller's parameters, some of them replaced or, with `None`, left out.
+fn target(path: &str, pairs: &[(String, String)], changes: &[(&str, Option<String>)]) -> String {
+    let mut open: Vec<_> = changes.iter().collect();
+    let mut query: Vec<(&str, &str)> = Vec::new();
+    for (name, value) in pairs {
+        let Some((known, change)) = changes.iter().find(|(known, _)| same_name(known, name)) else {
+            query.push((name, value));
+            continue;
+        };
+        let Some(at) = open.iter().position(|(other, _)| other == known) else { continue };
+        open.remove(at);
+        query.extend(change.as_deref().map(|value| (name.as_str(), value)));
+    }
+    query.extend(open.iter().filter_map(|(name, value)| Some((*name, value.as_deref()?))));
+    let encode = |text| utf8_percent_encode(text, RESERVED);
+    let query: Vec<_> =
+        query.iter().map(|(name, value)| format!("{}={}", encode(name), encode(value))).collect();
+    format!("{path}?{}", query.join("&"))
+}
+
+#[cfg(test)]
+#[path = "link_tests.rs"]
+mod tests;

@@ -1,0 +1,75 @@
+//! `GET /metrics`: the figures of this process and of its store.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use caseload_store::{CompletedTasks, StoreMetrics};
+use http::header;
+
+use super::text::MetricsText;
+use crate::AppState;
+
+/// How long the store may take for its figures.
+const STORE_SECONDS_MAX: u64 = 2;
+
+/// `GET /metrics`
+pub(crate) async fn get(State(state): State<AppState>) -> Response {
+    let mut out = MetricsText::default();
+    state.request_counts.write(&mut out);
+    let limit = Duration::from_secs(STORE_SECONDS_MAX);
+    let store = tokio::time::timeout(limit, state.store.metrics()).await;
+    out.head("caseload_store_up", "gauge", "Whether the store answered.");
+    match store {
+        Ok(Ok(figures)) => {
+            out.line("caseload_store_up", "", 1);
+            write_store(&figures, &mut out);
+        }
+        Ok(Err(error)) => {
+            tracing::error!(%error, "the store gives no figures");
+            out.line("caseload_store_up", "", 0);
+        }
+        Err(_) => out.line("caseload_store_up", "", 0),
+    }
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], out.0).into_response()
+}
+
+fn write_store(figures: &StoreMetrics, out: &mut MetricsText) {
+    for (name, kind, help, value) in [
+        ("store_commits_total", "counter", "Transactions committed.", figures.commits),
+        ("store_log_bytes", "gauge", "Log of writes, on disk.", figures.log_bytes),
+        ("store_database_bytes", "gauge", "Database, on disk.", figures.database_bytes),
+        ("tasks_waiting", "gauge", "Tasks that wait for a server.", figures.tasks_waiting),
+        ("tasks_running", "gauge", "Tasks that a server works on.", figures.tasks_running),
+    ] {
+        let name = format!("caseload_{name}");
+        out.head(&name, kind, help);
+        out.line(&name, "", value);
+    }
+    let writes = "caseload_store_write_duration_seconds";
+    let help = "Small writes, from their place in the queue until they were durable.";
+    out.head(writes, "histogram", help);
+    out.histogram(writes, "", &figures.writes);
+    let tasks = "caseload_tasks_completed_total";
+    out.head(tasks, "counter", "Tasks completed by this process.");
+    for one in &figures.completed {
+        let outcome = one.outcome.as_str();
+        let labels = format!("action=\"{}\",outcome=\"{outcome}\"", one.action.as_str());
+        out.line(tasks, &labels, one.tasks);
+    }
+    let entries = "caseload_entries_total";
+    out.head(entries, "counter", "Entries of the tasks completed, by what became of them.");
+    let mut by_action = BTreeMap::<_, [u64; 3]>::new();
+    for CompletedTasks { action, succeeded, failed, unprocessed, .. } in &figures.completed {
+        let sums = by_action.entry(action.as_str()).or_default();
+        for (sum, more) in sums.iter_mut().zip([succeeded, failed, unprocessed]) {
+            *sum += more;
+        }
+    }
+    for (action, sums) in by_action {
+        for (result, sum) in ["succeeded", "failed", "unprocessed"].into_iter().zip(sums) {
+            out.line(entries, &format!("action=\"{action}\",result=\"{result}\""), sum);
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! Metrics in the text format of Prometheus. The counters are written by hand: they are less code
+//! than the crates that would count, and they belong to one server instead of the process.
+
+mod count;
+mod get;
+pub(crate) mod openapi;
+mod request_counts;
+mod text;
+
+pub(crate) use count::count;
+pub(crate) use get::get;
+pub(crate) use request_counts::RequestCounts;

@@ -1,0 +1,54 @@
+//! The requests that this server has answered, counted by route. A route is named by its template,
+//! so that no domain name and no record id becomes a label and the number of labels stays small.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use caseload_store::DurationCounts;
+use tokio::time::Instant;
+
+use super::text::MetricsText;
+
+/// Requests since the server started.
+#[derive(Debug)]
+pub(crate) struct RequestCounts {
+    started: Instant,
+    requests: Mutex<BTreeMap<RequestLabels, DurationCounts>>,
+}
+
+/// A route, its method and the class of its answer.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct RequestLabels {
+    pub(super) route: String,
+    pub(super) method: &'static str,
+    pub(super) status: &'static str,
+}
+
+impl Default for RequestCounts {
+    fn default() -> Self {
+        Self { started: Instant::now(), requests: Mutex::default() }
+    }
+}
+
+impl RequestCounts {
+    pub(super) fn add(&self, kind: RequestLabels, took: Duration) {
+        let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        requests.entry(kind).or_default().add(took);
+    }
+
+    pub(super) fn write(&self, out: &mut MetricsText) {
+        out.head("caseload_build_info", "gauge", "The version of the program.");
+        let version = env!("CARGO_PKG_VERSION");
+        out.line("caseload_build_info", &format!("version=\"{version}\""), 1);
+        out.head("caseload_uptime_seconds", "gauge", "Time since the server started.");
+        out.line("caseload_uptime_seconds", "", self.started.elapsed().as_secs_f64());
+        let name = "caseload_http_request_duration_seconds";
+        out.head(name, "histogram", "Requests by the time from their head to that of the answer.");
+        for (kind, times) in &*self.requests.lock().unwrap_or_else(PoisonError::into_inner) {
+            let RequestLabels { route, method, status } = kind;
+            let labels = format!("route=\"{route}\",method=\"{method}\",status=\"{status}\"");
+            out.histogram(name, &labels, times);
+        }
+    }
+}

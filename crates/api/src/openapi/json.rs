@@ -1,0 +1,27 @@
+//! The two JSON values that every part of the description is made of: a reference to a schema, and
+//! maps joined to one.
+
+use serde_json::{Map, Value, json};
+
+/// A reference to the schema of this name.
+pub(crate) fn schema(name: &str) -> Value {
+    json!({"$ref": format!("#/components/schemas/{name}")})
+}
+
+/// The members of all maps, in their order. No two maps have a key in common.
+pub(crate) fn merged<const N: usize>(maps: [Value; N]) -> Value {
+    let mut all = Map::new();
+    for (key, value) in maps.into_iter().flat_map(into_members) {
+        let shown = key.clone();
+        assert!(all.insert(key, value).is_none(), "the description defines {shown} twice");
+    }
+    Value::Object(all)
+}
+
+/// The members of a map.
+pub(crate) fn into_members(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(members) => members,
+        other => unreachable!("a part of the description is not a map: {other}"),
+    }
+}

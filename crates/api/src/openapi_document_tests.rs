@@ -1,0 +1,272 @@
+//! What can be held against the description without a server: it is complete by the tables that
+//! the server reads, and consistent in itself.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use caseload_model::error_code::{EntryErrorCode, ErrorCode};
+use caseload_model::issue::ISSUE_FIELDS;
+use caseload_model::issue::write::{
+    BULK_EDIT_FIELDS, CREATE_FIELDS, EDIT_FIELDS, MESSAGE_FIELDS, NOTE_FIELDS,
+};
+use caseload_model::profile::{app_field_names, core_field_names};
+use caseload_model::{issue_query, task_query};
+use serde_json::Value;
+
+use super::openapi;
+use crate::agents::PARAMETERS as AGENT_PARAMETERS;
+use crate::bulk_actions::{FILE_PARAMETERS, STATUS_PARAMETERS, TASK_FIELDS};
+use crate::issues::FILE_FIELDS;
+use crate::openapi::parameters;
+use crate::router::route_paths;
+
+/// Every operation: path, method, itself.
+fn operations(document: &Value) -> Vec<(&str, &str, &Value)> {
+    let paths = document["paths"].as_object().unwrap().iter();
+    paths
+        .flat_map(|(path, methods)| {
+            let methods = methods.as_object().unwrap().iter();
+            methods.map(move |(method, operation)| (path.as_str(), method.as_str(), operation))
+        })
+        .collect()
+}
+
+/// What a reference means; anything else is itself.
+fn resolve<'d>(document: &'d Value, value: &'d Value) -> &'d Value {
+    match value["$ref"].as_str() {
+        Some(target) => document.pointer(&target[1..]).expect(target),
+        None => value,
+    }
+}
+
+/// The names of an operation's parameters in `place`.
+fn names<'d>(document: &'d Value, operation: &'d Value, place: &str) -> BTreeSet<&'d str> {
+    let all = operation["parameters"].as_array().unwrap().iter();
+    all.map(|parameter| resolve(document, parameter))
+        .filter(|parameter| parameter["in"] == place)
+        .map(|parameter| parameter["name"].as_str().unwrap())
+        .collect()
+}
+
+fn visit<'d>(value: &'d Value, see: &mut impl FnMut(&'d Value)) {
+    see(value);
+    match value {
+        Value::Object(members) => members.values().for_each(|value| visit(value, see)),
+        Value::Array(items) => items.iter().for_each(|value| visit(value, see)),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_route_is_described_and_every_described_path_is_a_route() {
+    let document = openapi();
+    let described: BTreeSet<_> =
+        document["paths"].as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(described, route_paths().into_iter().collect());
+}
+
+#[test]
+fn the_query_parameters_are_those_that_the_server_reads() {
+    let document = openapi();
+    for (path, method, operation) in operations(&document) {
+        let read: &[&str] = match (method, path.rsplit('/').next().unwrap()) {
+            ("get", "issues") => &issue_query::LIST_PARAMETERS,
+            ("get", "{issue_id}") => &issue_query::SINGLE_PARAMETERS,
+            ("get", "bulk_actions") => &task_query::LIST_PARAMETERS,
+            ("get", "{task_id}") => &STATUS_PARAMETERS,
+            ("get", "results" | "errors") => &FILE_PARAMETERS,
+            ("get", "agents") => &AGENT_PARAMETERS,
+            _ => &[],
+        };
+        let hyphens = |name: &str| name.replace('_', "-");
+        let described: BTreeSet<_> =
+            names(&document, operation, "query").into_iter().map(hyphens).collect();
+        let read: BTreeSet<_> = read.iter().map(|name| hyphens(name)).collect();
+        assert_eq!(described, read, "{method} {path}");
+    }
+}
+
+#[test]
+fn the_form_fields_are_those_that_the_server_reads() {
+    let document = openapi();
+    for (path, method, operation) in operations(&document) {
+        let read: &[&str] = match (method, path.rsplit('/').next().unwrap()) {
+            ("post", "bulk_actions") => &TASK_FIELDS,
+            ("post", "issues") => CREATE_FIELDS,
+            ("post", "messages") => MESSAGE_FIELDS,
+            ("post", "private-notes") => NOTE_FIELDS,
+            ("put", "{issue_id}") => EDIT_FIELDS,
+            ("put", "issues") => BULK_EDIT_FIELDS,
+            _ => &[],
+        };
+        let files: &[&str] = match (method, path.rsplit('/').next().unwrap()) {
+            ("post", "issues" | "messages") => &FILE_FIELDS,
+            _ => &[],
+        };
+        let content = operation["requestBody"]["content"].as_object();
+        for (kind, media) in content.into_iter().flatten() {
+            let form = resolve(&document, &media["schema"]);
+            let described = form["properties"].as_object().into_iter().flat_map(|p| p.keys());
+            let described: BTreeSet<_> = described.map(String::as_str).collect();
+            let files = if kind == "multipart/form-data" { files } else { &[] };
+            let read = read.iter().chain(files).copied().collect();
+            assert_eq!(described, read, "{method} {path}, {kind}");
+        }
+    }
+}
+
+#[test]
+fn path_parameters_are_those_of_the_template() {
+    let document = openapi();
+    for (path, method, operation) in operations(&document) {
+        let template = path.split(['{', '}']).skip(1).step_by(2).collect();
+        assert_eq!(names(&document, operation, "path"), template, "{method} {path}");
+    }
+}
+
+#[test]
+fn parameters_and_fields_with_two_spellings_name_both() {
+    let document = openapi();
+    let check = |name: &str, described: &Value| {
+        let both = described.get("x-spellings").map(|both| both.as_array().unwrap().clone());
+        let expected = parameters::spellings(name);
+        let expected = expected.map(|both| both.map(Value::from).to_vec());
+        assert_eq!(both, expected, "{name}");
+    };
+    for (_, _, operation) in operations(&document) {
+        for parameter in operation["parameters"].as_array().unwrap() {
+            let parameter = resolve(&document, parameter);
+            if parameter["in"] == "query" {
+                check(parameter["name"].as_str().unwrap(), parameter);
+            }
+        }
+        let content = operation["requestBody"]["content"].as_object();
+        for media in content.into_iter().flat_map(|content| content.values()) {
+            let form = resolve(&document, &media["schema"]);
+            for (name, field) in form["properties"].as_object().into_iter().flatten() {
+                check(name, field);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_error_code_is_in_the_document_under_its_status() {
+    let document = openapi();
+    let mut found: BTreeMap<String, u64> = BTreeMap::new();
+    visit(&document, &mut |value| {
+        let parts = value["content"]["application/problem+json"]["schema"]["allOf"].as_array();
+        for part in parts.into_iter().flatten() {
+            let status = part["properties"]["status"]["const"].as_u64();
+            let codes = part["properties"]["code"]["enum"].as_array();
+            for code in codes.into_iter().flatten() {
+                found.insert(code.as_str().unwrap().to_owned(), status.unwrap());
+            }
+        }
+    });
+    let codes = ErrorCode::ALL.iter();
+    assert_eq!(found, codes.map(|c| (c.as_str().to_owned(), c.status().into())).collect());
+    let entry = document["components"]["schemas"]["EntryErrorCode"]["enum"].as_array().unwrap();
+    let codes: Vec<_> = EntryErrorCode::ALL.iter().map(|code| code.as_str()).collect();
+    assert_eq!(*entry, codes);
+}
+
+/// Codes that no operation answers with, because there is none where they come up.
+const WITHOUT_OPERATION: [ErrorCode; 1] = [ErrorCode::MethodNotAllowed];
+
+#[test]
+fn every_error_code_is_an_answer_of_some_operation() {
+    let document = openapi();
+    let mut used = BTreeSet::new();
+    for (_, _, operation) in operations(&document) {
+        for response in operation["responses"].as_object().unwrap().values() {
+            visit(resolve(&document, response), &mut |value| {
+                let code = value["properties"]["code"]["enum"].as_array();
+                used.extend(code.into_iter().flatten().map(|code| code.as_str().unwrap()));
+            });
+        }
+    }
+    let codes = ErrorCode::ALL.iter().filter(|code| !WITHOUT_OPERATION.contains(code));
+    assert_eq!(used, codes.map(|code| code.as_str()).collect());
+}
+
+#[test]
+fn the_fields_of_profiles_and_issues_are_those_of_the_model() {
+    let document = openapi();
+    let properties = |name: &str| -> BTreeSet<String> {
+        let schema = &document["components"]["schemas"][name]["properties"];
+        schema.as_object().unwrap().keys().cloned().collect()
+    };
+    let with = |fields: Vec<&'static str>, others: &[&str]| -> BTreeSet<String> {
+        fields.into_iter().chain(others.iter().copied()).map(str::to_owned).collect()
+    };
+    let core: Vec<_> = core_field_names().collect();
+    let app: Vec<_> = app_field_names().collect();
+    assert_eq!(properties("CreateCoreProfile"), with(core.clone(), &[]));
+    let core = with(core, &["core-profile-id", "created_at", "updated_at"]);
+    assert_eq!(properties("CoreProfile"), core);
+    assert_eq!(properties("UpdateCoreProfile"), core);
+    let app = with(app, &["pid", "app_id", "name", "emails", "created_at", "updated_at"]);
+    assert_eq!(properties("AppProfile"), app);
+    assert_eq!(properties("UpdateAppProfile"), app);
+    let issue = with(ISSUE_FIELDS.to_vec(), &[]);
+    assert_eq!(properties("Issue"), issue);
+    assert_eq!(properties("IssueEntry"), issue);
+}
+
+#[test]
+fn references_have_targets_and_components_have_uses() {
+    let document = openapi();
+    let mut targets = BTreeSet::new();
+    visit(&document, &mut |value| targets.extend(value["$ref"].as_str()));
+    for target in &targets {
+        assert!(document.pointer(&target[1..]).is_some(), "{target}");
+    }
+    for kind in ["parameters", "headers", "schemas"] {
+        for name in document["components"][kind].as_object().unwrap().keys() {
+            let reference = format!("#/components/{kind}/{name}");
+            assert!(targets.contains(reference.as_str()), "nothing refers to {reference}");
+        }
+    }
+}
+
+#[test]
+fn every_operation_explains_itself_and_shows_an_answer() {
+    let document = openapi();
+    let mut ids = BTreeSet::new();
+    let tags: Vec<_> =
+        document["tags"].as_array().unwrap().iter().map(|tag| tag["name"].clone()).collect();
+    for (path, method, operation) in operations(&document) {
+        let place = format!("{method} {path}");
+        assert!(ids.insert(operation["operationId"].as_str().unwrap()), "{place}");
+        assert!(tags.contains(&operation["tags"][0]), "{place}");
+        for text in ["summary", "description"] {
+            assert!(!operation[text].as_str().unwrap().is_empty(), "{place}");
+        }
+        let responses = operation["responses"].as_object().unwrap();
+        assert!(responses.keys().any(|status| status.starts_with('2')), "{place}");
+        for (status, response) in responses {
+            let response = resolve(&document, response);
+            assert!(response["headers"].get("X-Request-Id").is_some(), "{place}: {status}");
+            let content = response.get("content").and_then(Value::as_object);
+            let first = content.and_then(|content| content.values().next());
+            let shown = first.is_none_or(|media| {
+                media.get("example").is_some() || media.get("examples").is_some()
+            });
+            assert!(shown || status == "206", "{place}: {status} has no example");
+        }
+    }
+}
+
+#[test]
+fn guarded_operations_name_what_every_key_can_meet() {
+    let document = openapi();
+    for (path, method, operation) in operations(&document) {
+        let guarded = path.starts_with("/v1/") || path.starts_with("/v2/");
+        assert_eq!(operation.get("security").is_none(), guarded, "{method} {path}");
+        for status in ["401", "403", "429", "500", "503"] {
+            let named = operation["responses"].get(status).is_some();
+            assert!(named || !guarded, "{method} {path}: {status}");
+        }
+    }
+}

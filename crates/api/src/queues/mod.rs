@@ -1,0 +1,24 @@
+//! `GET /v1/{domain}/queues`: the queues of a domain, a small list that is read whole. Query
+//! parameters are ignored, as clients of the API family send more than any server knows.
+
+pub(crate) mod openapi;
+
+use axum::Json;
+use axum::extract::State;
+use caseload_model::issue::IssueQueue;
+use serde_json::{Value, json};
+
+use crate::problem::Problem;
+use crate::{AppState, Caller};
+
+/// `GET /v1/{domain}/queues`
+pub(crate) async fn list(
+    State(state): State<AppState>,
+    caller: Caller,
+) -> Result<Json<Value>, Problem> {
+    let queues = state.store.queues(caller.domain_id).await?;
+    // Clients of the family read either of the two names.
+    let view = |q: &IssueQueue| json!({"id": q.id, "name": q.name, "title": q.name});
+    let queues: Vec<Value> = queues.iter().map(view).collect();
+    Ok(Json(json!({ "queues": queues })))
+}

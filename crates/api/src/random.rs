@@ -1,0 +1,18 @@
+//! Randomness for ids, from the operating system. A failure is an internal error.
+
+use crate::problem::Problem;
+
+/// A random number that makes a generated id unique.
+pub(crate) fn random_u64() -> Result<u64, Problem> {
+    Ok(u64::from_be_bytes(random_bytes()?))
+}
+
+/// `N` random bytes.
+pub(crate) fn random_bytes<const N: usize>() -> Result<[u8; N], Problem> {
+    let mut random = [0; N];
+    getrandom::fill(&mut random).map_err(|error| {
+        tracing::error!(%error, "no randomness for an id");
+        Problem::internal()
+    })?;
+    Ok(random)
+}

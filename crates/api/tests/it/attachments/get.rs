@@ -1,0 +1,113 @@
+//! `GET …/attachments/{id}`: tags and ranges. Whatever range is asked for, its bytes are those of
+//! the file that went in, wherever the store cut it.
+
+use std::ops::Range;
+
+use caseload_store::ATTACHMENT_PIECE_BYTES;
+use caseload_teststore::on_each_store;
+use reqwest::multipart::{Form, Part};
+use reqwest::{Method, Response};
+
+use crate::issues::support::{desk, send};
+use crate::real::Real;
+
+on_each_store!(
+    every_range_is_the_bytes_of_the_file,
+    a_file_has_a_tag_that_conditions_are_held_against,
+);
+
+fn file_bytes(count: usize) -> Vec<u8> {
+    (0..count).map(|n| (n % 251) as u8).collect()
+}
+
+/// The path of a file of these bytes.
+async fn attached(real: &Real, bytes: Vec<u8>) -> String {
+    let part = Part::bytes(bytes).file_name("a.bin");
+    let form = Form::new().text("message-body", "x").part("attachment", part);
+    let (status, made) = send(real.request(Method::POST, "/v1/acme/issues").multipart(form)).await;
+    assert_eq!(status, 201, "{made}");
+    made["attachment"]["url"].as_str().unwrap().to_owned()
+}
+
+async fn asked(real: &Real, method: Method, url: &str, headers: &[(&str, &str)]) -> Response {
+    let request = real.request(method, url);
+    let request = headers.iter().fold(request, |r, (name, value)| r.header(*name, *value));
+    request.send().await.unwrap()
+}
+
+fn header<'a>(answer: &'a Response, name: &str) -> &'a str {
+    answer.headers().get(name).map_or("", |value| value.to_str().unwrap())
+}
+
+async fn every_range_is_the_bytes_of_the_file() {
+    const PIECE: usize = ATTACHMENT_PIECE_BYTES;
+    let real = desk().await;
+    for count in [0, 1, 10, PIECE, 2 * PIECE + 7] {
+        let file = file_bytes(count);
+        let url = attached(&real, file.clone()).await;
+        for (range, part) in ranges(count) {
+            let answer = asked(&real, Method::GET, &url, &[("Range", &range)]).await;
+            let place = header(&answer, "content-range").to_owned();
+            let Some(part) = part else {
+                assert_eq!(answer.status(), 416, "{range} of {count}");
+                assert_eq!(place, format!("bytes */{count}"), "{range} of {count}");
+                let body: serde_json::Value = answer.json().await.unwrap();
+                assert_eq!(body["code"], "range_not_satisfiable");
+                continue;
+            };
+            assert_eq!(answer.status(), 206, "{range} of {count}");
+            assert_eq!(place, format!("bytes {}-{}/{count}", part.start, part.end - 1));
+            assert_eq!(header(&answer, "content-length"), part.len().to_string());
+            assert_eq!(header(&answer, "accept-ranges"), "bytes");
+            assert_eq!(header(&answer, "x-content-type-options"), "nosniff");
+            assert!(header(&answer, "content-disposition").starts_with("attachment;"));
+            assert!(answer.bytes().await.unwrap() == file[part], "{range} of {count}");
+        }
+    }
+    real.stop().await;
+}
+
+/// Ranges of a file of `count` bytes, and which of them they are; none where there are none.
+fn ranges(count: usize) -> Vec<(String, Option<Range<usize>>)> {
+    const PIECE: usize = ATTACHMENT_PIECE_BYTES;
+    let within = |part: Range<usize>| {
+        let part = part.start..part.end.min(count);
+        Some(part).filter(|part| !part.is_empty())
+    };
+    let mut ranges = vec![
+        ("bytes=0-".to_owned(), within(0..count)),
+        ("bytes=-3".to_owned(), within(count.saturating_sub(3)..count)),
+        (format!("bytes={count}-"), None),
+        ("bytes=-0".to_owned(), None),
+    ];
+    for part in [0..1, 3..5, 9..100, PIECE - 1..PIECE + 1, PIECE..2 * PIECE, PIECE - 1..3 * PIECE] {
+        ranges.push((format!("bytes={}-{}", part.start, part.end - 1), within(part)));
+    }
+    ranges
+}
+
+async fn a_file_has_a_tag_that_conditions_are_held_against() {
+    let real = desk().await;
+    let (url, other) = (attached(&real, file_bytes(10)).await, attached(&real, vec![1]).await);
+    let whole = asked(&real, Method::GET, &url, &[]).await;
+    assert_eq!(header(&whole, "accept-ranges"), "bytes");
+    let tag = header(&whole, "etag").to_owned();
+    assert!(tag.starts_with('"'), "{tag}");
+    let of_other = asked(&real, Method::GET, &other, &[]).await;
+    assert_ne!(tag, header(&of_other, "etag"));
+    for (headers, status) in [
+        (&[("If-None-Match", &*tag)][..], 304),
+        (&[("If-None-Match", "\"x\"")], 200),
+        (&[("Range", "bytes=1-2"), ("If-Range", &*tag)], 206),
+        (&[("Range", "bytes=1-2"), ("If-Range", "\"x\"")], 200),
+        (&[("Range", "bytes=0-1,3-4")], 200),
+        (&[("Range", "lines=0-1")], 200),
+    ] {
+        let answer = asked(&real, Method::GET, &url, headers).await;
+        assert_eq!(answer.status(), status, "{headers:?}");
+        assert_eq!(header(&answer, "etag"), tag, "{headers:?}");
+    }
+    let head = asked(&real, Method::HEAD, &url, &[("Range", "bytes=1-2")]).await;
+    assert_eq!((head.status().as_u16(), header(&head, "content-length")), (200, "10"));
+    real.stop().await;
+}

@@ -1,0 +1,218 @@
+//! `GET /v1/{domain}/issues` as JSON lines: every match once, a last line that says so, and a body
+//! that never looks whole when it is not.
+
+use std::io::Read as _;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use caseload_model::issue_query::ListPosition;
+use caseload_model::time::UnixMillis;
+use caseload_store::{IssueStep, StepForm, StoreError};
+use caseload_teststore::on_each_store;
+use reqwest::{Method, Response};
+use serde_json::Value;
+use tokio::time::sleep;
+
+use super::list_by_cursor::{ISSUES, all, ids, with_issues};
+use crate::real::Real;
+use crate::scripted::NOW;
+use crate::server::{Server, picture};
+
+on_each_store!(threads 4:
+    a_stream_is_every_match_and_a_line_that_says_so,
+    a_cut_stream_goes_on_after_its_last_whole_line,
+    with_a_page_number_lines_are_no_stream,
+);
+
+const PATH: &str = "/v1/acme/issues";
+const LINES: &str = "application/x-ndjson";
+
+async fn lines(real: &Real, query: &str) -> (Vec<Value>, Value) {
+    let request = real.request(Method::GET, &format!("{PATH}?{query}"));
+    let answer = request.header("accept", LINES).send().await.unwrap();
+    assert_eq!(answer.headers()["content-type"], LINES);
+    assert_eq!(answer.headers()["vary"], "Accept");
+    let text = answer.text().await.unwrap();
+    assert!(text.ends_with('\n'));
+    let mut lines: Vec<Value> =
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let end = lines.pop().unwrap();
+    assert_eq!(end["end"], true, "{end}");
+    (lines, end)
+}
+
+async fn a_stream_is_every_match_and_a_line_that_says_so() {
+    let real = with_issues().await;
+    for query in ["sort-order=asc", "state=new", "sort-by=update-time", "state=rejected"] {
+        let expected = all(&real, query).await;
+        for size in ["", "&page-size=7", "&page-size=1000"] {
+            let (issues, end) = lines(&real, &format!("{query}{size}")).await;
+            assert_eq!(ids(&issues), expected, "{query}{size}");
+            assert_eq!(end["count"], expected.len());
+            // Nothing follows yet; what comes later would.
+            let cursor = end["next-cursor"].as_str().unwrap();
+            let (more, again) = lines(&real, &format!("{query}&cursor={cursor}")).await;
+            assert_eq!((more.len(), &again["count"]), (0, &0.into()));
+            assert_eq!(cursor.is_empty(), expected.is_empty());
+        }
+    }
+    let single = real.json(&format!("{PATH}/1")).await;
+    let (issues, _) = lines(&real, "ids=%5B1%5D&includes=%5B%22custom_fields%22%5D").await;
+    assert_eq!(issues[0], single["issues"][0], "a line is the issue as everywhere");
+    real.stop().await;
+}
+
+async fn a_cut_stream_goes_on_after_its_last_whole_line() {
+    let real = with_issues().await;
+    let (whole, _) = lines(&real, "sort-by=update-time&sort-order=asc").await;
+    for cut in [1, 100, ISSUES - 1, ISSUES] {
+        let last = &whole[cut - 1];
+        let after = format!("after={},{}", last["updated_at"], last["id"]);
+        let (rest, end) =
+            lines(&real, &format!("sort-by=update-time&sort-order=asc&{after}")).await;
+        assert_eq!(rest[..], whole[cut..], "cut after {cut}");
+        assert_eq!(end["count"], ISSUES - cut);
+    }
+    let page = real.json(&format!("{PATH}?cursor=&page-size=30&sort-order=asc")).await;
+    let cursor = page["next-cursor"].as_str().unwrap();
+    let (rest, _) = lines(&real, &format!("sort-order=asc&cursor={cursor}")).await;
+    assert_eq!(ids(&rest), all(&real, "sort-order=asc").await[30..]);
+    // New issues follow the last cursor of a stream, oldest first.
+    let (_, end) = lines(&real, "sort-order=asc").await;
+    let entry = r#"{"id":5000,"created_at":1700000009999}"#;
+    real.run("issues", "import_issues", entry).await;
+    let cursor = end["next-cursor"].as_str().unwrap();
+    let (rest, _) = lines(&real, &format!("sort-order=asc&cursor={cursor}")).await;
+    assert_eq!(ids(&rest), [5000]);
+    real.stop().await;
+}
+
+async fn with_a_page_number_lines_are_no_stream() {
+    let real = with_issues().await;
+    let request = real.request(Method::GET, &format!("{PATH}?page=1"));
+    let answer = request.header("accept", LINES).send().await.unwrap();
+    assert_eq!(answer.headers()["content-type"], "application/json");
+    assert_eq!(answer.json::<Value>().await.unwrap()["total-hits"], ISSUES);
+    real.stop().await;
+}
+
+/// A step of the scripted store, with one line of so many bytes.
+fn step(bytes: usize, more: bool) -> IssueStep {
+    IssueStep {
+        count: 1,
+        body: format!("{{\"id\":1,\"x\":\"{}\"}}\n", "x".repeat(bytes)).into_bytes(),
+        last: Some(ListPosition { at: UnixMillis(5), id: 1 }),
+        more,
+        ..IssueStep::default()
+    }
+}
+
+async fn stream(server: &Server) -> Response {
+    let request = server.request(Method::GET, PATH).header("accept", LINES);
+    let answer = request.send().await.unwrap();
+    assert_eq!(answer.status(), 200);
+    answer
+}
+
+/// Reads to the end of a body that breaks off; what came, without an end.
+async fn broken(mut answer: Response) -> String {
+    let mut text = Vec::new();
+    loop {
+        match answer.chunk().await {
+            Ok(Some(chunk)) => text.extend_from_slice(&chunk),
+            Ok(None) => panic!("the body ends as if it were whole"),
+            Err(_) => break,
+        }
+    }
+    let text = String::from_utf8(text).unwrap();
+    assert!(!text.contains("\"end\""), "a last line of a broken stream");
+    text
+}
+
+#[tokio::test]
+async fn a_store_that_fails_at_once_is_an_error_and_later_breaks_the_stream() {
+    let server = Server::start().await;
+    server.store.steps.lock().unwrap().extend([step(10, true), step(10, true)]);
+    let text = broken(stream(&server).await).await;
+    assert_eq!(text.lines().count(), 2);
+    {
+        let asked = server.store.stepped.lock().unwrap();
+        assert_eq!((asked[0].after, asked[0].issues_max), (None, 1000));
+        assert_eq!(asked[1].after, Some(ListPosition { at: UnixMillis(5), id: 1 }));
+        assert_eq!(asked[0].form, StepForm::Lines);
+        assert!(asked[0].bytes_max < 8 << 20, "a step is bounded, whatever the issues");
+    }
+    server.store.fail(|| StoreError::DeadlinePassed);
+    let request = server.request(Method::GET, &format!("{PATH}?state=new"));
+    let answer = request.header("accept", LINES).send().await.unwrap();
+    insta::assert_snapshot!(picture(answer).await);
+}
+
+#[tokio::test]
+async fn a_client_that_does_not_read_is_waited_for() {
+    let server = Server::start().await;
+    server.store.steps.lock().unwrap().extend((0..400).map(|n| step(1 << 20, n < 399)));
+    let mut answer = stream(&server).await;
+    answer.chunk().await.unwrap().unwrap();
+    sleep(Duration::from_millis(300)).await;
+    let asked = server.store.stepped.lock().unwrap().len();
+    assert!(asked < 100, "{asked} steps were read ahead");
+    let text = answer.text().await.unwrap();
+    assert!(text.ends_with("\"next-cursor\":\"\"}\n") || text.contains("\"count\":400"));
+}
+
+#[tokio::test]
+async fn a_server_that_stops_breaks_its_streams() {
+    let server = Server::start().await;
+    server.store.steps.lock().unwrap().extend((0..400).map(|n| step(1 << 20, n < 399)));
+    let mut answer = stream(&server).await;
+    answer.chunk().await.unwrap().unwrap();
+    let stopping = server.stop();
+    let text = broken(answer).await;
+    assert!(text.lines().count() < 400);
+    stopping.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_key_that_stops_working_breaks_its_streams() {
+    let server = Server::start().await;
+    for grant in server.store.keys.lock().unwrap().values_mut() {
+        grant.key.expires_at = Some(UnixMillis(NOW.0 + 1000));
+    }
+    server.store.steps.lock().unwrap().extend((0..400).map(|n| step(1 << 20, n < 399)));
+    let mut answer = stream(&server).await;
+    answer.chunk().await.unwrap().unwrap();
+    server.now.fetch_add(1000, Ordering::SeqCst);
+    broken(answer).await;
+    assert!(!server.store.steps.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn packed_pieces_arrive_whole_as_they_are_read() {
+    for coding in ["zstd", "gzip"] {
+        let server = Server::start().await;
+        *server.store.step_takes.lock().unwrap() = Duration::from_millis(1);
+        server.store.steps.lock().unwrap().extend([step(10, true), step(20, true)]);
+        let request = server.request(Method::GET, PATH).header("accept", LINES);
+        let mut answer = request.header("accept-encoding", coding).send().await.unwrap();
+        assert_eq!(answer.headers()["content-encoding"], coding);
+        let vary: Vec<_> = answer.headers().get_all("vary").iter().collect();
+        assert_eq!(vary, ["Accept", "Accept-Encoding"]);
+        // The third step never comes: what was read before can be unpacked all the same.
+        *server.store.step_takes.lock().unwrap() = Duration::from_millis(200);
+        let mut packed = Vec::new();
+        while let Ok(Some(chunk)) = answer.chunk().await {
+            packed.extend_from_slice(&chunk);
+        }
+        let mut plain = Vec::new();
+        // The end is missing, which both say after what they could unpack.
+        let unpacked = match coding {
+            "zstd" => {
+                zstd::stream::read::Decoder::new(&packed[..]).unwrap().read_to_end(&mut plain)
+            }
+            _ => flate2::read::MultiGzDecoder::new(&packed[..]).read_to_end(&mut plain),
+        };
+        assert!(unpacked.is_err(), "{coding}: a cut stream unpacks as if it were whole");
+        assert_eq!(String::from_utf8(plain).unwrap().lines().count(), 2, "{coding}");
+    }
+}

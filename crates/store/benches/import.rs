@@ -1,9 +1,9 @@
-//! What applying a chunk of 10,000 creations costs, against the bare insertion of the same profiles
-//! and identities into the same tables and indexes in one transaction. Both sides get prepared
-//! entries: parsing and validating is measured elsewhere. The rounds are interleaved, the ratio of
-//! their medians is what counts; absolute figures of another run are not comparable. PostgreSQL is
-//! measured too where `TEST_DATABASE_URL` names an empty database: raw there is identities by
-//! `unnest` and profiles by binary COPY, into the store's own tables.
+//! The cost of a chunk of 10,000 profile creations, compared with a plain insertion of the same
+//! rows into the same tables and indexes in one transaction. Both sides get prepared entries,
+//! because parsing and validation are measured elsewhere. Rounds of both alternate, and the result
+//! is the ratio of their medians; figures of different runs are not comparable. If
+//! `TEST_DATABASE_URL` names an empty database, PostgreSQL is measured too: the plain insertion
+//! then uses `unnest` for identities and a binary COPY for profiles.
 #![expect(clippy::unwrap_used, reason = "a measurement stops at the first surprise")]
 #![expect(clippy::print_stdout, reason = "the figures are the output")]
 
@@ -66,14 +66,14 @@ async fn postgres(url: &str) {
     for round in 0..ROUNDS {
         let block = payload(round);
         let prepared = prepare_creates(&block);
-        // A domain that the store does not know: rows like its own, and in nobody's way.
+        // A domain id that the store does not use, so that the rows do not collide with its own.
         raw.push(raw_copy(url, -1 - i64::from(round), &prepared).await);
         store.push(applied(opened.clone(), round, block, prepared).await);
     }
     report("PostgreSQL", raw, store);
 }
 
-/// The same rows, identities in the order of their index, and one durable commit.
+/// Inserts the same rows with one durable commit, identities in the order of their index.
 async fn raw_copy(url: &str, domain: i64, prepared: &[PreparedEntry<NewCoreProfile>]) -> Duration {
     let (mut client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
     tokio::spawn(connection);
@@ -142,7 +142,7 @@ fn payload(round: u32) -> Block {
     block
 }
 
-/// The same rows and indexes, and one durable commit; nothing is looked at.
+/// Inserts the same rows and indexes with one durable commit, and reads nothing.
 fn raw_insertion(path: &Path, prepared: &[PreparedEntry<NewCoreProfile>]) -> Duration {
     let mut conn = Connection::open(path).unwrap();
     conn.execute_batch(
@@ -178,7 +178,7 @@ fn raw_insertion(path: &Path, prepared: &[PreparedEntry<NewCoreProfile>]) -> Dur
     begun.elapsed()
 }
 
-/// One call of `apply_chunk`, from the command to its durable answer.
+/// The duration of one `apply_chunk`, from the command to its durable answer.
 async fn applied(
     store: Arc<dyn Store>,
     round: u32,

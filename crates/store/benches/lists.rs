@@ -1,7 +1,7 @@
-//! What lists of issues cost on PostgreSQL, against the bare query for the same rows' fragments on
-//! one prepared statement; and what importing them cost. `TEST_DATABASE_URL` names the database: it
-//! is filled with `BENCH_ISSUES` issues (100,000) where it has none. Ways are taken in turns; the
-//! ratio of their medians is what counts.
+//! The cost of issue lists on PostgreSQL, compared with a prepared query for the fragments of the
+//! same rows. `TEST_DATABASE_URL` names the database; if it has no issues, it is filled with
+//! `BENCH_ISSUES` (100,000), and the cost of that import is printed. Rounds of both alternate, and
+//! the result is the ratio of their medians.
 #![expect(clippy::unwrap_used, reason = "a measurement stops at the first surprise")]
 #![expect(clippy::print_stdout, reason = "the figures are the output")]
 
@@ -186,11 +186,11 @@ async fn fill(store: &Arc<dyn Store>, domain: &Domain, issues: u64) {
         }
         applying += begun.elapsed();
     }
-    let folding = Instant::now();
+    let compaction = Instant::now();
     while store.purge_expired(NOW).await.unwrap() {}
     let rate = u128::from(issues) * 1_000_000 / applying.as_micros();
     println!("{issues} issues imported in {chunks} chunks, {applying:.1?}: {rate}/s");
-    println!("folded {:.1?} after the last one", folding.elapsed());
+    println!("deltas compacted {:.1?} after the last chunk", compaction.elapsed());
 }
 
 fn payload(task: u64) -> Block {

@@ -1,5 +1,6 @@
-//! Copies between backends: from a file to a database and back everything is there again, whatever
-//! the numbers that each of them gives, and wherever the process was killed.
+//! Copies between the backends. A store that is copied from SQLite to PostgreSQL and back has the
+//! same contents, although each backend assigns its own row numbers, and a copy that was killed
+//! resumes.
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 #[expect(dead_code, reason = "these tests open stores by themselves")]
@@ -33,8 +34,8 @@ fn location(database: &Database) -> StoreLocation {
     database.url().parse().unwrap()
 }
 
-/// Answers of a database, as lines of values.
-async fn asked(url: &str, sql: &str) -> String {
+/// The rows that a database returns, one line each.
+async fn select(url: &str, sql: &str) -> String {
     let (client, connection) = url.parse::<Config>().unwrap().connect(NoTls).await.unwrap();
     tokio::spawn(connection);
     let mut answer = String::new();
@@ -69,7 +70,7 @@ async fn copied(
     copy(&command, &|_| {}).await
 }
 
-/// Every row of a file whose columns do not depend on what else the file held.
+/// Every row of a file, without the columns that depend on the history of the file.
 fn rows(folder: &Path) -> String {
     let conn = Connection::open(folder.join("caseload.db")).unwrap();
     let names = |sql: &str| -> Vec<String> {
@@ -107,8 +108,8 @@ async fn a_store_copied_to_postgres_and_back_is_identical() {
     let (source, middle, other) = (filled().await, Database::new(), Database::new());
     for batch in [50_000, 9] {
         let there = copied(&sqlite(source.path()), &location(&middle), batch).await.unwrap();
-        let on = copied(&location(&middle), &location(&other), batch).await.unwrap();
-        assert_eq!(there.tables, on.tables);
+        let onward = copied(&location(&middle), &location(&other), batch).await.unwrap();
+        assert_eq!(there.tables, onward.tables);
         let target = tempfile::tempdir().unwrap();
         let back = copied(&location(&other), &sqlite(target.path()), batch).await.unwrap();
         assert_eq!(back.check.faults, Vec::<String>::new());
@@ -116,8 +117,8 @@ async fn a_store_copied_to_postgres_and_back_is_identical() {
         let store: Arc<dyn Store> = open(&sqlite(target.path()), OpenMode::Server).await.unwrap();
         assert_sound(&store).await;
         for database in [&middle, &other] {
-            asked(&database.url(), "DROP SCHEMA public CASCADE").await;
-            asked(&database.url(), "CREATE SCHEMA public").await;
+            select(&database.url(), "DROP SCHEMA public CASCADE").await;
+            select(&database.url(), "CREATE SCHEMA public").await;
         }
     }
 }
@@ -131,8 +132,8 @@ async fn a_store_in_postgres_can_be_copied_to_a_file_or_another_database() {
     drop(store);
     let (from, to) = (location(&source), sqlite(file.path()));
     let on_file = copied(&from, &to, 60).await.unwrap();
-    let beside = copied(&from, &location(&other), 60).await.unwrap();
-    for report in [&on_file, &beside] {
+    let in_postgres = copied(&from, &location(&other), 60).await.unwrap();
+    for report in [&on_file, &in_postgres] {
         let count = |name| report.tables.iter().find(|(table, _)| *table == name).unwrap().1.rows;
         assert_eq!((count("domains"), count("issues"), count("attachments")), (2, 524, 4));
     }
@@ -197,11 +198,11 @@ async fn a_copy_into_postgres_fills_the_columns_that_only_postgres_has() {
         ("SELECT nextval(pg_get_serial_sequence('domains', 'id'))", "5\n"),
         ("SELECT count(*) FROM copy_progress", "0\n"),
     ] {
-        assert_eq!(asked(&middle.url(), sql).await, expected, "{sql}");
+        assert_eq!(select(&middle.url(), sql).await, expected, "{sql}");
     }
 }
 
-/// Not a test of its own: what the next starts as a process.
+/// Not a test by itself: other tests start it as a child process.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn child_process_makes_a_copy() {
     let Ok(from) = std::env::var(FROM) else { return };
@@ -213,7 +214,7 @@ async fn child_process_makes_a_copy() {
     copied(&from.parse().unwrap(), &to, 40).await.unwrap();
 }
 
-/// Starts a child that copies; whether it came to its end.
+/// Starts a child process that copies. Returns whether it finished.
 fn child(from: &str, to: &str, kill: Option<(Failpoint, u32)>) -> bool {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
@@ -272,7 +273,7 @@ async fn a_restart_discards_an_unfinished_copy() {
         batch: CopyBatch::default(),
     };
     assert_eq!(copy(&command, &|_| {}).await.unwrap().attempts, 1);
-    let names = asked(&middle.url(), "SELECT name FROM domains ORDER BY id").await;
+    let names = select(&middle.url(), "SELECT name FROM domains ORDER BY id").await;
     assert_eq!(names, "renamed\nbeta\n");
 }
 
@@ -284,18 +285,18 @@ async fn an_older_run_stops_when_a_newer_one_takes_over() {
     let batch = CopyBatch { rows: 20, ..CopyBatch::default() };
     let command = CopyStore { from, to: location(&middle), restart: false, batch };
     let url = middle.url();
-    // As soon as this run copies, another one takes the copy up.
+    // As soon as this run copies, a newer run takes over.
     let taken = std::sync::Once::new();
-    let tell = |step: CopyStep| {
+    let report = |step: CopyStep| {
         if step.stage == CopyStage::Copying {
             taken.call_once(|| {
                 let newer = "UPDATE copy_progress SET attempt = attempt + 1";
                 let runtime = tokio::runtime::Handle::current();
-                tokio::task::block_in_place(|| runtime.block_on(asked(&url, newer)));
+                tokio::task::block_in_place(|| runtime.block_on(select(&url, newer)));
             });
         }
     };
-    let overtaken = copy(&command, &tell).await;
+    let overtaken = copy(&command, &report).await;
     let Err(StoreError::CopyRefused(reason)) = overtaken else { panic!("{overtaken:?}") };
     assert_eq!(reason, "another run of this copy has taken it up");
 }

@@ -1,6 +1,5 @@
-//! The PostgreSQL backend under the conformance suite, on a database of its own for each test. The
-//! server is the one at `TEST_DATABASE_URL`, the address of a database that others can be made
-//! from.
+//! The PostgreSQL backend: the conformance suite, and tests of several servers over one database.
+//! Each test creates a database of its own on the PostgreSQL server at `TEST_DATABASE_URL`.
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 mod replicas;
@@ -12,7 +11,7 @@ use caseload_store::Store;
 
 use replicas::Database;
 
-/// A fresh store in a database that is removed with it.
+/// A new store in a new database. The database is dropped with its guard.
 fn fresh() -> (Arc<dyn Store>, Database) {
     let database = Database::new();
     (database.server(), database)

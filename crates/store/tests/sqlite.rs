@@ -1,5 +1,5 @@
-//! The SQLite backend under the conformance suite, and what only it has: files, locks, groups of
-//! commits, damage.
+//! The SQLite backend: the conformance suite, and tests of the features that only this backend has,
+//! such as file locks, group commit and the check of a damaged file.
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 mod suite;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use caseload_store::{OpenMode, Store};
 use caseload_store_sqlite::SqliteStore;
 
-/// A fresh store in a folder that is removed with it.
+/// A new store in a temporary folder. The folder is removed when its guard is dropped.
 fn fresh() -> (Arc<dyn Store>, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("data/caseload.db");

@@ -1,4 +1,5 @@
-//! Backups of a store in use: whole, of one moment, and never half under their name.
+//! Backups of a store in use: each is a consistent snapshot, and its file appears only when the
+//! backup is complete.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,7 +18,7 @@ fn to(file: &Path, overwrite: bool) -> CreateBackup {
     CreateBackup { file: file.to_owned(), overwrite }
 }
 
-/// What a folder holds.
+/// The names of the files in a folder.
 fn names(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).unwrap();
     let mut names: Vec<_> =
@@ -57,12 +58,12 @@ async fn a_backup_during_writes_is_a_consistent_snapshot() {
             found.unwrap_or_else(|| panic!("{:?}", report.check.verified)).1
         };
         assert_eq!(verified("issues"), 1500);
-        // Tasks are applied whole or in chunks, so that profiles come with their records.
+        // Each chunk of 20 profiles is in the snapshot as a whole or not at all.
         assert_eq!(verified("core profiles") % 20, 0);
     }
     stop.store(true, Ordering::SeqCst);
     assert!(writing.await.unwrap() > 0);
-    assert_eq!(names(target.path()), ["0.db", "1.db", "2.db"], "nothing is left beside them");
+    assert_eq!(names(target.path()), ["0.db", "1.db", "2.db"], "no temporary file is left");
     assert_sound(&store).await;
     // A backup is a store: it can be served and written to.
     let restored = open(&target.path().join("2.db"), OpenMode::Server).unwrap();
@@ -83,7 +84,7 @@ async fn a_backup_replaces_a_file_only_on_request_and_only_as_a_whole() {
     let refused = store.backup(to(&file, false)).await;
     assert!(matches!(refused, Err(StoreError::AlreadyExists { .. })), "{refused:?}");
     assert_eq!(std::fs::read(&file).unwrap(), b"mine");
-    // The log of an older file would be taken for the new one's.
+    // SQLite would replay the log of the older file into the new one.
     std::fs::write(target.path().join("backup.db-wal"), "old log").unwrap();
     store.backup(to(&file, true)).await.unwrap();
     assert_eq!(names(target.path()), ["backup.db"]);
@@ -91,7 +92,7 @@ async fn a_backup_replaces_a_file_only_on_request_and_only_as_a_whole() {
     std::fs::write(target.path().join("backup.db-wal"), "old log").unwrap();
     let refused = store.backup(to(&file, false)).await;
     assert!(matches!(refused, Err(StoreError::AlreadyExists { .. })), "{refused:?}");
-    // Neither the store itself nor one that is being served is replaced.
+    // A backup never replaces its own store or a store that a server uses.
     let own = folder.path().join("caseload.db");
     for file in [&own, &target.path().join("no/such/folder.db"), target.path()] {
         for overwrite in [false, true] {

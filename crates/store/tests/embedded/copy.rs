@@ -1,5 +1,5 @@
-//! Copies between files: every row arrives once whatever the batches and wherever the process is
-//! killed, and nothing is copied that could be half or over something else.
+//! Copies between files: every row arrives once, for any batch size and even if the process is
+//! killed. A copy is refused if the source is in use or the target has data of its own.
 
 use std::path::Path;
 use std::sync::Mutex;
@@ -40,7 +40,7 @@ async fn copied(command: &CopyStore) -> Result<CopyReport, StoreError> {
     copy(command, &|_| {}).await
 }
 
-/// What a store holds, as far as a copy has to bring it.
+/// The contents of a store that a copy has to reproduce.
 fn rows(folder: &Path) -> String {
     dump_but(folder, |table, column| {
         table == "copy_progress"
@@ -63,8 +63,9 @@ async fn a_copy_has_every_row_for_any_batch_size() {
     for batch in [1, 7, 50_000] {
         let target = tempfile::tempdir().unwrap();
         let steps = Mutex::new(Vec::new());
-        let tell = |step: CopyStep| steps.lock().unwrap().push(step);
-        let report = copy(&command(source.path(), target.path(), batch), &tell).await.unwrap();
+        let record_step = |step: CopyStep| steps.lock().unwrap().push(step);
+        let report =
+            copy(&command(source.path(), target.path(), batch), &record_step).await.unwrap();
         assert_eq!(report.attempts, 1);
         assert_eq!(report.check.faults, Vec::<String>::new());
         let count = |name| report.tables.iter().find(|(table, _)| *table == name).unwrap().1.rows;
@@ -78,7 +79,7 @@ async fn a_copy_has_every_row_for_any_batch_size() {
             assert_eq!(last.rows, all, "{stage:?}");
         }
     }
-    assert_eq!(rows(source.path()), expected, "the source is as it was");
+    assert_eq!(rows(source.path()), expected, "the copy did not change its source");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -93,10 +94,10 @@ async fn a_server_on_the_copy_continues_the_tasks_of_the_source() {
             assert_eq!(task.status, TaskStatus::Completed);
         }
     }
-    let half = store.domains().await.unwrap();
-    assert_eq!(half.len(), 2);
+    let domains = store.domains().await.unwrap();
+    assert_eq!(domains.len(), 2);
     let next = domain(&store, "next").await;
-    assert!(next.id.0 > 4, "an id that was given away is not given again: {}", next.id.0);
+    assert!(next.id.0 > 4, "a used id must not be used again: {}", next.id.0);
     assert_sound(&store).await;
 }
 
@@ -133,7 +134,7 @@ async fn a_damaged_source_is_not_copied() {
     assert_eq!(admin(target.path()).domains().await.unwrap(), []);
 }
 
-/// Not a test of its own: what the others start as a process.
+/// Not a test by itself: other tests start it as a child process.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn child_process_makes_a_copy() {
     let Some(folder) = planned(Failpoint::OF_A_COPY) else { return };
@@ -141,7 +142,7 @@ async fn child_process_makes_a_copy() {
     copied(&command(&from, &folder.join("to"), 40)).await.unwrap();
 }
 
-/// Starts a child that copies; whether it came to its end.
+/// Starts a child process that copies. Returns whether it finished.
 fn child(folder: &Path, kill: Option<(Failpoint, u32)>) -> bool {
     came_to_its_end("embedded::copy::child_process_makes_a_copy", folder, kill)
 }
@@ -176,7 +177,7 @@ async fn a_copy_killed_at_any_failpoint_resumes_and_ends_the_same() {
         }
         let onward = copied(&command(&to, &folder.path().join("on"), 40)).await;
         assert!(refusal(onward).contains("is itself an unfinished copy"));
-        // Once more in the process that takes over, and then to the end.
+        // The process that resumes is killed too; the one after it finishes.
         child(folder.path(), Some((place, 1)));
         assert!(child(folder.path(), None));
         let found = rows(&to);
@@ -197,11 +198,11 @@ async fn a_copy_does_not_resume_from_a_changed_source() {
     store.close().await.unwrap();
     let changed = refusal(copied(&command(&from, &to, 40)).await);
     assert!(changed.contains("it is another store, or it has changed since"), "{changed}");
-    let anew = CopyStore { restart: true, ..command(&from, &to, 40) };
-    assert_eq!(copied(&anew).await.unwrap().attempts, 1);
+    let restarted = CopyStore { restart: true, ..command(&from, &to, 40) };
+    assert_eq!(copied(&restarted).await.unwrap().attempts, 1);
     assert_eq!(rows(&from), rows(&to));
-    // A copy that is finished is a store like any other, and no copy is made over it.
-    assert!(refusal(copied(&anew).await).contains("is not empty"));
+    // A finished copy is an ordinary store, so that nothing is copied over it.
+    assert!(refusal(copied(&restarted).await).contains("is not empty"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -232,7 +233,8 @@ fn two_paths_to_one_file_are_the_same_location() {
     assert!(!sqlite("none/a.db").is_same(&sqlite("none/b.db")));
 }
 
-/// Ids are each domain's own where a store has many servers, and may meet.
+/// On PostgreSQL each domain assigns its profile ids by itself, so that two domains can have equal
+/// ids.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn profiles_with_equal_ids_in_two_domains_stay_apart_in_a_copy() {
     const CREATE: Action = Action::CreateCoreProfiles;
@@ -253,7 +255,7 @@ async fn profiles_with_equal_ids_in_two_domains_stay_apart_in_a_copy() {
     let before = ids(source.path());
     let (first, distinct) = (before[0].1, (0..5).map(|n| before[0].1 + n).collect::<Vec<_>>());
     assert_eq!(before.iter().map(|row| row.1).collect::<Vec<_>>(), distinct);
-    // The second domain's ids as if another server had counted them: from the first one's on.
+    // Give the second domain the ids of the first one.
     let conn = Connection::open(file(source.path())).unwrap();
     conn.execute_batch(
         "UPDATE core_profiles SET moved_id = seq - 2 WHERE domain_id = 2;
@@ -275,7 +277,7 @@ async fn profiles_with_equal_ids_in_two_domains_stay_apart_in_a_copy() {
         let shown = results(&store, domain.id, "g").await;
         assert!(shown[0].contains(&format!("\"age\":{n},")), "{shown:?}");
     }
-    // All at once, in the order of their ids: those that were moved among those that were not.
+    // A get of all profiles in the order of their ids, with and without a `moved_id`.
     for (domain, count) in [(&one, 2), (&two, 3)] {
         let wanted: Vec<_> = (first..first + count).map(|id| id.to_string()).collect();
         let gets: Vec<_> =
@@ -291,5 +293,5 @@ async fn profiles_with_equal_ids_in_two_domains_stay_apart_in_a_copy() {
     store.delete_domain(two.id).await.unwrap();
     assert_sound(&store).await;
     let left = [(1, first, None), (1, first + 1, None)];
-    assert_eq!(ids(target.path()), left, "each domain's profiles go with it");
+    assert_eq!(ids(target.path()), left, "deleting a domain removes only its own profiles");
 }

@@ -1,7 +1,7 @@
-//! The matrix of planned kills: a child process works through a scenario and ends on the spot at a
-//! named place; further children take up where it was cut off, until one comes to the end. The
-//! whole store must then be what it is without any kill: every row of every table, leases aside.
-//! Clock and ids are the scenario's own, so that nothing has to be made comparable.
+//! A child process runs a scenario and kills itself at a failpoint. Further children continue until
+//! one of them finishes. Every row of every table, apart from leases, must then equal a run without
+//! kills. The scenario sets its own clock and ids, so that dumps of two runs can be compared
+//! directly.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ use crate::suite::support::{NOW, apply_all, assert_sound, claim_at, later, task_
 const FOLDER: &str = "CASELOAD_TEST_KILL_FOLDER";
 const PLACE: &str = "CASELOAD_TEST_KILL_PLACE";
 const NTH: &str = "CASELOAD_TEST_KILL_NTH";
-/// How often each place is tried, at its first, second… time.
+/// Each failpoint is tried at its first, second… visit, up to this one.
 const NTH_MAX: u32 = 4;
 
 async fn the_domain(store: &Arc<dyn Store>) -> Domain {
@@ -34,7 +34,7 @@ async fn the_domain(store: &Arc<dyn Store>) -> Domain {
     }
 }
 
-/// Accepts a task under a key of its own, as a client does that repeats until it has an answer.
+/// Accepts a task under an idempotency key, like a client that repeats until it has an answer.
 async fn accept(store: &Arc<dyn Store>, mut command: CreateTask) {
     let answer =
         StoredAnswer { location: command.id.clone(), body: command.id.clone().into_bytes() };
@@ -55,9 +55,9 @@ async fn run_all(store: &Arc<dyn Store>) {
     }
 }
 
-/// Sends a payload in parts, and a second one that breaks off.
+/// Stages one payload and accepts its task, and stages another one that is abandoned.
 async fn upload(store: &Arc<dyn Store>, acme: &Domain) {
-    // What an earlier process left behind goes, as it does when a server starts.
+    // Purges the uploads of an earlier process, as a server does.
     while store.purge_expired(NOW).await.unwrap() {}
     let stage = |task_id: &str, blocks| {
         let task_id = task_id.to_owned();
@@ -77,7 +77,7 @@ async fn upload(store: &Arc<dyn Store>, acme: &Domain) {
     }
 }
 
-/// Each step may be done again after a cut; what is done already stays as it is.
+/// Every step may run again after a kill. A step that is done already changes nothing.
 async fn scenario(store: &Arc<dyn Store>) {
     let acme = the_domain(store).await;
     upload(store, &acme).await;
@@ -116,13 +116,14 @@ async fn scenario(store: &Arc<dyn Store>) {
     assert_sound(store).await;
 }
 
-/// What expires: not part of what a later child would do again, so it is its own end.
+/// Purges expired data. It is not part of the scenario, because the scenario could not run again
+/// after it.
 async fn expire(store: &Arc<dyn Store>) {
     while store.purge_expired(later(10_000_000)).await.unwrap() {}
     assert_sound(store).await;
 }
 
-/// Not a test of its own: what the others start as a process.
+/// Not a test by itself: other tests start it as a child process.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn child_process_runs_the_scenario() {
     let Some(folder) = planned(Failpoint::OF_A_SERVER) else { return };
@@ -136,12 +137,12 @@ async fn child_process_runs_the_scenario() {
     store.close().await.unwrap();
 }
 
-/// Starts a child; whether it came to its end.
+/// Starts a child process. Returns whether it finished.
 fn child(folder: &Path, kill: Option<(Failpoint, u32)>) -> bool {
     came_to_its_end("embedded::failpoints::child_process_runs_the_scenario", folder, kill)
 }
 
-/// In such a process: its folder, once the kill that it was started with is planned.
+/// In a child process: arms the failpoint that the parent chose and returns the folder.
 pub(super) fn planned(places: impl IntoIterator<Item = Failpoint>) -> Option<PathBuf> {
     let folder = std::env::var_os(FOLDER)?;
     let wanted = std::env::var(PLACE).unwrap_or_default();
@@ -151,8 +152,7 @@ pub(super) fn planned(places: impl IntoIterator<Item = Failpoint>) -> Option<Pat
     Some(folder.into())
 }
 
-/// Starts the test of that name as a process of its own, to be killed at a place; whether it came
-/// to its end.
+/// Runs a test in a child process that may kill itself at a failpoint. Returns whether it finished.
 pub(super) fn came_to_its_end(test: &str, folder: &Path, kill: Option<(Failpoint, u32)>) -> bool {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args([test, "--exact", "--nocapture"]).env(FOLDER, folder);
@@ -166,12 +166,12 @@ pub(super) fn came_to_its_end(test: &str, folder: &Path, kill: Option<(Failpoint
     !killed
 }
 
-/// Every row of every table, leases aside.
+/// Every row of every table, without the columns of leases.
 fn dump(folder: &Path) -> String {
     dump_but(folder, |_, column| column.starts_with("lease_"))
 }
 
-/// Every row of every table without the columns that `is_left_out` names.
+/// Every row of every table, without the columns that `is_left_out` selects.
 pub(super) fn dump_but(folder: &Path, is_left_out: impl Fn(&str, &str) -> bool) -> String {
     let conn = Connection::open(folder.join("caseload.db")).unwrap();
     let names = |sql: &str| -> Vec<String> {
@@ -205,7 +205,7 @@ pub(super) fn dump_but(folder: &Path, is_left_out: impl Fn(&str, &str) -> bool) 
     dump
 }
 
-/// The store before and after what expired was removed.
+/// The contents of the store before and after expired data was purged.
 fn whole(folder: &Path) -> String {
     std::fs::read_to_string(folder.join("done")).unwrap() + &dump(folder)
 }
@@ -226,14 +226,15 @@ fn a_process_killed_at_any_failpoint_ends_with_the_same_store() {
                 break;
             }
             kills += 1;
-            // The same place again, in the process that takes over; then to the end.
+            // The process that continues is killed at the same failpoint; the one after it
+            // finishes.
             child(folder.path(), Some((place, 1)));
             assert!(child(folder.path(), None));
             let found = whole(folder.path());
             assert!(found == expected, "{place:?} {nth}:\n{}", difference(&expected, &found));
         }
     }
-    println!("{kills} places and times");
+    println!("{kills} kills");
     assert!(kills > 20, "{kills}");
 }
 

@@ -1,5 +1,5 @@
-//! Get actions that the idle writer reads, or several readers side by side: every entry has its
-//! record, in order, wherever a run, a part or a chunk ends.
+//! Get actions, which an idle writer thread reads by itself and several readers otherwise read in
+//! parallel. Every entry has its record, in order, wherever a run, a block or a chunk ends.
 
 use std::sync::Arc;
 
@@ -17,9 +17,9 @@ use crate::suite::support::{
 const GET: Action = Action::GetCoreProfiles;
 const ENTRIES: usize = 2_100;
 
-/// The id that an entry asks for: long profiles come after many short ones, by which the length of
-/// a run was chosen, and some that are not there.
-fn asked(ids: &[String], n: usize) -> &str {
+/// The id in the nth entry. Long profiles follow many short ones, from which the store has
+/// estimated the length of a run; some ids do not exist.
+fn id_of(ids: &[String], n: usize) -> &str {
     match n {
         _ if n % 100 == 7 => "9",
         700..1_500 => &ids[1],
@@ -29,7 +29,7 @@ fn asked(ids: &[String], n: usize) -> &str {
 
 async fn assert_in_order(store: &Arc<dyn Store>, domain: DomainId, task: &str, ids: &[String]) {
     let shown = results(store, domain, task).await;
-    let expected = (0..ENTRIES).map(|n| asked(ids, n)).filter(|id| *id != "9");
+    let expected = (0..ENTRIES).map(|n| id_of(ids, n)).filter(|id| *id != "9");
     assert!(shown.iter().map(|line| profile_id(line)).eq(expected), "records out of order");
     let missing = errors(store, domain, task).await;
     assert_eq!(missing.len(), ENTRIES / 100);
@@ -53,7 +53,7 @@ async fn records_of_long_and_short_profiles_stay_in_order_during_writes() {
         writing.spawn(async move {
             let name = DomainName::parse("other").unwrap();
             loop {
-                // All but the first fail, and each is the writer's work.
+                // All but the first fail, but each keeps the writer busy.
                 drop(
                     store
                         .create_domain(CreateDomain { name: name.clone(), now: NOW, random: 1 })
@@ -73,7 +73,7 @@ async fn get_long_and_short(store: Arc<dyn Store>) {
     run(&store, &acme, "made", CREATE, &[uid("short"), long]).await;
     let made = results(&store, acme.id, "made").await;
     let ids: Vec<_> = made.iter().map(|line| profile_id(line)).collect();
-    let entry = |n| format!("{{\"core-profile-id\":\"{}\"}}", asked(&ids, n));
+    let entry = |n| format!("{{\"core-profile-id\":\"{}\"}}", id_of(&ids, n));
     let lines: Vec<_> = (0..ENTRIES).map(entry).collect();
     let counts = Counts { total: 2_100, succeeded: 2_079, failed: 21, unprocessed: 0 };
 
@@ -110,7 +110,7 @@ async fn get_long_and_short(store: Arc<dyn Store>) {
             break;
         }
     }
-    assert!(chunks > 1, "800 long records are more than one chunk takes");
+    assert!(chunks > 1, "800 long records exceed one chunk");
     assert_in_order(&store, acme.id, "by feed", &ids).await;
     assert_sound(&store).await;
 }

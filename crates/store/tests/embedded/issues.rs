@@ -1,5 +1,5 @@
-//! Damage of issues that a check finds: each law of rows, fragments and counts, broken one at a
-//! time behind the store's back.
+//! The check of damaged issues. Each case breaks one rule about rows, fragments or counters with
+//! plain SQL, and the check must name it.
 
 use caseload_model::task::Action;
 

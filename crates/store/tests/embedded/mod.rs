@@ -1,6 +1,6 @@
-//! What only the embedded backend has: one file, one server, admin commands beside it, commits in
-//! groups, leases that a new server voids, and damage that a check finds. What every backend does
-//! is in the suite.
+//! Features that only the embedded backend has: one file with one server, admin commands that run
+//! at the same time, group commit, leases that end with their server, and the check of a damaged
+//! file. The behaviour of every backend is in the suite.
 
 mod backup;
 #[cfg(debug_assertions)]
@@ -23,6 +23,7 @@ use caseload_store::{
     StoredAnswer,
 };
 use caseload_store_sqlite::SqliteStore;
+use caseload_testdata::SplitMix;
 use futures_util::future::join_all;
 
 use crate::suite::support::{
@@ -65,12 +66,12 @@ async fn a_second_server_is_refused_until_the_first_has_closed() {
 async fn an_admin_command_works_while_a_server_runs() {
     let folder = tempfile::tempdir().unwrap();
     let server = server(folder.path()).unwrap();
-    let beside = admin(folder.path());
-    let acme = domain(&beside, "acme").await;
+    let command = admin(folder.path());
+    let acme = domain(&command, "acme").await;
     assert_eq!(server.domains().await.unwrap(), std::slice::from_ref(&acme));
     server.create_task(task_of(&acme, "t", CREATE, &[uid("a")], 1)).await.unwrap();
     let claimed = claim(&server, 1).await.remove(0);
-    beside.close().await.unwrap();
+    command.close().await.unwrap();
     admin(folder.path()).check().await.unwrap();
     apply_all(&server, &claimed, NOW).await;
     assert_sound(&server).await;
@@ -115,7 +116,7 @@ async fn concurrent_small_writes_share_commits() {
     let made = join_all(creations).await;
     assert_eq!(made.iter().filter(|made| made.is_ok()).count(), 50);
     let taken = |made: &&Result<_, _>| matches!(made, Err(StoreError::AlreadyExists { .. }));
-    assert_eq!(made.iter().filter(taken).count(), 50, "each fails by itself");
+    assert_eq!(made.iter().filter(taken).count(), 50, "each command fails alone");
     let commits = store.commits() - before;
     assert!(commits <= 30, "{commits} commits for 100 writes");
 }
@@ -125,10 +126,11 @@ async fn a_long_chunk_ends_early_when_another_write_waits() {
     let folder = tempfile::tempdir().unwrap();
     let store = server(folder.path()).unwrap();
     let acme = domain(&store, "acme").await;
-    // Whether the other write waits in time is up to the machine: one try of ten is enough.
+    // It depends on the machine whether the other write arrives in time. One round of ten is
+    // enough.
     let mut ended_early = false;
     for round in 0..10 {
-        // Many identities, so that the chunk takes well over the time that ends it.
+        // With so many identities, the chunk takes much longer than the time after which it yields.
         let entry = |n: u32| {
             let uid = |k: u32| format!(r#"{{"uid":"{round}-{n}-{k}"}}"#);
             format!(r#"{{"identities":[{}]}}"#, (0..8).map(uid).collect::<Vec<_>>().join(","))
@@ -158,7 +160,7 @@ async fn a_long_chunk_ends_early_when_another_write_waits() {
         assert_eq!(task.counts.succeeded, 10_000);
         break;
     }
-    assert!(ended_early, "ten long chunks made another write wait");
+    assert!(ended_early, "each of ten long chunks made another write wait");
     assert_sound(&store).await;
 }
 
@@ -176,13 +178,13 @@ async fn a_new_server_continues_after_the_last_whole_chunk() {
 
     let second = server(folder.path()).unwrap();
     let claimed = claim_at(&second, "second", NOW, 1).await.remove(0);
-    assert_eq!(claimed.next_index, 10, "the old lease is void, whole chunks are there");
+    assert_eq!(claimed.next_index, 10, "the old lease has ended, and whole chunks are committed");
     let task = apply_all(&second, &claimed, NOW).await;
     assert_eq!(task.counts, Counts { total: 30, succeeded: 30, failed: 0, unprocessed: 0 });
     assert_sound(&second).await;
 }
 
-/// The longest that small writes wait while `work` goes on, and how long that is.
+/// The longest wait of a small write while `work` runs, and how long `work` takes.
 async fn longest_wait(
     store: &Arc<dyn Store>,
     work: impl Future<Output = ()> + Send + 'static,
@@ -227,12 +229,10 @@ async fn purging_does_not_block_writers() {
     let folder = tempfile::tempdir().unwrap();
     let store = server(folder.path()).unwrap();
     let acme = domain(&store, "acme").await;
-    let mut number = 1_u64;
-    let mut digits = || {
-        number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        format!("{number:016x}")
-    };
-    // Values that are too long: every entry fails, payload and errors stay, and do not shrink much.
+    let mut random = SplitMix::new(1);
+    let mut digits = || format!("{:016x}", random.next());
+    // Values that are too long: every entry fails, so that payload and errors remain. Random digits
+    // do not compress well.
     let entries: Vec<_> =
         (0..2000).map(|_| uid(&(0..1000).map(|_| digits()).collect::<String>())).collect();
     let task = run_command(&store, task_of(&acme, "t", CREATE, &entries, 50), NOW).await;
@@ -282,7 +282,7 @@ async fn a_new_server_purges_the_uploads_of_the_one_before() {
     let first = server(folder.path()).unwrap();
     let acme = domain(&first, "acme").await;
     first.stage_payload(stage(&acme, "old")).await.unwrap();
-    // An admin command beside the server leaves its uploads alone.
+    // An admin command does not remove the uploads of a running server.
     admin(folder.path()).close().await.unwrap();
     assert!(!first.purge_expired(NOW).await.unwrap());
     drop(first);
@@ -313,7 +313,8 @@ async fn a_file_of_a_newer_program_is_refused() {
 #[test]
 fn a_file_that_is_not_a_database_is_refused() {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("caseload.db"), "no database, by far ".repeat(999)).unwrap();
+    std::fs::write(folder.path().join("caseload.db"), "not a database at all ".repeat(999))
+        .unwrap();
     let refused = server(folder.path()).map(|_| ());
     assert!(matches!(refused, Err(StoreError::Corrupt(_))), "{refused:?}");
     let below = folder.path().join("caseload.db/below/x.db");

@@ -1,6 +1,6 @@
-//! Walks while data changes, step by step and write by write in a random order. Issues come by
-//! import; edits are made behind the store's back, with times of change in commit order, as a
-//! domain's clock hands them out.
+//! Reading a list in steps while issues change. After each step the test imports issues, or edits
+//! them with plain SQL. The times of edits increase in commit order, like those of a domain's
+//! clock.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -17,17 +17,17 @@ use crate::suite::steps::steps;
 use crate::suite::support::{domain, run};
 
 const IMPORT: Action = Action::ImportIssues;
-/// Issues that are there throughout.
+/// Issues that exist from the start.
 const FIRST: u64 = 40;
-/// A time after all that issues began with.
+/// A time later than all times of imported issues.
 const EDITS_BEGIN: i64 = 1_000_000;
 
-/// What happens between two steps.
+/// A write between two steps.
 #[derive(Debug, Clone)]
 enum Write {
-    /// New issues, some of them older than what is there.
+    /// Imports new issues, some of them older than existing ones.
     Import(Vec<i64>),
-    /// These issues change; whether their state does, too.
+    /// Edits these issues. The flag selects whether their state changes too.
     Edit(Vec<u64>, bool),
 }
 
@@ -74,8 +74,8 @@ impl World {
         }
     }
 
-    /// The instants that the issues are sorted by now.
-    fn now(&self, key: SortKey) -> BTreeMap<u64, i64> {
+    /// The current sort time of each issue.
+    fn sort_times(&self, key: SortKey) -> BTreeMap<u64, i64> {
         let column = match key {
             SortKey::CreationTime => "created_at",
             SortKey::StateChangeTime => "changed_at",
@@ -88,9 +88,14 @@ impl World {
         rows.unwrap().map(Result::unwrap).map(|(id, at)| (id as u64, at)).collect()
     }
 
-    /// Steps with a write after each, then on to the end. The ids with what the position after
-    /// their step says, in order of delivery.
-    async fn walk(&mut self, sort: Sort, issues_max: u64, writes: &[Write]) -> Vec<(u64, i64)> {
+    /// Reads the list in steps, with a write after each, until it ends. Returns the id and the sort
+    /// time of each delivered issue, in order of delivery.
+    async fn read_in_steps(
+        &mut self,
+        sort: Sort,
+        issues_max: u64,
+        writes: &[Write],
+    ) -> Vec<(u64, i64)> {
         let query = IssueQuery { sort, ..IssueQuery::default() };
         let mut request = steps(&self.domain, &query, issues_max);
         let mut delivered = Vec::new();
@@ -98,7 +103,7 @@ impl World {
         loop {
             let step = self.store.step_issues(request.clone()).await.unwrap();
             let body = format!("[{}]", String::from_utf8(step.body).unwrap());
-            let now = self.now(sort.key);
+            let now = self.sort_times(sort.key);
             for issue in serde_json::from_str::<Vec<Value>>(&body).unwrap() {
                 let id = issue["id"].as_u64().unwrap();
                 delivered.push((id, now[&id]));
@@ -107,7 +112,7 @@ impl World {
             match writes.next() {
                 Some(write) => self.apply(write).await,
                 None if step.more => {}
-                // What was written last may have come behind the end.
+                // The last write may have added issues after the end: read one more step.
                 None if step.count == 0 => return delivered,
                 None => {}
             }
@@ -140,7 +145,7 @@ async fn steps_through_a_changing_list_miss_and_repeat_nothing() {
         conn.busy_timeout(std::time::Duration::from_secs(30)).unwrap();
         let mut world =
             World { store: store.clone(), domain, conn, clock: EDITS_BEGIN, imports: 0 };
-        let delivered = world.walk(Sort { key, order }, issues_max, &writes).await;
+        let delivered = world.read_in_steps(Sort { key, order }, issues_max, &writes).await;
         let ids = || delivered.iter().map(|(id, _)| *id);
         if key == SortKey::CreationTime {
             for id in 1..=FIRST {
@@ -148,14 +153,14 @@ async fn steps_through_a_changing_list_miss_and_repeat_nothing() {
                 prop_assert_eq!(times, 1, "issue {} by creation, {:?}", id, order);
             }
         } else if order == SortOrder::Ascending {
-            // Each issue was delivered as it is at the end.
+            // Each issue was delivered in its final version.
             let seen: BTreeSet<_> = delivered.iter().copied().collect();
-            for (id, at) in world.now(key) {
+            for (id, at) in world.sort_times(key) {
                 prop_assert!(seen.contains(&(id, at)), "issue {id} of {at} was missed");
             }
         }
         let unique: BTreeSet<_> = delivered.iter().copied().collect();
-        prop_assert_eq!(unique.len(), delivered.len(), "nothing comes twice unchanged");
+        prop_assert_eq!(unique.len(), delivered.len(), "an unchanged issue was delivered twice");
         Ok(())
     });
 }

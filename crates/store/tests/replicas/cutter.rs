@@ -1,8 +1,7 @@
-//! A stretch of wire between a store and its database that is cut at a planned moment: when the nth
-//! statement from then on is sent, or when it was carried out and is about to be answered; or that
-//! falls silent: both ends stay connected and nothing gets through any more. It can be asked which
-//! statements went through. It knows of the protocol only where a message ends, which ones have
-//! something carried out, and which ones have a statement's text.
+//! A proxy between a store and its database that can cut the connection before or after the nth
+//! statement. It can also fall silent: both ends stay connected, and no bytes get through. It
+//! records the statements that were sent. Of the protocol it knows only the framing of messages,
+//! which messages execute a statement, and which contain its text.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
@@ -15,35 +14,36 @@ use tokio::task::JoinHandle;
 use tokio_postgres::Config;
 use tokio_postgres::config::Host;
 
-/// Time for the database to carry out what it will never answer.
-const CARRIED_OUT: Duration = Duration::from_millis(15);
-/// Messages that have something carried out: execute, simple query, the end of a copy.
+/// How long the database has to execute a statement whose answer is dropped.
+const EXECUTION: Duration = Duration::from_millis(15);
+/// Messages that execute a statement: execute, simple query, the end of a copy.
 const STATEMENTS: &[u8] = b"EQc";
-/// A piece of a copy.
+/// The message with a piece of a copy.
 const COPY_DATA: u8 = b'd';
 
-/// Which side of a statement the wire is cut on.
+/// Whether the wire is cut before or after a statement is executed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cut {
     Before,
     After,
 }
 
-/// What is to happen: statements until the cut, and its side. Without a plan nothing is cut.
+/// When to cut the wire: the number of statements until then, and the side. Without a plan the wire
+/// is not cut.
 #[derive(Debug)]
 struct Plan {
     left: AtomicI64,
     after: AtomicI64,
     silent: AtomicBool,
-    /// The next bytes of a copy are the first that do not get through.
+    /// Fall silent at the next bytes of a copy.
     silent_in_copy: AtomicBool,
-    /// Connections from the store's side.
+    /// Open connections of the store.
     open: AtomicUsize,
-    /// The texts of statements that went through.
+    /// The texts of statements that were sent.
     texts: Mutex<BTreeSet<String>>,
 }
 
-/// A wire that can be cut. Connections made after a cut are whole.
+/// A wire that can be cut. Connections that are opened after a cut work.
 pub(crate) struct Cutter {
     url: String,
     plan: Arc<Plan>,
@@ -57,7 +57,7 @@ impl Cutter {
         let mut through = url::Url::parse(url).unwrap();
         through.set_host(Some("127.0.0.1")).unwrap();
         through.set_port(Some(listener.local_addr().unwrap().port())).unwrap();
-        // What is encrypted cannot be told apart.
+        // The proxy cannot read encrypted messages.
         through.set_query(Some("sslmode=disable"));
         let target: Config = url.parse().unwrap();
         let plan = Arc::new(Plan {
@@ -84,7 +84,7 @@ impl Cutter {
         Self { url: through.into(), plan, task }
     }
 
-    /// The database's address by way of this wire.
+    /// The address of the database through this wire.
     pub(crate) fn url(&self) -> &str {
         &self.url
     }
@@ -100,17 +100,17 @@ impl Cutter {
         self.plan.left.load(Ordering::SeqCst)
     }
 
-    /// From now on nothing gets through, and nobody is told so.
+    /// From now on no bytes get through, and neither side notices.
     pub(crate) fn fall_silent(&self) {
         self.plan.silent.store(true, Ordering::SeqCst);
     }
 
-    /// The same from the moment on at which a copy is open and its first bytes are sent.
+    /// Falls silent as soon as a copy is open and its first bytes are sent.
     pub(crate) fn fall_silent_in_a_copy(&self) {
         self.plan.silent_in_copy.store(true, Ordering::SeqCst);
     }
 
-    /// How many connections the store has, those in their greeting included.
+    /// How many connections the store has, including those that are still opening.
     pub(crate) fn open(&self) -> usize {
         self.plan.open.load(Ordering::SeqCst)
     }
@@ -120,7 +120,7 @@ impl Cutter {
         self.plan.texts.lock().unwrap().clone()
     }
 
-    /// Plans nothing any more; whether the wire was cut.
+    /// Cancels the plan. Returns whether the wire was cut.
     pub(crate) fn was_cut(&self) -> bool {
         self.plan.left.swap(i64::MAX, Ordering::SeqCst) <= 0
     }
@@ -166,11 +166,11 @@ where
             }
         }
     }
-    // Nothing of the answers gets through any more.
-    tokio::time::sleep(CARRIED_OUT).await;
+    // The answer is dropped.
+    tokio::time::sleep(EXECUTION).await;
 }
 
-/// Passes answers on. What was said into the silence is lost, and with it the connection's use.
+/// Forwards answers. Answers that arrive during silence are lost, and the connection stays silent.
 async fn answers(
     from: &mut (impl AsyncRead + Unpin),
     to: &mut (impl AsyncWrite + Unpin),
@@ -182,7 +182,7 @@ async fn answers(
         let length = from.read(&mut buffer).await?;
         lost |= plan.silent.load(Ordering::SeqCst);
         match length {
-            // That it ended is not heard either.
+            // The store must not notice the end of the connection either.
             0 if lost => std::future::pending().await,
             0 => return Ok(()),
             length if !lost => to.write_all(&buffer[..length]).await?,
@@ -191,13 +191,13 @@ async fn answers(
     }
 }
 
-/// Passes messages on; which side of the planned statement it stopped at, where it came to one.
+/// Forwards messages until the planned statement. Returns the side on which it stopped.
 async fn to_the_cut(
     from: &mut (impl AsyncRead + Unpin),
     to: &mut (impl AsyncWrite + Unpin),
     plan: &Plan,
 ) -> std::io::Result<Option<Cut>> {
-    // What opens a connection has no kind.
+    // The first message of a connection has no kind.
     let length = from.read_u32().await?;
     let mut lost = plan.silent.load(Ordering::SeqCst);
     pass(from, (!lost).then_some(&mut *to), None, length, plan).await?;
@@ -215,7 +215,7 @@ async fn to_the_cut(
         }
         lost |= plan.silent.load(Ordering::SeqCst);
         pass(from, (!lost).then_some(&mut *to), Some(kind), length, plan).await?;
-        // A statement in parts is carried out at the latest when its last part is there.
+        // The database executes a statement of several messages at the latest at the sync message.
         if cut_after && (kind == b'Q' || kind == b'S') {
             return Ok(Some(Cut::After));
         }
@@ -234,7 +234,7 @@ async fn pass(
     let body = message.len();
     message.resize(body + length as usize - 4, 0);
     from.read_exact(&mut message[body..]).await?;
-    // What is prepared has a name before its text.
+    // A prepared statement has its name before its text.
     let mut words = message[body..].split(|byte| *byte == 0);
     let text = match kind {
         Some(b'P') => words.nth(1),

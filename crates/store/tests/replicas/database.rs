@@ -1,6 +1,6 @@
-//! A database for one test, made on the server at `TEST_DATABASE_URL` and removed with its value.
-//! Its removal has an end: the server waits for each of its processes, also for one whose client
-//! was left in the middle of its greeting by a test that failed.
+//! A database for one test, created on the server at `TEST_DATABASE_URL` and dropped with its
+//! value. Dropping it has a timeout: PostgreSQL waits for each of its processes, even for one whose
+//! client left while it connected.
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
@@ -14,13 +14,13 @@ use tokio::runtime::Handle;
 use tokio::task::block_in_place;
 use tokio_postgres::{Client, Config, NoTls};
 
-/// How long a database may take to go.
+/// How long dropping a database may take.
 const DROPPING_MAX: Duration = Duration::from_secs(5);
 
-/// Time for what has to happen on a loaded machine.
+/// How long a session may take to appear on a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Its own database of a test.
+/// The database of one test.
 pub(crate) struct Database {
     maintenance: String,
     name: String,
@@ -39,7 +39,7 @@ impl Database {
         database
     }
 
-    /// A server's store over it.
+    /// A new server on this database.
     pub(crate) fn server(&self) -> Arc<dyn Store> {
         opened(&self.url())
     }
@@ -51,12 +51,12 @@ impl Database {
         url.into()
     }
 
-    /// A connection beside the store's.
+    /// A plain connection, independent of the store.
     pub(crate) async fn client(&self) -> Client {
         connect(&self.url()).await
     }
 
-    /// Ends about half of the connections that there are.
+    /// Terminates about half of the open connections.
     pub(crate) async fn cut_connections(&self) {
         let cut = format!(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
@@ -66,14 +66,14 @@ impl Database {
         connect(&self.maintenance).await.batch_execute(&cut).await.unwrap();
     }
 
-    /// Waits until there is a session of which this holds.
-    pub(crate) async fn until_a_session(&self, what: &str) {
+    /// Waits for a session that matches an SQL condition on `pg_stat_activity`.
+    pub(crate) async fn wait_for_session(&self, what: &str) {
         let select = format!(
             "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND {what}"
         );
         let (client, begun) = (self.client().await, Instant::now());
         while client.query_one(&select, &[]).await.unwrap().get::<_, i64>(0) == 0 {
-            assert!(begun.elapsed() < PATIENCE, "no session is like this: {what}");
+            assert!(begun.elapsed() < PATIENCE, "no session matches: {what}");
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     }
@@ -95,14 +95,14 @@ impl Drop for Database {
             client.batch_execute(&statement).await
         });
         if let Err(error) = dropped {
-            let left = format!("the database {} is left behind: {error}\n", self.name);
-            // For whoever reads what a test said; nothing depends on it.
+            let left = format!("the database {} was not dropped: {error}\n", self.name);
+            // A message for the reader of the test's output; the test does not depend on it.
             drop(std::io::stderr().write_all(left.as_bytes()));
         }
     }
 }
 
-/// A server's store at an address.
+/// A new server on the database at `url`.
 pub(crate) fn opened(url: &str) -> Arc<dyn Store> {
     wait(open(&url.parse().unwrap(), OpenMode::Server)).unwrap()
 }

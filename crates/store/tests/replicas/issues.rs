@@ -1,6 +1,6 @@
-//! Issues of one domain, written through two stores at once: nobody who follows their changes
-//! misses one, what they are found by stays exact while deltas are folded, and what was
-//! acknowledged is there once, also when connections are cut all the time.
+//! Issues of one domain, written through two servers at once. A reader that follows changes misses
+//! none, counters and term sets stay exact during compaction, and every acknowledged write exists
+//! once even if connections are cut all the time.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -59,42 +59,59 @@ async fn create(
     Ok(answer.location.rsplit('/').next().unwrap().parse().unwrap())
 }
 
-/// One of the other ways to write.
-async fn write(
-    store: &Arc<dyn Store>,
-    domain: &Domain,
-    random: &mut SplitMix,
-    ids: &[u64],
-) -> Result<(), StoreError> {
-    let issue_id = ids[random.below(ids.len())];
-    match random.below(3) {
-        0 => {
-            let (request, faults) = read_message(&pairs(&[("message-body", "y")]));
-            assert_eq!(faults, []);
-            let on = on(domain, None);
-            let attachments = Vec::new();
-            store.add_message(AddMessage { on, issue_id, request, attachments }).await?;
-        }
-        1 => {
-            let status = ["resolved", "rejected", "new"][random.below(3)];
-            let (request, faults) = read_edit(&pairs(&[("status", status), ("tags", "[\"b\"]")]));
-            assert_eq!(faults, []);
-            store.edit_issue(EditIssue { on: on(domain, None), issue_id, request }).await?;
-        }
-        _ => {
-            let mut some: Vec<u64> = ids.iter().rev().take(20).copied().collect();
-            some.dedup();
-            let some = serde_json::to_string(&some).unwrap();
-            let fields = [("issue-ids", some.as_str()), ("status", "resolved")];
-            let (request, faults) = read_bulk_edit(&pairs(&fields));
-            assert_eq!(faults, []);
-            store.edit_issues(EditIssues { on: on(domain, None), request }).await?;
-        }
-    }
-    Ok(())
+/// A random change of existing issues, printed if it fails.
+#[derive(Debug)]
+enum RandomChange {
+    Message { issue_id: u64 },
+    Edit { issue_id: u64, status: &'static str },
+    BulkEdit { issue_ids: Vec<u64> },
 }
 
-/// Ids and times of change of what changed after a position, once to the end.
+impl RandomChange {
+    fn draw(random: &mut SplitMix, ids: &[u64]) -> Self {
+        let issue_id = random.pick(ids);
+        match random.below(3) {
+            0 => Self::Message { issue_id },
+            1 => {
+                let status = random.pick(&["resolved", "rejected", "new"]);
+                Self::Edit { issue_id, status }
+            }
+            _ => {
+                let mut issue_ids: Vec<u64> = ids.iter().rev().take(20).copied().collect();
+                issue_ids.dedup();
+                Self::BulkEdit { issue_ids }
+            }
+        }
+    }
+
+    async fn apply(&self, store: &Arc<dyn Store>, domain: &Domain) -> Result<(), StoreError> {
+        let on = on(domain, None);
+        match self {
+            Self::Message { issue_id } => {
+                let (request, faults) = read_message(&pairs(&[("message-body", "y")]));
+                assert_eq!(faults, []);
+                let (issue_id, attachments) = (*issue_id, Vec::new());
+                let command = AddMessage { on, issue_id, request, attachments };
+                store.add_message(command).await.map(drop)
+            }
+            Self::Edit { issue_id, status } => {
+                let fields = [("status", *status), ("tags", "[\"b\"]")];
+                let (request, faults) = read_edit(&pairs(&fields));
+                assert_eq!(faults, []);
+                store.edit_issue(EditIssue { on, issue_id: *issue_id, request }).await.map(drop)
+            }
+            Self::BulkEdit { issue_ids } => {
+                let ids = serde_json::to_string(issue_ids).unwrap();
+                let fields = [("issue-ids", ids.as_str()), ("status", "resolved")];
+                let (request, faults) = read_bulk_edit(&pairs(&fields));
+                assert_eq!(faults, []);
+                store.edit_issues(EditIssues { on, request }).await.map(drop)
+            }
+        }
+    }
+}
+
+/// Reads all changes after the position of `request` and adds their ids and times to `seen`.
 async fn follow(store: &Arc<dyn Store>, request: &mut StepIssues, seen: &mut HashSet<(u64, i64)>) {
     loop {
         let step = store.step_issues(request.clone()).await.unwrap();
@@ -136,13 +153,16 @@ async fn a_reader_that_follows_changes_misses_no_write_of_two_servers() {
         async move {
             let mut random = SplitMix::new(seed as u64);
             let mut ids = vec![create(store, acme, None).await.unwrap()];
-            for _ in 0..25 {
+            for round in 0..25 {
                 if random.once_in(3) {
                     ids.push(create(store, acme, None).await.unwrap());
                 } else {
-                    // Everybody's issues, so that writers meet.
+                    // Any writer's issues, so that writers collide.
                     let ids: Vec<u64> = (1..=ids.iter().copied().max().unwrap()).collect();
-                    write(store, acme, &mut random, &ids).await.unwrap();
+                    let change = RandomChange::draw(&mut random, &ids);
+                    if let Err(error) = change.apply(store, acme).await {
+                        panic!("seed {seed}, round {round}, {change:?}: {error}");
+                    }
                 }
             }
         }
@@ -165,7 +185,7 @@ async fn a_reader_that_follows_changes_misses_no_write_of_two_servers() {
         follow(&stores[0], &mut request, &mut seen).await;
     };
     let writing = async {
-        // What is imported comes with times of its own: who follows changes is not told of it.
+        // Imported issues have times of their own, so that a reader of changes may miss them.
         join_all(writers).await;
         done.store(true, Ordering::Relaxed);
     };
@@ -176,9 +196,9 @@ async fn a_reader_that_follows_changes_misses_no_write_of_two_servers() {
     let missed: Vec<_> = all.difference(&seen).filter(|change| !imported(change)).collect();
     assert_eq!(missed, Vec::<&(u64, i64)>::new());
     let times: HashMap<i64, u64> = all.iter().map(|(id, at)| (*at, *id)).collect();
-    assert!(times.len() > 20, "the writes came at different times");
+    assert!(times.len() > 20, "the writes have too few different times");
     assert_sound(&stores[0]).await;
-    // With every delta folded, by whichever server, it is the same.
+    // The result is the same after any server has compacted all deltas.
     while database.count("issue_set_deltas").await + database.count("issue_count_deltas").await > 0
     {
         stores[1].purge_expired(NOW).await.unwrap();
@@ -186,10 +206,10 @@ async fn a_reader_that_follows_changes_misses_no_write_of_two_servers() {
     assert_sound(&stores[1]).await;
 }
 
-/// How many issues have the author `ada`, as a list counts them.
-async fn of_ada(store: &Arc<dyn Store>, domain: &Domain) -> u64 {
-    let asked = [("author-emails", r#"{"or":["ada@example.org"]}"#)];
-    let query = parse_list(&pairs(&asked)).unwrap().query;
+/// The total of a list of the issues with the author `ada`.
+async fn total_of_ada(store: &Arc<dyn Store>, domain: &Domain) -> u64 {
+    let filter = [("author-emails", r#"{"or":["ada@example.org"]}"#)];
+    let query = parse_list(&pairs(&filter)).unwrap().query;
     let paging = Paging { page: 1, page_size: 1 };
     let view = IssueView::default();
     let request = ListIssues { domain: domain.id, query, view, paging, budget: BUDGET };
@@ -199,7 +219,7 @@ async fn of_ada(store: &Arc<dyn Store>, domain: &Domain) -> u64 {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn an_authors_total_is_exact_during_imports_writes_and_compaction() {
     const IMPORTS: i64 = 6;
-    // Beyond what an import adds to one list of rows.
+    // More issues than an import appends to one list of rows.
     const EACH: i64 = 90;
     const SINGLE: usize = 30;
     let database = Database::new();
@@ -226,27 +246,27 @@ async fn an_authors_total_is_exact_during_imports_writes_and_compaction() {
         join(imports, single).await;
         done.store(true, Ordering::Relaxed);
     };
-    let folding = async {
-        let mut folds = 0;
+    let compaction = async {
+        let mut rounds = 0;
         while !done.load(Ordering::Relaxed) {
-            stores[folds % 2].purge_expired(NOW).await.unwrap();
-            folds += 1;
+            stores[rounds % 2].purge_expired(NOW).await.unwrap();
+            rounds += 1;
         }
     };
     let mut seen = 0;
     let reading = async {
         while !done.load(Ordering::Relaxed) {
-            let now = of_ada(&stores[0], &acme).await;
+            let now = total_of_ada(&stores[0], &acme).await;
             assert!(now >= seen, "{now} after {seen}");
             seen = now;
         }
     };
-    join(join(writing, folding), reading).await;
+    join(join(writing, compaction), reading).await;
     let all = IMPORTS as u64 * EACH as u64 + SINGLE as u64;
-    assert_eq!(of_ada(&stores[1], &acme).await, all);
+    assert_eq!(total_of_ada(&stores[1], &acme).await, all);
     assert_sound(&stores[0]).await;
     while stores[0].purge_expired(NOW).await.unwrap() {}
-    assert_eq!(of_ada(&stores[1], &acme).await, all);
+    assert_eq!(total_of_ada(&stores[1], &acme).await, all);
     assert_sound(&stores[0]).await;
 }
 
@@ -261,45 +281,45 @@ async fn authors_of_one_issue_are_appended_unread_and_merged_on_change() {
     let acme = domain(&store, "acme").await;
     for n in 0..2 {
         import_of_authors(&store, &acme, n * EACH..(n + 1) * EACH).await;
-        assert_eq!(of_ada(&store, &acme).await, n as u64 + 1);
+        assert_eq!(total_of_ada(&store, &acme).await, n as u64 + 1);
     }
     assert_eq!(database.count("issue_values WHERE part < 0").await, 0);
     assert_eq!(database.count(OF_ADA).await, 2);
     assert_sound(&store).await;
     create(&store, &acme, None).await.unwrap();
-    assert_eq!(of_ada(&store, &acme).await, 3);
+    assert_eq!(total_of_ada(&store, &acme).await, 3);
     while database.count("issue_set_deltas").await > 0 {
         store.purge_expired(NOW).await.unwrap();
     }
-    assert_eq!(of_ada(&store, &acme).await, 3);
+    assert_eq!(total_of_ada(&store, &acme).await, 3);
     assert_eq!(database.count(OF_ADA).await, 1);
     import_of_authors(&store, &acme, 2 * EACH..2 * EACH + 10).await;
-    assert_eq!(of_ada(&store, &acme).await, 4);
-    assert_eq!(database.count(OF_ADA).await, 1, "few issues are added to what is there");
+    assert_eq!(total_of_ada(&store, &acme).await, 4);
+    assert_eq!(database.count(OF_ADA).await, 1, "a few issues are merged into the existing row");
     assert_sound(&store).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sparse_terms_are_compacted_under_the_clock_lock_of_imports() {
-    // The lock under which a server folds.
-    const FOLDING: &str = "pg_advisory_lock(1667330917, (SELECT id::int FROM domains))";
+    // The advisory lock that a server holds during compaction.
+    const COMPACTION: &str = "pg_advisory_lock(1667330917, (SELECT id::int FROM domains))";
     let database = Database::new();
     let store = database.server();
     let acme = domain(&store, "acme").await;
-    let (folder, import) = (database.client().await, database.client().await);
-    folder.batch_execute(&format!("SELECT {FOLDING}")).await.unwrap();
+    let (compactor, import) = (database.client().await, database.client().await);
+    compactor.batch_execute(&format!("SELECT {COMPACTION}")).await.unwrap();
     create(&store, &acme, None).await.unwrap();
     import.batch_execute("BEGIN; SELECT 1 FROM domain_clocks FOR UPDATE").await.unwrap();
-    folder.batch_execute("SELECT pg_advisory_unlock_all()").await.unwrap();
-    let folding = tokio::spawn({
+    compactor.batch_execute("SELECT pg_advisory_unlock_all()").await.unwrap();
+    let compaction = tokio::spawn({
         let store = Arc::clone(&store);
         async move { store.purge_expired(NOW).await }
     });
     let waits = "wait_event_type = 'Lock' AND query LIKE '%FROM domain_clocks%FOR UPDATE'";
-    database.until_a_session(waits).await;
+    database.wait_for_session(waits).await;
     assert_eq!(database.count("issue_values").await, 0);
     import.batch_execute("COMMIT").await.unwrap();
-    folding.await.unwrap().unwrap();
+    compaction.await.unwrap().unwrap();
     while database.count("issue_set_deltas").await > 0 {
         store.purge_expired(NOW).await.unwrap();
     }
@@ -325,17 +345,21 @@ async fn acknowledged_writes_exist_once_when_connections_are_cut() {
             let mut random = SplitMix::new(writer as u64);
             let mut ids = Vec::new();
             for n in 0..20 {
-                // Again under its key, until it is known to have taken place.
+                // Repeat under the same idempotency key until the write is acknowledged.
                 let id = loop {
                     match create(store, acme, Some(format!("{writer} {n}"))).await {
                         Ok(id) => break id,
-                        Err(StoreError::Corrupt(fault)) => panic!("{fault}"),
+                        Err(StoreError::Corrupt(fault)) => {
+                            panic!("seed {writer}, round {n}, creation: {fault}")
+                        }
                         Err(_) => tokio::time::sleep(Duration::from_millis(5)).await,
                     }
                 };
                 ids.push(id);
-                let written = write(store, acme, &mut random, &ids).await;
-                assert!(!matches!(written, Err(StoreError::Corrupt(_))), "{written:?}");
+                let change = RandomChange::draw(&mut random, &ids);
+                if let Err(StoreError::Corrupt(fault)) = change.apply(store, acme).await {
+                    panic!("seed {writer}, round {n}, {change:?}: {fault}");
+                }
             }
             ids
         }
@@ -347,10 +371,10 @@ async fn acknowledged_writes_exist_once_when_connections_are_cut() {
     };
     let (ids, ()) = join(writing, cutter).await;
     assert_eq!(ids.len(), 120);
-    assert_eq!(ids.iter().collect::<HashSet<_>>().len(), 120, "each has an id of its own");
+    assert_eq!(ids.iter().collect::<HashSet<_>>().len(), 120, "each issue has an id of its own");
     let store = database.server();
     let mut seen = HashSet::new();
     follow(&store, &mut changes(&acme), &mut seen).await;
-    assert_eq!(seen.len(), 120, "nothing is there twice");
+    assert_eq!(seen.len(), 120, "no issue exists twice");
     assert_sound(&store).await;
 }

@@ -1,6 +1,6 @@
-//! Connections that break at every statement of a task's life, before it is carried out and after:
-//! each command fails without a doubt or is repeated without harm, the task comes to its end, and
-//! each entry has taken effect once.
+//! Connections that break before or after each statement in the life of a task. Every command
+//! either fails for certain or can be repeated safely, the task completes, and each entry takes
+//! effect once.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -24,10 +24,10 @@ use crate::suite::support::{
 };
 
 const LEASE_MS: i64 = 30_000;
-/// Time for a task to end on a loaded machine.
+/// How long a task may take on a loaded machine.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// Repeats a command as long as the database cannot be reached.
+/// Repeats a command until the database can be reached.
 async fn insist<T>(command: impl AsyncFn() -> Result<T, StoreError>) -> Result<T, StoreError> {
     loop {
         match command().await {
@@ -37,8 +37,8 @@ async fn insist<T>(command: impl AsyncFn() -> Result<T, StoreError>) -> Result<T
     }
 }
 
-/// A payload in two blocks, the first one staged, whose third entry is a conflict and whose last
-/// one is no profile.
+/// A payload in two blocks, the first of them staged. The third entry is a conflict, and the last
+/// one is not a profile.
 fn command(domain: &Domain, id: &str) -> (StagePayload, CreateTask) {
     let uids = [format!("{id}-a"), format!("{id}-b"), format!("{id}-a"), format!("{id}-c")];
     let mut entries: Vec<_> = uids.iter().map(|value| uid(value)).collect();
@@ -52,7 +52,7 @@ fn command(domain: &Domain, id: &str) -> (StagePayload, CreateTask) {
     (staged, task)
 }
 
-/// Accepts a task: staging may have to begin anew, under another id.
+/// Accepts a task. If staging fails, it starts again under another id.
 async fn accept(store: &Arc<dyn Store>, domain: &Domain, id: &str) -> String {
     let mut id = id.to_owned();
     loop {
@@ -69,8 +69,8 @@ async fn accept(store: &Arc<dyn Store>, domain: &Domain, id: &str) -> String {
     }
 }
 
-/// Works as a server does until the task has ended; time goes on as leases need it. The database
-/// may be late to notice that a connection was cut, and keeps what that one has locked until then.
+/// Acts as a server until the task has ended. Each round moves the clock past the lease, because
+/// the database may notice a lost connection late and holds its locks until then.
 async fn work(store: &Arc<dyn Store>, server: &str, domain: &Domain, id: &str) -> Task {
     let (mut now, begun) = (NOW, Instant::now());
     while begun.elapsed() < PATIENCE {
@@ -88,16 +88,16 @@ async fn work(store: &Arc<dyn Store>, server: &str, domain: &Domain, id: &str) -
         for claimed in claimed {
             run(store, &claimed, now).await;
         }
-        // A lease of which nobody knows is not renewed: its end comes.
+        // A lease whose claim got no answer is not renewed, so that it ends.
         let renewal = UnixMillis(now.0 + 2 * LEASE_MS);
         let renewal = RenewLeases { server: server.to_owned(), lease_until: renewal };
         insist(async || store.renew_leases(renewal.clone()).await).await.unwrap();
         now = UnixMillis(now.0 + LEASE_MS + 1);
     }
-    panic!("the task does not come to its end");
+    panic!("the task does not end");
 }
 
-/// Applies what is left of a claimed task; a fault gives it back.
+/// Applies the remaining entries of a claimed task. A fault releases its lease.
 async fn run(store: &Arc<dyn Store>, claimed: &ClaimedTask, now: UnixMillis) {
     let mut next = claimed.next_index;
     loop {
@@ -134,9 +134,9 @@ async fn run(store: &Arc<dyn Store>, claimed: &ClaimedTask, now: UnixMillis) {
 async fn a_task_survives_a_lost_connection_at_every_statement() {
     let database = Database::new();
     let cutter = Cutter::new(&database.url()).await;
-    let (beside, cut) = (database.server(), opened(cutter.url()));
-    let acme = domain(&beside, "acme").await;
-    // Statements are prepared once a connection: a first life has all of them prepared.
+    let (direct, cut) = (database.server(), opened(cutter.url()));
+    let acme = domain(&direct, "acme").await;
+    // A connection prepares each statement once. A first task prepares all of them.
     let id = accept(&cut, &acme, "warm").await;
     work(&cut, "warm", &acme, &id).await;
     let mut lives = 0;
@@ -150,32 +150,32 @@ async fn a_task_survives_a_lost_connection_at_every_statement() {
             let all = Counts { total: 5, succeeded: 3, failed: 2, unprocessed: 0 };
             assert_eq!(task.counts, all, "{name}");
             assert_eq!(task.outcome, Some(Outcome::CompletedWithErrors), "{name}");
-            assert_eq!(results(&beside, acme.id, &id).await.len(), 3, "{name}");
-            assert_eq!(errors(&beside, acme.id, &id).await.len(), 2, "{name}");
+            assert_eq!(results(&direct, acme.id, &id).await.len(), 3, "{name}");
+            assert_eq!(errors(&direct, acme.id, &id).await.len(), 2, "{name}");
             if !was_cut {
-                assert!(nth > 20, "a life has more than {nth} statements");
+                assert!(nth > 20, "the life of a task has more than {nth} statements");
                 break;
             }
             lives += 1;
         }
     }
-    println!("{lives} lives with a cut");
-    assert_sound(&beside).await;
+    println!("{lives} tasks with a lost connection");
+    assert_sound(&direct).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_commit_without_an_answer_fails_and_its_repeat_finds_it() {
     let database = Database::new();
     let cutter = Cutter::new(&database.url()).await;
-    let (beside, cut) = (database.server(), opened(cutter.url()));
-    let acme = domain(&beside, "acme").await;
+    let (direct, cut) = (database.server(), opened(cutter.url()));
+    let acme = domain(&direct, "acme").await;
     let entry = [uid("a")];
     let accept = |id: &str, key: &str| CreateTask {
         idempotency: keyed(&acme, id, key, 1).idempotency,
         ..task_of(&acme, id, Action::CreateCoreProfiles, &entry, 1)
     };
-    // The last statement of a command is its commit. Connections have statements of their own when
-    // they are new, and the store has some beside commands: so the commit is looked for.
+    // The last statement of a command is its commit. New connections and background work send
+    // statements of their own, so that the number of the commit has to be searched.
     let family = Action::CreateCoreProfiles.family();
     let (mut statements, mut lives) = (1_000, 0..50);
     let (task_id, key) = loop {
@@ -184,11 +184,11 @@ async fn a_commit_without_an_answer_fails_and_its_repeat_finds_it() {
         cutter.plan(statements, Cut::After);
         let answer = cut.create_task(accept(&task_id, &key)).await;
         let (left, was_cut) = (cutter.left(), cutter.was_cut());
-        let took_place = beside.task(acme.id, family, &task_id).await.unwrap().is_some();
+        let took_place = direct.task(acme.id, family, &task_id).await.unwrap().is_some();
         match &answer {
             Err(StoreError::Unreachable(_)) if took_place => break (task_id, key),
             Err(StoreError::Unreachable(_)) => statements += 1,
-            // The cut was behind the answer.
+            // The connection was cut after the answer.
             Ok(_) if was_cut => statements -= 1,
             Ok(_) => statements -= left,
             Err(other) => panic!("{other:?}"),
@@ -198,7 +198,7 @@ async fn a_commit_without_an_answer_fails_and_its_repeat_finds_it() {
     let repeat = cut.create_task(accept("other", &key)).await.unwrap();
     let location = format!("/{task_id}");
     assert!(matches!(repeat, Idempotent::Replayed(first) if first.location == location));
-    assert_sound(&beside).await;
+    assert_sound(&direct).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -211,14 +211,14 @@ async fn the_store_reconnects_after_the_database_ends_its_connections() {
         let end = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
                    WHERE datname = current_database() AND pid <> pg_backend_pid()";
         client.query_one(end, &[]).await.unwrap();
-        // Connections that the store does not know to be closed fail once each.
+        // Each closed connection fails once before the store replaces it.
         let found = insist(async || store.domains().await).await.unwrap();
         assert_eq!(found, std::slice::from_ref(&acme), "{round}");
         let name = DomainName::parse(&format!("d{round}")).unwrap();
         assert_eq!(insist(async || store.domain(&name).await).await.unwrap(), None);
     }
     insist(async || store.ready().await).await.unwrap();
-    // Work of other servers is heard of again, too.
+    // The store also listens again for work of other servers.
     let mut bell = store.task_bell();
     let deadline = tokio::time::Instant::now() + Duration::from_secs(20);
     let other = database.server();
@@ -231,7 +231,7 @@ async fn the_store_reconnects_after_the_database_ends_its_connections() {
         if tokio::time::timeout(waited, bell.changed()).await.is_ok() {
             break;
         }
-        assert!(tokio::time::Instant::now() < deadline, "nothing was heard");
+        assert!(tokio::time::Instant::now() < deadline, "no notification arrived");
         n += 1;
     }
 }
@@ -242,12 +242,13 @@ fn closing_a_store_ends_connections_that_are_still_opening() {
     let _here = wires.enter();
     let database = Database::new();
     let cutter = wires.block_on(Cutter::new(&database.url()));
-    // Only where the store has one thread does something stay behind when that one does not go on.
+    // A connection can leak only if the single thread that drives it stops.
     let one = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let greeted = one.block_on(async {
         let location = cutter.url().parse().unwrap();
         let store = open(&location, OpenMode::Server).await.unwrap();
-        // Now the connection that hears of other servers' work is begun, which gets no answer.
+        // Now the store opens the connection that listens for other servers' work; it gets no
+        // answer.
         cutter.fall_silent();
         let greeted = cutter.open();
         while cutter.open() == greeted {
@@ -256,10 +257,10 @@ fn closing_a_store_ends_connections_that_are_still_opening() {
         store.close().await.unwrap();
         greeted
     });
-    // The thread does not go on any more.
+    // The thread has stopped.
     let begun = Instant::now();
     while cutter.open() > greeted {
-        assert!(begun.elapsed() < Duration::from_secs(10), "it is still there");
+        assert!(begun.elapsed() < Duration::from_secs(10), "the connection is still open");
         std::thread::sleep(Duration::from_millis(5));
     }
 }

@@ -1,5 +1,5 @@
-//! What only the backend for many servers has: several stores over one database, a database whose
-//! keys all begin with the domain, and connections that break. What every backend does is in the
+//! Features that only PostgreSQL has: several servers over one database, tables that can be
+//! distributed by domain, and connections that break. The behaviour of every backend is in the
 //! suite.
 
 mod cutter;

@@ -1,4 +1,5 @@
-//! Several servers over one database: what one does the others see, hear and respect.
+//! Several servers over one database: each sees the writes of the others, is notified of their work
+//! and respects their leases.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,15 +33,15 @@ async fn a_server_that_lost_its_lease_commits_nothing() {
     let lost = claim_at(&one, "one", NOW, 1).await.remove(0);
     assert!(claim_at(&two, "two", NOW, 1).await.is_empty(), "it is leased");
     let command = chunk(&lost, next_block(&one, &lost, 0).await, NOW);
-    // The first server stands still until its lease has ended.
+    // The first server stalls until its lease has ended.
     let after = later(LEASE_MS);
     let held = claim_at(&two, "two", after, 1).await.remove(0);
     assert_eq!(held.lease_epoch, lost.lease_epoch + 1);
     assert_lease_lost(&one.apply_chunk(command.clone()).await);
-    // Its heartbeat does not bring the lease back.
+    // A renewal does not restore the lease.
     let lease_until = later(10 * LEASE_MS);
     one.renew_leases(RenewLeases { server: "one".to_owned(), lease_until }).await.unwrap();
-    assert!(claim_at(&one, "one", after, 1).await.is_empty(), "the other server has it");
+    assert!(claim_at(&one, "one", after, 1).await.is_empty(), "the other server has the lease");
     let task = apply_all(&two, &held, after).await;
     assert_eq!(task.counts, Counts { total: 4, succeeded: 4, failed: 0, unprocessed: 0 });
     assert_lease_lost(&one.apply_chunk(command).await);
@@ -54,7 +55,7 @@ async fn a_lease_whose_claim_got_no_answer_is_not_renewed() {
     let (one, two) = (database.server(), database.server());
     let acme = domain(&one, "acme").await;
     one.create_task(task_of(&acme, "t", CREATE, &[uid("a")], 1)).await.unwrap();
-    // As after a claim whose commit got no answer: leased in a server's name, and it does not know.
+    // The commit of a claim got no answer: the task is leased, but its server does not know.
     let client = database.client().await;
     let lease = "UPDATE task_queue SET lease_server = 'one', lease_epoch = 1, lease_until = $1";
     client.execute(lease, &[&later(LEASE_MS).0]).await.unwrap();
@@ -114,7 +115,7 @@ async fn servers_that_claim_concurrently_share_the_tasks() {
             break;
         }
     }
-    assert_eq!(completed, 12, "each task was run once");
+    assert_eq!(completed, 12, "each task ran once");
     assert_sound(&stores[0]).await;
 }
 
@@ -127,17 +128,17 @@ async fn one_servers_work_notifies_the_others() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     let mut bell = two.task_bell();
-    let heard = Duration::from_secs(10);
+    let patience = Duration::from_secs(10);
     one.create_task(task_of(&acme, "t", CREATE, &[uid("a"), uid("b")], 1)).await.unwrap();
-    tokio::time::timeout(heard, bell.changed()).await.unwrap().unwrap();
+    tokio::time::timeout(patience, bell.changed()).await.unwrap().unwrap();
     let claimed = claim_at(&one, "one", NOW, 1).await.remove(0);
     one.release_leases("one").await.unwrap();
-    tokio::time::timeout(heard, bell.changed()).await.unwrap().unwrap();
+    tokio::time::timeout(patience, bell.changed()).await.unwrap().unwrap();
     assert_lease_lost(&one.apply_chunk(chunk(&claimed, block(&[uid("a")], 0), NOW)).await);
     let cancel =
         CancelTask { domain: acme.id, family: CREATE.family(), task_id: "t".to_owned(), now: NOW };
     one.cancel_task(cancel).await.unwrap();
-    tokio::time::timeout(heard, bell.changed()).await.unwrap().unwrap();
+    tokio::time::timeout(patience, bell.changed()).await.unwrap().unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -163,8 +164,8 @@ async fn concurrent_domains_cannot_share_a_name() {
     assert_sound(&stores[1]).await;
 }
 
-/// A chunk of three parts, two of them by its feed.
-fn fed(claimed: &caseload_store::ClaimedTask) -> ApplyChunk {
+/// A chunk of three blocks, two of them in its feed.
+fn chunk_with_feed(claimed: &caseload_store::ClaimedTask) -> ApplyChunk {
     let part = |n: u32| {
         let entries = [uid(&format!("{n}-a")), uid(&format!("{n}-b"))];
         chunk(claimed, block(&entries, 2 * n), NOW).part
@@ -190,17 +191,18 @@ async fn a_chunk_rolled_back_by_the_database_is_applied_again_whole() {
         (0..6).map(|n| uid(&format!("{}-{}", n / 2, ["a", "b"][n % 2]))).collect();
     store.create_task(task_of(&acme, "t", CREATE, &entries, 2)).await.unwrap();
     let claimed = claim_at(&store, "one", NOW, 1).await.remove(0);
-    // Somebody has what the chunk locks last, and then wants what it locked first.
+    // Another transaction holds the row that the chunk locks last. Then it wants the row that the
+    // chunk locked first, which is a deadlock.
     let other = database.client().await;
     other.batch_execute("BEGIN; SELECT 1 FROM domain_clocks FOR UPDATE").await.unwrap();
     let applying = tokio::spawn({
-        let (store, command) = (store.clone(), fed(&claimed));
+        let (store, command) = (store.clone(), chunk_with_feed(&claimed));
         async move { store.apply_chunk(command).await }
     });
     while connections(&database, "wait_event_type = 'Lock'").await == 0 {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    // Long enough behind it that the chunk is the one that is undone.
+    // Its long timeout makes PostgreSQL choose the chunk as the victim.
     other
         .batch_execute(
             "SET LOCAL deadlock_timeout = '1h'; SELECT 1 FROM task_queue FOR UPDATE; COMMIT",
@@ -223,12 +225,12 @@ async fn a_write_that_waits_for_a_lock_gives_up_in_time() {
     let refused = store.create_task(task_of(&acme, "t", CREATE, &[uid("a")], 1)).await;
     assert!(matches!(refused, Err(StoreError::NotWritten(_))), "{refused:?}");
     other.batch_execute("COMMIT").await.unwrap();
-    assert_eq!(tasks(&store, &acme).await, Vec::<String>::new(), "nothing of it is stored");
+    assert_eq!(tasks(&store, &acme).await, Vec::<String>::new(), "the refused task is not stored");
     store.create_task(task_of(&acme, "t", CREATE, &[uid("a")], 1)).await.unwrap();
     assert_sound(&store).await;
 }
 
-/// Connections to the database of which this holds.
+/// The number of sessions that match an SQL condition on `pg_stat_activity`.
 async fn connections(database: &Database, what: &str) -> i64 {
     let select = format!(
         "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND {what}"

@@ -1,6 +1,6 @@
-//! Servers that stop in the middle of a chunk while their connections stay: what they hold is taken
-//! from them when their leases are over, whatever they were in the middle of, and from nobody who
-//! is at work.
+//! Servers that stall in the middle of a chunk while their connections stay open. When its lease
+//! has ended, another server takes the task, whatever the stalled server was doing. A session that
+//! is still busy keeps its task.
 
 use std::time::{Duration, Instant};
 
@@ -16,11 +16,11 @@ use crate::suite::support::{
 
 const CREATE: Action = Action::CreateCoreProfiles;
 const LEASE_MS: i64 = 30_000;
-/// What nobody should have to wait for on a loaded machine; far less than the limits of a database.
+/// How long taking a task may last on a loaded machine; far less than the timeouts of the database.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Claims as long as nothing is had.
-async fn claim_until_had(
+/// Claims until there is a task to claim.
+async fn claim_repeatedly(
     store: &std::sync::Arc<dyn caseload_store::Store>,
     server: &str,
 ) -> ClaimedTask {
@@ -29,7 +29,7 @@ async fn claim_until_had(
         if let Some(claimed) = claim_at(store, server, later(LEASE_MS), 1).await.pop() {
             return claimed;
         }
-        assert!(begun.elapsed() < PATIENCE, "the task is kept from everybody");
+        assert!(begun.elapsed() < PATIENCE, "no server gets the task");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }
@@ -50,9 +50,9 @@ async fn a_server_that_stalls_in_an_open_copy_loses_its_task_with_its_lease() {
         async move { one.apply_chunk(command).await }
     });
     let in_copy = "state = 'active' AND wait_event = 'ClientRead' AND query LIKE 'COPY%'";
-    database.until_a_session(in_copy).await;
+    database.wait_for_session(in_copy).await;
     assert!(claim_at(&two, "two", NOW, 1).await.is_empty(), "it is leased");
-    let held = claim_until_had(&two, "two").await;
+    let held = claim_repeatedly(&two, "two").await;
     assert_eq!(held.lease_epoch, lost.lease_epoch + 1);
     let task = apply_all(&two, &held, later(LEASE_MS)).await;
     assert_eq!(task.counts, Counts { total: 4, succeeded: 4, failed: 0, unprocessed: 0 });
@@ -74,12 +74,12 @@ async fn a_task_is_taken_from_an_idle_session_but_not_from_a_busy_one() {
     let mut work = std::pin::pin!(working.batch_execute("SELECT pg_sleep(2.5)"));
     loop {
         tokio::select! {
-            done = &mut work => break done.expect("who is at work goes on"),
+            done = &mut work => break done.expect("the busy session is not terminated"),
             claimed = claim_at(&store, "two", later(LEASE_MS), 1) => assert!(claimed.is_empty()),
         }
     }
     working.batch_execute("ROLLBACK").await.unwrap();
     still.batch_execute(lock).await.unwrap();
-    claim_until_had(&store, "two").await;
+    claim_repeatedly(&store, "two").await;
     still.batch_execute("COMMIT").await.unwrap_err();
 }

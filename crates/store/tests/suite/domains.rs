@@ -1,5 +1,5 @@
-//! Behaviour of domains, keys, apps and agents: what operators make and remove. Everything but a
-//! domain belongs to one, and goes with it.
+//! Domains, API keys, apps and agents: the records that operators create and remove. All but the
+//! domains themselves belong to a domain and are deleted with it.
 
 use std::sync::Arc;
 
@@ -152,8 +152,8 @@ pub(crate) async fn deleting_a_domain_removes_all_its_data_and_no_other_data(
     assert!(store.task(other.id, Family::Identity, "t").await.unwrap().is_some());
     assert_sound(&store).await;
     let again = domain(&store, "acme").await;
-    assert_ne!(again.id, acme.id, "the number of a domain is never used again");
+    assert_ne!(again.id, acme.id, "the id of a deleted domain is never used again");
     let task = run(&store, &again, "t", Action::CreateCoreProfiles, &entries).await;
-    assert_eq!(task.counts.succeeded, 2500, "no identity of the old domain is left");
+    assert_eq!(task.counts.succeeded, 2500, "identities of the old domain are free");
     assert_sound(&store).await;
 }

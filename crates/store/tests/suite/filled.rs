@@ -1,4 +1,4 @@
-//! A small store with something in every table, for tests of what moves or copies a whole one.
+//! A small store with rows in every table, for tests that copy or dump a whole store.
 
 use std::sync::Arc;
 
@@ -15,7 +15,8 @@ use super::support::{
     NOW, assert_sound, chunk, claim, domain, later, next_block, results, run, task_of, uid,
 };
 
-/// Fills an empty store; two domains stay in it, and one came between and went.
+/// Fills an empty store with two domains. Other domains are created and deleted in between, so that
+/// ids have gaps.
 pub(crate) async fn fill(store: &Arc<dyn Store>) -> Vec<Domain> {
     let first = domain(store, "acme").await;
     let gone = domain(store, "gone").await;
@@ -25,7 +26,7 @@ pub(crate) async fn fill(store: &Arc<dyn Store>) -> Vec<Domain> {
     fill_domain(store, &second, 3).await;
     store.delete_domain(gone.id).await.unwrap();
     while store.purge_expired(NOW).await.unwrap() {}
-    // The last id that was given away belongs to nobody.
+    // The largest domain id belongs to a deleted domain.
     let last = domain(store, "last").await;
     store.delete_domain(last.id).await.unwrap();
     while store.purge_expired(NOW).await.unwrap() {}
@@ -37,8 +38,8 @@ pub(crate) async fn a_store_with_rows_in_every_table_passes_the_check(store: Arc
     let domains = fill(&store).await;
     let mut names: Vec<_> = domains.into_iter().map(|domain| domain.name).collect();
     names.sort_by_key(|name| name.as_str().to_owned());
-    let kept = store.domains().await.unwrap().into_iter().map(|domain| domain.name);
-    assert_eq!(kept.collect::<Vec<_>>(), names);
+    let listed = store.domains().await.unwrap().into_iter().map(|domain| domain.name);
+    assert_eq!(listed.collect::<Vec<_>>(), names);
 }
 
 async fn fill_domain(store: &Arc<dyn Store>, domain: &Domain, seed: u8) {
@@ -119,7 +120,7 @@ async fn fill_attachments(store: &Arc<dyn Store>, domain: &Domain) {
     );
 }
 
-/// Tasks that are not completed: one half done, one waiting, and an upload without a task.
+/// One task that is half done, one task that waits, and one upload without a task.
 async fn fill_tasks(store: &Arc<dyn Store>, domain: &Domain) {
     let entries: Vec<_> = (0..20).map(|n| uid(&format!("late{n}"))).collect();
     let mut half = task_of(domain, "half", Action::CreateCoreProfiles, &entries, 10);

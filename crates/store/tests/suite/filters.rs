@@ -1,5 +1,5 @@
-//! Every filter of the issue list, in random combinations over random issues, against a naive store
-//! that looks at each issue: the same total and the same bytes of whatever page.
+//! Random combinations of all list filters over random issues, compared with a naive store that
+//! reads every issue. The total and the bytes of each page must be equal.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,9 +13,11 @@ use caseload_testdata::SplitMix;
 use super::oracle::Oracle;
 use super::support::{NOW, assert_sound, domain, run_command, task_of};
 
-/// Domains, the issues of each, the queries of each.
+/// Domains, each filled from its own seed.
 const WORLDS: u64 = 12;
+/// Issues of each domain.
 const ISSUES: u64 = 120;
+/// Queries of each domain.
 const QUERIES: usize = 170;
 
 pub(crate) async fn random_filters_find_the_same_issues_as_a_naive_store(store: Arc<dyn Store>) {
@@ -29,7 +31,7 @@ pub(crate) async fn random_filters_find_the_same_issues_as_a_naive_store(store: 
         naive.agent_emails =
             agents.into_iter().map(|agent| (agent.id, fold(&agent.email))).collect();
         let mut random = SplitMix::new(seed);
-        for _ in 0..QUERIES {
+        for number in 0..QUERIES {
             let parameters = caseload_testdata::query(&mut random);
             let query = parse_list(&parameters).unwrap().query;
             let page_size = [1, 3, 10, 1000][random.below(4)];
@@ -43,12 +45,16 @@ pub(crate) async fn random_filters_find_the_same_issues_as_a_naive_store(store: 
             };
             let found = store.list_issues(request).await.unwrap();
             let (total, body) = naive.list(&query, IssueView::FULL, paging);
-            assert_eq!(found.total_hits, total, "seed {seed}: {parameters:?}");
-            assert_eq!(String::from_utf8_lossy(&found.body), body, "seed {seed}: {parameters:?}");
+            assert_eq!(found.total_hits, total, "seed {seed}, query {number}: {parameters:?}");
+            assert_eq!(
+                String::from_utf8_lossy(&found.body),
+                body,
+                "seed {seed}, query {number}: {parameters:?}"
+            );
             hits += total;
         }
     }
-    assert!(hits > 10_000, "queries meet issues: {hits}");
-    // Counters and terms among the rest: a check works them out anew.
+    assert!(hits > 10_000, "too few queries find issues: {hits}");
+    // The check also recomputes counters and term sets.
     assert_sound(&store).await;
 }

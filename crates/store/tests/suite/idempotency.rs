@@ -1,5 +1,5 @@
-//! Behaviour of idempotency keys: a repeat gets the first answer and changes nothing, whatever
-//! happened in between; a key with other content is refused; a refused request leaves no trace.
+//! Idempotency keys: a repeated request gets the first answer and changes nothing. A key that comes
+//! again with other content is refused. A refused request does not use up its key.
 
 use std::sync::Arc;
 
@@ -17,7 +17,8 @@ use super::support::{
 const CREATE: Action = Action::CreateCoreProfiles;
 const HOUR: i64 = 3_600_000;
 
-/// A task under a key; its answer tells the tasks apart.
+/// A task with an idempotency key. Its answer contains its id, so that tests can tell which task an
+/// answer belongs to.
 pub(crate) fn keyed(domain: &Domain, id: &str, key: &str, content: u8) -> CreateTask {
     let key =
         IdempotencyKey { text: key.to_owned(), content: [content; 32], expires_at: later(HOUR) };
@@ -54,7 +55,7 @@ pub(crate) async fn a_repeat_gets_the_first_answer_until_its_key_expires(store: 
     assert_eq!(
         repeat("t2", NOW).await.unwrap(),
         Idempotent::Replayed(answer("t1")),
-        "queue is full"
+        "a repeat is answered even if the queue is full"
     );
     for claimed in claim(&store, 9).await {
         apply_all(&store, &claimed, NOW).await;
@@ -121,7 +122,7 @@ pub(crate) async fn keys_are_removed_when_they_expire_or_their_domain_is_deleted
     while store.purge_expired(later(1)).await.unwrap() {
         steps += 1;
     }
-    assert!(steps > 1, "in small steps");
+    assert!(steps > 1, "keys are removed in several steps");
     let kept = async |key: &str| store.stored_answer(acme.id, key, NOW).await.unwrap().is_some();
     assert!(!kept("k0").await && !kept("k399").await && kept("k400").await && kept("k449").await);
     store.delete_domain(acme.id).await.unwrap();

@@ -1,6 +1,6 @@
-//! Behaviour of writing issues one by one, as far as the store has a part in it: times and ids in
-//! the order of commits, what issues are found by in step with them, files with their messages, and
-//! nothing left of what was refused. The rules of issues are the model's and are tested there.
+//! Single writes of issues: times and ids follow the order of commits, counters and term sets
+//! follow every write, attachments follow their messages, and a refused write leaves no trace. The
+//! rules of issues are in the model and are tested there.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,6 +19,7 @@ use caseload_store::{
     EditIssues, GetIssue, IdempotencyKey, Idempotent, ListIssues, StageAttachment, Store,
     StoreError, StoredAnswer, Writing,
 };
+use caseload_testdata::SplitMix;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
@@ -111,7 +112,7 @@ pub(crate) async fn a_new_issue_gets_a_later_time_and_a_larger_id_than_every_oth
     );
     assert_eq!((first, second), (41, 42));
     let (first, second) = (issue(&store, &acme, 41).await, issue(&store, &acme, 42).await);
-    assert_eq!(first["created_at"], NOW.0 + 501, "after the imported one");
+    assert_eq!(first["created_at"], NOW.0 + 501, "later than the imported issue");
     assert_eq!(second["created_at"], NOW.0 + 502);
     assert_eq!(first["messages"][0]["created_at"], first["created_at"]);
     assert!(second["updated_at"].as_i64() > first["updated_at"].as_i64());
@@ -128,7 +129,11 @@ pub(crate) async fn new_issues_get_free_ids_after_the_largest_id_is_taken(store:
     ];
     assert_eq!(issues, [1, 2]);
     let again = run(&store, &acme, "u", Action::ImportIssues, &[largest]).await;
-    assert_eq!((again.counts.succeeded, again.counts.failed), (1, 0), "found and unchanged");
+    assert_eq!(
+        (again.counts.succeeded, again.counts.failed),
+        (1, 0),
+        "the issue is found and unchanged"
+    );
     assert_eq!(hits(&store, &acme, &[]).await, 3);
     assert_sound(&store).await;
 }
@@ -150,63 +155,89 @@ pub(crate) async fn new_issues_get_current_times_after_the_last_instant_is_taken
     assert_sound(&store).await;
 }
 
+/// The seed of the random writes.
+const SEED: u64 = 1;
+/// Issues that the random writes create and then change.
+const ISSUES: u64 = 8;
+
+/// A random write, printed if it fails.
+#[derive(Debug)]
+struct RandomWrite {
+    kind: &'static str,
+    issue_id: u64,
+    now: UnixMillis,
+    fields: Vec<(&'static str, String)>,
+}
+
+impl RandomWrite {
+    /// The first writes create the issues, later ones change them.
+    fn draw(random: &mut SplitMix, round: u64) -> Self {
+        let tags = format!(r#"["t{}","t{}"]"#, random.below(3), random.below(3));
+        let custom_fields = format!(r#"{{"n":{{"type":"number","value":{}}}}}"#, random.below(4));
+        let state = random.pick(&["new", "resolved", "rejected", "agent-replied"]).to_owned();
+        let agent = random.pick(&["eva", "tom", "unassigned"]).to_owned();
+        let language = random.pick(&["de", "en"]).to_owned();
+        let text = "hello".to_owned();
+        let (kind, fields) = match random.below(5) {
+            _ if round < ISSUES => ("create", vec![("message-body", text), ("language", language)]),
+            0 => ("edit", vec![("tags", tags), ("assignee-id", agent)]),
+            1 => ("edit", vec![("status", state), ("custom_fields", custom_fields)]),
+            2 => ("message", vec![("message-body", text)]),
+            3 => ("message", vec![("message-body", text), ("agent-id", "eva".to_owned())]),
+            _ => {
+                let ids = ("issue-ids", "[1,3,5]".to_owned());
+                ("bulk edit", vec![ids, ("tags", tags), ("status", state)])
+            }
+        };
+        let hours = if random.once_in(2) { round as i64 } else { 0 };
+        let issue_id = random.below(ISSUES as usize) as u64 + 1;
+        Self { kind, issue_id, now: later(hours * HOUR), fields }
+    }
+
+    async fn apply(&self, store: &Arc<dyn Store>, domain: &Domain) -> Result<(), StoreError> {
+        let fields: Vec<_> = self.fields.iter().map(|(name, text)| (*name, &**text)).collect();
+        match self.kind {
+            "create" => store.create_issue(creation(domain, &fields)).await.map(drop),
+            "edit" => {
+                let mut command = edit(domain, self.issue_id, &fields);
+                command.on.now = self.now;
+                store.edit_issue(command).await.map(drop)
+            }
+            "message" => {
+                let mut command = message(domain, self.issue_id, &fields);
+                command.on.now = self.now;
+                store.add_message(command).await.map(drop)
+            }
+            _ => store.edit_issues(bulk_edit(domain, &fields)).await.map(drop),
+        }
+    }
+}
+
 pub(crate) async fn random_writes_are_indexed_and_counted(store: Arc<dyn Store>) {
     let acme = domain(&store, "acme").await;
     for id in ["eva", "tom"] {
         agent(&store, &acme, id).await;
     }
-    let mut number = 1_u64;
-    let mut roll = |sides: u64| {
-        number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        (number >> 33) % sides
-    };
+    let mut random = SplitMix::new(SEED);
+    let mut writes = Vec::new();
     for round in 0..150 {
-        let id = roll(8) + 1;
-        let field = format!(r#"{{"n":{{"type":"number","value":{}}}}}"#, roll(4));
-        let tags = format!(r#"["t{}","t{}"]"#, roll(3), roll(3));
-        let state = ["new", "resolved", "rejected", "agent-replied"][roll(4) as usize];
-        let agent = ["eva", "tom", "unassigned"][roll(3) as usize];
-        let at = later(round * HOUR);
-        if round < 8 {
-            let language = if roll(2) == 0 { "de" } else { "en" };
-            create(&store, &acme, &[("message-body", "x"), ("language", language)]).await;
-            continue;
+        let write = RandomWrite::draw(&mut random, round);
+        if let Err(error) = write.apply(&store, &acme).await {
+            panic!("seed {SEED}, write {round}, {write:?}: {error}");
         }
-        match roll(5) {
-            0 => {
-                let mut command = edit(&acme, id, &[("tags", &tags), ("assignee-id", agent)]);
-                command.on.now = at;
-                store.edit_issue(command).await.unwrap();
-            }
-            1 => {
-                let fields = [("status", state), ("custom_fields", &field)];
-                store.edit_issue(edit(&acme, id, &fields)).await.unwrap();
-            }
-            2 => {
-                let mut command = message(&acme, id, &[("message-body", "hello")]);
-                command.on.now = at;
-                drop(store.add_message(command).await.unwrap());
-            }
-            3 => {
-                let fields = [("message-body", "answer"), ("agent-id", "eva")];
-                drop(store.add_message(message(&acme, id, &fields)).await.unwrap());
-            }
-            _ => {
-                let fields = [("issue-ids", "[1,3,5]"), ("tags", &tags), ("status", state)];
-                store.edit_issues(bulk_edit(&acme, &fields)).await.unwrap();
-            }
-        }
+        writes.push(write);
     }
-    // A check compares counters and terms with the rows.
-    assert_sound(&store).await;
+    // The check compares counters and term sets with the issues.
+    let faults = store.check().await.unwrap().faults;
+    assert!(faults.is_empty(), "seed {SEED}: {faults:#?} after {writes:#?}");
     let mut total = 0;
     for state in ["new", "new-for-agent", "agent-replied", "waiting-for-agent", "resolved"] {
         total += hits(&store, &acme, &[("state", state)]).await;
     }
     total += hits(&store, &acme, &[("state", "rejected")]).await;
-    assert_eq!(total, 8);
+    assert_eq!(total, ISSUES);
     let mut found = 0;
-    for id in 1..=8 {
+    for id in 1..=ISSUES {
         found += u64::from(issue(&store, &acme, id).await["tags"].to_string().contains("\"t1\""));
     }
     assert_eq!(hits(&store, &acme, &[("tags", r#"{"or":["t1"]}"#)]).await, found);
@@ -230,7 +261,7 @@ pub(crate) async fn concurrent_messages_are_all_stored_in_the_order_of_their_tim
     let messages = issue["messages"].as_array().unwrap();
     let times: Vec<_> = messages.iter().map(|m| m["created_at"].as_i64().unwrap()).collect();
     assert_eq!(times.len(), 61);
-    assert!(times.is_sorted_by(|a, b| a < b), "the clock only goes up: {times:?}");
+    assert!(times.is_sorted_by(|a, b| a < b), "times must increase: {times:?}");
     assert_eq!(issue["updated_at"].as_i64(), times.last().copied());
     assert_sound(&store).await;
 }
@@ -312,7 +343,7 @@ pub(crate) async fn a_repeated_write_gets_the_first_answer_and_writes_nothing(
     assert_sound(&store).await;
 }
 
-/// Stages a file of these pieces; what a message says of it.
+/// Stages a file in these pieces. Returns its description for a message.
 async fn staged(
     store: &Arc<dyn Store>,
     domain: &Domain,
@@ -350,11 +381,17 @@ pub(crate) async fn attachments_belong_to_their_message(store: Arc<dyn Store>) {
     }
     store.discard_attachments(acme.id, vec!["a1".to_owned()]).await.unwrap();
     while store.purge_expired(later(1000 * HOUR)).await.unwrap() {}
-    assert!(store.attachment(acme.id, "a1").await.unwrap().is_some(), "a message has it");
+    assert!(
+        store.attachment(acme.id, "a1").await.unwrap().is_some(),
+        "the file belongs to a message"
+    );
     let mut again = creation(&acme, &[("message-body", "y")]);
     again.attachments = vec![file];
     let again = store.create_issue(again).await;
-    assert!(matches!(again, Err(StoreError::AttachmentLost)), "one message has it: {again:?}");
+    assert!(
+        matches!(again, Err(StoreError::AttachmentLost)),
+        "a file can belong to one message only: {again:?}"
+    );
     assert_sound(&store).await;
     store.delete_domain(acme.id).await.unwrap();
     assert_eq!(store.attachment_piece(acme.id, "a1", 0).await.unwrap(), None);

@@ -1,6 +1,6 @@
-//! Behaviour of issues as far as the store has a part in it: what an import leaves behind, that
-//! lists, counts and single issues agree with it, and that the specification's cursor procedure is
-//! exact. The rules of issues are the model's and are tested there.
+//! Imported issues: lists, totals and single issues agree with the imported entries, and the cursor
+//! procedure of the specification delivers every issue exactly once. The rules of issues are in the
+//! model and are tested there.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use super::support::{
 };
 
 const IMPORT: Action = Action::ImportIssues;
-/// Time that reads of the suite may take.
+/// The time budget of a read.
 const BUDGET: Duration = Duration::from_secs(10);
 /// More issues than any test imports.
 const ALL: Paging = Paging { page: 1, page_size: 1000 };
@@ -68,13 +68,13 @@ fn texts(issues: &[Value]) -> Vec<String> {
     issues.iter().map(Value::to_string).collect()
 }
 
-/// The records' outcomes with the rest of each line behind it.
+/// The outcome of each record, with the rest of its line.
 fn outcomes(records: &[String]) -> Vec<&str> {
     records.iter().map(|line| line.split_once("\"outcome\":").unwrap().1).collect()
 }
 
-/// The query that these parameters of a request ask.
-fn asked(parameters: &[(&str, &str)]) -> IssueQuery {
+/// The query with these request parameters.
+fn query_of(parameters: &[(&str, &str)]) -> IssueQuery {
     let pairs: Vec<_> =
         parameters.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     parse_list(&pairs).unwrap().query
@@ -157,11 +157,11 @@ pub(crate) async fn later_blocks_of_a_chunk_see_the_issues_of_earlier_blocks(
     let entries = texts(&[
         issue(1, "one", 5000),
         issue(2, "two", 6000),
-        // Again, another one under a taken id, and a taken instant.
+        // The first issue again, another issue with a known id, and a known creation time.
         issue(1, "one", 5000),
         issue(2, "other", 6000),
         issue(7, "seven", 5000),
-        // Of a block before the last one, and the next id of all.
+        // An issue of an earlier block again, and an issue that gets the next id.
         issue(7, "seven", 5000),
         json!({"title": "eight", "created_at": 4000}),
     ]);
@@ -178,7 +178,7 @@ pub(crate) async fn later_blocks_of_a_chunk_see_the_issues_of_earlier_blocks(
     let feed = Arc::new(feed);
     parts[0].more = Some(Arc::clone(&feed));
     let mut applied = store.apply_chunk(parts[0].clone()).await.unwrap();
-    // What a chunk had no time for on a slow machine.
+    // On a slow machine, one chunk may not have had time for all blocks.
     while applied.task.outcome.is_none() {
         let part = match applied.rest.take() {
             Some(part) => part,
@@ -208,13 +208,13 @@ pub(crate) async fn equal_creation_times_are_shifted_across_slices_and_tasks(
     store: Arc<dyn Store>,
 ) {
     let acme = domain(&store, "acme").await;
-    // More than a slice, newest first within each run of equals, so that later slices have to ask.
+    // More than a slice, and the newest first: later slices have to read the times of earlier ones.
     let entries: Vec<Value> =
         (0..1300).map(|n| json!({"title": "x", "created_at": 9_000_000 - n / 4 * 2})).collect();
     run(&store, &acme, "t1", IMPORT, &texts(&entries[..1000])).await;
     run(&store, &acme, "t2", IMPORT, &texts(&entries[1000..])).await;
     let expected = Oracle::new(&store, &acme, &texts(&entries)).await;
-    let query = asked(&[("sort-order", "asc")]);
+    let query = query_of(&[("sort-order", "asc")]);
     let mut instants = BTreeSet::new();
     for page_number in 1..=2 {
         let paging = Paging { page: page_number, page_size: 1000 };
@@ -247,14 +247,14 @@ pub(crate) async fn an_import_creates_the_apps_agents_and_app_profiles_it_names(
     assert_eq!(apps[0].1, "1");
     let agents = store.agents(acme.id).await.unwrap();
     let agents: Vec<_> = agents.iter().map(|a| (a.id.as_str(), a.name.as_str())).collect();
-    assert_eq!(agents, [("ada", "Ada")], "the first one to be named stays");
+    assert_eq!(agents, [("ada", "Ada")], "an agent keeps its first name");
     let gets = lines(&[r#"{"pid":"eva"}"#, r#"{"pid":"max"}"#]);
     run(&store, &acme, "g", Action::GetAppProfiles, &gets).await;
     let found = results(&store, acme.id, "g").await;
     let eva = r#"{"pid":"eva","app_id":"ios","name":"Eva","emails":["Eva@example.com"],"#;
     assert!(found[0].starts_with(eva), "{}", found[0]);
     assert!(found[1].contains(&format!(r#""app_id":"{}""#, apps[0].0)), "{}", found[1]);
-    // A further app gets the next number, whatever numbers imports brought.
+    // The next app gets the next number; publish ids from imports do not count.
     let more = texts(&[json!({"created_at": 4, "app_id": "tv"})]);
     run(&store, &acme, "t2", IMPORT, &more).await;
     assert_eq!(store.apps(acme.id).await.unwrap()[3].publish_id, "3");
@@ -263,7 +263,8 @@ pub(crate) async fn an_import_creates_the_apps_agents_and_app_profiles_it_names(
 
 pub(crate) async fn large_imports_index_every_issue_under_its_author(store: Arc<dyn Store>) {
     let acme = domain(&store, "acme").await;
-    let of_two = asked(&[("author-emails", r#"{"or":["ada@example.org","user-7@example.org"]}"#)]);
+    let of_two =
+        query_of(&[("author-emails", r#"{"or":["ada@example.org","user-7@example.org"]}"#)]);
     for (n, instants) in [0..1100, 1100..2200, 2200..2205].into_iter().enumerate() {
         import_of_authors(&store, &acme, instants).await;
         let found = page(&store, &acme, &of_two, IssueView::default(), ALL).await;
@@ -274,7 +275,7 @@ pub(crate) async fn large_imports_index_every_issue_under_its_author(store: Arc<
 
 pub(crate) async fn a_dry_import_changes_nothing_and_sees_its_own_entries(store: Arc<dyn Store>) {
     let acme = domain(&store, "acme").await;
-    // The last entry is of another slice than the first: a dry run has to know them both.
+    // The last entry is in another slice than the first: a dry run has to remember both.
     let mut entries: Vec<Value> =
         (0..700).map(|n| json!({"id": n + 1, "title": "x", "created_at": 5000 + n})).collect();
     entries.push(json!({"id": 1, "title": "another", "created_at": 5000}));
@@ -288,7 +289,7 @@ pub(crate) async fn a_dry_import_changes_nothing_and_sees_its_own_entries(store:
     assert!(failed[0].contains("the entry with index 0 has this id"), "{}", failed[0]);
     let records = results(&store, acme.id, "dry").await;
     let last = r#""created","created_at":5700,"original_created_at":5000}"#;
-    assert_eq!(outcomes(&records)[700], last, "no id is promised");
+    assert_eq!(outcomes(&records)[700], last, "a dry run does not promise an id");
     assert_eq!(all(&store, &acme).await.len(), 0);
     assert_eq!(store.apps(acme.id).await.unwrap().len(), 1);
     assert_sound(&store).await;
@@ -351,7 +352,7 @@ pub(crate) async fn deep_pages_equal_those_of_a_naive_store(store: Arc<dyn Store
         &[("state-since", &since), ("app-ids", r#"["b"]"#), ("sort-by", "update-time")],
     ] {
         for order in ["asc", "desc"] {
-            let query = asked(&[filters, &[("sort-order", order)]].concat());
+            let query = query_of(&[filters, &[("sort-order", order)]].concat());
             for (number, page_size) in [(2, 1000), (3, 1000), (11, 100), (9, 150), (1200, 1)] {
                 let paging = Paging { page: number, page_size };
                 let view = IssueView::default();
@@ -371,8 +372,8 @@ pub(crate) async fn a_list_that_exceeds_its_budget_returns_deadline_passed(store
     run(&store, &acme, "t", IMPORT, &texts(&entries)).await;
     let request = ListIssues {
         domain: acme.id,
-        // No counter and no index knows this one.
-        query: asked(&[("messages", r#"{"or":["x"]}"#)]),
+        // Neither a counter nor an index covers this filter.
+        query: query_of(&[("messages", r#"{"or":["x"]}"#)]),
         view: IssueView::default(),
         paging: Paging::default(),
         budget: Duration::ZERO,
@@ -381,7 +382,7 @@ pub(crate) async fn a_list_that_exceeds_its_budget_returns_deadline_passed(store
     assert!(matches!(answer, Err(StoreError::DeadlinePassed)), "{answer:?}");
 }
 
-/// A fresh domain for each try of a law.
+/// A new domain for each case of a property test.
 async fn next_domain(store: &Arc<dyn Store>, tries: &AtomicU32) -> Domain {
     domain(store, &format!("d{}", tries.fetch_add(1, Ordering::Relaxed))).await
 }
@@ -395,7 +396,7 @@ pub(crate) async fn lists_and_records_equal_those_of_a_naive_store(store: Arc<dy
         let domain = next_domain(&store, &tries).await;
         let naive = Oracle::new(&store, &domain, &entries).await;
         if !entries.is_empty() {
-            // Several blocks, thus several chunks.
+            // Several blocks make several chunks.
             run_command(&store, task_of(&domain, "t", IMPORT, &entries, 37), NOW).await;
         }
         prop_assert_eq!(&results(&store, domain.id, "t").await, &naive.results);
@@ -408,15 +409,16 @@ pub(crate) async fn lists_and_records_equal_those_of_a_naive_store(store: Arc<dy
         }
         Ok(())
     });
-    // Counters among the rest: a check counts them anew.
+    // The check also recomputes counters.
     assert_sound(&store).await;
 }
 
-/// Steps of the procedure after which it does not end.
+/// A procedure that takes more steps is considered endless.
 const STEPS_MAX: usize = 2000;
 
-/// The specification's retrieval of historic issues, literally; the ids in order of processing.
-async fn walk(store: &Arc<dyn Store>, domain: &Domain, page_size: u64) -> Vec<u64> {
+/// The retrieval of historic issues, literally as the specification describes it. Returns ids in
+/// the order of processing.
+async fn retrieve(store: &Arc<dyn Store>, domain: &Domain, page_size: u64) -> Vec<u64> {
     let mut processed = Vec::new();
     let mut since = 0;
     for _ in 0..STEPS_MAX {
@@ -447,7 +449,7 @@ async fn walk(store: &Arc<dyn Store>, domain: &Domain, page_size: u64) -> Vec<u6
 
 pub(crate) async fn the_cursor_procedure_delivers_each_issue_once(store: Arc<dyn Store>) {
     let tries = AtomicU32::new(0);
-    // Few instants for many issues: most of them are equal in the import.
+    // Few creation times for many issues, so that most of them collide.
     let crowded = (0..6i64, 0..2i64)
         .prop_map(|(hour, ms)| json!({"created_at": FIRST_DAY + hour * 3_600_000 + ms}));
     let crowd = proptest::collection::vec(crowded, 0..330);
@@ -460,7 +462,7 @@ pub(crate) async fn the_cursor_procedure_delivers_each_issue_once(store: Arc<dyn
         let mut expected = Oracle::new(&store, &domain, &entries).await.ids();
         expected.sort_unstable();
         for page_size in [100, small] {
-            let mut processed = walk(&store, &domain, page_size).await;
+            let mut processed = retrieve(&store, &domain, page_size).await;
             processed.sort_unstable();
             prop_assert_eq!(&processed, &expected, "page size {}", page_size);
         }

@@ -1,6 +1,6 @@
-//! The conformance suite of the store contract: one function per behaviour, written against
-//! `Arc<dyn Store>`. `store_suite!` stamps all of them onto a backend, so that a second one is held
-//! to the same words. What only one backend has (files, locks, processes) is tested beside it.
+//! The conformance suite of the store contract. It has one function per behaviour, written against
+//! `Arc<dyn Store>`, and `store_suite!` makes a test of each function for a backend. Every backend
+//! must pass the same suite; features of a single backend are tested elsewhere.
 
 pub(crate) mod domains;
 pub(crate) mod filled;
@@ -17,8 +17,8 @@ pub(crate) mod task_ends;
 pub(crate) mod tasks;
 pub(crate) mod uploads;
 
-/// Makes one test per behaviour; `$open` is a function that makes a fresh store and whatever must
-/// live as long as it. `core` and `issues` make one half of them.
+/// Makes one test per behaviour. `$open` is a function that returns a new store and a guard that
+/// must live as long as the store. `core` and `issues` make one half of the tests each.
 #[macro_export]
 macro_rules! store_suite {
     ($open:path) => {

@@ -1,6 +1,6 @@
-//! A naive store of issues to compare with: all entries planned at once in an empty domain, every
-//! list answered by looking at each issue. And random entries for it, with few instants and many
-//! ties, so that instants are shifted and ids collide.
+//! A naive store of issues as the reference for lists and records. It plans all entries at once in
+//! an empty domain and answers every list by looking at each issue. The random entries use few
+//! creation times and ids, so that times are shifted and ids collide.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use super::support::block;
 
 pub(crate) struct Oracle {
     issues: Vec<(IssueColumns, Vec<u8>, IssueBody)>,
-    /// The folded addresses of agents by their ids.
+    /// The case-folded email addresses of agents, by agent id.
     pub(crate) agent_emails: HashMap<String, String>,
     /// Result and error records as lines.
     pub(crate) results: Vec<String>,
@@ -28,7 +28,7 @@ pub(crate) struct Oracle {
 }
 
 impl Oracle {
-    /// What importing the entries into the domain, which has no issue, comes to.
+    /// The expected state after these entries were imported into `domain`, which has no issues yet.
     pub(crate) async fn new(store: &Arc<dyn Store>, domain: &Domain, entries: &[String]) -> Self {
         let web = store.apps(domain.id).await.unwrap().remove(0);
         let default_app = App { app_id: web.id, publish_id: web.publish_id };
@@ -88,7 +88,7 @@ impl Oracle {
     }
 }
 
-/// An entry of the small world that [`queries`] asks about.
+/// An entry with values that [`queries`] uses too.
 pub(crate) fn entry() -> impl Strategy<Value = String> {
     let name = || proptest::option::of(proptest::sample::select(&queries::NAMES[..3]));
     let times = (
@@ -143,7 +143,7 @@ pub(crate) fn paging() -> impl Strategy<Value = Paging> {
     (page, page_size).prop_map(|(page, page_size)| Paging { page, page_size })
 }
 
-/// Tries an asynchronous law on random input. The store is shared by all tries: each makes a
+/// Checks an asynchronous property on random inputs. All cases share one store, and each creates a
 /// domain of its own.
 pub(crate) fn check<S, F>(cases: u32, strategy: &S, law: impl Fn(S::Value) -> F)
 where

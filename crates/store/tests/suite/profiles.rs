@@ -1,5 +1,5 @@
-//! Behaviour of the five profile actions as far as the store has a part in it. The rules of
-//! profiles are the model's and are tested there.
+//! The store's part in the five profile actions. The rules of profiles are in the model and are
+//! tested there.
 
 use std::sync::Arc;
 
@@ -38,7 +38,10 @@ pub(crate) async fn a_task_of_ten_thousand_entries_runs_to_completion(store: Arc
     let results = results(&store, acme.id, "t").await;
     assert_eq!(results.len(), 9900);
     let ids: Vec<u64> = results.iter().map(|line| profile_id(line).parse().unwrap()).collect();
-    assert!(ids.windows(2).all(|pair| pair[0] < pair[1]), "ids go up in payload order");
+    assert!(
+        ids.windows(2).all(|pair| pair[0] < pair[1]),
+        "ids increase in the order of the payload"
+    );
     assert_eq!(ids[0], NOW.0.unsigned_abs() * 1000);
     let errors = errors(&store, acme.id, "t").await;
     assert_eq!(errors.len(), 100);
@@ -87,7 +90,7 @@ pub(crate) async fn an_identity_conflict_fails_only_its_entry(store: Arc<dyn Sto
 
 pub(crate) async fn conflicts_within_and_across_slices_name_the_first_owner(store: Arc<dyn Store>) {
     let acme = domain(&store, "acme").await;
-    // Every 37th entry repeats an identity from far or near before it.
+    // Every 37th entry repeats the identity of an earlier one.
     let entries: Vec<_> = (0..3000)
         .map(|n| if n % 37 == 36 { uid(&format!("u{}", n / 2)) } else { uid(&format!("u{n}")) })
         .collect();
@@ -122,7 +125,7 @@ pub(crate) async fn updates_move_identities_between_profiles(store: Arc<dyn Stor
     let patch = |id: &str, value: &str| {
         format!(r#"{{"core-profile-id":"{id}","identities":[{{"uid":"{value}"}}]}}"#)
     };
-    // The first frees `a`, the second takes it, the third wants what is taken again.
+    // The first patch frees `a`, the second takes it, and the third wants it back.
     let patches = [patch(&ids[0], "c"), patch(&ids[1], "a"), patch(&ids[0], "a")];
     let mut command = task_of(&acme, "u", UPDATE, &patches, 9);
     command.now = later(50);
@@ -154,7 +157,7 @@ pub(crate) async fn an_update_without_changes_leaves_updated_at_alone(store: Arc
 pub(crate) async fn ids_and_times_increase_even_if_the_clock_goes_back(store: Arc<dyn Store>) {
     let acme = domain(&store, "acme").await;
     let mut seen = Vec::new();
-    // The system's clock goes back and stands still.
+    // The system's clock goes back, then stops.
     for (n, now) in [NOW, UnixMillis(5), NOW, later(1)].into_iter().enumerate() {
         let id = format!("t{n}");
         let command = task_of(&acme, &id, CREATE, &[uid(&id), uid(&format!("{id}-2"))], 9);
@@ -172,7 +175,7 @@ pub(crate) async fn ids_and_times_increase_even_if_the_clock_goes_back(store: Ar
         .collect();
     let first = NOW.0;
     let by_task = [first, first, first + 1, first + 1, first + 2, first + 2, first + 3, first + 3];
-    assert_eq!(times, by_task, "one time per chunk, each later than the one before");
+    assert_eq!(times, by_task, "each chunk has one time, later than that of the chunk before");
 }
 
 pub(crate) async fn a_dry_run_changes_nothing(store: Arc<dyn Store>) {
@@ -203,13 +206,13 @@ pub(crate) async fn a_dry_run_changes_nothing(store: Arc<dyn Store>) {
     assert_eq!(outcomes, ["updated", "unchanged", "updated"]);
     assert_sound(&store).await;
     let task = run(&store, &acme, "real", CREATE, &[uid("x"), uid("y"), uid("z")]).await;
-    assert_eq!(task.counts.succeeded, 3, "the dry runs took nothing");
+    assert_eq!(task.counts.succeeded, 3, "the dry runs reserved no identity");
     assert_sound(&store).await;
 }
 
 pub(crate) async fn a_dry_run_plans_each_entry_on_top_of_the_earlier_ones(store: Arc<dyn Store>) {
     let acme = domain(&store, "acme").await;
-    // More entries than are planned at a time, so that one slice builds on another.
+    // More entries than one slice plans, so that a later slice builds on an earlier one.
     let profiles: Vec<_> = (0..600).map(|n| uid(&format!("u{n}"))).collect();
     run(&store, &acme, "c", CREATE, &profiles).await;
     let ids: Vec<_> =
@@ -218,7 +221,7 @@ pub(crate) async fn a_dry_run_plans_each_entry_on_top_of_the_earlier_ones(store:
         let uids: Vec<_> = uids.iter().map(|uid| format!(r#"{{"uid":"{uid}"}}"#)).collect();
         format!(r#"{{"core-profile-id":"{id}","identities":[{}]}}"#, uids.join(","))
     };
-    // Profile 0 gives u0 away and takes `free`; 599 later takes u0 and cannot take `free`.
+    // Profile 0 drops u0 and takes `free`. Later, profile 599 takes u0 and fails to take `free`.
     let mut lines = vec![patch(&ids[0], &["free"])];
     lines.extend((1..599).map(|n| patch(&ids[n], &[&format!("u{n}")])));
     lines.extend([
@@ -256,8 +259,8 @@ pub(crate) async fn a_missing_profile_fails_its_entry(store: Arc<dyn Store>) {
     assert_sound(&store).await;
 }
 
-/// Ids are named in many orders, those of two domains and of nobody among them: each entry has the
-/// record of its own profile, or an error.
+/// Entries name ids in many orders: ids of their domain, ids of another domain and ids that do not
+/// exist. Each entry gets the record of its own profile or an error.
 pub(crate) async fn get_results_follow_the_order_of_the_entries(store: Arc<dyn Store>) {
     let domains = [domain(&store, "acme").await, domain(&store, "other").await];
     let mut made: [Vec<u64>; 2] = [Vec::new(), Vec::new()];
@@ -313,7 +316,7 @@ pub(crate) async fn failed_entries_remain_in_the_payload(store: Arc<dyn Store>) 
         }
     }
     let failed = [0, 1, 3, 4].map(|n| (n, n + 1, entries[n as usize].clone()));
-    assert_eq!(kept, failed, "exactly as they were sent, with their places");
+    assert_eq!(kept, failed, "the bytes that were sent, with their indexes and lines");
     run(&store, &acme, "good", CREATE, &[uid("b")]).await;
     assert_eq!(store.payload_block(acme.id, "good", 0).await.unwrap(), None);
     assert_sound(&store).await;
@@ -323,11 +326,11 @@ pub(crate) async fn profiles_of_one_domain_are_invisible_to_another(store: Arc<d
     let (acme, other) = (domain(&store, "acme").await, domain(&store, "other").await);
     run(&store, &acme, "t", CREATE, &[uid("a")]).await;
     let task = run(&store, &other, "t", CREATE, &[uid("a")]).await;
-    assert_eq!(task.counts.succeeded, 1, "the same identity is free elsewhere");
+    assert_eq!(task.counts.succeeded, 1, "another domain may use the same identity");
     let id = profile_id(&results(&store, other.id, "t").await[0]);
     run(&store, &other, "c2", CREATE, &[uid("b")]).await;
     assert_eq!(results(&store, other.id, "missing").await.len(), 0);
-    // The other domain made profiles at the same times: take an id that surely only acme has.
+    // Both domains created profiles at the same time: use an id that only acme can have.
     run(&store, &acme, "c3", CREATE, &[uid("b"), uid("c"), uid("d")]).await;
     let foreign = profile_id(&results(&store, acme.id, "c3").await[2]);
     let task = run(&store, &other, "g", GET, &[get_of(&foreign), get_of(&id)]).await;

@@ -1,5 +1,6 @@
-//! Random queries over few values, so that each of them meets issues, ties, and the ends of days.
-//! Made for a small world: three days, two or three apps, queues, platforms and authors.
+//! Random queries over a small set of values: three days and two or three apps, queues, platforms
+//! and authors. With so few values, most queries find issues, equal times, and times at the start
+//! or end of a day.
 
 use caseload_model::issue::IssueState;
 use caseload_model::issue_query::{
@@ -8,12 +9,12 @@ use caseload_model::issue_query::{
 use caseload_model::time::{DAY_MS, UnixMillis};
 use proptest::prelude::*;
 
-/// The first of the days on which everything happens.
+/// The first of the three days.
 pub(crate) const FIRST_DAY: i64 = 19_700 * DAY_MS;
-/// The names that issues and queries draw from; the last one is no issue's.
+/// The names that issues and queries use. No issue has the last one.
 pub(crate) const NAMES: [&str; 4] = ["a", "b", "ü\u{0}", "nobody"];
 
-/// An instant of the small world: mostly few distinct ones, often the ends of a day.
+/// A time on one of the three days, often the start or the end of a day.
 pub(crate) fn instant() -> impl Strategy<Value = i64> {
     let day = 0..3i64;
     prop_oneof![
@@ -71,7 +72,7 @@ pub(crate) fn sort() -> impl Strategy<Value = Sort> {
     (key, order).prop_map(|(key, order)| Sort { key, order })
 }
 
-/// Any query; most have few filters, as most of those that are asked do.
+/// Any query. Most have few filters, as real queries do.
 pub(crate) fn query() -> impl Strategy<Value = IssueQuery> {
     let states = proptest::sample::subsequence(IssueState::ALL, 0..=3);
     let ids = proptest::collection::btree_set(1..60u64, 0..12);

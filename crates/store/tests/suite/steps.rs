@@ -1,5 +1,5 @@
-//! Walks through lists step by step: put together, the steps are the whole list as a naive store
-//! sorts it, whatever the query, the size of the steps and the ties.
+//! Reading a list in steps. Concatenated, the steps are the whole list in the order of a naive
+//! store, for any query and any size of step, even if many issues have equal times.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -23,7 +23,7 @@ const BUDGET: Duration = Duration::from_secs(10);
 /// More issues than any test imports.
 const ALL: Paging = Paging { page: 1, page_size: 10_000 };
 
-/// A request for the first step, with no bound but its number of issues.
+/// A request for the first step, limited only by its number of issues.
 pub(crate) fn steps(domain: &Domain, query: &IssueQuery, issues_max: u64) -> StepIssues {
     StepIssues {
         domain: domain.id,
@@ -38,7 +38,7 @@ pub(crate) fn steps(domain: &Domain, query: &IssueQuery, issues_max: u64) -> Ste
     }
 }
 
-/// Steps until there is no more; each with how many issues it may have.
+/// All steps of a list. Checks that none of them exceeds its number of issues.
 async fn walk(
     store: &Arc<dyn Store>,
     mut request: StepIssues,
@@ -48,7 +48,7 @@ async fn walk(
         let step = store.step_issues(request.clone()).await.unwrap();
         prop_assert!(u64::from(step.count) <= request.issues_max);
         prop_assert_eq!(step.count == 0, step.last.is_none());
-        prop_assert!(!step.more || step.count > 0, "a step that leads nowhere");
+        prop_assert!(!step.more || step.count > 0, "an empty step promises more issues");
         request.after = step.last.or(request.after);
         let more = step.more;
         taken.push(step);
@@ -58,7 +58,7 @@ async fn walk(
     }
 }
 
-/// The bodies of all steps, as a list has them.
+/// The bodies of all steps, joined as in a list.
 fn joined(steps: &[IssueStep]) -> String {
     let bodies = steps.iter().filter(|step| step.count > 0).map(|step| &step.body[..]);
     let bodies: Vec<_> = bodies.collect();
@@ -86,16 +86,16 @@ pub(crate) async fn all_steps_together_are_the_whole_sorted_list(store: Arc<dyn 
             let counted: u64 = walked.iter().map(|step| u64::from(step.count)).sum();
             prop_assert_eq!(counted, total);
             prop_assert!(walked.iter().all(|s| s.total_hits == count.then_some(total)));
-            // Every step but the last is full.
+            // Every step but the last one is full.
             let (last, full) = walked.split_last().unwrap();
             prop_assert!(full.iter().all(|step| u64::from(step.count) == issues_max));
-            prop_assert!(last.count > 0 || full.is_empty(), "a step for nothing");
+            prop_assert!(last.count > 0 || full.is_empty(), "an empty step after the last issue");
         }
         Ok(())
     });
 }
 
-/// Issues of which many share every instant but that of creation.
+/// Issues of which many have the same update time and state change time.
 fn crowd(count: i64) -> Vec<String> {
     let entry = |n| {
         json!({"id": n * 7 % count + 1, "title": "x".repeat(n as usize % 50),
@@ -120,7 +120,7 @@ pub(crate) async fn a_position_among_equal_times_skips_and_repeats_nothing(store
             let view = IssueView::default();
             let (_, body) = naive.list(&query, view, ALL);
             let all: Vec<Value> = serde_json::from_str(&format!("[{body}]")).unwrap();
-            // Behind each of them in turn, the next one comes.
+            // A step from any issue on begins with the next one.
             for n in (0..all.len()).step_by(17) {
                 let at = match key {
                     SortKey::CreationTime => &all[n]["created_at"],
@@ -160,7 +160,7 @@ pub(crate) async fn a_step_ends_at_its_byte_limit_and_the_next_one_continues(
         assert_eq!(lines.trim_end().replace('\n', ","), joined);
         let longest = walked.iter().map(|step| step.count).max().unwrap();
         match bytes_max {
-            0 | 1 => assert_eq!(longest, 1, "one issue at least, and no more"),
+            0 | 1 => assert_eq!(longest, 1, "a step has at least one issue"),
             5000 => assert!((2..60).contains(&longest), "{longest}"),
             _ => assert!(longest <= 60),
         }
@@ -190,7 +190,7 @@ pub(crate) async fn a_position_outside_the_filtered_range_is_moved_to_its_end(
         for key in [SortKey::CreationTime, SortKey::UpdateTime] {
             query.sort.key = key;
             query.updated = query.created;
-            // No issue of the position's instant comes after it.
+            // An id that sorts after every issue of the same time.
             let id = if order == SortOrder::Ascending { 4711 } else { 0 };
             let after = Some(ListPosition { at: UnixMillis(after), id });
             let request = StepIssues { after, ..steps(&acme, &query, 100) };
@@ -208,7 +208,7 @@ pub(crate) async fn a_position_outside_the_filtered_range_is_moved_to_its_end(
 pub(crate) async fn a_step_that_exceeds_its_budget_returns_deadline_passed(store: Arc<dyn Store>) {
     let acme = domain(&store, "acme").await;
     run(&store, &acme, "t", IMPORT, &crowd(1000)).await;
-    // No index knows texts.
+    // Texts have no index, so that the step has to read every issue.
     let words = Condition { or: Some(vec!["x".to_owned()]), ..Condition::default() };
     let query = IssueQuery { messages: words, ..IssueQuery::default() };
     let request = StepIssues { budget: Duration::ZERO, ..steps(&acme, &query, 10) };

@@ -1,4 +1,5 @@
-//! Helpers of the suite: domains, payloads and tasks with few words.
+//! Helpers of the suite: they create domains, payloads and tasks, run tasks, and read their
+//! records.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -17,7 +18,7 @@ use caseload_store::{
     RecordKind, Store, StoreError, pack_block,
 };
 
-/// The time at which most of the suite happens.
+/// The current time of most tests.
 pub(crate) const NOW: UnixMillis = UnixMillis(1_700_000_000_000);
 
 pub(crate) fn later(millis: i64) -> UnixMillis {
@@ -117,7 +118,7 @@ pub(crate) async fn next_block(store: &Arc<dyn Store>, claimed: &ClaimedTask, fr
     Block::decode(bytes).unwrap()
 }
 
-/// Applies a claimed task to its end, asserting the laws at every step.
+/// Applies a claimed task chunk by chunk until it ends. Checks the counts after each chunk.
 pub(crate) async fn apply_all(
     store: &Arc<dyn Store>,
     claimed: &ClaimedTask,
@@ -165,7 +166,8 @@ pub(crate) async fn run_command(
     apply_all(store, &claimed[0], now).await
 }
 
-/// Imports issues of these instants as one chunk, each of an author of its own, the first of `ada`.
+/// Imports issues with these creation times as one chunk. Each has an author of its own; the author
+/// of the first is `ada`.
 pub(crate) async fn import_of_authors(
     store: &Arc<dyn Store>,
     domain: &Domain,
@@ -193,11 +195,14 @@ pub(crate) async fn records(
     let (mut lines, mut from) = (Vec::new(), 0);
     let mut sizes = store.record_sizes(domain, id, kind).await.unwrap().into_iter();
     while let Some(block) = store.record_block(domain, id, kind, from).await.unwrap() {
-        assert!(block.next_index > from, "blocks follow each other");
+        assert!(block.next_index > from, "blocks are in order");
         let size = sizes.next().expect("each block has a size");
-        assert!((from..block.next_index).contains(&size.first_index), "sizes have their block");
-        assert_eq!(size.bytes, block.lines.len() as u64, "a size is that of the lines");
-        assert_eq!(block.lines.last(), Some(&b'\n'), "every record has its newline");
+        assert!(
+            (from..block.next_index).contains(&size.first_index),
+            "a size belongs to its block"
+        );
+        assert_eq!(size.bytes, block.lines.len() as u64, "a size is the length of the lines");
+        assert_eq!(block.lines.last(), Some(&b'\n'), "every record ends with a newline");
         lines.extend(String::from_utf8(block.lines).unwrap().lines().map(str::to_owned));
         from = block.next_index;
     }
@@ -228,7 +233,7 @@ pub(crate) fn lines(texts: &[&str]) -> Vec<String> {
     texts.iter().map(|text| (*text).to_owned()).collect()
 }
 
-/// Fails with the fault found, where the store breaks a law.
+/// Runs the store's check and fails with the faults that it finds.
 pub(crate) async fn assert_sound(store: &Arc<dyn Store>) {
     let report = store.check().await.unwrap();
     assert_eq!(report.faults, Vec::<String>::new());

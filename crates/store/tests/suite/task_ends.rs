@@ -1,5 +1,5 @@
-//! Behaviour of the ends of tasks: cancelled at once or at the next edge of a chunk, retried, and
-//! expired. Whatever ends a task, the counts add up and what a retry needs is there.
+//! How tasks end: they are cancelled, fail, or complete, and expire later. Whichever way a task
+//! ends, its counts add up and the entries for a retry remain until they expire.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ async fn cancel(store: &Arc<dyn Store>, domain: &Domain, id: &str) -> Result<Tas
     store.cancel_task(CancelTask { domain: domain.id, family, task_id, now: later(5) }).await
 }
 
-/// The entries in blocks, with their places.
+/// The entries of packed blocks, with their indexes and lines.
 fn entries(blocks: &[PackedBlock]) -> Vec<(u32, u32, String)> {
     let mut found = Vec::new();
     for packed in blocks {
@@ -72,7 +72,7 @@ pub(crate) async fn cancelling_a_task_without_a_lease_takes_effect_at_once(store
         assert_eq!(task.counts, Counts::new(4));
         let kept = store.task(acme.id, Family::Identity, id).await.unwrap();
         assert_eq!(kept, Some(task));
-        assert!(ends.has_changed().unwrap(), "whoever waits for {id} hears of it");
+        assert!(ends.has_changed().unwrap(), "waiters are notified that {id} has ended");
         let again = cancel(&store, &acme, id).await;
         assert!(matches!(again, Err(StoreError::TaskCompleted)), "{again:?}");
     }
@@ -107,7 +107,7 @@ pub(crate) async fn cancelling_a_running_task_takes_effect_at_its_next_chunk(
         let stopped = store.apply_chunk(second.clone()).await.unwrap();
         assert_eq!((stopped.done, stopped.task.outcome), (0, Some(Outcome::Cancelled)));
         assert_eq!(stopped.task.completed_at, Some(later(9)));
-        assert!(ends.has_changed().unwrap(), "whoever waits hears of it");
+        assert!(ends.has_changed().unwrap(), "waiters are notified");
         assert_eq!(stopped.task.counts.unprocessed, 4);
         assert_lease_lost(&store.apply_chunk(second).await);
         let done =
@@ -286,8 +286,16 @@ pub(crate) async fn expired_payloads_and_records_are_purged_in_steps_but_not_the
     assert_eq!(errors(&store, acme.id, "t").await.len(), 0);
     assert_eq!(store.payload_block(acme.id, "t", 0).await.unwrap(), None);
     assert_eq!(store.task(acme.id, Family::Identity, "t").await.unwrap(), Some(task));
-    assert_eq!(results(&store, acme.id, "later").await.len(), 1, "others are kept");
+    assert_eq!(
+        results(&store, acme.id, "later").await.len(),
+        1,
+        "tasks that have not expired keep their records"
+    );
     let open = claim(&store, 1).await.remove(0);
-    assert_eq!(apply_all(&store, &open, NOW).await.counts.succeeded, 1, "it had not completed");
+    assert_eq!(
+        apply_all(&store, &open, NOW).await.counts.succeeded,
+        1,
+        "an unfinished task does not expire"
+    );
     assert_sound(&store).await;
 }

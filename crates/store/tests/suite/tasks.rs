@@ -1,4 +1,4 @@
-//! Behaviour of tasks: accepting, claiming, leases, attempts, fencing.
+//! Tasks: acceptance, claims, leases, attempts, and fencing of workers that lost their lease.
 
 use std::sync::Arc;
 
@@ -89,7 +89,7 @@ pub(crate) async fn claiming_leases_the_oldest_writing_task_and_queues_the_rest(
     store: Arc<dyn Store>,
 ) {
     let acme = domain(&store, "acme").await;
-    // Ids in falling order: the order of acceptance counts, not that of ids.
+    // Ids in descending order: tasks are claimed in the order of acceptance, not of ids.
     for id in ["t3", "t2", "t1"] {
         store.create_task(task_of(&acme, id, CREATE, &uids(1), 1)).await.unwrap();
     }
@@ -147,11 +147,11 @@ pub(crate) async fn a_lease_expires_can_be_renewed_and_can_be_released(store: Ar
     let second = claim_at(&store, "s2", later(60_000), 1).await.remove(0);
     assert!(second.lease_epoch > first.lease_epoch);
     store.release_leases("s1").await.unwrap();
-    assert_eq!(claim_at(&store, "s3", later(60_001), 1).await.len(), 0, "it is s2's now");
+    assert_eq!(claim_at(&store, "s3", later(60_001), 1).await.len(), 0, "the lease belongs to s2");
     store.release_leases("s2").await.unwrap();
     let third = claim_at(&store, "s3", later(60_001), 1).await.remove(0);
     assert!(third.lease_epoch > second.lease_epoch);
-    assert_eq!(third.task.started_at, Some(NOW), "it started once");
+    assert_eq!(third.task.started_at, Some(NOW), "started_at is the time of the first claim");
     apply_all(&store, &third, later(60_002)).await;
 }
 
@@ -193,7 +193,10 @@ pub(crate) async fn a_failed_attempt_is_repeated_later_and_the_fifth_fails_the_t
     }
     assert_eq!(claim_at(&store, "s", now, 9).await[0].task.id, "next");
     assert_eq!(results(&store, acme.id, "t").await.len(), 1);
-    assert!(store.payload_block(acme.id, "t", 1).await.unwrap().is_some(), "kept for a retry");
+    assert!(
+        store.payload_block(acme.id, "t", 1).await.unwrap().is_some(),
+        "the entries remain for a retry"
+    );
     assert_sound(&store).await;
 }
 
@@ -303,7 +306,7 @@ pub(crate) async fn one_chunk_applies_all_blocks_that_its_feed_holds(store: Arc<
         let applied = store.apply_chunk(command.clone()).await.unwrap();
         assert_eq!((applied.done, applied.task.counts.unprocessed), (6, 1), "{action:?}");
         assert!(applied.rest.is_none());
-        assert_eq!(applied.task.outcome, None, "the last part was late");
+        assert_eq!(applied.task.outcome, None, "the feed did not hold the last block yet");
         assert_lease_lost(&store.apply_chunk(command).await);
         feed.push(chunk(&claimed, next_block(&store, &claimed, 6).await, NOW).part);
         feed.end();
@@ -312,7 +315,7 @@ pub(crate) async fn one_chunk_applies_all_blocks_that_its_feed_holds(store: Arc<
         last.more = Some(feed.clone());
         let applied = store.apply_chunk(last).await.unwrap();
         assert_eq!((applied.done, applied.task.counts.unprocessed), (1, 0));
-        assert!(feed.next().await.is_none(), "it has ended");
+        assert!(feed.next().await.is_none(), "the feed has ended");
     }
     assert_sound(&store).await;
 }
@@ -327,7 +330,11 @@ pub(crate) async fn blocks_out_of_order_are_refused(store: Arc<dyn Store>) {
     command.more = Some(feed);
     let refused = store.apply_chunk(command).await;
     assert!(matches!(refused, Err(StoreError::Corrupt(_))), "{refused:?}");
-    assert_eq!(apply_all(&store, &claimed, NOW).await.counts.succeeded, 4, "nothing had happened");
+    assert_eq!(
+        apply_all(&store, &claimed, NOW).await.counts.succeeded,
+        4,
+        "the refused chunk changed nothing"
+    );
 }
 
 pub(crate) async fn runners_are_notified_of_new_work(store: Arc<dyn Store>) {

@@ -1,5 +1,5 @@
-//! Uploads that are staged before their task is accepted: what becomes the task's, what goes, and
-//! that nothing of an upload is ever seen as a task.
+//! Uploads: payload blocks that are staged before their task is accepted. They become the payload
+//! of the task, or they are removed. An upload is never visible as a task.
 
 use std::sync::Arc;
 
@@ -54,7 +54,7 @@ pub(crate) async fn a_task_begins_with_its_staged_blocks(store: Arc<dyn Store>) 
     let mut command = whole(&acme, "t");
     stage(&store, &acme, &mut command, 3).await;
     assert_eq!(store.task(acme.id, Family::Identity, "t").await.unwrap(), None);
-    assert!(claim(&store, 9).await.is_empty(), "an upload is no task");
+    assert!(claim(&store, 9).await.is_empty(), "an upload is not a task");
     assert_sound(&store).await;
     store.create_task(command).await.unwrap();
     assert_sound(&store).await;
@@ -105,8 +105,11 @@ pub(crate) async fn an_upload_with_missing_blocks_is_refused(store: Arc<dyn Stor
     let acme = domain(&store, "acme").await;
     let mut command = whole(&acme, "t");
     stage(&store, &acme, &mut command, 2).await;
-    assert!(store.purge_expired(later(HOUR)).await.unwrap(), "given up: one block goes");
-    // The client goes on all the same.
+    assert!(
+        store.purge_expired(later(HOUR)).await.unwrap(),
+        "the upload has expired: one block is purged"
+    );
+    // The client continues the upload nevertheless.
     let next = command.blocks.remove(0);
     stage_at(&store, &acme, "t", &[next], HOUR).await.unwrap();
     command.staged += 1;
@@ -123,7 +126,7 @@ pub(crate) async fn an_abandoned_upload_is_purged_block_by_block(store: Arc<dyn 
     let acme = domain(&store, "acme").await;
     let mut command = whole(&acme, "t");
     stage(&store, &acme, &mut command, 2).await;
-    // Each block gives it another hour.
+    // Each block extends the life of the upload to another hour.
     let next = command.blocks.remove(0);
     stage_at(&store, &acme, "t", &[next], HALF_HOUR).await.unwrap();
     assert!(!store.purge_expired(later(HALF_HOUR + HOUR - 1)).await.unwrap(), "not yet");

@@ -1,5 +1,5 @@
-//! `caseload copy` from location to location: opens both ends, has [`caseload_store::copy`] copy
-//! one into the other, and closes them. It refuses a copy of a store onto itself.
+//! `caseload copy`: opens the stores at two locations, copies one into the other with
+//! [`caseload_store::copy`], and closes them. It refuses to copy a store onto itself.
 
 use std::sync::Arc;
 
@@ -9,20 +9,20 @@ use caseload_store::copy::{CopyBatch, CopyReport, CopyStep, Copying, copy as cop
 
 use crate::StoreLocation;
 
-/// Copies a store into one that is empty, or that holds the beginning of this copy.
+/// Copies a store into one that is empty, or that contains the beginning of this copy.
 #[derive(Debug, Clone)]
 pub struct CopyStore {
     pub from: StoreLocation,
     pub to: StoreLocation,
-    /// Whether an unfinished copy in the target is thrown away first.
+    /// Whether to discard an unfinished copy in the target first.
     pub restart: bool,
     pub batch: CopyBatch,
 }
 
-/// Makes the copy and calls `tell` with its progress.
+/// Makes the copy and calls `report` with its progress.
 pub async fn copy(
     command: &CopyStore,
-    tell: &(dyn Fn(CopyStep) + Sync),
+    report: &(dyn Fn(CopyStep) + Sync),
 ) -> Result<CopyReport, StoreError> {
     let CopyStore { from, to, restart, batch } = command;
     if from.is_same(to) {
@@ -45,7 +45,7 @@ pub async fn copy(
         restart: *restart,
         batch: *batch,
     };
-    let copied = copy_rows(copying, tell).await;
+    let copied = copy_rows(copying, report).await;
     let closed = [source.close().await, target.close().await];
     let report = copied?;
     closed.into_iter().collect::<Result<(), _>>()?;

@@ -1,5 +1,5 @@
-//! Apps, where issues come from. A new app takes the domain's next publish id; an app that an
-//! import brings along keeps its own, even where that is taken.
+//! Apps, the sources of issues. A new app gets the domain's next publish id. An imported app has
+//! the publish id of its entry, even if another app has the same one.
 
 use caseload_model::ids::DomainId;
 use tokio_postgres::Row;
@@ -35,7 +35,7 @@ pub(super) async fn create(client: &Client, command: &CreateApp) -> Result<App, 
     })
 }
 
-/// The next number that no app of the domain has, imported ones included.
+/// The next number that no app of the domain has, including imported apps.
 async fn next_publish_id(client: &Client, domain: DomainId) -> Result<String, StoreError> {
     loop {
         let next = client

@@ -1,7 +1,7 @@
-//! Domains. A domain is removed in two steps: one transaction takes its name, keys, apps and agents
-//! away, so that it is gone for every caller of every server; its records follow in bounded steps,
-//! by whichever server comes to it. Invariant: no table is forgotten, because the tables are asked
-//! for from the catalogue: every one with a `domain_id` belongs to a domain.
+//! Domains. The first transaction of a removal deletes the domain's name, keys, apps and agents, so
+//! that no caller of any server can reach it. Its records follow in bounded steps, on any server.
+//! Invariant: no table is missed, because the catalogue names the tables: all that have a
+//! `domain_id`.
 
 use caseload_model::ids::{DomainId, DomainName, timed_id};
 use tokio_postgres::Row;
@@ -10,15 +10,15 @@ use super::engine::Client;
 use super::rows;
 use caseload_store::{CreateDomain, Domain, StoreError};
 
-/// Records that one step of a removal takes away.
+/// Records that one step of a removal deletes.
 const REMOVAL_RECORDS: i64 = 2000;
-/// The same of the table whose records are as large as a megabyte.
+/// Records of [`PIECES_TABLE`] that one step deletes; each has up to a megabyte.
 const REMOVAL_PIECES: i64 = 64;
 const PIECES_TABLE: &str = "attachment_pieces";
-/// Title and publish id of the app that every domain begins with.
+/// Title and publish id of the first app of every domain.
 const DEFAULT_APP_TITLE: &str = "Web";
 const DEFAULT_APP_NUMBER: i64 = 1;
-/// Tables that go in the first step of a removal: without them nothing of the domain is reached.
+/// Tables that the first step of a removal empties, so that no caller can reach the domain.
 const SMALL_TABLES: [&str; 5] = ["keys", "apps", "agents", "queues", "domain_clocks"];
 
 pub(super) async fn create(client: &Client, command: &CreateDomain) -> Result<Domain, StoreError> {
@@ -69,10 +69,10 @@ pub(super) async fn by_name(
     client.row_opt(select, &[&name.as_str()]).await?.as_ref().map(domain).transpose()
 }
 
-/// Keeps the domain where it is until the caller's transaction ends: a removal waits for it.
+/// Locks the domain against removal until the caller's transaction ends.
 pub(super) const DEMAND: &str = "SELECT 1 FROM domains WHERE id = $1 FOR KEY SHARE";
 
-/// Fails where the domain is not, or no longer, there; see [`DEMAND`].
+/// Fails if the domain does not exist. Otherwise it is locked as by [`DEMAND`].
 pub(super) async fn demand(client: &Client, domain: DomainId) -> Result<(), StoreError> {
     match client.row_opt(DEMAND, &[&domain.0]).await? {
         Some(_) => Ok(()),
@@ -84,7 +84,7 @@ fn gone() -> StoreError {
     StoreError::NotFound { what: "the domain".to_owned() }
 }
 
-/// First step of a removal: afterwards the domain is gone for every caller.
+/// The first step of a removal. Afterwards no caller can reach the domain.
 pub(super) async fn begin_removal(client: &Client, domain: DomainId) -> Result<(), StoreError> {
     if client.execute("DELETE FROM domains WHERE id = $1", &[&domain.0]).await? == 0 {
         return Err(gone());
@@ -96,8 +96,8 @@ pub(super) async fn begin_removal(client: &Client, domain: DomainId) -> Result<(
     Ok(())
 }
 
-/// A further step of whatever removal is under way; false when none is, or when other servers have
-/// all of them in hand.
+/// The next step of a removal; false if there is no removal, or if other servers work on all of
+/// them.
 pub(super) async fn continue_removal(client: &Client) -> Result<bool, StoreError> {
     let select = "SELECT removed_id FROM domain_removals LIMIT 1 FOR UPDATE SKIP LOCKED";
     let Some(removal) = client.row_opt(select, &[]).await? else { return Ok(false) };
@@ -116,7 +116,7 @@ pub(super) async fn continue_removal(client: &Client) -> Result<bool, StoreError
     Ok(true)
 }
 
-/// Every table with a column `domain_id`, in the schema that the store is in.
+/// Every table with a column `domain_id`, in the schema of the store.
 pub(super) async fn domain_tables(client: &Client) -> Result<Vec<String>, StoreError> {
     let tables = client
         .rows(

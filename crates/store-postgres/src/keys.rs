@@ -1,6 +1,6 @@
-//! API keys, kept under the hash of their text. Revoked and expired keys stay listed: whether a key
-//! works is the caller's question (`KeyGrant::works_at`). A key is looked up by its hash before its
-//! domain is known, so the table is small and read from everywhere.
+//! API keys, stored under the hash of their text. Revoked and expired keys stay listed; the caller
+//! decides with `KeyGrant::works_at` whether a key still works. A key is looked up before its
+//! domain is known, so that a distributed database has this small table on every node.
 
 use caseload_model::ids::DomainId;
 use caseload_model::key::Access;
@@ -13,7 +13,7 @@ use caseload_store::{CreateKey, Key, KeyGrant, StoreError};
 
 const COLUMNS: &str =
     "k.id, k.name, k.write_access, k.created_at, k.last_used_at, k.expires_at, k.revoked_at";
-/// How many there are: what a query selects behind them begins here.
+/// The number of columns in [`COLUMNS`], and thus the index of the next selected column.
 const COLUMNS_COUNT: usize = 7;
 
 pub(super) async fn create(client: &Client, command: &CreateKey) -> Result<(), StoreError> {
@@ -45,7 +45,7 @@ pub(super) async fn of_domain(client: &Client, domain: DomainId) -> Result<Vec<K
     client.rows(&select, &[&domain.0]).await?.iter().map(key).collect()
 }
 
-/// False where the domain has no such key. A second revocation keeps the first time.
+/// Returns false if the domain has no such key. A second revocation does not change the time.
 pub(super) async fn revoke(
     client: &Client,
     domain: DomainId,

@@ -1,5 +1,6 @@
-//! Waking servers: a note in the transaction that makes work, delivered to every server when it
-//! commits. It is a hint; whoever misses one finds the work by asking a little later.
+//! Wakes up servers. A transaction that makes work sends a notification, which every server
+//! receives when the transaction commits. It is only a hint: a server that misses it finds the work
+//! by polling.
 
 use super::engine::Client;
 use caseload_store::StoreError;
@@ -7,7 +8,7 @@ use caseload_store::StoreError;
 /// The channel that servers listen on.
 pub(super) const CHANNEL: &str = "caseload_work";
 
-/// Says that tasks may be runnable once this transaction commits.
+/// Notifies servers, once this transaction commits, that tasks may be runnable.
 pub(super) async fn work(client: &Client) -> Result<(), StoreError> {
     client.row("SELECT pg_notify($1, '')", &[&CHANNEL]).await?;
     Ok(())

@@ -1,5 +1,5 @@
-//! Reading columns. Text that callers give is stored as bytes, because a text of PostgreSQL cannot
-//! hold U+0000; this is the one place that turns it back. A column that cannot be read is damage.
+//! Reads columns of rows. Text from callers is stored as bytes, because PostgreSQL's `text` cannot
+//! contain U+0000; this module alone converts it back. A column that cannot be read is damage.
 
 use caseload_model::ids::DomainName;
 use caseload_model::time::UnixMillis;
@@ -7,25 +7,25 @@ use tokio_postgres::Row;
 
 use caseload_store::StoreError;
 
-/// A `bytea` that holds text.
+/// A `bytea` column with text.
 pub(super) fn text(row: &Row, column: usize) -> Result<String, StoreError> {
     match std::str::from_utf8(row.get(column)) {
         Ok(text) => Ok(text.to_owned()),
-        Err(_) => Err(StoreError::Corrupt("a text is no UTF-8".to_owned())),
+        Err(_) => Err(StoreError::Corrupt("a text is not UTF-8".to_owned())),
     }
 }
 
-/// An instant in milliseconds.
+/// A time in milliseconds.
 pub(super) fn instant(row: &Row, column: usize) -> UnixMillis {
     UnixMillis(row.get(column))
 }
 
-/// An instant that may be missing.
+/// A time that may be null.
 pub(super) fn optional_instant(row: &Row, column: usize) -> Option<UnixMillis> {
     row.get::<_, Option<i64>>(column).map(UnixMillis)
 }
 
-/// A number that is never below zero.
+/// A number that is never negative.
 pub(super) fn count(row: &Row, column: usize) -> u32 {
     row.get::<_, i32>(column).unsigned_abs()
 }

@@ -1,5 +1,5 @@
-//! Agents, who answer issues. Operators make them here; an import adds those it names by itself.
-//! Invariant: an agent's id is unique in its domain.
+//! Agents, who answer issues. Operators create them here; an import creates the agents that it
+//! names. Invariant: an agent's id is unique in its domain.
 
 use caseload_model::ids::DomainId;
 use caseload_model::time::UnixMillis;

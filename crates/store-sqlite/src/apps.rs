@@ -1,5 +1,5 @@
-//! Apps, where issues come from. A new app takes the domain's next publish id; an app that an
-//! import brings along keeps its own, even where that is taken.
+//! Apps, the sources of issues. A new app gets the domain's next publish id. An imported app has
+//! the publish id of its entry, even if another app has the same one.
 
 use caseload_model::ids::DomainId;
 use caseload_model::time::UnixMillis;
@@ -37,7 +37,7 @@ pub(super) fn create(conn: &Connection, command: &CreateApp) -> Result<App, Faul
     })
 }
 
-/// The next number that no app of the domain has, imported ones included.
+/// The next number that no app of the domain has, including imported apps.
 fn next_publish_id(conn: &Connection, domain: DomainId) -> Result<String, Fault> {
     loop {
         let number: i64 = conn

@@ -1,8 +1,7 @@
-//! A copy of the store while it is in use. The pages are copied from one read transaction, so the
-//! copy is the store as it was at one moment, with everything that was acknowledged by then.
-//! Writers go on meanwhile; their log grows until the copy is done. The copy is written beside its
-//! final name, read back whole by a check, made durable, and only then given its name: under that
-//! name there is a sound copy or what was there before.
+//! Backup of a store in use. All pages are copied in one read transaction, so that the backup is a
+//! snapshot with every write that was acknowledged before it. Writers continue, and their log grows
+//! until the copy is done. The copy is written to a temporary file, checked and synced, and gets
+//! its final name last. Invariant: under the final name there is a sound backup or the older file.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -17,25 +16,25 @@ use super::engine::Engine;
 use crate::Fault;
 use caseload_store::{BackupReport, CreateBackup, OpenMode, Store, StoreError};
 
-/// Pages between two looks at whether the copy is still wanted.
+/// Pages to copy between two checks whether the caller still waits.
 const STEP_PAGES: i32 = 2048;
-/// What SQLite and the engine may leave beside a database file.
+/// Suffixes of the files that SQLite and the engine may leave next to a database file.
 const SIDE_FILES: [&str; 5] = ["-wal", "-shm", "-journal", ".lock", ".migration-lock"];
 
-/// Makes the copy and checks it.
+/// Makes the backup and checks it.
 pub(super) async fn run(
     engine: &Arc<Engine>,
     command: CreateBackup,
 ) -> Result<BackupReport, Fault> {
     refuse_to_overwrite(engine, &command)?;
-    // Two backups to one file must not write to one part.
-    let part = Part(with_suffix(&command.file, &format!(".{}.part", std::process::id())));
-    part.remove();
-    // Dropping the answer ends the copy at its next step.
-    let given_up = GivenUp(Arc::new(AtomicBool::new(false)));
-    let (target, stop) = (part.0.clone(), Arc::clone(&given_up.0));
+    // Two backups to one file must not write to the same temporary file.
+    let temp = TempFile(with_suffix(&command.file, &format!(".{}.part", std::process::id())));
+    temp.remove();
+    // If the caller drops this future, the copy ends at its next step.
+    let stop_on_drop = StopOnDrop(Arc::new(AtomicBool::new(false)));
+    let (target, stop) = (temp.0.clone(), Arc::clone(&stop_on_drop.0));
     engine.read_within(None, move |conn| copy(conn, &target, &stop)).await?;
-    let copied = part.0.clone();
+    let copied = temp.0.clone();
     let opened = move || SqliteStore::open(&copied, OpenMode::Admin);
     let opened = tokio::task::spawn_blocking(opened).await;
     let opened = opened.unwrap_or_else(|e| Err(unavailable("opening the copy", &e).into()))?;
@@ -46,15 +45,15 @@ pub(super) async fn run(
     if let Some(fault) = check.faults.first() {
         let faults = check.faults.len();
         return Err(StoreError::Corrupt(format!(
-            "the copy was not kept: a check of it found {faults} faults; the first one: {fault}"
+            "the backup was discarded: its check found {faults} faults; the first one: {fault}"
         ))
         .into());
     }
-    let bytes = part.keep_as(&command.file, command.overwrite)?;
+    let bytes = temp.publish(&command.file, command.overwrite)?;
     Ok(BackupReport { bytes, check })
 }
 
-/// Refuses where something would be lost that was not given away.
+/// Refuses a target that would overwrite data without permission.
 fn refuse_to_overwrite(engine: &Engine, command: &CreateBackup) -> Result<(), Fault> {
     let file = &command.file;
     let refuse = |reason| Err(StoreError::BackupTarget { file: file.clone(), reason }.into());
@@ -79,7 +78,7 @@ fn refuse_to_overwrite(engine: &Engine, command: &CreateBackup) -> Result<(), Fa
     {
         return Err(StoreError::AlreadyExists { what: in_the_way.display().to_string() }.into());
     }
-    // A server that has the file open would go on with what is gone.
+    // A server that has the file open would continue with the deleted file.
     if exists(&with_suffix(file, ".lock")) { Engine::refuse_if_served(file) } else { Ok(()) }
 }
 
@@ -89,14 +88,14 @@ fn folder_of(file: &Path) -> &Path {
 }
 
 fn copy(conn: &Connection, target: &Path, stop: &AtomicBool) -> Result<(), Fault> {
-    // The read transaction has begun but sees nothing yet; its first look fixes the moment.
+    // The snapshot of a read transaction begins with its first read.
     conn.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0))?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut copied = Connection::open_with_flags(target, flags)
         .map_err(|e| unavailable(&format!("{} cannot be made", target.display()), &e))?;
-    // It is made durable as a whole, and thrown away if it does not get that far.
+    // The copy is synced as a whole at the end, and deleted if it does not get there.
     copied.execute_batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;")?;
     let backup = Backup::new(conn, &mut copied)?;
     loop {
@@ -111,19 +110,20 @@ fn copy(conn: &Connection, target: &Path, stop: &AtomicBool) -> Result<(), Fault
     }
 }
 
-/// Tells the copying thread to end when nobody waits for it any more.
-struct GivenUp(Arc<AtomicBool>);
+/// Stops the copying thread when the caller drops the backup.
+struct StopOnDrop(Arc<AtomicBool>);
 
-impl Drop for GivenUp {
+impl Drop for StopOnDrop {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
 }
 
-/// The copy before it has its name; gone with everything beside it when it does not get one.
-struct Part(PathBuf);
+/// The backup under its temporary name. If it does not get its final name, it is deleted with its
+/// side files.
+struct TempFile(PathBuf);
 
-impl Part {
+impl TempFile {
     fn remove(&self) {
         let beside = SIDE_FILES.iter().map(|suffix| with_suffix(&self.0, suffix));
         for path in std::iter::once(self.0.clone()).chain(beside) {
@@ -131,27 +131,27 @@ impl Part {
         }
     }
 
-    /// Makes the copy durable under its name; its size.
-    fn keep_as(&self, name: &Path, overwrite: bool) -> Result<u64, Fault> {
+    /// Syncs the backup and gives it its final name. Returns its size.
+    fn publish(&self, name: &Path, overwrite: bool) -> Result<u64, Fault> {
         let failed = |e: std::io::Error| unavailable(&name.display().to_string(), &e);
         let file = File::open(&self.0).map_err(failed)?;
         file.sync_all().map_err(failed)?;
         let bytes = file.metadata().map_err(failed)?.len();
-        // A log of the old file would be taken for one of the new.
+        // SQLite would replay the log of the old file into the new one.
         for suffix in &SIDE_FILES[..3] {
             match std::fs::remove_file(with_suffix(name, suffix)) {
                 Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(failed(e).into()),
                 _ => {}
             }
         }
-        // Unlike a new name, a link never replaces what came there meanwhile.
+        // Unlike a rename, a link never replaces a file that appeared in the meantime.
         let linked = if overwrite { None } else { Some(std::fs::hard_link(&self.0, name)) };
         match linked {
             Some(Ok(())) => {}
             Some(Err(e)) if e.kind() == std::io::ErrorKind::AlreadyExists => {
                 return Err(StoreError::AlreadyExists { what: name.display().to_string() }.into());
             }
-            // Not every file system has links.
+            // Some file systems have no links.
             Some(Err(_)) | None => std::fs::rename(&self.0, name).map_err(failed)?,
         }
         File::open(folder_of(name)).and_then(|folder| folder.sync_all()).map_err(failed)?;
@@ -159,7 +159,7 @@ impl Part {
     }
 }
 
-impl Drop for Part {
+impl Drop for TempFile {
     fn drop(&mut self) {
         self.remove();
     }

@@ -1,5 +1,6 @@
-//! The one row per domain that hands out ids and times. Both only go up, whatever the system's
-//! clock does: `max(now, last + 1)`. A chunk takes its ids as a block and one time of change.
+//! The clock of a domain: one row per domain that assigns ids and times. Both only increase, even
+//! if the system's clock goes back: each is `max(now, last + 1)`. A chunk takes a block of ids and
+//! one change time.
 
 use caseload_model::ids::{CoreProfileId, DomainId, ISSUE_ID_COUNTED_MAX};
 use caseload_model::issue::INSTANT_MS_MAX;
@@ -13,8 +14,8 @@ use caseload_store::issues::Birth;
 /// Microseconds in a millisecond: core profile ids are times in microseconds.
 const MICROS: i64 = 1000;
 
-/// The first id of the block that the domain's next profiles get at `now`. No profile of any domain
-/// has one of that block: it is behind all of them.
+/// The first id of the block that the domain's next profiles get at `now`. It is larger than the id
+/// of every profile of every domain.
 pub(super) fn first_core_profile_id(
     conn: &Connection,
     domain: DomainId,
@@ -32,8 +33,8 @@ pub(super) fn first_core_profile_id(
     Ok((now.0.max(0) * MICROS).max(last + 1).unsigned_abs())
 }
 
-/// Notes that ids below `next` are given away.
-pub(super) fn keep_next_core_profile_id(
+/// Records that ids below `next` are used.
+pub(super) fn advance_core_profile_id(
     conn: &Connection,
     domain: DomainId,
     next: CoreProfileId,
@@ -46,7 +47,7 @@ pub(super) fn keep_next_core_profile_id(
     Ok(())
 }
 
-/// The time of a change that commits now; later than every change before it in the domain.
+/// The time of a change that commits now. It is later than every earlier change in the domain.
 pub(super) fn change_time(
     conn: &Connection,
     domain: DomainId,
@@ -62,8 +63,9 @@ pub(super) fn change_time(
     .ok_or(StoreError::LeaseLost.into())
 }
 
-/// The next id of the domain, and instants that no issue has: by the clock, and after every issue
-/// there is. Both instants are one, unless an import brought an issue of the future.
+/// The id and the times of a new issue. The change time follows the clock, and the creation time is
+/// later than that of every issue. The two differ only if an import brought an issue from the
+/// future.
 pub(super) fn birth_of_issue(
     conn: &Connection,
     domain: DomainId,
@@ -83,13 +85,13 @@ pub(super) fn birth_of_issue(
     }
     let created_at = match UnixMillis(created_at) {
         at if at.0 <= INSTANT_MS_MAX => at,
-        // An import used up the end of time.
+        // An import has used the largest possible time.
         _ => free_instant(conn, domain, changed_at)?,
     };
     Ok(Birth { id, created_at, changed_at, row: None })
 }
 
-/// The first instant from `from` on that no issue of the domain has.
+/// The first time from `from` on at which no issue of the domain was created.
 fn free_instant(
     conn: &Connection,
     domain: DomainId,
@@ -112,8 +114,8 @@ fn free_instant(
     Ok(UnixMillis(free))
 }
 
-/// Notes what an import used up: issue ids, instants of creation, numbers of apps.
-pub(super) fn keep_import(
+/// Records the ids, creation times and app numbers that an import has used.
+pub(super) fn advance_for_import(
     conn: &Connection,
     domain: DomainId,
     last_issue_id: u64,

@@ -1,8 +1,8 @@
-//! Domains. A domain is removed in two steps: one transaction takes its name, keys, apps and agents
-//! away, so that it is gone for every caller; its records follow in bounded steps, so that other
-//! domains go on meanwhile. A removal that a crash interrupted is finished by the next server or
-//! the next removal. Invariant: no table is forgotten, because the tables are asked for from the
-//! schema: every one with a `domain_id` belongs to a domain.
+//! Domains. The first transaction of a removal deletes the domain's name, keys, apps and agents, so
+//! that no caller can reach it. Its records follow in bounded steps, so that other domains are not
+//! blocked. If a crash interrupts a removal, the next server or the next removal finishes it.
+//! Invariant: no table is missed, because the schema itself names the tables: all that have a
+//! `domain_id`.
 
 use caseload_model::ids::{DomainId, DomainName, timed_id};
 use caseload_model::time::UnixMillis;
@@ -12,17 +12,17 @@ use super::profiles::by_id::{MOVED, PLACED};
 use crate::Fault;
 use caseload_store::{CreateDomain, Domain, StoreError};
 
-/// Records that one step of a removal takes away.
+/// Records that one step of a removal deletes.
 const REMOVAL_RECORDS: u32 = 2000;
-/// The same of the table whose records are as large as a megabyte.
+/// Records of [`PIECES_TABLE`] that one step deletes; each has up to a megabyte.
 const REMOVAL_PIECES: u32 = 64;
 const PIECES_TABLE: &str = "attachment_pieces";
-/// The table that no index leads into by the domain.
+/// The table without an index by domain.
 const CORE_PROFILES_TABLE: &str = "core_profiles";
-/// Title and publish id of the app that every domain begins with.
+/// Title and publish id of the first app of every domain.
 const DEFAULT_APP_TITLE: &str = "Web";
 const DEFAULT_APP_NUMBER: i64 = 1;
-/// Tables that go in the first step of a removal; they refer to the domain.
+/// Tables that the first step of a removal empties, because they refer to the domain.
 const SMALL_TABLES: [&str; 5] = ["keys", "apps", "agents", "queues", "domain_clocks"];
 
 pub(super) fn create(conn: &Connection, command: &CreateDomain) -> Result<Domain, Fault> {
@@ -66,7 +66,7 @@ pub(super) fn by_name(conn: &Connection, name: &DomainName) -> Result<Option<Dom
         .transpose()
 }
 
-/// Fails where the domain is not, or no longer, there.
+/// Fails if the domain does not exist.
 pub(super) fn demand(conn: &Connection, domain: DomainId) -> Result<(), Fault> {
     if conn.prepare_cached("SELECT 1 FROM domains WHERE id = ?1")?.exists([domain.0])? {
         Ok(())
@@ -75,7 +75,7 @@ pub(super) fn demand(conn: &Connection, domain: DomainId) -> Result<(), Fault> {
     }
 }
 
-/// First step of a removal: afterwards the domain is gone for every caller.
+/// The first step of a removal. Afterwards no caller can reach the domain.
 pub(super) fn begin_removal(conn: &Connection, domain: DomainId) -> Result<(), Fault> {
     demand(conn, domain)?;
     conn.execute("INSERT INTO domain_removals (removed_id) VALUES (?1)", [domain.0])?;
@@ -86,7 +86,7 @@ pub(super) fn begin_removal(conn: &Connection, domain: DomainId) -> Result<(), F
     Ok(())
 }
 
-/// A further step of whatever removal is under way; false when none is.
+/// The next step of a removal; false if there is no removal to continue.
 pub(super) fn continue_removal(conn: &Connection) -> Result<bool, Fault> {
     let removed: Option<i64> = conn
         .query_row("SELECT removed_id FROM domain_removals LIMIT 1", [], |row| row.get(0))
@@ -116,8 +116,7 @@ pub(super) fn continue_removal(conn: &Connection) -> Result<bool, Fault> {
     Ok(true)
 }
 
-/// Removes some core profiles together with the identities by which they are found; false where
-/// none is left.
+/// Deletes some core profiles and the identities that lead to them; false if none is left.
 fn remove_core_profiles(conn: &Connection, domain: i64) -> Result<bool, Fault> {
     let identities = conn
         .prepare_cached(

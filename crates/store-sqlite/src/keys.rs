@@ -1,5 +1,5 @@
-//! API keys, kept under the hash of their text. Revoked and expired keys stay listed: whether a key
-//! works is the caller's question (`KeyGrant::works_at`).
+//! API keys, stored under the hash of their text. Revoked and expired keys stay listed; the caller
+//! decides with `KeyGrant::works_at` whether a key still works.
 
 use caseload_model::ids::{DomainId, DomainName};
 use caseload_model::key::Access;
@@ -45,7 +45,7 @@ pub(super) fn of_domain(conn: &Connection, domain: DomainId) -> Result<Vec<Key>,
     Ok(keys.collect::<Result<_, _>>()?)
 }
 
-/// False where the domain has no such key. A second revocation keeps the first time.
+/// Returns false if the domain has no such key. A second revocation does not change the time.
 pub(super) fn revoke(
     conn: &Connection,
     domain: DomainId,

@@ -1,6 +1,6 @@
-//! Whether the store can be written, for those who ask all the time: load balancers and operators.
-//! An answer costs a commit at most once a second, whoever asks; a write that fails elsewhere is
-//! told for some seconds, so that a disk with room for small writes only does not pass for sound.
+//! The readiness check for load balancers and operators: can the store be written? It costs at most
+//! one commit a second, however often it is called. A failed write of any kind is reported for a
+//! few seconds, so that a disk with room for small writes only does not look healthy.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -9,12 +9,12 @@ use super::engine::Engine;
 use crate::Fault;
 use caseload_store::StoreError;
 
-/// How long a write that was probed counts.
+/// How long a successful probe counts.
 const PROBE_COUNTS: Duration = Duration::from_secs(1);
-/// How long a failed write is told.
+/// How long a failed write is reported.
 const FAULT_COUNTS: Duration = Duration::from_secs(5);
 
-/// When a write was last seen to work.
+/// The time of the last successful probe.
 #[derive(Debug, Default)]
 pub(super) struct Probe(Mutex<Option<Instant>>);
 
@@ -27,7 +27,7 @@ impl Probe {
         }
         let probed = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if probed.is_some_and(|at| at.elapsed() < PROBE_COUNTS) {
-            // The writer answers; whether it can write was just seen.
+            // A recent probe has written; this checks that the writer still answers.
             return engine.write(|_, _| Ok(())).await;
         }
         engine

@@ -1,4 +1,4 @@
-//! Queues, in which issues wait. Imports make those they name; here they are only listed.
+//! Queues of issues. Imports create the queues that they name; this module lists them.
 
 use caseload_model::ids::DomainId;
 use caseload_model::issue::IssueQueue;

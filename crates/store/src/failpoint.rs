@@ -34,12 +34,12 @@ pub enum Failpoint {
     /// Rows of a copy are committed with its position.
     Copied,
     /// All rows of a copy are there, and it is not finished.
-    Settled,
+    Derived,
 }
 
 impl Failpoint {
     /// Those of a copy.
-    pub const OF_A_COPY: [Self; 3] = [Self::Copying, Self::Copied, Self::Settled];
+    pub const OF_A_COPY: [Self; 3] = [Self::Copying, Self::Copied, Self::Derived];
 
     /// Those of a server.
     pub const OF_A_SERVER: [Self; 12] = [

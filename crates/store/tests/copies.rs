@@ -240,7 +240,7 @@ async fn a_copy_killed_at_any_failpoint_resumes_and_ends_the_same() {
         (Failpoint::Copying, 1),
         (Failpoint::Copying, 60),
         (Failpoint::Copied, 33),
-        (Failpoint::Settled, 1),
+        (Failpoint::Derived, 1),
     ] {
         let middle = Database::new();
         assert!(!child(&from, &middle.url(), Some((place, nth))), "{place:?} {nth}");

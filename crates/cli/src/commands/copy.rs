@@ -85,7 +85,7 @@ struct Teller {
 
 impl Teller {
     fn hear(&mut self, step: CopyStep) {
-        if step.stage == CopyStage::GoingOn {
+        if step.stage == CopyStage::Resuming {
             return note(format_args!(
                 "an earlier run copied {}; going on behind them",
                 counted(step.rows, "row", "rows")
@@ -96,7 +96,7 @@ impl Teller {
             self.stage = Some(step.stage);
             let what = match step.stage {
                 CopyStage::CheckingSource => "checking the source",
-                CopyStage::GoingOn | CopyStage::Copying => "copying rows",
+                CopyStage::Resuming | CopyStage::Copying => "copying rows",
                 CopyStage::Comparing => "comparing rows",
                 CopyStage::CheckingTarget => "checking the copy",
             };

@@ -1,8 +1,8 @@
-//! How connections are made. The hosts of an address are asked one after the other, beginning with
-//! the one that was good the last time, and the first that takes writes is used. Each has a limited
-//! time for all that connecting takes: the driver's own limit ends when a host has taken the call,
-//! and one that is cut off or hangs may never say a word after that. Invariant: as long as one host
-//! takes writes, a connection is had, whatever the others do.
+//! Opens connections. The hosts of an address are tried one after the other, beginning with the
+//! host that worked last, and the first host that accepts writes is used. The connect timeout
+//! covers the whole handshake of each host; the driver's own timeout covers only the TCP
+//! connection, after which a host that hangs might never answer. Invariant: as long as one host
+//! accepts writes, connecting succeeds.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,34 +16,34 @@ use tokio_postgres::tls::MakeTlsConnect;
 use tokio_postgres::{Client, Config, Connection, Error, Socket};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-/// A connection's bytes where they are encrypted.
+/// The stream of an encrypted connection.
 type Encrypted = <MakeRustlsConnect as MakeTlsConnect<Socket>>::Stream;
 
-/// What connections are made with.
+/// Opens connections to the hosts of an address.
 #[derive(Clone)]
 pub(crate) struct Connector {
-    /// The address for each host of it.
+    /// One address for each host.
     pub(super) hosts: Arc<[Config]>,
-    /// The place of the host that was good the last time.
-    good: Arc<AtomicUsize>,
+    /// The index of the host that worked last.
+    last_good: Arc<AtomicUsize>,
     tls: MakeRustlsConnect,
 }
 
 impl Connector {
     pub(super) fn new(config: &Config, tls: MakeRustlsConnect) -> Self {
-        Self { hosts: each_host(config).into(), good: Arc::default(), tls }
+        Self { hosts: each_host(config).into(), last_good: Arc::default(), tls }
     }
 
-    /// A connection of its own to the host that takes writes.
+    /// Opens a connection to the host that accepts writes.
     pub(crate) async fn connect(&self) -> Result<(Client, Connection<Socket, Encrypted>), Error> {
-        let (first, count) = (self.good.load(Ordering::Relaxed), self.hosts.len());
+        let (first, count) = (self.last_good.load(Ordering::Relaxed), self.hosts.len());
         let mut fault = None;
         for place in (0..count).map(|step| (first + step) % count) {
             let host = &self.hosts[place];
             let connecting = host.connect(self.tls.clone());
             let is_last = (place + 1) % count == first;
             let connected = match host.get_connect_timeout() {
-                // Nobody else is left to be asked: who waits for this has a limit too.
+                // No host is left to try after this one, and the caller has a limit of its own.
                 Some(limit) if !(is_last && fault.is_none()) => {
                     tokio::time::timeout(*limit, connecting).await
                 }
@@ -51,22 +51,22 @@ impl Connector {
             };
             match connected {
                 Ok(Ok(connected)) => {
-                    self.good.store(place, Ordering::Relaxed);
+                    self.last_good.store(place, Ordering::Relaxed);
                     return Ok(connected);
                 }
                 Ok(Err(error)) => fault = Some(error),
                 Err(_) => {}
             }
         }
-        Err(fault.expect("the last host is waited for until there is a fault"))
+        Err(fault.expect("without another fault, the last host is awaited without a timeout"))
     }
 
-    /// The time after which every host was asked.
+    /// The longest time in which every host was tried.
     pub(crate) fn time_max(&self) -> Duration {
         self.hosts.iter().filter_map(Config::get_connect_timeout).sum()
     }
 
-    /// What the connections of a pool are made by.
+    /// The manager of a connection pool.
     pub(crate) fn manager(&self, config: ManagerConfig) -> Manager {
         Manager::from_connect(Config::new(), self.clone(), config)
     }
@@ -92,7 +92,7 @@ impl fmt::Debug for Connector {
     }
 }
 
-/// The same address with each of its hosts alone.
+/// One address for each host of an address.
 fn each_host(config: &Config) -> Vec<Config> {
     let (names, addresses) = (config.get_hosts(), config.get_hostaddrs());
     let ports = config.get_ports();
@@ -114,7 +114,7 @@ fn each_host(config: &Config) -> Vec<Config> {
     (0..names.len().max(addresses.len())).map(one).collect()
 }
 
-/// What an address says of each of its hosts.
+/// The settings of an address without its hosts.
 fn without_hosts(config: &Config) -> Config {
     let mut one = Config::new();
     if let Some(user) = config.get_user() {

@@ -1,6 +1,6 @@
-//! Why a database could not be connected to, in the words of the one who runs the program: what
-//! waiting may cure (nothing answers, a server that starts, a standby) is told from what it cannot
-//! (a wrong password, a database that is not there, a certificate that is not believed).
+//! Explains to the operator why connecting failed. Temporary faults (no answer, a server that
+//! starts, a standby) may go away by waiting; lasting faults (a wrong password, a missing database,
+//! an untrusted certificate) need a change.
 
 use std::error::Error as _;
 use std::io::ErrorKind;
@@ -11,12 +11,12 @@ use tokio_postgres::error::SqlState;
 use super::PostgresAddress;
 use caseload_store::StoreError;
 
-/// How to give a password without showing it to others.
+/// How to give a password without showing it to other users.
 const PASSWORD_HINT: &str = "give the user's password in PGPASSWORD, in a file named by \
                              ?passfile=FILE, or in CASELOAD_STORE";
 
 impl PostgresAddress {
-    /// What a failed connection means.
+    /// The error for a failed connection.
     pub(crate) fn not_connected(&self, error: &Error) -> StoreError {
         match self.lasting(error) {
             Some((reason, hint)) => self.not_opened(reason, hint),
@@ -24,7 +24,7 @@ impl PostgresAddress {
         }
     }
 
-    /// A database that is no store, or not for this user.
+    /// The error for a database that is not a store, or not accessible to this user.
     pub(crate) fn not_opened(
         &self,
         reason: impl Into<String>,
@@ -33,7 +33,7 @@ impl PostgresAddress {
         StoreError::NotOpened { store: self.to_string(), reason: reason.into(), hint: hint.into() }
     }
 
-    /// The reason and a hint, where no waiting helps.
+    /// The reason and a hint, if waiting does not help.
     fn lasting(&self, error: &Error) -> Option<(String, Option<String>)> {
         if let Some(fault) = error.as_db_error() {
             let code = fault.code();
@@ -42,14 +42,14 @@ impl PostgresAddress {
                 PASSWORD_HINT.to_owned()
             } else if *code == SqlState::INVALID_CATALOG_NAME {
                 let name = self.config.get_dbname().unwrap_or_default();
-                format!("make it: `createdb {name}`, or CREATE DATABASE in psql")
+                format!("create it: `createdb {name}`, or CREATE DATABASE in psql")
             } else if *code == SqlState::INVALID_AUTHORIZATION_SPECIFICATION {
-                "the user and its access are the database's affair: see its roles and pg_hba.conf"
+                "the database decides about users and their access: see its roles and pg_hba.conf"
                     .to_owned()
             } else if *code == SqlState::INSUFFICIENT_PRIVILEGE {
                 "the user needs the privilege CONNECT on the database".to_owned()
             } else if message.contains("unsupported startup parameter") {
-                "a pooler in between does not pass on what the address asks for".to_owned()
+                "a pooler in between does not accept a parameter of the address".to_owned()
             } else {
                 return None;
             };
@@ -57,9 +57,9 @@ impl PostgresAddress {
         }
         let cause = error.source()?;
         match error.to_string().as_str() {
-            // The driver has no other way to tell these apart.
+            // The driver distinguishes these faults only by their texts.
             "invalid configuration" if cause.to_string() == "password missing" => {
-                let reason = "the database asks for a password, and there is none".to_owned();
+                let reason = "the database asks for a password, and none is given".to_owned();
                 Some((reason, Some(PASSWORD_HINT.to_owned())))
             }
             "invalid configuration" | "authentication error" => Some((cause.to_string(), None)),
@@ -69,18 +69,18 @@ impl PostgresAddress {
     }
 }
 
-/// A certificate that is not believed stays so; a connection that broke may not.
+/// An untrusted certificate is a lasting fault; a broken connection is not.
 fn tls(cause: &(dyn std::error::Error + 'static)) -> Option<(String, Option<String>)> {
     let io = cause.downcast_ref::<std::io::Error>();
     if io.is_some_and(|error| error.kind() != ErrorKind::InvalidData) {
         return None;
     }
-    let hint = "sslmode says how much is asked of the database's certificate, sslrootcert whom to \
-                believe";
+    let hint = "sslmode says how much of the database's certificate is verified, sslrootcert \
+                names the trusted roots";
     Some((format!("no encrypted connection: {cause}"), Some(hint.to_owned())))
 }
 
-/// Why nothing answers right now.
+/// The reason of a temporary fault.
 fn passing(error: &Error) -> String {
     if let Some(fault) = error.as_db_error() {
         return format!("{} ({})", fault.message(), fault.code().code());

@@ -1,9 +1,8 @@
-//! The address of a PostgreSQL database, `postgres://USER@HOST/DATABASE?…`, as libpq writes it:
-//! read once, with all faults told at once, before anything is connected. What the driver does not
-//! know (how much of a certificate is verified, files of passwords and certificates) is read here;
-//! the files themselves are read when a store is opened, so that a new certificate needs a restart
-//! only. Invariant: a password never leaves this module but to the database; what is shown has
-//! none.
+//! The address of a PostgreSQL database, `postgres://USER@HOST/DATABASE?…`, in the format of libpq.
+//! It is parsed before the first connection, and all its faults are reported together. Parameters
+//! that the driver does not know (verification of certificates, files of passwords and
+//! certificates) are handled here. The files are read when a store is opened, so that a new
+//! certificate only needs a restart. Invariant: a password is sent to the database and never shown.
 
 mod connector;
 mod fault;
@@ -29,18 +28,18 @@ use tls::{Tls, Verify};
 /// How the address of a PostgreSQL database is written.
 pub const ADDRESS_EXAMPLE: &str = "postgres://USER@HOST/DATABASE";
 
-/// How long a host may take to answer where the address does not say it.
+/// How long a host may take to answer, if the address does not say it.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// The same where the address names others, which wait for their turn meanwhile.
+/// The same if the address names several hosts, which are tried one after the other.
 const CONNECT_TIMEOUT_OF_SEVERAL: Duration = Duration::from_secs(2);
-/// How long what was sent may go unacknowledged.
+/// How long sent bytes may go unacknowledged.
 const UNACKNOWLEDGED_MAX: Duration = Duration::from_secs(10);
-/// How long a connection may be silent before the other side is asked whether it is there.
+/// How long a connection may be idle before keepalive probes are sent.
 const KEEPALIVE_IDLE: Duration = Duration::from_secs(5);
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(2);
 const KEEPALIVE_RETRIES: u32 = 3;
 
-/// Where a database is and how it is spoken to.
+/// The location of a database and the settings of its connections.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PostgresAddress {
     config: Config,
@@ -50,12 +49,12 @@ pub struct PostgresAddress {
 }
 
 impl PostgresAddress {
-    /// Whether a text is meant to be such an address.
+    /// Whether a text looks like such an address.
     pub fn is_meant(text: &str) -> bool {
         text.starts_with("postgres:") || text.starts_with("postgresql:")
     }
 
-    /// Reads an address; all its faults at once.
+    /// Parses an address and reports all its faults.
     pub fn parse(text: &str) -> Result<Self, InvalidLocation> {
         let mut faults = Vec::new();
         let (place, parameters) = parts(text, &mut faults);
@@ -109,7 +108,7 @@ impl PostgresAddress {
         }
     }
 
-    /// The password to use where the address has none.
+    /// Uses this password if the address has none.
     #[must_use]
     pub fn or_password(mut self, password: &str) -> Self {
         if self.config.get_password().is_none() {
@@ -118,7 +117,7 @@ impl PostgresAddress {
         self
     }
 
-    /// Reads the files that the address names.
+    /// Reads the files that the address names and prepares connecting.
     pub(crate) fn connector(&self) -> Result<Connector, StoreError> {
         let unreadable =
             |reason| StoreError::NotOpened { store: self.shown.clone(), reason, hint: None };
@@ -146,11 +145,11 @@ impl fmt::Debug for PostgresAddress {
     }
 }
 
-/// Splits an address before its parameters. A password may hold a question mark.
+/// Splits an address before its parameters. A password may contain a question mark.
 fn parts<'t>(text: &'t str, faults: &mut Vec<String>) -> (&'t str, &'t str) {
     let after_scheme = text.find("://").map(|at| at + 3);
     let Some(begin) = after_scheme else {
-        faults.push("a colon and two slashes come before the host".to_owned());
+        faults.push("the host must follow a colon and two slashes".to_owned());
         return (ADDRESS_EXAMPLE, "");
     };
     let host = text[begin..].find('@').map_or(begin, |at| begin + at + 1);
@@ -159,12 +158,12 @@ fn parts<'t>(text: &'t str, faults: &mut Vec<String>) -> (&'t str, &'t str) {
         None => (text, ""),
     };
     if place[host..].contains('@') {
-        faults.push("an @ in a user's name or password is written %40".to_owned());
+        faults.push("write an @ in a user name or password as %40".to_owned());
     }
     (place, parameters)
 }
 
-/// What an address cannot leave out.
+/// The required parts that an address lacks.
 fn missing(config: &Config) -> Vec<String> {
     let mut faults = Vec::new();
     let no_host = config.get_hosts().iter().all(|host| match host {
@@ -172,16 +171,16 @@ fn missing(config: &Config) -> Vec<String> {
         tokio_postgres::config::Host::Unix(_) => false,
     });
     if no_host && config.get_hostaddrs().is_empty() {
-        faults.push("it names no host".to_owned());
+        faults.push("it has no host".to_owned());
     }
     if config.get_dbname().is_none() {
-        faults.push("it names no database".to_owned());
+        faults.push("it has no database".to_owned());
     }
     faults
 }
 
-/// What the address left open: dead connections are noticed within half a minute, and among several
-/// hosts it is the one that can be written.
+/// Sets what the address leaves open: dead connections are detected within half a minute, and of
+/// several hosts the one that accepts writes is used.
 fn defaults(config: &mut Config, given: &[&str]) {
     let is_given = |name: &str| given.iter().any(|parameter| parameter.starts_with(name));
     config.target_session_attrs(TargetSessionAttrs::ReadWrite);
@@ -202,7 +201,7 @@ fn defaults(config: &mut Config, given: &[&str]) {
     }
 }
 
-/// What the driver finds wrong with a text. It names parameters, never their values.
+/// The driver's reason for refusing a text. It names parameters, never their values.
 fn reason(error: &Error) -> String {
     match std::error::Error::source(error) {
         Some(cause) => cause.to_string(),

@@ -1,6 +1,6 @@
-//! A file of passwords as libpq has it: lines of `host:port:database:user:password`, where `*`
-//! stands for anything and a backslash goes before a colon or backslash that is meant. The first
-//! line that fits counts. A file that others can read is refused, as it is not secret any more.
+//! A password file in the format of libpq: lines of `host:port:database:user:password`. `*` matches
+//! any value, and a backslash escapes a colon or a backslash. The first matching line is used. A
+//! file that other users can read is refused.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -8,7 +8,7 @@ use std::path::Path;
 use tokio_postgres::Config;
 use tokio_postgres::config::Host;
 
-/// The password for a database; `None` where no line fits.
+/// The password for a database; `None` if no line matches.
 pub(super) fn password(file: &Path, config: &Config) -> Result<Option<Vec<u8>>, String> {
     let cannot =
         |error: std::io::Error| format!("cannot read passfile {}: {error}", file.display());
@@ -46,7 +46,7 @@ fn of_line(line: &str, config: &Config) -> Option<Vec<u8>> {
     fit.then(|| password.clone().into_bytes())
 }
 
-/// The fields of a line, with what backslashes protect taken as it stands.
+/// The fields of a line, with escapes resolved.
 fn fields(line: &str) -> Vec<String> {
     let mut fields = vec![String::new()];
     let mut letters = line.chars();

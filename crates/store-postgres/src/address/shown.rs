@@ -1,8 +1,8 @@
-//! An address as people may see it: in errors, in logs, in help. It is made from any text, also
-//! from one that is no address, because that is what ends up in an error. Invariant: nothing that
-//! may be a password is left; in doubt more is hidden.
+//! Hides the password of an address for errors, logs and help. It accepts any text, because errors
+//! show invalid addresses too. Invariant: no part that may be a password remains; if in doubt, it
+//! is hidden.
 
-/// What stands for a password.
+/// The replacement for a password.
 const HIDDEN: &str = "***";
 
 /// The text without password and parameters.
@@ -10,7 +10,7 @@ pub fn shown(text: &str) -> String {
     let Some((scheme, rest)) = text.split_once("://") else {
         return text.to_owned();
     };
-    // The last @: one that a password holds should be written %40, but perhaps is not.
+    // Split at the last @, because a password may contain one that should have been written as %40.
     let (user, place) = match rest.rfind('@') {
         Some(at) => (Some(&rest[..at]), &rest[at + 1..]),
         None => (None, rest),
@@ -29,11 +29,12 @@ pub fn shown(text: &str) -> String {
     format!("{scheme}://{user}{}{path}", hosts.join(","))
 }
 
-/// A host, and a port if it is a number: `user:password` without a host looks the same.
+/// A host and its port. A port that is not a number is hidden, because `user:password` without a
+/// host looks the same.
 fn host(text: &str) -> String {
     match text.rsplit_once(':') {
         Some((name, port)) if !port.bytes().all(|byte| byte.is_ascii_digit() || byte == b']') => {
-            // The colons of an address of IPv6 are inside of brackets.
+            // The colons of an IPv6 address are inside of brackets.
             if text.starts_with('[') { text.to_owned() } else { format!("{name}:{HIDDEN}") }
         }
         _ => text.to_owned(),

@@ -1,4 +1,4 @@
-//! Addresses: what is taken, what is refused with which words, and that nothing shows a password.
+//! Addresses: accepted ones, refused ones with their reasons, and that no text shows a password.
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use std::os::unix::fs::PermissionsExt;
@@ -10,7 +10,7 @@ fn parsed(text: &str) -> PostgresAddress {
 }
 
 #[test]
-fn addresses_are_those_of_libpq() {
+fn addresses_have_the_format_of_libpq() {
     let address = parsed("postgres://ada:s%40crt@db.example:6432/support?application_name=desk");
     let config = &address.config;
     assert_eq!(config.get_user(), Some("ada"));
@@ -30,7 +30,7 @@ fn addresses_are_those_of_libpq() {
 }
 
 #[test]
-fn the_words_of_sslmode_ask_for_what_they_say() {
+fn each_sslmode_selects_its_verification() {
     for (word, verify, mode) in [
         ("disable", Verify::Disable, SslMode::Disable),
         ("prefer", Verify::Prefer, SslMode::Prefer),
@@ -45,10 +45,10 @@ fn the_words_of_sslmode_ask_for_what_they_say() {
 }
 
 #[test]
-fn an_address_with_faults_is_told_all_of_them_and_never_its_password() {
+fn all_faults_of_an_address_are_reported_without_its_password() {
     for (text, reasons) in [
-        ("postgres://h", &["names no database"][..]),
-        ("postgres:///d", &["names no host"]),
+        ("postgres://h", &["has no database"][..]),
+        ("postgres:///d", &["has no host"]),
         ("postgres:h/d", &["two slashes"]),
         ("postgres://u:sec@ret@h/d", &["%40"]),
         ("postgres://u:secret@h:port/d", &["port"]),
@@ -68,7 +68,7 @@ fn an_address_with_faults_is_told_all_of_them_and_never_its_password() {
 }
 
 #[test]
-fn what_is_shown_has_no_password() {
+fn a_shown_address_has_no_password() {
     for (text, expected) in [
         ("postgres://u:secret@h:5432/d?sslmode=require", "postgres://u:***@h:5432/d"),
         ("postgres://u@h/d", "postgres://u@h/d"),
@@ -91,14 +91,14 @@ fn what_is_shown_has_no_password() {
 }
 
 #[test]
-fn a_password_comes_from_the_address_or_else_from_outside() {
+fn the_password_of_an_address_comes_before_any_other() {
     let password = |address: PostgresAddress| address.config.get_password().unwrap().to_vec();
     assert_eq!(password(parsed("postgres://u:mine@h/d").or_password("other")), b"mine");
     assert_eq!(password(parsed("postgres://u@h/d").or_password("other")), b"other");
 }
 
 #[test]
-fn the_first_line_of_a_passfile_that_fits_counts() {
+fn the_first_matching_line_of_a_passfile_is_used() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("pass");
     let lines =
@@ -121,7 +121,7 @@ fn the_first_line_of_a_passfile_that_fits_counts() {
 }
 
 #[test]
-fn files_that_cannot_be_used_are_named() {
+fn unusable_files_are_named() {
     let folder = tempfile::tempdir().unwrap();
     let empty = folder.path().join("empty.pem");
     std::fs::write(&empty, "").unwrap();
@@ -132,7 +132,7 @@ fn files_that_cannot_be_used_are_named() {
     let nowhere = "/nowhere/root.pem";
     assert!(of(&format!("sslmode=verify-full&sslrootcert={nowhere}")).contains(nowhere));
     let none = of(&format!("sslmode=require&sslrootcert={}", empty.display()));
-    assert!(none.contains("holds no certificate"), "{none}");
+    assert!(none.contains("contains no certificate"), "{none}");
     let key = of(&format!("sslcert={0}&sslkey={0}", empty.display()));
     assert!(key.contains("empty.pem"), "{key}");
 }

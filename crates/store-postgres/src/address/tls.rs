@@ -1,7 +1,7 @@
-//! Encryption of connections, with libpq's words: `sslmode` says how much is asked for,
-//! `sslrootcert` whom to believe. `prefer` and `require` keep listeners out and believe any server,
-//! `verify-ca` asks for a certificate that leads to a trusted root, `verify-full` also for one with
-//! the host's name. Where a root is named, `require` means `verify-ca`, as it does for libpq.
+//! Encryption of connections, with the parameters of libpq. `sslmode` says what is verified, and
+//! `sslrootcert` names the trusted roots. `prefer` and `require` encrypt but trust any server;
+//! `verify-ca` requires a certificate of a trusted root, and `verify-full` also the right host
+//! name. With a root certificate, `require` means `verify-ca`, as in libpq.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use rustls::{
 };
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-/// How much is asked of the server.
+/// How much of the server's certificate is verified.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Verify {
     Disable,
@@ -28,7 +28,7 @@ pub(super) enum Verify {
 }
 
 impl Verify {
-    /// The words for it in an address.
+    /// The values of `sslmode`.
     pub(super) const NAMES: [&str; 5] =
         ["disable", "prefer", "require", "verify-ca", "verify-full"];
 
@@ -38,7 +38,7 @@ impl Verify {
     }
 }
 
-/// What an address says of encryption.
+/// The parameters of an address about encryption.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Tls {
     pub(super) verify: Verify,
@@ -51,10 +51,10 @@ pub(super) struct Tls {
 impl Tls {
     pub(super) fn fault(&self) -> Option<String> {
         let half = self.certificate.is_some() != self.key.is_some();
-        half.then(|| "sslcert and sslkey are given together".to_owned())
+        half.then(|| "sslcert and sslkey must be given together".to_owned())
     }
 
-    /// Reads the files and makes what connections are encrypted with.
+    /// Reads the files and makes the TLS connector.
     pub(super) fn connector(&self) -> Result<MakeRustlsConnect, String> {
         let provider = Arc::new(aws_lc_rs::default_provider());
         let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
@@ -121,7 +121,7 @@ fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
     let all: Result<Vec<_>, _> = CertificateDer::pem_file_iter(file).and_then(Iterator::collect);
     match all {
         Ok(all) if all.is_empty() => {
-            Err(format!("{} holds no certificate in the form of PEM", file.display()))
+            Err(format!("{} contains no certificate in PEM format", file.display()))
         }
         Ok(all) => Ok(all),
         Err(error) => Err(unreadable("the certificate file", file, &error)),
@@ -132,8 +132,8 @@ fn unreadable(what: &str, file: &Path, error: &rustls::pki_types::pem::Error) ->
     format!("cannot read {what} {}: {error}", file.display())
 }
 
-/// Verifies no name, and no certificate either where it has no roots to do so by: then any is
-/// believed, whose holder still has to have the key.
+/// Verifies the certificate chain but not the host name. Without roots it accepts any certificate
+/// whose private key the server has.
 #[derive(Debug)]
 struct AnyName {
     provider: Arc<CryptoProvider>,
@@ -150,7 +150,7 @@ impl ServerCertVerifier for AnyName {
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
         let Some(chain) = &self.chain else { return Ok(ServerCertVerified::assertion()) };
-        // The name is looked at last, after everything else was found to be right.
+        // The verifier checks the name last, after everything else was right.
         match chain.verify_server_cert(certificate, between, name, revocation, now) {
             Err(Error::InvalidCertificate(
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },

@@ -1,6 +1,5 @@
-//! Checks of issues: reads them with what they refer to, what they are found by, and attachments,
-//! and asks the laws what is wrong with each. What issues are found by are bases and deltas
-//! together.
+//! Reads issues, the records that they refer to, counters, term sets and attachments for the check.
+//! Counters and term sets are the sums of base rows and deltas.
 
 use std::pin::pin;
 
@@ -9,20 +8,21 @@ use caseload_model::issue::visit_terms;
 use futures_util::TryStreamExt;
 use roaring::RoaringBitmap;
 
-use super::super::engine::Client;
-use super::super::issues::{
+use super::domains;
+use crate::engine::Client;
+use crate::engine::store_error;
+use crate::issues::{
     BEHIND, COLUMNS, FRAGMENTS, FRAGMENTS_COUNT, apply_delta, block_number, columns, fragments,
 };
-use super::super::rows::text;
-use super::domains;
-use crate::engine::store_error;
+use crate::rows::text;
 use caseload_store::StoreError;
 use caseload_store::check::Findings;
-use caseload_store::check::issues as laws;
-use caseload_store::check::terms::{Kinds, Values};
+use caseload_store::check::issues as rules;
+use caseload_store::check::tables as table_rules;
+use caseload_store::check::terms::{KindSums, ValueSums};
 use caseload_store::issues::row_number;
 
-/// What one issue says and what it refers to.
+/// Each issue, its fragments and its references.
 pub(super) async fn rows(client: &Client, findings: &mut Findings) -> Result<(), StoreError> {
     let select = format!(
         "SELECT {FRAGMENTS}, {COLUMNS}, b.row IS NOT NULL,
@@ -44,34 +44,34 @@ pub(super) async fn rows(client: &Client, findings: &mut Findings) -> Result<(),
         while let Some(row) = rows.try_next().await.map_err(store_error)? {
             count += 1;
             let id: i64 = row.get(FRAGMENTS_COUNT);
-            let mut broken = |law: &str| {
-                findings.fault(format!("domain {name}, issue {id}: {law}"));
+            let mut broken = |rule: &str| {
+                findings.fault(format!("domain {name}, issue {id}: {rule}"));
             };
-            for (place, law) in laws::REFERENCES.iter().enumerate() {
+            for (place, rule) in rules::REFERENCES.iter().enumerate() {
                 if !row.get::<_, bool>(BEHIND + 1 + place) {
-                    broken(law);
+                    broken(rule);
                 }
             }
-            if !row.get::<_, bool>(BEHIND + 1 + laws::REFERENCES.len()) {
+            if !row.get::<_, bool>(BEHIND + 1 + rules::REFERENCES.len()) {
                 broken("its row is beyond the domain's clock");
             }
             if !row.get::<_, bool>(BEHIND) {
-                broken(laws::NO_FRAGMENTS);
+                broken(rules::NO_FRAGMENTS);
                 continue;
             }
-            laws::disagreements(&columns(&row)?, &fragments(&row), &mut broken);
+            rules::disagreements(&columns(&row)?, &fragments(&row), &mut broken);
         }
         let strays = "SELECT count(*) FROM issue_bodies b WHERE b.domain_id = $1 AND NOT EXISTS
                  (SELECT 1 FROM issues i WHERE i.domain_id = $1 AND i.row = b.row)";
-        strays_told(client, (domain, &name), strays, "fragments belong to no issue", findings)
+        report_strays(client, (domain, &name), strays, "fragments belong to no issue", findings)
             .await?;
     }
     findings.verified("issues", count);
     Ok(())
 }
 
-/// Tells of records whose owner is not there, as `select` counts them in the domain `$1`.
-async fn strays_told(
+/// Reports records without an owner. `select` counts them in the domain `$1`.
+async fn report_strays(
     client: &Client,
     (domain, name): (i64, &str),
     select: &str,
@@ -93,11 +93,11 @@ fn select_issues() -> String {
     )
 }
 
-/// Kept counts equal the issues counted anew.
+/// The stored counters equal the counted issues.
 pub(super) async fn counts(client: &Client, findings: &mut Findings) -> Result<(), StoreError> {
     let mut count = 0;
     for (domain, name) in domains(client).await? {
-        let mut counted = laws::Counted::default();
+        let mut counted = rules::ExpectedCounters::default();
         let mut rows = pin!(client.stream(&select_issues(), [domain]).await?);
         while let Some(row) = rows.try_next().await.map_err(store_error)? {
             counted.add(domain, &columns(&row)?);
@@ -111,7 +111,7 @@ pub(super) async fn counts(client: &Client, findings: &mut Findings) -> Result<(
         while let Some(row) = rows.try_next().await.map_err(store_error)? {
             count += 1;
             let key = (i64::from(row.get::<_, i16>(0)), row.get(1), row.get(2));
-            counted.kept(findings, (domain, &name), key, row.get(3));
+            counted.compare(findings, (domain, &name), key, row.get(3));
         }
         counted.missing(findings, |_| Ok::<_, StoreError>(Some(name.clone())))?;
     }
@@ -119,9 +119,9 @@ pub(super) async fn counts(client: &Client, findings: &mut Findings) -> Result<(
     Ok(())
 }
 
-/// Stored terms are those of the stored issues.
+/// The stored terms are the terms of the stored issues.
 pub(super) async fn terms(client: &Client, findings: &mut Findings) -> Result<(), StoreError> {
-    let mut kinds = Kinds::default();
+    let mut kinds = KindSums::default();
     let domains = domains(client).await?;
     for (domain, _) in &domains {
         let expect = &mut |kind: i64, value: &[u8], row| kinds.expect((*domain, kind), value, row);
@@ -131,7 +131,7 @@ pub(super) async fn terms(client: &Client, findings: &mut Findings) -> Result<()
     }
     for (domain, kind) in kinds.end(findings) {
         let Some((_, name)) = domains.iter().find(|(id, _)| *id == domain) else { continue };
-        let mut values = Values::default();
+        let mut values = ValueSums::default();
         visit_expected(client, domain, &mut |of, value, row| {
             if of == kind {
                 values.expect(value, row);
@@ -149,7 +149,7 @@ pub(super) async fn terms(client: &Client, findings: &mut Findings) -> Result<()
     Ok(())
 }
 
-/// Shows kind, value and row of an entry.
+/// Receives the kind, value and row of an entry.
 type Visit<'v> = &'v mut (dyn FnMut(i64, &[u8], u32) + Send);
 
 async fn visit_expected(client: &Client, domain: i64, visit: Visit<'_>) -> Result<(), StoreError> {
@@ -190,7 +190,7 @@ async fn visit_stored(client: &Client, domain: i64, visit: Visit<'_>) -> Result<
     Ok(())
 }
 
-/// Files of messages and their pieces.
+/// Attachments and their pieces.
 pub(super) async fn files(client: &Client, findings: &mut Findings) -> Result<(), StoreError> {
     let select = "SELECT a.id, a.issue_id IS NULL OR i.id IS NOT NULL,
          a.size = coalesce(p.bytes, 0), coalesce(p.pieces = p.last + 1, false)
@@ -204,21 +204,13 @@ pub(super) async fn files(client: &Client, findings: &mut Findings) -> Result<()
     for (domain, name) in domains(client).await? {
         for row in client.rows(select, &[&domain]).await? {
             count += 1;
-            let id = text(&row, 0)?;
-            for (place, law) in [
-                (1, "its issue is not there"),
-                (2, "its bytes are not its size"),
-                (3, "it has a gap"),
-            ] {
-                if !row.get::<_, Option<bool>>(place).unwrap_or_default() {
-                    findings.fault(format!("domain {name}, attachment {id}: {law}"));
-                }
-            }
+            let holds = [row.get(1), row.get(2), row.get(3)];
+            table_rules::attachment(findings, &name, &text(&row, 0)?, holds);
         }
         let strays =
             "SELECT count(*) FROM attachment_pieces p WHERE p.domain_id = $1 AND NOT EXISTS
                  (SELECT 1 FROM attachments a WHERE a.domain_id = $1 AND a.id = p.attachment_id)";
-        strays_told(client, (domain, &name), strays, "pieces belong to no attachment", findings)
+        report_strays(client, (domain, &name), strays, "pieces belong to no attachment", findings)
             .await?;
     }
     findings.verified("attachments", count);

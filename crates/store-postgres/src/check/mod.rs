@@ -1,6 +1,6 @@
-//! `caseload check` on PostgreSQL: each check is one function in a list and runs in a snapshot of
-//! its own beside whatever is written meanwhile. It reads domain by domain and asks the laws what
-//! is wrong; pages and indexes of the database are the database's own to check.
+//! `caseload check` on PostgreSQL: reads all stored data, domain by domain, and verifies its rules.
+//! Each check is one function in a list and runs in a snapshot of its own, so that writers
+//! continue. Pages and indexes are left to the tools of the database.
 
 mod issues;
 mod profiles;
@@ -13,13 +13,13 @@ use super::engine::{Client, Engine};
 use caseload_store::check::Findings;
 use caseload_store::{CheckReport, StoreError};
 
-/// One check: a law of the stored data.
+/// A check of one part of the stored data.
 type Check = for<'a> fn(&'a Client, &'a mut Findings) -> BoxFuture<'a, Result<(), StoreError>>;
 
-/// All of them, in the order of the report.
+/// All checks, in the order of the report.
 const CHECKS: &[(&str, Check)] = &[
     ("domains", |client, findings| Box::pin(tables::domains(client, findings))),
-    ("tasks", |client, findings| Box::pin(tasks::laws(client, findings))),
+    ("tasks", |client, findings| Box::pin(tasks::tasks(client, findings))),
     ("the queue", |client, findings| Box::pin(tasks::queue(client, findings))),
     ("records of tasks", |client, findings| Box::pin(tasks::records(client, findings))),
     ("core profiles", |client, findings| Box::pin(profiles::core(client, findings))),
@@ -38,7 +38,7 @@ pub(super) async fn run(engine: &Engine) -> Result<CheckReport, StoreError> {
             Box::pin(async move {
                 let mut findings = Findings::default();
                 match check(client, &mut findings).await {
-                    // What the check met is damage; what keeps it from looking is not.
+                    // Damage ends up in the report. Other faults end the whole check.
                     Err(StoreError::Corrupt(fault)) => {
                         Ok(findings.end(name, Err(StoreError::Corrupt(fault))))
                     }
@@ -53,7 +53,7 @@ pub(super) async fn run(engine: &Engine) -> Result<CheckReport, StoreError> {
     Ok(report)
 }
 
-/// All domains: their ids and names.
+/// The ids and names of all domains.
 async fn domains(client: &Client) -> Result<Vec<(i64, String)>, StoreError> {
     let domains = client.rows("SELECT id, name FROM domains ORDER BY id", &[]).await?;
     Ok(domains.iter().map(|row| (row.get(0), row.get(1))).collect())

@@ -1,4 +1,5 @@
-//! Checks of profiles: reads them and asks what is wrong with each.
+//! Reads profiles and identities for the check. The rules that they have to obey are in
+//! [`caseload_store::check::profiles`].
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -9,42 +10,42 @@ use caseload_model::profile::IdentityKey;
 use futures_util::TryStreamExt;
 use tokio_postgres::Row;
 
-use super::super::engine::Client;
-use super::super::rows::text;
 use super::domains;
+use crate::engine::Client;
 use crate::engine::store_error;
+use crate::rows::text;
 use caseload_store::StoreError;
 use caseload_store::check::Findings;
-use caseload_store::check::profiles as laws;
+use caseload_store::check::profiles as rules;
 
-/// Profiles whose identities are looked up at a time.
-const AT_ONCE: i64 = 1000;
+/// Profiles whose identities are looked up in one query.
+const PROFILES_MAX: i64 = 1000;
 
 fn profile_id(row: &Row, column: usize) -> CoreProfileId {
     CoreProfileId(row.get::<_, i64>(column).unsigned_abs())
 }
 
-/// Each core profile, and where its identities lead.
+/// Each core profile, and the owners of its identities.
 pub(super) async fn core(client: &Client, findings: &mut Findings) -> Result<(), StoreError> {
     let (mut count, mut keys_count) = (0, 0);
     for (domain, name) in domains(client).await? {
-        let mut behind = i64::MIN;
+        let mut after = i64::MIN;
         loop {
             let profiles = client
                 .rows(
                     "SELECT p.id, p.fields, p.id > c.last_core_profile_id FROM core_profiles p
                      JOIN domain_clocks c ON c.domain_id = p.domain_id
                      WHERE p.domain_id = $1 AND p.id > $2 ORDER BY p.id LIMIT $3",
-                    &[&domain, &behind, &AT_ONCE],
+                    &[&domain, &after, &PROFILES_MAX],
                 )
                 .await?;
             let Some(last) = profiles.last() else { break };
-            behind = last.get(0);
+            after = last.get(0);
             let owners = owners(client, domain, &profiles).await?;
             for row in &profiles {
                 count += 1;
                 let (id, fields) = (profile_id(row, 0), row.get(1));
-                let Ok(keys) = laws::core(findings, &name, id, row.get(2), fields, |key| {
+                let Ok(keys) = rules::core(findings, &name, id, row.get(2), fields, |key| {
                     Ok::<_, Infallible>(owners.get(key.as_bytes()).copied())
                 });
                 keys_count += keys;
@@ -56,13 +57,13 @@ pub(super) async fn core(client: &Client, findings: &mut Findings) -> Result<(),
     Ok(())
 }
 
-/// Where the identities lead that the profiles name.
+/// The owners of the identities of these profiles.
 async fn owners(
     client: &Client,
     domain: i64,
     profiles: &[Row],
 ) -> Result<HashMap<Vec<u8>, CoreProfileId>, StoreError> {
-    let named: Vec<_> = profiles.iter().flat_map(|row| laws::named(row.get(1))).collect();
+    let named: Vec<_> = profiles.iter().flat_map(|row| rules::identities_of(row.get(1))).collect();
     let keys: Vec<&[u8]> = named.iter().map(IdentityKey::as_bytes).collect();
     let select = "SELECT key, core_profile_id FROM identities
                   WHERE domain_id = $1 AND key = ANY ($2)";
@@ -70,7 +71,7 @@ async fn owners(
     Ok(owners.iter().map(|row| (row.get(0), profile_id(row, 1))).collect())
 }
 
-/// Each identity, and the profile that it leads to.
+/// Each identity, and the profile that it belongs to.
 pub(super) async fn identities(client: &Client, findings: &mut Findings) -> Result<(), StoreError> {
     let select = "SELECT i.core_profile_id, i.key, p.fields FROM identities i
                   LEFT JOIN core_profiles p ON p.domain_id = $1 AND p.id = i.core_profile_id
@@ -80,7 +81,7 @@ pub(super) async fn identities(client: &Client, findings: &mut Findings) -> Resu
         let mut rows = pin!(client.stream(select, [domain]).await?);
         while let Some(row) = rows.try_next().await.map_err(store_error)? {
             count += 1;
-            laws::identity(findings, &name, profile_id(&row, 0), row.get(1), row.get(2));
+            rules::identity(findings, &name, profile_id(&row, 0), row.get(1), row.get(2));
         }
     }
     findings.verified("identities", count);
@@ -97,7 +98,7 @@ pub(super) async fn app(client: &Client, findings: &mut Findings) -> Result<(), 
         let mut rows = pin!(client.stream(select, [domain]).await?);
         while let Some(row) = rows.try_next().await.map_err(store_error)? {
             count += 1;
-            laws::app(findings, &name, &text(&row, 0)?, row.get(1), row.get(2), row.get(3));
+            rules::app(findings, &name, &text(&row, 0)?, row.get(1), row.get(2), row.get(3));
         }
     }
     findings.verified("app profiles", count);

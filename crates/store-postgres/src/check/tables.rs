@@ -1,23 +1,21 @@
-//! Checks of tables as a whole: no record belongs to a domain that is not there, and every domain
-//! has what it begins with.
+//! Checks that every record belongs to a domain, and that every domain has a clock and a default
+//! app.
 
-use super::super::domains::domain_tables;
-use super::super::engine::Client;
+use crate::domains::domain_tables;
+use crate::engine::Client;
 use caseload_store::StoreError;
 use caseload_store::check::Findings;
+use caseload_store::check::tables as rules;
 
-/// Every record belongs to a domain that is there, or whose removal is under way; every domain has
-/// its clock and its default app.
+/// Every record belongs to a domain that exists or is being removed, and every domain has a clock
+/// and a default app.
 pub(super) async fn domains(client: &Client, findings: &mut Findings) -> Result<(), StoreError> {
     for table in domain_tables(client).await? {
         let strays = format!(
             "SELECT count(*) FROM {table} WHERE domain_id NOT IN
              (SELECT id FROM domains UNION ALL SELECT removed_id FROM domain_removals)"
         );
-        let strays: i64 = client.row(&strays, &[]).await?.get(0);
-        if strays > 0 {
-            findings.fault(format!("{strays} records of {table} belong to no domain"));
-        }
+        rules::without_domain(findings, &table, client.row(&strays, &[]).await?.get(0));
     }
     let domains = client
         .rows(
@@ -28,12 +26,7 @@ pub(super) async fn domains(client: &Client, findings: &mut Findings) -> Result<
         )
         .await?;
     for row in &domains {
-        let name: &str = row.get(0);
-        for (place, what) in [(1, "clock"), (2, "default app")] {
-            if !row.get::<_, bool>(place) {
-                findings.fault(format!("domain {name} has no {what}"));
-            }
-        }
+        rules::domain(findings, row.get(0), row.get(1), row.get(2));
     }
     findings.verified("domains", domains.len() as u64);
     Ok(())

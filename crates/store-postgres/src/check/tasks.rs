@@ -1,21 +1,22 @@
-//! Checks of tasks, their records and the queue: reads them and asks what is wrong with each; and
-//! whether payload and records belong to a task, and each unfinished task to the queue.
+//! Reads tasks, their records and the queue for the check. Looks for payloads and records without a
+//! task, and for unfinished tasks outside the queue.
 
 use std::pin::pin;
 
 use futures_util::TryStreamExt;
 
-use super::super::engine::Client;
-use super::super::rows::{count, text};
-use super::super::tasks::{COLUMNS, COLUMNS_COUNT, task};
 use super::domains;
+use crate::engine::Client;
 use crate::engine::store_error;
+use crate::rows::{count, text};
+use crate::tasks::{COLUMNS, COLUMNS_COUNT, task};
 use caseload_store::StoreError;
 use caseload_store::check::Findings;
-use caseload_store::check::tasks::{self as laws_of, Block, Kept, Tally};
+use caseload_store::check::tables as rules;
+use caseload_store::check::tasks::{self as task_rules, RecordCounts, StoredRecords, TaskPayload};
 
 /// Each task by itself.
-pub(super) async fn laws(client: &Client, findings: &mut Findings) -> Result<(), StoreError> {
+pub(super) async fn tasks(client: &Client, findings: &mut Findings) -> Result<(), StoreError> {
     let select = format!(
         "SELECT {COLUMNS}, t.next_index, t.purge,
          (SELECT max(p.last_index) FROM payload_blocks p
@@ -28,19 +29,19 @@ pub(super) async fn laws(client: &Client, findings: &mut Findings) -> Result<(),
         while let Some(row) = rows.try_next().await.map_err(store_error)? {
             found += 1;
             let last_index: Option<i32> = row.get(COLUMNS_COUNT + 2);
-            let kept = Kept {
+            let payload = TaskPayload {
                 next_index: count(&row, COLUMNS_COUNT),
                 purge: row.get::<_, i16>(COLUMNS_COUNT + 1).into(),
                 last_index: last_index.map(i32::unsigned_abs),
             };
-            laws_of::laws(findings, &name, &task(&row)?, kept);
+            task_rules::check_task(findings, &name, &task(&row)?, payload);
         }
     }
     findings.verified("tasks", found);
     Ok(())
 }
 
-/// The queue holds the unfinished tasks and no others, each as its task says.
+/// The queue contains exactly the unfinished tasks, and each row agrees with its task.
 pub(super) async fn queue(client: &Client, findings: &mut Findings) -> Result<(), StoreError> {
     let mut found = 0;
     for (domain, name) in domains(client).await? {
@@ -56,54 +57,55 @@ pub(super) async fn queue(client: &Client, findings: &mut Findings) -> Result<()
             )
             .await?;
         for row in &places {
-            let law = match (row.get(1), row.get(2), row.get::<_, Option<bool>>(3)) {
-                (true, _, _) => "it is in the queue and not unfinished",
-                (_, true, _) => "it is unfinished and not in the queue",
+            let rule = match (row.get(1), row.get(2), row.get::<_, Option<bool>>(3)) {
+                (true, _, _) => "it is in the queue but completed",
+                (_, true, _) => "it is unfinished but not in the queue",
                 (_, _, Some(true)) => continue,
-                _ => "its place in the queue says something else",
+                _ => "its row in the queue disagrees with it",
             };
-            findings.fault(format!("domain {name}, task {}: {law}", text(row, 0)?));
+            findings.fault(format!("domain {name}, task {}: {rule}", text(row, 0)?));
         }
         found += places.len();
     }
-    findings.verified("places in the queue", found as u64);
+    findings.verified("rows of the queue", found as u64);
     Ok(())
 }
 
-/// As many result and error lines as the counts say, in blocks that follow each other.
+/// There are as many result and error lines as the counts say, in blocks that do not overlap.
 pub(super) async fn records(client: &Client, findings: &mut Findings) -> Result<(), StoreError> {
     let mut total = 0;
     for (domain, name) in domains(client).await? {
-        let mut tally = Tally::default();
+        let mut records = RecordCounts::default();
         let select = "SELECT task_id, kind, first_index, next_index, lines, bytes
                       FROM record_blocks WHERE domain_id = $1
                       ORDER BY task_id, kind, first_index";
         let mut rows = pin!(client.stream(select, [domain]).await?);
         while let Some(row) = rows.try_next().await.map_err(store_error)? {
-            let block = Block {
+            let block = StoredRecords {
                 first_index: count(&row, 2),
                 next_index: count(&row, 3),
                 lines: count(&row, 4),
                 bytes: row.get(5),
             };
             let key = (domain, text(&row, 0)?, row.get::<_, i16>(1).into());
-            tally.add(findings, key, block)?;
+            records.add(findings, key, block)?;
         }
         let select = format!("SELECT {COLUMNS}, t.purge FROM tasks t WHERE t.domain_id = $1");
         let mut rows = pin!(client.stream(&select, [domain]).await?);
         while let Some(row) = rows.try_next().await.map_err(store_error)? {
             let task = task(&row)?;
             let purge = row.get::<_, i16>(COLUMNS_COUNT).into();
-            tally.compare(findings, (domain, &name), &task.id, &task.counts, purge);
+            records.compare(findings, (domain, &name), &task.id, &task.counts, purge);
         }
-        total += tally.total();
+        total += records.total();
         orphans(client, findings, domain).await?;
     }
     findings.verified("records of tasks", total);
     Ok(())
 }
 
-/// Records belong to a task that is there, payload to a task or to an upload, which is not both.
+/// Records belong to a task. Payloads belong to a task or to an upload, and no upload is also a
+/// task.
 async fn orphans(client: &Client, findings: &mut Findings, domain: i64) -> Result<(), StoreError> {
     let of_no = |owner: &str| {
         format!("NOT EXISTS (SELECT 1 FROM {owner} o WHERE o.domain_id = $1 AND o.id = b.task_id)")
@@ -113,10 +115,7 @@ async fn orphans(client: &Client, findings: &mut Findings, domain: i64) -> Resul
         ("record_blocks", of_no("tasks")),
     ] {
         let orphans = format!("SELECT count(*) FROM {table} b WHERE b.domain_id = $1 AND {free}");
-        let orphans: i64 = client.row(&orphans, &[&domain]).await?.get(0);
-        if orphans > 0 {
-            findings.fault(format!("{orphans} blocks of {table} belong to no task"));
-        }
+        rules::without_task(findings, table, client.row(&orphans, &[&domain]).await?.get(0));
     }
     let accepted = client
         .row(
@@ -125,9 +124,6 @@ async fn orphans(client: &Client, findings: &mut Findings, domain: i64) -> Resul
             &[&domain],
         )
         .await?;
-    let accepted: i64 = accepted.get(0);
-    if accepted > 0 {
-        findings.fault(format!("{accepted} uploads are accepted tasks at the same time"));
-    }
+    rules::accepted_uploads(findings, accepted.get(0));
     Ok(())
 }

@@ -1,8 +1,8 @@
-//! PostgreSQL as an end of a copy, on one connection. A source is held in one snapshot under locks
-//! that let others read and keep them from writing; nothing is written there that is not undone. A
-//! target takes rows by COPY, in transactions that also note how far the copy is; only the last of
-//! them waits for the disk, because a database that lost its latest commits is one from which the
-//! copy goes on. Servers are seen by their sessions: while one is connected nothing is copied.
+//! A PostgreSQL database as the source or the target of a copy, on one connection. A source is read
+//! in one snapshot, under locks that permit others to read but not to write. A target receives rows
+//! by `COPY`, in transactions that also record the progress. Only the last transaction waits for
+//! the disk, because a database that lost its latest commits can resume the copy. A copy is refused
+//! while a server or command has a session.
 
 mod shape;
 #[cfg(test)]
@@ -35,20 +35,20 @@ use caseload_store::{CheckReport, StoreError, StoreFuture};
 use shape::Shape;
 use wire::{Received, Sent};
 
-/// Rows of the first batch of a table, of which it is not known how large they are.
+/// Rows of the first batch of a table, while their size is unknown.
 const FIRST_ROWS: usize = 64;
-/// How long sessions that are about to end are waited for.
+/// How long to wait for sessions that are about to end.
 const ENDING: Duration = Duration::from_secs(2);
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
-/// What every statement of a copy may take: as long as it takes.
-const AT_LEISURE: &str = "SET LOCAL statement_timeout = 0; \
+/// Statements of a copy have no time limit, apart from waiting for a lock.
+const NO_TIME_LIMIT: &str = "SET LOCAL statement_timeout = 0; \
     SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL lock_timeout = '10s'";
 
-/// Tables that a copy into this backend fills beside those of the list.
+/// Tables of this backend that are not in the list of copied tables.
 const OWN_TABLES: &[&str] = &["task_queue", "issue_count_deltas", "issue_set_deltas"];
 
-/// Fails where a copy into this store is not finished.
+/// Fails if the store is the target of an unfinished copy.
 pub(super) async fn refuse_unfinished(
     engine: &Engine,
     address: &PostgresAddress,
@@ -63,7 +63,7 @@ pub(super) async fn refuse_unfinished(
     Ok(())
 }
 
-/// Opens a store as an end of a copy.
+/// Opens a store as the source or the target of a copy.
 pub async fn open_copy_end(
     address: &PostgresAddress,
     side: Side,
@@ -72,8 +72,8 @@ pub async fn open_copy_end(
     let end = PostgresEnd { address: address.clone(), client, driver, row_bytes: Mutex::default() };
     end.refuse_servers().await?;
     if side == Side::Source {
-        end.fold().await?;
-        end.hold_still().await?;
+        end.compact().await?;
+        end.begin_source().await?;
     }
     Ok(Arc::new(end))
 }
@@ -81,14 +81,15 @@ pub async fn open_copy_end(
 struct PostgresEnd {
     address: PostgresAddress,
     client: Client,
-    /// Ends with the client.
+    /// Drives the connection until the client is dropped.
     driver: JoinHandle<()>,
-    /// How large rows of each table were in the last batch.
+    /// The average size of the rows of each table in its last batch.
     row_bytes: Mutex<HashMap<&'static str, usize>>,
 }
 
 impl PostgresEnd {
-    /// Servers and commands have sessions of the program's name, and servers one that listens.
+    /// Servers and commands are recognized by the application name of their sessions, and servers
+    /// also by the session that listens.
     async fn refuse_servers(&self) -> Result<(), StoreError> {
         let seen = "SELECT count(*) FROM pg_stat_activity
              WHERE datname = current_database() AND pid <> pg_backend_pid()
@@ -110,37 +111,40 @@ impl PostgresEnd {
         }
     }
 
-    /// Opens the one transaction in which a source is read.
-    async fn hold_still(&self) -> Result<(), StoreError> {
+    /// Opens the transaction in which a source is read.
+    async fn begin_source(&self) -> Result<(), StoreError> {
         let names: Vec<&str> =
             TABLES.iter().map(|table| table.name).chain(OWN_TABLES.iter().copied()).collect();
         let begin = format!(
-            "BEGIN ISOLATION LEVEL REPEATABLE READ; {AT_LEISURE}; LOCK TABLE {} IN SHARE MODE",
+            "BEGIN ISOLATION LEVEL REPEATABLE READ; {NO_TIME_LIMIT}; LOCK TABLE {} IN SHARE MODE",
             names.join(", ")
         );
         self.client.batch_execute(&begin).await.map_err(|error| {
             if error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE) {
-                return refused(format!("somebody writes to {}; stop it first", self.address));
+                return refused(format!(
+                    "another session writes to {}; stop it first",
+                    self.address
+                ));
             }
             store_error(error)
         })?;
         self.refuse_deltas().await
     }
 
-    /// Folds what the last server left, as the next one would.
-    async fn fold(&self) -> Result<(), StoreError> {
+    /// Compacts the deltas that the last server left.
+    async fn compact(&self) -> Result<(), StoreError> {
         let engine = Engine::open(&self.address).await?;
-        let folded = async {
+        let compacted = async {
             while fold_left(&engine).await? {}
             join_parts(&engine).await
         };
-        let folded = folded.await;
+        let compacted = compacted.await;
         engine.close();
-        folded
+        compacted
     }
 
-    /// Counters and sets are copied as they are, each of one part, so that nothing may wait to be
-    /// folded into them.
+    /// Fails if there are deltas, because a copy takes only the base rows of counters and term
+    /// sets.
     async fn refuse_deltas(&self) -> Result<(), StoreError> {
         let sql = "SELECT EXISTS (SELECT 1 FROM domains d, issue_count_deltas c
              WHERE c.domain_id = d.id) OR EXISTS (SELECT 1 FROM domains d, issue_set_deltas s
@@ -148,14 +152,14 @@ impl PostgresEnd {
              WHERE v.domain_id = d.id GROUP BY d.id, v.kind, v.block, v.value HAVING count(*) > 1)";
         if self.client.query_one(sql, &[]).await.map_err(store_error)?.get(0) {
             return Err(refused(format!(
-                "somebody has just written issues to {}; stop it and try again",
+                "another session has just written issues to {}; stop it and try again",
                 self.address
             )));
         }
         Ok(())
     }
 
-    /// How many rows to ask for so that a batch has about its bytes.
+    /// The number of rows that make a batch of about the wanted bytes.
     fn limit(&self, table: &Table, batch: CopyBatch) -> i64 {
         let known = self.row_bytes.lock().unwrap_or_else(PoisonError::into_inner);
         let wanted = match known.get(table.name) {
@@ -211,10 +215,10 @@ impl PostgresEnd {
         rows: &Rows,
         progress: &Progress,
     ) -> Result<(), StoreError> {
-        // The last commit of the copy makes all of them durable.
-        let begin = format!("BEGIN; {AT_LEISURE}; SET LOCAL synchronous_commit = off");
+        // The last commit of the copy makes all commits durable.
+        let begin = format!("BEGIN; {NO_TIME_LIMIT}; SET LOCAL synchronous_commit = off");
         self.client.batch_execute(&begin).await.map_err(store_error)?;
-        self.keep_progress(progress).await?;
+        self.save_progress(progress).await?;
         if rows.len() > 0 {
             let shape = Shape::of(&self.client, table).await?;
             let copied = rows
@@ -246,7 +250,7 @@ impl PostgresEnd {
         Ok(())
     }
 
-    /// The places in the queue of those tasks that are not completed.
+    /// Adds the tasks that are not completed to the queue.
     async fn queue(&self, table: &Table, rows: &Rows) -> Result<(), StoreError> {
         const COMPLETED: i64 = 4;
         const CREATED: i64 = 1;
@@ -270,10 +274,10 @@ impl PostgresEnd {
         .await
     }
 
-    /// Notes how far the copy is, unless another run has taken it up.
-    async fn keep_progress(&self, progress: &Progress) -> Result<(), StoreError> {
+    /// Records the progress, unless a newer run has taken over.
+    async fn save_progress(&self, progress: &Progress) -> Result<(), StoreError> {
         let Progress { attempt, table, position, rows, .. } = progress;
-        let kept = self
+        let updated = self
             .client
             .execute(
                 "UPDATE copy_progress SET table_name = $1, position = $2, copied_rows = $3
@@ -282,7 +286,7 @@ impl PostgresEnd {
             )
             .await
             .map_err(store_error)?;
-        if kept == 0 { Err(overtaken()) } else { Ok(()) }
+        if updated == 0 { Err(overtaken()) } else { Ok(()) }
     }
 }
 
@@ -390,17 +394,17 @@ impl CopyEnd for PostgresEnd {
         Box::pin(async move {
             let written = self.write_batch(table, &rows, &progress).await;
             if written.is_err() {
-                // Whatever it says: the transaction ends with the session at the latest.
+                // If this fails too, the transaction ends with the session.
                 drop(self.client.batch_execute("ROLLBACK").await);
             }
             written
         })
     }
 
-    fn settle(&self, last_domain_id: i64) -> StoreFuture<'_, ()> {
+    fn set_derived(&self, last_domain_id: i64) -> StoreFuture<'_, ()> {
         Box::pin(async move {
             let settle = format!(
-                "BEGIN; {AT_LEISURE};
+                "BEGIN; {NO_TIME_LIMIT};
                  SELECT setval(pg_get_serial_sequence('domains', 'id'), {}, {});
                  UPDATE domain_clocks c SET last_profile_change_at = last_change_at,
                  last_task_seq = coalesce(
@@ -412,7 +416,7 @@ impl CopyEnd for PostgresEnd {
                 last_domain_id > 0,
             );
             self.client.batch_execute(&settle).await.map_err(store_error)?;
-            failpoint::reached(Failpoint::Settled);
+            failpoint::reached(Failpoint::Derived);
             Ok(())
         })
     }
@@ -428,7 +432,7 @@ impl CopyEnd for PostgresEnd {
 
     fn finish(&self) -> StoreFuture<'_, ()> {
         Box::pin(async {
-            // What was committed before it is on the disk once this is.
+            // This commit also makes all earlier ones durable.
             let done =
                 "BEGIN; SET LOCAL synchronous_commit = on; DELETE FROM copy_progress; COMMIT";
             self.client.batch_execute(done).await.map_err(store_error)

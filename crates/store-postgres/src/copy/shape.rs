@@ -1,6 +1,6 @@
-//! How the tables of a copy stand in PostgreSQL: the statements that read and write each, made from
-//! the list of tables and the database's catalogue, which knows types and keys. What the list has
-//! and PostgreSQL keeps elsewhere is named here; what only PostgreSQL has is named in the tests.
+//! The statements that read and write each table of a copy, made from the list of tables and from
+//! the types and keys in the database's catalogue. Columns of the list that PostgreSQL stores
+//! elsewhere are named here; columns that only PostgreSQL has are named in the tests.
 
 use tokio_postgres::Client;
 use tokio_postgres::types::Type;
@@ -9,17 +9,17 @@ use crate::engine::store_error;
 use caseload_store::StoreError;
 use caseload_store::copy::tables::{Kind, Table};
 
-/// Columns that are read as something else than themselves; the last tells whether they are columns
-/// at all.
+/// Columns of the list that are read through an expression. The last value says whether the table
+/// has such a column.
 const READ_AS: &[(&str, &str, &str, bool)] = &[
-    // What the other backend has in one column.
+    // SQLite has both times in one column.
     (
         "domain_clocks",
         "last_change_at",
         "greatest(t.last_change_at, t.last_profile_change_at)",
         true,
     ),
-    // Unfinished tasks have a row in the queue, finished ones have none.
+    // Only unfinished tasks have a row in the queue.
     (
         "tasks",
         "not_before",
@@ -32,11 +32,11 @@ const READ_AS: &[(&str, &str, &str, bool)] = &[
 /// The statements of one table.
 #[derive(Debug)]
 pub(super) struct Shape {
-    /// Reads from the beginning; the limit is the last parameter.
+    /// Reads from the first row; the limit is the last parameter.
     pub(super) first: String,
-    /// Reads behind a key, whose values are the first parameters.
+    /// Reads after a key, whose values are the first parameters.
     pub(super) further: String,
-    /// Columns of the key, which are read behind those of the list.
+    /// Number of columns of the key, which are read after those of the list.
     pub(super) key_width: usize,
     pub(super) copy_in: String,
     /// Which of the list's columns are written, in the order of `copy_in`, and their types.
@@ -44,7 +44,7 @@ pub(super) struct Shape {
     pub(super) types: Vec<Type>,
 }
 
-/// How a column is read that is not read as itself, and whether it is a column.
+/// The expression through which a column is read, and whether the table has the column.
 pub(super) fn read_as(table: &str, column: &str) -> Option<(&'static str, bool)> {
     let found = READ_AS.iter().find(|(of, name, ..)| (*of, *name) == (table, column))?;
     Some((found.2, found.3))
@@ -81,7 +81,7 @@ impl Shape {
     }
 }
 
-/// The columns by which a table is read: those of its key, and for what has an order, that order.
+/// The columns that order the reads of a table: its order column, or else its primary key.
 async fn key_of(client: &Client, table: &Table) -> Result<Vec<String>, StoreError> {
     if let Some(order) = table.columns.iter().find(|column| column.kind == Kind::Order) {
         return Ok(vec!["domain_id".to_owned(), order.name.to_owned()]);

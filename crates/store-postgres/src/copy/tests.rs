@@ -1,4 +1,4 @@
-//! The list of what a copy carries against the tables that a new database really has.
+//! Compares the list of copied tables and columns with the tables of a new database.
 
 use std::collections::BTreeSet;
 use std::hash::{BuildHasher, RandomState};
@@ -8,7 +8,8 @@ use tokio_postgres::{Config, NoTls};
 use super::*;
 use caseload_store::copy::tables::Kind;
 
-/// Tables that a copy does not carry: the queue is made from the tasks, deltas are folded before.
+/// Tables that a copy leaves out: the queue is made from the tasks, and deltas are compacted
+/// before.
 const OWN: &[&str] = &[
     "task_queue",
     "issue_count_deltas",
@@ -17,15 +18,15 @@ const OWN: &[&str] = &[
     "refinery_schema_history",
 ];
 
-/// Columns that are set from the rows once all are there, or have one value then.
-const SETTLED: &[(&str, &str)] = &[
+/// Columns that are derived from the copied rows, or have the same value in all of them.
+const DERIVED: &[(&str, &str)] = &[
     ("issue_values", "part"),
     ("domain_clocks", "last_profile_change_at"),
     ("domain_clocks", "last_task_seq"),
     ("domain_clocks", "last_issue_row"),
 ];
 
-/// Names of tables and columns, types, and whether a column may be null.
+/// Table, name, type and nullability of all columns.
 async fn columns(client: &Client) -> BTreeSet<(String, String, String, bool)> {
     let sql = "SELECT c.relname::text, a.attname::text, format_type(a.atttypid, NULL),
          NOT a.attnotnull FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
@@ -46,22 +47,22 @@ fn fits(kind: Kind, stored: &str) -> bool {
 
 fn check(mut stored: BTreeSet<(String, String, String, bool)>) {
     stored.retain(|(table, column, ..)| {
-        !OWN.contains(&table.as_str()) && !SETTLED.contains(&(table.as_str(), column.as_str()))
+        !OWN.contains(&table.as_str()) && !DERIVED.contains(&(table.as_str(), column.as_str()))
     });
     for table in TABLES {
         for column in table.columns {
             let is_stored = shape::read_as(table.name, column.name).is_none_or(|found| found.1);
             let found = stored.iter().find(|it| it.0 == table.name && it.1 == column.name).cloned();
             let Some(found) = found else {
-                assert!(!is_stored, "{}.{} is not there", table.name, column.name);
+                assert!(!is_stored, "{}.{} does not exist", table.name, column.name);
                 continue;
             };
-            assert!(fits(column.kind, &found.2), "{found:?} is of another type");
+            assert!(fits(column.kind, &found.2), "{found:?} has another type");
             assert_eq!(found.3, column.nullable, "{found:?}");
             stored.remove(&found);
         }
     }
-    assert_eq!(stored, BTreeSet::new(), "a copy would leave these behind");
+    assert_eq!(stored, BTreeSet::new(), "columns that a copy would miss");
 }
 
 #[tokio::test]

@@ -1,5 +1,5 @@
-//! Values of a copy in the database's binary form. A row goes to and fro as numbers and bytes; what
-//! type the column has decides the form.
+//! Values of a copy in PostgreSQL's binary format. Rows consist of numbers and bytes, and the type
+//! of the column determines the format.
 
 use std::error::Error;
 
@@ -10,7 +10,7 @@ use caseload_store::copy::rows::Value;
 
 type Fault = Box<dyn Error + Sync + Send>;
 
-/// A value to be sent.
+/// A value to send.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sent<'a>(pub(super) Value<'a>);
 
@@ -24,7 +24,7 @@ impl ToSql for Sent<'_> {
                 Type::INT2 => return i16::try_from(number)?.to_sql(ty, out),
                 Type::INT4 => return i32::try_from(number)?.to_sql(ty, out),
                 Type::INT8 => return number.to_sql(ty, out),
-                _ => return Err(format!("a column of type {ty} holds no number").into()),
+                _ => return Err(format!("a column of type {ty} cannot store a number").into()),
             },
         }
         Ok(IsNull::No)
@@ -37,7 +37,7 @@ impl ToSql for Sent<'_> {
     to_sql_checked!();
 }
 
-/// A value that was received.
+/// A received value.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Received<'a>(pub(super) Value<'a>);
 
@@ -49,7 +49,7 @@ impl<'a> FromSql<'a> for Received<'a> {
             Type::INT4 => Value::Integer(i64::from(i32::from_sql(ty, raw)?)),
             Type::INT8 => Value::Integer(i64::from_sql(ty, raw)?),
             Type::BYTEA | Type::TEXT => Value::Bytes(raw),
-            _ => return Err(format!("a copy knows no column of type {ty}").into()),
+            _ => return Err(format!("a copy does not support columns of type {ty}").into()),
         };
         Ok(Self(value))
     }

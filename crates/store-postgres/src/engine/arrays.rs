@@ -1,7 +1,6 @@
-//! Columns of rows as arrays in the form that the database takes, for statements that insert from
-//! `unnest`. An array is written value by value and owns its bytes, so that a statement can be
-//! sent and its answer waited for later, while what it was made from is gone. Nothing here knows a
-//! table.
+//! Columns of rows as arrays in PostgreSQL's binary format, for statements that insert from
+//! `unnest`. An array is written value by value and owns its bytes, so that a statement can be sent
+//! now and awaited later, after its source is gone. This module does not know the tables.
 
 use std::error::Error;
 
@@ -14,7 +13,7 @@ const DIMENSIONS: i32 = 1;
 /// The number of the first element.
 const FIRST: i32 = 1;
 
-/// A column of rows.
+/// A column of several rows.
 #[derive(Debug, Default)]
 pub(crate) struct Column {
     values: BytesMut,
@@ -23,7 +22,7 @@ pub(crate) struct Column {
 }
 
 impl Column {
-    /// The column's next value, or null, as [`Value`] writes it.
+    /// Adds the next value or null.
     pub(crate) fn add<V: Value>(&mut self, value: V) {
         self.rows += 1;
         self.has_null |= !value.put(&mut self.values);
@@ -41,7 +40,7 @@ impl ToSql for Column {
         out: &mut BytesMut,
     ) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
         let Kind::Array(element) = ty.kind() else {
-            return Err(format!("a column is no {ty}").into());
+            return Err(format!("a column cannot be sent as {ty}").into());
         };
         out.reserve(self.values.len() + 20);
         out.put_i32(if self.is_empty() { 0 } else { DIMENSIONS });

@@ -1,6 +1,6 @@
-//! Using a connection from a thread that may block: code that is the same for every backend asks
-//! one question after the other and waits for each answer. Invariant: no answer is waited for
-//! beyond the deadline of the whole.
+//! Use of a connection from a blocking thread. Code that all backends share is synchronous: it
+//! sends one statement after the other and waits for each answer. Invariant: no wait lasts beyond
+//! the deadline of the whole transaction.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -10,13 +10,13 @@ use tokio::runtime::Handle;
 use super::Client;
 use caseload_store::StoreError;
 
-/// A transaction, asked from a blocking thread.
+/// A transaction, used from a blocking thread.
 #[derive(Debug)]
 pub(crate) struct Asking<'c> {
     client: &'c Client,
     runtime: Handle,
     until: Option<Instant>,
-    /// Set where an answer is not waited for any longer.
+    /// Set when an answer did not come in time.
     overdue: &'c AtomicBool,
 }
 

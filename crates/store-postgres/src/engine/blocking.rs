@@ -1,6 +1,6 @@
-//! Reads and writes by code that blocks: it runs on a thread of its own, question by question.
-//! Reads that look at very many records take at most half of the connections and keep a pace, so
-//! that others are served beside them.
+//! Reads and writes by blocking code, which runs on a thread of its own and waits for each answer.
+//! Reads of very many records use at most half of the connections and are throttled, so that other
+//! reads are served at the same time.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,10 +12,10 @@ use super::{Asking, Client, Engine, Session, TRIES_MAX, given_up, not_written};
 use caseload_store::StoreError;
 use caseload_store::pace::{Pace, Traffic};
 
-/// What reads of one server share.
+/// The limits that the reads of one server share.
 #[derive(Debug)]
 pub(super) struct Reading {
-    /// What long reads may take of the connections at a time.
+    /// The connections that long reads may use at a time.
     long_permits: Arc<Semaphore>,
     traffic: Arc<Traffic>,
 }
@@ -28,13 +28,13 @@ impl Reading {
 }
 
 impl Engine {
-    /// Tells long reads that a short one is served beside them.
+    /// Notifies long reads that a short one is running.
     pub(crate) fn note_short_read(&self) {
         self.reading.traffic.note_short();
     }
 
-    /// A read in one snapshot, within its budget, waiting included. A long one, which looks at very
-    /// many records, waits until fewer than half of the connections are at such.
+    /// Runs a read in one snapshot. The budget includes the wait for a connection. A long read, of
+    /// very many records, waits while long reads use half of the connections.
     pub(crate) async fn ask<T, F>(
         &self,
         budget: Duration,
@@ -64,8 +64,8 @@ impl Engine {
         .await
     }
 
-    /// A write in one transaction. It is tried again when the database says that it met another
-    /// one, so `work` may run more than once; what it did before is undone.
+    /// Runs a write in one transaction. If it conflicts with another write, the database rolls it
+    /// back and `work` runs again.
     pub(crate) async fn change<T, F>(&self, work: F) -> Result<T, StoreError>
     where
         T: Send + 'static,

@@ -1,56 +1,55 @@
-//! How long writes wait, and how long the database waits for whoever writes. What the database
-//! can keep the time of, it does; a wire that fell silent and a commit that waits for a standby are
-//! this side's to give up. A server that cannot go on must not keep a task from the others for
-//! longer than its lease, so the bounds shrink with that.
+//! The time limits of writes. The database enforces those that it can. This side gives up on a
+//! silent network and on a commit that waits for a standby. The limits shrink with the lease,
+//! because a server that is stuck must not block a task for longer than its lease lasts.
 
 use std::time::Duration;
 
-/// The bounds of a write, and of what a task reads at leisure.
+/// The time limits of a write, and of the reads of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Bounds {
-    /// What it waits for another one at a time: no longer than that may stand still.
+    /// Waiting for one lock: no longer than the transaction that holds it may idle.
     lock: Duration,
-    /// What all of its statements may take, and so each of them.
+    /// All statements together, and thus each of them.
     pub(super) write: Duration,
-    /// What its transaction may stand still before the database ends it.
+    /// Idle time in the transaction, after which the database ends it.
     idle: Duration,
-    /// What its commit may take.
+    /// The commit.
     pub(super) end: Duration,
-    /// What a read may take that asks very many questions before its task writes.
+    /// A read of a task, which may send very many statements before the task writes.
     pub(super) leisure: Duration,
 }
 
-/// The longest that a transaction stands still, and that a commit takes, whatever the lease.
-const STILL_MAX: Duration = Duration::from_secs(10);
-/// The shortest of them: a server that is only slow is not ended.
-const STILL_MIN: Duration = Duration::from_secs(1);
+/// The longest idle time and the longest commit, for any lease.
+const IDLE_MAX: Duration = Duration::from_secs(10);
+/// The shortest idle limit, so that a server that is merely slow is not cut off.
+const IDLE_MIN: Duration = Duration::from_secs(1);
 
 impl Default for Bounds {
     fn default() -> Self {
         Self {
-            lock: STILL_MAX,
+            lock: IDLE_MAX,
             write: Duration::from_secs(30),
-            idle: STILL_MAX,
-            end: STILL_MAX,
+            idle: IDLE_MAX,
+            end: IDLE_MAX,
             leisure: Duration::from_mins(5),
         }
     }
 }
 
 impl Bounds {
-    /// Those of a server whose tasks have leases of this length.
+    /// The limits of a server whose tasks have leases of this length.
     pub(super) fn of_lease(lease: Duration) -> Self {
-        let still = lease.clamp(STILL_MIN, STILL_MAX);
-        Self { lock: still, idle: still, end: still, ..Self::default() }
+        let idle = lease.clamp(IDLE_MIN, IDLE_MAX);
+        Self { lock: idle, idle, end: idle, ..Self::default() }
     }
 
-    /// For tests, which do not wait for long.
+    /// Short limits for tests.
     #[cfg(test)]
     pub(super) fn short(bound: Duration) -> Self {
         Self { write: bound, end: bound, leisure: bound, ..Self::default() }
     }
 
-    /// The statements that begin a write.
+    /// The statements that begin a write transaction.
     pub(super) fn begin_write(&self) -> String {
         format!(
             "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; \
@@ -68,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_stands_still_for_longer_than_a_lease() {
+    fn no_limit_is_longer_than_a_lease() {
         for (lease_ms, still_ms) in [(0, 1000), (2000, 2000), (10_000, 10_000), (30_000, 10_000)] {
             let bounds = Bounds::of_lease(Duration::from_millis(lease_ms));
             let still = Duration::from_millis(still_ms);

@@ -1,8 +1,8 @@
-//! A connection as rooms use it: each statement is prepared once per connection, and a fault is the
-//! contract's. Statements that are sent without waiting for each other's answers are prepared
-//! before ([`Client::prepare`]): what is prepared while others run could be overtaken by them.
-//! Invariant: a connection goes back to the pool only where nothing else uses it any more; where
-//! something does, it is closed, and the database undoes what was not committed.
+//! A connection for the modules that send SQL. Each statement is prepared once per connection, and
+//! faults become those of the contract. Statements that are sent without waiting for each other
+//! must be prepared before ([`Client::prepare`]), because other statements could overtake a
+//! preparation. Invariant: a connection returns to the pool only if no task uses it; otherwise it
+//! is closed, and the database rolls back.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,20 +14,20 @@ use tokio_postgres::{Row, RowStream, Statement};
 use super::error::store_error;
 use caseload_store::StoreError;
 
-/// What a statement is given.
+/// The parameters of a statement.
 pub(crate) type Params<'p> = &'p [&'p (dyn ToSql + Sync)];
 
-/// A connection with a transaction open on it. It may be used from several tasks; the last of them
-/// that lets go of it closes it.
+/// A connection with an open transaction. Several tasks may use it, and the last one that drops it
+/// closes the connection.
 #[derive(Debug, Clone)]
 pub(crate) struct Client(Arc<Connection>);
 
-/// A connection of the pool's, which is closed unless it is taken out of here.
+/// A connection of the pool. Dropping it closes the connection.
 #[derive(Debug)]
 struct Connection {
     object: Option<Object>,
-    /// Something was given up that may reach the database at any time.
-    spoiled: AtomicBool,
+    /// A task was dropped whose statements may still reach the database.
+    broken: AtomicBool,
 }
 
 impl Drop for Connection {
@@ -40,32 +40,32 @@ impl Drop for Connection {
 
 impl Client {
     pub(super) fn new(connection: Object) -> Self {
-        let spoiled = AtomicBool::new(false);
-        Self(Arc::new(Connection { object: Some(connection), spoiled }))
+        let broken = AtomicBool::new(false);
+        Self(Arc::new(Connection { object: Some(connection), broken }))
     }
 
     pub(super) fn connection(&self) -> &Object {
         self.0.object.as_ref().expect("a connection is there until nobody has it")
     }
 
-    /// Notes that something was given up which another task had begun.
-    pub(super) fn spoil(&self) {
-        self.0.spoiled.store(true, Ordering::Release);
+    /// Marks the connection as unusable, because a task was dropped while it used the connection.
+    pub(super) fn mark_broken(&self) {
+        self.0.broken.store(true, Ordering::Release);
     }
 
-    /// Whether it can only be closed.
-    pub(super) fn is_spoiled(&self) -> bool {
-        self.0.spoiled.load(Ordering::Acquire)
+    /// Whether the connection must be closed.
+    pub(super) fn is_broken(&self) -> bool {
+        self.0.broken.load(Ordering::Acquire)
     }
 
-    /// Back to the pool, unless another task uses it.
+    /// Returns the connection to the pool, unless another task uses it.
     pub(super) fn into_pool(self) {
         if let Some(mut connection) = Arc::into_inner(self.0) {
             drop(connection.object.take());
         }
     }
 
-    /// The statement, prepared at the first time on this connection.
+    /// The statement, prepared on its first use on this connection.
     pub(crate) async fn prepare(&self, sql: &str) -> Result<Statement, StoreError> {
         self.connection().prepare_cached(sql).await.map_err(store_error)
     }
@@ -76,13 +76,13 @@ impl Client {
         self.connection().query(&statement, params).await.map_err(store_error)
     }
 
-    /// The one row there is.
+    /// The only row.
     pub(crate) async fn row(&self, sql: &str, params: Params<'_>) -> Result<Row, StoreError> {
         let statement = self.prepare(sql).await?;
         self.prepared_row(&statement, params).await
     }
 
-    /// The one row there is, or none.
+    /// The only row, if there is one.
     pub(crate) async fn row_opt(
         &self,
         sql: &str,
@@ -92,13 +92,13 @@ impl Client {
         self.prepared_row_opt(&statement, params).await
     }
 
-    /// How many rows were changed.
+    /// The number of changed rows.
     pub(crate) async fn execute(&self, sql: &str, params: Params<'_>) -> Result<u64, StoreError> {
         let statement = self.prepare(sql).await?;
         self.prepared_execute(&statement, params).await
     }
 
-    /// The rows as they come, for reads of any length.
+    /// The rows as a stream, for reads of any length.
     pub(crate) async fn stream<P, I>(&self, sql: &str, params: I) -> Result<RowStream, StoreError>
     where
         P: BorrowToSql,
@@ -135,7 +135,7 @@ impl Client {
         self.connection().query(statement, params).await.map_err(store_error)
     }
 
-    /// The rows as they come.
+    /// The rows as a stream.
     pub(crate) async fn prepared_stream(
         &self,
         statement: &Statement,
@@ -152,7 +152,7 @@ impl Client {
         self.connection().execute(statement, params).await.map_err(store_error)
     }
 
-    /// Statements without parameters and answers.
+    /// Runs statements without parameters and results.
     pub(crate) async fn batch(&self, sql: &str) -> Result<(), StoreError> {
         self.connection().batch_execute(sql).await.map_err(store_error)
     }

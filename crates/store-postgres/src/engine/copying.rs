@@ -1,6 +1,6 @@
-//! Rows on their way into a table by a binary copy: written one after another into the bytes that
-//! the database takes, and sent when all are there: while a copy is open, the database waits for
-//! its server however long that takes. Nothing here knows a table.
+//! Writing rows into a table by binary `COPY`. The rows are first collected in one buffer and then
+//! sent at once, because the database waits without a limit for the rest of an open copy. This
+//! module does not know the tables.
 
 use std::pin::pin;
 
@@ -15,11 +15,11 @@ use super::error::store_error;
 use super::values::{Value, Values};
 use caseload_store::StoreError;
 
-/// What the form begins with: its name, no flags, no extension.
+/// The header of the format: its signature, no flags, no extension.
 const HEADER: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
 const END: i16 = -1;
 
-/// Rows as the database takes them.
+/// Rows in the binary format of `COPY`.
 #[derive(Debug)]
 pub(crate) struct CopyRows(BytesMut);
 
@@ -28,20 +28,20 @@ impl CopyRows {
         Self(HEADER.into())
     }
 
-    /// With room for so many bytes.
+    /// An empty buffer with room for this many bytes of rows.
     pub(crate) fn with_capacity(bytes: usize) -> Self {
         let mut rows = BytesMut::with_capacity(HEADER.len() + bytes);
         rows.put_slice(HEADER);
         Self(rows)
     }
 
-    /// Begins a row of so many columns: that many values follow.
+    /// Begins a row; the values of its columns follow.
     pub(crate) fn row(&mut self, columns: i16) -> &mut Self {
         self.0.put_i16(columns);
         self
     }
 
-    /// The row's next value, or null, as [`Value`] writes it.
+    /// Adds the next value or null of the row.
     pub(crate) fn add<V: Value>(&mut self, value: V) -> &mut Self {
         value.put(&mut self.0);
         self
@@ -60,13 +60,13 @@ impl Values for CopyRows {
 }
 
 impl Client {
-    /// The statement that copies into `table`, as its name and columns are written in SQL.
+    /// The statement that copies into `table`, which is the table with its columns, in SQL.
     pub(crate) async fn prepare_copy(&self, table: &str) -> Result<Statement, StoreError> {
         self.prepare(&format!("COPY {table} FROM STDIN (FORMAT binary)")).await
     }
 
-    /// Copies the rows. Statements that are sent at once with it are run after it. A fault is the
-    /// database's own: who calls may know what a broken constraint means.
+    /// Copies the rows. Statements that are sent together with it run after it. The fault is the
+    /// database's own, because the caller may know the meaning of a violated constraint.
     pub(crate) async fn copy_rows(
         &self,
         copy: &Statement,
@@ -79,16 +79,16 @@ impl Client {
         Ok(())
     }
 
-    /// Copies the rows of each, one after another, beside whatever else the caller does. Statements
-    /// that are sent later may overtake it; what depends on it waits for the answer. Where that is
-    /// dropped, the copy is given up, and the transaction with it.
-    pub(crate) fn copy_beside<const COPIES: usize>(
+    /// Runs copies one after the other in a task of their own, while the caller continues.
+    /// Statements that are sent later may overtake them, so that a dependent statement has to await
+    /// the result. Dropping the result cancels the copies and fails the transaction.
+    pub(crate) fn copy_in_background<const COPIES: usize>(
         &self,
         copies: [(Statement, CopyRows); COPIES],
     ) -> impl Future<Output = Result<(), StoreError>> + use<COPIES> {
         let client = self.clone();
-        let mut beside = Beside { client: self.clone(), copying: JoinSet::new() };
-        beside.copying.spawn(async move {
+        let mut background = BackgroundCopy { client: self.clone(), copying: JoinSet::new() };
+        background.copying.spawn(async move {
             let copies = copies.map(|(copy, rows)| {
                 let client = &client;
                 async move { client.copy_rows(&copy, rows).await }
@@ -96,7 +96,7 @@ impl Client {
             try_join_all(copies).await.map(drop)
         });
         async move {
-            match beside.copying.join_next().await {
+            match background.copying.join_next().await {
                 Some(Ok(copied)) => Ok(copied.map_err(store_error)?),
                 Some(Err(error)) => Err(StoreError::Unavailable(format!("a copy failed: {error}"))),
                 None => Ok(()),
@@ -105,16 +105,16 @@ impl Client {
     }
 }
 
-/// Copies that another task is at, until it has ended.
-struct Beside {
+/// Copies that run in another task.
+struct BackgroundCopy {
     client: Client,
     copying: JoinSet<Result<(), Error>>,
 }
 
-impl Drop for Beside {
+impl Drop for BackgroundCopy {
     fn drop(&mut self) {
         if !self.copying.is_empty() {
-            self.client.spoil();
+            self.client.mark_broken();
         }
     }
 }

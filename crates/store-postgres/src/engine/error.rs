@@ -1,27 +1,28 @@
-//! What a fault of the database means to the contract. Faults that pass by themselves (no
-//! connection, a server that restarts, fails over or is a standby) are `Unreachable`; a command
-//! that met another one is `Contended`, which the engine tries again and shows nobody. Expected
-//! conflicts are told by the constraint that a write broke.
+//! Translates faults of the database to those of the contract. Temporary faults (no connection, a
+//! server that restarts, fails over or is a standby) become `Unreachable`. A deadlock or a
+//! serialization failure becomes `Contended`; the engine retries it and callers never see it.
+//! Expected conflicts are recognized by the violated constraint.
 
 use tokio_postgres::error::{DbError, Error, SqlState};
 
 use caseload_store::StoreError;
 
-/// Classes of codes: connections, a server on its way up or down, and what it has too little of.
+/// Classes of error codes: connection faults, a server that starts or stops, insufficient
+/// resources.
 const CONNECTION: &str = "08";
 const INTERVENTION: &str = "57";
 const RESOURCES: &str = "53";
-/// Stored data that cannot be read.
+/// Stored data is damaged.
 const DAMAGED: [SqlState; 2] = [SqlState::DATA_CORRUPTED, SqlState::INDEX_CORRUPTED];
-/// Two commands that cannot both go on.
+/// Two transactions that cannot both continue.
 const CONTENDED: [SqlState; 2] =
     [SqlState::T_R_SERIALIZATION_FAILURE, SqlState::T_R_DEADLOCK_DETECTED];
 
-/// What a fault of the database means to the contract.
+/// Translates a fault of the database to one of the contract.
 #[expect(clippy::needless_pass_by_value, reason = "passed to `map_err`")]
 pub(crate) fn store_error(error: Error) -> StoreError {
     let Some(fault) = error.as_db_error() else {
-        // Nothing was heard of the database, or it was no answer.
+        // The database did not answer, or its answer could not be read.
         return StoreError::Unreachable(with_cause(&error));
     };
     let code = fault.code();
@@ -48,7 +49,7 @@ pub(crate) fn store_error(error: Error) -> StoreError {
     StoreError::Unavailable(text)
 }
 
-/// The constraint that a write broke, where that is what went wrong.
+/// The unique constraint that a write violated, if that was the fault.
 pub(crate) fn constraint(error: &Error) -> Option<&str> {
     let broken = error.as_db_error()?;
     if *broken.code() == SqlState::UNIQUE_VIOLATION { broken.constraint() } else { None }
@@ -58,7 +59,7 @@ fn text_of(fault: &DbError) -> String {
     format!("{} ({})", fault.message(), fault.code().code())
 }
 
-/// With its cause: the outer text alone often says little.
+/// The text with its cause, because the outer text alone often says little.
 fn with_cause(error: &Error) -> String {
     match std::error::Error::source(error) {
         Some(cause) => format!("{error}: {cause}"),

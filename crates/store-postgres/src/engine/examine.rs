@@ -1,6 +1,6 @@
-//! Whether a database is one that a store can be kept in: new enough, of the right encoding, and
-//! either empty or a store already. It is asked before the first table is made, because a database
-//! that belongs to something else is better left alone.
+//! Examines whether a database can be used as a store: it must be new enough, have the right
+//! encoding, and either be empty or be a store already. This happens before the first table is
+//! created, so that a database of another program is never changed.
 
 use tokio_postgres::Client;
 
@@ -8,11 +8,11 @@ use super::error::store_error;
 use crate::PostgresAddress;
 use caseload_store::StoreError;
 
-/// The oldest version of PostgreSQL, as `server_version_num` has it, and in words.
+/// The oldest supported version of PostgreSQL, as in `server_version_num`, and as text.
 const VERSION_MIN: i32 = 140_000;
 const VERSION_MIN_TEXT: &str = "14";
 
-/// One row with everything that is asked about.
+/// Selects one row with all the facts.
 const QUESTIONS: &str = "SELECT
     current_setting('server_version_num')::integer,
     current_setting('server_version'),
@@ -26,16 +26,18 @@ const QUESTIONS: &str = "SELECT
             AND objid = pg_class.oid AND deptype = 'e')),
     has_schema_privilege(current_schema(), 'CREATE')";
 
-/// Refuses a database that is no store and cannot become one. Nothing is prepared for it: there may
-/// be a pooler in between.
+/// Refuses a database that is not a store and cannot become one. The query is not prepared, because
+/// a pooler may be in between.
 pub(super) async fn examine(client: &Client, address: &PostgresAddress) -> Result<(), StoreError> {
     let rows = client.query_typed(QUESTIONS, &[]).await.map_err(store_error)?;
-    let row = rows.first().ok_or_else(|| StoreError::Corrupt("no answer to a question".into()))?;
+    let row = rows
+        .first()
+        .ok_or_else(|| StoreError::Corrupt("an empty answer about the database".into()))?;
     let refuse = |reason: String, hint: &str| Err(address.not_opened(reason, hint.to_owned()));
     let (number, version): (i32, &str) = (row.get(0), row.get(1));
     if number < VERSION_MIN {
         return refuse(
-            format!("its PostgreSQL is of version {version}, which is too old"),
+            format!("its PostgreSQL version {version} is too old"),
             &format!("caseload needs PostgreSQL {VERSION_MIN_TEXT} or later"),
         );
     }
@@ -43,7 +45,7 @@ pub(super) async fn examine(client: &Client, address: &PostgresAddress) -> Resul
     if encoding != "UTF8" {
         return refuse(
             format!("the database has the encoding {encoding}"),
-            "make it anew: CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0",
+            "create it again: CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0",
         );
     }
     let Some(schema): Option<&str> = row.get(3) else {
@@ -59,14 +61,14 @@ pub(super) async fn examine(client: &Client, address: &PostgresAddress) -> Resul
     if let Some(table) = table {
         return refuse(
             format!(
-                "the database is no store: it holds something else, for example {schema}.{table}"
+                "the database is not a store: it has other tables, for example {schema}.{table}"
             ),
             "give caseload a database of its own: `createdb caseload`",
         );
     }
     if !row.get::<_, bool>(6) {
         return refuse(
-            format!("the user may not make tables in the schema {schema}"),
+            format!("the user may not create tables in the schema {schema}"),
             "make the user the owner of the database, or GRANT CREATE ON SCHEMA",
         );
     }

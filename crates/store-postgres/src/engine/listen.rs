@@ -1,7 +1,7 @@
-//! Hearing of work: a connection of its own that listens on a channel and rings for every note, and
-//! once more whenever it was connected anew, because notes in between went unheard. It is a hint:
-//! where the connection cannot be had (a pooler that hands connections out by transaction passes no
-//! notes on), those who wait ask a little later by themselves.
+//! Notifications of new work. A connection of its own listens on a channel and reports each
+//! notification, and one more after every reconnect, because notifications in between were lost.
+//! Notifications are only a hint: without them (a pooler that assigns connections per transaction
+//! does not forward them), runners find work a little later by polling.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use tokio_postgres::{AsyncMessage, Error};
 
 use crate::address::Connector;
 
-/// Time between two tries to connect.
+/// Time between two attempts to connect.
 const RETRY: Duration = Duration::from_secs(1);
 
 /// Listens until it is dropped.
@@ -23,22 +23,22 @@ impl Listener {
     pub(super) fn start(
         connector: Connector,
         channel: &'static str,
-        ring: impl Fn() + Send + Sync + 'static,
+        notify: impl Fn() + Send + Sync + 'static,
     ) -> Self {
         Self(tokio::spawn(async move {
-            let mut deaf = false;
+            let mut interrupted = false;
             loop {
-                let heard = hear(&connector, channel, &ring, &mut deaf).await;
-                // Told once, and not at every try.
-                if let (Err(error), false) = (heard, std::mem::replace(&mut deaf, true)) {
-                    tracing::warn!(%error, "new work of other servers is heard of late");
+                let ended = receive(&connector, channel, &notify, &mut interrupted).await;
+                // Warn once, not after every attempt.
+                if let (Err(error), false) = (ended, std::mem::replace(&mut interrupted, true)) {
+                    tracing::warn!(%error, "notifications of other servers' work are interrupted");
                 }
                 tokio::time::sleep(RETRY).await;
             }
         }))
     }
 
-    /// Ends it. Its connection, and one that is only being made, is closed when this is done.
+    /// Stops listening. Afterwards its connection is closed, even one that was still opening.
     pub(crate) async fn stop(mut self) {
         self.0.abort();
         drop((&mut self.0).await);
@@ -51,12 +51,12 @@ impl Drop for Listener {
     }
 }
 
-/// Rings until the connection ends. Whoever was `deaf` before is told when they are no more.
-async fn hear(
+/// Reports notifications until the connection ends. Logs the end of an interruption.
+async fn receive(
     connector: &Connector,
     channel: &str,
-    ring: &(impl Fn() + Sync),
-    deaf: &mut bool,
+    notify: &(impl Fn() + Sync),
+    interrupted: &mut bool,
 ) -> Result<(), Error> {
     let (client, mut connection) = connector.connect().await?;
     let mut messages = poll_fn(move |context| connection.poll_message(context));
@@ -68,13 +68,13 @@ async fn hear(
             done = &mut listening, if !listens => {
                 done?;
                 listens = true;
-                if std::mem::take(deaf) {
-                    tracing::warn!("new work of other servers is heard of again");
+                if std::mem::take(interrupted) {
+                    tracing::warn!("notifications of other servers' work are back");
                 }
-                ring();
+                notify();
             }
             message = messages.next() => match message {
-                Some(Ok(AsyncMessage::Notification(_))) => ring(),
+                Some(Ok(AsyncMessage::Notification(_))) => notify(),
                 Some(Ok(_)) => {}
                 Some(Err(error)) => return Err(error),
                 None => return Ok(()),

@@ -1,7 +1,7 @@
-//! Bringing the tables up to date. Migrations are compiled in; one that was released is never
-//! edited. Servers that start at the same moment take turns at an advisory lock. It is that of a
-//! transaction which stays open meanwhile on a connection of its own: a lock of a session would
-//! stay behind with a pooler that hands connections out by transaction.
+//! Runs the migrations, which are compiled in. A released migration is never edited. Servers that
+//! start at the same moment take turns through an advisory lock. The lock belongs to a transaction
+//! on a connection of its own: behind a pooler that assigns connections per transaction, a session
+//! lock would never be released.
 
 use std::time::Duration;
 
@@ -18,13 +18,13 @@ mod embedded {
     refinery::embed_migrations!("migrations");
 }
 
-/// Any number that nobody else in the database is likely to lock.
+/// The advisory lock: a number that other programs are unlikely to use.
 const TURN: i64 = 0x6361_7365_6c6f_6164;
 
-/// How long a database may take to answer a greeting.
+/// How long connecting may take.
 const GREETING_MAX: Duration = Duration::from_secs(10);
 
-/// Brings the tables up to date; says whether connections come from a pooler, by transaction.
+/// Migrates the tables. Returns whether a pooler assigns connections per transaction.
 pub(super) async fn bring_up_to_date(
     connector: &Connector,
     address: &PostgresAddress,
@@ -36,9 +36,9 @@ pub(super) async fn bring_up_to_date(
     turn.batch_execute(&format!("BEGIN; SELECT pg_advisory_xact_lock({TURN})"))
         .await
         .map_err(store_error)?;
-    // In one transaction: tables without a note of their version could never be opened again.
+    // One transaction for all: tables without a recorded version could never be opened again.
     let done = embedded::migrations::runner().set_grouped(true).run_async(&mut client).await;
-    // Gives the turn to the next. Where that fails, the end of the connection does.
+    // Releases the lock. If that fails, the end of the connection releases it.
     drop(turn.batch_execute("ROLLBACK").await);
     match done {
         Ok(_) => Ok(pooled),

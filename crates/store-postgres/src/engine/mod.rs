@@ -1,8 +1,8 @@
-//! Connections to PostgreSQL and the two ways to use one: a read in one snapshot, bounded by its
-//! budget, and a write in one transaction that is tried again where the database asks for it. It
-//! knows no table. Nothing is kept in a session from one transaction to the next but prepared
-//! statements. Invariant: a connection goes back to the pool only with no transaction open; one
-//! that was left in the middle is closed.
+//! Connections to PostgreSQL. A read runs in one snapshot and within a time budget. A write runs in
+//! one transaction and is retried after a deadlock or a serialization failure. This module does not
+//! know the tables. Sessions carry no state from one transaction to the next except prepared
+//! statements. Invariant: a connection returns to the pool only without an open transaction;
+//! otherwise it is closed.
 
 mod arrays;
 mod asking;
@@ -41,15 +41,15 @@ pub(super) use listen::Listener;
 pub(super) use session::Session;
 pub(super) use values::{Bound, Values};
 
-/// Connections of one server.
+/// The most connections of one server.
 const CONNECTIONS_MAX: usize = 16;
-/// Time to wait for a connection before a request is told that the store cannot answer.
+/// How long a command waits for a connection before it fails.
 const CONNECTION_WAIT: Duration = Duration::from_secs(5);
-/// The same where several hosts have to be asked which of them takes writes.
+/// The same if several hosts have to be tried until one accepts writes.
 const CONNECTION_WAIT_MAX: Duration = Duration::from_secs(15);
-/// How often a write is tried that meets another one.
+/// How often a write is tried that conflicts with other writes.
 pub(super) const TRIES_MAX: u32 = 5;
-/// What a read may take that was given no budget of its own.
+/// The time limit of a read without a budget of its own.
 pub(super) const READ_BUDGET: Duration = Duration::from_secs(30);
 
 /// The connections of an opened store.
@@ -57,7 +57,7 @@ pub(super) const READ_BUDGET: Duration = Duration::from_secs(30);
 pub(super) struct Engine {
     pool: Pool,
     connector: Connector,
-    /// A pooler hands out connections by transaction, and passes no notes on.
+    /// Whether a pooler assigns connections per transaction. Notifications do not pass through it.
     pooled: bool,
     commits: AtomicU64,
     writes: Mutex<DurationCounts>,
@@ -66,7 +66,7 @@ pub(super) struct Engine {
 }
 
 impl Engine {
-    /// Connects and brings the tables up to date.
+    /// Connects and migrates the tables.
     pub(super) async fn open(address: &PostgresAddress) -> Result<Self, StoreError> {
         let connector = address.connector()?;
         let pooled = migrate::bring_up_to_date(&connector, address).await?;
@@ -79,7 +79,7 @@ impl Engine {
         let create = Some(connector.time_max().clamp(CONNECTION_WAIT, CONNECTION_WAIT_MAX));
         let pool = Pool::builder(connector.manager(recycling))
             .max_size(CONNECTIONS_MAX)
-            // The one that was used last: what serves it has its statements and tables at hand.
+            // Reuse the latest connection: its server process has statements and tables cached.
             .queue_mode(QueueMode::Lifo)
             .timeouts(Timeouts { wait, create, recycle: wait })
             .runtime(Runtime::Tokio1)
@@ -96,7 +96,8 @@ impl Engine {
         })
     }
 
-    /// A connection of its own with the tables up to date, and what drives it until it ends.
+    /// Migrates the tables and opens a connection outside the pool. The task drives the connection
+    /// until it ends.
     pub(super) async fn connect_alone(
         address: &PostgresAddress,
     ) -> Result<(tokio_postgres::Client, JoinHandle<()>), StoreError> {
@@ -112,8 +113,7 @@ impl Engine {
         Ok((client, driver))
     }
 
-    /// A read in one snapshot. `budget` is the time that it may take, [`READ_BUDGET`] where it is
-    /// not said.
+    /// Runs a read in one snapshot, within `budget` or else [`READ_BUDGET`].
     pub(super) async fn read<C, T, F>(
         &self,
         budget: Option<Duration>,
@@ -129,8 +129,8 @@ impl Engine {
         .await
     }
 
-    /// A read in one snapshot that begins its transaction itself, where all of it is one flight
-    /// ([`Session::whole`]).
+    /// Runs a read in one snapshot that may begin its own transaction, to send all statements in
+    /// one flight ([`Session::whole`]).
     pub(super) async fn read_in_session<T>(
         &self,
         budget: Option<Duration>,
@@ -145,11 +145,11 @@ impl Engine {
             let answer = work(&session).await;
             session.end_read(answer)
         };
-        // The database keeps the time of each statement; this keeps that of all, and of the wire.
+        // The database limits each statement. This limits all of them, and the network.
         tokio::time::timeout(budget, read).await.unwrap_or(Err(StoreError::DeadlinePassed))
     }
 
-    /// A read in one snapshot for a task, which may ask very many questions.
+    /// Runs a read of a task in one snapshot. It may send very many statements.
     pub(super) async fn read_at_leisure<C, T, F>(
         &self,
         command: C,
@@ -160,13 +160,13 @@ impl Engine {
     {
         let limit = self.bounds().leisure;
         let read = self.read_in_turn(Some(limit), command, work);
-        // No fault of the task's: the database stands still, or the wire does.
+        // The task is not at fault: the database or the network is stuck.
         tokio::time::timeout(limit, read).await.unwrap_or_else(|_| {
-            Err(StoreError::Unreachable(format!("a read had no end within {limit:?}")))
+            Err(StoreError::Unreachable(format!("a read did not end within {limit:?}")))
         })
     }
 
-    /// A read in one snapshot, each of whose statements may take so long, or as long as it takes.
+    /// Runs a read in one snapshot. `each` limits every statement; without it there is no limit.
     pub(super) async fn read_in_turn<C, T, F>(
         &self,
         each: Option<Duration>,
@@ -181,8 +181,8 @@ impl Engine {
         session.end_read(answer)
     }
 
-    /// A write in one transaction. It is tried again when the database says that it met another
-    /// one, so `work` may run more than once; what it did before is undone.
+    /// Runs a write in one transaction. If it conflicts with another write, the database rolls it
+    /// back and `work` runs again.
     pub(super) async fn write<C, T, F>(&self, command: C, work: F) -> Result<T, StoreError>
     where
         F: for<'a> Fn(&'a Client, &'a C) -> BoxFuture<'a, Result<T, StoreError>>,
@@ -203,8 +203,8 @@ impl Engine {
         Err(given_up())
     }
 
-    /// One try of a write. [`StoreError::Contended`] where it met another one and may be tried
-    /// again; after [`TRIES_MAX`] it is to be [`given_up`].
+    /// Tries a write once. After [`StoreError::Contended`] the caller may try again, up to
+    /// [`TRIES_MAX`] times, and then returns [`given_up`].
     pub(super) async fn write_once<C, T>(
         &self,
         context: &mut C,
@@ -217,7 +217,7 @@ impl Engine {
         Ok(answer)
     }
 
-    /// Notes how long a write took, and a commit where there was one.
+    /// Counts a write by its duration, and its commit.
     fn note_write(&self, took: Duration, committed: bool) {
         self.commits.fetch_add(u64::from(committed), Ordering::Relaxed);
         self.writes().add(took);
@@ -231,7 +231,7 @@ impl Engine {
         *self.bounds.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Has writes stand still for no longer than a lease of tasks is.
+    /// Limits the idle time of writes to the length of a task lease.
     pub(super) fn follow_lease(&self, lease: Duration) {
         *self.bounds.lock().unwrap_or_else(PoisonError::into_inner) = Bounds::of_lease(lease);
     }
@@ -249,19 +249,19 @@ impl Engine {
         self.commits.load(Ordering::Relaxed)
     }
 
-    /// Writes by how long they took.
+    /// The durations of writes.
     pub(super) fn writes(&self) -> std::sync::MutexGuard<'_, DurationCounts> {
         self.writes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Calls `ring` whenever a server says that there is work, until what is returned is dropped;
-    /// nothing through a pooler, where servers find each other's work by asking.
+    /// Calls `notify` for every notification of new work until the listener is dropped. `None`
+    /// behind a pooler, where servers find work by polling.
     pub(super) fn listen(
         &self,
         channel: &'static str,
-        ring: impl Fn() + Send + Sync + 'static,
+        notify: impl Fn() + Send + Sync + 'static,
     ) -> Option<Listener> {
-        (!self.pooled).then(|| Listener::start(self.connector.clone(), channel, ring))
+        (!self.pooled).then(|| Listener::start(self.connector.clone(), channel, notify))
     }
 
     pub(super) fn close(&self) {
@@ -269,7 +269,7 @@ impl Engine {
     }
 }
 
-/// What a statement's end by its time limit means to a write.
+/// A write that reached the time limit of a statement was not written.
 fn not_written<T>(answer: Result<T, StoreError>) -> Result<T, StoreError> {
     match answer {
         Err(StoreError::DeadlinePassed) => {
@@ -279,9 +279,9 @@ fn not_written<T>(answer: Result<T, StoreError>) -> Result<T, StoreError> {
     }
 }
 
-/// What a write comes to that met others as often as it was tried.
+/// The fault of a write that conflicted in each of its attempts.
 pub(super) fn given_up() -> StoreError {
-    StoreError::NotWritten(format!("it met other writes {TRIES_MAX} times"))
+    StoreError::NotWritten(format!("it conflicted with other writes {TRIES_MAX} times"))
 }
 
 #[cfg(test)]

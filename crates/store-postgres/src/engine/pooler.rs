@@ -1,8 +1,7 @@
-//! Whether a pooler stands before the database that hands out the connections behind it by
-//! transaction (`PgBouncer` in transaction mode). Then nothing may be left in a session: notes of
-//! other servers are not heard, and prepared statements work only where the pooler carries them
-//! from one connection to the next; where it does not, it is refused. A pooler is known by two
-//! connections that turn out to be one and the same.
+//! Detects a pooler that assigns database connections per transaction (`PgBouncer` in transaction
+//! mode). Behind such a pooler, sessions have no state: notifications do not arrive, and prepared
+//! statements work only if the pooler forwards them to each connection. A pooler that does not is
+//! refused. A pooler is detected by two connections that the same database process serves.
 
 use std::time::Duration;
 
@@ -14,24 +13,24 @@ use super::error::store_error;
 use crate::address::PostgresAddress;
 use caseload_store::StoreError;
 
-/// How often the two connections are compared: a pooler that is busy with others may give each of
-/// them another one behind it.
+/// How often the two connections are compared. A busy pooler may assign different database
+/// connections to them.
 const LOOKS: u32 = 4;
-/// How long a statement may wait for a connection behind the pooler.
+/// How long a statement may wait for a connection of the pooler.
 const WAIT_MAX: Duration = Duration::from_secs(5);
 
-/// Says whether two connections come from such a pooler; refuses one that cannot be worked through.
+/// Returns whether two connections come from such a pooler. Refuses a pooler that cannot be used.
 pub(super) async fn pooled(
     first: &Client,
     second: &Client,
     address: &PostgresAddress,
 ) -> Result<bool, StoreError> {
     let pooled = shared(first, second).await.map_err(store_error)?;
-    let carried = if pooled { carries_statements(first, second).await } else { Ok(true) };
-    match carried {
+    let forwarded = if pooled { forwards_statements(first, second).await } else { Ok(true) };
+    match forwarded {
         Ok(true) => Ok(pooled),
         Ok(false) => Err(address.not_opened(
-            "a pooler in transaction mode stands before the database, and it does not carry \
+            "a pooler in transaction mode is in front of the database, and it does not forward \
              prepared statements",
             "connect to the database itself or to a pool in session mode, or use PgBouncer 1.21 or \
              later with max_prepared_statements set"
@@ -51,15 +50,15 @@ async fn shared(first: &Client, second: &Client) -> Result<bool, Error> {
     Ok(false)
 }
 
-/// The process that serves a connection at this moment. Nothing is prepared for it.
+/// The database process that serves a connection now, asked without a prepared statement.
 async fn backend(client: &Client) -> Result<i32, Error> {
     let nothing: &[(&(dyn tokio_postgres::types::ToSql + Sync), Type)] = &[];
     let rows = client.query_typed("SELECT pg_backend_pid()", nothing).await?;
     rows.first().map_or(Ok(0), |row| row.try_get(0))
 }
 
-/// Prepares a statement, keeps its connection busy, and tries it on another one.
-async fn carries_statements(first: &Client, second: &Client) -> Result<bool, Error> {
+/// Prepares a statement, occupies the database connection, and runs the statement on another one.
+async fn forwards_statements(first: &Client, second: &Client) -> Result<bool, Error> {
     let Ok(statement) = first.prepare("SELECT pg_backend_pid()").await else {
         return Ok(false);
     };

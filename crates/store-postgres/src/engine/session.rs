@@ -1,10 +1,8 @@
-//! One connection with one transaction on it. Ending the session is the only way to give the
-//! connection back; one that is dropped before (its caller went away, or the database did) closes
-//! it, and the database undoes what was done. The statement that begins a transaction is sent with
-//! the first one of the work, and the end of a read is not waited for, so that a transaction costs
-//! no round trip of its own but the commit's; a read that asks all at once is sent with its end.
-//! Invariant: a write waits for no answer beyond its [`Bounds`]; a connection that owes one is
-//! closed.
+//! One transaction on one connection. Only a session that was ended returns its connection to the
+//! pool; a dropped one closes it, and the database rolls back. `BEGIN` is sent together with the
+//! first statement, and the end of a read is not awaited, so that only a commit costs a round trip
+//! of its own. Invariant: a write waits for an answer no longer than its [`Bounds`] allow, and a
+//! connection with an outstanding answer is closed.
 
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,26 +15,25 @@ use tokio_postgres::Statement;
 use super::{Asking, Bounds, Client};
 use caseload_store::StoreError;
 
-/// Nothing was written.
+/// A read has nothing to commit.
 const END_OF_READ: &str = "ROLLBACK";
 
-/// A connection in a transaction, or about to begin it.
+/// A connection with a transaction that has begun or is about to begin.
 pub(crate) struct Session {
-    /// None only once it is ended.
+    /// `None` only after the session has ended.
     client: Option<Client>,
     begin: String,
-    /// What waiting is bound by, in a write.
+    /// The time limits of a write.
     bounds: Bounds,
-    /// An answer did not come in time: nothing can be asked on the connection any more.
+    /// An answer did not come in time, so that the connection cannot be used again.
     overdue: AtomicBool,
-    /// The transaction has had its end.
+    /// Whether the end of the transaction was sent already.
     ended: AtomicBool,
 }
 
 impl Session {
-    /// A transaction that sees one snapshot and cannot write. Its statements are written so that
-    /// one plan is right whatever is bound and however tables grow: each is planned once per
-    /// connection.
+    /// A transaction that sees one snapshot and cannot write. Its statements have one good plan for
+    /// all parameters and table sizes, so that each is planned only once per connection.
     pub(super) fn read(client: Client, budget: Option<Duration>) -> Self {
         let millis = budget.map_or(0, |budget| budget.as_millis().max(1));
         let begin = format!(
@@ -48,7 +45,7 @@ impl Session {
         Self::new(client, begin, Bounds::default())
     }
 
-    /// A transaction that writes. It locks what it must not lose.
+    /// A transaction that writes. It locks the rows that it relies on.
     pub(super) fn write(client: Client, bounds: Bounds) -> Self {
         Self::new(client, bounds.begin_write(), bounds)
     }
@@ -63,7 +60,7 @@ impl Session {
         }
     }
 
-    /// Begins the transaction and does the work in it, within the bounds of a write.
+    /// Begins the transaction and runs the work in it, within the time limit of a write.
     pub(super) async fn run_within<'s, T>(
         &'s self,
         work: impl FnOnce(&'s Client) -> BoxFuture<'s, Result<T, StoreError>>,
@@ -75,38 +72,38 @@ impl Session {
         })
     }
 
-    /// Begins the transaction and does the work in it.
+    /// Begins the transaction and runs the work in it.
     pub(super) async fn run<'s, T>(
         &'s self,
         work: impl FnOnce(&'s Client) -> BoxFuture<'s, Result<T, StoreError>>,
     ) -> Result<T, StoreError> {
         let client = self.client();
-        // Polled in this order: the beginning goes first.
+        // They are polled in this order, so that `BEGIN` is sent first.
         let ((), answer) = try_join(client.batch(&self.begin), work(client)).await?;
         Ok(answer)
     }
 
-    /// A whole read in one flight: its beginning, the work and its end are sent one behind the
-    /// other, and then waited for. So the work sends all that it asks before it waits for anything,
-    /// and what it asks was [prepared](Self::prepare) before.
+    /// Runs a whole read in one flight: `BEGIN`, the work and the end are sent without waiting in
+    /// between. The work must send all its statements before it waits for the first answer, and
+    /// they must be [prepared](Self::prepare) before.
     pub(crate) async fn whole<T>(
         &self,
         work: impl Future<Output = Result<T, StoreError>>,
     ) -> Result<T, StoreError> {
         let client = self.client();
-        // Polled in this order.
+        // They are polled, and thus sent, in this order.
         let all = try_join3(client.batch(&self.begin), work, client.batch(END_OF_READ));
         let ((), answer, ()) = all.await?;
         self.ended.store(true, Ordering::Relaxed);
         Ok(answer)
     }
 
-    /// The statement, prepared at the first time on this connection.
+    /// The statement, prepared on its first use on this connection.
     pub(crate) async fn prepare(&self, sql: &str) -> Result<Statement, StoreError> {
         self.client().prepare(sql).await
     }
 
-    /// The same, for work that blocks and waits for each answer by itself.
+    /// Begins the transaction and runs blocking work in it, which waits for each answer by itself.
     pub(super) fn run_blocking<T>(
         &self,
         runtime: &Handle,
@@ -115,7 +112,7 @@ impl Session {
     ) -> Result<T, StoreError> {
         let client = self.client();
         let mut begin = pin!(client.batch(&self.begin));
-        // Sent by this; its answer comes before any other.
+        // Polling once sends `BEGIN`. Its answer comes before all others.
         let begun = begin.as_mut().now_or_never();
         let ask = Asking::new(client, runtime.clone(), until, &self.overdue);
         let answer = work(&ask);
@@ -127,12 +124,12 @@ impl Session {
         answer
     }
 
-    /// The moment at which a write that begins now has to be done.
+    /// The deadline of a write that begins now.
     pub(super) fn until(&self) -> Instant {
         Instant::now() + self.bounds.write
     }
 
-    /// Whether the connection owes an answer that nobody waits for.
+    /// Whether an answer is outstanding after its caller gave up.
     fn is_overdue(&self) -> bool {
         self.overdue.load(Ordering::Relaxed)
     }
@@ -147,51 +144,51 @@ impl Session {
             return answer;
         }
         if !self.ended.load(Ordering::Relaxed) {
-            // Sent, and not waited for: what is asked next on this connection comes after it.
+            // Polling once sends it. Later statements on this connection come after it.
             drop(self.client().batch(END_OF_READ).now_or_never());
         }
         self.into_pool();
         match answer {
-            // A standby that took the snapshot away; no write is met by a read.
+            // A standby cancelled the snapshot. Reads never conflict with writes.
             Err(StoreError::Contended) => {
-                Err(StoreError::Unreachable("the snapshot was taken away".to_owned()))
+                Err(StoreError::Unreachable("the database cancelled the snapshot".to_owned()))
             }
             answer => answer,
         }
     }
 
-    /// Commits where `answer` is good, and undoes everything where it is not. A commit without an
-    /// answer is a fault, though it may have taken place.
+    /// Commits if `answer` is `Ok`, and rolls back otherwise. A commit without an answer is a
+    /// fault, although it may have taken place.
     pub(super) async fn end_write<T>(self, answer: Result<T, StoreError>) -> Result<T, StoreError> {
         if self.is_overdue() {
             let limit = self.bounds.write;
-            return Err(StoreError::Unreachable(format!("a write had no end within {limit:?}")));
+            return Err(StoreError::Unreachable(format!("a write did not end within {limit:?}")));
         }
         if connection_lost(&answer) {
             return answer;
         }
-        if self.client().is_spoiled() {
-            // Part of the write may reach the database behind any end of the transaction. Closing
-            // the connection is the one end that it cannot outlive.
+        if self.client().is_broken() {
+            // A part of the write may still reach the database after `COMMIT` or `ROLLBACK`. Only
+            // closing the connection rules that out.
             return answer.and_then(|_| {
-                Err(StoreError::Unavailable("a write ended before all of it was there".to_owned()))
+                Err(StoreError::Unavailable("a write ended before all of it was sent".to_owned()))
             });
         }
         let statement = if answer.is_ok() { "COMMIT" } else { "ROLLBACK" };
-        // A commit may wait for the disk, or for a standby that is not there; the database sets no
-        // limit to either. Whether it took place is not known then.
+        // A commit may wait for the disk or for a missing standby, and the database limits neither.
+        // After the timeout it is unknown whether the commit took place.
         let limit = self.bounds.end;
         let ended = tokio::time::timeout(limit, self.client().batch(statement)).await;
         let ended = ended.unwrap_or_else(|_| {
             Err(StoreError::Unreachable(format!("{statement} had no answer within {limit:?}")))
         });
         match (answer, ended) {
-            // The connection is in order again.
+            // The connection is clean again.
             (answer, Ok(())) => {
                 self.into_pool();
                 answer
             }
-            // It is not. The first fault says more.
+            // It is not clean. The first fault says more than the second.
             (Err(fault), Err(_)) | (Ok(_), Err(fault)) => Err(fault),
         }
     }

@@ -1,5 +1,5 @@
-//! A database that takes statements and does not answer: no read and no write waits for it without
-//! an end, a write is never said to be done, and the connection is used for nothing more.
+//! A database that accepts statements and does not answer. Every read and write ends in time, no
+//! write is reported as done, and the connection is not used again.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -11,15 +11,15 @@ use tokio::net::{TcpListener, TcpStream};
 
 use super::*;
 
-/// Between an engine and the database: from a moment on nothing gets through, until another one.
+/// A proxy between an engine and the database that can fall silent and recover.
 struct Wire {
     engine: Arc<Engine>,
     silent: Arc<AtomicBool>,
 }
 
-/// Far below what the database would do by itself.
+/// Far shorter than the timeouts of the database.
 const BOUND: Duration = Duration::from_millis(400);
-/// No machine is that slow.
+/// A limit that even a slow machine does not reach.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 impl Wire {
@@ -30,20 +30,20 @@ impl Wire {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let near = listener.local_addr().unwrap();
         let (silent, host) = (Arc::new(AtomicBool::new(false)), host.to_owned());
-        let told = Arc::clone(&silent);
+        let is_silent = Arc::clone(&silent);
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
                 let server = TcpStream::connect(&host).await.unwrap();
                 let (from_client, to_client) = client.into_split();
                 let (from_server, to_server) = server.into_split();
                 for (mut from, mut to) in [(from_client, to_server), (from_server, to_client)] {
-                    let told = Arc::clone(&told);
+                    let is_silent = Arc::clone(&is_silent);
                     tokio::spawn(async move {
                         let mut buffer = vec![0; 1 << 16];
-                        // What falls silent once is of no use afterwards.
+                        // A connection that fell silent once stays silent.
                         let mut lost = false;
                         while let Ok(length @ 1..) = from.read(&mut buffer).await {
-                            lost |= told.load(Ordering::SeqCst);
+                            lost |= is_silent.load(Ordering::SeqCst);
                             if !lost && to.write_all(&buffer[..length]).await.is_err() {
                                 break;
                             }
@@ -63,8 +63,8 @@ impl Wire {
         self.silent.store(true, Ordering::SeqCst);
     }
 
-    /// Statements get through again, on connections that are new.
-    async fn assert_it_goes_on(&self) {
+    /// Ends the silence. New connections must work.
+    async fn assert_recovers(&self) {
         self.silent.store(false, Ordering::SeqCst);
         let one = self.engine.write((), |client, ()| {
             Box::pin(async { Ok(client.row("SELECT 1", &[]).await?.get::<_, i32>(0)) })
@@ -74,23 +74,25 @@ impl Wire {
 }
 
 fn assert_unreachable<T>(answer: Result<T, StoreError>) {
-    let Err(StoreError::Unreachable(why)) = answer else { panic!("it is not told as it is") };
+    let Err(StoreError::Unreachable(why)) = answer else {
+        panic!("the answer is not `Unreachable`")
+    };
     assert!(why.contains("within"), "{why}");
 }
 
 async fn in_time<T>(answer: impl Future<Output = T>) -> T {
-    tokio::time::timeout(PATIENCE, answer).await.expect("it is not waited for without an end")
+    tokio::time::timeout(PATIENCE, answer).await.expect("the engine must not wait without a limit")
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn writes_to_a_silent_database_have_an_end() {
+async fn writes_to_a_silent_database_end_in_time() {
     let wire = Wire::new().await;
-    wire.assert_it_goes_on().await;
-    // In the middle of the work, which never ends.
+    wire.assert_recovers().await;
+    // The network falls silent during the work.
     wire.fall_silent();
     let silent = wire.engine.write((), |client, ()| Box::pin(client.batch("SELECT 1")));
     assert_unreachable(in_time(silent).await);
-    wire.assert_it_goes_on().await;
+    wire.assert_recovers().await;
     let change = wire.engine.change({
         let silent = Arc::clone(&wire.silent);
         move |ask| {
@@ -100,11 +102,11 @@ async fn writes_to_a_silent_database_have_an_end() {
         }
     });
     assert_unreachable(in_time(change).await);
-    wire.assert_it_goes_on().await;
+    wire.assert_recovers().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_commit_that_is_not_answered_is_no_success() {
+async fn a_commit_without_an_answer_is_not_a_success() {
     let wire = Wire::new().await;
     let write = wire.engine.write(Arc::clone(&wire.silent), |client, silent| {
         Box::pin(async {
@@ -114,17 +116,17 @@ async fn a_commit_that_is_not_answered_is_no_success() {
         })
     });
     assert_unreachable(in_time(write).await);
-    wire.assert_it_goes_on().await;
+    wire.assert_recovers().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_a_task_reads_from_a_silent_database_has_an_end() {
+async fn reads_of_a_task_from_a_silent_database_end_in_time() {
     let wire = Wire::new().await;
-    wire.assert_it_goes_on().await;
+    wire.assert_recovers().await;
     wire.fall_silent();
     let read = wire.engine.read_at_leisure((), |client, ()| Box::pin(client.batch("SELECT 1")));
     assert_unreachable(in_time(read).await);
-    wire.assert_it_goes_on().await;
+    wire.assert_recovers().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -140,20 +142,20 @@ async fn reads_of_a_silent_database_end_at_their_deadline() {
     });
     let answer = in_time(read).await;
     assert!(matches!(answer, Err(StoreError::DeadlinePassed)), "{answer:?}");
-    wire.assert_it_goes_on().await;
+    wire.assert_recovers().await;
     wire.fall_silent();
     let read = wire.engine.read(Some(BOUND), (), |client, ()| Box::pin(client.batch("SELECT 1")));
     let answer = in_time(read).await;
     assert!(matches!(answer, Err(StoreError::DeadlinePassed)), "{answer:?}");
-    wire.assert_it_goes_on().await;
-    wire.assert_it_goes_on().await;
+    wire.assert_recovers().await;
+    wire.assert_recovers().await;
     wire.fall_silent();
     let read = wire.engine.read_in_session(Some(BOUND), async |session: &Session| {
         session.whole(session.client().batch("SELECT 1")).await
     });
     let answer = in_time(read).await;
     assert!(matches!(answer, Err(StoreError::DeadlinePassed)), "{answer:?}");
-    wire.assert_it_goes_on().await;
+    wire.assert_recovers().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -176,33 +178,36 @@ async fn a_read_in_one_flight_leaves_no_transaction_open() {
         } else {
             assert_eq!(answer.unwrap(), "repeatable read");
         }
-        // A write on the same connection could not begin.
-        wire.assert_it_goes_on().await;
+        // If a transaction were still open, a write on the same connection could not begin.
+        wire.assert_recovers().await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_write_that_ends_with_a_copy_under_way_leaves_nothing() {
+async fn a_write_that_ends_during_a_background_copy_is_rolled_back() {
     const ROWS: i64 = 300_000;
     let wire = Wire::new().await;
-    let table = "CREATE TABLE IF NOT EXISTS copied_beside (domain_id BIGINT NOT NULL)";
+    let table = "CREATE TABLE IF NOT EXISTS copied_in_background (domain_id BIGINT NOT NULL)";
     wire.engine.write((), |client, ()| Box::pin(client.batch(table))).await.unwrap();
-    // How the work ends, and whether it waits for the copy.
+    // Whether the work awaits the copy, and its result.
     let cases =
         [(false, Ok(())), (false, Err(StoreError::LeaseLost)), (true, Ok(())), (false, Ok(()))];
-    let mut kept = 0;
+    let mut stored = 0;
     for (waits, outcome) in cases {
         let is_good = waits && outcome.is_ok();
         let mut context = Some(outcome);
         let write = wire.engine.write_once(&mut context, |client, outcome| {
             Box::pin(async move {
-                let copy = client.prepare_copy("copied_beside (domain_id)").await?;
+                let copy = client.prepare_copy("copied_in_background (domain_id)").await?;
                 let mut rows = CopyRows::new();
                 for _ in 0..ROWS {
                     rows.row(1).add(1_i64);
                 }
-                let mut copying = std::pin::pin!(client.copy_beside([(copy, rows)]));
-                assert!(copying.as_mut().now_or_never().is_none(), "it takes longer than that");
+                let mut copying = std::pin::pin!(client.copy_in_background([(copy, rows)]));
+                assert!(
+                    copying.as_mut().now_or_never().is_none(),
+                    "the copy takes longer than one poll"
+                );
                 if waits {
                     copying.await?;
                 }
@@ -210,15 +215,15 @@ async fn a_write_that_ends_with_a_copy_under_way_leaves_nothing() {
             })
         });
         assert_eq!(in_time(write).await.is_ok(), is_good);
-        kept += if is_good { ROWS } else { 0 };
+        stored += if is_good { ROWS } else { 0 };
         let count = wire.engine.write((), |client, ()| {
             Box::pin(async {
-                let count = "SELECT count(*) FROM copied_beside WHERE domain_id = $1";
+                let count = "SELECT count(*) FROM copied_in_background WHERE domain_id = $1";
                 Ok(client.row(count, &[&1_i64]).await?.get::<_, i64>(0))
             })
         });
-        assert_eq!(count.await.unwrap(), kept);
+        assert_eq!(count.await.unwrap(), stored);
     }
-    let drop = "DROP TABLE copied_beside";
+    let drop = "DROP TABLE copied_in_background";
     wire.engine.write((), |client, ()| Box::pin(client.batch(drop))).await.unwrap();
 }

@@ -1,5 +1,5 @@
-//! Values in the form that the database takes: one after another of a row, for whatever sends it: a
-//! copy of many rows, or a statement that inserts one. Nothing here knows a table.
+//! Values in PostgreSQL's binary format. The same code writes the values of a row for a `COPY` of
+//! many rows and for a statement that inserts one. This module does not know the tables.
 
 use std::error::Error;
 
@@ -8,22 +8,22 @@ use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 
 const NULL: i32 = -1;
 
-/// What takes the values of a row, in their order.
+/// Takes the values of a row in order.
 pub(crate) trait Values {
-    /// The next value, or null, as [`Value`] writes it.
+    /// Adds the next value or null.
     fn add<V: Value>(&mut self, value: V) -> &mut Self;
 }
 
-/// The values of one row, to be bound to a statement.
+/// The values of one row, as the parameters of a statement.
 #[derive(Debug, Default)]
 pub(crate) struct Bound(Vec<BoundValue>);
 
-/// A value; none is null.
+/// A value; `None` is null.
 #[derive(Debug)]
 struct BoundValue(Option<BytesMut>);
 
 impl Bound {
-    /// A statement that inserts the row, into a table and its columns as SQL names them.
+    /// The statement that inserts the row. `table` is the table with its columns, in SQL.
     pub(crate) fn insert(&self, table: &str) -> String {
         let places: Vec<String> = (1..=self.0.len()).map(|place| format!("${place}")).collect();
         format!("INSERT INTO {table} VALUES ({})", places.join(", "))
@@ -59,7 +59,7 @@ impl ToSql for BoundValue {
     to_sql_checked!();
 }
 
-/// What a column of a row can hold.
+/// A type that a column can store.
 pub(crate) trait Value {
     /// Writes length and bytes; false for null.
     fn put(self, out: &mut BytesMut) -> bool;

@@ -171,6 +171,6 @@ impl Adding {
         client: &Client,
         rows: NewRows,
     ) -> impl Future<Output = Result<(), StoreError>> + use<> {
-        client.copy_beside([(self.fragments, rows.fragments), (self.columns, rows.columns)])
+        client.copy_in_background([(self.fragments, rows.fragments), (self.columns, rows.columns)])
     }
 }

@@ -1,13 +1,15 @@
-//! Checks of attachments: a file of a message has its issue, and pieces from 0 on without a gap
-//! that add up to its size; no piece is without a file. Whether a message's record leads to a file
-//! is no law: an import keeps records of files that are elsewhere.
+//! Reads attachments for the check. An attachment belongs to an existing issue, its pieces are
+//! numbered from 0 without a gap and add up to its size, and every piece belongs to an attachment.
+//! A message may name a file that is not stored, because imported messages name files that are
+//! elsewhere.
 
 use rusqlite::Connection;
 
 use super::Findings;
 use crate::Fault;
+use caseload_store::check::tables as rules;
 
-/// Files and their pieces.
+/// Attachments and their pieces.
 pub(super) fn files(conn: &Connection, findings: &mut Findings) -> Result<(), Fault> {
     let mut statement = conn.prepare(
         "SELECT d.name, a.id, a.issue_id IS NULL OR i.id IS NOT NULL,
@@ -23,13 +25,8 @@ pub(super) fn files(conn: &Connection, findings: &mut Findings) -> Result<(), Fa
     while let Some(row) = rows.next()? {
         count += 1;
         let (name, id): (String, String) = (row.get(0)?, row.get(1)?);
-        for (place, law) in
-            [(2, "its issue is not there"), (3, "its bytes are not its size"), (4, "it has a gap")]
-        {
-            if !row.get::<_, Option<bool>>(place)?.unwrap_or_default() {
-                findings.fault(format!("domain {name}, attachment {id}: {law}"));
-            }
-        }
+        let holds = [row.get(2)?, row.get(3)?, row.get::<_, Option<bool>>(4)? == Some(true)];
+        rules::attachment(findings, &name, &id, holds);
     }
     let strays: i64 = conn.query_row(
         "SELECT count(*) FROM attachment_pieces p JOIN domains d ON d.id = p.domain_id

@@ -1,21 +1,22 @@
-//! Checks of what issues are found by, read from the tables of sets and values.
+//! Reads the term sets of issues for the check. The rules that they have to obey are in
+//! [`caseload_store::check::terms`].
 
 use caseload_model::issue::visit_terms;
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
 
-use super::super::issues::{BEHIND, COLUMNS, FRAGMENTS, columns, fragments};
 use super::Findings;
 use crate::Fault;
-use caseload_store::check::terms::{Kinds, Values};
+use crate::issues::{BEHIND, COLUMNS, FRAGMENTS, columns, fragments};
+use caseload_store::check::terms::{KindSums, ValueSums};
 use caseload_store::issues::decode;
 
-/// Shows domain, kind, value and row of an entry.
+/// Receives the domain, kind, value and row of an entry.
 type Visit<'v> = &'v mut dyn FnMut(i64, i64, &[u8], u32);
 
-/// Stored terms are those of the stored issues.
+/// The stored terms are the terms of the stored issues.
 pub(super) fn terms(conn: &Connection, findings: &mut Findings) -> Result<(), Fault> {
-    let mut kinds = Kinds::default();
+    let mut kinds = KindSums::default();
     visit_expected(conn, &mut |domain, kind, value, row| kinds.expect((domain, kind), value, row))?;
     visit_stored(conn, &mut |domain, kind, value, row| kinds.store((domain, kind), value, row))?;
     for kind in kinds.end(findings) {
@@ -24,7 +25,7 @@ pub(super) fn terms(conn: &Connection, findings: &mut Findings) -> Result<(), Fa
     Ok(())
 }
 
-/// Names the values of a kind whose issues are not those that are stored.
+/// Names the values of a kind whose term sets differ from the stored issues.
 fn name_values(
     conn: &Connection,
     (domain, kind): (i64, i64),
@@ -32,10 +33,10 @@ fn name_values(
 ) -> Result<(), Fault> {
     let known = "SELECT name FROM domains WHERE id = ?1";
     let names = conn.prepare(known)?.query_map([domain], |row| row.get(0))?.collect::<Vec<_>>();
-    // Issues of a domain that is being removed are no longer anyone's.
+    // A domain without a name is being removed.
     let Some(name) = names.into_iter().next().transpose()? else { return Ok(()) };
     let name: String = name;
-    let mut values = Values::default();
+    let mut values = ValueSums::default();
     visit_expected(conn, &mut |of, other, value, row| {
         if (of, other) == (domain, kind) {
             values.expect(value, row);

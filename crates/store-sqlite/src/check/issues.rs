@@ -1,16 +1,15 @@
-//! Checks of issues: reads them with what they refer to, and the kept counts, and asks the laws
-//! what is wrong. Whether ids and instants are unique, and whether fragments belong to an issue, is
-//! told by the checks of the file and of references.
+//! Reads issues, the records that they refer to, and the counters for the check. The checks of the
+//! file and of references cover the uniqueness of ids and times, and fragments without an issue.
 
 use caseload_model::ids::ISSUE_ID_COUNTED_MAX;
 use rusqlite::Connection;
 
-use super::super::issues::{BEHIND, COLUMNS, FRAGMENTS, FRAGMENTS_COUNT, columns, fragments};
 use super::Findings;
 use crate::Fault;
-use caseload_store::check::issues as laws;
+use crate::issues::{BEHIND, COLUMNS, FRAGMENTS, FRAGMENTS_COUNT, columns, fragments};
+use caseload_store::check::issues as rules;
 
-/// What one issue says and what it refers to.
+/// Each issue, its fragments and its references.
 pub(super) fn rows(conn: &Connection, findings: &mut Findings) -> Result<(), Fault> {
     let mut statement = conn.prepare(&format!(
         "SELECT {FRAGMENTS}, {COLUMNS}, d.name, b.row IS NOT NULL,
@@ -31,27 +30,27 @@ pub(super) fn rows(conn: &Connection, findings: &mut Findings) -> Result<(), Fau
         count += 1;
         let id: i64 = row.get(FRAGMENTS_COUNT)?;
         let domain: String = row.get(BEHIND)?;
-        let mut broken = |law: &str| {
-            findings.fault(format!("domain {domain}, issue {id}: {law}"));
+        let mut broken = |rule: &str| {
+            findings.fault(format!("domain {domain}, issue {id}: {rule}"));
         };
-        for (place, law) in laws::REFERENCES.iter().enumerate() {
+        for (place, rule) in rules::REFERENCES.iter().enumerate() {
             if !row.get::<_, bool>(BEHIND + 2 + place)? {
-                broken(law);
+                broken(rule);
             }
         }
         if !row.get::<_, bool>(BEHIND + 1)? {
-            broken(laws::NO_FRAGMENTS);
+            broken(rules::NO_FRAGMENTS);
             continue;
         }
-        laws::disagreements(&columns(row)?, &fragments(row)?, &mut broken);
+        rules::disagreements(&columns(row)?, &fragments(row)?, &mut broken);
     }
     findings.verified("issues", count);
     Ok(())
 }
 
-/// Kept counts equal the issues counted anew.
+/// The stored counters equal the counted issues.
 pub(super) fn counts(conn: &Connection, findings: &mut Findings) -> Result<(), Fault> {
-    let mut counted = laws::Counted::default();
+    let mut counted = rules::ExpectedCounters::default();
     let mut statement = conn.prepare(&format!(
         "SELECT {FRAGMENTS}, {COLUMNS}, i.domain_id
          FROM issues i JOIN issue_bodies b ON b.row = i.row"
@@ -70,7 +69,7 @@ pub(super) fn counts(conn: &Connection, findings: &mut Findings) -> Result<(), F
         count += 1;
         let name: String = row.get(5)?;
         let key = (row.get(1)?, row.get(2)?, row.get(3)?);
-        counted.kept(findings, (row.get(0)?, &name), key, row.get(4)?);
+        counted.compare(findings, (row.get(0)?, &name), key, row.get(4)?);
     }
     let mut known = conn.prepare("SELECT name FROM domains WHERE id = ?1")?;
     counted.missing(findings, |domain| {

@@ -1,6 +1,5 @@
-//! `caseload check`: verifies the laws of the stored data, reading everything. Each check is one
-//! function in a list; it runs in a snapshot of its own beside whatever is written meanwhile. A
-//! check only looks: nothing is repaired.
+//! `caseload check`: reads all stored data and verifies its rules. Each check is one function in a
+//! list and runs in a snapshot of its own, so that writers continue. A check repairs nothing.
 
 mod attachments;
 mod issue_terms;
@@ -16,15 +15,15 @@ use crate::Fault;
 use caseload_store::check::Findings;
 use caseload_store::{CheckReport, StoreError};
 
-/// One check: a law of the stored data.
+/// A check of one part of the stored data.
 type Check = fn(&Connection, &mut Findings) -> Result<(), Fault>;
 
-/// All of them, in the order of the report.
+/// All checks, in the order of the report.
 const CHECKS: &[(&str, Check)] = &[
     ("the database file", tables::file),
     ("references between tables", tables::references),
     ("domains", tables::domains),
-    ("tasks", tasks::laws),
+    ("tasks", tasks::tasks),
     ("records of tasks", tasks::records),
     ("core profiles", profiles::core),
     ("identities", profiles::identities),

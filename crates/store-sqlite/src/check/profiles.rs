@@ -1,17 +1,18 @@
-//! Checks of profiles: reads them and asks what is wrong with each.
+//! Reads profiles and identities for the check. The rules that they have to obey are in
+//! [`caseload_store::check::profiles`].
 
 use caseload_model::ids::CoreProfileId;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::Findings;
 use crate::Fault;
-use caseload_store::check::profiles as laws;
+use caseload_store::check::profiles as rules;
 
 fn profile_id(id: i64) -> CoreProfileId {
     CoreProfileId(id.unsigned_abs())
 }
 
-/// Each core profile, and where its identities lead.
+/// Each core profile, and the owners of its identities.
 pub(super) fn core(conn: &Connection, findings: &mut Findings) -> Result<(), Fault> {
     let mut owner = conn.prepare_cached(
         "SELECT core_profile_id FROM identities WHERE domain_id = ?1 AND key = ?2",
@@ -28,7 +29,7 @@ pub(super) fn core(conn: &Connection, findings: &mut Findings) -> Result<(), Fau
         count += 1;
         let (domain, name, id): (i64, String, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
         let fields: Vec<u8> = row.get(3)?;
-        let found = laws::core(findings, &name, profile_id(id), row.get(4)?, &fields, |key| {
+        let found = rules::core(findings, &name, profile_id(id), row.get(4)?, &fields, |key| {
             let owner = owner.query_row(params![domain, key.as_bytes()], |row| row.get(0));
             owner.optional().map(|owner| owner.map(profile_id))
         });
@@ -39,7 +40,7 @@ pub(super) fn core(conn: &Connection, findings: &mut Findings) -> Result<(), Fau
     Ok(())
 }
 
-/// Each identity, and the profile that it leads to.
+/// Each identity, and the profile that it belongs to.
 pub(super) fn identities(conn: &Connection, findings: &mut Findings) -> Result<(), Fault> {
     let mut statement = conn.prepare(
         "SELECT d.name, i.core_profile_id, i.key, coalesce(p.fields, m.fields) FROM identities i
@@ -55,7 +56,7 @@ pub(super) fn identities(conn: &Connection, findings: &mut Findings) -> Result<(
         count += 1;
         let (name, id): (String, i64) = (row.get(0)?, row.get(1)?);
         let (key, fields): (Vec<u8>, Option<Vec<u8>>) = (row.get(2)?, row.get(3)?);
-        laws::identity(findings, &name, profile_id(id), &key, fields.as_deref());
+        rules::identity(findings, &name, profile_id(id), &key, fields.as_deref());
     }
     findings.verified("identities", count);
     Ok(())
@@ -74,7 +75,7 @@ pub(super) fn app(conn: &Connection, findings: &mut Findings) -> Result<(), Faul
         count += 1;
         let (name, pid): (String, String) = (row.get(0)?, row.get(1)?);
         let (fields, emails): (Vec<u8>, Vec<u8>) = (row.get(2)?, row.get(3)?);
-        laws::app(findings, &name, &pid, &fields, &emails, row.get(4)?);
+        rules::app(findings, &name, &pid, &fields, &emails, row.get(4)?);
     }
     findings.verified("app profiles", count);
     Ok(())

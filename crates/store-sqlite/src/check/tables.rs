@@ -1,13 +1,13 @@
-//! Checks of the file itself: pages, indexes, references, and that no record belongs to a domain
-//! that is not there.
+//! Checks of the file itself: pages, indexes, references, and records without a domain.
 
 use rusqlite::Connection;
 
-use super::super::domains::domain_tables;
 use super::Findings;
 use crate::Fault;
+use crate::domains::domain_tables;
+use caseload_store::check::tables as rules;
 
-/// Every page readable, every index in step with its table.
+/// Every page is readable, and every index agrees with its table.
 pub(super) fn file(conn: &Connection, findings: &mut Findings) -> Result<(), Fault> {
     let mut statement = conn.prepare("PRAGMA integrity_check")?;
     let mut rows = statement.query([])?;
@@ -22,7 +22,7 @@ pub(super) fn file(conn: &Connection, findings: &mut Findings) -> Result<(), Fau
     Ok(())
 }
 
-/// Every reference leads to a record.
+/// Every foreign key leads to a record.
 pub(super) fn references(conn: &Connection, findings: &mut Findings) -> Result<(), Fault> {
     let mut statement = conn.prepare("PRAGMA foreign_key_check")?;
     let mut rows = statement.query([])?;
@@ -33,21 +33,19 @@ pub(super) fn references(conn: &Connection, findings: &mut Findings) -> Result<(
     Ok(())
 }
 
-/// Every record belongs to a domain that is there, or whose removal is under way; every domain has
-/// its clock and its default app.
+/// Every record belongs to a domain that exists or is being removed, and every domain has a clock
+/// and a default app.
 pub(super) fn domains(conn: &Connection, findings: &mut Findings) -> Result<(), Fault> {
     for table in domain_tables(conn)? {
-        let strays: u64 = conn.query_row(
+        let strays = conn.query_row(
             &format!(
                 "SELECT count(*) FROM {table} WHERE domain_id NOT IN
                  (SELECT id FROM domains UNION ALL SELECT removed_id FROM domain_removals)"
             ),
             [],
-            |row| row.get::<_, i64>(0).map(i64::unsigned_abs),
+            |row| row.get(0),
         )?;
-        if strays > 0 {
-            findings.fault(format!("{strays} records of {table} belong to no domain"));
-        }
+        rules::without_domain(findings, &table, strays);
     }
     let mut statement = conn.prepare(
         "SELECT d.name, c.domain_id IS NOT NULL, a.id IS NOT NULL FROM domains d
@@ -59,12 +57,7 @@ pub(super) fn domains(conn: &Connection, findings: &mut Findings) -> Result<(), 
     while let Some(row) = rows.next()? {
         count += 1;
         let name: String = row.get(0)?;
-        if !row.get::<_, bool>(1)? {
-            findings.fault(format!("domain {name} has no clock"));
-        }
-        if !row.get::<_, bool>(2)? {
-            findings.fault(format!("domain {name} has no default app"));
-        }
+        rules::domain(findings, &name, row.get(1)?, row.get(2)?);
     }
     findings.verified("domains", count);
     Ok(())

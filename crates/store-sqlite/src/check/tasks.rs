@@ -1,74 +1,75 @@
-//! Checks of tasks and their records: reads them and asks what is wrong with each; and whether
-//! payload and records belong to a task.
+//! Reads tasks and their records for the check, and looks for payloads and records without a task.
 
 use rusqlite::Connection;
 
-use super::super::tasks as rooms;
 use super::Findings;
 use crate::Fault;
-use caseload_store::check::tasks::{self as laws_of, Block, Kept, Tally};
+use crate::tasks::{COLUMNS, COLUMNS_COUNT, task};
+use caseload_store::check::tables as rules;
+use caseload_store::check::tasks::{self as task_rules, RecordCounts, StoredRecords, TaskPayload};
 
 /// Each task by itself.
-pub(super) fn laws(conn: &Connection, findings: &mut Findings) -> Result<(), Fault> {
+pub(super) fn tasks(conn: &Connection, findings: &mut Findings) -> Result<(), Fault> {
     let sql = format!(
         "SELECT {}, (SELECT name FROM domains d WHERE d.id = domain_id), next_index,
          (SELECT max(last_index) FROM payload_blocks p
           WHERE p.domain_id = tasks.domain_id AND p.task_id = tasks.id), purge FROM tasks",
-        rooms::COLUMNS
+        COLUMNS
     );
     let mut statement = conn.prepare(&sql)?;
     let mut rows = statement.query([])?;
     let mut count = 0;
     while let Some(row) = rows.next()? {
         count += 1;
-        let Some(domain) = row.get::<_, Option<String>>(rooms::COLUMNS_COUNT)? else { continue };
-        let kept = Kept {
-            next_index: row.get(rooms::COLUMNS_COUNT + 1)?,
-            last_index: row.get(rooms::COLUMNS_COUNT + 2)?,
-            purge: row.get(rooms::COLUMNS_COUNT + 3)?,
+        let Some(domain) = row.get::<_, Option<String>>(COLUMNS_COUNT)? else { continue };
+        let payload = TaskPayload {
+            next_index: row.get(COLUMNS_COUNT + 1)?,
+            last_index: row.get(COLUMNS_COUNT + 2)?,
+            purge: row.get(COLUMNS_COUNT + 3)?,
         };
-        laws_of::laws(findings, &domain, &rooms::task(row)?, kept);
+        task_rules::check_task(findings, &domain, &task(row)?, payload);
     }
     findings.verified("tasks", count);
     Ok(())
 }
 
-/// As many result and error lines as the counts say, in blocks that follow each other.
+/// There are as many result and error lines as the counts say, in blocks that do not overlap.
 pub(super) fn records(conn: &Connection, findings: &mut Findings) -> Result<(), Fault> {
-    let mut tally = Tally::default();
+    let mut records = RecordCounts::default();
     let mut statement = conn.prepare(
         "SELECT domain_id, task_id, kind, first_index, next_index, lines, bytes
          FROM record_blocks ORDER BY domain_id, task_id, kind, first_index",
     )?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        let block = Block {
+        let block = StoredRecords {
             first_index: row.get(3)?,
             next_index: row.get(4)?,
             lines: row.get(5)?,
             bytes: row.get_ref(6)?.as_blob().map_err(rusqlite::Error::from)?,
         };
-        tally.add(findings, (row.get(0)?, row.get(1)?, row.get(2)?), block)?;
+        records.add(findings, (row.get(0)?, row.get(1)?, row.get(2)?), block)?;
     }
     let sql = format!(
         "SELECT {}, domain_id, (SELECT name FROM domains d WHERE d.id = domain_id), purge
          FROM tasks",
-        rooms::COLUMNS
+        COLUMNS
     );
     let mut statement = conn.prepare(&sql)?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        let name: Option<String> = row.get(rooms::COLUMNS_COUNT + 1)?;
-        let (Some(name), task) = (name, rooms::task(row)?) else { continue };
-        let domain = (row.get(rooms::COLUMNS_COUNT)?, name.as_str());
-        let purge = row.get(rooms::COLUMNS_COUNT + 2)?;
-        tally.compare(findings, domain, &task.id, &task.counts, purge);
+        let name: Option<String> = row.get(COLUMNS_COUNT + 1)?;
+        let (Some(name), task) = (name, task(row)?) else { continue };
+        let domain = (row.get(COLUMNS_COUNT)?, name.as_str());
+        let purge = row.get(COLUMNS_COUNT + 2)?;
+        records.compare(findings, domain, &task.id, &task.counts, purge);
     }
-    findings.verified("records of tasks", tally.total());
+    findings.verified("records of tasks", records.total());
     orphans(conn, findings)
 }
 
-/// Records belong to a task that is there, payload to a task or to an upload, which is not both.
+/// Records belong to a task. Payloads belong to a task or to an upload, and no upload is also a
+/// task.
 fn orphans(conn: &Connection, findings: &mut Findings) -> Result<(), Fault> {
     let of_no = |owner: &str| {
         format!(
@@ -80,7 +81,7 @@ fn orphans(conn: &Connection, findings: &mut Findings) -> Result<(), Fault> {
         ("payload_blocks", format!("{} AND {}", of_no("tasks"), of_no("uploads"))),
         ("record_blocks", of_no("tasks")),
     ] {
-        let orphans: i64 = conn.query_row(
+        let orphans = conn.query_row(
             &format!(
                 "SELECT count(*) FROM {table} b WHERE {free}
                  AND b.domain_id IN (SELECT id FROM domains)"
@@ -88,17 +89,13 @@ fn orphans(conn: &Connection, findings: &mut Findings) -> Result<(), Fault> {
             [],
             |row| row.get(0),
         )?;
-        if orphans > 0 {
-            findings.fault(format!("{orphans} blocks of {table} belong to no task"));
-        }
+        rules::without_task(findings, table, orphans);
     }
-    let accepted: i64 = conn.query_row(
+    let accepted = conn.query_row(
         "SELECT count(*) FROM uploads u JOIN tasks t ON t.domain_id = u.domain_id AND t.id = u.id",
         [],
         |row| row.get(0),
     )?;
-    if accepted > 0 {
-        findings.fault(format!("{accepted} uploads are accepted tasks at the same time"));
-    }
+    rules::accepted_uploads(findings, accepted);
     Ok(())
 }

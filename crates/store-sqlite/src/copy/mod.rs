@@ -1,8 +1,8 @@
-//! SQLite as an end of a copy. One connection does everything, under the lock of the one server; a
-//! source is held in a transaction that writes nothing and keeps every other process from writing,
-//! so that all is read as it was at one moment. Commits of a target need not be on the disk before
-//! the last one: rows and position are in one file, and a file that lost its latest commits is one
-//! from which the copy goes on.
+//! A SQLite file as the source or the target of a copy. A single connection does all the work and
+//! holds the server lock. A source stays in one write transaction that writes nothing: it blocks
+//! every other writer, so that all rows come from one snapshot. A target syncs only its last
+//! commit. Rows and position are in the same file, so that a file that lost its latest commits can
+//! resume the copy.
 
 mod shape;
 #[cfg(test)]
@@ -26,12 +26,12 @@ use caseload_store::failpoint::{self, Failpoint};
 use caseload_store::{CheckReport, OpenMode, StoreError, StoreFuture};
 use shape::Shape;
 
-/// Pages of a target's log after which it is moved into the database.
+/// Pages of a target's log that trigger a checkpoint.
 const LOG_PAGES: u32 = 4096;
-/// Page cache of a target, in KiB: its indexes grow at random places.
+/// Page cache of a target, in KiB. It is large because rows go to random places of the indexes.
 const CACHE_KIB: u32 = 256 << 10;
 
-/// Fails where a copy into this store is not finished.
+/// Fails if the store is the target of an unfinished copy.
 pub(super) fn refuse_unfinished(conn: &Connection, path: &Path) -> Result<(), Fault> {
     match progress(conn)? {
         None => Ok(()),
@@ -41,7 +41,7 @@ pub(super) fn refuse_unfinished(conn: &Connection, path: &Path) -> Result<(), Fa
     }
 }
 
-/// Opens a store as an end of a copy.
+/// Opens a store as the source or the target of a copy.
 pub async fn open_copy_end(path: &Path, side: Side) -> Result<Arc<dyn CopyEnd>, StoreError> {
     let path = path.to_owned();
     let opened = tokio::task::spawn_blocking(move || SqliteEnd::open(path, side)).await;
@@ -73,7 +73,7 @@ impl SqliteEnd {
                     _ => store_error(error),
                 }
             })?,
-            // References are verified by the check, all at once.
+            // The check at the end verifies all references.
             Side::Target => conn.execute_batch(&format!(
                 "PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = {LOG_PAGES};
                  PRAGMA cache_size = -{CACHE_KIB}; PRAGMA foreign_keys = OFF;"
@@ -82,7 +82,7 @@ impl SqliteEnd {
         Ok(Self { path, conn: Arc::new(Mutex::new(conn)), lock })
     }
 
-    /// Runs work on the connection, on a thread that may block.
+    /// Runs work with the connection, on a blocking thread.
     fn run<T, F>(&self, work: F) -> StoreFuture<'_, T>
     where
         T: Send + 'static,
@@ -152,7 +152,7 @@ impl CopyEnd for SqliteEnd {
     }
 
     fn begin(&self, progress: Progress) -> StoreFuture<'_, ()> {
-        self.run(move |conn| keep_progress(conn, &progress))
+        self.run(move |conn| save_progress(conn, &progress))
     }
 
     fn clear(&self) -> StoreFuture<'_, ()> {
@@ -171,7 +171,7 @@ impl CopyEnd for SqliteEnd {
         self.run(move |conn| {
             let transaction = conn.transaction()?;
             insert(&transaction, table, &rows)?;
-            keep_progress(&transaction, &progress)?;
+            save_progress(&transaction, &progress)?;
             failpoint::reached(Failpoint::Copying);
             transaction.commit()?;
             failpoint::reached(Failpoint::Copied);
@@ -179,15 +179,15 @@ impl CopyEnd for SqliteEnd {
         })
     }
 
-    fn settle(&self, last_domain_id: i64) -> StoreFuture<'_, ()> {
+    fn set_derived(&self, last_domain_id: i64) -> StoreFuture<'_, ()> {
         self.run(move |conn| {
-            // There is no such row before the first domain.
+            // The row does not exist before the first domain.
             conn.execute("DELETE FROM sqlite_sequence WHERE name = 'domains'", [])?;
             conn.execute(
                 "INSERT INTO sqlite_sequence (name, seq) VALUES ('domains', ?1)",
                 [last_domain_id],
             )?;
-            failpoint::reached(Failpoint::Settled);
+            failpoint::reached(Failpoint::Derived);
             Ok(())
         })
     }
@@ -207,7 +207,7 @@ impl CopyEnd for SqliteEnd {
 
     fn finish(&self) -> StoreFuture<'_, ()> {
         self.run(|conn| {
-            // The commit has everything before it on the disk.
+            // This commit also syncs all commits before it.
             conn.execute_batch("PRAGMA synchronous = FULL")?;
             conn.execute("DELETE FROM copy_progress", [])?;
             conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
@@ -250,7 +250,7 @@ fn progress(conn: &Connection) -> Result<Option<Progress>, Fault> {
     Ok(found)
 }
 
-fn keep_progress(conn: &Connection, progress: &Progress) -> Result<(), Fault> {
+fn save_progress(conn: &Connection, progress: &Progress) -> Result<(), Fault> {
     let Progress { source, origin, attempt, table, position, rows } = progress;
     conn.prepare_cached(
         "INSERT OR REPLACE INTO copy_progress

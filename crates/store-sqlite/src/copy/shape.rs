@@ -1,13 +1,13 @@
-//! How the tables of a copy stand in SQLite: the statements that read and write each, made from the
-//! list of tables and the keys of the database's own catalogue. What the list has and SQLite keeps
-//! elsewhere is named here; what only SQLite has is named in the tests.
+//! The statements that read and write each table of a copy, made from the list of tables and from
+//! the keys in the database's catalogue. Columns of the list that SQLite stores elsewhere are named
+//! here; columns that only SQLite has are named in the tests.
 
 use rusqlite::Connection;
 
 use crate::Fault;
 use caseload_store::copy::tables::Table;
 
-/// Columns of the list that this backend has elsewhere: where.
+/// Columns of the list that this backend stores elsewhere, and the expressions that read them.
 const DERIVED: &[(&str, &str, &str)] = &[
     (
         "issue_bodies",
@@ -19,8 +19,9 @@ const DERIVED: &[(&str, &str, &str)] = &[
 
 type Others = &'static [(&'static str, &'static str)];
 
-/// Columns of the list that are written to columns of other names: to which, and what of the value,
-/// which is written here as `?`. The id of a core profile is its `seq` where that is free.
+/// Columns of the list that are written to other columns: their names, and the expressions to
+/// write. `?` is the value. The id of a core profile becomes its `seq` if no other profile has that
+/// number.
 const WRITTEN_AS: &[(&str, &str, Others)] = &[(
     "core_profiles",
     "id",
@@ -30,22 +31,21 @@ const WRITTEN_AS: &[(&str, &str, Others)] = &[(
     ],
 )];
 
-/// Columns that are read as something else than themselves: what they say of it counts for nothing
-/// any more.
+/// Columns that are read through an expression, because their stored value no longer matters.
 const READ_AS: &[(&str, &str, &str)] =
     &[("tasks", "not_before", "iif(tasks.status = 4, 0, tasks.not_before)")];
 
 /// The statements of one table.
 #[derive(Debug)]
 pub(super) struct Shape {
-    /// Reads from the beginning.
+    /// Reads from the first row.
     pub(super) first: String,
-    /// Reads behind a key.
+    /// Reads after a key.
     pub(super) further: String,
     pub(super) insert: String,
     /// Which of the list's columns are written, in the order of `insert`.
     pub(super) written: Vec<usize>,
-    /// The columns of the key, which are read behind those of the list; whether each is text.
+    /// The columns of the key, which are read after those of the list: whether each is text.
     pub(super) key: Vec<bool>,
 }
 
@@ -54,11 +54,11 @@ pub(super) struct Shape {
 pub(super) struct Stored {
     pub(super) name: String,
     pub(super) kind: String,
-    /// Its place in the primary key, from 1.
+    /// Its position in the primary key, from 1; 0 if it is not in the key.
     pub(super) key: usize,
 }
 
-/// The columns that a table really has.
+/// The columns of a table, from the catalogue.
 pub(super) fn stored(conn: &Connection, table: &str) -> Result<Vec<Stored>, Fault> {
     let mut statement = conn.prepare_cached("SELECT name, type, pk FROM pragma_table_info(?1)")?;
     let columns = statement.query_map([table], |row| {
@@ -68,7 +68,7 @@ pub(super) fn stored(conn: &Connection, table: &str) -> Result<Vec<Stored>, Faul
     Ok(columns.collect::<Result<_, _>>()?)
 }
 
-/// Where a column is that the table itself does not have.
+/// The expression for a column that the table itself does not have.
 pub(super) fn derived(table: &str, column: &str) -> Option<&'static str> {
     DERIVED.iter().find(|(of, name, _)| (*of, *name) == (table, column)).map(|found| found.2)
 }
@@ -100,7 +100,7 @@ impl Shape {
     }
 }
 
-/// The statement that inserts a row, and which of the list's columns it takes.
+/// The statement that inserts a row, and the columns of the list that it takes.
 fn insert(table: &Table) -> (String, Vec<usize>) {
     let (mut written, mut names, mut values) = (Vec::new(), Vec::new(), Vec::new());
     for (at, column) in table.columns.iter().enumerate() {

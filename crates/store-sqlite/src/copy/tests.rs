@@ -1,4 +1,4 @@
-//! The list of what a copy carries against the tables that a new store really has.
+//! Compares the list of copied tables and columns with the tables of a new store.
 
 use std::collections::BTreeSet;
 
@@ -6,27 +6,27 @@ use super::*;
 use crate::SqliteStore;
 use caseload_store::copy::tables::{Kind, TABLES};
 
-/// Tables that tell of the file itself.
+/// Tables about the file itself, which a copy leaves out.
 const OWN_TABLES: &[&str] = &["probe", "copy_progress", "refinery_schema_history"];
 
-/// Columns that a copy goes without, and why.
+/// Columns that a copy leaves out, and why.
 const OWN_COLUMNS: &[(&str, &str)] = &[
-    // Numbers that only order the file.
+    // Row numbers of this file.
     ("core_profiles", "seq"),
     ("core_profiles", "moved_id"),
     ("app_profiles", "seq"),
     ("payload_blocks", "seq"),
     ("record_blocks", "seq"),
     ("attachment_pieces", "seq"),
-    // No server runs, so that nobody holds a lease.
+    // No server runs during a copy, so that there are no leases.
     ("tasks", "lease_server"),
     ("tasks", "lease_epoch"),
     ("tasks", "lease_until"),
 ];
 
-/// Name, type and whether it may be null of the columns that a table has.
+/// Name, type and nullability of the columns of a table.
 fn stored(conn: &Connection, table: &str) -> BTreeSet<(String, String, bool)> {
-    // What is a key is never null, whether it says so or not.
+    // A key column is never null, even if it is not declared so.
     let sql = "SELECT name, type, NOT \"notnull\" AND pk = 0 FROM pragma_table_info(?1)";
     let mut columns = conn.prepare(sql).unwrap();
     let columns = columns

@@ -1,8 +1,8 @@
-//! Moving the write-ahead log into the database, on a thread and a connection of its own, so that
-//! no commit pays for it. Small logs are left alone while writes come, and moved when they stop. A
-//! log beyond its bound begins anew: nearly all of it is moved beside the writer, which moves the
-//! rest itself between two groups, because it leaves nobody else the time for it. While a long read
-//! pins the log that is tried again every second.
+//! The checkpoint thread. It moves the write-ahead log (WAL) into the database on a connection of
+//! its own, so that no commit pays for it. A short log is moved when writes pause. A log beyond its
+//! limit is restarted: this thread moves nearly all of it while the writer continues, and the
+//! writer moves the rest between two groups, because another thread cannot win that gap from a busy
+//! writer. While a long read pins the log, the restart is tried again every second.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -21,27 +21,28 @@ use super::connection::{self, PAGE_BYTES};
 use crate::Fault;
 use caseload_store::StoreError;
 
-/// Pages of the log from which on it is moved beside the writer: a few tasks of 10,000, so that
-/// what one of them wrote is not moved while the next reads it.
+/// A longer log is moved while the writer continues. It holds a few tasks of 10,000 entries, so
+/// that pages that one task wrote are not moved while the next task still reads them.
 const LOG_PAGES_WANTED: u32 = (64 << 20) / PAGE_BYTES;
-/// Pages beyond which the log is to begin anew.
+/// A longer log is restarted.
 const LOG_PAGES_MAX: u32 = (160 << 20) / PAGE_BYTES;
-/// Pages that make another try worthwhile while reads pin the log.
+/// By how many pages the log has to grow before the next attempt while reads pin it.
 const LOG_PAGES_STEP: u32 = (16 << 20) / PAGE_BYTES;
-/// A pause of the writer's that counts as idle, and the time between tries to cut a pinned log.
+/// A writer without commits for this long is idle. Also the time between attempts to restart a
+/// pinned log.
 const PAUSE: Duration = Duration::from_secs(1);
-/// How often one try looks whether it may go on, and the time between: writers wait meanwhile.
+/// How often one attempt retries a busy lock, and the time between. Writers wait during it.
 const CUT_LOOKS: i32 = 75;
 const CUT_LOOK_PAUSE: Duration = Duration::from_micros(200);
 
-/// Pages of the log that the writer may have to move, and how often what came meanwhile is moved
-/// beside it to get there.
+/// The most pages that the writer has to move itself, and how many rounds of moving new pages this
+/// thread makes to get there.
 const LAST_PAGES: u32 = (8 << 20) / PAGE_BYTES;
 const BESIDE_MAX: u32 = 4;
 
 const _: () = assert!(LOG_PAGES_WANTED < LOG_PAGES_MAX);
 
-/// What the writer tells the checkpointer.
+/// How the writer notifies the checkpoint thread.
 #[derive(Debug, Default)]
 pub(super) struct Signal {
     state: Mutex<State>,
@@ -64,7 +65,8 @@ impl Signal {
         self.changed.notify_one();
     }
 
-    /// Waits for a commit, at most `PAUSE`. `None` when it is time to stop.
+    /// Waits up to [`PAUSE`] for a commit and returns whether there was one. `None` if the thread
+    /// has to stop.
     fn wait(&self) -> Option<bool> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let (mut state, _) = self
@@ -128,8 +130,8 @@ fn look_again(looks: i32) -> bool {
     looks < CUT_LOOKS
 }
 
-/// The database file, to be made durable beside SQLite. It stays open as long as the process runs:
-/// closing it would end the locks that SQLite has on the same file.
+/// A handle of the database file for syncing it without SQLite. It stays open until the process
+/// ends: closing it would release the POSIX locks that SQLite holds on the same file.
 fn database_file(path: &Path) -> Result<Arc<File>, Fault> {
     static OPENED: Mutex<BTreeMap<(u64, u64), Arc<File>>> = Mutex::new(BTreeMap::new());
     let cannot = |e| StoreError::Unavailable(format!("{} cannot be opened: {e}", path.display()));
@@ -144,7 +146,7 @@ fn database_file(path: &Path) -> Result<Arc<File>, Fault> {
 }
 
 fn run(conn: &Connection, file: &File, gauges: &Gauges, signal: &Signal) {
-    // Pages that the last checkpoint left behind, and when a cut was last tried, until it is made.
+    // Pages that the last checkpoint could not move, and the time of the last attempt at a restart.
     let mut left = 0;
     let mut last_cut: Option<Instant> = None;
     let mut clean = false;
@@ -155,11 +157,11 @@ fn run(conn: &Connection, file: &File, gauges: &Gauges, signal: &Signal) {
         clean &= !committed;
         let may_cut = last_cut.is_none_or(|at| at.elapsed() >= PAUSE);
         let done = if !committed && !clean {
-            // Idle: with no writer to disturb, a long log file is cut too.
+            // The writer is idle, so that truncating a long log file disturbs no commit.
             let kind = if pages > LOG_PAGES_WANTED { "TRUNCATE" } else { "PASSIVE" };
             checkpoint(conn, kind)
         } else if gauges.cut_now.load(Ordering::Relaxed) {
-            // The writer is about to: two cannot move the log at once.
+            // The writer is about to restart the log; only one connection can checkpoint at a time.
             continue;
         } else if committed && pages > LOG_PAGES_MAX && may_cut {
             last_cut = Some(Instant::now());
@@ -182,10 +184,10 @@ fn run(conn: &Connection, file: &File, gauges: &Gauges, signal: &Signal) {
     }
 }
 
-/// Moves nearly all of the log beside the writer and has that begin it anew.
+/// Moves nearly all of the log while the writer continues, and then asks the writer to restart it.
 fn prepare_cut(conn: &Connection, file: &File, gauges: &Gauges) -> Result<bool, Fault> {
     beside(conn, file)?;
-    // From here on groups are short, and so is what they leave to be moved.
+    // From here on groups are short, so that few pages remain to be moved.
     gauges.cut_soon.store(true, Ordering::Relaxed);
     for _ in 0..BESIDE_MAX {
         let before = gauges.wal_pages.load(Ordering::Relaxed);
@@ -199,9 +201,9 @@ fn prepare_cut(conn: &Connection, file: &File, gauges: &Gauges) -> Result<bool, 
     Ok(false)
 }
 
-/// Where the checkpointer asks for it, begins the log anew in the file that there is, on the
-/// writer's own connection and between two of its groups: commits that make a file longer take more
-/// time, and so do those that cut it.
+/// Restarts the log if the checkpoint thread asked for it, on the writer's own connection and
+/// between two groups. The log file is reused at its full length, because commits that extend or
+/// truncate a file take longer.
 pub(super) fn begin_anew(conn: &mut Connection, gauges: &Gauges) -> Result<(), Fault> {
     if !gauges.cut_now.swap(false, Ordering::Relaxed) {
         return Ok(());
@@ -213,15 +215,15 @@ pub(super) fn begin_anew(conn: &mut Connection, gauges: &Gauges) -> Result<(), F
     begun.map(|_| ())
 }
 
-/// Moves what it can beside the writer, and has it on the disk: SQLite itself waits with that until
-/// it moved all of the log, and then has writers wait as well.
+/// Moves the pages that it can while the writer continues, and syncs them. SQLite itself would sync
+/// only after it has moved the whole log, and writers would wait for that sync.
 fn beside(conn: &Connection, file: &File) -> Result<bool, Fault> {
     let whole = checkpoint(conn, "PASSIVE")?;
     file.sync_data().map_err(|e| StoreError::NotWritten(format!("the database: {e}")))?;
     Ok(whole)
 }
 
-/// One checkpoint; whether the whole log is in the database now.
+/// Runs one checkpoint. Returns whether the whole log is in the database now.
 fn checkpoint(conn: &Connection, kind: &str) -> Result<bool, Fault> {
     let (busy, log, moved): (i64, i64, i64) =
         conn.query_row(&format!("PRAGMA wal_checkpoint({kind})"), [], |row| {
@@ -230,7 +232,8 @@ fn checkpoint(conn: &Connection, kind: &str) -> Result<bool, Fault> {
     Ok(busy == 0 && log == moved)
 }
 
-/// Moves the whole log into the database if nobody keeps it from that for `wait`.
+/// Moves the whole log into the database and truncates it. Gives up if readers or writers block it
+/// for longer than `wait`.
 pub(super) fn truncate(conn: &Connection, wait: Duration) -> Result<(), Fault> {
     conn.busy_timeout(wait)?;
     checkpoint(conn, "TRUNCATE").map(|_| ())

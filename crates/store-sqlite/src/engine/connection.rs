@@ -1,6 +1,6 @@
-//! Opening connections: the settings that every one of them shares. A connection that lacks them
-//! must not exist, because durability (`synchronous`), the log's bound (`wal_autocheckpoint`) and
-//! foreign keys depend on them.
+//! Opens connections with the settings that all of them share. Invariant: every connection is
+//! opened here, because durability (`synchronous`), the limit of the log (`wal_autocheckpoint`) and
+//! foreign keys depend on these settings.
 
 use std::path::Path;
 use std::time::Duration;
@@ -10,28 +10,28 @@ use rusqlite::{Connection, OpenFlags};
 use crate::Fault;
 use caseload_store::StoreError;
 
-/// Bytes of a database page; set once, when the file is made.
+/// Bytes of a database page; set once, when the file is created.
 pub(super) const PAGE_BYTES: u32 = 8192;
-/// How long to wait for another process that writes, and the pause between two looks whether it
-/// still does: a checkpoint keeps the writer for some milliseconds, and SQLite's own pauses get
-/// much longer.
+/// How long to wait for another process that writes, and the pause between two attempts. A
+/// checkpoint blocks the writer for a few milliseconds only, and the pauses of SQLite's own busy
+/// handler are much longer.
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
 const BUSY_PAUSE: Duration = Duration::from_millis(1);
 /// Page cache of the writer and of one reader, in KiB.
 const WRITER_CACHE_KIB: u32 = 64 << 10;
 const READER_CACHE_KIB: u32 = 8 << 10;
-/// Bytes of the file that readers map, read-only, rather than copy page by page. The library takes
-/// less where it was built with a lower limit (2 GiB, but for `.cargo/config.toml`); what lies
-/// beyond is read.
+/// Bytes of the file that readers map into memory, read-only, instead of copying page by page.
+/// SQLite caps this at its compile-time limit (2 GiB by default, raised in `.cargo/config.toml`)
+/// and reads the rest of the file.
 const READER_MAPPED_BYTES: u64 = 1 << 40;
-/// Statements that a connection keeps prepared.
+/// Prepared statements in the cache of a connection.
 const STATEMENTS_CACHED: usize = 256;
-/// Bytes that the log file keeps after it was moved into the database: more than it grows to, so
-/// that no commit waits for the file to be cut, which takes some tenths of a second. An idle log is
-/// cut beside the writer.
-const LOG_BYTES_KEPT: u32 = 256 << 20;
+/// The log file is not truncated below this size after a checkpoint. It is more than the log grows
+/// to, so that no commit waits for a truncation, which takes some tenths of a second. The
+/// checkpoint thread truncates an idle log.
+const LOG_BYTES_RETAINED: u32 = 256 << 20;
 
-/// Makes the folders that `path` needs.
+/// Creates the folders of `path`.
 pub(super) fn make_folders(path: &Path) -> Result<(), Fault> {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => Ok(std::fs::create_dir_all(folder)
@@ -55,7 +55,7 @@ pub(super) fn open(path: &Path) -> Result<Connection, Fault> {
          PRAGMA journal_mode = WAL;
          PRAGMA synchronous = FULL;
          PRAGMA wal_autocheckpoint = 0;
-         PRAGMA journal_size_limit = {LOG_BYTES_KEPT};
+         PRAGMA journal_size_limit = {LOG_BYTES_RETAINED};
          PRAGMA foreign_keys = ON;
          PRAGMA temp_store = MEMORY;
          PRAGMA cache_size = -{WRITER_CACHE_KIB};"

@@ -1,6 +1,6 @@
-//! Why work on the database fails, and what an error of SQLite means to the contract: a passed
-//! deadline, damage, or a store that cannot answer now. Expected conflicts are not errors: commands
-//! look before they write.
+//! The error type of this backend. It translates errors of SQLite to those of the contract: a
+//! passed deadline, damage, or a store that cannot answer now. Expected conflicts do not appear
+//! here, because commands check before they write.
 
 use std::fmt;
 
@@ -36,7 +36,7 @@ impl From<Fault> for StoreError {
     }
 }
 
-/// What an error of SQLite means to the contract.
+/// Translates an error of SQLite to one of the contract.
 #[expect(clippy::needless_pass_by_value, reason = "passed to `map_err`")]
 pub(crate) fn store_error(error: rusqlite::Error) -> StoreError {
     match &error {

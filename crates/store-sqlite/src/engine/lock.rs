@@ -1,6 +1,6 @@
-//! The lock file beside the database. It says that a server runs, so that a second one is refused;
-//! the operating system gives it back however the process ends. It is never deleted: a process
-//! could hold the deleted file while another one makes it anew.
+//! The lock file next to the database. While a server holds its lock, a second server is refused.
+//! The operating system releases the lock however the process ends. Invariant: the file is never
+//! deleted, because one process could hold the deleted file while another one creates a new file.
 
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use crate::Fault;
 use caseload_store::{OpenMode, StoreError};
 
-/// Held while a server has the store open; empty for admin commands.
+/// The lock of a server; empty for admin commands.
 #[derive(Debug)]
 pub(crate) struct ServerLock(Mutex<Option<File>>);
 
@@ -33,7 +33,7 @@ impl ServerLock {
     }
 }
 
-/// Waits until no other process brings the tables up to date.
+/// Waits until no other process migrates the tables.
 pub(super) fn lock_for_migration(path: &Path) -> Result<File, Fault> {
     let file = open_beside(path, ".migration-lock")?;
     file.lock().map_err(|e| cannot_lock(path, &e))?;

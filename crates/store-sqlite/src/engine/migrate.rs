@@ -1,6 +1,7 @@
-//! Bringing the tables up to date. Migrations are compiled in; one that was released is never
-//! edited. Processes that open a new file at once take turns at a lock file, because what is
-//! missing is looked up in a transaction of its own. Invariant: all of it is there, or nothing.
+//! Runs the migrations, which are compiled in. A released migration is never edited. Processes that
+//! open a new file at the same time take turns through a lock file, because the migration tool
+//! looks up the missing migrations in a separate transaction. Invariant: all migrations are
+//! applied, or none.
 
 use std::path::Path;
 
@@ -16,11 +17,11 @@ mod embedded {
     refinery::embed_migrations!("migrations");
 }
 
-/// Opens the file and brings its tables up to date.
+/// Opens the file and migrates its tables.
 pub(super) fn open_current(path: &Path) -> Result<Connection, Fault> {
     let turn = lock_for_migration(path)?;
     let mut conn = connection::open(path)?;
-    // In one transaction: tables without a note of their version could never be opened again.
+    // One transaction for all: tables without a recorded version could never be opened again.
     let done = embedded::migrations::runner().set_grouped(true).run(&mut conn);
     drop(turn);
     match done {

@@ -1,6 +1,6 @@
-//! How SQLite is run: one writer thread that commits in groups, a pool of readers, checkpoints on a
-//! connection of their own, a lock file for the one server. Nothing here knows what is stored.
-//! Invariant: a write that was answered with `Ok` is durable, and no call blocks async code.
+//! The connections to a SQLite file: one writer thread that commits in groups, a pool of readers, a
+//! checkpoint thread, and a lock file that admits one server. This module does not know the tables.
+//! Invariant: a write that returned `Ok` is durable, and no call blocks async code.
 
 mod checkpoint;
 mod connection;
@@ -27,44 +27,44 @@ use readers::Readers;
 use writer::Writer;
 pub(super) use writer::{LastMember, Member, WriteContext};
 
-/// Time a read may take where the caller names none.
+/// The time limit of a read without a budget of its own.
 const READ_BUDGET: Duration = Duration::from_secs(10);
 
-/// Figures that the parts of the engine share.
+/// Figures that the writer, the readers and the checkpoint thread share.
 #[derive(Debug, Default)]
 struct Gauges {
-    /// Small commands that wait for the writer, and long ones.
+    /// Small and long commands that wait for the writer.
     small_waiting: AtomicUsize,
     long_waiting: AtomicUsize,
-    /// How long small commands took from their place in the queue to their commit.
+    /// How long small commands took from entering the queue to their commit.
     writes: Mutex<DurationCounts>,
-    /// Whether the writer has a group under way.
+    /// Whether the writer is running a group.
     at_work: AtomicBool,
     /// Groups committed since the store was opened.
     commits: AtomicU64,
     /// Pages in the write-ahead log after the last commit.
     wal_pages: AtomicU32,
-    /// Whether the log is about to begin anew, and whether the writer is to see to that now.
+    /// Whether the log will restart soon, and whether the writer has to restart it now.
     cut_soon: AtomicBool,
     cut_now: AtomicBool,
-    /// When a commit or a checkpoint failed last.
+    /// The time of the last failed commit or checkpoint.
     fault_at: Mutex<Option<Instant>>,
 }
 
-/// What a command asks of the writer.
+/// How much work a command is for the writer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Weight {
-    /// Some rows.
+    /// A few rows.
     Small,
-    /// Up to thousands of rows or megabytes: does not keep small ones waiting where it need not.
+    /// Up to thousands of rows or megabytes. It yields to small commands.
     Long,
 }
 
 impl Weight {
-    /// Bytes up to which writing them is small.
+    /// A command that writes more bytes is long.
     const SMALL_BYTES_MAX: usize = 128 << 10;
 
-    /// Of a command that writes so many bytes.
+    /// The weight of a command that writes this many bytes.
     pub(super) const fn of_bytes(bytes: usize) -> Self {
         if bytes <= Self::SMALL_BYTES_MAX { Self::Small } else { Self::Long }
     }
@@ -99,10 +99,10 @@ pub(super) struct Engine {
 }
 
 impl Engine {
-    /// Opens the file, making it and its folders where they are missing, and brings its tables up
-    /// to date. In server mode a second server is refused. `prepare` runs before anything else, on
-    /// the connection that writes, and commits what it does by itself. `last_member` ends each
-    /// group in which tasks may have become runnable.
+    /// Opens the file, creates it and its folders if they are missing, and migrates its tables. In
+    /// server mode, a second server is refused. `prepare` runs first, on the connection that
+    /// writes, and commits by itself. `last_member` makes the final command of each group in which
+    /// tasks may have become runnable.
     pub(super) fn open(
         path: &Path,
         mode: OpenMode,
@@ -128,26 +128,26 @@ impl Engine {
         })
     }
 
-    /// Opens the file for one connection alone: no server may have it, and none can take it until
-    /// the lock is given back.
+    /// Opens the file with a single connection. It fails while a server has the file, and no server
+    /// can open the file until the lock is released.
     pub(super) fn open_alone(path: &Path) -> Result<(Connection, ServerLock), Fault> {
         connection::make_folders(path)?;
         let lock = ServerLock::take(path, OpenMode::Server)?;
         Ok((migrate::open_current(path)?, lock))
     }
 
-    /// Where the file is.
+    /// The path of the file.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// [`StoreError::ServerRunning`] where a server has the file open.
+    /// Fails with [`StoreError::ServerRunning`] if a server has the file open.
     pub(super) fn refuse_if_served(path: &Path) -> Result<(), Fault> {
         ServerLock::take(path, OpenMode::Server).map(|lock| lock.give_back())
     }
 
-    /// Runs a command on the writer thread, in a savepoint of its own. Answers once its group is
-    /// committed and durable; an error rolls the command back and leaves the others alone.
+    /// Runs a command on the writer thread, in a savepoint of its own. Returns once its group is
+    /// committed and durable. An error rolls back this command alone.
     pub(super) async fn write<T, F>(&self, work: F) -> Result<T, Fault>
     where
         T: Send + 'static,
@@ -165,12 +165,12 @@ impl Engine {
         self.writer.submit(weight, work).await
     }
 
-    /// Whether the writer has nothing to do at the moment.
+    /// Whether the writer is idle.
     pub(super) fn is_idle(&self) -> bool {
         !self.gauges.at_work.load(Ordering::Relaxed) && !self.gauges.is_waited_for()
     }
 
-    /// Runs a read in one transaction within the usual budget.
+    /// Runs a read in one transaction, within [`READ_BUDGET`].
     pub(super) async fn read<T, F>(&self, work: F) -> Result<T, Fault>
     where
         T: Send + 'static,
@@ -179,7 +179,7 @@ impl Engine {
         self.read_within(Some(READ_BUDGET), work).await
     }
 
-    /// Runs a read in one transaction. Without a budget it may take as long as it takes.
+    /// Runs a read in one transaction. Without a budget it has no time limit.
     pub(super) async fn read_within<T, F>(
         &self,
         budget: Option<Duration>,
@@ -192,8 +192,9 @@ impl Engine {
         self.readers.read(budget, false, |conn, _| work(conn)).await
     }
 
-    /// Runs a read on up to `readers_max` readers at once, each in a transaction of its own: on as
-    /// many as are to spare now, on one at least. What they share is the caller's.
+    /// Runs a read on up to `readers_max` readers in parallel, each in a transaction of its own. It
+    /// takes the readers that others do not need now, and at least one. The caller provides the
+    /// state that they share.
     pub(super) async fn read_side_by_side<F>(
         &self,
         readers_max: usize,
@@ -205,8 +206,8 @@ impl Engine {
         self.readers.read_side_by_side(READ_BUDGET, readers_max, work).await
     }
 
-    /// Runs a read that may be a long one, at the pace it is given. Long reads are few at a time
-    /// and take no reader from short ones.
+    /// Runs a read that may be long, with a throttle. Only a few long reads run at a time, and they
+    /// do not take readers from short ones.
     pub(super) async fn read_paced<T, F>(
         &self,
         budget: Duration,
@@ -225,18 +226,18 @@ impl Engine {
         self.gauges.commits.load(Ordering::Relaxed)
     }
 
-    /// How long small commands took.
+    /// The durations of small commands.
     pub(super) fn writes(&self) -> DurationCounts {
         self.gauges.writes.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// How long ago a commit or a checkpoint failed last.
+    /// The time since the last failed commit or checkpoint.
     pub(super) fn last_fault(&self) -> Option<Duration> {
         let fault_at = self.gauges.fault_at.lock().unwrap_or_else(PoisonError::into_inner);
         fault_at.map(|at| at.elapsed())
     }
 
-    /// Bytes of the database file and of its log; 0 where there is none.
+    /// Bytes of the database file and of its log; 0 for a missing file.
     pub(super) fn file_bytes(&self) -> (u64, u64) {
         let size = |path: &Path| std::fs::metadata(path).map_or(0, |file| file.len());
         let mut log = self.path.clone().into_os_string();
@@ -244,12 +245,12 @@ impl Engine {
         (size(&self.path), size(Path::new(&log)))
     }
 
-    /// Finishes what is queued, moves the log into the database and closes the files. Blocks.
+    /// Runs the queued commands, moves the log into the database and closes the files. Blocks.
     pub(super) fn close(&self) -> Result<(), Fault> {
         self.readers.close();
         let closed = self.writer.close();
         self.checkpointer.stop();
-        // Beside a server this would make its writes wait.
+        // An admin command leaves the log alone: a running server would have to wait.
         if closed && self.mode == OpenMode::Server {
             connection::open(&self.path)
                 .and_then(|conn| checkpoint::truncate(&conn, Duration::from_secs(1)))?;

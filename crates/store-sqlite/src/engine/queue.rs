@@ -1,6 +1,6 @@
-//! What waits for the writer: small commands and long ones, each kind in its order. Small commands
-//! go first, but never twice in a row past a long one that waits. Invariant: a command that was
-//! taken in is run, or its caller learns that the store is closed.
+//! The queue of the writer thread: small and long commands, each kind in the order of arrival.
+//! Small commands go first, but two groups in a row never begin with one while a long command
+//! waits. Invariant: every accepted command runs, or its caller gets [`StoreError::Closed`].
 
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
@@ -14,7 +14,7 @@ use super::{Gauges, Weight};
 use crate::Fault;
 use caseload_store::StoreError;
 
-/// Commands that may wait; callers beyond that wait for a place in the queue.
+/// The most commands that may wait. Further callers wait for room in the queue.
 const COMMANDS_MAX: usize = 1024;
 
 /// A command in the queue.
@@ -24,7 +24,7 @@ pub(super) struct Queued {
     pub(super) since: Instant,
 }
 
-/// Filled by many, emptied by the writer.
+/// Filled by many callers, emptied by the writer.
 pub(super) struct Queue {
     state: Mutex<State>,
     filled: Condvar,
@@ -37,7 +37,7 @@ struct State {
     small: VecDeque<Queued>,
     long: VecDeque<Queued>,
     closed: bool,
-    /// Whether it is a long command's turn, should one wait.
+    /// Whether the next group begins with a long command, if one waits.
     long_next: bool,
 }
 
@@ -51,7 +51,7 @@ impl Queue {
         }
     }
 
-    /// Adds a command, as soon as there is room.
+    /// Adds a command as soon as there is room.
     pub(super) async fn push(&self, member: Box<dyn Member>, weight: Weight) -> Result<(), Fault> {
         let since = Instant::now();
         self.places.acquire().await.map_err(|_| StoreError::Closed)?.forget();
@@ -70,8 +70,7 @@ impl Queue {
         Ok(())
     }
 
-    /// The command that the next group begins with; waits for one. `None` once the queue is closed
-    /// and empty.
+    /// Waits for the command that begins the next group. `None` once the queue is closed and empty.
     pub(super) fn first(&self) -> Option<Queued> {
         let mut state = self.state();
         loop {
@@ -88,8 +87,8 @@ impl Queue {
         }
     }
 
-    /// A command that may join a group that began with one of this weight: a small one, or in a
-    /// group of long ones another of these.
+    /// A command that may join a group. Small commands may join any group, long ones only a group
+    /// that began with a long one.
     pub(super) fn next(&self, began_with: Weight) -> Option<Queued> {
         let mut state = self.state();
         let mut next = state.small.pop_front();
@@ -99,14 +98,14 @@ impl Queue {
         next.map(|next| self.taken(&state, next))
     }
 
-    /// Takes no further commands; those that wait are still run.
+    /// Refuses further commands. The waiting ones still run.
     pub(super) fn close(&self) {
         self.places.close();
         self.state().closed = true;
         self.filled.notify_all();
     }
 
-    /// Drops what waits: nobody will run it.
+    /// Drops the waiting commands, because no thread will run them.
     pub(super) fn abandon(&self) {
         self.close();
         let mut state = self.state();

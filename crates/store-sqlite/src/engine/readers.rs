@@ -1,7 +1,7 @@
-//! The pool of read connections. A read runs on a blocking thread, in one read transaction, under a
-//! deadline that counts from the call, waiting included. Connections are opened when they are first
-//! needed. Invariant: a connection goes back to the pool without transaction and deadline, or not
-//! at all.
+//! The pool of read connections. A read runs on a blocking thread in one read transaction. Its
+//! deadline counts from the call and includes the wait for a connection. Connections are opened on
+//! first use. Invariant: a connection returns to the pool only without an open transaction and
+//! without a deadline.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,10 +16,11 @@ use crate::Fault;
 use caseload_store::StoreError;
 use caseload_store::pace::{Pace, Traffic};
 
-/// Short reads at a time at least, however few cores there are. Long ones come on top, half as
-/// many: they rest most of the time, and whoever waits must not wait for a rest.
+/// The least number of concurrent short reads, even with few cores. Half as many long reads may run
+/// in addition: a throttled read pauses most of the time, and a short read must not wait for a
+/// pause.
 const READERS_MIN: usize = 4;
-/// Steps of SQLite's machine between two looks at the clock: some microseconds.
+/// Virtual machine steps of SQLite between two checks of the deadline: a few microseconds.
 const STEPS_PER_LOOK: i32 = 1000;
 
 #[derive(Debug)]
@@ -33,7 +34,7 @@ struct Pool {
 pub(super) struct Readers {
     pool: Arc<Pool>,
     short_permits: Arc<Semaphore>,
-    /// How many of those stay free for others when a read takes several.
+    /// How many short permits a parallel read leaves to others.
     spared: usize,
     long_permits: Arc<Semaphore>,
     traffic: Arc<Traffic>,
@@ -56,8 +57,8 @@ impl Readers {
         }
     }
 
-    /// Runs a read. A long one, which looks at very many records, waits for its turn among the long
-    /// ones, and keeps the pace it is given.
+    /// Runs a read. A long one, which may read very many records, has a limit of its own and is
+    /// throttled.
     pub(super) async fn read<T, F>(
         &self,
         budget: Option<Duration>,
@@ -82,8 +83,8 @@ impl Readers {
         .unwrap_or_else(|e| Err(panicked(&e).into()))
     }
 
-    /// Runs a read on up to `readers_max` readers at once: on one, and on as many further ones as
-    /// leave half of all to others. The first fault is the answer.
+    /// Runs a read on up to `readers_max` readers in parallel: on at least one, and on no more than
+    /// leave half of all readers to others. Returns the first fault.
     pub(super) async fn read_side_by_side<F>(
         &self,
         budget: Duration,
@@ -117,7 +118,7 @@ impl Readers {
         answer
     }
 
-    /// Refuses further reads and closes idle connections; busy ones close when they are done.
+    /// Refuses further reads and closes idle connections. Busy ones close after their read.
     pub(super) fn close(&self) {
         self.short_permits.close();
         self.long_permits.close();
@@ -172,18 +173,19 @@ impl Pool {
     }
 }
 
-/// Runs `work` in one snapshot. The statements around it are kept prepared, as they would otherwise
-/// cost as much as a small read itself.
+/// Runs `work` in one snapshot. The statements around it are cached, because preparing them would
+/// cost as much as a small read.
 fn in_snapshot<T>(
     conn: &Connection,
     work: impl FnOnce(&Connection) -> Result<T, Fault>,
 ) -> Result<T, Fault> {
     conn.prepare_cached("BEGIN")?.execute([])?;
-    // However the work ends, a connection goes on without a transaction or not at all: see `run`.
+    // `run` drops the connection if a transaction is still open afterwards.
     let answer = work(conn);
-    // Nothing was written: a rollback only ends the snapshot. It fails where a fault ended it.
+    // The read wrote nothing, so that a rollback just ends the snapshot. It fails if a fault has
+    // ended the snapshot already.
     if let Err(error) = conn.prepare_cached("ROLLBACK")?.execute([]) {
-        tracing::debug!(%error, "a read's snapshot had ended before");
+        tracing::debug!(%error, "a fault had ended the snapshot of a read");
     }
     answer
 }

@@ -1,5 +1,5 @@
-//! Tests of the engine with tables of their own: groups, faults of one member, faults of a whole
-//! group, deadlines, and the bound of the log.
+//! Tests of the engine with a table of their own: group commit, faults of one command and of a
+//! whole group, deadlines, and the limit of the log.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -43,7 +43,7 @@ async fn numbers(engine: &Engine) -> Vec<i64> {
     engine.read(read).await.unwrap()
 }
 
-/// Keeps the writer busy until `count` commands wait, so that they gather to a group.
+/// Blocks the writer until `count` commands wait, so that they form one group.
 async fn gather(engine: &Engine, count: usize) {
     let (release, wait) = sync_channel::<()>(1);
     let held = engine.write(move |_, _| {
@@ -56,12 +56,12 @@ async fn gather(engine: &Engine, count: usize) {
         }
         drop(release);
     };
-    // Its own answer is its group's.
+    // The blocking command may share the fault of its group.
     let _ = tokio::join!(held, gathered);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn writes_that_wait_share_one_commit() {
+async fn waiting_writes_share_one_commit() {
     let (engine, _folder) = engine();
     let before = engine.commits();
     let adds = join_all((0..100).map(|n| add(&engine, n)));
@@ -72,7 +72,7 @@ async fn writes_that_wait_share_one_commit() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_member_that_fails_or_panics_leaves_the_others_of_its_group_alone() {
+async fn a_command_that_fails_or_panics_is_rolled_back_alone() {
     let (engine, _folder) = engine();
     let failing = engine.write(|conn, _| {
         conn.execute("INSERT INTO t (n) VALUES (50)", [])?;
@@ -97,7 +97,7 @@ async fn a_member_that_fails_or_panics_leaves_the_others_of_its_group_alone() {
     assert_eq!(numbers(&engine).await, [0, 1, 2]);
 }
 
-/// A command that nobody runs.
+/// A command without effect.
 struct Idle;
 
 impl Member for Idle {
@@ -111,10 +111,10 @@ impl Member for Idle {
 }
 
 #[tokio::test]
-async fn small_writes_overtake_long_ones_and_starve_none() {
+async fn small_writes_go_first_but_do_not_starve_long_ones() {
     use Weight::{Long, Small};
     for (waiting, groups) in [
-        // After a group that a small one began it is a long one's turn.
+        // After a group that began with a small command, a long one begins the next.
         (&[Long, Long, Small, Small][..], &[Small, Long, Small, Long][..]),
         (&[Small, Small, Long], &[Small, Long, Small]),
         (&[Long, Long], &[Long, Long]),
@@ -130,7 +130,7 @@ async fn small_writes_overtake_long_ones_and_starve_none() {
 }
 
 #[tokio::test]
-async fn small_writes_join_any_group_and_long_ones_those_of_long_ones() {
+async fn small_writes_join_any_group_and_long_ones_only_long_groups() {
     use Weight::{Long, Small};
     for (began_with, joined) in [(Small, &[Small, Small][..]), (Long, &[Small, Small, Long])] {
         let queue = Queue::new(Arc::new(Gauges::default()));
@@ -144,23 +144,23 @@ async fn small_writes_join_any_group_and_long_ones_those_of_long_ones() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_lost_transaction_fails_its_whole_group_and_nothing_after_it() {
+async fn a_lost_transaction_fails_its_whole_group_and_no_later_one() {
     let (engine, _folder) = engine();
-    // What SQLite does by itself when the disk fails it in the middle of a write.
+    // SQLite itself rolls back like this when the disk fails during a write.
     let losing = engine.write(|conn, _| Ok(conn.execute_batch("ROLLBACK")?));
     let ((), first, lost, second) =
         tokio::join!(gather(&engine, 3), add(&engine, 1), losing, add(&engine, 2));
     assert!(lost.is_err(), "a commit that did not happen is not reported as one");
-    let kept = numbers(&engine).await;
+    let stored = numbers(&engine).await;
     for (n, answer) in [(1, first), (2, second)] {
-        assert_eq!(answer.is_ok(), kept.contains(&n), "{n} was answered {answer:?}, {kept:?}");
+        assert_eq!(answer.is_ok(), stored.contains(&n), "{n} was answered {answer:?}, {stored:?}");
     }
     add(&engine, 3).await.unwrap();
     assert!(numbers(&engine).await.contains(&3));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_full_disk_fails_the_write_and_the_store_goes_on_when_there_is_room() {
+async fn a_full_disk_fails_the_write_and_the_store_recovers() {
     let (engine, _folder) = engine();
     add(&engine, 1).await.unwrap();
     let limit = |pages: u32| {
@@ -184,7 +184,7 @@ async fn a_full_disk_fails_the_write_and_the_store_goes_on_when_there_is_room() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_read_past_its_deadline_is_stopped_and_its_connection_goes_on() {
+async fn a_read_past_its_deadline_is_interrupted_and_its_connection_reused() {
     let (engine, _folder) = engine();
     let endless = |conn: &Connection| {
         let sql = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c)
@@ -225,7 +225,7 @@ async fn a_read_cannot_write_and_sees_one_snapshot() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_log_is_moved_into_the_database_as_soon_as_no_read_pins_it() {
+async fn the_log_is_moved_into_the_database_when_no_read_pins_it() {
     let (engine, folder) = engine();
     let log_bytes = || std::fs::metadata(folder.path().join("caseload.db-wal")).unwrap().len();
     let (done, wait) = sync_channel::<()>(1);
@@ -257,9 +257,9 @@ async fn the_log_is_moved_into_the_database_as_soon_as_no_read_pins_it() {
     assert_eq!(numbers(&engine).await.len(), 20);
 }
 
-/// Writers that leave no pause between them do not keep the log from beginning anew.
+/// Writers without a pause between them do not prevent the restart of the log.
 #[tokio::test(flavor = "multi_thread")]
-async fn the_log_is_bounded_while_the_writer_never_rests() {
+async fn the_log_is_bounded_while_the_writer_is_always_busy() {
     const WRITES: i64 = 150;
     let (engine, folder) = engine();
     let log = folder.path().join("caseload.db-wal");

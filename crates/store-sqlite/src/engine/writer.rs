@@ -1,16 +1,15 @@
-//! The writer thread. It owns the one connection that writes, takes whatever commands have queued
-//! up, runs each so that it can be undone alone, commits once and answers all of them. A command
-//! that fails or panics is rolled back alone; a commit that fails fails every member of its group.
-//! Long commands end early where a small one waits, and take it along into their commit; small ones
-//! do not wait for a long one that came behind them.
-//! Invariant: nothing is answered before the commit, and after a fault of the file's the
-//! connection is opened anew before it is used again.
+//! The writer thread (group commit). It owns the only connection that writes, takes all queued
+//! commands, runs each in a savepoint, commits once and then answers all of them. A command that
+//! fails or panics is rolled back alone; a commit that fails fails its whole group. A long command
+//! ends early when a small one waits, and the small one joins its commit. Invariant: no command is
+//! answered before its commit, and after a fault of the file the connection is reopened before its
+//! next use.
 //!
-//! That is enough after a failed fsync, too, although the system may then take pages for written
-//! that are not: the frames of a failed commit are never referred to, and the next commit writes
-//! its own over them, so that its fsync tells the truth about every byte that it needs. What was
-//! answered before stands in frames that an earlier fsync confirmed. A checkpoint that fails
-//! counts for nothing and copies the same pages again.
+//! Reopening is sufficient even after a failed fsync, when the operating system may mark pages as
+//! clean that never reached the disk. No committed state refers to the log frames of a failed
+//! commit, and the next commit overwrites them, so that its own fsync covers every byte it needs.
+//! Earlier answers rely on frames that an earlier fsync confirmed. A failed checkpoint changes
+//! nothing and is repeated.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -30,31 +29,32 @@ use super::{Gauges, Weight, connection};
 use crate::Fault;
 use caseload_store::StoreError;
 
-/// Commands that one group may have.
+/// The most commands in one group.
 const GROUP_COMMANDS_MAX: usize = 256;
-/// A group that is older takes no further command, and a long command ends early in it as soon as
-/// another one waits.
+/// An older group takes no more long commands, and a long command in it ends as soon as any other
+/// command waits.
 const GROUP_TIME: Duration = Duration::from_millis(30);
-/// How long a long command goes on although a small one waits. What it changed must be written and
-/// fsynced before that one is answered, which takes some times as long as the changes did.
+/// How long a long command continues while a small one waits. The small one is answered only after
+/// the changes of the long one are written and synced, which takes several times as long as making
+/// them.
 const URGED_TIME: Duration = Duration::from_millis(3);
 
-/// A group that takes longer is told of in the log.
+/// A group that takes longer is logged.
 const SLOW: Duration = Duration::from_secs(1);
 
 const _: () = assert!(URGED_TIME.as_millis() < GROUP_TIME.as_millis());
 
-/// What a command may know about the group it runs in.
+/// The group that a command runs in, as the command sees it.
 #[derive(Debug)]
 pub(crate) struct WriteContext<'a> {
     began: Instant,
     gauges: &'a Gauges,
-    /// When tasks may have become runnable by what the group did.
+    /// The time at which the group may have made tasks runnable.
     runnable_at: Cell<Option<UnixMillis>>,
 }
 
 impl WriteContext<'_> {
-    /// Whether a command that can be continued later should end now.
+    /// Whether a command that can continue later should end now.
     pub(crate) fn should_yield(&self) -> bool {
         let age = self.began.elapsed();
         self.gauges.cut_soon.load(Ordering::Relaxed)
@@ -62,7 +62,7 @@ impl WriteContext<'_> {
             || age >= GROUP_TIME && self.is_waited_for()
     }
 
-    /// Says that tasks may be runnable by what the command did at `now`.
+    /// Notes that the command may have made tasks runnable at `now`.
     pub(crate) fn made_runnable(&self, now: UnixMillis) {
         self.runnable_at.set(self.runnable_at.get().max(Some(now)));
     }
@@ -73,16 +73,16 @@ impl WriteContext<'_> {
     }
 }
 
-/// Makes the last member of a group in which tasks became runnable at the given time.
+/// Makes the last command of a group in which tasks became runnable at the given time.
 pub(crate) type LastMember = Box<dyn Fn(UnixMillis) -> Box<dyn Member> + Send>;
 
-/// A command on its way through the writer.
+/// A command of a group.
 pub(crate) trait Member: Send {
-    /// Runs the command; false where its effects must be rolled back.
+    /// Runs the command. Returns false if its effects must be rolled back.
     fn run(&mut self, conn: &Connection, context: &WriteContext<'_>) -> bool;
-    /// Makes the command's answer this fault, whatever it was before.
+    /// Replaces the command's answer with this fault.
     fn fail(&mut self, reason: &str);
-    /// Sends the answer off.
+    /// Sends the answer.
     fn answer(self: Box<Self>);
 }
 
@@ -112,7 +112,7 @@ where
     }
 
     fn answer(self: Box<Self>) {
-        // Nobody listens any more where the caller gave up; the effect stands all the same.
+        // Sending fails if the caller gave up. The command is committed nevertheless.
         drop(self.reply.send(self.outcome));
     }
 }
@@ -159,7 +159,7 @@ impl Writer {
         answer.await.unwrap_or(Err(StoreError::Closed.into()))
     }
 
-    /// Lets the queue run empty and ends the thread; false where that was done before.
+    /// Runs the queued commands and ends the thread. Returns false if it has ended before.
     pub(super) fn close(&self) -> bool {
         self.queue.close();
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -177,7 +177,7 @@ impl Drop for Writer {
     }
 }
 
-/// However the thread ends: nobody waits for it any more.
+/// Fails the waiting callers when the thread ends, even if it panics.
 struct Ending(Arc<Queue>);
 
 impl Drop for Ending {
@@ -217,8 +217,8 @@ impl Worker {
         }
     }
 
-    /// Runs `first` and what has queued up behind it as one transaction. All of them are in `group`
-    /// afterwards, whatever happens.
+    /// Runs `first` and the commands queued after it as one transaction. Adds all of them to
+    /// `group`, even if it fails.
     fn run_group(
         &mut self,
         first: Queued,
@@ -233,7 +233,7 @@ impl Worker {
         let Some(conn) = &mut self.conn else { return Err(StoreError::Closed.into()) };
         if let Err(error) = begin_anew(conn, &self.gauges) {
             self.gauges.note_fault();
-            tracing::warn!(%error, "the log could not begin anew, which will be tried again");
+            tracing::warn!(%error, "the log could not restart; the next group tries again");
         }
         let began = Instant::now();
         let done = run_members(conn, &self.gauges, group, queue, self.last_member.as_ref());
@@ -247,8 +247,8 @@ impl Worker {
                 Ok(())
             }
             Err(e) => {
-                // Another process that writes for long leaves the connection sound. After any other
-                // fault its state is not to be trusted.
+                // If another process only held the lock for too long, the connection is sound.
+                // After any other fault its state is unknown.
                 let busy = e.sqlite_error_code() == Some(ErrorCode::DatabaseBusy);
                 if !(busy && conn.is_autocommit()) {
                     self.conn = None;
@@ -258,8 +258,8 @@ impl Worker {
         }
     }
 
-    /// Takes a connection into use and watches how long its commits make the log. Groups that only
-    /// looked, as claims do while there is no work, do not count as commits there.
+    /// Puts a connection into use and tracks the length of the log after each commit. The hook does
+    /// not run for groups that only read, such as claims that find no work.
     fn adopt(&mut self, mut conn: Connection) -> Result<(), Fault> {
         let (gauges, signal) = (self.gauges.clone(), self.signal.clone());
         conn.wal_hook(Some(move |_: &mut _, pages: i32| {
@@ -273,7 +273,7 @@ impl Worker {
     }
 }
 
-/// One transaction around the group. An error means that nothing of it is stored.
+/// Runs the group in one transaction. On an error, none of its effects are stored.
 fn run_members(
     conn: &Connection,
     gauges: &Gauges,
@@ -284,15 +284,15 @@ fn run_members(
     execute(conn, "BEGIN IMMEDIATE")?;
     let context = WriteContext { began: Instant::now(), gauges, runnable_at: Cell::new(None) };
     let began_with = group[0].weight;
-    // The first needs no savepoint: undone is the whole transaction. Savepoints are not free, as
-    // SQLite keeps a copy of every page that changes under one.
+    // The first command needs no savepoint: if it fails, the whole transaction is rolled back.
+    // Savepoints have a cost, because SQLite copies every page that changes within one.
     if !group[0].member.run(conn, &context) {
         execute(conn, "ROLLBACK")?;
         execute(conn, "BEGIN IMMEDIATE")?;
     }
     while group.len() < GROUP_COMMANDS_MAX {
         let late = context.began.elapsed() >= GROUP_TIME;
-        // A small command that a long one made way for comes along, however late it is.
+        // A small command that a long one yielded to joins the group, however late it is.
         let Some(next) = queue.next(if late { Weight::Small } else { began_with }) else { break };
         let at = group.len();
         group.push(next);
@@ -303,7 +303,7 @@ fn run_members(
     }
     if let Some((now, last_member)) = context.runnable_at.get().zip(last_member) {
         let (member, since) = (last_member(now), Instant::now());
-        // The first to be answered: whoever hears of his own may look at the bell.
+        // It is answered first: a caller that gets its answer may look at the wake-up counter.
         group.insert(0, Queued { member, weight: Weight::Long, since });
         run_member(conn, group[0].member.as_mut(), &context)?;
     }
@@ -317,7 +317,8 @@ fn run_member(
 ) -> Result<(), rusqlite::Error> {
     execute(conn, "SAVEPOINT member")?;
     let keep = member.run(conn, context);
-    // A full disk or a failed write ends the whole transaction: then these fail, and the group.
+    // A full disk or a failed write ends the whole transaction. Then these statements fail, and the
+    // group with them.
     if !keep {
         execute(conn, "ROLLBACK TO member")?;
     }

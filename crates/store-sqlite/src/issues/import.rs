@@ -72,7 +72,7 @@ impl Import {
     pub(crate) fn finish(self, conn: &Connection) -> Result<(), Fault> {
         let Some(known) = self.known.filter(|_| !self.dry_run) else { return Ok(()) };
         index::keep(conn, self.domain, &self.indexing.end()?)?;
-        clock::keep_import(
+        clock::advance_for_import(
             conn,
             self.domain,
             known.last_issue_id,

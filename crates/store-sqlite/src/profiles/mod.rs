@@ -70,7 +70,7 @@ impl Change {
     /// Writes back which ids are given away.
     pub(super) fn finish(self, conn: &Connection) -> Result<(), Fault> {
         match self.next_id {
-            Some(next) => clock::keep_next_core_profile_id(conn, self.domain, CoreProfileId(next)),
+            Some(next) => clock::advance_core_profile_id(conn, self.domain, CoreProfileId(next)),
             None => Ok(()),
         }
     }

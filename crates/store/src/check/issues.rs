@@ -1,5 +1,5 @@
-//! Laws of issues: fragments parse and say what the columns say, whoever is named is there, and
-//! kept counts are the issues counted anew.
+//! Rules of issues: fragments parse and agree with the columns, every referenced record exists, and
+//! the stored counters equal the counted issues.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use caseload_model::json::{self, Json};
 
 use super::Findings;
 
-/// What an issue refers to and must be within, in the order in which backends tell whether it is.
+/// The references and limits of an issue, in the order in which backends report them.
 pub const REFERENCES: [&str; 6] = [
     "its id is beyond the domain's clock",
     "its created_at is beyond the domain's clock",
@@ -19,10 +19,10 @@ pub const REFERENCES: [&str; 6] = [
     "its queue is not there",
     "its assignee is not there",
 ];
-/// An issue of which there are only columns.
+/// The fault of an issue without fragments.
 pub const NO_FRAGMENTS: &str = "its fragments are not there";
 
-/// Names what of the fragments does not parse or is not what the columns say.
+/// Reports fragments that do not parse or do not agree with the columns.
 pub fn disagreements(
     columns: &IssueColumns,
     issue: &IssueFragments<'_>,
@@ -64,7 +64,7 @@ pub fn disagreements(
     }
 }
 
-/// Each field that is kept twice, and whether both say the same.
+/// Each field that is stored twice, and whether both values agree.
 fn agreements(
     columns: &IssueColumns,
     head: &Json<'_>,
@@ -105,25 +105,25 @@ fn agreements(
     ]
 }
 
-/// Counters as they must be, by domain.
+/// The expected counters of each domain.
 #[derive(Debug, Default)]
-pub struct Counted(HashMap<(i64, CounterKey), i64>);
+pub struct ExpectedCounters(HashMap<(i64, CounterKey), i64>);
 
-impl Counted {
-    /// Counts an issue of a domain.
+impl ExpectedCounters {
+    /// Adds an issue of a domain.
     pub fn add(&mut self, domain: i64, columns: &IssueColumns) {
         for key in counter_keys(columns) {
             *self.0.entry((domain, key)).or_default() += 1;
         }
     }
 
-    /// Holds a kept counter of the domain called `name` against what was counted.
-    pub fn kept(
+    /// Compares a stored counter of the domain `name` with the expected one.
+    pub fn compare(
         &mut self,
         findings: &mut Findings,
         (domain, name): (i64, &str),
         (code, value, day): (i64, Vec<u8>, i64),
-        kept: i64,
+        stored: i64,
     ) {
         let Some(facet) = Facet::from_code(code) else {
             findings.fault(format!("domain {name}: a count of an unknown kind {code}"));
@@ -131,13 +131,13 @@ impl Counted {
         };
         let key = CounterKey { facet, value, day };
         let found = self.0.remove(&(domain, key.clone())).unwrap_or_default();
-        if found != kept {
-            findings.fault(format!("domain {name}: {} is {kept}, {found} are there", named(&key)));
+        if found != stored {
+            findings
+                .fault(format!("domain {name}: {} is {stored}, {found} are there", named(&key)));
         }
     }
 
-    /// What was counted and is not kept. Issues of a domain without a name are no longer anyone's:
-    /// it is being removed.
+    /// Reports expected counters that are not stored. A domain without a name is being removed.
     pub fn missing<E>(
         self,
         findings: &mut Findings,
@@ -161,7 +161,7 @@ fn named(key: &CounterKey) -> String {
     }
 }
 
-/// Members as a map.
+/// Members of a JSON object in braces.
 fn braced(members: &[u8]) -> Vec<u8> {
     [b"{", members, b"}"].concat()
 }

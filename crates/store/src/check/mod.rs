@@ -1,19 +1,19 @@
-//! The laws of stored data, as far as they can be told without knowing how it is stored: a
-//! backend's check reads its records and asks here what is wrong with them. A check only looks:
-//! nothing is repaired. Invariant: a law is written once, so that every backend is held to the
-//! same.
+//! The rules of stored data that do not depend on the backend. A backend reads its records and
+//! passes them to the functions here, which report violated rules. A check repairs nothing.
+//! Invariant: each rule is written once, so that all backends obey the same rules.
 
 pub mod issues;
 pub mod profiles;
+pub mod tables;
 pub mod tasks;
 pub mod terms;
 
 use crate::{CheckReport, StoreError};
 
-/// Faults that one check names; the rest is counted.
+/// The most faults that one check names; further faults are only counted.
 const FAULTS_NAMED_MAX: usize = 100;
 
-/// What a check adds to.
+/// The results of one check.
 #[derive(Debug, Default)]
 pub struct Findings {
     report: CheckReport,
@@ -22,12 +22,12 @@ pub struct Findings {
 }
 
 impl Findings {
-    /// Notes that `count` records were looked at for `what`.
+    /// Records that `count` records of `what` were read.
     pub fn verified(&mut self, what: &str, count: u64) {
         self.report.verified.push((what.to_owned(), count));
     }
 
-    /// Notes a broken law, as a sentence naming domain and record.
+    /// Records a violated rule. The sentence names the domain and the record.
     pub fn fault(&mut self, fault: String) {
         if self.named < FAULTS_NAMED_MAX {
             self.named += 1;
@@ -37,8 +37,8 @@ impl Findings {
         }
     }
 
-    /// What the check called `name` comes to. One that cannot go on because of damage says so and
-    /// leaves the others to run.
+    /// The report of the check `name`. If damage stopped the check, the report says so, and the
+    /// other checks still run.
     pub fn end(mut self, name: &str, ended: Result<(), StoreError>) -> CheckReport {
         if let Err(e) = ended {
             self.report.faults.push(format!("{name}: the check had to stop: {e}"));

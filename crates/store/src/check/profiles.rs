@@ -1,4 +1,4 @@
-//! Laws of profiles: what is stored parses, and identities and core profiles match both ways.
+//! Rules of profiles: stored fields parse, and identities and core profiles refer to each other.
 
 use caseload_model::ids::CoreProfileId;
 use caseload_model::json;
@@ -6,8 +6,8 @@ use caseload_model::profile::{IdentityKey, identity_keys};
 
 use super::Findings;
 
-/// Fields parse, and each identity in them is registered and leads to the profile; `owner` tells
-/// where it leads. How many identities were looked at.
+/// The fields parse, and each identity in them is registered for the profile; `owner` looks up an
+/// identity. Returns the number of identities.
 pub fn core<E>(
     findings: &mut Findings,
     domain: &str,
@@ -16,14 +16,14 @@ pub fn core<E>(
     fields: &[u8],
     mut owner: impl FnMut(&IdentityKey) -> Result<Option<CoreProfileId>, E>,
 ) -> Result<u64, E> {
-    let mut broken = |law: &str| {
-        findings.fault(format!("domain {domain}, core profile {id}: {law}"));
+    let mut broken = |rule: &str| {
+        findings.fault(format!("domain {domain}, core profile {id}: {rule}"));
     };
     if beyond_clock {
         broken("its id is beyond the domain's clock");
     }
     if !parses(fields) {
-        broken("its fields are no JSON");
+        broken("its fields are not JSON");
         return Ok(0);
     }
     let keys = identity_keys(fields);
@@ -42,8 +42,8 @@ pub fn core<E>(
     Ok(keys.len() as u64)
 }
 
-/// The profile of a registered identity is there and has it: `fields` are that profile's. Together
-/// with the way from the profiles to the identities, equal numbers say the same for all of them.
+/// The profile of a registered identity exists and has the identity; `fields` are those of the
+/// profile.
 pub fn identity(
     findings: &mut Findings,
     domain: &str,
@@ -51,19 +51,19 @@ pub fn identity(
     key: &[u8],
     fields: Option<&[u8]>,
 ) {
-    let law = match fields {
+    let rule = match fields {
         None => "an identity leads to it, but it is not there",
-        // Unreadable fields are named by the check of core profiles.
+        // The check of core profiles reports unreadable fields.
         Some(fields) if !parses(fields) => return,
         Some(fields) if identity_keys(fields).iter().all(|own| own.as_bytes() != key) => {
             "an identity leads to it that it does not have"
         }
         Some(_) => return,
     };
-    findings.fault(format!("domain {domain}, core profile {id}: {law}"));
+    findings.fault(format!("domain {domain}, core profile {id}: {rule}"));
 }
 
-/// Fields and addresses parse, and the app is there.
+/// Fields and addresses parse, and the app exists.
 pub fn app(
     findings: &mut Findings,
     domain: &str,
@@ -72,26 +72,26 @@ pub fn app(
     emails: &[u8],
     app_is_there: bool,
 ) {
-    let mut broken = |law: &str| {
-        findings.fault(format!("domain {domain}, app profile {pid}: {law}"));
+    let mut broken = |rule: &str| {
+        findings.fault(format!("domain {domain}, app profile {pid}: {rule}"));
     };
     if !parses(fields) {
-        broken("its fields are no JSON");
+        broken("its fields are not JSON");
     }
     if !matches!(json::parse(emails), Ok(json::Json::Array(_))) {
-        broken("its addresses are no JSON array");
+        broken("its addresses are not a JSON array");
     }
     if !app_is_there {
         broken("its app is not there");
     }
 }
 
-/// The identities that the fields of a core profile name; none where they cannot be read.
-pub fn named(fields: &[u8]) -> Vec<IdentityKey> {
+/// The identities in the fields of a core profile; none if they do not parse.
+pub fn identities_of(fields: &[u8]) -> Vec<IdentityKey> {
     if parses(fields) { identity_keys(fields) } else { Vec::new() }
 }
 
-/// Whether a fields text is JSON between braces.
+/// Whether the fields are the members of a JSON object.
 fn parses(fields: &[u8]) -> bool {
     let mut text = Vec::with_capacity(fields.len() + 2);
     text.push(b'{');

@@ -1,5 +1,5 @@
-//! Laws of tasks: counts add up, state and outcome agree, what is left has its payload, and each
-//! processed entry has exactly one record, counted in the records themselves.
+//! Rules of tasks: counts add up, status and outcome agree, unprocessed entries have their payload,
+//! and each processed entry has exactly one record.
 
 use std::collections::HashMap;
 
@@ -9,24 +9,24 @@ use super::Findings;
 use crate::records::kind_code;
 use crate::{RecordKind, StoreError, unpack_block};
 
-/// Where the removal of an expired task's payload and records stands: not begun, or done.
-const KEPT: i64 = 0;
+/// Values of a task's column `purge`: payload and records are stored, or they are removed.
+const STORED: i64 = 0;
 const REMOVED: i64 = 2;
 
-/// What a store keeps beside a task.
+/// Facts about a task that the backends store outside of it.
 #[derive(Debug, Clone, Copy)]
-pub struct Kept {
+pub struct TaskPayload {
     pub next_index: u32,
-    /// Of the last payload block, where there is one.
+    /// The last index of the last payload block, if there is one.
     pub last_index: Option<u32>,
-    /// How far the removal of what has expired is.
+    /// The progress of removing expired data.
     pub purge: i64,
 }
 
-/// The laws that one task keeps by itself, and that the payload of what is left is there.
-pub fn laws(findings: &mut Findings, domain: &str, task: &Task, kept: Kept) {
-    let mut broken = |law: &str| {
-        findings.fault(format!("domain {domain}, task {}: {law}", task.id));
+/// Checks the rules of one task, and that the payload of its unprocessed entries exists.
+pub fn check_task(findings: &mut Findings, domain: &str, task: &Task, payload: TaskPayload) {
+    let mut broken = |rule: &str| {
+        findings.fault(format!("domain {domain}, task {}: {rule}", task.id));
     };
     if !task.counts.is_conserved() {
         broken("succeeded, failed and unprocessed do not add up to the total");
@@ -35,12 +35,12 @@ pub fn laws(findings: &mut Findings, domain: &str, task: &Task, kept: Kept) {
         broken("status, outcome and counts contradict each other");
     }
     let left = task.counts.unprocessed > 0;
-    match kept.purge {
-        KEPT if left && kept.last_index.is_none_or(|last| last < kept.next_index) => {
+    match payload.purge {
+        STORED if left && payload.last_index.is_none_or(|last| last < payload.next_index) => {
             broken("the payload of its unprocessed entries is missing");
         }
-        REMOVED if kept.last_index.is_some() => {
-            broken("its payload has expired and is still there");
+        REMOVED if payload.last_index.is_some() => {
+            broken("its expired payload is still there");
         }
         _ => {}
     }
@@ -58,41 +58,45 @@ fn outcome_agrees(task: &Task) -> bool {
         }
 }
 
-/// A domain's and a task's ids, and the kind of the records.
+/// The ids of a domain and a task, and the kind of the records.
 type Key = (i64, String, i64);
 
-/// The records there are, counted block by block.
+/// The number of stored records of each task.
 #[derive(Debug, Default)]
-pub struct Tally {
+pub struct RecordCounts {
     found: HashMap<Key, u64>,
-    behind: Option<(Key, u32)>,
+    /// The key and the next index of the block before.
+    previous: Option<(Key, u32)>,
     total: u64,
 }
 
-/// What a stored block of records says of itself.
+/// A stored block of records.
 #[derive(Debug, Clone, Copy)]
-pub struct Block<'b> {
+pub struct StoredRecords<'b> {
     pub first_index: u32,
     pub next_index: u32,
     pub lines: u32,
     pub bytes: &'b [u8],
 }
 
-impl Tally {
-    /// Adds a block. They come by their keys, and then by their places.
+impl RecordCounts {
+    /// Adds a block. Blocks must be ordered by key and first index.
     pub fn add(
         &mut self,
         findings: &mut Findings,
         key: Key,
-        block: Block<'_>,
+        block: StoredRecords<'_>,
     ) -> Result<(), StoreError> {
-        let Block { first_index: first, next_index: next, lines, bytes } = block;
+        let StoredRecords { first_index: first, next_index: next, lines, bytes } = block;
         let text = unpack_block(bytes)?;
         let counted = text.split(|byte| *byte == b'\n').count() as u64 - 1;
         if counted != u64::from(lines) || lines > next.saturating_sub(first) {
             findings.fault(format!("task {}: a block of records has {counted} lines", key.1));
         }
-        if self.behind.replace((key.clone(), next)).is_some_and(|(k, end)| k == key && first < end)
+        if self
+            .previous
+            .replace((key.clone(), next))
+            .is_some_and(|(k, end)| k == key && first < end)
         {
             findings.fault(format!("task {}: two blocks of records overlap", key.1));
         }
@@ -101,7 +105,7 @@ impl Tally {
         Ok(())
     }
 
-    /// Whether there are as many result and error lines as a task's counts say.
+    /// Compares the numbers of result and error lines with the counts of their task.
     pub fn compare(
         &self,
         findings: &mut Findings,
@@ -117,14 +121,14 @@ impl Tally {
             let key = (domain, id.to_owned(), kind_code(kind));
             let lines = self.found.get(&key).copied().unwrap_or(0);
             let (expected, right) = match purge {
-                KEPT => (counted, lines == counted),
+                STORED => (counted, lines == counted),
                 REMOVED => (0, lines == 0),
-                // Some of them are removed already.
+                // Some of the records are removed already.
                 _ => (counted, lines <= counted),
             };
             if !right {
                 findings.fault(format!(
-                    "domain {name}, task {id}: {lines} {word} are kept, the counts say {expected}"
+                    "domain {name}, task {id}: {lines} {word} are stored, the counts say {expected}"
                 ));
             }
         }

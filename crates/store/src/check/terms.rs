@@ -1,7 +1,7 @@
-//! The law of what issues are found by: stored sets hold each issue under each of the terms that
-//! the model names for it, and nothing else. Both sides are added up, in any order, as a count and
-//! a sum of hashes per domain and kind, which takes no memory; only where they differ is the same
-//! done for each value, to name the values.
+//! The rule of term sets: each stored issue is in the set of each of its terms, and in no other
+//! set. Both sides are summed up in any order, as a count and a sum of hashes per domain and kind,
+//! which needs little memory. Only if the sums differ are they compared again per value, to name
+//! the wrong values.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -10,7 +10,7 @@ use caseload_model::issue::TermKind;
 
 use super::Findings;
 
-/// Entries, added up in any order.
+/// A sum of entries that does not depend on their order.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Sum {
     count: u64,
@@ -26,18 +26,18 @@ impl Sum {
     }
 }
 
-/// A domain and the number of a kind.
+/// The id of a domain and the code of a term kind.
 type Kind = (i64, i64);
 
-/// What there must be and what there is, added up by domain and kind.
+/// Expected and stored entries, summed up by domain and kind.
 #[derive(Debug, Default)]
-pub struct Kinds {
+pub struct KindSums {
     expected: BTreeMap<Kind, Sum>,
     stored: BTreeMap<Kind, Sum>,
     count: u64,
 }
 
-impl Kinds {
+impl KindSums {
     pub fn expect(&mut self, kind: Kind, value: &[u8], row: u32) {
         self.expected.entry(kind).or_default().add(value, row);
     }
@@ -47,7 +47,7 @@ impl Kinds {
         self.stored.entry(kind).or_default().add(value, row);
     }
 
-    /// The kinds that are not as they must be.
+    /// The kinds whose stored entries are not the expected ones.
     pub fn end(self, findings: &mut Findings) -> Vec<Kind> {
         findings.verified("terms of issues", self.count);
         let mut kinds: Vec<_> = self.expected.keys().chain(self.stored.keys()).copied().collect();
@@ -58,11 +58,11 @@ impl Kinds {
     }
 }
 
-/// The same of one kind, added up by value.
+/// Expected and stored entries of one kind, summed up by value.
 #[derive(Debug, Default)]
-pub struct Values(HashMap<Vec<u8>, (Sum, Sum)>);
+pub struct ValueSums(HashMap<Vec<u8>, (Sum, Sum)>);
 
-impl Values {
+impl ValueSums {
     pub fn expect(&mut self, value: &[u8], row: u32) {
         self.0.entry(value.to_vec()).or_default().0.add(value, row);
     }
@@ -71,21 +71,21 @@ impl Values {
         self.0.entry(value.to_vec()).or_default().1.add(value, row);
     }
 
-    /// Names the values that are not as they must be, of a kind of the domain called `name`.
+    /// Reports the values of a kind whose stored entries are not the expected ones.
     pub fn end(self, findings: &mut Findings, name: &str, kind: i64) {
         let Some(word) = TermKind::from_code(kind).map(TermKind::as_str) else {
             findings.fault(format!("domain {name}: a term of an unknown kind {kind}"));
             return;
         };
         let mut wrong: Vec<_> =
-            self.0.into_iter().filter(|(_, (there, kept))| there != kept).collect();
+            self.0.into_iter().filter(|(_, (expected, stored))| expected != stored).collect();
         wrong.sort_unstable_by(|a, b| a.0.cmp(&b.0));
-        for (value, (there, kept)) in wrong {
+        for (value, (expected, stored)) in wrong {
             let value = value.escape_ascii();
-            let (there, kept) = (there.count, kept.count);
+            let (expected, stored) = (expected.count, stored.count);
             findings.fault(format!(
-                "domain {name}: under {word} \"{value}\" {kept} issues are found that are not \
-                 just the {there} there are"
+                "domain {name}: the term set of {word} \"{value}\" has {stored} issues, but not \
+                 the {expected} that have this term"
             ));
         }
     }

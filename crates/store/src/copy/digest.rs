@@ -1,6 +1,6 @@
-//! What a table holds, as a number of rows and a digest of them. The digest is the sum of the rows'
-//! own digests, so that it does not depend on the order in which a backend hands them out; a row
-//! that is missing, doubled or changed gives another one.
+//! The number of rows of a table and a digest of their contents. The digest is the sum of the
+//! digests of the rows, so that it does not depend on the order in which a backend returns them. A
+//! missing, repeated or changed row changes the digest.
 
 use sha2::{Digest as _, Sha256};
 
@@ -19,7 +19,7 @@ pub struct TableDigest {
 pub(super) struct Digester {
     table: &'static Table,
     found: TableDigest,
-    /// The domain at hand and how many rows of it were seen.
+    /// The current domain and the number of its rows so far.
     in_domain: (i64, i64),
 }
 
@@ -47,7 +47,8 @@ impl Digester {
         }
     }
 
-    /// Rows come in their order within the domain, so their place says all that counts.
+    /// Replaces an order number by the position of the row in its domain. Rows arrive in that
+    /// order.
     fn order(&mut self, domain: i64) -> Value<'static> {
         let seen = if self.in_domain.0 == domain { self.in_domain.1 } else { 0 };
         self.in_domain = (domain, seen + 1);

@@ -1,9 +1,8 @@
-//! Moving a whole store to another place or another backend. Rows go table by table, in batches;
-//! each batch is committed with the position behind it, so that a copy that was cut off at any
-//! moment goes on where its last commit was, and no row comes twice. Both ends are locked against
-//! servers, and the target can be opened by nothing else until everything is there, equal to the
-//! source by digests of every table that are read anew from both ends, and sound by the check.
-//! Nothing here knows SQL; the backends' ends ([`end::CopyEnd`]) do.
+//! Copies a whole store to another location or another backend. Rows are copied table by table, in
+//! batches. Each batch commits together with the position after it, so that an interrupted copy
+//! resumes without losing or repeating a row. Both stores are locked against servers, and the
+//! target cannot be opened otherwise until all rows are there, the digests of every table at both
+//! ends are equal, and the check finds no fault. The SQL is in the backends ([`end::CopyEnd`]).
 
 mod digest;
 pub mod end;
@@ -17,21 +16,21 @@ pub use rows::CopyBatch;
 use crate::{CheckReport, StoreError};
 use digest::Digester;
 use end::{CopyEnd, Progress, refused};
-use numbering::Moves;
+use numbering::BlockShifts;
 use rows::Rows;
 use tables::{TABLES, Table};
 
-/// What a copy is at.
+/// The stages of a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CopyStage {
-    /// Verifying the laws of the source.
+    /// Running the check on the source.
     CheckingSource,
-    /// An earlier run was cut off; this one goes on behind so many rows.
-    GoingOn,
+    /// An earlier run was interrupted; this one resumes after so many rows.
+    Resuming,
     Copying,
-    /// Reading both ends anew.
+    /// Reading both stores again and comparing their digests.
     Comparing,
-    /// Verifying the laws of the target.
+    /// Running the check on the target.
     CheckingTarget,
 }
 
@@ -39,81 +38,80 @@ pub enum CopyStage {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CopyStep {
     pub stage: CopyStage,
-    /// The table at hand; empty where it is all of them.
+    /// The current table; empty if the stage covers all tables.
     pub table: &'static str,
-    /// Rows that are done in this stage, of all tables.
+    /// Rows of all tables that this stage has processed.
     pub rows: u64,
 }
 
 /// A copy that is complete, durable, equal to its source and sound.
 #[derive(Debug, Clone)]
 pub struct CopyReport {
-    /// What each table holds at both ends.
+    /// The rows and the digest of each table, equal at both ends.
     pub tables: Vec<(&'static str, TableDigest)>,
-    /// Runs it took.
+    /// How many runs the copy took.
     pub attempts: u64,
-    /// What was verified by reading the target.
+    /// The result of the check on the target.
     pub check: CheckReport,
 }
 
-/// A copy between two ends that are open: into one that is empty, or that holds the beginning of
-/// this copy.
+/// A copy between two open stores. The target is empty or contains the beginning of this copy.
 #[expect(missing_debug_implementations, reason = "the ends have nothing to show")]
 pub struct Copying<'a> {
-    /// The source, with the location that messages name it by.
+    /// The location of the source, for messages, and the source.
     pub from: (String, &'a dyn CopyEnd),
-    /// The target, with its location.
+    /// The location of the target, for messages, and the target.
     pub to: (String, &'a dyn CopyEnd),
-    /// Whether an unfinished copy in the target is thrown away first.
+    /// Whether to discard an unfinished copy in the target first.
     pub restart: bool,
     pub batch: CopyBatch,
 }
 
-/// Makes the copy and calls `tell` with its progress. The ends remain open.
+/// Makes the copy and calls `report` with its progress. Both ends remain open.
 pub async fn copy(
     copying: Copying<'_>,
-    tell: &(dyn Fn(CopyStep) + Sync),
+    report: &(dyn Fn(CopyStep) + Sync),
 ) -> Result<CopyReport, StoreError> {
-    Copy { from: copying.from.1, to: copying.to.1, command: &copying, tell }.run().await
+    Copy { from: copying.from.1, to: copying.to.1, command: &copying, report }.run().await
 }
 
 struct Copy<'a> {
     from: &'a dyn CopyEnd,
     to: &'a dyn CopyEnd,
     command: &'a Copying<'a>,
-    tell: &'a (dyn Fn(CopyStep) + Sync),
+    report: &'a (dyn Fn(CopyStep) + Sync),
 }
 
 impl Copy<'_> {
     async fn run(&self) -> Result<CopyReport, StoreError> {
         if self.from.progress().await?.is_some() {
             return Err(refused(format!(
-                "{} is itself an unfinished copy; finish that one first",
+                "{} is itself an unfinished copy; finish that copy first",
                 self.command.from.0
             )));
         }
         let progress = self.begin().await?;
         let attempts = progress.attempt.unsigned_abs();
         self.copy_tables(progress).await?;
-        self.to.settle(self.from.last_domain_id().await?).await?;
+        self.to.set_derived(self.from.last_domain_id().await?).await?;
         let tables = self.compare().await?;
-        self.say(CopyStage::CheckingTarget, "", 0);
+        self.report(CopyStage::CheckingTarget, "", 0);
         let check = self.to.check().await?;
-        demand_sound("the copy", &check)?;
+        require_sound("the copy", &check)?;
         self.to.finish().await?;
         Ok(CopyReport { tables, attempts, check })
     }
 
-    fn say(&self, stage: CopyStage, table: &'static str, rows: u64) {
-        (self.tell)(CopyStep { stage, table, rows });
+    fn report(&self, stage: CopyStage, table: &'static str, rows: u64) {
+        (self.report)(CopyStep { stage, table, rows });
     }
 
-    /// Finds out whether this copy may begin or go on, and where.
+    /// Begins the copy or resumes it, and returns where to continue.
     async fn begin(&self) -> Result<Progress, StoreError> {
-        let source = self.mark().await?;
+        let source = self.fingerprint().await?;
         match self.to.progress().await? {
             Some(_) if self.command.restart => self.to.clear().await?,
-            Some(progress) => return self.go_on(progress, &source).await,
+            Some(progress) => return self.resume(progress, &source).await,
             None => {}
         }
         if let Some(table) = self.to.filled().await? {
@@ -122,8 +120,8 @@ impl Copy<'_> {
                 self.command.to.0
             )));
         }
-        self.say(CopyStage::CheckingSource, "", 0);
-        demand_sound("the source", &self.from.check().await?)?;
+        self.report(CopyStage::CheckingSource, "", 0);
+        require_sound("the source", &self.from.check().await?)?;
         let progress = Progress {
             source,
             origin: self.command.from.0.clone(),
@@ -136,65 +134,64 @@ impl Copy<'_> {
         Ok(progress)
     }
 
-    /// Takes up what an earlier run began.
-    async fn go_on(&self, mut progress: Progress, source: &[u8]) -> Result<Progress, StoreError> {
+    /// Resumes the copy of an earlier run.
+    async fn resume(&self, mut progress: Progress, source: &[u8]) -> Result<Progress, StoreError> {
         if progress.source != source {
             return Err(self.refuse_other(&progress));
         }
         progress.attempt += 1;
         self.to.begin(progress.clone()).await?;
-        self.say(CopyStage::GoingOn, "", progress.rows.unsigned_abs());
+        self.report(CopyStage::Resuming, "", progress.rows.unsigned_abs());
         Ok(progress)
     }
 
     fn refuse_other(&self, progress: &Progress) -> StoreError {
         let Copying { from: (from, _), to: (to, _), .. } = self.command;
         refused(format!(
-            "{to} holds an unfinished copy of {}, and {from} is not what was copied: it is another \
-             store, or it has changed since; with --restart that copy is thrown away and a new one \
-             is made",
+            "{to} contains an unfinished copy of {}, and {from} is not its source: it is another \
+             store, or it has changed since; --restart discards that copy and begins a new one",
             progress.origin
         ))
     }
 
-    /// A digest of the source by which a later run sees whether it has changed.
-    async fn mark(&self) -> Result<Vec<u8>, StoreError> {
-        let mut mark = Vec::new();
-        for table in TABLES.iter().filter(|table| table.marks) {
+    /// A digest of the small tables of the source. A later run compares it to detect changes.
+    async fn fingerprint(&self) -> Result<Vec<u8>, StoreError> {
+        let mut fingerprint = Vec::new();
+        for table in TABLES.iter().filter(|table| table.in_fingerprint) {
             let TableDigest { rows, digest } =
                 self.digest_of(self.from, table, None, &|_| {}).await?;
-            mark.extend_from_slice(&rows.to_le_bytes());
-            mark.extend_from_slice(&digest.to_le_bytes());
+            fingerprint.extend_from_slice(&rows.to_le_bytes());
+            fingerprint.extend_from_slice(&digest.to_le_bytes());
         }
-        Ok(mark)
+        Ok(fingerprint)
     }
 
-    /// How rows are numbered at the target; `None` where they keep their numbers.
-    async fn renumbering(&self) -> Result<Option<Moves>, StoreError> {
+    /// How the rows of issues are renumbered for the target; `None` if their numbers stay the same.
+    async fn renumbering(&self) -> Result<Option<BlockShifts>, StoreError> {
         if self.from.counts_over_domains() || !self.to.counts_over_domains() {
             return Ok(None);
         }
-        Ok(Some(Moves::one_behind_the_other(&self.from.row_spans().await?)))
+        Ok(Some(BlockShifts::consecutive(&self.from.row_spans().await?)))
     }
 
     async fn copy_tables(&self, mut progress: Progress) -> Result<(), StoreError> {
-        let moves = self.renumbering().await?;
+        let shifts = self.renumbering().await?;
         while !progress.table.is_empty() {
             let place = TABLES.iter().position(|table| table.name == progress.table);
             let place = place.ok_or_else(|| {
-                StoreError::Corrupt(format!("a copy stands at no table: {}", progress.table))
+                StoreError::Corrupt(format!("a copy is at an unknown table: {}", progress.table))
             })?;
             let tables = (&TABLES[place], TABLES.get(place + 1));
-            progress = self.copy_table(tables, moves.as_ref(), progress).await?;
+            progress = self.copy_table(tables, shifts.as_ref(), progress).await?;
         }
         Ok(())
     }
 
-    /// Copies what is left of one table: the next batch is read while one is written.
+    /// Copies the rest of one table. The next batch is read while one is written.
     async fn copy_table(
         &self,
         (table, next_table): (&'static Table, Option<&'static Table>),
-        moves: Option<&Moves>,
+        shifts: Option<&BlockShifts>,
         mut progress: Progress,
     ) -> Result<Progress, StoreError> {
         let batch = self.command.batch;
@@ -203,42 +200,42 @@ impl Copy<'_> {
             progress.rows += rows.len() as i64;
             progress.position = rows.next.take();
             let Some(position) = progress.position.clone() else { break };
-            let rows_there = numbered(moves, table, rows)?;
+            let rows_there = numbered(shifts, table, rows)?;
             let writing = self.to.write(table, rows_there, progress.clone());
             let (written, read) =
                 tokio::join!(writing, self.from.read(table, Some(position), batch));
             written?;
-            self.say(CopyStage::Copying, table.name, progress.rows.unsigned_abs());
+            self.report(CopyStage::Copying, table.name, progress.rows.unsigned_abs());
             rows = read?;
         }
         progress.table = next_table.map_or(String::new(), |table| table.name.to_owned());
-        self.to.write(table, numbered(moves, table, rows)?, progress.clone()).await?;
-        self.say(CopyStage::Copying, table.name, progress.rows.unsigned_abs());
+        self.to.write(table, numbered(shifts, table, rows)?, progress.clone()).await?;
+        self.report(CopyStage::Copying, table.name, progress.rows.unsigned_abs());
         Ok(progress)
     }
 
-    /// What every table holds, read anew from both ends.
+    /// Reads every table again at both ends and compares the digests.
     async fn compare(&self) -> Result<Vec<(&'static str, TableDigest)>, StoreError> {
         let mut found = Vec::new();
         let mut compared = 0;
-        // Numbers that differ between the ends are compared by what they say.
-        let [from_moves, to_moves] = if self.renumbering().await?.is_some() {
+        // Row numbers that differ between the backends are compared relative to their domain.
+        let [from_shifts, to_shifts] = if self.renumbering().await?.is_some() {
             let (from, to) = (self.from.row_spans().await?, self.to.row_spans().await?);
-            [from, to].map(|spans| Some(Moves::to_the_beginning(&spans)))
+            [from, to].map(|spans| Some(BlockShifts::to_first_block(&spans)))
         } else {
             [None, None]
         };
         for table in TABLES {
-            let tell = |rows| self.say(CopyStage::Comparing, table.name, compared + rows);
+            let report = |rows| self.report(CopyStage::Comparing, table.name, compared + rows);
             let (from, to) = tokio::join!(
-                self.digest_of(self.from, table, from_moves.as_ref(), &tell),
-                self.digest_of(self.to, table, to_moves.as_ref(), &|_| {})
+                self.digest_of(self.from, table, from_shifts.as_ref(), &report),
+                self.digest_of(self.to, table, to_shifts.as_ref(), &|_| {})
             );
             let (from, to) = (from?, to?);
             if from != to {
                 return Err(StoreError::Corrupt(format!(
                     "the copy differs from its source in table {}: {} rows and digest {:032x} \
-                     there, {} rows and digest {:032x} here; begin anew with --restart",
+                     there, {} rows and digest {:032x} here; start over with --restart",
                     table.name, from.rows, from.digest, to.rows, to.digest
                 )));
             }
@@ -248,40 +245,40 @@ impl Copy<'_> {
         Ok(found)
     }
 
-    /// Reads a whole table; the next batch comes while one is digested.
+    /// Digests a whole table. The next batch is read while one is digested.
     async fn digest_of(
         &self,
         end: &dyn CopyEnd,
         table: &'static Table,
-        moves: Option<&Moves>,
-        tell: &(dyn Fn(u64) + Sync),
+        shifts: Option<&BlockShifts>,
+        report: &(dyn Fn(u64) + Sync),
     ) -> Result<TableDigest, StoreError> {
         let mut digester = Digester::new(table);
         let mut rows = end.read(table, None, self.command.batch).await?;
         loop {
             let position = rows.next.take();
-            let rows_there = numbered(moves, table, rows)?;
+            let rows_there = numbered(shifts, table, rows)?;
             let digesting = tokio::task::spawn_blocking(move || {
                 digester.add(&rows_there);
                 digester
             });
             let Some(position) = position else {
                 digester = joined(digesting.await)?;
-                tell(digester.found().rows);
+                report(digester.found().rows);
                 return Ok(digester.found());
             };
             let (digested, read) =
                 tokio::join!(digesting, end.read(table, Some(position), self.command.batch));
             digester = joined(digested)?;
-            tell(digester.found().rows);
+            report(digester.found().rows);
             rows = read?;
         }
     }
 }
 
-fn numbered(moves: Option<&Moves>, table: &Table, rows: Rows) -> Result<Rows, StoreError> {
-    match moves {
-        Some(moves) => moves.apply(table, &rows),
+fn numbered(shifts: Option<&BlockShifts>, table: &Table, rows: Rows) -> Result<Rows, StoreError> {
+    match shifts {
+        Some(shifts) => shifts.apply(table, &rows),
         None => Ok(rows),
     }
 }
@@ -290,7 +287,7 @@ fn joined<T>(done: Result<T, tokio::task::JoinError>) -> Result<T, StoreError> {
     done.map_err(|e| StoreError::Unavailable(format!("a digest could not be made: {e}")))
 }
 
-fn demand_sound(what: &str, check: &CheckReport) -> Result<(), StoreError> {
+fn require_sound(what: &str, check: &CheckReport) -> Result<(), StoreError> {
     let Some(first) = check.faults.first() else { return Ok(()) };
     let faults = check.faults.len();
     Err(StoreError::Corrupt(format!(

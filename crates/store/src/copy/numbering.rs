@@ -1,8 +1,8 @@
-//! Row numbers of issues in stores that count them differently. One store counts all issues, the
-//! other those of each domain; sets of rows hold the numbers in blocks of 65,536. Where numbers of
-//! domains would meet, each domain is moved by whole blocks behind the one before it, so that the
-//! place of a row in its block stays and sets are moved rather than made anew. For comparing, every
-//! end's numbers are taken relative to the domain's first block.
+//! Renumbers the rows of issues for a copy between backends. SQLite numbers the issues of all
+//! domains in one sequence, PostgreSQL those of each domain. Row sets store the numbers in blocks
+//! of 65,536. Each domain is therefore shifted by whole blocks, to the end of the domain before it:
+//! every row stays at its position in its block, and row sets are shifted instead of rebuilt.
+//! Digests use numbers relative to the first block of the domain.
 
 use std::collections::BTreeMap;
 
@@ -13,10 +13,10 @@ use super::tables::{Kind, Table};
 use crate::StoreError;
 use crate::issues::{decode, encode};
 
-/// Bits of a row number that are its place in the block.
+/// Bits of a row number that are its position in the block.
 const BLOCK_BITS: u32 = 16;
 
-/// The least and the largest row of a domain's issues.
+/// The smallest and the largest row number of a domain's issues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RowSpan {
     pub domain: i64,
@@ -24,18 +24,18 @@ pub struct RowSpan {
     pub largest: i64,
 }
 
-/// By how many blocks the rows of each domain are moved.
+/// The number of blocks by which the rows of each domain are shifted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Moves(BTreeMap<i64, i64>);
+pub struct BlockShifts(BTreeMap<i64, i64>);
 
-impl Moves {
+impl BlockShifts {
     /// To the first block of all.
-    pub fn to_the_beginning(spans: &[RowSpan]) -> Self {
+    pub fn to_first_block(spans: &[RowSpan]) -> Self {
         Self(spans.iter().map(|span| (span.domain, -(span.least >> BLOCK_BITS))).collect())
     }
 
     /// One domain behind the other, with no block between them.
-    pub fn one_behind_the_other(spans: &[RowSpan]) -> Self {
+    pub fn consecutive(spans: &[RowSpan]) -> Self {
         let mut next = 0;
         let mut moves = BTreeMap::new();
         for span in spans {
@@ -50,7 +50,8 @@ impl Moves {
         self.0.get(&domain).copied().unwrap_or(0)
     }
 
-    /// The rows with numbers moved. Orders are left to whoever counts them anew.
+    /// Returns the rows with shifted numbers. Order numbers become null, because the target assigns
+    /// its own.
     pub fn apply(&self, table: &Table, rows: &Rows) -> Result<Rows, StoreError> {
         let mut moved = Rows::new(table.columns.len());
         for row in rows.iter() {
@@ -81,7 +82,7 @@ impl Moves {
             }
             (Kind::Block, Value::Integer(block)) => into.push(Value::Integer(block + blocks)),
             (Kind::RowSet, Value::Bytes(set)) => {
-                into.push(Value::Bytes(&moved_set(set, of("block"), blocks)?));
+                into.push(Value::Bytes(&shifted_set(set, of("block"), blocks)?));
             }
             (_, value) => into.push(value),
         }
@@ -89,12 +90,12 @@ impl Moves {
     }
 }
 
-fn moved_set(set: &[u8], block: i64, blocks: i64) -> Result<Vec<u8>, StoreError> {
+fn shifted_set(set: &[u8], block: i64, blocks: i64) -> Result<Vec<u8>, StoreError> {
     let number = |block: i64| {
         u32::try_from(block)
             .ok()
             .filter(|block| *block <= u32::MAX >> BLOCK_BITS)
-            .ok_or_else(|| StoreError::Unavailable("no row number is left".to_owned()))
+            .ok_or_else(|| StoreError::Unavailable("the row numbers are exhausted".to_owned()))
     };
     let (from, to) = (number(block)?, number(block + blocks)?);
     let mut rows = RoaringBitmap::new();
@@ -117,17 +118,17 @@ mod tests {
     }
 
     #[test]
-    fn domains_come_one_behind_the_other_without_gaps() {
+    fn domains_follow_each_other_without_gaps() {
         let spans = [span(1, 1, 70_000), span(4, 5, 5), span(7, 200_000, 200_001)];
-        let moves = Moves::one_behind_the_other(&spans);
+        let moves = BlockShifts::consecutive(&spans);
         assert_eq!([1, 4, 7, 9].map(|domain| moves.of(domain)), [0, 2, 0, 0]);
-        let moves = Moves::to_the_beginning(&spans);
+        let moves = BlockShifts::to_first_block(&spans);
         assert_eq!([1, 4, 7, 9].map(|domain| moves.of(domain)), [0, 0, -3, 0]);
     }
 
     proptest! {
         #[test]
-        fn a_set_is_moved_with_its_rows(
+        fn a_row_set_is_shifted_with_its_rows(
             places in proptest::collection::vec(any::<u16>(), 1..300),
             block in 0..9_i64,
             blocks in 0..9_i64,
@@ -143,7 +144,7 @@ mod tests {
             }
             rows.push(Value::Integer(block));
             rows.push(Value::Bytes(&set));
-            let moves = Moves(BTreeMap::from([(3, blocks)]));
+            let moves = BlockShifts(BTreeMap::from([(3, blocks)]));
             let moved = moves.apply(table, &rows).unwrap();
             let row = moved.iter().next().unwrap();
             prop_assert_eq!(row.integer(3), block + blocks);

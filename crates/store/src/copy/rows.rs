@@ -1,10 +1,11 @@
-//! Rows on their way from one store to another: a table of cells over one buffer, so that a hundred
-//! thousand small values cost no hundred thousand allocations, and the position behind the last
-//! row. A position is the source's own affair: it is kept and given back as bytes.
-//! Invariant: a batch holds whole rows.
+//! A batch of rows on the way from one store to another, with the position after its last row. All
+//! cells share one buffer, so that a hundred thousand small values do not need as many allocations.
+//! Only the source can interpret a position; all others treat it as bytes. Invariant: a batch
+//! contains whole rows.
 
-/// After how many bytes or rows a batch ends. By default it is some tens of milliseconds of work,
-/// so that a commit costs little beside what it commits, and two batches fit into any memory.
+/// The bytes or rows after which a batch ends. The default is some tens of milliseconds of work:
+/// large enough that the cost of a commit is small, and small enough that two batches fit into
+/// memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CopyBatch {
     pub bytes: usize,
@@ -38,12 +39,12 @@ pub struct Rows {
     width: usize,
     cells: Vec<Cell>,
     bytes: Vec<u8>,
-    /// Where the next batch begins; `None` where this is the last one.
+    /// Where the next batch begins; `None` in the last batch.
     pub next: Option<Vec<u8>>,
 }
 
 impl Rows {
-    /// No rows yet, of so many values each.
+    /// An empty batch of rows with `width` values each.
     pub fn new(width: usize) -> Self {
         Self { width, ..Self::default() }
     }
@@ -66,17 +67,17 @@ impl Rows {
         self.cells.len() / self.width.max(1)
     }
 
-    /// Bytes of all values, numbers included.
+    /// Bytes of all values, including numbers.
     pub fn bytes_len(&self) -> usize {
         self.bytes.len() + size_of::<i64>() * self.cells.len()
     }
 
-    /// Whether a batch is as large as it may be.
+    /// Whether the batch has reached its limit.
     pub fn fills(&self, batch: CopyBatch) -> bool {
         self.bytes.len() >= batch.bytes || self.len() >= batch.rows
     }
 
-    /// The rows, one after another.
+    /// The rows in order.
     pub fn iter(&self) -> impl Iterator<Item = Row<'_>> {
         self.cells.chunks_exact(self.width.max(1)).map(|cells| Row { cells, bytes: &self.bytes })
     }
@@ -99,7 +100,7 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// The number in a column; 0 where there is none.
+    /// The number in a column; 0 if the value is not a number.
     pub fn integer(&self, place: usize) -> i64 {
         match self.cells[place] {
             Cell::Integer(number) => number,
@@ -113,7 +114,7 @@ impl<'a> Row<'a> {
     }
 }
 
-/// Values as bytes that give the same values again.
+/// Encodes values as bytes.
 pub fn encode<'a>(values: impl IntoIterator<Item = Value<'a>>) -> Vec<u8> {
     let mut bytes = Vec::new();
     for value in values {
@@ -133,7 +134,7 @@ pub fn encode<'a>(values: impl IntoIterator<Item = Value<'a>>) -> Vec<u8> {
     bytes
 }
 
-/// What [`encode`] was given; `None` for any other bytes.
+/// Decodes the bytes of [`encode`]; `None` for any other bytes.
 pub fn decode(mut bytes: &[u8]) -> Option<Vec<Value<'_>>> {
     let mut values = Vec::new();
     while let Some((tag, rest)) = bytes.split_first() {
@@ -165,7 +166,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_position_is_read_as_it_was_written(
+        fn a_position_survives_encoding_and_decoding(
             numbers in proptest::collection::vec(any::<Option<i64>>(), 0..4),
             text in proptest::collection::vec(any::<u8>(), 0..20),
         ) {
@@ -179,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_gives_back_its_rows() {
+    fn a_batch_returns_its_rows() {
         let mut rows = Rows::new(2);
         for value in [Value::Integer(-1), Value::Bytes(b"a"), Value::Null, Value::Bytes(b"")] {
             rows.push(value);

@@ -1,10 +1,10 @@
-//! What a copy carries: every table of a store, column by column, in an order in which no row comes
-//! before one that it refers to. The list is the backends' common ground; where a backend keeps a
-//! value elsewhere or under another number, it says so in its own folder. Invariant: a table or
-//! column of either backend is named here or among the ones that its backend keeps for itself; a
-//! test reads the catalogues and fails for any other.
+//! The tables and columns that a copy transfers, in an order in which every row comes after the
+//! rows that it refers to. Both backends have these tables. If a backend stores a value elsewhere
+//! or under another number, its own `copy` module says so. Invariant: every table and column of a
+//! backend is listed here or among the backend's own; a test compares the lists with the
+//! catalogues.
 
-/// What stands in a column.
+/// The contents of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A whole number; a truth value is 0 or 1.
@@ -12,13 +12,13 @@ pub enum Kind {
     /// UTF-8.
     Text,
     Bytes,
-    /// A number of which only its order within the domain counts.
+    /// A number that only orders the rows of a domain.
     Order,
-    /// The number of an issue's row.
+    /// The row number of an issue.
     Row,
     /// A block of 65,536 row numbers.
     Block,
-    /// A set of rows of the block in the row's column of kind [`Kind::Block`].
+    /// A set of rows of one block. The column of kind [`Kind::Block`] names the block.
     RowSet,
 }
 
@@ -35,13 +35,13 @@ pub struct Column {
 pub struct Table {
     pub name: &'static str,
     pub columns: &'static [Column],
-    /// Small, and changed by whatever changes the store: a copy that goes on looks at these to tell
-    /// whether its source is still what it was.
-    pub marks: bool,
+    /// Whether the table is in the fingerprint of the source. These tables are small, and every
+    /// change of the store changes one of them, so that a resumed copy detects a changed source.
+    pub in_fingerprint: bool,
 }
 
 impl Table {
-    /// The place of a column.
+    /// The position of a column.
     pub fn place_of(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|column| column.name == name)
     }
@@ -67,22 +67,19 @@ const fn or_null(column: Column) -> Column {
     Column { nullable: true, ..column }
 }
 
-const fn marking(name: &'static str, columns: &'static [Column]) -> Table {
-    Table { name, columns, marks: true }
+const fn small(name: &'static str, columns: &'static [Column]) -> Table {
+    Table { name, columns, in_fingerprint: true }
 }
 
 const fn large(name: &'static str, columns: &'static [Column]) -> Table {
-    Table { name, columns, marks: false }
+    Table { name, columns, in_fingerprint: false }
 }
 
-/// All of them.
+/// All tables, in the order in which they are copied.
 pub static TABLES: &[Table] = &[
-    marking(
-        "domains",
-        &[integer("id"), text("name"), text("default_app_id"), integer("created_at")],
-    ),
-    marking("domain_removals", &[integer("removed_id")]),
-    marking(
+    small("domains", &[integer("id"), text("name"), text("default_app_id"), integer("created_at")]),
+    small("domain_removals", &[integer("removed_id")]),
+    small(
         "domain_clocks",
         &[
             integer("domain_id"),
@@ -93,7 +90,7 @@ pub static TABLES: &[Table] = &[
             integer("last_app_number"),
         ],
     ),
-    marking(
+    small(
         "keys",
         &[
             integer("domain_id"),
@@ -107,7 +104,7 @@ pub static TABLES: &[Table] = &[
             or_null(integer("revoked_at")),
         ],
     ),
-    marking(
+    small(
         "apps",
         &[
             integer("domain_id"),
@@ -117,12 +114,12 @@ pub static TABLES: &[Table] = &[
             integer("created_at"),
         ],
     ),
-    marking(
+    small(
         "agents",
         &[integer("domain_id"), text("id"), text("name"), text("email"), integer("created_at")],
     ),
-    marking("queues", &[integer("domain_id"), text("id"), text("name"), integer("created_at")]),
-    marking(
+    small("queues", &[integer("domain_id"), text("id"), text("name"), integer("created_at")]),
+    small(
         "idempotency_keys",
         &[
             integer("domain_id"),
@@ -133,8 +130,8 @@ pub static TABLES: &[Table] = &[
             integer("expires_at"),
         ],
     ),
-    marking("uploads", &[integer("domain_id"), text("id"), integer("touched_at")]),
-    marking(
+    small("uploads", &[integer("domain_id"), text("id"), integer("touched_at")]),
+    small(
         "tasks",
         &[
             integer("domain_id"),
@@ -273,7 +270,7 @@ pub static TABLES: &[Table] = &[
             of_kind("rows", Kind::RowSet),
         ],
     ),
-    marking(
+    small(
         "attachments",
         &[
             integer("domain_id"),

@@ -168,7 +168,7 @@ async fn a_copy_killed_at_any_failpoint_resumes_and_ends_the_same() {
         (Failpoint::Copied, 1),
         (Failpoint::Copied, 2),
         (Failpoint::Copied, 33),
-        (Failpoint::Settled, 1),
+        (Failpoint::Derived, 1),
     ] {
         assert!(!child(folder.path(), Some((place, nth))), "{place:?} {nth} is never reached");
         for mode in [OpenMode::Server, OpenMode::Admin] {
@@ -213,7 +213,7 @@ async fn the_comparison_finds_changed_and_lost_rows() {
         "UPDATE tasks SET seq = seq + 1000 WHERE id = 'create'",
     ] {
         let folder = prepared().await;
-        assert!(!child(folder.path(), Some((Failpoint::Settled, 1))));
+        assert!(!child(folder.path(), Some((Failpoint::Derived, 1))));
         let to = folder.path().join("to");
         let conn = Connection::open(to.join("caseload.db")).unwrap();
         assert_eq!(conn.execute(change, []).unwrap().min(1), 1);

@@ -20,19 +20,16 @@ async fn a_check_names_each_kind_of_damage_to_issues() {
         ("UPDATE issue_counts SET n = 9 WHERE facet = 6", "of tag \"a\" on day 0 is 9, 1 are"),
         ("DELETE FROM issue_counts WHERE facet = 7", "of rating \"4\" on day 0 is missing, 1 are"),
         ("UPDATE issue_counts SET facet = 99 WHERE facet = 7", "of an unknown kind 99"),
-        (
-            "DELETE FROM issue_sets WHERE kind = 6",
-            "under tag \"a\" 0 issues are found that are not",
-        ),
+        ("DELETE FROM issue_sets WHERE kind = 6", "the term set of tag \"a\" has 0 issues"),
         ("UPDATE issue_sets SET kind = 99 WHERE kind = 6", "a term of an unknown kind 99"),
         ("UPDATE issue_sets SET rows = x'07'", "a set of rows cannot be read"),
         (
             "DELETE FROM issue_values WHERE value = CAST('eva' AS BLOB)",
-            "under end-user \"eva\" 0 issues",
+            "of end-user \"eva\" has 0 issues",
         ),
         (
             "UPDATE issue_values SET rows = x'000200' WHERE value = CAST('eva' AS BLOB)",
-            "\"eva\" 1 issues",
+            "\"eva\" has 1 issues",
         ),
         ("DELETE FROM issue_bodies WHERE row = 1", "issue 7: its fragments are not there"),
         ("DELETE FROM issues WHERE row = 1", "a record of issue_bodies refers to nothing"),

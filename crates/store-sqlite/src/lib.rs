@@ -34,7 +34,8 @@ use rusqlite::Connection;
 use tokio::sync::watch;
 
 use caseload_store::failpoint::{self, Failpoint};
-use caseload_store::issues::{list, reads_texts, step, write};
+use caseload_store::issues::write;
+use caseload_store::query::{list, step, tests_texts};
 use caseload_store::{
     AddMessage, AddNote, Agent, App, ApplyChunk, BackupReport, CancelTask, CheckReport,
     ChunkApplied, ClaimTasks, ClaimedTask, CompletedTasks, CreateAgent, CreateApp, CreateBackup,
@@ -377,16 +378,16 @@ impl Store for SqliteStore {
     }
 
     fn list_issues(&self, request: ListIssues) -> StoreFuture<'_, IssuePage> {
-        let is_long = reads_texts(&request.query);
-        boxed(self.engine.read_paced(request.budget, is_long, move |conn, pace| {
-            Ok(list(&issues::Reads { conn, domain: request.domain }, &request, pace)?)
+        let is_long = tests_texts(&request.query);
+        boxed(self.engine.read_throttled(request.budget, is_long, move |conn, throttle| {
+            list(&issues::Issues::new(conn, request.domain), &request, throttle)
         }))
     }
 
     fn step_issues(&self, request: StepIssues) -> StoreFuture<'_, IssueStep> {
-        let is_long = reads_texts(&request.query);
-        boxed(self.engine.read_paced(request.budget, is_long, move |conn, pace| {
-            Ok(step(&issues::Reads { conn, domain: request.domain }, &request, pace)?)
+        let is_long = tests_texts(&request.query);
+        boxed(self.engine.read_throttled(request.budget, is_long, move |conn, throttle| {
+            step(&issues::Issues::new(conn, request.domain), &request, throttle)
         }))
     }
 

@@ -14,10 +14,12 @@ pub mod failpoint;
 pub mod issues;
 pub mod left;
 mod opening;
-pub mod pace;
 mod pack;
 pub mod parts;
+pub mod query;
 pub mod records;
+pub mod rowset;
+pub mod throttle;
 pub mod turns;
 
 pub use contract::*;

@@ -20,7 +20,7 @@ use caseload_store::check::Findings;
 use caseload_store::check::issues as rules;
 use caseload_store::check::tables as table_rules;
 use caseload_store::check::terms::{KindSums, ValueSums};
-use caseload_store::issues::row_number;
+use caseload_store::rowset::row_number;
 
 /// Each issue, its fragments and its references.
 pub(super) async fn rows(client: &Client, findings: &mut Findings) -> Result<(), StoreError> {

@@ -10,27 +10,27 @@ use tokio::sync::Semaphore;
 
 use super::{Asking, Client, Engine, Session, TRIES_MAX, given_up, not_written};
 use caseload_store::StoreError;
-use caseload_store::pace::{Pace, Traffic};
+use caseload_store::throttle::{ReadLoad, Throttle};
 
 /// The limits that the reads of one server share.
 #[derive(Debug)]
 pub(super) struct Reading {
     /// The connections that long reads may use at a time.
     long_permits: Arc<Semaphore>,
-    traffic: Arc<Traffic>,
+    load: Arc<ReadLoad>,
 }
 
 impl Reading {
     pub(super) fn new(connections: usize) -> Self {
         let long_permits = Arc::new(Semaphore::new((connections / 2).max(1)));
-        Self { long_permits, traffic: Arc::default() }
+        Self { long_permits, load: Arc::default() }
     }
 }
 
 impl Engine {
     /// Notifies long reads that a short one is running.
     pub(crate) fn note_short_read(&self) {
-        self.reading.traffic.note_short();
+        self.reading.load.note_short();
     }
 
     /// Runs a read in one snapshot. The budget includes the wait for a connection. A long read, of
@@ -43,7 +43,7 @@ impl Engine {
     ) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: FnOnce(&Asking<'_>, &mut Pace) -> Result<T, StoreError> + Send + 'static,
+        F: FnOnce(&Asking<'_>, &mut Throttle) -> Result<T, StoreError> + Send + 'static,
     {
         let until = Instant::now() + budget;
         let got = tokio::time::timeout_at(until.into(), async {
@@ -54,10 +54,11 @@ impl Engine {
         let (permit, connection) = got.await.unwrap_or(Err(StoreError::DeadlinePassed))?;
         let left = until.saturating_duration_since(Instant::now());
         let session = Session::read(Client::new(connection), Some(left));
-        let mut pace = Pace::new(Some(until), &self.reading.traffic, is_long);
+        let mut throttle = Throttle::new(Some(until), &self.reading.load, is_long);
         let runtime = Handle::current();
         on_a_thread(move || {
-            let answer = session.run_blocking(&runtime, Some(until), |ask| work(ask, &mut pace));
+            let answer =
+                session.run_blocking(&runtime, Some(until), |ask| work(ask, &mut throttle));
             drop(permit);
             session.end_read(answer)
         })

@@ -10,24 +10,24 @@ use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
 use super::super::engine::Asking;
-use super::sql::{self, Asked};
+use super::sql::{self, Bounds};
 use caseload_store::StoreError;
-use caseload_store::issues::{Days, Sums, Total};
+use caseload_store::query::{CountQuestion, CounterSum, Days};
 
-/// The question for the parts of a total: whole days, then the edges in their order.
-pub(super) struct Counting<'q> {
-    sums: Option<Bound<'q>>,
-    edges: Vec<Asked>,
-    total: &'q Total<'q>,
+/// The question for the parts of a total: whole days, then the ends in their order.
+pub(super) struct Count<'q> {
+    sums: Option<BoundSum<'q>>,
+    ends: Vec<Bounds>,
+    question: &'q CountQuestion<'q>,
 }
 
-impl<'q> Counting<'q> {
-    pub(super) fn new(total: &'q Total<'q>) -> Self {
-        let edges = total.edges.iter().flatten();
+impl<'q> Count<'q> {
+    pub(super) fn new(question: &'q CountQuestion<'q>) -> Self {
+        let ends = question.ends.iter().flatten();
         Self {
-            sums: total.whole.as_ref().map(|sums| Bound::new(sums, sums.days.counters())),
-            edges: edges.map(|query| Asked::of(query, total.index)).collect(),
-            total,
+            sums: question.whole.as_ref().map(|sums| BoundSum::new(sums, sums.days.counters())),
+            ends: ends.map(|query| Bounds::of(query, question.index)).collect(),
+            question,
         }
     }
 
@@ -42,22 +42,22 @@ impl<'q> Counting<'q> {
             parts.push(sum(2, sums.off.is_some()));
             sums.add_to(&mut params);
         }
-        for edge in &self.edges {
-            parts.push(format!("({})", sql::count(self.total.index, params.len() + 1)));
-            params.extend(edge.parameters());
+        for end in &self.ends {
+            parts.push(format!("({})", sql::count(self.question.index, params.len() + 1)));
+            params.extend(end.parameters());
         }
         (!parts.is_empty()).then(|| (format!("SELECT {}", parts.join(", ")), params))
     }
 
     /// The parts, from the answer.
-    pub(super) fn parts(&self, found: &Row) -> (u64, [u64; 2]) {
+    pub(super) fn summands(&self, found: &Row) -> (u64, [u64; 2]) {
         let mut places = 0..found.len();
         let mut next = || {
             let count: i64 = places.next().map_or(0, |place| found.get(place));
             count.max(0).unsigned_abs()
         };
         let whole = if self.sums.is_some() { next() } else { 0 };
-        (whole, self.total.edges.map(|edge| if edge.is_some() { next() } else { 0 }))
+        (whole, self.question.ends.map(|end| if end.is_some() { next() } else { 0 }))
     }
 }
 
@@ -65,9 +65,9 @@ impl<'q> Counting<'q> {
 pub(super) fn by_day(
     ask: &Asking<'_>,
     domain: DomainId,
-    sums: &Sums<'_>,
+    sums: &CounterSum<'_>,
 ) -> Result<BTreeMap<i64, i64>, StoreError> {
-    let bound = Bound::new(sums, [sums.days]);
+    let bound = BoundSum::new(sums, [sums.days]);
     let mut params: Vec<&(dyn ToSql + Sync)> = vec![&domain.0];
     bound.add_to(&mut params);
     let mut halves = vec![counters("day, n", 2, 3), deltas("day, n", 2, 3)];
@@ -81,7 +81,7 @@ pub(super) fn by_day(
 }
 
 /// What is bound for [`Sums`]: facet, values, ranges of counters, and what is taken off.
-struct Bound<'q> {
+struct BoundSum<'q> {
     facet: i16,
     values: Vec<&'q [u8]>,
     /// The first and the last counter of each range, numbered as days are.
@@ -90,11 +90,11 @@ struct Bound<'q> {
     off: Option<(i16, Vec<&'q [u8]>)>,
 }
 
-impl<'q> Bound<'q> {
-    fn new(sums: &Sums<'q>, ranges: impl IntoIterator<Item = Days>) -> Self {
+impl<'q> BoundSum<'q> {
+    fn new(sums: &CounterSum<'q>, ranges: impl IntoIterator<Item = Days>) -> Self {
         let bytes = |values: &'q [Vec<u8>]| values.iter().map(Vec::as_slice).collect::<Vec<_>>();
-        let off = (!sums.ratings_off.is_empty())
-            .then(|| (Facet::Rating.code() as i16, bytes(sums.ratings_off)));
+        let off = (!sums.subtracted_ratings.is_empty())
+            .then(|| (Facet::Rating.code() as i16, bytes(sums.subtracted_ratings)));
         let (firsts, lasts) = ranges.into_iter().map(|days| (days.from, days.until)).unzip();
         let facet = sums.facet.code() as i16;
         Self { facet, values: bytes(sums.values), firsts, lasts, off }

@@ -9,9 +9,8 @@ use tokio_postgres::types::ToSql;
 use super::super::engine::{Client, Column, CopyRows, Params};
 use crate::engine::store_error;
 use caseload_store::StoreError;
-use caseload_store::issues::{
-    Changes, LIST, SetSteps, Settled, Step, encode_rows, left_nothing, place_of,
-};
+use caseload_store::issues::{Changes, SetSteps, Settled, Step, left_nothing};
+use caseload_store::rowset::{LIST, encode_rows, place_of};
 
 const COUNTS: &str = "issue_count_deltas (domain_id, facet, value, day, n)";
 const SETS: &str = "issue_set_deltas (domain_id, kind, value, block, entered, gone)";

@@ -17,7 +17,7 @@ use super::super::domains::DEMAND;
 use super::super::engine::Client;
 use super::sets::{apply, block_number};
 use caseload_store::StoreError;
-use caseload_store::issues::encode;
+use caseload_store::rowset::encode;
 
 /// Deltas that one step folds: of counters and of sets, and of sparse terms, for which it holds the
 /// clock.

@@ -22,7 +22,8 @@ use super::columns::NewRow;
 use super::deltas::Deltas;
 use super::names::Names;
 use super::page::{FRAGMENTS, FRAGMENTS_COUNT, body};
-use caseload_store::issues::{Changes, Indexed, Known, Planning, row_number};
+use caseload_store::issues::{Changes, Indexed, Known, Planning};
+use caseload_store::rowset::row_number;
 use caseload_store::{ApplyChunk, StoreError};
 
 /// What the slices of one chunk share.

@@ -1,10 +1,9 @@
-//! Issues in PostgreSQL: importing, reading and writing them. A narrow row per issue with its
-//! indexes, kept counts and sets of rows answer filters, sorts and totals; rendered fragments
-//! beside it are what is served. What an import means and what a query matches are the model's, how
-//! a query is answered is [`caseload_store::issues`]; here is only where it is kept. Invariant:
-//! rows, fragments and the deltas of counts and sets change in one transaction.
+//! Issues in PostgreSQL: a narrow row per issue with its indexes, counters and sets of rows for
+//! filters, sorts and totals, and the rendered fragments that pages are made of. The model says
+//! what an import means and what a query matches; [`caseload_store::query`] plans how a query is
+//! answered. This module holds the statements. Invariant: rows, fragments and the deltas of
+//! counters and sets change in one transaction.
 
-mod along;
 mod arriving;
 mod attachments;
 mod columns;
@@ -13,10 +12,12 @@ mod deltas;
 mod fold;
 mod folder;
 mod import;
+mod matches;
 mod names;
 mod page;
-mod reads;
+mod scan;
 mod sets;
+mod source;
 mod sql;
 mod writes;
 
@@ -31,8 +32,10 @@ use caseload_model::time::UnixMillis;
 
 use super::engine::{Engine, Session};
 use super::rows::text;
-use caseload_store::issues::{
-    AtOnce, Chosen, IssueReads as _, Shown, Written, page_of, reads_texts, step_of, write,
+use caseload_store::issues::write;
+use caseload_store::query::{
+    self, Planned, RenderedPage, Rendering, Request, Selection, Source as _, Thresholds, page_of,
+    step_of, tests_texts,
 };
 use caseload_store::{
     AddMessage, AddNote, CreateIssue, EditIssue, EditIssues, GetIssue, Idempotent, IssuePage,
@@ -43,8 +46,8 @@ pub(super) use columns::{BEHIND, COLUMNS, columns};
 pub(super) use folder::{Folder, fold_left, join_parts};
 pub(super) use import::Import;
 pub(super) use page::{FRAGMENTS, FRAGMENTS_COUNT, fragments};
-use reads::Reads;
 pub(super) use sets::{apply as apply_delta, block_number};
+use source::Issues;
 use writes::Writes;
 
 pub(super) async fn list(
@@ -52,14 +55,14 @@ pub(super) async fn list(
     request: ListIssues,
 ) -> Result<IssuePage, StoreError> {
     let (budget, domain) = (request.budget, request.domain);
-    if let Some(asked) = AtOnce::of_list(&request) {
-        let (total, page) = at_once(engine, budget, domain, asked).await?;
+    let (plan, rendering) = (Request::of_list(&request), Rendering::of_list(&request));
+    if let Some((total, page)) = one_flight(engine, budget, domain, plan, &rendering).await? {
         return Ok(page_of(total.unwrap_or_default(), page));
     }
-    let is_long = reads_texts(&request.query);
+    let is_long = tests_texts(&request.query);
     engine
-        .ask(budget, is_long, move |ask, pace| {
-            caseload_store::issues::list(&Reads { ask, domain }, &request, pace)
+        .ask(budget, is_long, move |ask, throttle| {
+            query::list(&Issues { ask, domain }, &request, throttle)
         })
         .await
 }
@@ -69,31 +72,37 @@ pub(super) async fn step(
     request: StepIssues,
 ) -> Result<IssueStep, StoreError> {
     let (budget, domain) = (request.budget, request.domain);
-    if let Some(asked) = AtOnce::of_step(&request) {
-        let (total, page) = at_once(engine, budget, domain, asked).await?;
+    let (plan, rendering) = (Request::of_step(&request), Rendering::of_step(&request));
+    if let Some((total, page)) = one_flight(engine, budget, domain, plan, &rendering).await? {
         return Ok(step_of(total, page));
     }
-    let is_long = reads_texts(&request.query);
+    let is_long = tests_texts(&request.query);
     engine
-        .ask(budget, is_long, move |ask, pace| {
-            caseload_store::issues::step(&Reads { ask, domain }, &request, pace)
+        .ask(budget, is_long, move |ask, throttle| {
+            query::step(&Issues { ask, domain }, &request, throttle)
         })
         .await
 }
 
-/// A list of which everything is asked at once.
-async fn at_once(
+/// Total and page, if the plan is one question and the page has no bound on its bytes: they come in
+/// one flight, without a thread that waits for answers.
+async fn one_flight(
     engine: &Engine,
     budget: Duration,
     domain: DomainId,
-    asked: AtOnce<'_>,
-) -> Result<(Option<u64>, Written), StoreError> {
+    request: Request<'_>,
+    rendering: &Rendering,
+) -> Result<Option<(Option<u64>, RenderedPage)>, StoreError> {
+    if rendering.bytes_max < usize::MAX {
+        return Ok(None);
+    }
+    let Planned::Plan(plan) = Planned::of(request, Thresholds::USUAL) else { return Ok(None) };
+    let Some(question) = plan.as_one_question() else { return Ok(None) };
     engine.note_short_read();
-    engine
-        .read_in_session(Some(budget), async |session: &Session| {
-            along::at_once(session, domain, &asked).await
-        })
-        .await
+    let found = engine.read_in_session(Some(budget), async |session: &Session| {
+        scan::one_flight(session, domain, question, rendering).await
+    });
+    found.await.map(Some)
 }
 
 pub(super) async fn get(
@@ -106,20 +115,17 @@ pub(super) async fn get(
     }
     engine
         .ask(budget, false, move |ask, _| {
-            let reads = Reads { ask, domain };
-            let shown = Shown {
+            let issues = Issues { ask, domain };
+            let rendering = Rendering {
                 view,
                 form: StepForm::Commas,
                 issues_max: 1,
                 bytes_max: usize::MAX,
                 key: SortKey::CreationTime,
             };
-            let rows: Vec<u32> = reads.ids(&[id])?.iter().collect();
-            if rows.is_empty() {
-                return Ok(None);
-            }
-            let written = reads.write(&Chosen::Rows(rows), &shown)?;
-            Ok(Some(RenderedIssue { body: written.body, version: written.version.finish() }))
+            let Some(row) = issues.row_of(id)? else { return Ok(None) };
+            let page = issues.render(Selection::Rows(&[row]), &rendering)?;
+            Ok(Some(RenderedIssue { body: page.body, version: page.version.finish() }))
         })
         .await
 }

@@ -11,7 +11,7 @@ use futures_util::TryStreamExt as _;
 use tokio_postgres::{Row, RowStream};
 
 use crate::engine::store_error;
-use caseload_store::issues::{Shown, Written};
+use caseload_store::query::{RenderedPage, Rendering};
 use caseload_store::{StepForm, StoreError};
 
 /// The columns that [`fragments`] reads, in its order.
@@ -58,52 +58,56 @@ const ISSUE_BYTES_USUAL: usize = 4096;
 const ISSUES_USUAL: usize = 100;
 
 /// Writes issues, as many as are to be shown; false where there is no room for all.
-pub(super) fn write(rows: &[Row], shown: &Shown, out: &mut Written) -> Result<bool, StoreError> {
-    let room = shown.bytes_max.saturating_sub(out.body.len());
+pub(super) fn render(
+    rows: &[Row],
+    rendering: &Rendering,
+    out: &mut RenderedPage,
+) -> Result<bool, StoreError> {
+    let room = rendering.bytes_max.saturating_sub(out.body.len());
     out.body.reserve(room.min(rows.len() * ISSUE_BYTES_USUAL));
-    let written = rows.iter().take_while(|row| add(row, shown, out)).count();
+    let written = rows.iter().take_while(|row| add(row, rendering, out)).count();
     if let Some(last) = rows[..written].last() {
-        out.last = Some(position(fragments(last).head, shown.key)?);
+        out.last = Some(position(fragments(last).head, rendering.key)?);
     }
     Ok(written == rows.len())
 }
 
-/// Writes issues while the database sends them, as many as are to be shown.
-pub(super) async fn write_as_they_come(
+/// Writes issues while the database sends them, as many as are to be rendering.
+pub(super) async fn render_stream(
     rows: RowStream,
-    shown: &Shown,
-) -> Result<Written, StoreError> {
+    rendering: &Rendering,
+) -> Result<RenderedPage, StoreError> {
     let mut rows = pin!(rows);
-    let mut out = Written::default();
+    let mut out = RenderedPage::default();
     let mut last = None;
     while let Some(row) = rows.try_next().await.map_err(store_error)? {
         if out.found == 0 {
-            out.body.reserve(shown.issues_max.min(ISSUES_USUAL) * ISSUE_BYTES_USUAL);
+            out.body.reserve(rendering.issues_max.min(ISSUES_USUAL) * ISSUE_BYTES_USUAL);
         }
         out.found += 1;
-        if add(&row, shown, &mut out) {
+        if add(&row, rendering, &mut out) {
             last = Some(row);
         }
     }
     if let Some(last) = last {
-        out.last = Some(position(fragments(&last).head, shown.key)?);
+        out.last = Some(position(fragments(&last).head, rendering.key)?);
     }
     Ok(out)
 }
 
 /// Writes an issue; false where there is no room for it.
-fn add(row: &Row, shown: &Shown, out: &mut Written) -> bool {
-    let full = out.count > 0 && out.body.len() >= shown.bytes_max;
-    if full || out.count >= shown.issues_max {
+fn add(row: &Row, rendering: &Rendering, out: &mut RenderedPage) -> bool {
+    let full = out.count > 0 && out.body.len() >= rendering.bytes_max;
+    if full || out.count >= rendering.issues_max {
         return false;
     }
-    if shown.form == StepForm::Commas && !out.body.is_empty() {
+    if rendering.form == StepForm::Commas && !out.body.is_empty() {
         out.body.push(b',');
     }
     let issue = fragments(row);
-    write_issue(&issue, &shown.view, &mut out.body);
+    write_issue(&issue, &rendering.view, &mut out.body);
     out.version.add(&issue);
-    if shown.form == StepForm::Lines {
+    if rendering.form == StepForm::Lines {
         out.body.push(b'\n');
     }
     out.count += 1;

@@ -11,7 +11,8 @@ use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
 use caseload_store::StoreError;
-use caseload_store::issues::{Wanted, decode};
+use caseload_store::query::Leaf;
+use caseload_store::rowset::decode;
 
 /// Columns of what [`add`] reads: of a base, and of a delta.
 pub(super) const BASE: &str = "value, block, 0::bigint AS seq, rows, NULL::bytea";
@@ -40,35 +41,35 @@ pub(super) fn select(kind: TermKind, predicate: &str) -> String {
     )
 }
 
-/// Several questions for sets, asked as one: each term with the number of its question.
-pub(super) struct Asked<'w> {
-    questions: usize,
-    numbers: Vec<i64>,
+/// The question for the terms of all leaves: each term with the number of its leaf.
+pub(super) struct TermQuestion<'l> {
+    leaves: Vec<i64>,
     kinds: Vec<i16>,
-    values: Vec<&'w [u8]>,
+    values: Vec<&'l [u8]>,
     sparse: bool,
 }
 
-impl<'w> Asked<'w> {
-    pub(super) fn new(wanted: &'w [Wanted]) -> Self {
-        let mut asked = Self {
-            questions: wanted.len(),
-            numbers: Vec::new(),
-            kinds: Vec::new(),
-            values: Vec::new(),
-            sparse: wanted.iter().any(|wanted| wanted.kind.is_sparse()),
-        };
-        for (n, wanted) in wanted.iter().enumerate() {
-            for value in &wanted.values {
-                asked.numbers.push(n as i64);
-                asked.kinds.push(wanted.kind.code() as i16);
-                asked.values.push(value);
+impl<'l> TermQuestion<'l> {
+    pub(super) fn new(leaves: &[&'l Leaf]) -> Self {
+        let (numbers, kinds, values) = (Vec::new(), Vec::new(), Vec::new());
+        let mut terms = Self { leaves: numbers, kinds, values, sparse: false };
+        for (number, leaf) in leaves.iter().enumerate() {
+            let Leaf::Term { kind, values } = leaf else { continue };
+            terms.sparse |= kind.is_sparse();
+            for value in values {
+                terms.leaves.push(number as i64);
+                terms.kinds.push(kind.code() as i16);
+                terms.values.push(value);
             }
         }
-        asked
+        terms
     }
 
-    /// As [`select`], with the number of the question behind.
+    pub(super) const fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// As [`select`], followed by the number of the leaf.
     pub(super) fn select(&self) -> String {
         let terms = "unnest($2::bigint[], $3::smallint[], $4::bytea[]) AS t(n, kind, value)";
         let of_term = "domain_id = $1 AND kind = t.kind AND value = t.value";
@@ -95,17 +96,21 @@ impl<'w> Asked<'w> {
     }
 
     pub(super) fn parameters<'p>(&'p self, domain: &'p i64) -> [&'p (dyn ToSql + Sync); 4] {
-        [domain, &self.numbers, &self.kinds, &self.values]
+        [domain, &self.leaves, &self.kinds, &self.values]
     }
 
-    /// The set of each question.
-    pub(super) fn answers(&self, found: &[Row]) -> Result<Vec<RoaringBitmap>, StoreError> {
-        let mut answers = vec![RoaringBitmap::new(); self.questions];
-        let question = |row: &Row| row.get::<_, i64>(5);
-        for of_question in found.chunk_by(|a, b| question(a) == question(b)) {
-            let number = of_question.first().map_or(0, question);
+    /// The set of each of `leaves` leaves; empty for one that has no terms.
+    pub(super) fn answers(
+        &self,
+        leaves: usize,
+        found: &[Row],
+    ) -> Result<Vec<RoaringBitmap>, StoreError> {
+        let mut answers = vec![RoaringBitmap::new(); leaves];
+        let leaf = |row: &Row| row.get::<_, i64>(5);
+        for of_leaf in found.chunk_by(|a, b| leaf(a) == leaf(b)) {
+            let number = of_leaf.first().map_or(0, leaf);
             if let Some(answer) = answers.get_mut(number as usize) {
-                *answer = union(of_question)?;
+                *answer = union(of_leaf)?;
             }
         }
         Ok(answers)

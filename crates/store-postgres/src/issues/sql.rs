@@ -9,18 +9,18 @@ use caseload_model::issue_query::{
     IssueQuery, IssueView, ListPosition, RatingSet, SortKey, SortOrder, TimeRange,
 };
 
-use caseload_store::issues::Index;
+use caseload_store::query::Index;
 
 /// What a query asks of an index: bound to a statement as five values.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct Bounds {
     since: i64,
     until: i64,
     states: Vec<i16>,
     ratings: Vec<i16>,
 }
 
-impl Asked {
+impl Bounds {
     pub(super) fn of(query: &IssueQuery, index: Index) -> Self {
         let range = range_of(query, index.order());
         let (since, until) = bounds(range);
@@ -36,7 +36,7 @@ impl Asked {
 
     /// Moves the bounds behind a position in an order without ties, and tells where to go on within
     /// the ties of the others.
-    pub(super) fn after(
+    pub(super) fn begin_after(
         &mut self,
         after: Option<ListPosition>,
         order: SortOrder,

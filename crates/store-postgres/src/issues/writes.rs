@@ -15,7 +15,8 @@ use super::super::{domains, idempotency};
 use super::columns::{BEHIND, COLUMNS, NewRow, record};
 use super::page::FRAGMENTS;
 use super::{attachments, deltas::Deltas};
-use caseload_store::issues::{Birth, Changes, IssueWrites, Replaced, row_number};
+use caseload_store::issues::{Birth, Changes, IssueWrites, Replaced};
+use caseload_store::rowset::row_number;
 use caseload_store::{IdempotencyKey, StoreError, StoredAnswer};
 
 /// One domain, in a transaction that writes; or one that only looks names up.

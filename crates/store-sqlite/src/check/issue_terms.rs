@@ -9,7 +9,7 @@ use super::Findings;
 use crate::Fault;
 use crate::issues::{BEHIND, COLUMNS, FRAGMENTS, columns, fragments};
 use caseload_store::check::terms::{KindSums, ValueSums};
-use caseload_store::issues::decode;
+use caseload_store::rowset::decode;
 
 /// Receives the domain, kind, value and row of an entry.
 type Visit<'v> = &'v mut dyn FnMut(i64, i64, &[u8], u32);

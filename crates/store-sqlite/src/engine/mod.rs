@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use rusqlite::Connection;
 
 use crate::Fault;
-use caseload_store::pace::Pace;
+use caseload_store::throttle::Throttle;
 use caseload_store::{DurationCounts, OpenMode};
 use checkpoint::Checkpointer;
 pub(super) use lock::ServerLock;
@@ -208,7 +208,7 @@ impl Engine {
 
     /// Runs a read that may be long, with a throttle. Only a few long reads run at a time, and they
     /// do not take readers from short ones.
-    pub(super) async fn read_paced<T, F>(
+    pub(super) async fn read_throttled<T, F>(
         &self,
         budget: Duration,
         is_long: bool,
@@ -216,7 +216,7 @@ impl Engine {
     ) -> Result<T, Fault>
     where
         T: Send + 'static,
-        F: FnOnce(&Connection, &mut Pace) -> Result<T, Fault> + Send + 'static,
+        F: FnOnce(&Connection, &mut Throttle) -> Result<T, Fault> + Send + 'static,
     {
         self.readers.read(Some(budget), is_long, work).await
     }

@@ -14,7 +14,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::connection;
 use crate::Fault;
 use caseload_store::StoreError;
-use caseload_store::pace::{Pace, Traffic};
+use caseload_store::throttle::{ReadLoad, Throttle};
 
 /// The least number of concurrent short reads, even with few cores. Half as many long reads may run
 /// in addition: a throttled read pauses most of the time, and a short read must not wait for a
@@ -37,7 +37,7 @@ pub(super) struct Readers {
     /// How many short permits a parallel read leaves to others.
     spared: usize,
     long_permits: Arc<Semaphore>,
-    traffic: Arc<Traffic>,
+    load: Arc<ReadLoad>,
 }
 
 impl Readers {
@@ -53,7 +53,7 @@ impl Readers {
             short_permits: Arc::new(Semaphore::new(readers)),
             spared: readers / 2,
             long_permits: Arc::new(Semaphore::new(readers / 2)),
-            traffic: Arc::default(),
+            load: Arc::default(),
         }
     }
 
@@ -67,15 +67,15 @@ impl Readers {
     ) -> Result<T, Fault>
     where
         T: Send + 'static,
-        F: FnOnce(&Connection, &mut Pace) -> Result<T, Fault> + Send + 'static,
+        F: FnOnce(&Connection, &mut Throttle) -> Result<T, Fault> + Send + 'static,
     {
         let deadline = budget.and_then(|budget| Instant::now().checked_add(budget));
         let permits = if is_long { &self.long_permits } else { &self.short_permits };
         let permit = permit(permits, deadline).await?;
         let pool = self.pool.clone();
-        let mut pace = Pace::new(deadline, &self.traffic, is_long);
+        let mut throttle = Throttle::new(deadline, &self.load, is_long);
         tokio::task::spawn_blocking(move || {
-            let answer = pool.run(deadline, |conn| work(conn, &mut pace));
+            let answer = pool.run(deadline, |conn| work(conn, &mut throttle));
             drop(permit);
             answer
         })

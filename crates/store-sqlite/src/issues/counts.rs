@@ -10,18 +10,22 @@ use rusqlite::{Connection, params, params_from_iter};
 
 use super::sql::Sql;
 use crate::Fault;
-use caseload_store::issues::Sums;
+use caseload_store::query::CounterSum;
 
 /// How many issues stand in the counters.
-pub(super) fn total(conn: &Connection, domain: DomainId, sums: &Sums<'_>) -> Result<u64, Fault> {
+pub(super) fn total(
+    conn: &Connection,
+    domain: DomainId,
+    sum: &CounterSum<'_>,
+) -> Result<u64, Fault> {
     let mut select = conn.prepare_cached(
         "SELECT coalesce(sum(n), 0) FROM issue_counts
          WHERE domain_id = ?1 AND facet = ?2 AND value = ?3 AND day BETWEEN ?4 AND ?5",
     )?;
     let mut total: i64 = 0;
-    for (facet, values, sign) in signed(sums) {
+    for (facet, values, sign) in signed(sum) {
         for value in values {
-            for days in sums.days.counters() {
+            for days in sum.days.counters() {
                 let bound = params![domain.0, facet.code(), value, days.from, days.until];
                 total += sign * select.query_row(bound, |row| row.get::<_, i64>(0))?;
             }
@@ -34,16 +38,16 @@ pub(super) fn total(conn: &Connection, domain: DomainId, sums: &Sums<'_>) -> Res
 pub(super) fn by_day(
     conn: &Connection,
     domain: DomainId,
-    sums: &Sums<'_>,
+    sum: &CounterSum<'_>,
 ) -> Result<BTreeMap<i64, i64>, Fault> {
     let mut select = conn.prepare_cached(
         "SELECT day, n FROM issue_counts
          WHERE domain_id = ?1 AND facet = ?2 AND value = ?3 AND day BETWEEN ?4 AND ?5",
     )?;
     let mut days = BTreeMap::new();
-    for (facet, values, sign) in signed(sums) {
+    for (facet, values, sign) in signed(sum) {
         for value in values {
-            let bound = params![domain.0, facet.code(), value, sums.days.from, sums.days.until];
+            let bound = params![domain.0, facet.code(), value, sum.days.from, sum.days.until];
             let mut rows = select.query(bound)?;
             while let Some(row) = rows.next()? {
                 *days.entry(row.get(0)?).or_default() += sign * row.get::<_, i64>(1)?;
@@ -54,8 +58,8 @@ pub(super) fn by_day(
 }
 
 /// What is added, and what is taken off.
-const fn signed<'q>(sums: &Sums<'q>) -> [(Facet, &'q [Vec<u8>], i64); 2] {
-    [(sums.facet, sums.values, 1), (Facet::Rating, sums.ratings_off, -1)]
+const fn signed<'q>(sum: &CounterSum<'q>) -> [(Facet, &'q [Vec<u8>], i64); 2] {
+    [(sum.facet, sum.values, 1), (Facet::Rating, sum.subtracted_ratings, -1)]
 }
 
 /// Runs a statement that counts.

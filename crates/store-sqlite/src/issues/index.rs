@@ -8,7 +8,8 @@ use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
 
 use crate::Fault;
 use caseload_store::StoreError;
-use caseload_store::issues::{SetSteps, Settled, Step, decode, encode, encode_rows, left_nothing};
+use caseload_store::issues::{SetSteps, Settled, Step, left_nothing};
+use caseload_store::rowset::{decode, encode, encode_rows};
 
 /// Writes what the changes come to.
 pub(super) fn keep(conn: &Connection, domain: DomainId, settled: &Settled) -> Result<(), Fault> {

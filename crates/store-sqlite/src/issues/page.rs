@@ -10,7 +10,8 @@ use rusqlite::{Connection, OptionalExtension, Row, Rows, params, params_from_ite
 
 use super::sql::Sql;
 use crate::Fault;
-use caseload_store::issues::{Shown, Written, row_number};
+use caseload_store::query::{RenderedPage, Rendering};
+use caseload_store::rowset::row_number;
 use caseload_store::{GetIssue, RenderedIssue, StepForm, StoreError};
 
 /// The columns that [`fragments`] reads, in its order.
@@ -76,64 +77,68 @@ pub(crate) fn numbers(rows: impl IntoIterator<Item = impl Into<i64>>) -> Rc<Vec<
     Rc::new(rows.into_iter().map(|row| Value::Integer(row.into())).collect())
 }
 
-/// Writes the issues of these rows, as many as are to be shown.
-pub(super) fn write_rows(conn: &Connection, rows: &[u32], shown: &Shown) -> Result<Written, Fault> {
+/// Renders the issues of these rows.
+pub(super) fn render_rows(
+    conn: &Connection,
+    rows: &[u32],
+    rendering: &Rendering,
+) -> Result<RenderedPage, Fault> {
     let mut select =
-        conn.prepare_cached(&select(shown.view, "SELECT value AS row FROM rarray(?1)"))?;
+        conn.prepare_cached(&select(rendering.view, "SELECT value AS row FROM rarray(?1)"))?;
     let found = select.query([numbers(rows.iter().copied())])?;
-    let written = write(conn, found, rows.len(), shown)?;
-    Ok(Written { found: rows.len(), ..written })
+    let page = render(conn, found, rows.len(), rendering)?;
+    Ok(RenderedPage { found: rows.len(), ..page })
 }
 
 /// The same of the rows that a statement selects, at most `limit`: found and read in one go, which
 /// is a good deal cheaper than to take their numbers out and in again.
-pub(super) fn write_along(
+pub(super) fn render_scan(
     conn: &Connection,
     sql: &Sql,
     limit: u64,
-    shown: &Shown,
-) -> Result<Written, Fault> {
-    let mut select = conn.prepare_cached(&select(shown.view, &sql.text))?;
+    rendering: &Rendering,
+) -> Result<RenderedPage, Fault> {
+    let mut select = conn.prepare_cached(&select(rendering.view, &sql.text))?;
     let found = select.query(params_from_iter(&sql.parameters))?;
-    write(conn, found, limit as usize, shown)
+    render(conn, found, limit as usize, rendering)
 }
 
-/// Writes the issues that are found, as many as are to be shown. Whether there are more than these
-/// is all that is told of the others.
-fn write(
+/// Renders the issues that are found, until the page is full. Of the others it says only whether
+/// there are any.
+fn render(
     conn: &Connection,
     mut found: Rows<'_>,
     found_max: usize,
-    shown: &Shown,
-) -> Result<Written, Fault> {
-    let mut out = Written::default();
+    rendering: &Rendering,
+) -> Result<RenderedPage, Fault> {
+    let mut out = RenderedPage::default();
     // Room for most pages: growing would copy what is there. Room that is not used costs nothing.
-    let room = found_max.min(shown.issues_max) * ISSUE_BYTES_USUAL;
-    out.body.reserve(shown.bytes_max.min(room));
+    let room = found_max.min(rendering.issues_max) * ISSUE_BYTES_USUAL;
+    out.body.reserve(rendering.bytes_max.min(room));
     let mut last = None;
     while let Some(row) = found.next()? {
         out.found += 1;
-        let is_full = out.count >= shown.issues_max || out.body.len() >= shown.bytes_max;
+        let is_full = out.count >= rendering.issues_max || out.body.len() >= rendering.bytes_max;
         if is_full && out.count > 0 {
             break;
         }
-        if shown.form == StepForm::Commas && out.count > 0 {
+        if rendering.form == StepForm::Commas && out.count > 0 {
             out.body.push(b',');
         }
         if row.get_ref(0)? == ValueRef::Null {
             return Err(StoreError::Corrupt("an issue without fragments".to_owned()).into());
         }
-        let issue = shown_fragments(row, shown.view)?;
-        write_issue(&issue, &shown.view, &mut out.body);
+        let issue = shown_fragments(row, rendering.view)?;
+        write_issue(&issue, &rendering.view, &mut out.body);
         out.version.add(&issue);
-        if shown.form == StepForm::Lines {
+        if rendering.form == StepForm::Lines {
             out.body.push(b'\n');
         }
         out.count += 1;
         last = Some(row.get(FRAGMENTS_COUNT)?);
     }
     drop(found);
-    out.last = last.map(|row| position(conn, row, shown.key)).transpose()?;
+    out.last = last.map(|row| position(conn, row, rendering.key)).transpose()?;
     Ok(out)
 }
 
@@ -145,15 +150,15 @@ pub(crate) fn get(conn: &Connection, request: &GetIssue) -> Result<Option<Render
         .query_row(params![request.domain.0, id], |row| row.get(0))
         .optional()?;
     let Some(row) = row else { return Ok(None) };
-    let shown = Shown {
+    let rendering = Rendering {
         view: request.view,
         form: StepForm::Commas,
         issues_max: 1,
         bytes_max: usize::MAX,
         key: SortKey::CreationTime,
     };
-    let written = write_rows(conn, &[row_number(row)?], &shown)?;
-    Ok(Some(RenderedIssue { body: written.body, version: written.version.finish() }))
+    let page = render_rows(conn, &[row_number(row)?], &rendering)?;
+    Ok(Some(RenderedIssue { body: page.body, version: page.version.finish() }))
 }
 
 /// Where the issue of this row stands in lists sorted by `key`.

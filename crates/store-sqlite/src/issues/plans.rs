@@ -11,7 +11,8 @@ use rusqlite::{Connection, params_from_iter};
 
 use super::page::select;
 use super::sql;
-use caseload_store::issues::{Along, index_of, narrowed};
+use caseload_store::query::plan::narrowed;
+use caseload_store::query::{Index, Scan};
 
 /// Fragments are looked up for each issue that is found.
 const BODIES: &str = "SEARCH b USING INTEGER PRIMARY KEY (rowid=?)";
@@ -23,9 +24,9 @@ fn plan(query: &IssueQuery) -> Vec<String> {
     conn.execute_batch(include_str!("../../migrations/V2__issues.sql")).unwrap();
     let after = Some(ListPosition { at: UnixMillis(7), id: 7 });
     let (query, after) = narrowed(query, after);
-    let index = index_of(&query).unwrap();
-    let along = Along { query: &query, after, index, limit: 100, offset: 0 };
-    let sql = sql::page(DomainId(1), &along);
+    let index = Index::of_list(&query).unwrap();
+    let scan = Scan { query, after, index, limit: 100, offset: 0 };
+    let sql = sql::page(DomainId(1), &scan);
     let select = select(IssueView::default(), &sql.text);
     let mut explain = conn.prepare(&format!("EXPLAIN QUERY PLAN {select}")).unwrap();
     let lines = explain.query_map(params_from_iter(&sql.parameters), |row| row.get(3)).unwrap();

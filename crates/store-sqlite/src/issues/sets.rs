@@ -1,157 +1,166 @@
 //! Reading sets of rows: those of terms, of ranges of terms, of spans of time, of ids. Each is a
-//! set of row numbers in memory, as large as the domain has issues at most (125 kB per million).
-//! What the terms mean is the model's.
+//! set of row numbers in memory. It is at most as large as the domain has issues (125 kB for a
+//! million).
 
 use std::ops::RangeInclusive;
 
 use caseload_model::ids::DomainId;
 use caseload_model::issue::{TermKind, day_term};
 use caseload_model::issue_query::{SortKey, TimeRange};
+use caseload_store::query::{DaySplit, Index};
+use caseload_store::rowset::{RowSetBuilder, decode, row_number};
 use roaring::RoaringBitmap;
 use rusqlite::{Connection, params};
 
 use super::sql::name_of;
 use crate::Fault;
-use caseload_store::issues::{Gathered, Index, Split, decode, row_number};
 
-/// A domain's sets, in the snapshot of the connection.
-#[derive(Clone, Copy)]
-pub(super) struct Sets<'c> {
-    pub(super) conn: &'c Connection,
-    pub(super) domain: DomainId,
+/// The issues in these blocks that have at least one of the terms.
+pub(super) fn any(
+    conn: &Connection,
+    domain: DomainId,
+    kind: TermKind,
+    values: &[impl AsRef<[u8]>],
+    blocks: &RangeInclusive<u32>,
+) -> Result<RoaringBitmap, Fault> {
+    let mut rows = RoaringBitmap::new();
+    for value in values {
+        add_term(conn, domain, kind, value.as_ref(), blocks, &mut rows)?;
+    }
+    Ok(rows)
 }
 
-impl Sets<'_> {
-    /// The issues in these blocks that stand in at least one of the terms.
-    pub(super) fn any(
-        &self,
-        kind: TermKind,
-        values: &[impl AsRef<[u8]>],
-        blocks: RangeInclusive<u32>,
-    ) -> Result<RoaringBitmap, Fault> {
-        let mut rows = RoaringBitmap::new();
-        for value in values {
-            self.add_term(kind, value.as_ref(), &blocks, &mut rows)?;
-        }
-        Ok(rows)
-    }
-
-    fn add_term(
-        &self,
-        kind: TermKind,
-        value: &[u8],
-        blocks: &RangeInclusive<u32>,
-        into: &mut RoaringBitmap,
-    ) -> Result<(), Fault> {
-        let domain = self.domain.0;
-        if kind.is_sparse() {
-            let mut select = self.conn.prepare_cached(
-                "SELECT rows FROM issue_values
-                 WHERE domain_id = ?1 AND kind = ?2 AND block = ?3 AND value = ?4",
-            )?;
-            for block in self.blocks()?.into_iter().filter(|block| blocks.contains(block)) {
-                let mut found = select.query(params![domain, kind.code(), block, value])?;
-                if let Some(row) = found.next()? {
-                    decode(block, blob(row, 0)?, into)?;
-                }
-            }
-            return Ok(());
-        }
-        let mut select = self.conn.prepare_cached(
-            "SELECT block, rows FROM issue_sets
-             WHERE domain_id = ?1 AND kind = ?2 AND value = ?3 AND block BETWEEN ?4 AND ?5",
+fn add_term(
+    conn: &Connection,
+    domain: DomainId,
+    kind: TermKind,
+    value: &[u8],
+    blocks: &RangeInclusive<u32>,
+    into: &mut RoaringBitmap,
+) -> Result<(), Fault> {
+    if kind.is_sparse() {
+        let mut select = conn.prepare_cached(
+            "SELECT rows FROM issue_values
+             WHERE domain_id = ?1 AND kind = ?2 AND block = ?3 AND value = ?4",
         )?;
-        let bound = params![domain, kind.code(), value, blocks.start(), blocks.end()];
-        let mut rows = select.query(bound)?;
-        while let Some(row) = rows.next()? {
-            decode(row.get(0)?, blob(row, 1)?, into)?;
-        }
-        Ok(())
-    }
-
-    /// The issues of a sparse kind whose value lies from `from` on and before `until`.
-    pub(super) fn between(
-        &self,
-        kind: TermKind,
-        from: &[u8],
-        until: &[u8],
-    ) -> Result<RoaringBitmap, Fault> {
-        let mut select = self.conn.prepare_cached(
-            "SELECT rows FROM issue_values WHERE domain_id = ?1 AND kind = ?2 AND block = ?3
-             AND value >= ?4 AND value < ?5",
-        )?;
-        let mut rows = Gathered::default();
-        for block in self.blocks()? {
-            let bound = params![self.domain.0, kind.code(), block, from, until];
-            let mut found = select.query(bound)?;
-            while let Some(row) = found.next()? {
-                rows.add(block, blob(row, 0)?)?;
+        let held = blocks_of(conn, domain)?;
+        for block in held.into_iter().filter(|block| blocks.contains(block)) {
+            let mut found = select.query(params![domain.0, kind.code(), block, value])?;
+            if let Some(row) = found.next()? {
+                decode(block, blob(row, 0)?, into)?;
             }
         }
-        Ok(rows.finish())
+        return Ok(());
     }
-
-    /// The blocks in which the domain has issues.
-    fn blocks(&self) -> Result<Vec<u32>, Fault> {
-        let mut select = self.conn.prepare_cached(
-            "SELECT block FROM issue_sets WHERE domain_id = ?1 AND kind = ?2 AND value = x''",
-        )?;
-        let blocks =
-            select.query_map(params![self.domain.0, TermKind::All.code()], |row| row.get(0))?;
-        Ok(blocks.collect::<Result<_, _>>()?)
+    let mut select = conn.prepare_cached(
+        "SELECT block, rows FROM issue_sets
+         WHERE domain_id = ?1 AND kind = ?2 AND value = ?3 AND block BETWEEN ?4 AND ?5",
+    )?;
+    let bound = params![domain.0, kind.code(), value, blocks.start(), blocks.end()];
+    let mut rows = select.query(bound)?;
+    while let Some(row) = rows.next()? {
+        decode(row.get(0)?, blob(row, 1)?, into)?;
     }
+    Ok(())
+}
 
-    /// The issues in a span of time: whole days from their sets, the ends from the index.
-    pub(super) fn span(&self, key: SortKey, split: &Split) -> Result<RoaringBitmap, Fault> {
-        let mut rows = Gathered::default();
-        if let Some(days) = split.days {
-            let mut select = self.conn.prepare_cached(
-                "SELECT block, rows FROM issue_sets
-                 WHERE domain_id = ?1 AND kind = ?2 AND value BETWEEN ?3 AND ?4",
-            )?;
-            let (from, until) = (day_term(days.from), day_term(days.until));
-            let kind = kind_of(key).code();
-            let mut found = select.query(params![self.domain.0, kind, from, until])?;
-            while let Some(row) = found.next()? {
-                rows.add(row.get(0)?, blob(row, 1)?)?;
-            }
-        }
-        for edge in [split.before, split.after].into_iter().flatten() {
-            self.edge(key, edge, &mut rows)?;
-        }
-        Ok(rows.finish())
-    }
-
-    /// Adds the issues in a short span of time, from the index.
-    fn edge(&self, key: SortKey, range: TimeRange, into: &mut Gathered) -> Result<(), Fault> {
-        let (index, column) = (name_of(Index::of_order(key)), column_of(key));
-        let mut select = self.conn.prepare_cached(&format!(
-            "SELECT row FROM issues INDEXED BY {index}
-             WHERE domain_id = ?1 AND {column} BETWEEN ?2 AND ?3"
-        ))?;
-        let since = range.since.map_or(i64::MIN, |at| at.0);
-        let until = range.until.map_or(i64::MAX, |at| at.0);
-        let mut found = select.query(params![self.domain.0, since, until])?;
+/// The issues of a sparse kind whose value lies from `from` on and before `until`.
+pub(super) fn between(
+    conn: &Connection,
+    domain: DomainId,
+    kind: TermKind,
+    from: &[u8],
+    until: &[u8],
+) -> Result<RoaringBitmap, Fault> {
+    let mut select = conn.prepare_cached(
+        "SELECT rows FROM issue_values WHERE domain_id = ?1 AND kind = ?2 AND block = ?3
+         AND value >= ?4 AND value < ?5",
+    )?;
+    let mut rows = RowSetBuilder::default();
+    for block in blocks_of(conn, domain)? {
+        let bound = params![domain.0, kind.code(), block, from, until];
+        let mut found = select.query(bound)?;
         while let Some(row) = found.next()? {
-            into.insert(row_number(row.get(0)?)?);
+            rows.add(block, blob(row, 0)?)?;
         }
-        Ok(())
     }
+    Ok(rows.finish())
+}
 
-    /// The issues with these ids.
-    pub(super) fn ids(&self, ids: &[u64]) -> Result<RoaringBitmap, Fault> {
-        let mut select =
-            self.conn.prepare_cached("SELECT row FROM issues WHERE domain_id = ?1 AND id = ?2")?;
-        let mut rows = RoaringBitmap::new();
-        for id in ids {
-            let Ok(id) = i64::try_from(*id) else { continue };
-            let mut found = select.query(params![self.domain.0, id])?;
-            while let Some(row) = found.next()? {
-                rows.insert(row_number(row.get(0)?)?);
-            }
+/// The blocks in which the domain has issues.
+fn blocks_of(conn: &Connection, domain: DomainId) -> Result<Vec<u32>, Fault> {
+    let mut select = conn.prepare_cached(
+        "SELECT block FROM issue_sets WHERE domain_id = ?1 AND kind = ?2 AND value = x''",
+    )?;
+    let blocks = select.query_map(params![domain.0, TermKind::All.code()], |row| row.get(0))?;
+    Ok(blocks.collect::<Result<_, _>>()?)
+}
+
+/// The issues in a span of time: whole days from their sets, the ends from the index.
+pub(super) fn span(
+    conn: &Connection,
+    domain: DomainId,
+    key: SortKey,
+    split: &DaySplit,
+) -> Result<RoaringBitmap, Fault> {
+    let mut rows = RowSetBuilder::default();
+    if let Some(days) = split.days {
+        let mut select = conn.prepare_cached(
+            "SELECT block, rows FROM issue_sets
+             WHERE domain_id = ?1 AND kind = ?2 AND value BETWEEN ?3 AND ?4",
+        )?;
+        let (from, until) = (day_term(days.from), day_term(days.until));
+        let kind = kind_of(key).code();
+        let mut found = select.query(params![domain.0, kind, from, until])?;
+        while let Some(row) = found.next()? {
+            rows.add(row.get(0)?, blob(row, 1)?)?;
         }
-        Ok(rows)
     }
+    for end in [split.before, split.after].into_iter().flatten() {
+        add_end(conn, domain, key, end, &mut rows)?;
+    }
+    Ok(rows.finish())
+}
+
+/// Adds the issues in a short span of time, from the index.
+fn add_end(
+    conn: &Connection,
+    domain: DomainId,
+    key: SortKey,
+    range: TimeRange,
+    into: &mut RowSetBuilder,
+) -> Result<(), Fault> {
+    let (index, column) = (name_of(Index::of_order(key)), column_of(key));
+    let mut select = conn.prepare_cached(&format!(
+        "SELECT row FROM issues INDEXED BY {index}
+         WHERE domain_id = ?1 AND {column} BETWEEN ?2 AND ?3"
+    ))?;
+    let since = range.since.map_or(i64::MIN, |at| at.0);
+    let until = range.until.map_or(i64::MAX, |at| at.0);
+    let mut found = select.query(params![domain.0, since, until])?;
+    while let Some(row) = found.next()? {
+        into.insert(row_number(row.get(0)?)?);
+    }
+    Ok(())
+}
+
+/// The issues with these ids.
+pub(super) fn ids(
+    conn: &Connection,
+    domain: DomainId,
+    ids: &[u64],
+) -> Result<RoaringBitmap, Fault> {
+    let mut select =
+        conn.prepare_cached("SELECT row FROM issues WHERE domain_id = ?1 AND id = ?2")?;
+    let mut rows = RoaringBitmap::new();
+    for id in ids {
+        let Ok(id) = i64::try_from(*id) else { continue };
+        let mut found = select.query(params![domain.0, id])?;
+        while let Some(row) = found.next()? {
+            rows.insert(row_number(row.get(0)?)?);
+        }
+    }
+    Ok(rows)
 }
 
 /// A blob of a row, borrowed.

@@ -1,6 +1,6 @@
 //! Queries that an index decides alone, as SQL: spans of time, states and ratings as predicates,
 //! the count over the index, the page in order. Other filters are sets of rows, see
-//! [`caseload_store::issues`]. Which index is used is said here and not left to the planner, whose
+//! [`caseload_store::query`]. Which index is used is said here and not left to the planner, whose
 //! guesses know nothing of a domain's data. Invariant: what the SQL matches is what
 //! `IssueQuery::matches` says.
 
@@ -10,7 +10,7 @@ use caseload_model::issue_query::{
 };
 use rusqlite::types::Value;
 
-use caseload_store::issues::{Along, Index};
+use caseload_store::query::{Index, Scan};
 
 /// The name of an index.
 pub(super) const fn name_of(index: Index) -> &'static str {
@@ -42,8 +42,8 @@ pub(super) fn count(domain: DomainId, query: &IssueQuery, index: Index) -> Sql {
 }
 
 /// Selects `row` of the matches, in order; those after a position, where one is given.
-pub(super) fn page(domain: DomainId, along: &Along<'_>) -> Sql {
-    let Along { query, after, index, limit, offset } = *along;
+pub(super) fn page(domain: DomainId, scan: &Scan<'_>) -> Sql {
+    let Scan { ref query, after, index, limit, offset } = *scan;
     let mut predicates = Predicates::new(domain, query);
     if let Some(position) = after {
         predicates.after(query.sort, position);

@@ -3,6 +3,7 @@
 //! `Sort::compare`. And the index against itself: kept by changes, it is the index made anew. The
 //! thresholds between ways are low in tests, and rows lie in several blocks.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use caseload_model::fold::fold;
@@ -21,12 +22,13 @@ use rusqlite::{Connection, params};
 use super::import::{columns_statement, fragments_statement, keep_columns, keep_fragments};
 use super::index::keep;
 use super::page::{FRAGMENTS_COUNT, select};
-use super::{Reads, counts, sql};
+use super::source::Issues;
+use super::{counts, sql};
 use crate::Fault;
-use caseload_store::issues::{
-    Along, Changes, Index, Indexed, exact, is_decided_by, list, matches_nothing, plain, step,
-};
-use caseload_store::pace::Pace;
+use caseload_store::issues::{Changes, Indexed};
+use caseload_store::query::plan::{CounterTotal, Seek, contradicts_itself, without_idle_filters};
+use caseload_store::query::{Counters, Index, Page, Scan, Source as _, Thresholds, list, step};
+use caseload_store::throttle::Throttle;
 use caseload_store::{ListIssues, StepIssues};
 
 const DOMAIN: DomainId = DomainId(2);
@@ -34,13 +36,17 @@ const BUDGET: std::time::Duration = std::time::Duration::from_secs(10);
 /// What a test tries: worlds, issues of each, queries of each.
 const TRIES: (u64, u64, usize) = (24, 60, 90);
 
-fn reads(conn: &Connection) -> Reads<'_> {
-    Reads { conn, domain: DOMAIN }
+/// Low enough that small worlds take every way.
+const THRESHOLDS: Thresholds =
+    Thresholds { seek_offset_min: 2, sorted_max: 3, instants_max: 3, short_span_issues_max: 3 };
+
+fn source(conn: &Connection) -> Issues<'_> {
+    Issues { conn, domain: DOMAIN, thresholds: THRESHOLDS }
 }
 
 /// Without a position.
-fn along(query: &IssueQuery, index: Index, limit: u64, offset: u64) -> Along<'_> {
-    Along { query, after: None, index, limit, offset }
+fn scan(query: &IssueQuery, index: Index, limit: u64, offset: u64) -> Scan<'_> {
+    Scan { query: Cow::Borrowed(query), after: None, index, limit, offset }
 }
 
 struct Issue {
@@ -208,7 +214,7 @@ fn totals_and_pages_are_those_of_the_naive_meaning() {
                 paging,
                 budget: BUDGET,
             };
-            let found = list(&reads(conn), &request, &mut Pace::unhurried()).unwrap();
+            let found = list(&source(conn), &request, &mut Throttle::unlimited()).unwrap();
             assert_eq!(found.total_hits, expected.len() as u64, "{asked}");
             let page = expected.iter().skip(paging.offset() as usize).take(page_size as usize);
             let body = String::from_utf8(found.body).unwrap();
@@ -241,7 +247,7 @@ fn steps_are_those_of_the_naive_meaning() {
             count: true,
             budget: BUDGET,
         };
-        let found = step(&reads(conn), &request, &mut Pace::unhurried()).unwrap();
+        let found = step(&source(conn), &request, &mut Throttle::unlimited()).unwrap();
         assert_eq!(found.total_hits, Some(expected.len() as u64), "{asked}");
         assert_eq!(found.more, rest.len() as u64 > issues_max, "{asked} {after:?}");
         let body = String::from_utf8(found.body).unwrap();
@@ -253,8 +259,8 @@ fn steps_are_those_of_the_naive_meaning() {
 fn every_index_that_decides_a_query_gives_its_matches_in_order() {
     let mut tried = 0;
     try_queries(3, |conn, issues, query, _, asked| {
-        let query = plain(query);
-        if matches_nothing(&query) {
+        let query = without_idle_filters(query);
+        if contradicts_itself(&query) {
             return;
         }
         let expected: Vec<u64> = expected(issues, &query).iter().map(|i| i.columns.id).collect();
@@ -264,14 +270,14 @@ fn every_index_that_decides_a_query_gives_its_matches_in_order() {
                 Index::Rating => query.rating.is_some_and(|set| !set.has_missing()),
                 _ => true,
             };
-            if !has_runs || !is_decided_by(&query, index) {
+            if !has_runs || !index.decides(&query) {
                 continue;
             }
             tried += 1;
             let sql = sql::count(DOMAIN, &query, index);
             assert_eq!(counts::run(conn, &sql).unwrap(), expected.len() as u64, "{asked}");
             if index.order() == query.sort.key {
-                let rows = found(conn, &sql::page(DOMAIN, &along(&query, index, 3, 2)));
+                let rows = found(conn, &sql::page(DOMAIN, &scan(&query, index, 3, 2)));
                 let part: Vec<u64> = expected.iter().skip(2).take(3).copied().collect();
                 assert_eq!(ids(conn, &rows), part, "{index:?} {asked}");
             }
@@ -290,24 +296,31 @@ fn ids(conn: &Connection, rows: &[u32]) -> Vec<u64> {
 fn counters_count_and_find_the_day_of_every_offset() {
     let mut tried = 0;
     try_queries(4, |conn, issues, query, _, asked| {
-        let query = plain(query);
-        let Some(tally) = exact(&query).filter(|_| !matches_nothing(&query)) else {
+        let query = without_idle_filters(query);
+        let Some(counters) = Counters::covering(&query).filter(|_| !contradicts_itself(&query))
+        else {
             return;
         };
+        let total = CounterTotal::new(counters, &query);
+        let source = source(conn);
         let expected: Vec<u64> = expected(issues, &query).iter().map(|i| i.columns.id).collect();
-        let counted = tally.count(&reads(conn), &query).unwrap();
+        let counted = total.count(&source).unwrap();
         assert_eq!(counted.total(), expected.len() as u64, "{asked}");
-        let decided = is_decided_by(&query, tally.index);
-        if tally.time != query.sort.key || !decided {
+        let counters = &total.counters;
+        if counters.time != query.sort.key || !counters.index.decides(&query) {
             return;
         }
         tried += 1;
         for offset in 0..expected.len() {
-            let (narrowed, left) =
-                tally.seek(&reads(conn), &query, &counted, offset as u64).unwrap();
-            assert!(left <= offset as u64);
-            let index = Index::of_order(tally.time);
-            let rows = found(conn, &sql::page(DOMAIN, &along(&narrowed, index, 2, left)));
+            let query = Cow::Borrowed(&*query);
+            let seek = Seek { query, offset: offset as u64, limit: 2 };
+            let sum = seek.question(&total);
+            let by_day = sum.map(|sum| source.count_by_day(&sum).unwrap()).unwrap_or_default();
+            let Page::Scan(scan) = seek.refine(&total, &counted, by_day) else {
+                panic!("the index decides {asked}");
+            };
+            assert!(scan.offset <= seek.offset);
+            let rows = found(conn, &sql::page(DOMAIN, &scan));
             let part: Vec<u64> = expected.iter().skip(offset).take(2).copied().collect();
             assert_eq!(ids(conn, &rows), part, "{offset} {asked}");
         }

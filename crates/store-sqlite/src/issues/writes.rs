@@ -11,7 +11,8 @@ use super::super::{attachments, clock, domains, idempotency};
 use super::import::{columns_statement, fragments_statement, keep_columns, keep_fragments};
 use super::{index, rows};
 use crate::store_error;
-use caseload_store::issues::{Birth, Changes, IssueWrites, Replaced, row_number};
+use caseload_store::issues::{Birth, Changes, IssueWrites, Replaced};
+use caseload_store::rowset::row_number;
 use caseload_store::{IdempotencyKey, StoreError, StoredAnswer};
 
 /// One domain, in the transaction of the connection.

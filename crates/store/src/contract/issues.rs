@@ -93,3 +93,14 @@ pub struct RenderedIssue {
     pub body: Vec<u8>,
     pub version: ListVersion,
 }
+
+/// One step of a list's plan, in words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExplainedStep {
+    /// `agents`, `filter`, `span`, `set`, `texts`, `seek`, `total` or `page`.
+    pub step: &'static str,
+    /// Which counters, index or sets are read.
+    pub how: String,
+    /// Issues that the step lets through or counts, if it is measured.
+    pub issues: Option<u64>,
+}

@@ -11,7 +11,7 @@ use roaring::RoaringBitmap;
 use super::rows::{Row, Rows, Value};
 use super::tables::{Kind, Table};
 use crate::StoreError;
-use crate::issues::{decode, encode};
+use crate::rowset::{decode, encode};
 
 /// Bits of a row number that are its position in the block.
 const BLOCK_BITS: u32 = 16;

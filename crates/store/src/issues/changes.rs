@@ -9,8 +9,8 @@ use caseload_model::issue::{
 };
 use foldhash::{HashMap, HashMapExt as _};
 
-use super::rowset::{block_of, row_number};
 use crate::StoreError;
+use crate::rowset::{block_of, row_number};
 
 /// An issue as far as it decides what it is found by.
 #[derive(Debug, Clone, Copy)]

@@ -1,11 +1,12 @@
-//! PostgreSQL's answers to the questions of [`IssueReads`], each one round trip, mostly. They are
-//! asked from a thread that may block. Whatever a question could find very much of is asked for in
+//! PostgreSQL's answers to the questions of [`Source`]; most of them take one round trip. They are
+//! asked from a thread that may block. A question that could find very many rows is asked in
 //! portions.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use caseload_model::ids::DomainId;
-use caseload_model::issue::{TermKind, day_term, term_day};
+use caseload_model::issue::{day_term, term_day};
 use caseload_model::issue_query::{IssueQuery, ListPosition, Sort, SortKey, SortOrder, TimeRange};
 use caseload_model::time::UnixMillis;
 use futures_util::future::try_join;
@@ -14,15 +15,16 @@ use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
 use super::super::engine::{Asking, Params};
-use super::along::PageOf;
-use super::counts::Counting;
+use super::counts::Count;
+use super::scan::BoundScan;
 use super::sql::{bounds, column_of, direction};
-use super::{counts, page, sets, sql};
+use super::{counts, matches, page, sets, sql};
 use caseload_store::StoreError;
-use caseload_store::issues::{
-    Along, Chosen, Days, Index, IssueReads, PlacedRow, Shown, Split, Sums, TextParts, TextsOf,
-    Total, Wanted, Written, row_number,
+use caseload_store::query::{
+    CountQuestion, CounterSum, DaySplit, Days, Index, IssueTexts, Matches, RenderedPage, Rendering,
+    Scan, Selection, Source, TextFragments, TimedRow,
 };
+use caseload_store::rowset::row_number;
 
 /// Sets of days that are read at a time, at first.
 const DAY_SETS: i64 = 256;
@@ -36,37 +38,47 @@ const ISSUES_MAX: usize = 1000;
 
 /// One domain, in the snapshot of a transaction.
 #[derive(Clone, Copy)]
-pub(crate) struct Reads<'c> {
+pub(crate) struct Issues<'c> {
     pub(crate) ask: &'c Asking<'c>,
     pub(crate) domain: DomainId,
 }
 
-impl Reads<'_> {
+impl Issues<'_> {
     fn rows(&self, sql: &str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
         self.ask.wait(self.ask.client().rows(sql, params))
     }
 
-    /// The matches along an index: their rows alone.
-    fn along(&self, along: &Along<'_>) -> Result<Vec<u32>, StoreError> {
-        let page = PageOf::new(along);
+    /// The row of an issue.
+    pub(super) fn row_of(&self, id: u64) -> Result<Option<u32>, StoreError> {
+        let found = self.rows(matches::ROWS_OF_IDS, &[&self.domain.0, &[id as i64].as_slice()])?;
+        found.first().map(|row| row_number(row.get(0))).transpose()
+    }
+
+    /// The rows of a scan.
+    fn rows_of(&self, scan: &Scan<'_>) -> Result<Vec<u32>, StoreError> {
+        let page = BoundScan::new(scan);
         let params = page.parameters(&self.domain.0);
-        let found = self.rows(&sql::page(along.index, along.query.sort.order), &params)?;
+        let found = self.rows(&sql::page(scan.index, scan.query.sort.order), &params)?;
         found.iter().map(|row| row_number(row.get(0))).collect()
     }
 
-    /// The fragments of the matches along an index.
-    fn fragments_along(&self, along: &Along<'_>, shown: &Shown) -> Result<Vec<Row>, StoreError> {
-        let page = PageOf::new(along);
-        self.rows(&PageOf::select(along, shown), &page.parameters(&self.domain.0))
+    /// The fragments of the issues of a scan.
+    fn fragments_of_scan(
+        &self,
+        scan: &Scan<'_>,
+        rendering: &Rendering,
+    ) -> Result<Vec<Row>, StoreError> {
+        let page = BoundScan::new(scan);
+        self.rows(&BoundScan::select(scan, rendering), &page.parameters(&self.domain.0))
     }
 
     /// The fragments of the issues in these rows, in the order given.
-    fn fragments_of(&self, rows: &[u32], shown: &Shown) -> Result<Vec<Row>, StoreError> {
+    fn fragments_of(&self, rows: &[u32], rendering: &Rendering) -> Result<Vec<Row>, StoreError> {
         let select = format!(
             "SELECT {} FROM unnest($2::bigint[]) WITH ORDINALITY AS c(row, n)
              CROSS JOIN LATERAL (SELECT * FROM issue_bodies
              WHERE domain_id = $1 AND row = c.row OFFSET 0) b ORDER BY c.n",
-            sql::shown(shown.view),
+            sql::shown(rendering.view),
         );
         let found = self.rows(&select, &[&self.domain.0, &numbers(rows)])?;
         if found.len() < rows.len() {
@@ -76,17 +88,21 @@ impl Reads<'_> {
     }
 
     /// Writes issues until there are as many bytes as there may be.
-    fn write_portions(&self, rows: &[u32], shown: &Shown) -> Result<Written, StoreError> {
-        let mut out = Written { found: rows.len(), ..Written::default() };
-        let rows = &rows[..rows.len().min(shown.issues_max)];
+    fn render_portions(
+        &self,
+        rows: &[u32],
+        rendering: &Rendering,
+    ) -> Result<RenderedPage, StoreError> {
+        let mut out = RenderedPage { found: rows.len(), ..RenderedPage::default() };
+        let rows = &rows[..rows.len().min(rendering.issues_max)];
         let mut portion = ISSUES_FIRST;
         while out.count < rows.len() {
             let left = &rows[out.count..];
             let left = &left[..left.len().min(portion)];
-            if !page::write(&self.fragments_of(left, shown)?, shown, &mut out)? {
+            if !page::render(&self.fragments_of(left, rendering)?, rendering, &mut out)? {
                 break;
             }
-            let room = shown.bytes_max.saturating_sub(out.body.len());
+            let room = rendering.bytes_max.saturating_sub(out.body.len());
             let usual = (out.body.len() / out.count.max(1)).max(1);
             portion = (room / usual + 1).min(ISSUES_MAX);
         }
@@ -128,45 +144,13 @@ fn numbers(rows: &[u32]) -> Vec<i64> {
     rows.iter().copied().map(i64::from).collect()
 }
 
-impl IssueReads for Reads<'_> {
-    const TEXTS_AT_ONCE: usize = TEXTS;
-    const ASKS_AT_ONCE: bool = true;
+impl Source for Issues<'_> {
+    type Error = StoreError;
 
-    fn sets(&self, wanted: &[Wanted]) -> Result<Vec<RoaringBitmap>, StoreError> {
-        let asked = sets::Asked::new(wanted);
-        let select = asked.select();
-        asked.answers(&self.rows(&select, &asked.parameters(&self.domain.0))?)
-    }
+    const TEXTS_PER_QUESTION: usize = TEXTS;
 
-    fn any(
-        &self,
-        kind: TermKind,
-        values: &[impl AsRef<[u8]>],
-    ) -> Result<RoaringBitmap, StoreError> {
-        if values.is_empty() {
-            return Ok(RoaringBitmap::new());
-        }
-        let values: Vec<&[u8]> = values.iter().map(AsRef::as_ref).collect();
-        let select = sets::select(kind, "value = ANY($3)");
-        sets::union(&self.rows(&select, &[&self.domain.0, &(kind.code() as i16), &values])?)
-    }
-
-    fn between(
-        &self,
-        kind: TermKind,
-        from: &[u8],
-        until: &[u8],
-    ) -> Result<RoaringBitmap, StoreError> {
-        let select = sets::select(kind, "value >= $3 AND value < $4");
-        let params: Params<'_> = &[&self.domain.0, &(kind.code() as i16), &from, &until];
-        sets::union(&self.rows(&select, params)?)
-    }
-
-    fn ids(&self, ids: &[u64]) -> Result<RoaringBitmap, StoreError> {
-        let ids: Vec<i64> = ids.iter().filter_map(|id| i64::try_from(*id).ok()).collect();
-        let select = "SELECT row FROM issues WHERE domain_id = $1 AND id = ANY($2)";
-        let found = self.rows(select, &[&self.domain.0, &ids])?;
-        found.iter().map(|row| row_number(row.get(0))).collect()
+    fn matches(&self, matches: &Matches) -> Result<RoaringBitmap, StoreError> {
+        matches::find(self, matches)
     }
 
     fn agents(&self, mut visit: impl FnMut(&str, &str)) -> Result<(), StoreError> {
@@ -177,7 +161,7 @@ impl IssueReads for Reads<'_> {
         Ok(())
     }
 
-    fn span(&self, key: SortKey, split: &Split) -> Result<RoaringBitmap, StoreError> {
+    fn span(&self, key: SortKey, split: &DaySplit) -> Result<RoaringBitmap, StoreError> {
         let kind = sets::kind_of(key);
         let whole = sets::select(kind, "value BETWEEN $3 AND $4");
         let column = column_of(key);
@@ -291,7 +275,7 @@ impl IssueReads for Reads<'_> {
         key: SortKey,
         order: SortOrder,
         span: TimeRange,
-        mut visit: impl FnMut(PlacedRow) -> Result<bool, StoreError>,
+        mut visit: impl FnMut(TimedRow) -> Result<bool, StoreError>,
     ) -> Result<(), StoreError> {
         let mut query = IssueQuery { sort: Sort { key, order }, ..IssueQuery::default() };
         match key {
@@ -302,13 +286,12 @@ impl IssueReads for Reads<'_> {
         let mut after = None;
         loop {
             let index = Index::of_order(key);
-            let along =
-                Along { query: &query, after, index, limit: SPAN_ENTRIES as u64, offset: 0 };
-            let page = PageOf::new(&along);
-            let params = page.parameters(&self.domain.0);
+            let (query, limit) = (Cow::Borrowed(&query), SPAN_ENTRIES as u64);
+            let scan = BoundScan::new(&Scan { query, after, index, limit, offset: 0 });
+            let params = scan.parameters(&self.domain.0);
             let found = self.rows(&sql::page(index, order), &params)?;
             for row in &found {
-                let issue = placed(row)?;
+                let issue = timed(row)?;
                 after = Some(ListPosition { at: issue.at, id: issue.id });
                 if !visit(issue)? {
                     return Ok(());
@@ -324,7 +307,7 @@ impl IssueReads for Reads<'_> {
         &self,
         key: SortKey,
         rows: &RoaringBitmap,
-        mut visit: impl FnMut(PlacedRow),
+        mut visit: impl FnMut(TimedRow),
     ) -> Result<(), StoreError> {
         if rows.is_empty() {
             return Ok(());
@@ -337,43 +320,45 @@ impl IssueReads for Reads<'_> {
         );
         let numbers: Vec<i64> = rows.iter().map(i64::from).collect();
         for row in self.rows(&select, &[&self.domain.0, &numbers])? {
-            visit(placed(&row)?);
+            visit(timed(&row)?);
         }
         Ok(())
     }
 
-    fn total(&self, total: &Total<'_>) -> Result<(u64, [u64; 2]), StoreError> {
-        let counting = Counting::new(total);
-        let Some((select, params)) = counting.select(&self.domain) else { return Ok((0, [0; 2])) };
-        Ok(counting.parts(&self.ask.wait(self.ask.client().row(&select, &params))?))
+    fn count(&self, question: &CountQuestion<'_>) -> Result<(u64, [u64; 2]), StoreError> {
+        let count = Count::new(question);
+        let Some((select, params)) = count.select(&self.domain) else { return Ok((0, [0; 2])) };
+        Ok(count.summands(&self.ask.wait(self.ask.client().row(&select, &params))?))
     }
 
-    fn by_day(&self, sums: &Sums<'_>) -> Result<BTreeMap<i64, i64>, StoreError> {
-        counts::by_day(self.ask, self.domain, sums)
+    fn count_by_day(&self, sum: &CounterSum<'_>) -> Result<BTreeMap<i64, i64>, StoreError> {
+        counts::by_day(self.ask, self.domain, sum)
     }
 
-    fn write(&self, chosen: &Chosen<'_>, shown: &Shown) -> Result<Written, StoreError> {
-        let bounded = shown.bytes_max < usize::MAX;
-        match chosen {
-            Chosen::Along(along) if bounded => self.write_portions(&self.along(along)?, shown),
-            Chosen::Rows(rows) if bounded => self.write_portions(rows, shown),
-            _ => {
-                let found = match chosen {
-                    Chosen::Along(along) => self.fragments_along(along, shown)?,
-                    Chosen::Rows(rows) => self.fragments_of(rows, shown)?,
-                };
-                let mut out = Written { found: found.len(), ..Written::default() };
-                page::write(&found, shown, &mut out)?;
-                Ok(out)
+    fn render(
+        &self,
+        selection: Selection<'_>,
+        rendering: &Rendering,
+    ) -> Result<RenderedPage, StoreError> {
+        let is_bounded = rendering.bytes_max < usize::MAX;
+        let found = match selection {
+            Selection::Scan(scan) if is_bounded => {
+                return self.render_portions(&self.rows_of(scan)?, rendering);
             }
-        }
+            Selection::Rows(rows) if is_bounded => return self.render_portions(rows, rendering),
+            Selection::Scan(scan) => self.fragments_of_scan(scan, rendering)?,
+            Selection::Rows(rows) => self.fragments_of(rows, rendering)?,
+        };
+        let mut out = RenderedPage { found: found.len(), ..RenderedPage::default() };
+        page::render(&found, rendering, &mut out)?;
+        Ok(out)
     }
 
     fn texts(
         &self,
-        parts: TextParts,
+        fragments: TextFragments,
         rows: &[u32],
-        mut visit: impl FnMut(u32, TextsOf<'_>) -> Result<bool, StoreError>,
+        mut visit: impl FnMut(u32, IssueTexts<'_>) -> Result<bool, StoreError>,
     ) -> Result<(), StoreError> {
         let wanted =
             |wanted: bool, column: &'static str| if wanted { column } else { "NULL::bytea" };
@@ -381,10 +366,10 @@ impl IssueReads for Reads<'_> {
             "SELECT c.row, {}, {}, {}, {} FROM unnest($2::bigint[]) WITH ORDINALITY AS c(row, n)
              CROSS JOIN LATERAL (SELECT * FROM issue_bodies
              WHERE domain_id = $1 AND row = c.row OFFSET 0) b ORDER BY c.n",
-            wanted(parts.custom_fields, "b.custom_fields"),
-            wanted(parts.feedback, "b.feedback"),
-            wanted(parts.private_notes, "b.private_notes"),
-            wanted(parts.messages, "b.messages"),
+            wanted(fragments.custom_fields, "b.custom_fields"),
+            wanted(fragments.feedback, "b.feedback"),
+            wanted(fragments.private_notes, "b.private_notes"),
+            wanted(fragments.messages, "b.messages"),
         );
         for rows in rows.chunks(TEXTS) {
             let found = self.rows(&select, &[&self.domain.0, &numbers(rows)])?;
@@ -392,7 +377,7 @@ impl IssueReads for Reads<'_> {
                 return Err(StoreError::Corrupt("an issue without fragments".to_owned()));
             }
             for issue in &found {
-                let texts = TextsOf {
+                let texts = IssueTexts {
                     custom_fields: issue.get(1),
                     feedback: issue.get(2),
                     private_notes: issue.get(3),
@@ -407,8 +392,8 @@ impl IssueReads for Reads<'_> {
     }
 }
 
-fn placed(row: &Row) -> Result<PlacedRow, StoreError> {
-    Ok(PlacedRow {
+fn timed(row: &Row) -> Result<TimedRow, StoreError> {
+    Ok(TimedRow {
         row: row_number(row.get(0))?,
         at: UnixMillis(row.get(1)),
         id: row.get::<_, i64>(2).unsigned_abs(),
@@ -417,5 +402,5 @@ fn placed(row: &Row) -> Result<PlacedRow, StoreError> {
 
 fn text(row: &Row, column: usize) -> Result<&str, StoreError> {
     std::str::from_utf8(row.get(column))
-        .map_err(|_| StoreError::Corrupt("a text is no UTF-8".to_owned()))
+        .map_err(|_| StoreError::Corrupt("a text is not UTF-8".to_owned()))
 }

@@ -37,7 +37,7 @@ pub fn row_number(row: i64) -> Result<u32, StoreError> {
 }
 
 /// The block a row is in.
-pub(crate) const fn block_of(row: u32) -> u32 {
+pub const fn block_of(row: u32) -> u32 {
     row >> BLOCK_BITS
 }
 
@@ -131,13 +131,13 @@ fn listed(block: u32, places: &[[u8; 2]]) -> Result<RoaringBitmap, StoreError> {
 /// Many stored sets, added up: bit by bit in plain memory, which is a good deal cheaper than to add
 /// each of them to a bitmap.
 #[derive(Debug, Default)]
-pub struct Gathered {
+pub struct RowSetBuilder {
     /// A bit for each place of a block.
     blocks: BTreeMap<u32, Box<[u8; BLOCK_BYTES]>>,
     dense: RoaringBitmap,
 }
 
-impl Gathered {
+impl RowSetBuilder {
     /// Adds the rows of one block.
     pub fn add(&mut self, block: u32, blob: &[u8]) -> Result<(), StoreError> {
         match content(blob)? {
@@ -221,7 +221,7 @@ mod tests {
             decode(block, &encode(&mut rows.clone()).unwrap(), &mut read).unwrap();
             prop_assert_eq!(&read, &rows);
             let others: RoaringBitmap = [row(0), row(9), row(u16::MAX)].into_iter().collect();
-            let mut gathered = Gathered::default();
+            let mut gathered = RowSetBuilder::default();
             for set in [&rows, &others, &rows] {
                 gathered.add(block, &encode(&mut set.clone()).unwrap()).unwrap();
             }

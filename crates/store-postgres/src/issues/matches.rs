@@ -1,0 +1,113 @@
+//! How PostgreSQL finds the matches of a query: all leaves of the set are fetched in one flight,
+//! and the set is evaluated from the answers. Spans of time follow, because the cheaper way to
+//! apply them depends on how many issues the set has.
+
+use caseload_model::issue::TermKind;
+use caseload_store::StoreError;
+use caseload_store::query::find::within;
+use caseload_store::query::{Answers, Leaf, Matches};
+use caseload_store::rowset::row_number;
+use futures_util::future::{try_join, try_join_all};
+use roaring::RoaringBitmap;
+use tokio_postgres::{Row, Statement};
+
+use super::sets::{self, TermQuestion};
+use super::source::Issues;
+use crate::engine::Client;
+
+pub(super) fn find(issues: &Issues<'_>, matches: &Matches) -> Result<RoaringBitmap, StoreError> {
+    let leaves = matches.filters.leaves();
+    let rows = fetch(issues, &leaves)?;
+    let mut answers = Answers::new(leaves, rows);
+    let found = matches.filters.eval(&mut |leaf| Ok::<_, StoreError>(answers.take(leaf)))?;
+    within(issues, found, &matches.spans)
+}
+
+/// The rows of each leaf, from one flight: one statement for all terms, one for each other leaf.
+fn fetch(issues: &Issues<'_>, leaves: &[&Leaf]) -> Result<Vec<RoaringBitmap>, StoreError> {
+    let domain = &issues.domain.0;
+    let terms = TermQuestion::new(leaves);
+    let lookups: Vec<(usize, Lookup<'_>)> = leaves
+        .iter()
+        .enumerate()
+        .filter_map(|(number, leaf)| Some((number, Lookup::of(leaf)?)))
+        .collect();
+    if terms.is_empty() && lookups.is_empty() {
+        return Ok(vec![RoaringBitmap::new(); leaves.len()]);
+    }
+    let (of_terms, of_lookups) = issues.ask.wait(async {
+        let client = issues.ask.client();
+        // Everything is prepared before anything is sent.
+        let select =
+            if terms.is_empty() { None } else { Some(client.prepare(&terms.select()).await?) };
+        let mut statements = Vec::with_capacity(lookups.len());
+        for (_, lookup) in &lookups {
+            statements.push(client.prepare(&lookup.select()).await?);
+        }
+        let of_terms = async {
+            let Some(statement) = &select else { return Ok(Vec::new()) };
+            client.prepared_rows(statement, &terms.parameters(domain)).await
+        };
+        let of_lookups = lookups
+            .iter()
+            .zip(&statements)
+            .map(|((_, lookup), statement)| lookup.ask(client, statement, domain));
+        try_join(of_terms, try_join_all(of_lookups)).await
+    })?;
+    let mut answers = terms.answers(leaves.len(), &of_terms)?;
+    for ((number, lookup), rows) in lookups.iter().zip(&of_lookups) {
+        answers[*number] = lookup.answer(rows)?;
+    }
+    Ok(answers)
+}
+
+/// A leaf with a statement of its own.
+enum Lookup<'l> {
+    Range { kind: TermKind, from: &'l [u8], until: &'l [u8] },
+    Ids(Vec<i64>),
+}
+
+impl<'l> Lookup<'l> {
+    fn of(leaf: &'l Leaf) -> Option<Self> {
+        match leaf {
+            Leaf::Term { .. } => None,
+            Leaf::Range { kind, from, until } => Some(Self::Range { kind: *kind, from, until }),
+            Leaf::Ids(ids) => {
+                let ids = ids.iter().filter_map(|id| i64::try_from(*id).ok());
+                Some(Self::Ids(ids.collect()))
+            }
+        }
+    }
+
+    fn select(&self) -> String {
+        match self {
+            Self::Range { kind, .. } => sets::select(*kind, "value >= $3 AND value < $4"),
+            Self::Ids(_) => ROWS_OF_IDS.to_owned(),
+        }
+    }
+
+    async fn ask(
+        &self,
+        client: &Client,
+        statement: &Statement,
+        domain: &i64,
+    ) -> Result<Vec<Row>, StoreError> {
+        match self {
+            Self::Range { kind, from, until } => {
+                let kind = kind.code() as i16;
+                client.prepared_rows(statement, &[domain, &kind, from, until]).await
+            }
+            Self::Ids(ids) => client.prepared_rows(statement, &[domain, ids]).await,
+        }
+    }
+
+    fn answer(&self, rows: &[Row]) -> Result<RoaringBitmap, StoreError> {
+        match self {
+            Self::Range { .. } => sets::union(rows),
+            Self::Ids(_) => rows.iter().map(|row| row_number(row.get(0))).collect(),
+        }
+    }
+}
+
+/// The rows of some issues.
+pub(super) const ROWS_OF_IDS: &str = "SELECT row FROM issues WHERE domain_id = $1 AND id = ANY($2)";

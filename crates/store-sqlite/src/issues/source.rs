@@ -1,0 +1,242 @@
+//! SQLite's answers to the questions of [`Source`]: each is a statement or two, read row by row, so
+//! a caller that has enough stops the statement.
+
+use std::collections::BTreeMap;
+
+use caseload_model::ids::DomainId;
+use caseload_model::issue::{day_term, term_day};
+use caseload_model::issue_query::{SortKey, SortOrder, TimeRange};
+use caseload_model::time::UnixMillis;
+use caseload_store::StoreError;
+use caseload_store::query::{
+    CountQuestion, CounterSum, DaySplit, Days, Index, IssueTexts, Matches, RenderedPage, Rendering,
+    Selection, Source, TextFragments, Thresholds, TimedRow,
+};
+use caseload_store::rowset::{decode, row_number};
+use roaring::RoaringBitmap;
+use rusqlite::{Connection, Row, params};
+
+use super::sets::{blob, column_of, kind_of};
+use super::{counts, matches, page, sets, sql};
+use crate::Fault;
+
+/// The issues of one domain, in the snapshot of the connection.
+#[derive(Clone, Copy)]
+pub(crate) struct Issues<'c> {
+    pub(crate) conn: &'c Connection,
+    pub(crate) domain: DomainId,
+    pub(crate) thresholds: Thresholds,
+}
+
+impl<'c> Issues<'c> {
+    pub(crate) const fn new(conn: &'c Connection, domain: DomainId) -> Self {
+        Self { conn, domain, thresholds: Thresholds::USUAL }
+    }
+}
+
+impl Source for Issues<'_> {
+    type Error = Fault;
+
+    const TEXTS_PER_QUESTION: usize = 32;
+
+    fn thresholds(&self) -> Thresholds {
+        self.thresholds
+    }
+
+    fn matches(&self, matches: &Matches) -> Result<RoaringBitmap, Fault> {
+        matches::find(self, matches)
+    }
+
+    fn agents(&self, mut visit: impl FnMut(&str, &str)) -> Result<(), Fault> {
+        let mut select =
+            self.conn.prepare_cached("SELECT id, email FROM agents WHERE domain_id = ?1")?;
+        let mut found = select.query([self.domain.0])?;
+        while let Some(row) = found.next()? {
+            visit(text(row, 0)?, text(row, 1)?);
+        }
+        Ok(())
+    }
+
+    fn span(&self, key: SortKey, split: &DaySplit) -> Result<RoaringBitmap, Fault> {
+        sets::span(self.conn, self.domain, key, split)
+    }
+
+    fn walk_days(
+        &self,
+        key: SortKey,
+        order: SortOrder,
+        days: Days,
+        mut visit: impl FnMut(i64, &RoaringBitmap) -> Result<bool, Fault>,
+    ) -> Result<(), Fault> {
+        let order = direction(order);
+        let mut select = self.conn.prepare_cached(&format!(
+            "SELECT value, block, rows FROM issue_sets
+             WHERE domain_id = ?1 AND kind = ?2 AND value BETWEEN ?3 AND ?4
+             ORDER BY value {order}, block {order}"
+        ))?;
+        let (from, until) = (day_term(days.from), day_term(days.until));
+        let mut stored = select.query(params![self.domain.0, kind_of(key).code(), from, until])?;
+        let mut day: Option<i64> = None;
+        let mut rows = RoaringBitmap::new();
+        while let Some(row) = stored.next()? {
+            let of = term_day(blob(row, 0)?)
+                .ok_or_else(|| StoreError::Corrupt("a set of a day without a day".to_owned()))?;
+            if let Some(day) = day.filter(|day| *day != of) {
+                if !visit(day, &rows)? {
+                    return Ok(());
+                }
+                rows.clear();
+            }
+            day = Some(of);
+            decode(row.get(1)?, blob(row, 2)?, &mut rows)?;
+        }
+        if let Some(day) = day {
+            visit(day, &rows)?;
+        }
+        Ok(())
+    }
+
+    fn walk_span(
+        &self,
+        key: SortKey,
+        order: SortOrder,
+        span: TimeRange,
+        mut visit: impl FnMut(TimedRow) -> Result<bool, Fault>,
+    ) -> Result<(), Fault> {
+        let (index, column) = (sql::name_of(Index::of_order(key)), column_of(key));
+        let order = direction(order);
+        let (id, ties) = match key {
+            SortKey::CreationTime => ("0", String::new()),
+            SortKey::UpdateTime | SortKey::StateChangeTime => ("id", format!(", id {order}")),
+        };
+        let mut select = self.conn.prepare_cached(&format!(
+            "SELECT row, {column}, {id} FROM issues INDEXED BY {index}
+             WHERE domain_id = ?1 AND {column} BETWEEN ?2 AND ?3
+             ORDER BY {column} {order}{ties}"
+        ))?;
+        let since = span.since.map_or(i64::MIN, |at| at.0);
+        let until = span.until.map_or(i64::MAX, |at| at.0);
+        let mut stored = select.query(params![self.domain.0, since, until])?;
+        while let Some(row) = stored.next()? {
+            if !visit(timed(row)?)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn instants(
+        &self,
+        key: SortKey,
+        rows: &RoaringBitmap,
+        mut visit: impl FnMut(TimedRow),
+    ) -> Result<(), Fault> {
+        let column = column_of(key);
+        let mut select = self.conn.prepare_cached(&format!(
+            "SELECT row, {column}, id FROM rarray(?1) wanted
+             CROSS JOIN issues ON row = wanted.value"
+        ))?;
+        let mut found = select.query([page::numbers(rows)])?;
+        let mut seen = 0;
+        while let Some(row) = found.next()? {
+            seen += 1;
+            visit(timed(row)?);
+        }
+        if seen < rows.len() {
+            let detail = "a set of rows holds one that is not there".to_owned();
+            return Err(StoreError::Corrupt(detail).into());
+        }
+        Ok(())
+    }
+
+    fn count(&self, question: &CountQuestion<'_>) -> Result<(u64, [u64; 2]), Fault> {
+        let whole = match &question.whole {
+            Some(sum) => counts::total(self.conn, self.domain, sum)?,
+            None => 0,
+        };
+        let mut ends = [0; 2];
+        for (count, end) in ends.iter_mut().zip(question.ends) {
+            if let Some(query) = end {
+                *count = counts::run(self.conn, &sql::count(self.domain, query, question.index))?;
+            }
+        }
+        Ok((whole, ends))
+    }
+
+    fn count_by_day(&self, sum: &CounterSum<'_>) -> Result<BTreeMap<i64, i64>, Fault> {
+        counts::by_day(self.conn, self.domain, sum)
+    }
+
+    fn render(
+        &self,
+        selection: Selection<'_>,
+        rendering: &Rendering,
+    ) -> Result<RenderedPage, Fault> {
+        match selection {
+            Selection::Rows(rows) => page::render_rows(self.conn, rows, rendering),
+            Selection::Scan(scan) => {
+                let sql = sql::page(self.domain, scan);
+                page::render_scan(self.conn, &sql, scan.limit, rendering)
+            }
+        }
+    }
+
+    fn texts(
+        &self,
+        fragments: TextFragments,
+        rows: &[u32],
+        mut visit: impl FnMut(u32, IssueTexts<'_>) -> Result<bool, Fault>,
+    ) -> Result<(), Fault> {
+        let wanted = |wanted: bool, column: &'static str| if wanted { column } else { "NULL" };
+        let mut select = self.conn.prepare_cached(&format!(
+            "SELECT row, {}, {}, {}, {} FROM rarray(?1) wanted
+             CROSS JOIN issue_bodies ON row = wanted.value",
+            wanted(fragments.custom_fields, "custom_fields"),
+            wanted(fragments.feedback, "feedback"),
+            wanted(fragments.private_notes, "private_notes"),
+            wanted(fragments.messages, "messages"),
+        ))?;
+        let mut found = select.query([page::numbers(rows.iter().copied())])?;
+        let mut seen = 0;
+        while let Some(issue) = found.next()? {
+            let texts = IssueTexts {
+                custom_fields: fragment(issue, 1)?,
+                feedback: fragment(issue, 2)?,
+                private_notes: fragment(issue, 3)?,
+                messages: fragment(issue, 4)?,
+            };
+            if !visit(row_number(issue.get(0)?)?, texts)? {
+                return Ok(());
+            }
+            seen += 1;
+        }
+        if seen < rows.len() {
+            return Err(StoreError::Corrupt("an issue without fragments".to_owned()).into());
+        }
+        Ok(())
+    }
+}
+
+const fn direction(order: SortOrder) -> &'static str {
+    match order {
+        SortOrder::Ascending => "ASC",
+        SortOrder::Descending => "DESC",
+    }
+}
+
+/// An issue's row, instant and id.
+fn timed(row: &Row<'_>) -> Result<TimedRow, Fault> {
+    Ok(TimedRow {
+        row: row_number(row.get(0)?)?,
+        at: UnixMillis(row.get(1)?),
+        id: row.get::<_, i64>(2)?.unsigned_abs(),
+    })
+}
+
+fn text<'r>(row: &'r Row<'_>, column: usize) -> rusqlite::Result<&'r str> {
+    Ok(row.get_ref(column)?.as_str()?)
+}
+
+fn fragment<'r>(row: &'r Row<'_>, column: usize) -> rusqlite::Result<Option<&'r [u8]>> {
+    Ok(row.get_ref(column)?.as_blob_or_null()?)
+}

@@ -1,0 +1,75 @@
+//! Finding the matches: the steps after the set of a query's filters is known. Backends narrow the
+//! set by spans of time with [`within`]; what remains is held against the query's texts if it has
+//! any.
+
+use caseload_model::issue_query::IssueQuery;
+use roaring::RoaringBitmap;
+
+use super::days::DaySplit;
+use super::matches::{Matches, Span};
+use super::set::Rows;
+use super::source::Source;
+use super::texts::TextTest;
+use super::thresholds::Thresholds;
+use crate::StoreError;
+use crate::throttle::Throttle;
+
+/// How a set is narrowed to a span of time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Narrowing {
+    /// The instants of its issues are read.
+    Instants,
+    /// It is intersected with the issues of the span.
+    Sets,
+}
+
+impl Narrowing {
+    /// The cheaper way, from the size of the set.
+    pub(super) const fn of(issues: u64, thresholds: Thresholds) -> Self {
+        if issues <= thresholds.instants_max { Self::Instants } else { Self::Sets }
+    }
+}
+
+/// What remains of `found` within the spans. Without spans, `found` is not a complement.
+pub fn within<'s, S: Source>(
+    source: &S,
+    mut found: Rows,
+    spans: impl IntoIterator<Item = &'s Span>,
+) -> Result<RoaringBitmap, S::Error> {
+    for span in spans {
+        found = match found {
+            Rows::In(rows)
+                if Narrowing::of(rows.len(), source.thresholds()) == Narrowing::Instants =>
+            {
+                let mut inside = RoaringBitmap::new();
+                source.instants(span.key, &rows, |issue| {
+                    if span.range.contains(issue.at) {
+                        inside.insert(issue.row);
+                    }
+                })?;
+                Rows::In(inside)
+            }
+            found => {
+                let split = DaySplit::of(span.range);
+                found.and(Rows::In(source.span(span.key, &split)?))
+            }
+        };
+    }
+    match found {
+        Rows::In(rows) => Ok(rows),
+        Rows::NotIn(_) => {
+            Err(StoreError::Corrupt("a plan without a bound on its matches".to_owned()).into())
+        }
+    }
+}
+
+/// Every match, with its texts tested.
+pub(super) fn all<S: Source>(
+    source: &S,
+    matches: &Matches,
+    query: &IssueQuery,
+    throttle: &mut Throttle,
+) -> Result<RoaringBitmap, S::Error> {
+    let found = source.matches(matches)?;
+    if matches.texts { TextTest::new(query, throttle).filter(source, &found) } else { Ok(found) }
+}

@@ -1,0 +1,229 @@
+//! The matches of a query as data: a set expression of its filters, the spans of time that narrow
+//! it, and whether texts are read after that. A text has no index, so a query that tests texts
+//! takes every issue that its other filters let through. Invariant: without tests of texts, the set
+//! within the spans is exactly what the model's `IssueQuery` matches.
+
+use caseload_model::fold::fold;
+use caseload_model::issue::{
+    OptionalField, TermKind, choice_term, field_term, number_term, text_term,
+};
+use caseload_model::issue_query::{
+    Comparison, Condition, Decimal, FieldFilter, FieldTest, FieldTests, FieldType, IssueQuery,
+    RatingSet, SortKey, TimeRange,
+};
+
+use super::counters::range_of;
+use super::set::{Leaf, Set};
+
+/// How the matches of a query are found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Matches {
+    pub filters: Set,
+    /// Each narrows the set further.
+    pub spans: Vec<Span>,
+    /// Whether the issues found are only candidates, whose texts are read.
+    pub texts: bool,
+}
+
+/// A span of one of an issue's times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    pub key: SortKey,
+    pub range: TimeRange,
+}
+
+impl Matches {
+    /// `assignees` are the ids of the agents that the condition on their addresses selects; they
+    /// are used only if the query has one.
+    pub(super) fn of(query: &IssueQuery, assignees: &[String]) -> Self {
+        let spans: Vec<Span> =
+            [SortKey::CreationTime, SortKey::UpdateTime, SortKey::StateChangeTime]
+                .into_iter()
+                .map(|key| Span { key, range: range_of(query, key) })
+                .filter(|span| !span.range.is_unbounded())
+                .collect();
+        let mut sets = filters(query, assignees);
+        if spans.is_empty() && sets.iter().all(Set::is_complement) {
+            sets.push(Set::term(TermKind::All, b""));
+        }
+        Self { filters: Set::And(sets), spans, texts: tests_texts(query) }
+    }
+}
+
+/// Whether the query tests texts.
+pub fn tests_texts(query: &IssueQuery) -> bool {
+    [&query.messages, &query.notes, &query.feedback_comment].into_iter().any(has_words)
+        || tests_text_of_fields(query)
+}
+
+/// Whether the condition tests a text and not only whether there is one.
+pub(super) fn has_words(condition: &Condition) -> bool {
+    !condition.and.is_empty() || condition.or.is_some() || !condition.nor.is_empty()
+}
+
+pub(super) fn tests_text_of_fields(query: &IssueQuery) -> bool {
+    query.custom_fields.iter().any(|filter| {
+        let fields = filter.and.iter().chain(filter.or.iter().flatten());
+        fields
+            .flat_map(|field| &field.tests)
+            .any(|test| matches!(test, FieldTest::Contains(_) | FieldTest::DoesNotContain(_)))
+    })
+}
+
+/// Whether an agent of this address is one that the condition on assignees selects.
+pub(super) fn selects_agent(condition: &Condition, email: &str) -> bool {
+    let email = fold(email);
+    condition.holds(!email.is_empty(), |wanted| !email.is_empty() && wanted == email)
+}
+
+/// Every filter but the spans of time. Filters that usually match few issues come first.
+fn filters(query: &IssueQuery, assignees: &[String]) -> Vec<Set> {
+    let mut sets = Vec::new();
+    if let Some(ids) = &query.ids {
+        sets.push(Set::Leaf(Leaf::Ids(ids.clone())));
+    }
+    texts(&mut sets, TermKind::EndUser, query.end_user_ids.as_deref());
+    condition(
+        &mut sets,
+        TermKind::AuthorEmail,
+        &query.author_emails,
+        Some(OptionalField::AuthorEmail),
+    );
+    assignee_emails(&mut sets, &query.assignee_emails, assignees);
+    condition(&mut sets, TermKind::Tag, &query.tags, Some(OptionalField::Tags));
+    condition(&mut sets, TermKind::Assignee, &query.assignee_ids, None);
+    texts(&mut sets, TermKind::Queue, query.queue_ids.as_deref());
+    texts(&mut sets, TermKind::App, query.app_ids.as_deref());
+    condition(&mut sets, TermKind::Language, &query.languages, Some(OptionalField::Language));
+    texts(&mut sets, TermKind::Platform, query.platform_types.as_deref());
+    texts(&mut sets, TermKind::Mode, query.issue_modes.as_deref());
+    rating(&mut sets, query.rating);
+    if let Some(states) = &query.states {
+        let words = states.iter().map(|state| state.as_str().as_bytes().to_vec());
+        sets.push(Set::any(TermKind::State, words));
+    }
+    if let Some(redacted) = query.redacted {
+        sets.push(Set::term(TermKind::Redacted, b"").only_if(redacted));
+    }
+    exists(&mut sets, OptionalField::FeedbackComment, query.feedback_comment.exists);
+    for texts in [&query.messages, &query.notes] {
+        if texts.or.as_ref().is_some_and(Vec::is_empty) {
+            sets.push(Set::NONE);
+        }
+    }
+    for filter in &query.custom_fields {
+        custom_fields(&mut sets, filter);
+    }
+    sets
+}
+
+fn texts(sets: &mut Vec<Set>, kind: TermKind, texts: Option<&[String]>) {
+    if let Some(texts) = texts {
+        sets.push(Set::any(kind, texts.iter().map(|text| text_term(text))));
+    }
+}
+
+/// A condition on values. `part` names the term of issues that have a value; assignees have none,
+/// but a term of issues without one.
+fn condition(
+    sets: &mut Vec<Set>,
+    kind: TermKind,
+    condition: &Condition,
+    part: Option<OptionalField>,
+) {
+    // No agent's id is empty: the term of the empty id holds the unassigned issues.
+    let means_none = |value: &str| kind == TermKind::Assignee && value.is_empty();
+    let named = |values: &[String]| {
+        let values = values.iter().filter(|value| !means_none(value));
+        Set::any(kind, values.map(|value| text_term(value)))
+    };
+    match (condition.exists, part) {
+        (Some(assigned), None) => sets.push(Set::term(kind, b"").only_if(!assigned)),
+        (given, Some(part)) => exists(sets, part, given),
+        (None, None) => {}
+    }
+    for value in &condition.and {
+        sets.push(named(std::slice::from_ref(value)));
+    }
+    if let Some(values) = &condition.or {
+        sets.push(named(values));
+    }
+    if !condition.nor.is_empty() {
+        sets.push(named(&condition.nor).not());
+    }
+}
+
+fn exists(sets: &mut Vec<Set>, part: OptionalField, given: Option<bool>) {
+    if let Some(given) = given {
+        sets.push(Set::term(TermKind::Presence, part.term()).only_if(given));
+    }
+}
+
+/// The issues of the selected agents, and the unassigned ones if the condition holds for these.
+fn assignee_emails(sets: &mut Vec<Set>, condition: &Condition, assignees: &[String]) {
+    if condition.is_unbounded() {
+        return;
+    }
+    let assigned = Set::any(TermKind::Assignee, assignees.iter().map(|id| text_term(id)));
+    if condition.holds(false, |_| false) {
+        sets.push(Set::Or(vec![assigned, Set::term(TermKind::Assignee, b"")]));
+    } else {
+        sets.push(assigned);
+    }
+}
+
+fn rating(sets: &mut Vec<Set>, rating: Option<RatingSet>) {
+    let Some(set) = rating.filter(|set| *set != RatingSet::ALL) else { return };
+    let of = |included: bool| {
+        let ratings = (1..=5).filter(move |rating| set.contains(Some(*rating)) == included);
+        Set::any(TermKind::Rating, ratings.map(|rating| vec![b'0' + rating]))
+    };
+    sets.push(if set.has_missing() { of(false).not() } else { of(true) });
+}
+
+fn custom_fields(sets: &mut Vec<Set>, filter: &FieldFilter) {
+    let all_tests = |fields: &[FieldTests]| -> Vec<Set> {
+        let tests = fields.iter().flat_map(|field| field.tests.iter().map(move |t| (field, t)));
+        tests.map(|(field, test)| custom_field(filter.field_type, &field.key, test)).collect()
+    };
+    sets.extend(all_tests(&filter.and));
+    if let Some(fields) = &filter.or {
+        sets.push(Set::Or(all_tests(fields)));
+    }
+}
+
+fn custom_field(kind: FieldType, key: &str, test: &FieldTest) -> Set {
+    let is_set = || Set::term(TermKind::FieldSet, field_term(kind, key));
+    let choices = |choices: &[String]| {
+        let terms = choices.iter().map(|choice| choice_term(kind, key, choice));
+        Set::any(TermKind::FieldChoice, terms)
+    };
+    match test {
+        FieldTest::IsSet(set) => is_set().only_if(*set),
+        FieldTest::Checked(checked) => {
+            let word = if *checked { "true" } else { "false" };
+            choices(&[word.to_owned()])
+        }
+        // The text is read later; a field that is not set holds none.
+        FieldTest::Contains(_) => is_set(),
+        FieldTest::DoesNotContain(_) => Set::EVERY,
+        FieldTest::OneOf(any) => choices(any),
+        FieldTest::NoneOf(none) => choices(none).not(),
+        FieldTest::Compare(comparison, value) => number(kind, key, *comparison, value),
+    }
+}
+
+fn number(kind: FieldType, key: &str, comparison: Comparison, number: &Decimal) -> Set {
+    let value = number_term(kind, key, number);
+    let first = field_term(kind, key);
+    let range = |from: Vec<u8>, until: Vec<u8>| {
+        Set::Leaf(Leaf::Range { kind: TermKind::FieldNumber, from, until })
+    };
+    match comparison {
+        Comparison::Is => Set::term(TermKind::FieldNumber, value),
+        Comparison::IsNot => Set::term(TermKind::FieldNumber, value).not(),
+        Comparison::Smaller => range(first, value),
+        // From the least value after this one, until one after every number of the field.
+        Comparison::Greater => range([&value[..], &[0]].concat(), [&first[..], &[0xff]].concat()),
+    }
+}

@@ -1,0 +1,37 @@
+//! Answering lists of issues, whatever backend stores them. A query becomes a plan ([`plan`]), a
+//! set of issues ([`set`], [`matches`]) or a scan of an index, a total ([`counters`], [`totals`]),
+//! a part of the set in order ([`order`]) and a page ([`run`]). Nothing here knows SQL: a backend
+//! answers the questions of [`source::Source`]. Invariant: whatever plan a query gets, totals,
+//! pages and steps are those of the model's `IssueQuery::matches` and `Sort::compare`.
+
+pub mod counters;
+pub mod days;
+pub mod explain;
+pub mod find;
+pub mod index;
+pub mod matches;
+mod order;
+pub mod plan;
+pub mod run;
+pub mod set;
+pub mod source;
+mod texts;
+mod thresholds;
+mod totals;
+mod words;
+
+pub use counters::{CounterSum, Counters};
+pub use days::{DaySplit, Days};
+pub use index::Index;
+pub use matches::{Matches, Span, tests_texts};
+pub use plan::{Page, Plan, Planned, Request, Scan, Total};
+pub use run::{list, page_of, step, step_of};
+pub use set::{Answers, Leaf, Rows, Set};
+pub use source::{
+    CountQuestion, IssueTexts, RenderedPage, Rendering, Selection, Source, TextFragments, TimedRow,
+};
+pub use thresholds::Thresholds;
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+mod tests;

@@ -1,0 +1,184 @@
+//! The questions that answering a list asks of a backend, about one domain in one snapshot. Each is
+//! one look at an index or a table, wide enough that a backend behind a network answers a list with
+//! few of them. No question decides anything about queries. Answers name issues by `row`, a number
+//! that callers never see.
+
+use std::collections::BTreeMap;
+
+use caseload_model::issue::ListVersionHasher;
+use caseload_model::issue_query::{
+    IssueQuery, IssueView, ListPosition, SortKey, SortOrder, TimeRange,
+};
+use caseload_model::time::UnixMillis;
+use roaring::RoaringBitmap;
+
+use super::counters::CounterSum;
+use super::days::{DaySplit, Days};
+use super::index::Index;
+use super::matches::Matches;
+use super::plan::Scan;
+use super::thresholds::Thresholds;
+use crate::{ListIssues, StepForm, StepIssues, StoreError};
+
+/// The summands of a total, in one question.
+#[derive(Debug, Clone, Copy)]
+pub struct CountQuestion<'q> {
+    /// Counters of whole days.
+    pub whole: Option<CounterSum<'q>>,
+    /// Queries that `index` decides, to be counted through it.
+    pub ends: [Option<&'q IssueQuery>; 2],
+    pub index: Index,
+}
+
+/// Issues to be shown, in order.
+#[derive(Debug, Clone, Copy)]
+pub enum Selection<'s> {
+    Scan(&'s Scan<'s>),
+    Rows(&'s [u32]),
+}
+
+/// How issues are rendered, and how many of the selected ones at most.
+#[derive(Debug, Clone, Copy)]
+pub struct Rendering {
+    pub view: IssueView,
+    pub form: StepForm,
+    pub issues_max: usize,
+    /// Once the page has this many bytes, no further issue is added.
+    pub bytes_max: usize,
+    /// The time that the position of the last issue has.
+    pub key: SortKey,
+}
+
+impl Rendering {
+    /// A page has every selected issue.
+    pub fn of_list(request: &ListIssues) -> Self {
+        Self {
+            view: request.view,
+            form: StepForm::Commas,
+            issues_max: usize::MAX,
+            bytes_max: usize::MAX,
+            key: request.query.sort.key,
+        }
+    }
+
+    pub fn of_step(request: &StepIssues) -> Self {
+        Self {
+            view: request.view,
+            form: request.form,
+            issues_max: request.issues_max.max(1) as usize,
+            bytes_max: request.bytes_max,
+            key: request.query.sort.key,
+        }
+    }
+}
+
+/// Issues as a backend renders them, one after the other.
+#[derive(Debug, Default)]
+pub struct RenderedPage {
+    pub body: Vec<u8>,
+    pub version: ListVersionHasher,
+    /// Selected issues.
+    pub found: usize,
+    /// Issues in the body: the first ones of those selected.
+    pub count: usize,
+    /// The position of the last issue in the body.
+    pub last: Option<ListPosition>,
+}
+
+/// An issue's row with its place in an order. Instants of creation are unique, so a backend may
+/// leave out the id there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TimedRow {
+    pub at: UnixMillis,
+    pub id: u64,
+    pub row: u32,
+}
+
+/// Which fragments with texts are wanted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "one for each fragment")]
+pub struct TextFragments {
+    pub custom_fields: bool,
+    pub feedback: bool,
+    pub private_notes: bool,
+    pub messages: bool,
+}
+
+/// The wanted fragments of one issue.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct IssueTexts<'i> {
+    pub custom_fields: Option<&'i [u8]>,
+    pub feedback: Option<&'i [u8]>,
+    pub private_notes: Option<&'i [u8]>,
+    pub messages: Option<&'i [u8]>,
+}
+
+/// The issues of a domain, in one snapshot.
+pub trait Source {
+    type Error: From<StoreError>;
+
+    /// Issues whose texts are read together if only the first ones that pass are wanted.
+    const TEXTS_PER_QUESTION: usize;
+
+    fn thresholds(&self) -> Thresholds {
+        Thresholds::USUAL
+    }
+
+    /// The issues in the set and the spans. In which order and how many at a time the leaves of the
+    /// set are read is the backend's choice.
+    fn matches(&self, matches: &Matches) -> Result<RoaringBitmap, Self::Error>;
+
+    /// Visits id and address of every agent.
+    fn agents(&self, visit: impl FnMut(&str, &str)) -> Result<(), Self::Error>;
+
+    /// The issues in a span of time: whole days from their sets, the ends from the index.
+    fn span(&self, key: SortKey, split: &DaySplit) -> Result<RoaringBitmap, Self::Error>;
+
+    /// Visits the set of each day that has issues, in order, until `visit` returns false.
+    fn walk_days(
+        &self,
+        key: SortKey,
+        order: SortOrder,
+        days: Days,
+        visit: impl FnMut(i64, &RoaringBitmap) -> Result<bool, Self::Error>,
+    ) -> Result<(), Self::Error>;
+
+    /// Visits the issues of a span of time, in order, until `visit` returns false.
+    fn walk_span(
+        &self,
+        key: SortKey,
+        order: SortOrder,
+        span: TimeRange,
+        visit: impl FnMut(TimedRow) -> Result<bool, Self::Error>,
+    ) -> Result<(), Self::Error>;
+
+    /// Visits one of the times, and the id, of each of these issues, in any order.
+    fn instants(
+        &self,
+        key: SortKey,
+        rows: &RoaringBitmap,
+        visit: impl FnMut(TimedRow),
+    ) -> Result<(), Self::Error>;
+
+    /// The sum of the counters, and the count at each end.
+    fn count(&self, question: &CountQuestion<'_>) -> Result<(u64, [u64; 2]), Self::Error>;
+
+    /// The sums of counters day by day.
+    fn count_by_day(&self, sum: &CounterSum<'_>) -> Result<BTreeMap<i64, i64>, Self::Error>;
+
+    /// Renders the selected issues until the page has as many issues or bytes as it may have; one
+    /// issue at least.
+    fn render(
+        &self,
+        selection: Selection<'_>,
+        rendering: &Rendering,
+    ) -> Result<RenderedPage, Self::Error>;
+
+    /// Visits texts of these issues, in the order given, until `visit` returns false.
+    fn texts(
+        &self,
+        fragments: TextFragments,
+        rows: &[u32],
+        visit: impl FnMut(u32, IssueTexts<'_>) -> Result<bool, Self::Error>,
+    ) -> Result<(), Self::Error>;
+}

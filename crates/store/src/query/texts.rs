@@ -1,0 +1,86 @@
+//! Tests of texts, which no index answers: each issue that the other filters let through is read
+//! and held against the model's matchers. Such a read is throttled, so it ends at its deadline and
+//! leaves other requests their share.
+
+use caseload_model::issue_query::{Condition, FieldMatcher, IssueQuery, TextMatcher, TextSource};
+use roaring::RoaringBitmap;
+
+use super::matches::{has_words, tests_text_of_fields};
+use super::source::{IssueTexts, Source, TextFragments};
+use crate::throttle::Throttle;
+
+/// Holds the texts of issues against a query.
+pub(super) struct TextTest<'t> {
+    fields: Option<FieldMatcher>,
+    feedback: Option<TextMatcher>,
+    private_notes: Option<TextMatcher>,
+    messages: Option<TextMatcher>,
+    throttle: &'t mut Throttle,
+}
+
+impl<'t> TextTest<'t> {
+    pub(super) fn new(query: &IssueQuery, throttle: &'t mut Throttle) -> Self {
+        let matcher = |place, condition: &Condition| {
+            has_words(condition).then(|| TextMatcher::new(place, condition))
+        };
+        Self {
+            fields: tests_text_of_fields(query).then(|| FieldMatcher::new(&query.custom_fields)),
+            feedback: matcher(TextSource::FeedbackComment, &query.feedback_comment),
+            private_notes: matcher(TextSource::Notes, &query.notes),
+            messages: matcher(TextSource::Messages, &query.messages),
+            throttle,
+        }
+    }
+
+    /// What is read of each issue.
+    const fn fragments(&self) -> TextFragments {
+        TextFragments {
+            custom_fields: self.fields.is_some(),
+            feedback: self.feedback.is_some(),
+            private_notes: self.private_notes.is_some(),
+            messages: self.messages.is_some(),
+        }
+    }
+
+    /// Reports of each issue in turn whether it passes, until `report` returns false.
+    pub(super) fn test<S: Source>(
+        &mut self,
+        source: &S,
+        rows: &[u32],
+        mut report: impl FnMut(u32, bool) -> bool,
+    ) -> Result<(), S::Error> {
+        source.texts(self.fragments(), rows, |row, texts| {
+            self.throttle.step()?;
+            Ok(report(row, self.passes(texts)))
+        })
+    }
+
+    /// Whether an issue with these texts passes. Short texts come first.
+    fn passes(&mut self, texts: IssueTexts<'_>) -> bool {
+        let passes = |matcher: &mut Option<TextMatcher>, text: Option<&[u8]>| {
+            matcher.as_mut().is_none_or(|matcher| matcher.holds(text))
+        };
+        let fields = texts.custom_fields.unwrap_or_default();
+        self.fields.as_mut().is_none_or(|matcher| matcher.holds(fields))
+            && passes(&mut self.feedback, texts.feedback)
+            && passes(&mut self.private_notes, texts.private_notes)
+            && passes(&mut self.messages, texts.messages)
+    }
+
+    /// The issues that pass.
+    pub(super) fn filter<S: Source>(
+        mut self,
+        source: &S,
+        rows: &RoaringBitmap,
+    ) -> Result<RoaringBitmap, S::Error> {
+        let mut passed = RoaringBitmap::new();
+        let rows: Vec<u32> = rows.iter().collect();
+        self.test(source, &rows, |row, passes| {
+            if passes {
+                passed.insert(row);
+            }
+            true
+        })?;
+        Ok(passed)
+    }
+}

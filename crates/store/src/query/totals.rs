@@ -1,0 +1,39 @@
+//! Totals from counters: the counters of whole days and the matches at the ends of the span, in one
+//! question if the counters' index decides these alone.
+
+use super::counters::Counted;
+use super::plan::{CounterTotal, Ends};
+use super::source::{CountQuestion, Source};
+
+impl CounterTotal {
+    /// The question for the total; without the ends if these are counted by sets.
+    pub fn question(&self) -> CountQuestion<'_> {
+        CountQuestion {
+            whole: self.split.days.map(|days| self.counters.sum(days)),
+            ends: match &self.ends {
+                Ends::Index(ends) => ends.each_ref().map(Option::as_ref),
+                Ends::Sets(_) => [None, None],
+            },
+            index: self.counters.index,
+        }
+    }
+
+    /// What the answer to [`Self::question`] says.
+    pub const fn counted(&self, (whole, [before, after]): (u64, [u64; 2])) -> Counted {
+        Counted { split: self.split, before, whole, after }
+    }
+
+    /// Asks for the total and its summands.
+    pub fn count<S: Source>(&self, source: &S) -> Result<Counted, S::Error> {
+        let mut counted = self.counted(source.count(&self.question())?);
+        if let Ends::Sets(ends) = &self.ends {
+            let counts = [&mut counted.before, &mut counted.after];
+            for (count, end) in counts.into_iter().zip(&**ends) {
+                if let Some(matches) = end {
+                    *count = source.matches(matches)?.len();
+                }
+            }
+        }
+        Ok(counted)
+    }
+}

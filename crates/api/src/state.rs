@@ -4,8 +4,9 @@
 
 use std::sync::Arc;
 
+use caseload_bulk::PayloadCache;
 use caseload_model::time::Clock;
-use caseload_store::Store;
+use caseload_store::Serve;
 use tokio::sync::watch;
 
 use crate::ApiConfig;
@@ -17,9 +18,11 @@ use crate::metrics::RequestCounts;
 /// What every handler shares.
 #[derive(Clone)]
 pub struct AppState {
-    pub store: Arc<dyn Store>,
+    pub store: Arc<dyn Serve>,
     pub clock: Clock,
     pub config: Arc<ApiConfig>,
+    /// Accepted payloads, for the runner of this server.
+    pub payload_cache: Arc<PayloadCache>,
     pub(crate) keys: Arc<KeyCache>,
     pub(crate) keys_in_progress: Arc<KeysInProgress>,
     pub(crate) rates: Arc<RateLimiter>,
@@ -31,11 +34,12 @@ pub struct AppState {
 }
 
 impl AppState {
-    pub fn new(store: Arc<dyn Store>, clock: Clock, config: ApiConfig) -> Self {
+    pub fn new(store: Arc<dyn Serve>, clock: Clock, config: ApiConfig) -> Self {
         Self {
             store,
             clock,
             config: Arc::new(config),
+            payload_cache: Arc::default(),
             keys: Arc::default(),
             keys_in_progress: Arc::default(),
             rates: Arc::default(),

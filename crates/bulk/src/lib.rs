@@ -1,12 +1,19 @@
-//! What runs later: claims bulk action tasks, validates their entries and hands them to the store
-//! chunk by chunk. It keeps no truth of its own. A task's state, its records and its place in the
-//! payload are the store's, so a runner may die at any moment and another goes on from the last
-//! chunk that was committed.
+//! Runs bulk action tasks: claims them, validates their entries and passes these to the store chunk
+//! by chunk. The crate has no state of record. The store holds the state of a task, its records and
+//! its position in the payload, so a runner may die at any moment and another one resumes after the
+//! last committed chunk.
 
-mod chunk;
-mod janitor;
+mod context;
+mod entry_queue;
+mod entry_reader;
 mod outage;
+mod payload_cache;
+mod purge;
 mod runner;
 mod worker;
+mod worker_slots;
 
+pub use entry_queue::{EntryQueue, QueueLimits};
+pub use payload_cache::{CachedPayload, PayloadCache};
 pub use runner::{Runner, RunnerConfig};
+pub use worker_slots::Slots;

@@ -1,25 +1,25 @@
-//! What the log is told while the store cannot be reached: once that it went away, and once that it
-//! is back, however often it was asked in between and by whom. Other faults are each told.
+//! Logs an outage of the store once when it begins and once when it ends, however many requests
+//! fail in between. Other errors are logged each time.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use caseload_store::StoreError;
 
-/// Whether the store is away, for all that a runner does.
+/// Whether the store is unreachable, for all loops and workers of a runner.
 #[derive(Debug, Default)]
 pub(crate) struct Outage(AtomicBool);
 
 impl Outage {
-    /// The store answered.
+    /// Records that the store answered.
     pub(crate) fn is_over(&self) {
         if self.0.load(Ordering::Relaxed) && self.0.swap(false, Ordering::Relaxed) {
-            // As loud as the fault, so that whoever read of that reads of this.
+            // At the level of the error, so that a reader of the one sees the other.
             tracing::warn!("the store answers again: bulk action tasks go on");
         }
     }
 
-    /// The store did not do what it was asked for; `what` says that in words.
-    pub(crate) fn tell(&self, error: &StoreError, what: &'static str) {
+    /// Logs a failed request; `what` says in words what it was for.
+    pub(crate) fn report(&self, error: &StoreError, what: &'static str) {
         if !matches!(error, StoreError::Unreachable(_)) {
             tracing::error!(%error, "{what}");
         } else if !self.0.swap(true, Ordering::Relaxed) {

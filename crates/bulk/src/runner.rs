@@ -1,41 +1,47 @@
-//! The loop that asks the store for work and keeps a bounded number of workers busy. Order and
-//! fairness are the store's: it leases at most one writing task per domain, so domains take turns
-//! at the writer chunk by chunk. Free hands are lent to the store, which may put tasks into them at
-//! once. The bell wakes the loop for other work; a poll beneath it finds what no bell announced
-//! (work from another server, a lease that ran out).
+//! The runner: asks the store for tasks and runs a bounded number of workers. The store decides
+//! order and fairness: it leases one writing task of a domain at a time, so the domains share the
+//! writer chunk by chunk. The runner registers its worker slots, which the store may fill at once.
+//! A wake-up announces other work. The runner also polls, for work that no wake-up announces: tasks
+//! from another server, leases that ran out.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use caseload_model::time::Clock;
-use caseload_store::{Hands, RenewLeases, Store, StoreError};
+use caseload_store::{RenewLeases, StoreError, Upkeep, Work, WorkerSlots as _};
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::MissedTickBehavior;
 
+use crate::context::Context;
+use crate::entry_reader::queue_limits;
 use crate::outage::Outage;
-use crate::worker::Workshop;
-use crate::{chunk, janitor};
+use crate::payload_cache::PayloadCache;
+use crate::purge::purge_loop;
+use crate::worker;
+use crate::worker_slots::Slots;
 
-/// How long a claimed task belongs to its server without a sign of life, unless it is said.
+/// How long a lease lasts without renewal, by default.
 const LEASE: Duration = Duration::from_secs(30);
-/// Signs of life in the time of a lease: it outlives one that is missed.
-const HEARTBEATS: u32 = 3;
+/// Renewals in the time of a lease, so that it outlives a missed one.
+const RENEWALS: u32 = 3;
 
-/// How a runner works.
+/// The settings of a runner.
 #[derive(Debug, Clone)]
 pub struct RunnerConfig {
     /// A fresh id each time the program starts.
     pub server: String,
-    /// Tasks that run side by side.
+    /// Tasks that run in parallel.
     pub tasks_at_once: usize,
-    /// How long a claimed task belongs to its server without a sign of life: where several servers
-    /// use a store, the time after which a task goes on whose server died.
+    /// How long a lease lasts without renewal. If several servers share a store, this is how long
+    /// the tasks of a dead server wait before another server takes over.
     pub lease: Duration,
-    /// How often to look for work that no bell announced.
+    /// How often to look for work that no wake-up announced.
     pub poll_every: Duration,
-    /// How often to remove what has expired.
+    /// How often to remove expired records.
     pub purge_every: Duration,
+    /// The cache that the API fills with accepted payloads.
+    pub payload_cache: Arc<PayloadCache>,
 }
 
 impl RunnerConfig {
@@ -46,39 +52,46 @@ impl RunnerConfig {
             lease: LEASE,
             poll_every: Duration::from_millis(500),
             purge_every: Duration::from_mins(1),
+            payload_cache: Arc::default(),
         }
     }
 }
 
-/// A running loop; [`Runner::stop`] ends it at the next chunk edges.
+/// A running runner. [`Runner::stop`] ends its workers after their current chunks.
 #[derive(Debug)]
 pub struct Runner {
     stopping: watch::Sender<bool>,
-    task: JoinHandle<()>,
-    janitor: JoinHandle<()>,
+    running: JoinHandle<()>,
+    purging: JoinHandle<()>,
 }
 
 impl Runner {
-    /// Starts the loop on the current Tokio runtime.
-    pub fn start(store: Arc<dyn Store>, clock: Clock, config: RunnerConfig) -> Self {
+    /// Starts to run tasks and to purge on the current Tokio runtime. Both arguments are usually
+    /// the same store.
+    pub fn start(
+        store: Arc<dyn Work>,
+        upkeep: Arc<dyn Upkeep>,
+        clock: Clock,
+        config: RunnerConfig,
+    ) -> Self {
         let (stopping, watcher) = watch::channel(false);
-        let feeds = chunk::feed_limits();
-        let workshop = Workshop {
+        let context = Context {
             store,
             clock,
             stopping: watcher,
-            feeds,
+            queue_limits: queue_limits(),
+            payload_cache: config.payload_cache.clone(),
             outage: Arc::new(Outage::default()),
         };
-        let janitor = tokio::spawn(janitor::keep_clean(workshop.clone(), config.purge_every));
-        let task = tokio::spawn(run(workshop, config));
-        Self { stopping, task, janitor }
+        let purging = tokio::spawn(purge_loop(context.clone(), upkeep, config.purge_every));
+        let running = tokio::spawn(run(context, config));
+        Self { stopping, running, purging }
     }
 
-    /// Stops claiming, waits for the workers' current chunks and gives the leases back.
+    /// Stops claiming, waits for the current chunks of the workers and releases the leases.
     pub async fn stop(self) {
         self.stopping.send_replace(true);
-        for ended in [self.task.await, self.janitor.await] {
+        for ended in [self.running.await, self.purging.await] {
             if let Err(error) = ended {
                 tracing::error!(%error, "the bulk runner did not end cleanly");
             }
@@ -86,80 +99,79 @@ impl Runner {
     }
 }
 
-async fn run(workshop: Workshop, config: RunnerConfig) {
-    let mut stopping = workshop.stopping.clone();
-    let mut bell = workshop.store.task_bell();
-    let mut heartbeat = tokio::time::interval(config.lease / HEARTBEATS);
-    heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+async fn run(context: Context, config: RunnerConfig) {
+    let mut stopping = context.stopping.clone();
+    let mut wake_ups = context.store.wake_ups();
+    let mut renewal = tokio::time::interval(config.lease / RENEWALS);
+    renewal.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let lease_ms = config.lease.as_millis() as i64;
-    let hands = Arc::new(Hands::new(config.server.clone(), lease_ms, config.tasks_at_once));
-    workshop.store.lend(hands.clone());
+    let slots = Arc::new(Slots::new(config.server.clone(), lease_ms, config.tasks_at_once));
+    context.store.register(slots.clone());
     let mut workers = JoinSet::new();
     let mut look = true;
     while !*stopping.borrow() {
         if look {
-            bell.borrow_and_update();
-            // A claim may have left work behind for another slot of the same round.
-            look = claim(&workshop, &hands, &mut workers).await > 0;
+            wake_ups.borrow_and_update();
+            // A claim may have left work for another slot of the same round.
+            look = claim(&context, &slots, &mut workers).await > 0;
             continue;
         }
         tokio::select! {
             _ = stopping.changed() => {}
-            rung = bell.changed(), if hands.is_any_free() => {
-                if rung.is_err() {
+            woken = wake_ups.changed(), if slots.is_any_free() => {
+                if woken.is_err() {
                     break;
                 }
                 look = true;
             }
-            claimed = hands.next() => drop(workers.spawn(workshop.clone().run(claimed))),
+            claimed = slots.next() => drop(workers.spawn(worker::run(context.clone(), claimed))),
             Some(_) = workers.join_next() => {
-                // While a hand was free, no task was left waiting for one.
-                look = !hands.is_any_free();
-                hands.give_back(1);
+                // A task waits only if all slots were taken.
+                look = !slots.is_any_free();
+                slots.free(1);
             }
             () = tokio::time::sleep(config.poll_every) => look = true,
-            _ = heartbeat.tick() => renew(&workshop, &hands, &config.server).await,
+            _ = renewal.tick() => renew(&context, &slots, &config.server).await,
         }
     }
-    hands.close();
+    slots.close();
     while workers.join_next().await.is_some() {}
-    match workshop.store.release_leases(&config.server).await {
+    match context.store.release_leases(&config.server).await {
         Ok(()) | Err(StoreError::Closed) => {}
         Err(error) => tracing::error!(%error, "leases could not be given back"),
     }
 }
 
-/// Claims as many tasks as there are free hands, starts a worker for each and says how many there
-/// were.
-async fn claim(workshop: &Workshop, hands: &Hands, workers: &mut JoinSet<()>) -> usize {
-    let command = hands.claim(workshop.clock.now());
-    let free = command.tasks_max;
-    if free == 0 {
+/// Claims as many tasks as there are free slots and starts a worker for each. Returns their number.
+async fn claim(context: &Context, slots: &Slots, workers: &mut JoinSet<()>) -> usize {
+    let command = slots.claim(context.clock.now());
+    let taken = command.tasks_max;
+    if taken == 0 {
         return 0;
     }
-    let count = match workshop.store.claim_tasks(command).await {
+    let count = match context.store.claim_tasks(command).await {
         Ok(claims) => {
-            workshop.outage.is_over();
+            context.outage.is_over();
             let count = claims.len();
             for claim in claims {
-                workers.spawn(workshop.clone().run(claim));
+                workers.spawn(worker::run(context.clone(), claim));
             }
             count
         }
         Err(error) => {
-            workshop.outage.tell(&error, "no bulk action task could be claimed");
+            context.outage.report(&error, "no bulk action task could be claimed");
             0
         }
     };
-    hands.give_back(free.saturating_sub(count));
+    slots.free(taken.saturating_sub(count));
     count
 }
 
-async fn renew(workshop: &Workshop, hands: &Hands, server: &str) {
-    let lease_until = hands.lease_until(workshop.clock.now());
+async fn renew(context: &Context, slots: &Slots, server: &str) {
+    let lease_until = slots.lease_until(context.clock.now());
     let command = RenewLeases { server: server.to_owned(), lease_until };
-    match workshop.store.renew_leases(command).await {
-        Ok(()) => workshop.outage.is_over(),
-        Err(error) => workshop.outage.tell(&error, "leases could not be renewed"),
+    match context.store.renew_leases(command).await {
+        Ok(()) => context.outage.is_over(),
+        Err(error) => context.outage.report(&error, "leases could not be renewed"),
     }
 }

@@ -70,7 +70,12 @@ impl House {
     }
 
     fn run(&self) -> Runner {
-        Runner::start(self.store.clone(), self.clock.clone(), RunnerConfig::new("test"))
+        Runner::start(
+            self.store.clone(),
+            self.store.clone(),
+            self.clock.clone(),
+            RunnerConfig::new("test"),
+        )
     }
 
     async fn tasks(&self, domain: &Domain) -> Vec<Task> {

@@ -45,13 +45,15 @@ impl Server {
             .map_err(|error| Failure::server(format!("no address: {}", io_reason(&error))))?;
         let clock = system_clock();
         let server_id = hex::encode(random_bytes::<16>()?);
+        let state = AppState::new(store.clone(), clock.clone(), config);
+        let payload_cache = Arc::clone(&state.payload_cache);
         let runner = Runner::start(
-            Arc::clone(&store),
-            clock.clone(),
-            RunnerConfig { lease, ..RunnerConfig::new(server_id) },
+            store.clone(),
+            store.clone(),
+            clock,
+            RunnerConfig { lease, payload_cache, ..RunnerConfig::new(server_id) },
         );
         let (ending, ended) = oneshot::channel();
-        let state = AppState::new(Arc::clone(&store), clock, config);
         let http = tokio::spawn(caseload_api::serve(listener, state, async {
             let _ = ended.await;
         }));

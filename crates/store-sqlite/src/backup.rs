@@ -14,7 +14,7 @@ use rusqlite::{Connection, OpenFlags};
 use super::SqliteStore;
 use super::engine::Engine;
 use crate::Fault;
-use caseload_store::{BackupReport, CreateBackup, OpenMode, Store, StoreError};
+use caseload_store::{BackupReport, CreateBackup, OpenMode, StoreError, Upkeep as _};
 
 /// Pages to copy between two checks whether the caller still waits.
 const STEP_PAGES: i32 = 2048;

@@ -19,7 +19,7 @@ use caseload_model::record::PreparedEntry;
 use caseload_model::task::Action;
 use caseload_model::time::UnixMillis;
 use caseload_store::{
-    ApplyChunk, ChunkPart, ChunkWork, ClaimTasks, CreateDomain, CreateTask, OpenMode, Store,
+    ApplyChunk, ChunkEntries, ChunkWork, ClaimTasks, CreateDomain, CreateTask, OpenMode, Store,
     pack_block,
 };
 use rusqlite::{Connection, params};
@@ -212,12 +212,12 @@ async fn applied(
         action: Action::CreateCoreProfiles,
         dry_run: false,
         lease_epoch: claimed.lease_epoch,
-        part: ChunkPart {
+        entries: ChunkEntries {
             block: Arc::new(block),
             work: Arc::new(ChunkWork::CreateCoreProfiles(prepared)),
             from: 0,
         },
-        more: None,
+        following: None,
         now: NOW,
     };
     let begun = Instant::now();

@@ -16,7 +16,7 @@ use caseload_model::payload::{Block, Entry};
 use caseload_model::task::Action;
 use caseload_model::time::UnixMillis;
 use caseload_store::{
-    ApplyChunk, ChunkPart, ChunkWork, ClaimTasks, CreateDomain, CreateTask, Domain, ListIssues,
+    ApplyChunk, ChunkEntries, ChunkWork, ClaimTasks, CreateDomain, CreateTask, Domain, ListIssues,
     OpenMode, Store, pack_block,
 };
 use futures_util::future::join_all;
@@ -160,7 +160,7 @@ async fn fill(store: &Arc<dyn Store>, domain: &Domain, issues: u64) {
             tasks_max: 1,
         };
         let claimed = store.claim_tasks(claim).await.unwrap().remove(0);
-        let mut part = Some(ChunkPart {
+        let mut part = Some(ChunkEntries {
             work: Arc::new(ChunkWork::ImportIssues(prepare_imports(&domain.name, &block))),
             block: Arc::new(block),
             from: 0,
@@ -175,8 +175,8 @@ async fn fill(store: &Arc<dyn Store>, domain: &Domain, issues: u64) {
                     action: Action::ImportIssues,
                     dry_run: false,
                     lease_epoch: claimed.lease_epoch,
-                    part: next,
-                    more: None,
+                    entries: next,
+                    following: None,
                     now: NOW,
                 })
                 .await

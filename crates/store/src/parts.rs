@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use caseload_model::task::Action;
 
-use crate::{ApplyChunk, ChunkFeed, ChunkPart, ChunkWork, Fed, StoreError};
+use crate::{ApplyChunk, ChunkEntries, ChunkWork, EntrySource, NextEntries, StoreError};
 
 /// Bytes of payload blocks after which a chunk takes no further part, unless told.
 const CHUNK_BYTES_MAX: usize = 8 << 20;
@@ -24,8 +24,8 @@ const WAIT_STEP: Duration = Duration::from_micros(500);
 pub struct Parts {
     action: Action,
     task_id: String,
-    feed: Option<Arc<ChunkFeed>>,
-    part: ChunkPart,
+    feed: Option<Arc<dyn EntrySource>>,
+    part: ChunkEntries,
     /// Bytes of all parts so far.
     bytes: usize,
     /// Bytes after which no further part is taken.
@@ -35,19 +35,19 @@ pub struct Parts {
     done: usize,
     /// All parts as they were taken, the present one included. Dropping their entries takes time
     /// that is not the writer's.
-    taken: Vec<ChunkPart>,
+    taken: Vec<ChunkEntries>,
     /// Parts that were taken before, which come again ahead of the feed's.
-    again: VecDeque<ChunkPart>,
+    again: VecDeque<ChunkEntries>,
 }
 
 impl Parts {
     /// Begins with the part that the command gives.
     pub fn begin(command: &ApplyChunk) -> Result<Self, StoreError> {
-        let part = command.part.clone();
+        let part = command.entries.clone();
         let parts = Self {
             action: command.action,
             task_id: command.task_id.clone(),
-            feed: command.more.clone(),
+            feed: command.following.clone(),
             bytes: part.block.bytes.len(),
             bytes_max: CHUNK_BYTES_MAX,
             wait_max: WAIT_MAX,
@@ -62,7 +62,7 @@ impl Parts {
 
     /// Begins once more after `taken` were taken and what was done with them is undone. None of
     /// them can be had from the feed again.
-    pub fn begin_again(command: &ApplyChunk, taken: Vec<ChunkPart>) -> Result<Self, StoreError> {
+    pub fn begin_again(command: &ApplyChunk, taken: Vec<ChunkEntries>) -> Result<Self, StoreError> {
         Ok(Self { again: taken.into_iter().skip(1).collect(), ..Self::begin(command)? })
     }
 
@@ -90,7 +90,7 @@ impl Parts {
     }
 
     /// The present part and its number; its `from` is behind what counts as done.
-    pub const fn part(&self) -> (usize, &ChunkPart) {
+    pub const fn part(&self) -> (usize, &ChunkEntries) {
         (self.taken.len() - 1, &self.part)
     }
 
@@ -98,7 +98,7 @@ impl Parts {
     /// is done. Parts behind that one are given back to where they came from.
     pub fn back_to(&mut self, number: usize, from: usize) {
         let behind = self.taken.split_off(number + 1);
-        let whole = |part: &ChunkPart| part.work.len() - part.from;
+        let whole = |part: &ChunkEntries| part.work.len() - part.from;
         let present = self.taken[number].clone();
         let begun = behind.iter().map(whole).sum::<usize>() + whole(&present);
         self.done -= begun - whole(&self.part) - (from - present.from);
@@ -109,7 +109,7 @@ impl Parts {
                 None => self.again.push_front(part),
             }
         }
-        self.part = ChunkPart { from, ..present };
+        self.part = ChunkEntries { from, ..present };
     }
 
     pub fn work(&self) -> &ChunkWork {
@@ -133,16 +133,16 @@ impl Parts {
         let until = Instant::now() + self.wait_max;
         loop {
             match feed.take(until.min(Instant::now() + WAIT_STEP)) {
-                Fed::Part(part) => return self.take(part),
-                Fed::Ended => return Ok(false),
-                Fed::Late if urged() || Instant::now() >= until => return Ok(false),
-                Fed::Late => {}
+                NextEntries::Ready(part) => return self.take(part),
+                NextEntries::Ended => return Ok(false),
+                NextEntries::NotYet if urged() || Instant::now() >= until => return Ok(false),
+                NextEntries::NotYet => {}
             }
         }
     }
 
     /// Goes on with a part that follows.
-    fn take(&mut self, part: ChunkPart) -> Result<bool, StoreError> {
+    fn take(&mut self, part: ChunkEntries) -> Result<bool, StoreError> {
         self.check(&part)?;
         if part.next_index() < self.next_index() {
             return Err(misfit(&self.task_id));
@@ -154,13 +154,13 @@ impl Parts {
     }
 
     /// How many entries are done, the part that has entries left, and all parts as they were taken.
-    pub fn end(self) -> (usize, Option<ChunkPart>, Vec<ChunkPart>) {
+    pub fn end(self) -> (usize, Option<ChunkEntries>, Vec<ChunkEntries>) {
         let left = self.part.from < self.part.work.len();
         (self.done, left.then_some(self.part), self.taken)
     }
 
     /// Whether the part has entries, of the kind that the task asks for.
-    fn check(&self, part: &ChunkPart) -> Result<(), StoreError> {
+    fn check(&self, part: &ChunkEntries) -> Result<(), StoreError> {
         let fits = work_fits(self.action, &part.work) && part.from < part.work.len();
         if fits { Ok(()) } else { Err(misfit(&self.task_id)) }
     }
@@ -170,7 +170,7 @@ pub fn misfit(task_id: &str) -> StoreError {
     StoreError::Corrupt(format!("a chunk of task {task_id} is not what the task asks for"))
 }
 
-impl ChunkPart {
+impl ChunkEntries {
     /// Index, in the task, of the next entry to apply.
     pub fn next_index(&self) -> u32 {
         self.index_before(self.from)

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use caseload_model::time::UnixMillis;
-use caseload_store::{KeyGrant, Store, StoreError};
+use caseload_store::{KeyGrant, Serve, StoreError};
 use tokio::time::Instant;
 
 /// Age up to which a look-up counts. Below the 5 s that are promised, so that requests which are
@@ -38,7 +38,7 @@ impl KeyCache {
     /// What the key of this hash opens now; `None` where it does not or no longer work.
     pub(crate) async fn grant(
         &self,
-        store: &Arc<dyn Store>,
+        store: &Arc<dyn Serve>,
         now: UnixMillis,
         hash: [u8; 32],
     ) -> Result<Option<Arc<KeyGrant>>, StoreError> {
@@ -64,7 +64,7 @@ impl KeyCache {
 
     async fn look_up(
         &self,
-        store: &Arc<dyn Store>,
+        store: &Arc<dyn Serve>,
         hash: [u8; 32],
     ) -> Result<Option<Arc<KeyGrant>>, StoreError> {
         let read_at = Instant::now();
@@ -86,7 +86,7 @@ impl KeyCache {
     }
 
     /// Writes the key's last use, at most once a minute and without keeping the request waiting.
-    fn touch(&self, store: &Arc<dyn Store>, hash: [u8; 32], grant: &KeyGrant, now: UnixMillis) {
+    fn touch(&self, store: &Arc<dyn Serve>, hash: [u8; 32], grant: &KeyGrant, now: UnixMillis) {
         let minute = UnixMillis(now.0 - now.0.rem_euclid(TOUCH_MS));
         let due = self.with(|entries| {
             let entry = entries.get_mut(&hash).filter(|entry| entry.touched < minute)?;

@@ -56,8 +56,8 @@ pub(super) async fn accept(
     let id = command.id.clone();
     let accepted = state.store.create_task(command).await;
     if !matches!(accepted, Ok(Idempotent::Done(_))) {
-        // No task comes for what waits for it.
-        drop(state.store.fresh().and_then(|fresh| fresh.take(&id)));
+        // No task will take the payload.
+        drop(state.payload_cache.take(&id));
     }
     match accepted? {
         Idempotent::Replayed(first) => Ok(idempotency::created(first)),

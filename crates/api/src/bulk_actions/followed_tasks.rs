@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use caseload_model::ids::DomainId;
 use caseload_model::task::Task;
-use caseload_store::Store;
+use caseload_store::Serve;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -37,7 +37,7 @@ struct Inner {
 impl FollowedTasks {
     pub(super) fn subscribe(
         self: &Arc<Self>,
-        store: &Arc<dyn Store>,
+        store: &Arc<dyn Serve>,
         domain: DomainId,
         task: &Task,
     ) -> watch::Receiver<Task> {
@@ -51,7 +51,7 @@ impl FollowedTasks {
         records
     }
 
-    async fn read(self: Arc<Self>, store: Arc<dyn Store>) {
+    async fn read(self: Arc<Self>, store: Arc<dyn Serve>) {
         let mut ends = store.task_ends();
         let mut paid_until = Instant::now();
         while let Some(round) = self.round() {

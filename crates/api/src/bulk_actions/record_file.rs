@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use axum::body::Bytes;
 use caseload_model::ids::DomainId;
-use caseload_store::{RecordKind, Store, StoreError};
+use caseload_store::{RecordKind, StoreError, Submit};
 use futures_util::{Stream, stream};
 
 use super::csv::Table;
@@ -21,7 +21,7 @@ const RUN_BYTES: usize = 64 << 10;
 /// Which file it is.
 #[derive(Clone)]
 pub(super) struct RecordFile {
-    pub(super) store: Arc<dyn Store>,
+    pub(super) store: Arc<dyn Submit>,
     pub(super) domain: DomainId,
     pub(super) task_id: String,
     pub(super) kind: RecordKind,

@@ -57,7 +57,7 @@ pub(crate) async fn retry(
         let detail = "every entry of the task succeeded; there is nothing to retry";
         return Err(Problem::new(ErrorCode::NothingToRetry, detail));
     }
-    let blocks = state.store.entries_left(caller.domain_id, &task.id).await?;
+    let blocks = state.store.retry_payload(caller.domain_id, &task.id).await?;
     let command = CreateTask {
         total: task.retryable_entries(),
         blocks,

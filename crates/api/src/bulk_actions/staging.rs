@@ -3,9 +3,10 @@
 //! under the id that the task will have. Invariant: what was staged is discarded with this value.
 //! Where the task was accepted, the store finds nothing to discard.
 
+use caseload_bulk::CachedPayload;
 use caseload_model::ids::DomainId;
 use caseload_model::payload::Block;
-use caseload_store::{FreshBlocks, PackedBlock, StagePayload, StoreError};
+use caseload_store::{PackedBlock, StagePayload, StoreError};
 use tokio::task::{JoinError, JoinHandle};
 
 use super::accept::fresh_task_id;
@@ -32,7 +33,7 @@ pub(crate) struct Staging {
     staged: u32,
     commit: Option<Commit>,
     /// The blocks as they came, for the task that follows.
-    fresh: Option<FreshBlocks>,
+    cached: Option<CachedPayload>,
 }
 
 /// A commit of blocks that is under way.
@@ -52,7 +53,7 @@ impl Staging {
             held_bytes: 0,
             staged: 0,
             commit: None,
-            fresh: state.store.fresh().map(|fresh| fresh.begin()),
+            cached: Some(state.payload_cache.begin()),
         })
     }
 
@@ -65,17 +66,17 @@ impl Staging {
     /// came wait for the task.
     pub(crate) async fn take(&mut self) -> Result<(u32, Vec<PackedBlock>), Problem> {
         self.committed().await?;
-        if let Some((fresh, blocks)) = self.state.store.fresh().zip(self.fresh.take()) {
-            fresh.keep(&self.task_id, blocks);
+        if let Some(payload) = self.cached.take() {
+            self.state.payload_cache.insert(&self.task_id, payload);
         }
         Ok((self.staged, std::mem::take(&mut self.held)))
     }
 
     /// Takes the next blocks. Waits for the store where there are too many to hold.
     pub(super) async fn add(&mut self, (blocks, came): Packed) -> Result<(), Problem> {
-        if let Some(fresh) = &mut self.fresh {
+        if let Some(cached) = &mut self.cached {
             for block in came {
-                fresh.add(block);
+                cached.add(block);
             }
         }
         let bytes = blocks.iter().map(|block| block.bytes.len()).sum();

@@ -48,7 +48,8 @@ impl Real {
     pub(crate) fn run_tasks(&mut self) {
         let purge_every = Duration::from_millis(20);
         let config = RunnerConfig { purge_every, ..RunnerConfig::new("test") };
-        self.runner = Some(Runner::start(self.store.clone(), self.clock.clone(), config));
+        self.runner =
+            Some(Runner::start(self.store.clone(), self.store.clone(), self.clock.clone(), config));
     }
 
     /// A server whose tasks stay where they are.

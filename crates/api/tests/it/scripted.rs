@@ -14,12 +14,12 @@ use caseload_model::key::Access;
 use caseload_model::task::{Action, Counts, Family, Outcome, Task, TaskStatus};
 use caseload_model::time::UnixMillis;
 use caseload_store::{
-    AddMessage, AddNote, Agent, App, ApplyChunk, BackupReport, CancelTask, CheckReport,
-    ChunkApplied, ClaimTasks, ClaimedTask, CreateAgent, CreateApp, CreateBackup, CreateDomain,
-    CreateIssue, CreateKey, CreateTask, Domain, EditIssue, EditIssues, FailAttempt, GetIssue,
-    Idempotent, IssuePage, IssueStep, Key, KeyGrant, ListIssues, ListTasks, PackedBlock,
-    RecordBlock, RecordBlockSize, RecordKind, RenderedIssue, RenewLeases, StageAttachment,
-    StagePayload, StepIssues, Store, StoreError, StoreFuture, StoreMetrics, StoredAnswer, TaskPage,
+    AddMessage, AddNote, Admin, Agent, App, BackupReport, CancelTask, CheckReport, CreateAgent,
+    CreateApp, CreateBackup, CreateDomain, CreateIssue, CreateKey, CreateTask, Domain, EditIssue,
+    EditIssues, GetIssue, Idempotent, IssuePage, IssueStep, Issues, Key, KeyGrant, ListIssues,
+    ListTasks, PackedBlock, RecordBlock, RecordBlockSize, RecordKind, RenderedIssue,
+    StageAttachment, StagePayload, StepIssues, StoreError, StoreFuture, StoreMetrics, StoredAnswer,
+    Submit, TaskPage, Upkeep,
 };
 use sha2::{Digest, Sha256};
 use tokio::sync::Notify;
@@ -151,7 +151,7 @@ macro_rules! unscripted {
     };
 }
 
-impl Store for Scripted {
+impl Admin for Scripted {
     unscripted! {
         create_domain(command: CreateDomain) -> Domain;
         domains() -> Vec<Domain>;
@@ -164,37 +164,6 @@ impl Store for Scripted {
         apps(domain: DomainId) -> Vec<App>;
         create_agent(command: CreateAgent) -> Agent;
         agents(domain: DomainId) -> Vec<Agent>;
-        claim_tasks(command: ClaimTasks) -> Vec<ClaimedTask>;
-        renew_leases(command: RenewLeases) -> ();
-        release_leases(server: &str) -> ();
-        payload_block(domain: DomainId, task_id: &str, from_index: u32) -> Option<Vec<u8>>;
-        apply_chunk(command: ApplyChunk) -> ChunkApplied;
-        fail_attempt(command: FailAttempt) -> Task;
-        metrics() -> StoreMetrics;
-        stored_answer(domain: DomainId, key: &str, now: UnixMillis)
-            -> Option<([u8; 32], StoredAnswer)>;
-        list_tasks(request: ListTasks) -> TaskPage;
-        cancel_task(command: CancelTask) -> Task;
-        entries_left(domain: DomainId, task_id: &str) -> Vec<PackedBlock>;
-        purge_expired(now: UnixMillis) -> bool;
-        check() -> CheckReport;
-        backup(command: CreateBackup) -> BackupReport;
-        close() -> ();
-        create_issue(command: CreateIssue) -> Idempotent<StoredAnswer>;
-        add_message(command: AddMessage) -> Idempotent<StoredAnswer>;
-        add_note(command: AddNote) -> Idempotent<StoredAnswer>;
-        edit_issue(command: EditIssue) -> Vec<u8>;
-        edit_issues(command: EditIssues) -> Vec<u8>;
-        reference_faults(domain: DomainId, references: References) -> Vec<ParameterFault>;
-        queues(domain: DomainId) -> Vec<IssueQueue>;
-        stage_attachment(command: StageAttachment) -> ();
-        discard_attachments(domain: DomainId, ids: Vec<String>) -> ();
-        attachment(domain: DomainId, id: &str) -> Option<Attachment>;
-        attachment_piece(domain: DomainId, id: &str, number: u32) -> Option<Vec<u8>>;
-    }
-
-    fn ready(&self) -> StoreFuture<'_, ()> {
-        Box::pin(async { self.may_fail() })
     }
 
     fn key_by_hash(&self, hash: [u8; 32]) -> StoreFuture<'_, Option<KeyGrant>> {
@@ -205,6 +174,16 @@ impl Store for Scripted {
     fn touch_key(&self, _: DomainId, id: &str, at: UnixMillis) -> StoreFuture<'_, ()> {
         self.touched.lock().unwrap().push((id.to_owned(), at));
         Box::pin(async { Ok(()) })
+    }
+}
+
+impl Submit for Scripted {
+    unscripted! {
+        stored_answer(domain: DomainId, key: &str, now: UnixMillis)
+            -> Option<([u8; 32], StoredAnswer)>;
+        list_tasks(request: ListTasks) -> TaskPage;
+        cancel_task(command: CancelTask) -> Task;
+        retry_payload(domain: DomainId, task_id: &str) -> Vec<PackedBlock>;
     }
 
     fn stage_payload(&self, command: StagePayload) -> StoreFuture<'_, ()> {
@@ -282,8 +261,24 @@ impl Store for Scripted {
         })
     }
 
-    fn task_bell(&self) -> tokio::sync::watch::Receiver<u64> {
+    fn task_ends(&self) -> tokio::sync::watch::Receiver<u64> {
         tokio::sync::watch::channel(0).1
+    }
+}
+
+impl Issues for Scripted {
+    unscripted! {
+        create_issue(command: CreateIssue) -> Idempotent<StoredAnswer>;
+        add_message(command: AddMessage) -> Idempotent<StoredAnswer>;
+        add_note(command: AddNote) -> Idempotent<StoredAnswer>;
+        edit_issue(command: EditIssue) -> Vec<u8>;
+        edit_issues(command: EditIssues) -> Vec<u8>;
+        reference_faults(domain: DomainId, references: References) -> Vec<ParameterFault>;
+        queues(domain: DomainId) -> Vec<IssueQueue>;
+        stage_attachment(command: StageAttachment) -> ();
+        discard_attachments(domain: DomainId, ids: Vec<String>) -> ();
+        attachment(domain: DomainId, id: &str) -> Option<Attachment>;
+        attachment_piece(domain: DomainId, id: &str, number: u32) -> Option<Vec<u8>>;
     }
 
     fn list_issues(&self, request: ListIssues) -> StoreFuture<'_, IssuePage> {
@@ -312,5 +307,19 @@ impl Store for Scripted {
             self.may_fail()?;
             Ok(self.issue.lock().unwrap().clone())
         })
+    }
+}
+
+impl Upkeep for Scripted {
+    unscripted! {
+        metrics() -> StoreMetrics;
+        check() -> CheckReport;
+        backup(command: CreateBackup) -> BackupReport;
+        purge_expired(now: UnixMillis) -> bool;
+        close() -> ();
+    }
+
+    fn ready(&self) -> StoreFuture<'_, ()> {
+        Box::pin(async { self.may_fail() })
     }
 }

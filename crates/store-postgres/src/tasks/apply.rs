@@ -23,7 +23,7 @@ use super::records;
 use super::row::{self, Held};
 use caseload_store::parts::{Parts, misfit};
 use caseload_store::records::Records;
-use caseload_store::{ApplyChunk, ChunkApplied, ChunkPart, ChunkWork, StoreError};
+use caseload_store::{ApplyChunk, ChunkApplied, ChunkEntries, ChunkWork, StoreError};
 
 /// Entries that are planned and written at a time.
 const SLICE_ENTRIES: usize = 2000;
@@ -47,8 +47,8 @@ const ISSUES_WAIT_MAX: Duration = Duration::from_millis(50);
 struct Planned {
     records: Records,
     done: usize,
-    rest: Option<ChunkPart>,
-    taken: Vec<ChunkPart>,
+    rest: Option<ChunkEntries>,
+    taken: Vec<ChunkEntries>,
 }
 
 pub(crate) async fn apply(
@@ -84,7 +84,7 @@ struct Try<'c> {
 async fn write(
     engine: &Engine,
     command: &ApplyChunk,
-) -> Result<(ChunkApplied, Vec<ChunkPart>), StoreError> {
+) -> Result<(ChunkApplied, Vec<ChunkEntries>), StoreError> {
     let mut parts = Parts::begin(command)?;
     for _ in 0..TRIES_MAX {
         let mut one = Try { command, parts: bounded(parts, command.action) };
@@ -219,7 +219,7 @@ async fn plan_slice(
 async fn read_and_keep(
     engine: &Engine,
     command: &ApplyChunk,
-) -> Result<(ChunkApplied, Vec<ChunkPart>), StoreError> {
+) -> Result<(ChunkApplied, Vec<ChunkEntries>), StoreError> {
     let planned = if command.action.writes() {
         // All of a task in one go: it takes as long as it takes.
         engine

@@ -21,7 +21,7 @@ pub(super) use create::create;
 pub(super) use end::cancel;
 pub(super) use holder::end_holders;
 pub(super) use list::list;
-pub(super) use payload::{entries_left, payload_block};
+pub(super) use payload::{payload_block, retry_payload};
 pub(super) use purge::purge;
 pub(super) use records::{record_block, record_sizes};
 pub(super) use row::{COLUMNS, COLUMNS_COUNT, of_family, sizes, task};

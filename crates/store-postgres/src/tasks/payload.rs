@@ -77,7 +77,7 @@ pub(super) async fn keep_left(client: &Client, held: &Held) -> Result<(), StoreE
 }
 
 /// The entries of a completed task that a retry runs again.
-pub(crate) async fn entries_left(
+pub(crate) async fn retry_payload(
     client: &Client,
     domain: DomainId,
     task_id: &str,

@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use caseload_store::StoreError;
+use caseload_store::{StoreError, StoreFuture};
 use rusqlite::ErrorCode;
 
 /// Why work on the database failed, in the words of the contract. Functions of this backend return
@@ -54,4 +54,11 @@ pub(crate) fn store_error(error: rusqlite::Error) -> StoreError {
         | rusqlite::Error::QueryReturnedNoRows => StoreError::Corrupt(error.to_string()),
         _ => StoreError::Unavailable(error.to_string()),
     }
+}
+
+/// Boxes work of this backend as the contract returns it.
+pub(crate) fn boxed<'a, T>(
+    work: impl Future<Output = Result<T, Fault>> + Send + 'a,
+) -> StoreFuture<'a, T> {
+    Box::pin(async move { Ok(work.await?) })
 }

@@ -17,7 +17,7 @@ use super::indexing::{Indexing, Slice};
 use super::{index, need};
 use crate::Fault;
 use caseload_store::issues::{Known, Planning};
-use caseload_store::{ApplyChunk, ChunkPart, ChunkWork, StoreError};
+use caseload_store::{ApplyChunk, ChunkEntries, ChunkWork, StoreError};
 
 /// What the slices of one chunk share.
 #[derive(Debug)]
@@ -46,7 +46,7 @@ impl Import {
     pub(crate) fn import(
         &mut self,
         conn: &Connection,
-        part: &ChunkPart,
+        part: &ChunkEntries,
         slice: Range<usize>,
     ) -> Result<ChunkRecords, Fault> {
         let entries = entries_of(&part.work, &slice)?;

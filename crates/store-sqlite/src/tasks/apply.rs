@@ -26,7 +26,7 @@ use crate::Fault;
 use caseload_store::failpoint::{self, Failpoint};
 use caseload_store::parts::{Parts, misfit};
 use caseload_store::records::Records;
-use caseload_store::{ApplyChunk, ChunkApplied, ChunkPart, ChunkWork, StoreError};
+use caseload_store::{ApplyChunk, ChunkApplied, ChunkEntries, ChunkWork, StoreError};
 
 /// Entries that are planned and written at a time.
 const SLICE_ENTRIES: usize = 1000;
@@ -34,10 +34,10 @@ const SLICE_ENTRIES: usize = 1000;
 const GET_ENTRIES: usize = 200;
 
 /// What a chunk came to, and its parts, which nobody needs any more.
-type Applied = (ChunkApplied, Vec<ChunkPart>);
+type Applied = (ChunkApplied, Vec<ChunkEntries>);
 /// What was planned on a reader: records, number of entries, the part with entries left, and all
 /// its parts, which nobody needs any more.
-pub(super) type Planned = (Records, usize, Option<ChunkPart>, Vec<ChunkPart>);
+pub(super) type Planned = (Records, usize, Option<ChunkEntries>, Vec<ChunkEntries>);
 
 pub(crate) async fn apply(engine: &Engine, command: ApplyChunk) -> Result<ChunkApplied, Fault> {
     let on_writer = if command.action.writes() { !command.dry_run } else { engine.is_idle() };
@@ -73,7 +73,7 @@ fn keep_planned(
     (mut records, done, rest, spent): Planned,
     command: ApplyChunk,
     context: &WriteContext<'_>,
-) -> Result<(ChunkApplied, (Vec<ChunkPart>, ApplyChunk)), Fault> {
+) -> Result<(ChunkApplied, (Vec<ChunkEntries>, ApplyChunk)), Fault> {
     let mut held = held(conn, &command)?;
     let applied = if held.cancelled {
         stop(conn, &command, &mut held)?

@@ -74,7 +74,7 @@ fn remove(conn: &Connection, seq: i64) -> Result<(), Fault> {
 }
 
 /// The entries of a completed task that a retry runs again.
-pub(crate) fn entries_left(
+pub(crate) fn retry_payload(
     conn: &Connection,
     domain: DomainId,
     task_id: &str,

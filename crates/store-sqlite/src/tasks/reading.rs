@@ -19,7 +19,7 @@ use super::apply::{Planned, assert_each_entry_has_a_record};
 use crate::Fault;
 use caseload_store::parts::Parts;
 use caseload_store::records::Records;
-use caseload_store::{ApplyChunk, ChunkPart, ChunkWork, StoreError};
+use caseload_store::{ApplyChunk, ChunkEntries, ChunkWork, StoreError};
 
 /// Readers that one chunk has at most.
 const READERS_MAX: usize = 4;
@@ -41,7 +41,7 @@ pub(super) async fn read_chunk(
 ) -> Result<(Planned, ApplyChunk), Fault> {
     let reading = Arc::new(Reading::begin(command)?);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let runs = reading.command.part.work.len().div_ceil(RUN_ENTRIES);
+    let runs = reading.command.entries.work.len().div_ceil(RUN_ENTRIES);
     let work = reading.clone();
     engine
         .read_side_by_side(cores.min(runs).min(READERS_MAX), move |conn| work.read_runs(conn))
@@ -55,7 +55,7 @@ pub(super) async fn read_chunk(
 pub(super) fn add(
     conn: &Connection,
     domain: DomainId,
-    part: &ChunkPart,
+    part: &ChunkEntries,
     entries: Range<usize>,
     records: &mut Records,
 ) -> Result<(), Fault> {
@@ -96,7 +96,7 @@ struct State {
 struct Run {
     number: usize,
     part_number: usize,
-    part: ChunkPart,
+    part: ChunkEntries,
     entries: Range<usize>,
     bytes_expected: usize,
 }
@@ -178,7 +178,7 @@ impl Reading {
         let State { mut parts, done, begun, .. } =
             self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         assert_eq!(done.len(), begun, "a run of a chunk has no records");
-        let mut records = Records::new(self.command.part.next_index());
+        let mut records = Records::new(self.command.entries.next_index());
         for Done { records: of_run, early } in done.into_values() {
             records.join(of_run);
             if let Some((part_number, from)) = early {

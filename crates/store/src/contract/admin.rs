@@ -1,13 +1,47 @@
-//! Domains, keys, apps and agents, and the reports of a check and a backup: the plain data of the
-//! contract that operators deal with.
-
-use std::path::PathBuf;
+//! The administration of a store: domains with their API keys, apps and agents. Everything else in
+//! a store belongs to a domain.
 
 use caseload_model::ids::{DomainId, DomainName};
 use caseload_model::key::Access;
 use caseload_model::time::UnixMillis;
 
-/// A tenant: its profiles, issues, tasks and keys are its own.
+use super::StoreFuture;
+
+/// Domains, their API keys, apps and agents.
+pub trait Admin: Send + Sync + 'static {
+    /// Makes a domain with its default app. [`StoreError::AlreadyExists`](super::StoreError) if the
+    /// name is taken.
+    fn create_domain(&self, command: CreateDomain) -> StoreFuture<'_, Domain>;
+    /// All domains, by name.
+    fn domains(&self) -> StoreFuture<'_, Vec<Domain>>;
+    /// The domain of that name; `None` if there is none.
+    fn domain(&self, name: &DomainName) -> StoreFuture<'_, Option<Domain>>;
+    /// Removes a domain and everything in it.
+    fn delete_domain(&self, domain: DomainId) -> StoreFuture<'_, ()>;
+
+    /// Stores the hash of a new key. [`StoreError::AlreadyExists`](super::StoreError) if its id or
+    /// hash is taken.
+    fn create_key(&self, command: CreateKey) -> StoreFuture<'_, ()>;
+    /// The keys of a domain, oldest first, revoked ones included.
+    fn keys(&self, domain: DomainId) -> StoreFuture<'_, Vec<Key>>;
+    /// Revokes a key by its id; false if the domain has no such key.
+    fn revoke_key(&self, domain: DomainId, id: &str, at: UnixMillis) -> StoreFuture<'_, bool>;
+    /// The key whose SHA-256 is `hash`, with its domain, whether or not the key still works.
+    fn key_by_hash(&self, hash: [u8; 32]) -> StoreFuture<'_, Option<KeyGrant>>;
+    /// Records that a key was used. Callers do this at most once a minute for each key.
+    fn touch_key(&self, domain: DomainId, id: &str, at: UnixMillis) -> StoreFuture<'_, ()>;
+
+    /// Makes an app.
+    fn create_app(&self, command: CreateApp) -> StoreFuture<'_, App>;
+    /// The apps of a domain, oldest first.
+    fn apps(&self, domain: DomainId) -> StoreFuture<'_, Vec<App>>;
+    /// Makes an agent.
+    fn create_agent(&self, command: CreateAgent) -> StoreFuture<'_, Agent>;
+    /// The agents of a domain, oldest first.
+    fn agents(&self, domain: DomainId) -> StoreFuture<'_, Vec<Agent>>;
+}
+
+/// A tenant, with profiles, issues, tasks and keys of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Domain {
     pub id: DomainId,
@@ -24,7 +58,7 @@ pub struct CreateDomain {
     pub random: u64,
 }
 
-/// A key as operators see it. Its text is not kept anywhere.
+/// An API key as operators see it. The store has the hash of its text, not the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Key {
     pub id: String,
@@ -36,7 +70,7 @@ pub struct Key {
     pub revoked_at: Option<UnixMillis>,
 }
 
-/// Keeps a key under its hash.
+/// Stores a key under its hash.
 #[derive(Debug, Clone)]
 pub struct CreateKey {
     pub domain: DomainId,
@@ -48,7 +82,7 @@ pub struct CreateKey {
     pub expires_at: Option<UnixMillis>,
 }
 
-/// What a key opens.
+/// A key and the domain that it opens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyGrant {
     pub domain: DomainId,
@@ -57,13 +91,13 @@ pub struct KeyGrant {
 }
 
 impl KeyGrant {
-    /// Whether the key still opens anything at `now`.
+    /// Whether the key is neither revoked nor expired at `now`.
     pub fn works_at(&self, now: UnixMillis) -> bool {
         self.key.revoked_at.is_none() && self.key.expires_at.is_none_or(|end| now < end)
     }
 }
 
-/// An app: where issues come from.
+/// An app, from which issues come.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct App {
     pub id: String,
@@ -80,7 +114,7 @@ pub struct CreateApp {
     pub now: UnixMillis,
 }
 
-/// An agent: who answers issues.
+/// An agent, who answers issues.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Agent {
     pub id: String,
@@ -99,7 +133,7 @@ pub struct CreateAgent {
 }
 
 impl CreateAgent {
-    /// The agent that it makes.
+    /// The agent that this command makes.
     pub fn made(&self) -> Agent {
         Agent {
             id: self.id.clone(),
@@ -108,29 +142,4 @@ impl CreateAgent {
             created_at: self.now,
         }
     }
-}
-
-/// What a check looked at and what it found wrong.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct CheckReport {
-    /// What was verified, with the number of records looked at.
-    pub verified: Vec<(String, u64)>,
-    /// Broken laws, each a sentence naming domain and record. Empty is good.
-    pub faults: Vec<String>,
-}
-
-/// Copies the store to a file while it is in use.
-#[derive(Debug, Clone)]
-pub struct CreateBackup {
-    pub file: PathBuf,
-    /// Whether a file of that name may be replaced.
-    pub overwrite: bool,
-}
-
-/// A copy that is complete, durable and sound.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct BackupReport {
-    pub bytes: u64,
-    /// What was verified by reading the copy.
-    pub check: CheckReport,
 }

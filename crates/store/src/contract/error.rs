@@ -1,9 +1,13 @@
-//! Why a store command failed. Text in here is for the operator's log, never for callers: the api
-//! crate turns a variant into what callers read.
+//! Why a store command failed. The text of an error is for operators: the log has it, and the
+//! program prints it. The api crate never shows it; it answers callers by the variant.
 
 use std::path::PathBuf;
+use std::pin::Pin;
 
 use caseload_model::issue_query::ParameterFault;
+
+/// What every method of the contract returns.
+pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
 
 /// A failed command or read.
 #[derive(Debug, thiserror::Error)]

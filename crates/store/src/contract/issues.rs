@@ -1,13 +1,72 @@
-//! Reading issues: a typed query in, rendered bytes out. What a filter means is the model's; how it
-//! is answered from indexes and counters is each backend's.
+//! Issues: lists, single issues, changes and attachments. What a filter means is the model's;
+//! indexes and counters are each backend's.
 
 use std::time::Duration;
 
 use caseload_model::ids::DomainId;
-use caseload_model::issue::ListVersion;
-use caseload_model::issue_query::{IssueQuery, IssueView, ListPosition, Paging};
+use caseload_model::issue::write::{Attachment, References};
+use caseload_model::issue::{IssueQueue, ListVersion};
+use caseload_model::issue_query::{IssueQuery, IssueView, ListPosition, Paging, ParameterFault};
 
-/// Asks for one page.
+use super::{
+    AddMessage, AddNote, CreateIssue, EditIssue, EditIssues, Idempotent, StageAttachment,
+    StoreFuture, StoredAnswer,
+};
+
+/// Reading and writing issues one by one and in lists.
+pub trait Issues: Send + Sync + 'static {
+    /// One page of issues with the exact total, from one snapshot.
+    /// [`StoreError::DeadlinePassed`](super::StoreError) if the budget is used up.
+    fn list_issues(&self, request: ListIssues) -> StoreFuture<'_, IssuePage>;
+    /// The issues that follow a position, from one snapshot. Costs the same at every position.
+    /// [`StoreError::DeadlinePassed`](super::StoreError) if the budget is used up.
+    fn step_issues(&self, request: StepIssues) -> StoreFuture<'_, IssueStep>;
+    /// One issue, rendered; `None` if the domain has none of that id.
+    fn issue(&self, request: GetIssue) -> StoreFuture<'_, Option<RenderedIssue>>;
+
+    /// Makes an issue; returns the answer to the caller.
+    /// [`StoreError::Refused`](super::StoreError) if the request refers to something that does not
+    /// exist, here and in the four commands that follow.
+    fn create_issue(&self, command: CreateIssue) -> StoreFuture<'_, Idempotent<StoredAnswer>>;
+    /// Adds a message; returns the answer to the caller.
+    /// [`StoreError::NotFound`](super::StoreError) for an unknown issue, here and in the two
+    /// commands that follow.
+    fn add_message(&self, command: AddMessage) -> StoreFuture<'_, Idempotent<StoredAnswer>>;
+    /// Adds a private note; returns the answer to the caller.
+    fn add_note(&self, command: AddNote) -> StoreFuture<'_, Idempotent<StoredAnswer>>;
+    /// Changes an issue; returns the body of the answer.
+    fn edit_issue(&self, command: EditIssue) -> StoreFuture<'_, Vec<u8>>;
+    /// Changes many issues in one transaction; returns the body of the answer. Any fault, an
+    /// unknown issue included, leaves all issues unchanged.
+    fn edit_issues(&self, command: EditIssues) -> StoreFuture<'_, Vec<u8>>;
+    /// The references that lead nowhere, of a request that is refused already, so that its caller
+    /// gets all faults in one answer.
+    fn reference_faults(
+        &self,
+        domain: DomainId,
+        references: References,
+    ) -> StoreFuture<'_, Vec<ParameterFault>>;
+    /// The queues of a domain, oldest first.
+    fn queues(&self, domain: DomainId) -> StoreFuture<'_, Vec<IssueQueue>>;
+
+    /// Stores a piece of a file. [`StoreError::AttachmentLost`](super::StoreError) if the pieces
+    /// before it are gone.
+    fn stage_attachment(&self, command: StageAttachment) -> StoreFuture<'_, ()>;
+    /// Removes staged files that no message claimed.
+    fn discard_attachments(&self, domain: DomainId, ids: Vec<String>) -> StoreFuture<'_, ()>;
+    /// An attachment of a message; `None` if the domain has none of that id.
+    fn attachment(&self, domain: DomainId, id: &str) -> StoreFuture<'_, Option<Attachment>>;
+    /// A piece of its bytes, of [`ATTACHMENT_PIECE_BYTES`](super::ATTACHMENT_PIECE_BYTES) except
+    /// for the last.
+    fn attachment_piece(
+        &self,
+        domain: DomainId,
+        id: &str,
+        number: u32,
+    ) -> StoreFuture<'_, Option<Vec<u8>>>;
+}
+
+/// A request for one page.
 #[derive(Debug, Clone)]
 pub struct ListIssues {
     pub domain: DomainId,
@@ -27,9 +86,9 @@ pub struct IssuePage {
     pub count: u32,
     /// The issues as JSON maps, separated by commas, without brackets.
     pub body: Vec<u8>,
-    /// Where the last issue on this page stands, for links that leave the page limit.
+    /// The position of the last issue on this page, for links beyond the page limit.
     pub last: Option<ListPosition>,
-    /// Of the issues on this page.
+    /// The version of the issues on this page.
     pub version: ListVersion,
 }
 
@@ -39,24 +98,24 @@ pub enum StepForm {
     /// With commas between them.
     #[default]
     Commas,
-    /// Each with a newline behind it.
+    /// Each followed by a newline.
     Lines,
 }
 
-/// Asks for the issues that follow a position.
+/// A request for the issues that follow a position.
 #[derive(Debug, Clone)]
 pub struct StepIssues {
     pub domain: DomainId,
     pub query: IssueQuery,
     pub view: IssueView,
-    /// Only what comes after it in the query's order; everything where there is none.
+    /// Only the issues after this position in the order of the query; `None` for all.
     pub after: Option<ListPosition>,
-    /// Issues at most, from 1 on.
+    /// The largest number of issues, at least 1.
     pub issues_max: u64,
     /// Bytes after which no further issue is written.
     pub bytes_max: usize,
     pub form: StepForm,
-    /// Whether the total is wanted.
+    /// Whether to count all issues that match.
     pub count: bool,
     /// Time the read may take.
     pub budget: Duration,
@@ -67,17 +126,17 @@ pub struct StepIssues {
 pub struct IssueStep {
     pub count: u32,
     pub body: Vec<u8>,
-    /// Where the last issue of this step stands; `None` in an empty step.
+    /// The position of the last issue of this step; `None` in an empty step.
     pub last: Option<ListPosition>,
     /// Whether issues follow it.
     pub more: bool,
-    /// Exact number of issues that match the query, wherever they stand; where it was asked for.
+    /// Exact number of issues that match the query at any position, if the request asked for it.
     pub total_hits: Option<u64>,
-    /// Of the issues of this step.
+    /// The version of the issues of this step.
     pub version: ListVersion,
 }
 
-/// Asks for one issue.
+/// A request for one issue.
 #[derive(Debug, Clone)]
 pub struct GetIssue {
     pub domain: DomainId,

@@ -1,18 +1,18 @@
-//! Figures of a running store for its operators: what it did since it was opened, and what is
-//! there now. Nothing in them names a domain or a record.
+//! Figures of a running store for its operators: counts since it was opened, and sizes now. No
+//! figure names a domain or a record.
 
 use std::time::Duration;
 
 use caseload_model::task::{Action, Outcome, Task};
 
-/// Upper bounds of the classes that durations fall into.
+/// Upper bounds of the buckets of durations.
 pub const DURATION_BOUNDS_SECONDS: [f64; 11] =
     [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 60.0];
 
-/// Durations, counted by the bounds they keep.
+/// A histogram of durations.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DurationCounts {
-    /// How many are at most as long as each of [`DURATION_BOUNDS_SECONDS`].
+    /// The number of durations up to each of [`DURATION_BOUNDS_SECONDS`].
     pub within: [u64; DURATION_BOUNDS_SECONDS.len()],
     pub count: u64,
     pub total: Duration,
@@ -33,7 +33,7 @@ impl DurationCounts {
 pub struct StoreMetrics {
     /// Transactions committed since the store was opened.
     pub commits: u64,
-    /// Small writes by how long they took, from their place in the queue until they were durable.
+    /// Durations of small writes, from entering the queue until they were durable.
     pub writes: DurationCounts,
     /// Bytes of the log of writes that are not in the database yet.
     pub log_bytes: u64,
@@ -43,11 +43,11 @@ pub struct StoreMetrics {
     pub tasks_waiting: u64,
     /// Unfinished tasks that a server works on.
     pub tasks_running: u64,
-    /// What completed since the store was opened, one per action and outcome that came up.
+    /// Tasks that completed since the store was opened, one element for each action and outcome.
     pub completed: Vec<CompletedTasks>,
 }
 
-/// Tasks of an action that ended in the same way, and what became of their entries.
+/// The number of tasks of one action and outcome, with the counts of their entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CompletedTasks {
     pub action: Action,
@@ -59,7 +59,7 @@ pub struct CompletedTasks {
 }
 
 impl StoreMetrics {
-    /// Counts a task, where it has completed.
+    /// Adds a task if it has completed.
     pub fn count(completed: &mut Vec<CompletedTasks>, task: &Task) {
         let (action, Some(outcome)) = (task.action, task.outcome) else { return };
         let same = |one: &&mut CompletedTasks| one.action == action && one.outcome == outcome;

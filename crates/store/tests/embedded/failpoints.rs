@@ -100,7 +100,7 @@ async fn scenario(store: &Arc<dyn Store>) {
     let parent = store.task(acme.id, Family::Identity, "create").await.unwrap().unwrap();
     if store.stored_answer(acme.id, "retry", NOW).await.unwrap().is_none() {
         let retry = CreateTask {
-            blocks: store.entries_left(acme.id, "create").await.unwrap(),
+            blocks: store.retry_payload(acme.id, "create").await.unwrap(),
             total: parent.retryable_entries(),
             parent_id: Some(parent.id),
             expires_at: later(100_000_000),

@@ -3,9 +3,10 @@
 
 use std::sync::Arc;
 
+use caseload_bulk::{EntryQueue, QueueLimits};
 use caseload_model::ids::{DomainId, DomainName};
 use caseload_model::task::{Action, Counts};
-use caseload_store::{ChunkFeed, CreateDomain, FeedLimits, Store};
+use caseload_store::{CreateDomain, Store};
 use tokio::task::JoinSet;
 
 use super::{CREATE, server};
@@ -84,12 +85,12 @@ async fn get_long_and_short(store: Arc<dyn Store>) {
 
     store.create_task(task_of(&acme, "by feed", GET, &lines, 90)).await.unwrap();
     let claimed = claim(&store, 1).await.remove(0);
-    let feed = Arc::new(ChunkFeed::new(FeedLimits::new(1, 1, 1)));
+    let feed = Arc::new(EntryQueue::new(QueueLimits::new(1, 1, 1)));
     let mut from = 0;
     while from < ENTRIES as u32 {
         let block = next_block(&store, &claimed, from).await;
         from = block.entries.last().unwrap().index + 1;
-        feed.push(chunk(&claimed, block, NOW).part);
+        feed.push(chunk(&claimed, block, NOW).entries);
     }
     feed.end();
     let (mut rest, mut done, mut chunks) = (None, 0, 0);
@@ -99,8 +100,8 @@ async fn get_long_and_short(store: Arc<dyn Store>) {
             None => feed.next().await.unwrap(),
         };
         let mut command = chunk(&claimed, caseload_model::payload::Block::default(), NOW);
-        command.part = part;
-        command.more = Some(feed.clone());
+        command.entries = part;
+        command.following = Some(feed.clone());
         let applied = store.apply_chunk(command).await.unwrap();
         (done, chunks) = (done + applied.done, chunks + 1);
         assert_eq!(applied.task.counts.unprocessed as usize, ENTRIES - done);

@@ -4,23 +4,24 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use caseload_bulk::Slots;
 use caseload_model::task::TaskStatus;
-use caseload_store::{ClaimedTask, Hands, OpenMode, Store};
+use caseload_store::{ClaimedTask, OpenMode, Store, Submit as _, Work as _, WorkerSlots as _};
 use caseload_store_sqlite::SqliteStore;
 use tokio::time::timeout;
 
 use super::{CREATE, file};
 use crate::suite::support::{NOW, apply_all, assert_sound, claim_at, domain, later, task_of, uid};
 
-async fn next(hands: &Hands) -> Option<ClaimedTask> {
+async fn next(hands: &Slots) -> Option<ClaimedTask> {
     timeout(Duration::from_millis(20), hands.next()).await.ok()
 }
 
 /// A store with so many hands lent.
-fn lent(folder: &tempfile::TempDir, free: usize) -> (Arc<SqliteStore>, Arc<Hands>) {
+fn lent(folder: &tempfile::TempDir, free: usize) -> (Arc<SqliteStore>, Arc<Slots>) {
     let store = Arc::new(SqliteStore::open(&file(folder.path()), OpenMode::Server).unwrap());
-    let hands = Arc::new(Hands::new("server-1", 30_000, free));
-    store.lend(hands.clone());
+    let hands = Arc::new(Slots::new("server-1", 30_000, free));
+    store.register(hands.clone());
     (store, hands)
 }
 
@@ -30,7 +31,7 @@ async fn a_task_is_leased_in_the_commit_that_makes_it_runnable() {
     let (store, hands) = lent(&folder, 2);
     let plain: Arc<dyn Store> = store.clone();
     let acme = domain(&plain, "acme").await;
-    let (bell, ends) = (store.task_bell(), store.task_ends());
+    let (bell, ends) = (store.wake_ups(), store.task_ends());
     let before = store.commits();
     for (id, name) in [("first", "a"), ("second", "b")] {
         store.create_task(task_of(&acme, id, CREATE, &[uid(name)], 1)).await.unwrap();
@@ -55,7 +56,7 @@ async fn there_are_no_more_leases_than_hands_and_the_bell_rings_for_the_rest() {
     let (store, hands) = lent(&folder, 1);
     let plain: Arc<dyn Store> = store.clone();
     let (one, two) = (domain(&plain, "one").await, domain(&plain, "two").await);
-    let mut bell = store.task_bell();
+    let mut bell = store.wake_ups();
     store.create_task(task_of(&one, "t", CREATE, &[uid("a")], 1)).await.unwrap();
     assert!(bell.has_changed().unwrap(), "there may be more than hands");
     bell.borrow_and_update();
@@ -64,7 +65,7 @@ async fn there_are_no_more_leases_than_hands_and_the_bell_rings_for_the_rest() {
     let first = next(&hands).await.unwrap();
     assert_eq!(first.domain, one.id);
     assert!(next(&hands).await.is_none());
-    hands.give_back(1);
+    hands.free(1);
     apply_all(&plain, &first, NOW).await;
     assert_eq!(next(&hands).await.unwrap().domain, two.id);
     assert_sound(&plain).await;
@@ -79,7 +80,7 @@ async fn closed_hands_take_nothing_and_what_they_held_is_given_back() {
     store.create_task(task_of(&one, "t", CREATE, &[uid("a")], 1)).await.unwrap();
     hands.close();
     store.create_task(task_of(&two, "t", CREATE, &[uid("a")], 1)).await.unwrap();
-    hands.give_back(1);
+    hands.free(1);
     assert!(next(&hands).await.is_none());
     let free = claim_at(&plain, "server-2", NOW, 9).await;
     assert_eq!(free.iter().map(|task| task.domain).collect::<Vec<_>>(), [two.id]);

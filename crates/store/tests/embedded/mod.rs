@@ -19,8 +19,8 @@ use std::time::{Duration, Instant};
 use caseload_model::ids::DomainName;
 use caseload_model::task::{Action, Counts};
 use caseload_store::{
-    CreateDomain, Domain, IdempotencyKey, Idempotent, OpenMode, StagePayload, Store, StoreError,
-    StoredAnswer,
+    Admin as _, CreateDomain, Domain, IdempotencyKey, Idempotent, OpenMode, StagePayload, Store,
+    StoreError, StoredAnswer,
 };
 use caseload_store_sqlite::SqliteStore;
 use caseload_testdata::SplitMix;

@@ -103,7 +103,7 @@ const ROWS_WITHOUT_A_DOMAIN: &str = "SELECT count(*) FROM {table} WHERE domain_i
 
 /// Every literal of the backend's sources, with the name of its file.
 fn backend_literals() -> Vec<(String, String)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/postgres");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../store-postgres/src");
     let (mut open, mut found) = (vec![folder], Vec::new());
     while let Some(folder) = open.pop() {
         for entry in std::fs::read_dir(folder).unwrap() {

@@ -105,8 +105,8 @@ async fn run(store: &Arc<dyn Store>, claimed: &ClaimedTask, now: UnixMillis) {
             insist(async || store.payload_block(claimed.domain, &claimed.task.id, next).await);
         let Some(bytes) = block.await.unwrap() else { return };
         let mut command = chunk(claimed, Block::decode(bytes).unwrap(), now);
-        let entries = command.part.block.entries.iter();
-        command.part.from = entries.take_while(|entry| entry.index < next).count();
+        let entries = command.entries.block.entries.iter();
+        command.entries.from = entries.take_while(|entry| entry.index < next).count();
         match store.apply_chunk(command).await {
             Ok(applied) if applied.task.outcome.is_some() => return,
             Ok(applied) => next += applied.done as u32,
@@ -219,7 +219,7 @@ async fn the_store_reconnects_after_the_database_ends_its_connections() {
     }
     insist(async || store.ready().await).await.unwrap();
     // The store also listens again for work of other servers.
-    let mut bell = store.task_bell();
+    let mut bell = store.wake_ups();
     let deadline = tokio::time::Instant::now() + Duration::from_secs(20);
     let other = database.server();
     let mut n = 0;

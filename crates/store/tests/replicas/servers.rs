@@ -4,12 +4,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use caseload_bulk::{EntryQueue, QueueLimits};
 use caseload_location::open;
 use caseload_model::ids::DomainName;
 use caseload_model::task::{Action, Counts};
 use caseload_store::{
-    ApplyChunk, CancelTask, ChunkFeed, ChunkPart, CreateDomain, FeedLimits, Idempotent, OpenMode,
-    RenewLeases, StoreError,
+    ApplyChunk, CancelTask, ChunkEntries, CreateDomain, Idempotent, OpenMode, RenewLeases,
+    StoreError,
 };
 use futures_util::future::join_all;
 
@@ -127,7 +128,7 @@ async fn one_servers_work_notifies_the_others() {
     while connections(&database, "query = 'LISTEN caseload_work'").await < 2 {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    let mut bell = two.task_bell();
+    let mut bell = two.wake_ups();
     let patience = Duration::from_secs(10);
     one.create_task(task_of(&acme, "t", CREATE, &[uid("a"), uid("b")], 1)).await.unwrap();
     tokio::time::timeout(patience, bell.changed()).await.unwrap().unwrap();
@@ -168,16 +169,16 @@ async fn concurrent_domains_cannot_share_a_name() {
 fn chunk_with_feed(claimed: &caseload_store::ClaimedTask) -> ApplyChunk {
     let part = |n: u32| {
         let entries = [uid(&format!("{n}-a")), uid(&format!("{n}-b"))];
-        chunk(claimed, block(&entries, 2 * n), NOW).part
+        chunk(claimed, block(&entries, 2 * n), NOW).entries
     };
-    let feed = ChunkFeed::new(FeedLimits::new(1 << 20, 1 << 20, 1 << 20));
+    let feed = EntryQueue::new(QueueLimits::new(1 << 20, 1 << 20, 1 << 20));
     for part in [part(1), part(2)] {
-        feed.push(ChunkPart { from: 0, ..part });
+        feed.push(ChunkEntries { from: 0, ..part });
     }
     feed.end();
     ApplyChunk {
-        part: part(0),
-        more: Some(Arc::new(feed)),
+        entries: part(0),
+        following: Some(Arc::new(feed)),
         ..chunk(claimed, block(&[uid("x")], 0), NOW)
     }
 }

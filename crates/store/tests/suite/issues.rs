@@ -7,14 +7,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use caseload_bulk::{EntryQueue, QueueLimits};
 use caseload_model::issue_query::{
     IssueQuery, IssueView, Paging, Sort, SortKey, SortOrder, TimeRange, parse_list,
 };
 use caseload_model::task::{Action, Outcome};
 use caseload_model::time::{DAY_MS, UnixMillis};
-use caseload_store::{
-    ApplyChunk, ChunkFeed, Domain, FeedLimits, GetIssue, IssuePage, ListIssues, Store, StoreError,
-};
+use caseload_store::{ApplyChunk, Domain, GetIssue, IssuePage, ListIssues, Store, StoreError};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -172,11 +171,11 @@ pub(crate) async fn later_blocks_of_a_chunk_see_the_issues_of_earlier_blocks(
         let first = part.start as u32;
         chunk(&claimed, block(&entries[part], first), NOW)
     });
-    let feed = ChunkFeed::new(FeedLimits::new(1 << 20, 1 << 20, 1 << 20));
-    parts[1..].iter().for_each(|later| feed.push(later.part.clone()));
+    let feed = EntryQueue::new(QueueLimits::new(1 << 20, 1 << 20, 1 << 20));
+    parts[1..].iter().for_each(|later| feed.push(later.entries.clone()));
     feed.end();
     let feed = Arc::new(feed);
-    parts[0].more = Some(Arc::clone(&feed));
+    parts[0].following = Some(feed.clone());
     let mut applied = store.apply_chunk(parts[0].clone()).await.unwrap();
     // On a slow machine, one chunk may not have had time for all blocks.
     while applied.task.outcome.is_none() {
@@ -184,7 +183,8 @@ pub(crate) async fn later_blocks_of_a_chunk_see_the_issues_of_earlier_blocks(
             Some(part) => part,
             None => feed.next().await.unwrap(),
         };
-        let command = ApplyChunk { part, more: Some(Arc::clone(&feed)), ..parts[0].clone() };
+        let command =
+            ApplyChunk { entries: part, following: Some(feed.clone()), ..parts[0].clone() };
         applied = store.apply_chunk(command).await.unwrap();
     }
     let expected = [

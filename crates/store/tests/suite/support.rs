@@ -14,7 +14,7 @@ use caseload_model::profile::{
 use caseload_model::task::{Action, Task};
 use caseload_model::time::UnixMillis;
 use caseload_store::{
-    ApplyChunk, ChunkPart, ChunkWork, ClaimTasks, ClaimedTask, CreateDomain, CreateTask, Domain,
+    ApplyChunk, ChunkEntries, ChunkWork, ClaimTasks, ClaimedTask, CreateDomain, CreateTask, Domain,
     RecordKind, Store, StoreError, pack_block,
 };
 
@@ -106,8 +106,8 @@ pub(crate) fn chunk(claimed: &ClaimedTask, block: Block, now: UnixMillis) -> App
         action: claimed.task.action,
         dry_run: claimed.task.dry_run,
         lease_epoch: claimed.lease_epoch,
-        part: ChunkPart { block: Arc::new(block), work: Arc::new(work), from: 0 },
-        more: None,
+        entries: ChunkEntries { block: Arc::new(block), work: Arc::new(work), from: 0 },
+        following: None,
         now,
     }
 }
@@ -128,18 +128,18 @@ pub(crate) async fn apply_all(
     let mut task = claimed.task.clone();
     while task.outcome.is_none() {
         let mut command = chunk(claimed, next_block(store, claimed, next).await, now);
-        let entries = command.part.block.entries.iter();
-        command.part.from = entries.take_while(|entry| entry.index < next).count();
-        while command.part.from < command.part.work.len() {
+        let entries = command.entries.block.entries.iter();
+        command.entries.from = entries.take_while(|entry| entry.index < next).count();
+        while command.entries.from < command.entries.work.len() {
             let before = task.counts;
             let applied = store.apply_chunk(command.clone()).await.unwrap();
             task = applied.task;
             assert!(task.counts.is_conserved(), "{:?}", task.counts);
             assert!(applied.done > 0, "a chunk makes progress");
             assert_eq!(before.unprocessed - task.counts.unprocessed, applied.done as u32);
-            command.part.from += applied.done;
+            command.entries.from += applied.done;
         }
-        next = command.part.block.entries.last().unwrap().index + 1;
+        next = command.entries.block.entries.last().unwrap().index + 1;
     }
     task
 }

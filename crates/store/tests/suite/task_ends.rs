@@ -47,7 +47,7 @@ fn entries(blocks: &[PackedBlock]) -> Vec<(u32, u32, String)> {
 /// The command that retries a completed task.
 async fn retry_of(store: &Arc<dyn Store>, domain: &Domain, parent: &Task, id: &str) -> CreateTask {
     CreateTask {
-        blocks: store.entries_left(domain.id, &parent.id).await.unwrap(),
+        blocks: store.retry_payload(domain.id, &parent.id).await.unwrap(),
         total: parent.retryable_entries(),
         parent_id: Some(parent.id.clone()),
         ..task_of(domain, id, parent.action, &[], 1)
@@ -62,7 +62,7 @@ pub(crate) async fn cancelling_a_task_without_a_lease_takes_effect_at_once(store
     let claimed = claim(&store, 9).await;
     assert_eq!(claimed.len(), 2, "the other writing task is queued");
     store.release_leases("server-1").await.unwrap();
-    let (mut bell, mut ends) = (store.task_bell(), store.task_ends());
+    let (mut bell, mut ends) = (store.wake_ups(), store.task_ends());
     bell.mark_unchanged();
     for id in ["a", "b", "r"] {
         ends.mark_unchanged();
@@ -181,7 +181,7 @@ pub(crate) async fn a_retry_has_the_failed_and_unprocessed_entries_at_their_inde
     let again = run_command(&store, again, NOW).await;
     assert_eq!((again.counts.failed, again.parent_id.as_deref()), (2, Some("retry")));
     let clean = run(&store, &acme, "clean", CREATE, &[uid("new")]).await;
-    assert_eq!(store.entries_left(acme.id, &clean.id).await.unwrap(), []);
+    assert_eq!(store.retry_payload(acme.id, &clean.id).await.unwrap(), []);
     assert_sound(&store).await;
 }
 

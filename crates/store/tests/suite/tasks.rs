@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use caseload_bulk::{EntryQueue, QueueLimits};
 use caseload_model::task::{Action, Counts, Family, Outcome, TASK_ATTEMPTS_MAX, TaskStatus};
-use caseload_store::{ChunkFeed, FailAttempt, FeedLimits, RenewLeases, Store, StoreError};
+use caseload_store::{FailAttempt, RenewLeases, Store, StoreError};
 
 use super::support::{
     NOW, apply_all, assert_lease_lost, assert_sound, assert_taken, block, chunk, claim, claim_at,
@@ -278,7 +279,7 @@ pub(crate) async fn a_chunk_that_does_not_match_its_task_is_refused(store: Arc<d
         },
         {
             let mut command = chunk(&claimed, block(&uids(1), 0), NOW);
-            command.part.from = 1;
+            command.entries.from = 1;
             command
         },
     ];
@@ -297,22 +298,22 @@ pub(crate) async fn one_chunk_applies_all_blocks_that_its_feed_holds(store: Arc<
         store.create_task(task_of(&acme, id, action, &entries, 2)).await.unwrap();
         let claimed = claim(&store, 1).await.remove(0);
         let mut command = chunk(&claimed, next_block(&store, &claimed, 0).await, NOW);
-        let feed = Arc::new(ChunkFeed::new(FeedLimits::new(1, 1, 1)));
+        let feed = Arc::new(EntryQueue::new(QueueLimits::new(1, 1, 1)));
         for from in [2, 4] {
-            let part = chunk(&claimed, next_block(&store, &claimed, from).await, NOW).part;
+            let part = chunk(&claimed, next_block(&store, &claimed, from).await, NOW).entries;
             feed.push(part);
         }
-        command.more = Some(feed.clone());
+        command.following = Some(feed.clone());
         let applied = store.apply_chunk(command.clone()).await.unwrap();
         assert_eq!((applied.done, applied.task.counts.unprocessed), (6, 1), "{action:?}");
         assert!(applied.rest.is_none());
         assert_eq!(applied.task.outcome, None, "the feed did not hold the last block yet");
         assert_lease_lost(&store.apply_chunk(command).await);
-        feed.push(chunk(&claimed, next_block(&store, &claimed, 6).await, NOW).part);
+        feed.push(chunk(&claimed, next_block(&store, &claimed, 6).await, NOW).entries);
         feed.end();
         let mut last = chunk(&claimed, block(&[], 0), NOW);
-        last.part = feed.next().await.unwrap();
-        last.more = Some(feed.clone());
+        last.entries = feed.next().await.unwrap();
+        last.following = Some(feed.clone());
         let applied = store.apply_chunk(last).await.unwrap();
         assert_eq!((applied.done, applied.task.counts.unprocessed), (1, 0));
         assert!(feed.next().await.is_none(), "the feed has ended");
@@ -325,9 +326,9 @@ pub(crate) async fn blocks_out_of_order_are_refused(store: Arc<dyn Store>) {
     store.create_task(task_of(&acme, "t", CREATE, &uids(4), 2)).await.unwrap();
     let claimed = claim(&store, 1).await.remove(0);
     let mut command = chunk(&claimed, next_block(&store, &claimed, 0).await, NOW);
-    let feed = Arc::new(ChunkFeed::new(FeedLimits::new(1, 1, 1)));
-    feed.push(command.part.clone());
-    command.more = Some(feed);
+    let feed = Arc::new(EntryQueue::new(QueueLimits::new(1, 1, 1)));
+    feed.push(command.entries.clone());
+    command.following = Some(feed);
     let refused = store.apply_chunk(command).await;
     assert!(matches!(refused, Err(StoreError::Corrupt(_))), "{refused:?}");
     assert_eq!(
@@ -339,7 +340,7 @@ pub(crate) async fn blocks_out_of_order_are_refused(store: Arc<dyn Store>) {
 
 pub(crate) async fn runners_are_notified_of_new_work(store: Arc<dyn Store>) {
     let acme = domain(&store, "acme").await;
-    let mut bell = store.task_bell();
+    let mut bell = store.wake_ups();
     bell.mark_unchanged();
     store.create_task(task_of(&acme, "t", CREATE, &uids(1), 1)).await.unwrap();
     assert!(bell.has_changed().unwrap(), "a task was accepted");

@@ -11,7 +11,9 @@ use caseload_model::payload::Block;
 use caseload_model::profile::prepare_creates;
 use caseload_model::task::{Outcome, Task};
 use caseload_model::time::UnixMillis;
-use caseload_store::{ApplyChunk, ChunkPart, ChunkWork, ClaimTasks, ClaimedTask, OpenMode, Store};
+use caseload_store::{
+    ApplyChunk, ChunkEntries, ChunkWork, ClaimTasks, ClaimedTask, OpenMode, Store,
+};
 use caseload_teststore::Backend;
 use reqwest::{Method, Response};
 use serde_json::Value;
@@ -53,8 +55,8 @@ impl Other {
             action: claimed.task.action,
             dry_run: false,
             lease_epoch: claimed.lease_epoch,
-            part: ChunkPart { block: Arc::new(block), work, from: 0 },
-            more: None,
+            entries: ChunkEntries { block: Arc::new(block), work, from: 0 },
+            following: None,
             now: self.now,
         });
         let applied = applied.await.unwrap();

@@ -1,7 +1,7 @@
-//! Writing issues one by one, and attachments. What a request means and what it makes of an issue
-//! is the model's; a command carries the typed request and what only the caller's side knows: the
-//! time, randomness, the idempotency key. Each command is one transaction: what it refers to and is
-//! not there refuses it as a whole, with [`StoreError::Refused`](crate::StoreError::Refused).
+//! Commands that write issues one by one, and attachments. What a request means and does to an
+//! issue is the model's. A command carries the typed request and what only the caller knows: the
+//! time, randomness, the idempotency key. Each command is one transaction, which a reference to
+//! something that does not exist refuses as a whole ([`StoreError::Refused`](super::StoreError)).
 
 use caseload_model::ids::{DomainId, DomainName};
 use caseload_model::issue::write::{
@@ -11,17 +11,17 @@ use caseload_model::time::UnixMillis;
 
 use crate::IdempotencyKey;
 
-/// What every writing command has.
+/// The part that all commands share.
 #[derive(Debug, Clone)]
 pub struct Writing {
     pub domain: DomainId,
     pub domain_name: DomainName,
     pub now: UnixMillis,
-    /// Makes generated ids their own.
+    /// Makes generated ids unique.
     pub random: u64,
-    /// In whose name the desk writes where the request names nobody.
+    /// The author if the request names none.
     pub key_name: String,
-    /// Only where the command makes something.
+    /// Only for commands that make a record.
     pub idempotency: Option<IdempotencyKey>,
 }
 
@@ -65,11 +65,11 @@ pub struct EditIssues {
     pub request: BulkEditRequest,
 }
 
-/// Bytes of each staged piece of a file, but for the last.
+/// Bytes of each staged piece of a file, except for the last.
 pub const ATTACHMENT_PIECE_BYTES: usize = 1 << 20;
 
-/// Keeps a piece of a file before the message that it belongs to is there. Pieces come in order,
-/// from number 0 on; what no message claims is removed some time later.
+/// Stores a piece of a file before its message exists. Pieces come in order, from number 0 on;
+/// files that no message claims are purged.
 #[derive(Debug, Clone)]
 pub struct StageAttachment {
     pub domain: DomainId,

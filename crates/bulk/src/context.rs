@@ -1,0 +1,23 @@
+//! The values that the loops and workers of one runner share: the store, the clock, limits, and the
+//! signal to stop. Cloning it is cheap.
+
+use std::sync::Arc;
+
+use caseload_model::time::Clock;
+use caseload_store::Work;
+use tokio::sync::watch;
+
+use crate::entry_queue::QueueLimits;
+use crate::outage::Outage;
+use crate::payload_cache::PayloadCache;
+
+#[derive(Clone)]
+pub(crate) struct Context {
+    pub(crate) store: Arc<dyn Work>,
+    pub(crate) clock: Clock,
+    /// True once the runner stops.
+    pub(crate) stopping: watch::Receiver<bool>,
+    pub(crate) queue_limits: QueueLimits,
+    pub(crate) payload_cache: Arc<PayloadCache>,
+    pub(crate) outage: Arc<Outage>,
+}

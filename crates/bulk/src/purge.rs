@@ -1,0 +1,40 @@
+//! The purge loop: has the store remove expired records. Each step is a small write of its own, so
+//! other writes come in between, however much there is to remove. A crash loses nothing: the next
+//! round resumes.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use caseload_store::{StoreError, Upkeep};
+use tokio::time::MissedTickBehavior;
+
+use crate::context::Context;
+
+/// Pause between two steps, so that purging takes only a part of the writer's time.
+const STEP_PAUSE: Duration = Duration::from_millis(5);
+
+/// Purges every so often until the runner stops.
+pub(crate) async fn purge_loop(context: Context, store: Arc<dyn Upkeep>, every: Duration) {
+    let mut stopping = context.stopping.clone();
+    let mut round = tokio::time::interval(every);
+    round.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    while !*stopping.borrow() {
+        tokio::select! {
+            _ = stopping.changed() => {}
+            _ = round.tick() => purge(&context, &*store).await,
+        }
+    }
+}
+
+async fn purge(context: &Context, store: &dyn Upkeep) {
+    while !*context.stopping.borrow() {
+        match store.purge_expired(context.clock.now()).await {
+            Ok(true) => tokio::time::sleep(STEP_PAUSE).await,
+            Ok(false) | Err(StoreError::Closed) => return,
+            Err(error) => {
+                context.outage.report(&error, "expired records could not be removed");
+                return;
+            }
+        }
+    }
+}

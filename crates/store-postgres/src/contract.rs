@@ -1,0 +1,385 @@
+//! The contract of [`PostgresStore`]: hands each method to the module that knows it. Those
+//! modules have the SQL.
+
+use caseload_model::ids::{DomainId, DomainName};
+use caseload_model::issue::IssueQueue;
+use caseload_model::issue::write::{Attachment, References};
+use caseload_model::issue_query::ParameterFault;
+use caseload_model::task::{Family, Task};
+use caseload_model::time::UnixMillis;
+use caseload_store::{
+    AddMessage, AddNote, Admin, Agent, App, ApplyChunk, BackupReport, CancelTask, CheckReport,
+    ChunkApplied, ClaimTasks, ClaimedTask, CreateAgent, CreateApp, CreateBackup, CreateDomain,
+    CreateIssue, CreateKey, CreateTask, Domain, EditIssue, EditIssues, FailAttempt, GetIssue,
+    Idempotent, IssuePage, IssueStep, Issues, Key, KeyGrant, ListIssues, ListTasks, PackedBlock,
+    RecordBlock, RecordBlockSize, RecordKind, RenderedIssue, RenewLeases, StageAttachment,
+    StagePayload, StepIssues, StoreError, StoreFuture, StoreMetrics, StoredAnswer, Submit,
+    TaskPage, Upkeep, Work,
+};
+use tokio::sync::watch;
+
+use crate::store::{PostgresStore, wake};
+use crate::tasks::Claims;
+use crate::{agents, apps, check, domains, idempotency, issues, keys, tasks};
+
+impl Admin for PostgresStore {
+    fn create_domain(&self, command: CreateDomain) -> StoreFuture<'_, Domain> {
+        self.write(command, |client, command| Box::pin(domains::create(client, command)))
+    }
+
+    fn domains(&self) -> StoreFuture<'_, Vec<Domain>> {
+        self.read((), |client, ()| Box::pin(domains::all(client)))
+    }
+
+    fn domain(&self, name: &DomainName) -> StoreFuture<'_, Option<Domain>> {
+        self.read(name.clone(), |client, name| Box::pin(domains::by_name(client, name)))
+    }
+
+    fn delete_domain(&self, domain: DomainId) -> StoreFuture<'_, ()> {
+        Box::pin(async move {
+            self.write(domain, |client, domain| Box::pin(domains::begin_removal(client, *domain)))
+                .await?;
+            while self.write((), |client, ()| Box::pin(domains::continue_removal(client))).await? {}
+            Ok(())
+        })
+    }
+
+    fn create_key(&self, command: CreateKey) -> StoreFuture<'_, ()> {
+        self.write(command, |client, command| Box::pin(keys::create(client, command)))
+    }
+
+    fn keys(&self, domain: DomainId) -> StoreFuture<'_, Vec<Key>> {
+        self.read(domain, |client, domain| Box::pin(keys::of_domain(client, *domain)))
+    }
+
+    fn revoke_key(&self, domain: DomainId, id: &str, at: UnixMillis) -> StoreFuture<'_, bool> {
+        self.write((domain, id.to_owned(), at), |client, (domain, id, at)| {
+            Box::pin(keys::revoke(client, *domain, id, *at))
+        })
+    }
+
+    fn key_by_hash(&self, hash: [u8; 32]) -> StoreFuture<'_, Option<KeyGrant>> {
+        self.read(hash, |client, hash| Box::pin(keys::by_hash(client, hash)))
+    }
+
+    fn touch_key(&self, domain: DomainId, id: &str, at: UnixMillis) -> StoreFuture<'_, ()> {
+        self.write((domain, id.to_owned(), at), |client, (domain, id, at)| {
+            Box::pin(keys::touch(client, *domain, id, *at))
+        })
+    }
+
+    fn create_app(&self, command: CreateApp) -> StoreFuture<'_, App> {
+        self.write(command, |client, command| Box::pin(apps::create(client, command)))
+    }
+
+    fn apps(&self, domain: DomainId) -> StoreFuture<'_, Vec<App>> {
+        self.read(domain, |client, domain| Box::pin(apps::of_domain(client, *domain)))
+    }
+
+    fn create_agent(&self, command: CreateAgent) -> StoreFuture<'_, Agent> {
+        self.write(command, |client, command| Box::pin(agents::create(client, command)))
+    }
+
+    fn agents(&self, domain: DomainId) -> StoreFuture<'_, Vec<Agent>> {
+        self.read(domain, |client, domain| Box::pin(agents::of_domain(client, *domain)))
+    }
+}
+
+impl Submit for PostgresStore {
+    fn stage_payload(&self, command: StagePayload) -> StoreFuture<'_, ()> {
+        self.write(command, |client, command| Box::pin(tasks::stage(client, command)))
+    }
+
+    fn discard_staged(&self, domain: DomainId, task_id: &str) -> StoreFuture<'_, ()> {
+        let task_id = task_id.to_owned();
+        Box::pin(async move {
+            while self
+                .write((domain, task_id.clone()), |client, (domain, task_id)| {
+                    Box::pin(tasks::discard(client, *domain, task_id))
+                })
+                .await?
+            {}
+            Ok(())
+        })
+    }
+
+    fn create_task(&self, command: CreateTask) -> StoreFuture<'_, Idempotent<Task>> {
+        let create =
+            self.write(command, |client, command| Box::pin(tasks::create(client, command)));
+        self.and_wake(create)
+    }
+
+    fn stored_answer(
+        &self,
+        domain: DomainId,
+        key: &str,
+        now: UnixMillis,
+    ) -> StoreFuture<'_, Option<([u8; 32], StoredAnswer)>> {
+        self.read((domain, key.to_owned(), now), |client, (domain, key, now)| {
+            Box::pin(idempotency::stored_answer(client, *domain, key, *now))
+        })
+    }
+
+    fn task(&self, domain: DomainId, family: Family, id: &str) -> StoreFuture<'_, Option<Task>> {
+        self.read((domain, family, id.to_owned()), |client, (domain, family, id)| {
+            Box::pin(tasks::of_family(client, *domain, *family, id))
+        })
+    }
+
+    fn list_tasks(&self, request: ListTasks) -> StoreFuture<'_, TaskPage> {
+        self.read(request, |client, request| Box::pin(tasks::list(client, request)))
+    }
+
+    fn cancel_task(&self, command: CancelTask) -> StoreFuture<'_, Task> {
+        let cancel =
+            self.write(command, |client, command| Box::pin(tasks::cancel(client, command)));
+        let cancel = self.and_wake(cancel);
+        Box::pin(async move {
+            let task = cancel.await?;
+            self.note(&task);
+            Ok(task)
+        })
+    }
+
+    fn retry_payload(&self, domain: DomainId, task_id: &str) -> StoreFuture<'_, Vec<PackedBlock>> {
+        self.read((domain, task_id.to_owned()), |client, (domain, task_id)| {
+            Box::pin(tasks::retry_payload(client, *domain, task_id))
+        })
+    }
+
+    fn record_block(
+        &self,
+        domain: DomainId,
+        task_id: &str,
+        kind: RecordKind,
+        from_index: u32,
+    ) -> StoreFuture<'_, Option<RecordBlock>> {
+        self.read((domain, task_id.to_owned()), move |client, (domain, task_id)| {
+            Box::pin(tasks::record_block(client, *domain, task_id, kind, from_index))
+        })
+    }
+
+    fn record_sizes(
+        &self,
+        domain: DomainId,
+        task_id: &str,
+        kind: RecordKind,
+    ) -> StoreFuture<'_, Vec<RecordBlockSize>> {
+        self.read((domain, task_id.to_owned()), move |client, (domain, task_id)| {
+            Box::pin(tasks::record_sizes(client, *domain, task_id, kind))
+        })
+    }
+
+    fn task_ends(&self) -> watch::Receiver<u64> {
+        self.wake_ups.subscribe()
+    }
+}
+
+impl Work for PostgresStore {
+    fn claim_tasks(&self, command: ClaimTasks) -> StoreFuture<'_, Vec<ClaimedTask>> {
+        Box::pin(async move {
+            let (server, now) = (command.server.clone(), command.now);
+            self.engine.follow_lease(command.lease());
+            let claim =
+                self.write(command, |client, command| Box::pin(tasks::claim(client, command)));
+            let Claims { claimed, locked } = claim.await?;
+            self.leases.add(&server, &claimed);
+            if tasks::end_holders(&self.engine, locked, now).await {
+                wake(&self.wake_ups);
+            }
+            Ok(claimed)
+        })
+    }
+
+    fn renew_leases(&self, command: RenewLeases) -> StoreFuture<'_, ()> {
+        let leases = self.leases.of(&command.server);
+        self.write((command, leases), |client, (command, leases)| {
+            Box::pin(tasks::renew(client, command, leases))
+        })
+    }
+
+    fn release_leases(&self, server: &str) -> StoreFuture<'_, ()> {
+        self.leases.remove_all(server);
+        let release = self
+            .write(server.to_owned(), |client, server| Box::pin(tasks::release(client, server)));
+        self.and_wake(release)
+    }
+
+    fn payload_block(
+        &self,
+        domain: DomainId,
+        task_id: &str,
+        from_index: u32,
+    ) -> StoreFuture<'_, Option<Vec<u8>>> {
+        self.read((domain, task_id.to_owned()), move |client, (domain, task_id)| {
+            Box::pin(tasks::payload_block(client, *domain, task_id, from_index))
+        })
+    }
+
+    fn apply_chunk(&self, command: ApplyChunk) -> StoreFuture<'_, ChunkApplied> {
+        Box::pin(async move {
+            let (domain, epoch) = (command.domain, command.lease_epoch);
+            let task_id = command.task_id.clone();
+            let applied = tasks::apply(&self.engine, command).await;
+            if let Ok(applied) = &applied {
+                self.note(&applied.task);
+                if applied.task.action.family() == Family::Issues {
+                    self.folder.note(domain);
+                }
+            }
+            let ended = match &applied {
+                Ok(applied) => applied.task.outcome.is_some(),
+                Err(fault) => matches!(fault, StoreError::LeaseLost),
+            };
+            if ended {
+                self.leases.remove(domain, &task_id, epoch);
+                // The domain's next writing task may begin.
+                wake(&self.wake_ups);
+            }
+            applied
+        })
+    }
+
+    fn fail_attempt(&self, command: FailAttempt) -> StoreFuture<'_, Task> {
+        Box::pin(async move {
+            self.leases.remove(command.domain, &command.task_id, command.lease_epoch);
+            let fail = self
+                .write(command, |client, command| Box::pin(tasks::fail_attempt(client, command)));
+            let task = self.and_wake(fail).await?;
+            self.note(&task);
+            Ok(task)
+        })
+    }
+
+    fn wake_ups(&self) -> watch::Receiver<u64> {
+        self.wake_ups.subscribe()
+    }
+}
+
+impl Issues for PostgresStore {
+    fn list_issues(&self, request: ListIssues) -> StoreFuture<'_, IssuePage> {
+        Box::pin(issues::list(&self.engine, request))
+    }
+
+    fn step_issues(&self, request: StepIssues) -> StoreFuture<'_, IssueStep> {
+        Box::pin(issues::step(&self.engine, request))
+    }
+
+    fn issue(&self, request: GetIssue) -> StoreFuture<'_, Option<RenderedIssue>> {
+        Box::pin(issues::get(&self.engine, request))
+    }
+
+    fn create_issue(&self, command: CreateIssue) -> StoreFuture<'_, Idempotent<StoredAnswer>> {
+        let domain = command.on.domain;
+        self.and_fold(domain, issues::create(&self.engine, command))
+    }
+
+    fn add_message(&self, command: AddMessage) -> StoreFuture<'_, Idempotent<StoredAnswer>> {
+        let domain = command.on.domain;
+        self.and_fold(domain, issues::add_message(&self.engine, command))
+    }
+
+    fn add_note(&self, command: AddNote) -> StoreFuture<'_, Idempotent<StoredAnswer>> {
+        let domain = command.on.domain;
+        self.and_fold(domain, issues::add_note(&self.engine, command))
+    }
+
+    fn edit_issue(&self, command: EditIssue) -> StoreFuture<'_, Vec<u8>> {
+        let domain = command.on.domain;
+        self.and_fold(domain, issues::edit(&self.engine, command))
+    }
+
+    fn edit_issues(&self, command: EditIssues) -> StoreFuture<'_, Vec<u8>> {
+        let domain = command.on.domain;
+        self.and_fold(domain, issues::edit_many(&self.engine, command))
+    }
+
+    fn reference_faults(
+        &self,
+        domain: DomainId,
+        references: References,
+    ) -> StoreFuture<'_, Vec<ParameterFault>> {
+        Box::pin(issues::reference_faults(&self.engine, domain, references))
+    }
+
+    fn queues(&self, domain: DomainId) -> StoreFuture<'_, Vec<IssueQueue>> {
+        Box::pin(issues::queues(&self.engine, domain))
+    }
+
+    fn stage_attachment(&self, command: StageAttachment) -> StoreFuture<'_, ()> {
+        Box::pin(issues::stage_attachment(&self.engine, command))
+    }
+
+    fn discard_attachments(&self, domain: DomainId, ids: Vec<String>) -> StoreFuture<'_, ()> {
+        Box::pin(issues::discard_attachments(&self.engine, domain, ids))
+    }
+
+    fn attachment(&self, domain: DomainId, id: &str) -> StoreFuture<'_, Option<Attachment>> {
+        Box::pin(issues::attachment(&self.engine, domain, id.to_owned()))
+    }
+
+    fn attachment_piece(
+        &self,
+        domain: DomainId,
+        id: &str,
+        number: u32,
+    ) -> StoreFuture<'_, Option<Vec<u8>>> {
+        Box::pin(issues::attachment_piece(&self.engine, domain, id.to_owned(), number))
+    }
+}
+
+impl Upkeep for PostgresStore {
+    fn ready(&self) -> StoreFuture<'_, ()> {
+        Box::pin(self.probe.ready(&self.engine))
+    }
+
+    fn metrics(&self) -> StoreFuture<'_, StoreMetrics> {
+        Box::pin(async move {
+            let read = self.read((), |client, ()| Box::pin(tasks::sizes(client)));
+            let (database_bytes, (tasks_waiting, tasks_running)) = read.await?;
+            let completed = self.completed.lock().clone();
+            Ok(StoreMetrics {
+                commits: self.engine.commits(),
+                writes: self.engine.writes().clone(),
+                // The database keeps its log, and is backed up, by itself.
+                log_bytes: 0,
+                database_bytes,
+                tasks_waiting,
+                tasks_running,
+                completed,
+            })
+        })
+    }
+
+    fn check(&self) -> StoreFuture<'_, CheckReport> {
+        Box::pin(check::run(&self.engine))
+    }
+
+    fn backup(&self, command: CreateBackup) -> StoreFuture<'_, BackupReport> {
+        let reason = "the store is a PostgreSQL database; back it up with pg_dump or pg_basebackup";
+        Box::pin(async move { Err(StoreError::BackupTarget { file: command.file, reason }) })
+    }
+
+    fn purge_expired(&self, now: UnixMillis) -> StoreFuture<'_, bool> {
+        Box::pin(async move {
+            // What a server that ended left of a domain is anyone's to remove.
+            let removal = self.write((), |client, ()| Box::pin(domains::continue_removal(client)));
+            let removed = removal.await?;
+            let purge = self.write(now, |client, now| Box::pin(tasks::purge(client, *now)));
+            let purged = purge.await?;
+            Ok(issues::purge(&self.engine, now).await? || purged || removed)
+        })
+    }
+
+    fn close(&self) -> StoreFuture<'_, ()> {
+        Box::pin(async move {
+            let listener = self.listener.lock().take();
+            if let Some(listener) = listener {
+                listener.stop().await;
+            }
+            self.folder.stop().await;
+            self.engine.close();
+            Ok(())
+        })
+    }
+}

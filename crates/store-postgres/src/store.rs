@@ -1,0 +1,116 @@
+//! The opened store: its engine, and how the methods of the contract reach it.
+
+use std::sync::Arc;
+
+use caseload_model::ids::DomainId;
+use caseload_model::task::Task;
+use caseload_store::{CompletedTasks, OpenMode, StoreError, StoreFuture, StoreMetrics};
+use futures_util::future::BoxFuture;
+use parking_lot::Mutex;
+use tokio::sync::watch;
+
+use crate::address::PostgresAddress;
+use crate::engine::{Client, Engine, Listener};
+use crate::probe::Probe;
+use crate::tasks::Leases;
+use crate::{copy, issues, notify};
+
+/// An opened PostgreSQL store.
+#[derive(Debug)]
+pub struct PostgresStore {
+    pub(crate) engine: Arc<Engine>,
+    pub(crate) probe: Probe,
+    /// Folds what writes of issues leave behind.
+    pub(crate) folder: issues::Folder,
+    pub(crate) wake_ups: Arc<watch::Sender<u64>>,
+    pub(crate) leases: Leases,
+    /// Tasks that this server completed since the store was opened.
+    pub(crate) completed: Mutex<Vec<CompletedTasks>>,
+    /// Receives notifications of other servers; admin commands have none.
+    pub(crate) listener: Mutex<Option<Listener>>,
+}
+
+impl PostgresStore {
+    /// Connects to a database and brings its tables up to date. Any number of servers and commands
+    /// may have it open.
+    pub async fn open(address: &PostgresAddress, mode: OpenMode) -> Result<Self, StoreError> {
+        let engine = Arc::new(Engine::open(address).await?);
+        copy::refuse_unfinished(&engine, address).await?;
+        let wake_ups = Arc::new(watch::Sender::new(0));
+        let listener = match mode {
+            OpenMode::Server => {
+                let wake_ups = Arc::clone(&wake_ups);
+                engine.listen(notify::CHANNEL, move || wake(&wake_ups))
+            }
+            OpenMode::Admin => None,
+        };
+        Ok(Self {
+            folder: issues::Folder::start(&engine),
+            engine,
+            probe: Probe::default(),
+            wake_ups,
+            leases: Leases::default(),
+            completed: Mutex::default(),
+            listener: Mutex::new(listener),
+        })
+    }
+
+    pub(crate) fn read<C, T, F>(&self, command: C, work: F) -> StoreFuture<'_, T>
+    where
+        C: Send + Sync + 'static,
+        T: Send + 'static,
+        F: for<'a> FnOnce(&'a Client, &'a C) -> BoxFuture<'a, Result<T, StoreError>>
+            + Send
+            + 'static,
+    {
+        Box::pin(self.engine.read(None, command, work))
+    }
+
+    pub(crate) fn write<C, T, F>(&self, command: C, work: F) -> StoreFuture<'_, T>
+    where
+        C: Send + Sync + 'static,
+        T: Send + 'static,
+        F: for<'a> Fn(&'a Client, &'a C) -> BoxFuture<'a, Result<T, StoreError>>
+            + Send
+            + Sync
+            + 'static,
+    {
+        Box::pin(self.engine.write(command, work))
+    }
+
+    /// Sends a wake-up after a write that may have made tasks runnable.
+    pub(crate) fn and_wake<'a, T: Send + 'a>(
+        &'a self,
+        written: StoreFuture<'a, T>,
+    ) -> StoreFuture<'a, T> {
+        Box::pin(async move {
+            let answer = written.await?;
+            wake(&self.wake_ups);
+            Ok(answer)
+        })
+    }
+
+    /// Has deltas folded after a write of issues.
+    pub(crate) fn and_fold<'a, T: Send + 'a>(
+        &'a self,
+        domain: DomainId,
+        written: impl Future<Output = Result<T, StoreError>> + Send + 'a,
+    ) -> StoreFuture<'a, T> {
+        Box::pin(async move {
+            let answer = written.await?;
+            self.folder.note(domain);
+            Ok(answer)
+        })
+    }
+
+    /// Counts a task that may have completed by the last commit.
+    pub(crate) fn note(&self, task: &Task) {
+        let mut completed = self.completed.lock();
+        StoreMetrics::count(&mut completed, task);
+    }
+}
+
+/// Announces that tasks may be runnable.
+pub(crate) fn wake(wake_ups: &watch::Sender<u64>) {
+    wake_ups.send_modify(|count| *count = count.wrapping_add(1));
+}

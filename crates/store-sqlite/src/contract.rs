@@ -1,0 +1,375 @@
+//! The contract of [`SqliteStore`]: hands each method to the module that knows it. Those
+//! modules have the SQL.
+
+use std::sync::Arc;
+
+use caseload_model::ids::{DomainId, DomainName};
+use caseload_model::issue::IssueQueue;
+use caseload_model::issue::write::{Attachment, References};
+use caseload_model::issue_query::ParameterFault;
+use caseload_model::task::{Family, Task};
+use caseload_model::time::UnixMillis;
+use caseload_store::failpoint::{self, Failpoint};
+use caseload_store::issues::write;
+use caseload_store::query::{list, step, tests_texts};
+use caseload_store::{
+    AddMessage, AddNote, Admin, Agent, App, ApplyChunk, BackupReport, CancelTask, CheckReport,
+    ChunkApplied, ClaimTasks, ClaimedTask, CreateAgent, CreateApp, CreateBackup, CreateDomain,
+    CreateIssue, CreateKey, CreateTask, Domain, EditIssue, EditIssues, FailAttempt, GetIssue,
+    Idempotent, IssuePage, IssueStep, Issues, Key, KeyGrant, ListIssues, ListTasks, PackedBlock,
+    RecordBlock, RecordBlockSize, RecordKind, RenderedIssue, RenewLeases, StageAttachment,
+    StagePayload, StepIssues, StoreError, StoreFuture, StoreMetrics, StoredAnswer, Submit,
+    TaskPage, Upkeep, Work, WorkerSlots,
+};
+use rusqlite::Connection;
+use tokio::sync::watch;
+
+use crate::engine::{Weight, WriteContext};
+use crate::{
+    SqliteStore, agents, apps, attachments, backup, boxed, check, domains, idempotency, issues,
+    keys, queues, tasks,
+};
+
+impl Admin for SqliteStore {
+    fn create_domain(&self, command: CreateDomain) -> StoreFuture<'_, Domain> {
+        self.write(move |conn| domains::create(conn, &command))
+    }
+
+    fn domains(&self) -> StoreFuture<'_, Vec<Domain>> {
+        self.read(domains::all)
+    }
+
+    fn domain(&self, name: &DomainName) -> StoreFuture<'_, Option<Domain>> {
+        let name = name.clone();
+        self.read(move |conn| domains::by_name(conn, &name))
+    }
+
+    fn delete_domain(&self, domain: DomainId) -> StoreFuture<'_, ()> {
+        Box::pin(async move {
+            self.engine.write(move |conn, _| domains::begin_removal(conn, domain)).await?;
+            while self.write_weighing(Weight::Long, domains::continue_removal).await? {}
+            Ok(())
+        })
+    }
+
+    fn create_key(&self, command: CreateKey) -> StoreFuture<'_, ()> {
+        self.write(move |conn| keys::create(conn, &command))
+    }
+
+    fn keys(&self, domain: DomainId) -> StoreFuture<'_, Vec<Key>> {
+        self.read(move |conn| keys::of_domain(conn, domain))
+    }
+
+    fn revoke_key(&self, domain: DomainId, id: &str, at: UnixMillis) -> StoreFuture<'_, bool> {
+        let id = id.to_owned();
+        self.write(move |conn| keys::revoke(conn, domain, &id, at))
+    }
+
+    fn key_by_hash(&self, hash: [u8; 32]) -> StoreFuture<'_, Option<KeyGrant>> {
+        self.read(move |conn| keys::by_hash(conn, hash))
+    }
+
+    fn touch_key(&self, domain: DomainId, id: &str, at: UnixMillis) -> StoreFuture<'_, ()> {
+        let id = id.to_owned();
+        self.write(move |conn| keys::touch(conn, domain, &id, at))
+    }
+
+    fn create_app(&self, command: CreateApp) -> StoreFuture<'_, App> {
+        self.write(move |conn| apps::create(conn, &command))
+    }
+
+    fn apps(&self, domain: DomainId) -> StoreFuture<'_, Vec<App>> {
+        self.read(move |conn| apps::of_domain(conn, domain))
+    }
+
+    fn create_agent(&self, command: CreateAgent) -> StoreFuture<'_, Agent> {
+        self.write(move |conn| agents::create(conn, &command))
+    }
+
+    fn agents(&self, domain: DomainId) -> StoreFuture<'_, Vec<Agent>> {
+        self.read(move |conn| agents::of_domain(conn, domain))
+    }
+}
+
+impl Submit for SqliteStore {
+    fn stage_payload(&self, command: StagePayload) -> StoreFuture<'_, ()> {
+        let stage = move |conn: &Connection| tasks::stage(conn, &command);
+        let written = self.write_weighing(Weight::Long, stage);
+        Box::pin(async move {
+            written.await?;
+            failpoint::reached(Failpoint::Staged);
+            Ok(())
+        })
+    }
+
+    fn discard_staged(&self, domain: DomainId, task_id: &str) -> StoreFuture<'_, ()> {
+        let task_id = task_id.to_owned();
+        Box::pin(async move {
+            loop {
+                let id = task_id.clone();
+                let step = move |conn: &Connection| tasks::discard(conn, domain, &id);
+                if !self.write_weighing(Weight::Long, step).await? {
+                    return Ok(());
+                }
+            }
+        })
+    }
+
+    fn create_task(&self, command: CreateTask) -> StoreFuture<'_, Idempotent<Task>> {
+        let weight = Weight::of_bytes(command.blocks.iter().map(|block| block.bytes.len()).sum());
+        let create = move |conn: &Connection, context: &WriteContext<'_>| {
+            let accepted = tasks::create(conn, &command)?;
+            context.made_runnable(command.now);
+            Ok(accepted)
+        };
+        Box::pin(async move {
+            let accepted = self.engine.write_weighing(weight, create).await?;
+            failpoint::reached(Failpoint::Accepted);
+            Ok(accepted)
+        })
+    }
+
+    fn stored_answer(
+        &self,
+        domain: DomainId,
+        key: &str,
+        now: UnixMillis,
+    ) -> StoreFuture<'_, Option<([u8; 32], StoredAnswer)>> {
+        let key = key.to_owned();
+        self.read(move |conn| idempotency::stored_answer(conn, domain, &key, now))
+    }
+
+    fn task(&self, domain: DomainId, family: Family, id: &str) -> StoreFuture<'_, Option<Task>> {
+        let id = id.to_owned();
+        self.read(move |conn| tasks::of_family(conn, domain, family, &id))
+    }
+
+    fn list_tasks(&self, request: ListTasks) -> StoreFuture<'_, TaskPage> {
+        self.read(move |conn| tasks::list(conn, &request))
+    }
+
+    fn cancel_task(&self, command: CancelTask) -> StoreFuture<'_, Task> {
+        let cancelled = self.and_wake(self.write(move |conn| tasks::cancel(conn, &command)));
+        self.and_note(cancelled)
+    }
+
+    fn retry_payload(&self, domain: DomainId, task_id: &str) -> StoreFuture<'_, Vec<PackedBlock>> {
+        let task_id = task_id.to_owned();
+        self.read(move |conn| tasks::retry_payload(conn, domain, &task_id))
+    }
+
+    fn record_block(
+        &self,
+        domain: DomainId,
+        task_id: &str,
+        kind: RecordKind,
+        from_index: u32,
+    ) -> StoreFuture<'_, Option<RecordBlock>> {
+        let task_id = task_id.to_owned();
+        self.read(move |conn| tasks::record_block(conn, domain, &task_id, kind, from_index))
+    }
+
+    fn record_sizes(
+        &self,
+        domain: DomainId,
+        task_id: &str,
+        kind: RecordKind,
+    ) -> StoreFuture<'_, Vec<RecordBlockSize>> {
+        let task_id = task_id.to_owned();
+        self.read(move |conn| tasks::record_sizes(conn, domain, &task_id, kind))
+    }
+
+    fn task_ends(&self) -> watch::Receiver<u64> {
+        self.ends.subscribe()
+    }
+}
+
+impl Work for SqliteStore {
+    fn claim_tasks(&self, command: ClaimTasks) -> StoreFuture<'_, Vec<ClaimedTask>> {
+        let claim = move |conn: &Connection| tasks::claim(conn, &command);
+        let written = self.write(claim);
+        Box::pin(async move {
+            let claimed = written.await?;
+            failpoint::reached(Failpoint::Claimed);
+            Ok(claimed)
+        })
+    }
+
+    fn renew_leases(&self, command: RenewLeases) -> StoreFuture<'_, ()> {
+        self.write(move |conn| tasks::renew(conn, &command))
+    }
+
+    fn release_leases(&self, server: &str) -> StoreFuture<'_, ()> {
+        let server = server.to_owned();
+        self.and_wake(self.write(move |conn| tasks::release(conn, &server)))
+    }
+
+    fn payload_block(
+        &self,
+        domain: DomainId,
+        task_id: &str,
+        from_index: u32,
+    ) -> StoreFuture<'_, Option<Vec<u8>>> {
+        let task_id = task_id.to_owned();
+        self.read(move |conn| tasks::payload_block(conn, domain, &task_id, from_index))
+    }
+
+    fn apply_chunk(&self, command: ApplyChunk) -> StoreFuture<'_, ChunkApplied> {
+        Box::pin(async move {
+            let applied = tasks::apply(&self.engine, command).await?;
+            failpoint::reached(Failpoint::Committed);
+            self.note(&applied.task);
+            Ok(applied)
+        })
+    }
+
+    fn fail_attempt(&self, command: FailAttempt) -> StoreFuture<'_, Task> {
+        let failed = self.and_wake(self.write(move |conn| tasks::fail_attempt(conn, &command)));
+        self.and_note(failed)
+    }
+
+    fn register(&self, slots: Arc<dyn WorkerSlots>) {
+        self.slot_leasing.register(slots);
+    }
+
+    fn wake_ups(&self) -> watch::Receiver<u64> {
+        self.slot_leasing.wake_ups()
+    }
+}
+
+impl Issues for SqliteStore {
+    fn list_issues(&self, request: ListIssues) -> StoreFuture<'_, IssuePage> {
+        let is_long = tests_texts(&request.query);
+        boxed(self.engine.read_throttled(request.budget, is_long, move |conn, throttle| {
+            list(&issues::Issues::new(conn, request.domain), &request, throttle)
+        }))
+    }
+
+    fn step_issues(&self, request: StepIssues) -> StoreFuture<'_, IssueStep> {
+        let is_long = tests_texts(&request.query);
+        boxed(self.engine.read_throttled(request.budget, is_long, move |conn, throttle| {
+            step(&issues::Issues::new(conn, request.domain), &request, throttle)
+        }))
+    }
+
+    fn issue(&self, request: GetIssue) -> StoreFuture<'_, Option<RenderedIssue>> {
+        let budget = Some(request.budget);
+        boxed(self.engine.read_within(budget, move |conn| issues::get(conn, &request)))
+    }
+
+    fn create_issue(&self, command: CreateIssue) -> StoreFuture<'_, Idempotent<StoredAnswer>> {
+        let domain = command.on.domain;
+        self.write(move |conn| Ok(write::create(&issues::Writes { conn, domain }, &command)?))
+    }
+
+    fn add_message(&self, command: AddMessage) -> StoreFuture<'_, Idempotent<StoredAnswer>> {
+        let domain = command.on.domain;
+        self.write(move |conn| Ok(write::add_message(&issues::Writes { conn, domain }, &command)?))
+    }
+
+    fn add_note(&self, command: AddNote) -> StoreFuture<'_, Idempotent<StoredAnswer>> {
+        let domain = command.on.domain;
+        self.write(move |conn| Ok(write::add_note(&issues::Writes { conn, domain }, &command)?))
+    }
+
+    fn edit_issue(&self, command: EditIssue) -> StoreFuture<'_, Vec<u8>> {
+        let domain = command.on.domain;
+        self.write(move |conn| Ok(write::edit(&issues::Writes { conn, domain }, &command)?))
+    }
+
+    fn edit_issues(&self, command: EditIssues) -> StoreFuture<'_, Vec<u8>> {
+        let domain = command.on.domain;
+        self.write(move |conn| Ok(write::edit_many(&issues::Writes { conn, domain }, &command)?))
+    }
+
+    fn reference_faults(
+        &self,
+        domain: DomainId,
+        references: References,
+    ) -> StoreFuture<'_, Vec<ParameterFault>> {
+        self.read(move |conn| {
+            Ok(write::reference_faults(&issues::Writes { conn, domain }, &references)?)
+        })
+    }
+
+    fn queues(&self, domain: DomainId) -> StoreFuture<'_, Vec<IssueQueue>> {
+        self.read(move |conn| queues::of_domain(conn, domain))
+    }
+
+    fn stage_attachment(&self, command: StageAttachment) -> StoreFuture<'_, ()> {
+        self.write(move |conn| attachments::stage(conn, &command))
+    }
+
+    fn discard_attachments(&self, domain: DomainId, ids: Vec<String>) -> StoreFuture<'_, ()> {
+        self.write(move |conn| attachments::discard(conn, domain, &ids))
+    }
+
+    fn attachment(&self, domain: DomainId, id: &str) -> StoreFuture<'_, Option<Attachment>> {
+        let id = id.to_owned();
+        self.read(move |conn| attachments::get(conn, domain, &id))
+    }
+
+    fn attachment_piece(
+        &self,
+        domain: DomainId,
+        id: &str,
+        number: u32,
+    ) -> StoreFuture<'_, Option<Vec<u8>>> {
+        let id = id.to_owned();
+        self.read(move |conn| attachments::piece(conn, domain, &id, number))
+    }
+}
+
+impl Upkeep for SqliteStore {
+    fn ready(&self) -> StoreFuture<'_, ()> {
+        boxed(self.probe.ready(&self.engine))
+    }
+
+    fn metrics(&self) -> StoreFuture<'_, StoreMetrics> {
+        let tasks = self.engine.read(tasks::unfinished_by_lease);
+        Box::pin(async move {
+            let (tasks_waiting, tasks_running) = tasks.await?;
+            let completed = self.completed.lock().clone();
+            let (database_bytes, log_bytes) = self.engine.file_bytes();
+            let commits = self.engine.commits();
+            let writes = self.engine.writes();
+            Ok(StoreMetrics {
+                commits,
+                writes,
+                log_bytes,
+                database_bytes,
+                tasks_waiting,
+                tasks_running,
+                completed,
+            })
+        })
+    }
+
+    fn check(&self) -> StoreFuture<'_, CheckReport> {
+        boxed(check::run(&self.engine))
+    }
+
+    fn backup(&self, command: CreateBackup) -> StoreFuture<'_, BackupReport> {
+        boxed(backup::run(&self.engine, command))
+    }
+
+    fn purge_expired(&self, now: UnixMillis) -> StoreFuture<'_, bool> {
+        let written = self.write_weighing(Weight::Long, move |conn| {
+            Ok(tasks::purge(conn, now)? | attachments::purge(conn, now)?)
+        });
+        Box::pin(async move {
+            let more = written.await?;
+            failpoint::reached(Failpoint::Expired);
+            Ok(more)
+        })
+    }
+
+    fn close(&self) -> StoreFuture<'_, ()> {
+        let engine = self.engine.clone();
+        boxed(async move {
+            tokio::task::spawn_blocking(move || engine.close()).await.unwrap_or_else(|e| {
+                Err(StoreError::Unavailable(format!("closing panicked: {e}")).into())
+            })
+        })
+    }
+}

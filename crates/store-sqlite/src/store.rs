@@ -1,0 +1,114 @@
+//! The opened store: its engine, and how the methods of the contract reach it.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use caseload_model::task::Task;
+use caseload_store::{CompletedTasks, OpenMode, StoreError, StoreFuture, StoreMetrics};
+use parking_lot::Mutex;
+use rusqlite::Connection;
+use tokio::sync::watch;
+
+use crate::engine::{Engine, LastMember, Weight, WriteContext};
+use crate::probe::Probe;
+use crate::slot_leasing::SlotLeasing;
+use crate::{Fault, boxed, copy, domains, tasks};
+
+/// An opened SQLite store.
+#[derive(Debug)]
+pub struct SqliteStore {
+    pub(crate) engine: Arc<Engine>,
+    pub(crate) probe: Probe,
+    pub(crate) slot_leasing: Arc<SlotLeasing>,
+    /// Tasks completed since the store was opened.
+    pub(crate) completed: Mutex<Vec<CompletedTasks>>,
+    /// Counts the ends of tasks.
+    pub(crate) ends: watch::Sender<u64>,
+}
+
+impl SqliteStore {
+    /// Opens the store at `path`. Blocks.
+    pub fn open(path: &Path, mode: OpenMode) -> Result<Self, StoreError> {
+        let slot_leasing = Arc::new(SlotLeasing::default());
+        let leasing = slot_leasing.clone();
+        let last_member: LastMember = Box::new(move |now| leasing.member(now));
+        let prepare = |conn: &Connection| {
+            copy::refuse_unfinished(conn, path)?;
+            if mode == OpenMode::Server {
+                // An earlier server is gone: its lock was free. Its leases and uploads are void.
+                tasks::void_leases(conn)?;
+                tasks::void_uploads(conn)?;
+                while domains::continue_removal(conn)? {}
+            }
+            Ok(())
+        };
+        let engine = Engine::open(path, mode, prepare, Some(last_member))?;
+        Ok(Self {
+            engine: Arc::new(engine),
+            probe: Probe::default(),
+            slot_leasing,
+            completed: Mutex::default(),
+            ends: watch::Sender::new(0),
+        })
+    }
+
+    /// Transactions committed since the store was opened.
+    pub fn commits(&self) -> u64 {
+        self.engine.commits()
+    }
+
+    pub(crate) fn read<T, F>(&self, work: F) -> StoreFuture<'_, T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
+    {
+        boxed(self.engine.read(work))
+    }
+
+    pub(crate) fn write<T, F>(&self, work: F) -> StoreFuture<'_, T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
+    {
+        self.write_weighing(Weight::Small, work)
+    }
+
+    pub(crate) fn write_weighing<T, F>(&self, weight: Weight, work: F) -> StoreFuture<'_, T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
+    {
+        let work = move |conn: &Connection, _: &WriteContext<'_>| work(conn);
+        boxed(self.engine.write_weighing(weight, work))
+    }
+
+    /// Sends a wake-up after a write that may have made tasks runnable.
+    pub(crate) fn and_wake<'a, T: Send + 'a>(
+        &'a self,
+        written: StoreFuture<'a, T>,
+    ) -> StoreFuture<'a, T> {
+        Box::pin(async move {
+            let answer = written.await?;
+            self.slot_leasing.wake();
+            Ok(answer)
+        })
+    }
+
+    /// Counts a task that may have completed by the last commit, and notifies those that wait for
+    /// it.
+    pub(crate) fn note(&self, task: &Task) {
+        if task.outcome.is_some() {
+            self.ends.send_modify(|ended| *ended = ended.wrapping_add(1));
+        }
+        StoreMetrics::count(&mut self.completed.lock(), task);
+    }
+
+    /// Does the same after a write is committed.
+    pub(crate) fn and_note<'a>(&'a self, written: StoreFuture<'a, Task>) -> StoreFuture<'a, Task> {
+        Box::pin(async move {
+            let task = written.await?;
+            self.note(&task);
+            Ok(task)
+        })
+    }
+}

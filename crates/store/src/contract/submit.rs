@@ -1,0 +1,169 @@
+//! Submitting bulk action tasks: staging payloads, creating, cancelling, listing and reading tasks
+//! and their records.
+
+use caseload_model::ids::DomainId;
+use caseload_model::issue_query::Paging;
+use caseload_model::task::{Action, Counts, Family, Task, TaskStatus};
+use caseload_model::time::UnixMillis;
+use tokio::sync::watch;
+
+use super::{IdempotencyKey, Idempotent, StoreFuture, StoredAnswer};
+use crate::PackedBlock;
+
+/// What callers do to bulk action tasks. Other servers may run the tasks.
+pub trait Submit: Send + Sync + 'static {
+    /// Stores blocks of a payload before its task exists, so that an upload need not be held in
+    /// memory whole. Each call is a small commit of its own.
+    /// [`StoreError::AlreadyExists`](super::StoreError) if there is a task of that id.
+    fn stage_payload(&self, command: StagePayload) -> StoreFuture<'_, ()>;
+    /// Removes the blocks that were staged for a task that will not be created. Does nothing if the
+    /// task was created.
+    fn discard_staged(&self, domain: DomainId, task_id: &str) -> StoreFuture<'_, ()>;
+    /// Creates a task with its whole payload, durably. Errors, each of the type
+    /// [`StoreError`](super::StoreError): `QueueFull` beyond the limit, `IdempotencyKeyReused` if
+    /// the key belongs to another request, `UploadLost` if staged blocks are gone. After an error
+    /// the staged blocks remain until they are discarded or purged.
+    fn create_task(&self, command: CreateTask) -> StoreFuture<'_, Idempotent<Task>>;
+    /// The answer stored under an idempotency key that has not expired at `now`, with the SHA-256
+    /// of the request that it answered.
+    fn stored_answer(
+        &self,
+        domain: DomainId,
+        key: &str,
+        now: UnixMillis,
+    ) -> StoreFuture<'_, Option<([u8; 32], StoredAnswer)>>;
+    /// A task of one family; `None` for tasks of other families.
+    fn task(&self, domain: DomainId, family: Family, id: &str) -> StoreFuture<'_, Option<Task>>;
+    /// A page of the tasks of one family, newest first.
+    fn list_tasks(&self, request: ListTasks) -> StoreFuture<'_, TaskPage>;
+    /// Cancels a task: at once if no server works on it, otherwise after its current chunk. Returns
+    /// the task as it is then. [`StoreError::TaskCompleted`](super::StoreError) if it has ended.
+    fn cancel_task(&self, command: CancelTask) -> StoreFuture<'_, Task>;
+    /// The payload of a retry: the failed and the unprocessed entries of a completed task, exactly
+    /// as they were sent and with their indexes.
+    fn retry_payload(&self, domain: DomainId, task_id: &str) -> StoreFuture<'_, Vec<PackedBlock>>;
+    /// The first block of result or error records that begins at or after `from_index`.
+    fn record_block(
+        &self,
+        domain: DomainId,
+        task_id: &str,
+        kind: RecordKind,
+        from_index: u32,
+    ) -> StoreFuture<'_, Option<RecordBlock>>;
+    /// The sizes of all blocks of result or error records, in order, without unpacking them.
+    fn record_sizes(
+        &self,
+        domain: DomainId,
+        task_id: &str,
+        kind: RecordKind,
+    ) -> StoreFuture<'_, Vec<RecordBlockSize>>;
+    /// Changes whenever a task may have completed, for callers that wait for one. A hint: a waiting
+    /// caller polls as well.
+    fn task_ends(&self) -> watch::Receiver<u64>;
+}
+
+/// Stores blocks of a payload that is still arriving. They belong to no task until one of this id
+/// is created; abandoned blocks are purged.
+#[derive(Debug, Clone)]
+pub struct StagePayload {
+    pub domain: DomainId,
+    /// The id of the task to come.
+    pub task_id: String,
+    /// The blocks that follow those staged so far.
+    pub blocks: Vec<PackedBlock>,
+    pub now: UnixMillis,
+}
+
+/// Creates a task. All of it becomes durable in one commit.
+#[derive(Debug, Clone)]
+pub struct CreateTask {
+    pub domain: DomainId,
+    pub id: String,
+    pub action: Action,
+    pub dry_run: bool,
+    /// Entries of the payload, staged ones included.
+    pub total: u32,
+    /// Blocks that were staged under this id; they come before `blocks`.
+    pub staged: u32,
+    pub blocks: Vec<PackedBlock>,
+    pub now: UnixMillis,
+    /// When payload, results and errors may be purged.
+    pub expires_at: UnixMillis,
+    /// The number of unfinished tasks that the domain may have, this one included.
+    pub unfinished_max: u32,
+    /// The task that this one retries.
+    pub parent_id: Option<String>,
+    /// The key under which the caller may repeat the request, and the answer to a repeat.
+    pub idempotency: Option<(IdempotencyKey, StoredAnswer)>,
+}
+
+impl CreateTask {
+    /// The task as it is right after its creation.
+    pub fn accepted(&self) -> Task {
+        Task {
+            id: self.id.clone(),
+            action: self.action,
+            status: TaskStatus::Created,
+            outcome: None,
+            dry_run: self.dry_run,
+            counts: Counts::new(self.total),
+            created_at: self.now,
+            queued_at: None,
+            started_at: None,
+            completed_at: None,
+            expires_at: Some(self.expires_at),
+            parent_id: self.parent_id.clone(),
+            position: None,
+        }
+    }
+}
+
+/// A request for a page of tasks, newest first.
+#[derive(Debug, Clone)]
+pub struct ListTasks {
+    pub domain: DomainId,
+    pub family: Family,
+    /// Tasks in one of these states; `None` for all.
+    pub statuses: Option<Vec<TaskStatus>>,
+    /// Tasks of one of these actions; `None` for all.
+    pub actions: Option<Vec<Action>>,
+    pub paging: Paging,
+}
+
+/// A page of tasks with the exact number of all that match, from one snapshot.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TaskPage {
+    pub tasks: Vec<Task>,
+    pub total_hits: u64,
+}
+
+/// Cancels a task.
+#[derive(Debug, Clone)]
+pub struct CancelTask {
+    pub domain: DomainId,
+    pub family: Family,
+    pub task_id: String,
+    pub now: UnixMillis,
+}
+
+/// One of the two lists of records of a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RecordKind {
+    Results,
+    Errors,
+}
+
+/// A run of records as JSON lines, each with its newline.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecordBlock {
+    pub lines: Vec<u8>,
+    /// The `from_index` of the next block.
+    pub next_index: u32,
+}
+
+/// The first index of a stored block of records and the bytes of its unpacked lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RecordBlockSize {
+    pub first_index: u32,
+    pub bytes: u64,
+}

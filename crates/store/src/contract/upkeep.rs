@@ -1,0 +1,52 @@
+//! The upkeep of a store: readiness, figures, checks, backups, removal of expired records, closing.
+
+use std::path::PathBuf;
+
+use caseload_model::time::UnixMillis;
+
+use super::{StoreFuture, StoreMetrics};
+
+/// What an operator and a running server do to the store as a whole.
+pub trait Upkeep: Send + Sync + 'static {
+    /// Succeeds if the store answers and takes writes.
+    fn ready(&self) -> StoreFuture<'_, ()>;
+    /// Figures for operators, read cheaply.
+    fn metrics(&self) -> StoreFuture<'_, StoreMetrics>;
+    /// Verifies the laws of the stored data by reading all of it.
+    fn check(&self) -> StoreFuture<'_, CheckReport>;
+    /// Copies the store as it is at one moment and checks the copy before it gets its name.
+    /// [`StoreError::AlreadyExists`](super::StoreError) if a file of that name may not be replaced.
+    fn backup(&self, command: CreateBackup) -> StoreFuture<'_, BackupReport>;
+    /// Removes some expired records in one small write: payloads and records of completed tasks
+    /// after their `expires_at` (the tasks remain), staged blocks that are abandoned or whose
+    /// server is gone, and idempotency keys. True if more may be left to remove.
+    fn purge_expired(&self, now: UnixMillis) -> StoreFuture<'_, bool>;
+    /// Stops background work and closes files. Later commands fail with
+    /// [`StoreError::Closed`](super::StoreError).
+    fn close(&self) -> StoreFuture<'_, ()>;
+}
+
+/// The records that a check verified and the faults that it found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CheckReport {
+    /// The kinds of records that the check verified, with the number of records of each.
+    pub verified: Vec<(String, u64)>,
+    /// Broken laws, each a sentence that names domain and record. Empty for a sound store.
+    pub faults: Vec<String>,
+}
+
+/// Copies the store to a file while it is in use.
+#[derive(Debug, Clone)]
+pub struct CreateBackup {
+    pub file: PathBuf,
+    /// Whether an existing file of that name may be replaced.
+    pub overwrite: bool,
+}
+
+/// A copy that is complete, durable and sound.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BackupReport {
+    pub bytes: u64,
+    /// The check of the copy.
+    pub check: CheckReport,
+}

@@ -1,0 +1,201 @@
+//! Running bulk action tasks: leasing them, reading their payloads, applying their entries chunk by
+//! chunk.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use caseload_model::ids::{CoreProfileId, DomainId, DomainName};
+use caseload_model::issue::NewIssue;
+use caseload_model::payload::Block;
+use caseload_model::profile::{AppPatch, CorePatch, NewCoreProfile};
+use caseload_model::record::PreparedEntry;
+use caseload_model::task::{Action, Task};
+use caseload_model::time::UnixMillis;
+use tokio::sync::watch;
+
+use super::StoreFuture;
+
+/// What a server does that runs tasks. It works only on tasks that the store has leased to it.
+pub trait Work: Send + Sync + 'static {
+    /// Marks created tasks as queued and leases runnable ones to a server: of each domain the
+    /// oldest unfinished task that writes, and tasks that only read in any order.
+    fn claim_tasks(&self, command: ClaimTasks) -> StoreFuture<'_, Vec<ClaimedTask>>;
+    /// Extends the leases of a server.
+    fn renew_leases(&self, command: RenewLeases) -> StoreFuture<'_, ()>;
+    /// Ends all leases of a server that stops.
+    fn release_leases(&self, server: &str) -> StoreFuture<'_, ()>;
+    /// The first payload block with an entry at or after `from_index`, unpacked and encoded (see
+    /// `Block::decode`). Its first entries may precede `from_index`.
+    fn payload_block(
+        &self,
+        domain: DomainId,
+        task_id: &str,
+        from_index: u32,
+    ) -> StoreFuture<'_, Option<Vec<u8>>>;
+    /// Applies entries of a task: effects, records and counts in one durable transaction. The chunk
+    /// with the last entry completes the task in the same transaction. The store may take further
+    /// entries from [`ApplyChunk::following`] and may apply fewer than it has (see
+    /// [`ChunkApplied::rest`]). [`StoreError::LeaseLost`](super::StoreError) if another server has
+    /// the task.
+    fn apply_chunk(&self, command: ApplyChunk) -> StoreFuture<'_, ChunkApplied>;
+    /// Ends the lease of a task until `retry_at`. If the fault counts against the task and this was
+    /// its last attempt, the task completes with outcome `failed`.
+    fn fail_attempt(&self, command: FailAttempt) -> StoreFuture<'_, Task>;
+    /// Registers the worker slots of a server that has the store open, in place of those that it
+    /// registered before. A backend need not use them.
+    fn register(&self, slots: Arc<dyn WorkerSlots>) {
+        drop(slots);
+    }
+    /// Changes whenever tasks may have become runnable that the store did not lease to registered
+    /// slots. A hint: a server polls as well.
+    fn wake_ups(&self) -> watch::Receiver<u64>;
+}
+
+/// The worker slots of one server, as far as a store needs them. A store may lease tasks to free
+/// slots in the commit that makes the tasks runnable, which saves a commit for the lease.
+pub trait WorkerSlots: Debug + Send + Sync {
+    /// Takes all free slots and returns the command that claims tasks for them. The caller returns
+    /// the slots that got no task with [`WorkerSlots::free`].
+    fn claim(&self, now: UnixMillis) -> ClaimTasks;
+    /// Hands leased tasks to slots that [`WorkerSlots::claim`] took.
+    fn fill(&self, tasks: Vec<ClaimedTask>);
+    /// Frees slots that have no task.
+    fn free(&self, slots: usize);
+}
+
+/// Asks for tasks to work on.
+#[derive(Debug, Clone)]
+pub struct ClaimTasks {
+    /// The asking server; a fresh id each time the program starts.
+    pub server: String,
+    pub now: UnixMillis,
+    pub lease_until: UnixMillis,
+    /// The largest number of tasks to lease.
+    pub tasks_max: usize,
+}
+
+impl ClaimTasks {
+    /// How long a task is leased.
+    pub fn lease(&self) -> Duration {
+        Duration::from_millis(u64::try_from(self.lease_until.0 - self.now.0).unwrap_or_default())
+    }
+}
+
+/// A task leased to the server that asked.
+#[derive(Debug, Clone)]
+pub struct ClaimedTask {
+    pub domain: DomainId,
+    pub domain_name: DomainName,
+    pub task: Task,
+    /// Rises with each lease; a chunk that was sent under an older lease cannot commit.
+    pub lease_epoch: i64,
+    /// Index of the first entry that is not processed.
+    pub next_index: u32,
+}
+
+/// Extends all leases of a server.
+#[derive(Debug, Clone)]
+pub struct RenewLeases {
+    pub server: String,
+    pub lease_until: UnixMillis,
+}
+
+/// Validated entries; one variant for each action.
+#[derive(Debug, Clone)]
+pub enum ChunkWork {
+    CreateCoreProfiles(Vec<PreparedEntry<NewCoreProfile>>),
+    UpdateCoreProfiles(Vec<PreparedEntry<CorePatch>>),
+    UpdateAppProfiles(Vec<PreparedEntry<AppPatch>>),
+    GetCoreProfiles(Vec<PreparedEntry<CoreProfileId>>),
+    GetAppProfiles(Vec<PreparedEntry<String>>),
+    ImportIssues(Vec<PreparedEntry<NewIssue>>),
+}
+
+impl ChunkWork {
+    /// Number of entries.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::CreateCoreProfiles(entries) => entries.len(),
+            Self::UpdateCoreProfiles(entries) => entries.len(),
+            Self::UpdateAppProfiles(entries) => entries.len(),
+            Self::GetCoreProfiles(entries) => entries.len(),
+            Self::GetAppProfiles(entries) => entries.len(),
+            Self::ImportIssues(entries) => entries.len(),
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// Validated entries of one payload block.
+#[derive(Debug, Clone)]
+pub struct ChunkEntries {
+    /// The bytes that the entries of `work` point into.
+    pub block: Arc<Block>,
+    pub work: Arc<ChunkWork>,
+    /// Position in `work` of the next entry to apply.
+    pub from: usize,
+}
+
+/// Supplies the entries of a task, in order, that follow the first ones of a chunk. The store takes
+/// them while its transaction is open, so the caller may validate one block while the store applies
+/// the one before.
+pub trait EntrySource: Debug + Send + Sync {
+    /// Takes the next entries. Blocks until `deadline` at most.
+    fn take(&self, deadline: Instant) -> NextEntries;
+    /// Takes back entries that the store took and did not apply; they are the next ones again.
+    fn give_back(&self, entries: ChunkEntries);
+}
+
+/// What an [`EntrySource`] supplies.
+#[derive(Debug)]
+pub enum NextEntries {
+    Ready(ChunkEntries),
+    /// None before the deadline; more may follow.
+    NotYet,
+    /// No entries follow.
+    Ended,
+}
+
+/// Applies `entries` from their `from` on, which are the next unprocessed ones of the task, and
+/// those of `following` that are ready in time.
+#[derive(Debug, Clone)]
+pub struct ApplyChunk {
+    pub domain: DomainId,
+    pub domain_name: DomainName,
+    pub task_id: String,
+    pub action: Action,
+    pub dry_run: bool,
+    pub lease_epoch: i64,
+    pub entries: ChunkEntries,
+    /// Supplies the entries that follow; `None` if the chunk is `entries` alone.
+    pub following: Option<Arc<dyn EntrySource>>,
+    pub now: UnixMillis,
+}
+
+/// The outcome of a chunk.
+#[derive(Debug, Clone)]
+pub struct ChunkApplied {
+    /// The task after the commit.
+    pub task: Task,
+    /// The number of entries that this call applied.
+    pub done: usize,
+    /// Entries that the store took and did not apply; the next chunk begins with them.
+    pub rest: Option<ChunkEntries>,
+}
+
+/// Returns a task to the queue after a fault of its server.
+#[derive(Debug, Clone)]
+pub struct FailAttempt {
+    pub domain: DomainId,
+    pub task_id: String,
+    pub lease_epoch: i64,
+    pub now: UnixMillis,
+    /// Whether the fault counts against the task. A fault of the disk does not: it would stop any
+    /// task.
+    pub counted: bool,
+    pub retry_at: UnixMillis,
+}

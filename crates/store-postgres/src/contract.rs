@@ -10,11 +10,11 @@ use caseload_model::time::UnixMillis;
 use caseload_store::{
     AddMessage, AddNote, Admin, Agent, App, ApplyChunk, BackupReport, CancelTask, CheckReport,
     ChunkApplied, ClaimTasks, ClaimedTask, CreateAgent, CreateApp, CreateBackup, CreateDomain,
-    CreateIssue, CreateKey, CreateTask, Domain, EditIssue, EditIssues, FailAttempt, GetIssue,
-    Idempotent, IssuePage, IssueStep, Issues, Key, KeyGrant, ListIssues, ListTasks, PackedBlock,
-    RecordBlock, RecordBlockSize, RecordKind, RenderedIssue, RenewLeases, StageAttachment,
-    StagePayload, StepIssues, StoreError, StoreFuture, StoreMetrics, StoredAnswer, Submit,
-    TaskPage, Upkeep, Work,
+    CreateIssue, CreateKey, CreateTask, Domain, EditIssue, EditIssues, ExplainedStep, FailAttempt,
+    GetIssue, Idempotent, IssuePage, IssueStep, Issues, Key, KeyGrant, ListIssues, ListTasks,
+    PackedBlock, RecordBlock, RecordBlockSize, RecordKind, RenderedIssue, RenewLeases,
+    StageAttachment, StagePayload, StepIssues, StoreError, StoreFuture, StoreMetrics, StoredAnswer,
+    Submit, TaskPage, Upkeep, Work,
 };
 use tokio::sync::watch;
 
@@ -263,6 +263,10 @@ impl Issues for PostgresStore {
 
     fn step_issues(&self, request: StepIssues) -> StoreFuture<'_, IssueStep> {
         Box::pin(issues::step(&self.engine, request))
+    }
+
+    fn explain_issues(&self, request: ListIssues) -> StoreFuture<'_, Vec<ExplainedStep>> {
+        Box::pin(issues::explain(&self.engine, request))
     }
 
     fn issue(&self, request: GetIssue) -> StoreFuture<'_, Option<RenderedIssue>> {

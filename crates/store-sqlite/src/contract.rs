@@ -11,15 +11,15 @@ use caseload_model::task::{Family, Task};
 use caseload_model::time::UnixMillis;
 use caseload_store::failpoint::{self, Failpoint};
 use caseload_store::issues::write;
-use caseload_store::query::{list, step, tests_texts};
+use caseload_store::query::{explain, list, step, tests_texts};
 use caseload_store::{
     AddMessage, AddNote, Admin, Agent, App, ApplyChunk, BackupReport, CancelTask, CheckReport,
     ChunkApplied, ClaimTasks, ClaimedTask, CreateAgent, CreateApp, CreateBackup, CreateDomain,
-    CreateIssue, CreateKey, CreateTask, Domain, EditIssue, EditIssues, FailAttempt, GetIssue,
-    Idempotent, IssuePage, IssueStep, Issues, Key, KeyGrant, ListIssues, ListTasks, PackedBlock,
-    RecordBlock, RecordBlockSize, RecordKind, RenderedIssue, RenewLeases, StageAttachment,
-    StagePayload, StepIssues, StoreError, StoreFuture, StoreMetrics, StoredAnswer, Submit,
-    TaskPage, Upkeep, Work, WorkerSlots,
+    CreateIssue, CreateKey, CreateTask, Domain, EditIssue, EditIssues, ExplainedStep, FailAttempt,
+    GetIssue, Idempotent, IssuePage, IssueStep, Issues, Key, KeyGrant, ListIssues, ListTasks,
+    PackedBlock, RecordBlock, RecordBlockSize, RecordKind, RenderedIssue, RenewLeases,
+    StageAttachment, StagePayload, StepIssues, StoreError, StoreFuture, StoreMetrics, StoredAnswer,
+    Submit, TaskPage, Upkeep, Work, WorkerSlots,
 };
 use rusqlite::Connection;
 use tokio::sync::watch;
@@ -241,14 +241,20 @@ impl Issues for SqliteStore {
     fn list_issues(&self, request: ListIssues) -> StoreFuture<'_, IssuePage> {
         let is_long = tests_texts(&request.query);
         boxed(self.engine.read_throttled(request.budget, is_long, move |conn, throttle| {
-            list(&issues::Issues::new(conn, request.domain), &request, throttle)
+            list(&issues::IssueSource::new(conn, request.domain), &request, throttle)
         }))
     }
 
     fn step_issues(&self, request: StepIssues) -> StoreFuture<'_, IssueStep> {
         let is_long = tests_texts(&request.query);
         boxed(self.engine.read_throttled(request.budget, is_long, move |conn, throttle| {
-            step(&issues::Issues::new(conn, request.domain), &request, throttle)
+            step(&issues::IssueSource::new(conn, request.domain), &request, throttle)
+        }))
+    }
+
+    fn explain_issues(&self, request: ListIssues) -> StoreFuture<'_, Vec<ExplainedStep>> {
+        boxed(self.engine.read_throttled(request.budget, true, move |conn, _| {
+            explain(&issues::IssueSource::new(conn, request.domain), &request)
         }))
     }
 

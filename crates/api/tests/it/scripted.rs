@@ -16,8 +16,8 @@ use caseload_model::time::UnixMillis;
 use caseload_store::{
     AddMessage, AddNote, Admin, Agent, App, BackupReport, CancelTask, CheckReport, CreateAgent,
     CreateApp, CreateBackup, CreateDomain, CreateIssue, CreateKey, CreateTask, Domain, EditIssue,
-    EditIssues, GetIssue, Idempotent, IssuePage, IssueStep, Issues, Key, KeyGrant, ListIssues,
-    ListTasks, PackedBlock, RecordBlock, RecordBlockSize, RecordKind, RenderedIssue,
+    EditIssues, ExplainedStep, GetIssue, Idempotent, IssuePage, IssueStep, Issues, Key, KeyGrant,
+    ListIssues, ListTasks, PackedBlock, RecordBlock, RecordBlockSize, RecordKind, RenderedIssue,
     StageAttachment, StagePayload, StepIssues, StoreError, StoreFuture, StoreMetrics, StoredAnswer,
     Submit, TaskPage, Upkeep,
 };
@@ -289,6 +289,10 @@ impl Issues for Scripted {
             self.may_fail()?;
             Ok(self.page.lock().unwrap().clone())
         })
+    }
+
+    fn explain_issues(&self, _: ListIssues) -> StoreFuture<'_, Vec<ExplainedStep>> {
+        Box::pin(async { Ok(Vec::new()) })
     }
 
     fn step_issues(&self, request: StepIssues) -> StoreFuture<'_, IssueStep> {

@@ -13,6 +13,7 @@ on_each_store!(blocking:
     an_export_over_a_connection_that_breaks_is_the_same_as_over_one_that_holds,
     failed_entries_are_told_with_their_lines_in_the_file_across_tasks,
     one_page_or_one_issue_is_printed_as_the_servers_bytes,
+    an_explained_list_names_its_counters_indexes_and_sets,
     files_that_are_no_lines_of_issues_are_refused_before_anything_is_sent,
     tasks_of_both_paths_are_found_by_their_id,
 );
@@ -144,6 +145,31 @@ fn failed_entries_are_told_with_their_lines_in_the_file_across_tasks() {
     let picture =
         format!("{}--- errors.jsonl\n{}", picture_of(&output), place.read("errors.jsonl"));
     insta::assert_snapshot!("issues-import-errors", picture);
+}
+
+fn an_explained_list_names_its_counters_indexes_and_sets() {
+    let _guard = redacted();
+    let place = Place::new();
+    let server = place.serve();
+    place.write("in.jsonl", issues(450));
+    server.good(&["issues", "import", "in.jsonl"]);
+    server.terminate();
+    place.good(&["agent", "create", "--domain", "acme", "Grace", "grace@example.org"]);
+    let mut picture = String::new();
+    for filters in [
+        &["--page-size", "10", "--page", "2"][..],
+        &["--state", "resolved", "--query", "created-since=1700000000001"],
+        &["--query", "tags={\"and\":[\"a\"],\"nor\":[\"b3\"]}&state=resolved"],
+        &["--param", "author-emails={\"or\":[\"ada7@example.org\"]}", "--query", "sort-order=asc"],
+        &["--query", "assignee-emails=%7B%22or%22:[%22grace@example.org%22]%7D&redacted=false"],
+        &["--query", "messages={\"and\":[\"refund\"]}&updated-since=1700000100000"],
+        &["--query", "created-since=2&created-until=1"],
+        &["--query", "tags=b3&page-size=0"],
+    ] {
+        let args = [&["issues", "list", "--explain", "--domain", "acme"], filters].concat();
+        picture += &(place.picture(&args) + "\n");
+    }
+    insta::assert_snapshot!("issues-list-explain", picture);
 }
 
 fn one_page_or_one_issue_is_printed_as_the_servers_bytes() {

@@ -12,10 +12,13 @@ use roaring::RoaringBitmap;
 use tokio_postgres::{Row, Statement};
 
 use super::sets::{self, TermQuestion};
-use super::source::Issues;
+use super::source::IssueSource;
 use crate::engine::Client;
 
-pub(super) fn find(issues: &Issues<'_>, matches: &Matches) -> Result<RoaringBitmap, StoreError> {
+pub(super) fn find(
+    issues: &IssueSource<'_>,
+    matches: &Matches,
+) -> Result<RoaringBitmap, StoreError> {
     let leaves = matches.filters.leaves();
     let rows = fetch(issues, &leaves)?;
     let mut answers = Answers::new(leaves, rows);
@@ -24,7 +27,7 @@ pub(super) fn find(issues: &Issues<'_>, matches: &Matches) -> Result<RoaringBitm
 }
 
 /// The rows of each leaf, from one flight: one statement for all terms, one for each other leaf.
-fn fetch(issues: &Issues<'_>, leaves: &[&Leaf]) -> Result<Vec<RoaringBitmap>, StoreError> {
+fn fetch(issues: &IssueSource<'_>, leaves: &[&Leaf]) -> Result<Vec<RoaringBitmap>, StoreError> {
     let domain = &issues.domain.0;
     let terms = TermQuestion::new(leaves);
     let lookups: Vec<(usize, Lookup<'_>)> = leaves

@@ -38,16 +38,16 @@ use caseload_store::query::{
     step_of, tests_texts,
 };
 use caseload_store::{
-    AddMessage, AddNote, CreateIssue, EditIssue, EditIssues, GetIssue, Idempotent, IssuePage,
-    IssueStep, ListIssues, RenderedIssue, StageAttachment, StepForm, StepIssues, StoreError,
-    StoredAnswer,
+    AddMessage, AddNote, CreateIssue, EditIssue, EditIssues, ExplainedStep, GetIssue, Idempotent,
+    IssuePage, IssueStep, ListIssues, RenderedIssue, StageAttachment, StepForm, StepIssues,
+    StoreError, StoredAnswer,
 };
 pub(super) use columns::{BEHIND, COLUMNS, columns};
 pub(super) use folder::{Folder, fold_left, join_parts};
 pub(super) use import::Import;
 pub(super) use page::{FRAGMENTS, FRAGMENTS_COUNT, fragments};
 pub(super) use sets::{apply as apply_delta, block_number};
-use source::Issues;
+use source::IssueSource;
 use writes::Writes;
 
 pub(super) async fn list(
@@ -62,7 +62,7 @@ pub(super) async fn list(
     let is_long = tests_texts(&request.query);
     engine
         .ask(budget, is_long, move |ask, throttle| {
-            query::list(&Issues { ask, domain }, &request, throttle)
+            query::list(&IssueSource { ask, domain }, &request, throttle)
         })
         .await
 }
@@ -79,7 +79,19 @@ pub(super) async fn step(
     let is_long = tests_texts(&request.query);
     engine
         .ask(budget, is_long, move |ask, throttle| {
-            query::step(&Issues { ask, domain }, &request, throttle)
+            query::step(&IssueSource { ask, domain }, &request, throttle)
+        })
+        .await
+}
+
+pub(super) async fn explain(
+    engine: &Arc<Engine>,
+    request: ListIssues,
+) -> Result<Vec<ExplainedStep>, StoreError> {
+    let domain = request.domain;
+    engine
+        .ask(request.budget, true, move |ask, _| {
+            query::explain(&IssueSource { ask, domain }, &request)
         })
         .await
 }
@@ -115,7 +127,7 @@ pub(super) async fn get(
     }
     engine
         .ask(budget, false, move |ask, _| {
-            let issues = Issues { ask, domain };
+            let issues = IssueSource { ask, domain };
             let rendering = Rendering {
                 view,
                 form: StepForm::Commas,

@@ -38,12 +38,12 @@ const ISSUES_MAX: usize = 1000;
 
 /// One domain, in the snapshot of a transaction.
 #[derive(Clone, Copy)]
-pub(crate) struct Issues<'c> {
+pub(crate) struct IssueSource<'c> {
     pub(crate) ask: &'c Asking<'c>,
     pub(crate) domain: DomainId,
 }
 
-impl Issues<'_> {
+impl IssueSource<'_> {
     fn rows(&self, sql: &str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
         self.ask.wait(self.ask.client().rows(sql, params))
     }
@@ -144,7 +144,7 @@ fn numbers(rows: &[u32]) -> Vec<i64> {
     rows.iter().copied().map(i64::from).collect()
 }
 
-impl Source for Issues<'_> {
+impl Source for IssueSource<'_> {
     type Error = StoreError;
 
     const TEXTS_PER_QUESTION: usize = TEXTS;

@@ -11,19 +11,19 @@ use caseload_store::query::{Counters, DaySplit, Leaf, Matches, Rows, Span};
 use caseload_store::rowset::block_of;
 use roaring::RoaringBitmap;
 
-use super::source::Issues;
+use super::source::IssueSource;
 use super::{counts, sets};
 use crate::Fault;
 
 /// The longest span of time that is short.
 const SHORT_SPAN_MS: i64 = 2 * DAY_MS;
 
-pub(super) fn find(issues: &Issues<'_>, matches: &Matches) -> Result<RoaringBitmap, Fault> {
+pub(super) fn find(issues: &IssueSource<'_>, matches: &Matches) -> Result<RoaringBitmap, Fault> {
     let Some(short) = short_span(issues, matches)? else {
         let found = matches.filters.eval(&mut |leaf| answer(issues, leaf, &(0..=u32::MAX)))?;
         return within(issues, found, &matches.spans);
     };
-    let Issues { conn, domain, .. } = *issues;
+    let IssueSource { conn, domain, .. } = *issues;
     let few = sets::span(conn, domain, short.key, &DaySplit::of(short.range))?;
     let Some((first, last)) = few.min().zip(few.max()) else { return Ok(few) };
     let blocks = block_of(first)..=block_of(last);
@@ -33,7 +33,7 @@ pub(super) fn find(issues: &Issues<'_>, matches: &Matches) -> Result<RoaringBitm
 }
 
 /// The first short span whose days have few issues.
-fn short_span(issues: &Issues<'_>, matches: &Matches) -> Result<Option<Span>, Fault> {
+fn short_span(issues: &IssueSource<'_>, matches: &Matches) -> Result<Option<Span>, Fault> {
     for span in matches.spans.iter().filter(|span| is_short(&span.range)) {
         let counters = Counters::of_time(span.key);
         let sum = counters.sum(DaySplit::of(span.range).touched());
@@ -52,11 +52,11 @@ fn is_short(range: &TimeRange) -> bool {
 
 /// The issues of a leaf. Only `blocks` are read of the sets of terms.
 fn answer(
-    issues: &Issues<'_>,
+    issues: &IssueSource<'_>,
     leaf: &Leaf,
     blocks: &RangeInclusive<u32>,
 ) -> Result<RoaringBitmap, Fault> {
-    let Issues { conn, domain, .. } = *issues;
+    let IssueSource { conn, domain, .. } = *issues;
     match leaf {
         Leaf::Term { kind, values } => sets::any(conn, domain, *kind, values, blocks),
         Leaf::Range { kind, from, until } => sets::between(conn, domain, *kind, from, until),

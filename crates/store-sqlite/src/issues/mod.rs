@@ -21,7 +21,7 @@ mod writes;
 pub(super) use columns::{BEHIND, COLUMNS, columns};
 pub(super) use import::Import;
 pub(super) use page::{FRAGMENTS, FRAGMENTS_COUNT, fragments, get, numbers};
-pub(super) use source::Issues;
+pub(super) use source::IssueSource;
 pub(super) use writes::Writes;
 
 #[cfg(test)]

@@ -22,19 +22,19 @@ use crate::Fault;
 
 /// The issues of one domain, in the snapshot of the connection.
 #[derive(Clone, Copy)]
-pub(crate) struct Issues<'c> {
+pub(crate) struct IssueSource<'c> {
     pub(crate) conn: &'c Connection,
     pub(crate) domain: DomainId,
     pub(crate) thresholds: Thresholds,
 }
 
-impl<'c> Issues<'c> {
+impl<'c> IssueSource<'c> {
     pub(crate) const fn new(conn: &'c Connection, domain: DomainId) -> Self {
         Self { conn, domain, thresholds: Thresholds::USUAL }
     }
 }
 
-impl Source for Issues<'_> {
+impl Source for IssueSource<'_> {
     type Error = Fault;
 
     const TEXTS_PER_QUESTION: usize = 32;

@@ -22,7 +22,7 @@ use rusqlite::{Connection, params};
 use super::import::{columns_statement, fragments_statement, keep_columns, keep_fragments};
 use super::index::keep;
 use super::page::{FRAGMENTS_COUNT, select};
-use super::source::Issues;
+use super::source::IssueSource;
 use super::{counts, sql};
 use crate::Fault;
 use caseload_store::issues::{Changes, Indexed};
@@ -40,8 +40,8 @@ const TRIES: (u64, u64, usize) = (24, 60, 90);
 const THRESHOLDS: Thresholds =
     Thresholds { seek_offset_min: 2, sorted_max: 3, instants_max: 3, short_span_issues_max: 3 };
 
-fn source(conn: &Connection) -> Issues<'_> {
-    Issues { conn, domain: DOMAIN, thresholds: THRESHOLDS }
+fn source(conn: &Connection) -> IssueSource<'_> {
+    IssueSource { conn, domain: DOMAIN, thresholds: THRESHOLDS }
 }
 
 /// Without a position.

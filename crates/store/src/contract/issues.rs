@@ -21,6 +21,9 @@ pub trait Issues: Send + Sync + 'static {
     /// The issues that follow a position, from one snapshot. Costs the same at every position.
     /// [`StoreError::DeadlinePassed`](super::StoreError) if the budget is used up.
     fn step_issues(&self, request: StepIssues) -> StoreFuture<'_, IssueStep>;
+    /// How the page would be found: which counters, indexes and sets are read. Renders no issue and
+    /// reads no text.
+    fn explain_issues(&self, request: ListIssues) -> StoreFuture<'_, Vec<ExplainedStep>>;
     /// One issue, rendered; `None` if the domain has none of that id.
     fn issue(&self, request: GetIssue) -> StoreFuture<'_, Option<RenderedIssue>>;
 

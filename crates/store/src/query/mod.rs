@@ -6,7 +6,7 @@
 
 pub mod counters;
 pub mod days;
-pub mod explain;
+mod explain;
 pub mod find;
 pub mod index;
 pub mod matches;
@@ -22,6 +22,7 @@ mod words;
 
 pub use counters::{CounterSum, Counters};
 pub use days::{DaySplit, Days};
+pub use explain::explain;
 pub use index::Index;
 pub use matches::{Matches, Span, tests_texts};
 pub use plan::{Page, Plan, Planned, Request, Scan, Total};

@@ -206,7 +206,7 @@ fn field(term: &[u8]) -> (String, String) {
 fn text(value: &[u8]) -> String {
     match value.first() {
         None => "none".to_owned(),
-        Some(0xff) => "(a long text)".to_owned(),
+        Some(0xff) => "(a long value)".to_owned(),
         Some(_) => String::from_utf8_lossy(value).into_owned(),
     }
 }

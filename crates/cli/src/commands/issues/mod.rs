@@ -4,6 +4,7 @@
 mod entries;
 mod export;
 mod import;
+mod list;
 
 use caseload_client::IssueParams;
 use clap::{Args, Subcommand};
@@ -12,37 +13,18 @@ use serde_json::value::RawValue;
 use super::block_on;
 use crate::args::ServerArgs;
 use crate::failure::{Done, Failure};
-use crate::printer::{Printer, counted, note};
+use crate::printer::Printer;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum IssuesCommand {
-    /// Print one page of issues as JSON Lines
-    List(ListArgs),
+    /// Print one page of issues as JSON Lines, or explain how the store finds it
+    List(list::ListArgs),
     /// Print one issue
     Get(GetArgs),
     /// Import a file of issues, in as many tasks as it takes
     Import(import::ImportArgs),
     /// Write all issues of a span as JSON Lines, oldest first
     Export(export::ExportArgs),
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct ListArgs {
-    /// Only issues in this state
-    #[arg(long, env = "CASELOAD_STATE")]
-    state: Option<String>,
-    /// Number of the page, from 1 on
-    #[arg(long, env = "CASELOAD_PAGE")]
-    page: Option<u32>,
-    /// Issues on a page, up to 1000
-    #[arg(long, env = "CASELOAD_PAGE_SIZE")]
-    page_size: Option<u32>,
-    /// Any parameter of the API; may be given several times
-    #[arg(long = "param", env = "CASELOAD_PARAM", value_name = "NAME=VALUE",
-          value_parser = parse_param)]
-    params: Vec<(String, String)>,
-    #[command(flatten)]
-    server: ServerArgs,
 }
 
 #[derive(Debug, Args)]
@@ -55,41 +37,11 @@ pub(crate) struct GetArgs {
 
 pub(crate) fn run(command: IssuesCommand, printer: &mut Printer) -> Result<Done, Failure> {
     match command {
-        IssuesCommand::List(args) => block_on(list(args, printer)),
+        IssuesCommand::List(args) => list::run(args, printer),
         IssuesCommand::Get(args) => block_on(get(args, printer)),
         IssuesCommand::Import(args) => block_on(import::run(args, printer)),
         IssuesCommand::Export(args) => block_on(export::run(args, printer)),
     }
-}
-
-async fn list(args: ListArgs, printer: &mut Printer) -> Result<Done, Failure> {
-    let client = args.server.client()?;
-    let mut params = IssueParams::default();
-    for (name, value) in args.params {
-        params.push(name, value);
-    }
-    let own = [
-        ("state", args.state),
-        ("page", args.page.map(|page| page.to_string())),
-        ("page-size", args.page_size.map(|size| size.to_string())),
-    ];
-    for (name, value) in own {
-        if let Some(value) = value {
-            params.push(name, value);
-        }
-    }
-    let page = client.issues(&params).await?;
-    for issue in &page.issues {
-        printer.data(&line_of(issue))?;
-    }
-    printer.flush()?;
-    note(format_args!(
-        "page {} of {}, {} in all",
-        page.page,
-        page.total_pages,
-        counted(page.total_hits, "issue", "issues")
-    ));
-    Ok(Done::Good)
 }
 
 async fn get(args: GetArgs, printer: &mut Printer) -> Result<Done, Failure> {

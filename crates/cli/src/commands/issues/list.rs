@@ -1,0 +1,147 @@
+//! `caseload issues list`: prints one page from a server, or explains how a store finds that page.
+//! The parameters are those of the API in both cases.
+
+use std::time::Duration;
+
+use caseload_client::{Client, IssueParams};
+use caseload_model::ids::DomainName;
+use caseload_model::issue_query::parse_list;
+use caseload_store::ListIssues;
+use clap::Args;
+use clap::builder::FalseyValueParser;
+use percent_encoding::percent_decode_str;
+
+use super::{line_of, parse_param};
+use crate::args::{StoreArgs, parse_domain};
+use crate::commands::{block_on, domain_named, with_store};
+use crate::failure::{Done, Failure};
+use crate::printer::{Printer, counted, grouped, note};
+
+/// How long an explanation may take.
+const EXPLANATION_TIME: Duration = Duration::from_secs(60);
+
+#[derive(Debug, Args)]
+pub(crate) struct ListArgs {
+    /// Only issues in this state
+    #[arg(long, env = "CASELOAD_STATE")]
+    state: Option<String>,
+    /// Number of the page, from 1 on
+    #[arg(long, env = "CASELOAD_PAGE")]
+    page: Option<u32>,
+    /// Issues on a page, up to 1000
+    #[arg(long, env = "CASELOAD_PAGE_SIZE")]
+    page_size: Option<u32>,
+    /// Any parameter of the API; may be given several times
+    #[arg(long = "param", env = "CASELOAD_PARAM", value_name = "NAME=VALUE",
+          value_parser = parse_param)]
+    params: Vec<(String, String)>,
+    /// Parameters of the API as in its URLs: NAME=VALUE&NAME=VALUE, with or without %-encoding
+    #[arg(long, env = "CASELOAD_QUERY", value_name = "QUERY", value_parser = parse_query)]
+    query: Option<QueryPairs>,
+    /// Print which counters, indexes and sets the store reads for the page, not the page itself.
+    /// Reads the store directly: takes --store, needs no server and no key
+    #[arg(long, env = "CASELOAD_EXPLAIN", value_parser = FalseyValueParser::new())]
+    explain: bool,
+    /// Address of the server
+    #[arg(long, env = "CASELOAD_URL", default_value = "http://127.0.0.1:8080")]
+    url: String,
+    /// The domain
+    #[arg(long, env = "CASELOAD_DOMAIN", value_name = "NAME", value_parser = parse_domain)]
+    domain: DomainName,
+    /// The API key
+    #[arg(
+        long,
+        env = "CASELOAD_API_KEY",
+        value_name = "KEY",
+        hide_env_values = true,
+        required_unless_present = "explain"
+    )]
+    api_key: Option<String>,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+/// Decoded parameters of a query string.
+#[derive(Debug, Clone)]
+struct QueryPairs(Vec<(String, String)>);
+
+pub(crate) fn run(args: ListArgs, printer: &mut Printer) -> Result<Done, Failure> {
+    if args.explain { explain(&args, printer) } else { block_on(list(args, printer)) }
+}
+
+impl ListArgs {
+    /// The parameters, whichever way they are given.
+    fn pairs(&self) -> Vec<(String, String)> {
+        let mut pairs = self.params.clone();
+        pairs.extend(self.query.iter().flat_map(|query| query.0.clone()));
+        let own = [
+            ("state", self.state.clone()),
+            ("page", self.page.map(|page| page.to_string())),
+            ("page-size", self.page_size.map(|size| size.to_string())),
+        ];
+        for (name, value) in own {
+            pairs.extend(value.map(|value| (name.to_owned(), value)));
+        }
+        pairs
+    }
+}
+
+async fn list(args: ListArgs, printer: &mut Printer) -> Result<Done, Failure> {
+    let api_key = args.api_key.as_deref().unwrap_or_default();
+    let client = Client::new(&args.url, args.domain.as_str(), api_key)?;
+    let mut params = IssueParams::default();
+    for (name, value) in args.pairs() {
+        params.push(name, value);
+    }
+    let page = client.issues(&params).await?;
+    for issue in &page.issues {
+        printer.data(&line_of(issue))?;
+    }
+    printer.flush()?;
+    note(format_args!(
+        "page {} of {}, {} in all",
+        page.page,
+        page.total_pages,
+        counted(page.total_hits, "issue", "issues")
+    ));
+    Ok(Done::Good)
+}
+
+fn explain(args: &ListArgs, printer: &mut Printer) -> Result<Done, Failure> {
+    let request = parse_list(&args.pairs()).map_err(|faults| {
+        let faults: Vec<String> =
+            faults.iter().map(|fault| format!("{}: {}", fault.parameter, fault.detail)).collect();
+        Failure::usage(faults.join("\n"))
+    })?;
+    if request.cursor.is_some() {
+        return Err(Failure::usage("--explain explains pages by number; leave out the cursor"));
+    }
+    let steps = with_store(&args.store.store, async |store| {
+        let domain = domain_named(&*store, &args.domain).await?.id;
+        let (query, view, paging) = (request.query, request.view, request.paging);
+        let request = ListIssues { domain, query, view, paging, budget: EXPLANATION_TIME };
+        Ok(store.explain_issues(request).await?)
+    })?;
+    let rows: Vec<_> = steps
+        .into_iter()
+        .map(|step| {
+            vec![step.step.to_owned(), step.issues.map(grouped).unwrap_or_default(), step.how]
+        })
+        .collect();
+    printer.table(&["STEP", "ISSUES", "WHAT IS READ"], &rows)?;
+    Ok(Done::Good)
+}
+
+fn parse_query(text: &str) -> Result<QueryPairs, String> {
+    let decode = |text: &str| {
+        let spaced = text.replace('+', " ");
+        let decoded = percent_decode_str(&spaced).decode_utf8();
+        decoded.map(|text| text.into_owned()).map_err(|_| format!("{text} is not UTF-8"))
+    };
+    let pairs = text.trim_start_matches('?').split('&').filter(|pair| !pair.is_empty());
+    let pairs = pairs.map(|pair| {
+        let (name, value) = pair.split_once('=').ok_or("write NAME=VALUE&NAME=VALUE")?;
+        Ok((decode(name)?, decode(value)?))
+    });
+    pairs.collect::<Result<_, String>>().map(QueryPairs)
+}

@@ -1,8 +1,9 @@
-//! PostgreSQL servers of a test's own, for what cannot be done to the one that all tests share: to
-//! stop it, crash it, follow it with a standby and promote that. Their programs are where
-//! `TEST_POSTGRES_BIN` says, which `scripts/with-postgres` sets. Each server is a direct child of the
-//! test in its process group, so that what ends the test ends it too. Invariant: server and folder
-//! are gone when the value is dropped.
+//! PostgreSQL servers that belong to one test, which may stop or crash them, add a standby and
+//! promote it. All other tests share one server. `TEST_POSTGRES_BIN` names the folder of the
+//! programs;
+//! `scripts/with-postgres` sets it. Each server is a child of the test in the same process group,
+//! so that a signal to the test reaches it. Invariant: dropping the value removes server and
+//! folder.
 
 use std::io::Read;
 use std::net::TcpListener;
@@ -16,23 +17,23 @@ use tempfile::TempDir;
 
 use crate::server::query;
 
-/// Names the folder of PostgreSQL's programs.
+/// The variable with the folder of PostgreSQL's programs.
 const VARIABLE: &str = "TEST_POSTGRES_BIN";
-/// The name of a standby to the server that it follows.
+/// The name of a standby on its primary server.
 const STANDBY: &str = "standby";
 /// Time for a server to start, to stop or to catch up on a loaded machine.
 const PATIENCE: Duration = Duration::from_mins(1);
-/// A crash of the machine is not among the tests: what processes wrote is there after their end.
+/// Without fsync: no test crashes the machine, and a crash of a process loses no written bytes.
 const SETTINGS: &str = "listen_addresses = '127.0.0.1'\nfsync = off\nmax_connections = 100\n\
                         jit = off\nwal_receiver_status_interval = 1\n\
                         wal_retrieve_retry_interval = 200ms\n";
 
-/// How a server is told to end.
+/// How to stop a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {
-    /// Connections are ended, and everything is put in order.
+    /// Ends connections and shuts down cleanly.
     Fast,
-    /// As in a crash: the next start reads the log.
+    /// Like a crash: the next start recovers from the log.
     Immediate,
 }
 
@@ -70,7 +71,8 @@ impl Cluster {
         cluster
     }
 
-    /// A standby that follows this server, which from then on acknowledges only what the standby has.
+    /// A standby of this server. From then on the server acknowledges commits only if the standby
+    /// has them.
     #[must_use]
     pub fn standby(&self) -> Self {
         let mut standby = Self::unmade(self.password.clone());
@@ -90,17 +92,17 @@ impl Cluster {
         standby
     }
 
-    /// From now on acknowledges only what a standby has that is not there; or again all it has itself.
-    pub fn wait_for_nobody(&self, wait: bool) {
+    /// Has the server wait for a standby that does not exist with each commit, or stop waiting.
+    pub fn wait_for_missing_standby(&self, wait: bool) {
         let maintenance = self.address("postgres");
-        let names = if wait { "nobody" } else { "" };
+        let names = if wait { "missing" } else { "" };
         query(&maintenance, &format!("ALTER SYSTEM SET synchronous_standby_names = '{names}'"));
         query(&maintenance, "SELECT pg_reload_conf()");
         let shown = "SHOW synchronous_standby_names";
-        wait_until("it waits as it is told", || query(&maintenance, shown) == [names]);
+        wait_until("the setting is in effect", || query(&maintenance, shown) == [names]);
     }
 
-    /// Shows a certificate from now on, both in the form of PEM, and asks clients for one of `roots`.
+    /// Turns TLS on with a certificate and key (PEM) and demands client certificates of `roots`.
     pub fn encrypt(&self, certificate: &str, key: &str, roots: &str) {
         let serial = query(&self.address("postgres"), "SELECT txid_current()").remove(0);
         let maintenance = self.address("postgres");
@@ -123,11 +125,11 @@ impl Cluster {
         wait_until("it is encrypted", || query(&maintenance, shown) == [expected.as_str()]);
     }
 
-    /// Puts lines before all others that say who may connect and how.
+    /// Puts lines in front of the rules for connections.
     pub fn admit(&self, lines: &str) {
         let file = self.data().join("pg_hba.conf");
-        let before = std::fs::read_to_string(&file).expect("who may connect");
-        std::fs::write(&file, format!("{lines}\n{before}")).expect("who may connect");
+        let before = std::fs::read_to_string(&file).expect("the rules for connections");
+        std::fs::write(&file, format!("{lines}\n{before}")).expect("the rules for connections");
         let maintenance = self.address("postgres");
         let loaded = "SELECT pg_conf_load_time()";
         let before = query(&maintenance, loaded);
@@ -135,22 +137,22 @@ impl Cluster {
         wait_until("it is read", || query(&maintenance, loaded) != before);
     }
 
-    /// Has a standby take writes from now on.
+    /// Promotes a standby, which then takes writes.
     pub fn promote(&self) {
         let promoted = query(&self.address("postgres"), "SELECT pg_promote(true, 30)");
         assert_eq!(promoted, ["t"], "the standby is promoted");
     }
 
-    /// Ends the server, and waits for its end.
+    /// Stops the server and waits for its end.
     pub fn stop(&mut self, how: Stop) {
         let Some(mut child) = self.child.take() else { return };
         let signal = if how == Stop::Fast { "-INT" } else { "-QUIT" };
         let sent = Command::new("kill").args([signal, &child.id().to_string()]).status();
-        assert!(sent.is_ok_and(|status| status.success()), "the server is told to end");
+        assert!(sent.is_ok_and(|status| status.success()), "the server gets the signal");
         child.wait().expect("the server ends");
     }
 
-    /// Starts the server again where it was.
+    /// Starts the server again on the same port.
     pub fn start_again(&mut self) {
         self.launch();
     }
@@ -160,7 +162,7 @@ impl Cluster {
         format!("127.0.0.1:{}", self.port)
     }
 
-    /// The address of the store's database, on this server and on others that may stand in for it.
+    /// The address of the database of the store, with these servers as its hosts.
     pub fn url_with(hosts: &[&Self], parameters: &str) -> String {
         let names: Vec<_> = hosts.iter().map(|host| host.host()).collect();
         let password = &hosts[0].password;
@@ -171,9 +173,9 @@ impl Cluster {
         format!("postgres://postgres:{}@{}/{database}", self.password, self.host())
     }
 
-    /// A folder that belongs to whoever the server runs as.
+    /// A cluster that is only an empty folder, owned by the server's user.
     fn unmade(password: String) -> Self {
-        // A socket is never made there, so that the length of the path does not matter.
+        // No socket is made here, so the length of the path does not matter.
         let folder = tempfile::tempdir().expect("a folder for a server");
         own(folder.path(), 0o700);
         Self { folder, password, port: 0, child: None }
@@ -183,8 +185,8 @@ impl Cluster {
         self.folder.path().join("data")
     }
 
-    /// Starts the server. A port that another program took meanwhile is given up for another one,
-    /// but only where nobody knows it yet.
+    /// Starts the server. If another program took the port, tries another one, unless the address
+    /// of the server is known already.
     fn launch(&mut self) {
         let begun = Instant::now();
         let known = self.port != 0;
@@ -240,7 +242,7 @@ impl Drop for Cluster {
     }
 }
 
-/// A program of PostgreSQL, as the user that it agrees to run as.
+/// A program of PostgreSQL, as a user that it accepts.
 fn program(name: &str) -> Command {
     let bin = std::env::var(VARIABLE).unwrap_or_else(|_| {
         panic!(
@@ -256,7 +258,7 @@ fn program(name: &str) -> Command {
     command
 }
 
-/// Whom the programs run as where we are root, whom they refuse.
+/// The user for the programs if this process is root, which they refuse.
 fn other_user() -> Option<(u32, u32)> {
     if id(&["-u"])? != 0 {
         return None;

@@ -1,7 +1,7 @@
-//! A database for one test. Its name says which process made it; dropping it ends what is still
-//! connected and drops the database. To drop one, the server waits for every process of its own,
-//! also for one whose client was cut short in its greeting and cannot go on, because its thread is
-//! the one that waits here. Invariant: nothing is waited for without an end.
+//! A database for one test. Its name has the id of the process that made it. Dropping the value
+//! ends the connections and drops the database. The PostgreSQL server then waits for each of its
+//! backend processes, including one whose client stopped in the middle of the handshake. Invariant:
+//! every wait has a limit.
 
 use std::io::Write;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -10,13 +10,13 @@ use std::time::{Duration, Instant};
 use crate::server::{self, aside, connect};
 use crate::template;
 
-/// How long a database is tried to be made that the server has no time for.
+/// How long to retry the creation of a database on a busy server.
 const MAKING_MAX: Duration = Duration::from_mins(1);
-/// How long a database may take to go. A greeting that nobody goes on with is given up by the
-/// server after a minute only.
+/// How long dropping a database may take. The server gives up an unfinished handshake only after a
+/// minute.
 const DROPPING_MAX: Duration = Duration::from_secs(5);
 
-/// A database that goes with this.
+/// A database. Dropping the value drops the database.
 #[derive(Debug)]
 pub struct Database {
     name: String,
@@ -24,25 +24,25 @@ pub struct Database {
 }
 
 impl Database {
-    /// With the tables of a store, and nothing in them.
+    /// A database with the empty tables of a store.
     pub fn from_template() -> Self {
         let template = template::name();
-        Self::made(&format!("TEMPLATE {template}"))
+        Self::create(&format!("TEMPLATE {template}"))
     }
 
-    /// Without any table.
+    /// A database without tables.
     pub fn empty() -> Self {
-        Self::made("")
+        Self::create("")
     }
 
-    fn made(how: &str) -> Self {
+    fn create(how: &str) -> Self {
         static MADE: AtomicU32 = AtomicU32::new(0);
         let number = MADE.fetch_add(1, Ordering::Relaxed);
         let name = format!("caseload_test_{}_{number}", std::process::id());
         aside(|runtime| {
             runtime.block_on(async {
                 let client = connect(&server::url()).await;
-                // What another run left behind under the number of this process.
+                // An earlier process with the same id may have left one.
                 let left = format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)");
                 client.batch_execute(&left).await.expect("a database is dropped");
                 let millis = MAKING_MAX.as_millis();
@@ -51,7 +51,7 @@ impl Database {
                 let make = format!("CREATE DATABASE {name} {how}");
                 let begun = Instant::now();
                 loop {
-                    // A template that somebody else copies or vacuums right now.
+                    // Another process may be copying or vacuuming the template.
                     match client.batch_execute(&make).await {
                         Err(e)
                             if e.code().is_some_and(|code| code.code() == "55006")
@@ -79,8 +79,8 @@ impl Drop for Database {
     fn drop(&mut self) {
         // A test that stopped the server cannot drop anything there.
         if let Err(fault) = dropped(&server::url(), &self.name) {
-            let left = format!("the database {} is left behind: {fault}\n", self.name);
-            // For whoever reads what a test said; nothing depends on it.
+            let left = format!("the database {} is not dropped: {fault}\n", self.name);
+            // A hint in the output of the test; nothing depends on it.
             drop(std::io::stderr().write_all(left.as_bytes()));
         }
     }
@@ -98,7 +98,7 @@ fn dropped(maintenance: &str, name: &str) -> Result<(), String> {
             ];
             for statement in statements {
                 client.batch_execute(&statement).await.map_err(|error| {
-                    let waits = "a connection that stands still in its greeting is waited for";
+                    let waits = "the server waits for a connection in the middle of its handshake";
                     format!("{error:?} ({waits})")
                 })?;
             }
@@ -116,7 +116,7 @@ mod tests {
     use crate::Cluster;
 
     #[test]
-    fn a_greeting_that_stands_still_does_not_hold_up_a_test() {
+    fn an_unfinished_handshake_does_not_block_a_test() {
         let cluster = Cluster::start();
         let maintenance = cluster.address("postgres");
         let mut wire = TcpStream::connect(cluster.host()).expect("the server answers");
@@ -124,14 +124,15 @@ mod tests {
         let length = 8 + u32::try_from(said.len()).expect("it is short");
         let version: u32 = 3 << 16;
         wire.write_all(&[&length.to_be_bytes()[..], &version.to_be_bytes(), said].concat())
-            .expect("a greeting is sent");
+            .expect("a startup message is sent");
         wire.read_exact(&mut [0]).expect("the server asks for a proof");
         let begun = Instant::now();
-        let fault = dropped(&maintenance, "caseload").expect_err("the server waits for it");
-        assert!(fault.contains("greeting"), "{fault}");
+        let fault =
+            dropped(&maintenance, "caseload").expect_err("the server waits for the handshake");
+        assert!(fault.contains("handshake"), "{fault}");
         assert!(begun.elapsed() < 3 * DROPPING_MAX, "{:?}", begun.elapsed());
         drop(wire);
-        dropped(&maintenance, "caseload").expect("nobody is waited for");
+        dropped(&maintenance, "caseload").expect("no handshake is unfinished");
         assert!(
             server::query(&maintenance, "SELECT 1 FROM pg_database WHERE datname = 'caseload'")
                 .is_empty()

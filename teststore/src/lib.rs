@@ -1,8 +1,8 @@
-//! Stores that are there for one test, on every backend. A test is written once as an `async fn`
-//! and named in [`on_each_store!`], which makes a test per backend of it; what it opens with
-//! [`Backend::current`] is then on that backend. On PostgreSQL each place is a database of its own,
-//! made from a template whose tables were made once, and dropped with the place. Invariant: without
-//! a PostgreSQL to use (`TEST_DATABASE_URL`, see `scripts/with-postgres`) such a test fails.
+//! Stores for tests, on every backend. A test is an `async fn`, named in [`on_each_store!`], which
+//! makes one test of it for each backend. The test opens its store with [`Backend::current`]. On
+//! PostgreSQL each store is a database of its own, copied from a template and dropped after the
+//! test. Invariant: if no PostgreSQL is configured (`TEST_DATABASE_URL`, see
+//! `scripts/with-postgres`), such a test fails.
 
 mod cluster;
 mod database;
@@ -22,7 +22,7 @@ tokio::task_local! {
     static CURRENT: Backend;
 }
 
-/// What a store is kept in.
+/// The backend of a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Backend {
     Sqlite,
@@ -30,7 +30,7 @@ pub enum Backend {
 }
 
 impl Backend {
-    /// All of them.
+    /// All backends.
     pub const ALL: [Self; 2] = [Self::Sqlite, Self::Postgres];
 
     /// The backend of the test that runs.
@@ -38,12 +38,12 @@ impl Backend {
         Self::chosen().expect("the test is named in `on_each_store!`")
     }
 
-    /// The backend of the test that runs, if it is one that runs on each.
+    /// The backend of the test that runs, if the test runs on each.
     pub fn chosen() -> Option<Self> {
         CURRENT.try_with(|backend| *backend).ok()
     }
 
-    /// Runs a test that blocks on this backend.
+    /// Runs a blocking test on this backend.
     pub fn under_blocking<T>(self, test: impl FnOnce() -> T) -> T {
         CURRENT.sync_scope(self, test)
     }
@@ -53,32 +53,32 @@ impl Backend {
         CURRENT.scope(self, test).await
     }
 
-    /// A place for one store, with nothing in it. Blocks for some milliseconds.
+    /// An empty place for one store. Blocks for some milliseconds.
     pub fn place(self) -> StorePlace {
         match self {
             Self::Sqlite => {
                 let folder = tempfile::tempdir().expect("a folder for the store");
                 let url = format!("sqlite:{}", folder.path().join("caseload.db").display());
-                StorePlace { url, _keep: Keep::Folder(folder) }
+                StorePlace { url, _data: Data::Folder(folder) }
             }
             Self::Postgres => {
                 let database = Database::from_template();
-                StorePlace { url: database.url().to_owned(), _keep: Keep::Database(database) }
+                StorePlace { url: database.url().to_owned(), _data: Data::Database(database) }
             }
         }
     }
 }
 
-/// Where one store is; whatever is there goes with this.
+/// The place of one store. Dropping it removes the store.
 #[derive(Debug)]
 pub struct StorePlace {
     url: String,
-    _keep: Keep,
+    _data: Data,
 }
 
-/// What is removed with a place.
+/// The folder or database of a place.
 #[derive(Debug)]
-enum Keep {
+enum Data {
     Folder(#[expect(dead_code, reason = "removed when it is dropped")] TempDir),
     Database(#[expect(dead_code, reason = "as above")] Database),
 }
@@ -94,9 +94,9 @@ impl StorePlace {
     }
 }
 
-/// Makes a test on each backend of every function named: `name::sqlite`, `name::postgres`. Each of
-/// them is an `async fn` without arguments beside this. `threads` gives them a runtime of that many;
-/// `blocking` is for those that are no `async fn`.
+/// Makes a test on each backend of every function named: `name::sqlite`, `name::postgres`. Each
+/// function is an `async fn` without arguments in the same module. `threads` sets the number of
+/// threads of their runtime; `blocking` is for functions that are not `async`.
 #[macro_export]
 macro_rules! on_each_store {
     (blocking: $($test:ident),+ $(,)?) => {

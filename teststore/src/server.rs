@@ -1,14 +1,14 @@
-//! The PostgreSQL server that tests run on, spoken to as its administrator: on a thread and a runtime
-//! of its own, so that it can be done from anywhere, also while a test unwinds.
+//! The PostgreSQL server of the tests, as its administrator. Its statements run on a thread with a
+//! runtime of its own, so that they can run from anywhere, including the unwinding of a test.
 
 use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
 use tokio_postgres::{Client, NoTls, SimpleQueryMessage};
 
-/// Names the database that tests make their own databases beside.
+/// The variable with the URL of a database on the server where tests make their databases.
 const VARIABLE: &str = "TEST_DATABASE_URL";
-/// How long the server may take to take a connection on a loaded machine.
+/// How long a connection may take on a loaded machine.
 const CONNECTING_MAX: Duration = Duration::from_secs(30);
 
 /// The address of the maintenance database.
@@ -16,7 +16,7 @@ pub(crate) fn url() -> String {
     std::env::var(VARIABLE).unwrap_or_else(|_| {
         panic!(
             "{VARIABLE} is not set: this test needs a PostgreSQL. Run it under \
-             scripts/with-postgres, which brings one, or name one where databases may be made"
+             scripts/with-postgres, which starts one, or name one that may create databases"
         )
     })
 }
@@ -33,7 +33,7 @@ pub(crate) fn url_of(database: &str) -> String {
     format!("{}{host}/{database}{parameters}", &place[..host_end])
 }
 
-/// Runs blocking work that may need a runtime beside whatever runtime is here.
+/// Runs blocking work on a thread with a runtime of its own.
 pub(crate) fn aside<T: Send>(work: impl FnOnce(&Runtime) -> T + Send) -> T {
     std::thread::scope(|threads| {
         let done = threads.spawn(|| {
@@ -49,7 +49,7 @@ pub(crate) async fn connect(url: &str) -> Client {
     connected(url).await.expect("the PostgreSQL of the tests answers")
 }
 
-/// The same where nobody may answer.
+/// A connection, if the server answers.
 pub(crate) async fn connected(url: &str) -> Result<Client, String> {
     let connecting = tokio_postgres::connect(url, NoTls);
     let (client, connection) = tokio::time::timeout(CONNECTING_MAX, connecting)
@@ -60,7 +60,7 @@ pub(crate) async fn connected(url: &str) -> Result<Client, String> {
     Ok(client)
 }
 
-/// The first column of what statements return, read on a connection of their own. Blocks.
+/// Runs statements on a connection of their own and returns the first column. Blocks.
 pub fn query(url: &str, statements: &str) -> Vec<String> {
     aside(|runtime| {
         runtime.block_on(async {

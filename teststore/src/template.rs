@@ -1,6 +1,6 @@
-//! The database that those of tests are copied from: with the tables of a store, made once per
-//! server and state of the migrations. Processes that need it at the same moment take turns at a
-//! lock of the database server.
+//! The template of test databases: a database with the tables of a store, made once for each server
+//! and version of the migrations. An advisory lock makes processes that need it at the same moment
+//! take turns.
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -12,13 +12,13 @@ use tokio::runtime::Runtime;
 
 use crate::server::{self, aside, connect};
 
-/// Where the tables are described.
+/// The folder of the migrations.
 const MIGRATIONS: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/store-postgres/migrations");
-/// The lock at which processes take turns.
+/// The key of the advisory lock.
 const TURN: i64 = 0x7465_6d70_6c61_7465;
 
-/// The name of the template, which is there when this returns.
+/// The name of the template, which exists when this returns.
 pub(crate) fn name() -> &'static str {
     static NAME: OnceLock<String> = OnceLock::new();
     NAME.get_or_init(|| {
@@ -28,7 +28,7 @@ pub(crate) fn name() -> &'static str {
     })
 }
 
-/// Says which tables the template has.
+/// A digest of the migrations, for the name of the template.
 fn digest() -> String {
     let files = std::fs::read_dir(Path::new(MIGRATIONS)).expect("the folder of the migrations");
     let mut files: Vec<_> = files.map(|file| file.expect("a migration").path()).collect();
@@ -63,7 +63,7 @@ fn make(runtime: &Runtime, name: &str) {
             caseload_location::open(&location, OpenMode::Admin).await?.close().await
         });
         made.expect("a store is made");
-        // Nobody connects to it by mistake, which would keep others from copying it.
+        // A connection to the template would prevent copies of it.
         run(&format!("ALTER DATABASE {name} IS_TEMPLATE true ALLOW_CONNECTIONS false"));
     }
     run(&format!("SELECT pg_advisory_unlock({TURN})"));

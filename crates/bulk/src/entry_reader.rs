@@ -1,7 +1,7 @@
 //! Reads the payload of a task and validates its entries block by block, ahead of the store that
 //! applies them. Neither needs a lock or a transaction. A few blocks are validated in parallel and
-//! enter the queue in their order. Invariant: a bounded number of blocks is in memory, whatever the
-//! size of the payload; only a dry run is held whole.
+//! enter the queue in their order. Invariant: the number of blocks in memory is bounded for
+//! every size of payload; only a dry run is held whole.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -18,7 +18,7 @@ impl Outage {
         }
     }
 
-    /// Logs a failed request; `what` says in words what it was for.
+    /// Logs a failed request; `what` is a sentence about its purpose.
     pub(crate) fn report(&self, error: &StoreError, what: &'static str) {
         if !matches!(error, StoreError::Unreachable(_)) {
             tracing::error!(%error, "{what}");

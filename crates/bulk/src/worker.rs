@@ -30,7 +30,7 @@ pub(crate) async fn run(mut context: Context, claim: ClaimedTask) {
         Err(_) => return,
     };
     tracing::error!(task_id = claim.task.id, %fault, "a bulk action task met a fault");
-    // Until the fault is recorded, the lease keeps other servers from the task.
+    // Until the fault is recorded, other servers cannot lease the task.
     while !*context.stopping.borrow() {
         let now = context.clock.now();
         let failed = context.store.fail_attempt(FailAttempt {

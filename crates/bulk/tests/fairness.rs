@@ -1,5 +1,5 @@
-//! Domains take turns: what one has queued up does not decide when another's task is done. Counted
-//! in what the others had done by then, not in time.
+//! Fairness between domains: the queue of one domain does not delay the tasks of another. Measured
+//! by the entries that other domains completed first, not by time.
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use std::sync::Arc;
@@ -17,22 +17,22 @@ use caseload_teststore::{Backend, StorePlace, on_each_store};
 
 on_each_store!(threads 2:
     a_small_task_does_not_wait_for_a_hundred_large_ones_of_another_domain,
-    domains_with_large_tasks_go_on_side_by_side,
+    domains_with_large_tasks_progress_in_parallel,
 );
 
 const PATIENCE: Duration = Duration::from_mins(2);
 
-struct House {
+struct Fixture {
     store: Arc<dyn Store>,
     clock: Clock,
     _place: StorePlace,
 }
 
-impl House {
+impl Fixture {
     async fn new() -> Self {
         let place = Backend::current().place();
         let store = open(&place.location(), OpenMode::Server).await.unwrap();
-        // Any instant to begin with; what leases need is that time passes.
+        // Any instant will do at the start; leases only need time to pass.
         let begun = Instant::now();
         let clock =
             Clock::new(move || UnixMillis(1_700_000_000_000 + begun.elapsed().as_millis() as i64));
@@ -107,47 +107,50 @@ fn processed(tasks: &[Task]) -> u32 {
 }
 
 async fn a_small_task_does_not_wait_for_a_hundred_large_ones_of_another_domain() {
-    let house = House::new().await;
-    let (big, small) = (house.domain("big").await, house.domain("small").await);
+    let fixture = Fixture::new().await;
+    let (big, small) = (fixture.domain("big").await, fixture.domain("small").await);
     for n in 0..100 {
-        house.task(&big, &format!("b{n}"), 2000).await;
+        fixture.task(&big, &format!("b{n}"), 2000).await;
     }
-    let runner = house.run();
+    let runner = fixture.run();
     let begun = Instant::now();
-    while processed(&house.tasks(&big).await) == 0 {
-        assert!(begun.elapsed() < PATIENCE, "the large tasks begin");
+    while processed(&fixture.tasks(&big).await) == 0 {
+        assert!(begun.elapsed() < PATIENCE, "the large tasks start");
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
-    let before = processed(&house.tasks(&big).await);
-    house.task(&small, "s", 10).await;
-    house.completed(&small, "s").await;
-    let tasks = house.tasks(&big).await;
-    let meanwhile = processed(&tasks) - before;
-    assert!(meanwhile <= 10 * 2000, "{meanwhile} entries of the other domain came first");
-    let places: Vec<_> = tasks.iter().rev().filter_map(|task| task.position).collect();
-    assert!(places.is_sorted() && places.len() > 80, "who waits sees how many come before");
+    let before = processed(&fixture.tasks(&big).await);
+    fixture.task(&small, "s", 10).await;
+    fixture.completed(&small, "s").await;
+    let tasks = fixture.tasks(&big).await;
+    let in_between = processed(&tasks) - before;
+    assert!(in_between <= 10 * 2000, "{in_between} entries of the other domain came first");
+    let positions: Vec<_> = tasks.iter().rev().filter_map(|task| task.position).collect();
+    assert!(
+        positions.is_sorted() && positions.len() > 80,
+        "a waiting task shows the number of tasks before it"
+    );
     runner.stop().await;
 }
 
-async fn domains_with_large_tasks_go_on_side_by_side() {
-    let house = House::new().await;
+async fn domains_with_large_tasks_progress_in_parallel() {
+    let fixture = Fixture::new().await;
     let mut domains = Vec::new();
     for name in ["a", "b", "c"] {
-        let domain = house.domain(name).await;
-        // A task of this size is one chunk: turns are seen from one task to the next.
-        house.task(&domain, name, 10_000).await;
-        house.task(&domain, &format!("{name}2"), 10_000).await;
+        let domain = fixture.domain(name).await;
+        // A task of this size is one chunk, so domains alternate between tasks.
+        fixture.task(&domain, name, 10_000).await;
+        fixture.task(&domain, &format!("{name}2"), 10_000).await;
         domains.push(domain);
     }
-    let runner = house.run();
-    house.completed(&domains[0], "a2").await;
+    let runner = fixture.run();
+    fixture.completed(&domains[0], "a2").await;
     for domain in &domains {
-        let done = processed(&house.tasks(domain).await);
-        assert!(done > 0, "nothing of {} was done when another was", domain.name.as_str());
+        let done = processed(&fixture.tasks(domain).await);
+        assert!(done > 0, "{} had done nothing when another domain was done", domain.name.as_str());
     }
     for (domain, id) in domains.iter().zip(["a2", "b2", "c2"]) {
-        house.completed(domain, id).await;
+        fixture.completed(domain, id).await;
     }
     runner.stop().await;
-    assert_eq!(house.store.check().await.unwrap().faults, Vec::<String>::new());
+    assert_eq!(fixture.store.check().await.unwrap().faults, Vec::<String>::new());
 }

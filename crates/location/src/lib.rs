@@ -1,5 +1,5 @@
-//! The location of a store: `sqlite:PATH` or `postgres://USER@HOST/DATABASE`. The scheme chooses the
-//! backend once, here; nothing after it branches on the backend.
+//! The location of a store: `sqlite:PATH` or `postgres://USER@HOST/DATABASE`. The scheme chooses
+//! the backend once, here; nothing after it branches on the backend.
 
 mod copy;
 
@@ -15,17 +15,17 @@ use tokio::task::spawn_blocking;
 
 pub use copy::{CopyStore, copy};
 
-/// Where a store is.
+/// The location of a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StoreLocation {
-    /// A SQLite database file; missing folders and the file are made.
+    /// A SQLite database file. Opening makes the file and missing folders.
     Sqlite(PathBuf),
-    /// A PostgreSQL database that exists; its tables are made.
+    /// An existing PostgreSQL database. Opening makes its tables.
     Postgres(Box<PostgresAddress>),
 }
 
 impl StoreLocation {
-    /// Whether there is a store already, as far as that can be told without opening it.
+    /// Whether a store may exist here, without opening it.
     pub fn exists(&self) -> bool {
         match self {
             Self::Sqlite(path) => path.try_exists().unwrap_or(true),
@@ -33,7 +33,7 @@ impl StoreLocation {
         }
     }
 
-    /// The password for a database whose address has none.
+    /// The same location, with this password if its address has none.
     #[must_use]
     pub fn or_password(self, password: &str) -> Self {
         match self {
@@ -42,12 +42,12 @@ impl StoreLocation {
         }
     }
 
-    /// A text that may be meant as the name of a store, without what may be a password.
+    /// A text that may be a location, without anything that may be a password.
     pub fn shown(text: &str) -> String {
         shown(text)
     }
 
-    /// Whether both are one store, as far as that can be told without opening them.
+    /// Whether both locations are known to be the same store, without opening them.
     pub fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Sqlite(one), Self::Sqlite(two)) => {
@@ -86,7 +86,7 @@ impl FromStr for StoreLocation {
     }
 }
 
-/// Opens a store and brings its tables up to date. It works on the runtime that it was opened on.
+/// Opens a store and brings its tables up to date. Its background work runs on the current runtime.
 pub async fn open(location: &StoreLocation, mode: OpenMode) -> Result<Arc<dyn Store>, StoreError> {
     match location {
         StoreLocation::Sqlite(path) => {

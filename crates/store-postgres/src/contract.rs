@@ -274,27 +274,27 @@ impl Issues for PostgresStore {
     }
 
     fn create_issue(&self, command: CreateIssue) -> StoreFuture<'_, Idempotent<StoredAnswer>> {
-        let domain = command.on.domain;
+        let domain = command.origin.domain;
         self.and_fold(domain, issues::create(&self.engine, command))
     }
 
     fn add_message(&self, command: AddMessage) -> StoreFuture<'_, Idempotent<StoredAnswer>> {
-        let domain = command.on.domain;
+        let domain = command.origin.domain;
         self.and_fold(domain, issues::add_message(&self.engine, command))
     }
 
     fn add_note(&self, command: AddNote) -> StoreFuture<'_, Idempotent<StoredAnswer>> {
-        let domain = command.on.domain;
+        let domain = command.origin.domain;
         self.and_fold(domain, issues::add_note(&self.engine, command))
     }
 
     fn edit_issue(&self, command: EditIssue) -> StoreFuture<'_, Vec<u8>> {
-        let domain = command.on.domain;
+        let domain = command.origin.domain;
         self.and_fold(domain, issues::edit(&self.engine, command))
     }
 
     fn edit_issues(&self, command: EditIssues) -> StoreFuture<'_, Vec<u8>> {
-        let domain = command.on.domain;
+        let domain = command.origin.domain;
         self.and_fold(domain, issues::edit_many(&self.engine, command))
     }
 
@@ -345,7 +345,7 @@ impl Upkeep for PostgresStore {
             Ok(StoreMetrics {
                 commits: self.engine.commits(),
                 writes: self.engine.writes().clone(),
-                // The database keeps its log, and is backed up, by itself.
+                // PostgreSQL manages its own log.
                 log_bytes: 0,
                 database_bytes,
                 tasks_waiting,
@@ -366,7 +366,7 @@ impl Upkeep for PostgresStore {
 
     fn purge_expired(&self, now: UnixMillis) -> StoreFuture<'_, bool> {
         Box::pin(async move {
-            // What a server that ended left of a domain is anyone's to remove.
+            // Any server may continue the removal of a domain that another server did not finish.
             let removal = self.write((), |client, ()| Box::pin(domains::continue_removal(client)));
             let removed = removal.await?;
             let purge = self.write(now, |client, now| Box::pin(tasks::purge(client, *now)));

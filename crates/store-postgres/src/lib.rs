@@ -1,7 +1,7 @@
-//! The backend for many servers: one PostgreSQL database, any number of servers over it. This
-//! module only hands each method of the contract to the room that knows it, in one transaction on a
-//! connection of the pool ([`engine`]); the rooms hold the SQL. Every key begins with the domain,
-//! so that the tables can be distributed by it. Nothing of the truth is in a server's memory.
+//! The backend for many servers: one PostgreSQL database, any number of servers over it.
+//! [`contract`] hands each method to the module with its SQL, which runs in one transaction on a
+//! connection of the pool ([`engine`]). Every key begins with the domain, so that the tables can be
+//! distributed by it. Invariant: no server has state of record in its memory.
 
 mod address;
 mod agents;

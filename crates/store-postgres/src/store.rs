@@ -1,4 +1,5 @@
-//! The opened store: its engine, and how the methods of the contract reach it.
+//! The opened store: its engine, its notifications, and the helpers that the methods of the
+//! contract use to run work on the engine.
 
 use std::sync::Arc;
 
@@ -20,7 +21,7 @@ use crate::{copy, issues, notify};
 pub struct PostgresStore {
     pub(crate) engine: Arc<Engine>,
     pub(crate) probe: Probe,
-    /// Folds what writes of issues leave behind.
+    /// Compacts the deltas that writes of issues leave.
     pub(crate) folder: issues::Folder,
     pub(crate) wake_ups: Arc<watch::Sender<u64>>,
     pub(crate) leases: Leases,
@@ -90,7 +91,7 @@ impl PostgresStore {
         })
     }
 
-    /// Has deltas folded after a write of issues.
+    /// Has deltas compacted after a write of issues.
     pub(crate) fn and_fold<'a, T: Send + 'a>(
         &'a self,
         domain: DomainId,

@@ -264,27 +264,27 @@ impl Issues for SqliteStore {
     }
 
     fn create_issue(&self, command: CreateIssue) -> StoreFuture<'_, Idempotent<StoredAnswer>> {
-        let domain = command.on.domain;
+        let domain = command.origin.domain;
         self.write(move |conn| Ok(write::create(&issues::Writes { conn, domain }, &command)?))
     }
 
     fn add_message(&self, command: AddMessage) -> StoreFuture<'_, Idempotent<StoredAnswer>> {
-        let domain = command.on.domain;
+        let domain = command.origin.domain;
         self.write(move |conn| Ok(write::add_message(&issues::Writes { conn, domain }, &command)?))
     }
 
     fn add_note(&self, command: AddNote) -> StoreFuture<'_, Idempotent<StoredAnswer>> {
-        let domain = command.on.domain;
+        let domain = command.origin.domain;
         self.write(move |conn| Ok(write::add_note(&issues::Writes { conn, domain }, &command)?))
     }
 
     fn edit_issue(&self, command: EditIssue) -> StoreFuture<'_, Vec<u8>> {
-        let domain = command.on.domain;
+        let domain = command.origin.domain;
         self.write(move |conn| Ok(write::edit(&issues::Writes { conn, domain }, &command)?))
     }
 
     fn edit_issues(&self, command: EditIssues) -> StoreFuture<'_, Vec<u8>> {
-        let domain = command.on.domain;
+        let domain = command.origin.domain;
         self.write(move |conn| Ok(write::edit_many(&issues::Writes { conn, domain }, &command)?))
     }
 

@@ -1,7 +1,6 @@
-//! The embedded backend: one SQLite file. This module only hands each method of the contract to
-//! the room that knows it, on the writer thread or on a reader of the pool ([`engine`]); the rooms
-//! hold the SQL. Every key begins with the domain, so that the design carries over to a backend
-//! with many servers.
+//! The embedded backend: one SQLite file. [`contract`] hands each method to the module with its
+//! SQL, which runs on the writer thread or on a reader of the pool ([`engine`]). Every key begins
+//! with the domain.
 
 mod agents;
 mod apps;

@@ -78,7 +78,7 @@ impl Member for Leasing {
                 true
             }
             Err(error) => {
-                tracing::error!(%error, "no task could be leased where it became runnable");
+                tracing::error!(%error, "tasks that became runnable could not be leased");
                 false
             }
         }

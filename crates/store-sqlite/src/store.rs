@@ -1,4 +1,5 @@
-//! The opened store: its engine, and how the methods of the contract reach it.
+//! The opened store: its engine, its notifications, and the helpers that the methods of the
+//! contract use to run work on the engine.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -35,7 +36,8 @@ impl SqliteStore {
         let prepare = |conn: &Connection| {
             copy::refuse_unfinished(conn, path)?;
             if mode == OpenMode::Server {
-                // An earlier server is gone: its lock was free. Its leases and uploads are void.
+                // The lock was free, so an earlier server is gone and its leases and uploads are
+                // void.
                 tasks::void_leases(conn)?;
                 tasks::void_uploads(conn)?;
                 while domains::continue_removal(conn)? {}

@@ -5,43 +5,43 @@
 /// A place at which the process can be aborted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Failpoint {
-    /// A part of an upload is stored and not committed.
+    /// Blocks of an upload are stored and not committed.
     Staging,
-    /// A part of an upload is committed and its task is not accepted.
+    /// Blocks of an upload are committed, and its task is not created.
     Staged,
-    /// A part of an upload without task is removed and not committed.
+    /// Blocks of an upload without a task are removed, and this is not committed.
     Discarding,
-    /// A task is accepted and not answered.
+    /// A task is created, and the caller has no answer.
     Accepted,
-    /// Tasks are leased and nobody knows.
+    /// Tasks are leased, and their server does not know it.
     Claimed,
     /// A chunk took effect; its records are not stored.
     Effects,
     /// A chunk's effects and records are stored and not committed.
     Recorded,
-    /// A chunk is committed and not answered.
+    /// A chunk is committed, and its worker has no answer.
     Committed,
-    /// A task is ending: what a retry needs is picked out of its payload.
+    /// A task is ending, and its retry payload is being stored.
     Completing,
-    /// The end of a task is asked for and not committed.
+    /// A cancellation is stored and not committed.
     Cancelling,
-    /// Something that expired is removed and not committed.
+    /// Expired records are removed, and this is not committed.
     Expiring,
-    /// A step of the removal is committed.
+    /// The removal of expired records is committed.
     Expired,
     /// Rows of a copy are stored and not committed.
     Copying,
-    /// Rows of a copy are committed with its position.
+    /// Rows of a copy are committed with the position of the copy.
     Copied,
-    /// All rows of a copy are there, and it is not finished.
+    /// All rows of a copy are stored, and the copy is not finished.
     Derived,
 }
 
 impl Failpoint {
-    /// Those of a copy.
+    /// The failpoints of a copy.
     pub const OF_A_COPY: [Self; 3] = [Self::Copying, Self::Copied, Self::Derived];
 
-    /// Those of a server.
+    /// The failpoints of a server.
     pub const OF_A_SERVER: [Self; 12] = [
         Self::Staging,
         Self::Staged,

@@ -1,8 +1,8 @@
-//! Where Caseload keeps its data: the contract ([`Store`]) of plain-data commands and bounded
+//! The store of Caseload: the contract ([`Store`]) of plain-data commands and bounded
 //! reads, and the rules that every backend shares. A backend is a crate of its own; it implements
 //! the contract with its own SQL and migrations, and uses the modules below. This crate does not
-//! know SQL. It decides nothing about profiles or issues: the planners of the model do, and a
-//! backend commits what they planned.
+//! know SQL. The planners of the model decide about profiles and issues; a backend commits
+//! their plans.
 
 mod contract;
 

@@ -1,19 +1,20 @@
-//! What every backend needs to be opened, and why the text of a location is refused.
+//! The types that opening a store needs in every backend: the mode, and the error for a text that
+//! is not a location. The backends parse and open the locations.
 
-/// Which program opens a store.
+/// The kind of program that opens a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OpenMode {
-    /// The one server of an embedded store; a second one is refused.
+    /// A server. An embedded store refuses a second one.
     Server,
     /// A command that runs alongside a server.
     Admin,
 }
 
-/// A text that names no store.
+/// The text is not the location of a store.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{shown:?} names no store: {reason}")]
 pub struct InvalidLocation {
-    /// The text without what may be a password.
+    /// The text, without anything that may be a password.
     pub shown: String,
     pub reason: String,
 }

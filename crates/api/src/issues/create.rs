@@ -21,7 +21,7 @@ pub(crate) async fn create(
     let call = Call::new(&state, &caller, "creating an issue", None, &query)?;
     let mut files = Staged::new(&state, &caller);
     let form = Form { read: read_create, references: CreateRequest::references };
-    let (on, request, _mark) = call.post(request, &mut files, form).await?;
-    let command = CreateIssue { on, request, attachments: files.files.clone() };
+    let (origin, request, _mark) = call.post(request, &mut files, form).await?;
+    let command = CreateIssue { origin, request, attachments: files.files.clone() };
     created(state.store.create_issue(command).await, &mut files)
 }

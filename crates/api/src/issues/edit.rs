@@ -23,8 +23,8 @@ pub(crate) async fn edit(
 ) -> Result<Response, Problem> {
     let call = Call::new(&state, &caller, "editing an issue", Some(id), &query)?;
     let form = Form { read: read_edit, references: EditRequest::references };
-    let (on, request) = call.put(request, form).await?;
-    let command = EditIssue { on, issue_id: id?.known()?, request };
+    let (origin, request) = call.put(request, form).await?;
+    let command = EditIssue { origin, issue_id: id?.known()?, request };
     Ok(edited(state.store.edit_issue(command).await.map_err(write_error)?))
 }
 
@@ -37,8 +37,8 @@ pub(crate) async fn edit_many(
 ) -> Result<Response, Problem> {
     let call = Call::new(&state, &caller, "editing issues", None, &query)?;
     let form = Form { read: read_bulk_edit, references: BulkEditRequest::references };
-    let (on, request) = call.put(request, form).await?;
-    let command = EditIssues { on, request };
+    let (origin, request) = call.put(request, form).await?;
+    let command = EditIssues { origin, request };
     Ok(edited(state.store.edit_issues(command).await.map_err(write_error)?))
 }
 

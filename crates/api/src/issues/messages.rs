@@ -23,8 +23,8 @@ pub(crate) async fn add_message(
     let call = Call::new(&state, &caller, "adding a message", Some(id), &query)?;
     let mut files = Staged::new(&state, &caller);
     let form = Form { read: read_message, references: MessageRequest::references };
-    let (on, request, _mark) = call.post(request, &mut files, form).await?;
+    let (origin, request, _mark) = call.post(request, &mut files, form).await?;
     let (issue_id, attachments) = (id?.known()?, files.files.clone());
-    let command = AddMessage { on, issue_id, request, attachments };
+    let command = AddMessage { origin, issue_id, request, attachments };
     created(state.store.add_message(command).await, &mut files)
 }

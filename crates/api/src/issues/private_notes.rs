@@ -22,8 +22,8 @@ pub(crate) async fn add_note(
 ) -> Result<Response, Problem> {
     let call = Call::new(&state, &caller, "adding a note", Some(id), &query)?;
     let form = Form { read: read_note, references: NoteRequest::references };
-    let (on, request, _mark) = call.post(request, &mut NoFiles, form).await?;
-    let command = AddNote { on, issue_id: id?.known()?, request };
+    let (origin, request, _mark) = call.post(request, &mut NoFiles, form).await?;
+    let command = AddNote { origin, issue_id: id?.known()?, request };
     match state.store.add_note(command).await.map_err(write_error)? {
         Idempotent::Done(answer) | Idempotent::Replayed(answer) => Ok(idempotency::created(answer)),
     }

@@ -7,7 +7,7 @@ use axum::extract::Request;
 use axum::response::Response;
 use caseload_model::issue::write::{ParsedForm, References};
 use caseload_model::key::Access;
-use caseload_store::{Idempotent, StoreError, StoredAnswer, Writing};
+use caseload_store::{Idempotent, StoreError, StoredAnswer, WriteOrigin};
 
 use super::file_upload::Staged;
 use super::id::{IssueId, NoIssueId, unknown_issue};
@@ -56,7 +56,7 @@ impl<'c> Call<'c> {
         request: Request,
         files: &mut impl Files,
         form: Form<T>,
-    ) -> Result<(Writing, T, Option<InProgressMark>), Problem> {
+    ) -> Result<(WriteOrigin, T, Option<InProgressMark>), Problem> {
         let (state, caller) = (self.state, self.caller);
         let key = idempotency::key(request.headers(), &mut self.faults);
         let mark = idempotency::begin(state, caller, key.as_deref()).await?;
@@ -71,7 +71,7 @@ impl<'c> Call<'c> {
         self,
         request: Request,
         form: Form<T>,
-    ) -> Result<(Writing, T), Problem> {
+    ) -> Result<(WriteOrigin, T), Problem> {
         let (state, caller) = (self.state, self.caller);
         let fields = form::read(request, &state.config, &mut NoFiles).await?;
         let request = self.request(fields, Vec::new(), form).await?;
@@ -122,9 +122,9 @@ fn writing(
     state: &AppState,
     caller: &Caller,
     key: Option<(String, [u8; 32])>,
-) -> Result<Writing, Problem> {
+) -> Result<WriteOrigin, Problem> {
     let now = state.clock.now();
-    Ok(Writing {
+    Ok(WriteOrigin {
         domain: caller.domain_id,
         domain_name: caller.domain_name.clone(),
         now,

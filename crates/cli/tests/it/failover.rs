@@ -264,13 +264,13 @@ fn a_standby_that_is_gone_keeps_callers_waiting_no_longer_than_a_lease() {
     let post = || ask(&server, "POST", ISSUES, "message-body=hello");
     let acknowledged = post();
     let id = acknowledged.split_once(r#""id":""#).unwrap().1.split('"').next().unwrap().to_owned();
-    database.wait_for_nobody(true);
+    database.wait_for_missing_standby(true);
     for _ in 0..2 {
         let answer = post();
         assert!(is_told_to_wait(&answer), "{answer}");
     }
     assert!(is(&ask(&server, "GET", ISSUES, ""), 200), "reads go on");
-    database.wait_for_nobody(false);
+    database.wait_for_missing_standby(false);
     until("it takes writes", || is(&post(), 201));
     nothing_is_lost(&server, &store, &[id]);
 }

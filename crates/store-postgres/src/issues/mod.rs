@@ -146,7 +146,7 @@ pub(super) async fn create(
     engine: &Arc<Engine>,
     command: CreateIssue,
 ) -> Result<Idempotent<StoredAnswer>, StoreError> {
-    let domain = command.on.domain;
+    let domain = command.origin.domain;
     engine.change(move |ask| write::create(&Writes { ask, domain }, &command)).await
 }
 
@@ -154,7 +154,7 @@ pub(super) async fn add_message(
     engine: &Arc<Engine>,
     command: AddMessage,
 ) -> Result<Idempotent<StoredAnswer>, StoreError> {
-    let domain = command.on.domain;
+    let domain = command.origin.domain;
     engine.change(move |ask| write::add_message(&Writes { ask, domain }, &command)).await
 }
 
@@ -162,12 +162,12 @@ pub(super) async fn add_note(
     engine: &Arc<Engine>,
     command: AddNote,
 ) -> Result<Idempotent<StoredAnswer>, StoreError> {
-    let domain = command.on.domain;
+    let domain = command.origin.domain;
     engine.change(move |ask| write::add_note(&Writes { ask, domain }, &command)).await
 }
 
 pub(super) async fn edit(engine: &Arc<Engine>, command: EditIssue) -> Result<Vec<u8>, StoreError> {
-    let domain = command.on.domain;
+    let domain = command.origin.domain;
     engine.change(move |ask| write::edit(&Writes { ask, domain }, &command)).await
 }
 
@@ -175,7 +175,7 @@ pub(super) async fn edit_many(
     engine: &Arc<Engine>,
     command: EditIssues,
 ) -> Result<Vec<u8>, StoreError> {
-    let domain = command.on.domain;
+    let domain = command.origin.domain;
     engine.change(move |ask| write::edit_many(&Writes { ask, domain }, &command)).await
 }
 

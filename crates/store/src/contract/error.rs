@@ -6,7 +6,7 @@ use std::pin::Pin;
 
 use caseload_model::issue_query::ParameterFault;
 
-/// What every method of the contract returns.
+/// The return type of every method of the contract.
 pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
 
 /// A failed command or read.
@@ -16,20 +16,20 @@ pub enum StoreError {
     AlreadyExists { what: String },
     #[error("{what} does not exist")]
     NotFound { what: String },
-    /// A backup that cannot go where it was sent.
+    /// A backup cannot be written to the file.
     #[error("a backup cannot go to {}: {reason}", file.display())]
     BackupTarget { file: PathBuf, reason: &'static str },
     #[error("the domain has {unfinished} unfinished tasks, {limit} are allowed")]
     QueueFull { unfinished: u32, limit: u32 },
     #[error("the idempotency key was used for another request")]
     IdempotencyKeyReused,
-    #[error("what was staged of the upload is not there any more")]
+    #[error("the staged blocks of the upload are gone")]
     UploadLost,
     #[error("the task is completed")]
     TaskCompleted,
     #[error("another server took this task over")]
     LeaseLost,
-    #[error("what the request refers to is not there, or does not fit")]
+    #[error("the request refers to something that does not exist or does not fit")]
     Refused(Vec<ParameterFault>),
     #[error("a staged attachment is gone")]
     AttachmentLost,
@@ -39,7 +39,7 @@ pub enum StoreError {
     ServerRunning { path: PathBuf },
     #[error("{path} holds a newer version of the store than this program knows")]
     NewerVersion { path: PathBuf },
-    /// What is there is not a store that this program can work on, or it may not.
+    /// The file or database is not a store that this program can open, or it may not open it.
     #[error("cannot open {store}: {reason}")]
     NotOpened { store: String, reason: String, hint: Option<String> },
     #[error(
@@ -47,23 +47,23 @@ pub enum StoreError {
          to finish it"
     )]
     CopyUnfinished { store: String },
-    /// A copy that cannot be made, and why.
+    /// A copy cannot be made; the text is the reason.
     #[error("no copy was made: {0}")]
     CopyRefused(String),
     #[error("the store is closed")]
     Closed,
-    /// A full or failing disk, or another process that writes for long: nothing of the command is
-    /// stored, and it may be tried again.
+    /// The disk is full or failing, or another process writes for too long. The command stored
+    /// nothing and may be tried again.
     #[error("the store could not be written: {0}")]
     NotWritten(String),
     #[error("the store cannot answer now: {0}")]
     Unavailable(String),
-    /// The database is not there, is on its way up or down, or is a standby. Whether a write took
-    /// place that got no answer is not known; it may be repeated, as commands are made for.
+    /// The database is gone, starting, stopping, or a standby. A write that got no answer may have
+    /// taken place; it may be repeated, because commands are idempotent.
     #[error("the database cannot be reached or does not take writes now: {0}")]
     Unreachable(String),
-    /// A write met another one and is tried again by the store; callers never see it.
-    #[error("a write met another one")]
+    /// A write conflicted with another one. The store tries it again; callers never see this.
+    #[error("a write conflicted with another one")]
     Contended,
     #[error("stored data is damaged: {0}")]
     Corrupt(String),

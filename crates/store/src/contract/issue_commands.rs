@@ -1,5 +1,5 @@
-//! Commands that write issues one by one, and attachments. What a request means and does to an
-//! issue is the model's. A command carries the typed request and what only the caller knows: the
+//! Commands that write issues one by one, and attachments. The model defines the meaning and
+//! the effect of a request. A command carries the typed request and what only the caller knows: the
 //! time, randomness, the idempotency key. Each command is one transaction, which a reference to
 //! something that does not exist refuses as a whole ([`StoreError::Refused`](super::StoreError)).
 
@@ -13,7 +13,7 @@ use crate::IdempotencyKey;
 
 /// The part that all commands share.
 #[derive(Debug, Clone)]
-pub struct Writing {
+pub struct WriteOrigin {
     pub domain: DomainId,
     pub domain_name: DomainName,
     pub now: UnixMillis,
@@ -28,7 +28,7 @@ pub struct Writing {
 /// Makes an issue. The attachments are staged.
 #[derive(Debug, Clone)]
 pub struct CreateIssue {
-    pub on: Writing,
+    pub origin: WriteOrigin,
     pub request: CreateRequest,
     pub attachments: Vec<Attachment>,
 }
@@ -36,7 +36,7 @@ pub struct CreateIssue {
 /// Adds a message to an issue. The attachments are staged.
 #[derive(Debug, Clone)]
 pub struct AddMessage {
-    pub on: Writing,
+    pub origin: WriteOrigin,
     pub issue_id: u64,
     pub request: MessageRequest,
     pub attachments: Vec<Attachment>,
@@ -45,7 +45,7 @@ pub struct AddMessage {
 /// Adds a private note to an issue.
 #[derive(Debug, Clone)]
 pub struct AddNote {
-    pub on: Writing,
+    pub origin: WriteOrigin,
     pub issue_id: u64,
     pub request: NoteRequest,
 }
@@ -53,7 +53,7 @@ pub struct AddNote {
 /// Changes one issue.
 #[derive(Debug, Clone)]
 pub struct EditIssue {
-    pub on: Writing,
+    pub origin: WriteOrigin,
     pub issue_id: u64,
     pub request: EditRequest,
 }
@@ -61,7 +61,7 @@ pub struct EditIssue {
 /// Changes many issues, all of them or none.
 #[derive(Debug, Clone)]
 pub struct EditIssues {
-    pub on: Writing,
+    pub origin: WriteOrigin,
     pub request: BulkEditRequest,
 }
 

@@ -1,5 +1,5 @@
-//! Issues: lists, single issues, changes and attachments. What a filter means is the model's;
-//! indexes and counters are each backend's.
+//! Issues: lists, single issues, changes and attachments. The model defines the
+//! meaning of a filter; each backend has its own indexes and counters.
 
 use std::time::Duration;
 

@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use super::{IdempotencyKey, Idempotent, StoreFuture, StoredAnswer};
 use crate::PackedBlock;
 
-/// What callers do to bulk action tasks. Other servers may run the tasks.
+/// Creating, reading and cancelling tasks. Other servers may run them.
 pub trait Submit: Send + Sync + 'static {
     /// Stores blocks of a payload before its task exists, so that an upload need not be held in
     /// memory whole. Each call is a small commit of its own.

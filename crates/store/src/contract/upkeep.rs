@@ -6,7 +6,7 @@ use caseload_model::time::UnixMillis;
 
 use super::{StoreFuture, StoreMetrics};
 
-/// What an operator and a running server do to the store as a whole.
+/// Operations on the store as a whole, for operators and running servers.
 pub trait Upkeep: Send + Sync + 'static {
     /// Succeeds if the store answers and takes writes.
     fn ready(&self) -> StoreFuture<'_, ()>;

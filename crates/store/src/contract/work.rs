@@ -16,7 +16,7 @@ use tokio::sync::watch;
 
 use super::StoreFuture;
 
-/// What a server does that runs tasks. It works only on tasks that the store has leased to it.
+/// Running tasks. A server works only on tasks that the store has leased to it.
 pub trait Work: Send + Sync + 'static {
     /// Marks created tasks as queued and leases runnable ones to a server: of each domain the
     /// oldest unfinished task that writes, and tasks that only read in any order.
@@ -150,7 +150,7 @@ pub trait EntrySource: Debug + Send + Sync {
     fn give_back(&self, entries: ChunkEntries);
 }
 
-/// What an [`EntrySource`] supplies.
+/// The answer of an [`EntrySource`].
 #[derive(Debug)]
 pub enum NextEntries {
     Ready(ChunkEntries),

@@ -8,8 +8,8 @@ mod copy;
 #[cfg(debug_assertions)]
 mod failpoints;
 mod gets;
-mod hands;
 mod issues;
+mod slot_leasing;
 mod steps;
 
 use std::path::{Path, PathBuf};

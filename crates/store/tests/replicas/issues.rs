@@ -14,7 +14,7 @@ use caseload_model::issue_query::{
 use caseload_model::task::Action;
 use caseload_store::{
     AddMessage, CreateIssue, Domain, EditIssue, EditIssues, IdempotencyKey, ListIssues, StepForm,
-    StepIssues, Store, StoreError, Writing,
+    StepIssues, Store, StoreError, WriteOrigin,
 };
 use caseload_testdata::SplitMix;
 use futures_util::future::{join, join_all};
@@ -25,8 +25,8 @@ use crate::suite::support::{NOW, assert_sound, domain, import_of_authors, later,
 
 const BUDGET: Duration = Duration::from_secs(30);
 
-fn on(domain: &Domain, key: Option<String>) -> Writing {
-    Writing {
+fn origin(domain: &Domain, key: Option<String>) -> WriteOrigin {
+    WriteOrigin {
         domain: domain.id,
         domain_name: domain.name.clone(),
         now: NOW,
@@ -52,7 +52,7 @@ async fn create(
     let fields = [("message-body", "x"), ("email", "ada@example.org"), ("tags", "[\"a\"]")];
     let (request, faults) = read_create(&pairs(&fields));
     assert_eq!(faults, []);
-    let command = CreateIssue { on: on(domain, key), request, attachments: Vec::new() };
+    let command = CreateIssue { origin: origin(domain, key), request, attachments: Vec::new() };
     let answer = store.create_issue(command).await?;
     let (caseload_store::Idempotent::Done(answer) | caseload_store::Idempotent::Replayed(answer)) =
         answer;
@@ -85,27 +85,27 @@ impl RandomChange {
     }
 
     async fn apply(&self, store: &Arc<dyn Store>, domain: &Domain) -> Result<(), StoreError> {
-        let on = on(domain, None);
+        let origin = origin(domain, None);
         match self {
             Self::Message { issue_id } => {
                 let (request, faults) = read_message(&pairs(&[("message-body", "y")]));
                 assert_eq!(faults, []);
                 let (issue_id, attachments) = (*issue_id, Vec::new());
-                let command = AddMessage { on, issue_id, request, attachments };
+                let command = AddMessage { origin, issue_id, request, attachments };
                 store.add_message(command).await.map(drop)
             }
             Self::Edit { issue_id, status } => {
                 let fields = [("status", *status), ("tags", "[\"b\"]")];
                 let (request, faults) = read_edit(&pairs(&fields));
                 assert_eq!(faults, []);
-                store.edit_issue(EditIssue { on, issue_id: *issue_id, request }).await.map(drop)
+                store.edit_issue(EditIssue { origin, issue_id: *issue_id, request }).await.map(drop)
             }
             Self::BulkEdit { issue_ids } => {
                 let ids = serde_json::to_string(issue_ids).unwrap();
                 let fields = [("issue-ids", ids.as_str()), ("status", "resolved")];
                 let (request, faults) = read_bulk_edit(&pairs(&fields));
                 assert_eq!(faults, []);
-                store.edit_issues(EditIssues { on, request }).await.map(drop)
+                store.edit_issues(EditIssues { origin, request }).await.map(drop)
             }
         }
     }

@@ -7,7 +7,7 @@ use caseload_model::key::Access;
 use caseload_model::task::Action;
 use caseload_store::{
     CreateAgent, CreateIssue, CreateKey, Domain, IdempotencyKey, StageAttachment, StagePayload,
-    Store, StoredAnswer, Writing,
+    Store, StoredAnswer, WriteOrigin,
 };
 use serde_json::json;
 
@@ -95,7 +95,7 @@ async fn fill_attachments(store: &Arc<dyn Store>, domain: &Domain) {
     let (request, faults) = read_create(&[("message-body".to_owned(), "with a file".to_owned())]);
     assert_eq!(faults, []);
     let key = IdempotencyKey { text: "key".into(), content: [9; 32], expires_at: later(9_000_000) };
-    let on = Writing {
+    let origin = WriteOrigin {
         domain: domain.id,
         domain_name: domain.name.clone(),
         now: NOW,
@@ -112,7 +112,7 @@ async fn fill_attachments(store: &Arc<dyn Store>, domain: &Domain) {
     let attachments = vec![file];
     assert!(
         store
-            .create_issue(CreateIssue { on, request, attachments })
+            .create_issue(CreateIssue { origin, request, attachments })
             .await
             .unwrap()
             .done()

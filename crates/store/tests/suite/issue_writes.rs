@@ -17,7 +17,7 @@ use caseload_model::time::UnixMillis;
 use caseload_store::{
     ATTACHMENT_PIECE_BYTES, AddMessage, AddNote, CreateAgent, CreateIssue, Domain, EditIssue,
     EditIssues, GetIssue, IdempotencyKey, Idempotent, ListIssues, StageAttachment, Store,
-    StoreError, StoredAnswer, Writing,
+    StoreError, StoredAnswer, WriteOrigin,
 };
 use caseload_testdata::SplitMix;
 use futures_util::future::join_all;
@@ -34,8 +34,8 @@ fn pairs(fields: Fields<'_>) -> Vec<(String, String)> {
     fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
 
-fn on(domain: &Domain, now: UnixMillis) -> Writing {
-    Writing {
+fn origin(domain: &Domain, now: UnixMillis) -> WriteOrigin {
+    WriteOrigin {
         domain: domain.id,
         domain_name: domain.name.clone(),
         now,
@@ -48,7 +48,7 @@ fn on(domain: &Domain, now: UnixMillis) -> Writing {
 fn creation(domain: &Domain, fields: Fields<'_>) -> CreateIssue {
     let (request, faults) = read_create(&pairs(fields));
     assert_eq!(faults, []);
-    CreateIssue { on: on(domain, NOW), request, attachments: Vec::new() }
+    CreateIssue { origin: origin(domain, NOW), request, attachments: Vec::new() }
 }
 
 async fn create(store: &Arc<dyn Store>, domain: &Domain, fields: Fields<'_>) -> u64 {
@@ -59,19 +59,19 @@ async fn create(store: &Arc<dyn Store>, domain: &Domain, fields: Fields<'_>) -> 
 fn message(domain: &Domain, issue_id: u64, fields: Fields<'_>) -> AddMessage {
     let (request, faults) = read_message(&pairs(fields));
     assert_eq!(faults, []);
-    AddMessage { on: on(domain, NOW), issue_id, request, attachments: Vec::new() }
+    AddMessage { origin: origin(domain, NOW), issue_id, request, attachments: Vec::new() }
 }
 
 fn edit(domain: &Domain, issue_id: u64, fields: Fields<'_>) -> EditIssue {
     let (request, faults) = read_edit(&pairs(fields));
     assert_eq!(faults, []);
-    EditIssue { on: on(domain, NOW), issue_id, request }
+    EditIssue { origin: origin(domain, NOW), issue_id, request }
 }
 
 fn bulk_edit(domain: &Domain, fields: Fields<'_>) -> EditIssues {
     let (request, faults) = read_bulk_edit(&pairs(fields));
     assert_eq!(faults, []);
-    EditIssues { on: on(domain, NOW), request }
+    EditIssues { origin: origin(domain, NOW), request }
 }
 
 async fn issue(store: &Arc<dyn Store>, domain: &Domain, id: u64) -> Value {
@@ -200,12 +200,12 @@ impl RandomWrite {
             "create" => store.create_issue(creation(domain, &fields)).await.map(drop),
             "edit" => {
                 let mut command = edit(domain, self.issue_id, &fields);
-                command.on.now = self.now;
+                command.origin.now = self.now;
                 store.edit_issue(command).await.map(drop)
             }
             "message" => {
                 let mut command = message(domain, self.issue_id, &fields);
-                command.on.now = self.now;
+                command.origin.now = self.now;
                 store.add_message(command).await.map(drop)
             }
             _ => store.edit_issues(bulk_edit(domain, &fields)).await.map(drop),
@@ -251,7 +251,7 @@ pub(crate) async fn concurrent_messages_are_all_stored_in_the_order_of_their_tim
     let texts: Vec<String> = (0..60).map(|n| n.to_string()).collect();
     let adding = texts.iter().map(|text| {
         let mut command = message(&acme, id, &[("message-body", text)]);
-        command.on.random = text.parse().unwrap();
+        command.origin.random = text.parse().unwrap();
         store.add_message(command)
     });
     for added in join_all(adding).await {
@@ -321,7 +321,7 @@ pub(crate) async fn a_repeated_write_gets_the_first_answer_and_writes_nothing(
     };
     let keyed = |content: u8| {
         let mut command = creation(&acme, &[("message-body", "x")]);
-        command.on.idempotency = Some(key(content, "create"));
+        command.origin.idempotency = Some(key(content, "create"));
         command
     };
     let first = store.create_issue(keyed(1)).await.unwrap().done().unwrap();
@@ -330,9 +330,9 @@ pub(crate) async fn a_repeated_write_gets_the_first_answer_and_writes_nothing(
     assert!(matches!(other, Err(StoreError::IdempotencyKeyReused)), "{other:?}");
     let note = |text: &str| {
         let (request, _) = read_note(&pairs(&[("note-text", text)]));
-        let mut on = on(&acme, NOW);
-        on.idempotency = Some(key(3, "note"));
-        AddNote { on, issue_id: 1, request }
+        let mut origin = origin(&acme, NOW);
+        origin.idempotency = Some(key(3, "note"));
+        AddNote { origin, issue_id: 1, request }
     };
     let added = store.add_note(note("n")).await.unwrap().done().unwrap();
     let answer = StoredAnswer { location: first.location, body: br#"{"added-note":"n"}"#.to_vec() };

@@ -19,7 +19,7 @@ use caseload_model::issue_query::ParameterFault;
 use super::{Changes, Indexed};
 use crate::{
     AddMessage, AddNote, CreateIssue, EditIssue, EditIssues, Idempotent, StoreError, StoredAnswer,
-    Writing,
+    WriteOrigin,
 };
 use names::Names;
 
@@ -34,8 +34,8 @@ pub fn create<W: IssueWrites>(
     store: &W,
     command: &CreateIssue,
 ) -> Result<Idempotent<StoredAnswer>, StoreError> {
-    let CreateIssue { on, request, attachments: files } = command;
-    once(store, on, || {
+    let CreateIssue { origin, request, attachments: files } = command;
+    once(store, origin, || {
         let mut names = Names::new(store);
         let app = names.app(request.app_id.as_ref())?;
         let named = match (&request.email, &request.end_user_id) {
@@ -45,7 +45,7 @@ pub fn create<W: IssueWrites>(
         let app_id = app.as_ref().filter(|(_, default)| !default).map(|(app, _)| &*app.app_id);
         let pid = match &named {
             Some(profile) => profile.pid.clone(),
-            None => author_pid(&on.domain_name, request, app_id, on.random),
+            None => author_pid(&origin.domain_name, request, app_id, origin.random),
         };
         let profile = match named {
             Some(profile) => Some(profile),
@@ -55,12 +55,12 @@ pub fn create<W: IssueWrites>(
         let Some((app, _)) = app else {
             return Err(StoreError::Corrupt("a domain without default app".to_owned()));
         };
-        let birth = store.birth(on.now)?;
+        let birth = store.birth(origin.now)?;
         let context = CreateContext {
-            domain: &on.domain_name,
+            domain: &origin.domain_name,
             id: birth.id,
             created_at: birth.created_at,
-            moment: Moment { at: birth.changed_at, random: on.random },
+            moment: Moment { at: birth.changed_at, random: origin.random },
             app,
             pid,
             profile,
@@ -73,7 +73,7 @@ pub fn create<W: IssueWrites>(
         store.keep(changes)?;
         store.add_app_profile(&plan.app_profile, birth.changed_at)?;
         store.claim(birth.id, files)?;
-        Ok(StoredAnswer { location: location(on, birth.id), body: plan.answer })
+        Ok(StoredAnswer { location: location(origin, birth.id), body: plan.answer })
     })
 }
 
@@ -82,21 +82,21 @@ pub fn add_message<W: IssueWrites>(
     store: &W,
     command: &AddMessage,
 ) -> Result<Idempotent<StoredAnswer>, StoreError> {
-    let AddMessage { on, issue_id, request, attachments: files } = command;
-    once(store, on, || {
+    let AddMessage { origin, issue_id, request, attachments: files } = command;
+    once(store, origin, || {
         let (row, stored) = issue(store, *issue_id)?;
         let mut names = Names::new(store);
         let agent = request.agent.as_ref().map(|agent| names.agent(agent)).transpose()?.flatten();
         names.check()?;
         let author = agent.map_or(MessageAuthor::EndUser, MessageAuthor::Desk);
         let message = NewMessage { body: &request.body, author, attachments: files };
-        let moment = moment(store, on)?;
-        let changed = plan_message(&on.domain_name, &stored, &message, moment)
+        let moment = moment(store, origin)?;
+        let changed = plan_message(&origin.domain_name, &stored, &message, moment)
             .map_err(|why| refused("message-body", why))?;
         put(store, row, &stored, changed)?;
         store.claim(*issue_id, files)?;
-        let body = message_answer(&on.domain_name, &request.body, files);
-        Ok(StoredAnswer { location: location(on, *issue_id), body })
+        let body = message_answer(&origin.domain_name, &request.body, files);
+        Ok(StoredAnswer { location: location(origin, *issue_id), body })
     })
 }
 
@@ -105,31 +105,32 @@ pub fn add_note<W: IssueWrites>(
     store: &W,
     command: &AddNote,
 ) -> Result<Idempotent<StoredAnswer>, StoreError> {
-    let AddNote { on, issue_id, request } = command;
-    once(store, on, || {
+    let AddNote { origin, issue_id, request } = command;
+    once(store, origin, || {
         let (row, stored) = issue(store, *issue_id)?;
         let mut names = Names::new(store);
         let author = request.author.as_ref().map(|agent| names.agent(agent)).transpose()?.flatten();
         names.check()?;
-        let author = author.unwrap_or_else(|| AgentSummary::of_desk(&on.domain_name, &on.key_name));
-        let changed = plan_note(&stored, &request.text, &author, moment(store, on)?)
+        let author =
+            author.unwrap_or_else(|| AgentSummary::of_desk(&origin.domain_name, &origin.key_name));
+        let changed = plan_note(&stored, &request.text, &author, moment(store, origin)?)
             .map_err(|why| refused("note-text", why))?;
         put(store, row, &stored, changed)?;
         let body = note_answer(&request.text);
-        Ok(StoredAnswer { location: location(on, *issue_id), body })
+        Ok(StoredAnswer { location: location(origin, *issue_id), body })
     })
 }
 
 /// Changes one issue.
 pub fn edit<W: IssueWrites>(store: &W, command: &EditIssue) -> Result<Vec<u8>, StoreError> {
-    let EditIssue { on, issue_id, request } = command;
+    let EditIssue { origin, issue_id, request } = command;
     store.demand()?;
     let (row, stored) = issue(store, *issue_id)?;
     let mut names = Names::new(store);
     let targets = names.targets(request)?;
     names.check()?;
-    let moment = moment(store, on)?;
-    let plan = plan_edit(&on.domain_name, &stored, request, &targets, None, moment)
+    let moment = moment(store, origin)?;
+    let plan = plan_edit(&origin.domain_name, &stored, request, &targets, None, moment)
         .map_err(|why| refused("issue", why))?;
     put(store, row, &stored, plan.issue)?;
     Ok(plan.answer)
@@ -137,12 +138,12 @@ pub fn edit<W: IssueWrites>(store: &W, command: &EditIssue) -> Result<Vec<u8>, S
 
 /// Changes many issues, all of them or none.
 pub fn edit_many<W: IssueWrites>(store: &W, command: &EditIssues) -> Result<Vec<u8>, StoreError> {
-    let EditIssues { on, request } = command;
+    let EditIssues { origin, request } = command;
     store.demand()?;
     let mut names = Names::new(store);
     let rows = names.issues(&request.issue_ids)?;
     let targets = names.targets(&request.edit)?;
-    let desk = desk(&names, on, request.action_taken_by.as_deref())?;
+    let desk = desk(&names, origin, request.action_taken_by.as_deref())?;
     names.check()?;
     let message = request.message.as_deref().map(|body| NewMessage {
         body,
@@ -150,12 +151,12 @@ pub fn edit_many<W: IssueWrites>(store: &W, command: &EditIssues) -> Result<Vec<
         attachments: &[],
     });
     store.lock(&rows)?;
-    let mut moment = moment(store, on)?;
+    let mut moment = moment(store, origin)?;
     let mut changes = Changes::default();
     for rows in rows.chunks(EDITED_AT_ONCE) {
         let mut replaced = Vec::with_capacity(rows.len());
         for (row, stored) in rows.iter().zip(store.records(rows)?) {
-            let (domain, edit) = (&on.domain_name, &request.edit);
+            let (domain, edit) = (&origin.domain_name, &request.edit);
             let plan = plan_edit(domain, &stored, edit, &targets, message.as_ref(), moment)
                 .map_err(|why| refused(&request.issue_ids.field, why))?;
             note(&mut changes, (*row).into(), Some(&stored), &plan.issue)?;
@@ -172,48 +173,48 @@ pub fn edit_many<W: IssueWrites>(store: &W, command: &EditIssues) -> Result<Vec<
 /// Who writes for the desk: the agent that is named by id or address, else whoever the name says.
 fn desk<W: IssueWrites>(
     names: &Names<'_, W>,
-    on: &Writing,
+    origin: &WriteOrigin,
     named: Option<&str>,
 ) -> Result<AgentSummary, StoreError> {
     let Some(named) = named else {
-        return Ok(AgentSummary::of_desk(&on.domain_name, &on.key_name));
+        return Ok(AgentSummary::of_desk(&origin.domain_name, &origin.key_name));
     };
     if let Some(agent) = names.agent_by_id(named)? {
         return Ok(agent);
     }
     let agent = names.agent_by_email(&fold(named))?;
-    Ok(agent.unwrap_or_else(|| AgentSummary::of_desk(&on.domain_name, named)))
+    Ok(agent.unwrap_or_else(|| AgentSummary::of_desk(&origin.domain_name, named)))
 }
 
 /// Runs a command that may be repeated, and keeps its answer with its effect.
 fn once<W: IssueWrites>(
     store: &W,
-    on: &Writing,
+    origin: &WriteOrigin,
     write: impl FnOnce() -> Result<StoredAnswer, StoreError>,
 ) -> Result<Idempotent<StoredAnswer>, StoreError> {
     store.demand()?;
-    if let Some(key) = &on.idempotency
-        && let Some(first) = store.repeated(key, on.now)?
+    if let Some(key) = &origin.idempotency
+        && let Some(first) = store.repeated(key, origin.now)?
     {
         return Ok(Idempotent::Replayed(first));
     }
     let answer = write()?;
-    if let Some(key) = &on.idempotency {
-        store.keep_answer(key, &answer, on.now)?;
+    if let Some(key) = &origin.idempotency {
+        store.keep_answer(key, &answer, origin.now)?;
     }
     Ok(Idempotent::Done(answer))
 }
 
-fn location(on: &Writing, id: u64) -> String {
-    format!("/v1/{}/issues/{id}", on.domain_name)
+fn location(origin: &WriteOrigin, id: u64) -> String {
+    format!("/v1/{}/issues/{id}", origin.domain_name)
 }
 
 fn issue<W: IssueWrites>(store: &W, id: u64) -> Result<(u32, IssueRecord), StoreError> {
     store.issue(id)?.ok_or_else(|| StoreError::NotFound { what: format!("issue {id}") })
 }
 
-fn moment<W: IssueWrites>(store: &W, on: &Writing) -> Result<Moment, StoreError> {
-    Ok(Moment { at: store.change_time(on.now)?, random: on.random })
+fn moment<W: IssueWrites>(store: &W, origin: &WriteOrigin) -> Result<Moment, StoreError> {
+    Ok(Moment { at: store.change_time(origin.now)?, random: origin.random })
 }
 
 fn put<W: IssueWrites>(

@@ -1,5 +1,6 @@
-//! Tasks that are leased in the commit by which they become runnable: without a commit more, in the
-//! order of turns, never more than there are hands, and not lost where the hands close.
+//! Tasks that are leased to worker slots in the commit that makes them runnable: without a further
+//! commit, in the order of the fair queue, never more than there are slots, and not lost if the
+//! slots close.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,91 +14,91 @@ use tokio::time::timeout;
 use super::{CREATE, file};
 use crate::suite::support::{NOW, apply_all, assert_sound, claim_at, domain, later, task_of, uid};
 
-async fn next(hands: &Slots) -> Option<ClaimedTask> {
-    timeout(Duration::from_millis(20), hands.next()).await.ok()
+async fn next(slots: &Slots) -> Option<ClaimedTask> {
+    timeout(Duration::from_millis(20), slots.next()).await.ok()
 }
 
-/// A store with so many hands lent.
-fn lent(folder: &tempfile::TempDir, free: usize) -> (Arc<SqliteStore>, Arc<Slots>) {
+/// A store with so many registered slots.
+fn registered(folder: &tempfile::TempDir, free: usize) -> (Arc<SqliteStore>, Arc<Slots>) {
     let store = Arc::new(SqliteStore::open(&file(folder.path()), OpenMode::Server).unwrap());
-    let hands = Arc::new(Slots::new("server-1", 30_000, free));
-    store.register(hands.clone());
-    (store, hands)
+    let slots = Arc::new(Slots::new("server-1", 30_000, free));
+    store.register(slots.clone());
+    (store, slots)
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_task_is_leased_in_the_commit_that_makes_it_runnable() {
     let folder = tempfile::tempdir().unwrap();
-    let (store, hands) = lent(&folder, 2);
+    let (store, slots) = registered(&folder, 2);
     let plain: Arc<dyn Store> = store.clone();
     let acme = domain(&plain, "acme").await;
-    let (bell, ends) = (store.wake_ups(), store.task_ends());
+    let (wake_ups, ends) = (store.wake_ups(), store.task_ends());
     let before = store.commits();
     for (id, name) in [("first", "a"), ("second", "b")] {
         store.create_task(task_of(&acme, id, CREATE, &[uid(name)], 1)).await.unwrap();
     }
-    assert_eq!(store.commits() - before, 2, "no commit more than those that accept");
-    let first = next(&hands).await.unwrap();
+    assert_eq!(store.commits() - before, 2, "only the commits that create the tasks");
+    let first = next(&slots).await.unwrap();
     assert_eq!((&*first.task.id, first.task.status), ("first", TaskStatus::Processing));
-    assert!(next(&hands).await.is_none(), "a domain has one writing task at a time");
-    assert!(!bell.has_changed().unwrap(), "whatever is runnable is leased");
+    assert!(next(&slots).await.is_none(), "a domain has one writing task at a time");
+    assert!(!wake_ups.has_changed().unwrap(), "all runnable tasks are leased");
     assert!(!ends.has_changed().unwrap());
     apply_all(&plain, &first, later(5)).await;
-    assert!(ends.has_changed().unwrap(), "whoever waits for the first hears of its end");
-    let second = next(&hands).await.unwrap();
+    assert!(ends.has_changed().unwrap(), "a caller that waits for the first is notified");
+    let second = next(&slots).await.unwrap();
     assert_eq!((&*second.task.id, second.task.started_at), ("second", Some(later(5))));
     apply_all(&plain, &second, later(9)).await;
     assert_sound(&plain).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn there_are_no_more_leases_than_hands_and_the_bell_rings_for_the_rest() {
+async fn there_are_no_more_leases_than_slots_and_the_rest_gets_a_wake_up() {
     let folder = tempfile::tempdir().unwrap();
-    let (store, hands) = lent(&folder, 1);
+    let (store, slots) = registered(&folder, 1);
     let plain: Arc<dyn Store> = store.clone();
     let (one, two) = (domain(&plain, "one").await, domain(&plain, "two").await);
-    let mut bell = store.wake_ups();
+    let mut wake_ups = store.wake_ups();
     store.create_task(task_of(&one, "t", CREATE, &[uid("a")], 1)).await.unwrap();
-    assert!(bell.has_changed().unwrap(), "there may be more than hands");
-    bell.borrow_and_update();
+    assert!(wake_ups.has_changed().unwrap(), "more tasks may be runnable than slots are free");
+    wake_ups.borrow_and_update();
     store.create_task(task_of(&two, "t", CREATE, &[uid("a")], 1)).await.unwrap();
-    assert!(bell.has_changed().unwrap());
-    let first = next(&hands).await.unwrap();
+    assert!(wake_ups.has_changed().unwrap());
+    let first = next(&slots).await.unwrap();
     assert_eq!(first.domain, one.id);
-    assert!(next(&hands).await.is_none());
-    hands.free(1);
+    assert!(next(&slots).await.is_none());
+    slots.free(1);
     apply_all(&plain, &first, NOW).await;
-    assert_eq!(next(&hands).await.unwrap().domain, two.id);
+    assert_eq!(next(&slots).await.unwrap().domain, two.id);
     assert_sound(&plain).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn closed_hands_take_nothing_and_what_they_held_is_given_back() {
+async fn closed_slots_take_no_tasks_and_their_leases_are_released() {
     let folder = tempfile::tempdir().unwrap();
-    let (store, hands) = lent(&folder, 3);
+    let (store, slots) = registered(&folder, 3);
     let plain: Arc<dyn Store> = store.clone();
     let (one, two) = (domain(&plain, "one").await, domain(&plain, "two").await);
     store.create_task(task_of(&one, "t", CREATE, &[uid("a")], 1)).await.unwrap();
-    hands.close();
+    slots.close();
     store.create_task(task_of(&two, "t", CREATE, &[uid("a")], 1)).await.unwrap();
-    hands.free(1);
-    assert!(next(&hands).await.is_none());
+    slots.free(1);
+    assert!(next(&slots).await.is_none());
     let free = claim_at(&plain, "server-2", NOW, 9).await;
     assert_eq!(free.iter().map(|task| task.domain).collect::<Vec<_>>(), [two.id]);
     store.release_leases("server-1").await.unwrap();
-    let given_back = claim_at(&plain, "server-2", NOW, 9).await;
-    assert_eq!(given_back.iter().map(|task| task.domain).collect::<Vec<_>>(), [one.id]);
+    let released = claim_at(&plain, "server-2", NOW, 9).await;
+    assert_eq!(released.iter().map(|task| task.domain).collect::<Vec<_>>(), [one.id]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_command_that_is_refused_leases_nothing_and_takes_no_hand() {
+async fn a_refused_command_leases_no_task_and_takes_no_slot() {
     let folder = tempfile::tempdir().unwrap();
-    let (store, hands) = lent(&folder, 1);
+    let (store, slots) = registered(&folder, 1);
     let plain: Arc<dyn Store> = store.clone();
     let acme = domain(&plain, "acme").await;
     let mut refused = task_of(&acme, "t", CREATE, &[uid("a")], 1);
     refused.unfinished_max = 0;
     store.create_task(refused).await.unwrap_err();
-    assert!(next(&hands).await.is_none());
-    assert!(hands.is_any_free());
+    assert!(next(&slots).await.is_none());
+    assert!(slots.is_any_free());
 }

@@ -7,7 +7,7 @@ use caseload_store::StoreError;
 use caseload_store::copy::end::{CopyEnd, Side, refused};
 use caseload_store::copy::{CopyBatch, CopyReport, CopyStep, Copying, copy as copy_rows};
 
-use crate::StoreLocation;
+use crate::location::StoreLocation;
 
 /// Copies a store into one that is empty, or that contains the beginning of this copy.
 #[derive(Debug, Clone)]

@@ -67,6 +67,10 @@ impl Rows {
         self.cells.len() / self.width.max(1)
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// Bytes of all values, including numbers.
     pub fn bytes_len(&self) -> usize {
         self.bytes.len() + size_of::<i64>() * self.cells.len()

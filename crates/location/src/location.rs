@@ -1,0 +1,109 @@
+//! The location of a store: `sqlite:PATH` or `postgres://USER@HOST/DATABASE`. The scheme chooses
+//! the backend once, here; nothing after it branches on the backend.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use caseload_store::{InvalidLocation, OpenMode, Store, StoreError};
+use caseload_store_postgres::{ADDRESS_EXAMPLE, PostgresAddress, PostgresStore, shown};
+use caseload_store_sqlite::SqliteStore;
+use tokio::task::spawn_blocking;
+
+/// The location of a store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StoreLocation {
+    /// A SQLite database file. Opening makes the file and missing folders.
+    Sqlite(PathBuf),
+    /// An existing PostgreSQL database. Opening makes its tables.
+    Postgres(Box<PostgresAddress>),
+}
+
+impl StoreLocation {
+    /// Whether a store may exist here, without opening it.
+    pub fn exists(&self) -> bool {
+        match self {
+            Self::Sqlite(path) => path.try_exists().unwrap_or(true),
+            Self::Postgres(_) => true,
+        }
+    }
+
+    /// The same location, with this password if its address has none.
+    #[must_use]
+    pub fn or_password(self, password: &str) -> Self {
+        match self {
+            Self::Postgres(address) => Self::Postgres(Box::new(address.or_password(password))),
+            Self::Sqlite(_) => self,
+        }
+    }
+
+    /// A text that may be a location, without anything that may be a password.
+    pub fn shown(text: &str) -> String {
+        shown(text)
+    }
+
+    /// Whether both locations are known to be the same store, without opening them.
+    pub fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Sqlite(one), Self::Sqlite(two)) => {
+                one == two
+                    || matches!((one.canonicalize(), two.canonicalize()), (Ok(a), Ok(b)) if a == b)
+            }
+            (Self::Postgres(one), Self::Postgres(two)) => one == two,
+            _ => false,
+        }
+    }
+}
+
+impl fmt::Display for StoreLocation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Sqlite(path) => write!(f, "sqlite:{}", path.display()),
+            Self::Postgres(address) => address.fmt(f),
+        }
+    }
+}
+
+impl FromStr for StoreLocation {
+    type Err = InvalidLocation;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if PostgresAddress::is_meant(text) {
+            return Ok(Self::Postgres(Box::new(PostgresAddress::parse(text)?)));
+        }
+        match text.strip_prefix("sqlite:") {
+            Some(path) if !path.is_empty() => Ok(Self::Sqlite(path.into())),
+            _ => Err(InvalidLocation {
+                shown: shown(text),
+                reason: format!("write sqlite:PATH or {ADDRESS_EXAMPLE}"),
+            }),
+        }
+    }
+}
+
+/// Opens a store and brings its tables up to date. Its background work runs on the current runtime.
+pub async fn open(location: &StoreLocation, mode: OpenMode) -> Result<Arc<dyn Store>, StoreError> {
+    match location {
+        StoreLocation::Sqlite(path) => {
+            let path = path.clone();
+            let opened = spawn_blocking(move || SqliteStore::open(&path, mode)).await;
+            Ok(Arc::new(opened.map_err(|ended| StoreError::Unavailable(ended.to_string()))??))
+        }
+        StoreLocation::Postgres(address) => Ok(Arc::new(PostgresStore::open(address, mode).await?)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_location_shows_no_password() {
+        let text = "postgres://u:secret@h/d?password=secret";
+        let location: StoreLocation = text.parse().expect("a location");
+        for text in [format!("{location}"), format!("{location:?}"), format!("{location:#?}")] {
+            assert!(!text.contains("secret"), "{text}");
+        }
+    }
+}

@@ -2,33 +2,40 @@
 //! and the set is evaluated from the answers. Spans of time follow, because the cheaper way to
 //! apply them depends on how many issues the set has.
 
+use caseload_model::ids::DomainId;
 use caseload_model::issue::TermKind;
 use caseload_store::StoreError;
 use caseload_store::query::find::within;
-use caseload_store::query::{Answers, Leaf, Matches};
+use caseload_store::query::{Answers, Leaf, Matches, Source};
 use caseload_store::rowset::row_number;
 use futures_util::future::{try_join, try_join_all};
 use roaring::RoaringBitmap;
 use tokio_postgres::{Row, Statement};
 
 use super::sets::{self, TermQuestion};
-use super::source::IssueSource;
-use crate::engine::Client;
+use crate::engine::{Asking, Client};
 
+/// The issues of a domain in the set and the spans; `source` are the same issues.
 pub(super) fn find(
-    issues: &IssueSource<'_>,
+    source: &impl Source<Error = StoreError>,
+    ask: &Asking<'_>,
+    domain: DomainId,
     matches: &Matches,
 ) -> Result<RoaringBitmap, StoreError> {
     let leaves = matches.filters.leaves();
-    let rows = fetch(issues, &leaves)?;
+    let rows = fetch(ask, domain, &leaves)?;
     let mut answers = Answers::new(leaves, rows);
     let found = matches.filters.eval(&mut |leaf| Ok::<_, StoreError>(answers.take(leaf)))?;
-    within(issues, found, &matches.spans)
+    within(source, found, &matches.spans)
 }
 
 /// The rows of each leaf, from one flight: one statement for all terms, one for each other leaf.
-fn fetch(issues: &IssueSource<'_>, leaves: &[&Leaf]) -> Result<Vec<RoaringBitmap>, StoreError> {
-    let domain = &issues.domain.0;
+fn fetch(
+    ask: &Asking<'_>,
+    domain: DomainId,
+    leaves: &[&Leaf],
+) -> Result<Vec<RoaringBitmap>, StoreError> {
+    let domain = &domain.0;
     let terms = TermQuestion::new(leaves);
     let lookups: Vec<(usize, Lookup<'_>)> = leaves
         .iter()
@@ -38,8 +45,8 @@ fn fetch(issues: &IssueSource<'_>, leaves: &[&Leaf]) -> Result<Vec<RoaringBitmap
     if terms.is_empty() && lookups.is_empty() {
         return Ok(vec![RoaringBitmap::new(); leaves.len()]);
     }
-    let (of_terms, of_lookups) = issues.ask.wait(async {
-        let client = issues.ask.client();
+    let (of_terms, of_lookups) = ask.wait(async {
+        let client = ask.client();
         // Everything is prepared before anything is sent.
         let select =
             if terms.is_empty() { None } else { Some(client.prepare(&terms.select()).await?) };

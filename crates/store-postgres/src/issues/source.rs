@@ -150,7 +150,7 @@ impl Source for IssueSource<'_> {
     const TEXTS_PER_QUESTION: usize = TEXTS;
 
     fn matches(&self, matches: &Matches) -> Result<RoaringBitmap, StoreError> {
-        matches::find(self, matches)
+        matches::find(self, self.ask, self.domain, matches)
     }
 
     fn agents(&self, mut visit: impl FnMut(&str, &str)) -> Result<(), StoreError> {

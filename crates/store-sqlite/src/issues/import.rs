@@ -13,11 +13,11 @@ use caseload_model::time::UnixMillis;
 use rusqlite::{CachedStatement, Connection, params};
 
 use super::super::clock;
-use super::indexing::{Indexing, Slice};
+use super::indexing::{Indexing, Slice, entries_of};
 use super::{index, need};
 use crate::Fault;
 use caseload_store::issues::{Known, Planning};
-use caseload_store::{ApplyChunk, ChunkEntries, ChunkWork, StoreError};
+use caseload_store::{ApplyChunk, ChunkEntries};
 
 /// What the slices of one chunk share.
 #[derive(Debug)]
@@ -157,17 +157,6 @@ fn plan(
         }
     };
     Ok((planning.end(), plan))
-}
-
-/// The entries of a slice, which are issues.
-pub(super) fn entries_of<'w>(
-    work: &'w ChunkWork,
-    slice: &Range<usize>,
-) -> Result<&'w [PreparedEntry<NewIssue>], Fault> {
-    match work {
-        ChunkWork::ImportIssues(entries) => Ok(&entries[slice.clone()]),
-        _ => Err(StoreError::Corrupt("entries of another action among issues".to_owned()).into()),
-    }
 }
 
 /// Inserts the issues; the rows they are in.

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::{Builder, JoinHandle};
 
-use caseload_model::issue::{IssueBody, IssueFragments, IssueRow};
+use caseload_model::issue::{IssueBody, IssueFragments, IssueRow, NewIssue};
+use caseload_model::record::PreparedEntry;
 
-use super::import::entries_of;
 use crate::Fault;
 use caseload_store::issues::{Changes, Indexed, Settled};
 use caseload_store::{ChunkWork, StoreError};
@@ -86,4 +86,15 @@ fn note(changes: &mut Changes, (slice, rows): &Stored) -> Result<(), Fault> {
         changes.change(*row, None, Some(Indexed { columns: &issue.columns, fragments }))?;
     }
     Ok(())
+}
+
+/// The entries of a slice, which are issues.
+pub(super) fn entries_of<'w>(
+    work: &'w ChunkWork,
+    slice: &Range<usize>,
+) -> Result<&'w [PreparedEntry<NewIssue>], Fault> {
+    match work {
+        ChunkWork::ImportIssues(entries) => Ok(&entries[slice.clone()]),
+        _ => Err(StoreError::Corrupt("entries of another action among issues".to_owned()).into()),
+    }
 }

@@ -4,41 +4,53 @@
 
 use std::ops::RangeInclusive;
 
+use caseload_model::ids::DomainId;
 use caseload_model::issue_query::TimeRange;
 use caseload_model::time::DAY_MS;
 use caseload_store::query::find::within;
-use caseload_store::query::{Counters, DaySplit, Leaf, Matches, Rows, Span};
+use caseload_store::query::{Counters, DaySplit, Leaf, Matches, Rows, Source, Span};
 use caseload_store::rowset::block_of;
 use roaring::RoaringBitmap;
+use rusqlite::Connection;
 
-use super::source::IssueSource;
 use super::{counts, sets};
 use crate::Fault;
 
 /// The longest span of time that is short.
 const SHORT_SPAN_MS: i64 = 2 * DAY_MS;
 
-pub(super) fn find(issues: &IssueSource<'_>, matches: &Matches) -> Result<RoaringBitmap, Fault> {
-    let Some(short) = short_span(issues, matches)? else {
-        let found = matches.filters.eval(&mut |leaf| answer(issues, leaf, &(0..=u32::MAX)))?;
-        return within(issues, found, &matches.spans);
+/// The issues of a domain in the set and the spans; `source` are the same issues.
+pub(super) fn find(
+    source: &impl Source<Error = Fault>,
+    conn: &Connection,
+    domain: DomainId,
+    matches: &Matches,
+) -> Result<RoaringBitmap, Fault> {
+    let few_max = source.thresholds().short_span_issues_max;
+    let Some(short) = short_span(conn, domain, matches, few_max)? else {
+        let mut answer = |leaf: &Leaf| answer(conn, domain, leaf, &(0..=u32::MAX));
+        let found = matches.filters.eval(&mut answer)?;
+        return within(source, found, &matches.spans);
     };
-    let IssueSource { conn, domain, .. } = *issues;
     let few = sets::span(conn, domain, short.key, &DaySplit::of(short.range))?;
     let Some((first, last)) = few.min().zip(few.max()) else { return Ok(few) };
     let blocks = block_of(first)..=block_of(last);
-    let filters = matches.filters.eval(&mut |leaf| answer(issues, leaf, &blocks))?;
+    let filters = matches.filters.eval(&mut |leaf| answer(conn, domain, leaf, &blocks))?;
     let others = matches.spans.iter().filter(|span| **span != short);
-    within(issues, Rows::In(few).and(filters), others)
+    within(source, Rows::In(few).and(filters), others)
 }
 
 /// The first short span whose days have few issues.
-fn short_span(issues: &IssueSource<'_>, matches: &Matches) -> Result<Option<Span>, Fault> {
+fn short_span(
+    conn: &Connection,
+    domain: DomainId,
+    matches: &Matches,
+    few_max: u64,
+) -> Result<Option<Span>, Fault> {
     for span in matches.spans.iter().filter(|span| is_short(&span.range)) {
         let counters = Counters::of_time(span.key);
         let sum = counters.sum(DaySplit::of(span.range).touched());
-        let held = counts::total(issues.conn, issues.domain, &sum)?;
-        if held <= issues.thresholds.short_span_issues_max {
+        if counts::total(conn, domain, &sum)? <= few_max {
             return Ok(Some(*span));
         }
     }
@@ -52,11 +64,11 @@ fn is_short(range: &TimeRange) -> bool {
 
 /// The issues of a leaf. Only `blocks` are read of the sets of terms.
 fn answer(
-    issues: &IssueSource<'_>,
+    conn: &Connection,
+    domain: DomainId,
     leaf: &Leaf,
     blocks: &RangeInclusive<u32>,
 ) -> Result<RoaringBitmap, Fault> {
-    let IssueSource { conn, domain, .. } = *issues;
     match leaf {
         Leaf::Term { kind, values } => sets::any(conn, domain, *kind, values, blocks),
         Leaf::Range { kind, from, until } => sets::between(conn, domain, *kind, from, until),

@@ -44,7 +44,7 @@ impl Source for IssueSource<'_> {
     }
 
     fn matches(&self, matches: &Matches) -> Result<RoaringBitmap, Fault> {
-        matches::find(self, matches)
+        matches::find(self, self.conn, self.domain, matches)
     }
 
     fn agents(&self, mut visit: impl FnMut(&str, &str)) -> Result<(), Fault> {

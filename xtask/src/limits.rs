@@ -41,3 +41,26 @@ fn problems(root: &Path, constants: Vec<Constant>) -> Result<Vec<String>> {
     let values = figures::Values::new(root, constants)?;
     Ok(figures::check(&pages, &values, table::FIGURES, table::OTHERS))
 }
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+    use super::*;
+
+    #[test]
+    fn the_page_of_limits_is_up_to_date() {
+        let root = crate::repository_root();
+        let constants = constants::collect(&source::load_all(root).unwrap());
+        let page = std::fs::read_to_string(root.join(PAGE)).unwrap();
+        assert!(page == page::render(&constants), "{PAGE} is out of date: cargo xtask limits");
+    }
+
+    #[test]
+    fn the_figures_in_the_pages_are_those_of_the_code() {
+        let root = crate::repository_root();
+        let constants = constants::collect(&source::load_all(root).unwrap());
+        let problems = problems(root, constants).unwrap();
+        assert!(problems.is_empty(), "{}", problems.join("\n"));
+    }
+}

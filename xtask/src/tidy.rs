@@ -19,6 +19,7 @@ use anyhow::{Result, bail};
 
 use crate::source::{self, Source};
 use finding::Finding;
+pub(crate) use shape::function_name;
 use text::{Page, Text};
 
 /// Checks the repository at `root`, prints every finding, and fails if there is one.

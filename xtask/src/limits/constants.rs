@@ -35,7 +35,10 @@ impl Constant {
     /// Whether the constant bounds or measures something.
     pub(super) fn is_limit(&self) -> bool {
         let is_time = matches!(self.value, Some(Value::Time(_)));
+        let is_constant = self.name.starts_with(|char: char| char.is_ascii_uppercase())
+            && !self.name.contains(|char: char| char.is_ascii_lowercase());
         self.value.is_some()
+            && is_constant
             && (is_time || self.name.split('_').any(|word| LIMIT_WORDS.contains(&word)))
     }
 
@@ -46,6 +49,9 @@ impl Constant {
 
     /// Whether `name` is this constant: `NAME` or `module::NAME`, with a module or a crate.
     pub(super) fn is_named(&self, name: &str) -> bool {
+        if self.name == name {
+            return true;
+        }
         let (scope, name) = name.rsplit_once("::").unwrap_or(("", name));
         let file = self.path.trim_end_matches(".rs").trim_end_matches("/mod");
         self.name == name
@@ -79,28 +85,59 @@ fn of_file(source: &Source) -> Vec<Constant> {
     let lines: Vec<&str> = source.scrubbed.code.lines().collect();
     let comments: Vec<&str> = source.scrubbed.comments.lines().collect();
     let mut constants = Vec::new();
+    let mut function = "";
     for (index, line) in lines.iter().enumerate().filter(|(index, _)| !source.is_test_line(*index))
     {
-        let Some((_, declaration)) = line.split_once("const ") else { continue };
-        let Some((name, _)) = declaration.split_once(": ") else { continue };
-        let is_name =
-            |char: char| char.is_ascii_uppercase() || char.is_ascii_digit() || char == '_';
-        if !name.chars().all(is_name) || name == "_" {
-            continue;
+        if let Some(name) = crate::tidy::function_name(line) {
+            function = name;
         }
-        let statement: String =
-            lines[index..].iter().take(6).copied().collect::<Vec<_>>().join(" ");
-        let Some((_, expression)) = statement.split_once(" = ") else { continue };
-        let Some((expression, _)) = expression.split_once(';') else { continue };
+        let found = declaration(&lines[index..])
+            .or_else(|| number_of_a_field(line))
+            .or_else(|| number_of_an_arm(line, function));
+        let Some((name, expression)) = found else { continue };
         constants.push(Constant {
             path: source.path.clone(),
-            name: name.to_owned(),
+            name,
             meaning: meaning(&comments[..index]),
-            expression: expression.trim().to_owned(),
+            expression,
             value: None,
         });
     }
     constants
+}
+
+/// Name and expression of the `const` that begins in the first of these lines.
+fn declaration(lines: &[&str]) -> Option<(String, String)> {
+    let (_, declaration) = lines.first()?.split_once("const ")?;
+    let (name, _) = declaration.split_once(": ")?;
+    let is_name = |char: char| char.is_ascii_uppercase() || char.is_ascii_digit() || char == '_';
+    if !name.chars().all(is_name) || name == "_" {
+        return None;
+    }
+    let statement: String = lines.iter().take(6).copied().collect::<Vec<_>>().join(" ");
+    let (expression, _) = statement.split_once(" = ")?.1.split_once(';')?;
+    Some((name.to_owned(), expression.trim().to_owned()))
+}
+
+/// The number that a field gets: `wait: Duration::from_secs(1),`.
+fn number_of_a_field(line: &str) -> Option<(String, String)> {
+    let (name, expression) = line.trim().strip_suffix(',')?.split_once(": ")?;
+    number(name, expression).map(|expression| (name.to_owned(), expression))
+}
+
+/// The number that an arm of a match returns, under the names of the function and of the variant:
+/// `entry_bytes_max::Issues` of `Self::Issues => 8 << 20,`.
+fn number_of_an_arm(line: &str, function: &str) -> Option<(String, String)> {
+    let arm = line.trim().strip_suffix(',')?.strip_prefix("Self::")?;
+    let (variant, expression) = arm.split_once(" => ")?;
+    number(variant, expression).map(|expression| (format!("{function}::{variant}"), expression))
+}
+
+fn number(name: &str, expression: &str) -> Option<String> {
+    let is_number = expression.starts_with(|char: char| char.is_ascii_digit())
+        || expression.starts_with("Duration::from_");
+    let is_name = name.chars().all(|char| char.is_alphanumeric() || char == '_');
+    (is_number && is_name).then(|| expression.to_owned())
 }
 
 /// The first sentence of the comment that ends just above.
@@ -139,7 +176,7 @@ fn evaluate(constant: &Constant, known: &Known) -> Option<Value> {
         }
     }
     let number = Reader::read(expression, constant, known)?;
-    let is = |word: &str| constant.name.split('_').any(|part| part == word);
+    let is = |word: &str| constant.name.split('_').any(|part| part.eq_ignore_ascii_case(word));
     let nanos =
         |scale: i128| Some(Value::Time(Duration::from_nanos(u64::try_from(number * scale).ok()?)));
     if is("SECONDS") {
@@ -297,6 +334,18 @@ mod tests {
         ] {
             assert_eq!(value(code), expected, "{code}");
         }
+    }
+
+    #[test]
+    fn numbers_of_fields_and_arms_are_found_and_are_not_limits() {
+        let code = "fn size(self) {\nSelf { wait: 1,\n    held_bytes: 8 << 20,\n\
+                    every: Duration::from_secs(1),\nSelf::Issues => 8 << 20,\nname: \"x\",\n";
+        let source = Source::new("crates/api/src/config.rs", code.to_owned());
+        let constants = collect(&[source]);
+        let names: Vec<&str> = constants.iter().map(|constant| constant.name.as_str()).collect();
+        assert_eq!(names, ["held_bytes", "every", "size::Issues"]);
+        assert_eq!(constants[0].value, Some(Value::Bytes(8 << 20)));
+        assert!(constants.iter().all(|constant| !constant.is_limit()));
     }
 
     #[test]

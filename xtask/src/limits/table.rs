@@ -1,10 +1,231 @@
 //! The table of figures: sentences of the pages with the constants that their figures come from,
 //! and the figures that come from elsewhere. A changed constant or sentence changes its line here.
 
-use super::figures::Figure;
+use super::figures::{Figure, Other};
+
+/// The constants of the figures in a sentence of a page, in their order.
+const fn figure(
+    page: &'static str,
+    fragment: &'static str,
+    sources: &'static [&'static str],
+) -> Figure {
+    Figure { page, fragment, sources }
+}
+
+/// A figure of a page that is not a constant, and the reason.
+const fn other(page: &'static str, fragment: &'static str, reason: &'static str) -> Other {
+    Other { page, fragment, reason }
+}
+
+const API: &str = "docs/api.md";
+const OPERATING: &str = "docs/operating.md";
+const PROGRAM: &str = "docs/program.md";
+const README: &str = "README.md";
 
 /// Sentences and the sources of their figures.
-pub(super) const FIGURES: &[Figure] = &[];
+pub(super) const FIGURES: &[Figure] = &[
+    figure(README, "tasks of up to {} records", &["PAYLOAD_ENTRIES_MAX"]),
+    figure(README, "imports {} generated profiles", &["PROFILES"]),
+    figure(API, "Answers of {KiB} KiB or more", &["PACKED_BYTES_MIN"]),
+    figure(API, "deeper than {} levels", &["json::DEPTH_MAX"]),
+    figure(API, "detail\":\"page-size is 1 to {plain}", &["PAGE_SIZE_MAX"]),
+    figure(API, "{MiB} MiB | `--body-limit`", &["--body-limit"]),
+    figure(API, "requests of a key in {s} s | {}", &["rate::WINDOW_SECONDS", "--rate-limit"]),
+    figure(API, "entries in one request | {}", &["PAYLOAD_ENTRIES_MAX"]),
+    figure(API, "do not count | {KiB} KiB", &["entry_bytes_max::Identity"]),
+    figure(API, "one issue entry | {MiB} MiB", &["entry_bytes_max::Issues"]),
+    figure(API, "one message body | {MiB} MiB", &["MESSAGE_BODY_BYTES_MAX"]),
+    figure(API, "one private note | {} characters", &["issue::TEXT_CHARS_MAX"]),
+    figure(API, "one attachment | {MiB} MiB | `--attachment-limit`", &["--attachment-limit"]),
+    figure(API, "attachments of one request | {}", &["FILES_MAX"]),
+    figure(API, "with everything in it | {MiB} MiB", &["entry_bytes_max::Issues"]),
+    figure(API, "issues of one bulk edit | {}", &["BULK_EDIT_ISSUES_MAX"]),
+    figure(API, "times its issues | {MiB} MiB", &["BULK_MESSAGE_BYTES_MAX"]),
+    figure(API, "unfinished tasks of a domain | {} | `--queue-limit`", &["--queue-limit"]),
+    figure(API, "time a read may take | {s} s | `--query-timeout`", &["--query-timeout"]),
+    figure(API, "can be read for | {days} days | `--keep-results`", &["--keep-results"]),
+    figure(API, "at least {h} h", &["idempotency::key::STORED_MIN"]),
+    figure(
+        API,
+        "length of an idempotency key | 1 to {} characters",
+        &["idempotency::key::KEY_CHARS_MAX"],
+    ),
+    figure(
+        API,
+        "| page-size | 1 to {plain}, default {} |",
+        &["PAGE_SIZE_MAX", "PAGE_SIZE_DEFAULT"],
+    ),
+    figure(API, "| page × page-size | {} |", &["PAGE_DEPTH_MAX"]),
+    figure(
+        API,
+        "Each key may make {} requests in {s} seconds",
+        &["--rate-limit", "rate::WINDOW_SECONDS"],
+    ),
+    figure(API, "q={plain};w={s}", &["--rate-limit", "rate::WINDOW_SECONDS"]),
+    figure(API, "more than {} entries, or an array", &["PAYLOAD_ENTRIES_MAX"]),
+    figure(API, "up to {MiB} MiB of compressed data", &["upload_bytes_held"]),
+    figure(API, "together hold at most {MiB} MiB compressed", &["uploads_bytes_held"]),
+    figure(API, "Beyond {MiB} MiB, an upload", &["STAGED_FROM_BYTES"]),
+    figure(API, "`Idempotency-Key`: 1 to {} characters", &["idempotency::key::KEY_CHARS_MAX"]),
+    figure(API, "Changes within {ms} ms of each other", &["followed_tasks::ROUND_PAUSE"]),
+    figure(API, "A comment every {s} seconds", &["KEEP_ALIVE_SECONDS"]),
+    figure(API, "At most {} faults of one entry are listed", &["profile::check::FAULTS_MAX"]),
+    figure(API, "nesting over {} levels", &["json::DEPTH_MAX"]),
+    figure(
+        API,
+        "the entry is over {KiB} KiB (profile) or {MiB} MiB (issue",
+        &["entry_bytes_max::Identity", "entry_bytes_max::Issues"],
+    ),
+    figure(API, "An entry over {KiB} KiB is only in the first row", &["REPEATED_ENTRY_BYTES_MAX"]),
+    figure(
+        API,
+        "at most {} members of metadata, with keys of {} and values of {}",
+        &[
+            "COLLECTION_ELEMENTS_MAX",
+            "profile::field::KEY_CHARS_MAX",
+            "profile::field::TEXT_CHARS_MAX",
+        ],
+    ),
+    figure(API, "A merged record over {KiB} KiB", &["entry_bytes_max::Identity"]),
+    figure(
+        API,
+        "value {} (`uid` {}), key {}, tag {}, text {}; {} elements per collection",
+        &[
+            "IDENTITY_VALUE_CHARS_MAX",
+            "UID_VALUE_CHARS_MAX",
+            "profile::field::KEY_CHARS_MAX",
+            "profile::field::TAG_CHARS_MAX",
+            "profile::field::TEXT_CHARS_MAX",
+            "COLLECTION_ELEMENTS_MAX",
+        ],
+    ),
+    figure(API, "up to {} of one filter", &["FILTER_FAULTS_MAX"]),
+    figure(API, "above {} is a 400 `page_too_deep`", &["PAGE_DEPTH_MAX"]),
+    figure(API, "Beyond {bytes} bytes each relation", &["link::FIELD_BYTES_MAX"]),
+    figure(API, "a relation beyond {bytes} bytes", &["LINK_BYTES_MAX"]),
+    figure(
+        API,
+        "The server reads {} issues (or {MiB} MiB) at a time",
+        &["STEP_ISSUES", "STEP_BYTES"],
+    ),
+    figure(API, "The key is stored for {h} hours", &["idempotency::key::STORED_MIN"]),
+    figure(API, "the first message, at most {MiB} MiB", &["MESSAGE_BODY_BYTES_MAX"]),
+    figure(API, "the first {} characters of the message", &["issue::TEXT_CHARS_MAX"]),
+    figure(API, "JSON array of 1 to {} ids", &["BULK_EDIT_ISSUES_MAX"]),
+    figure(API, "longer than the {MiB} MiB that an import takes", &["entry_bytes_max::Issues"]),
+    figure(API, "any text of 1 to {} characters", &["FOREIGN_ID_CHARS_MAX"]),
+    figure(API, "anywhere in the process for {s} seconds", &["FAULT_COUNTS"]),
+    figure(
+        API,
+        "is {s} s for `not_completed`, {s} s for `queue_full`, {s} s for `unavailable`",
+        &[
+            "bulk_actions::records::RETRY_SECONDS",
+            "RETRY_QUEUE_SECONDS",
+            "RETRY_UNAVAILABLE_SECONDS",
+        ],
+    ),
+    figure(API, "at most {}, because a schema", &["PAGE_DEPTH_MAX"]),
+    figure(
+        OPERATING,
+        "up to {MiB} MiB, or more while one very long read lasts",
+        &["LOG_BYTES_RETAINED"],
+    ),
+    figure(
+        OPERATING,
+        "{MiB} MiB an upload, {MiB} MiB for all; the store takes them from {MiB} MiB an upload on",
+        &["upload_bytes_held", "uploads_bytes_held", "STAGED_FROM_BYTES"],
+    ),
+    figure(
+        OPERATING,
+        "{MiB} MiB a payload, {MiB} MiB for all, uploads in progress included",
+        &["PAYLOAD_BYTES_MAX", "ALL_BYTES_MAX"],
+    ),
+    figure(
+        OPERATING,
+        "{MiB} MiB a task, {MiB} MiB for all ({} tasks run at once)",
+        &["FEED_SHARE_BYTES", "FEEDS_BYTES_MAX", "tasks_at_once"],
+    ),
+    figure(
+        OPERATING,
+        "{MiB} MiB of entries (issues into PostgreSQL {MiB} MiB)",
+        &["CHUNK_BYTES_MAX", "ISSUES_BYTES_MAX"],
+    ),
+    figure(
+        OPERATING,
+        "{MiB} MiB a task before packing, and {MiB} MiB for each of its readers (one a core, \
+         at most {})",
+        &["READ_BYTES_MAX", "RUN_BYTES_MAX", "READERS_MAX"],
+    ),
+    figure(OPERATING, "some blocks of {KiB} KiB", &["RECORD_BLOCK_BYTES"]),
+    figure(
+        OPERATING,
+        "{MiB} MiB for writing, {MiB} MiB for each reading connection (two a core, at least {})",
+        &["WRITER_CACHE_KIB", "READER_CACHE_KIB", "READERS_MIN"],
+    ),
+    figure(OPERATING, "four a core, at least {}", &["BLOCKING_THREADS_MIN"]),
+    figure(OPERATING, "ten uploads of {} entries", &["PAYLOAD_ENTRIES_MAX"]),
+    figure(OPERATING, "yields within {ms} ms", &["URGED_TIME"]),
+    figure(OPERATING, "up to {} connections and one to listen", &["CONNECTIONS_MAX"]),
+    figure(OPERATING, "after `--lease` seconds ({s})", &["--lease"]),
+    figure(OPERATING, "looks for it every {ms} ms", &["poll_every"]),
+    figure(OPERATING, "may wait {ms} ms for a free server", &["poll_every"]),
+    figure(OPERATING, "no answer within {s} s (or `--lease`", &["IDLE_MAX"]),
+    figure(OPERATING, "the write is given up after {s} s", &["bounds::write"]),
+    figure(
+        OPERATING,
+        "each for {s} s at most (`connect_timeout`)",
+        &["CONNECT_TIMEOUT_OF_SEVERAL"],
+    ),
+    figure(PROGRAM, "`--body-limit BYTES` | {plain}", &["--body-limit"]),
+    figure(PROGRAM, "`--attachment-limit BYTES` | {plain}", &["--attachment-limit"]),
+    figure(PROGRAM, "`--query-timeout SECONDS` | {plain}", &["--query-timeout"]),
+    figure(
+        PROGRAM,
+        "`--rate-limit NUMBER` | {plain} | requests a key may make in {s} s",
+        &["--rate-limit", "rate::WINDOW_SECONDS"],
+    ),
+    figure(PROGRAM, "`--queue-limit NUMBER` | {plain}", &["--queue-limit"]),
+    figure(PROGRAM, "`--keep-results DAYS` | {plain}", &["--keep-results"]),
+    figure(PROGRAM, "`--lease SECONDS` | {s}", &["--lease"]),
+    figure(PROGRAM, "`--store-wait SECONDS` | {plain}", &["--store-wait"]),
+    figure(
+        PROGRAM,
+        "{s} s if it is the only host, else {s} s",
+        &["CONNECT_TIMEOUT", "CONNECT_TIMEOUT_OF_SEVERAL"],
+    ),
+    figure(PROGRAM, "at most {} entries or {MiB} MiB", &["PAYLOAD_ENTRIES_MAX", "PART_BYTES_MAX"]),
+    figure(API, "?wait=SECONDS` (0 to {s})", &["WAIT_SECONDS_MAX"]),
+];
 
-/// Figures that are not constants of the code: measurements, examples and rules of others.
-pub(super) const OTHERS: &[(&str, &str)] = &[];
+/// Figures that are not constants of the code.
+pub(super) const OTHERS: &[Other] = &[
+    other(API, "101 levels or more", "one more than DEPTH_MAX"),
+    other(
+        API,
+        "A revocation takes effect within 5 seconds",
+        "KEY_CACHE_SECONDS and KEY_CHECK_MS together, rounded up",
+    ),
+    other(API, "it gets a 401 within 5 seconds", "as above"),
+    other(API, "expires (within 5 seconds)", "as above"),
+    other(
+        API,
+        "(with a window of at most 8 MiB)",
+        "ZSTD_WINDOW_LOG_MAX is its power of two, from RFC 9659",
+    ),
+    other(API, "takes about 4 MB of memory (12 MB for issues", "measured"),
+    other(API, "at most 99 levels", "one less than DEPTH_MAX"),
+    other(OPERATING, "about 4 MB (issues 12 MB)", "measured"),
+    other(OPERATING, "If it exceeds 50 ms", "the goal of the measurements in bench/results"),
+    other(
+        OPERATING,
+        "notice a dead connection within 15 s",
+        "KEEPALIVE_IDLE, KEEPALIVE_INTERVAL and KEEPALIVE_RETRIES together, with a margin",
+    ),
+    other(OPERATING, "whole blocks of 65,536", "BLOCK_BITS of a row set is its power of two"),
+    other(
+        PROGRAM,
+        "takes effect within 5 seconds",
+        "KEY_CACHE_SECONDS and KEY_CHECK_MS together, rounded up",
+    ),
+    other(PROGRAM, "exits with 0 within 10 seconds", "STOP_MS_MAX with a margin"),
+];

@@ -88,7 +88,7 @@ fn check_functions(source: &Source, findings: &mut Vec<Finding>) {
 }
 
 /// The name of the function whose first line this is.
-pub(super) fn function_name(line: &str) -> Option<&str> {
+pub(crate) fn function_name(line: &str) -> Option<&str> {
     let (before, after) = line.split_once("fn ")?;
     let is_qualifier = |word: &str| {
         matches!(word, "pub" | "const" | "async" | "unsafe" | "extern" | "default")

@@ -4,7 +4,6 @@
 
 use std::sync::Arc;
 
-use caseload_bulk::PayloadCache;
 use caseload_model::time::Clock;
 use caseload_store::Serve;
 use tokio::sync::watch;
@@ -21,8 +20,6 @@ pub struct AppState {
     pub store: Arc<dyn Serve>,
     pub clock: Clock,
     pub config: Arc<ApiConfig>,
-    /// Accepted payloads, for the runner of this server.
-    pub payload_cache: Arc<PayloadCache>,
     pub(crate) keys: Arc<KeyCache>,
     pub(crate) keys_in_progress: Arc<KeysInProgress>,
     pub(crate) rates: Arc<RateLimiter>,
@@ -39,7 +36,6 @@ impl AppState {
             store,
             clock,
             config: Arc::new(config),
-            payload_cache: Arc::default(),
             keys: Arc::default(),
             keys_in_progress: Arc::default(),
             rates: Arc::default(),

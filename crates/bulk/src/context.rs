@@ -9,7 +9,6 @@ use tokio::sync::watch;
 
 use crate::entry_queue::QueueLimits;
 use crate::outage::Outage;
-use crate::payload_cache::PayloadCache;
 
 #[derive(Clone)]
 pub(crate) struct Context {
@@ -18,6 +17,5 @@ pub(crate) struct Context {
     /// True once the runner stops.
     pub(crate) stopping: watch::Receiver<bool>,
     pub(crate) queue_limits: QueueLimits,
-    pub(crate) payload_cache: Arc<PayloadCache>,
     pub(crate) outage: Arc<Outage>,
 }

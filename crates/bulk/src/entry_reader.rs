@@ -15,7 +15,6 @@ use caseload_store::{ChunkEntries, ChunkWork, ClaimedTask, StoreError, Work};
 use tokio::task::JoinHandle;
 
 use crate::entry_queue::{EntryQueue, QueueLimits};
-use crate::payload_cache::PayloadCache;
 
 /// Bytes of validated entries in all queues from which on no queue may hold more than its share.
 /// A single task may have all of them.
@@ -70,21 +69,15 @@ impl EntryReader {
     pub(crate) async fn fill(
         mut self,
         store: Arc<dyn Work>,
-        cache: Arc<PayloadCache>,
         queue: Arc<EntryQueue>,
     ) -> Result<(), StoreError> {
         let queue = EndsQueue(queue);
-        let mut cached = cache.take(&self.task_id);
         let mut validating: VecDeque<JoinHandle<ValidatedBlock>> = VecDeque::new();
         let mut whole: Option<ValidatedBlock> = None;
         loop {
             if self.left > 0 && validating.len() < BLOCKS_AT_ONCE {
                 queue.0.room().await;
-                let cached = cached.as_mut().and_then(|cached| cached.next_from(self.next_index));
-                let block = match cached {
-                    Some(block) => block,
-                    None => self.stored_block(&*store).await?,
-                };
+                let block = self.stored_block(&*store).await?;
                 validating.push_back(self.validate(block)?);
                 continue;
             }

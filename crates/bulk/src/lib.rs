@@ -7,13 +7,11 @@ mod context;
 mod entry_queue;
 mod entry_reader;
 mod outage;
-mod payload_cache;
 mod purge;
 mod runner;
 mod worker;
 mod worker_slots;
 
 pub use entry_queue::{EntryQueue, QueueLimits};
-pub use payload_cache::{CachedPayload, PayloadCache};
 pub use runner::{Runner, RunnerConfig};
 pub use worker_slots::Slots;

@@ -16,7 +16,6 @@ use tokio::time::MissedTickBehavior;
 use crate::context::Context;
 use crate::entry_reader::queue_limits;
 use crate::outage::Outage;
-use crate::payload_cache::PayloadCache;
 use crate::purge::purge_loop;
 use crate::worker;
 use crate::worker_slots::Slots;
@@ -40,8 +39,6 @@ pub struct RunnerConfig {
     pub poll_every: Duration,
     /// How often to remove expired records.
     pub purge_every: Duration,
-    /// The cache that the API fills with accepted payloads.
-    pub payload_cache: Arc<PayloadCache>,
 }
 
 impl RunnerConfig {
@@ -52,7 +49,6 @@ impl RunnerConfig {
             lease: LEASE,
             poll_every: Duration::from_millis(500),
             purge_every: Duration::from_mins(1),
-            payload_cache: Arc::default(),
         }
     }
 }
@@ -80,7 +76,6 @@ impl Runner {
             clock,
             stopping: watcher,
             queue_limits: queue_limits(),
-            payload_cache: config.payload_cache.clone(),
             outage: Arc::new(Outage::default()),
         };
         let purging = tokio::spawn(purge_loop(context.clone(), upkeep, config.purge_every));

@@ -53,11 +53,7 @@ pub(crate) async fn run(mut context: Context, claim: ClaimedTask) {
 async fn process(context: Context, claim: ClaimedTask) -> Result<(), StoreError> {
     let queue = Arc::new(EntryQueue::new(context.queue_limits.clone()));
     let mut reading = JoinSet::new();
-    reading.spawn(EntryReader::new(&claim).fill(
-        context.store.clone(),
-        context.payload_cache.clone(),
-        queue.clone(),
-    ));
+    reading.spawn(EntryReader::new(&claim).fill(context.store.clone(), queue.clone()));
     let mut rest = None;
     while !*context.stopping.borrow() {
         let entries = match rest.take() {

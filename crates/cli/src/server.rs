@@ -46,12 +46,11 @@ impl Server {
         let clock = system_clock();
         let server_id = hex::encode(random_bytes::<16>()?);
         let state = AppState::new(store.clone(), clock.clone(), config);
-        let payload_cache = Arc::clone(&state.payload_cache);
         let runner = Runner::start(
             store.clone(),
             store.clone(),
             clock,
-            RunnerConfig { lease, payload_cache, ..RunnerConfig::new(server_id) },
+            RunnerConfig { lease, ..RunnerConfig::new(server_id) },
         );
         let (ending, ended) = oneshot::channel();
         let http = tokio::spawn(caseload_api::serve(listener, state, async {

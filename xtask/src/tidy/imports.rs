@@ -78,7 +78,7 @@ const RULES: [Rule; 9] = [
     },
     Rule {
         folder: "api",
-        own: &["caseload-model", "caseload-store", "caseload-bulk"],
+        own: &["caseload-model", "caseload-store"],
         never: &[SQL, HTTP_CLIENT, PROGRAM],
         paths: &["std::env"],
         reason: "the api is HTTP only; its settings come from the program",

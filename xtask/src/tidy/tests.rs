@@ -270,7 +270,7 @@ fn dependencies_follow_the_table_of_the_architecture() {
         ("bulk", "tokio-postgres", false),
         ("bulk", "caseload-api", false),
         ("api", "axum", true),
-        ("api", "caseload-bulk", true),
+        ("api", "caseload-bulk", false),
         ("api", "refinery", false),
         ("api", "caseload-client", false),
         ("client", "reqwest", true),

@@ -53,13 +53,7 @@ pub(super) async fn accept(
         let key = idempotency::stored_key(text, content, command.now, command.expires_at);
         (key, answer.clone())
     });
-    let id = command.id.clone();
-    let accepted = state.store.create_task(command).await;
-    if !matches!(accepted, Ok(Idempotent::Done(_))) {
-        // No task will take the payload.
-        drop(state.payload_cache.take(&id));
-    }
-    match accepted? {
+    match state.store.create_task(command).await? {
         Idempotent::Replayed(first) => Ok(idempotency::created(first)),
         Idempotent::Done(task) => {
             tracing::info!(

@@ -3,9 +3,7 @@
 //! under the id that the task will have. Invariant: what was staged is discarded with this value.
 //! Where the task was accepted, the store finds nothing to discard.
 
-use caseload_bulk::CachedPayload;
 use caseload_model::ids::DomainId;
-use caseload_model::payload::Block;
 use caseload_store::{PackedBlock, StagePayload, StoreError};
 use tokio::task::{JoinError, JoinHandle};
 
@@ -18,9 +16,6 @@ const STAGED_FROM_BYTES: usize = 2 << 20;
 /// Bytes of packed blocks that one commit keeps, one block more at most.
 const COMMIT_BYTES: usize = 1 << 20;
 
-/// Blocks, packed and as they came.
-pub(super) type Packed = (Vec<PackedBlock>, Vec<Block>);
-
 /// The blocks of one payload.
 #[derive(Debug)]
 pub(crate) struct Staging {
@@ -32,8 +27,6 @@ pub(crate) struct Staging {
     /// Blocks given to the store, those of the commit under way included.
     staged: u32,
     commit: Option<Commit>,
-    /// The blocks as they came, for the task that follows.
-    cached: Option<CachedPayload>,
 }
 
 /// A commit of blocks that is under way.
@@ -53,7 +46,6 @@ impl Staging {
             held_bytes: 0,
             staged: 0,
             commit: None,
-            cached: Some(state.payload_cache.begin()),
         })
     }
 
@@ -62,23 +54,14 @@ impl Staging {
         &self.task_id
     }
 
-    /// The number of blocks staged, and the blocks that follow them. From now on the blocks as they
-    /// came wait for the task.
+    /// The number of blocks staged, and the blocks that follow them.
     pub(crate) async fn take(&mut self) -> Result<(u32, Vec<PackedBlock>), Problem> {
         self.committed().await?;
-        if let Some(payload) = self.cached.take() {
-            self.state.payload_cache.insert(&self.task_id, payload);
-        }
         Ok((self.staged, std::mem::take(&mut self.held)))
     }
 
     /// Takes the next blocks. Waits for the store where there are too many to hold.
-    pub(super) async fn add(&mut self, (blocks, came): Packed) -> Result<(), Problem> {
-        if let Some(cached) = &mut self.cached {
-            for block in came {
-                cached.add(block);
-            }
-        }
+    pub(super) async fn add(&mut self, blocks: Vec<PackedBlock>) -> Result<(), Problem> {
         let bytes = blocks.iter().map(|block| block.bytes.len()).sum();
         self.held.extend(blocks);
         self.held_bytes += bytes;

@@ -6,18 +6,18 @@
 use std::collections::VecDeque;
 
 use caseload_model::payload::{Block, PayloadFault, PayloadReader};
-use caseload_store::{StoreError, pack_block};
+use caseload_store::{PackedBlock, StoreError, pack_block};
 use sha2::{Digest, Sha256};
 use tokio::task::{JoinHandle, spawn_blocking};
 
-use super::staging::{Packed, Staging, panicked};
+use super::staging::{Staging, panicked};
 use crate::problem::Problem;
 
 /// Packings that are under way while further bytes are read: enough that the store can be given the
 /// blocks of one meanwhile.
 const PACKINGS_MAX: usize = 2;
 
-type Packing = JoinHandle<Result<Packed, StoreError>>;
+type Packing = JoinHandle<Result<Vec<PackedBlock>, StoreError>>;
 
 /// A payload on its way in.
 #[derive(Debug)]
@@ -67,7 +67,7 @@ impl Upload {
             return Ok(());
         }
         let blocks = std::mem::take(&mut self.full);
-        self.packing.push_back(spawn_blocking(move || pack(blocks)));
+        self.packing.push_back(spawn_blocking(move || pack(&blocks)));
         self.packed_but(PACKINGS_MAX).await
     }
 
@@ -79,7 +79,7 @@ impl Upload {
         }
         let (reader, mut rest, mut staging) = (self.reader, self.full, self.staging);
         let ended = spawn_blocking(move || match reader.finish(&mut rest) {
-            Ok(entries) => pack(rest).map(|packed| Ok((entries, packed))),
+            Ok(entries) => pack(&rest).map(|packed| Ok((entries, packed))),
             Err(fault) => Ok(Err(fault)),
         });
         match ended.await.map_err(panicked)?? {
@@ -103,7 +103,6 @@ impl Upload {
     }
 }
 
-fn pack(blocks: Vec<Block>) -> Result<Packed, StoreError> {
-    let packed = blocks.iter().map(pack_block).collect::<Result<_, _>>()?;
-    Ok((packed, blocks))
+fn pack(blocks: &[Block]) -> Result<Vec<PackedBlock>, StoreError> {
+    blocks.iter().map(pack_block).collect()
 }

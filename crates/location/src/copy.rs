@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use caseload_store::StoreError;
 use caseload_store::copy::end::{CopyEnd, Side, refused};
-use caseload_store::copy::{CopyBatch, CopyReport, CopyStep, Copying, copy as copy_rows};
+use caseload_store::copy::{
+    CopyBatch, CopyReport, CopyStep, NamedEnd, OpenCopy, copy as copy_rows,
+};
 
 use crate::location::StoreLocation;
 
@@ -39,13 +41,13 @@ pub async fn copy(
             return Err(error);
         }
     };
-    let copying = Copying {
-        from: (from.to_string(), &*source),
-        to: (to.to_string(), &*target),
+    let open_copy = OpenCopy {
+        from: NamedEnd { location: from.to_string(), end: &*source },
+        to: NamedEnd { location: to.to_string(), end: &*target },
         restart: *restart,
         batch: *batch,
     };
-    let copied = copy_rows(copying, report).await;
+    let copied = copy_rows(&open_copy, report).await;
     let closed = [source.close().await, target.close().await];
     let report = copied?;
     closed.into_iter().collect::<Result<(), _>>()?;

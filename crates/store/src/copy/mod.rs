@@ -55,13 +55,18 @@ pub struct CopyReport {
     pub check: CheckReport,
 }
 
+/// One open store of a copy, with its location for messages.
+#[expect(missing_debug_implementations, reason = "an end has nothing to show")]
+pub struct NamedEnd<'a> {
+    pub location: String,
+    pub end: &'a dyn CopyEnd,
+}
+
 /// A copy between two open stores. The target is empty or contains the beginning of this copy.
 #[expect(missing_debug_implementations, reason = "the ends have nothing to show")]
-pub struct Copying<'a> {
-    /// The location of the source, for messages, and the source.
-    pub from: (String, &'a dyn CopyEnd),
-    /// The location of the target, for messages, and the target.
-    pub to: (String, &'a dyn CopyEnd),
+pub struct OpenCopy<'a> {
+    pub from: NamedEnd<'a>,
+    pub to: NamedEnd<'a>,
     /// Whether to discard an unfinished copy in the target first.
     pub restart: bool,
     pub batch: CopyBatch,
@@ -69,25 +74,26 @@ pub struct Copying<'a> {
 
 /// Makes the copy and calls `report` with its progress. Both ends remain open.
 pub async fn copy(
-    copying: Copying<'_>,
+    copy: &OpenCopy<'_>,
     report: &(dyn Fn(CopyStep) + Sync),
 ) -> Result<CopyReport, StoreError> {
-    Copy { from: copying.from.1, to: copying.to.1, command: &copying, report }.run().await
+    Run { from: copy.from.end, to: copy.to.end, copy, report }.run().await
 }
 
-struct Copy<'a> {
+/// One run of a copy.
+struct Run<'a> {
     from: &'a dyn CopyEnd,
     to: &'a dyn CopyEnd,
-    command: &'a Copying<'a>,
+    copy: &'a OpenCopy<'a>,
     report: &'a (dyn Fn(CopyStep) + Sync),
 }
 
-impl Copy<'_> {
+impl Run<'_> {
     async fn run(&self) -> Result<CopyReport, StoreError> {
         if self.from.progress().await?.is_some() {
             return Err(refused(format!(
                 "{} is itself an unfinished copy; finish that copy first",
-                self.command.from.0
+                self.copy.from.location
             )));
         }
         let progress = self.begin().await?;
@@ -110,21 +116,21 @@ impl Copy<'_> {
     async fn begin(&self) -> Result<Progress, StoreError> {
         let source = self.fingerprint().await?;
         match self.to.progress().await? {
-            Some(_) if self.command.restart => self.to.clear().await?,
+            Some(_) if self.copy.restart => self.to.clear().await?,
             Some(progress) => return self.resume(progress, &source).await,
             None => {}
         }
         if let Some(table) = self.to.filled().await? {
             return Err(refused(format!(
                 "{} is not empty: its table {table} has rows; a copy needs an empty target",
-                self.command.to.0
+                self.copy.to.location
             )));
         }
         self.report(CopyStage::CheckingSource, "", 0);
         require_sound("the source", &self.from.check().await?)?;
         let progress = Progress {
             source,
-            origin: self.command.from.0.clone(),
+            origin: self.copy.from.location.clone(),
             attempt: 1,
             table: TABLES[0].name.to_owned(),
             position: None,
@@ -146,7 +152,7 @@ impl Copy<'_> {
     }
 
     fn refuse_other(&self, progress: &Progress) -> StoreError {
-        let Copying { from: (from, _), to: (to, _), .. } = self.command;
+        let (from, to) = (&self.copy.from.location, &self.copy.to.location);
         refused(format!(
             "{to} contains an unfinished copy of {}, and {from} is not its source: it is another \
              store, or it has changed since; --restart discards that copy and begins a new one",
@@ -194,7 +200,7 @@ impl Copy<'_> {
         shifts: Option<&BlockShifts>,
         mut progress: Progress,
     ) -> Result<Progress, StoreError> {
-        let batch = self.command.batch;
+        let batch = self.copy.batch;
         let mut rows = self.from.read(table, progress.position.clone(), batch).await?;
         loop {
             progress.rows += rows.len() as i64;
@@ -254,7 +260,7 @@ impl Copy<'_> {
         report: &(dyn Fn(u64) + Sync),
     ) -> Result<TableDigest, StoreError> {
         let mut digester = Digester::new(table);
-        let mut rows = end.read(table, None, self.command.batch).await?;
+        let mut rows = end.read(table, None, self.copy.batch).await?;
         loop {
             let position = rows.next.take();
             let rows_there = numbered(shifts, table, rows)?;
@@ -268,7 +274,7 @@ impl Copy<'_> {
                 return Ok(digester.found());
             };
             let (digested, read) =
-                tokio::join!(digesting, end.read(table, Some(position), self.command.batch));
+                tokio::join!(digesting, end.read(table, Some(position), self.copy.batch));
             digester = joined(digested)?;
             report(digester.found().rows);
             rows = read?;

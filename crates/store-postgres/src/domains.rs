@@ -69,6 +69,12 @@ pub(super) async fn by_name(
     client.row_opt(select, &[&name.as_str()]).await?.as_ref().map(domain).transpose()
 }
 
+/// The ids and names of all domains.
+pub(super) async fn ids_and_names(client: &Client) -> Result<Vec<(i64, String)>, StoreError> {
+    let domains = client.rows("SELECT id, name FROM domains ORDER BY id", &[]).await?;
+    Ok(domains.iter().map(|row| (row.get(0), row.get(1))).collect())
+}
+
 /// Locks the domain against removal until the caller's transaction ends.
 pub(super) const DEMAND: &str = "SELECT 1 FROM domains WHERE id = $1 FOR KEY SHARE";
 

@@ -2,11 +2,11 @@
 //! one commit a second, however often it is called. A standby and a missing database are reported
 //! at once.
 
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::engine::Engine;
 use caseload_store::StoreError;
+use parking_lot::Mutex;
 
 /// How long a successful probe counts.
 const PROBE_COUNTS: Duration = Duration::from_secs(1);
@@ -17,7 +17,7 @@ pub(super) struct Probe(Mutex<Option<Instant>>);
 
 impl Probe {
     pub(super) async fn ready(&self, engine: &Engine) -> Result<(), StoreError> {
-        let probed = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let probed = *self.0.lock();
         if probed.is_some_and(|at| at.elapsed() < PROBE_COUNTS) {
             // A recent probe has written; this checks that the database still answers.
             return engine
@@ -28,7 +28,7 @@ impl Probe {
         engine
             .write((), |client, ()| Box::pin(client.batch("SELECT pg_current_xact_id()")))
             .await?;
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+        *self.0.lock() = Some(Instant::now());
         Ok(())
     }
 }

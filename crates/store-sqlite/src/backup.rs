@@ -11,10 +11,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags};
 
-use super::SqliteStore;
-use super::engine::Engine;
-use crate::Fault;
-use caseload_store::{BackupReport, CreateBackup, OpenMode, StoreError, Upkeep as _};
+use caseload_store::{BackupReport, CreateBackup, StoreError};
+
+use crate::engine::Engine;
+use crate::{Fault, check};
 
 /// Pages to copy between two checks whether the caller still waits.
 const STEP_PAGES: i32 = 2048;
@@ -34,14 +34,7 @@ pub(super) async fn run(
     let stop_on_drop = StopOnDrop(Arc::new(AtomicBool::new(false)));
     let (target, stop) = (temp.0.clone(), Arc::clone(&stop_on_drop.0));
     engine.read_within(None, move |conn| copy(conn, &target, &stop)).await?;
-    let copied = temp.0.clone();
-    let opened = move || SqliteStore::open(&copied, OpenMode::Admin);
-    let opened = tokio::task::spawn_blocking(opened).await;
-    let opened = opened.unwrap_or_else(|e| Err(unavailable("opening the copy", &e).into()))?;
-    let check = opened.check().await;
-    opened.close().await?;
-    drop(opened);
-    let check = check?;
+    let check = check::run_on_file(temp.0.clone()).await?;
     if let Some(fault) = check.faults.first() {
         let faults = check.faults.len();
         return Err(StoreError::Corrupt(format!(
@@ -71,8 +64,8 @@ fn refuse_to_overwrite(engine: &Engine, command: &CreateBackup) -> Result<(), Fa
         return refuse("it is the store itself");
     }
     let exists = |path: &Path| path.try_exists().unwrap_or(true);
-    let beside = SIDE_FILES[..3].iter().map(|suffix| with_suffix(file, suffix));
-    let in_the_way = std::iter::once(file.clone()).chain(beside).find(|path| exists(path));
+    let side_files = SIDE_FILES[..3].iter().map(|suffix| with_suffix(file, suffix));
+    let in_the_way = std::iter::once(file.clone()).chain(side_files).find(|path| exists(path));
     if let Some(in_the_way) = in_the_way
         && !command.overwrite
     {
@@ -125,8 +118,8 @@ struct TempFile(PathBuf);
 
 impl TempFile {
     fn remove(&self) {
-        let beside = SIDE_FILES.iter().map(|suffix| with_suffix(&self.0, suffix));
-        for path in std::iter::once(self.0.clone()).chain(beside) {
+        let side_files = SIDE_FILES.iter().map(|suffix| with_suffix(&self.0, suffix));
+        for path in std::iter::once(self.0.clone()).chain(side_files) {
             let _ = std::fs::remove_file(path);
         }
     }

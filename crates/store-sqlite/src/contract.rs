@@ -18,13 +18,13 @@ use caseload_store::{
     CreateIssue, CreateKey, CreateTask, Domain, EditIssue, EditIssues, ExplainedStep, FailAttempt,
     GetIssue, Idempotent, IssuePage, IssueStep, Issues, Key, KeyGrant, ListIssues, ListTasks,
     PackedBlock, RecordBlock, RecordBlockSize, RecordKind, RenderedIssue, RenewLeases,
-    StageAttachment, StagePayload, StepIssues, StoreError, StoreFuture, StoreMetrics, StoredAnswer,
-    Submit, TaskPage, Upkeep, Work, WorkerSlots,
+    StageAttachment, StagePayload, StepIssues, StoreFuture, StoreMetrics, StoredAnswer, Submit,
+    TaskPage, Upkeep, Work, WorkerSlots,
 };
 use rusqlite::Connection;
 use tokio::sync::watch;
 
-use crate::engine::{Weight, WriteContext};
+use crate::engine::{Weight, WriteContext, on_blocking_thread};
 use crate::{
     SqliteStore, agents, apps, attachments, backup, boxed, check, domains, idempotency, issues,
     keys, queues, tasks,
@@ -97,7 +97,7 @@ impl Submit for SqliteStore {
         let written = self.write_weighing(Weight::Long, stage);
         Box::pin(async move {
             written.await?;
-            failpoint::reached(Failpoint::Staged);
+            failpoint::reached(Failpoint::StageAfterCommit);
             Ok(())
         })
     }
@@ -124,7 +124,7 @@ impl Submit for SqliteStore {
         };
         Box::pin(async move {
             let accepted = self.engine.write_weighing(weight, create).await?;
-            failpoint::reached(Failpoint::Accepted);
+            failpoint::reached(Failpoint::CreateTaskAfterCommit);
             Ok(accepted)
         })
     }
@@ -190,7 +190,7 @@ impl Work for SqliteStore {
         let written = self.write(claim);
         Box::pin(async move {
             let claimed = written.await?;
-            failpoint::reached(Failpoint::Claimed);
+            failpoint::reached(Failpoint::ClaimAfterCommit);
             Ok(claimed)
         })
     }
@@ -217,7 +217,7 @@ impl Work for SqliteStore {
     fn apply_chunk(&self, command: ApplyChunk) -> StoreFuture<'_, ChunkApplied> {
         Box::pin(async move {
             let applied = tasks::apply(&self.engine, command).await?;
-            failpoint::reached(Failpoint::Committed);
+            failpoint::reached(Failpoint::ChunkAfterCommit);
             self.note(&applied.task);
             Ok(applied)
         })
@@ -365,17 +365,13 @@ impl Upkeep for SqliteStore {
         });
         Box::pin(async move {
             let more = written.await?;
-            failpoint::reached(Failpoint::Expired);
+            failpoint::reached(Failpoint::PurgeAfterCommit);
             Ok(more)
         })
     }
 
     fn close(&self) -> StoreFuture<'_, ()> {
         let engine = self.engine.clone();
-        boxed(async move {
-            tokio::task::spawn_blocking(move || engine.close()).await.unwrap_or_else(|e| {
-                Err(StoreError::Unavailable(format!("closing panicked: {e}")).into())
-            })
-        })
+        boxed(async move { on_blocking_thread(move || engine.close()).await })
     }
 }

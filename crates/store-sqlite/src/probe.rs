@@ -2,12 +2,12 @@
 //! one commit a second, however often it is called. A failed write of any kind is reported for a
 //! few seconds, so that a disk with room for small writes only does not look healthy.
 
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::engine::Engine;
 use crate::Fault;
 use caseload_store::StoreError;
+use parking_lot::Mutex;
 
 /// How long a successful probe counts.
 const PROBE_COUNTS: Duration = Duration::from_secs(1);
@@ -25,7 +25,7 @@ impl Probe {
                 StoreError::NotWritten(format!("a write failed {} s ago", ago.as_secs())).into()
             );
         }
-        let probed = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let probed = *self.0.lock();
         if probed.is_some_and(|at| at.elapsed() < PROBE_COUNTS) {
             // A recent probe has written; this checks that the writer still answers.
             return engine.write(|_, _| Ok(())).await;
@@ -36,7 +36,7 @@ impl Probe {
                 Ok(())
             })
             .await?;
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+        *self.0.lock() = Some(Instant::now());
         Ok(())
     }
 }

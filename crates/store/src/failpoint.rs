@@ -5,56 +5,57 @@
 /// A place at which the process can be aborted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Failpoint {
-    /// Blocks of an upload are stored and not committed.
-    Staging,
-    /// Blocks of an upload are committed, and its task is not created.
-    Staged,
-    /// Blocks of an upload without a task are removed, and this is not committed.
-    Discarding,
-    /// A task is created, and the caller has no answer.
-    Accepted,
-    /// Tasks are leased, and their server does not know it.
-    Claimed,
-    /// A chunk took effect; its records are not stored.
-    Effects,
-    /// A chunk's effects and records are stored and not committed.
-    Recorded,
-    /// A chunk is committed, and its worker has no answer.
-    Committed,
-    /// A task is ending, and its retry payload is being stored.
-    Completing,
-    /// A cancellation is stored and not committed.
-    Cancelling,
-    /// Expired records are removed, and this is not committed.
-    Expiring,
-    /// The removal of expired records is committed.
-    Expired,
-    /// Rows of a copy are stored and not committed.
-    Copying,
-    /// Rows of a copy are committed with the position of the copy.
-    Copied,
-    /// All rows of a copy are stored, and the copy is not finished.
-    Derived,
+    /// Blocks of an upload are written but not committed.
+    StageBeforeCommit,
+    /// Blocks of an upload are committed; their task is not accepted yet.
+    StageAfterCommit,
+    /// Blocks of a discarded upload are deleted but not committed.
+    DiscardBeforeCommit,
+    /// A task is accepted; its caller has no answer yet.
+    CreateTaskAfterCommit,
+    /// Tasks are leased; their server does not know yet.
+    ClaimAfterCommit,
+    /// The effects of a chunk are written; its records are not.
+    ChunkAfterEffects,
+    /// The effects and records of a chunk are written but not committed.
+    ChunkBeforeCommit,
+    /// A chunk is committed; its caller has no answer yet.
+    ChunkAfterCommit,
+    /// A task is ending: its payload is being reduced to the entries that a retry needs.
+    TaskEnding,
+    /// A cancellation is written but not committed.
+    CancelBeforeCommit,
+    /// Expired data is deleted but not committed.
+    PurgeBeforeCommit,
+    /// A step of a purge is committed.
+    PurgeAfterCommit,
+    /// Rows of a copy are written but not committed.
+    CopyBeforeCommit,
+    /// Rows of a copy are committed with its progress.
+    CopyAfterCommit,
+    /// All rows of a copy are committed; it is not finished yet.
+    CopyBeforeFinish,
 }
 
 impl Failpoint {
     /// The failpoints of a copy.
-    pub const OF_A_COPY: [Self; 3] = [Self::Copying, Self::Copied, Self::Derived];
+    pub const OF_A_COPY: [Self; 3] =
+        [Self::CopyBeforeCommit, Self::CopyAfterCommit, Self::CopyBeforeFinish];
 
     /// The failpoints of a server.
     pub const OF_A_SERVER: [Self; 12] = [
-        Self::Staging,
-        Self::Staged,
-        Self::Discarding,
-        Self::Accepted,
-        Self::Claimed,
-        Self::Effects,
-        Self::Recorded,
-        Self::Committed,
-        Self::Completing,
-        Self::Cancelling,
-        Self::Expiring,
-        Self::Expired,
+        Self::StageBeforeCommit,
+        Self::StageAfterCommit,
+        Self::DiscardBeforeCommit,
+        Self::CreateTaskAfterCommit,
+        Self::ClaimAfterCommit,
+        Self::ChunkAfterEffects,
+        Self::ChunkBeforeCommit,
+        Self::ChunkAfterCommit,
+        Self::TaskEnding,
+        Self::CancelBeforeCommit,
+        Self::PurgeBeforeCommit,
+        Self::PurgeAfterCommit,
     ];
 }
 

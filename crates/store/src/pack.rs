@@ -1,8 +1,7 @@
 //! Compression of payload and record blocks with zstd. Both backends store the same bytes.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
 use caseload_model::payload::Block;
+use parking_lot::{Mutex, MutexGuard};
 use zstd::bulk::Compressor;
 
 use crate::StoreError;
@@ -72,7 +71,7 @@ pub(crate) fn pack(bytes: &[u8]) -> Result<Vec<u8>, StoreError> {
 }
 
 fn packers() -> MutexGuard<'static, Vec<Packer>> {
-    PACKERS.lock().unwrap_or_else(PoisonError::into_inner)
+    PACKERS.lock()
 }
 
 /// The unpacked size of a block, from its first [`HEADER_BYTES_MAX`] bytes.

@@ -237,10 +237,10 @@ async fn a_copy_killed_at_any_failpoint_resumes_and_ends_the_same() {
     let expected = rows(source.path());
     let from = sqlite(source.path()).to_string();
     for (place, nth) in [
-        (Failpoint::Copying, 1),
-        (Failpoint::Copying, 60),
-        (Failpoint::Copied, 33),
-        (Failpoint::Derived, 1),
+        (Failpoint::CopyBeforeCommit, 1),
+        (Failpoint::CopyBeforeCommit, 60),
+        (Failpoint::CopyAfterCommit, 33),
+        (Failpoint::CopyBeforeFinish, 1),
     ] {
         let middle = Database::new();
         assert!(!child(&from, &middle.url(), Some((place, nth))), "{place:?} {nth}");
@@ -260,7 +260,7 @@ async fn a_copy_killed_at_any_failpoint_resumes_and_ends_the_same() {
 async fn a_restart_discards_an_unfinished_copy() {
     let (source, other, middle) = (filled().await, filled().await, Database::new());
     let from = sqlite(source.path());
-    assert!(!child(&from.to_string(), &middle.url(), Some((Failpoint::Copied, 60))));
+    assert!(!child(&from.to_string(), &middle.url(), Some((Failpoint::CopyAfterCommit, 60))));
     let renamed = Connection::open(other.path().join("caseload.db")).unwrap();
     renamed.execute("UPDATE domains SET name = 'renamed' WHERE name = 'acme'", []).unwrap();
     let changed = copied(&sqlite(other.path()), &location(&middle), 100).await;
@@ -281,7 +281,7 @@ async fn a_restart_discards_an_unfinished_copy() {
 async fn an_older_run_stops_when_a_newer_one_takes_over() {
     let (source, middle) = (filled().await, Database::new());
     let from = sqlite(source.path());
-    assert!(!child(&from.to_string(), &middle.url(), Some((Failpoint::Copied, 10))));
+    assert!(!child(&from.to_string(), &middle.url(), Some((Failpoint::CopyAfterCommit, 10))));
     let batch = CopyBatch { rows: 20, ..CopyBatch::default() };
     let command = CopyStore { from, to: location(&middle), restart: false, batch };
     let url = middle.url();

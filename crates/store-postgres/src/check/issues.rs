@@ -8,7 +8,7 @@ use caseload_model::issue::visit_terms;
 use futures_util::TryStreamExt;
 use roaring::RoaringBitmap;
 
-use super::domains;
+use crate::domains::ids_and_names;
 use crate::engine::Client;
 use crate::engine::store_error;
 use crate::issues::{
@@ -39,7 +39,7 @@ pub(super) async fn rows(client: &Client, findings: &mut Findings) -> Result<(),
          LEFT JOIN issue_bodies b ON b.domain_id = $1 AND b.row = i.row WHERE i.domain_id = $1"
     );
     let mut count = 0;
-    for (domain, name) in domains(client).await? {
+    for (domain, name) in ids_and_names(client).await? {
         let mut rows = pin!(client.stream(&select, [domain]).await?);
         while let Some(row) = rows.try_next().await.map_err(store_error)? {
             count += 1;
@@ -96,7 +96,7 @@ fn select_issues() -> String {
 /// The stored counters equal the counted issues.
 pub(super) async fn counts(client: &Client, findings: &mut Findings) -> Result<(), StoreError> {
     let mut count = 0;
-    for (domain, name) in domains(client).await? {
+    for (domain, name) in ids_and_names(client).await? {
         let mut counted = rules::ExpectedCounters::default();
         let mut rows = pin!(client.stream(&select_issues(), [domain]).await?);
         while let Some(row) = rows.try_next().await.map_err(store_error)? {
@@ -122,7 +122,7 @@ pub(super) async fn counts(client: &Client, findings: &mut Findings) -> Result<(
 /// The stored terms are the terms of the stored issues.
 pub(super) async fn terms(client: &Client, findings: &mut Findings) -> Result<(), StoreError> {
     let mut kinds = KindSums::default();
-    let domains = domains(client).await?;
+    let domains = ids_and_names(client).await?;
     for (domain, _) in &domains {
         let expect = &mut |kind: i64, value: &[u8], row| kinds.expect((*domain, kind), value, row);
         visit_expected(client, *domain, expect).await?;
@@ -201,7 +201,7 @@ pub(super) async fn files(client: &Client, findings: &mut Findings) -> Result<()
              WHERE domain_id = $1 AND attachment_id = a.id) p ON true
          WHERE a.domain_id = $1";
     let mut count = 0;
-    for (domain, name) in domains(client).await? {
+    for (domain, name) in ids_and_names(client).await? {
         for row in client.rows(select, &[&domain]).await? {
             count += 1;
             let holds = [row.get(1), row.get(2), row.get(3)];

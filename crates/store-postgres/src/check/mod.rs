@@ -52,9 +52,3 @@ pub(super) async fn run(engine: &Engine) -> Result<CheckReport, StoreError> {
     }
     Ok(report)
 }
-
-/// The ids and names of all domains.
-async fn domains(client: &Client) -> Result<Vec<(i64, String)>, StoreError> {
-    let domains = client.rows("SELECT id, name FROM domains ORDER BY id", &[]).await?;
-    Ok(domains.iter().map(|row| (row.get(0), row.get(1))).collect())
-}

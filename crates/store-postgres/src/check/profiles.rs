@@ -10,7 +10,7 @@ use caseload_model::profile::IdentityKey;
 use futures_util::TryStreamExt;
 use tokio_postgres::Row;
 
-use super::domains;
+use crate::domains::ids_and_names;
 use crate::engine::Client;
 use crate::engine::store_error;
 use crate::rows::text;
@@ -28,7 +28,7 @@ fn profile_id(row: &Row, column: usize) -> CoreProfileId {
 /// Each core profile, and the owners of its identities.
 pub(super) async fn core(client: &Client, findings: &mut Findings) -> Result<(), StoreError> {
     let (mut count, mut keys_count) = (0, 0);
-    for (domain, name) in domains(client).await? {
+    for (domain, name) in ids_and_names(client).await? {
         let mut after = i64::MIN;
         loop {
             let profiles = client
@@ -77,7 +77,7 @@ pub(super) async fn identities(client: &Client, findings: &mut Findings) -> Resu
                   LEFT JOIN core_profiles p ON p.domain_id = $1 AND p.id = i.core_profile_id
                   WHERE i.domain_id = $1";
     let mut count = 0;
-    for (domain, name) in domains(client).await? {
+    for (domain, name) in ids_and_names(client).await? {
         let mut rows = pin!(client.stream(select, [domain]).await?);
         while let Some(row) = rows.try_next().await.map_err(store_error)? {
             count += 1;
@@ -94,7 +94,7 @@ pub(super) async fn app(client: &Client, findings: &mut Findings) -> Result<(), 
                   LEFT JOIN apps a ON a.domain_id = $1 AND a.id = p.app_id
                   WHERE p.domain_id = $1";
     let mut count = 0;
-    for (domain, name) in domains(client).await? {
+    for (domain, name) in ids_and_names(client).await? {
         let mut rows = pin!(client.stream(select, [domain]).await?);
         while let Some(row) = rows.try_next().await.map_err(store_error)? {
             count += 1;

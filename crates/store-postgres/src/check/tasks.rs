@@ -5,7 +5,7 @@ use std::pin::pin;
 
 use futures_util::TryStreamExt;
 
-use super::domains;
+use crate::domains::ids_and_names;
 use crate::engine::Client;
 use crate::engine::store_error;
 use crate::rows::{count, text};
@@ -24,7 +24,7 @@ pub(super) async fn tasks(client: &Client, findings: &mut Findings) -> Result<()
          FROM tasks t WHERE t.domain_id = $1"
     );
     let mut found = 0;
-    for (domain, name) in domains(client).await? {
+    for (domain, name) in ids_and_names(client).await? {
         let mut rows = pin!(client.stream(&select, [domain]).await?);
         while let Some(row) = rows.try_next().await.map_err(store_error)? {
             found += 1;
@@ -44,7 +44,7 @@ pub(super) async fn tasks(client: &Client, findings: &mut Findings) -> Result<()
 /// The queue contains exactly the unfinished tasks, and each row agrees with its task.
 pub(super) async fn queue(client: &Client, findings: &mut Findings) -> Result<(), StoreError> {
     let mut found = 0;
-    for (domain, name) in domains(client).await? {
+    for (domain, name) in ids_and_names(client).await? {
         let places = client
             .rows(
                 "SELECT coalesce(t.id, q.task_id), t.id IS NULL, q.task_id IS NULL,
@@ -74,7 +74,7 @@ pub(super) async fn queue(client: &Client, findings: &mut Findings) -> Result<()
 /// There are as many result and error lines as the counts say, in blocks that do not overlap.
 pub(super) async fn records(client: &Client, findings: &mut Findings) -> Result<(), StoreError> {
     let mut total = 0;
-    for (domain, name) in domains(client).await? {
+    for (domain, name) in ids_and_names(client).await? {
         let mut records = RecordCounts::default();
         let select = "SELECT task_id, kind, first_index, next_index, lines, bytes
                       FROM record_blocks WHERE domain_id = $1

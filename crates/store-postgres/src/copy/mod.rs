@@ -12,10 +12,11 @@ mod wire;
 
 use std::collections::HashMap;
 use std::pin::pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::TryStreamExt;
+use parking_lot::Mutex;
 use tokio::task::JoinHandle;
 use tokio_postgres::binary_copy::BinaryCopyInWriter;
 use tokio_postgres::error::SqlState;
@@ -161,7 +162,7 @@ impl PostgresEnd {
 
     /// The number of rows that make a batch of about the wanted bytes.
     fn limit(&self, table: &Table, batch: CopyBatch) -> i64 {
-        let known = self.row_bytes.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = self.row_bytes.lock();
         let wanted = match known.get(table.name) {
             Some(bytes) => batch.bytes / bytes.max(&1),
             None => FIRST_ROWS,
@@ -203,7 +204,7 @@ impl PostgresEnd {
             rows.next = Some(encode(key.collect::<Result<Vec<_>, _>>()?));
         }
         if rows.len() > 0 {
-            let mut known = self.row_bytes.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut known = self.row_bytes.lock();
             known.insert(table.name, rows.bytes_len() / rows.len());
         }
         Ok(rows)
@@ -229,9 +230,9 @@ impl PostgresEnd {
                 self.queue(table, rows).await?;
             }
         }
-        failpoint::reached(Failpoint::Copying);
+        failpoint::reached(Failpoint::CopyBeforeCommit);
         self.client.batch_execute("COMMIT").await.map_err(store_error)?;
-        failpoint::reached(Failpoint::Copied);
+        failpoint::reached(Failpoint::CopyAfterCommit);
         Ok(())
     }
 
@@ -416,7 +417,7 @@ impl CopyEnd for PostgresEnd {
                 last_domain_id > 0,
             );
             self.client.batch_execute(&settle).await.map_err(store_error)?;
-            failpoint::reached(Failpoint::Derived);
+            failpoint::reached(Failpoint::CopyBeforeFinish);
             Ok(())
         })
     }

@@ -6,31 +6,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::runtime::Handle;
-use tokio::sync::Semaphore;
 
 use super::{Asking, Client, Engine, Session, TRIES_MAX, given_up, not_written};
 use caseload_store::StoreError;
-use caseload_store::throttle::{ReadLoad, Throttle};
-
-/// The limits that the reads of one server share.
-#[derive(Debug)]
-pub(super) struct Reading {
-    /// The connections that long reads may use at a time.
-    long_permits: Arc<Semaphore>,
-    load: Arc<ReadLoad>,
-}
-
-impl Reading {
-    pub(super) fn new(connections: usize) -> Self {
-        let long_permits = Arc::new(Semaphore::new((connections / 2).max(1)));
-        Self { long_permits, load: Arc::default() }
-    }
-}
+use caseload_store::throttle::Throttle;
 
 impl Engine {
     /// Notifies long reads that a short one is running.
     pub(crate) fn note_short_read(&self) {
-        self.reading.load.note_short();
+        self.read_limits.load.note_short();
     }
 
     /// Runs a read in one snapshot. The budget includes the wait for a connection. A long read, of
@@ -47,14 +31,14 @@ impl Engine {
     {
         let until = Instant::now() + budget;
         let got = tokio::time::timeout_at(until.into(), async {
-            let permits = Arc::clone(&self.reading.long_permits);
+            let permits = Arc::clone(&self.read_limits.long_permits);
             let permit = if is_long { permits.acquire_owned().await.ok() } else { None };
             Ok((permit, self.connection().await?))
         });
         let (permit, connection) = got.await.unwrap_or(Err(StoreError::DeadlinePassed))?;
         let left = until.saturating_duration_since(Instant::now());
         let session = Session::read(Client::new(connection), Some(left));
-        let mut throttle = Throttle::new(Some(until), &self.reading.load, is_long);
+        let mut throttle = Throttle::new(Some(until), &self.read_limits.load, is_long);
         let runtime = Handle::current();
         on_a_thread(move || {
             let answer =

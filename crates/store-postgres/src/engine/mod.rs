@@ -15,29 +15,30 @@ mod examine;
 mod listen;
 mod migrate;
 mod pooler;
+mod read_limits;
 mod session;
 mod values;
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use deadpool_postgres::{
     ManagerConfig, Object, Pool, PoolError, QueueMode, RecyclingMethod, Runtime, Timeouts,
 };
 use futures_util::future::BoxFuture;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::task::JoinHandle;
 
 use super::address::{Connector, PostgresAddress};
 pub(super) use arrays::Column;
 pub(super) use asking::Asking;
-use blocking::Reading;
 use bounds::Bounds;
 use caseload_store::{DurationCounts, StoreError};
 pub(super) use client::{Client, Params};
 pub(super) use copying::CopyRows;
 pub(super) use error::{constraint, store_error};
 pub(super) use listen::Listener;
+use read_limits::ReadLimits;
 pub(super) use session::Session;
 pub(super) use values::{Bound, Values};
 
@@ -61,7 +62,7 @@ pub(super) struct Engine {
     pooled: bool,
     commits: AtomicU64,
     writes: Mutex<DurationCounts>,
-    reading: Reading,
+    read_limits: ReadLimits,
     bounds: Mutex<Bounds>,
 }
 
@@ -91,7 +92,7 @@ impl Engine {
             pooled,
             commits: AtomicU64::new(0),
             writes: Mutex::default(),
-            reading: Reading::new(CONNECTIONS_MAX),
+            read_limits: ReadLimits::new(CONNECTIONS_MAX),
             bounds: Mutex::default(),
         })
     }
@@ -228,12 +229,12 @@ impl Engine {
     }
 
     fn bounds(&self) -> Bounds {
-        *self.bounds.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.bounds.lock()
     }
 
     /// Limits the idle time of writes to the length of a task lease.
     pub(super) fn follow_lease(&self, lease: Duration) {
-        *self.bounds.lock().unwrap_or_else(PoisonError::into_inner) = Bounds::of_lease(lease);
+        *self.bounds.lock() = Bounds::of_lease(lease);
     }
 
     async fn connection(&self) -> Result<Object, StoreError> {
@@ -250,8 +251,8 @@ impl Engine {
     }
 
     /// The durations of writes.
-    pub(super) fn writes(&self) -> std::sync::MutexGuard<'_, DurationCounts> {
-        self.writes.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn writes(&self) -> MutexGuard<'_, DurationCounts> {
+        self.writes.lock()
     }
 
     /// Calls `notify` for every notification of new work until the listener is dropped. `None`

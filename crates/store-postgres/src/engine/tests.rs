@@ -55,7 +55,7 @@ impl Wire {
         let url = format!("{user}@{near}/{name}?sslmode=disable");
         let address = PostgresAddress::parse(&url).unwrap();
         let engine = Engine::of(address.connector().unwrap(), false).unwrap();
-        *engine.bounds.lock().unwrap() = Bounds::short(BOUND);
+        *engine.bounds.lock() = Bounds::short(BOUND);
         Self { engine: Arc::new(engine), silent }
     }
 

@@ -8,12 +8,15 @@ mod profiles;
 mod tables;
 mod tasks;
 
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use caseload_store::check::Findings;
+use caseload_store::{CheckReport, OpenMode, StoreError};
 use rusqlite::Connection;
 
-use super::engine::Engine;
 use crate::Fault;
-use caseload_store::check::Findings;
-use caseload_store::{CheckReport, StoreError};
+use crate::engine::{Engine, on_blocking_thread};
 
 /// A check of one part of the stored data.
 type Check = fn(&Connection, &mut Findings) -> Result<(), Fault>;
@@ -34,6 +37,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("attachments", attachments::files),
 ];
 
+/// Runs all checks on an opened store.
 pub(super) async fn run(engine: &Engine) -> Result<CheckReport, Fault> {
     let mut report = CheckReport::default();
     for (name, check) in CHECKS {
@@ -42,6 +46,15 @@ pub(super) async fn run(engine: &Engine) -> Result<CheckReport, Fault> {
         report.faults.extend(found.faults);
     }
     Ok(report)
+}
+
+/// Opens a file, runs all checks on it and closes it.
+pub(super) async fn run_on_file(path: PathBuf) -> Result<CheckReport, Fault> {
+    let open = move || Engine::open(&path, OpenMode::Admin, |_| Ok(()), None);
+    let engine = Arc::new(on_blocking_thread(open).await?);
+    let report = run(&engine).await;
+    on_blocking_thread(move || engine.close()).await?;
+    report
 }
 
 fn run_one(conn: &Connection, name: &str, check: Check) -> CheckReport {

@@ -10,20 +10,21 @@ mod shape;
 mod tests;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, OptionalExtension, params, params_from_iter};
 
 use super::check;
-use super::engine::{Engine, ServerLock};
+use super::engine::{Engine, ServerLock, on_blocking_thread};
 use crate::{Fault, boxed, store_error};
 use caseload_store::copy::end::{CopyEnd, Progress, Side, refused};
 use caseload_store::copy::numbering::RowSpan;
 use caseload_store::copy::rows::{CopyBatch, Row, Rows, Value, decode, encode};
 use caseload_store::copy::tables::{Kind, TABLES, Table};
 use caseload_store::failpoint::{self, Failpoint};
-use caseload_store::{CheckReport, OpenMode, StoreError, StoreFuture};
+use caseload_store::{CheckReport, StoreError, StoreFuture};
 use shape::Shape;
 
 /// Pages of a target's log that trigger a checkpoint.
@@ -44,9 +45,7 @@ pub(super) fn refuse_unfinished(conn: &Connection, path: &Path) -> Result<(), Fa
 /// Opens a store as the source or the target of a copy.
 pub async fn open_copy_end(path: &Path, side: Side) -> Result<Arc<dyn CopyEnd>, StoreError> {
     let path = path.to_owned();
-    let opened = tokio::task::spawn_blocking(move || SqliteEnd::open(path, side)).await;
-    let opened = opened.unwrap_or_else(|e| Err(panicked(&e).into()))?;
-    Ok(Arc::new(opened))
+    Ok(Arc::new(on_blocking_thread(move || SqliteEnd::open(path, side)).await?))
 }
 
 struct SqliteEnd {
@@ -89,12 +88,7 @@ impl SqliteEnd {
         F: FnOnce(&mut Connection) -> Result<T, Fault> + Send + 'static,
     {
         let conn = self.conn.clone();
-        boxed(async move {
-            let done = tokio::task::spawn_blocking(move || {
-                work(&mut conn.lock().unwrap_or_else(PoisonError::into_inner))
-            });
-            done.await.unwrap_or_else(|e| Err(panicked(&e).into()))
-        })
+        boxed(async move { on_blocking_thread(move || work(&mut conn.lock())).await })
     }
 }
 
@@ -172,9 +166,9 @@ impl CopyEnd for SqliteEnd {
             let transaction = conn.transaction()?;
             insert(&transaction, table, &rows)?;
             save_progress(&transaction, &progress)?;
-            failpoint::reached(Failpoint::Copying);
+            failpoint::reached(Failpoint::CopyBeforeCommit);
             transaction.commit()?;
-            failpoint::reached(Failpoint::Copied);
+            failpoint::reached(Failpoint::CopyAfterCommit);
             Ok(())
         })
     }
@@ -187,22 +181,13 @@ impl CopyEnd for SqliteEnd {
                 "INSERT INTO sqlite_sequence (name, seq) VALUES ('domains', ?1)",
                 [last_domain_id],
             )?;
-            failpoint::reached(Failpoint::Derived);
+            failpoint::reached(Failpoint::CopyBeforeFinish);
             Ok(())
         })
     }
 
     fn check(&self) -> StoreFuture<'_, CheckReport> {
-        let path = self.path.clone();
-        boxed(async move {
-            let open = move || Engine::open(&path, OpenMode::Admin, |_| Ok(()), None);
-            let engine = tokio::task::spawn_blocking(open).await;
-            let engine = Arc::new(engine.unwrap_or_else(|e| Err(panicked(&e).into()))?);
-            let report = check::run(&engine).await;
-            let closing = tokio::task::spawn_blocking(move || engine.close()).await;
-            closing.unwrap_or_else(|e| Err(panicked(&e).into()))?;
-            report
-        })
+        boxed(check::run_on_file(self.path.clone()))
     }
 
     fn finish(&self) -> StoreFuture<'_, ()> {
@@ -225,7 +210,7 @@ impl CopyEnd for SqliteEnd {
         });
         Box::pin(async move {
             closed.await?;
-            self.lock.give_back();
+            self.lock.release();
             Ok(())
         })
     }
@@ -326,8 +311,4 @@ fn value_of(value: ValueRef<'_>) -> Result<Value<'_>, Fault> {
             Err(StoreError::Corrupt("a column holds a fraction".to_owned()).into())
         }
     }
-}
-
-fn panicked(error: &tokio::task::JoinError) -> StoreError {
-    StoreError::Unavailable(format!("a step of the copy did not end: {error}"))
 }

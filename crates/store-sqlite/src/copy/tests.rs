@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::*;
 use crate::SqliteStore;
+use caseload_store::OpenMode;
 use caseload_store::copy::tables::{Kind, TABLES};
 
 /// Tables about the file itself, which a copy leaves out.

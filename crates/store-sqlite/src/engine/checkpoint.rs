@@ -9,17 +9,18 @@ use std::collections::btree_map::Entry;
 use std::fs::File;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use caseload_store::StoreError;
+use parking_lot::{Condvar, Mutex};
 use rusqlite::Connection;
 
-use super::Gauges;
 use super::connection::{self, PAGE_BYTES};
+use super::gauges::Gauges;
+use super::thread::WorkerThread;
 use crate::Fault;
-use caseload_store::StoreError;
 
 /// A longer log is moved while the writer continues. It holds a few tasks of 10,000 entries, so
 /// that pages that one task wrote are not moved while the next task still reads them.
@@ -32,13 +33,13 @@ const LOG_PAGES_STEP: u32 = (16 << 20) / PAGE_BYTES;
 /// pinned log.
 const PAUSE: Duration = Duration::from_secs(1);
 /// How often one attempt retries a busy lock, and the time between. Writers wait during it.
-const CUT_LOOKS: i32 = 75;
-const CUT_LOOK_PAUSE: Duration = Duration::from_micros(200);
+const BUSY_RETRIES: i32 = 75;
+const BUSY_PAUSE: Duration = Duration::from_micros(200);
 
 /// The most pages that the writer has to move itself, and how many rounds of moving new pages this
 /// thread makes to get there.
 const LAST_PAGES: u32 = (8 << 20) / PAGE_BYTES;
-const BESIDE_MAX: u32 = 4;
+const ROUNDS_MAX: u32 = 4;
 
 const _: () = assert!(LOG_PAGES_WANTED < LOG_PAGES_MAX);
 
@@ -57,22 +58,19 @@ struct State {
 
 impl Signal {
     pub(super) fn committed(&self) {
-        self.tell(|state| state.committed = true);
+        self.notify(|state| state.committed = true);
     }
 
-    fn tell(&self, change: impl FnOnce(&mut State)) {
-        change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner));
+    fn notify(&self, change: impl FnOnce(&mut State)) {
+        change(&mut self.state.lock());
         self.changed.notify_one();
     }
 
     /// Waits up to [`PAUSE`] for a commit and returns whether there was one. `None` if the thread
     /// has to stop.
     fn wait(&self) -> Option<bool> {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let (mut state, _) = self
-            .changed
-            .wait_timeout_while(state, PAUSE, |s| !s.committed && !s.stop)
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
+        self.changed.wait_while_for(&mut state, |s| !s.committed && !s.stop, PAUSE);
         if state.stop { None } else { Some(std::mem::take(&mut state.committed)) }
     }
 }
@@ -80,7 +78,7 @@ impl Signal {
 #[derive(Debug)]
 pub(super) struct Checkpointer {
     signal: Arc<Signal>,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    thread: WorkerThread,
 }
 
 impl Checkpointer {
@@ -88,14 +86,11 @@ impl Checkpointer {
         let signal = Arc::new(Signal::default());
         let (seen, path) = (signal.clone(), path.to_owned());
         let file = database_file(&path)?;
-        let thread = std::thread::Builder::new()
-            .name("store-checkpoint".to_owned())
-            .spawn(move || match open(&path) {
-                Ok(conn) => run(&conn, &file, &gauges, &seen),
-                Err(e) => tracing::error!(error = %e, "no checkpoints: the log will grow"),
-            })
-            .map_err(|e| StoreError::Unavailable(format!("no thread for checkpoints: {e}")))?;
-        Ok(Self { signal, thread: Mutex::new(Some(thread)) })
+        let thread = WorkerThread::start("store-checkpoint", move || match open(&path) {
+            Ok(conn) => run(&conn, &file, &gauges, &seen),
+            Err(e) => tracing::error!(error = %e, "no checkpoints: the log will grow"),
+        })?;
+        Ok(Self { signal, thread })
     }
 
     pub(super) fn signal(&self) -> Arc<Signal> {
@@ -103,31 +98,26 @@ impl Checkpointer {
     }
 
     pub(super) fn stop(&self) {
-        self.signal.tell(|state| state.stop = true);
-        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(thread) = thread
-            && thread.join().is_err()
-        {
-            tracing::error!("the checkpoint thread had panicked");
-        }
+        self.signal.notify(|state| state.stop = true);
+        self.thread.join();
     }
 }
 
 impl Drop for Checkpointer {
     fn drop(&mut self) {
-        self.signal.tell(|state| state.stop = true);
+        self.signal.notify(|state| state.stop = true);
     }
 }
 
 fn open(path: &Path) -> Result<Connection, Fault> {
     let mut conn = connection::open(path)?;
-    conn.busy_handler(Some(look_again))?;
+    conn.busy_handler(Some(retry_briefly))?;
     Ok(conn)
 }
 
-fn look_again(looks: i32) -> bool {
-    std::thread::sleep(CUT_LOOK_PAUSE);
-    looks < CUT_LOOKS
+fn retry_briefly(retries: i32) -> bool {
+    std::thread::sleep(BUSY_PAUSE);
+    retries < BUSY_RETRIES
 }
 
 /// A handle of the database file for syncing it without SQLite. It stays open until the process
@@ -136,7 +126,7 @@ fn database_file(path: &Path) -> Result<Arc<File>, Fault> {
     static OPENED: Mutex<BTreeMap<(u64, u64), Arc<File>>> = Mutex::new(BTreeMap::new());
     let cannot = |e| StoreError::Unavailable(format!("{} cannot be opened: {e}", path.display()));
     let file = std::fs::metadata(path).map_err(cannot)?;
-    let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut opened = OPENED.lock();
     match opened.entry((file.dev(), file.ino())) {
         Entry::Occupied(file) => Ok(file.get().clone()),
         Entry::Vacant(place) => {
@@ -148,26 +138,26 @@ fn database_file(path: &Path) -> Result<Arc<File>, Fault> {
 fn run(conn: &Connection, file: &File, gauges: &Gauges, signal: &Signal) {
     // Pages that the last checkpoint could not move, and the time of the last attempt at a restart.
     let mut left = 0;
-    let mut last_cut: Option<Instant> = None;
+    let mut last_attempt: Option<Instant> = None;
     let mut clean = false;
     while let Some(committed) = signal.wait() {
         let pages = gauges.wal_pages.load(Ordering::Relaxed);
         left = left.min(pages);
-        last_cut = last_cut.filter(|_| pages > LOG_PAGES_MAX);
+        last_attempt = last_attempt.filter(|_| pages > LOG_PAGES_MAX);
         clean &= !committed;
-        let may_cut = last_cut.is_none_or(|at| at.elapsed() >= PAUSE);
+        let may_restart = last_attempt.is_none_or(|at| at.elapsed() >= PAUSE);
         let done = if !committed && !clean {
             // The writer is idle, so that truncating a long log file disturbs no commit.
             let kind = if pages > LOG_PAGES_WANTED { "TRUNCATE" } else { "PASSIVE" };
             checkpoint(conn, kind)
-        } else if gauges.cut_now.load(Ordering::Relaxed) {
+        } else if gauges.restart_now.load(Ordering::Relaxed) {
             // The writer is about to restart the log; only one connection can checkpoint at a time.
             continue;
-        } else if committed && pages > LOG_PAGES_MAX && may_cut {
-            last_cut = Some(Instant::now());
-            prepare_cut(conn, file, gauges)
+        } else if committed && pages > LOG_PAGES_MAX && may_restart {
+            last_attempt = Some(Instant::now());
+            prepare_restart(conn, file, gauges)
         } else if committed && pages > LOG_PAGES_WANTED && pages - left > LOG_PAGES_STEP {
-            beside(conn, file)
+            move_and_sync(conn, file)
         } else {
             continue;
         };
@@ -185,31 +175,31 @@ fn run(conn: &Connection, file: &File, gauges: &Gauges, signal: &Signal) {
 }
 
 /// Moves nearly all of the log while the writer continues, and then asks the writer to restart it.
-fn prepare_cut(conn: &Connection, file: &File, gauges: &Gauges) -> Result<bool, Fault> {
-    beside(conn, file)?;
+fn prepare_restart(conn: &Connection, file: &File, gauges: &Gauges) -> Result<bool, Fault> {
+    move_and_sync(conn, file)?;
     // From here on groups are short, so that few pages remain to be moved.
-    gauges.cut_soon.store(true, Ordering::Relaxed);
-    for _ in 0..BESIDE_MAX {
+    gauges.restart_soon.store(true, Ordering::Relaxed);
+    for _ in 0..ROUNDS_MAX {
         let before = gauges.wal_pages.load(Ordering::Relaxed);
-        beside(conn, file)?;
+        move_and_sync(conn, file)?;
         let after = gauges.wal_pages.load(Ordering::Relaxed);
         if after.saturating_sub(before) <= LAST_PAGES {
             break;
         }
     }
-    gauges.cut_now.store(true, Ordering::Relaxed);
+    gauges.restart_now.store(true, Ordering::Relaxed);
     Ok(false)
 }
 
 /// Restarts the log if the checkpoint thread asked for it, on the writer's own connection and
 /// between two groups. The log file is reused at its full length, because commits that extend or
 /// truncate a file take longer.
-pub(super) fn begin_anew(conn: &mut Connection, gauges: &Gauges) -> Result<(), Fault> {
-    if !gauges.cut_now.swap(false, Ordering::Relaxed) {
+pub(super) fn restart_log(conn: &mut Connection, gauges: &Gauges) -> Result<(), Fault> {
+    if !gauges.restart_now.swap(false, Ordering::Relaxed) {
         return Ok(());
     }
-    gauges.cut_soon.store(false, Ordering::Relaxed);
-    conn.busy_handler(Some(look_again))?;
+    gauges.restart_soon.store(false, Ordering::Relaxed);
+    conn.busy_handler(Some(retry_briefly))?;
     let begun = checkpoint(conn, "RESTART");
     conn.busy_handler(Some(connection::wait_for_others))?;
     begun.map(|_| ())
@@ -217,7 +207,7 @@ pub(super) fn begin_anew(conn: &mut Connection, gauges: &Gauges) -> Result<(), F
 
 /// Moves the pages that it can while the writer continues, and syncs them. SQLite itself would sync
 /// only after it has moved the whole log, and writers would wait for that sync.
-fn beside(conn: &Connection, file: &File) -> Result<bool, Fault> {
+fn move_and_sync(conn: &Connection, file: &File) -> Result<bool, Fault> {
     let whole = checkpoint(conn, "PASSIVE")?;
     file.sync_data().map_err(|e| StoreError::NotWritten(format!("the database: {e}")))?;
     Ok(whole)

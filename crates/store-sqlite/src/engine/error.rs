@@ -56,9 +56,9 @@ pub(crate) fn store_error(error: rusqlite::Error) -> StoreError {
     }
 }
 
-/// Boxes work of this backend as the contract returns it.
+/// Boxes a command of this backend as the contract returns it.
 pub(crate) fn boxed<'a, T>(
-    work: impl Future<Output = Result<T, Fault>> + Send + 'a,
+    command: impl Future<Output = Result<T, Fault>> + Send + 'a,
 ) -> StoreFuture<'a, T> {
-    Box::pin(async move { Ok(work.await?) })
+    Box::pin(async move { Ok(command.await?) })
 }

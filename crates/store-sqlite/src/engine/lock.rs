@@ -4,7 +4,8 @@
 
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 use crate::Fault;
 use caseload_store::{OpenMode, StoreError};
@@ -18,7 +19,7 @@ impl ServerLock {
         if mode == OpenMode::Admin {
             return Ok(Self(Mutex::new(None)));
         }
-        let file = open_beside(path, ".lock")?;
+        let file = open_lock_file(path, ".lock")?;
         match file.try_lock() {
             Ok(()) => Ok(Self(Mutex::new(Some(file)))),
             Err(TryLockError::WouldBlock) => {
@@ -28,19 +29,19 @@ impl ServerLock {
         }
     }
 
-    pub(crate) fn give_back(&self) {
-        drop(self.0.lock().unwrap_or_else(PoisonError::into_inner).take());
+    pub(crate) fn release(&self) {
+        drop(self.0.lock().take());
     }
 }
 
 /// Waits until no other process migrates the tables.
 pub(super) fn lock_for_migration(path: &Path) -> Result<File, Fault> {
-    let file = open_beside(path, ".migration-lock")?;
+    let file = open_lock_file(path, ".migration-lock")?;
     file.lock().map_err(|e| cannot_lock(path, &e))?;
     Ok(file)
 }
 
-fn open_beside(path: &Path, suffix: &str) -> Result<File, Fault> {
+fn open_lock_file(path: &Path, suffix: &str) -> Result<File, Fault> {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     let lock_path = PathBuf::from(name);

@@ -3,18 +3,21 @@
 //! Invariant: a write that returned `Ok` is durable, and no call blocks async code.
 
 mod checkpoint;
+mod command;
 mod connection;
 pub(crate) mod error;
+mod gauges;
 mod lock;
 mod migrate;
 mod queue;
 mod readers;
+mod thread;
 mod writer;
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use rusqlite::Connection;
 
@@ -22,69 +25,15 @@ use crate::Fault;
 use caseload_store::throttle::Throttle;
 use caseload_store::{DurationCounts, OpenMode};
 use checkpoint::Checkpointer;
+pub(super) use command::{LastMember, Member, Weight, WriteContext};
+use gauges::Gauges;
 pub(super) use lock::ServerLock;
 use readers::Readers;
+pub(super) use thread::on_blocking_thread;
 use writer::Writer;
-pub(super) use writer::{LastMember, Member, WriteContext};
 
 /// The time limit of a read without a budget of its own.
 const READ_BUDGET: Duration = Duration::from_secs(10);
-
-/// Figures that the writer, the readers and the checkpoint thread share.
-#[derive(Debug, Default)]
-struct Gauges {
-    /// Small and long commands that wait for the writer.
-    small_waiting: AtomicUsize,
-    long_waiting: AtomicUsize,
-    /// How long small commands took from entering the queue to their commit.
-    writes: Mutex<DurationCounts>,
-    /// Whether the writer is running a group.
-    at_work: AtomicBool,
-    /// Groups committed since the store was opened.
-    commits: AtomicU64,
-    /// Pages in the write-ahead log after the last commit.
-    wal_pages: AtomicU32,
-    /// Whether the log will restart soon, and whether the writer has to restart it now.
-    cut_soon: AtomicBool,
-    cut_now: AtomicBool,
-    /// The time of the last failed commit or checkpoint.
-    fault_at: Mutex<Option<Instant>>,
-}
-
-/// How much work a command is for the writer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Weight {
-    /// A few rows.
-    Small,
-    /// Up to thousands of rows or megabytes. It yields to small commands.
-    Long,
-}
-
-impl Weight {
-    /// A command that writes more bytes is long.
-    const SMALL_BYTES_MAX: usize = 128 << 10;
-
-    /// The weight of a command that writes this many bytes.
-    pub(super) const fn of_bytes(bytes: usize) -> Self {
-        if bytes <= Self::SMALL_BYTES_MAX { Self::Small } else { Self::Long }
-    }
-}
-
-impl Gauges {
-    /// Whether a command waits for the writer.
-    fn is_waited_for(&self) -> bool {
-        let Self { small_waiting, long_waiting, .. } = self;
-        small_waiting.load(Ordering::Relaxed) + long_waiting.load(Ordering::Relaxed) > 0
-    }
-
-    fn note_write(&self, took: Duration) {
-        self.writes.lock().unwrap_or_else(PoisonError::into_inner).add(took);
-    }
-
-    fn note_fault(&self) {
-        *self.fault_at.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
-    }
-}
 
 /// An opened database file.
 #[derive(Debug)]
@@ -143,7 +92,7 @@ impl Engine {
 
     /// Fails with [`StoreError::ServerRunning`] if a server has the file open.
     pub(super) fn refuse_if_served(path: &Path) -> Result<(), Fault> {
-        ServerLock::take(path, OpenMode::Server).map(|lock| lock.give_back())
+        ServerLock::take(path, OpenMode::Server).map(|lock| lock.release())
     }
 
     /// Runs a command on the writer thread, in a savepoint of its own. Returns once its group is
@@ -228,13 +177,12 @@ impl Engine {
 
     /// The durations of small commands.
     pub(super) fn writes(&self) -> DurationCounts {
-        self.gauges.writes.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.gauges.writes.lock().clone()
     }
 
     /// The time since the last failed commit or checkpoint.
     pub(super) fn last_fault(&self) -> Option<Duration> {
-        let fault_at = self.gauges.fault_at.lock().unwrap_or_else(PoisonError::into_inner);
-        fault_at.map(|at| at.elapsed())
+        self.gauges.fault_at.lock().map(|at| at.elapsed())
     }
 
     /// Bytes of the database file and of its log; 0 for a missing file.
@@ -255,7 +203,7 @@ impl Engine {
             connection::open(&self.path)
                 .and_then(|conn| checkpoint::truncate(&conn, Duration::from_secs(1)))?;
         }
-        self.lock.give_back();
+        self.lock.release();
         Ok(())
     }
 }

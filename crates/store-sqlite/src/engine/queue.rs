@@ -3,26 +3,20 @@
 //! waits. Invariant: every accepted command runs, or its caller gets [`StoreError::Closed`].
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use parking_lot::{Condvar, Mutex};
 use tokio::sync::Semaphore;
 
-use super::writer::Member;
-use super::{Gauges, Weight};
+use super::command::{Member, QueuedCommand, Weight};
+use super::gauges::Gauges;
 use crate::Fault;
 use caseload_store::StoreError;
 
 /// The most commands that may wait. Further callers wait for room in the queue.
 const COMMANDS_MAX: usize = 1024;
-
-/// A command in the queue.
-pub(super) struct Queued {
-    pub(super) member: Box<dyn Member>,
-    pub(super) weight: Weight,
-    pub(super) since: Instant,
-}
 
 /// Filled by many callers, emptied by the writer.
 pub(super) struct Queue {
@@ -34,8 +28,8 @@ pub(super) struct Queue {
 
 #[derive(Default)]
 struct State {
-    small: VecDeque<Queued>,
-    long: VecDeque<Queued>,
+    small: VecDeque<QueuedCommand>,
+    long: VecDeque<QueuedCommand>,
     closed: bool,
     /// Whether the next group begins with a long command, if one waits.
     long_next: bool,
@@ -55,11 +49,11 @@ impl Queue {
     pub(super) async fn push(&self, member: Box<dyn Member>, weight: Weight) -> Result<(), Fault> {
         let since = Instant::now();
         self.places.acquire().await.map_err(|_| StoreError::Closed)?.forget();
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if state.closed {
             return Err(StoreError::Closed.into());
         }
-        let queued = Queued { member, weight, since };
+        let queued = QueuedCommand { member, weight, since };
         match weight {
             Weight::Small => state.small.push_back(queued),
             Weight::Long => state.long.push_back(queued),
@@ -71,8 +65,8 @@ impl Queue {
     }
 
     /// Waits for the command that begins the next group. `None` once the queue is closed and empty.
-    pub(super) fn first(&self) -> Option<Queued> {
-        let mut state = self.state();
+    pub(super) fn first(&self) -> Option<QueuedCommand> {
+        let mut state = self.state.lock();
         loop {
             let long_first = state.small.is_empty() || state.long_next;
             let first = if long_first { state.long.pop_front() } else { None };
@@ -83,14 +77,14 @@ impl Queue {
             if state.closed {
                 return None;
             }
-            state = self.filled.wait(state).unwrap_or_else(PoisonError::into_inner);
+            self.filled.wait(&mut state);
         }
     }
 
     /// A command that may join a group. Small commands may join any group, long ones only a group
     /// that began with a long one.
-    pub(super) fn next(&self, began_with: Weight) -> Option<Queued> {
-        let mut state = self.state();
+    pub(super) fn next(&self, began_with: Weight) -> Option<QueuedCommand> {
+        let mut state = self.state.lock();
         let mut next = state.small.pop_front();
         if next.is_none() && began_with == Weight::Long {
             next = state.long.pop_front();
@@ -101,21 +95,21 @@ impl Queue {
     /// Refuses further commands. The waiting ones still run.
     pub(super) fn close(&self) {
         self.places.close();
-        self.state().closed = true;
+        self.state.lock().closed = true;
         self.filled.notify_all();
     }
 
     /// Drops the waiting commands, because no thread will run them.
     pub(super) fn abandon(&self) {
         self.close();
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let waiting = (std::mem::take(&mut state.small), std::mem::take(&mut state.long));
         self.note_lengths(&state);
         drop(state);
         drop(waiting);
     }
 
-    fn taken(&self, state: &State, queued: Queued) -> Queued {
+    fn taken(&self, state: &State, queued: QueuedCommand) -> QueuedCommand {
         self.places.add_permits(1);
         self.note_lengths(state);
         queued
@@ -124,9 +118,5 @@ impl Queue {
     fn note_lengths(&self, state: &State) {
         self.gauges.small_waiting.store(state.small.len(), Ordering::Relaxed);
         self.gauges.long_waiting.store(state.long.len(), Ordering::Relaxed);
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

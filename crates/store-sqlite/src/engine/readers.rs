@@ -4,14 +4,16 @@
 //! without a deadline.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use rusqlite::Connection;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::connection;
+use super::thread::on_blocking_thread;
 use crate::Fault;
 use caseload_store::StoreError;
 use caseload_store::throttle::{ReadLoad, Throttle};
@@ -74,13 +76,12 @@ impl Readers {
         let permit = permit(permits, deadline).await?;
         let pool = self.pool.clone();
         let mut throttle = Throttle::new(deadline, &self.load, is_long);
-        tokio::task::spawn_blocking(move || {
+        on_blocking_thread(move || {
             let answer = pool.run(deadline, |conn| work(conn, &mut throttle));
             drop(permit);
             answer
         })
         .await
-        .unwrap_or_else(|e| Err(panicked(&e).into()))
     }
 
     /// Runs a read on up to `readers_max` readers in parallel: on at least one, and on no more than
@@ -104,7 +105,7 @@ impl Readers {
         let mut running = Vec::new();
         for permit in permits {
             let (pool, work) = (self.pool.clone(), work.clone());
-            running.push(tokio::task::spawn_blocking(move || {
+            running.push(on_blocking_thread(move || {
                 let answer = pool.run(deadline, |conn| work(conn));
                 drop((permit, work));
                 answer
@@ -112,8 +113,7 @@ impl Readers {
         }
         let mut answer = Ok(());
         for reader in running {
-            let ended = reader.await.unwrap_or_else(|e| Err(panicked(&e).into()));
-            answer = answer.and(ended);
+            answer = answer.and(reader.await);
         }
         answer
     }
@@ -123,12 +123,8 @@ impl Readers {
         self.short_permits.close();
         self.long_permits.close();
         self.pool.closed.store(true, Ordering::SeqCst);
-        self.pool.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.pool.idle.lock().clear();
     }
-}
-
-fn panicked(error: &tokio::task::JoinError) -> StoreError {
-    StoreError::Unavailable(format!("a read panicked: {error}"))
 }
 
 async fn permit(
@@ -151,7 +147,7 @@ impl Pool {
         deadline: Option<Instant>,
         work: impl FnOnce(&Connection) -> Result<T, Fault>,
     ) -> Result<T, Fault> {
-        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let idle = self.idle.lock().pop();
         let mut conn = match idle {
             Some(conn) => conn,
             None => connection::open_reader(&self.path)?,
@@ -167,7 +163,7 @@ impl Pool {
             ))
         );
         if !fault && conn.is_autocommit() && !self.closed.load(Ordering::SeqCst) {
-            self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(conn);
+            self.idle.lock().push(conn);
         }
         answer
     }

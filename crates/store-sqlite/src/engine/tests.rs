@@ -10,8 +10,7 @@ use futures_util::future::join_all;
 use rusqlite::Connection;
 
 use super::queue::Queue;
-use super::writer::Member;
-use super::{Engine, Gauges, Weight, WriteContext};
+use super::{Engine, Gauges, Member, Weight, WriteContext};
 use crate::Fault;
 use caseload_store::{OpenMode, StoreError};
 

@@ -11,115 +11,32 @@
 //! Earlier answers rely on frames that an earlier fsync confirmed. A failed checkpoint changes
 //! nothing and is repeated.
 
-use std::cell::Cell;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use caseload_model::time::UnixMillis;
-use rusqlite::{Connection, ErrorCode};
-use tokio::sync::oneshot;
-
-use super::checkpoint::{Signal, begin_anew};
-use super::queue::{Queue, Queued};
-use super::{Gauges, Weight, connection};
-use crate::Fault;
 use caseload_store::StoreError;
+use rusqlite::{Connection, ErrorCode};
+
+use super::checkpoint::{Signal, restart_log};
+use super::command::{
+    Command, GROUP_TIME, LastMember, Member, QueuedCommand, Weight, WriteContext,
+};
+use super::connection;
+use super::gauges::Gauges;
+use super::queue::Queue;
+use super::thread::WorkerThread;
+use crate::Fault;
 
 /// The most commands in one group.
 const GROUP_COMMANDS_MAX: usize = 256;
-/// An older group takes no more long commands, and a long command in it ends as soon as any other
-/// command waits.
-const GROUP_TIME: Duration = Duration::from_millis(30);
-/// How long a long command continues while a small one waits. The small one is answered only after
-/// the changes of the long one are written and synced, which takes several times as long as making
-/// them.
-const URGED_TIME: Duration = Duration::from_millis(3);
-
 /// A group that takes longer is logged.
 const SLOW: Duration = Duration::from_secs(1);
 
-const _: () = assert!(URGED_TIME.as_millis() < GROUP_TIME.as_millis());
-
-/// The group that a command runs in, as the command sees it.
-#[derive(Debug)]
-pub(crate) struct WriteContext<'a> {
-    began: Instant,
-    gauges: &'a Gauges,
-    /// The time at which the group may have made tasks runnable.
-    runnable_at: Cell<Option<UnixMillis>>,
-}
-
-impl WriteContext<'_> {
-    /// Whether a command that can continue later should end now.
-    pub(crate) fn should_yield(&self) -> bool {
-        let age = self.began.elapsed();
-        self.gauges.cut_soon.load(Ordering::Relaxed)
-            || age >= URGED_TIME && self.gauges.small_waiting.load(Ordering::Relaxed) > 0
-            || age >= GROUP_TIME && self.is_waited_for()
-    }
-
-    /// Notes that the command may have made tasks runnable at `now`.
-    pub(crate) fn made_runnable(&self, now: UnixMillis) {
-        self.runnable_at.set(self.runnable_at.get().max(Some(now)));
-    }
-
-    /// Whether another command waits for the writer.
-    pub(crate) fn is_waited_for(&self) -> bool {
-        self.gauges.is_waited_for()
-    }
-}
-
-/// Makes the last command of a group in which tasks became runnable at the given time.
-pub(crate) type LastMember = Box<dyn Fn(UnixMillis) -> Box<dyn Member> + Send>;
-
-/// A command of a group.
-pub(crate) trait Member: Send {
-    /// Runs the command. Returns false if its effects must be rolled back.
-    fn run(&mut self, conn: &Connection, context: &WriteContext<'_>) -> bool;
-    /// Replaces the command's answer with this fault.
-    fn fail(&mut self, reason: &str);
-    /// Sends the answer.
-    fn answer(self: Box<Self>);
-}
-
-struct Command<F, T> {
-    work: Option<F>,
-    outcome: Result<T, Fault>,
-    reply: oneshot::Sender<Result<T, Fault>>,
-}
-
-impl<F, T> Member for Command<F, T>
-where
-    F: FnOnce(&Connection, &WriteContext<'_>) -> Result<T, Fault> + Send,
-    T: Send,
-{
-    fn run(&mut self, conn: &Connection, context: &WriteContext<'_>) -> bool {
-        let Some(work) = self.work.take() else { return false };
-        self.outcome =
-            catch_unwind(AssertUnwindSafe(|| work(conn, context))).unwrap_or_else(|_| {
-                Err(StoreError::Unavailable("a command panicked and was rolled back".to_owned())
-                    .into())
-            });
-        self.outcome.is_ok()
-    }
-
-    fn fail(&mut self, reason: &str) {
-        self.outcome = Err(StoreError::NotWritten(reason.to_owned()).into());
-    }
-
-    fn answer(self: Box<Self>) {
-        // Sending fails if the caller gave up. The command is committed nevertheless.
-        drop(self.reply.send(self.outcome));
-    }
-}
-
 pub(super) struct Writer {
     queue: Arc<Queue>,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    thread: WorkerThread,
 }
 
 impl std::fmt::Debug for Writer {
@@ -140,12 +57,9 @@ impl Writer {
         let queue = Arc::new(Queue::new(gauges.clone()));
         let mut worker = Worker { path: path.to_owned(), conn: None, gauges, signal, last_member };
         worker.adopt(first)?;
-        let ending = Ending(queue.clone());
-        let thread = std::thread::Builder::new()
-            .name("store-writer".to_owned())
-            .spawn(move || worker.run(&ending.0))
-            .map_err(|e| StoreError::Unavailable(format!("no thread for the writer: {e}")))?;
-        Ok(Self { queue, thread: Mutex::new(Some(thread)) })
+        let abandon = AbandonOnDrop(queue.clone());
+        let thread = WorkerThread::start("store-writer", move || worker.run(&abandon.0))?;
+        Ok(Self { queue, thread })
     }
 
     pub(super) async fn submit<T, F>(&self, weight: Weight, work: F) -> Result<T, Fault>
@@ -153,21 +67,15 @@ impl Writer {
         T: Send + 'static,
         F: FnOnce(&Connection, &WriteContext<'_>) -> Result<T, Fault> + Send + 'static,
     {
-        let (reply, answer) = oneshot::channel();
-        let outcome = Err(StoreError::Closed.into());
-        self.queue.push(Box::new(Command { work: Some(work), outcome, reply }), weight).await?;
+        let (command, answer) = Command::new(work);
+        self.queue.push(Box::new(command), weight).await?;
         answer.await.unwrap_or(Err(StoreError::Closed.into()))
     }
 
     /// Runs the queued commands and ends the thread. Returns false if it has ended before.
     pub(super) fn close(&self) -> bool {
         self.queue.close();
-        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let Some(thread) = thread else { return false };
-        if thread.join().is_err() {
-            tracing::error!("the writer thread had panicked");
-        }
-        true
+        self.thread.join()
     }
 }
 
@@ -178,9 +86,9 @@ impl Drop for Writer {
 }
 
 /// Fails the waiting callers when the thread ends, even if it panics.
-struct Ending(Arc<Queue>);
+struct AbandonOnDrop(Arc<Queue>);
 
-impl Drop for Ending {
+impl Drop for AbandonOnDrop {
     fn drop(&mut self) {
         self.0.abandon();
     }
@@ -207,7 +115,7 @@ impl Worker {
                     queued.member.fail(&format!("the write could not be committed: {e}"));
                 }
             }
-            for Queued { member, weight, since } in group {
+            for QueuedCommand { member, weight, since } in group {
                 if weight != Weight::Long {
                     self.gauges.note_write(since.elapsed());
                 }
@@ -221,8 +129,8 @@ impl Worker {
     /// `group`, even if it fails.
     fn run_group(
         &mut self,
-        first: Queued,
-        group: &mut Vec<Queued>,
+        first: QueuedCommand,
+        group: &mut Vec<QueuedCommand>,
         queue: &Queue,
     ) -> Result<(), Fault> {
         group.push(first);
@@ -231,7 +139,7 @@ impl Worker {
             self.adopt(conn)?;
         }
         let Some(conn) = &mut self.conn else { return Err(StoreError::Closed.into()) };
-        if let Err(error) = begin_anew(conn, &self.gauges) {
+        if let Err(error) = restart_log(conn, &self.gauges) {
             self.gauges.note_fault();
             tracing::warn!(%error, "the log could not restart; the next group tries again");
         }
@@ -277,12 +185,12 @@ impl Worker {
 fn run_members(
     conn: &Connection,
     gauges: &Gauges,
-    group: &mut Vec<Queued>,
+    group: &mut Vec<QueuedCommand>,
     queue: &Queue,
     last_member: Option<&LastMember>,
 ) -> Result<(), rusqlite::Error> {
     execute(conn, "BEGIN IMMEDIATE")?;
-    let context = WriteContext { began: Instant::now(), gauges, runnable_at: Cell::new(None) };
+    let context = WriteContext::new(gauges);
     let began_with = group[0].weight;
     // The first command needs no savepoint: if it fails, the whole transaction is rolled back.
     // Savepoints have a cost, because SQLite copies every page that changes within one.
@@ -304,7 +212,7 @@ fn run_members(
     if let Some((now, last_member)) = context.runnable_at.get().zip(last_member) {
         let (member, since) = (last_member(now), Instant::now());
         // It is answered first: a caller that gets its answer may look at the wake-up counter.
-        group.insert(0, Queued { member, weight: Weight::Long, since });
+        group.insert(0, QueuedCommand { member, weight: Weight::Long, since });
         run_member(conn, group[0].member.as_mut(), &context)?;
     }
     execute(conn, "COMMIT")

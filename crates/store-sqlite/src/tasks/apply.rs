@@ -220,7 +220,7 @@ fn finish(
     mut held: Held,
     records: &mut Records,
 ) -> Result<Task, Fault> {
-    failpoint::reached(Failpoint::Effects);
+    failpoint::reached(Failpoint::ChunkAfterEffects);
     records.close_block()?;
     records::keep(conn, records, command.domain, &command.task_id)?;
     let (succeeded, failed) = records.counts();
@@ -231,7 +231,7 @@ fn finish(
         complete(conn, &mut held, Task::outcome_by_counts(&counts), command.now)?;
     }
     row::keep(conn, &held)?;
-    failpoint::reached(Failpoint::Recorded);
+    failpoint::reached(Failpoint::ChunkBeforeCommit);
     Ok(held.task)
 }
 

@@ -22,7 +22,7 @@ pub(super) fn complete(
 ) -> Result<(), Fault> {
     held.task.complete(outcome, now);
     keep_left(conn, held)?;
-    failpoint::reached(Failpoint::Completing);
+    failpoint::reached(Failpoint::TaskEnding);
     Ok(())
 }
 
@@ -41,6 +41,6 @@ pub(crate) fn cancel(conn: &Connection, command: &CancelTask) -> Result<Task, Fa
         conn.prepare_cached("UPDATE tasks SET cancel_at = coalesce(cancel_at, ?2) WHERE seq = ?1")?
             .execute([held.seq, command.now.0])?;
     }
-    failpoint::reached(Failpoint::Cancelling);
+    failpoint::reached(Failpoint::CancelBeforeCommit);
     Ok(held.task)
 }

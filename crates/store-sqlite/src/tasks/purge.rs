@@ -48,6 +48,6 @@ pub(crate) fn purge(conn: &Connection, now: UnixMillis) -> Result<bool, Fault> {
     }
     let state = if removed > 0 { 1 } else { 2 };
     conn.prepare_cached("UPDATE tasks SET purge = ?2 WHERE seq = ?1")?.execute([seq, state])?;
-    failpoint::reached(Failpoint::Expiring);
+    failpoint::reached(Failpoint::PurgeBeforeCommit);
     Ok(true)
 }

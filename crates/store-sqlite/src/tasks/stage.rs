@@ -31,7 +31,7 @@ pub(crate) fn stage(conn: &Connection, command: &StagePayload) -> Result<(), Fau
     )?
     .execute(params![command.domain.0, command.task_id, command.now.0])?;
     keep_blocks(conn, command.domain, &command.task_id, &command.blocks)?;
-    failpoint::reached(Failpoint::Staging);
+    failpoint::reached(Failpoint::StageBeforeCommit);
     Ok(())
 }
 
@@ -121,6 +121,6 @@ fn remove_step(conn: &Connection, domain: i64, task_id: &str) -> Result<(), Faul
         conn.prepare_cached("DELETE FROM uploads WHERE domain_id = ?1 AND id = ?2")?
             .execute(params![domain, task_id])?;
     }
-    failpoint::reached(Failpoint::Discarding);
+    failpoint::reached(Failpoint::DiscardBeforeCommit);
     Ok(())
 }

@@ -120,7 +120,7 @@ async fn a_backup_of_a_damaged_store_is_refused() {
     std::fs::write(&file, "an older backup").unwrap();
     let refused = store.backup(to(&file, true)).await;
     let Err(StoreError::Corrupt(said)) = refused else { panic!("{refused:?}") };
-    assert!(said.contains("the copy was not kept") && said.contains("fragments"), "{said}");
+    assert!(said.contains("the backup was discarded") && said.contains("fragments"), "{said}");
     assert_eq!(std::fs::read(&file).unwrap(), b"an older backup");
     assert_eq!(names(target.path()), ["backup.db"]);
 }

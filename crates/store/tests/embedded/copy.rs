@@ -162,13 +162,13 @@ async fn a_copy_killed_at_any_failpoint_resumes_and_ends_the_same() {
     let (from, to) = (folder.path().join("from"), folder.path().join("to"));
     let expected = rows(&from);
     for (place, nth) in [
-        (Failpoint::Copying, 1),
-        (Failpoint::Copying, 14),
-        (Failpoint::Copying, 60),
-        (Failpoint::Copied, 1),
-        (Failpoint::Copied, 2),
-        (Failpoint::Copied, 33),
-        (Failpoint::Derived, 1),
+        (Failpoint::CopyBeforeCommit, 1),
+        (Failpoint::CopyBeforeCommit, 14),
+        (Failpoint::CopyBeforeCommit, 60),
+        (Failpoint::CopyAfterCommit, 1),
+        (Failpoint::CopyAfterCommit, 2),
+        (Failpoint::CopyAfterCommit, 33),
+        (Failpoint::CopyBeforeFinish, 1),
     ] {
         assert!(!child(folder.path(), Some((place, nth))), "{place:?} {nth} is never reached");
         for mode in [OpenMode::Server, OpenMode::Admin] {
@@ -191,7 +191,7 @@ async fn a_copy_killed_at_any_failpoint_resumes_and_ends_the_same() {
 async fn a_copy_does_not_resume_from_a_changed_source() {
     let folder = prepared().await;
     let (from, to) = (folder.path().join("from"), folder.path().join("to"));
-    assert!(!child(folder.path(), Some((Failpoint::Copied, 30))));
+    assert!(!child(folder.path(), Some((Failpoint::CopyAfterCommit, 30))));
     let store = admin(&from);
     let acme = store.domains().await.unwrap().remove(0);
     store.discard_attachments(acme.id, vec!["staged".to_owned()]).await.unwrap();
@@ -213,7 +213,7 @@ async fn the_comparison_finds_changed_and_lost_rows() {
         "UPDATE tasks SET seq = seq + 1000 WHERE id = 'create'",
     ] {
         let folder = prepared().await;
-        assert!(!child(folder.path(), Some((Failpoint::Derived, 1))));
+        assert!(!child(folder.path(), Some((Failpoint::CopyBeforeFinish, 1))));
         let to = folder.path().join("to");
         let conn = Connection::open(to.join("caseload.db")).unwrap();
         assert_eq!(conn.execute(change, []).unwrap().min(1), 1);

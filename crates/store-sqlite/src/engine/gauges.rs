@@ -1,0 +1,45 @@
+//! Figures that the writer, the readers and the checkpoint thread share.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use caseload_store::DurationCounts;
+use parking_lot::Mutex;
+
+/// The state of the writer and of the log.
+#[derive(Debug, Default)]
+pub(super) struct Gauges {
+    /// Small and long commands that wait for the writer.
+    pub(super) small_waiting: AtomicUsize,
+    pub(super) long_waiting: AtomicUsize,
+    /// How long small commands took from entering the queue to their commit.
+    pub(super) writes: Mutex<DurationCounts>,
+    /// Whether the writer is running a group.
+    pub(super) at_work: AtomicBool,
+    /// Groups committed since the store was opened.
+    pub(super) commits: AtomicU64,
+    /// Pages in the write-ahead log after the last commit.
+    pub(super) wal_pages: AtomicU32,
+    /// Whether the log will restart soon, so that groups have to be short.
+    pub(super) restart_soon: AtomicBool,
+    /// Whether the writer has to restart the log before its next group.
+    pub(super) restart_now: AtomicBool,
+    /// The time of the last failed commit or checkpoint.
+    pub(super) fault_at: Mutex<Option<Instant>>,
+}
+
+impl Gauges {
+    /// Whether a command waits for the writer.
+    pub(super) fn is_waited_for(&self) -> bool {
+        let Self { small_waiting, long_waiting, .. } = self;
+        small_waiting.load(Ordering::Relaxed) + long_waiting.load(Ordering::Relaxed) > 0
+    }
+
+    pub(super) fn note_write(&self, took: Duration) {
+        self.writes.lock().add(took);
+    }
+
+    pub(super) fn note_fault(&self) {
+        *self.fault_at.lock() = Some(Instant::now());
+    }
+}

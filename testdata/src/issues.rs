@@ -3,7 +3,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::{EMAILS, ISSUE_ID_MAX, KEYS, NAMES, NUMBERS, STATES, SplitMix, WORDS, instant};
+use crate::splitmix::SplitMix;
+use crate::values::{EMAILS, ISSUE_ID_MAX, KEYS, NAMES, NUMBERS, STATES, WORDS, instant};
 
 /// The agents that issues are assigned to, and their addresses: two share one, one has none. An
 /// issue names the address in a message or does not, so which of them a store knows depends on the

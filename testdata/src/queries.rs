@@ -3,7 +3,9 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::{AGENTS, ASKED, EMAILS, ISSUE_ID_MAX, KEYS, NAMES, NUMBERS, STATES, SplitMix, instant};
+use crate::issues::AGENTS;
+use crate::splitmix::SplitMix;
+use crate::values::{ASKED, EMAILS, ISSUE_ID_MAX, KEYS, NAMES, NUMBERS, STATES, instant};
 
 /// Query parameters, decoded.
 pub type Parameters = Vec<(String, String)>;

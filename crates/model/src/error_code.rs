@@ -1,6 +1,6 @@
-//! The one table of error codes. A request's code carries its HTTP status, title and category; an
-//! entry's code stands in the error records of a task. Lower layers know no HTTP: they return a
-//! code, the api crate renders it.
+//! The tables of error codes. A request's code comes with its HTTP status and its title; an entry's
+//! code appears in the error records of a task. Lower layers return a code and know nothing else of
+//! HTTP; the api crate makes a response of it.
 
 use crate::task::words;
 

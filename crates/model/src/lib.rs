@@ -4,6 +4,7 @@
 //! scheduling live in the crates above.
 
 pub mod country;
+pub mod decimal;
 pub mod entry;
 pub mod error_code;
 pub mod fold;
@@ -13,6 +14,7 @@ pub mod issue_query;
 pub mod json;
 pub mod key;
 pub mod language;
+pub mod parameters;
 pub mod payload;
 pub mod profile;
 pub mod record;

@@ -4,13 +4,15 @@
 
 use crate::error_code::EntryErrorCode;
 use crate::json::{self, Json};
-use crate::payload::Entry;
+use crate::payload::{Entry, OVERSIZE_PREFIX_BYTES};
 use crate::task::Action;
 
 /// Bytes of a faulty value that an error record repeats; longer values are shortened.
 pub const FAULT_VALUE_BYTES_MAX: usize = 1024;
 /// Bytes of an unreadable entry that an error record repeats.
 pub const RAW_ENTRY_BYTES_MAX: usize = 1024;
+
+const _: () = assert!(OVERSIZE_PREFIX_BYTES > RAW_ENTRY_BYTES_MAX);
 
 /// One fault of one entry.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,8 +1,7 @@
 //! What a caller asks of a list of tasks, parsed once into types. The grammar of single values and
 //! of pages is that of the issue list; docs/api.md, "Listing tasks".
 
-use crate::issue_query::parameters::Parameters;
-use crate::issue_query::{Paging, ParameterFault, paging};
+use crate::parameters::{Paging, ParameterFault, Parameters, paging};
 use crate::task::{Action, Family, TaskStatus};
 
 /// What a list of tasks takes.

@@ -2,10 +2,11 @@
 //! table of wrong inputs with the words they are refused with.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+use caseload_model::decimal::Decimal;
 use caseload_model::error_code::ErrorCode;
+use caseload_model::issue::FieldType;
 use caseload_model::issue_query::{
-    Comparison, Condition, Decimal, FieldFilter, FieldTest, FieldTests, FieldType, IssueQuery,
-    parse_list,
+    Comparison, Condition, FieldFilter, FieldTest, FieldTests, IssueQuery, parse_list,
 };
 use proptest::prelude::*;
 

@@ -2,9 +2,9 @@
 //! very tests that those rules come to; and what a test and its opposite say of a value never
 //! agree.
 
-use caseload_model::issue_query::{
-    Comparison, Decimal, FieldFilter, FieldTest, FieldTests, FieldType, has_value, parse_list,
-};
+use caseload_model::decimal::Decimal;
+use caseload_model::issue::{FieldType, has_value};
+use caseload_model::issue_query::{Comparison, FieldFilter, FieldTest, FieldTests, parse_list};
 use caseload_model::json::{self, Json};
 
 use crate::conditions::{boolean, refused, texts};

@@ -7,7 +7,6 @@ use caseload_model::json::{self, Json};
 use caseload_model::profile::{IdentityKey, IdentityType, prepare_core_updates, prepare_creates};
 
 use crate::entries::{block_of, check};
-use crate::profiles::is_text;
 
 /// The bytes are the value of `identities`.
 pub(crate) fn holds(data: &[u8]) {
@@ -76,4 +75,9 @@ fn has_good_metadata(item: &Json<'_>) -> bool {
         members.iter().filter(|(name, _)| IdentityType::parse(name).is_none()).collect();
     metadata.len() <= 100
         && metadata.iter().all(|(key, value)| key.chars().count() <= 255 && is_text(value, 100_000))
+}
+
+/// Whether the value is a string of at most `chars_max` code points.
+pub(crate) fn is_text(value: &Json<'_>, chars_max: usize) -> bool {
+    value.as_str().is_some_and(|text| text.chars().count() <= chars_max)
 }

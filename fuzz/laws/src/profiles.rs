@@ -6,7 +6,6 @@ use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
 
 use caseload_model::country::is_country;
-use caseload_model::issue_query::Decimal;
 use caseload_model::json::{self, Json};
 use caseload_model::language::is_language;
 use caseload_model::payload::Block;
@@ -19,7 +18,8 @@ use caseload_model::record::ChunkRecords;
 use caseload_model::task::Family;
 
 use crate::entries::{blocks_of, check, recorded};
-use crate::{identities, updates};
+use crate::identities::{self, is_text};
+use crate::updates;
 
 pub(crate) fn holds(data: &[u8]) {
     for block in blocks_of(data, Family::Identity) {
@@ -99,6 +99,9 @@ fn of_others(block: &Block) {
     recorded(&records, count);
 }
 
+/// An exponent beyond every limit.
+const FAR: i64 = 1 << 40;
+
 /// Whether a map is a good entry of a create, told by a plain list of rules; `None` where these
 /// cannot tell.
 fn is_good(entry: &Json<'_>) -> Option<bool> {
@@ -176,11 +179,25 @@ fn all_members(value: &Json<'_>, good: impl Fn(&str, &Json<'_>) -> bool) -> bool
     members.iter().all(|(name, value)| good(name, value))
 }
 
-pub(crate) fn is_text(value: &Json<'_>, chars_max: usize) -> bool {
-    value.as_str().is_some_and(|text| text.chars().count() <= chars_max)
-}
-
+/// Whether a number is at least 0 and at most `max`, a whole number: its point is moved as the
+/// exponent says, then the digits are compared as text.
 fn is_within(value: &Json<'_>, max: &str) -> bool {
-    let (Json::Number(number), Some(max)) = (value, Decimal::parse(max)) else { return false };
-    Decimal::parse(number).is_some_and(|number| Decimal::from(0) <= number && number <= max)
+    let Json::Number(number) = value else { return false };
+    let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
+    let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
+    if digits.bytes().all(|digit| digit == b'0') {
+        return true;
+    }
+    if mantissa.starts_with('-') {
+        return false;
+    }
+    let shift: i64 = exponent.parse().unwrap_or(if exponent.starts_with('-') { -FAR } else { FAR });
+    let whole = mantissa.find('.').unwrap_or(mantissa.len()) as i64;
+    let zeros = digits.bytes().take_while(|digit| *digit == b'0').count() as i64;
+    let whole = whole.saturating_add(shift).saturating_sub(zeros);
+    let significant = digits.trim_matches('0');
+    // The number is 0.SIGNIFICANT times ten to the power of `whole`; texts of equal length compare
+    // as the numbers do.
+    whole < max.len() as i64
+        || (whole == max.len() as i64 && significant <= max.trim_end_matches('0'))
 }

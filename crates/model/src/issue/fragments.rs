@@ -3,7 +3,7 @@
 //! instants in the ISO form has them rendered anew.
 
 use super::iso_times;
-use crate::issue_query::{IssueView, TimestampFormat};
+use super::view::{IssueView, TimestampFormat};
 
 /// The fragments beside the head, owned. Values are whole JSON values, except `feedback` and
 /// `predict_labels`, which are members without braces.

@@ -59,8 +59,7 @@ fn iso_form(key: &str, value: &Json<'_>) -> Option<UnixMillis> {
 
 #[cfg(test)]
 mod tests {
-    use crate::issue::{IssueBody, IssueFragments, write_issue};
-    use crate::issue_query::{IssueView, TimestampFormat};
+    use crate::issue::{IssueBody, IssueFragments, IssueView, TimestampFormat, write_issue};
 
     fn written(head: &str, messages: &str, notes: Option<&str>, view: IssueView) -> String {
         let body = IssueBody {

@@ -7,25 +7,33 @@
 
 mod columns;
 mod counters;
+mod custom_field;
 mod fragments;
+mod head;
 mod import;
 mod instant;
 mod iso_times;
 mod list_version;
+mod message;
+mod person;
 mod plan;
+mod reader;
 mod render;
 mod terms;
+mod view;
 pub mod write;
 
 pub use columns::{IssueColumns, IssueFacts, IssueQueue, IssueState};
 pub use counters::{
     CounterKey, Facet, SPAN_DAYS, counted_days, counter_keys, span_of_day, visit_counters,
 };
+pub use custom_field::{FieldType, has_value};
+pub(crate) use custom_field::{boolean_text, scalar_text};
 pub use fragments::{IssueBody, IssueFragments, write_issue};
-pub use import::{
-    AgentMention, AppProfileMention, HeadTemplate, ISSUE_FIELDS, NewIssue, prepare_imports,
-};
+pub use head::HeadTemplate;
+pub use import::{AgentMention, AppProfileMention, ISSUE_FIELDS, NewIssue, prepare_imports};
 pub use instant::{parse_iso, write_iso};
+pub use list_version::{ListVersion, ListVersionHasher};
 pub use plan::{
     App, AppProfileRow, ImportContext, ImportPlan, IssueRow, MissingWindows, OccupiedInstants,
     StoredIssue, TimeWindow, named_issue_ids, plan_imports,
@@ -34,8 +42,7 @@ pub use terms::{
     OptionalField, TermKind, choice_term, day_term, field_term, number_term, term_day, text_term,
     visit_terms,
 };
-
-pub use list_version::{ListVersion, ListVersionHasher};
+pub use view::{IssueView, TimestampFormat};
 
 /// Longest title, name, comment or note of an issue, in code points.
 pub const TEXT_CHARS_MAX: usize = 100_000;

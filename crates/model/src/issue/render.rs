@@ -1,7 +1,7 @@
 //! The pen that issues are written with: members of a map, one after another, in the order of the
 //! calls. Whether braces stand around them is the caller's business, because a head has none.
 
-use crate::json::{Json, write_array, write_string};
+use crate::json::{Json, write_array, write_map, write_string};
 use crate::record::write_decimal;
 
 /// Writes members; the first one after a brace has no comma.
@@ -60,4 +60,19 @@ pub(super) fn write_texts<'t>(texts: impl IntoIterator<Item = &'t str>, out: &mu
 /// Appends an array of values that are rendered already.
 pub(super) fn write_rendered(items: &[Vec<u8>], out: &mut Vec<u8>) {
     write_array(items, out, |item, out| out.extend_from_slice(item));
+}
+
+/// `meta` with every number and boolean as a string; `null` stays.
+pub(super) fn write_meta(json: &Json<'_>, out: &mut Vec<u8>) {
+    match json {
+        Json::Number(digits) => write_string(digits, out),
+        Json::Bool(value) => write_string(if *value { "true" } else { "false" }, out),
+        Json::Null | Json::String(_) => json.write_to(out),
+        Json::Array(items) => write_array(items, out, write_meta),
+        Json::Object(members) => {
+            write_map(members.iter().map(|(key, value)| (key, value)), out, |_, value, out| {
+                write_meta(value, out);
+            });
+        }
+    }
 }

@@ -8,8 +8,9 @@
 use sha2::{Digest, Sha256};
 
 use super::counters::distinct_tags;
+use super::custom_field::{FieldType, has_value, scalar_text};
 use super::{IssueColumns, IssueFragments};
-use crate::issue_query::{Decimal, FieldType, has_value, text_of};
+use crate::decimal::Decimal;
 use crate::json::{self, Json};
 use crate::task::words;
 
@@ -196,12 +197,12 @@ fn visit_fields(fragment: &[u8], visit: &mut impl FnMut(TermKind, &[u8])) {
         match kind {
             FieldType::Singleline | FieldType::Multiline => {}
             FieldType::Number | FieldType::Date => {
-                if let Some(number) = text_of(value).as_deref().and_then(Decimal::parse) {
+                if let Some(number) = scalar_text(value).as_deref().and_then(Decimal::parse) {
                     visit(TermKind::FieldNumber, &number_term(kind, key, &number));
                 }
             }
             FieldType::Dropdown | FieldType::Checkbox => {
-                if let Some(choice) = text_of(value) {
+                if let Some(choice) = scalar_text(value) {
                     visit(TermKind::FieldChoice, &choice_term(kind, key, &choice));
                 }
             }

@@ -3,12 +3,11 @@
 //! `count`. Whether a token belongs to the list it is sent with is known only with the domain, and
 //! is settled by [`CursorPaging::position`].
 
-use super::cursor::{Cursor, CursorScope, ListPosition};
-use super::parameters::Parameters;
-use super::{IssueQuery, ParameterFault};
+use super::{Cursor, CursorScope, IssueQuery, ListPosition};
 use crate::error_code::ErrorCode;
 use crate::ids::{DomainId, ISSUE_ID_MAX};
 use crate::issue::parse_iso;
+use crate::parameters::{ParameterFault, Parameters};
 use crate::time::UnixMillis;
 
 /// A list that goes by place.

@@ -1,17 +1,17 @@
 //! From query parameters to a [`ListRequest`]. All faults of a request are found at once, and each
 //! one says what would be right: a filter that is silently dropped would answer with wrong data.
 
-use super::condition_parse::Subject;
-use super::parameters::Parameters;
+use super::condition::{Subject, parse_condition};
+use super::custom_fields::parse_custom_fields;
+use super::rating::parse_rating;
 use super::{
-    Condition, IssueQuery, IssueView, ListRequest, PAGE_DEPTH_MAX, PAGE_SIZE_DEFAULT,
-    PAGE_SIZE_MAX, Paging, ParameterFault, RatingSet, Sort, SortKey, SortOrder, TimeRange,
-    TimestampFormat, condition_parse, cursor_paging, custom_fields_parse, rating,
+    Condition, CursorPaging, IssueQuery, RatingSet, Sort, SortKey, SortOrder, TimeRange,
+    cursor_paging,
 };
-use crate::error_code::ErrorCode;
 use crate::ids::ISSUE_ID_MAX;
-use crate::issue::IssueState;
+use crate::issue::{IssueState, IssueView, TimestampFormat};
 use crate::json::Json;
+use crate::parameters::{Paging, ParameterFault, Parameters, paging};
 
 /// What a list takes.
 pub const LIST_PARAMETERS: [&str; 34] = [
@@ -58,6 +58,18 @@ const DEEPER: &str = "To read further, send cursor instead of page: empty to beg
     next-cursor of the answer before says, until it is null (the header Link has it as rel=next). \
     Or walk by time: sort-by=creation-time, sort-order=asc, without page; process every issue but \
     the last, set created_since to the created_at of the last, repeat until one issue is left";
+
+/// A request for a list.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ListRequest {
+    pub query: IssueQuery,
+    pub view: IssueView,
+    pub paging: Paging,
+    /// Whether `page` was given.
+    pub explicit_paging: bool,
+    /// Where the list goes by place and not by page; `paging` then has its size only.
+    pub cursor: Option<CursorPaging>,
+}
 
 /// A word of `includes`.
 #[derive(Clone, Copy)]
@@ -131,11 +143,9 @@ fn query(parameters: &mut Parameters<'_>) -> IssueQuery {
         messages: condition(parameters, Subject::Messages),
         notes: condition(parameters, Subject::Notes),
         feedback_comment: condition(parameters, Subject::FeedbackComment),
-        custom_fields: parameters
-            .filter("custom-fields", custom_fields_parse::parse)
-            .unwrap_or_default(),
+        custom_fields: parameters.filter("custom-fields", parse_custom_fields).unwrap_or_default(),
         rating: parameters
-            .filter("feedback-rating", rating::parse)
+            .filter("feedback-rating", parse_rating)
             .filter(|set| *set != RatingSet::ALL),
         redacted: parameters.boolean("redacted"),
         sort: sort(parameters, &updated),
@@ -165,7 +175,7 @@ fn ids(parameters: &mut Parameters<'_>) -> Option<Vec<u64>> {
 
 /// The condition on a subject; one that is not given holds for every issue.
 fn condition(parameters: &mut Parameters<'_>, subject: Subject) -> Condition {
-    let read = |value: &str| condition_parse::parse(subject, value);
+    let read = |value: &str| parse_condition(subject, value);
     parameters.filter(subject.parameter(), read).unwrap_or_default()
 }
 
@@ -199,58 +209,4 @@ fn view(parameters: &mut Parameters<'_>, unasked: IssueView) -> IssueView {
     let formats = [("unix", TimestampFormat::Unix), ("iso-8601", TimestampFormat::Iso8601)];
     view.timestamps = parameters.word("timestamp-format", &formats).unwrap_or_default();
     view
-}
-
-/// The page asked for; `records` is what is listed, `deeper` says how to read beyond the last page.
-pub(crate) fn paging(parameters: &mut Parameters<'_>, records: &str, deeper: &str) -> Paging {
-    let page = bounded(parameters, "page", u64::MAX, "pages count from 1");
-    let size = bounded(
-        parameters,
-        "page-size",
-        PAGE_SIZE_MAX,
-        &format!("a page holds 1 to {PAGE_SIZE_MAX} {records}, {PAGE_SIZE_DEFAULT} where not said"),
-    );
-    let (Some(page), Some(page_size)) = (page.or_default(1), size.or_default(PAGE_SIZE_DEFAULT))
-    else {
-        return Paging::default();
-    };
-    if page.saturating_mul(page_size) > PAGE_DEPTH_MAX {
-        let spelled = parameters.get("page").map_or("page", |(spelled, _)| spelled);
-        let detail = format!(
-            "page {page} with page-size {page_size} goes beyond {PAGE_DEPTH_MAX} {records}, the \
-             deepest a numbered page may reach. {deeper}"
-        );
-        parameters.fault(spelled, ErrorCode::PageTooDeep, detail);
-    }
-    Paging { page, page_size }
-}
-
-/// A parameter that is a number from 1 on.
-enum Bounded {
-    Absent,
-    Faulty,
-    Number(u64),
-}
-
-impl Bounded {
-    fn or_default(self, default: u64) -> Option<u64> {
-        match self {
-            Self::Absent => Some(default),
-            Self::Faulty => None,
-            Self::Number(number) => Some(number),
-        }
-    }
-}
-
-fn bounded(parameters: &mut Parameters<'_>, name: &str, max: u64, rule: &str) -> Bounded {
-    let Some((spelled, value)) = parameters.get(name) else { return Bounded::Absent };
-    match parameters.number(name) {
-        None => Bounded::Faulty,
-        Some(number) if (1..=max).contains(&number) => Bounded::Number(number),
-        Some(_) => {
-            let detail = format!("{value} is out of range: {rule}");
-            parameters.fault(spelled, ErrorCode::OutOfRange, detail);
-            Bounded::Faulty
-        }
-    }
 }

@@ -4,7 +4,7 @@
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
-use super::field_matcher::holds_for;
+use super::custom_fields::holds_for;
 use super::{Condition, FieldFilter, IssueQuery, Sort, SortKey, SortOrder};
 use crate::fold::fold;
 use crate::issue::{IssueColumns, IssueFragments};

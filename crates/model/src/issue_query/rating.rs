@@ -3,9 +3,9 @@
 //! A missing rating matches no operator. An empty `and` holds for every issue, an empty `or` for
 //! none.
 
-use super::Decimal;
-use super::filter_json::{self, FilterFaults};
+use crate::decimal::Decimal;
 use crate::json::Json;
+use crate::parameters::json_value::{self, FilterFaults};
 
 const OPERATORS: [&str; 4] = ["is_greater_than", "is_smaller_than", "is", "is_not"];
 const KEYS: [&str; 3] = ["and", "or", "exists"];
@@ -51,17 +51,17 @@ impl RatingSet {
 }
 
 /// Reads the parameter's value; the faults are sentences.
-pub(super) fn parse(value: &str) -> Result<RatingSet, Vec<String>> {
-    let tree = filter_json::parse(value, EXAMPLE)?;
+pub(super) fn parse_rating(value: &str) -> Result<RatingSet, Vec<String>> {
+    let tree = json_value::parse(value, EXAMPLE)?;
     let mut faults = FilterFaults::default();
     let mut set = RatingSet::ALL;
-    for (key, at, value) in filter_json::members(&tree, "", EXAMPLE, &mut faults) {
+    for (key, at, value) in json_value::members(&tree, "", EXAMPLE, &mut faults) {
         set = set.and(match key {
             "and" => {
                 tests(value, &at, &mut faults).into_iter().fold(RatingSet::ALL, RatingSet::and)
             }
             "or" => tests(value, &at, &mut faults).into_iter().fold(RatingSet(0), RatingSet::or),
-            "exists" => match filter_json::boolean(value, &at, &mut faults) {
+            "exists" => match json_value::boolean(value, &at, &mut faults) {
                 Some(true) => RatingSet::RATED,
                 Some(false) => RatingSet::MISSING,
                 None => RatingSet::ALL,
@@ -91,8 +91,8 @@ fn test(json: &Json<'_>, at: &str, faults: &mut FilterFaults) -> RatingSet {
         faults.expected(at, expected, json);
     }
     let mut set = RatingSet::RATED;
-    for (operator, at, value) in filter_json::members(json, at, expected, faults) {
-        let number = filter_json::number(value, &at, faults);
+    for (operator, at, value) in json_value::members(json, at, expected, faults) {
+        let number = json_value::number(value, &at, faults);
         if !OPERATORS.contains(&operator) {
             faults.unknown(&at, operator, "operator here", &OPERATORS);
         }

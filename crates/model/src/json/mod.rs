@@ -6,6 +6,7 @@
 //! A map with a repeated key, an escaped lone surrogate and nesting beyond [`DEPTH_MAX`] are
 //! faults; all of them in one text are reported together. Broken grammar ends the reading.
 
+mod path;
 mod read;
 mod scan;
 mod skip;
@@ -16,6 +17,7 @@ mod write;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+pub(crate) use path::ValuePath;
 pub use read::{Fault, FaultKind, parse, skip_value};
 pub use scan::{ScanFault, Scanner};
 pub use write::{write_array, write_map, write_string};
@@ -40,8 +42,11 @@ pub enum Json<'a> {
     String(Cow<'a, str>),
     Array(Vec<Json<'a>>),
     /// Keys in order of arrival; no key twice.
-    Object(Vec<(Cow<'a, str>, Json<'a>)>),
+    Object(Vec<Member<'a>>),
 }
+
+/// A member of a map: its key and its value.
+pub type Member<'a> = (Cow<'a, str>, Json<'a>);
 
 impl<'a> Json<'a> {
     /// The name of the value's type, as error messages use it.
@@ -69,11 +74,6 @@ impl<'a> Json<'a> {
             Self::String(text) => Some(text),
             _ => None,
         }
-    }
-
-    /// Appends this value as compact JSON: no white space, only the escapes JSON demands.
-    pub fn write_to(&self, out: &mut Vec<u8>) {
-        write::value(self, out);
     }
 
     /// Equality of content: the order of keys aside, numbers by their digits.

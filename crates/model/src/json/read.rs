@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use super::{DEPTH_MAX, FAULTS_MAX, Json, SEARCHED_KEYS_MAX, pointer_push, skip};
+use super::{DEPTH_MAX, FAULTS_MAX, Json, Member, SEARCHED_KEYS_MAX, pointer_push, skip};
 
 /// Characters of a key that a fault repeats; with [`FAULTS_MAX`] and [`POINTER_BYTES_MAX`] this
 /// bounds what the faults of a text take, however they are made.
@@ -116,7 +116,7 @@ impl<'a> Reader<'a> {
         }
         // A whole record has some members, a map in it few.
         let members_likely = if self.path.is_empty() { 16 } else { 4 };
-        let mut members: Vec<(Cow<'a, str>, Json<'a>)> = Vec::with_capacity(members_likely);
+        let mut members: Vec<Member<'a>> = Vec::with_capacity(members_likely);
         loop {
             self.space();
             if self.peek() != Some(b'"') {
@@ -346,7 +346,7 @@ impl<'a> Reader<'a> {
 /// `hashed` holds their keys from then on.
 #[expect(clippy::ptr_arg, reason = "borrowed keys are cloned for nothing")]
 fn comes_again<'a>(
-    members: &[(Cow<'a, str>, Json<'a>)],
+    members: &[Member<'a>],
     hashed: &mut Option<HashSet<Cow<'a, str>>>,
     key: &Cow<'a, str>,
 ) -> bool {

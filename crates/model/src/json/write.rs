@@ -3,18 +3,21 @@
 
 use super::{Json, skip};
 
-pub(super) fn value(json: &Json<'_>, out: &mut Vec<u8>) {
-    match json {
-        Json::Null => out.extend_from_slice(b"null"),
-        Json::Bool(true) => out.extend_from_slice(b"true"),
-        Json::Bool(false) => out.extend_from_slice(b"false"),
-        Json::Number(digits) => out.extend_from_slice(digits.as_bytes()),
-        Json::String(text) => write_string(text, out),
-        Json::Array(items) => write_array(items, out, value),
-        Json::Object(members) => {
-            write_map(members.iter().map(|(key, item)| (key, item)), out, |_, item, out| {
-                value(item, out);
-            });
+impl Json<'_> {
+    /// Appends this value as compact JSON: no white space, only the escapes that JSON demands.
+    pub fn write_to(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Null => out.extend_from_slice(b"null"),
+            Self::Bool(true) => out.extend_from_slice(b"true"),
+            Self::Bool(false) => out.extend_from_slice(b"false"),
+            Self::Number(digits) => out.extend_from_slice(digits.as_bytes()),
+            Self::String(text) => write_string(text, out),
+            Self::Array(items) => write_array(items, out, Self::write_to),
+            Self::Object(members) => {
+                write_map(members.iter().map(|(key, item)| (key, item)), out, |_, item, out| {
+                    item.write_to(out);
+                });
+            }
         }
     }
 }

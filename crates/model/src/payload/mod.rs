@@ -16,7 +16,6 @@ pub use jsonl::JsonlSplitter;
 pub use reader::PayloadReader;
 
 use crate::error_code::ErrorCode;
-use crate::record::RAW_ENTRY_BYTES_MAX;
 
 /// A block is handed on as soon as it holds this many bytes of entries. It may exceed that by
 /// one entry. Blocks are packed, read and validated one by one while others are written: smaller
@@ -30,7 +29,6 @@ pub const OVERSIZE_PREFIX_BYTES: usize = 2 << 10;
 /// ([`crate::json::DEPTH_MAX`]), so that one deep entry does not refuse the others.
 pub const ARRAY_DEPTH_MAX: usize = 10_000;
 
-const _: () = assert!(OVERSIZE_PREFIX_BYTES > RAW_ENTRY_BYTES_MAX);
 const _: () = assert!(ARRAY_DEPTH_MAX > 2 * crate::json::DEPTH_MAX);
 
 /// One entry: its place in the payload and where its bytes are in the block.

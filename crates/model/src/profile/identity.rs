@@ -3,14 +3,13 @@
 //! most one core profile of a domain, and [`IdentityKey`] is the form in which that is compared
 //! and stored: equal keys are the same identity.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 
-use super::check::{Checker, Place, longer_than, quoted};
+use super::checker::{Checker, longer_than, quoted};
 use super::field::TEXT_CHARS_MAX;
 use crate::error_code::EntryErrorCode as Code;
 use crate::fold::fold;
-use crate::json::Json;
+use crate::json::{Json, Member, ValuePath};
 use crate::spelling::close_word;
 use crate::task::words;
 
@@ -103,25 +102,25 @@ fn key_of(identity: &Json<'_>) -> Option<IdentityKey> {
 /// Checks the identities of an entry. Their keys, in order, when all of them are good.
 pub(super) fn check(
     checker: &mut Checker,
-    place: &Place<'_>,
+    path: &ValuePath<'_>,
     value: &Json<'_>,
     items: &[Json<'_>],
 ) -> Option<Vec<IdentityKey>> {
     let faults_before = checker.faults.len();
-    checker.count(place, value, items.len());
+    checker.count(path, value, items.len());
     let mut keys = Vec::with_capacity(items.len());
     for (at, item) in items.iter().enumerate() {
-        let place = Place::Item(place, at);
+        let path = ValuePath::Item(path, at);
         match item {
             Json::Object(members) => {
-                if let Some(key) = one(checker, &place, item, members) {
+                if let Some(key) = one(checker, &path, item, members) {
                     keys.push((at, key));
                 }
             }
-            _ => checker.wrong_type(&place, item, "a map with one identity"),
+            _ => checker.wrong_type(&path, item, "a map with one identity"),
         }
     }
-    duplicates(checker, place, items, &keys);
+    duplicates(checker, path, items, &keys);
     let good = checker.faults.len() == faults_before;
     good.then(|| keys.into_iter().map(|(_, key)| key).collect())
 }
@@ -129,9 +128,9 @@ pub(super) fn check(
 /// Checks one identity; its key where type and value are good, whatever the metadata is.
 fn one(
     checker: &mut Checker,
-    place: &Place<'_>,
+    path: &ValuePath<'_>,
     item: &Json<'_>,
-    members: &[(Cow<'_, str>, Json<'_>)],
+    members: &[Member<'_>],
 ) -> Option<IdentityKey> {
     let mut first: Option<(IdentityType, &Json<'_>)> = None;
     let mut types = 0;
@@ -140,20 +139,20 @@ fn one(
             types += 1;
             first = first.or(Some((kind, value)));
         } else {
-            let place = Place::Key(place, name);
-            checker.key(&place, name);
+            let path = ValuePath::Key(path, name);
+            checker.key(&path, name);
             match value {
-                Json::String(text) => checker.length(&place, value, text, TEXT_CHARS_MAX),
-                _ => checker.wrong_type(&place, value, "a string, as all metadata"),
+                Json::String(text) => checker.length(&path, value, text, TEXT_CHARS_MAX),
+                _ => checker.wrong_type(&path, value, "a string, as all metadata"),
             }
         }
     }
-    checker.count(place, item, members.len() - types);
+    checker.count(path, item, members.len() - types);
     match first {
-        Some((kind, value)) if types == 1 => checked_value(checker, place, kind, value),
+        Some((kind, value)) if types == 1 => checked_value(checker, path, kind, value),
         _ => {
             let detail = no_single_type(members, types);
-            checker.fault(Code::InvalidIdentity, place, item, detail);
+            checker.fault(Code::InvalidIdentity, path, item, detail);
             None
         }
     }
@@ -161,25 +160,25 @@ fn one(
 
 fn checked_value(
     checker: &mut Checker,
-    place: &Place<'_>,
+    path: &ValuePath<'_>,
     kind: IdentityType,
     value: &Json<'_>,
 ) -> Option<IdentityKey> {
-    let place = Place::Key(place, kind.as_str());
+    let path = ValuePath::Key(path, kind.as_str());
     let Json::String(text) = value else {
-        checker.wrong_type(&place, value, "a string");
+        checker.wrong_type(&path, value, "a string");
         return None;
     };
     if text.is_empty() {
         let detail = format!("the {} is empty; an identity needs a value", kind.as_str());
-        checker.fault(Code::InvalidIdentity, &place, value, detail);
+        checker.fault(Code::InvalidIdentity, &path, value, detail);
         return None;
     }
-    checker.length(&place, value, text, kind.value_chars_max());
+    checker.length(&path, value, text, kind.value_chars_max());
     (!longer_than(text, kind.value_chars_max())).then(|| IdentityKey::new(kind, text))
 }
 
-fn no_single_type(members: &[(Cow<'_, str>, Json<'_>)], types: usize) -> String {
+fn no_single_type(members: &[Member<'_>], types: usize) -> String {
     /// Of more, metadata would be taken for types.
     const SLIPS_MAX: usize = 2;
     let known: Vec<&str> = IdentityType::ALL.iter().map(|kind| kind.as_str()).collect();
@@ -206,7 +205,7 @@ fn no_single_type(members: &[(Cow<'_, str>, Json<'_>)], types: usize) -> String 
 /// Reports every identity that an earlier one of the same entry already is.
 fn duplicates(
     checker: &mut Checker,
-    place: &Place<'_>,
+    path: &ValuePath<'_>,
     items: &[Json<'_>],
     keys: &[(usize, IdentityKey)],
 ) {
@@ -215,7 +214,7 @@ fn duplicates(
     if keys.len() <= FEW {
         for (n, (at, key)) in keys.iter().enumerate() {
             if let Some((first, _)) = keys[..n].iter().find(|(_, earlier)| earlier == key) {
-                duplicate(checker, place, items, *at, *first);
+                duplicate(checker, path, items, *at, *first);
             }
         }
         return;
@@ -224,20 +223,20 @@ fn duplicates(
     for (at, key) in keys {
         let first = *seen.entry(key).or_insert(*at);
         if first != *at {
-            duplicate(checker, place, items, *at, first);
+            duplicate(checker, path, items, *at, first);
         }
     }
 }
 
 fn duplicate(
     checker: &mut Checker,
-    place: &Place<'_>,
+    path: &ValuePath<'_>,
     items: &[Json<'_>],
     at: usize,
     first: usize,
 ) {
     let detail = format!("this identity is the same as element {first}; give it once");
-    checker.fault(Code::DuplicateIdentity, &Place::Item(place, at), &items[at], detail);
+    checker.fault(Code::DuplicateIdentity, &ValuePath::Item(path, at), &items[at], detail);
 }
 
 #[cfg(test)]

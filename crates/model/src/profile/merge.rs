@@ -5,11 +5,11 @@
 
 use std::collections::HashMap;
 
-use super::check::{Checker, Place};
+use super::checker::Checker;
 use super::field::{PROFILE_BYTES_MAX, Rule, Slots, Table};
 use super::record::write_fields;
 use crate::error_code::EntryErrorCode;
-use crate::json::Json;
+use crate::json::{Json, ValuePath};
 use crate::record::EntryFault;
 
 /// Keys of a patch above which looking each up in the target one by one is too slow.
@@ -95,7 +95,7 @@ fn changed(table: &Table, slots: &Slots<'_, '_>) -> Result<Update, Vec<EntryFaul
     let mut checker = Checker::default();
     for (field, value) in table.fields.iter().zip(slots) {
         if let (Rule::CustomFields, Some(value @ Json::Object(members))) = (field.rule, value) {
-            checker.count(&Place::Field(field.name), value, members.len());
+            checker.count(&ValuePath::field(field.name), value, members.len());
         }
     }
     let mut fields = Vec::new();

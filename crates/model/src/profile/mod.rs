@@ -8,7 +8,7 @@
 //! the order of the table, without id and times.
 
 mod check;
-mod decimal;
+mod checker;
 mod field;
 mod identity;
 mod merge;
@@ -19,7 +19,7 @@ mod plan_get;
 mod prepare;
 mod record;
 
-pub use check::FAULTS_MAX;
+pub use checker::FAULTS_MAX;
 pub use field::{
     AGE_YEARS_MAX, COLLECTION_ELEMENTS_MAX, CORE_PROFILE_ID_MAX, KEY_CHARS_MAX,
     LAST_ACTIVE_MILLIS_MAX, PROFILE_BYTES_MAX, TAG_CHARS_MAX, TEXT_CHARS_MAX, app_field_names,

@@ -1,5 +1,5 @@
 //! The plan of a slice of `update_core_profiles`: the final fields of every profile that changes,
-//! the identities that change hands, and the records of all entries. Entries take effect in order,
+//! the identities that change owners, and the records of all entries. Entries take effect in order,
 //! each on what the ones before it left: a profile may be updated several times, and an identity
 //! that one entry frees a later one may take. An entry that fails changes nothing. What is
 //! returned is the net effect; identities are removed before any is added.
@@ -45,7 +45,7 @@ pub fn plan_core_updates<S: BuildHasher, T: BuildHasher>(
     let action = Action::UpdateCoreProfiles;
     let mut out = ChunkRecords::default();
     let mut changed: BTreeMap<CoreProfileId, Vec<u8>> = BTreeMap::new();
-    let mut hands = Hands { owners, moved: BTreeMap::new() };
+    let mut identities = IdentityOwners { owners, moved: BTreeMap::new() };
     for prepared in entries {
         let entry = &prepared.entry;
         let patch = match &prepared.item {
@@ -63,7 +63,7 @@ pub fn plan_core_updates<S: BuildHasher, T: BuildHasher>(
         let stored = braced(fields);
         let json =
             json::parse(&payload[entry.range.clone()]).expect("a prepared entry is valid JSON");
-        let outcome = match one(patch, &parse_stored(&stored), &json, &mut hands) {
+        let outcome = match one(patch, &parse_stored(&stored), &json, &mut identities) {
             Ok(None) => "unchanged",
             Ok(Some(fields)) => {
                 changed.insert(id, fields);
@@ -77,7 +77,7 @@ pub fn plan_core_updates<S: BuildHasher, T: BuildHasher>(
         };
         out.outcome(entry, outcome, |out| write_id(id, out));
     }
-    let (identities_removed, identities_added) = hands.net();
+    let (identities_removed, identities_added) = identities.net();
     let changed = changed.into_iter().collect();
     CoreUpdatePlan { changed, identities_removed, identities_added, records: out }
 }
@@ -87,14 +87,14 @@ fn one<'a, T: BuildHasher>(
     patch: &CorePatch,
     stored: &Json<'a>,
     json: &Json<'a>,
-    hands: &mut Hands<'_, T>,
+    identities: &mut IdentityOwners<'_, T>,
 ) -> Result<Option<Vec<u8>>, Vec<EntryFault>> {
     let outcome = update(&CORE, stored, json);
     let wanted = patch.identities.as_deref().unwrap_or_default();
     let conflicts: Vec<EntryFault> = wanted
         .iter()
         .enumerate()
-        .filter_map(|(n, key)| Some((n, hands.owner(key).filter(|owner| *owner != patch.id)?)))
+        .filter_map(|(n, key)| Some((n, identities.owner(key).filter(|owner| *owner != patch.id)?)))
         .map(|(n, owner)| conflict(json, n, owner))
         .collect();
     let outcome = match outcome {
@@ -111,10 +111,10 @@ fn one<'a, T: BuildHasher>(
         let before = keys_of(stored);
         assert!(!after.is_empty(), "an update would leave a core profile without identity");
         for key in before.iter().filter(|key| !after.contains(key)) {
-            hands.set(key, Some(patch.id), None);
+            identities.set(key, Some(patch.id), None);
         }
         for key in after.iter().filter(|key| !before.contains(key)) {
-            hands.set(key, None, Some(patch.id));
+            identities.set(key, None, Some(patch.id));
         }
     }
     Ok(Some(fields))
@@ -122,13 +122,13 @@ fn one<'a, T: BuildHasher>(
 
 /// Who has which identity while the slice runs: the stored owners, and over them what entries of
 /// the slice have moved.
-struct Hands<'o, T> {
+struct IdentityOwners<'o, T> {
     owners: &'o HashMap<IdentityKey, CoreProfileId, T>,
-    moved: BTreeMap<IdentityKey, Moved>,
+    moved: BTreeMap<IdentityKey, OwnerChange>,
 }
 
 /// An identity that entries of the slice have touched.
-struct Moved {
+struct OwnerChange {
     at_first: Option<CoreProfileId>,
     now: Option<CoreProfileId>,
 }
@@ -136,7 +136,7 @@ struct Moved {
 /// Identities with their profiles.
 type Owned = Vec<(IdentityKey, CoreProfileId)>;
 
-impl<T: BuildHasher> Hands<'_, T> {
+impl<T: BuildHasher> IdentityOwners<'_, T> {
     fn owner(&self, key: &IdentityKey) -> Option<CoreProfileId> {
         self.moved.get(key).map_or_else(|| self.owners.get(key).copied(), |moved| moved.now)
     }
@@ -149,7 +149,7 @@ impl<T: BuildHasher> Hands<'_, T> {
                 moved.now = to;
             }
             None => {
-                self.moved.insert(key.clone(), Moved { at_first: from, now: to });
+                self.moved.insert(key.clone(), OwnerChange { at_first: from, now: to });
             }
         }
     }
@@ -157,7 +157,7 @@ impl<T: BuildHasher> Hands<'_, T> {
     /// What is to be removed and what is to be added, on the whole.
     fn net(self) -> (Owned, Owned) {
         let (mut removed, mut added) = (Vec::new(), Vec::new());
-        for (key, Moved { at_first, now }) in self.moved {
+        for (key, OwnerChange { at_first, now }) in self.moved {
             if at_first == now {
                 continue;
             }

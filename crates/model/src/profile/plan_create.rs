@@ -4,12 +4,12 @@
 
 use std::collections::HashMap;
 
-use super::check::{Place, quoted};
+use super::checker::quoted;
 use super::identity::IdentityKey;
 use super::prepare::NewCoreProfile;
 use crate::error_code::EntryErrorCode;
 use crate::ids::CoreProfileId;
-use crate::json::{self, Json};
+use crate::json::{self, Json, ValuePath};
 use crate::payload::Entry;
 use crate::record::{ChunkRecords, EntryFault, PreparedEntry, write_decimal};
 use crate::task::Action;
@@ -184,8 +184,8 @@ pub(super) fn conflict(entry: &Json<'_>, n: usize, id: CoreProfileId) -> EntryFa
 }
 
 fn conflict_with(entry: &Json<'_>, n: usize, holder: &str) -> EntryFault {
-    let identities = Place::Field("identities");
-    let pointer = Place::Item(&identities, n).pointer();
+    let identities = ValuePath::field("identities");
+    let pointer = ValuePath::Item(&identities, n).pointer();
     let identity = match entry.get("identities") {
         Some(Json::Array(items)) => items.get(n),
         _ => None,

@@ -2,17 +2,16 @@
 //! A block's entries stay in order and none is dropped. What only stored records can tell (who
 //! owns an identity, whether an id exists, what a merged record looks like) is left to the plans.
 
-use std::borrow::Cow;
-
-use super::check::{Checker, Place, Purpose};
-use super::decimal;
+use super::check::Purpose;
+use super::checker::Checker;
 use super::field::{APP, CORE, CORE_PROFILE_ID_MAX, Table};
 use super::identity::IdentityKey;
 use super::record::write_fields;
+use crate::decimal::is_integer;
 use crate::entry::{id_of, read_entry};
 use crate::error_code::EntryErrorCode as Code;
 use crate::ids::CoreProfileId;
-use crate::json::Json;
+use crate::json::{Json, Member, ValuePath};
 use crate::payload::{Block, Entry};
 use crate::record::{EntryFault, PreparedEntry, Rejection};
 use crate::task::Action;
@@ -75,8 +74,8 @@ pub fn prepare_core_updates(block: &Block) -> Vec<PreparedEntry<CorePatch>> {
         if let (true, Some(value)) = (none_left, given) {
             let detail = "a core profile keeps at least one identity; leave identities out to \
                           keep those it has, or give the ones it shall have";
-            let place = Place::Field("identities");
-            checker.fault(Code::LastIdentity, &place, value, detail.to_owned());
+            let path = ValuePath::field("identities");
+            checker.fault(Code::LastIdentity, &path, value, detail.to_owned());
         }
         Some(CorePatch { id: id?, identities })
     })
@@ -93,7 +92,7 @@ pub fn prepare_app_updates(block: &Block) -> Vec<PreparedEntry<AppPatch>> {
 
 /// Validates the entries of a `get_core_profiles` task.
 pub fn prepare_core_gets(block: &Block) -> Vec<PreparedEntry<CoreProfileId>> {
-    let read = |_: &Entry, json: &Json<'_>, members: &Members<'_>, checker: &mut Checker| {
+    let read = |_: &Entry, json: &Json<'_>, members: &[Member<'_>], checker: &mut Checker| {
         let id = core_profile_id(json, checker);
         checker.members(&CORE, Purpose::Get, members);
         id
@@ -130,14 +129,11 @@ pub fn prepare_app_gets(block: &Block) -> Vec<PreparedEntry<String>> {
     })
 }
 
-/// The members of an entry, as the reader gives them.
-type Members<'a> = [(Cow<'a, str>, Json<'a>)];
-
 /// Reads every entry of `block` as [`prepare_one`] does.
 fn prepare<T>(
     block: &Block,
     action: Action,
-    read: impl Fn(&Entry, &Json<'_>, &Members<'_>, &mut Checker) -> Option<T>,
+    read: impl Fn(&Entry, &Json<'_>, &[Member<'_>], &mut Checker) -> Option<T>,
 ) -> Vec<PreparedEntry<T>> {
     each(block, |entry| prepare_one(block, entry, action, &read))
 }
@@ -155,7 +151,7 @@ fn prepare_one<T>(
     block: &Block,
     entry: &Entry,
     action: Action,
-    read: impl Fn(&Entry, &Json<'_>, &Members<'_>, &mut Checker) -> Option<T>,
+    read: impl Fn(&Entry, &Json<'_>, &[Member<'_>], &mut Checker) -> Option<T>,
 ) -> Result<T, Rejection> {
     let json = read_entry(action, block, entry)?;
     let Json::Object(members) = &json else { unreachable!("the reader lets only maps through") };
@@ -171,7 +167,7 @@ fn prepare_one<T>(
 
 /// The id of the core profile that an entry is about.
 fn core_profile_id(json: &Json<'_>, checker: &mut Checker) -> Option<CoreProfileId> {
-    let place = Place::Field(CORE.id_field);
+    let path = ValuePath::field(CORE.id_field);
     let value = match json.get(CORE.id_field) {
         Some(value) if *value != Json::Null => value,
         given => {
@@ -180,10 +176,10 @@ fn core_profile_id(json: &Json<'_>, checker: &mut Checker) -> Option<CoreProfile
         }
     };
     let text = match value {
-        Json::Number(number) if decimal::is_integer(number) => {
+        Json::Number(number) if is_integer(number) => {
             if number.starts_with('-') {
                 let detail = "core-profile-id must not be negative".to_owned();
-                checker.fault(Code::OutOfRange, &place, value, detail);
+                checker.fault(Code::OutOfRange, &path, value, detail);
                 return None;
             }
             *number
@@ -191,11 +187,11 @@ fn core_profile_id(json: &Json<'_>, checker: &mut Checker) -> Option<CoreProfile
         Json::String(text) if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) => text,
         Json::String(_) | Json::Number(_) => {
             let detail = "core-profile-id must be digits alone, as a string or an integer";
-            checker.fault(Code::WrongType, &place, value, detail.to_owned());
+            checker.fault(Code::WrongType, &path, value, detail.to_owned());
             return None;
         }
         _ => {
-            checker.wrong_type(&place, value, "a string of digits or an integer");
+            checker.wrong_type(&path, value, "a string of digits or an integer");
             return None;
         }
     };
@@ -214,7 +210,7 @@ fn app_profile_id(json: &Json<'_>, checker: &mut Checker) -> Option<String> {
         None => checker.required(APP.id_field, None),
         Some(Json::String(pid)) => return Some(pid.clone().into_owned()),
         Some(Json::Null) => checker.required(APP.id_field, Some(&Json::Null)),
-        Some(value) => checker.wrong_type(&Place::Field(APP.id_field), value, "a string"),
+        Some(value) => checker.wrong_type(&ValuePath::field(APP.id_field), value, "a string"),
     }
     None
 }
@@ -225,7 +221,8 @@ pub(super) fn not_found(table: &Table, id: &Json<'_>) -> EntryFault {
     id.write_to(&mut shown);
     let shown: String = String::from_utf8_lossy(&shown).chars().take(300).collect();
     let detail = format!("there is no {} with the {} {shown}", table.noun, table.id_field);
-    EntryFault::new(Code::NotFound, Place::Field(table.id_field).pointer(), detail).with_value(id)
+    EntryFault::new(Code::NotFound, ValuePath::field(table.id_field).pointer(), detail)
+        .with_value(id)
 }
 
 impl Checker {
@@ -234,7 +231,7 @@ impl Checker {
             "identities" => "a core profile needs at least one identity".to_owned(),
             _ => format!("{name} is required: it says which profile the entry is about"),
         };
-        let fault = EntryFault::new(Code::Required, Place::Field(name).pointer(), detail);
+        let fault = EntryFault::new(Code::Required, ValuePath::field(name).pointer(), detail);
         self.faults.push(match given {
             Some(value) => fault.with_value(value),
             None => fault,

@@ -3,13 +3,14 @@
 //! takes every issue that its other filters let through. Invariant: without tests of texts, the set
 //! within the spans is exactly what the model's `IssueQuery` matches.
 
+use caseload_model::decimal::Decimal;
 use caseload_model::fold::fold;
 use caseload_model::issue::{
-    OptionalField, TermKind, choice_term, field_term, number_term, text_term,
+    FieldType, OptionalField, TermKind, choice_term, field_term, number_term, text_term,
 };
 use caseload_model::issue_query::{
-    Comparison, Condition, Decimal, FieldFilter, FieldTest, FieldTests, FieldType, IssueQuery,
-    RatingSet, SortKey, TimeRange,
+    Comparison, Condition, FieldFilter, FieldTest, FieldTests, IssueQuery, RatingSet, SortKey,
+    TimeRange,
 };
 
 use super::counters::range_of;

@@ -1,8 +1,8 @@
 //! What the parts of a plan are called when a plan is explained: in the words of the API and of
 //! docs/program.md, not of the code.
 
-use caseload_model::issue::{Facet, IssueState, OptionalField, TermKind};
-use caseload_model::issue_query::{FieldType, IssueQuery, Sort, SortKey, SortOrder, TimeRange};
+use caseload_model::issue::{Facet, FieldType, IssueState, OptionalField, TermKind};
+use caseload_model::issue_query::{IssueQuery, Sort, SortKey, SortOrder, TimeRange};
 use caseload_model::time::{DAY_MS, UnixMillis};
 
 use super::counters::{CounterSum, range_of};

@@ -1,8 +1,10 @@
 //! The filters of `GET /v1/{domain}/issues` on the wire: requests as clients of the family send
 //! them, and what is said of wrong ones.
 
+use caseload_model::decimal::Decimal;
+use caseload_model::issue::FieldType;
 use caseload_model::issue_query::{
-    Comparison, Condition, Decimal, FieldFilter, FieldTest, FieldTests, FieldType, IssueQuery,
+    Comparison, Condition, FieldFilter, FieldTest, FieldTests, IssueQuery,
 };
 use serde_json::Value;
 

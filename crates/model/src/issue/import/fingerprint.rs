@@ -3,11 +3,9 @@
 //! that are null do not count, nor does `domain`, nor whether `id` is a string. Else an import that
 //! is repeated through another serializer would meet other ids, and each issue would be a conflict.
 
-use std::borrow::Cow;
-
 use sha2::{Digest, Sha256};
 
-use crate::json::{Json, write_array, write_map};
+use crate::json::{Json, Member, write_array, write_map};
 
 /// Bytes of most entries in the form that is hashed.
 const BYTES_USUAL: usize = 4096;
@@ -34,9 +32,6 @@ fn write_value(json: &Json<'_>, out: &mut Vec<u8>) {
         plain => plain.write_to(out),
     }
 }
-
-/// A member of a map.
-type Member<'j> = (Cow<'j, str>, Json<'j>);
 
 fn write_members<'m, 'j: 'm>(
     members: impl Iterator<Item = &'m Member<'j>>,

@@ -6,68 +6,32 @@
 //! that a repeated import meets itself. What depends on the store (the id, the app, a `created_at`
 //! that is taken) is left to the plan.
 
-pub(super) mod extras;
+mod extras;
 mod fingerprint;
-pub(super) mod head;
-pub(super) mod message;
-pub(super) mod people;
-pub(super) mod reader;
+mod head;
+mod issue_map;
+mod messages;
+mod people;
+mod source;
 
-use std::cell::OnceCell;
+pub use issue_map::ISSUE_FIELDS;
+pub use people::{AgentMention, AppProfileMention};
 
+use super::IssueFacts;
 use super::fragments::{IssueBody, IssueFragments};
-use super::{IssueFacts, TEXT_CHARS_MAX};
+use super::head::{HeadContext, HeadTemplate};
+use super::reader::Reader;
 use crate::entry::{id_of, read_entry};
 use crate::error_code::EntryErrorCode;
 use crate::ids::{DomainName, FOREIGN_ID_CHARS_MAX, ISSUE_ID_MAX};
-use crate::json::Json;
+use crate::json::{Json, ValuePath};
 use crate::payload::{Block, Entry};
 use crate::record::{EntryFault, PreparedEntry, Rejection};
 use crate::task::{Action, Family};
 use crate::time::UnixMillis;
+use issue_map::IssueMap;
 use people::People;
-use reader::{At, Map, Reader};
-
-pub use head::HeadTemplate;
-pub use people::{AgentMention, AppProfileMention};
-
-/// The fields of an issue.
-pub const ISSUE_FIELDS: [&str; 31] = [
-    "id",
-    "title",
-    "tags",
-    "app_id",
-    "app_publish_id",
-    "domain",
-    "hs_user_id",
-    "author_name",
-    "author_email",
-    "assignee_id",
-    "assignee_name",
-    "redacted",
-    "state_data",
-    "created_at",
-    "original_created_at",
-    "updated_at",
-    "language",
-    "platform_type",
-    "issue_mode_data",
-    "cc",
-    "messages",
-    "meta",
-    "custom_fields",
-    "feedback_rating",
-    "feedback_comment",
-    "queue",
-    "private_notes",
-    "current_predict_label",
-    "original_predict_label",
-    "sentiment_analysis",
-    "smart_intents",
-];
-
-/// The map of an issue.
-type IssueMap<'j, 'p> = Map<'j, 'p, 31>;
+use source::Source;
 
 /// An issue as an entry gives it, rendered but for what the plan decides.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -102,7 +66,7 @@ fn prepare(domain: &DomainName, block: &Block, entry: &Entry) -> Result<NewIssue
     let mut reader = Reader::default();
     let source = Source::new(domain, &tree);
     let issue = reader
-        .map(&tree, &ISSUE_FIELDS, &At::ROOT)
+        .map(&tree, &ISSUE_FIELDS, &ValuePath::Root)
         .map(|map| new_issue(&source, &map, &mut reader));
     if let Some(issue) = issue.as_ref().filter(|_| reader.faults.is_empty()) {
         reader.faults.extend(too_long(issue));
@@ -143,24 +107,6 @@ fn too_long(issue: &NewIssue) -> Option<EntryFault> {
     })
 }
 
-/// Where generated ids come from.
-struct Source<'s> {
-    domain: &'s DomainName,
-    entry: &'s Json<'s>,
-    fingerprint: OnceCell<[u8; 32]>,
-}
-
-impl<'s> Source<'s> {
-    fn new(domain: &'s DomainName, entry: &'s Json<'s>) -> Self {
-        Self { domain, entry, fingerprint: OnceCell::new() }
-    }
-
-    /// The entry's content in short; worked out once, and only where an id is missing.
-    fn fingerprint(&self) -> &[u8; 32] {
-        self.fingerprint.get_or_init(|| fingerprint::of(self.entry))
-    }
-}
-
 fn new_issue(source: &Source<'_>, map: &IssueMap<'_, '_>, reader: &mut Reader) -> NewIssue {
     let id = issue_id(map, reader);
     if map.get("created_at").is_none() {
@@ -169,14 +115,14 @@ fn new_issue(source: &Source<'_>, map: &IssueMap<'_, '_>, reader: &mut Reader) -
     }
     let created_at = reader.instant(map, "created_at").unwrap_or_default();
     let original = reader.instant(map, "original_created_at");
-    let messages = message::read_all(map, created_at, reader);
-    let author = head::Author::read(map, reader);
-    let assignee = head::Assignee::read(map, reader);
+    let messages = messages::read_all(map, created_at, reader);
+    let author = head::read_author(map, reader);
+    let assignee = head::read_assignee(map, reader);
     let app_id = reader.id(map, "app_id");
     let app_publish_id = reader.id(map, "app_publish_id");
     let mut people = People::new(source, app_id, &author, &assignee, &messages);
     let (facts, head) = head::read(
-        &head::Context {
+        &HeadContext {
             domain: source.domain,
             created_at,
             last_message_at: messages.iter().map(|m| m.created_at).max(),
@@ -188,7 +134,7 @@ fn new_issue(source: &Source<'_>, map: &IssueMap<'_, '_>, reader: &mut Reader) -
         reader,
     );
     let body = IssueBody {
-        messages: message::render_all(source, &messages, &mut people),
+        messages: messages::render_all(source, &messages, &mut people),
         ..extras::read(map, &facts, created_at, reader)
     };
     let (app_profiles, agents) = people.into_named();

@@ -5,11 +5,12 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use super::Source;
-use super::head::{Assignee, Author};
-use super::message::{MessageIn, Origin};
+use super::source::Source;
 use crate::fold::fold;
 use crate::ids::app_profile_id;
+use crate::issue::head::{Assignee, Author};
+use crate::issue::message::{Message, Origin};
+use crate::issue::person::Person;
 use crate::issue::render::write_texts;
 
 /// An app profile that an issue names.
@@ -31,15 +32,6 @@ pub struct AgentMention {
     pub email: Option<String>,
 }
 
-/// An author map as given.
-#[derive(Debug, Clone, Default)]
-pub(in crate::issue) struct Person<'j> {
-    pub(in crate::issue) id: Option<Cow<'j, str>>,
-    pub(in crate::issue) name: &'j str,
-    pub(in crate::issue) emails: Vec<&'j str>,
-    pub(in crate::issue) phone_number: Option<&'j str>,
-}
-
 /// The people of one issue.
 pub(super) struct People<'c> {
     source: &'c Source<'c>,
@@ -59,7 +51,7 @@ impl<'c> People<'c> {
         app_id: Option<&'c str>,
         author: &'c Author<'c>,
         assignee: &'c Assignee<'c>,
-        messages: &[MessageIn<'c>],
+        messages: &[Message<'c>],
     ) -> Self {
         let mut people = Self {
             source,
@@ -91,7 +83,7 @@ impl<'c> People<'c> {
 
     /// The app profile of the issue's author: as given, else that of the first end user who wrote,
     /// else one of the author's address in the app, else one of the entry's own.
-    fn author_profile(&self, messages: &[MessageIn<'c>]) -> String {
+    fn author_profile(&self, messages: &[Message<'c>]) -> String {
         if let Some(given) = self.author.profile {
             return given.to_owned();
         }
@@ -121,21 +113,21 @@ impl<'c> People<'c> {
     }
 
     /// Whether a message is an end user's, before it is known who the issue's author is.
-    fn is_surely_end_user(&self, index: usize, message: &MessageIn<'_>) -> bool {
+    fn is_surely_end_user(&self, index: usize, message: &Message<'_>) -> bool {
         match message.origin {
             Some(origin) => origin == Origin::EndUser,
             None => index == 0 && !self.is_assignee(message),
         }
     }
 
-    fn is_assignee(&self, message: &MessageIn<'_>) -> bool {
+    fn is_assignee(&self, message: &Message<'_>) -> bool {
         let author = message.author.as_ref().and_then(|author| author.id.as_deref());
         author.is_some() && author == self.assignee.id
     }
 
     /// Where a message comes from. Without `origin` it is the end user's where it has no author or
     /// the issue's, and also where it is the first; else it is the desk's.
-    pub(super) fn origin(&self, index: usize, message: &MessageIn<'_>) -> Origin {
+    pub(super) fn origin(&self, index: usize, message: &Message<'_>) -> Origin {
         let Some(origin) = message.origin else {
             let Some(author) = &message.author else { return Origin::EndUser };
             let own = match author.id.as_deref() {

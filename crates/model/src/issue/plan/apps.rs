@@ -3,8 +3,6 @@
 
 use std::collections::HashMap;
 
-use super::ImportContext;
-
 /// An app of a domain, by its two ids.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct App {
@@ -25,18 +23,19 @@ pub(super) struct Apps {
 }
 
 impl Apps {
-    pub(super) fn new(context: &ImportContext) -> Self {
-        let mut apps = Self {
-            default: context.default_app.clone(),
+    /// `apps` are those of the domain, oldest first; `next_number` is the next publish id to try.
+    pub(super) fn new(default: &App, apps: &[App], next_number: u64) -> Self {
+        let mut known = Self {
+            default: default.clone(),
             publish_ids: HashMap::new(),
             oldest: HashMap::new(),
-            next_number: context.next_publish_number,
+            next_number,
             new: Vec::new(),
         };
-        for app in std::iter::once(&context.default_app).chain(&context.apps) {
-            apps.learn(app);
+        for app in std::iter::once(default).chain(apps) {
+            known.learn(app);
         }
-        apps
+        known
     }
 
     fn learn(&mut self, app: &App) {

@@ -2,7 +2,7 @@
 //! trees, where the order of keys does not count and numbers count by their digits.
 
 use crate::issue::fragments::IssueFragments;
-use crate::json::{self, Json};
+use crate::json::{self, Json, Member};
 
 /// The names of the fields in which two issues differ; empty means equal content.
 pub(super) fn differences(a: &IssueFragments<'_>, b: &IssueFragments<'_>) -> Vec<String> {
@@ -50,9 +50,7 @@ fn members(a: Option<&[u8]>, b: Option<&[u8]>, names: &mut Vec<String>) {
         names.push("an unreadable stored issue".to_owned());
         return;
     };
-    let find = |members: &[(std::borrow::Cow<'_, str>, Json<'_>)], key: &str| {
-        members.iter().position(|(k, _)| k == key)
-    };
+    let find = |members: &[Member<'_>], key: &str| members.iter().position(|(k, _)| k == key);
     for (key, value) in &a {
         if !find(&b, key).is_some_and(|n| value.same(&b[n].1)) {
             names.push(key.clone().into_owned());

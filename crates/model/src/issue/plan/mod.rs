@@ -170,7 +170,7 @@ impl<'c> Planner<'c> {
             context,
             entries,
             dry_run,
-            apps: Apps::new(context),
+            apps: Apps::new(&context.default_app, &context.apps, context.next_publish_number),
             occupied: context.occupied.clone(),
             need: MissingWindows::default(),
             placed: HashMap::new(),

@@ -8,7 +8,7 @@ use super::record::IssueRecord;
 use super::requests::CreateRequest;
 use crate::fold::fold;
 use crate::ids::{DomainName, app_profile_id};
-use crate::issue::import::people::Person;
+use crate::issue::person::Person;
 use crate::json::{self, Json};
 
 /// In whose name the desk writes where neither the request nor the key has one.

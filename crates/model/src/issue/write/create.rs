@@ -13,9 +13,9 @@ use super::requests::CreateRequest;
 use crate::fold::fold;
 use crate::ids::DomainName;
 use crate::issue::fragments::IssueBody;
-use crate::issue::import::head::{Assignee, Author, Context, render as render_head};
-use crate::issue::import::message::Origin;
-use crate::issue::import::people::Person;
+use crate::issue::head::{Assignee, Author, HeadContext, HeadTemplate};
+use crate::issue::message::Origin;
+use crate::issue::person::Person;
 use crate::issue::render::{Members, write_rendered, write_texts};
 use crate::issue::{App, AppProfileRow, IssueColumns, IssueFacts, IssueState, TEXT_CHARS_MAX};
 use crate::time::UnixMillis;
@@ -70,7 +70,7 @@ pub fn plan_create(
     };
     let title = request.title.as_deref().unwrap_or_else(|| beginning(&request.body));
     let author = Author { profile: Some(pid), name: &name, email: &email };
-    let head_context = Context {
+    let head_context = HeadContext {
         domain,
         created_at: *created_at,
         last_message_at: None,
@@ -79,7 +79,7 @@ pub fn plan_create(
         hs_user_id: pid,
     };
     let cc = request.cc.as_ref().map(|cc| cc.iter().map(String::as_str).collect());
-    let head = render_head(&head_context, &columns.facts, title, cc);
+    let head = HeadTemplate::new(&head_context, &columns.facts, title, cc);
     let head = head.render(*id, (&app.app_id, &app.publish_id), *created_at, None);
     let person = Person {
         id: Some(Cow::Borrowed(pid)),

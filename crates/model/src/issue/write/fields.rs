@@ -3,13 +3,12 @@
 //! a caller learns all of them at once; what a faulty field then stands for does not matter,
 //! because the form is refused as a whole. A field that may be empty and is, is as absent.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::error_code::ErrorCode;
-use crate::issue::import::reader::{At, Reader, shown};
-use crate::issue_query::ParameterFault;
-use crate::json::{self, Json};
+use crate::issue::reader::{Reader, shown};
+use crate::json::{self, Json, Member, ValuePath};
+use crate::parameters::ParameterFault;
 use crate::spelling::{nearest_word, same_name};
 
 /// Faults that one form is told of.
@@ -149,7 +148,7 @@ impl<'f> Fields<'f> {
     }
 
     /// A JSON map in its order, with the name as spelled.
-    pub(super) fn map(&mut self, name: &str) -> Option<(&'f str, Members<'f>)> {
+    pub(super) fn map(&mut self, name: &str) -> Option<(&'f str, Vec<Member<'f>>)> {
         const EXPECTED: &str = "a JSON map such as {\"a\":\"b\"}";
         let (spelled, tree) = self.json(name, EXPECTED)?;
         match tree {
@@ -170,10 +169,10 @@ impl<'f> Fields<'f> {
     pub(super) fn read_as_entry<T>(
         &mut self,
         spelled: &str,
-        read: impl FnOnce(&At<'_>, &mut Reader) -> T,
+        read: impl FnOnce(&ValuePath<'_>, &mut Reader) -> T,
     ) -> T {
         let mut reader = Reader::default();
-        let value = read(&At::ROOT, &mut reader);
+        let value = read(&ValuePath::Root, &mut reader);
         for fault in reader.faults {
             let place = fault.pointer.unwrap_or_default();
             self.invalid(spelled, format!("{spelled} at {place}: {}", fault.detail));
@@ -197,6 +196,3 @@ impl<'f> Fields<'f> {
         found.map(|(_, value)| value)
     }
 }
-
-/// The members of a JSON map.
-pub(super) type Members<'j> = Vec<(Cow<'j, str>, Json<'j>)>;

@@ -12,12 +12,12 @@ use super::requests::{
 use crate::error_code::ErrorCode;
 use crate::fold::fold;
 use crate::ids::{FOREIGN_ID_CHARS_MAX, ISSUE_ID_MAX};
-use crate::issue::import::extras::{custom_field, write_meta};
-use crate::issue::import::reader::shown;
-use crate::issue::render::Members;
+use crate::issue::custom_field::read_custom_field;
+use crate::issue::reader::shown;
+use crate::issue::render::{Members, write_meta};
 use crate::issue::{IssueState, MESSAGE_BODY_BYTES_MAX, TAG_CHARS_MAX, TEXT_CHARS_MAX, UNASSIGNED};
-use crate::issue_query::ParameterFault;
 use crate::json::{DEPTH_MAX, Json, write_string};
+use crate::parameters::ParameterFault;
 
 /// Issues that one bulk edit may name.
 pub const BULK_EDIT_ISSUES_MAX: usize = 5000;
@@ -250,14 +250,15 @@ fn nests_within(json: &Json<'_>, levels: usize) -> bool {
 fn custom_fields(fields: &mut Fields<'_>) -> Option<CustomFieldPatch> {
     let (spelled, members) = fields.map("custom_fields")?;
     let mut patch = CustomFieldPatch::default();
-    for (key, field) in &members {
+    for member in &members {
+        let (key, field) = member;
         if *field == Json::Null {
             patch.0.push((key.clone().into_owned(), None));
             continue;
         }
         let rendered = fields.read_as_entry(spelled, |at, reader| {
             let mut out = Vec::new();
-            custom_field((key, field), at, &mut Members::new(&mut out, false), reader);
+            read_custom_field(member, at, &mut Members::new(&mut out, false), reader);
             let mut name = Vec::new();
             write_string(key, &mut name);
             // What was written is a member: its value stands behind the name and a colon.

@@ -7,8 +7,8 @@ use super::author::{AgentSummary, IssueAuthor};
 use super::record::{IssueRecord, IssueWriteError, append};
 use super::state::after_message;
 use crate::ids::{DomainName, timed_id};
-use crate::issue::import::message::{MessageIn, Origin, render, write_person};
-use crate::issue::import::people::Person;
+use crate::issue::message::{Message, Origin};
+use crate::issue::person::{Person, write_person};
 use crate::issue::render::Members;
 
 /// The kind of every message, as answers name it.
@@ -38,7 +38,7 @@ pub(super) fn render_message(
     author: &Person<'_>,
     moment: Moment,
 ) -> Vec<u8> {
-    let message = MessageIn {
+    let message = Message {
         id: None,
         body,
         created_at: moment.at,
@@ -52,7 +52,7 @@ pub(super) fn render_message(
     };
     let id = timed_id(domain, "message", moment.at, moment.random);
     let mut out = Vec::new();
-    render(&message, &id, origin, author, &mut out);
+    message.render(&id, origin, author, &mut out);
     out
 }
 

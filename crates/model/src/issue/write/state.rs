@@ -2,7 +2,7 @@
 //! another, and a state that the caller names has the last word.
 
 use crate::issue::IssueState;
-use crate::issue::import::message::Origin;
+use crate::issue::message::Origin;
 
 /// The state after a message. One to a closed issue opens it again.
 pub(super) const fn after_message(state: IssueState, origin: Origin) -> IssueState {

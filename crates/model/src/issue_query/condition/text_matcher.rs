@@ -1,14 +1,14 @@
-//! A condition on texts, made ready to be held against the stored fragments of very many issues.
-//! It folds a fragment once and looks for the words in it as it stands; only where one is found are
-//! the texts in it taken apart, because a word may also stand in a name, an address or an escape.
-//! It means exactly what the condition means; [`IssueQuery::matches`](super::IssueQuery::matches)
-//! says the same naively.
+//! Matches a condition on texts against the stored fragments of very many issues. A fragment is
+//! folded once and searched as it is; its texts are parsed only if a word occurs, because the word
+//! may also be part of a name, an address or an escape. Invariant: the result is the same as that
+//! of [`IssueQuery::matches`](crate::issue_query::IssueQuery::matches), which reads the fragment
+//! naively.
 
 use memchr::memmem::Finder;
 
 use super::Condition;
-use super::fragments::TextSource;
 use crate::fold::fold_into;
+use crate::issue_query::fragment_reader::TextSource;
 use crate::json::{self, Json, write_string};
 
 /// What a word is to the condition.

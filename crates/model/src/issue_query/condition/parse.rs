@@ -4,8 +4,8 @@
 //! of no values: all of none holds, any of none does not.
 
 use super::Condition;
-use super::filter_json::{self, FilterFaults};
 use crate::json::Json;
+use crate::parameters::json_value::{self, FilterFaults};
 
 /// A key of a condition object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +29,7 @@ impl Key {
 
 /// The parameters that are condition objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Subject {
+pub(crate) enum Subject {
     Tags,
     Languages,
     AssigneeIds,
@@ -42,7 +42,7 @@ pub(super) enum Subject {
 
 impl Subject {
     /// The parameter, with hyphens.
-    pub(super) const fn parameter(self) -> &'static str {
+    pub(crate) const fn parameter(self) -> &'static str {
         match self {
             Self::Tags => "tags",
             Self::Languages => "languages",
@@ -91,21 +91,21 @@ impl Subject {
     /// A list of values, as they are compared.
     fn values(self, json: &Json<'_>, at: &str, faults: &mut FilterFaults) -> Vec<String> {
         if self.is_folded() {
-            filter_json::folded_texts(json, at, faults)
+            json_value::folded_texts(json, at, faults)
         } else {
-            filter_json::texts(json, at, faults)
+            json_value::texts(json, at, faults)
         }
     }
 }
 
 /// Reads the value of a subject's parameter; the faults are sentences.
-pub(super) fn parse(subject: Subject, value: &str) -> Result<Condition, Vec<String>> {
+pub(crate) fn parse_condition(subject: Subject, value: &str) -> Result<Condition, Vec<String>> {
     let keys: Vec<&str> = subject.keys().iter().map(|key| key.as_str()).collect();
     let example = format!("a map such as {}", subject.example());
-    let tree = filter_json::parse(value, &example)?;
+    let tree = json_value::parse(value, &example)?;
     let mut faults = FilterFaults::default();
     let mut condition = Condition::default();
-    for (word, at, value) in filter_json::members(&tree, "", &example, &mut faults) {
+    for (word, at, value) in json_value::members(&tree, "", &example, &mut faults) {
         let Some(key) = subject.keys().iter().find(|key| key.as_str() == word) else {
             faults.unknown(&at, word, "key here", &keys);
             continue;
@@ -114,7 +114,7 @@ pub(super) fn parse(subject: Subject, value: &str) -> Result<Condition, Vec<Stri
             Key::And => condition.and = subject.values(value, &at, &mut faults),
             Key::Or => condition.or = Some(subject.values(value, &at, &mut faults)),
             Key::Nor => condition.nor = subject.values(value, &at, &mut faults),
-            Key::Exists => condition.exists = filter_json::boolean(value, &at, &mut faults),
+            Key::Exists => condition.exists = json_value::boolean(value, &at, &mut faults),
         }
     }
     faults.result(condition)

@@ -1,15 +1,17 @@
-//! Decimal numbers of any length, compared by their digits. Filters and stored numbers are
-//! compared with these and never as floats, which would make neighbours equal.
+//! Decimal numbers of any length, compared by their digits. Filters, limits and stored numbers are
+//! compared here and never as floats, which would make neighbours equal or round a number into or
+//! out of a range.
 
 use std::cmp::Ordering;
 
-/// Exponents beyond this are taken for this; no text of allowed size is near it otherwise.
+/// Exponents beyond this count as this; no number of allowed length comes near it otherwise.
 const EXPONENT_MAX: i64 = 1 << 60;
 
-/// Where zero stands among sortable forms.
+/// The first byte of zero in sortable form; negative numbers come before it, positive ones after.
 const SORTABLE_ZERO: u8 = 0x80;
 
 /// A decimal number: `0.DIGITS` times ten to the `exponent`.
+// Cursors hold a digest of a query's `Debug` form: other names here would void those in use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decimal {
     negative: bool,
@@ -18,10 +20,16 @@ pub struct Decimal {
     exponent: i64,
 }
 
-impl Decimal {
-    /// Reads a number in the grammar of JSON: `-0.5`, `12`, `1e3`; no plus sign in front, no
-    /// superfluous zeros, no blanks.
-    pub fn parse(text: &str) -> Option<Self> {
+/// A decimal number that borrows its text, so that comparing it allocates nothing.
+struct DecimalText<'n> {
+    negative: bool,
+    /// Digits and perhaps a point, without zeros at either end; without digits for zero.
+    mantissa: &'n [u8],
+    exponent: i64,
+}
+
+impl<'n> DecimalText<'n> {
+    fn parse(text: &'n str) -> Option<Self> {
         let (negative, unsigned) = match text.strip_prefix('-') {
             Some(rest) => (true, rest),
             None => (false, text),
@@ -38,13 +46,59 @@ impl Decimal {
         if !is_digits(whole) || (whole.len() > 1 && whole.starts_with('0')) {
             return None;
         }
-        let all = [whole.as_bytes(), fraction.as_bytes()].concat();
-        let Some(first) = all.iter().position(|d| *d != b'0') else {
-            return Some(Self { negative: false, digits: Vec::new(), exponent: 0 });
+        let digits = mantissa.bytes().filter(|b| *b != b'.');
+        let zeros = digits.take_while(|digit| *digit == b'0').count();
+        if zeros == whole.len() + fraction.len() {
+            return Some(Self { negative: false, mantissa: &[], exponent: 0 });
+        }
+        Some(Self {
+            negative,
+            mantissa: mantissa.trim_matches(['0', '.']).as_bytes(),
+            exponent: exponent + whole.len() as i64 - zeros as i64,
+        })
+    }
+
+    fn digits(&self) -> impl Iterator<Item = u8> + 'n {
+        self.mantissa.iter().copied().filter(|b| *b != b'.')
+    }
+
+    fn compare(&self, other: &Self) -> Ordering {
+        let sign = |number: &Self| match (number.mantissa.is_empty(), number.negative) {
+            (true, _) => 0,
+            (false, true) => -1,
+            (false, false) => 1,
         };
-        let end = all.iter().rposition(|d| *d != b'0').map_or(0, |last| last + 1);
-        let exponent = exponent + whole.len() as i64 - first as i64;
-        Some(Self { negative, digits: all[first..end].to_vec(), exponent })
+        sign(self).cmp(&sign(other)).then_with(|| {
+            let size = self.exponent.cmp(&other.exponent);
+            let size = size.then_with(|| self.digits().cmp(other.digits()));
+            if self.negative { size.reverse() } else { size }
+        })
+    }
+}
+
+/// Whether `number` is at least 0 and at most `max`. Both are JSON numbers.
+pub(crate) fn is_within(number: &str, max: &str) -> bool {
+    let (number, max) = (DecimalText::parse(number), DecimalText::parse(max));
+    matches!((number, max), (Some(number), Some(max))
+        if !number.negative && number.compare(&max).is_le())
+}
+
+/// Whether a JSON number is written as an integer: perhaps a minus sign, then digits alone.
+pub(crate) fn is_integer(number: &str) -> bool {
+    is_digits(number.strip_prefix('-').unwrap_or(number))
+}
+
+impl Decimal {
+    /// Reads a number in the grammar of JSON, such as `-0.5`, `12` or `1e3`. A plus sign in front,
+    /// superfluous zeros and blanks are refused.
+    pub fn parse(text: &str) -> Option<Self> {
+        let number = DecimalText::parse(text)?;
+        let digits = number.digits().collect();
+        Some(Self { negative: number.negative, digits, exponent: number.exponent })
+    }
+
+    fn as_text(&self) -> DecimalText<'_> {
+        DecimalText { negative: self.negative, mantissa: &self.digits, exponent: self.exponent }
     }
 
     /// Appends the number as bytes that compare as the numbers do. Equal numbers have equal bytes.
@@ -99,16 +153,7 @@ impl From<u8> for Decimal {
 
 impl Ord for Decimal {
     fn cmp(&self, other: &Self) -> Ordering {
-        let sign = |d: &Self| match (d.digits.is_empty(), d.negative) {
-            (true, _) => 0,
-            (false, true) => -1,
-            (false, false) => 1,
-        };
-        sign(self).cmp(&sign(other)).then_with(|| {
-            let size = self.exponent.cmp(&other.exponent);
-            let size = size.then_with(|| self.digits.cmp(&other.digits));
-            if self.negative { size.reverse() } else { size }
-        })
+        self.as_text().compare(&other.as_text())
     }
 }
 
@@ -179,6 +224,50 @@ mod tests {
             "1_000", "٣", "0x3", "NaN", "1e1e1", "--1", "3.-1",
         ] {
             assert_eq!(Decimal::parse(text), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_range_holds_numbers_by_value_however_they_are_written() {
+        for inside in [
+            "0",
+            "-0",
+            "-0.00e5",
+            "0e999999999999999999999",
+            "150",
+            "150.000",
+            "1.5e2",
+            "1500e-1",
+            "15E+1",
+            "0.00015e6",
+            "149.9999999999999999999999999",
+            "1e-99999999999999999999",
+            "7",
+            "99",
+            "3.5",
+        ] {
+            assert!(is_within(inside, "150"), "{inside}");
+        }
+        for outside in [
+            "-1",
+            "-1e-400",
+            "151",
+            "150.00000000000000000000000001",
+            "1.5000001e2",
+            "1e3",
+            "1e99999999999999999999",
+            "1000",
+            "200",
+            "0.00016e6",
+        ] {
+            assert!(!is_within(outside, "150"), "{outside}");
+        }
+    }
+
+    #[test]
+    fn an_integer_is_written_with_a_sign_and_digits_alone() {
+        for (number, integer) in [("0", true), ("-12", true), ("1.0", false), ("1e3", false)] {
+            assert_eq!(is_integer(number), integer, "{number}");
         }
     }
 

@@ -2,11 +2,12 @@
 //! an entry learns all its faults at once; what a faulty field then stands for does not matter,
 //! because the entry is refused as a whole. `null` reads as absent.
 
+use super::{INSTANT_MS_MAX, parse_iso};
 use crate::error_code::EntryErrorCode;
-use crate::issue::{INSTANT_MS_MAX, parse_iso};
-use crate::json::{Json, pointer_push};
+use crate::json::{Json, Member, ValuePath};
 use crate::record::EntryFault;
 use crate::spelling::nearest_word;
+use crate::task::Family;
 use crate::time::UnixMillis;
 
 /// Faults that one entry is told of; the last one then says that there are more.
@@ -17,51 +18,11 @@ const POINTER_BYTES_MAX: usize = 4096;
 /// Characters of a text that a message repeats.
 const TEXT_CHARS_SHOWN: usize = 100;
 
-/// The way to a value, spelled out only where a fault needs it.
-#[derive(Clone, Copy)]
-pub(in crate::issue) struct At<'p> {
-    parent: Option<&'p At<'p>>,
-    step: Step<'p>,
-}
-
-#[derive(Clone, Copy)]
-enum Step<'p> {
-    Root,
-    Key(&'p str),
-    Item(usize),
-}
-
-impl<'p> At<'p> {
-    pub(in crate::issue) const ROOT: Self = Self { parent: None, step: Step::Root };
-
-    pub(in crate::issue) fn key(&'p self, key: &'p str) -> Self {
-        Self { parent: Some(self), step: Step::Key(key) }
-    }
-
-    pub(super) fn item(&'p self, index: usize) -> Self {
-        Self { parent: Some(self), step: Step::Item(index) }
-    }
-
-    /// RFC 6901; none where it would be over [`POINTER_BYTES_MAX`].
-    fn pointer(&self) -> Option<String> {
-        let before = match self.parent {
-            Some(parent) => parent.pointer()?,
-            None => String::new(),
-        };
-        match self.step {
-            Step::Root => Some(before),
-            Step::Key(key) if before.len() + key.len() > POINTER_BYTES_MAX => None,
-            Step::Key(key) => Some(pointer_push(&before, key)),
-            Step::Item(index) => Some(format!("{before}/{index}")),
-        }
-    }
-}
-
 /// A map whose keys are all known, by name.
-pub(in crate::issue) struct Map<'j, 'p, const N: usize> {
+pub(super) struct Map<'j, 'p, const N: usize> {
     names: &'static [&'static str; N],
     values: [Option<&'j Json<'j>>; N],
-    pub(super) at: &'p At<'p>,
+    pub(super) at: &'p ValuePath<'p>,
 }
 
 impl<'j, const N: usize> Map<'j, '_, N> {
@@ -74,23 +35,27 @@ impl<'j, const N: usize> Map<'j, '_, N> {
 
 /// Gathers the faults of one entry.
 #[derive(Default)]
-pub(in crate::issue) struct Reader {
-    pub(in crate::issue) faults: Vec<EntryFault>,
+pub(super) struct Reader {
+    pub(super) faults: Vec<EntryFault>,
 }
 
 impl Reader {
     pub(super) fn fault(
         &mut self,
         code: EntryErrorCode,
-        at: &At<'_>,
+        at: &ValuePath<'_>,
         detail: impl Into<String>,
         value: Option<&Json<'_>>,
     ) {
         if self.is_full() {
             return;
         }
-        let mut fault =
-            EntryFault { code, pointer: at.pointer(), detail: detail.into(), value: None };
+        let mut fault = EntryFault {
+            code,
+            pointer: at.pointer_within(POINTER_BYTES_MAX),
+            detail: detail.into(),
+            value: None,
+        };
         if let Some(value) = value {
             fault = fault.with_value(value);
         }
@@ -105,7 +70,7 @@ impl Reader {
         self.faults.len() >= FAULTS_MAX
     }
 
-    pub(super) fn wrong_type(&mut self, expected: &str, at: &At<'_>, json: &Json<'_>) {
+    pub(super) fn wrong_type(&mut self, expected: &str, at: &ValuePath<'_>, json: &Json<'_>) {
         let detail = format!("{expected} is expected here, not {}", json.type_name());
         self.fault(EntryErrorCode::WrongType, at, detail, Some(json));
     }
@@ -115,7 +80,7 @@ impl Reader {
         &mut self,
         json: &'j Json<'j>,
         names: &'static [&'static str; N],
-        at: &'p At<'p>,
+        at: &'p ValuePath<'p>,
     ) -> Option<Map<'j, 'p, N>> {
         let mut map = Map { names, values: [None; N], at };
         for (field, value) in self.members(json, at)? {
@@ -136,8 +101,8 @@ impl Reader {
     pub(super) fn members<'j>(
         &mut self,
         json: &'j Json<'j>,
-        at: &At<'_>,
-    ) -> Option<&'j [(std::borrow::Cow<'j, str>, Json<'j>)]> {
+        at: &ValuePath<'_>,
+    ) -> Option<&'j [Member<'j>]> {
         if let Json::Object(members) = json {
             return Some(members);
         }
@@ -158,6 +123,26 @@ impl Reader {
                 None
             }
         }
+    }
+
+    /// The elements of a list, each of which takes at least `least` bytes of an issue. A list that
+    /// is too long for any issue is one fault, and none of its elements is read: `{}` is short,
+    /// what is made of it is not.
+    pub(super) fn list_with_room<'j, const N: usize>(
+        &mut self,
+        map: &Map<'j, '_, N>,
+        name: &str,
+        least: usize,
+    ) -> Option<&'j [Json<'j>]> {
+        let items = self.list(map, name)?;
+        let most = Family::Issues.entry_bytes_max() / least;
+        if items.len() <= most {
+            return Some(items);
+        }
+        let detail =
+            format!("{} {name} are more than the {most} that an issue can hold", items.len());
+        self.fault(EntryErrorCode::TooLarge, &map.at.key(name), detail, None);
+        None
     }
 
     /// An array of strings; `null` elements are left out.
@@ -186,7 +171,7 @@ impl Reader {
     pub(super) fn text_value<'j>(
         &mut self,
         json: &'j Json<'j>,
-        at: &At<'_>,
+        at: &ValuePath<'_>,
         chars_max: usize,
     ) -> Option<&'j str> {
         let Json::String(text) = json else {
@@ -276,7 +261,7 @@ impl Reader {
     pub(super) fn integer_value(
         &mut self,
         json: &Json<'_>,
-        at: &At<'_>,
+        at: &ValuePath<'_>,
         (min, max): (i64, i64),
     ) -> Option<i64> {
         let digits = match json {
@@ -321,7 +306,7 @@ impl Reader {
 }
 
 /// The beginning of a text, short enough for a message.
-pub(in crate::issue) fn shown(text: &str) -> &str {
+pub(super) fn shown(text: &str) -> &str {
     text.char_indices().nth(TEXT_CHARS_SHOWN).map_or(text, |(end, _)| &text[..end])
 }
 

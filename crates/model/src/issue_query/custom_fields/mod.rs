@@ -1,21 +1,16 @@
 //! Conditions on custom fields. A field is found by its key and its type together: a `dropdown`
-//! named `plan` says nothing about a `singleline` named `plan`. How the filter is read from JSON
-//! and how stored values compare stands in the modules beside this one.
+//! named `plan` is unrelated to a `singleline` named `plan`. The submodules read the filter from
+//! JSON and match it against stored values.
 
-use super::Decimal;
-use crate::task::words;
+mod matcher;
+mod parse;
 
-words! {
-    /// The type of a custom field. A stored field of any other type is found by no filter.
-    FieldType {
-        Checkbox = 1 "checkbox",
-        Singleline = 2 "singleline",
-        Multiline = 3 "multiline",
-        Number = 4 "number",
-        Date = 5 "date",
-        Dropdown = 6 "dropdown",
-    }
-}
+pub use matcher::FieldMatcher;
+pub(super) use matcher::holds_for;
+pub(super) use parse::parse_custom_fields;
+
+use crate::decimal::Decimal;
+use crate::issue::FieldType;
 
 /// The conditions on all fields of one type; both groups hold.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::ParameterFault;
-use super::filter_json::{self, FilterFaults};
+use super::json_value::{self, FilterFaults, boolean_word, shown};
 use crate::error_code::ErrorCode;
 use crate::json::Json;
 use crate::spelling::nearest_word;
@@ -172,7 +172,7 @@ impl<'p> Parameters<'p> {
         expected: &str,
         read: impl Fn(&Json<'_>) -> Option<T>,
     ) -> Option<Vec<T>> {
-        let tree = match filter_json::parse(value, expected) {
+        let tree = match json_value::parse(value, expected) {
             Ok(tree) => tree,
             Err(details) => return self.invalid_all(spelled, details),
         };
@@ -198,7 +198,7 @@ impl<'p> Parameters<'p> {
     }
 
     /// A filter that is JSON, as `read` understands it.
-    pub(super) fn filter<T>(
+    pub(crate) fn filter<T>(
         &mut self,
         name: &str,
         read: impl Fn(&str) -> Result<T, Vec<String>>,
@@ -215,24 +215,5 @@ impl<'p> Parameters<'p> {
             self.fault(spelled, ErrorCode::InvalidValue, detail);
         }
         None
-    }
-}
-
-/// A value as a message shows it: itself where it is short, else its type.
-pub(super) fn shown(json: &Json<'_>) -> String {
-    let mut text = Vec::new();
-    json.write_to(&mut text);
-    match String::from_utf8(text) {
-        Ok(text) if text.len() <= 64 => text,
-        _ => json.type_name().to_owned(),
-    }
-}
-
-/// `true` or `false`, exactly.
-pub(crate) fn boolean_word(word: &str) -> Option<bool> {
-    match word {
-        "true" => Some(true),
-        "false" => Some(false),
-        _ => None,
     }
 }

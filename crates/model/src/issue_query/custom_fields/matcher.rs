@@ -3,11 +3,11 @@
 //! a string, a checkbox as a boolean and as the string. What is no value of the type (text in a
 //! number field) is, like a field that is absent, equal to nothing.
 
-use std::borrow::Cow;
-
-use super::fragments::{StoredField, members, stored_field};
-use super::{Comparison, Decimal, FieldFilter, FieldTest, FieldTests, FieldType};
+use super::{Comparison, FieldFilter, FieldTest, FieldTests};
+use crate::decimal::Decimal;
 use crate::fold::fold;
+use crate::issue::{FieldType, boolean_text, has_value, scalar_text};
+use crate::issue_query::fragment_reader::{StoredField, members, stored_field};
 use crate::json::{Json, write_string};
 
 impl FieldTest {
@@ -15,10 +15,10 @@ impl FieldTest {
     pub fn holds(&self, value: Option<&Json<'_>>) -> bool {
         let value = value.filter(|value| has_value(value));
         let Some(value) = value else { return self.holds_when_absent() };
-        let text = || text_of(value);
+        let text = || scalar_text(value);
         match self {
             Self::IsSet(set) => *set,
-            Self::Checked(checked) => text().as_deref() == Some(word(*checked)),
+            Self::Checked(checked) => text().as_deref() == Some(boolean_text(*checked)),
             Self::Contains(words) => contains_any(text().as_deref(), words),
             Self::DoesNotContain(words) => !contains_any(text().as_deref(), words),
             Self::Compare(comparison, wanted) => {
@@ -28,29 +28,6 @@ impl FieldTest {
             Self::OneOf(choices) => text().is_some_and(|text| choices.iter().any(|c| *c == text)),
             Self::NoneOf(choices) => !text().is_some_and(|text| choices.iter().any(|c| *c == text)),
         }
-    }
-}
-
-/// Whether a stored value is one: null and an empty list are none.
-pub fn has_value(value: &Json<'_>) -> bool {
-    match value {
-        Json::Null => false,
-        Json::Array(items) => !items.is_empty(),
-        _ => true,
-    }
-}
-
-const fn word(value: bool) -> &'static str {
-    if value { "true" } else { "false" }
-}
-
-/// The text of a scalar: a number's digits, a boolean's word. Lists and maps have none.
-pub(crate) fn text_of<'j>(value: &'j Json<'_>) -> Option<Cow<'j, str>> {
-    match value {
-        Json::String(text) => Some(Cow::Borrowed(text)),
-        Json::Number(digits) => Some(Cow::Borrowed(digits)),
-        Json::Bool(value) => Some(Cow::Borrowed(word(*value))),
-        Json::Null | Json::Array(_) | Json::Object(_) => None,
     }
 }
 
@@ -127,7 +104,7 @@ impl FieldMatcher {
 }
 
 /// Whether the filter holds where `value` finds the fields of its type.
-pub(super) fn holds_for<'v, 'j: 'v>(
+pub(crate) fn holds_for<'v, 'j: 'v>(
     filter: &FieldFilter,
     value: impl Fn(&str) -> Option<&'v Json<'j>>,
 ) -> bool {

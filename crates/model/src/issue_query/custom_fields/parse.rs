@@ -3,9 +3,11 @@
 //! groups and keys may be empty; a map of operators may not, because that is a condition somebody
 //! forgot to write.
 
-use super::filter_json::{self, FilterFaults};
-use super::{Comparison, Decimal, FieldFilter, FieldTest, FieldTests, FieldType};
+use super::{Comparison, FieldFilter, FieldTest, FieldTests};
+use crate::decimal::Decimal;
+use crate::issue::FieldType;
 use crate::json::Json;
+use crate::parameters::json_value::{self, FilterFaults};
 
 const EXAMPLE: &str = "a map such as {\"number\":{\"and\":{\"quantity\":{\"is\":5}}}}";
 const GROUPS: [&str; 2] = ["and", "or"];
@@ -75,12 +77,12 @@ impl FieldType {
 }
 
 /// Reads the parameter's value; the faults are sentences. What asks for nothing is left out.
-pub(super) fn parse(value: &str) -> Result<Vec<FieldFilter>, Vec<String>> {
+pub(crate) fn parse_custom_fields(value: &str) -> Result<Vec<FieldFilter>, Vec<String>> {
     let types: Vec<&str> = FieldType::ALL.iter().map(|known| known.as_str()).collect();
-    let tree = filter_json::parse(value, EXAMPLE)?;
+    let tree = json_value::parse(value, EXAMPLE)?;
     let mut faults = FilterFaults::default();
     let mut filters = Vec::new();
-    for (word, at, value) in filter_json::members(&tree, "", EXAMPLE, &mut faults) {
+    for (word, at, value) in json_value::members(&tree, "", EXAMPLE, &mut faults) {
         match FieldType::parse(word) {
             Some(field_type) => filters.push(filter(field_type, value, &at, &mut faults)),
             None => faults.unknown(&at, word, "type of a custom field", &types),
@@ -99,7 +101,7 @@ fn filter(
 ) -> FieldFilter {
     let mut filter = FieldFilter { field_type, and: Vec::new(), or: None };
     let expected = "a map of \"and\" and \"or\"";
-    for (word, at, value) in filter_json::members(json, at, expected, faults) {
+    for (word, at, value) in json_value::members(json, at, expected, faults) {
         match word {
             "and" => filter.and = fields(field_type, value, &at, faults),
             "or" => filter.or = Some(fields(field_type, value, &at, faults)),
@@ -116,12 +118,12 @@ fn fields(
     at: &str,
     faults: &mut FilterFaults,
 ) -> Vec<FieldTests> {
-    let members = filter_json::members(json, at, "a map of fields by their keys", faults);
+    let members = json_value::members(json, at, "a map of fields by their keys", faults);
     let mut fields: Vec<FieldTests> = members
         .into_iter()
         .map(|(key, at, value)| {
             let tests = if field_type == FieldType::Checkbox {
-                let checked = filter_json::boolean(value, &at, faults);
+                let checked = json_value::boolean(value, &at, faults);
                 checked.map(FieldTest::Checked).into_iter().collect()
             } else {
                 tests(field_type, value, &at, faults)
@@ -143,7 +145,7 @@ fn tests(
     if matches!(json, Json::Object(members) if members.is_empty()) {
         faults.expected(at, field_type.example(), json);
     }
-    let members = filter_json::members(json, at, field_type.example(), faults);
+    let members = json_value::members(json, at, field_type.example(), faults);
     members
         .into_iter()
         .filter_map(|(word, at, value)| {
@@ -165,19 +167,19 @@ fn test(
     faults: &mut FilterFaults,
 ) -> Option<FieldTest> {
     Some(match operator {
-        Operator::IsSet => FieldTest::IsSet(filter_json::boolean(json, at, faults)?),
-        Operator::Contains => FieldTest::Contains(filter_json::folded_texts(json, at, faults)),
+        Operator::IsSet => FieldTest::IsSet(json_value::boolean(json, at, faults)?),
+        Operator::Contains => FieldTest::Contains(json_value::folded_texts(json, at, faults)),
         Operator::DoesNotContain => {
-            FieldTest::DoesNotContain(filter_json::folded_texts(json, at, faults))
+            FieldTest::DoesNotContain(json_value::folded_texts(json, at, faults))
         }
         Operator::Number(comparison) => {
-            FieldTest::Compare(comparison, filter_json::number(json, at, faults)?)
+            FieldTest::Compare(comparison, json_value::number(json, at, faults)?)
         }
         Operator::Date(comparison) => FieldTest::Compare(comparison, date(json, at, faults)?),
         Operator::Is => FieldTest::OneOf(vec![text(json, at, faults)?]),
         Operator::IsNot => FieldTest::NoneOf(vec![text(json, at, faults)?]),
-        Operator::IsOneOf => FieldTest::OneOf(filter_json::texts(json, at, faults)),
-        Operator::IsNoneOf => FieldTest::NoneOf(filter_json::texts(json, at, faults)),
+        Operator::IsOneOf => FieldTest::OneOf(json_value::texts(json, at, faults)),
+        Operator::IsNoneOf => FieldTest::NoneOf(json_value::texts(json, at, faults)),
     })
 }
 
@@ -190,7 +192,7 @@ fn text(json: &Json<'_>, at: &str, faults: &mut FilterFaults) -> Option<String> 
 
 /// Whole Unix milliseconds, also before 1970.
 fn date(json: &Json<'_>, at: &str, faults: &mut FilterFaults) -> Option<Decimal> {
-    let digits = filter_json::digits(json);
+    let digits = json_value::digits(json);
     let whole = digits.filter(|digits| !digits.contains(['.', 'e', 'E']));
     let date = whole.and_then(Decimal::parse);
     if date.is_none() {

@@ -1,6 +1,11 @@
-//! Conditions on values that an issue may have none, one or several of: tags, languages, assignees,
-//! addresses, texts. Here is what they are; how they are read from JSON and what they are held
-//! against stands in the modules beside this one.
+//! Conditions on values of which an issue has none, one or several: tags, languages, assignees,
+//! addresses and texts. The submodules read conditions from JSON and match them against texts.
+
+mod parse;
+mod text_matcher;
+
+pub(super) use parse::{Subject, parse_condition};
+pub use text_matcher::TextMatcher;
 
 /// A condition on the values of one kind that an issue has. All four parts hold together; the
 /// default holds for every issue. Lists are ascending and without repeats; addresses and texts in

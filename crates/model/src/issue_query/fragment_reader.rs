@@ -3,7 +3,7 @@
 //! found by stepping over the ones before it. A fragment that is broken has nothing in it here;
 //! finding those is the business of `caseload check`.
 
-use crate::issue_query::FieldType;
+use crate::issue::FieldType;
 use crate::json::{self, DEPTH_MAX, Json};
 
 /// The fragments that have texts in them.
@@ -20,7 +20,7 @@ pub enum TextSource {
 impl TextSource {
     /// Shows every text in the fragment to `visit`, as it stands between its quotes, until that
     /// returns false.
-    pub(super) fn visit<'f>(self, fragment: &'f [u8], visit: &mut impl FnMut(&'f [u8]) -> bool) {
+    pub(crate) fn visit<'f>(self, fragment: &'f [u8], visit: &mut impl FnMut(&'f [u8]) -> bool) {
         match self {
             Self::Messages | Self::Notes => {
                 elements(fragment, |element| text_member(element, b"body", visit));
@@ -49,14 +49,14 @@ fn text_member<'f>(map: &'f [u8], key: &[u8], visit: &mut impl FnMut(&'f [u8]) -
 
 /// A custom field of an issue.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct StoredField<'f> {
-    pub(super) field_type: FieldType,
+pub(crate) struct StoredField<'f> {
+    pub(crate) field_type: FieldType,
     /// Null where the field has none.
-    pub(super) value: Json<'f>,
+    pub(crate) value: Json<'f>,
 }
 
 /// Reads one field, `{"type":…,"value":…}`.
-pub(super) fn stored_field(field: &[u8]) -> Option<StoredField<'_>> {
+pub(crate) fn stored_field(field: &[u8]) -> Option<StoredField<'_>> {
     let Ok(Json::Object(members)) = json::parse(field) else { return None };
     let mut field_type = None;
     let mut value = Json::Null;
@@ -72,7 +72,7 @@ pub(super) fn stored_field(field: &[u8]) -> Option<StoredField<'_>> {
 
 /// Shows the members of a map, with braces or without, to `visit`, until that returns false: the
 /// key as it stands between its quotes, and the value.
-pub(super) fn members<'f>(map: &'f [u8], mut visit: impl FnMut(&'f [u8], &'f [u8]) -> bool) {
+pub(crate) fn members<'f>(map: &'f [u8], mut visit: impl FnMut(&'f [u8], &'f [u8]) -> bool) {
     let mut rest = map.strip_prefix(b"{").unwrap_or(map);
     while let Some((key, after)) = split(rest)
         && let [b'"', key @ .., b'"'] = key

@@ -2,8 +2,7 @@
 //! says where in the JSON it stands, by an RFC 6901 pointer, and what would be right there; all of
 //! a filter's faults are told at once, up to a bound that no honest filter meets.
 
-use super::Decimal;
-use super::parameters::{boolean_word, shown};
+use crate::decimal::Decimal;
 use crate::fold::fold;
 use crate::json::{self, Json, pointer_push};
 
@@ -14,11 +13,11 @@ const SHOWN_CHARS_MAX: usize = 200;
 
 /// The faults of one filter, as sentences.
 #[derive(Debug, Default)]
-pub(super) struct FilterFaults(Vec<String>);
+pub(crate) struct FilterFaults(Vec<String>);
 
 impl FilterFaults {
     /// Adds a fault at `pointer`; the empty one is the whole value.
-    pub(super) fn at(&mut self, pointer: &str, detail: impl std::fmt::Display) {
+    pub(crate) fn at(&mut self, pointer: &str, detail: impl std::fmt::Display) {
         let place = if pointer.is_empty() { String::new() } else { format!("at {pointer}: ") };
         match self.0.len() {
             n if n + 1 < FILTER_FAULTS_MAX => self.0.push(format!("{}{detail}", cut(&place))),
@@ -30,19 +29,19 @@ impl FilterFaults {
     }
 
     /// Adds the fault that something else was expected.
-    pub(super) fn expected(&mut self, pointer: &str, expected: &str, given: &Json<'_>) {
+    pub(crate) fn expected(&mut self, pointer: &str, expected: &str, given: &Json<'_>) {
         self.at(pointer, format_args!("{expected} is expected, not {}", shown(given)));
     }
 
     /// Adds the fault that `word` is not one of those that may stand here; `what` is what it was to
     /// be, such as "key".
-    pub(super) fn unknown(&mut self, pointer: &str, word: &str, what: &str, accepted: &[&str]) {
+    pub(crate) fn unknown(&mut self, pointer: &str, word: &str, what: &str, accepted: &[&str]) {
         let word = cut(word);
         self.at(pointer, format_args!("{word:?} is no {what}; accepted: {}", accepted.join(", ")));
     }
 
     /// What was read, unless there are faults.
-    pub(super) fn result<T>(self, read: T) -> Result<T, Vec<String>> {
+    pub(crate) fn result<T>(self, read: T) -> Result<T, Vec<String>> {
         if self.0.is_empty() { Ok(read) } else { Err(self.0) }
     }
 }
@@ -52,7 +51,7 @@ fn cut(text: &str) -> String {
 }
 
 /// Reads the JSON of a filter; `expected` describes it.
-pub(super) fn parse<'v>(value: &'v str, expected: &str) -> Result<Json<'v>, Vec<String>> {
+pub(crate) fn parse<'v>(value: &'v str, expected: &str) -> Result<Json<'v>, Vec<String>> {
     json::parse(value.as_bytes()).map_err(|found| {
         let mut faults = FilterFaults::default();
         for fault in found {
@@ -69,7 +68,7 @@ pub(super) fn parse<'v>(value: &'v str, expected: &str) -> Result<Json<'v>, Vec<
 }
 
 /// An array of strings, ascending and without repeats.
-pub(super) fn texts(json: &Json<'_>, at: &str, faults: &mut FilterFaults) -> Vec<String> {
+pub(crate) fn texts(json: &Json<'_>, at: &str, faults: &mut FilterFaults) -> Vec<String> {
     let Json::Array(items) = json else {
         faults.expected(at, "an array of strings such as [\"a\",\"b\"]", json);
         return Vec::new();
@@ -87,7 +86,7 @@ pub(super) fn texts(json: &Json<'_>, at: &str, faults: &mut FilterFaults) -> Vec
 }
 
 /// `true` or `false`, as such or as a string.
-pub(super) fn boolean(json: &Json<'_>, at: &str, faults: &mut FilterFaults) -> Option<bool> {
+pub(crate) fn boolean(json: &Json<'_>, at: &str, faults: &mut FilterFaults) -> Option<bool> {
     let value = match json {
         Json::Bool(value) => Some(*value),
         other => other.as_str().and_then(boolean_word),
@@ -99,7 +98,7 @@ pub(super) fn boolean(json: &Json<'_>, at: &str, faults: &mut FilterFaults) -> O
 }
 
 /// The members of a map, each with its pointer.
-pub(super) fn members<'j, 'v>(
+pub(crate) fn members<'j, 'v>(
     json: &'j Json<'v>,
     at: &str,
     expected: &str,
@@ -114,7 +113,7 @@ pub(super) fn members<'j, 'v>(
 }
 
 /// The text of a number, given as such or as a string.
-pub(super) fn digits<'j>(json: &'j Json<'_>) -> Option<&'j str> {
+pub(crate) fn digits<'j>(json: &'j Json<'_>) -> Option<&'j str> {
     match json {
         Json::Number(digits) => Some(digits),
         other => other.as_str(),
@@ -122,7 +121,7 @@ pub(super) fn digits<'j>(json: &'j Json<'_>) -> Option<&'j str> {
 }
 
 /// A number, given as such or as a string.
-pub(super) fn number(json: &Json<'_>, at: &str, faults: &mut FilterFaults) -> Option<Decimal> {
+pub(crate) fn number(json: &Json<'_>, at: &str, faults: &mut FilterFaults) -> Option<Decimal> {
     let number = digits(json).and_then(Decimal::parse);
     if number.is_none() {
         faults.expected(at, "a number such as 3 or \"3\"", json);
@@ -131,9 +130,28 @@ pub(super) fn number(json: &Json<'_>, at: &str, faults: &mut FilterFaults) -> Op
 }
 
 /// An array of texts as they are compared without case: folded, ascending and without repeats.
-pub(super) fn folded_texts(json: &Json<'_>, at: &str, faults: &mut FilterFaults) -> Vec<String> {
+pub(crate) fn folded_texts(json: &Json<'_>, at: &str, faults: &mut FilterFaults) -> Vec<String> {
     let mut folded: Vec<String> = texts(json, at, faults).iter().map(|text| fold(text)).collect();
     folded.sort_unstable();
     folded.dedup();
     folded
+}
+
+/// A value as a message shows it: itself where it is short, else its type.
+pub(crate) fn shown(json: &Json<'_>) -> String {
+    let mut text = Vec::new();
+    json.write_to(&mut text);
+    match String::from_utf8(text) {
+        Ok(text) if text.len() <= 64 => text,
+        _ => json.type_name().to_owned(),
+    }
+}
+
+/// `true` or `false`, exactly.
+pub(crate) fn boolean_word(word: &str) -> Option<bool> {
+    match word {
+        "true" => Some(true),
+        "false" => Some(false),
+        _ => None,
+    }
 }

@@ -1,0 +1,97 @@
+//! Custom fields of issues: their types, and which values a stored one can have. A stored value may
+//! be of any JSON type: a number counts the same as a number and as a string, a checkbox as a
+//! boolean and as the string.
+
+use std::borrow::Cow;
+
+use super::TEXT_CHARS_MAX;
+use super::reader::Reader;
+use super::render::Members;
+use crate::error_code::EntryErrorCode;
+use crate::json::{Json, Member, ValuePath};
+use crate::task::words;
+
+words! {
+    /// The type of a custom field. No filter finds a stored field of another type.
+    FieldType {
+        Checkbox = 1 "checkbox",
+        Singleline = 2 "singleline",
+        Multiline = 3 "multiline",
+        Number = 4 "number",
+        Date = 5 "date",
+        Dropdown = 6 "dropdown",
+    }
+}
+
+/// Whether a stored value is one: null and an empty list are none.
+pub fn has_value(value: &Json<'_>) -> bool {
+    match value {
+        Json::Null => false,
+        Json::Array(items) => !items.is_empty(),
+        _ => true,
+    }
+}
+
+/// `true` or `false`.
+pub(crate) const fn boolean_text(value: bool) -> &'static str {
+    if value { "true" } else { "false" }
+}
+
+/// The text of a scalar: a number's digits, a boolean's word. Lists and maps have none.
+pub(crate) fn scalar_text<'j>(value: &'j Json<'_>) -> Option<Cow<'j, str>> {
+    match value {
+        Json::String(text) => Some(Cow::Borrowed(text)),
+        Json::Number(digits) => Some(Cow::Borrowed(digits)),
+        Json::Bool(value) => Some(Cow::Borrowed(boolean_text(*value))),
+        Json::Null | Json::Array(_) | Json::Object(_) => None,
+    }
+}
+
+const CUSTOM_FIELD_FIELDS: [&str; 2] = ["type", "value"];
+
+/// Reads a custom field and writes it as a member: a map of its type and value.
+pub(super) fn read_custom_field<'j>(
+    (key, json): &'j Member<'j>,
+    map_at: &ValuePath<'_>,
+    pen: &mut Members<'_>,
+    reader: &mut Reader,
+) {
+    let at = map_at.key(key);
+    let Some(field) = reader.map(json, &CUSTOM_FIELD_FIELDS, &at) else { return };
+    let words = FieldType::ALL.iter().map(|kind| (kind.as_str(), *kind));
+    if field.get("type").is_none() {
+        let words: Vec<_> = words.clone().map(|(word, _)| word).collect();
+        let detail = format!("the type of the field is missing, one of {}", words.join(", "));
+        reader.fault(EntryErrorCode::Required, &at.key("type"), detail, None);
+    }
+    let Some(kind) = reader.word(&field, "type", words) else { return };
+    let value = field.get("value").unwrap_or(&Json::Null);
+    check_custom_value(kind, value, &at.key("value"), reader);
+    let out = pen.key(key);
+    out.push(b'{');
+    let mut members = Members::new(out, false);
+    members.text("type", kind.as_str());
+    members.optional_json("value", Some(value));
+    out.push(b'}');
+}
+
+fn check_custom_value(kind: FieldType, value: &Json<'_>, at: &ValuePath<'_>, reader: &mut Reader) {
+    match (kind, value) {
+        (_, Json::Null)
+        | (FieldType::Number, Json::Number(_))
+        | (FieldType::Checkbox, Json::Bool(_)) => {}
+        (FieldType::Singleline | FieldType::Multiline | FieldType::Dropdown, _) => {
+            reader.text_value(value, at, TEXT_CHARS_MAX);
+        }
+        (FieldType::Date, _) => {
+            reader.integer_value(value, at, (i64::MIN, i64::MAX));
+        }
+        (FieldType::Number, _) => reader.wrong_type("a number", at, value),
+        (FieldType::Checkbox, _) => {
+            if !matches!(value.as_str(), Some("true" | "false")) {
+                let detail = "a checkbox is true or false, or one of the two as a string";
+                reader.fault(EntryErrorCode::WrongType, at, detail, Some(value));
+            }
+        }
+    }
+}

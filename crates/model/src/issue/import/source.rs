@@ -1,0 +1,26 @@
+//! The content that generated ids are derived from. The same entry in the same domain always gets
+//! the same ids, so an import that is repeated finds what it has written before.
+
+use std::cell::OnceCell;
+
+use super::fingerprint;
+use crate::ids::DomainName;
+use crate::json::Json;
+
+/// The entry and the domain that generated ids are derived from.
+pub(super) struct Source<'s> {
+    pub(super) domain: &'s DomainName,
+    entry: &'s Json<'s>,
+    fingerprint: OnceCell<[u8; 32]>,
+}
+
+impl<'s> Source<'s> {
+    pub(super) fn new(domain: &'s DomainName, entry: &'s Json<'s>) -> Self {
+        Self { domain, entry, fingerprint: OnceCell::new() }
+    }
+
+    /// The entry's content in short; worked out once, and only where an id is missing.
+    pub(super) fn fingerprint(&self) -> &[u8; 32] {
+        self.fingerprint.get_or_init(|| fingerprint::of(self.entry))
+    }
+}

@@ -1,0 +1,14 @@
+//! A fault of one query parameter or form field. A response lists all faults of a request, each
+//! with the name as the caller spelled it.
+
+use crate::error_code::ErrorCode;
+
+/// What is wrong with one parameter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParameterFault {
+    /// The name as the caller spelled it.
+    pub parameter: String,
+    pub code: ErrorCode,
+    /// What is wrong and what would be right, as a sentence.
+    pub detail: String,
+}

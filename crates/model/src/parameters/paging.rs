@@ -1,0 +1,89 @@
+//! Numbered pages: the parameters `page` and `page-size`, their limits and their defaults.
+
+use super::Parameters;
+use crate::error_code::ErrorCode;
+
+/// Issues on a page where nothing is said.
+pub const PAGE_SIZE_DEFAULT: u64 = 100;
+/// Most issues on a page.
+pub const PAGE_SIZE_MAX: u64 = 1000;
+/// Most that page and page size may come to when multiplied.
+pub const PAGE_DEPTH_MAX: u64 = 50_000;
+
+const _: () = assert!(PAGE_SIZE_DEFAULT <= PAGE_SIZE_MAX && PAGE_SIZE_MAX <= PAGE_DEPTH_MAX);
+
+/// A page by number. `page` times `page_size` is at most [`PAGE_DEPTH_MAX`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Paging {
+    /// From 1.
+    pub page: u64,
+    /// 1 to [`PAGE_SIZE_MAX`].
+    pub page_size: u64,
+}
+
+impl Default for Paging {
+    fn default() -> Self {
+        Self { page: 1, page_size: PAGE_SIZE_DEFAULT }
+    }
+}
+
+impl Paging {
+    /// How many issues stand before the page.
+    pub const fn offset(&self) -> u64 {
+        (self.page - 1) * self.page_size
+    }
+}
+
+/// The page asked for; `records` is what is listed, `deeper` says how to read beyond the last page.
+pub(crate) fn paging(parameters: &mut Parameters<'_>, records: &str, deeper: &str) -> Paging {
+    let page = bounded(parameters, "page", u64::MAX, "pages count from 1");
+    let size = bounded(
+        parameters,
+        "page-size",
+        PAGE_SIZE_MAX,
+        &format!("a page holds 1 to {PAGE_SIZE_MAX} {records}, {PAGE_SIZE_DEFAULT} where not said"),
+    );
+    let (Some(page), Some(page_size)) = (page.or_default(1), size.or_default(PAGE_SIZE_DEFAULT))
+    else {
+        return Paging::default();
+    };
+    if page.saturating_mul(page_size) > PAGE_DEPTH_MAX {
+        let spelled = parameters.get("page").map_or("page", |(spelled, _)| spelled);
+        let detail = format!(
+            "page {page} with page-size {page_size} goes beyond {PAGE_DEPTH_MAX} {records}, the \
+             deepest a numbered page may reach. {deeper}"
+        );
+        parameters.fault(spelled, ErrorCode::PageTooDeep, detail);
+    }
+    Paging { page, page_size }
+}
+
+/// A parameter that is a number from 1 on.
+enum Bounded {
+    Absent,
+    Faulty,
+    Number(u64),
+}
+
+impl Bounded {
+    fn or_default(self, default: u64) -> Option<u64> {
+        match self {
+            Self::Absent => Some(default),
+            Self::Faulty => None,
+            Self::Number(number) => Some(number),
+        }
+    }
+}
+
+fn bounded(parameters: &mut Parameters<'_>, name: &str, max: u64, rule: &str) -> Bounded {
+    let Some((spelled, value)) = parameters.get(name) else { return Bounded::Absent };
+    match parameters.number(name) {
+        None => Bounded::Faulty,
+        Some(number) if (1..=max).contains(&number) => Bounded::Number(number),
+        Some(_) => {
+            let detail = format!("{value} is out of range: {rule}");
+            parameters.fault(spelled, ErrorCode::OutOfRange, detail);
+            Bounded::Faulty
+        }
+    }
+}

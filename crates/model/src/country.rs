@@ -1,8 +1,7 @@
-//! Which text names a country: an alpha-2 or alpha-3 code of ISO 3166-1, or one of the English
-//! names that iso-codes and CLDR give its 249 countries, in any case.
-//! Nothing is trimmed, translated or corrected here: a field keeps the text it was sent with, and
-//! this module only says whether that text is one of the known ones. Look-ups compare without
-//! allocating, because a task of 10,000 entries asks 10,000 times; hints for people may cost more.
+//! Country names: recognises alpha-2 and alpha-3 codes of ISO 3166-1 and the English names that
+//! iso-codes and CLDR give the 249 countries, in any case. Texts are not trimmed, translated or
+//! corrected; a field keeps the text that was sent. Lookups do not allocate, because a task makes
+//! up to 10,000 of them; hints for people may cost more.
 
 mod table;
 
@@ -10,10 +9,10 @@ use table::{ALPHA_2, ALPHA_3, NAMES};
 
 use crate::fold::fold_char;
 
-/// Longer text than this gets no hint: no name of a country is even nearly as long.
+/// Longer texts get no hint: no country name comes near this length.
 const HINT_TEXT_BYTES_MAX: usize = 128;
 
-/// Says whether `text` is a country: alpha-2 code, alpha-3 code or name, in any case.
+/// Whether `text` is a country: alpha-2 code, alpha-3 code or name, in any case.
 ///
 /// The apostrophe of a name may be straight or curved, and the capital dotted `İ` counts as an
 /// `I`, because that is how a Turkish keyboard writes Türkiye in capitals.
@@ -28,15 +27,15 @@ pub fn is_country(text: &str) -> bool {
     code(text).is_some() || name(text).is_some()
 }
 
-/// The country that `text` probably meant, if one is close: a code or a name as the sources
-/// spell it. For the hint of an error message, never for data.
+/// The country that `text` probably means, if one is close: a code, or a name in its usual
+/// spelling. For hints in error messages, never for data.
 pub fn nearest_country(text: &str) -> Option<&'static str> {
     if text.len() > HINT_TEXT_BYTES_MAX {
         return None;
     }
     let wanted: String = folded(text.trim()).collect();
-    // Codes only when nothing but the blanks around them is wrong: among three letters, one
-    // wrong letter is another country.
+    // A code is suggested only if nothing but the blanks around it is wrong: three letters with one
+    // changed are another country.
     if let Some(found) = code(&wanted).or_else(|| name(&wanted)) {
         return Some(found);
     }
@@ -44,7 +43,7 @@ pub fn nearest_country(text: &str) -> Option<&'static str> {
     let letters = letter_set(&wanted);
     NAMES
         .iter()
-        // An edit changes at most two letters of the set; this drops almost every row unread.
+        // An edit changes at most two letters of the set, so this skips nearly all names.
         .filter(|(key, _)| (letter_set(key) ^ letters).count_ones() as usize <= 2 * distance_max)
         .map(|(key, name)| (strsim::osa_distance(key, &wanted), *name))
         .filter(|(distance, _)| *distance <= distance_max)
@@ -52,7 +51,7 @@ pub fn nearest_country(text: &str) -> Option<&'static str> {
         .map(|(_, name)| name)
 }
 
-/// How many edits still make a word "close". Short words get no hint at all.
+/// The most edits that still count as close. Short words get no hint.
 pub(crate) fn distance_max(chars: usize) -> Option<usize> {
     match chars {
         0..=3 => None,
@@ -84,8 +83,7 @@ fn name(text: &str) -> Option<&'static str> {
     found.ok().map(|at| NAMES[at].1)
 }
 
-/// The spelling that names are compared in: without case, with one kind of apostrophe and one
-/// kind of capital I.
+/// The form in which names are compared: folded, with one kind of apostrophe and of capital I.
 pub(crate) fn folded(text: &str) -> impl Iterator<Item = char> + '_ {
     text.chars().map(|char| match char {
         'İ' => 'i',

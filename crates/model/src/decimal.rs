@@ -101,7 +101,7 @@ impl Decimal {
         DecimalText { negative: self.negative, mantissa: &self.digits, exponent: self.exponent }
     }
 
-    /// Appends the number as bytes that compare as the numbers do. Equal numbers have equal bytes.
+    /// Appends the number as bytes that sort as the numbers do. Equal numbers have equal bytes.
     pub fn write_sortable(&self, out: &mut Vec<u8>) {
         if self.digits.is_empty() {
             out.push(SORTABLE_ZERO);
@@ -109,20 +109,20 @@ impl Decimal {
         }
         let start = out.len() + 1;
         out.push(if self.negative { SORTABLE_ZERO - 1 } else { SORTABLE_ZERO + 1 });
-        // One byte for the exponents that numbers mostly have, between two marks for the others.
+        // One byte for common exponents; 0 and 255 mark those that follow in eight bytes.
         if let Ok(near @ 1..=254) = u8::try_from(self.exponent + 128) {
             out.push(near);
         } else {
             out.push(if self.exponent > 0 { 255 } else { 0 });
             out.extend_from_slice(&(self.exponent.cast_unsigned() ^ 1 << 63).to_be_bytes());
         }
-        // Two digits a byte, each one more than it is: the end comes before every digit.
+        // Two digits a byte, each plus one, so that the end sorts before every digit.
         for pair in self.digits.chunks(2) {
             let digit = |n: usize| pair.get(n).map_or(0, |digit| digit - b'0' + 1);
             out.push(digit(0) << 4 | digit(1));
         }
         if self.negative {
-            // A longer negative number is the smaller one: what ends must come last.
+            // A longer negative number is the smaller one, so its end must sort last.
             out.push(0);
             out[start..].iter_mut().for_each(|byte| *byte = !*byte);
         }
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_compare_by_value_whatever_their_form() {
+    fn numbers_compare_by_value_however_they_are_written() {
         let ascending = [
             "-1e400",
             "-123",
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_that_are_no_numbers_are_refused() {
+    fn texts_that_are_not_numbers_are_rejected() {
         for text in [
             "", "-", "+3", " 3", "3 ", "3x", "x", "03", "3.", ".3", "3.x", "3e", "3e+", "3e1.0",
             "1_000", "٣", "0x3", "NaN", "1e1e1", "--1", "3.-1",

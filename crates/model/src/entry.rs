@@ -1,6 +1,6 @@
-//! Reading one entry: the checks that all actions share, done before anything is known about its
-//! fields. What comes out is a map; what cannot become one is refused with every fault that was
-//! found. Fields, limits and meaning are judged by the actions themselves.
+//! Reads one entry: the checks that all actions share, before any field is looked at. An entry
+//! either becomes a map or is rejected with all of its faults. Each action then checks fields,
+//! limits and meaning itself.
 
 use crate::error_code::EntryErrorCode;
 use crate::json::{self, FaultKind, Json};
@@ -9,7 +9,7 @@ use crate::profile;
 use crate::record::{EntryFault, FAULT_VALUE_BYTES_MAX, Rejection};
 use crate::task::Action;
 
-/// The map that `entry` holds, or why it holds none.
+/// The map that `entry` holds, or the faults that keep it from being one.
 pub fn read_entry<'a>(
     action: Action,
     block: &'a Block,
@@ -18,11 +18,11 @@ pub fn read_entry<'a>(
     let len = entry.oversize.unwrap_or(entry.range.len() as u64);
     let limit = action.family().entry_bytes_max() as u64;
     if len > limit && len - uncounted(action, block, entry) > limit {
-        let beside = match profile::uncounted_members(action) {
+        let exempt = match profile::uncounted_members(action) {
             [] => String::new(),
             names => format!(", {} not counted", names.join(", ")),
         };
-        let detail = format!("the entry has {len} bytes; at most {limit} are allowed{beside}");
+        let detail = format!("the entry has {len} bytes; at most {limit} are allowed{exempt}");
         return Err(unreadable(vec![fault(EntryErrorCode::TooLarge, None, detail)]));
     }
     match json::parse(block.bytes_of(entry)) {
@@ -35,8 +35,8 @@ pub fn read_entry<'a>(
     }
 }
 
-/// Bytes of the members that do not count against the limit of an entry, so that what a get action
-/// returned can be sent back, however near to the limit the profile is.
+/// Bytes of the members that do not count toward the limit of an entry. Without this exception, a
+/// profile near the limit could not be sent back as a get action returned it.
 fn uncounted(action: Action, block: &Block, entry: &Entry) -> u64 {
     let names = profile::uncounted_members(action);
     if entry.oversize.is_some() || names.is_empty() {
@@ -52,9 +52,9 @@ fn uncounted(action: Action, block: &Block, entry: &Entry) -> u64 {
     text.len() as u64
 }
 
-/// The id that an entry of `action` gives, as JSON text, when it is a string or a number. A core
-/// profile's is a string in every record, however the entry writes it. One that is too long to be
-/// any record's id is left out rather than shortened.
+/// The id in an entry of `action`, as JSON text, if it is a string or a number. A core profile's id
+/// is a string in every record, whichever of the two the entry has. An id that is too long to exist
+/// is left out instead of shortened.
 pub fn id_of(entry: &Json<'_>, action: Action) -> Option<Vec<u8>> {
     let id = entry.get(action.id_field())?;
     let (Json::String(_) | Json::Number(_)) = id else { return None };
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_over_its_size_is_refused_with_both_sizes() {
+    fn an_entry_over_the_limit_is_rejected_with_its_size_and_the_limit() {
         for (action, limit) in
             [(Action::GetAppProfiles, "262144"), (Action::ImportIssues, "8388608")]
         {
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_utf8_are_named_by_their_place() {
+    fn invalid_utf8_is_reported_with_its_byte_position() {
         let refused = rejected(b"{\"a\":\"\xff\"}");
         let [fault] = &refused.faults[..] else { panic!("one fault, not {refused:?}") };
         assert_eq!(fault.code, EntryErrorCode::InvalidUtf8);
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn the_id_is_echoed_and_a_core_profile_s_is_a_string() {
+    fn the_id_is_echoed_and_that_of_a_core_profile_is_always_a_string() {
         let long = format!(r#"{{"id":"{}"}}"#, "x".repeat(FAULT_VALUE_BYTES_MAX));
         let cases = [
             (Action::UpdateCoreProfiles, r#"{"core-profile-id":"16"}"#, Some(r#""16""#)),

@@ -78,8 +78,8 @@ request_codes! {
     IdempotencyInProgress "idempotency_in_progress" 409 "The first request is being answered",
     TooLarge "too_large" 413 "The request is too large",
     UnsupportedMediaType "unsupported_media_type" 415 "The content type is not supported",
-    RangeNotSatisfiable "range_not_satisfiable" 416 "The range is behind the end",
-    IdempotencyKeyReused "idempotency_key_reused" 422 "The key stands for another request",
+    RangeNotSatisfiable "range_not_satisfiable" 416 "The range is beyond the end",
+    IdempotencyKeyReused "idempotency_key_reused" 422 "The key belongs to another request",
     RateLimited "rate_limited" 429 "Too many requests",
     QueueFull "queue_full" 429 "Too many unfinished tasks",
     Internal "internal" 500 "An unexpected error of the server's",
@@ -97,7 +97,7 @@ mod tests {
         for code in ErrorCode::ALL {
             let word = code.as_str();
             assert!(word.bytes().all(|b| b.is_ascii_lowercase() || b == b'_'), "{word}");
-            assert!(seen.insert(word), "{word} stands twice");
+            assert!(seen.insert(word), "{word} is used twice");
             assert!((400..600).contains(&code.status()), "{word}");
         }
     }

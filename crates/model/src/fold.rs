@@ -1,6 +1,6 @@
-//! Comparison without case: Unicode simple folding, one code point to one code point. What is
-//! compared (email addresses, text filters) is folded here, stored folded and compared as bytes,
-//! so that every store backend agrees. No normalisation takes place.
+//! Comparison without case: Unicode simple folding, which maps one code point to one code point.
+//! Email addresses and text filters are folded here, stored folded and compared as bytes, so every
+//! store backend agrees. Texts are not normalised.
 
 use std::sync::LazyLock;
 
@@ -12,17 +12,17 @@ pub fn fold(text: &str) -> String {
     text.chars().map(fold_char).collect()
 }
 
-/// Bytes that [`fold_into`] takes at once where they are ASCII.
+/// Bytes that [`fold_into`] folds at once if they are ASCII.
 const STRIDE: usize = 16;
-/// The UTF-8 of a code point; where that has less than four bytes, the last one is their number.
+/// The UTF-8 of a code point. If it has fewer than four bytes, the last byte holds their number.
 type Packed = [u8; 4];
 
-/// Appends `text`, folded. Made for many long texts.
+/// Appends `text`, folded. Faster than [`fold`] for many long texts.
 pub fn fold_into(text: &str, out: &mut Vec<u8>) {
     let table = FOLDED.as_slice();
     let mut rest = text;
     let mut at = out.len();
-    // Two bytes may become three, no other length grows; what is written too much is cut off.
+    // Two bytes may become three, and no other length grows. The surplus is cut off at the end.
     out.resize(at + text.len() / 2 * 3 + STRIDE, 0);
     while !rest.is_empty() {
         if let Some(plain) = rest.as_bytes().first_chunk::<STRIDE>()
@@ -39,7 +39,7 @@ pub fn fold_into(text: &str, out: &mut Vec<u8>) {
         {
             let folded = table.get(c as usize).copied().unwrap_or_else(|| packed(fold_char(c)));
             out[at..at + 4].copy_from_slice(&folded);
-            // What is not a length is the fourth byte of four.
+            // A value over 4 is not a length: it is the last of four bytes.
             at += usize::from(folded[3].min(4));
         }
         rest = chars.as_str();
@@ -47,7 +47,7 @@ pub fn fold_into(text: &str, out: &mut Vec<u8>) {
     out.truncate(at);
 }
 
-/// The folded code points below U+10000, in UTF-8; those are nearly all that texts have.
+/// The folded code points below U+10000, in UTF-8. Nearly all text consists of these.
 static FOLDED: LazyLock<Vec<Packed>> = LazyLock::new(|| {
     (0..0x1_0000).map(|code| packed(fold_char(char::from_u32(code).unwrap_or_default()))).collect()
 });
@@ -61,10 +61,10 @@ fn packed(c: char) -> Packed {
     packed
 }
 
-/// The simple folding of one code point. Where the lower case takes several code points (as for
-/// U+0130) the code point stays; the upper case is taken first, so that the variants of one letter
-/// (sigma, final sigma) meet. Four code points that these mappings treat otherwise than the folding
-/// table does are named; the dotless i is an i for Turkic languages only.
+/// The simple folding of one code point. A code point stays as it is if its lower case takes
+/// several code points, as that of U+0130 does. The upper case is taken first, so that the variants
+/// of one letter (sigma, final sigma) become equal. These mappings differ from the folding table
+/// for four code points, which are listed; the dotless i folds to i in Turkic languages only.
 pub fn fold_char(c: char) -> char {
     if c.is_ascii() {
         return c.to_ascii_lowercase();
@@ -93,7 +93,7 @@ mod tests {
     use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 
     #[test]
-    fn letters_of_both_cases_meet() {
+    fn upper_and_lower_case_fold_to_the_same_text() {
         for (a, b) in [("ABC", "abc"), ("ÄÖÜ", "äöü"), ("ΣΑΣ", "σας"), ("ПРИВЕТ", "привет")]
         {
             assert_eq!(fold(a), fold(b));
@@ -101,8 +101,8 @@ mod tests {
     }
 
     #[test]
-    fn letters_meet_exactly_where_the_simple_folding_of_unicode_says_so() {
-        // Letters that are younger than the table compared with.
+    fn every_code_point_folds_as_the_simple_folding_of_unicode_defines() {
+        // Letters that are newer than the table in `regex_syntax`.
         let is_new = |c: char| matches!(c, '\u{a7cb}'..='\u{a7dc}' | '\u{16ea0}'..='\u{16ed3}');
         for c in ('\0'..='\u{1ffff}').filter(|c| !is_new(*c)) {
             let range = ClassUnicodeRange::new(c, c);
@@ -119,7 +119,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn folding_into_a_buffer_is_folding(
+        fn fold_into_appends_the_same_text_that_fold_returns(
             text in any::<String>(), cased in "[a-zA-ZäÄσςΣſKİı😀]*",
         ) {
             for text in [text, cased] {
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn no_letter_grows_or_is_normalised() {
+    fn folding_neither_expands_nor_normalises_a_letter() {
         assert_eq!(fold("ß"), "ß");
         assert_eq!(fold("İ").chars().count(), 1);
         assert_ne!(fold("e\u{301}"), fold("é"));

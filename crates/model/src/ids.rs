@@ -1,6 +1,6 @@
-//! Identifiers and the forms they take on the wire. Generated ids follow the pattern that existing
-//! clients of the API family know; ids that come from elsewhere are any text up to
-//! [`FOREIGN_ID_CHARS_MAX`] code points. Nothing here draws randomness: bytes are passed in.
+//! Identifiers and their wire forms. Generated ids follow the pattern that existing clients of the
+//! API family expect; ids from elsewhere are any text of up to [`FOREIGN_ID_CHARS_MAX`] code
+//! points. Callers pass in the random bytes.
 
 use std::fmt;
 
@@ -8,12 +8,12 @@ use sha2::{Digest, Sha256};
 
 use crate::time::UnixMillis;
 
-/// Longest identifier that an import may bring along, in code points.
+/// Longest identifier that an import may bring, in code points.
 pub const FOREIGN_ID_CHARS_MAX: usize = 255;
-/// Largest issue id: every JSON client reads it exactly (2^53 - 1).
+/// Largest issue id (2^53 - 1): every JSON client reads it exactly.
 pub const ISSUE_ID_MAX: u64 = (1 << 53) - 1;
-/// Largest issue id that counts for the next one. An import may bring greater ones; if they
-/// counted, a single issue with the largest id would leave none for those that come after it.
+/// Largest issue id that moves the next generated one. An import may bring greater ids; if they
+/// counted, one issue with the largest id would leave no id for later issues.
 pub const ISSUE_ID_COUNTED_MAX: u64 = 8_999_999_999_999_999;
 /// Longest domain name, in bytes.
 pub const DOMAIN_NAME_BYTES_MAX: usize = 63;
@@ -22,14 +22,14 @@ pub const DOMAIN_NAME_BYTES_MAX: usize = 63;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DomainId(pub i64);
 
-/// A domain name as it stands in paths: `[a-z0-9][a-z0-9-]{0,62}`.
+/// A domain name as it appears in paths: `[a-z0-9][a-z0-9-]{0,62}`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DomainName(String);
 
-/// A text that is no domain name.
+/// A text that is not a domain name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0:?} is no domain name: 1 to 63 of a-z, 0-9 and hyphen, beginning with a letter or a digit"
+    "{0:?} is not a domain name: 1 to 63 of a-z, 0-9 and hyphen, beginning with a letter or a digit"
 )]
 pub struct InvalidDomainName(pub String);
 
@@ -55,8 +55,8 @@ impl fmt::Display for DomainName {
     }
 }
 
-/// A core profile's id: digits, about 16 of them, unique per domain. On the wire a string; read
-/// from a string or an integer.
+/// A core profile's id: about 16 digits, unique per domain. A string on the wire; read from a
+/// string or an integer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CoreProfileId(pub u64);
 

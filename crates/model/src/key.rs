@@ -1,6 +1,6 @@
-//! API keys as records: what a key may do. The key's text is never kept, only its SHA-256.
+//! The access levels of API keys. The text of a key is never stored, only its SHA-256.
 
-/// What a key may do. `Write` includes `Read`.
+/// The access of a key. `Write` includes `Read`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Access {
     Read,
@@ -8,7 +8,7 @@ pub enum Access {
 }
 
 impl Access {
-    /// The word that stands for it in commands and records.
+    /// The word in commands and records.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Read => "read",

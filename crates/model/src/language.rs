@@ -1,7 +1,6 @@
-//! Which text names a language: a two-letter code of ISO 639-1, in any case.
-//! Names, three-letter codes and locale tags are not accepted in a field, but they are what people
-//! send by mistake, so the hint of an error message knows them. Like a country, the text itself is
-//! kept as it was sent.
+//! Languages: recognises the two-letter codes of ISO 639-1, in any case. A field does not accept
+//! names, three-letter codes and locale tags, but people send them by mistake, so the hint of an
+//! error message recognises them. The text of a field is stored as sent.
 
 mod table;
 
@@ -9,10 +8,10 @@ use table::LANGUAGES;
 
 use crate::country::{distance_max, folded};
 
-/// Longer text than this gets no hint: no name of a language is even nearly as long.
+/// Longer texts get no hint: no language name comes near this length.
 const HINT_TEXT_BYTES_MAX: usize = 64;
 
-/// Says whether `text` is a code of ISO 639-1, in any case.
+/// Whether `text` is a code of ISO 639-1, in any case.
 ///
 /// ```
 /// use caseload_model::language::is_language;
@@ -24,8 +23,8 @@ pub fn is_language(text: &str) -> bool {
     code(text).is_some()
 }
 
-/// The code that `text` probably meant: of a locale tag its language, of a three-letter code or
-/// an English name its two letters. For the hint of an error message, never for data.
+/// The code that `text` probably means, if it is a locale tag, a three-letter code or an English
+/// name. For hints in error messages, never for data.
 ///
 /// ```
 /// use caseload_model::language::nearest_language;
@@ -75,7 +74,7 @@ fn nearest_name(text: &str) -> Option<&'static str> {
         .map(|(_, code)| code)
 }
 
-/// "Greek, Modern (1453-)" is what the source says; "Greek" is what people write.
+/// The source has "Greek, Modern (1453-)"; people write "Greek".
 fn plain(name: &str) -> &str {
     name.split([',', '(']).next().unwrap_or(name).trim()
 }

@@ -1,6 +1,6 @@
-//! What the words of Caseload mean: ids, profiles, identities, issues, filters, payload entries,
-//! error codes. Everything here is pure: it parses, validates, merges and plans, but it does no
-//! I/O, reads no clock and draws no random numbers; those are passed in. Storage, HTTP and
+//! The meaning of Caseload's data: ids, profiles, identities, issues, filters, payload entries and
+//! error codes. Everything here is pure. It parses, validates, merges and plans, but it does no
+//! I/O, reads no clock and draws no random numbers; callers pass those in. Storage, HTTP and
 //! scheduling live in the crates above.
 
 pub mod country;

@@ -1,6 +1,5 @@
-//! The records a task leaves behind: one result or one error record per entry, as JSON lines.
-//! Wire form: docs/api.md, "Results and errors". Records are gathered per chunk and stored as they
-//! will be served.
+//! The result and error records of a task: one per entry, as JSON lines. Wire form: docs/api.md,
+//! "Results and errors". Records are collected per chunk and stored exactly as they will be served.
 
 use crate::error_code::EntryErrorCode;
 use crate::json::{self, Json};
@@ -18,11 +17,11 @@ const _: () = assert!(OVERSIZE_PREFIX_BYTES > RAW_ENTRY_BYTES_MAX);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EntryFault {
     pub code: EntryErrorCode,
-    /// RFC 6901 pointer into the entry; absent where the entry could not be read.
+    /// RFC 6901 pointer into the entry; absent if the entry could not be read.
     pub pointer: Option<String>,
     /// What is wrong and what would be right, as a sentence.
     pub detail: String,
-    /// The faulty value as JSON text, when there is one.
+    /// The faulty value as JSON text, if there is one.
     pub value: Option<Vec<u8>>,
 }
 
@@ -35,7 +34,7 @@ impl EntryFault {
         Self { code, pointer: Some(pointer.into()), detail: detail.into(), value: None }
     }
 
-    /// This fault with the value it is about, shortened where it is long.
+    /// This fault with the faulty value, shortened if it is long.
     #[must_use]
     pub fn with_value(mut self, value: &Json<'_>) -> Self {
         let mut text = Vec::new();
@@ -50,24 +49,25 @@ impl EntryFault {
     }
 }
 
-/// An entry that was refused before anything was looked up.
+/// Why an entry was rejected before anything was looked up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rejection {
-    /// The id the entry gives, as JSON text, where it gives one.
+    /// The entry's id as JSON text, if it has one.
     pub id: Option<Vec<u8>>,
     pub faults: Vec<EntryFault>,
-    /// Whether the entry is a readable map of allowed size; else its record carries `raw`.
+    /// Whether the entry is a readable map of allowed size. If not, its record has `raw` instead of
+    /// `entry`.
     pub readable: bool,
 }
 
-/// An entry after validation: what it asks for, or why it cannot be.
+/// An entry after validation: what it asks for, or why it was rejected.
 #[derive(Debug, Clone)]
 pub struct PreparedEntry<T> {
     pub entry: Entry,
     pub item: Result<T, Rejection>,
 }
 
-/// The records of a run of entries, as JSON lines, with their counts.
+/// The records of several entries in a row, as JSON lines, and how many succeeded and failed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ChunkRecords {
     pub results: Vec<u8>,
@@ -77,11 +77,11 @@ pub struct ChunkRecords {
 }
 
 impl ChunkRecords {
-    /// Adds a result line that begins with the entry's position and outcome; `rest` appends the
+    /// Adds a result line that begins with the entry's position and outcome. `rest` appends the
     /// remaining members, each with its leading comma.
     pub fn outcome(&mut self, entry: &Entry, outcome: &str, rest: impl FnOnce(&mut Vec<u8>)) {
         let out = &mut self.results;
-        position(entry, out);
+        write_position(entry, out);
         out.extend_from_slice(b",\"outcome\":\"");
         out.extend_from_slice(outcome.as_bytes());
         out.push(b'"');
@@ -90,8 +90,8 @@ impl ChunkRecords {
         self.succeeded += 1;
     }
 
-    /// Adds a result line that is a whole record, as the get actions return it, where `write`
-    /// says that there is one.
+    /// Adds a result line that is a whole record, as get actions return it. `write` appends the
+    /// record, or returns false if there is none.
     pub fn record<E>(
         &mut self,
         write: impl FnOnce(&mut Vec<u8>) -> Result<bool, E>,
@@ -104,8 +104,8 @@ impl ChunkRecords {
         Ok(written)
     }
 
-    /// Adds an error record. `id` is the id the entry gives, as JSON text; `payload` is the buffer
-    /// that `entry` points into.
+    /// Adds an error record. `id` is the entry's id as JSON text; `payload` is the buffer that
+    /// `entry` points into.
     pub fn error(
         &mut self,
         action: Action,
@@ -117,7 +117,7 @@ impl ChunkRecords {
     ) {
         assert!(!faults.is_empty(), "an error record names at least one fault");
         let out = &mut self.errors;
-        position(entry, out);
+        write_position(entry, out);
         if let Some(id) = id {
             out.extend_from_slice(format!(",\"{}\":", action.id_field()).as_bytes());
             out.extend_from_slice(id);
@@ -129,7 +129,7 @@ impl ChunkRecords {
         self.failed += 1;
     }
 
-    /// Adds the error record of an entry that was refused at validation.
+    /// Adds the error record of an entry that failed validation.
     pub fn rejected(
         &mut self,
         action: Action,
@@ -141,7 +141,7 @@ impl ChunkRecords {
         self.error(action, payload, entry, id, &rejected.faults, rejected.readable);
     }
 
-    /// Adds what `other` gathered after this.
+    /// Adds the records of the entries that follow this run.
     pub fn append(&mut self, other: &Self) {
         self.results.extend_from_slice(&other.results);
         self.errors.extend_from_slice(&other.errors);
@@ -150,15 +150,15 @@ impl ChunkRecords {
     }
 }
 
-fn position(entry: &Entry, out: &mut Vec<u8>) {
+fn write_position(entry: &Entry, out: &mut Vec<u8>) {
     out.extend_from_slice(b"{\"index\":");
     write_decimal(entry.index, out);
     out.extend_from_slice(b",\"line\":");
     write_decimal(entry.line, out);
 }
 
-/// Appends a number in digits. There are some per record, and formatting them by way of a string
-/// of their own takes longer than the rest of a short record.
+/// Appends a number in digits. A record has several numbers; formatting them through a `String`
+/// each takes longer than the rest of a short record.
 pub(crate) fn write_decimal(number: impl itoa::Integer, out: &mut Vec<u8>) {
     out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
 }
@@ -178,7 +178,7 @@ fn write_fault(fault: &EntryFault, out: &mut Vec<u8>) {
     out.push(b'}');
 }
 
-/// The entry as it was sent, or as shortened text where it is no readable map.
+/// The entry as it was sent, or as shortened text if it is not a readable map.
 fn write_entry(entry: &[u8], readable: bool, out: &mut Vec<u8>) {
     if readable {
         out.extend_from_slice(b",\"entry\":");
@@ -196,7 +196,7 @@ fn write_entry(entry: &[u8], readable: bool, out: &mut Vec<u8>) {
     }
 }
 
-/// At most `bytes_max` bytes of `text`, with an ellipsis where something is left out.
+/// At most `bytes_max` bytes of `text`, with an ellipsis if something was cut off.
 fn shorten(text: &[u8], bytes_max: usize) -> String {
     if text.len() <= bytes_max {
         return String::from_utf8_lossy(text).into_owned();

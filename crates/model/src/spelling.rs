@@ -1,10 +1,9 @@
-//! How callers spell names that are known: of a field, a parameter, a form field. Hyphens equal
-//! underscores, and a name that is not known is answered with the one it was most likely meant as.
-//! Which names there are is each caller's business; countries and languages, whose names are
-//! texts, have searches of their own.
+//! How callers spell the names of fields and parameters. Hyphens equal underscores, and an unknown
+//! name gets the nearest known one as a hint. Countries and languages have searches of their own,
+//! because their names are texts.
 
-/// Characters of a word that are compared. Known words are shorter; the beginning decides, at a
-/// bounded cost.
+/// Characters of a word that are compared, which bounds the cost. Known words are shorter than
+/// this.
 const CHARS_COMPARED: usize = 64;
 
 /// Whether a caller's spelling is the name `known`.
@@ -16,13 +15,13 @@ const fn plain(byte: u8) -> u8 {
     if byte == b'-' { b'_' } else { byte }
 }
 
-/// The one of `known` that takes the fewest changes to become `word`, the first of equal ones;
-/// none where nothing is known. Known words are lower case; that of `word` does not count.
+/// The one of `known` that needs the fewest edits to become `word`, the first of equal ones; none
+/// if `known` is empty. Known words are lower case; the case of `word` does not count.
 pub fn nearest_word<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
     nearest(word, known).map(|(_, near)| near)
 }
 
-/// The nearest word, where at most `changes_max` changes make it `word`.
+/// The nearest word, if at most `changes_max` edits turn it into `word`.
 pub(crate) fn close_word<'k>(
     word: &str,
     known: impl IntoIterator<Item = &'k str>,
@@ -49,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_word_is_the_one_with_the_fewest_slips() {
+    fn the_nearest_word_needs_the_fewest_edits() {
         let known = ["age", "last_country", "custom_fields", "core-profile-id", "action"];
         for (word, near) in [
             ("agee", "age"),
@@ -67,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn a_close_word_is_at_most_so_many_slips_away() {
+    fn a_close_word_needs_at_most_the_given_number_of_edits() {
         for (word, near) in [("emial", Some("email")), ("emali_", Some("email")), ("mile", None)] {
             assert_eq!(close_word(word, ["email", "uid"], 2), near, "{word}");
         }

@@ -1,13 +1,13 @@
-//! The bulk action task: actions, states, outcomes, counts, and the record that callers poll.
-//! The laws a task keeps are here (`Counts::is_conserved`, `Task::progress`); how it runs is in
-//! the bulk crate, how it is kept in the store.
+//! The bulk action task: actions, states, outcomes, counts and the record that callers poll. The
+//! laws that a task obeys are here (`Counts::is_conserved`, `Task::progress`). The bulk crate runs
+//! tasks and the store crate stores them.
 
 use crate::key::Access;
 use crate::time::UnixMillis;
 
 /// Entries that one request may carry.
 pub const PAYLOAD_ENTRIES_MAX: usize = 10_000;
-/// Tries of a task that hits faults of the server's before its outcome is `failed`.
+/// Attempts at a task that meets server faults before its outcome becomes `failed`.
 pub const TASK_ATTEMPTS_MAX: u32 = 5;
 
 macro_rules! words {
@@ -65,7 +65,7 @@ words! {
 }
 
 words! {
-    /// Where a task stands. `Completed` is the only end.
+    /// The state of a task. `Completed` is the only final one.
     TaskStatus {
         Created = 1 "created",
         Queued = 2 "queued",
@@ -92,22 +92,23 @@ impl Action {
         }
     }
 
-    /// The access a key needs to submit a task of this action.
+    /// The access that a key needs to submit a task of this action.
     pub const fn access(self) -> Access {
         if self.writes() { Access::Write } else { Access::Read }
     }
 
-    /// The access a key needs for a task of this action; a dry run writes nothing.
+    /// The access that a key needs for a task of this action; a dry run writes nothing.
     pub const fn access_of(self, dry_run: bool) -> Access {
         if dry_run { Access::Read } else { self.access() }
     }
 
-    /// Writing tasks of one domain take effect one after another; the others may overtake.
+    /// Whether the action writes. Writing tasks of one domain take effect one after another; the
+    /// others may overtake them.
     pub const fn writes(self) -> bool {
         !matches!(self, Self::GetCoreProfiles | Self::GetAppProfiles)
     }
 
-    /// The field that names the record an entry is about.
+    /// The field that identifies an entry's record.
     pub const fn id_field(self) -> &'static str {
         match self {
             Self::CreateCoreProfiles | Self::UpdateCoreProfiles | Self::GetCoreProfiles => {
@@ -125,7 +126,7 @@ impl Action {
 }
 
 impl Family {
-    /// Bytes that one entry may take. In an update, members that only reading gives do not count.
+    /// Most bytes of one entry. In an update, members that only reading gives do not count.
     pub const fn entry_bytes_max(self) -> usize {
         match self {
             Self::Identity => 256 << 10,
@@ -133,7 +134,7 @@ impl Family {
         }
     }
 
-    /// Bytes of an entry that are kept until it is judged, what does not count included.
+    /// Most bytes of an entry that are held until it is checked, including those that do not count.
     pub const fn entry_bytes_read_max(self) -> usize {
         match self {
             Self::Identity => 1 << 20,
@@ -161,7 +162,7 @@ impl Counts {
         self.succeeded as u64 + self.failed as u64 + self.unprocessed as u64 == self.total as u64
     }
 
-    /// These counts after a chunk; the process stops if the chunk breaks the law.
+    /// These counts after a chunk. Panics if the chunk breaks the conservation law.
     #[must_use]
     pub fn after_chunk(self, succeeded: u32, failed: u32) -> Self {
         let done = succeeded + failed;
@@ -177,7 +178,7 @@ impl Counts {
     }
 }
 
-/// A bulk action task as the store knows it. `docs/api.md`, "Task", gives the wire form.
+/// A bulk action task as the store returns it. The wire form is in docs/api.md, "Task".
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Task {
     /// UUID, version 7.
@@ -192,9 +193,9 @@ pub struct Task {
     pub started_at: Option<UnixMillis>,
     pub completed_at: Option<UnixMillis>,
     pub expires_at: Option<UnixMillis>,
-    /// The task whose failed and unprocessed entries this one runs again.
+    /// The task whose failed and unprocessed entries this one runs again, if this is a retry.
     pub parent_id: Option<String>,
-    /// While the task waits for its start: writing tasks of the domain that come before it.
+    /// While the task waits to start: the number of the domain's writing tasks before it.
     pub position: Option<u32>,
 }
 
@@ -221,11 +222,11 @@ impl Task {
         self.completed_at = Some(now);
     }
 
-    /// Stops the process where the task breaks a law of its own: asked before it is stored.
+    /// Panics if the task breaks one of its laws. Called before a task is stored.
     ///
     /// # Panics
     ///
-    /// Where the counts do not add up, or state and outcome contradict each other.
+    /// If the counts do not add up, or if status and outcome contradict each other.
     pub fn assert_lawful(&self) {
         assert!(self.counts.is_conserved(), "the counts of a task do not add up");
         assert_eq!(
@@ -235,7 +236,7 @@ impl Task {
         );
     }
 
-    /// The outcome that a task has once nothing is left to process.
+    /// The outcome of a task that has no entries left to process.
     pub const fn outcome_by_counts(counts: &Counts) -> Outcome {
         if counts.failed > 0 { Outcome::CompletedWithErrors } else { Outcome::Succeeded }
     }
@@ -246,7 +247,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_and_codes_come_back_as_they_went() {
+    fn words_and_codes_parse_back_to_their_value() {
         for action in Action::ALL {
             assert_eq!(Action::parse(action.as_str()), Some(*action));
             assert_eq!(Action::from_code(action.code()), Some(*action));
@@ -270,7 +271,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "more entries than its task has left")]
-    fn a_chunk_larger_than_the_rest_stops_the_process() {
+    fn a_chunk_with_more_entries_than_remain_panics() {
         let _ = Counts::new(1).after_chunk(1, 1);
     }
 

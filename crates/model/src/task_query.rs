@@ -1,10 +1,10 @@
-//! What a caller asks of a list of tasks, parsed once into types. The grammar of single values and
-//! of pages is that of the issue list; docs/api.md, "Listing tasks".
+//! The parameters of a task list, parsed into types. Single values and pages have the grammar of
+//! the issue list; docs/api.md, "Listing tasks".
 
 use crate::parameters::{Paging, ParameterFault, Parameters, paging};
 use crate::task::{Action, Family, TaskStatus};
 
-/// What a list of tasks takes.
+/// The parameters of a task list.
 pub const LIST_PARAMETERS: [&str; 4] = ["status", "action", "page", "page-size"];
 const DEEPER: &str = "Narrow the list with status and action.";
 
@@ -18,7 +18,7 @@ pub struct TaskListRequest {
     pub paging: Paging,
 }
 
-/// Reads the parameters of a list of `family`'s tasks, decoded but otherwise as they came.
+/// Reads the parameters of a list of `family`'s tasks: decoded, otherwise as the caller sent them.
 pub fn parse_task_list(
     family: Family,
     pairs: &[(String, String)],

@@ -1,5 +1,5 @@
-//! Instants as the APIs speak them: integer Unix milliseconds, UTC. No calendar and no clock live
-//! here beyond the day a counter is kept for and the ISO form that ids and views need.
+//! Instants as the APIs use them: integer Unix milliseconds in UTC. The only calendar arithmetic
+//! here is what counters (days), ids and ISO views need. No code here reads the system's clock.
 
 use std::fmt;
 use std::sync::Arc;
@@ -55,7 +55,7 @@ impl UnixMillis {
     }
 }
 
-/// The source of "now". The program passes in the system's clock, tests one they can turn.
+/// The source of "now". The program passes in the system's clock, a test one that it can set.
 #[derive(Clone)]
 pub struct Clock(Arc<dyn Fn() -> UnixMillis + Send + Sync>);
 

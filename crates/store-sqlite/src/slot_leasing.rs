@@ -40,25 +40,25 @@ impl SlotLeasing {
     pub(crate) fn member(self: &Arc<Self>, now: UnixMillis) -> Box<dyn Member> {
         Box::new(Leasing {
             slots: self.slots.lock().clone(),
-            leasing: self.clone(),
+            owner: self.clone(),
             now,
             taken: 0,
             leased: Vec::new(),
-            leased_all: false,
+            has_all: false,
         })
     }
 }
 
 /// One lease of tasks at the end of a group.
 struct Leasing {
-    leasing: Arc<SlotLeasing>,
+    owner: Arc<SlotLeasing>,
     slots: Option<Arc<dyn WorkerSlots>>,
     now: UnixMillis,
     /// The number of slots taken and not yet filled or freed.
     taken: usize,
     leased: Vec<ClaimedTask>,
     /// Whether all runnable tasks are leased.
-    leased_all: bool,
+    has_all: bool,
 }
 
 impl Member for Leasing {
@@ -73,7 +73,7 @@ impl Member for Leasing {
         match claimed.unwrap_or_else(|_| Err(StoreError::Unavailable("a panic".to_owned()).into()))
         {
             Ok(leased) => {
-                self.leased_all = leased.len() < self.taken;
+                self.has_all = leased.len() < self.taken;
                 self.leased = leased;
                 true
             }
@@ -86,13 +86,13 @@ impl Member for Leasing {
 
     fn fail(&mut self, _: &str) {
         self.leased.clear();
-        self.leased_all = false;
+        self.has_all = false;
     }
 
     fn answer(mut self: Box<Self>) {
         let leased = std::mem::take(&mut self.leased);
-        if !self.leased_all {
-            self.leasing.wake();
+        if !self.has_all {
+            self.owner.wake();
         }
         if let Some(slots) = &self.slots {
             self.taken -= leased.len();

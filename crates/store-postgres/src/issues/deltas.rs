@@ -80,8 +80,8 @@ impl Deltas {
         let (parts, keep_entries) =
             (client.prepare_copy(PARTS).await?, client.prepare(&keep_entries()).await?);
         try_join!(
-            async { Ok(client.copy_rows(&of_counts, counts).await.map_err(store_error)?) },
-            async { Ok(client.copy_rows(&of_sets, sets).await.map_err(store_error)?) },
+            async { client.copy_rows(&of_counts, counts).await.map_err(store_error) },
+            async { client.copy_rows(&of_sets, sets).await.map_err(store_error) },
             async {
                 match in_parts {
                     Some(rows) => Ok(client.copy_rows(&parts, rows).await.map_err(store_error)?),

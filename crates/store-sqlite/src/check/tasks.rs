@@ -11,10 +11,9 @@ use caseload_store::check::tasks::{self as task_rules, RecordCounts, StoredRecor
 /// Each task by itself.
 pub(super) fn tasks(conn: &Connection, findings: &mut Findings) -> Result<(), Fault> {
     let sql = format!(
-        "SELECT {}, (SELECT name FROM domains d WHERE d.id = domain_id), next_index,
+        "SELECT {COLUMNS}, (SELECT name FROM domains d WHERE d.id = domain_id), next_index,
          (SELECT max(last_index) FROM payload_blocks p
-          WHERE p.domain_id = tasks.domain_id AND p.task_id = tasks.id), purge FROM tasks",
-        COLUMNS
+          WHERE p.domain_id = tasks.domain_id AND p.task_id = tasks.id), purge FROM tasks"
     );
     let mut statement = conn.prepare(&sql)?;
     let mut rows = statement.query([])?;
@@ -51,9 +50,8 @@ pub(super) fn records(conn: &Connection, findings: &mut Findings) -> Result<(), 
         records.add(findings, (row.get(0)?, row.get(1)?, row.get(2)?), block)?;
     }
     let sql = format!(
-        "SELECT {}, domain_id, (SELECT name FROM domains d WHERE d.id = domain_id), purge
-         FROM tasks",
-        COLUMNS
+        "SELECT {COLUMNS}, domain_id, (SELECT name FROM domains d WHERE d.id = domain_id), purge
+         FROM tasks"
     );
     let mut statement = conn.prepare(&sql)?;
     let mut rows = statement.query([])?;

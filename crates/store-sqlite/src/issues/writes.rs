@@ -45,8 +45,7 @@ impl IssueWrites for Writes<'_> {
     }
 
     fn app(&self, id: Option<&str>) -> Result<Option<(App, bool)>, StoreError> {
-        Ok(self
-            .conn
+        self.conn
             .prepare_cached(
                 "SELECT a.id, a.publish_id, a.id = d.default_app_id
                  FROM domains d JOIN apps a
@@ -58,17 +57,16 @@ impl IssueWrites for Writes<'_> {
                 Ok((App { app_id: row.get(0)?, publish_id: row.get(1)? }, row.get(2)?))
             })
             .optional()
-            .map_err(store_error)?)
+            .map_err(store_error)
     }
 
     fn agent(&self, id: &str) -> Result<Option<AgentSummary>, StoreError> {
-        Ok(self
-            .conn
+        self.conn
             .prepare_cached("SELECT id, name, email FROM agents WHERE domain_id = ?1 AND id = ?2")
             .map_err(store_error)?
             .query_row(params![self.domain.0, id], agent)
             .optional()
-            .map_err(store_error)?)
+            .map_err(store_error)
     }
 
     fn agents(&self) -> Result<Vec<AgentSummary>, StoreError> {
@@ -79,24 +77,22 @@ impl IssueWrites for Writes<'_> {
             )
             .map_err(store_error)?;
         let agents = statement.query_map([self.domain.0], agent).map_err(store_error)?;
-        Ok(agents.collect::<Result<_, _>>().map_err(store_error)?)
+        agents.collect::<Result<_, _>>().map_err(store_error)
     }
 
     fn queue(&self, id: &str) -> Result<Option<IssueQueue>, StoreError> {
-        Ok(self
-            .conn
+        self.conn
             .prepare_cached("SELECT id, name FROM queues WHERE domain_id = ?1 AND id = ?2")
             .map_err(store_error)?
             .query_row(params![self.domain.0, id], |row| {
                 Ok(IssueQueue { id: row.get(0)?, name: row.get(1)? })
             })
             .optional()
-            .map_err(store_error)?)
+            .map_err(store_error)
     }
 
     fn app_profile(&self, pid: &str) -> Result<Option<AppProfileSummary>, StoreError> {
-        Ok(self
-            .conn
+        self.conn
             .prepare_cached(
                 "SELECT pid, name, emails FROM app_profiles WHERE domain_id = ?1 AND pid = ?2",
             )
@@ -105,7 +101,7 @@ impl IssueWrites for Writes<'_> {
                 Ok(AppProfileSummary { pid: row.get(0)?, name: row.get(1)?, emails: row.get(2)? })
             })
             .optional()
-            .map_err(store_error)?)
+            .map_err(store_error)
     }
 
     fn rows_of(&self, ids: &[u64]) -> Result<Vec<Option<u32>>, StoreError> {

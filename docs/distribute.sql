@@ -1,15 +1,15 @@
 -- Distributes the tables of a Caseload database by the domain, on PostgreSQL with the extension
 -- Citus or an engine that speaks its functions. Run once, after the first `caseload serve` has made
--- the tables: every key begins with the domain's id, so that nothing else changes. Servers may run
--- on meanwhile; writes wait.
+-- the tables: every key begins with the domain's id, so that nothing else changes. Servers may
+-- continue to run; writes wait.
 
 -- Small, and read with everything: whole on every node. Keys lead to a domain before it is known.
 SELECT create_reference_table('domains');
 SELECT create_reference_table('keys');
 
 -- `task_queue` (the unfinished tasks of all domains and their leases), `domain_removals` and
--- `copy_progress` (how far the copy is that fills the store) stay
--- where they are: one small table that every server looks through.
+-- `copy_progress` (the progress of a copy that fills the store) are not distributed: every server
+-- reads all of them, and they are small.
 
 SELECT create_distributed_table('domain_clocks', 'domain_id');
 SELECT create_distributed_table('apps', 'domain_id', colocate_with => 'domain_clocks');

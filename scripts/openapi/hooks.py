@@ -55,7 +55,7 @@ schemathesis.openapi.format(
 )
 
 AGENT = os.environ["CASELOAD_CHECK_AGENT"]
-# What a field refers to has to be there; every good value becomes one that is.
+# A referenced record has to exist; every good value becomes the id of an existing one.
 REFERENCES = {
     "app-id": "app-1",
     "agent-id": AGENT,
@@ -66,7 +66,7 @@ REFERENCES = {
     "queue_id": "123",
 }
 
-# A token comes from an answer; nobody can make one up.
+# A token comes from an answer; the generator cannot invent one.
 schemathesis.openapi.format("cursor", st.just(""))
 
 

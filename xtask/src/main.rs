@@ -1,5 +1,5 @@
 //! The checks and generators of this repository, run as `cargo xtask COMMAND`.
-//! Nothing of the product depends on this crate. A command prints what it found and fails with a
+//! Nothing of the product depends on this crate. A command prints its findings and fails with a
 //! non-zero exit code; it never repairs a file that a person wrote.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command prints its findings")]
 
@@ -55,7 +55,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Exit code 2 keeps "asked the wrong way" apart from "found something".
+/// Exit code 2 is for wrong usage; findings have exit code 1.
 fn misused(reason: &str) -> ExitCode {
     eprintln!("error: {reason}\n\n{USAGE}");
     ExitCode::from(2)

@@ -17,7 +17,7 @@ const FOLDERS: [&str; 7] = ["bench", "crates", "fuzz", "testdata", "teststore", 
 /// The line by which a generated file is known.
 const GENERATED_MARK: &str = "//! Written by `cargo xtask ";
 
-/// What a file is for, which decides what is asked of it.
+/// The purpose of a file. It decides which rules apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Product,
@@ -103,7 +103,7 @@ fn kind(path: &str, text: &str) -> Kind {
     }
 }
 
-/// Where the items marked `#[cfg(test)]` stand, in code as rustfmt lays it out.
+/// The lines of the items marked `#[cfg(test)]`, in code as rustfmt lays it out.
 fn test_ranges(code: &str) -> Vec<Range<usize>> {
     let lines: Vec<&str> = code.lines().collect();
     let mut ranges = Vec::new();

@@ -14,7 +14,7 @@ use serde_json::Value;
 /// The three name fields of an iso-codes country, the usual one first.
 const ISO_NAME_FIELDS: [&str; 3] = ["common_name", "name", "official_name"];
 
-/// Where the sources lie, and which versions they are.
+/// The paths of the sources, and their versions.
 #[derive(Default)]
 struct Options {
     iso_codes: Option<String>,
@@ -114,7 +114,7 @@ fn country_table(
     for (key, name) in territories {
         let code = key.split("-alt-").next().unwrap_or(key);
         if alpha_2.contains(code) {
-            let name = name.as_str().context("--cldr: a name that is no text")?;
+            let name = name.as_str().context("--cldr: a name that is not a text")?;
             names.entry(folded(name)).or_insert(name);
         }
     }

@@ -1,5 +1,5 @@
-//! Tests of the table generator: what it takes from its sources, and what it says when they or its
-//! options are not what it needs. The sources here are made up, small, and hold each special case.
+//! Tests of the table generator: the tables from its sources, and its errors about wrong sources
+//! and options. The sources here are made up and small, and have each special case.
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use serde_json::json;

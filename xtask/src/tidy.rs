@@ -1,6 +1,6 @@
 //! `cargo xtask tidy`: the rules of this repository that a compiler does not check.
 //! Sizes, module headers, words, attributes, prose, circles of files, and which crate imports
-//! which. A finding says where, what is wrong and what would be right; one run prints all
+//! which. A finding has a place, the fault and the right form; one run prints all
 //! findings. The same check is a test of this crate, so that the tests fail on an untidy tree.
 
 mod finding;
@@ -69,7 +69,8 @@ fn check(root: &Path) -> Result<(Vec<Source>, Vec<Finding>)> {
         findings.extend(words::check(source));
         findings.extend(imports::paths(source));
     }
-    findings.extend(pages.iter().flat_map(pages::check));
+    let exists = |path: &str| root.join(path).exists();
+    findings.extend(pages.iter().flat_map(|page| pages::check(page, &pages, exists)));
     findings.extend(shape::check_tree(&sources));
     findings.extend(graph::check(&sources));
     findings.extend(prose::check(&texts(&sources, &pages)));

@@ -26,7 +26,7 @@ pub(super) struct Figure {
 pub(super) struct Other {
     pub(super) page: &'static str,
     pub(super) fragment: &'static str,
-    /// Where the figure comes from.
+    /// The origin of the figure.
     #[expect(dead_code, reason = "the table's readers need it; the check does not")]
     pub(super) reason: &'static str,
 }
@@ -109,7 +109,10 @@ fn filled(figure: &Figure, values: &Values) -> Result<String, String> {
         let source = sources.next().ok_or("there are more placeholders than sources")?;
         text.push_str(before);
         text.push_str(&in_unit(values.get(source)?, unit).ok_or_else(|| {
-            format!("`{source}` is {:?}, which is no whole number in `{unit}`", values.get(source))
+            format!(
+                "`{source}` is {:?}, which is not a whole number in `{unit}`",
+                values.get(source)
+            )
         })?);
         rest = after;
     }
@@ -243,7 +246,7 @@ mod tests {
             ("{ms} ms", &["D"] as &[&str], "there is no constant `D`"),
             ("{ms} ms", &[], "there are more placeholders than sources"),
             ("ms", &["B"], "`B` has no placeholder"),
-            ("{s} s", &["B"], "which is no whole number in `s`"),
+            ("{s} s", &["B"], "which is not a whole number in `s`"),
             ("{} s", &["--other"], "`serve` has no flag `--other`"),
         ] {
             let found = problems("", fragment, sources);

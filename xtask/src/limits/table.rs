@@ -143,7 +143,7 @@ pub(super) const FIGURES: &[Figure] = &[
     figure(
         OPERATING,
         "{MiB} MiB a task, {MiB} MiB for all ({} tasks run at once)",
-        &["FEED_SHARE_BYTES", "FEEDS_BYTES_MAX", "tasks_at_once"],
+        &["QUEUE_SHARE_BYTES", "FEEDS_BYTES_MAX", "tasks_at_once"],
     ),
     figure(
         OPERATING,

@@ -1,4 +1,4 @@
-//! One finding of tidy. It says where, what is wrong and what would be right.
+//! One finding of tidy: a place, the fault there and the right form.
 //! Findings are ordered by path and line, so that the output of a run is stable.
 
 use std::fmt;

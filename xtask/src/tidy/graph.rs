@@ -32,7 +32,7 @@ pub(super) enum Parents {
     DoNotCount,
 }
 
-/// One crate: its module files and what they name.
+/// One crate: its module files and their needs.
 pub(super) struct Graph<'a> {
     files: Vec<File<'a>>,
     /// Module path (without `crate`) to the index of its file.

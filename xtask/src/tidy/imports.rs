@@ -20,13 +20,13 @@ const ASYNC: &[&str] = &["tokio", "futures"];
 const CLOCK_AND_CHANCE: &[&str] = &["getrandom", "rand", "uuid", "jiff", "chrono", "time"];
 const PROGRAM: &[&str] = &["clap", "indicatif", "tracing-subscriber", "anyhow"];
 
-/// What one crate may not see, and why.
+/// The imports of one crate that are forbidden, and the reason.
 struct Rule {
     /// Folder name below `crates/`.
     folder: &'static str,
     /// The crates of this workspace that it may use.
     own: &'static [&'static str],
-    /// Other crates it may not use; a name stands for its family (`axum` for `axum-extra` too).
+    /// Other crates it may not use; a name includes its family (`axum-extra` too for `axum`).
     never: &'static [&'static [&'static str]],
     /// Paths that its code may not name.
     paths: &'static [&'static str],
@@ -39,7 +39,7 @@ const RULES: [Rule; 9] = [
         own: &[],
         never: &[SQL, HTTP_SERVER, HTTP_CLIENT, ASYNC, CLOCK_AND_CHANCE, PROGRAM, &["tracing"]],
         paths: &["SystemTime::now", "Instant::now", "std::env", "std::fs", "std::net"],
-        reason: "the model is pure: no I/O, no clock, no randomness; what it needs is passed in",
+        reason: "the model is pure: no I/O, no clock, no randomness; its callers pass them in",
     },
     Rule {
         folder: "store",
@@ -74,7 +74,7 @@ const RULES: [Rule; 9] = [
         own: &["caseload-model", "caseload-store"],
         never: &[SQL, HTTP_SERVER, HTTP_CLIENT, PROGRAM],
         paths: &["std::env"],
-        reason: "bulk runs tasks through the store's contract; SQL and HTTP are others' business",
+        reason: "bulk runs tasks through the store's contract and knows no SQL and no HTTP",
     },
     Rule {
         folder: "api",
@@ -115,7 +115,8 @@ pub(super) fn crates(root: &Path) -> Result<Vec<Finding>> {
         .context("cannot start `cargo metadata`")?;
     let complaint = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "`cargo metadata` failed: {complaint}");
-    let metadata = serde_json::from_slice(&output.stdout).context("`cargo metadata` is no JSON")?;
+    let metadata =
+        serde_json::from_slice(&output.stdout).context("`cargo metadata` did not print JSON")?;
     Ok(judge(&metadata))
 }
 

@@ -142,7 +142,7 @@ const HABITS: [Habit; 9] = [
         instead: "name the actor: caller, client, server, thread, reader, operator, transaction",
     },
     Habit {
-        name: "is no …",
+        name: "is no",
         first: &["is", "are", "was", "were", "be"],
         second: &["no"],
         unless_after: &["there"],
@@ -159,7 +159,7 @@ const HABITS: [Habit; 9] = [
     },
 ];
 
-/// Words after "is no" that compare and do not deny.
+/// Words after "no" that make a comparison.
 const COMPARES: [&str; 9] =
     ["longer", "more", "fewer", "less", "later", "earlier", "other", "greater", "larger"];
 
@@ -172,7 +172,7 @@ pub(super) struct Hit {
     pub(super) excerpt: String,
 }
 
-/// One word and what the check needs to know of its surroundings.
+/// One word with its line and punctuation.
 struct Word {
     line: usize,
     /// Lower case, without punctuation.

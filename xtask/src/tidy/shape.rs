@@ -15,7 +15,7 @@ const FILE_LINES_MEDIAN_MAX: usize = 130;
 const PUB_IN_LIMIT: usize = 250;
 /// A function of the product is shorter.
 const FUNCTION_LINES_LIMIT: usize = 70;
-/// A line is no wider.
+/// The widest line.
 const LINE_COLUMNS_MAX: usize = 100;
 /// A header of one sentence must at least be this long.
 const HEADER_CHARS_MIN: usize = 60;
@@ -43,8 +43,8 @@ fn check_header(source: &Source, findings: &mut Vec<Finding>) {
     let ends = |pair: &(char, char)| matches!(pair.0, '.' | '!' | '?') && pair.1 == ' ';
     let sentences = header.chars().zip(following).filter(ends).count();
     if sentences < 2 && header.chars().count() < HEADER_CHARS_MIN {
-        let message = "the module header (`//!`) is missing or too short: say in two to ten \
-                       sentences what the module is for, what it is not, and what it keeps true";
+        let message = "the module header (`//!`) is missing or too short: in two to ten sentences, \
+                       give its purpose, its limits and its invariant";
         findings.push(Finding::new(source, 1, message));
     }
 }

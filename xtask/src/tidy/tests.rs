@@ -1,12 +1,12 @@
-//! Tests of tidy: the repository passes, and every rule can fail. Each rule is shown a text that
-//! keeps it and one that breaks it, because a check that never fails checks nothing.
+//! Tests of tidy: the repository passes, and every rule can fail. Each rule gets a text that
+//! obeys it and one that breaks it, because a check that never fails checks nothing.
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use serde_json::json;
 
 use super::*;
 
-const HEADER: &str = "//! What it is for. What it is not.\n";
+const HEADER: &str = "//! One sentence. Another one.\n";
 
 fn source(path: &str, body: &str) -> Source {
     Source::new(path, format!("{HEADER}{body}"))
@@ -108,19 +108,40 @@ fn a_visibility_that_names_a_path_is_rare() {
 
 #[test]
 fn a_paragraph_of_a_page_is_wrapped_at_a_hundred_columns() {
-    let findings = |text: &str| {
-        let page = Page { path: "docs/a.md".to_owned(), text: text.to_owned() };
-        pages::check(&page).iter().map(|finding| finding.line).collect::<Vec<_>>()
-    };
-    let wide = "word ".repeat(41);
-    assert_eq!(findings(&format!("Fine.\n\n{wide}\n")), [3]);
+    let wide = "word ".repeat(21);
+    assert_eq!(page_findings(&format!("Fine.\n\n{wide}\n")), [3]);
     for text in [
         format!("| {wide} |\n"),
         format!("```\n{wide}\n```\n"),
-        format!("See [this](there), {wide}\n"),
+        format!("See [this](b.md), {wide}\n"),
         format!("{}\n", "é".repeat(100)),
     ] {
-        assert_eq!(findings(&text), [0; 0], "{text}");
+        assert_eq!(page_findings(&text), [0; 0], "{text}");
+    }
+}
+
+/// The lines with findings of a page that has one page and one file next to it.
+fn page_findings(text: &str) -> Vec<usize> {
+    let page = |path: &str, text: &str| Page { path: path.to_owned(), text: text.to_owned() };
+    let pages = [page("docs/a.md", text), page("docs/b.md", "## The `one` thing\n")];
+    let exists = |path: &str| path == "scripts/test";
+    pages::check(&pages[0], &pages, exists).iter().map(|finding| finding.line).collect()
+}
+
+#[test]
+fn a_link_leads_to_a_file_or_a_heading() {
+    for (text, leads) in [
+        ("[a](b.md)", true),
+        ("[a](b.md#the-one-thing)", true),
+        ("[a](#here)\n\n# Here", true),
+        ("[a](../scripts/test)", true),
+        ("[a](https://example.org/x)", true),
+        ("`[a](c.md)` in code\n```\n[a](c.md)\n```", false),
+        ("[a](c.md)", false),
+        ("[a](b.md#two)", false),
+        ("[a](#there)", false),
+    ] {
+        assert_eq!(page_findings(text).is_empty(), leads, "{text}");
     }
 }
 
@@ -136,7 +157,7 @@ fn a_function_stays_under_seventy_lines() {
     // A brace in the first column of a string does not end the function.
     let string = function(70).replacen("    a();\n", "    r#\"\n}\n\"#;\n", 1);
     assert!(model(&string)[0].contains("has 72 lines"));
-    // Neither a declaration nor a one-liner runs into what follows it.
+    // Neither a declaration nor a one-liner runs into the next item.
     let gap = "\n".repeat(80);
     let declared = format!("trait A {{\n    fn a(\n        b: u8,\n    );\n{gap}    fn b();\n}}\n");
     assert!(model(&declared).is_empty());
@@ -170,7 +191,7 @@ fn marks_of_unfinished_work_are_found_in_comments_and_code() {
 }
 
 #[test]
-fn words_in_strings_and_longer_words_are_no_marks() {
+fn words_in_strings_and_longer_words_are_not_marks() {
     for body in [
         "const A: &str = \"TODO todo!\";\n",
         "const A: &str = \"\n// TODO\n\\\" // TODO\";\n",
@@ -283,6 +304,6 @@ fn dependencies_follow_the_table_of_the_architecture() {
     ] {
         assert_eq!(verdict(folder, name, None), allowed, "{folder} on {name}");
     }
-    assert!(verdict("client", "axum", Some("dev")), "tests may use what the product may not");
+    assert!(verdict("client", "axum", Some("dev")), "tests may use other crates");
     assert!(!verdict("client", "axum", Some("build")));
 }

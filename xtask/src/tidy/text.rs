@@ -186,7 +186,7 @@ impl Page {
         has_extension(&self.path, "md")
     }
 
-    /// The lines of a page in Markdown, with fenced blocks and tables told apart.
+    /// The lines of a page in Markdown, with the kind of each.
     pub(super) fn lines(&self) -> impl Iterator<Item = Line<'_>> {
         let mut fenced = false;
         self.text.lines().enumerate().map(move |(index, text)| {

@@ -7,7 +7,7 @@ use crate::source::Source;
 /// Words of a comment that say "not done yet".
 const MARKS: [&str; 3] = ["TODO", "FIXME", "XXX"];
 
-/// Macros that stand in for code.
+/// Macros in the place of missing code.
 const MACROS: [&str; 2] = ["todo!", "unimplemented!"];
 
 /// Judges one file.
@@ -22,7 +22,7 @@ pub(super) fn check(source: &Source) -> Vec<Finding> {
     }
     for (index, line) in source.scrubbed.code.lines().enumerate() {
         for name in MACROS.iter().filter(|name| has_word(line, name)) {
-            let message = format!("`{name}` stands in for code: write it, or leave the path out");
+            let message = format!("`{name}` in the place of code: write it, or leave the path out");
             findings.push(Finding::new(source, index + 1, message));
         }
     }
@@ -47,7 +47,7 @@ fn check_attributes(source: &Source, findings: &mut Vec<Finding>) {
     }
 }
 
-/// What stands between the brackets of an attribute; `rest` begins after the first.
+/// The text between the brackets of an attribute; `rest` begins after the first.
 fn attribute(rest: &str) -> &str {
     let mut depth = 1;
     let closes = |char| {
@@ -65,7 +65,7 @@ fn calls(attribute: &str, name: &str) -> bool {
     has_word(attribute, name) && attribute.contains(&format!("{name}("))
 }
 
-/// Whether `line` holds `word` with no letter, digit or underscore beside it.
+/// Whether `line` contains `word` with no letter, digit or underscore around it.
 fn has_word(line: &str, word: &str) -> bool {
     let is_part = |char: char| char.is_alphanumeric() || char == '_';
     line.match_indices(word).any(|(at, _)| {

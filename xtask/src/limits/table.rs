@@ -69,7 +69,7 @@ pub(super) const FIGURES: &[Figure] = &[
     figure(API, "`Idempotency-Key`: 1 to {} characters", &["idempotency::key::KEY_CHARS_MAX"]),
     figure(API, "Changes within {ms} ms of each other", &["followed_tasks::ROUND_PAUSE"]),
     figure(API, "A comment every {s} seconds", &["KEEP_ALIVE_SECONDS"]),
-    figure(API, "At most {} faults of one entry are listed", &["profile::check::FAULTS_MAX"]),
+    figure(API, "At most {} faults of one entry are listed", &["profile::checker::FAULTS_MAX"]),
     figure(API, "nesting over {} levels", &["json::DEPTH_MAX"]),
     figure(
         API,
@@ -137,13 +137,8 @@ pub(super) const FIGURES: &[Figure] = &[
     ),
     figure(
         OPERATING,
-        "{MiB} MiB a payload, {MiB} MiB for all, uploads in progress included",
-        &["PAYLOAD_BYTES_MAX", "ALL_BYTES_MAX"],
-    ),
-    figure(
-        OPERATING,
         "{MiB} MiB a task, {MiB} MiB for all ({} tasks run at once)",
-        &["QUEUE_SHARE_BYTES", "FEEDS_BYTES_MAX", "tasks_at_once"],
+        &["QUEUE_SHARE_BYTES", "QUEUES_BYTES_MAX", "tasks_at_once"],
     ),
     figure(
         OPERATING,

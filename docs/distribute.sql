@@ -1,15 +1,16 @@
--- Distributes the tables of a Caseload database by the domain, on PostgreSQL with the extension
--- Citus or an engine that speaks its functions. Run once, after the first `caseload serve` has made
--- the tables: every key begins with the domain's id, so that nothing else changes. Servers may
--- continue to run; writes wait.
+-- Distributes the tables of a Caseload database by domain, on PostgreSQL with the extension Citus
+-- or on an engine with the same functions. Run it once, after the first `caseload serve` has
+-- created the tables. Every key begins with the id of the domain, so that nothing else has to
+-- change. Servers may keep running; their writes wait.
 
--- Small, and read with everything: whole on every node. Keys lead to a domain before it is known.
+-- These tables are small and replicated to every node. An API key is looked up before its domain is
+-- known.
 SELECT create_reference_table('domains');
 SELECT create_reference_table('keys');
 
 -- `task_queue` (the unfinished tasks of all domains and their leases), `domain_removals` and
--- `copy_progress` (the progress of a copy that fills the store) are not distributed: every server
--- reads all of them, and they are small.
+-- `copy_progress` (the progress of a copy into the store) remain on one node. They are small, and
+-- every server reads them.
 
 SELECT create_distributed_table('domain_clocks', 'domain_id');
 SELECT create_distributed_table('apps', 'domain_id', colocate_with => 'domain_clocks');

@@ -6,6 +6,7 @@ use tokio_postgres::Row;
 
 use super::engine::Client;
 use super::{domains, rows};
+use caseload_store::admin::already_exists;
 use caseload_store::{Agent, CreateAgent, StoreError};
 
 pub(super) async fn create(client: &Client, command: &CreateAgent) -> Result<Agent, StoreError> {
@@ -24,7 +25,7 @@ pub(super) async fn create(client: &Client, command: &CreateAgent) -> Result<Age
         )
         .await?;
     if added == 0 {
-        return Err(StoreError::AlreadyExists { what: format!("agent {}", command.id) });
+        return Err(already_exists("agent", &command.id));
     }
     Ok(command.made())
 }

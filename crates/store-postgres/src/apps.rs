@@ -6,6 +6,7 @@ use tokio_postgres::Row;
 
 use super::engine::Client;
 use super::{domains, rows};
+use caseload_store::admin::{already_exists, new_app};
 use caseload_store::{App, CreateApp, StoreError};
 
 pub(super) async fn create(client: &Client, command: &CreateApp) -> Result<App, StoreError> {
@@ -25,14 +26,9 @@ pub(super) async fn create(client: &Client, command: &CreateApp) -> Result<App, 
         )
         .await?;
     if added == 0 {
-        return Err(StoreError::AlreadyExists { what: format!("app {}", command.id) });
+        return Err(already_exists("app", &command.id));
     }
-    Ok(App {
-        id: command.id.clone(),
-        publish_id,
-        title: command.title.clone(),
-        created_at: command.now,
-    })
+    Ok(new_app(command, publish_id))
 }
 
 /// The next number that no app of the domain has, including imported apps.

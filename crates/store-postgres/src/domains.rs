@@ -3,35 +3,27 @@
 //! Invariant: no table is missed, because the catalogue names the tables: all that have a
 //! `domain_id`.
 
-use caseload_model::ids::{DomainId, DomainName, timed_id};
+use caseload_model::ids::{DomainId, DomainName};
 use tokio_postgres::Row;
 
 use super::engine::Client;
 use super::rows;
+use caseload_store::admin::{
+    DEFAULT_APP_NUMBER, ENTRY_TABLES, already_exists, default_app, removal_step, unknown_domain,
+};
 use caseload_store::{CreateDomain, Domain, StoreError};
 
-/// Records that one step of a removal deletes.
-const REMOVAL_RECORDS: i64 = 2000;
-/// Records of [`PIECES_TABLE`] that one step deletes; each has up to a megabyte.
-const REMOVAL_PIECES: i64 = 64;
-const PIECES_TABLE: &str = "attachment_pieces";
-/// Title and publish id of the first app of every domain.
-const DEFAULT_APP_TITLE: &str = "Web";
-const DEFAULT_APP_NUMBER: i64 = 1;
-/// Tables that the first step of a removal empties, so that no caller can reach the domain.
-const SMALL_TABLES: [&str; 5] = ["keys", "apps", "agents", "queues", "domain_clocks"];
-
 pub(super) async fn create(client: &Client, command: &CreateDomain) -> Result<Domain, StoreError> {
-    let app_id = timed_id(&command.name, "app", command.now, command.random);
+    let app = default_app(command);
     let made = client
         .row_opt(
             "INSERT INTO domains (name, default_app_id, created_at) VALUES ($1, $2, $3)
              ON CONFLICT DO NOTHING RETURNING id",
-            &[&command.name.as_str(), &app_id.as_bytes(), &command.now.0],
+            &[&command.name.as_str(), &app.id.as_bytes(), &command.now.0],
         )
         .await?;
     let Some(made) = made else {
-        return Err(StoreError::AlreadyExists { what: format!("domain {}", command.name) });
+        return Err(already_exists("domain", command.name.as_str()));
     };
     let id: i64 = made.get(0);
     client
@@ -46,10 +38,10 @@ pub(super) async fn create(client: &Client, command: &CreateDomain) -> Result<Do
              VALUES ($1, $2, $3, $4, $5)",
             &[
                 &id,
-                &app_id.as_bytes(),
-                &DEFAULT_APP_NUMBER.to_string().as_bytes(),
-                &DEFAULT_APP_TITLE.as_bytes(),
-                &command.now.0,
+                &app.id.as_bytes(),
+                &app.publish_id.as_bytes(),
+                &app.title.as_bytes(),
+                &app.created_at.0,
             ],
         )
         .await?;
@@ -82,21 +74,17 @@ pub(super) const DEMAND: &str = "SELECT 1 FROM domains WHERE id = $1 FOR KEY SHA
 pub(super) async fn demand(client: &Client, domain: DomainId) -> Result<(), StoreError> {
     match client.row_opt(DEMAND, &[&domain.0]).await? {
         Some(_) => Ok(()),
-        None => Err(gone()),
+        None => Err(unknown_domain()),
     }
-}
-
-fn gone() -> StoreError {
-    StoreError::NotFound { what: "the domain".to_owned() }
 }
 
 /// The first step of a removal. Afterwards no caller can reach the domain.
 pub(super) async fn begin_removal(client: &Client, domain: DomainId) -> Result<(), StoreError> {
     if client.execute("DELETE FROM domains WHERE id = $1", &[&domain.0]).await? == 0 {
-        return Err(gone());
+        return Err(unknown_domain());
     }
     client.execute("INSERT INTO domain_removals (removed_id) VALUES ($1)", &[&domain.0]).await?;
-    for table in SMALL_TABLES {
+    for table in ENTRY_TABLES {
         client.execute(&format!("DELETE FROM {table} WHERE domain_id = $1"), &[&domain.0]).await?;
     }
     Ok(())
@@ -109,7 +97,7 @@ pub(super) async fn continue_removal(client: &Client) -> Result<bool, StoreError
     let Some(removal) = client.row_opt(select, &[]).await? else { return Ok(false) };
     let removed: i64 = removal.get(0);
     for table in domain_tables(client).await? {
-        let records = if table == PIECES_TABLE { REMOVAL_PIECES } else { REMOVAL_RECORDS };
+        let records = i64::from(removal_step(&table));
         let delete = format!(
             "DELETE FROM {table} WHERE domain_id = $1 AND ctid = ANY (ARRAY
              (SELECT ctid FROM {table} WHERE domain_id = $1 LIMIT $2))"

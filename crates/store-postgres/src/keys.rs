@@ -9,6 +9,7 @@ use tokio_postgres::Row;
 
 use super::engine::Client;
 use super::{domains, rows};
+use caseload_store::admin::already_exists;
 use caseload_store::{CreateKey, Key, KeyGrant, StoreError};
 
 const COLUMNS: &str =
@@ -34,7 +35,7 @@ pub(super) async fn create(client: &Client, command: &CreateKey) -> Result<(), S
         )
         .await?;
     if added == 0 {
-        return Err(StoreError::AlreadyExists { what: format!("key {}", command.id) });
+        return Err(already_exists("key", &command.id));
     }
     Ok(())
 }

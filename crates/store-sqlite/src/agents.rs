@@ -7,7 +7,8 @@ use rusqlite::{Connection, params};
 
 use super::domains;
 use crate::Fault;
-use caseload_store::{Agent, CreateAgent, StoreError};
+use caseload_store::admin::already_exists;
+use caseload_store::{Agent, CreateAgent};
 
 pub(super) fn create(conn: &Connection, command: &CreateAgent) -> Result<Agent, Fault> {
     domains::demand(conn, command.domain)?;
@@ -24,7 +25,7 @@ pub(super) fn create(conn: &Connection, command: &CreateAgent) -> Result<Agent, 
             command.now.0
         ])?;
     if added == 0 {
-        return Err(StoreError::AlreadyExists { what: format!("agent {}", command.id) }.into());
+        return Err(already_exists("agent", &command.id).into());
     }
     Ok(command.made())
 }

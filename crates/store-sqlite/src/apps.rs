@@ -7,7 +7,8 @@ use rusqlite::{Connection, params};
 
 use super::domains;
 use crate::Fault;
-use caseload_store::{App, CreateApp, StoreError};
+use caseload_store::admin::{already_exists, new_app};
+use caseload_store::{App, CreateApp};
 
 pub(super) fn create(conn: &Connection, command: &CreateApp) -> Result<App, Fault> {
     domains::demand(conn, command.domain)?;
@@ -15,7 +16,7 @@ pub(super) fn create(conn: &Connection, command: &CreateApp) -> Result<App, Faul
         .prepare_cached("SELECT 1 FROM apps WHERE domain_id = ?1 AND id = ?2")?
         .exists(params![command.domain.0, command.id])?;
     if taken {
-        return Err(StoreError::AlreadyExists { what: format!("app {}", command.id) }.into());
+        return Err(already_exists("app", &command.id).into());
     }
     let publish_id = next_publish_id(conn, command.domain)?;
     conn.prepare_cached(
@@ -29,12 +30,7 @@ pub(super) fn create(conn: &Connection, command: &CreateApp) -> Result<App, Faul
         command.title,
         command.now.0
     ])?;
-    Ok(App {
-        id: command.id.clone(),
-        publish_id,
-        title: command.title.clone(),
-        created_at: command.now,
-    })
+    Ok(new_app(command, publish_id))
 }
 
 /// The next number that no app of the domain has, including imported apps.

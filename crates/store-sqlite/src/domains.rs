@@ -4,36 +4,29 @@
 //! Invariant: no table is missed, because the schema itself names the tables: all that have a
 //! `domain_id`.
 
-use caseload_model::ids::{DomainId, DomainName, timed_id};
+use caseload_model::ids::{DomainId, DomainName};
 use caseload_model::time::UnixMillis;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::profiles::by_id::{MOVED, PLACED};
 use crate::Fault;
+use caseload_store::admin::{
+    DEFAULT_APP_NUMBER, ENTRY_TABLES, already_exists, default_app, removal_step, unknown_domain,
+};
 use caseload_store::{CreateDomain, Domain, StoreError};
 
-/// Records that one step of a removal deletes.
-const REMOVAL_RECORDS: u32 = 2000;
-/// Records of [`PIECES_TABLE`] that one step deletes; each has up to a megabyte.
-const REMOVAL_PIECES: u32 = 64;
-const PIECES_TABLE: &str = "attachment_pieces";
 /// The table without an index by domain.
 const CORE_PROFILES_TABLE: &str = "core_profiles";
-/// Title and publish id of the first app of every domain.
-const DEFAULT_APP_TITLE: &str = "Web";
-const DEFAULT_APP_NUMBER: i64 = 1;
-/// Tables that the first step of a removal empties, because they refer to the domain.
-const SMALL_TABLES: [&str; 5] = ["keys", "apps", "agents", "queues", "domain_clocks"];
 
 pub(super) fn create(conn: &Connection, command: &CreateDomain) -> Result<Domain, Fault> {
     if by_name(conn, &command.name)?.is_some() {
-        return Err(StoreError::AlreadyExists { what: format!("domain {}", command.name) }.into());
+        return Err(already_exists("domain", command.name.as_str()).into());
     }
-    let app_id = timed_id(&command.name, "app", command.now, command.random);
+    let app = default_app(command);
     conn.prepare_cached(
         "INSERT INTO domains (name, default_app_id, created_at) VALUES (?1, ?2, ?3)",
     )?
-    .execute(params![command.name.as_str(), app_id, command.now.0])?;
+    .execute(params![command.name.as_str(), app.id, command.now.0])?;
     let id = conn.last_insert_rowid();
     conn.prepare_cached("INSERT INTO domain_clocks (domain_id, last_app_number) VALUES (?1, ?2)")?
         .execute(params![id, DEFAULT_APP_NUMBER])?;
@@ -41,13 +34,7 @@ pub(super) fn create(conn: &Connection, command: &CreateDomain) -> Result<Domain
         "INSERT INTO apps (domain_id, id, publish_id, title, created_at)
          VALUES (?1, ?2, ?3, ?4, ?5)",
     )?
-    .execute(params![
-        id,
-        app_id,
-        DEFAULT_APP_NUMBER.to_string(),
-        DEFAULT_APP_TITLE,
-        command.now.0
-    ])?;
+    .execute(params![id, app.id, app.publish_id, app.title, app.created_at.0])?;
     Ok(Domain { id: DomainId(id), name: command.name.clone(), created_at: command.now })
 }
 
@@ -71,7 +58,7 @@ pub(super) fn demand(conn: &Connection, domain: DomainId) -> Result<(), Fault> {
     if conn.prepare_cached("SELECT 1 FROM domains WHERE id = ?1")?.exists([domain.0])? {
         Ok(())
     } else {
-        Err(StoreError::NotFound { what: "the domain".to_owned() }.into())
+        Err(unknown_domain().into())
     }
 }
 
@@ -79,7 +66,7 @@ pub(super) fn demand(conn: &Connection, domain: DomainId) -> Result<(), Fault> {
 pub(super) fn begin_removal(conn: &Connection, domain: DomainId) -> Result<(), Fault> {
     demand(conn, domain)?;
     conn.execute("INSERT INTO domain_removals (removed_id) VALUES (?1)", [domain.0])?;
-    for table in SMALL_TABLES {
+    for table in ENTRY_TABLES {
         conn.execute(&format!("DELETE FROM {table} WHERE domain_id = ?1"), [domain.0])?;
     }
     conn.execute("DELETE FROM domains WHERE id = ?1", [domain.0])?;
@@ -100,7 +87,7 @@ pub(super) fn continue_removal(conn: &Connection) -> Result<bool, Fault> {
             continue;
         }
         let key = primary_key(conn, &table)?;
-        let records = if table == PIECES_TABLE { REMOVAL_PIECES } else { REMOVAL_RECORDS };
+        let records = removal_step(&table);
         let deleted = conn.execute(
             &format!(
                 "DELETE FROM {table} WHERE ({key}) IN
@@ -122,7 +109,9 @@ fn remove_core_profiles(conn: &Connection, domain: i64) -> Result<bool, Fault> {
         .prepare_cached(
             "SELECT key, core_profile_id FROM identities WHERE domain_id = ?1 LIMIT ?2",
         )?
-        .query_map(params![domain, REMOVAL_RECORDS], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .query_map(params![domain, removal_step(CORE_PROFILES_TABLE)], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })?
         .collect::<Result<Vec<(Vec<u8>, i64)>, _>>()?;
     let mut placed = conn.prepare_cached(&format!("DELETE FROM core_profiles WHERE {PLACED}"))?;
     let mut moved = conn.prepare_cached(&format!("DELETE FROM core_profiles WHERE {MOVED}"))?;

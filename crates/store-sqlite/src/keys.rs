@@ -8,6 +8,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::domains;
 use crate::Fault;
+use caseload_store::admin::already_exists;
 use caseload_store::{CreateKey, Key, KeyGrant, StoreError};
 
 const COLUMNS: &str =
@@ -19,7 +20,7 @@ pub(super) fn create(conn: &Connection, command: &CreateKey) -> Result<(), Fault
         .prepare_cached("SELECT 1 FROM keys WHERE (domain_id = ?1 AND id = ?2) OR hash = ?3")?
         .exists(params![command.domain.0, command.id, command.hash])?;
     if taken {
-        return Err(StoreError::AlreadyExists { what: format!("key {}", command.id) }.into());
+        return Err(already_exists("key", &command.id).into());
     }
     conn.prepare_cached(
         "INSERT INTO keys (domain_id, id, hash, name, write_access, created_at, expires_at)

@@ -7,6 +7,7 @@
 mod contract;
 
 // For backends.
+pub mod admin;
 pub mod check;
 pub mod copy;
 pub mod dry_run;

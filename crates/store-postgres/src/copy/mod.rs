@@ -4,7 +4,7 @@
 //! the disk, because a database that lost its latest commits can resume the copy. A copy is refused
 //! while a server or command has a session.
 
-mod shape;
+mod statements;
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 mod tests;
@@ -33,8 +33,8 @@ use caseload_store::copy::rows::{CopyBatch, Rows, Value, decode, encode};
 use caseload_store::copy::tables::{TABLES, Table};
 use caseload_store::failpoint::{self, Failpoint};
 use caseload_store::{CheckReport, StoreError, StoreFuture};
-use shape::Shape;
-use wire::{Received, Sent};
+use statements::TableStatements;
+use wire::{ReceivedValue, SentValue};
 
 /// Rows of the first batch of a table, while their size is unknown.
 const FIRST_ROWS: usize = 64;
@@ -176,16 +176,16 @@ impl PostgresEnd {
         position: Option<Vec<u8>>,
         batch: CopyBatch,
     ) -> Result<Rows, StoreError> {
-        let shape = Shape::of(&self.client, table).await?;
+        let statements = TableStatements::of(&self.client, table).await?;
         let limit = self.limit(table, batch);
         let after = match position.as_deref().map(decode) {
             None => Vec::new(),
-            Some(Some(key)) if key.len() == shape.key_width => key,
+            Some(Some(key)) if key.len() == statements.key_width => key,
             Some(_) => return Err(StoreError::Corrupt("the position of a copy".to_owned())),
         };
-        let sql = if after.is_empty() { &shape.first } else { &shape.further };
-        let params: Vec<Sent<'_>> =
-            after.into_iter().chain([Value::Integer(limit)]).map(Sent).collect();
+        let sql = if after.is_empty() { &statements.first } else { &statements.further };
+        let params: Vec<SentValue<'_>> =
+            after.into_iter().chain([Value::Integer(limit)]).map(SentValue).collect();
         let params = params.iter().map(|value| value as &(dyn ToSql + Sync));
         let mut found = pin!(
             self.client.query_raw(sql, params.collect::<Vec<_>>()).await.map_err(store_error)?
@@ -200,7 +200,7 @@ impl PostgresEnd {
             last = Some(row);
         }
         if let Some(last) = last.filter(|_| rows.len() as i64 == limit) {
-            let key = (width..width + shape.key_width).map(|place| value_of(&last, place));
+            let key = (width..width + statements.key_width).map(|place| value_of(&last, place));
             rows.next = Some(encode(key.collect::<Result<Vec<_>, _>>()?));
         }
         if rows.len() > 0 {
@@ -221,11 +221,11 @@ impl PostgresEnd {
         self.client.batch_execute(&begin).await.map_err(store_error)?;
         self.save_progress(progress).await?;
         if rows.len() > 0 {
-            let shape = Shape::of(&self.client, table).await?;
-            let copied = rows
-                .iter()
-                .map(|row| shape.written.iter().map(|at| Sent(row.value(*at))).collect::<Vec<_>>());
-            self.copy_in(&shape.copy_in, &shape.types, copied).await?;
+            let statements = TableStatements::of(&self.client, table).await?;
+            let copied = rows.iter().map(|row| {
+                statements.written.iter().map(|at| SentValue(row.value(*at))).collect::<Vec<_>>()
+            });
+            self.copy_in(&statements.copy_in, &statements.types, copied).await?;
             if table.name == "tasks" {
                 self.queue(table, rows).await?;
             }
@@ -240,7 +240,7 @@ impl PostgresEnd {
         &self,
         sql: &str,
         types: &[Type],
-        rows: impl Iterator<Item = Vec<Sent<'a>>>,
+        rows: impl Iterator<Item = Vec<SentValue<'a>>>,
     ) -> Result<(), StoreError> {
         let sink = self.client.copy_in(sql).await.map_err(store_error)?;
         let mut writer = pin!(BinaryCopyInWriter::new(sink, types));
@@ -259,11 +259,11 @@ impl PostgresEnd {
         let status = place("status");
         let unfinished = rows.iter().filter(|row| row.integer(status) != COMPLETED);
         let queued = unfinished.map(|row| {
-            let of = |name| Sent(row.value(place(name)));
+            let of = |name| SentValue(row.value(place(name)));
             let seen = Value::Integer(i64::from(row.integer(status) > CREATED));
             let [domain, task] = ["domain_id", "id"].map(of);
             let [seq, writes, not_before] = ["seq", "writes", "not_before"].map(of);
-            vec![domain, task, seq, writes, Sent(seen), not_before]
+            vec![domain, task, seq, writes, SentValue(seen), not_before]
         });
         let types = [Type::INT8, Type::BYTEA, Type::INT8, Type::BOOL, Type::BOOL, Type::INT8];
         self.copy_in(
@@ -450,7 +450,7 @@ impl CopyEnd for PostgresEnd {
 }
 
 fn value_of(row: &Row, place: usize) -> Result<Value<'_>, StoreError> {
-    Ok(row.try_get::<_, Received<'_>>(place).map_err(store_error)?.0)
+    Ok(row.try_get::<_, ReceivedValue<'_>>(place).map_err(store_error)?.0)
 }
 
 fn overtaken() -> StoreError {

@@ -51,7 +51,8 @@ fn check(mut stored: BTreeSet<(String, String, String, bool)>) {
     });
     for table in TABLES {
         for column in table.columns {
-            let is_stored = shape::read_as(table.name, column.name).is_none_or(|found| found.1);
+            let is_stored =
+                statements::read_as(table.name, column.name).is_none_or(|found| found.1);
             let found = stored.iter().find(|it| it.0 == table.name && it.1 == column.name).cloned();
             let Some(found) = found else {
                 assert!(!is_stored, "{}.{} does not exist", table.name, column.name);

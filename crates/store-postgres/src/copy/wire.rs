@@ -12,9 +12,9 @@ type Fault = Box<dyn Error + Sync + Send>;
 
 /// A value to send.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Sent<'a>(pub(super) Value<'a>);
+pub(super) struct SentValue<'a>(pub(super) Value<'a>);
 
-impl ToSql for Sent<'_> {
+impl ToSql for SentValue<'_> {
     fn to_sql(&self, ty: &Type, out: &mut BytesMut) -> Result<IsNull, Fault> {
         match self.0 {
             Value::Null => return Ok(IsNull::Yes),
@@ -39,9 +39,9 @@ impl ToSql for Sent<'_> {
 
 /// A received value.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Received<'a>(pub(super) Value<'a>);
+pub(super) struct ReceivedValue<'a>(pub(super) Value<'a>);
 
-impl<'a> FromSql<'a> for Received<'a> {
+impl<'a> FromSql<'a> for ReceivedValue<'a> {
     fn from_sql(ty: &Type, raw: &'a [u8]) -> Result<Self, Fault> {
         let value = match *ty {
             Type::BOOL => Value::Integer(i64::from(bool::from_sql(ty, raw)?)),

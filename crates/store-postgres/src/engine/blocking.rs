@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use tokio::runtime::Handle;
 
-use super::{Asking, Client, Engine, Session, TRIES_MAX, given_up, not_written};
+use super::{BlockingClient, Client, Engine, Session, TRIES_MAX, not_written, too_many_conflicts};
 use caseload_store::StoreError;
 use caseload_store::throttle::Throttle;
 
@@ -19,7 +19,7 @@ impl Engine {
 
     /// Runs a read in one snapshot. The budget includes the wait for a connection. A long read, of
     /// very many records, waits while long reads use half of the connections.
-    pub(crate) async fn ask<T, F>(
+    pub(crate) async fn read_blocking<T, F>(
         &self,
         budget: Duration,
         is_long: bool,
@@ -27,7 +27,7 @@ impl Engine {
     ) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: FnOnce(&Asking<'_>, &mut Throttle) -> Result<T, StoreError> + Send + 'static,
+        F: FnOnce(&BlockingClient<'_>, &mut Throttle) -> Result<T, StoreError> + Send + 'static,
     {
         let until = Instant::now() + budget;
         let got = tokio::time::timeout_at(until.into(), async {
@@ -41,8 +41,7 @@ impl Engine {
         let mut throttle = Throttle::new(Some(until), &self.read_limits.load, is_long);
         let runtime = Handle::current();
         on_a_thread(move || {
-            let answer =
-                session.run_blocking(&runtime, Some(until), |ask| work(ask, &mut throttle));
+            let answer = session.run_blocking(&runtime, Some(until), |db| work(db, &mut throttle));
             drop(permit);
             session.end_read(answer)
         })
@@ -51,10 +50,10 @@ impl Engine {
 
     /// Runs a write in one transaction. If it conflicts with another write, the database rolls it
     /// back and `work` runs again.
-    pub(crate) async fn change<T, F>(&self, work: F) -> Result<T, StoreError>
+    pub(crate) async fn write_blocking<T, F>(&self, work: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: Fn(&Asking<'_>) -> Result<T, StoreError> + Send + Sync + 'static,
+        F: Fn(&BlockingClient<'_>) -> Result<T, StoreError> + Send + Sync + 'static,
     {
         let began = Instant::now();
         let work = Arc::new(work);
@@ -63,7 +62,7 @@ impl Engine {
             let until = session.until();
             let (work, runtime) = (Arc::clone(&work), Handle::current());
             let tried = on_a_thread(move || {
-                let answer = session.run_blocking(&runtime, Some(until), |ask| work(ask));
+                let answer = session.run_blocking(&runtime, Some(until), |db| work(db));
                 let answer = not_written(answer);
                 runtime.block_on(session.end_write(answer))
             });
@@ -75,7 +74,7 @@ impl Engine {
                 }
             }
         }
-        Err(given_up())
+        Err(too_many_conflicts())
     }
 }
 

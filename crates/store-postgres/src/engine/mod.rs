@@ -5,8 +5,8 @@
 //! otherwise it is closed.
 
 mod arrays;
-mod asking;
 mod blocking;
+mod blocking_client;
 mod bounds;
 mod client;
 mod copying;
@@ -31,7 +31,7 @@ use tokio::task::JoinHandle;
 
 use super::address::{Connector, PostgresAddress};
 pub(super) use arrays::Column;
-pub(super) use asking::Asking;
+pub(super) use blocking_client::BlockingClient;
 use bounds::Bounds;
 use caseload_store::{DurationCounts, StoreError};
 pub(super) use client::{Client, Params};
@@ -40,7 +40,7 @@ pub(super) use error::{constraint, store_error};
 pub(super) use listen::Listener;
 use read_limits::ReadLimits;
 pub(super) use session::Session;
-pub(super) use values::{Bound, Values};
+pub(super) use values::{BoundRow, Values};
 
 /// The most connections of one server.
 const CONNECTIONS_MAX: usize = 16;
@@ -201,11 +201,11 @@ impl Engine {
                 }
             }
         }
-        Err(given_up())
+        Err(too_many_conflicts())
     }
 
     /// Tries a write once. After [`StoreError::Contended`] the caller may try again, up to
-    /// [`TRIES_MAX`] times, and then returns [`given_up`].
+    /// [`TRIES_MAX`] times, and then returns [`too_many_conflicts`].
     pub(super) async fn write_once<C, T>(
         &self,
         context: &mut C,
@@ -281,7 +281,7 @@ fn not_written<T>(answer: Result<T, StoreError>) -> Result<T, StoreError> {
 }
 
 /// The fault of a write that conflicted in each of its attempts.
-pub(super) fn given_up() -> StoreError {
+pub(super) fn too_many_conflicts() -> StoreError {
     StoreError::NotWritten(format!("it conflicted with other writes {TRIES_MAX} times"))
 }
 

@@ -12,7 +12,7 @@ use futures_util::future::{BoxFuture, FutureExt, try_join, try_join3};
 use tokio::runtime::Handle;
 use tokio_postgres::Statement;
 
-use super::{Asking, Bounds, Client};
+use super::{BlockingClient, Bounds, Client};
 use caseload_store::StoreError;
 
 /// A read has nothing to commit.
@@ -108,18 +108,18 @@ impl Session {
         &self,
         runtime: &Handle,
         until: Option<Instant>,
-        work: impl FnOnce(&Asking<'_>) -> Result<T, StoreError>,
+        work: impl FnOnce(&BlockingClient<'_>) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let client = self.client();
         let mut begin = pin!(client.batch(&self.begin));
         // Polling once sends `BEGIN`. Its answer comes before all others.
         let begun = begin.as_mut().now_or_never();
-        let ask = Asking::new(client, runtime.clone(), until, &self.overdue);
-        let answer = work(&ask);
+        let db = BlockingClient::new(client, runtime.clone(), until, &self.overdue);
+        let answer = work(&db);
         match begun {
             Some(begun) => begun?,
             None if self.is_overdue() => {}
-            None => ask.wait(begin)?,
+            None => db.wait(begin)?,
         }
         answer
     }

@@ -93,12 +93,12 @@ async fn writes_to_a_silent_database_end_in_time() {
     let silent = wire.engine.write((), |client, ()| Box::pin(client.batch("SELECT 1")));
     assert_unreachable(in_time(silent).await);
     wire.assert_recovers().await;
-    let change = wire.engine.change({
+    let change = wire.engine.write_blocking({
         let silent = Arc::clone(&wire.silent);
-        move |ask| {
-            ask.wait(ask.client().batch("SELECT 1"))?;
+        move |db| {
+            db.wait(db.client().batch("SELECT 1"))?;
             silent.store(true, Ordering::SeqCst);
-            ask.wait(ask.client().batch("SELECT 1"))
+            db.wait(db.client().batch("SELECT 1"))
         }
     });
     assert_unreachable(in_time(change).await);
@@ -132,12 +132,12 @@ async fn reads_of_a_task_from_a_silent_database_end_in_time() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn reads_of_a_silent_database_end_at_their_deadline() {
     let wire = Wire::new().await;
-    let read = wire.engine.ask(BOUND, false, {
+    let read = wire.engine.read_blocking(BOUND, false, {
         let silent = Arc::clone(&wire.silent);
-        move |ask, _| {
-            ask.wait(ask.client().batch("SELECT 1"))?;
+        move |db, _| {
+            db.wait(db.client().batch("SELECT 1"))?;
             silent.store(true, Ordering::SeqCst);
-            ask.wait(ask.client().batch("SELECT 1"))
+            db.wait(db.client().batch("SELECT 1"))
         }
     });
     let answer = in_time(read).await;

@@ -16,13 +16,13 @@ pub(crate) trait Values {
 
 /// The values of one row, as the parameters of a statement.
 #[derive(Debug, Default)]
-pub(crate) struct Bound(Vec<BoundValue>);
+pub(crate) struct BoundRow(Vec<BoundValue>);
 
 /// A value; `None` is null.
 #[derive(Debug)]
 struct BoundValue(Option<BytesMut>);
 
-impl Bound {
+impl BoundRow {
     /// The statement that inserts the row. `table` is the table with its columns, in SQL.
     pub(crate) fn insert(&self, table: &str) -> String {
         let places: Vec<String> = (1..=self.0.len()).map(|place| format!("${place}")).collect();
@@ -34,7 +34,7 @@ impl Bound {
     }
 }
 
-impl Values for Bound {
+impl Values for BoundRow {
     fn add<V: Value>(&mut self, value: V) -> &mut Self {
         let mut bytes = BytesMut::new();
         let is_there = value.put(&mut bytes);

@@ -7,7 +7,7 @@ use caseload_model::issue::{IssueBody, IssueColumns};
 use tokio::try_join;
 use tokio_postgres::{Row, Statement};
 
-use super::super::engine::{Bound, Client, CopyRows, Values};
+use super::super::engine::{BoundRow, Client, CopyRows, Values};
 use super::super::rows::text;
 use super::page::{FRAGMENTS_COUNT, body, fragments};
 use caseload_store::StoreError;
@@ -111,7 +111,7 @@ impl NewRow<'_> {
 
     /// Inserts the issue.
     pub(super) async fn insert(&self, client: &Client, domain: DomainId) -> Result<(), StoreError> {
-        let (mut columns, mut fragments) = (Bound::default(), Bound::default());
+        let (mut columns, mut fragments) = (BoundRow::default(), BoundRow::default());
         self.write_columns(domain, &mut columns);
         self.write_fragments(domain, &mut fragments);
         let add_columns = client.prepare(&columns.insert(COLUMNS_OF_ROW)).await?;

@@ -9,7 +9,7 @@ use caseload_model::issue::Facet;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
-use super::super::engine::Asking;
+use super::super::engine::BlockingClient;
 use super::sql::{self, Bounds};
 use caseload_store::StoreError;
 use caseload_store::query::{CountQuestion, CounterSum, Days};
@@ -63,7 +63,7 @@ impl<'q> Count<'q> {
 
 /// The sums of counters day by day.
 pub(super) fn by_day(
-    ask: &Asking<'_>,
+    db: &BlockingClient<'_>,
     domain: DomainId,
     sums: &CounterSum<'_>,
 ) -> Result<BTreeMap<i64, i64>, StoreError> {
@@ -76,7 +76,7 @@ pub(super) fn by_day(
     }
     let select =
         format!("SELECT day, sum(n)::bigint FROM ({}) c GROUP BY day", halves.join(" UNION ALL "));
-    let found = ask.wait(ask.client().rows(&select, &params))?;
+    let found = db.wait(db.client().rows(&select, &params))?;
     Ok(found.iter().map(|row| (row.get(0), row.get(1))).collect())
 }
 

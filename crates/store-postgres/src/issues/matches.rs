@@ -13,17 +13,17 @@ use roaring::RoaringBitmap;
 use tokio_postgres::{Row, Statement};
 
 use super::sets::{self, TermQuestion};
-use crate::engine::{Asking, Client};
+use crate::engine::{BlockingClient, Client};
 
 /// The issues of a domain in the set and the spans; `source` are the same issues.
 pub(super) fn find(
     source: &impl Source<Error = StoreError>,
-    ask: &Asking<'_>,
+    db: &BlockingClient<'_>,
     domain: DomainId,
     matches: &Matches,
 ) -> Result<RoaringBitmap, StoreError> {
     let leaves = matches.filters.leaves();
-    let rows = fetch(ask, domain, &leaves)?;
+    let rows = fetch(db, domain, &leaves)?;
     let mut answers = Answers::new(leaves, rows);
     let found = matches.filters.eval(&mut |leaf| Ok::<_, StoreError>(answers.take(leaf)))?;
     within(source, found, &matches.spans)
@@ -31,7 +31,7 @@ pub(super) fn find(
 
 /// The rows of each leaf, from one flight: one statement for all terms, one for each other leaf.
 fn fetch(
-    ask: &Asking<'_>,
+    db: &BlockingClient<'_>,
     domain: DomainId,
     leaves: &[&Leaf],
 ) -> Result<Vec<RoaringBitmap>, StoreError> {
@@ -45,8 +45,8 @@ fn fetch(
     if terms.is_empty() && lookups.is_empty() {
         return Ok(vec![RoaringBitmap::new(); leaves.len()]);
     }
-    let (of_terms, of_lookups) = ask.wait(async {
-        let client = ask.client();
+    let (of_terms, of_lookups) = db.wait(async {
+        let client = db.client();
         // Everything is prepared before anything is sent.
         let select =
             if terms.is_empty() { None } else { Some(client.prepare(&terms.select()).await?) };
@@ -61,7 +61,7 @@ fn fetch(
         let of_lookups = lookups
             .iter()
             .zip(&statements)
-            .map(|((_, lookup), statement)| lookup.ask(client, statement, domain));
+            .map(|((_, lookup), statement)| lookup.fetch(client, statement, domain));
         try_join(of_terms, try_join_all(of_lookups)).await
     })?;
     let mut answers = terms.answers(leaves.len(), &of_terms)?;
@@ -96,7 +96,7 @@ impl<'l> Lookup<'l> {
         }
     }
 
-    async fn ask(
+    async fn fetch(
         &self,
         client: &Client,
         statement: &Statement,

@@ -61,8 +61,8 @@ pub(super) async fn list(
     }
     let is_long = tests_texts(&request.query);
     engine
-        .ask(budget, is_long, move |ask, throttle| {
-            query::list(&IssueSource { ask, domain }, &request, throttle)
+        .read_blocking(budget, is_long, move |db, throttle| {
+            query::list(&IssueSource { db, domain }, &request, throttle)
         })
         .await
 }
@@ -78,8 +78,8 @@ pub(super) async fn step(
     }
     let is_long = tests_texts(&request.query);
     engine
-        .ask(budget, is_long, move |ask, throttle| {
-            query::step(&IssueSource { ask, domain }, &request, throttle)
+        .read_blocking(budget, is_long, move |db, throttle| {
+            query::step(&IssueSource { db, domain }, &request, throttle)
         })
         .await
 }
@@ -90,8 +90,8 @@ pub(super) async fn explain(
 ) -> Result<Vec<ExplainedStep>, StoreError> {
     let domain = request.domain;
     engine
-        .ask(request.budget, true, move |ask, _| {
-            query::explain(&IssueSource { ask, domain }, &request)
+        .read_blocking(request.budget, true, move |db, _| {
+            query::explain(&IssueSource { db, domain }, &request)
         })
         .await
 }
@@ -126,8 +126,8 @@ pub(super) async fn get(
         return Ok(None);
     }
     engine
-        .ask(budget, false, move |ask, _| {
-            let issues = IssueSource { ask, domain };
+        .read_blocking(budget, false, move |db, _| {
+            let issues = IssueSource { db, domain };
             let rendering = Rendering {
                 view,
                 form: StepForm::Commas,
@@ -147,7 +147,7 @@ pub(super) async fn create(
     command: CreateIssue,
 ) -> Result<Idempotent<StoredAnswer>, StoreError> {
     let domain = command.origin.domain;
-    engine.change(move |ask| write::create(&Writes { ask, domain }, &command)).await
+    engine.write_blocking(move |db| write::create(&Writes { db, domain }, &command)).await
 }
 
 pub(super) async fn add_message(
@@ -155,7 +155,7 @@ pub(super) async fn add_message(
     command: AddMessage,
 ) -> Result<Idempotent<StoredAnswer>, StoreError> {
     let domain = command.origin.domain;
-    engine.change(move |ask| write::add_message(&Writes { ask, domain }, &command)).await
+    engine.write_blocking(move |db| write::add_message(&Writes { db, domain }, &command)).await
 }
 
 pub(super) async fn add_note(
@@ -163,12 +163,12 @@ pub(super) async fn add_note(
     command: AddNote,
 ) -> Result<Idempotent<StoredAnswer>, StoreError> {
     let domain = command.origin.domain;
-    engine.change(move |ask| write::add_note(&Writes { ask, domain }, &command)).await
+    engine.write_blocking(move |db| write::add_note(&Writes { db, domain }, &command)).await
 }
 
 pub(super) async fn edit(engine: &Arc<Engine>, command: EditIssue) -> Result<Vec<u8>, StoreError> {
     let domain = command.origin.domain;
-    engine.change(move |ask| write::edit(&Writes { ask, domain }, &command)).await
+    engine.write_blocking(move |db| write::edit(&Writes { db, domain }, &command)).await
 }
 
 pub(super) async fn edit_many(
@@ -176,7 +176,7 @@ pub(super) async fn edit_many(
     command: EditIssues,
 ) -> Result<Vec<u8>, StoreError> {
     let domain = command.origin.domain;
-    engine.change(move |ask| write::edit_many(&Writes { ask, domain }, &command)).await
+    engine.write_blocking(move |db| write::edit_many(&Writes { db, domain }, &command)).await
 }
 
 pub(super) async fn reference_faults(
@@ -185,8 +185,8 @@ pub(super) async fn reference_faults(
     references: References,
 ) -> Result<Vec<ParameterFault>, StoreError> {
     engine
-        .ask(super::engine::READ_BUDGET, false, move |ask, _| {
-            write::reference_faults(&Writes { ask, domain }, &references)
+        .read_blocking(super::engine::READ_BUDGET, false, move |db, _| {
+            write::reference_faults(&Writes { db, domain }, &references)
         })
         .await
 }

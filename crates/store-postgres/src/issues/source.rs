@@ -14,7 +14,7 @@ use roaring::RoaringBitmap;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
-use super::super::engine::{Asking, Params};
+use super::super::engine::{BlockingClient, Params};
 use super::counts::Count;
 use super::scan::BoundScan;
 use super::sql::{bounds, column_of, direction};
@@ -39,13 +39,13 @@ const ISSUES_MAX: usize = 1000;
 /// One domain, in the snapshot of a transaction.
 #[derive(Clone, Copy)]
 pub(crate) struct IssueSource<'c> {
-    pub(crate) ask: &'c Asking<'c>,
+    pub(crate) db: &'c BlockingClient<'c>,
     pub(crate) domain: DomainId,
 }
 
 impl IssueSource<'_> {
     fn rows(&self, sql: &str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
-        self.ask.wait(self.ask.client().rows(sql, params))
+        self.db.wait(self.db.client().rows(sql, params))
     }
 
     /// The row of an issue.
@@ -130,8 +130,8 @@ impl IssueSource<'_> {
         let (from, until) = (day_term(days.from), day_term(days.until));
         let (from, until) = (from.as_slice(), until.as_slice());
         let params: [&(dyn ToSql + Sync); 5] = [&self.domain.0, &kind, &from, &until, &limit];
-        self.ask.wait(async {
-            let client = self.ask.client();
+        self.db.wait(async {
+            let client = self.db.client();
             let (base, delta) = (client.prepare(&base).await?, client.prepare(&delta).await?);
             let rows =
                 (client.prepared_rows(&base, &params), client.prepared_rows(&delta, &params));
@@ -150,7 +150,7 @@ impl Source for IssueSource<'_> {
     const TEXTS_PER_QUESTION: usize = TEXTS;
 
     fn matches(&self, matches: &Matches) -> Result<RoaringBitmap, StoreError> {
-        matches::find(self, self.ask, self.domain, matches)
+        matches::find(self, self.db, self.domain, matches)
     }
 
     fn agents(&self, mut visit: impl FnMut(&str, &str)) -> Result<(), StoreError> {
@@ -179,8 +179,8 @@ impl Source for IssueSource<'_> {
             (split.before.map_or(nothing, bounds), split.after.map_or(nothing, bounds));
         let days = split.days.map(|days| (day_term(days.from), day_term(days.until)));
         let has_edges = split.before.is_some() || split.after.is_some();
-        let (whole, edges) = self.ask.wait(async {
-            let client = self.ask.client();
+        let (whole, edges) = self.db.wait(async {
+            let client = self.db.client();
             let (whole, edges) = (client.prepare(&whole).await?, client.prepare(&edges).await?);
             let days = async {
                 let Some((from, until)) = days else { return Ok(Vec::new()) };
@@ -328,11 +328,11 @@ impl Source for IssueSource<'_> {
     fn count(&self, question: &CountQuestion<'_>) -> Result<(u64, [u64; 2]), StoreError> {
         let count = Count::new(question);
         let Some((select, params)) = count.select(&self.domain) else { return Ok((0, [0; 2])) };
-        Ok(count.summands(&self.ask.wait(self.ask.client().row(&select, &params))?))
+        Ok(count.summands(&self.db.wait(self.db.client().row(&select, &params))?))
     }
 
     fn count_by_day(&self, sum: &CounterSum<'_>) -> Result<BTreeMap<i64, i64>, StoreError> {
-        counts::by_day(self.ask, self.domain, sum)
+        counts::by_day(self.db, self.domain, sum)
     }
 
     fn render(

@@ -119,7 +119,7 @@ fn given(place: usize) -> String {
     format!("${place}::smallint[] IS NOT NULL")
 }
 
-/// Selects `row`, `at` and `id` of the matches, in order. Bound are the domain, since, until,
+/// Selects `row`, `at` and `id` of the matches, in order. BoundRow are the domain, since, until,
 /// states, ratings, the limit, the offset and an id: of issues at the instant where the span begins
 /// only those beyond it.
 pub(super) fn page(index: Index, order: SortOrder) -> String {

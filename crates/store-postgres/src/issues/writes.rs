@@ -9,7 +9,7 @@ use caseload_model::time::UnixMillis;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
-use super::super::engine::{Asking, Params};
+use super::super::engine::{BlockingClient, Params};
 use super::super::rows::text;
 use super::super::{domains, idempotency};
 use super::columns::{BEHIND, COLUMNS, NewRow, record};
@@ -22,21 +22,21 @@ use caseload_store::{IdempotencyKey, StoreError, StoredAnswer};
 /// One domain, in a transaction that writes; or one that only looks names up.
 #[derive(Clone, Copy)]
 pub(super) struct Writes<'c> {
-    pub(super) ask: &'c Asking<'c>,
+    pub(super) db: &'c BlockingClient<'c>,
     pub(super) domain: DomainId,
 }
 
 impl Writes<'_> {
     fn rows(&self, sql: &str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
-        self.ask.wait(self.ask.client().rows(sql, params))
+        self.db.wait(self.db.client().rows(sql, params))
     }
 
     fn row_opt(&self, sql: &str, params: Params<'_>) -> Result<Option<Row>, StoreError> {
-        self.ask.wait(self.ask.client().row_opt(sql, params))
+        self.db.wait(self.db.client().row_opt(sql, params))
     }
 
     fn execute(&self, sql: &str, params: Params<'_>) -> Result<u64, StoreError> {
-        self.ask.wait(self.ask.client().execute(sql, params))
+        self.db.wait(self.db.client().execute(sql, params))
     }
 
     /// The first instant from `from` on that no issue of the domain has, once the end of time is
@@ -63,7 +63,7 @@ impl Writes<'_> {
 
 impl IssueWrites for Writes<'_> {
     fn demand(&self) -> Result<(), StoreError> {
-        self.ask.wait(domains::demand(self.ask.client(), self.domain))
+        self.db.wait(domains::demand(self.db.client(), self.domain))
     }
 
     fn repeated(
@@ -71,9 +71,9 @@ impl IssueWrites for Writes<'_> {
         key: &IdempotencyKey,
         now: UnixMillis,
     ) -> Result<Option<StoredAnswer>, StoreError> {
-        let client = self.ask.client();
+        let client = self.db.client();
         let kept = idempotency::stored_answer(client, self.domain, &key.text, now);
-        match self.ask.wait(kept)? {
+        match self.db.wait(kept)? {
             Some((content, answer)) if content == key.content => Ok(Some(answer)),
             Some(_) => Err(StoreError::IdempotencyKeyReused),
             None => Ok(None),
@@ -86,9 +86,9 @@ impl IssueWrites for Writes<'_> {
         answer: &StoredAnswer,
         now: UnixMillis,
     ) -> Result<(), StoreError> {
-        let client = self.ask.client();
+        let client = self.db.client();
         let kept = idempotency::keep_or_repeat(client, self.domain, key, answer, now);
-        match self.ask.wait(kept)? {
+        match self.db.wait(kept)? {
             None => Ok(()),
             // A repeat came first: what this one did is undone, and it finds the other's answer.
             Some(_) => Err(StoreError::Contended),
@@ -165,8 +165,8 @@ impl IssueWrites for Writes<'_> {
              JOIN issue_bodies b ON b.domain_id = $1 AND b.row = i.row
              WHERE i.domain_id = $1 AND i.id = $2"
         );
-        let (_, found) = self.ask.wait(async {
-            let client = self.ask.client();
+        let (_, found) = self.db.wait(async {
+            let client = self.db.client();
             let (lock, select) = (client.prepare(lock).await?, client.prepare(&select).await?);
             let params: [&(dyn ToSql + Sync); 2] = [&self.domain.0, &id];
             tokio::try_join!(
@@ -246,7 +246,7 @@ impl IssueWrites for Writes<'_> {
             birth.row.ok_or_else(|| StoreError::Corrupt("an issue without row".to_owned()))?;
         let IssueRecord { columns, head, body } = issue;
         let new = NewRow { row, columns, head, body };
-        self.ask.wait(new.insert(self.ask.client(), self.domain))?;
+        self.db.wait(new.insert(self.db.client(), self.domain))?;
         Ok(row.into())
     }
 
@@ -267,8 +267,8 @@ impl IssueWrites for Writes<'_> {
         let fields: Vec<_> = bodies().map(|body| &body.custom_fields[..]).collect();
         let shown_queues: Vec<_> = bodies().map(|body| body.queue.as_deref()).collect();
         let notes: Vec<_> = bodies().map(|body| body.private_notes.as_deref()).collect();
-        self.ask.wait(async {
-            let client = self.ask.client();
+        self.db.wait(async {
+            let client = self.db.client();
             let columns = client.prepare(UPDATE_COLUMNS).await?;
             let fragments = client.prepare(UPDATE_FRAGMENTS).await?;
             let of_columns: [&(dyn ToSql + Sync); 7] =
@@ -285,7 +285,7 @@ impl IssueWrites for Writes<'_> {
 
     fn keep(&self, changes: Changes) -> Result<(), StoreError> {
         let deltas = Deltas::new(self.domain, changes)?;
-        self.ask.wait(deltas.keep(self.ask.client(), self.domain))
+        self.db.wait(deltas.keep(self.db.client(), self.domain))
     }
 
     fn add_app_profile(&self, profile: &AppProfileRow, at: UnixMillis) -> Result<(), StoreError> {
@@ -307,7 +307,7 @@ impl IssueWrites for Writes<'_> {
     }
 
     fn claim(&self, issue_id: u64, files: &[Attachment]) -> Result<(), StoreError> {
-        self.ask.wait(attachments::claim(self.ask.client(), self.domain, issue_id, files))
+        self.db.wait(attachments::claim(self.db.client(), self.domain, issue_id, files))
     }
 }
 

@@ -15,7 +15,7 @@ use tokio::try_join;
 use tokio_postgres::types::ToSql;
 
 use super::super::domains::DEMAND;
-use super::super::engine::{Client, Engine, TRIES_MAX, given_up};
+use super::super::engine::{Client, Engine, TRIES_MAX, too_many_conflicts};
 use super::super::issues::Import;
 use super::super::profiles::{self, CLOCK, Change};
 use super::end::complete;
@@ -100,7 +100,7 @@ async fn write(
             Err(fault) => return Err(fault),
         }
     }
-    Err(given_up())
+    Err(too_many_conflicts())
 }
 
 /// Parts as far as a chunk of the action takes them.

@@ -4,7 +4,7 @@
 //! commit. Rows and position are in the same file, so that a file that lost its latest commits can
 //! resume the copy.
 
-mod shape;
+mod statements;
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 mod tests;
@@ -25,7 +25,7 @@ use caseload_store::copy::rows::{CopyBatch, Row, Rows, Value, decode, encode};
 use caseload_store::copy::tables::{Kind, TABLES, Table};
 use caseload_store::failpoint::{self, Failpoint};
 use caseload_store::{CheckReport, StoreError, StoreFuture};
-use shape::Shape;
+use statements::TableStatements;
 
 /// Pages of a target's log that trigger a checkpoint.
 const LOG_PAGES: u32 = 4096;
@@ -252,15 +252,16 @@ fn read(
     position: Option<&[u8]>,
     batch: CopyBatch,
 ) -> Result<Rows, Fault> {
-    let shape = Shape::of(conn, table)?;
-    let sql = if position.is_none() { &shape.first } else { &shape.further };
+    let statements = TableStatements::of(conn, table)?;
+    let sql = if position.is_none() { &statements.first } else { &statements.further };
     let mut statement = conn.prepare_cached(sql)?;
     let after = match position.map(decode) {
         None => Vec::new(),
-        Some(Some(key)) if key.len() == shape.key.len() => key,
+        Some(Some(key)) if key.len() == statements.key.len() => key,
         Some(_) => return Err(StoreError::Corrupt("the position of a copy".to_owned()).into()),
     };
-    let after = after.into_iter().zip(&shape.key).map(|(value, is_text)| bound(value, *is_text));
+    let after =
+        after.into_iter().zip(&statements.key).map(|(value, is_text)| bound(value, *is_text));
     let mut found = statement.query(params_from_iter(after))?;
     let width = table.columns.len();
     let mut rows = Rows::new(width);
@@ -269,7 +270,7 @@ fn read(
             rows.push(value_of(row.get_ref(place)?)?);
         }
         if rows.fills(batch) {
-            let key = width..width + shape.key.len();
+            let key = width..width + statements.key.len();
             let key = key.map(|place| value_of(row.get_ref(place)?));
             let key = key.collect::<Result<Vec<_>, _>>()?;
             rows.next = Some(encode(key));
@@ -280,11 +281,11 @@ fn read(
 }
 
 fn insert(conn: &Connection, table: &Table, rows: &Rows) -> Result<(), Fault> {
-    let shape = Shape::of(conn, table)?;
-    let mut statement = conn.prepare_cached(&shape.insert)?;
+    let statements = TableStatements::of(conn, table)?;
+    let mut statement = conn.prepare_cached(&statements.insert)?;
     for row in rows.iter() {
         statement
-            .execute(params_from_iter(shape.written.iter().map(|at| cell(table, row, *at))))?;
+            .execute(params_from_iter(statements.written.iter().map(|at| cell(table, row, *at))))?;
     }
     Ok(())
 }

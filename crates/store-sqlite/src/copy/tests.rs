@@ -63,7 +63,7 @@ fn every_table_and_column_is_copied_or_named_as_sqlites_own() {
     for table in TABLES {
         let columns = table.columns.iter();
         let expected = columns
-            .filter(|column| shape::derived(table.name, column.name).is_none())
+            .filter(|column| statements::derived(table.name, column.name).is_none())
             .map(|column| (column.name.into(), type_of(column.kind).into(), column.nullable));
         assert_eq!(stored(&conn, table.name), expected.collect(), "{}", table.name);
     }

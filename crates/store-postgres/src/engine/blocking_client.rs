@@ -12,7 +12,7 @@ use caseload_store::StoreError;
 
 /// A transaction, used from a blocking thread.
 #[derive(Debug)]
-pub(crate) struct Asking<'c> {
+pub(crate) struct BlockingClient<'c> {
     client: &'c Client,
     runtime: Handle,
     until: Option<Instant>,
@@ -20,7 +20,7 @@ pub(crate) struct Asking<'c> {
     overdue: &'c AtomicBool,
 }
 
-impl<'c> Asking<'c> {
+impl<'c> BlockingClient<'c> {
     pub(super) const fn new(
         client: &'c Client,
         runtime: Handle,

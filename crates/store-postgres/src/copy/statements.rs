@@ -31,7 +31,7 @@ const READ_AS: &[(&str, &str, &str, bool)] = &[
 
 /// The statements of one table.
 #[derive(Debug)]
-pub(super) struct Shape {
+pub(super) struct TableStatements {
     /// Reads from the first row; the limit is the last parameter.
     pub(super) first: String,
     /// Reads after a key, whose values are the first parameters.
@@ -54,7 +54,7 @@ fn quoted(name: &str) -> String {
     format!("\"{name}\"")
 }
 
-impl Shape {
+impl TableStatements {
     pub(super) async fn of(client: &Client, table: &Table) -> Result<Self, StoreError> {
         let name = table.name;
         let key = key_of(client, table).await?;

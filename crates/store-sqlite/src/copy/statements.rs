@@ -37,7 +37,7 @@ const READ_AS: &[(&str, &str, &str)] =
 
 /// The statements of one table.
 #[derive(Debug)]
-pub(super) struct Shape {
+pub(super) struct TableStatements {
     /// Reads from the first row.
     pub(super) first: String,
     /// Reads after a key.
@@ -51,7 +51,7 @@ pub(super) struct Shape {
 
 /// A column of the catalogue.
 #[derive(Debug)]
-pub(super) struct Stored {
+pub(super) struct StoredColumn {
     pub(super) name: String,
     pub(super) kind: String,
     /// Its position in the primary key, from 1; 0 if it is not in the key.
@@ -59,11 +59,11 @@ pub(super) struct Stored {
 }
 
 /// The columns of a table, from the catalogue.
-pub(super) fn stored(conn: &Connection, table: &str) -> Result<Vec<Stored>, Fault> {
+pub(super) fn stored(conn: &Connection, table: &str) -> Result<Vec<StoredColumn>, Fault> {
     let mut statement = conn.prepare_cached("SELECT name, type, pk FROM pragma_table_info(?1)")?;
     let columns = statement.query_map([table], |row| {
         let key = row.get::<_, i64>(2)?.unsigned_abs() as usize;
-        Ok(Stored { name: row.get(0)?, kind: row.get(1)?, key })
+        Ok(StoredColumn { name: row.get(0)?, kind: row.get(1)?, key })
     })?;
     Ok(columns.collect::<Result<_, _>>()?)
 }
@@ -73,7 +73,7 @@ pub(super) fn derived(table: &str, column: &str) -> Option<&'static str> {
     DERIVED.iter().find(|(of, name, _)| (*of, *name) == (table, column)).map(|found| found.2)
 }
 
-impl Shape {
+impl TableStatements {
     pub(super) fn of(conn: &Connection, table: &Table) -> Result<Self, Fault> {
         let mut key = stored(conn, table.name)?;
         key.retain(|column| column.key > 0);

@@ -224,7 +224,7 @@ impl Work for PostgresStore {
             if let Ok(applied) = &applied {
                 self.note(&applied.task);
                 if applied.task.action.family() == Family::Issues {
-                    self.folder.note(domain);
+                    self.compactor.note(domain);
                 }
             }
             let ended = match &applied {
@@ -275,27 +275,27 @@ impl Issues for PostgresStore {
 
     fn create_issue(&self, command: CreateIssue) -> StoreFuture<'_, Idempotent<StoredAnswer>> {
         let domain = command.origin.domain;
-        self.and_fold(domain, issues::create(&self.engine, command))
+        self.and_compact(domain, issues::create(&self.engine, command))
     }
 
     fn add_message(&self, command: AddMessage) -> StoreFuture<'_, Idempotent<StoredAnswer>> {
         let domain = command.origin.domain;
-        self.and_fold(domain, issues::add_message(&self.engine, command))
+        self.and_compact(domain, issues::add_message(&self.engine, command))
     }
 
     fn add_note(&self, command: AddNote) -> StoreFuture<'_, Idempotent<StoredAnswer>> {
         let domain = command.origin.domain;
-        self.and_fold(domain, issues::add_note(&self.engine, command))
+        self.and_compact(domain, issues::add_note(&self.engine, command))
     }
 
     fn edit_issue(&self, command: EditIssue) -> StoreFuture<'_, Vec<u8>> {
         let domain = command.origin.domain;
-        self.and_fold(domain, issues::edit(&self.engine, command))
+        self.and_compact(domain, issues::edit(&self.engine, command))
     }
 
     fn edit_issues(&self, command: EditIssues) -> StoreFuture<'_, Vec<u8>> {
         let domain = command.origin.domain;
-        self.and_fold(domain, issues::edit_many(&self.engine, command))
+        self.and_compact(domain, issues::edit_many(&self.engine, command))
     }
 
     fn reference_faults(
@@ -381,7 +381,7 @@ impl Upkeep for PostgresStore {
             if let Some(listener) = listener {
                 listener.stop().await;
             }
-            self.folder.stop().await;
+            self.compactor.stop().await;
             self.engine.close();
             Ok(())
         })

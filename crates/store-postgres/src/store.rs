@@ -22,7 +22,7 @@ pub struct PostgresStore {
     pub(crate) engine: Arc<Engine>,
     pub(crate) probe: Probe,
     /// Compacts the deltas that writes of issues leave.
-    pub(crate) folder: issues::Folder,
+    pub(crate) compactor: issues::Compactor,
     pub(crate) wake_ups: Arc<watch::Sender<u64>>,
     pub(crate) leases: Leases,
     /// Tasks that this server completed since the store was opened.
@@ -46,7 +46,7 @@ impl PostgresStore {
             OpenMode::Admin => None,
         };
         Ok(Self {
-            folder: issues::Folder::start(&engine),
+            compactor: issues::Compactor::start(&engine),
             engine,
             probe: Probe::default(),
             wake_ups,
@@ -92,14 +92,14 @@ impl PostgresStore {
     }
 
     /// Has deltas compacted after a write of issues.
-    pub(crate) fn and_fold<'a, T: Send + 'a>(
+    pub(crate) fn and_compact<'a, T: Send + 'a>(
         &'a self,
         domain: DomainId,
         written: impl Future<Output = Result<T, StoreError>> + Send + 'a,
     ) -> StoreFuture<'a, T> {
         Box::pin(async move {
             let answer = written.await?;
-            self.folder.note(domain);
+            self.compactor.note(domain);
             Ok(answer)
         })
     }

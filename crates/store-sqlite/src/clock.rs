@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::Fault;
 use caseload_store::StoreError;
-use caseload_store::issues::Birth;
+use caseload_store::issues::IssueAllocation;
 
 /// Microseconds in a millisecond: core profile ids are times in microseconds.
 const MICROS: i64 = 1000;
@@ -66,11 +66,11 @@ pub(super) fn change_time(
 /// The id and the times of a new issue. The change time follows the clock, and the creation time is
 /// later than that of every issue. The two differ only if an import brought an issue from the
 /// future.
-pub(super) fn birth_of_issue(
+pub(super) fn allocate_issue(
     conn: &Connection,
     domain: DomainId,
     now: UnixMillis,
-) -> Result<Birth, Fault> {
+) -> Result<IssueAllocation, Fault> {
     let changed_at = change_time(conn, domain, now)?;
     let (id, created_at): (i64, i64) = conn
         .prepare_cached(
@@ -88,7 +88,7 @@ pub(super) fn birth_of_issue(
         // An import has used the largest possible time.
         _ => free_instant(conn, domain, changed_at)?,
     };
-    Ok(Birth { id, created_at, changed_at, row: None })
+    Ok(IssueAllocation { id, created_at, changed_at, row: None })
 }
 
 /// The first time from `from` on at which no issue of the domain was created.

@@ -265,27 +265,37 @@ impl Issues for SqliteStore {
 
     fn create_issue(&self, command: CreateIssue) -> StoreFuture<'_, Idempotent<StoredAnswer>> {
         let domain = command.origin.domain;
-        self.write(move |conn| Ok(write::create(&issues::Writes { conn, domain }, &command)?))
+        self.write(move |conn| {
+            Ok(write::create(&issues::IssueStatements { conn, domain }, &command)?)
+        })
     }
 
     fn add_message(&self, command: AddMessage) -> StoreFuture<'_, Idempotent<StoredAnswer>> {
         let domain = command.origin.domain;
-        self.write(move |conn| Ok(write::add_message(&issues::Writes { conn, domain }, &command)?))
+        self.write(move |conn| {
+            Ok(write::add_message(&issues::IssueStatements { conn, domain }, &command)?)
+        })
     }
 
     fn add_note(&self, command: AddNote) -> StoreFuture<'_, Idempotent<StoredAnswer>> {
         let domain = command.origin.domain;
-        self.write(move |conn| Ok(write::add_note(&issues::Writes { conn, domain }, &command)?))
+        self.write(move |conn| {
+            Ok(write::add_note(&issues::IssueStatements { conn, domain }, &command)?)
+        })
     }
 
     fn edit_issue(&self, command: EditIssue) -> StoreFuture<'_, Vec<u8>> {
         let domain = command.origin.domain;
-        self.write(move |conn| Ok(write::edit(&issues::Writes { conn, domain }, &command)?))
+        self.write(move |conn| {
+            Ok(write::edit(&issues::IssueStatements { conn, domain }, &command)?)
+        })
     }
 
     fn edit_issues(&self, command: EditIssues) -> StoreFuture<'_, Vec<u8>> {
         let domain = command.origin.domain;
-        self.write(move |conn| Ok(write::edit_many(&issues::Writes { conn, domain }, &command)?))
+        self.write(move |conn| {
+            Ok(write::edit_many(&issues::IssueStatements { conn, domain }, &command)?)
+        })
     }
 
     fn reference_faults(
@@ -294,7 +304,7 @@ impl Issues for SqliteStore {
         references: References,
     ) -> StoreFuture<'_, Vec<ParameterFault>> {
         self.read(move |conn| {
-            Ok(write::reference_faults(&issues::Writes { conn, domain }, &references)?)
+            Ok(write::reference_faults(&issues::IssueStatements { conn, domain }, &references)?)
         })
     }
 

@@ -12,7 +12,7 @@ use crate::domains::ids_and_names;
 use crate::engine::Client;
 use crate::engine::store_error;
 use crate::issues::{
-    BEHIND, COLUMNS, FRAGMENTS, FRAGMENTS_COUNT, apply_delta, block_number, columns, fragments,
+    COLUMNS, COLUMNS_END, FRAGMENTS, FRAGMENTS_COUNT, apply_delta, block_number, columns, fragments,
 };
 use crate::rows::text;
 use caseload_store::StoreError;
@@ -48,14 +48,14 @@ pub(super) async fn rows(client: &Client, findings: &mut Findings) -> Result<(),
                 findings.fault(format!("domain {name}, issue {id}: {rule}"));
             };
             for (place, rule) in rules::REFERENCES.iter().enumerate() {
-                if !row.get::<_, bool>(BEHIND + 1 + place) {
+                if !row.get::<_, bool>(COLUMNS_END + 1 + place) {
                     broken(rule);
                 }
             }
-            if !row.get::<_, bool>(BEHIND + 1 + rules::REFERENCES.len()) {
+            if !row.get::<_, bool>(COLUMNS_END + 1 + rules::REFERENCES.len()) {
                 broken("its row is beyond the domain's clock");
             }
-            if !row.get::<_, bool>(BEHIND) {
+            if !row.get::<_, bool>(COLUMNS_END) {
                 broken(rules::NO_FRAGMENTS);
                 continue;
             }
@@ -155,7 +155,7 @@ type Visit<'v> = &'v mut (dyn FnMut(i64, &[u8], u32) + Send);
 async fn visit_expected(client: &Client, domain: i64, visit: Visit<'_>) -> Result<(), StoreError> {
     let mut rows = pin!(client.stream(&select_issues(), [domain]).await?);
     while let Some(row) = rows.try_next().await.map_err(store_error)? {
-        let number = row_number(row.get(BEHIND))?;
+        let number = row_number(row.get(COLUMNS_END))?;
         visit_terms(&columns(&row)?, &fragments(&row), &mut |kind, value| {
             visit(kind.code(), value, number);
         });

@@ -24,7 +24,7 @@ use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Row};
 
 use super::engine::Engine;
-use super::issues::{fold_left, join_parts};
+use super::issues::{compact_remaining, join_parts};
 use super::{PostgresAddress, check};
 use crate::engine::store_error;
 use caseload_store::copy::end::{CopyEnd, Progress, Side, refused};
@@ -136,7 +136,7 @@ impl PostgresEnd {
     async fn compact(&self) -> Result<(), StoreError> {
         let engine = Engine::open(&self.address).await?;
         let compacted = async {
-            while fold_left(&engine).await? {}
+            while compact_remaining(&engine).await? {}
             join_parts(&engine).await
         };
         let compacted = compacted.await;

@@ -9,73 +9,73 @@ use tokio_postgres::types::ToSql;
 use super::super::engine::{Client, Column, CopyRows, Params};
 use crate::engine::store_error;
 use caseload_store::StoreError;
-use caseload_store::issues::{Changes, SetSteps, Settled, Step, left_nothing};
+use caseload_store::issues::{IndexChanges, IndexUpdate, Step, TermUpdate, not_in_term};
 use caseload_store::rowset::{LIST, encode_rows, place_of};
 
 const COUNTS: &str = "issue_count_deltas (domain_id, facet, value, day, n)";
 const SETS: &str = "issue_set_deltas (domain_id, kind, value, block, entered, gone)";
 const PARTS: &str = "issue_values (domain_id, kind, value, block, part, rows)";
-/// Changes up to which a statement is cheaper than a copy, which takes round trips of its own.
+/// IndexChanges up to which a statement is cheaper than a copy, which takes round trips of its own.
 const STATEMENT_MAX: usize = 500;
 
 /// Rows that terms of a kind have to have in a chunk, and how many of them share a term at most, in
 /// parts of them, for the kind's entries to be added as parts: so few of them come to one set.
-const APART_ROWS_MIN: usize = 1000;
-const APART_SHARING: usize = 20;
+const PARTS_ROWS_MIN: usize = 1000;
+const PARTS_SHARING: usize = 20;
 /// Bytes of an entry's list of rows up to which an import continues it.
 const LIST_BYTES_MAX: usize = 512;
 
-/// Changes as they are stored.
+/// IndexChanges as they are stored.
 pub(super) struct Deltas {
-    settled: Settled,
-    copied: Option<Copied>,
-    entries: Option<Entries>,
+    update: IndexUpdate,
+    copied: Option<CopiedDeltas>,
+    entries: Option<SparseEntries>,
 }
 
-/// Changes in the form of copies.
-struct Copied {
+/// IndexChanges in the form of copies.
+struct CopiedDeltas {
     counts: CopyRows,
     sets: CopyRows,
 }
 
 impl Deltas {
     /// Of any changes.
-    pub(super) fn new(domain: DomainId, changes: Changes) -> Result<Self, StoreError> {
-        Self::of(domain, changes.settle(), None)
+    pub(super) fn new(domain: DomainId, changes: IndexChanges) -> Result<Self, StoreError> {
+        Self::of(domain, changes.finish(), None)
     }
 
     /// Of issues that are new. Their sparse terms are written where they belong at once. Whoever
     /// keeps them has locked the domain's clock: their rows lie behind all others, and nobody else
     /// writes entries.
-    pub(super) fn of_new(domain: DomainId, changes: Changes) -> Result<Self, StoreError> {
-        let settled = changes.settle();
-        let entries = Entries::new(domain, &settled)?;
-        Self::of(domain, settled, Some(entries))
+    pub(super) fn of_new(domain: DomainId, changes: IndexChanges) -> Result<Self, StoreError> {
+        let update = changes.finish();
+        let entries = SparseEntries::new(domain, &update)?;
+        Self::of(domain, update, Some(entries))
     }
 
     fn of(
         domain: DomainId,
-        settled: Settled,
-        entries: Option<Entries>,
+        update: IndexUpdate,
+        entries: Option<SparseEntries>,
     ) -> Result<Self, StoreError> {
-        let many = settled.terms().nth(STATEMENT_MAX).is_some();
+        let many = update.terms().nth(STATEMENT_MAX).is_some();
         let copied = if many || entries.is_some() {
             let is_delta = |kind: TermKind| entries.is_none() || !kind.is_sparse();
-            Some(Copied::new(domain, &settled, is_delta)?)
+            Some(CopiedDeltas::new(domain, &update, is_delta)?)
         } else {
             None
         };
-        Ok(Self { settled, copied, entries })
+        Ok(Self { update, copied, entries })
     }
 
     /// Keeps what the changes come to.
     pub(super) async fn keep(self, client: &Client, domain: DomainId) -> Result<(), StoreError> {
-        let Some(Copied { counts, sets }) = self.copied else {
-            return state(client, domain, &self.settled).await;
+        let Some(CopiedDeltas { counts, sets }) = self.copied else {
+            return insert(client, domain, &self.update).await;
         };
         let of_counts = client.prepare_copy(COUNTS).await?;
         let of_sets = client.prepare_copy(SETS).await?;
-        let Entries { parts: in_parts, kinds, values, blocks, rows } =
+        let SparseEntries { parts: in_parts, kinds, values, blocks, rows } =
             self.entries.unwrap_or_default();
         let (parts, keep_entries) =
             (client.prepare_copy(PARTS).await?, client.prepare(&keep_entries()).await?);
@@ -100,17 +100,17 @@ impl Deltas {
     }
 }
 
-impl Copied {
+impl CopiedDeltas {
     fn new(
         domain: DomainId,
-        settled: &Settled,
+        update: &IndexUpdate,
         is_delta: impl Fn(TermKind) -> bool,
     ) -> Result<Self, StoreError> {
         let (mut counts, mut sets) = (CopyRows::new(), CopyRows::new());
-        for (facet, value, day, n) in settled.counters() {
+        for (facet, value, day, n) in update.counters() {
             counts.row(5).add(domain.0).add(i16::from(facet)).add(value).add(day).add(n);
         }
-        for steps in settled.terms().filter(|steps| is_delta(steps.kind)) {
+        for steps in update.terms().filter(|steps| is_delta(steps.kind)) {
             let [entered, gone] = both(&steps)?;
             sets.row(6)
                 .add(domain.0)
@@ -124,9 +124,9 @@ impl Copied {
     }
 }
 
-/// Entries of sparse terms: which rows enter each.
+/// SparseEntries of sparse terms: which rows enter each.
 #[derive(Default)]
-struct Entries {
+struct SparseEntries {
     /// Those that are added as parts.
     parts: Option<CopyRows>,
     /// The others.
@@ -136,16 +136,16 @@ struct Entries {
     rows: Column,
 }
 
-impl Entries {
-    fn new(domain: DomainId, settled: &Settled) -> Result<Self, StoreError> {
+impl SparseEntries {
+    fn new(domain: DomainId, update: &IndexUpdate) -> Result<Self, StoreError> {
         let mut entries = Self::default();
-        let apart = kinds_apart(settled);
-        for steps in settled.terms().filter(|steps| steps.kind.is_sparse()) {
+        let in_parts_kinds = kinds_in_parts(update);
+        for steps in update.terms().filter(|steps| steps.kind.is_sparse()) {
             let [Some(entered), None] = both(&steps)? else {
-                return Err(left_nothing(steps.kind));
+                return Err(not_in_term(steps.kind));
             };
             let (kind, block) = (steps.kind.code() as i16, i64::from(steps.block));
-            if apart.contains(&steps.kind) {
+            if in_parts_kinds.contains(&steps.kind) {
                 let first = steps.steps.first().map_or(0, |(row, _)| i32::from(place_of(*row)));
                 let parts = entries.parts.get_or_insert_with(CopyRows::new).row(6);
                 parts.add(domain.0).add(kind).add(steps.value).add(block).add(first);
@@ -162,9 +162,9 @@ impl Entries {
 }
 
 /// The sparse kinds whose terms are nearly as many as their rows.
-fn kinds_apart(settled: &Settled) -> Vec<TermKind> {
+fn kinds_in_parts(update: &IndexUpdate) -> Vec<TermKind> {
     let mut kinds: Vec<(TermKind, usize, usize)> = Vec::new();
-    for steps in settled.terms().filter(|steps| steps.kind.is_sparse()) {
+    for steps in update.terms().filter(|steps| steps.kind.is_sparse()) {
         let added = steps.steps.len();
         match kinds.iter_mut().find(|(kind, ..)| *kind == steps.kind) {
             Some((_, terms, rows)) => (*terms, *rows) = (*terms + 1, *rows + added),
@@ -172,7 +172,7 @@ fn kinds_apart(settled: &Settled) -> Vec<TermKind> {
         }
     }
     kinds.retain(|(_, terms, rows)| {
-        *rows >= APART_ROWS_MIN && (rows - terms) * APART_SHARING <= *rows
+        *rows >= PARTS_ROWS_MIN && (rows - terms) * PARTS_SHARING <= *rows
     });
     kinds.into_iter().map(|(kind, ..)| kind).collect()
 }
@@ -202,7 +202,7 @@ fn keep_entries() -> String {
 }
 
 /// The rows that enter a set and those that leave it.
-fn both(changes: &SetSteps<'_>) -> Result<[Option<Vec<u8>>; 2], StoreError> {
+fn both(changes: &TermUpdate<'_>) -> Result<[Option<Vec<u8>>; 2], StoreError> {
     let rows = |which: Step| -> Result<Option<Vec<u8>>, StoreError> {
         let rows = changes.steps.iter().filter(|(_, step)| *step == which);
         let rows: Vec<u32> = rows.map(|(row, _)| *row).collect();
@@ -212,9 +212,9 @@ fn both(changes: &SetSteps<'_>) -> Result<[Option<Vec<u8>>; 2], StoreError> {
 }
 
 /// Keeps changes by statements.
-async fn state(client: &Client, domain: DomainId, settled: &Settled) -> Result<(), StoreError> {
+async fn insert(client: &Client, domain: DomainId, update: &IndexUpdate) -> Result<(), StoreError> {
     let (mut facets, mut values, mut days, mut sums) = (vec![], vec![], vec![], vec![]);
-    for (facet, value, day, n) in settled.counters() {
+    for (facet, value, day, n) in update.counters() {
         facets.push(i16::from(facet));
         values.push(value);
         days.push(day);
@@ -236,7 +236,7 @@ async fn state(client: &Client, domain: DomainId, settled: &Settled) -> Result<(
         .await?;
     let (mut kinds, mut terms, mut blocks) = (vec![], vec![], vec![]);
     let (mut entered, mut gone) = (vec![], vec![]);
-    for steps in settled.terms() {
+    for steps in update.terms() {
         let [enter, leave] = both(&steps)?;
         kinds.push(steps.kind.code() as i16);
         terms.push(steps.value);

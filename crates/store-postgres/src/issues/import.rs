@@ -17,12 +17,12 @@ use tokio_postgres::types::ToSql;
 
 use super::super::engine::Client;
 use super::super::rows::text;
-use super::arriving::Arriving;
 use super::columns::NewRow;
+use super::copy_pipeline::CopyPipeline;
 use super::deltas::Deltas;
-use super::names::Names;
+use super::import_names::ImportedNames;
 use super::page::{FRAGMENTS, FRAGMENTS_COUNT, body};
-use caseload_store::issues::{Changes, Indexed, Known, Planning};
+use caseload_store::issues::{ImportPlanner, ImportState, IndexChanges, IndexedIssue};
 use caseload_store::rowset::row_number;
 use caseload_store::{ApplyChunk, StoreError};
 
@@ -34,15 +34,15 @@ pub(crate) struct Import<'c> {
     now: UnixMillis,
     dry_run: bool,
     clock: Option<Clock>,
-    arriving: Arriving<'c>,
-    changes: Changes,
-    names: Names,
+    pipeline: CopyPipeline<'c>,
+    changes: IndexChanges,
+    names: ImportedNames,
 }
 
 /// The clock's numbers as the chunk leaves them, and what else is known.
 #[derive(Debug)]
 struct Clock {
-    known: Known,
+    known: ImportState,
     last_row: i64,
     last_change: i64,
 }
@@ -55,9 +55,9 @@ impl<'c> Import<'c> {
             now: command.now,
             dry_run: command.dry_run,
             clock: None,
-            arriving: Arriving::new(client, command.domain),
-            changes: Changes::default(),
-            names: Names::default(),
+            pipeline: CopyPipeline::new(client, command.domain),
+            changes: IndexChanges::default(),
+            names: ImportedNames::default(),
         }
     }
 
@@ -84,29 +84,29 @@ impl<'c> Import<'c> {
 
     /// Whether somebody is known to wait for the chunk to end: every writer of the domain does.
     pub(crate) async fn is_waited_for(&mut self) -> Result<bool, StoreError> {
-        if self.dry_run { Ok(false) } else { self.arriving.waited_for().await }
+        if self.dry_run { Ok(false) } else { self.pipeline.waited_for().await }
     }
 
     /// Plans the entries, answering questions about taken milliseconds until none is left.
     async fn plan(
         &mut self,
-        known: Known,
+        known: ImportState,
         payload: &[u8],
         entries: &[PreparedEntry<NewIssue>],
-    ) -> Result<(Known, ImportPlan), StoreError> {
+    ) -> Result<(ImportState, ImportPlan), StoreError> {
         let ids = named_issue_ids(entries);
         let ids: Vec<i64> = known.maybe_taken(&ids).map(|id| id as i64).collect();
         let mut found = HashMap::new();
         if !ids.is_empty() {
-            self.arriving.end().await?;
+            self.pipeline.end().await?;
             found = stored(self.client, self.domain, &ids).await?;
         }
-        let mut planning = Planning::new(known, found, payload, entries, self.dry_run);
+        let mut planning = ImportPlanner::new(known, found, payload, entries, self.dry_run);
         let plan = loop {
             match planning.plan() {
                 Ok(plan) => break plan,
                 Err(windows) => {
-                    self.arriving.end().await?;
+                    self.pipeline.end().await?;
                     let taken = taken(self.client, self.domain, &windows).await?;
                     for (window, taken) in windows.into_iter().zip(taken) {
                         planning.note(window, taken);
@@ -132,21 +132,21 @@ impl<'c> Import<'c> {
             let row = row_number(clock.last_row)?;
             let (columns, body) = (&issue.columns, &prepared.body);
             let new = NewRow { row, columns, head: &issue.head, body };
-            self.arriving.add(&new);
+            self.pipeline.add(&new);
             let fragments = &IssueFragments::new(&issue.head, body);
-            self.changes.change(clock.last_row, None, Some(Indexed { columns, fragments }))?;
+            self.changes.change(clock.last_row, None, Some(IndexedIssue { columns, fragments }))?;
         }
-        if plan.issues.is_empty() { Ok(()) } else { self.arriving.send().await }
+        if plan.issues.is_empty() { Ok(()) } else { self.pipeline.send().await }
     }
 
-    /// Writes what the chunk comes to: what issues are found by, what they name, and the clock's
-    /// numbers. All of it is sent at once.
+    /// IssueStatements what the chunk comes to: what issues are found by, what they name, and the
+    /// clock's numbers. All of it is sent at once.
     pub(crate) async fn finish(self) -> Result<(), StoreError> {
-        let Self { client, domain, now, mut arriving, changes, names, .. } = self;
+        let Self { client, domain, now, mut pipeline, changes, names, .. } = self;
         let Some(mut clock) = self.clock.filter(|_| !self.dry_run) else { return Ok(()) };
-        arriving.send_all().await?;
+        pipeline.send_all().await?;
         let names = names.timed(|| clock.change_time(now));
-        arriving.send_beside(names.keep(client, domain).boxed())?;
+        pipeline.send_beside(names.keep(client, domain).boxed())?;
         // While the database takes the issues and what they name.
         let deltas = Deltas::of_new(domain, changes)?;
         let update = client.prepare(KEEP_CLOCK).await?;
@@ -157,7 +157,7 @@ impl<'c> Import<'c> {
         let numbers: [&(dyn ToSql + Sync); 6] =
             [&domain.0, &last_id, &created_at, &last_app, &clock.last_row, &clock.last_change];
         try_join!(
-            arriving.end(),
+            pipeline.end(),
             deltas.keep(client, domain),
             client.prepared_execute(&update, &numbers),
         )?;
@@ -205,7 +205,7 @@ impl Clock {
             apps.push(app);
         }
         Ok(Self {
-            known: Known {
+            known: ImportState {
                 default_app: default_app.ok_or_else(|| {
                     StoreError::Corrupt("a domain without default app".to_owned())
                 })?,

@@ -4,22 +4,22 @@
 //! answered. This module holds the statements. Invariant: rows, fragments and the deltas of
 //! counters and sets change in one transaction.
 
-mod arriving;
 mod attachments;
 mod columns;
+mod compaction;
+mod compactor;
+mod copy_pipeline;
 mod counts;
 mod deltas;
-mod fold;
-mod folder;
 mod import;
+mod import_names;
+mod issue_store;
 mod matches;
-mod names;
 mod page;
 mod scan;
 mod sets;
 mod source;
 mod sql;
-mod writes;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -42,13 +42,13 @@ use caseload_store::{
     IssuePage, IssueStep, ListIssues, RenderedIssue, StageAttachment, StepForm, StepIssues,
     StoreError, StoredAnswer,
 };
-pub(super) use columns::{BEHIND, COLUMNS, columns};
-pub(super) use folder::{Folder, fold_left, join_parts};
+pub(super) use columns::{COLUMNS, COLUMNS_END, columns};
+pub(super) use compactor::{Compactor, compact_remaining, join_parts};
 pub(super) use import::Import;
+use issue_store::IssueStatements;
 pub(super) use page::{FRAGMENTS, FRAGMENTS_COUNT, fragments};
 pub(super) use sets::{apply as apply_delta, block_number};
 use source::IssueSource;
-use writes::Writes;
 
 pub(super) async fn list(
     engine: &Arc<Engine>,
@@ -147,7 +147,7 @@ pub(super) async fn create(
     command: CreateIssue,
 ) -> Result<Idempotent<StoredAnswer>, StoreError> {
     let domain = command.origin.domain;
-    engine.write_blocking(move |db| write::create(&Writes { db, domain }, &command)).await
+    engine.write_blocking(move |db| write::create(&IssueStatements { db, domain }, &command)).await
 }
 
 pub(super) async fn add_message(
@@ -155,7 +155,9 @@ pub(super) async fn add_message(
     command: AddMessage,
 ) -> Result<Idempotent<StoredAnswer>, StoreError> {
     let domain = command.origin.domain;
-    engine.write_blocking(move |db| write::add_message(&Writes { db, domain }, &command)).await
+    engine
+        .write_blocking(move |db| write::add_message(&IssueStatements { db, domain }, &command))
+        .await
 }
 
 pub(super) async fn add_note(
@@ -163,12 +165,14 @@ pub(super) async fn add_note(
     command: AddNote,
 ) -> Result<Idempotent<StoredAnswer>, StoreError> {
     let domain = command.origin.domain;
-    engine.write_blocking(move |db| write::add_note(&Writes { db, domain }, &command)).await
+    engine
+        .write_blocking(move |db| write::add_note(&IssueStatements { db, domain }, &command))
+        .await
 }
 
 pub(super) async fn edit(engine: &Arc<Engine>, command: EditIssue) -> Result<Vec<u8>, StoreError> {
     let domain = command.origin.domain;
-    engine.write_blocking(move |db| write::edit(&Writes { db, domain }, &command)).await
+    engine.write_blocking(move |db| write::edit(&IssueStatements { db, domain }, &command)).await
 }
 
 pub(super) async fn edit_many(
@@ -176,7 +180,9 @@ pub(super) async fn edit_many(
     command: EditIssues,
 ) -> Result<Vec<u8>, StoreError> {
     let domain = command.origin.domain;
-    engine.write_blocking(move |db| write::edit_many(&Writes { db, domain }, &command)).await
+    engine
+        .write_blocking(move |db| write::edit_many(&IssueStatements { db, domain }, &command))
+        .await
 }
 
 pub(super) async fn reference_faults(
@@ -186,7 +192,7 @@ pub(super) async fn reference_faults(
 ) -> Result<Vec<ParameterFault>, StoreError> {
     engine
         .read_blocking(super::engine::READ_BUDGET, false, move |db, _| {
-            write::reference_faults(&Writes { db, domain }, &references)
+            write::reference_faults(&IssueStatements { db, domain }, &references)
         })
         .await
 }
@@ -264,5 +270,5 @@ pub(super) async fn purge(engine: &Arc<Engine>, now: UnixMillis) -> Result<bool,
             return Ok(true);
         }
     }
-    fold_left(engine).await
+    compact_remaining(engine).await
 }

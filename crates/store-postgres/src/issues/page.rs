@@ -57,7 +57,7 @@ const ISSUE_BYTES_USUAL: usize = 4096;
 /// Issues for which room is made before there are that many.
 const ISSUES_USUAL: usize = 100;
 
-/// Writes issues, as many as are to be shown; false where there is no room for all.
+/// IssueStatements issues, as many as are to be shown; false where there is no room for all.
 pub(super) fn render(
     rows: &[Row],
     rendering: &Rendering,
@@ -72,7 +72,7 @@ pub(super) fn render(
     Ok(written == rows.len())
 }
 
-/// Writes issues while the database sends them, as many as are to be rendering.
+/// IssueStatements issues while the database sends them, as many as are to be rendering.
 pub(super) async fn render_stream(
     rows: RowStream,
     rendering: &Rendering,
@@ -95,7 +95,7 @@ pub(super) async fn render_stream(
     Ok(out)
 }
 
-/// Writes an issue; false where there is no room for it.
+/// IssueStatements an issue; false where there is no room for it.
 fn add(row: &Row, rendering: &Rendering, out: &mut RenderedPage) -> bool {
     let full = out.count > 0 && out.body.len() >= rendering.bytes_max;
     if full || out.count >= rendering.issues_max {

@@ -119,7 +119,7 @@ impl<'l> TermQuestion<'l> {
 
 /// One set as far as it was put together.
 #[derive(Debug, Default)]
-struct Partial {
+struct PartialSet {
     of: Option<(Vec<u8>, u32)>,
     rows: RoaringBitmap,
 }
@@ -141,7 +141,7 @@ pub(super) fn by_value(found: &[Row]) -> Result<BTreeMap<Vec<u8>, RoaringBitmap>
 
 /// Shows value and rows of each block.
 fn visit(found: &[Row], mut show: impl FnMut(&[u8], &RoaringBitmap)) -> Result<(), StoreError> {
-    let mut set = Partial::default();
+    let mut set = PartialSet::default();
     for row in found {
         let (value, block): (&[u8], i64) = (row.get(0), row.get(1));
         let block = block_number(block)?;
@@ -150,7 +150,7 @@ fn visit(found: &[Row], mut show: impl FnMut(&[u8], &RoaringBitmap)) -> Result<(
             if let Some((value, _)) = &set.of {
                 show(value, &set.rows);
             }
-            set = Partial { of: Some((value.to_vec(), block)), rows: RoaringBitmap::new() };
+            set = PartialSet { of: Some((value.to_vec(), block)), rows: RoaringBitmap::new() };
         }
         apply(block, row.get(3), row.get(4), &mut set.rows)?;
     }

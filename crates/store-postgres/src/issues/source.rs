@@ -87,7 +87,7 @@ impl IssueSource<'_> {
         Ok(found)
     }
 
-    /// Writes issues until there are as many bytes as there may be.
+    /// IssueStatements issues until there are as many bytes as there may be.
     fn render_portions(
         &self,
         rows: &[u32],

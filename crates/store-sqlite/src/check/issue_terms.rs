@@ -7,7 +7,7 @@ use rusqlite::Connection;
 
 use super::Findings;
 use crate::Fault;
-use crate::issues::{BEHIND, COLUMNS, FRAGMENTS, columns, fragments};
+use crate::issues::{COLUMNS, COLUMNS_END, FRAGMENTS, columns, fragments};
 use caseload_store::check::terms::{KindSums, ValueSums};
 use caseload_store::rowset::decode;
 
@@ -58,7 +58,7 @@ fn visit_expected(conn: &Connection, visit: Visit<'_>) -> Result<(), Fault> {
     ))?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        let (domain, number) = (row.get(BEHIND)?, row.get(BEHIND + 1)?);
+        let (domain, number) = (row.get(COLUMNS_END)?, row.get(COLUMNS_END + 1)?);
         visit_terms(&columns(row)?, &fragments(row)?, &mut |kind, value| {
             visit(domain, kind.code(), value, number);
         });

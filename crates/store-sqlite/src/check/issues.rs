@@ -6,7 +6,7 @@ use rusqlite::Connection;
 
 use super::Findings;
 use crate::Fault;
-use crate::issues::{BEHIND, COLUMNS, FRAGMENTS, FRAGMENTS_COUNT, columns, fragments};
+use crate::issues::{COLUMNS, COLUMNS_END, FRAGMENTS, FRAGMENTS_COUNT, columns, fragments};
 use caseload_store::check::issues as rules;
 
 /// Each issue, its fragments and its references.
@@ -29,16 +29,16 @@ pub(super) fn rows(conn: &Connection, findings: &mut Findings) -> Result<(), Fau
     while let Some(row) = rows.next()? {
         count += 1;
         let id: i64 = row.get(FRAGMENTS_COUNT)?;
-        let domain: String = row.get(BEHIND)?;
+        let domain: String = row.get(COLUMNS_END)?;
         let mut broken = |rule: &str| {
             findings.fault(format!("domain {domain}, issue {id}: {rule}"));
         };
         for (place, rule) in rules::REFERENCES.iter().enumerate() {
-            if !row.get::<_, bool>(BEHIND + 2 + place)? {
+            if !row.get::<_, bool>(COLUMNS_END + 2 + place)? {
                 broken(rule);
             }
         }
-        if !row.get::<_, bool>(BEHIND + 1)? {
+        if !row.get::<_, bool>(COLUMNS_END + 1)? {
             broken(rules::NO_FRAGMENTS);
             continue;
         }
@@ -57,7 +57,7 @@ pub(super) fn counts(conn: &Connection, findings: &mut Findings) -> Result<(), F
     ))?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        counted.add(row.get(BEHIND)?, &columns(row)?);
+        counted.add(row.get(COLUMNS_END)?, &columns(row)?);
     }
     let mut statement = conn.prepare(
         "SELECT c.domain_id, c.facet, c.value, c.day, c.n, d.name

@@ -12,7 +12,7 @@ pub(crate) const COLUMNS: &str = "i.id, i.created_at, i.updated_at, i.changed_at
      i.state, i.redacted, i.rating, i.original_created_at, i.app_id, i.platform_type, i.queue_id, \
      i.hs_user_id, i.assignee_id, i.language, i.issue_mode, i.author_email";
 /// Where what is selected behind them begins.
-pub(crate) const BEHIND: usize = FRAGMENTS_COUNT + 16;
+pub(crate) const COLUMNS_END: usize = FRAGMENTS_COUNT + 16;
 
 /// The columns, from a row that begins with fragments and columns.
 pub(crate) fn columns(row: &Row<'_>) -> Result<IssueColumns, Fault> {

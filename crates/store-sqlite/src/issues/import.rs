@@ -13,10 +13,10 @@ use caseload_model::time::UnixMillis;
 use rusqlite::{CachedStatement, Connection, params};
 
 use super::super::clock;
-use super::indexing::{Indexing, Slice, entries_of};
-use super::{index, need};
+use super::index_thread::{IndexThread, Slice, entries_of};
+use super::{import_state, index};
 use crate::Fault;
-use caseload_store::issues::{Known, Planning};
+use caseload_store::issues::{ImportPlanner, ImportState};
 use caseload_store::{ApplyChunk, ChunkEntries};
 
 /// What the slices of one chunk share.
@@ -25,8 +25,8 @@ pub(crate) struct Import {
     domain: DomainId,
     now: UnixMillis,
     dry_run: bool,
-    known: Option<Known>,
-    indexing: Indexing,
+    known: Option<ImportState>,
+    indexing: IndexThread,
     changed_at: Option<UnixMillis>,
 }
 
@@ -37,7 +37,7 @@ impl Import {
             now: command.now,
             dry_run: command.dry_run,
             known: None,
-            indexing: Indexing::default(),
+            indexing: IndexThread::default(),
             changed_at: None,
         }
     }
@@ -52,7 +52,7 @@ impl Import {
         let entries = entries_of(&part.work, &slice)?;
         let known = match self.known.take() {
             Some(known) => known,
-            None => need::known(conn, self.domain)?,
+            None => import_state::known(conn, self.domain)?,
         };
         let payload = &part.block.bytes;
         let (mut known, mut plan) = plan(conn, self.domain, known, payload, entries, self.dry_run)?;
@@ -60,7 +60,7 @@ impl Import {
             self.keep_names(conn, &plan)?;
             let issues = std::mem::take(&mut plan.issues);
             let slice = Slice { work: part.work.clone(), entries: slice, issues };
-            let rows = keep_issues(conn, self.domain, &slice)?;
+            let rows = insert_issues(conn, self.domain, &slice)?;
             self.indexing.add(slice, rows)?;
             known.add(&mut plan);
         }
@@ -68,10 +68,10 @@ impl Import {
         Ok(plan.records)
     }
 
-    /// Writes what the chunk comes to: the index and the clock's numbers.
+    /// IssueStatements what the chunk comes to: the index and the clock's numbers.
     pub(crate) fn finish(self, conn: &Connection) -> Result<(), Fault> {
         let Some(known) = self.known.filter(|_| !self.dry_run) else { return Ok(()) };
-        index::keep(conn, self.domain, &self.indexing.end()?)?;
+        index::update(conn, self.domain, &self.indexing.end()?)?;
         clock::advance_for_import(
             conn,
             self.domain,
@@ -138,20 +138,20 @@ impl Import {
 fn plan(
     conn: &Connection,
     domain: DomainId,
-    known: Known,
+    known: ImportState,
     payload: &[u8],
     entries: &[PreparedEntry<NewIssue>],
     dry_run: bool,
-) -> Result<(Known, ImportPlan), Fault> {
+) -> Result<(ImportState, ImportPlan), Fault> {
     let ids = named_issue_ids(entries);
-    let stored = need::stored(conn, domain, known.maybe_taken(&ids))?;
-    let mut planning = Planning::new(known, stored, payload, entries, dry_run);
+    let stored = import_state::stored(conn, domain, known.maybe_taken(&ids))?;
+    let mut planning = ImportPlanner::new(known, stored, payload, entries, dry_run);
     let plan = loop {
         match planning.plan() {
             Ok(plan) => break plan,
             Err(windows) => {
                 for window in windows {
-                    planning.note(window, need::taken(conn, domain, window)?);
+                    planning.note(window, import_state::taken(conn, domain, window)?);
                 }
             }
         }
@@ -160,21 +160,21 @@ fn plan(
 }
 
 /// Inserts the issues; the rows they are in.
-fn keep_issues(conn: &Connection, domain: DomainId, slice: &Slice) -> Result<Vec<i64>, Fault> {
-    let mut columns = columns_statement(conn)?;
-    let mut fragments = fragments_statement(conn)?;
+fn insert_issues(conn: &Connection, domain: DomainId, slice: &Slice) -> Result<Vec<i64>, Fault> {
+    let mut columns = insert_columns_statement(conn)?;
+    let mut fragments = insert_fragments_statement(conn)?;
     let mut rows = Vec::with_capacity(slice.issues.len());
     for (issue, body) in slice.bodies()? {
-        keep_columns(&mut columns, domain, &issue.columns)?;
+        insert_columns(&mut columns, domain, &issue.columns)?;
         let row = conn.last_insert_rowid();
-        keep_fragments(&mut fragments, row, &issue.head, body)?;
+        insert_fragments(&mut fragments, row, &issue.head, body)?;
         rows.push(row);
     }
     Ok(rows)
 }
 
-/// Inserts the columns of one issue; see [`keep_columns`].
-pub(super) fn columns_statement(conn: &Connection) -> Result<CachedStatement<'_>, Fault> {
+/// Inserts the columns of one issue; see [`insert_columns`].
+pub(super) fn insert_columns_statement(conn: &Connection) -> Result<CachedStatement<'_>, Fault> {
     Ok(conn.prepare_cached(
         "INSERT INTO issues (domain_id, id, created_at, updated_at, changed_at, state, redacted,
          rating, original_created_at, app_id, platform_type, queue_id, hs_user_id, assignee_id,
@@ -183,7 +183,7 @@ pub(super) fn columns_statement(conn: &Connection) -> Result<CachedStatement<'_>
     )?)
 }
 
-pub(super) fn keep_columns(
+pub(super) fn insert_columns(
     insert: &mut CachedStatement<'_>,
     domain: DomainId,
     columns: &IssueColumns,
@@ -211,8 +211,8 @@ pub(super) fn keep_columns(
     Ok(())
 }
 
-/// Inserts the fragments of one issue; see [`keep_fragments`].
-pub(super) fn fragments_statement(conn: &Connection) -> Result<CachedStatement<'_>, Fault> {
+/// Inserts the fragments of one issue; see [`insert_fragments`].
+pub(super) fn insert_fragments_statement(conn: &Connection) -> Result<CachedStatement<'_>, Fault> {
     Ok(conn.prepare_cached(
         "INSERT INTO issue_bodies (row, head, messages, meta, custom_fields, feedback, queue,
          private_notes, predict_labels, sentiment_analysis, smart_intents)
@@ -221,7 +221,7 @@ pub(super) fn fragments_statement(conn: &Connection) -> Result<CachedStatement<'
 }
 
 /// Inserts the fragments of the issue in `row`.
-pub(super) fn keep_fragments(
+pub(super) fn insert_fragments(
     insert: &mut CachedStatement<'_>,
     row: i64,
     head: &[u8],

@@ -8,21 +8,25 @@ use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
 
 use crate::Fault;
 use caseload_store::StoreError;
-use caseload_store::issues::{SetSteps, Settled, Step, left_nothing};
+use caseload_store::issues::{IndexUpdate, Step, TermUpdate, not_in_term};
 use caseload_store::rowset::{decode, encode, encode_rows};
 
-/// Writes what the changes come to.
-pub(super) fn keep(conn: &Connection, domain: DomainId, settled: &Settled) -> Result<(), Fault> {
-    keep_counters(conn, domain, settled)?;
+/// IssueStatements what the changes come to.
+pub(super) fn update(
+    conn: &Connection,
+    domain: DomainId,
+    update: &IndexUpdate,
+) -> Result<(), Fault> {
+    update_counters(conn, domain, update)?;
     let (mut sets, mut values) = (Statements::of(conn, SETS)?, Statements::of(conn, VALUES)?);
-    for steps in settled.terms() {
+    for steps in update.terms() {
         let statements = if steps.kind.is_sparse() { &mut values } else { &mut sets };
         statements.keep(domain, &steps)?;
     }
     Ok(())
 }
 
-fn keep_counters(conn: &Connection, domain: DomainId, settled: &Settled) -> Result<(), Fault> {
+fn update_counters(conn: &Connection, domain: DomainId, update: &IndexUpdate) -> Result<(), Fault> {
     let mut up = conn.prepare_cached(
         "INSERT INTO issue_counts (domain_id, facet, value, day, n)
          VALUES (?1, ?2, ?3, ?4, ?5)
@@ -36,7 +40,7 @@ fn keep_counters(conn: &Connection, domain: DomainId, settled: &Settled) -> Resu
         "UPDATE issue_counts SET n = n + ?5
          WHERE domain_id = ?1 AND facet = ?2 AND value = ?3 AND day = ?4",
     )?;
-    for (facet, value, day, sum) in settled.counters() {
+    for (facet, value, day, sum) in update.counters() {
         let bound = params![domain.0, facet, value, day, sum];
         if sum > 0 {
             up.execute(bound)?;
@@ -77,8 +81,8 @@ impl<'c> Statements<'c> {
     }
 
     /// Applies steps of one block.
-    fn keep(&mut self, domain: DomainId, changes: &SetSteps<'_>) -> Result<(), Fault> {
-        let SetSteps { kind, value, block, steps } = *changes;
+    fn keep(&mut self, domain: DomainId, changes: &TermUpdate<'_>) -> Result<(), Fault> {
+        let TermUpdate { kind, value, block, steps } = *changes;
         let (domain, code) = (domain.0, kind.code());
         let enter = steps.iter().all(|(_, step)| *step == Step::Enters);
         // What few issues share is mostly new to its block: then there is nothing to be read.
@@ -99,7 +103,7 @@ impl<'c> Statements<'c> {
         for (row, step) in steps {
             let changed = if *step == Step::Enters { rows.insert(*row) } else { rows.remove(*row) };
             if !changed {
-                return Err(left_nothing(kind).into());
+                return Err(not_in_term(kind).into());
             }
         }
         if rows.is_empty() {

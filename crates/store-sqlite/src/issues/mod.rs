@@ -7,22 +7,22 @@
 mod columns;
 mod counts;
 mod import;
+mod import_state;
 mod index;
-mod indexing;
+mod index_thread;
+mod issue_store;
 mod matches;
-mod need;
 mod page;
-mod rows;
+mod records;
 mod sets;
 mod source;
 mod sql;
-mod writes;
 
-pub(super) use columns::{BEHIND, COLUMNS, columns};
+pub(super) use columns::{COLUMNS, COLUMNS_END, columns};
 pub(super) use import::Import;
+pub(super) use issue_store::IssueStatements;
 pub(super) use page::{FRAGMENTS, FRAGMENTS_COUNT, fragments, get, numbers};
 pub(super) use source::IssueSource;
-pub(super) use writes::Writes;
 
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]

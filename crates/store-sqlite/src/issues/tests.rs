@@ -19,13 +19,15 @@ use caseload_model::payload::{Block, Entry};
 use caseload_testdata::{AGENTS, SplitMix};
 use rusqlite::{Connection, params};
 
-use super::import::{columns_statement, fragments_statement, keep_columns, keep_fragments};
-use super::index::keep;
+use super::import::{
+    insert_columns, insert_columns_statement, insert_fragments, insert_fragments_statement,
+};
+use super::index::update;
 use super::page::{FRAGMENTS_COUNT, select};
 use super::source::IssueSource;
 use super::{counts, sql};
 use crate::Fault;
-use caseload_store::issues::{Changes, Indexed};
+use caseload_store::issues::{IndexChanges, IndexedIssue};
 use caseload_store::query::plan::{CounterTotal, Seek, contradicts_itself, without_idle_filters};
 use caseload_store::query::{Counters, Index, Page, Scan, Source as _, Thresholds, list, step};
 use caseload_store::throttle::Throttle;
@@ -112,17 +114,18 @@ fn empty_database() -> Connection {
 fn database(issues: &[Issue]) -> Connection {
     let conn = empty_database();
     for (n, domain) in [DomainId(1), DOMAIN].into_iter().enumerate() {
-        let mut changes = Changes::default();
+        let mut changes = IndexChanges::default();
         for (place, issue) in issues.iter().enumerate() {
             let row = Issue::row(place) + n as i64 * 1000;
-            keep_columns(&mut columns_statement(&conn).unwrap(), domain, &issue.columns).unwrap();
+            insert_columns(&mut insert_columns_statement(&conn).unwrap(), domain, &issue.columns)
+                .unwrap();
             let moved = "UPDATE issues SET row = ?1 WHERE row = last_insert_rowid()";
             conn.execute(moved, [row]).unwrap();
-            let mut fragments = fragments_statement(&conn).unwrap();
-            keep_fragments(&mut fragments, row, &issue.head, &issue.body).unwrap();
+            let mut fragments = insert_fragments_statement(&conn).unwrap();
+            insert_fragments(&mut fragments, row, &issue.head, &issue.body).unwrap();
             note(&mut changes, row, None, Some(issue));
         }
-        keep(&conn, domain, &changes.settle()).unwrap();
+        update(&conn, domain, &changes.finish()).unwrap();
         for (id, email) in AGENTS {
             conn.execute(
                 "INSERT INTO agents (domain_id, id, name, email, created_at)
@@ -135,12 +138,12 @@ fn database(issues: &[Issue]) -> Connection {
     conn
 }
 
-fn note(changes: &mut Changes, row: i64, before: Option<&Issue>, after: Option<&Issue>) {
+fn note(changes: &mut IndexChanges, row: i64, before: Option<&Issue>, after: Option<&Issue>) {
     let fragments = [before, after].map(|issue| issue.map(Issue::fragments));
     let [before, after] =
         [(before, &fragments[0]), (after, &fragments[1])].map(|(issue, shown)| {
             let issue = issue.zip(shown.as_ref());
-            issue.map(|(issue, fragments)| Indexed { columns: &issue.columns, fragments })
+            issue.map(|(issue, fragments)| IndexedIssue { columns: &issue.columns, fragments })
         });
     changes.change(row, before, after).unwrap();
 }
@@ -353,20 +356,20 @@ fn an_index_that_is_kept_by_changes_is_the_index_made_anew() {
         // By row: which issue stands there.
         let mut stored: Vec<Option<&Issue>> = vec![None; 12];
         for _ in 0..6 {
-            let mut changes = Changes::default();
+            let mut changes = IndexChanges::default();
             for _ in 0..random.below(30) {
                 let place = random.below(stored.len());
                 let after = (!random.once_in(4)).then(|| &pool[random.below(40)]);
                 note(&mut changes, Issue::row(place), stored[place], after);
                 stored[place] = after;
             }
-            keep(&kept, DOMAIN, &changes.settle()).unwrap();
+            update(&kept, DOMAIN, &changes.finish()).unwrap();
             let anew = empty_database();
-            let mut changes = Changes::default();
+            let mut changes = IndexChanges::default();
             for (place, issue) in stored.iter().enumerate() {
                 note(&mut changes, Issue::row(place), None, *issue);
             }
-            keep(&anew, DOMAIN, &changes.settle()).unwrap();
+            update(&anew, DOMAIN, &changes.finish()).unwrap();
             assert_eq!(index(&kept), index(&anew), "seed {seed}");
         }
     }
@@ -376,8 +379,8 @@ fn an_index_that_is_kept_by_changes_is_the_index_made_anew() {
 fn an_issue_that_leaves_what_it_is_not_in_is_damage() {
     let conn = empty_database();
     let issues = world(1, 1);
-    let mut changes = Changes::default();
+    let mut changes = IndexChanges::default();
     note(&mut changes, 1, Some(&issues[0]), None);
-    let kept = keep(&conn, DOMAIN, &changes.settle());
+    let kept = update(&conn, DOMAIN, &changes.finish());
     assert!(matches!(kept, Err(Fault(caseload_store::StoreError::Corrupt(_)))), "{kept:?}");
 }

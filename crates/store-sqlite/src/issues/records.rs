@@ -5,10 +5,10 @@ use caseload_model::ids::DomainId;
 use caseload_model::issue::write::IssueRecord;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::columns::{BEHIND, COLUMNS, columns};
+use super::columns::{COLUMNS, COLUMNS_END, columns};
 use super::page::{FRAGMENTS, body};
 use crate::Fault;
-use caseload_store::issues::Replaced;
+use caseload_store::issues::Replacement;
 
 /// The row of an issue and what it holds.
 pub(super) fn read(
@@ -40,12 +40,12 @@ pub(super) fn read_row(conn: &Connection, row: u32) -> Result<IssueRecord, Fault
 /// From a row of fragments, columns and the row's number.
 fn record(row: &Row<'_>) -> Result<(u32, IssueRecord), Fault> {
     let record = IssueRecord { columns: columns(row)?, head: row.get(0)?, body: body(row)? };
-    Ok((row.get(BEHIND)?, record))
+    Ok((row.get(COLUMNS_END)?, record))
 }
 
 /// Puts an issue in the place of what it was. Only what an edit may change is written.
-pub(super) fn replace(conn: &Connection, replaced: &Replaced) -> Result<(), Fault> {
-    let Replaced { row, issue: IssueRecord { columns, head, body } } = replaced;
+pub(super) fn replace(conn: &Connection, replaced: &Replacement) -> Result<(), Fault> {
+    let Replacement { row, issue: IssueRecord { columns, head, body } } = replaced;
     let facts = &columns.facts;
     conn.prepare_cached(
         "UPDATE issues SET updated_at = ?2, changed_at = ?3, state = ?4, assignee_id = ?5,

@@ -1,9 +1,9 @@
-//! Who folds deltas: a task of the store that hears of each domain that was written to, lets the
+//! Who folds deltas: a task of the store that hears of each domain that was pending to, lets the
 //! writes come to a pause so that one fold serves many and keeps out of their way, and folds until
-//! nothing is left. Writes that never pause are folded all the same, a step at a time in turns with
-//! those of other domains, so that reads never have more than some seconds' deltas to add up. What
-//! a server that ended left is folded by any other's housekeeping. Nothing depends on it but the
-//! speed of reads.
+//! nothing is left. WriteTimes that never pause are folded all the same, a step at a time in turns
+//! with those of other domains, so that reads never have more than some seconds' deltas to add up.
+//! What a server that ended left is folded by any other's housekeeping. Nothing depends on it but
+//! the speed of reads.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,7 +15,7 @@ use tokio::task::JoinHandle;
 
 use super::super::domains;
 use super::super::engine::Engine;
-use super::fold;
+use super::compaction;
 use caseload_store::StoreError;
 
 /// Time without a write of the domain after which its deltas are folded.
@@ -23,35 +23,35 @@ const PAUSE: Duration = Duration::from_millis(500);
 /// Time after the first of them at which they are folded though writes go on.
 const PAUSE_WAIT_MAX: Duration = Duration::from_secs(2);
 
-/// When a domain that has deltas was written to, first and last.
+/// When a domain that has deltas was pending to, first and last.
 #[derive(Debug, Clone, Copy)]
-struct Writes {
+struct WriteTimes {
     first: Instant,
     last: Instant,
 }
 
-impl Writes {
+impl WriteTimes {
     /// When they are to be folded.
     fn due(&self) -> Instant {
         (self.last + PAUSE).min(self.first + PAUSE_WAIT_MAX)
     }
 }
 
-/// Domains that were written to.
+/// Domains that were pending to.
 #[derive(Debug, Default)]
-struct Written {
-    domains: Mutex<HashMap<DomainId, Writes>>,
+struct PendingDomains {
+    domains: Mutex<HashMap<DomainId, WriteTimes>>,
     some: Notify,
 }
 
-impl Written {
-    fn domains(&self) -> MutexGuard<'_, HashMap<DomainId, Writes>> {
+impl PendingDomains {
+    fn domains(&self) -> MutexGuard<'_, HashMap<DomainId, WriteTimes>> {
         self.domains.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn note(&self, domain: DomainId, now: Instant) {
         let mut domains = self.domains();
-        domains.entry(domain).or_insert(Writes { first: now, last: now }).last = now;
+        domains.entry(domain).or_insert(WriteTimes { first: now, last: now }).last = now;
         let is_only = domains.len() == 1;
         drop(domains);
         // Whoever waits for another domain looks again when that one is due.
@@ -84,21 +84,21 @@ enum Next {
 
 /// Folds until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Folder {
-    written: Arc<Written>,
+pub(crate) struct Compactor {
+    pending: Arc<PendingDomains>,
     task: Mutex<Option<JoinHandle<()>>>,
 }
 
-impl Folder {
+impl Compactor {
     pub(crate) fn start(engine: &Arc<Engine>) -> Self {
-        let written = Arc::new(Written::default());
-        let task = tokio::spawn(run(Arc::clone(engine), Arc::clone(&written)));
-        Self { written, task: Mutex::new(Some(task)) }
+        let pending = Arc::new(PendingDomains::default());
+        let task = tokio::spawn(run(Arc::clone(engine), Arc::clone(&pending)));
+        Self { pending, task: Mutex::new(Some(task)) }
     }
 
-    /// Says that issues of a domain were written.
+    /// Says that issues of a domain were pending.
     pub(crate) fn note(&self, domain: DomainId) {
-        self.written.note(domain, Instant::now());
+        self.pending.note(domain, Instant::now());
     }
 
     /// Folds nothing more; what it used is closed when this is done.
@@ -114,24 +114,24 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for Compactor {
     fn drop(&mut self) {
         self.end();
     }
 }
 
-async fn run(engine: Arc<Engine>, written: Arc<Written>) {
+async fn run(engine: Arc<Engine>, pending: Arc<PendingDomains>) {
     // Domains in the middle of their fold, that of the longest wait first.
     let mut open = VecDeque::new();
     loop {
-        match written.next(Instant::now()) {
+        match pending.next(Instant::now()) {
             Next::Due(domain) => open.push_back(domain),
             Next::Later(due) if open.is_empty() => tokio::time::sleep_until(due.into()).await,
-            Next::Nothing if open.is_empty() => written.some.notified().await,
+            Next::Nothing if open.is_empty() => pending.some.notified().await,
             Next::Later(_) | Next::Nothing => {}
         }
         let Some(domain) = open.pop_front() else { continue };
-        match fold_some(&engine, domain).await {
+        match compact_step(&engine, domain).await {
             Ok(true) => open.push_back(domain),
             Ok(false) => {}
             Err(StoreError::Closed) => return,
@@ -141,16 +141,16 @@ async fn run(engine: Arc<Engine>, written: Arc<Written>) {
     }
 }
 
-async fn fold_some(engine: &Engine, domain: DomainId) -> Result<bool, StoreError> {
-    engine.write(domain, |client, domain| Box::pin(fold::step(client, *domain))).await
+async fn compact_step(engine: &Engine, domain: DomainId) -> Result<bool, StoreError> {
+    engine.write(domain, |client, domain| Box::pin(compaction::step(client, *domain))).await
 }
 
 /// A step for each domain that has deltas; true where one may have more.
-pub(crate) async fn fold_left(engine: &Engine) -> Result<bool, StoreError> {
-    let domains = engine.read(None, (), |client, ()| Box::pin(fold::domains(client))).await?;
+pub(crate) async fn compact_remaining(engine: &Engine) -> Result<bool, StoreError> {
+    let domains = engine.read(None, (), |client, ()| Box::pin(compaction::domains(client))).await?;
     let mut more = false;
     for domain in domains {
-        more |= fold_some(engine, domain).await?;
+        more |= compact_step(engine, domain).await?;
     }
     Ok(more)
 }
@@ -162,7 +162,7 @@ pub(crate) async fn join_parts(engine: &Engine) -> Result<(), StoreError> {
         let mut behind = Some((i16::MIN, 0, Vec::new()));
         while let Some(from) = behind {
             let joined = engine.write((domain.id, from), |client, (domain, from)| {
-                Box::pin(fold::join_parts(client, *domain, from))
+                Box::pin(compaction::join_parts(client, *domain, from))
             });
             behind = joined.await?;
         }
@@ -179,21 +179,21 @@ mod tests {
         let begun = Instant::now();
         let at = |millis| begun + Duration::from_millis(millis);
         let (one, two) = (DomainId(1), DomainId(2));
-        let written = Written::default();
-        assert_eq!(written.next(at(0)), Next::Nothing);
-        written.note(one, at(0));
-        written.note(two, at(300));
-        assert_eq!(written.next(at(499)), Next::Later(at(500)));
-        // Writes go on in one of them.
+        let pending = PendingDomains::default();
+        assert_eq!(pending.next(at(0)), Next::Nothing);
+        pending.note(one, at(0));
+        pending.note(two, at(300));
+        assert_eq!(pending.next(at(499)), Next::Later(at(500)));
+        // WriteTimes go on in one of them.
         for n in 1..=20 {
-            written.note(one, at(n * 100));
+            pending.note(one, at(n * 100));
         }
-        assert_eq!(written.next(at(799)), Next::Later(at(800)));
-        assert_eq!(written.next(at(800)), Next::Due(two));
-        assert_eq!(written.next(at(1999)), Next::Later(at(2000)));
-        assert_eq!(written.next(at(2000)), Next::Due(one));
-        assert_eq!(written.next(at(9000)), Next::Nothing, "each is taken once");
-        written.note(one, at(9000));
-        assert_eq!(written.next(at(9000)), Next::Later(at(9500)));
+        assert_eq!(pending.next(at(799)), Next::Later(at(800)));
+        assert_eq!(pending.next(at(800)), Next::Due(two));
+        assert_eq!(pending.next(at(1999)), Next::Later(at(2000)));
+        assert_eq!(pending.next(at(2000)), Next::Due(one));
+        assert_eq!(pending.next(at(9000)), Next::Nothing, "each is taken once");
+        pending.note(one, at(9000));
+        assert_eq!(pending.next(at(9000)), Next::Later(at(9500)));
     }
 }

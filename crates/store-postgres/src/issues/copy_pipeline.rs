@@ -2,7 +2,7 @@
 //! the planning of further ones, by a task that has all of its rows before it begins: an open copy
 //! waits for nothing but the wire. The question whether somebody waits for the chunk to end is sent
 //! between them, and its answer is looked at when it is there.
-//! Invariant: before anything is asked that depends on the issues, [`Arriving::end`] was waited
+//! Invariant: before anything is asked that depends on the issues, [`CopyPipeline::end`] was waited
 //! for.
 
 use std::collections::VecDeque;
@@ -13,7 +13,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
 use super::super::engine::Client;
-use super::columns::{Adding, NewRow, NewRows};
+use super::columns::{CopyStatements, NewRow, NewRows};
 use caseload_store::StoreError;
 
 /// Bytes of issues that are sent together, and those that are sent where the database has none to
@@ -31,10 +31,10 @@ const WAITED_FOR: &str = "SELECT EXISTS (SELECT 1 FROM pg_locks WHERE NOT grante
      AND locktype = 'transactionid' AND transactionid = pg_current_xact_id()::xid)";
 
 /// What of a chunk's issues may not be in the tables yet.
-pub(crate) struct Arriving<'c> {
+pub(crate) struct CopyPipeline<'c> {
     client: &'c Client,
     domain: DomainId,
-    adding: Option<Adding>,
+    statements: Option<CopyStatements>,
     /// What was taken up and not sent.
     rows: Option<NewRows>,
     /// What was sent and not answered.
@@ -44,10 +44,10 @@ pub(crate) struct Arriving<'c> {
     asked_at: Instant,
 }
 
-impl<'c> Arriving<'c> {
+impl<'c> CopyPipeline<'c> {
     pub(super) fn new(client: &'c Client, domain: DomainId) -> Self {
         let (sent, asked_at) = (VecDeque::new(), Instant::now());
-        Self { client, domain, adding: None, rows: None, sent, asked: None, asked_at }
+        Self { client, domain, statements: None, rows: None, sent, asked: None, asked_at }
     }
 
     /// Takes an issue up.
@@ -76,11 +76,11 @@ impl<'c> Arriving<'c> {
     /// Sends whatever was taken up.
     pub(super) async fn send_all(&mut self) -> Result<(), StoreError> {
         let Some(rows) = self.rows.take() else { return Ok(()) };
-        let adding = match &self.adding {
-            Some(adding) => adding.clone(),
-            None => self.adding.insert(Adding::prepare(self.client).await?).clone(),
+        let statements = match &self.statements {
+            Some(statements) => statements.clone(),
+            None => self.statements.insert(CopyStatements::prepare(self.client).await?).clone(),
         };
-        self.send_beside(adding.add(self.client, rows).boxed())
+        self.send_beside(statements.add(self.client, rows).boxed())
     }
 
     /// Sends what belongs to the issues beside them.
@@ -125,8 +125,8 @@ impl<'c> Arriving<'c> {
     }
 }
 
-impl std::fmt::Debug for Arriving<'_> {
+impl std::fmt::Debug for CopyPipeline<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Arriving({})", self.sent.len())
+        write!(f, "CopyPipeline({})", self.sent.len())
     }
 }

@@ -12,7 +12,7 @@ use caseload_model::issue::{IssueBody, IssueFragments, IssueRow, NewIssue};
 use caseload_model::record::PreparedEntry;
 
 use crate::Fault;
-use caseload_store::issues::{Changes, Indexed, Settled};
+use caseload_store::issues::{IndexChanges, IndexUpdate, IndexedIssue};
 use caseload_store::{ChunkWork, StoreError};
 
 /// Planned issues, and the entries that they come from.
@@ -46,21 +46,21 @@ const SLICES_WAITING: usize = 4;
 
 /// The work on the slices of one chunk.
 #[derive(Debug, Default)]
-pub(super) struct Indexing {
+pub(super) struct IndexThread {
     running: Option<(SyncSender<Stored>, Running)>,
 }
 
-type Running = JoinHandle<Result<Settled, Fault>>;
+type Running = JoinHandle<Result<IndexUpdate, Fault>>;
 
-impl Indexing {
+impl IndexThread {
     /// Puts in what the writer has inserted.
     pub(super) fn add(&mut self, slice: Slice, rows: Vec<i64>) -> Result<(), Fault> {
         if self.running.is_none() {
             let (slices, given) = sync_channel(SLICES_WAITING);
             let thread = Builder::new().name("store-index".to_owned()).spawn(move || {
-                let mut changes = Changes::default();
+                let mut changes = IndexChanges::default();
                 given.into_iter().try_for_each(|stored| note(&mut changes, &stored))?;
-                Ok(changes.settle())
+                Ok(changes.finish())
             });
             let thread = thread.map_err(|e| StoreError::Unavailable(e.to_string()))?;
             self.running = Some((slices, thread));
@@ -73,17 +73,17 @@ impl Indexing {
     }
 
     /// Waits for what all slices come to.
-    pub(super) fn end(self) -> Result<Settled, Fault> {
-        let Some((slices, thread)) = self.running else { return Ok(Settled::default()) };
+    pub(super) fn end(self) -> Result<IndexUpdate, Fault> {
+        let Some((slices, thread)) = self.running else { return Ok(IndexUpdate::default()) };
         drop(slices);
         thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 }
 
-fn note(changes: &mut Changes, (slice, rows): &Stored) -> Result<(), Fault> {
+fn note(changes: &mut IndexChanges, (slice, rows): &Stored) -> Result<(), Fault> {
     for ((issue, body), row) in slice.bodies()?.zip(rows) {
         let fragments = &IssueFragments::new(&issue.head, body);
-        changes.change(*row, None, Some(Indexed { columns: &issue.columns, fragments }))?;
+        changes.change(*row, None, Some(IndexedIssue { columns: &issue.columns, fragments }))?;
     }
     Ok(())
 }

@@ -8,26 +8,28 @@ use caseload_model::time::UnixMillis;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::super::{attachments, clock, domains, idempotency};
-use super::import::{columns_statement, fragments_statement, keep_columns, keep_fragments};
-use super::{index, rows};
+use super::import::{
+    insert_columns, insert_columns_statement, insert_fragments, insert_fragments_statement,
+};
+use super::{index, records};
 use crate::store_error;
-use caseload_store::issues::{Birth, Changes, IssueWrites, Replaced};
+use caseload_store::issues::{IndexChanges, IssueAllocation, IssueStore, Replacement};
 use caseload_store::rowset::row_number;
 use caseload_store::{IdempotencyKey, StoreError, StoredAnswer};
 
 /// One domain, in the transaction of the connection.
 #[derive(Clone, Copy)]
-pub(crate) struct Writes<'c> {
+pub(crate) struct IssueStatements<'c> {
     pub(crate) conn: &'c Connection,
     pub(crate) domain: DomainId,
 }
 
-impl IssueWrites for Writes<'_> {
-    fn demand(&self) -> Result<(), StoreError> {
+impl IssueStore for IssueStatements<'_> {
+    fn require_domain(&self) -> Result<(), StoreError> {
         Ok(domains::demand(self.conn, self.domain)?)
     }
 
-    fn repeated(
+    fn first_answer(
         &self,
         key: &IdempotencyKey,
         now: UnixMillis,
@@ -35,7 +37,7 @@ impl IssueWrites for Writes<'_> {
         Ok(idempotency::repeated(self.conn, self.domain, key, now)?)
     }
 
-    fn keep_answer(
+    fn store_answer(
         &self,
         key: &IdempotencyKey,
         answer: &StoredAnswer,
@@ -117,7 +119,7 @@ impl IssueWrites for Writes<'_> {
     }
 
     fn issue(&self, id: u64) -> Result<Option<(u32, IssueRecord)>, StoreError> {
-        Ok(rows::read(self.conn, self.domain, id)?)
+        Ok(records::read(self.conn, self.domain, id)?)
     }
 
     fn lock(&self, _rows: &[u32]) -> Result<(), StoreError> {
@@ -125,30 +127,35 @@ impl IssueWrites for Writes<'_> {
     }
 
     fn records(&self, rows: &[u32]) -> Result<Vec<IssueRecord>, StoreError> {
-        rows.iter().map(|row| Ok(rows::read_row(self.conn, *row)?)).collect()
+        rows.iter().map(|row| Ok(records::read_row(self.conn, *row)?)).collect()
     }
 
     fn change_time(&self, now: UnixMillis) -> Result<UnixMillis, StoreError> {
         Ok(clock::change_time(self.conn, self.domain, now)?)
     }
 
-    fn birth(&self, now: UnixMillis) -> Result<Birth, StoreError> {
-        Ok(clock::birth_of_issue(self.conn, self.domain, now)?)
+    fn allocate(&self, now: UnixMillis) -> Result<IssueAllocation, StoreError> {
+        Ok(clock::allocate_issue(self.conn, self.domain, now)?)
     }
 
-    fn insert(&self, _birth: &Birth, issue: &IssueRecord) -> Result<i64, StoreError> {
-        keep_columns(&mut columns_statement(self.conn)?, self.domain, &issue.columns)?;
+    fn insert(&self, _birth: &IssueAllocation, issue: &IssueRecord) -> Result<i64, StoreError> {
+        insert_columns(&mut insert_columns_statement(self.conn)?, self.domain, &issue.columns)?;
         let row = self.conn.last_insert_rowid();
-        keep_fragments(&mut fragments_statement(self.conn)?, row, &issue.head, &issue.body)?;
+        insert_fragments(
+            &mut insert_fragments_statement(self.conn)?,
+            row,
+            &issue.head,
+            &issue.body,
+        )?;
         Ok(row)
     }
 
-    fn replace(&self, replaced: &[Replaced]) -> Result<(), StoreError> {
-        Ok(replaced.iter().try_for_each(|replaced| rows::replace(self.conn, replaced))?)
+    fn replace(&self, replaced: &[Replacement]) -> Result<(), StoreError> {
+        Ok(replaced.iter().try_for_each(|replaced| records::replace(self.conn, replaced))?)
     }
 
-    fn keep(&self, changes: Changes) -> Result<(), StoreError> {
-        Ok(index::keep(self.conn, self.domain, &changes.settle())?)
+    fn update_index(&self, changes: IndexChanges) -> Result<(), StoreError> {
+        Ok(index::update(self.conn, self.domain, &changes.finish())?)
     }
 
     fn add_app_profile(&self, profile: &AppProfileRow, at: UnixMillis) -> Result<(), StoreError> {

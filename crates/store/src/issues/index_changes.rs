@@ -1,8 +1,8 @@
 //! What changes of issues do to what issues are found by: counters and sets of rows per term. One
-//! entry point for imports and edits: an issue as it was and as it is. Changes add up until the
-//! chunk or command ends and are then written once, in its transaction, by the backend. Invariant:
-//! once what [`Changes::settle`] lists is kept, counters and terms are those that the model names
-//! for the stored rows.
+//! entry point for imports and edits: an issue as it was and as it is. IndexChanges add up until
+//! the chunk or command ends and are then written once, in its transaction, by the backend.
+//! Invariant: once what [`IndexChanges::finish`] lists is kept, counters and terms are those that
+//! the model names for the stored rows.
 
 use caseload_model::issue::{
     Facet, IssueColumns, IssueFragments, TermKind, span_of_day, visit_counters, visit_terms,
@@ -14,7 +14,7 @@ use crate::rowset::{block_of, row_number};
 
 /// An issue as far as it decides what it is found by.
 #[derive(Debug, Clone, Copy)]
-pub struct Indexed<'i> {
+pub struct IndexedIssue<'i> {
     pub columns: &'i IssueColumns,
     pub fragments: &'i IssueFragments<'i>,
 }
@@ -29,9 +29,9 @@ pub enum Step {
 /// What happens to rows.
 type Steps = Vec<(u32, Step)>;
 
-/// Changes of one domain, added up.
+/// IndexChanges of one domain, added up.
 #[derive(Debug, Default)]
-pub struct Changes {
+pub struct IndexChanges {
     /// By facet, value and day; see [`counter_key`]. Those of spans come from these in the end.
     counters: HashMap<Box<[u8]>, i64>,
     /// By kind and value. A row may come several times; its first and last step count.
@@ -40,13 +40,13 @@ pub struct Changes {
     key: Vec<u8>,
 }
 
-impl Changes {
+impl IndexChanges {
     /// Notes that the issue in `row` was `before` and is `after`: a new issue was nothing before.
     pub fn change(
         &mut self,
         row: i64,
-        before: Option<Indexed<'_>>,
-        after: Option<Indexed<'_>>,
+        before: Option<IndexedIssue<'_>>,
+        after: Option<IndexedIssue<'_>>,
     ) -> Result<(), StoreError> {
         let row = row_number(row)?;
         for (issue, step) in [(before, Step::Leaves), (after, Step::Enters)] {
@@ -57,7 +57,7 @@ impl Changes {
         Ok(())
     }
 
-    fn note(&mut self, row: u32, issue: Indexed<'_>, step: Step) {
+    fn note(&mut self, row: u32, issue: IndexedIssue<'_>, step: Step) {
         let Self { counters, terms, key } = self;
         let by = if step == Step::Enters { 1 } else { -1 };
         visit_counters(issue.columns, &mut |facet, value, day| {
@@ -79,14 +79,14 @@ impl Changes {
     }
 
     /// What the changes come to, in the order of keys.
-    pub fn settle(self) -> Settled {
+    pub fn finish(self) -> IndexUpdate {
         let mut counters = changed(self.counters);
         counters.extend(changed(spans(&counters)));
         let terms = self.terms.into_iter().map(|(key, steps)| (key, net(steps)));
-        let mut settled = Settled { counters, terms: terms.collect() };
-        settled.counters.sort_unstable();
-        settled.terms.sort_unstable_by(|a, b| a.0.cmp(&b.0));
-        settled
+        let mut update = IndexUpdate { counters, terms: terms.collect() };
+        update.counters.sort_unstable();
+        update.terms.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+        update
     }
 }
 
@@ -108,14 +108,14 @@ fn spans(days: &[(Box<[u8]>, i64)]) -> HashMap<Box<[u8]>, i64> {
 
 /// What changes come to: each counter and each row of a term at most once.
 #[derive(Debug, Default)]
-pub struct Settled {
+pub struct IndexUpdate {
     counters: Vec<(Box<[u8]>, i64)>,
     terms: Vec<(Box<[u8]>, Steps)>,
 }
 
 /// Rows of one block that enter or leave a term.
 #[derive(Debug, Clone, Copy)]
-pub struct SetSteps<'s> {
+pub struct TermUpdate<'s> {
     pub kind: TermKind,
     pub value: &'s [u8],
     pub block: u32,
@@ -123,7 +123,7 @@ pub struct SetSteps<'s> {
     pub steps: &'s [(u32, Step)],
 }
 
-impl Settled {
+impl IndexUpdate {
     /// Facet, value and day (or span) of each counter, and what is added to it; never 0.
     pub fn counters(&self) -> impl Iterator<Item = (u8, &[u8], i64, i64)> {
         self.counters.iter().filter_map(|(key, sum)| {
@@ -133,14 +133,14 @@ impl Settled {
     }
 
     /// The changes of each term, block by block.
-    pub fn terms(&self) -> impl Iterator<Item = SetSteps<'_>> {
+    pub fn terms(&self) -> impl Iterator<Item = TermUpdate<'_>> {
         self.terms.iter().flat_map(|(key, steps)| {
             let (code, value) = key.split_first().unwrap_or((&0, &[]));
             let kind = TermKind::from_code((*code).into());
             let blocks = steps.chunk_by(|a, b| block_of(a.0) == block_of(b.0));
             blocks.filter_map(move |steps| {
                 let block = block_of(steps.first()?.0);
-                Some(SetSteps { kind: kind?, value, block, steps })
+                Some(TermUpdate { kind: kind?, value, block, steps })
             })
         })
     }
@@ -182,6 +182,6 @@ fn net(mut steps: Steps) -> Steps {
 }
 
 /// The fault of a row that leaves a term it is not in, or enters one it is in.
-pub fn left_nothing(kind: TermKind) -> StoreError {
+pub fn not_in_term(kind: TermKind) -> StoreError {
     StoreError::Corrupt(format!("an issue leaves a term of kind {} it is not in", kind.as_str()))
 }

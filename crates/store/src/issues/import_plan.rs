@@ -1,6 +1,6 @@
-//! Planning an import of issues: what is known of the domain before, and the questions of a plan
-//! about which milliseconds are taken, answered by whoever reads them. Most imports bring free ids
-//! and rising times; for them nothing is asked. What a plan says is the model's.
+//! ImportPlanner an import of issues: what is known of the domain before, and the questions of a
+//! plan about which milliseconds are taken, answered by whoever reads them. Most imports bring free
+//! ids and rising times; for them nothing is asked. What a plan says is the model's.
 
 use std::collections::HashMap;
 
@@ -19,7 +19,7 @@ const SCAN_STRETCH_MAX: i64 = 4;
 
 /// What is read once per chunk and kept up to date by the plans.
 #[derive(Debug)]
-pub struct Known {
+pub struct ImportState {
     pub default_app: App,
     /// Oldest first.
     pub apps: Vec<App>,
@@ -28,7 +28,7 @@ pub struct Known {
     pub max_created_at: Option<UnixMillis>,
 }
 
-impl Known {
+impl ImportState {
     /// Those of `ids` that an issue may have: beyond the last one, only ids that do not count for
     /// the next one are taken.
     pub fn maybe_taken<'i>(&self, ids: &'i [u64]) -> impl Iterator<Item = u64> + use<'i> {
@@ -48,17 +48,17 @@ impl Known {
 
 /// A plan in the making.
 #[derive(Debug)]
-pub struct Planning<'e> {
+pub struct ImportPlanner<'e> {
     context: ImportContext,
     payload: &'e [u8],
     entries: &'e [PreparedEntry<NewIssue>],
     dry_run: bool,
 }
 
-impl<'e> Planning<'e> {
+impl<'e> ImportPlanner<'e> {
     /// `stored` are the issues that have one of the ids that entries name.
     pub fn new(
-        known: Known,
+        known: ImportState,
         stored: HashMap<u64, StoredIssue>,
         payload: &'e [u8],
         entries: &'e [PreparedEntry<NewIssue>],
@@ -87,8 +87,8 @@ impl<'e> Planning<'e> {
     }
 
     /// What was known before.
-    pub fn end(self) -> Known {
-        Known {
+    pub fn end(self) -> ImportState {
+        ImportState {
             max_created_at: self.context.occupied.max_created_at(),
             default_app: self.context.default_app,
             apps: self.context.apps,

@@ -31,14 +31,14 @@ const APP_PROFILES: &str = "INSERT INTO app_profiles
 
 /// What a chunk names.
 #[derive(Debug, Default)]
-pub(super) struct Names {
+pub(super) struct ImportedNames {
     apps: Vec<App>,
     queues: BTreeMap<String, String>,
     agents: BTreeMap<String, (String, String)>,
     app_profiles: BTreeMap<String, AppProfileRow>,
 }
 
-impl Names {
+impl ImportedNames {
     /// Takes up what a plan names.
     pub(super) fn add(&mut self, plan: &mut ImportPlan) {
         self.apps.extend_from_slice(&plan.apps);
@@ -56,25 +56,25 @@ impl Names {
 
     /// With the times of change that `change_time` gives: a time of its own for each app, which
     /// are found oldest first, and one for all others.
-    pub(super) fn timed(self, mut change_time: impl FnMut() -> i64) -> Timed {
+    pub(super) fn timed(self, mut change_time: impl FnMut() -> i64) -> TimedNames {
         let of_apps = self.apps.iter().map(|_| change_time()).collect();
         let is_none =
             self.queues.is_empty() && self.agents.is_empty() && self.app_profiles.is_empty();
         let at = if is_none { 0 } else { change_time() };
-        Timed { names: self, of_apps, at }
+        TimedNames { names: self, of_apps, at }
     }
 }
 
 /// What a chunk names, and when it was made.
 #[derive(Debug)]
-pub(super) struct Timed {
-    names: Names,
+pub(super) struct TimedNames {
+    names: ImportedNames,
     of_apps: Vec<i64>,
     at: i64,
 }
 
-impl Timed {
-    /// Writes all of them.
+impl TimedNames {
+    /// IssueStatements all of them.
     pub(super) async fn keep(self, client: &Client, domain: DomainId) -> Result<(), StoreError> {
         let Self { names, of_apps: times, at } = self;
         let ids: Vec<_> = names.apps.iter().map(|app| app.app_id.as_bytes()).collect();

@@ -12,21 +12,21 @@ use tokio_postgres::types::ToSql;
 use super::super::engine::{BlockingClient, Params};
 use super::super::rows::text;
 use super::super::{domains, idempotency};
-use super::columns::{BEHIND, COLUMNS, NewRow, record};
+use super::columns::{COLUMNS, COLUMNS_END, NewRow, record};
 use super::page::FRAGMENTS;
 use super::{attachments, deltas::Deltas};
-use caseload_store::issues::{Birth, Changes, IssueWrites, Replaced};
+use caseload_store::issues::{IndexChanges, IssueAllocation, IssueStore, Replacement};
 use caseload_store::rowset::row_number;
 use caseload_store::{IdempotencyKey, StoreError, StoredAnswer};
 
 /// One domain, in a transaction that writes; or one that only looks names up.
 #[derive(Clone, Copy)]
-pub(super) struct Writes<'c> {
+pub(super) struct IssueStatements<'c> {
     pub(super) db: &'c BlockingClient<'c>,
     pub(super) domain: DomainId,
 }
 
-impl Writes<'_> {
+impl IssueStatements<'_> {
     fn rows(&self, sql: &str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
         self.db.wait(self.db.client().rows(sql, params))
     }
@@ -61,12 +61,12 @@ impl Writes<'_> {
     }
 }
 
-impl IssueWrites for Writes<'_> {
-    fn demand(&self) -> Result<(), StoreError> {
+impl IssueStore for IssueStatements<'_> {
+    fn require_domain(&self) -> Result<(), StoreError> {
         self.db.wait(domains::demand(self.db.client(), self.domain))
     }
 
-    fn repeated(
+    fn first_answer(
         &self,
         key: &IdempotencyKey,
         now: UnixMillis,
@@ -80,7 +80,7 @@ impl IssueWrites for Writes<'_> {
         }
     }
 
-    fn keep_answer(
+    fn store_answer(
         &self,
         key: &IdempotencyKey,
         answer: &StoredAnswer,
@@ -175,7 +175,7 @@ impl IssueWrites for Writes<'_> {
             )
         })?;
         let Some(row) = found else { return Ok(None) };
-        Ok(Some((row_number(row.get(BEHIND))?, record(&row)?)))
+        Ok(Some((row_number(row.get(COLUMNS_END))?, record(&row)?)))
     }
 
     fn lock(&self, rows: &[u32]) -> Result<(), StoreError> {
@@ -217,7 +217,7 @@ impl IssueWrites for Writes<'_> {
         found.map(|row| UnixMillis(row.get(0))).ok_or(StoreError::LeaseLost)
     }
 
-    fn birth(&self, now: UnixMillis) -> Result<Birth, StoreError> {
+    fn allocate(&self, now: UnixMillis) -> Result<IssueAllocation, StoreError> {
         let clock = self
             .row_opt(
                 "UPDATE domain_clocks SET last_change_at = greatest($2, last_change_at + 1),
@@ -238,19 +238,19 @@ impl IssueWrites for Writes<'_> {
             // An import used up the end of time.
             _ => self.free_instant(changed_at)?,
         };
-        Ok(Birth { id, created_at, changed_at, row: Some(row_number(clock.get(3))?) })
+        Ok(IssueAllocation { id, created_at, changed_at, row: Some(row_number(clock.get(3))?) })
     }
 
-    fn insert(&self, birth: &Birth, issue: &IssueRecord) -> Result<i64, StoreError> {
+    fn insert(&self, allocation: &IssueAllocation, issue: &IssueRecord) -> Result<i64, StoreError> {
         let row =
-            birth.row.ok_or_else(|| StoreError::Corrupt("an issue without row".to_owned()))?;
+            allocation.row.ok_or_else(|| StoreError::Corrupt("an issue without row".to_owned()))?;
         let IssueRecord { columns, head, body } = issue;
         let new = NewRow { row, columns, head, body };
         self.db.wait(new.insert(self.db.client(), self.domain))?;
         Ok(row.into())
     }
 
-    fn replace(&self, replaced: &[Replaced]) -> Result<(), StoreError> {
+    fn replace(&self, replaced: &[Replacement]) -> Result<(), StoreError> {
         let facts = || replaced.iter().map(|replaced| &replaced.issue.columns.facts);
         let rows: Vec<i64> = replaced.iter().map(|replaced| replaced.row.into()).collect();
         let updated: Vec<i64> = facts().map(|facts| facts.updated_at.0).collect();
@@ -283,7 +283,7 @@ impl IssueWrites for Writes<'_> {
         Ok(())
     }
 
-    fn keep(&self, changes: Changes) -> Result<(), StoreError> {
+    fn update_index(&self, changes: IndexChanges) -> Result<(), StoreError> {
         let deltas = Deltas::new(self.domain, changes)?;
         self.db.wait(deltas.keep(self.db.client(), self.domain))
     }

@@ -10,7 +10,7 @@ use caseload_model::issue::write::{
 use caseload_model::issue::{App, IssueQueue};
 use caseload_model::issue_query::ParameterFault;
 
-use super::IssueWrites;
+use super::IssueStore;
 use crate::StoreError;
 
 /// Characters of an id that a fault repeats.
@@ -19,12 +19,12 @@ const ID_CHARS_SHOWN: usize = 100;
 const UNKNOWN_ISSUES_NAMED_MAX: usize = 20;
 
 /// Looks things up in one domain and gathers what is not there.
-pub(super) struct Names<'w, W> {
+pub(super) struct Lookups<'w, W> {
     store: &'w W,
     pub(super) faults: Vec<ParameterFault>,
 }
 
-impl<'w, W: IssueWrites> Names<'w, W> {
+impl<'w, W: IssueStore> Lookups<'w, W> {
     pub(super) fn new(store: &'w W) -> Self {
         Self { store, faults: Vec::new() }
     }
@@ -146,22 +146,22 @@ impl<'w, W: IssueWrites> Names<'w, W> {
 }
 
 /// What of these references leads nowhere.
-pub fn reference_faults<W: IssueWrites>(
+pub fn reference_faults<W: IssueStore>(
     store: &W,
     references: &References,
 ) -> Result<Vec<ParameterFault>, StoreError> {
-    let mut names = Names::new(store);
+    let mut lookups = Lookups::new(store);
     if let Some(issues) = &references.issues {
-        names.issues(issues)?;
+        lookups.issues(issues)?;
     }
     if let Some(app) = &references.app {
-        names.app(Some(app))?;
+        lookups.app(Some(app))?;
     }
     for agent in &references.agents {
-        names.agent(agent)?;
+        lookups.agent(agent)?;
     }
     if let Some(queue) = &references.queue {
-        names.queue(queue)?;
+        lookups.queue(queue)?;
     }
-    Ok(names.faults)
+    Ok(lookups.faults)
 }

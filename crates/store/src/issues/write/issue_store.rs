@@ -6,12 +6,12 @@ use caseload_model::issue::write::{AgentSummary, AppProfileSummary, Attachment, 
 use caseload_model::issue::{App, AppProfileRow, IssueQueue};
 use caseload_model::time::UnixMillis;
 
-use crate::issues::Changes;
+use crate::issues::IndexChanges;
 use crate::{IdempotencyKey, StoreError, StoredAnswer};
 
 /// What a new issue gets from the clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Birth {
+pub struct IssueAllocation {
     pub id: u64,
     pub created_at: UnixMillis,
     pub changed_at: UnixMillis,
@@ -21,25 +21,25 @@ pub struct Birth {
 
 /// An issue as it is from now on.
 #[derive(Debug)]
-pub struct Replaced {
+pub struct Replacement {
     pub row: u32,
     pub issue: IssueRecord,
 }
 
 /// A domain that is written to.
-pub trait IssueWrites {
+pub trait IssueStore {
     /// Fails where the domain is not, or no longer, there.
-    fn demand(&self) -> Result<(), StoreError>;
+    fn require_domain(&self) -> Result<(), StoreError>;
 
     /// The first answer, where the request is a repeat; a fault where the key stands for another.
-    fn repeated(
+    fn first_answer(
         &self,
         key: &IdempotencyKey,
         now: UnixMillis,
     ) -> Result<Option<StoredAnswer>, StoreError>;
 
-    /// Keeps the first answer, after [`IssueWrites::repeated`].
-    fn keep_answer(
+    /// Keeps the first answer, after [`IssueStore::first_answer`].
+    fn store_answer(
         &self,
         key: &IdempotencyKey,
         answer: &StoredAnswer,
@@ -67,13 +67,13 @@ pub trait IssueWrites {
     fn change_time(&self, now: UnixMillis) -> Result<UnixMillis, StoreError>;
     /// The next id of the domain, and instants that no issue has: by the clock, and after every
     /// issue there is. Both instants are one, unless an import brought an issue of the future.
-    fn birth(&self, now: UnixMillis) -> Result<Birth, StoreError>;
+    fn allocate(&self, now: UnixMillis) -> Result<IssueAllocation, StoreError>;
     /// Adds an issue; its row.
-    fn insert(&self, birth: &Birth, issue: &IssueRecord) -> Result<i64, StoreError>;
+    fn insert(&self, allocation: &IssueAllocation, issue: &IssueRecord) -> Result<i64, StoreError>;
     /// Only what an edit may change is written.
-    fn replace(&self, replaced: &[Replaced]) -> Result<(), StoreError>;
+    fn replace(&self, replaced: &[Replacement]) -> Result<(), StoreError>;
     /// Keeps what issues are found by.
-    fn keep(&self, changes: Changes) -> Result<(), StoreError>;
+    fn update_index(&self, changes: IndexChanges) -> Result<(), StoreError>;
     /// Adds the author's app profile where the pid is free.
     fn add_app_profile(&self, profile: &AppProfileRow, at: UnixMillis) -> Result<(), StoreError>;
     /// Makes staged files those of an issue.

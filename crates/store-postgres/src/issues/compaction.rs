@@ -2,8 +2,8 @@
 //! have few of them to add up. One fold at a time works on a domain, whichever server's. It alone
 //! writes counters and sets, so that no writer ever waits for it; entries of sparse terms are
 //! written by imports too, under the domain's clock, and so it takes the clock for these, last and
-//! for few at a time. What is folded are exactly the deltas that it takes away: one that commits
-//! meanwhile stays for the next fold. Deltas of a key are folded in their order, so that no counter
+//! for few at a time. What is deltas are exactly the deltas that it takes away: one that commits
+//! meanwhile stays for the next fold. Deltas of a key are deltas in their order, so that no counter
 //! falls below zero on the way.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,8 +21,8 @@ use caseload_store::rowset::encode;
 
 /// Deltas that one step folds: of counters and of sets, and of sparse terms, for which it holds the
 /// clock.
-const FOLDED: i64 = 5000;
-const SPARSE_FOLDED: i64 = 500;
+const STEP_DELTAS: i64 = 5000;
+const STEP_SPARSE_DELTAS: i64 = 500;
 /// The first half of the lock's name: any number that nobody else in the database is likely to use.
 const LOCK_CLASS: i32 = 0x6361_7365;
 const LOCK_CLOCK: &str = "SELECT 1 FROM domain_clocks WHERE domain_id = $1 FOR UPDATE";
@@ -40,10 +40,10 @@ pub(super) async fn step(client: &Client, domain: DomainId) -> Result<bool, Stor
         return Ok(false);
     }
     client.batch(LOOK_UP).await?;
-    let counts: i64 = client.row(COUNTS, &[&domain.0, &FOLDED]).await?.get(0);
+    let counts: i64 = client.row(COUNTS, &[&domain.0, &STEP_DELTAS]).await?.get(0);
     let dense = sets(client, domain, &DENSE).await?;
     let sparse = sets(client, domain, &SPARSE).await?;
-    Ok(counts >= FOLDED || dense >= FOLDED || sparse >= SPARSE_FOLDED)
+    Ok(counts >= STEP_DELTAS || dense >= STEP_DELTAS || sparse >= STEP_SPARSE_DELTAS)
 }
 
 /// Folds counters; how many deltas there were. Counters that come to zero are no rows.
@@ -82,7 +82,7 @@ async fn sets(client: &Client, domain: DomainId, table: &Table) -> Result<i64, S
         .filter(|kind| kind.is_sparse())
         .map(|kind| kind.code() as i16)
         .collect();
-    let found = client.rows(&table.take(), &[&domain.0, &sparse, &table.folded]).await?;
+    let found = client.rows(&table.take(), &[&domain.0, &sparse, &table.deltas]).await?;
     if found.is_empty() {
         return Ok(0);
     }
@@ -91,12 +91,12 @@ async fn sets(client: &Client, domain: DomainId, table: &Table) -> Result<i64, S
     }
     let mut deltas: Vec<_> = found.iter().collect();
     deltas.sort_unstable_by_key(|row| (key(row), row.get::<_, i64>(3)));
-    put_together(client, domain, table, found.iter().map(key).collect(), &deltas).await?;
+    merge(client, domain, table, found.iter().map(key).collect(), &deltas).await?;
     Ok(found.len() as i64)
 }
 
 /// Puts what is stored of sets and deltas of them together, each as one base.
-async fn put_together(
+async fn merge(
     client: &Client,
     domain: DomainId,
     table: &Table,
@@ -142,22 +142,23 @@ const IN_PARTS: &str = "SELECT kind, value, block FROM issue_values
      GROUP BY kind, block, value HAVING count(*) > 1 ORDER BY kind, block, value LIMIT $5";
 
 /// Where [`join_parts`] goes on: behind this kind, block and value.
-pub(super) type Behind = (i16, i64, Vec<u8>);
+pub(super) type SetKey = (i16, i64, Vec<u8>);
 
 /// Makes one part of those of some sets behind `behind`, in the order of the table; where to go on.
 /// Nobody needs this but who reads the table itself.
 pub(super) async fn join_parts(
     client: &Client,
     domain: DomainId,
-    behind: &Behind,
-) -> Result<Option<Behind>, StoreError> {
+    behind: &SetKey,
+) -> Result<Option<SetKey>, StoreError> {
     client.batch(LOOK_UP).await?;
     client.execute(LOCK_CLOCK, &[&domain.0]).await?;
     let (kind, block, value) = behind;
-    let found = client.rows(IN_PARTS, &[&domain.0, kind, block, value, &SPARSE_FOLDED]).await?;
+    let found =
+        client.rows(IN_PARTS, &[&domain.0, kind, block, value, &STEP_SPARSE_DELTAS]).await?;
     let last = found.last().map(key).map(|(kind, value, block)| (kind, block, value.to_vec()));
     if !found.is_empty() {
-        put_together(client, domain, &SPARSE, found.iter().map(key).collect(), &[]).await?;
+        merge(client, domain, &SPARSE, found.iter().map(key).collect(), &[]).await?;
     }
     Ok(last)
 }
@@ -176,7 +177,7 @@ fn columns<'r>(keys: &[Key<'r>]) -> (Vec<i16>, Vec<&'r [u8]>, Vec<i64>) {
 /// The statements on one of the two tables of sets.
 struct Table {
     /// Deltas of a step.
-    folded: i64,
+    deltas: i64,
     /// How the kinds of the table stand to the sparse ones.
     among: &'static str,
     /// Locks out whoever else writes the table.
@@ -206,7 +207,7 @@ impl Table {
 }
 
 const DENSE: Table = Table {
-    folded: FOLDED,
+    deltas: STEP_DELTAS,
     among: "<> ALL",
     lock: None,
     select: "SELECT k.n, s.rows
@@ -226,7 +227,7 @@ const DENSE: Table = Table {
 };
 
 const SPARSE: Table = Table {
-    folded: SPARSE_FOLDED,
+    deltas: STEP_SPARSE_DELTAS,
     among: "= ANY",
     lock: Some(LOCK_CLOCK),
     select: "SELECT k.n, s.rows

@@ -12,10 +12,10 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::page::{FRAGMENTS, FRAGMENTS_COUNT, body};
 use crate::Fault;
 use caseload_store::StoreError;
-use caseload_store::issues::Known;
+use caseload_store::issues::ImportState;
 
 /// What is known before the first plan.
-pub(super) fn known(conn: &Connection, domain: DomainId) -> Result<Known, Fault> {
+pub(super) fn known(conn: &Connection, domain: DomainId) -> Result<ImportState, Fault> {
     let mut statement = conn.prepare_cached(
         "SELECT a.id, a.publish_id, a.id = d.default_app_id FROM domains d
          JOIN apps a ON a.domain_id = d.id WHERE d.id = ?1 ORDER BY a.created_at, a.id",
@@ -37,7 +37,7 @@ pub(super) fn known(conn: &Connection, domain: DomainId) -> Result<Known, Fault>
     let max_created_at: Option<i64> = conn
         .prepare_cached("SELECT max(created_at) FROM issues WHERE domain_id = ?1")?
         .query_row([domain.0], |row| row.get(0))?;
-    Ok(Known {
+    Ok(ImportState {
         default_app: default_app
             .ok_or_else(|| StoreError::Corrupt("a domain without default app".to_owned()))?,
         apps,

@@ -55,7 +55,7 @@ const HABITS: [Habit; 9] = [
             "keeps", "holds",
         ],
         unless_after: ASKS,
-        budget: 1214,
+        budget: 725,
         instead: "name the thing: \"the stored rows\", not a clause with \"what\"",
     },
     Habit {
@@ -98,7 +98,7 @@ const HABITS: [Habit; 9] = [
             "asked",
         ],
         unless_after: ASKS,
-        budget: 492,
+        budget: 290,
         instead: "write \"if\" or \"when\" for a condition; \"where\" is for places",
     },
     Habit {
@@ -106,7 +106,7 @@ const HABITS: [Habit; 9] = [
         first: &["kept", "keeps"],
         second: &[],
         unless_after: &[],
-        budget: 309,
+        budget: 150,
         instead: "stored, retained, held or remains, whichever it is",
     },
     Habit {
@@ -114,7 +114,7 @@ const HABITS: [Habit; 9] = [
         first: &["beside", "besides", "behind"],
         second: &[],
         unless_after: &[],
-        budget: 277,
+        budget: 135,
         instead: "next to, alongside, in parallel, in addition to or after",
     },
     Habit {
@@ -122,7 +122,7 @@ const HABITS: [Habit; 9] = [
         first: &["told", "tells", "tell", "hears", "hear", "heard"],
         second: &[],
         unless_after: &[],
-        budget: 276,
+        budget: 163,
         instead: "returns, reports, notifies, says or receives",
     },
     Habit {
@@ -130,7 +130,7 @@ const HABITS: [Habit; 9] = [
         first: &["stand", "stands", "stood", "standing"],
         second: &[],
         unless_after: &[],
-        budget: 240,
+        budget: 155,
         instead: "is, or the verb that says how it got there",
     },
     Habit {
@@ -138,7 +138,7 @@ const HABITS: [Habit; 9] = [
         first: &["whoever", "whomever", "nobody", "somebody"],
         second: &[],
         unless_after: &[],
-        budget: 178,
+        budget: 84,
         instead: "name the actor: caller, client, server, thread, reader, operator, transaction",
     },
     Habit {
@@ -146,7 +146,7 @@ const HABITS: [Habit; 9] = [
         first: &["is", "are", "was", "were", "be"],
         second: &["no"],
         unless_after: &["there"],
-        budget: 200,
+        budget: 137,
         instead: "\"is not a\", \"is not\" or \"has no\"",
     },
     Habit {
@@ -154,7 +154,7 @@ const HABITS: [Habit; 9] = [
         first: &["anew", "meanwhile"],
         second: &[],
         unless_after: &[],
-        budget: 103,
+        budget: 36,
         instead: "again, from the start, or \"in the meantime\" as a clause of its own",
     },
 ];

@@ -114,7 +114,7 @@ pub(super) const FIGURES: &[Figure] = &[
     figure(API, "JSON array of 1 to {} ids", &["BULK_EDIT_ISSUES_MAX"]),
     figure(API, "longer than the {MiB} MiB that an import takes", &["entry_bytes_max::Issues"]),
     figure(API, "any text of 1 to {} characters", &["FOREIGN_ID_CHARS_MAX"]),
-    figure(API, "anywhere in the process for {s} seconds", &["FAULT_COUNTS"]),
+    figure(API, "anywhere in the process, for {s} seconds", &["FAULT_COUNTS"]),
     figure(
         API,
         "is {s} s for `not_completed`, {s} s for `queue_full`, {s} s for `unavailable`",

@@ -1,5 +1,5 @@
-//! The contract of [`PostgresStore`]: hands each method to the module that knows it. Those
-//! modules have the SQL.
+//! Implements the contract for [`PostgresStore`]. Each method calls the module that has its SQL,
+//! and notifies runners or counts tasks if the commit concerns them.
 
 use caseload_model::ids::{DomainId, DomainName};
 use caseload_model::issue::IssueQueue;

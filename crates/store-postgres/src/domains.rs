@@ -90,8 +90,8 @@ pub(super) async fn begin_removal(client: &Client, domain: DomainId) -> Result<(
     Ok(())
 }
 
-/// The next step of a removal; false if there is no removal, or if other servers work on all of
-/// them.
+/// The next step of a removal. Returns false if no removal is pending, or if other servers work on
+/// all of them.
 pub(super) async fn continue_removal(client: &Client) -> Result<bool, StoreError> {
     let select = "SELECT removed_id FROM domain_removals LIMIT 1 FOR UPDATE SKIP LOCKED";
     let Some(removal) = client.row_opt(select, &[]).await? else { return Ok(false) };

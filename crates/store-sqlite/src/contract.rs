@@ -1,5 +1,5 @@
-//! The contract of [`SqliteStore`]: hands each method to the module that knows it. Those
-//! modules have the SQL.
+//! Implements the contract for [`SqliteStore`]. Each method calls the module that has its SQL, and
+//! notifies runners or counts tasks if the commit concerns them.
 
 use std::sync::Arc;
 

@@ -73,7 +73,7 @@ pub(super) fn begin_removal(conn: &Connection, domain: DomainId) -> Result<(), F
     Ok(())
 }
 
-/// The next step of a removal; false if there is no removal to continue.
+/// The next step of a removal. Returns false if no removal is pending.
 pub(super) fn continue_removal(conn: &Connection) -> Result<bool, Fault> {
     let removed: Option<i64> = conn
         .query_row("SELECT removed_id FROM domain_removals LIMIT 1", [], |row| row.get(0))

@@ -179,8 +179,8 @@ fn missing(config: &Config) -> Vec<String> {
     faults
 }
 
-/// Sets what the address leaves open: dead connections are detected within half a minute, and of
-/// several hosts the one that accepts writes is used.
+/// Sets the parameters that the address leaves open: dead connections are detected within half a
+/// minute, and of several hosts the one that accepts writes is used.
 fn defaults(config: &mut Config, given: &[&str]) {
     let is_given = |name: &str| given.iter().any(|parameter| parameter.starts_with(name));
     config.target_session_attrs(TargetSessionAttrs::ReadWrite);

@@ -1,4 +1,4 @@
-//! Encryption of connections, with the parameters of libpq. `sslmode` says what is verified, and
+//! Encryption of connections, with the parameters of libpq. `sslmode` selects the verification, and
 //! `sslrootcert` names the trusted roots. `prefer` and `require` encrypt but trust any server;
 //! `verify-ca` requires a certificate of a trusted root, and `verify-full` also the right host
 //! name. With a root certificate, `require` means `verify-ca`, as in libpq.

@@ -45,7 +45,7 @@ impl Client {
     }
 
     pub(super) fn connection(&self) -> &Object {
-        self.0.object.as_ref().expect("a connection is there until nobody has it")
+        self.0.object.as_ref().expect("a connection exists until it returns to the pool")
     }
 
     /// Marks the connection as unusable, because a task was dropped while it used the connection.

@@ -167,7 +167,8 @@ impl Engine {
         })
     }
 
-    /// Runs a read in one snapshot. `each` limits every statement; without it there is no limit.
+    /// Runs a read in one snapshot. `each` limits every statement; without it, statements have no
+    /// limit.
     pub(super) async fn read_in_turn<C, T, F>(
         &self,
         each: Option<Duration>,

@@ -19,7 +19,7 @@ const OWN_COLUMNS: &[(&str, &str)] = &[
     ("payload_blocks", "seq"),
     ("record_blocks", "seq"),
     ("attachment_pieces", "seq"),
-    // No server runs during a copy, so that there are no leases.
+    // No server runs during a copy, so that no task has a lease.
     ("tasks", "lease_server"),
     ("tasks", "lease_epoch"),
     ("tasks", "lease_until"),

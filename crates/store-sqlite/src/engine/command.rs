@@ -14,8 +14,8 @@ use tokio::sync::oneshot;
 use super::gauges::Gauges;
 use crate::Fault;
 
-/// An older group takes no more long commands, and a long command in it ends as soon as any other
-/// command waits.
+/// A group older than this takes no more long commands, and a long command in it ends as soon as
+/// any other command waits.
 pub(super) const GROUP_TIME: Duration = Duration::from_millis(30);
 /// How long a long command continues while a small one waits. The small one is answered only after
 /// the changes of the long one are written and synced, which takes several times as long as making

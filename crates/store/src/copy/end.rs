@@ -28,7 +28,7 @@ pub struct Progress {
     pub attempt: i64,
     /// The current table; empty once all are copied.
     pub table: String,
-    /// Where the next batch of the table begins; `None` before the first.
+    /// The position at which the next batch of the table begins; `None` before the first.
     pub position: Option<Vec<u8>>,
     /// Copied rows of all tables.
     pub rows: i64,

@@ -29,12 +29,12 @@ pub struct RowSpan {
 pub struct BlockShifts(BTreeMap<i64, i64>);
 
 impl BlockShifts {
-    /// To the first block of all.
+    /// Shifts each domain to block 0.
     pub fn to_first_block(spans: &[RowSpan]) -> Self {
         Self(spans.iter().map(|span| (span.domain, -(span.least >> BLOCK_BITS))).collect())
     }
 
-    /// One domain behind the other, with no block between them.
+    /// Shifts each domain to the block after the domain before it.
     pub fn consecutive(spans: &[RowSpan]) -> Self {
         let mut next = 0;
         let mut moves = BTreeMap::new();

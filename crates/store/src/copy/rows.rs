@@ -39,7 +39,7 @@ pub struct Rows {
     width: usize,
     cells: Vec<Cell>,
     bytes: Vec<u8>,
-    /// Where the next batch begins; `None` in the last batch.
+    /// The position at which the next batch begins; `None` in the last batch.
     pub next: Option<Vec<u8>>,
 }
 

@@ -54,7 +54,7 @@ async fn records_of_long_and_short_profiles_stay_in_order_during_writes() {
         writing.spawn(async move {
             let name = DomainName::parse("other").unwrap();
             loop {
-                // All but the first fail, but each keeps the writer busy.
+                // All but the first fail, but each occupies the writer.
                 drop(
                     store
                         .create_domain(CreateDomain { name: name.clone(), now: NOW, random: 1 })

@@ -52,7 +52,7 @@ async fn a_task_is_leased_in_the_commit_that_makes_it_runnable() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn there_are_no_more_leases_than_slots_and_the_rest_gets_a_wake_up() {
+async fn leases_never_exceed_the_slots_and_further_work_gets_a_wake_up() {
     let folder = tempfile::tempdir().unwrap();
     let (store, slots) = registered(&folder, 1);
     let plain: Arc<dyn Store> = store.clone();

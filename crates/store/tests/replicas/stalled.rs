@@ -1,6 +1,6 @@
-//! Servers that stall in the middle of a chunk while their connections stay open. When its lease
-//! has ended, another server takes the task, whatever the stalled server was doing. A session that
-//! is still busy keeps its task.
+//! Servers that stall in the middle of a chunk while their connections stay open. When the lease
+//! has ended, another server takes the task, even if the stalled server has an open `COPY`. It does
+//! not take a task from a session that is still busy.
 
 use std::time::{Duration, Instant};
 

@@ -17,8 +17,8 @@ use super::support::{
 const CREATE: Action = Action::CreateCoreProfiles;
 const HOUR: i64 = 3_600_000;
 
-/// A task with an idempotency key. Its answer contains its id, so that tests can tell which task an
-/// answer belongs to.
+/// A task with an idempotency key. Its answer contains its id, so that tests recognize the
+/// task of an answer.
 pub(crate) fn keyed(domain: &Domain, id: &str, key: &str, content: u8) -> CreateTask {
     let key =
         IdempotencyKey { text: key.to_owned(), content: [content; 32], expires_at: later(HOUR) };

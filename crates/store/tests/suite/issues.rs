@@ -247,7 +247,7 @@ pub(crate) async fn an_import_creates_the_apps_agents_and_app_profiles_it_names(
     assert_eq!(apps[0].1, "1");
     let agents = store.agents(acme.id).await.unwrap();
     let agents: Vec<_> = agents.iter().map(|a| (a.id.as_str(), a.name.as_str())).collect();
-    assert_eq!(agents, [("ada", "Ada")], "an agent keeps its first name");
+    assert_eq!(agents, [("ada", "Ada")], "the first name of an agent stays");
     let gets = lines(&[r#"{"pid":"eva"}"#, r#"{"pid":"max"}"#]);
     run(&store, &acme, "g", Action::GetAppProfiles, &gets).await;
     let found = results(&store, acme.id, "g").await;

@@ -7,6 +7,7 @@ use caseload_model::issue::write::{Attachment, References};
 use caseload_model::issue_query::ParameterFault;
 use caseload_model::task::{Family, Task};
 use caseload_model::time::UnixMillis;
+use caseload_store::tasks as rules;
 use caseload_store::{
     AddMessage, AddNote, Admin, Agent, App, ApplyChunk, BackupReport, CancelTask, CheckReport,
     ChunkApplied, ClaimTasks, ClaimedTask, CreateAgent, CreateApp, CreateBackup, CreateDomain,
@@ -18,8 +19,10 @@ use caseload_store::{
 };
 use tokio::sync::watch;
 
+use crate::engine::READ_BUDGET;
 use crate::store::{PostgresStore, wake};
 use crate::tasks::Claims;
+use crate::tx::DomainTx;
 use crate::{agents, apps, check, domains, idempotency, issues, keys, tasks};
 
 impl Admin for PostgresStore {
@@ -87,26 +90,24 @@ impl Admin for PostgresStore {
 
 impl Submit for PostgresStore {
     fn stage_payload(&self, command: StagePayload) -> StoreFuture<'_, ()> {
-        self.write(command, |client, command| Box::pin(tasks::stage(client, command)))
+        self.change_in(command.domain, move |tx| rules::stage(&tx, &command))
     }
 
     fn discard_staged(&self, domain: DomainId, task_id: &str) -> StoreFuture<'_, ()> {
         let task_id = task_id.to_owned();
         Box::pin(async move {
-            while self
-                .write((domain, task_id.clone()), |client, (domain, task_id)| {
-                    Box::pin(tasks::discard(client, *domain, task_id))
-                })
-                .await?
-            {}
-            Ok(())
+            loop {
+                let id = task_id.clone();
+                if !self.change_in(domain, move |tx| rules::discard_step(&tx, &id)).await? {
+                    return Ok(());
+                }
+            }
         })
     }
 
     fn create_task(&self, command: CreateTask) -> StoreFuture<'_, Idempotent<Task>> {
-        let create =
-            self.write(command, |client, command| Box::pin(tasks::create(client, command)));
-        self.and_wake(create)
+        let accept = self.change_in(command.domain, move |tx| rules::accept(&tx, &command));
+        self.and_wake(accept)
     }
 
     fn stored_answer(
@@ -131,8 +132,7 @@ impl Submit for PostgresStore {
     }
 
     fn cancel_task(&self, command: CancelTask) -> StoreFuture<'_, Task> {
-        let cancel =
-            self.write(command, |client, command| Box::pin(tasks::cancel(client, command)));
+        let cancel = self.change_in(command.domain, move |tx| rules::cancel(&tx, &command));
         let cancel = self.and_wake(cancel);
         Box::pin(async move {
             let task = cancel.await?;
@@ -142,9 +142,10 @@ impl Submit for PostgresStore {
     }
 
     fn retry_payload(&self, domain: DomainId, task_id: &str) -> StoreFuture<'_, Vec<PackedBlock>> {
-        self.read((domain, task_id.to_owned()), |client, (domain, task_id)| {
-            Box::pin(tasks::retry_payload(client, *domain, task_id))
-        })
+        let task_id = task_id.to_owned();
+        Box::pin(self.engine.read_blocking(READ_BUDGET, false, move |db, _| {
+            rules::retry_payload(&DomainTx { db, domain }, &task_id)
+        }))
     }
 
     fn record_block(
@@ -243,8 +244,7 @@ impl Work for PostgresStore {
     fn fail_attempt(&self, command: FailAttempt) -> StoreFuture<'_, Task> {
         Box::pin(async move {
             self.leases.remove(command.domain, &command.task_id, command.lease_epoch);
-            let fail = self
-                .write(command, |client, command| Box::pin(tasks::fail_attempt(client, command)));
+            let fail = self.change_in(command.domain, move |tx| rules::fail_attempt(&tx, &command));
             let task = self.and_wake(fail).await?;
             self.note(&task);
             Ok(task)
@@ -369,8 +369,7 @@ impl Upkeep for PostgresStore {
             // Any server may continue the removal of a domain that another server did not finish.
             let removal = self.write((), |client, ()| Box::pin(domains::continue_removal(client)));
             let removed = removal.await?;
-            let purge = self.write(now, |client, now| Box::pin(tasks::purge(client, *now)));
-            let purged = purge.await?;
+            let purged = self.engine.write_blocking(move |db| tasks::purge_step(db, now)).await?;
             Ok(issues::purge(&self.engine, now).await? || purged || removed)
         })
     }

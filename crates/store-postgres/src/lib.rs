@@ -20,6 +20,7 @@ mod profiles;
 mod rows;
 mod store;
 mod tasks;
+mod tx;
 
 pub use address::{ADDRESS_EXAMPLE, PostgresAddress, shown};
 pub use copy::open_copy_end;

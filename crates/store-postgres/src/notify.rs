@@ -4,12 +4,22 @@
 
 use super::engine::Client;
 use caseload_store::StoreError;
+use tokio_postgres::Statement;
 
 /// The channel that servers listen on.
 pub(super) const CHANNEL: &str = "caseload_work";
 
 /// Notifies servers, once this transaction commits, that tasks may be runnable.
 pub(super) async fn work(client: &Client) -> Result<(), StoreError> {
-    client.row("SELECT pg_notify($1, '')", &[&CHANNEL]).await?;
-    Ok(())
+    prepared_work(client, &prepare(client).await?).await
+}
+
+/// The statement of [`prepared_work`].
+pub(super) async fn prepare(client: &Client) -> Result<Statement, StoreError> {
+    client.prepare("SELECT pg_notify($1, '')").await
+}
+
+/// [`work`], for one flight with other statements.
+pub(super) async fn prepared_work(client: &Client, notify: &Statement) -> Result<(), StoreError> {
+    client.prepared_row(notify, &[&CHANNEL]).await.map(drop)
 }

@@ -14,6 +14,7 @@ use crate::address::PostgresAddress;
 use crate::engine::{Client, Engine, Listener};
 use crate::probe::Probe;
 use crate::tasks::Leases;
+use crate::tx::DomainTx;
 use crate::{copy, issues, notify};
 
 /// An opened PostgreSQL store.
@@ -77,6 +78,15 @@ impl PostgresStore {
             + 'static,
     {
         Box::pin(self.engine.write(command, work))
+    }
+
+    /// A write by the rules that all backends share, in one domain.
+    pub(crate) fn change_in<T, F>(&self, domain: DomainId, work: F) -> StoreFuture<'_, T>
+    where
+        T: Send + 'static,
+        F: Fn(DomainTx<'_>) -> Result<T, StoreError> + Send + Sync + 'static,
+    {
+        Box::pin(self.engine.write_blocking(move |db| work(DomainTx { db, domain })))
     }
 
     /// Sends a wake-up after a write that may have made tasks runnable.

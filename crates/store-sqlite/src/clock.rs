@@ -2,49 +2,33 @@
 //! if the system's clock goes back: each is `max(now, last + 1)`. A chunk takes a block of ids and
 //! one change time.
 
-use caseload_model::ids::{CoreProfileId, DomainId, ISSUE_ID_COUNTED_MAX};
+use caseload_model::ids::{DomainId, ISSUE_ID_COUNTED_MAX};
 use caseload_model::issue::INSTANT_MS_MAX;
 use caseload_model::time::UnixMillis;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::Fault;
+use crate::tx::DomainTx;
 use caseload_store::StoreError;
 use caseload_store::issues::IssueAllocation;
+use caseload_store::profiles::ProfileClock;
 
-/// Microseconds in a millisecond: core profile ids are times in microseconds.
-const MICROS: i64 = 1000;
-
-/// The first id of the block that the domain's next profiles get at `now`. It is larger than the id
-/// of every profile of every domain.
-pub(super) fn first_core_profile_id(
-    conn: &Connection,
-    domain: DomainId,
-    now: UnixMillis,
-) -> Result<u64, Fault> {
-    let last: i64 = conn
-        .prepare_cached("SELECT last_core_profile_id FROM domain_clocks WHERE domain_id = ?1")?
-        .query_row([domain.0], |row| row.get(0))
-        .optional()?
-        .ok_or(StoreError::LeaseLost)?;
-    let last_of_all: Option<i64> = conn
-        .prepare_cached("SELECT max(seq) FROM core_profiles")?
-        .query_row([], |row| row.get(0))?;
-    let last = last.max(last_of_all.unwrap_or(0));
-    Ok((now.0.max(0) * MICROS).max(last + 1).unsigned_abs())
+/// The clock of the domain's profiles; `None` if there is no such domain. No profile of any domain
+/// has an id after the clock's, because ids are row numbers.
+pub(super) fn profiles(tx: DomainTx<'_>) -> Result<Option<ProfileClock>, StoreError> {
+    tx.row(
+        "SELECT max(last_core_profile_id, coalesce((SELECT max(seq) FROM core_profiles), 0)),
+         last_change_at FROM domain_clocks WHERE domain_id = ?1",
+        [tx.domain.0],
+        |row| Ok(ProfileClock { last_id: row.get(0)?, last_change: UnixMillis(row.get(1)?) }),
+    )
 }
 
-/// Records that ids below `next` are used.
-pub(super) fn advance_core_profile_id(
-    conn: &Connection,
-    domain: DomainId,
-    next: CoreProfileId,
-) -> Result<(), Fault> {
-    conn.prepare_cached(
-        "UPDATE domain_clocks SET last_core_profile_id = max(last_core_profile_id, ?2)
-         WHERE domain_id = ?1",
-    )?
-    .execute(params![domain.0, next.0 as i64 - 1])?;
-    Ok(())
+/// Writes the clock of profiles back.
+pub(super) fn advance_profiles(tx: DomainTx<'_>, clock: ProfileClock) -> Result<(), StoreError> {
+    let sql = "UPDATE domain_clocks SET last_core_profile_id = max(last_core_profile_id, ?2),
+               last_change_at = max(last_change_at, ?3) WHERE domain_id = ?1";
+    tx.execute(sql, [tx.domain.0, clock.last_id, clock.last_change.0]).map(drop)
 }
 
 /// The time of a change that commits now. It is later than every earlier change in the domain.

@@ -10,8 +10,10 @@ use caseload_model::issue_query::ParameterFault;
 use caseload_model::task::{Family, Task};
 use caseload_model::time::UnixMillis;
 use caseload_store::failpoint::{self, Failpoint};
+use caseload_store::idempotency::CommandStore;
 use caseload_store::issues::write;
 use caseload_store::query::{explain, list, step, tests_texts};
+use caseload_store::tasks as rules;
 use caseload_store::{
     AddMessage, AddNote, Admin, Agent, App, ApplyChunk, BackupReport, CancelTask, CheckReport,
     ChunkApplied, ClaimTasks, ClaimedTask, CreateAgent, CreateApp, CreateBackup, CreateDomain,
@@ -25,9 +27,10 @@ use rusqlite::Connection;
 use tokio::sync::watch;
 
 use crate::engine::{Weight, WriteContext, on_blocking_thread};
+use crate::tx::DomainTx;
 use crate::{
-    SqliteStore, agents, apps, attachments, backup, boxed, check, domains, idempotency, issues,
-    keys, queues, tasks,
+    SqliteStore, agents, apps, attachments, backup, boxed, check, domains, issues, keys, queues,
+    tasks,
 };
 
 impl Admin for SqliteStore {
@@ -93,7 +96,9 @@ impl Admin for SqliteStore {
 
 impl Submit for SqliteStore {
     fn stage_payload(&self, command: StagePayload) -> StoreFuture<'_, ()> {
-        let stage = move |conn: &Connection| tasks::stage(conn, &command);
+        let domain = command.domain;
+        let stage =
+            move |conn: &Connection| Ok(rules::stage(&DomainTx { conn, domain }, &command)?);
         let written = self.write_weighing(Weight::Long, stage);
         Box::pin(async move {
             written.await?;
@@ -107,7 +112,9 @@ impl Submit for SqliteStore {
         Box::pin(async move {
             loop {
                 let id = task_id.clone();
-                let step = move |conn: &Connection| tasks::discard(conn, domain, &id);
+                let step = move |conn: &Connection| {
+                    Ok(rules::discard_step(&DomainTx { conn, domain }, &id)?)
+                };
                 if !self.write_weighing(Weight::Long, step).await? {
                     return Ok(());
                 }
@@ -118,7 +125,8 @@ impl Submit for SqliteStore {
     fn create_task(&self, command: CreateTask) -> StoreFuture<'_, Idempotent<Task>> {
         let weight = Weight::of_bytes(command.blocks.iter().map(|block| block.bytes.len()).sum());
         let create = move |conn: &Connection, context: &WriteContext<'_>| {
-            let accepted = tasks::create(conn, &command)?;
+            let domain = command.domain;
+            let accepted = rules::accept(&DomainTx { conn, domain }, &command)?;
             context.made_runnable(command.now);
             Ok(accepted)
         };
@@ -136,26 +144,26 @@ impl Submit for SqliteStore {
         now: UnixMillis,
     ) -> StoreFuture<'_, Option<([u8; 32], StoredAnswer)>> {
         let key = key.to_owned();
-        self.read(move |conn| idempotency::stored_answer(conn, domain, &key, now))
+        self.read_in(domain, move |tx| tx.answer(&key, now))
     }
 
     fn task(&self, domain: DomainId, family: Family, id: &str) -> StoreFuture<'_, Option<Task>> {
         let id = id.to_owned();
-        self.read(move |conn| tasks::of_family(conn, domain, family, &id))
+        self.read_in(domain, move |tx| tx.task(family, &id))
     }
 
     fn list_tasks(&self, request: ListTasks) -> StoreFuture<'_, TaskPage> {
-        self.read(move |conn| tasks::list(conn, &request))
+        self.read_in(request.domain, move |tx| tx.task_page(&request))
     }
 
     fn cancel_task(&self, command: CancelTask) -> StoreFuture<'_, Task> {
-        let cancelled = self.and_wake(self.write(move |conn| tasks::cancel(conn, &command)));
-        self.and_note(cancelled)
+        let cancel = self.write_in(command.domain, move |tx| rules::cancel(&tx, &command));
+        self.and_note(self.and_wake(cancel))
     }
 
     fn retry_payload(&self, domain: DomainId, task_id: &str) -> StoreFuture<'_, Vec<PackedBlock>> {
         let task_id = task_id.to_owned();
-        self.read(move |conn| tasks::retry_payload(conn, domain, &task_id))
+        self.read_in(domain, move |tx| rules::retry_payload(&tx, &task_id))
     }
 
     fn record_block(
@@ -166,7 +174,7 @@ impl Submit for SqliteStore {
         from_index: u32,
     ) -> StoreFuture<'_, Option<RecordBlock>> {
         let task_id = task_id.to_owned();
-        self.read(move |conn| tasks::record_block(conn, domain, &task_id, kind, from_index))
+        self.read_in(domain, move |tx| tx.record_block(&task_id, kind, from_index))
     }
 
     fn record_sizes(
@@ -176,7 +184,7 @@ impl Submit for SqliteStore {
         kind: RecordKind,
     ) -> StoreFuture<'_, Vec<RecordBlockSize>> {
         let task_id = task_id.to_owned();
-        self.read(move |conn| tasks::record_sizes(conn, domain, &task_id, kind))
+        self.read_in(domain, move |tx| tx.record_sizes(&task_id, kind))
     }
 
     fn task_ends(&self) -> watch::Receiver<u64> {
@@ -211,7 +219,7 @@ impl Work for SqliteStore {
         from_index: u32,
     ) -> StoreFuture<'_, Option<Vec<u8>>> {
         let task_id = task_id.to_owned();
-        self.read(move |conn| tasks::payload_block(conn, domain, &task_id, from_index))
+        self.read_in(domain, move |tx| tx.payload_block(&task_id, from_index))
     }
 
     fn apply_chunk(&self, command: ApplyChunk) -> StoreFuture<'_, ChunkApplied> {
@@ -224,8 +232,8 @@ impl Work for SqliteStore {
     }
 
     fn fail_attempt(&self, command: FailAttempt) -> StoreFuture<'_, Task> {
-        let failed = self.and_wake(self.write(move |conn| tasks::fail_attempt(conn, &command)));
-        self.and_note(failed)
+        let fail = self.write_in(command.domain, move |tx| rules::fail_attempt(&tx, &command));
+        self.and_note(self.and_wake(fail))
     }
 
     fn register(&self, slots: Arc<dyn WorkerSlots>) {
@@ -265,37 +273,27 @@ impl Issues for SqliteStore {
 
     fn create_issue(&self, command: CreateIssue) -> StoreFuture<'_, Idempotent<StoredAnswer>> {
         let domain = command.origin.domain;
-        self.write(move |conn| {
-            Ok(write::create(&issues::IssueStatements { conn, domain }, &command)?)
-        })
+        self.write_in(domain, move |tx| write::create(&tx, &command))
     }
 
     fn add_message(&self, command: AddMessage) -> StoreFuture<'_, Idempotent<StoredAnswer>> {
         let domain = command.origin.domain;
-        self.write(move |conn| {
-            Ok(write::add_message(&issues::IssueStatements { conn, domain }, &command)?)
-        })
+        self.write_in(domain, move |tx| write::add_message(&tx, &command))
     }
 
     fn add_note(&self, command: AddNote) -> StoreFuture<'_, Idempotent<StoredAnswer>> {
         let domain = command.origin.domain;
-        self.write(move |conn| {
-            Ok(write::add_note(&issues::IssueStatements { conn, domain }, &command)?)
-        })
+        self.write_in(domain, move |tx| write::add_note(&tx, &command))
     }
 
     fn edit_issue(&self, command: EditIssue) -> StoreFuture<'_, Vec<u8>> {
         let domain = command.origin.domain;
-        self.write(move |conn| {
-            Ok(write::edit(&issues::IssueStatements { conn, domain }, &command)?)
-        })
+        self.write_in(domain, move |tx| write::edit(&tx, &command))
     }
 
     fn edit_issues(&self, command: EditIssues) -> StoreFuture<'_, Vec<u8>> {
         let domain = command.origin.domain;
-        self.write(move |conn| {
-            Ok(write::edit_many(&issues::IssueStatements { conn, domain }, &command)?)
-        })
+        self.write_in(domain, move |tx| write::edit_many(&tx, &command))
     }
 
     fn reference_faults(
@@ -303,9 +301,7 @@ impl Issues for SqliteStore {
         domain: DomainId,
         references: References,
     ) -> StoreFuture<'_, Vec<ParameterFault>> {
-        self.read(move |conn| {
-            Ok(write::reference_faults(&issues::IssueStatements { conn, domain }, &references)?)
-        })
+        self.read_in(domain, move |tx| write::reference_faults(&tx, &references))
     }
 
     fn queues(&self, domain: DomainId) -> StoreFuture<'_, Vec<IssueQueue>> {
@@ -371,7 +367,7 @@ impl Upkeep for SqliteStore {
 
     fn purge_expired(&self, now: UnixMillis) -> StoreFuture<'_, bool> {
         let written = self.write_weighing(Weight::Long, move |conn| {
-            Ok(tasks::purge(conn, now)? | attachments::purge(conn, now)?)
+            Ok(rules::purge_step(&tasks::Expiry(conn), now)? | attachments::purge(conn, now)?)
         });
         Box::pin(async move {
             let more = written.await?;

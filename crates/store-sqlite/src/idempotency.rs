@@ -1,75 +1,53 @@
-//! Answers kept under the idempotency keys of callers. Invariant: a kept answer and the effect it
-//! tells of commit together, so that a repeat after a crash finds both or neither. A key that has
-//! expired is as good as absent, whether or not it was removed yet.
+//! Statements on the stored answers of idempotency keys; [`caseload_store::idempotency`] has the
+//! rules.
 
-use caseload_model::ids::DomainId;
 use caseload_model::time::UnixMillis;
-use rusqlite::{Connection, OptionalExtension, params};
-
-use crate::Fault;
+use caseload_store::idempotency::CommandStore;
 use caseload_store::{IdempotencyKey, StoreError, StoredAnswer};
+use rusqlite::params;
 
-/// The first answer, where the request is a repeat; a fault where the key stands for another one.
-pub(super) fn repeated(
-    conn: &Connection,
-    domain: DomainId,
-    key: &IdempotencyKey,
-    now: UnixMillis,
-) -> Result<Option<StoredAnswer>, Fault> {
-    match stored_answer(conn, domain, &key.text, now)? {
-        Some((content, answer)) if content == key.content => Ok(Some(answer)),
-        Some(_) => Err(StoreError::IdempotencyKeyReused.into()),
-        None => Ok(None),
+use crate::domains;
+use crate::tx::DomainTx;
+
+impl CommandStore for DomainTx<'_> {
+    fn require_domain(&self) -> Result<(), StoreError> {
+        Ok(domains::demand(self.conn, self.domain)?)
     }
-}
 
-/// Keeps the first answer; called in the transaction of the effect, after [`repeated`].
-pub(super) fn keep(
-    conn: &Connection,
-    domain: DomainId,
-    key: &IdempotencyKey,
-    answer: &StoredAnswer,
-) -> Result<(), Fault> {
-    conn.prepare_cached(
-        "INSERT OR REPLACE INTO idempotency_keys
-         (domain_id, key, content, location, answer, expires_at)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-    )?
-    .execute(params![
-        domain.0,
-        key.text,
-        key.content,
-        answer.location,
-        answer.body,
-        key.expires_at.0
-    ])?;
-    Ok(())
-}
-
-/// Removes at most `rows` expired keys; how many there were.
-pub(super) fn purge(conn: &Connection, now: UnixMillis, rows: u32) -> Result<usize, Fault> {
-    Ok(conn
-        .prepare_cached(
-            "DELETE FROM idempotency_keys WHERE (domain_id, key) IN
-             (SELECT domain_id, key FROM idempotency_keys WHERE expires_at <= ?1 LIMIT ?2)",
-        )?
-        .execute(params![now.0, rows])?)
-}
-
-/// The answer kept under a key, with the hash of what was asked for.
-pub(super) fn stored_answer(
-    conn: &Connection,
-    domain: DomainId,
-    text: &str,
-    now: UnixMillis,
-) -> Result<Option<([u8; 32], StoredAnswer)>, Fault> {
-    Ok(conn
-        .prepare_cached(
+    fn answer(
+        &self,
+        key: &str,
+        now: UnixMillis,
+    ) -> Result<Option<([u8; 32], StoredAnswer)>, StoreError> {
+        self.row(
             "SELECT content, location, answer FROM idempotency_keys
              WHERE domain_id = ?1 AND key = ?2 AND expires_at > ?3",
-        )?
-        .query_row(params![domain.0, text, now.0], |row| {
-            Ok((row.get(0)?, StoredAnswer { location: row.get(1)?, body: row.get(2)? }))
-        })
-        .optional()?)
+            params![self.domain.0, key, now.0],
+            |row| Ok((row.get(0)?, StoredAnswer { location: row.get(1)?, body: row.get(2)? })),
+        )
+    }
+
+    fn insert_answer(
+        &self,
+        key: &IdempotencyKey,
+        answer: &StoredAnswer,
+        now: UnixMillis,
+    ) -> Result<bool, StoreError> {
+        let inserted = self.execute(
+            "INSERT INTO idempotency_keys (domain_id, key, content, location, answer, expires_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+             ON CONFLICT DO UPDATE SET content = excluded.content, location = excluded.location,
+             answer = excluded.answer, expires_at = excluded.expires_at WHERE expires_at <= ?7",
+            params![
+                self.domain.0,
+                key.text,
+                key.content,
+                answer.location,
+                answer.body,
+                key.expires_at.0,
+                now.0,
+            ],
+        )?;
+        Ok(inserted > 0)
+    }
 }

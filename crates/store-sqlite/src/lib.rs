@@ -21,6 +21,7 @@ mod queues;
 mod slot_leasing;
 mod store;
 mod tasks;
+mod tx;
 
 pub use copy::open_copy_end;
 pub(crate) use engine::error::{Fault, boxed, store_error};

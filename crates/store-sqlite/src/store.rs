@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use caseload_model::ids::DomainId;
 use caseload_model::task::Task;
 use caseload_store::{CompletedTasks, OpenMode, StoreError, StoreFuture, StoreMetrics};
 use parking_lot::Mutex;
@@ -13,6 +14,7 @@ use tokio::sync::watch;
 use crate::engine::{Engine, LastMember, Weight, WriteContext};
 use crate::probe::Probe;
 use crate::slot_leasing::SlotLeasing;
+use crate::tx::DomainTx;
 use crate::{Fault, boxed, copy, domains, tasks};
 
 /// An opened SQLite store.
@@ -73,6 +75,24 @@ impl SqliteStore {
         F: FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
     {
         self.write_weighing(Weight::Small, work)
+    }
+
+    /// [`SqliteStore::read`] in one domain.
+    pub(crate) fn read_in<T, F>(&self, domain: DomainId, work: F) -> StoreFuture<'_, T>
+    where
+        T: Send + 'static,
+        F: FnOnce(DomainTx<'_>) -> Result<T, StoreError> + Send + 'static,
+    {
+        self.read(move |conn| Ok(work(DomainTx { conn, domain })?))
+    }
+
+    /// [`SqliteStore::write`] in one domain.
+    pub(crate) fn write_in<T, F>(&self, domain: DomainId, work: F) -> StoreFuture<'_, T>
+    where
+        T: Send + 'static,
+        F: FnOnce(DomainTx<'_>) -> Result<T, StoreError> + Send + 'static,
+    {
+        self.write(move |conn| Ok(work(DomainTx { conn, domain })?))
     }
 
     pub(crate) fn write_weighing<T, F>(&self, weight: Weight, work: F) -> StoreFuture<'_, T>

@@ -1,7 +1,7 @@
 //! Compression of payload and record blocks with zstd. Both backends store the same bytes.
 
 use caseload_model::payload::Block;
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use zstd::bulk::Compressor;
 
 use crate::StoreError;
@@ -52,7 +52,7 @@ static PACKERS: Mutex<Vec<Packer>> = Mutex::new(Vec::new());
 /// Compresses any bytes; [`unpack_block`] reverses it.
 pub(crate) fn pack(bytes: &[u8]) -> Result<Vec<u8>, StoreError> {
     let failed = |e: std::io::Error| StoreError::Unavailable(format!("compression failed: {e}"));
-    let (mut compressor, mut buffer) = match packers().pop() {
+    let (mut compressor, mut buffer) = match PACKERS.lock().pop() {
         Some(packer) => packer,
         None => (Compressor::new(ZSTD_LEVEL).map_err(failed)?, Vec::new()),
     };
@@ -62,16 +62,12 @@ pub(crate) fn pack(bytes: &[u8]) -> Result<Vec<u8>, StoreError> {
     // A copy of the exact length, because uploads hold many packed blocks in memory.
     let packed = buffer.as_slice().to_vec();
     if buffer.capacity() <= BUFFER_BYTES_MAX {
-        let mut packers = packers();
+        let mut packers = PACKERS.lock();
         if packers.len() < PACKERS_MAX {
             packers.push((compressor, buffer));
         }
     }
     Ok(packed)
-}
-
-fn packers() -> MutexGuard<'static, Vec<Packer>> {
-    PACKERS.lock()
 }
 
 /// The unpacked size of a block, from its first [`HEADER_BYTES_MAX`] bytes.

@@ -48,6 +48,23 @@ impl Engine {
         .await
     }
 
+    /// Runs a read of a task in one snapshot. It may send very many statements.
+    pub(crate) async fn read_blocking_at_leisure<T, F>(&self, work: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&BlockingClient<'_>) -> Result<T, StoreError> + Send + 'static,
+    {
+        let limit = self.bounds().leisure;
+        let read = self.read_blocking(limit, false, move |db, _| work(db));
+        read.await.map_err(|fault| match fault {
+            // The task is not at fault: the database or the network is stuck.
+            StoreError::DeadlinePassed => {
+                StoreError::Unreachable(format!("a read did not end within {limit:?}"))
+            }
+            fault => fault,
+        })
+    }
+
     /// Runs a write in one transaction. If it conflicts with another write, the database rolls it
     /// back and `work` runs again.
     pub(crate) async fn write_blocking<T, F>(&self, work: F) -> Result<T, StoreError>

@@ -150,23 +150,6 @@ impl Engine {
         tokio::time::timeout(budget, read).await.unwrap_or(Err(StoreError::DeadlinePassed))
     }
 
-    /// Runs a read of a task in one snapshot. It may send very many statements.
-    pub(super) async fn read_at_leisure<C, T, F>(
-        &self,
-        command: C,
-        work: F,
-    ) -> Result<T, StoreError>
-    where
-        F: for<'a> FnOnce(&'a Client, &'a C) -> BoxFuture<'a, Result<T, StoreError>>,
-    {
-        let limit = self.bounds().leisure;
-        let read = self.read_in_turn(Some(limit), command, work);
-        // The task is not at fault: the database or the network is stuck.
-        tokio::time::timeout(limit, read).await.unwrap_or_else(|_| {
-            Err(StoreError::Unreachable(format!("a read did not end within {limit:?}")))
-        })
-    }
-
     /// Runs a read in one snapshot. `each` limits every statement; without it, statements have no
     /// limit.
     pub(super) async fn read_in_turn<C, T, F>(

@@ -124,7 +124,7 @@ async fn reads_of_a_task_from_a_silent_database_end_in_time() {
     let wire = Wire::new().await;
     wire.assert_recovers().await;
     wire.fall_silent();
-    let read = wire.engine.read_at_leisure((), |client, ()| Box::pin(client.batch("SELECT 1")));
+    let read = wire.engine.read_blocking_at_leisure(|db| db.wait(db.client().batch("SELECT 1")));
     assert_unreachable(in_time(read).await);
     wire.assert_recovers().await;
 }

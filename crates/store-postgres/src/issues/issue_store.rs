@@ -1,44 +1,24 @@
-//! PostgreSQL's answers to the writing commands. Commands of one domain run beside each other, on
-//! whatever servers: an issue that is about to be changed is locked before it is read, and the
-//! domain's clock is locked by whoever asks it, until the transaction ends.
+//! The statements of the writing commands ([`IssueStore`]). Commands of one domain run in
+//! parallel, on any server: an issue is locked before it is read to be changed, and the domain's
+//! clock is locked from the first read of it until the transaction ends.
 
-use caseload_model::ids::{DomainId, ISSUE_ID_COUNTED_MAX};
+use caseload_model::ids::ISSUE_ID_COUNTED_MAX;
 use caseload_model::issue::write::{AgentSummary, AppProfileSummary, Attachment, IssueRecord};
 use caseload_model::issue::{App, AppProfileRow, INSTANT_MS_MAX, IssueQueue};
 use caseload_model::time::UnixMillis;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
-use super::super::engine::{BlockingClient, Params};
 use super::super::rows::text;
-use super::super::{domains, idempotency};
 use super::columns::{COLUMNS, COLUMNS_END, NewRow, record};
 use super::page::FRAGMENTS;
 use super::{attachments, deltas::Deltas};
+use crate::tx::DomainTx;
+use caseload_store::StoreError;
 use caseload_store::issues::{IndexChanges, IssueAllocation, IssueStore, Replacement};
 use caseload_store::rowset::row_number;
-use caseload_store::{IdempotencyKey, StoreError, StoredAnswer};
 
-/// One domain, in a transaction that writes; or one that only looks names up.
-#[derive(Clone, Copy)]
-pub(super) struct IssueStatements<'c> {
-    pub(super) db: &'c BlockingClient<'c>,
-    pub(super) domain: DomainId,
-}
-
-impl IssueStatements<'_> {
-    fn rows(&self, sql: &str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
-        self.db.wait(self.db.client().rows(sql, params))
-    }
-
-    fn row_opt(&self, sql: &str, params: Params<'_>) -> Result<Option<Row>, StoreError> {
-        self.db.wait(self.db.client().row_opt(sql, params))
-    }
-
-    fn execute(&self, sql: &str, params: Params<'_>) -> Result<u64, StoreError> {
-        self.db.wait(self.db.client().execute(sql, params))
-    }
-
+impl DomainTx<'_> {
     /// The first instant from `from` on that no issue of the domain has, once the end of time is
     /// used up.
     fn free_instant(&self, from: UnixMillis) -> Result<UnixMillis, StoreError> {
@@ -61,40 +41,7 @@ impl IssueStatements<'_> {
     }
 }
 
-impl IssueStore for IssueStatements<'_> {
-    fn require_domain(&self) -> Result<(), StoreError> {
-        self.db.wait(domains::demand(self.db.client(), self.domain))
-    }
-
-    fn first_answer(
-        &self,
-        key: &IdempotencyKey,
-        now: UnixMillis,
-    ) -> Result<Option<StoredAnswer>, StoreError> {
-        let client = self.db.client();
-        let kept = idempotency::stored_answer(client, self.domain, &key.text, now);
-        match self.db.wait(kept)? {
-            Some((content, answer)) if content == key.content => Ok(Some(answer)),
-            Some(_) => Err(StoreError::IdempotencyKeyReused),
-            None => Ok(None),
-        }
-    }
-
-    fn store_answer(
-        &self,
-        key: &IdempotencyKey,
-        answer: &StoredAnswer,
-        now: UnixMillis,
-    ) -> Result<(), StoreError> {
-        let client = self.db.client();
-        let kept = idempotency::keep_or_repeat(client, self.domain, key, answer, now);
-        match self.db.wait(kept)? {
-            None => Ok(()),
-            // A repeat came first: what this one did is undone, and it finds the other's answer.
-            Some(_) => Err(StoreError::Contended),
-        }
-    }
-
+impl IssueStore for DomainTx<'_> {
     fn app(&self, id: Option<&str>) -> Result<Option<(App, bool)>, StoreError> {
         let found = self.row_opt(
             "SELECT a.id, a.publish_id, a.id = d.default_app_id
@@ -165,8 +112,8 @@ impl IssueStore for IssueStatements<'_> {
              JOIN issue_bodies b ON b.domain_id = $1 AND b.row = i.row
              WHERE i.domain_id = $1 AND i.id = $2"
         );
-        let (_, found) = self.db.wait(async {
-            let client = self.db.client();
+        let (_, found) = self.wait(async {
+            let client = self.client();
             let (lock, select) = (client.prepare(lock).await?, client.prepare(&select).await?);
             let params: [&(dyn ToSql + Sync); 2] = [&self.domain.0, &id];
             tokio::try_join!(
@@ -246,7 +193,7 @@ impl IssueStore for IssueStatements<'_> {
             allocation.row.ok_or_else(|| StoreError::Corrupt("an issue without row".to_owned()))?;
         let IssueRecord { columns, head, body } = issue;
         let new = NewRow { row, columns, head, body };
-        self.db.wait(new.insert(self.db.client(), self.domain))?;
+        self.wait(new.insert(self.client(), self.domain))?;
         Ok(row.into())
     }
 
@@ -267,8 +214,8 @@ impl IssueStore for IssueStatements<'_> {
         let fields: Vec<_> = bodies().map(|body| &body.custom_fields[..]).collect();
         let shown_queues: Vec<_> = bodies().map(|body| body.queue.as_deref()).collect();
         let notes: Vec<_> = bodies().map(|body| body.private_notes.as_deref()).collect();
-        self.db.wait(async {
-            let client = self.db.client();
+        self.wait(async {
+            let client = self.client();
             let columns = client.prepare(UPDATE_COLUMNS).await?;
             let fragments = client.prepare(UPDATE_FRAGMENTS).await?;
             let of_columns: [&(dyn ToSql + Sync); 7] =
@@ -285,7 +232,7 @@ impl IssueStore for IssueStatements<'_> {
 
     fn update_index(&self, changes: IndexChanges) -> Result<(), StoreError> {
         let deltas = Deltas::new(self.domain, changes)?;
-        self.db.wait(deltas.keep(self.db.client(), self.domain))
+        self.wait(deltas.keep(self.client(), self.domain))
     }
 
     fn add_app_profile(&self, profile: &AppProfileRow, at: UnixMillis) -> Result<(), StoreError> {
@@ -307,7 +254,7 @@ impl IssueStore for IssueStatements<'_> {
     }
 
     fn claim(&self, issue_id: u64, files: &[Attachment]) -> Result<(), StoreError> {
-        self.db.wait(attachments::claim(self.db.client(), self.domain, issue_id, files))
+        self.wait(attachments::claim(self.client(), self.domain, issue_id, files))
     }
 }
 

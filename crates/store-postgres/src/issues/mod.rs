@@ -32,6 +32,7 @@ use caseload_model::time::UnixMillis;
 
 use super::engine::{Engine, Session};
 use super::rows::text;
+use super::tx::DomainTx;
 use caseload_store::issues::write;
 use caseload_store::query::{
     self, Planned, RenderedPage, Rendering, Request, Selection, Source as _, Thresholds, page_of,
@@ -45,7 +46,6 @@ use caseload_store::{
 pub(super) use columns::{COLUMNS, COLUMNS_END, columns};
 pub(super) use compactor::{Compactor, compact_remaining, join_parts};
 pub(super) use import::Import;
-use issue_store::IssueStatements;
 pub(super) use page::{FRAGMENTS, FRAGMENTS_COUNT, fragments};
 pub(super) use sets::{apply as apply_delta, block_number};
 use source::IssueSource;
@@ -147,7 +147,7 @@ pub(super) async fn create(
     command: CreateIssue,
 ) -> Result<Idempotent<StoredAnswer>, StoreError> {
     let domain = command.origin.domain;
-    engine.write_blocking(move |db| write::create(&IssueStatements { db, domain }, &command)).await
+    engine.write_blocking(move |db| write::create(&DomainTx { db, domain }, &command)).await
 }
 
 pub(super) async fn add_message(
@@ -155,9 +155,7 @@ pub(super) async fn add_message(
     command: AddMessage,
 ) -> Result<Idempotent<StoredAnswer>, StoreError> {
     let domain = command.origin.domain;
-    engine
-        .write_blocking(move |db| write::add_message(&IssueStatements { db, domain }, &command))
-        .await
+    engine.write_blocking(move |db| write::add_message(&DomainTx { db, domain }, &command)).await
 }
 
 pub(super) async fn add_note(
@@ -165,14 +163,12 @@ pub(super) async fn add_note(
     command: AddNote,
 ) -> Result<Idempotent<StoredAnswer>, StoreError> {
     let domain = command.origin.domain;
-    engine
-        .write_blocking(move |db| write::add_note(&IssueStatements { db, domain }, &command))
-        .await
+    engine.write_blocking(move |db| write::add_note(&DomainTx { db, domain }, &command)).await
 }
 
 pub(super) async fn edit(engine: &Arc<Engine>, command: EditIssue) -> Result<Vec<u8>, StoreError> {
     let domain = command.origin.domain;
-    engine.write_blocking(move |db| write::edit(&IssueStatements { db, domain }, &command)).await
+    engine.write_blocking(move |db| write::edit(&DomainTx { db, domain }, &command)).await
 }
 
 pub(super) async fn edit_many(
@@ -180,9 +176,7 @@ pub(super) async fn edit_many(
     command: EditIssues,
 ) -> Result<Vec<u8>, StoreError> {
     let domain = command.origin.domain;
-    engine
-        .write_blocking(move |db| write::edit_many(&IssueStatements { db, domain }, &command))
-        .await
+    engine.write_blocking(move |db| write::edit_many(&DomainTx { db, domain }, &command)).await
 }
 
 pub(super) async fn reference_faults(
@@ -192,7 +186,7 @@ pub(super) async fn reference_faults(
 ) -> Result<Vec<ParameterFault>, StoreError> {
     engine
         .read_blocking(super::engine::READ_BUDGET, false, move |db, _| {
-            write::reference_faults(&IssueStatements { db, domain }, &references)
+            write::reference_faults(&DomainTx { db, domain }, &references)
         })
         .await
 }

@@ -1,31 +1,31 @@
-//! Leases: who works on which task. Any number of servers ask; what one of them is about to take is
-//! locked and passed over by the others. Each lease raises the task's epoch; a chunk under an older
-//! one cannot commit. Which tasks are next is said by [`Turns`]. Instants are the asking server's:
-//! where clocks differ a lease may be taken early, which costs a chunk and breaks nothing.
+//! Leases: which server works on which task. Any number of servers claim tasks; a row that one of
+//! them is about to lease is locked, and the others pass it over. Each lease raises the task's
+//! epoch; a chunk under an older epoch cannot commit. [`FairQueue`] chooses the next tasks.
+//! Instants are those of the claiming server: if clocks differ, a lease may be taken early, which
+//! costs a chunk and breaks nothing.
 
 use std::collections::HashSet;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use caseload_model::ids::DomainId;
-use caseload_model::task::{Outcome, TASK_ATTEMPTS_MAX, Task, TaskStatus};
+use caseload_model::task::TaskStatus;
+use caseload_store::tasks::{FairQueue, QueuedTask};
+use caseload_store::{ClaimTasks, ClaimedTask, RenewLeases, StoreError};
+use parking_lot::Mutex;
 use tokio_postgres::Row;
 
-use super::super::engine::Client;
-use super::super::notify;
-use super::super::rows::{count, domain_name};
-use super::end::complete;
 use super::row::{self, COLUMNS, COLUMNS_COUNT, code};
-use caseload_store::turns::{Turns, Waiting};
-use caseload_store::{ClaimTasks, ClaimedTask, FailAttempt, RenewLeases, StoreError};
+use crate::engine::Client;
+use crate::notify;
+use crate::rows::{count, domain_name};
 
-/// The leases that callers were told of. Only these are renewed: one whose commit got no answer may
-/// be there without anybody working on it, and has to end.
+/// The leases whose claims were answered. Only these are renewed: a lease whose commit got no
+/// answer may exist although no server works on the task, and has to end.
 #[derive(Debug, Default)]
-pub(crate) struct Leases(Mutex<HashSet<Own>>);
+pub(crate) struct Leases(Mutex<HashSet<OwnLease>>);
 
 /// A lease of a server of this program.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct Own {
+pub(crate) struct OwnLease {
     domain: i64,
     task_id: String,
     epoch: i64,
@@ -34,7 +34,7 @@ pub(crate) struct Own {
 
 impl Leases {
     pub(crate) fn add(&self, server: &str, claimed: &[ClaimedTask]) {
-        self.all().extend(claimed.iter().map(|one| Own {
+        self.0.lock().extend(claimed.iter().map(|one| OwnLease {
             domain: one.domain.0,
             task_id: one.task.id.clone(),
             epoch: one.lease_epoch,
@@ -42,50 +42,46 @@ impl Leases {
         }));
     }
 
-    /// Forgets one that is given back, is lost or has done its work.
+    /// Removes a lease that was given back, was lost or has ended with its task.
     pub(crate) fn remove(&self, domain: DomainId, task_id: &str, epoch: i64) {
         let is_it =
-            |own: &Own| (own.domain, own.epoch) == (domain.0, epoch) && own.task_id == task_id;
-        self.all().retain(|own| !is_it(own));
+            |own: &OwnLease| (own.domain, own.epoch) == (domain.0, epoch) && own.task_id == task_id;
+        self.0.lock().retain(|own| !is_it(own));
     }
 
-    /// Forgets those of a server.
+    /// Removes the leases of a server.
     pub(crate) fn remove_all(&self, server: &str) {
-        self.all().retain(|own| own.server != server);
+        self.0.lock().retain(|own| own.server != server);
     }
 
-    /// Those of a server.
-    pub(crate) fn of(&self, server: &str) -> Vec<Own> {
-        self.all().iter().filter(|own| own.server == server).cloned().collect()
-    }
-
-    fn all(&self) -> MutexGuard<'_, HashSet<Own>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The leases of a server.
+    pub(crate) fn of(&self, server: &str) -> Vec<OwnLease> {
+        self.0.lock().iter().filter(|own| own.server == server).cloned().collect()
     }
 }
 
-/// What came of asking for tasks.
+/// The answer to a claim.
 #[derive(Debug, Default)]
 pub(crate) struct Claims {
     pub(crate) claimed: Vec<ClaimedTask>,
     /// Tasks that could not be leased because their rows are locked.
-    pub(crate) locked: Vec<Place>,
+    pub(crate) locked: Vec<QueuePlace>,
 }
 
 pub(crate) async fn claim(client: &Client, command: &ClaimTasks) -> Result<Claims, StoreError> {
     mark_queued(client, command).await?;
     let mut claims = Claims::default();
-    for place in seen(client, command).await?.choose(command.tasks_max) {
+    for place in queue(client, command).await?.choose(command.tasks_max) {
         match lease(client, command, &place).await? {
-            Leased::By(claimed) => claims.claimed.push(claimed),
-            Leased::Not => claims.locked.push(place),
-            Leased::Removed => {}
+            LeaseAttempt::Leased(claimed) => claims.claimed.push(claimed),
+            LeaseAttempt::Locked => claims.locked.push(place),
+            LeaseAttempt::Removed => {}
         }
     }
     Ok(claims)
 }
 
-/// Notes when tasks were first looked at. Other servers' are passed over: they do it themselves.
+/// Marks new tasks as queued. Rows that another server is marking are passed over.
 async fn mark_queued(client: &Client, command: &ClaimTasks) -> Result<(), StoreError> {
     let mark = client
         .rows(
@@ -112,13 +108,13 @@ async fn mark_queued(client: &Client, command: &ClaimTasks) -> Result<(), StoreE
 
 /// A task's place in the queue, ordered as tasks of a domain are.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Place {
+pub(crate) struct QueuePlace {
     seq: i64,
     pub(super) domain: i64,
     pub(super) id: Vec<u8>,
 }
 
-async fn seen(client: &Client, command: &ClaimTasks) -> Result<Turns<Place>, StoreError> {
+async fn queue(client: &Client, command: &ClaimTasks) -> Result<FairQueue<QueuePlace>, StoreError> {
     let rows = client
         .rows(
             "SELECT domain_id, seq, task_id, writes, lease_server IS NOT NULL AND lease_until > $1,
@@ -127,25 +123,29 @@ async fn seen(client: &Client, command: &ClaimTasks) -> Result<Turns<Place>, Sto
             &[&command.now.0],
         )
         .await?;
-    let mut turns = Turns::default();
+    let mut queue = FairQueue::default();
     for row in rows {
         let domain = row.get(0);
-        let task = Waiting { domain, writes: row.get(3), leased: row.get(4), due: row.get(5) };
-        turns.see(task, Place { seq: row.get(1), domain, id: row.get(2) });
+        let task = QueuedTask { domain, writes: row.get(3), leased: row.get(4), due: row.get(5) };
+        queue.add(task, QueuePlace { seq: row.get(1), domain, id: row.get(2) });
     }
-    Ok(turns)
+    Ok(queue)
 }
 
-/// What came of asking for one task.
-enum Leased {
-    By(ClaimedTask),
-    /// Somebody else has its row: a server that was faster, or one that holds it since before.
-    Not,
+/// The outcome of an attempt to lease a task.
+enum LeaseAttempt {
+    Leased(ClaimedTask),
+    /// Another transaction locks its row, or another server leased it first.
+    Locked,
     /// Its domain was removed a moment ago.
     Removed,
 }
 
-async fn lease(client: &Client, command: &ClaimTasks, place: &Place) -> Result<Leased, StoreError> {
+async fn lease(
+    client: &Client,
+    command: &ClaimTasks,
+    place: &QueuePlace,
+) -> Result<LeaseAttempt, StoreError> {
     let leased = client
         .row_opt(
             "UPDATE task_queue q SET lease_server = $3, lease_until = $4,
@@ -159,7 +159,7 @@ async fn lease(client: &Client, command: &ClaimTasks, place: &Place) -> Result<L
             &[&place.domain, &place.id, &command.server, &command.lease_until.0, &command.now.0],
         )
         .await?;
-    let Some(leased) = leased else { return Ok(Leased::Not) };
+    let Some(leased) = leased else { return Ok(LeaseAttempt::Locked) };
     let start = format!(
         "UPDATE tasks t SET status = $3, started_at = coalesce(started_at, $4),
          queued_at = coalesce(queued_at, $4) FROM domains d
@@ -169,11 +169,11 @@ async fn lease(client: &Client, command: &ClaimTasks, place: &Place) -> Result<L
     let processing = code(TaskStatus::Processing.code());
     let started =
         client.row_opt(&start, &[&place.domain, &place.id, &processing, &command.now.0]).await?;
-    let Some(row) = started else { return Ok(Leased::Removed) };
-    Ok(Leased::By(claimed(place, &row, leased.get(0))?))
+    let Some(row) = started else { return Ok(LeaseAttempt::Removed) };
+    Ok(LeaseAttempt::Leased(claimed(place, &row, leased.get(0))?))
 }
 
-fn claimed(place: &Place, row: &Row, lease_epoch: i64) -> Result<ClaimedTask, StoreError> {
+fn claimed(place: &QueuePlace, row: &Row, lease_epoch: i64) -> Result<ClaimedTask, StoreError> {
     Ok(ClaimedTask {
         domain: DomainId(place.domain),
         domain_name: domain_name(row, COLUMNS_COUNT + 1)?,
@@ -183,11 +183,11 @@ fn claimed(place: &Place, row: &Row, lease_epoch: i64) -> Result<ClaimedTask, St
     })
 }
 
-/// Extends those of the leases that are still the server's.
+/// Extends the leases that are still the server's.
 pub(crate) async fn renew(
     client: &Client,
     command: &RenewLeases,
-    leases: &[Own],
+    leases: &[OwnLease],
 ) -> Result<(), StoreError> {
     let domains: Vec<i64> = leases.iter().map(|own| own.domain).collect();
     let ids: Vec<&[u8]> = leases.iter().map(|own| own.task_id.as_bytes()).collect();
@@ -215,28 +215,4 @@ pub(crate) async fn release(client: &Client, server: &str) -> Result<(), StoreEr
         )
         .await?;
     notify::work(client).await
-}
-
-/// Counts a fault of the server's where it is the task's. The last one completes the task; its
-/// unprocessed entries stay counted as such.
-pub(crate) async fn fail_attempt(
-    client: &Client,
-    command: &FailAttempt,
-) -> Result<Task, StoreError> {
-    let mut held = row::held(client, command.domain, &command.task_id, command.lease_epoch).await?;
-    held.attempts += u32::from(command.counted);
-    if held.attempts >= TASK_ATTEMPTS_MAX {
-        complete(client, &mut held, Outcome::Failed, command.now).await?;
-    } else if held.cancelled {
-        complete(client, &mut held, Outcome::Cancelled, command.now).await?;
-    }
-    row::keep(client, &held).await?;
-    client
-        .execute(
-            "UPDATE task_queue SET lease_server = NULL, lease_until = 0, not_before = $3
-             WHERE domain_id = $1 AND task_id = $2",
-            &[&command.domain.0, &command.task_id.as_bytes(), &command.retry_at.0],
-        )
-        .await?;
-    Ok(held.task)
 }

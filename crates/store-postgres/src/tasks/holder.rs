@@ -1,22 +1,22 @@
-//! Sessions that hold a task beyond its lease: a server that was cut off or frozen in the middle of
-//! a chunk has the task's row locked, and while a copy is open the database waits for it without
-//! an end, whatever limits are set. Whoever wants the task ends such a session. Invariant: only one
-//! is ended that waits for its server, and has for a while: a chunk that is worked on goes on.
+//! Sessions that lock a task beyond its lease. A server that was cut off or frozen in the middle of
+//! a chunk still has the task's row locked, and while a copy is open the database waits for that
+//! server without a limit. A server that claims the task ends such a session. Invariant: a session
+//! is ended only if it has waited for its server for a while, so that a running chunk goes on.
 
 use std::time::Duration;
 
 use caseload_model::time::UnixMillis;
 
 use super::super::engine::{Client, Engine};
-use super::claim::Place;
+use super::claim::QueuePlace;
 use caseload_store::StoreError;
 
-/// How long it has to have stood still.
+/// How long the session must have waited for its server.
 const STILL: Duration = Duration::from_secs(1);
 
-/// Ends the sessions that hold these tasks where their leases are over and they stand still. Says
-/// whether there was one: its task is free then.
-pub(crate) async fn end_holders(engine: &Engine, locked: Vec<Place>, now: UnixMillis) -> bool {
+/// Ends the idle sessions that lock these tasks after the end of their leases; whether there was
+/// one, whose task is now free.
+pub(crate) async fn end_holders(engine: &Engine, locked: Vec<QueuePlace>, now: UnixMillis) -> bool {
     let mut any = false;
     for place in locked {
         let end =
@@ -24,13 +24,19 @@ pub(crate) async fn end_holders(engine: &Engine, locked: Vec<Place>, now: UnixMi
         match end.await {
             Ok(ended) => any |= ended,
             // Its own time limit ends it, mostly.
-            Err(error) => tracing::debug!(%error, "who holds a task could not be ended"),
+            Err(error) => {
+                tracing::debug!(%error, "the session that locks a task could not be ended")
+            }
         }
     }
     any
 }
 
-async fn end_holder(client: &Client, place: &Place, now: UnixMillis) -> Result<bool, StoreError> {
+async fn end_holder(
+    client: &Client,
+    place: &QueuePlace,
+    now: UnixMillis,
+) -> Result<bool, StoreError> {
     let ended = client
         .execute(
             "SELECT pg_terminate_backend(a.pid) FROM task_queue q

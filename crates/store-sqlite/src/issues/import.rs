@@ -1,80 +1,74 @@
-//! Importing issues: reads what a plan of the model's needs, asks for the plan, writes what it
-//! says. The slices of a chunk share what is known of the domain; the index and the clock's row are
-//! written once, when the chunk ends; what it comes to is worked out beside the writer meanwhile. A
-//! dry run is planned as one slice, because nothing of it is
-//! stored for the next one to find.
+//! The statements of an import ([`ImportStore`]). Issues are inserted slice by slice; the index and
+//! the clock's row are written once, when the chunk ends. A thread of its own computes the changes
+//! of the index while the writer inserts the next issues.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use caseload_model::ids::DomainId;
-use caseload_model::issue::{ImportPlan, IssueBody, IssueColumns, NewIssue, named_issue_ids};
-use caseload_model::record::{ChunkRecords, PreparedEntry};
+use caseload_model::issue::{ImportPlan, IssueBody, IssueColumns, StoredIssue, TimeWindow};
 use caseload_model::time::UnixMillis;
 use rusqlite::{CachedStatement, Connection, params};
 
 use super::super::clock;
-use super::index_thread::{IndexThread, Slice, entries_of};
+use super::index_thread::{IndexThread, Slice};
 use super::{import_state, index};
 use crate::Fault;
-use caseload_store::issues::{ImportPlanner, ImportState};
-use caseload_store::{ApplyChunk, ChunkEntries};
+use crate::tx::DomainTx;
+use caseload_store::issues::{ImportState, ImportStore};
+use caseload_store::{ApplyChunk, ChunkEntries, StoreError};
 
-/// What the slices of one chunk share.
+/// The import of one chunk.
 #[derive(Debug)]
-pub(crate) struct Import {
-    domain: DomainId,
+pub(crate) struct Import<'c> {
+    tx: DomainTx<'c>,
     now: UnixMillis,
-    dry_run: bool,
-    known: Option<ImportState>,
     indexing: IndexThread,
     changed_at: Option<UnixMillis>,
 }
 
-impl Import {
-    pub(crate) fn new(command: &ApplyChunk) -> Self {
-        Self {
-            domain: command.domain,
-            now: command.now,
-            dry_run: command.dry_run,
-            known: None,
-            indexing: IndexThread::default(),
-            changed_at: None,
-        }
+impl ImportStore for Import<'_> {
+    fn known(&mut self) -> Result<ImportState, StoreError> {
+        Ok(import_state::known(self.tx.conn, self.tx.domain)?)
     }
 
-    /// Imports those entries of a part and returns their records.
-    pub(crate) fn import(
+    fn stored(&mut self, ids: &[u64]) -> Result<HashMap<u64, StoredIssue>, StoreError> {
+        Ok(import_state::stored(self.tx.conn, self.tx.domain, ids.iter().copied())?)
+    }
+
+    fn taken(&mut self, windows: &[TimeWindow]) -> Result<Vec<Vec<UnixMillis>>, StoreError> {
+        let taken =
+            |window: &TimeWindow| Ok(import_state::taken(self.tx.conn, self.tx.domain, *window)?);
+        windows.iter().map(taken).collect()
+    }
+
+    fn insert(
         &mut self,
-        conn: &Connection,
         part: &ChunkEntries,
         slice: Range<usize>,
-    ) -> Result<ChunkRecords, Fault> {
-        let entries = entries_of(&part.work, &slice)?;
-        let known = match self.known.take() {
-            Some(known) => known,
-            None => import_state::known(conn, self.domain)?,
-        };
-        let payload = &part.block.bytes;
-        let (mut known, mut plan) = plan(conn, self.domain, known, payload, entries, self.dry_run)?;
-        if !self.dry_run {
-            self.keep_names(conn, &plan)?;
-            let issues = std::mem::take(&mut plan.issues);
-            let slice = Slice { work: part.work.clone(), entries: slice, issues };
-            let rows = insert_issues(conn, self.domain, &slice)?;
-            self.indexing.add(slice, rows)?;
-            known.add(&mut plan);
-        }
-        self.known = Some(known);
-        Ok(plan.records)
+        plan: &mut ImportPlan,
+    ) -> Result<(), StoreError> {
+        self.keep_names(self.tx.conn, plan)?;
+        let issues = std::mem::take(&mut plan.issues);
+        let slice = Slice { work: part.work.clone(), entries: slice, issues };
+        let rows = insert_issues(self.tx.conn, self.tx.domain, &slice)?;
+        self.indexing.add(slice, rows)?;
+        Ok(())
+    }
+}
+
+impl<'c> Import<'c> {
+    pub(crate) fn new(tx: DomainTx<'c>, command: &ApplyChunk) -> Self {
+        Self { tx, now: command.now, indexing: IndexThread::default(), changed_at: None }
     }
 
-    /// IssueStatements what the chunk comes to: the index and the clock's numbers.
-    pub(crate) fn finish(self, conn: &Connection) -> Result<(), Fault> {
-        let Some(known) = self.known.filter(|_| !self.dry_run) else { return Ok(()) };
-        index::update(conn, self.domain, &self.indexing.end()?)?;
+    /// Writes the index and the clock's numbers.
+    pub(crate) fn finish(&mut self, known: &ImportState) -> Result<(), Fault> {
+        let indexing = std::mem::take(&mut self.indexing);
+        index::update(self.tx.conn, self.tx.domain, &indexing.end()?)?;
         clock::advance_for_import(
-            conn,
-            self.domain,
+            self.tx.conn,
+            self.tx.domain,
             known.last_issue_id,
             known.max_created_at,
             known.next_publish_number,
@@ -83,10 +77,10 @@ impl Import {
 
     /// Apps, queues, agents and app profiles: each is made where its id is free.
     fn keep_names(&mut self, conn: &Connection, plan: &ImportPlan) -> Result<(), Fault> {
-        let domain = self.domain.0;
+        let domain = self.tx.domain.0;
         for app in &plan.apps {
             // A time of its own each: apps are found oldest first.
-            let at = clock::change_time(conn, self.domain, self.now)?.0;
+            let at = clock::change_time(conn, self.tx.domain, self.now)?.0;
             conn.prepare_cached(
                 "INSERT INTO apps (domain_id, id, publish_id, title, created_at)
                  VALUES (?1, ?2, ?3, ?2, ?4)",
@@ -128,35 +122,10 @@ impl Import {
         if let Some(at) = self.changed_at {
             return Ok(at);
         }
-        let at = clock::change_time(conn, self.domain, self.now)?;
+        let at = clock::change_time(conn, self.tx.domain, self.now)?;
         self.changed_at = Some(at);
         Ok(at)
     }
-}
-
-/// Plans the entries, answering questions about taken milliseconds until none is left.
-fn plan(
-    conn: &Connection,
-    domain: DomainId,
-    known: ImportState,
-    payload: &[u8],
-    entries: &[PreparedEntry<NewIssue>],
-    dry_run: bool,
-) -> Result<(ImportState, ImportPlan), Fault> {
-    let ids = named_issue_ids(entries);
-    let stored = import_state::stored(conn, domain, known.maybe_taken(&ids))?;
-    let mut planning = ImportPlanner::new(known, stored, payload, entries, dry_run);
-    let plan = loop {
-        match planning.plan() {
-            Ok(plan) => break plan,
-            Err(windows) => {
-                for window in windows {
-                    planning.note(window, import_state::taken(conn, domain, window)?);
-                }
-            }
-        }
-    };
-    Ok((planning.end(), plan))
 }
 
 /// Inserts the issues; the rows they are in.

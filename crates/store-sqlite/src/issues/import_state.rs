@@ -11,7 +11,6 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::page::{FRAGMENTS, FRAGMENTS_COUNT, body};
 use crate::Fault;
-use caseload_store::StoreError;
 use caseload_store::issues::ImportState;
 
 /// What is known before the first plan.
@@ -21,13 +20,9 @@ pub(super) fn known(conn: &Connection, domain: DomainId) -> Result<ImportState, 
          JOIN apps a ON a.domain_id = d.id WHERE d.id = ?1 ORDER BY a.created_at, a.id",
     )?;
     let mut rows = statement.query([domain.0])?;
-    let (mut apps, mut default_app) = (Vec::new(), None);
+    let mut apps = Vec::new();
     while let Some(row) = rows.next()? {
-        let app = App { app_id: row.get(0)?, publish_id: row.get(1)? };
-        if row.get(2)? {
-            default_app = Some(app.clone());
-        }
-        apps.push(app);
+        apps.push((App { app_id: row.get(0)?, publish_id: row.get(1)? }, row.get(2)?));
     }
     let (last_issue_id, last_app_number): (i64, i64) = conn
         .prepare_cached(
@@ -37,14 +32,7 @@ pub(super) fn known(conn: &Connection, domain: DomainId) -> Result<ImportState, 
     let max_created_at: Option<i64> = conn
         .prepare_cached("SELECT max(created_at) FROM issues WHERE domain_id = ?1")?
         .query_row([domain.0], |row| row.get(0))?;
-    Ok(ImportState {
-        default_app: default_app
-            .ok_or_else(|| StoreError::Corrupt("a domain without default app".to_owned()))?,
-        apps,
-        next_publish_number: last_app_number.unsigned_abs() + 1,
-        last_issue_id: last_issue_id.unsigned_abs(),
-        max_created_at: max_created_at.map(UnixMillis),
-    })
+    Ok(ImportState::new(apps, last_app_number, last_issue_id, max_created_at.map(UnixMillis))?)
 }
 
 /// The stored issues among `ids`.

@@ -8,11 +8,10 @@ use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::{Builder, JoinHandle};
 
-use caseload_model::issue::{IssueBody, IssueFragments, IssueRow, NewIssue};
-use caseload_model::record::PreparedEntry;
+use caseload_model::issue::{IssueBody, IssueFragments, IssueRow};
 
 use crate::Fault;
-use caseload_store::issues::{IndexChanges, IndexUpdate, IndexedIssue};
+use caseload_store::issues::{IndexChanges, IndexUpdate, IndexedIssue, entries_of};
 use caseload_store::{ChunkWork, StoreError};
 
 /// Planned issues, and the entries that they come from.
@@ -86,15 +85,4 @@ fn note(changes: &mut IndexChanges, (slice, rows): &Stored) -> Result<(), Fault>
         changes.change(*row, None, Some(IndexedIssue { columns: &issue.columns, fragments }))?;
     }
     Ok(())
-}
-
-/// The entries of a slice, which are issues.
-pub(super) fn entries_of<'w>(
-    work: &'w ChunkWork,
-    slice: &Range<usize>,
-) -> Result<&'w [PreparedEntry<NewIssue>], Fault> {
-    match work {
-        ChunkWork::ImportIssues(entries) => Ok(&entries[slice.clone()]),
-        _ => Err(StoreError::Corrupt("entries of another action among issues".to_owned()).into()),
-    }
 }

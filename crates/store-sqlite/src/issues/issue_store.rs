@@ -1,51 +1,23 @@
-//! SQLite's answers to the writing commands. The writer runs one command at a time, in a savepoint:
-//! nothing has to be locked.
+//! The statements of the writing commands ([`IssueStore`]). The writer thread runs one command at
+//! a time, so no statement locks anything.
 
-use caseload_model::ids::DomainId;
 use caseload_model::issue::write::{AgentSummary, AppProfileSummary, Attachment, IssueRecord};
 use caseload_model::issue::{App, AppProfileRow, IssueQueue};
 use caseload_model::time::UnixMillis;
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{OptionalExtension, Row, params};
 
-use super::super::{attachments, clock, domains, idempotency};
+use super::super::{attachments, clock};
 use super::import::{
     insert_columns, insert_columns_statement, insert_fragments, insert_fragments_statement,
 };
 use super::{index, records};
 use crate::store_error;
+use crate::tx::DomainTx;
+use caseload_store::StoreError;
 use caseload_store::issues::{IndexChanges, IssueAllocation, IssueStore, Replacement};
 use caseload_store::rowset::row_number;
-use caseload_store::{IdempotencyKey, StoreError, StoredAnswer};
 
-/// One domain, in the transaction of the connection.
-#[derive(Clone, Copy)]
-pub(crate) struct IssueStatements<'c> {
-    pub(crate) conn: &'c Connection,
-    pub(crate) domain: DomainId,
-}
-
-impl IssueStore for IssueStatements<'_> {
-    fn require_domain(&self) -> Result<(), StoreError> {
-        Ok(domains::demand(self.conn, self.domain)?)
-    }
-
-    fn first_answer(
-        &self,
-        key: &IdempotencyKey,
-        now: UnixMillis,
-    ) -> Result<Option<StoredAnswer>, StoreError> {
-        Ok(idempotency::repeated(self.conn, self.domain, key, now)?)
-    }
-
-    fn store_answer(
-        &self,
-        key: &IdempotencyKey,
-        answer: &StoredAnswer,
-        _now: UnixMillis,
-    ) -> Result<(), StoreError> {
-        Ok(idempotency::keep(self.conn, self.domain, key, answer)?)
-    }
-
+impl IssueStore for DomainTx<'_> {
     fn app(&self, id: Option<&str>) -> Result<Option<(App, bool)>, StoreError> {
         self.conn
             .prepare_cached(

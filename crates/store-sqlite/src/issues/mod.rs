@@ -20,7 +20,6 @@ mod sql;
 
 pub(super) use columns::{COLUMNS, COLUMNS_END, columns};
 pub(super) use import::Import;
-pub(super) use issue_store::IssueStatements;
 pub(super) use page::{FRAGMENTS, FRAGMENTS_COUNT, fragments, get, numbers};
 pub(super) use source::IssueSource;
 

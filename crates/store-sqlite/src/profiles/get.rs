@@ -1,28 +1,30 @@
-//! Reading profiles for the get actions, on a reader and thus from committed data. How a profile is
-//! shown is the model's business; nothing is written here.
+//! Reading profiles for the get actions and for updates. How a profile is shown is the model's
+//! business.
 
-use caseload_model::ids::{CoreProfileId, DomainId};
+use std::collections::HashMap;
+
+use caseload_model::ids::CoreProfileId;
 use caseload_model::profile::{
     StoredAppProfile, render_app, render_core, show_app_gets, show_core_gets,
 };
 use caseload_model::record::{ChunkRecords, PreparedEntry};
 use caseload_model::time::UnixMillis;
-use rusqlite::{Connection, params};
+use caseload_store::profiles::sound;
+use rusqlite::params;
 
 use super::by_id::ById;
 use crate::Fault;
+use crate::tx::DomainTx;
 
 /// Adds the records of the entries to `out`.
-pub(crate) fn get_core(
-    conn: &Connection,
-    domain: DomainId,
+pub(super) fn core(
+    tx: DomainTx<'_>,
     payload: &[u8],
     entries: &[PreparedEntry<CoreProfileId>],
     out: &mut ChunkRecords,
 ) -> Result<(), Fault> {
-    let mut profiles = ById::of(conn, domain, "fields, created_at, updated_at")?;
-    let ids = entries.iter().filter_map(|entry| entry.item.as_ref().ok().copied());
-    let mut profiles = profiles.in_order(ids)?;
+    let mut profiles = ById::of(tx.conn, tx.domain, "fields, created_at, updated_at")?;
+    let mut profiles = profiles.in_order(sound(entries).copied())?;
     show_core_gets(payload, entries, out, |id, out| {
         profiles.next(*id, |row| {
             // Straight from the page into the text: there are thousands of them.
@@ -35,19 +37,18 @@ pub(crate) fn get_core(
 }
 
 /// Adds the records of the entries to `out`.
-pub(crate) fn get_app(
-    conn: &Connection,
-    domain: DomainId,
+pub(super) fn app(
+    tx: DomainTx<'_>,
     payload: &[u8],
     entries: &[PreparedEntry<String>],
     out: &mut ChunkRecords,
 ) -> Result<(), Fault> {
-    let mut select = conn.prepare_cached(
+    let mut select = tx.conn.prepare_cached(
         "SELECT app_id, name, emails, fields, created_at, updated_at FROM app_profiles
          WHERE domain_id = ?1 AND pid = ?2",
     )?;
     show_app_gets(payload, entries, out, |pid, out| {
-        let mut rows = select.query(params![domain.0, pid])?;
+        let mut rows = select.query(params![tx.domain.0, pid])?;
         let Some(row) = rows.next()? else { return Ok(false) };
         let profile = StoredAppProfile {
             app_id: row.get(0)?,
@@ -60,4 +61,21 @@ pub(crate) fn get_app(
         render_app(pid, &profile, out);
         Ok(true)
     })
+}
+
+/// The fields of those profiles that exist.
+pub(super) fn core_fields(
+    tx: DomainTx<'_>,
+    ids: &[CoreProfileId],
+) -> Result<HashMap<CoreProfileId, Vec<u8>>, Fault> {
+    let mut profiles = ById::of(tx.conn, tx.domain, "fields")?;
+    let mut found = profiles.in_order(ids.iter().copied())?;
+    let mut fields = HashMap::new();
+    for id in ids {
+        found.next(*id, |row| {
+            fields.insert(*id, row.get(0)?);
+            Ok(())
+        })?;
+    }
+    Ok(fields)
 }

@@ -1,7 +1,7 @@
-//! Inserting many rows with few statements: what SQLite does around each statement costs about as
-//! much as inserting one short row. `OR IGNORE` is part of it: without it SQLite would keep a copy
-//! of every page that such a statement changes, in case a later row of it fails. So a row that
-//! breaks a constraint is left out, and the caller counts.
+//! Inserting many rows with few statements: the fixed cost of a statement is about that of
+//! inserting one short row. Without `OR IGNORE`, SQLite would copy every page that such a statement
+//! changes, in case a later row fails. So a row that breaks a constraint is left out, and the
+//! caller counts.
 
 use rusqlite::{CachedStatement, Connection, ToSql};
 
@@ -10,8 +10,8 @@ use crate::Fault;
 /// Rows that one statement inserts.
 const ROWS_AT_ONCE: usize = 32;
 
-/// Inserts `rows` into the columns of `table`, as its name and columns are written in SQL, and says
-/// how many there are now of them: fewer where one was there before.
+/// Inserts `rows` into `table`, which is its name and columns as SQL has them. Returns how many
+/// were inserted: rows that were there before are left out.
 pub(super) fn insert_rows<const COLUMNS: usize>(
     conn: &Connection,
     table: &str,

@@ -1,20 +1,19 @@
-//! Leases: who works on which task. A server asks for runnable tasks and holds them until its lease
-//! ends, is given back, or is void because the server was started anew. Each lease raises the
-//! task's epoch; a chunk under an older one cannot commit. Which tasks are next is said by
-//! [`Turns`].
+//! Leases: which server works on which task. A server claims runnable tasks and holds them until
+//! its lease ends, is given back, or is void because the server was restarted. Each lease raises
+//! the task's epoch; a chunk under an older epoch cannot commit. [`FairQueue`] chooses the next
+//! tasks.
 
 use caseload_model::ids::{DomainId, DomainName};
-use caseload_model::task::{Outcome, TASK_ATTEMPTS_MAX, Task, TaskStatus};
+use caseload_model::task::TaskStatus;
 use caseload_model::time::UnixMillis;
 use rusqlite::{Connection, params};
 
-use super::end::complete;
 use super::row::{self, COLUMNS, COLUMNS_COUNT};
 use crate::Fault;
-use caseload_store::turns::{Turns, Waiting};
-use caseload_store::{ClaimTasks, ClaimedTask, FailAttempt, RenewLeases, StoreError};
+use caseload_store::tasks::{FairQueue, QueuedTask};
+use caseload_store::{ClaimTasks, ClaimedTask, RenewLeases, StoreError};
 
-/// Voids every lease: for the one server that just got the store to itself.
+/// Voids every lease, when a server opens the store alone.
 pub(crate) fn void_leases(conn: &Connection) -> Result<(), Fault> {
     conn.execute(
         "UPDATE tasks SET lease_server = NULL, lease_until = 0 WHERE lease_server IS NOT NULL",
@@ -23,33 +22,39 @@ pub(crate) fn void_leases(conn: &Connection) -> Result<(), Fault> {
     Ok(())
 }
 
+/// Voids every upload, when a server opens the store alone: no request adds blocks to them.
+pub(crate) fn void_uploads(conn: &Connection) -> Result<(), Fault> {
+    conn.execute("UPDATE uploads SET touched_at = 0", [])?;
+    Ok(())
+}
+
 pub(crate) fn claim(conn: &Connection, command: &ClaimTasks) -> Result<Vec<ClaimedTask>, Fault> {
     conn.prepare_cached(
         "UPDATE tasks SET status = ?1, queued_at = max(?2, created_at) WHERE status = 1",
     )?
     .execute(params![TaskStatus::Queued.code(), command.now.0])?;
-    let chosen = seen(conn, command.now)?.choose(command.tasks_max);
+    let chosen = queue(conn, command.now)?.choose(command.tasks_max);
     chosen.into_iter().map(|seq| lease(conn, command, seq)).collect()
 }
 
-fn seen(conn: &Connection, now: UnixMillis) -> Result<Turns<i64>, Fault> {
+fn queue(conn: &Connection, now: UnixMillis) -> Result<FairQueue<i64>, Fault> {
     let mut statement = conn.prepare_cached(
         "SELECT domain_id, seq, writes, not_before, lease_server IS NOT NULL AND lease_until > ?1
          FROM tasks WHERE status < 4 AND domain_id IN (SELECT id FROM domains)
          ORDER BY domain_id, writes, seq",
     )?;
     let mut rows = statement.query([now.0])?;
-    let mut turns = Turns::default();
+    let mut queue = FairQueue::default();
     while let Some(row) = rows.next()? {
-        let task = Waiting {
+        let task = QueuedTask {
             domain: row.get(0)?,
             writes: row.get(2)?,
             leased: row.get(4)?,
             due: row.get::<_, i64>(3)? <= now.0,
         };
-        turns.see(task, row.get(1)?);
+        queue.add(task, row.get(1)?);
     }
-    Ok(turns)
+    Ok(queue)
 }
 
 fn lease(conn: &Connection, command: &ClaimTasks, seq: i64) -> Result<ClaimedTask, Fault> {
@@ -94,22 +99,4 @@ pub(crate) fn release(conn: &Connection, server: &str) -> Result<(), Fault> {
     )?
     .execute([server])?;
     Ok(())
-}
-
-/// Counts a fault of the server's where it is the task's. The last one completes the task; its
-/// unprocessed entries stay counted as such.
-pub(crate) fn fail_attempt(conn: &Connection, command: &FailAttempt) -> Result<Task, Fault> {
-    let mut held = row::held(conn, command.domain, &command.task_id, command.lease_epoch)?;
-    held.attempts += u32::from(command.counted);
-    if held.attempts >= TASK_ATTEMPTS_MAX {
-        complete(conn, &mut held, Outcome::Failed, command.now)?;
-    } else if held.cancelled {
-        complete(conn, &mut held, Outcome::Cancelled, command.now)?;
-    }
-    row::keep(conn, &held)?;
-    conn.prepare_cached(
-        "UPDATE tasks SET lease_server = NULL, lease_until = 0, not_before = ?2 WHERE seq = ?1",
-    )?
-    .execute(params![held.seq, command.retry_at.0])?;
-    Ok(held.task)
 }

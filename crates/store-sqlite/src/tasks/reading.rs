@@ -1,44 +1,41 @@
-//! Reading the records of a chunk of a get action, on a few readers side by side where the
-//! writer is busy with something else ([`apply`](super::apply) has the other case). Each takes
-//! the next run of entries, reads and packs its records, and comes back for another run; the
-//! runs are put together in their order. A reader has a snapshot of its own: get actions read
-//! committed data and promise no more. Invariant: the records that are kept are those of the
-//! entries from the chunk's first one on, without a gap; what was read behind a run that ended
-//! early is dropped and read again by the next chunk.
+//! Reading the records of a chunk of a get action, on a few readers in parallel. Each reader takes
+//! the next run of entries, reads and packs its records, and comes back for another run; the runs
+//! are then joined in their order. Each reader has a snapshot of its own: get actions read
+//! committed data and promise no more. Invariant: the joined records are those of the entries from
+//! the chunk's first one on, without a gap; records after a run that ended early are dropped, and
+//! the next chunk reads them again.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
-use caseload_model::ids::DomainId;
+use caseload_store::tasks::{ChunkBlocks, PlannedChunk, READ_BYTES_MAX, Records, read_slice};
+use caseload_store::{ApplyChunk, ChunkEntries, StoreError};
+use parking_lot::Mutex;
 use rusqlite::Connection;
 
-use super::super::engine::Engine;
-use super::super::profiles;
-use super::apply::{Planned, assert_each_entry_has_a_record};
 use crate::Fault;
-use caseload_store::parts::Parts;
-use caseload_store::records::Records;
-use caseload_store::{ApplyChunk, ChunkEntries, ChunkWork, StoreError};
+use crate::engine::{Engine, WriteContext};
+use crate::tx::DomainTx;
 
 /// Readers that one chunk has at most.
 const READERS_MAX: usize = 4;
-/// Entries of a run at most, and of the first ones, which tell how long records are.
+/// Entries of a run at most, and of the first runs, which show how long records are.
 const RUN_ENTRIES: usize = 500;
 const FIRST_RUN_ENTRIES: usize = 50;
-/// Bytes of records that a run is to have at most, and after which it ends early.
+/// Bytes of records that a run is planned to have, and after which it ends early.
 const RUN_BYTES: usize = 1 << 20;
 const RUN_BYTES_MAX: usize = 4 << 20;
-/// Entries that are read before the bytes of their records are looked at.
+/// Entries that are read between two looks at the bytes of a run.
 const STEP_ENTRIES: usize = 50;
-/// Bytes of records after which no further run is begun.
-pub(super) const READ_BYTES_MAX: usize = 16 << 20;
+/// Entries that the writer reads at a time: each may cost a read of the disk.
+const WRITER_ENTRIES: usize = 200;
 
 /// The records of a get action, as much as one chunk may hold.
 pub(super) async fn read_chunk(
     engine: &Engine,
     command: ApplyChunk,
-) -> Result<(Planned, ApplyChunk), Fault> {
+) -> Result<(PlannedChunk, ApplyChunk), Fault> {
     let reading = Arc::new(Reading::begin(command)?);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let runs = reading.command.entries.work.len().div_ceil(RUN_ENTRIES);
@@ -48,51 +45,52 @@ pub(super) async fn read_chunk(
         .await?;
     let reading = Arc::into_inner(reading)
         .ok_or_else(|| StoreError::Unavailable("a reader did not end".to_owned()))?;
-    Ok(reading.put_together())
+    Ok(reading.join()?)
 }
 
-/// Adds the records of some entries of a part.
-pub(super) fn add(
-    conn: &Connection,
-    domain: DomainId,
-    part: &ChunkEntries,
-    entries: Range<usize>,
-    records: &mut Records,
-) -> Result<(), Fault> {
-    let (count, behind, payload) = (entries.len(), entries.end, &part.block.bytes);
-    let open = records.open();
-    let before = open.succeeded + open.failed;
-    match &*part.work {
-        ChunkWork::GetCoreProfiles(all) => {
-            profiles::get_core(conn, domain, payload, &all[entries], open)?;
+/// The same, on the writer while no other command wants it: its page cache has the pages that were
+/// written last, which a reader would read from the file again.
+pub(super) fn read_on_writer(
+    tx: DomainTx<'_>,
+    context: &WriteContext<'_>,
+    command: &ApplyChunk,
+) -> Result<PlannedChunk, StoreError> {
+    let mut entries = ChunkBlocks::begin(command)?;
+    let mut records = Records::new(entries.next_index());
+    let mut read = 0;
+    loop {
+        let bytes_each = records.line_bytes().checked_div(read);
+        let slice = entries.slice(run_entries(bytes_each).min(WRITER_ENTRIES));
+        records.expect((entries.work().len() - slice.start) * bytes_each.unwrap_or(0));
+        read += slice.len();
+        read_slice(&tx, entries.part().1, slice, &mut records)?;
+        if context.should_yield()
+            || records.line_bytes() >= READ_BYTES_MAX
+            || !entries.more(|| context.is_waited_for())?
+        {
+            return PlannedChunk::new(records, entries);
         }
-        ChunkWork::GetAppProfiles(all) => {
-            profiles::get_app(conn, domain, payload, &all[entries], open)?;
-        }
-        _ => return Err(StoreError::Corrupt("a writing action among gets".to_owned()).into()),
     }
-    assert_each_entry_has_a_record(open.succeeded + open.failed - before, count);
-    Ok(records.added(part.index_before(behind))?)
 }
 
-/// What the readers of a chunk share.
+/// The state that the readers of a chunk share.
 struct Reading {
     command: ApplyChunk,
     state: Mutex<State>,
 }
 
 struct State {
-    parts: Parts,
-    /// Runs that were begun.
+    entries: ChunkBlocks,
+    /// How many runs were begun.
     begun: usize,
     /// Entries that were read so far, and bytes of their records.
     read: usize,
     bytes: usize,
     stopped: bool,
-    done: BTreeMap<usize, Done>,
+    done: BTreeMap<usize, FinishedRun>,
 }
 
-/// Some entries of a part, to be read by one reader.
+/// Some entries of a block, for one reader.
 struct Run {
     number: usize,
     part_number: usize,
@@ -102,21 +100,21 @@ struct Run {
 }
 
 /// The records of a run.
-struct Done {
+struct FinishedRun {
     records: Records,
-    /// Where it ended early: the number of the part, and the place in it.
+    /// If it ended early: the number of the block, and the position in it.
     early: Option<(usize, usize)>,
 }
 
-/// How many entries a run has where records so far had this many bytes each.
-pub(super) fn run_entries(bytes_each: Option<usize>) -> usize {
+/// How many entries a run has if the records so far had this many bytes each.
+fn run_entries(bytes_each: Option<usize>) -> usize {
     bytes_each.map_or(FIRST_RUN_ENTRIES, |bytes| (RUN_BYTES / bytes.max(1)).clamp(1, RUN_ENTRIES))
 }
 
 impl Reading {
     fn begin(command: ApplyChunk) -> Result<Self, Fault> {
         let state = State {
-            parts: Parts::begin(&command)?,
+            entries: ChunkBlocks::begin(&command)?,
             begun: 0,
             read: 0,
             bytes: 0,
@@ -126,15 +124,12 @@ impl Reading {
         Ok(Self { command, state: Mutex::new(state) })
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Reads one run after the other until there is none.
+    /// Reads one run after another until none is left.
     fn read_runs(&self, conn: &Connection) -> Result<(), Fault> {
+        let tx = DomainTx { conn, domain: self.command.domain };
         while let Some(run) = self.next_run()? {
-            let done = self.read(conn, &run).inspect_err(|_| self.state().stopped = true)?;
-            let mut state = self.state();
+            let done = self.read(tx, &run).inspect_err(|_| self.state.lock().stopped = true)?;
+            let mut state = self.state.lock();
             state.read += run.entries.len();
             state.bytes += done.records.line_bytes();
             state.stopped |= done.early.is_some();
@@ -145,13 +140,13 @@ impl Reading {
 
     /// The next run.
     fn next_run(&self) -> Result<Option<Run>, Fault> {
-        let mut state = self.state();
-        if state.stopped || state.bytes >= READ_BYTES_MAX || !state.parts.more(|| false)? {
+        let mut state = self.state.lock();
+        if state.stopped || state.bytes >= READ_BYTES_MAX || !state.entries.more(|| false)? {
             return Ok(None);
         }
         let bytes_each = state.bytes.checked_div(state.read);
-        let entries = state.parts.slice(run_entries(bytes_each));
-        let (part_number, part) = state.parts.part();
+        let entries = state.entries.slice(run_entries(bytes_each));
+        let (part_number, part) = state.entries.part();
         let bytes_expected = entries.len() * bytes_each.unwrap_or(0) * 9 / 8;
         let part = part.clone();
         let run = Run { number: state.begun, part_number, part, entries, bytes_expected };
@@ -159,7 +154,7 @@ impl Reading {
         Ok(Some(run))
     }
 
-    fn read(&self, conn: &Connection, run: &Run) -> Result<Done, Fault> {
+    fn read(&self, tx: DomainTx<'_>, run: &Run) -> Result<FinishedRun, StoreError> {
         let Run { part, entries, .. } = run;
         let mut records = Records::new(part.index_before(entries.start));
         records.expect(run.bytes_expected);
@@ -167,26 +162,24 @@ impl Reading {
         while at < entries.end && records.line_bytes() < RUN_BYTES_MAX {
             let step = at..entries.end.min(at + STEP_ENTRIES);
             at = step.end;
-            add(conn, self.command.domain, part, step, &mut records)?;
+            read_slice(&tx, part, step, &mut records)?;
         }
         records.close_block()?;
-        Ok(Done { records, early: (at < entries.end).then_some((run.part_number, at)) })
+        Ok(FinishedRun { records, early: (at < entries.end).then_some((run.part_number, at)) })
     }
 
     /// The records of all runs up to the first that ended early.
-    fn put_together(self) -> (Planned, ApplyChunk) {
-        let State { mut parts, done, begun, .. } =
-            self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+    fn join(self) -> Result<(PlannedChunk, ApplyChunk), StoreError> {
+        let State { mut entries, done, begun, .. } = self.state.into_inner();
         assert_eq!(done.len(), begun, "a run of a chunk has no records");
         let mut records = Records::new(self.command.entries.next_index());
-        for Done { records: of_run, early } in done.into_values() {
+        for FinishedRun { records: of_run, early } in done.into_values() {
             records.join(of_run);
             if let Some((part_number, from)) = early {
-                parts.back_to(part_number, from);
+                entries.back_to(part_number, from);
                 break;
             }
         }
-        let (done, rest, spent) = parts.end();
-        ((records, done, rest, spent), self.command)
+        Ok((PlannedChunk::new(records, entries)?, self.command))
     }
 }

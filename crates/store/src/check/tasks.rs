@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use caseload_model::task::{Counts, Outcome, Task, TaskStatus};
 
 use super::Findings;
-use crate::records::kind_code;
+use crate::tasks::kind_code;
 use crate::{RecordKind, StoreError, unpack_block};
 
 /// Values of a task's column `purge`: payload and records are stored, or they are removed.

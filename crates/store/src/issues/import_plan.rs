@@ -12,6 +12,8 @@ use caseload_model::issue::{
 use caseload_model::record::PreparedEntry;
 use caseload_model::time::UnixMillis;
 
+use crate::StoreError;
+
 /// Windows beyond which one scan from the first to the last is made instead, where it is not much
 /// longer than they are together.
 const WINDOWS_APART_MAX: usize = 16;
@@ -29,6 +31,27 @@ pub struct ImportState {
 }
 
 impl ImportState {
+    /// From the domain's apps, oldest first, each with whether it is the default one, and from the
+    /// numbers of its clock.
+    pub fn new(
+        apps: Vec<(App, bool)>,
+        last_app_number: i64,
+        last_issue_id: i64,
+        max_created_at: Option<UnixMillis>,
+    ) -> Result<Self, StoreError> {
+        let default_app = apps.iter().find(|(_, is_default)| *is_default).map(|(app, _)| app);
+        let default_app = default_app
+            .ok_or_else(|| StoreError::Corrupt("a domain without default app".to_owned()))?
+            .clone();
+        Ok(Self {
+            default_app,
+            apps: apps.into_iter().map(|(app, _)| app).collect(),
+            next_publish_number: last_app_number.unsigned_abs() + 1,
+            last_issue_id: last_issue_id.unsigned_abs(),
+            max_created_at,
+        })
+    }
+
     /// Those of `ids` that an issue may have: beyond the last one, only ids that do not count for
     /// the next one are taken.
     pub fn maybe_taken<'i>(&self, ids: &'i [u64]) -> impl Iterator<Item = u64> + use<'i> {

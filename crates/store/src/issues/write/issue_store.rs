@@ -6,8 +6,9 @@ use caseload_model::issue::write::{AgentSummary, AppProfileSummary, Attachment, 
 use caseload_model::issue::{App, AppProfileRow, IssueQueue};
 use caseload_model::time::UnixMillis;
 
+use crate::StoreError;
+use crate::idempotency::CommandStore;
 use crate::issues::IndexChanges;
-use crate::{IdempotencyKey, StoreError, StoredAnswer};
 
 /// What a new issue gets from the clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,25 +28,7 @@ pub struct Replacement {
 }
 
 /// A domain that is written to.
-pub trait IssueStore {
-    /// Fails where the domain is not, or no longer, there.
-    fn require_domain(&self) -> Result<(), StoreError>;
-
-    /// The first answer, where the request is a repeat; a fault where the key stands for another.
-    fn first_answer(
-        &self,
-        key: &IdempotencyKey,
-        now: UnixMillis,
-    ) -> Result<Option<StoredAnswer>, StoreError>;
-
-    /// Keeps the first answer, after [`IssueStore::first_answer`].
-    fn store_answer(
-        &self,
-        key: &IdempotencyKey,
-        answer: &StoredAnswer,
-        now: UnixMillis,
-    ) -> Result<(), StoreError>;
-
+pub trait IssueStore: CommandStore {
     /// The app of an id, or the default one, and whether it is that.
     fn app(&self, id: Option<&str>) -> Result<Option<(App, bool)>, StoreError>;
     fn agent(&self, id: &str) -> Result<Option<AgentSummary>, StoreError>;

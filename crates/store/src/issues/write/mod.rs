@@ -17,6 +17,7 @@ use caseload_model::issue::write::{
 use caseload_model::issue_query::ParameterFault;
 
 use super::{IndexChanges, IndexedIssue};
+use crate::idempotency::{first_answer, store_or_first};
 use crate::{
     AddMessage, AddNote, CreateIssue, EditIssue, EditIssues, Idempotent, StoreError, StoredAnswer,
     WriteOrigin,
@@ -122,7 +123,7 @@ pub fn add_note<W: IssueStore>(
     })
 }
 
-/// IndexChanges one issue.
+/// Changes one issue.
 pub fn edit<W: IssueStore>(store: &W, command: &EditIssue) -> Result<Vec<u8>, StoreError> {
     let EditIssue { origin, issue_id, request } = command;
     store.require_domain()?;
@@ -137,7 +138,7 @@ pub fn edit<W: IssueStore>(store: &W, command: &EditIssue) -> Result<Vec<u8>, St
     Ok(plan.answer)
 }
 
-/// IndexChanges many issues, all of them or none.
+/// Changes many issues, all of them or none.
 pub fn edit_many<W: IssueStore>(store: &W, command: &EditIssues) -> Result<Vec<u8>, StoreError> {
     let EditIssues { origin, request } = command;
     store.require_domain()?;
@@ -187,7 +188,7 @@ fn desk<W: IssueStore>(
     Ok(agent.unwrap_or_else(|| AgentSummary::of_desk(&origin.domain_name, named)))
 }
 
-/// Runs a command that may be repeated, and keeps its answer with its effect.
+/// Runs a command that may be repeated, and stores its answer with its effect.
 fn once<W: IssueStore>(
     store: &W,
     origin: &WriteOrigin,
@@ -195,13 +196,16 @@ fn once<W: IssueStore>(
 ) -> Result<Idempotent<StoredAnswer>, StoreError> {
     store.require_domain()?;
     if let Some(key) = &origin.idempotency
-        && let Some(first) = store.first_answer(key, origin.now)?
+        && let Some(first) = first_answer(store, key, origin.now)?
     {
         return Ok(Idempotent::Replayed(first));
     }
     let answer = write()?;
-    if let Some(key) = &origin.idempotency {
-        store.store_answer(key, &answer, origin.now)?;
+    if let Some(key) = &origin.idempotency
+        && store_or_first(store, key, &answer, origin.now)?.is_some()
+    {
+        // A repeat came first: this effect is undone, and the next try finds the first answer.
+        return Err(StoreError::Contended);
     }
     Ok(Idempotent::Done(answer))
 }

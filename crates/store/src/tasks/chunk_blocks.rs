@@ -1,8 +1,8 @@
-//! The entries of a chunk, slice by slice: first those of the part it was given, then those of the
-//! parts that its feed has in time. A chunk that waits for a part has its transaction open, so it
-//! waits only for a moment, and not at all while somebody else wants to write. A chunk that the
-//! database undid is gone through again with the same parts. Invariant: entries come in the order
-//! of the payload, and none is passed over.
+//! The entries of a chunk, slice by slice: first those of the block in the command, then those of
+//! the blocks that its source has ready in time. A chunk has its transaction open while it waits
+//! for a block, so it waits for a moment only, and not at all if another command wants to write. If
+//! the database undid a chunk, the next try gets the same blocks. Invariant: entries come in the
+//! order of the payload, and none is passed over.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -13,41 +13,40 @@ use caseload_model::task::Action;
 
 use crate::{ApplyChunk, ChunkEntries, ChunkWork, EntrySource, NextEntries, StoreError};
 
-/// Bytes of payload blocks after which a chunk takes no further part, unless told.
+/// Bytes of payload blocks after which a chunk takes no further block, by default.
 const CHUNK_BYTES_MAX: usize = 8 << 20;
-/// How long a chunk waits for its next part in all, unless told, and at a time.
+/// How long a chunk waits for its next block, by default, and how long between two looks at whether
+/// it is to end instead.
 const WAIT_MAX: Duration = Duration::from_millis(10);
 const WAIT_STEP: Duration = Duration::from_micros(500);
 
-/// Where a chunk stands among its entries.
+/// The blocks of a chunk, and its position in them.
 #[derive(Debug)]
-pub struct Parts {
+pub struct ChunkBlocks {
     action: Action,
     task_id: String,
-    feed: Option<Arc<dyn EntrySource>>,
+    source: Option<Arc<dyn EntrySource>>,
     part: ChunkEntries,
-    /// Bytes of all parts so far.
+    /// Bytes of all blocks so far.
     bytes: usize,
-    /// Bytes after which no further part is taken.
     bytes_max: usize,
-    /// How long the next part is waited for.
     wait_max: Duration,
     done: usize,
-    /// All parts as they were taken, the present one included. Dropping their entries takes time
-    /// that is not the writer's.
+    /// All blocks as they were taken, the present one included. The writer does not spend its time
+    /// on dropping their entries.
     taken: Vec<ChunkEntries>,
-    /// Parts that were taken before, which come again ahead of the feed's.
+    /// Blocks that an earlier try took: they come before those of the source.
     again: VecDeque<ChunkEntries>,
 }
 
-impl Parts {
-    /// Begins with the part that the command gives.
+impl ChunkBlocks {
+    /// Begins with the block in the command.
     pub fn begin(command: &ApplyChunk) -> Result<Self, StoreError> {
         let part = command.entries.clone();
-        let parts = Self {
+        let entries = Self {
             action: command.action,
             task_id: command.task_id.clone(),
-            feed: command.following.clone(),
+            source: command.following.clone(),
             bytes: part.block.bytes.len(),
             bytes_max: CHUNK_BYTES_MAX,
             wait_max: WAIT_MAX,
@@ -56,17 +55,17 @@ impl Parts {
             part,
             again: VecDeque::new(),
         };
-        parts.check(&parts.part)?;
-        Ok(parts)
+        entries.check(&entries.part)?;
+        Ok(entries)
     }
 
-    /// Begins once more after `taken` were taken and what was done with them is undone. None of
-    /// them can be had from the feed again.
+    /// Begins again after a try that took `taken` was undone. The source does not have
+    /// these blocks again.
     pub fn begin_again(command: &ApplyChunk, taken: Vec<ChunkEntries>) -> Result<Self, StoreError> {
         Ok(Self { again: taken.into_iter().skip(1).collect(), ..Self::begin(command)? })
     }
 
-    /// Takes no further part after so many bytes, and waits so long for each.
+    /// Takes no further block after so many bytes, and waits so long for each.
     pub fn within(self, bytes_max: usize, wait_max: Duration) -> Self {
         Self { bytes_max, wait_max, ..self }
     }
@@ -76,7 +75,7 @@ impl Parts {
         self.part.next_index()
     }
 
-    /// The next entries of the part, at most `entries_max`; they count as done.
+    /// The next entries of the block, at most `entries_max`; they count as done.
     pub fn slice(&mut self, entries_max: usize) -> Range<usize> {
         let slice = self.part.from..self.part.work.len().min(self.part.from + entries_max);
         self.done += slice.len();
@@ -84,18 +83,13 @@ impl Parts {
         slice
     }
 
-    /// How many entries count as done.
-    pub const fn done(&self) -> usize {
-        self.done
-    }
-
-    /// The present part and its number; its `from` is behind what counts as done.
+    /// The present block and its number. Its `from` is the first entry that is not done.
     pub const fn part(&self) -> (usize, &ChunkEntries) {
         (self.taken.len() - 1, &self.part)
     }
 
-    /// Goes back to the entry at `from` of the part of that number: neither it nor any that follows
-    /// is done. Parts behind that one are given back to where they came from.
+    /// Goes back to the entry at `from` of the block of that number: neither it nor an entry after
+    /// it is done. Later blocks go back to the source.
     pub fn back_to(&mut self, number: usize, from: usize) {
         let behind = self.taken.split_off(number + 1);
         let whole = |part: &ChunkEntries| part.work.len() - part.from;
@@ -104,10 +98,7 @@ impl Parts {
         self.done -= begun - whole(&self.part) - (from - present.from);
         for part in behind.into_iter().rev() {
             self.bytes -= part.block.bytes.len();
-            match &self.feed {
-                Some(feed) => feed.give_back(part),
-                None => self.again.push_front(part),
-            }
+            self.give_back(part);
         }
         self.part = ChunkEntries { from, ..present };
     }
@@ -120,8 +111,9 @@ impl Parts {
         &self.part.block.bytes
     }
 
-    /// Whether there are more entries. Waits a moment for the next part unless it is `urged` on.
-    pub fn more(&mut self, urged: impl Fn() -> bool) -> Result<bool, StoreError> {
+    /// Whether there are more entries. Waits a moment for the next block, but not while
+    /// `should_not_wait`.
+    pub fn more(&mut self, should_not_wait: impl Fn() -> bool) -> Result<bool, StoreError> {
         if self.part.from < self.part.work.len() {
             return Ok(true);
         }
@@ -129,19 +121,21 @@ impl Parts {
             return self.take(part);
         }
         let room = self.bytes < self.bytes_max;
-        let Some(feed) = self.feed.clone().filter(|_| room) else { return Ok(false) };
+        let Some(source) = self.source.clone().filter(|_| room) else { return Ok(false) };
         let until = Instant::now() + self.wait_max;
         loop {
-            match feed.take(until.min(Instant::now() + WAIT_STEP)) {
+            match source.take(until.min(Instant::now() + WAIT_STEP)) {
                 NextEntries::Ready(part) => return self.take(part),
                 NextEntries::Ended => return Ok(false),
-                NextEntries::NotYet if urged() || Instant::now() >= until => return Ok(false),
+                NextEntries::NotYet if should_not_wait() || Instant::now() >= until => {
+                    return Ok(false);
+                }
                 NextEntries::NotYet => {}
             }
         }
     }
 
-    /// Goes on with a part that follows.
+    /// Goes on with the next block.
     fn take(&mut self, part: ChunkEntries) -> Result<bool, StoreError> {
         self.check(&part)?;
         if part.next_index() < self.next_index() {
@@ -153,21 +147,33 @@ impl Parts {
         Ok(true)
     }
 
-    /// How many entries are done, the part that has entries left, and all parts as they were taken.
-    pub fn end(self) -> (usize, Option<ChunkEntries>, Vec<ChunkEntries>) {
+    /// Returns a block to the source, as the next one.
+    fn give_back(&self, part: ChunkEntries) {
+        if let Some(source) = &self.source {
+            source.give_back(part);
+        }
+    }
+
+    /// How many entries are done, the block that has entries left, and all blocks as they were
+    /// taken. Blocks that an earlier try took and this one did not go back to the source.
+    pub fn end(mut self) -> (usize, Option<ChunkEntries>, Vec<ChunkEntries>) {
+        while let Some(part) = self.again.pop_back() {
+            self.give_back(part);
+        }
         let left = self.part.from < self.part.work.len();
         (self.done, left.then_some(self.part), self.taken)
     }
 
-    /// Whether the part has entries, of the kind that the task asks for.
+    /// Fails unless the block has entries to apply, of the task's action.
     fn check(&self, part: &ChunkEntries) -> Result<(), StoreError> {
         let fits = work_fits(self.action, &part.work) && part.from < part.work.len();
         if fits { Ok(()) } else { Err(misfit(&self.task_id)) }
     }
 }
 
-pub fn misfit(task_id: &str) -> StoreError {
-    StoreError::Corrupt(format!("a chunk of task {task_id} is not what the task asks for"))
+/// The fault of a chunk that does not belong to its task.
+pub(super) fn misfit(task_id: &str) -> StoreError {
+    StoreError::Corrupt(format!("a chunk does not have the action of its task {task_id}"))
 }
 
 impl ChunkEntries {
@@ -176,7 +182,7 @@ impl ChunkEntries {
         self.index_before(self.from)
     }
 
-    /// Index, in the task, of the first entry behind those before `at`.
+    /// Index, in the task, of the entry at `at`, or the index after the block's last entry.
     pub fn index_before(&self, at: usize) -> u32 {
         if at < self.work.len() {
             entry_index(&self.work, at)

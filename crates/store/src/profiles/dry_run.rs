@@ -1,6 +1,7 @@
-//! What earlier slices of a dry run would have written to profiles, laid over what is stored, so
-//! that each slice is planned on what the ones before it would have left. Nothing of it is ever
-//! written. Invariant: as in a store, identities that an update frees are free before any is taken.
+//! The changes that earlier slices of a dry run planned for profiles, laid over the stored
+//! profiles, so that each slice is planned on the state that the ones before it would have left.
+//! None of them is written. Invariant: as in a store, identities that an update frees are free
+//! before any is taken.
 
 use std::collections::HashMap;
 
@@ -9,12 +10,12 @@ use caseload_model::profile::{CorePatch, CoreUpdatePlan, DryRunOwners, IdentityK
 
 /// The changes of one dry run so far.
 #[derive(Debug, Default)]
-pub struct DryRun {
+pub(super) struct DryRun {
     /// Who took which identity, among creations.
-    pub owners: DryRunOwners,
+    pub(super) owners: DryRunOwners,
     /// Fields of changed core profiles.
     core: HashMap<CoreProfileId, Vec<u8>>,
-    /// Identities that updates moved; `None` where they are free.
+    /// Identities that updates moved; `None` if they are free.
     identities: HashMap<IdentityKey, Option<CoreProfileId>>,
     /// Fields of changed app profiles, by pid.
     app: HashMap<String, Vec<u8>>,
@@ -22,7 +23,7 @@ pub struct DryRun {
 
 impl DryRun {
     /// Lays earlier changes over the records and owners that were read for these patches.
-    pub fn lay_over_core<'p>(
+    pub(super) fn lay_over_core<'p>(
         &self,
         patches: impl Iterator<Item = &'p CorePatch>,
         records: &mut HashMap<CoreProfileId, Vec<u8>>,
@@ -42,8 +43,8 @@ impl DryRun {
         }
     }
 
-    /// Notes what a plan would write.
-    pub fn note_core(&mut self, plan: &mut CoreUpdatePlan) {
+    /// Notes the changes of a plan.
+    pub(super) fn note_core(&mut self, plan: &mut CoreUpdatePlan) {
         self.core.extend(std::mem::take(&mut plan.changed));
         let freed = std::mem::take(&mut plan.identities_removed);
         self.identities.extend(freed.into_iter().map(|(key, _)| (key, None)));
@@ -52,7 +53,7 @@ impl DryRun {
     }
 
     /// Lays earlier changes over the records that were read.
-    pub fn lay_over_app(&self, records: &mut HashMap<String, Vec<u8>>) {
+    pub(super) fn lay_over_app(&self, records: &mut HashMap<String, Vec<u8>>) {
         for (pid, fields) in records {
             if let Some(changed) = self.app.get(pid) {
                 fields.clone_from(changed);
@@ -60,8 +61,8 @@ impl DryRun {
         }
     }
 
-    /// Notes which fields a plan would write.
-    pub fn note_app(&mut self, changed: impl IntoIterator<Item = (String, Vec<u8>)>) {
+    /// Notes the changed fields of a plan.
+    pub(super) fn note_app(&mut self, changed: impl IntoIterator<Item = (String, Vec<u8>)>) {
         self.app.extend(changed);
     }
 }

@@ -1,13 +1,14 @@
-//! How the records of a task are cut into blocks and compressed, whatever backend stores them. A
-//! block is keyed by the first entry that it is about, so that reading goes from block to block in
-//! payload order without knowing how the task was cut into chunks. Nothing here reads or writes a
-//! store. Invariant: the lines of the closed blocks are those that were counted.
+//! How the records of a task are cut into blocks and compressed. A block is keyed by its first
+//! entry, so that a reader goes from block to block in payload order without knowing how the task
+//! was cut into chunks. Nothing here reads or writes a store. Invariant: the lines of the closed
+//! blocks are those that were counted.
 
+use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use caseload_model::record::ChunkRecords;
+use parking_lot::Mutex;
 
 use crate::pack::pack;
 use crate::{RecordKind, StoreError};
@@ -17,10 +18,10 @@ const RECORD_BLOCK_BYTES: usize = 512 << 10;
 /// Room for lines beyond that, so that most blocks never move while they fill.
 const RECORD_BLOCK_ROOM: usize = RECORD_BLOCK_BYTES + (128 << 10);
 
-/// Blocks that are held unpacked: one fills, one waits, one is packed.
+/// Blocks that are in memory unpacked: one fills, one waits, one is packed.
 const BLOCKS_UNPACKED: usize = 3;
 
-/// The number a kind of records is stored under.
+/// The number that a kind of records is stored as.
 pub const fn kind_code(kind: RecordKind) -> i64 {
     match kind {
         RecordKind::Results => 1,
@@ -36,7 +37,7 @@ pub struct Records {
     next_index: u32,
     open: ChunkRecords,
     packer: Option<Packer>,
-    packed: Vec<Packed>,
+    packed: Vec<PackedRecords>,
     packed_bytes: usize,
     /// Of closed blocks.
     line_bytes: usize,
@@ -47,40 +48,40 @@ pub struct Records {
 /// The thread that packs blocks.
 #[derive(Debug)]
 struct Packer {
-    blocks: SyncSender<Open>,
-    /// Results' buffers of packed blocks, to be filled again.
+    blocks: SyncSender<OpenBlock>,
+    /// Buffers of packed blocks, to be filled with results again.
     emptied: Arc<Mutex<Vec<Vec<u8>>>>,
-    thread: JoinHandle<Result<Vec<Packed>, StoreError>>,
+    thread: JoinHandle<Result<Vec<PackedRecords>, StoreError>>,
 }
 
 /// A block's records before they are packed.
-struct Open {
+struct OpenBlock {
     records: ChunkRecords,
     first_index: u32,
     next_index: u32,
 }
 
-/// A compressed block as it is kept.
+/// A compressed block.
 #[derive(Debug)]
-pub struct Packed {
+pub struct PackedRecords {
     pub kind: RecordKind,
-    /// Of the first entry that the block is about.
+    /// Index of the block's first entry.
     pub first_index: u32,
-    /// Past the last one.
+    /// Index after its last entry.
     pub next_index: u32,
     pub lines: u32,
     pub bytes: Vec<u8>,
 }
 
-impl Open {
-    fn pack(&self) -> Result<Vec<Packed>, StoreError> {
+impl OpenBlock {
+    fn pack(&self) -> Result<Vec<PackedRecords>, StoreError> {
         let mut packed = Vec::new();
         for (kind, text, lines) in [
             (RecordKind::Results, &self.records.results, self.records.succeeded),
             (RecordKind::Errors, &self.records.errors, self.records.failed),
         ] {
             if lines > 0 {
-                packed.push(Packed {
+                packed.push(PackedRecords {
                     kind,
                     first_index: self.first_index,
                     next_index: self.next_index,
@@ -95,7 +96,7 @@ impl Open {
 
 impl Packer {
     fn start() -> Self {
-        let (blocks, full) = sync_channel::<Open>(1);
+        let (blocks, full) = sync_channel::<OpenBlock>(1);
         let emptied = Arc::<Mutex<Vec<Vec<u8>>>>::default();
         let given_back = emptied.clone();
         let thread = std::thread::spawn(move || {
@@ -103,7 +104,7 @@ impl Packer {
             for mut open in full {
                 packed.extend(open.pack()?);
                 open.records.results.clear();
-                let mut emptied = given_back.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut emptied = given_back.lock();
                 if emptied.len() < BLOCKS_UNPACKED {
                     emptied.push(open.records.results);
                 }
@@ -113,8 +114,8 @@ impl Packer {
         Self { blocks, emptied, thread }
     }
 
-    /// All that it packed.
-    fn finish(self) -> Result<Vec<Packed>, StoreError> {
+    /// All blocks that it packed.
+    fn finish(self) -> Result<Vec<PackedRecords>, StoreError> {
         drop(self.blocks);
         self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
@@ -136,7 +137,7 @@ impl Records {
         }
     }
 
-    /// Makes room for so many bytes of results, as far as one block has them.
+    /// Reserves room for so many bytes of results, or for a full block.
     pub fn expect(&mut self, bytes: usize) {
         let results = &mut self.open.results;
         results.reserve(bytes.min(RECORD_BLOCK_ROOM.saturating_sub(results.len())));
@@ -152,12 +153,12 @@ impl Records {
         self.added(next_index)
     }
 
-    /// The open block, with room for what is to be added to it.
+    /// The open block, with room for further records.
     pub fn open(&mut self) -> &mut ChunkRecords {
         if self.open.results.capacity() == 0
             && let Some(packer) = &self.packer
         {
-            let mut emptied = packer.emptied.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut emptied = packer.emptied.lock();
             self.open.results = emptied.pop().unwrap_or_default();
             self.open.results.reserve(RECORD_BLOCK_ROOM);
         }
@@ -171,18 +172,18 @@ impl Records {
             let open = self.take_open();
             let packer = self.packer.get_or_insert_with(Packer::start);
             if packer.blocks.send(open).is_err() {
-                // It ended before its time: with a fault, which this gives.
+                // The thread ended early, with a fault that this returns.
                 self.packed_before()?;
             }
         }
         Ok(())
     }
 
-    /// Compresses what is still open and waits for what is being compressed.
+    /// Compresses the open block and waits for the thread that compresses the others.
     pub fn close_block(&mut self) -> Result<(), StoreError> {
         let last = self.take_open().pack()?;
         self.packed_before()?;
-        self.keep_packed(last);
+        self.add_packed(last);
         Ok(())
     }
 
@@ -193,27 +194,27 @@ impl Records {
         self.line_bytes += other.line_bytes;
         self.succeeded += other.succeeded;
         self.failed += other.failed;
-        self.keep_packed(other.packed);
+        self.add_packed(other.packed);
     }
 
-    fn take_open(&mut self) -> Open {
+    fn take_open(&mut self) -> OpenBlock {
         let (first_index, next_index) = (self.first_index, self.next_index);
         self.first_index = next_index;
         let records = std::mem::take(&mut self.open);
         self.line_bytes += records.results.len() + records.errors.len();
         self.succeeded += records.succeeded;
         self.failed += records.failed;
-        Open { records, first_index, next_index }
+        OpenBlock { records, first_index, next_index }
     }
 
     fn packed_before(&mut self) -> Result<(), StoreError> {
         let Some(packer) = self.packer.take() else { return Ok(()) };
         let packed = packer.finish()?;
-        self.keep_packed(packed);
+        self.add_packed(packed);
         Ok(())
     }
 
-    fn keep_packed(&mut self, packed: Vec<Packed>) {
+    fn add_packed(&mut self, packed: Vec<PackedRecords>) {
         self.packed_bytes += packed.iter().map(|block| block.bytes.len()).sum::<usize>();
         self.packed.extend(packed);
     }
@@ -223,7 +224,7 @@ impl Records {
         (self.succeeded, self.failed)
     }
 
-    /// Index behind the last entry that these records are about.
+    /// Index after the last entry that has a record here.
     pub const fn next_index(&self) -> u32 {
         self.next_index
     }
@@ -233,13 +234,13 @@ impl Records {
         self.line_bytes + self.open.results.len() + self.open.errors.len()
     }
 
-    /// Bytes of packed blocks; all of them are closed.
+    /// Bytes of packed blocks. All blocks are closed.
     pub const fn packed_bytes(&self) -> usize {
         self.packed_bytes
     }
 
-    /// The blocks to store; all of them are closed.
-    pub fn packed(&self) -> &[Packed] {
+    /// The blocks to store. All blocks are closed.
+    pub fn packed(&self) -> &[PackedRecords] {
         let lines: u32 = self.packed.iter().map(|block| block.lines).sum();
         assert_eq!(lines, self.succeeded + self.failed, "a chunk lost records");
         &self.packed

@@ -1,0 +1,137 @@
+//! The statements of the profile rules ([`ProfileStore`]). Identities and new profiles are inserted
+//! many at a time; everything else is one statement for each row.
+
+use std::collections::HashMap;
+
+use caseload_model::ids::CoreProfileId;
+use caseload_model::profile::{IdentityKey, IdentityRow, ProfileRow};
+use caseload_model::record::{ChunkRecords, PreparedEntry};
+use caseload_model::time::UnixMillis;
+use caseload_store::StoreError;
+use caseload_store::profiles::ProfileStore;
+use rusqlite::ToSql;
+
+use super::by_id::{MOVED, PLACED};
+use super::get;
+use super::rows::insert_rows;
+use crate::tx::DomainTx;
+
+impl ProfileStore for DomainTx<'_> {
+    fn owners(
+        &self,
+        identities: &[&IdentityKey],
+    ) -> Result<HashMap<IdentityKey, CoreProfileId>, StoreError> {
+        self.row_of_each(
+            "SELECT core_profile_id FROM identities WHERE domain_id = ?1 AND key = ?2",
+            identities,
+            |identity| (self.domain.0, identity.as_bytes()),
+            |identity, row| {
+                let owner: i64 = row.get(0)?;
+                Ok(((*identity).clone(), CoreProfileId(owner.unsigned_abs())))
+            },
+        )
+    }
+
+    fn insert_identities(&self, identities: &[IdentityRow<'_>]) -> Result<u64, StoreError> {
+        let rows: Vec<[&dyn ToSql; 3]> = identities
+            .iter()
+            .map(|(key, id)| -> [&dyn ToSql; 3] { [&self.domain.0, key, id] })
+            .collect();
+        Ok(insert_rows(self.conn, "identities (domain_id, key, core_profile_id)", &rows)? as u64)
+    }
+
+    fn delete_identities(&self, identities: &[IdentityRow<'_>]) -> Result<u64, StoreError> {
+        self.execute_each(
+            "DELETE FROM identities WHERE domain_id = ?1 AND key = ?2 AND core_profile_id = ?3",
+            identities,
+            |(key, id)| (self.domain.0, key, id),
+        )
+    }
+
+    fn core_fields(
+        &self,
+        ids: &[CoreProfileId],
+    ) -> Result<HashMap<CoreProfileId, Vec<u8>>, StoreError> {
+        Ok(get::core_fields(*self, ids)?)
+    }
+
+    fn insert_core_profiles(
+        &self,
+        profiles: &[ProfileRow<'_>],
+        at: UnixMillis,
+    ) -> Result<(), StoreError> {
+        let rows: Vec<[&dyn ToSql; 5]> = profiles
+            .iter()
+            .map(|(id, profile)| -> [&dyn ToSql; 5] {
+                [&self.domain.0, id, &at.0, &at.0, &profile.fields]
+            })
+            .collect();
+        let columns = "core_profiles (domain_id, seq, created_at, updated_at, fields)";
+        if insert_rows(self.conn, columns, &rows)? < rows.len() {
+            return Err(StoreError::Corrupt("an id that was to be free is a profile's".to_owned()));
+        }
+        Ok(())
+    }
+
+    fn update_core_profiles(
+        &self,
+        changed: &[(CoreProfileId, Vec<u8>)],
+        at: UnixMillis,
+    ) -> Result<u64, StoreError> {
+        let update = |found: &str, changed: &[(CoreProfileId, Vec<u8>)]| {
+            let sql =
+                format!("UPDATE core_profiles SET fields = ?3, updated_at = ?4 WHERE {found}");
+            self.execute_each(&sql, changed, |(id, fields)| {
+                (self.domain.0, id.0 as i64, fields, at.0)
+            })
+        };
+        let placed = update(PLACED, changed)?;
+        // No profile has both kinds of number: this changes only those that were moved.
+        let moved = if placed < changed.len() as u64 { update(MOVED, changed)? } else { 0 };
+        Ok(placed + moved)
+    }
+
+    fn app_fields(
+        &self,
+        pids: &[&str],
+        _for_update: bool,
+    ) -> Result<HashMap<String, Vec<u8>>, StoreError> {
+        self.row_of_each(
+            "SELECT fields FROM app_profiles WHERE domain_id = ?1 AND pid = ?2",
+            pids,
+            |pid| (self.domain.0, pid),
+            |pid, row| Ok(((*pid).to_owned(), row.get(0)?)),
+        )
+    }
+
+    fn update_app_profiles(
+        &self,
+        changed: &[(String, Vec<u8>)],
+        at: UnixMillis,
+    ) -> Result<u64, StoreError> {
+        self.execute_each(
+            "UPDATE app_profiles SET fields = ?3, updated_at = ?4
+             WHERE domain_id = ?1 AND pid = ?2",
+            changed,
+            |(pid, fields)| (self.domain.0, pid, fields, at.0),
+        )
+    }
+
+    fn get_core(
+        &self,
+        payload: &[u8],
+        entries: &[PreparedEntry<CoreProfileId>],
+        out: &mut ChunkRecords,
+    ) -> Result<(), StoreError> {
+        Ok(get::core(*self, payload, entries, out)?)
+    }
+
+    fn get_app(
+        &self,
+        payload: &[u8],
+        entries: &[PreparedEntry<String>],
+        out: &mut ChunkRecords,
+    ) -> Result<(), StoreError> {
+        Ok(get::app(*self, payload, entries, out)?)
+    }
+}

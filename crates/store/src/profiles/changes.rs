@@ -1,0 +1,48 @@
+//! Ids and change times of profiles. Both only increase, even if the system's clock goes back. Each
+//! is read once per chunk and written back once.
+
+use caseload_model::time::UnixMillis;
+
+use super::dry_run::DryRun;
+
+/// Microseconds in a millisecond: core profile ids are times in microseconds.
+const MICROS: i64 = 1000;
+
+/// The last id and the last change time that profiles of a domain got.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ProfileClock {
+    pub last_id: i64,
+    pub last_change: UnixMillis,
+}
+
+/// The changes of one chunk, which all its slices share: one change time and a block of ids.
+#[derive(Debug)]
+pub struct ProfileChanges {
+    pub(super) changed_at: UnixMillis,
+    pub(super) next_id: u64,
+    /// Whether the chunk wrote a profile.
+    pub(super) written: bool,
+    /// An identity of the chunk was taken: the owners of all further ones are read first.
+    pub(super) reads_owners: bool,
+    /// The plans so far, in a dry run.
+    pub(super) dry_run: Option<DryRun>,
+}
+
+impl ProfileChanges {
+    pub fn new(clock: ProfileClock, now: UnixMillis, dry_run: bool) -> Self {
+        let ms = now.0.max(0);
+        Self {
+            changed_at: UnixMillis(ms.max(clock.last_change.0 + 1)),
+            next_id: (ms * MICROS).max(clock.last_id + 1).unsigned_abs(),
+            written: false,
+            reads_owners: false,
+            dry_run: dry_run.then(DryRun::default),
+        }
+    }
+
+    /// The clock after the chunk; `None` if it wrote no profile.
+    pub fn clock(&self) -> Option<ProfileClock> {
+        let clock = ProfileClock { last_id: self.next_id as i64 - 1, last_change: self.changed_at };
+        self.written.then_some(clock)
+    }
+}

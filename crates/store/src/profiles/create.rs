@@ -1,0 +1,59 @@
+//! Creating core profiles. Nearly always every identity is free, so the plan is made without a look
+//! at the owners, and the key of the table decides: if an identity is taken, those of the slice are
+//! taken back, and the slice is planned again with all owners read. From then on the owners of the
+//! rest of the chunk are read first.
+
+use caseload_model::profile::{CreatePlan, NewCoreProfile, plan_creates, plan_optimistic_creates};
+use caseload_model::record::{ChunkRecords, PreparedEntry};
+
+use super::changes::ProfileChanges;
+use super::statements::{ProfileStore, sound};
+use crate::StoreError;
+
+/// Creates the profiles of some entries; their records.
+pub fn create(
+    store: &impl ProfileStore,
+    changes: &mut ProfileChanges,
+    payload: &[u8],
+    entries: &[PreparedEntry<NewCoreProfile>],
+) -> Result<ChunkRecords, StoreError> {
+    if !changes.reads_owners && changes.dry_run.is_none() {
+        let plan = plan_optimistic_creates(payload, entries, changes.next_id);
+        if insert(store, changes, entries, &plan)? {
+            changes.next_id = plan.next_id;
+            return Ok(plan.records);
+        }
+        changes.reads_owners = true;
+    }
+    let named: Vec<_> = sound(entries).flat_map(|profile| &profile.identities).collect();
+    let owners = store.owners(&named)?;
+    let earlier = changes.dry_run.as_mut().map(|dry_run| &mut dry_run.owners);
+    let plan = plan_creates(payload, entries, &owners, changes.next_id, earlier);
+    if changes.dry_run.is_none() && !insert(store, changes, entries, &plan)? {
+        return Err(StoreError::Corrupt("an identity is taken and has no owner".to_owned()));
+    }
+    changes.next_id = plan.next_id;
+    Ok(plan.records)
+}
+
+/// Inserts all of the plan, or nothing if an identity is taken.
+fn insert(
+    store: &impl ProfileStore,
+    changes: &mut ProfileChanges,
+    entries: &[PreparedEntry<NewCoreProfile>],
+    plan: &CreatePlan,
+) -> Result<bool, StoreError> {
+    if plan.inserts.is_empty() {
+        return Ok(true);
+    }
+    let (profiles, identities) = plan.rows(entries);
+    if store.insert_identities(&identities)? < identities.len() as u64 {
+        // Only those that were just inserted belong to these new ids. A savepoint would make SQLite
+        // copy every page of the index that a slice changes.
+        store.delete_identities(&identities)?;
+        return Ok(false);
+    }
+    store.insert_core_profiles(&profiles, changes.changed_at)?;
+    changes.written = true;
+    Ok(true)
+}

@@ -1,0 +1,16 @@
+//! Creating and updating profiles, for every backend: reads the stored fields and owners that a
+//! plan of the model's needs, makes the plan and writes it. A backend implements [`ProfileStore`]
+//! with statements that decide nothing. A domain has at most one writing chunk at a time, so no
+//! other transaction changes the core profiles that a chunk has read. Invariant: the rows of
+//! `identities` are exactly the identities in the stored core profiles, each with its profile.
+
+mod changes;
+mod create;
+mod dry_run;
+mod statements;
+mod update;
+
+pub use changes::{ProfileChanges, ProfileClock};
+pub use create::create;
+pub use statements::{ProfileStore, sound};
+pub use update::{update_app, update_core};

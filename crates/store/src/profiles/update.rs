@@ -1,0 +1,86 @@
+//! Updating core and app profiles: reads the fields and the owners that the entries name, and
+//! writes the net effect of the slice. A profile that does not change is not written.
+
+use caseload_model::ids::CoreProfileId;
+use caseload_model::profile::{
+    AppPatch, CorePatch, CoreUpdatePlan, IdentityKey, IdentityRow, plan_app_updates,
+    plan_core_updates,
+};
+use caseload_model::record::{ChunkRecords, PreparedEntry};
+
+use super::changes::ProfileChanges;
+use super::statements::{ProfileStore, sound};
+use crate::StoreError;
+
+/// Updates the core profiles of some entries; their records.
+pub fn update_core(
+    store: &impl ProfileStore,
+    changes: &mut ProfileChanges,
+    payload: &[u8],
+    entries: &[PreparedEntry<CorePatch>],
+) -> Result<ChunkRecords, StoreError> {
+    let ids: Vec<_> = sound(entries).map(|patch| patch.id).collect();
+    let mut fields = store.core_fields(&ids)?;
+    let named: Vec<_> =
+        sound(entries).filter_map(|patch| patch.identities.as_ref()).flatten().collect();
+    let mut owners = store.owners(&named)?;
+    if let Some(earlier) = &changes.dry_run {
+        earlier.lay_over_core(sound(entries), &mut fields, &mut owners);
+    }
+    let mut plan = plan_core_updates(payload, entries, &fields, &owners);
+    match &mut changes.dry_run {
+        Some(dry_run) => dry_run.note_core(&mut plan),
+        None => write_core(store, changes, &plan)?,
+    }
+    Ok(plan.records)
+}
+
+fn write_core(
+    store: &impl ProfileStore,
+    changes: &mut ProfileChanges,
+    plan: &CoreUpdatePlan,
+) -> Result<(), StoreError> {
+    if plan.changed.is_empty() {
+        return Ok(());
+    }
+    changes.written = true;
+    let updated = store.update_core_profiles(&plan.changed, changes.changed_at)?;
+    assert_eq!(updated, plan.changed.len() as u64, "a profile that was read is there");
+    let (removed, added) = (rows(&plan.identities_removed), rows(&plan.identities_added));
+    if store.delete_identities(&removed)? < removed.len() as u64 {
+        return Err(StoreError::Corrupt(
+            "an identity of a core profile is not among its identities".to_owned(),
+        ));
+    }
+    if store.insert_identities(&added)? < added.len() as u64 {
+        return Err(StoreError::Corrupt("an identity is taken and has no owner".to_owned()));
+    }
+    Ok(())
+}
+
+fn rows(identities: &[(IdentityKey, CoreProfileId)]) -> Vec<IdentityRow<'_>> {
+    identities.iter().map(|(key, id)| (key.as_bytes(), id.0 as i64)).collect()
+}
+
+/// Updates the app profiles of some entries; their records.
+pub fn update_app(
+    store: &impl ProfileStore,
+    changes: &mut ProfileChanges,
+    payload: &[u8],
+    entries: &[PreparedEntry<AppPatch>],
+) -> Result<ChunkRecords, StoreError> {
+    let pids: Vec<_> = sound(entries).map(|patch| patch.pid.as_str()).collect();
+    let mut fields = store.app_fields(&pids, changes.dry_run.is_none())?;
+    if let Some(earlier) = &changes.dry_run {
+        earlier.lay_over_app(&mut fields);
+    }
+    let plan = plan_app_updates(payload, entries, &fields);
+    if let Some(dry_run) = &mut changes.dry_run {
+        dry_run.note_app(plan.changed);
+    } else if !plan.changed.is_empty() {
+        changes.written = true;
+        let updated = store.update_app_profiles(&plan.changed, changes.changed_at)?;
+        assert_eq!(updated, plan.changed.len() as u64, "an app profile that was read is there");
+    }
+    Ok(plan.records)
+}

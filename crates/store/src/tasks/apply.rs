@@ -1,0 +1,300 @@
+//! Applying a chunk: effects, records, counts and position in one transaction, and the completion
+//! if no entry is left. Entries are applied in slices; between two slices the chunk may end. A get
+//! action and a dry run are planned from a snapshot, and only their records are written. Invariant:
+//! a chunk commits only under its task's current lease, and each entry has one record.
+
+use std::ops::Range;
+
+use caseload_model::record::ChunkRecords;
+use caseload_model::task::{Action, Outcome, Task};
+
+use super::chunk_blocks::{ChunkBlocks, misfit};
+use super::end::{complete, save};
+use super::records::{PackedRecords, Records};
+use super::statements::{LockedTask, TaskStore};
+use crate::failpoint::{self, Failpoint};
+use crate::issues::{Import, ImportState, ImportStore};
+use crate::profiles::{self, ProfileChanges, ProfileClock, ProfileStore};
+use crate::{ApplyChunk, ChunkApplied, ChunkEntries, ChunkWork, StoreError};
+
+/// Bytes of records after which a chunk ends.
+pub const READ_BYTES_MAX: usize = 16 << 20;
+/// Entries of a get action that are read at a time: each may cost a read of the disk.
+const READ_SLICE_ENTRIES: usize = 200;
+/// Entries of a dry run that are planned at a time.
+const DRY_RUN_SLICE_ENTRIES: usize = 1000;
+
+/// The transaction of a chunk.
+pub trait ChunkStore {
+    type Statements: TaskStore + ProfileStore + Copy;
+    type Import: ImportStore;
+
+    /// Entries that are applied between two looks at whether the chunk is to end.
+    const SLICE_ENTRIES: usize;
+
+    fn statements(&self) -> Self::Statements;
+    fn import(&mut self) -> &mut Self::Import;
+
+    /// Locks the task, holds off a removal of its domain, and reads the clock of profiles; `None`
+    /// if the task or its domain is gone.
+    fn begin(&mut self, id: &str) -> Result<Option<ChunkStart>, StoreError>;
+    /// Whether the chunk is to end after the present slice.
+    fn should_end(&mut self) -> Result<bool, StoreError>;
+    /// Whether the chunk is to end instead of waiting for its next block.
+    fn should_not_wait(&self) -> bool;
+    /// Writes the end of the chunk.
+    fn finish(&mut self, end: &ChunkEnd<'_>) -> Result<(), StoreError>;
+}
+
+/// The stored state at the beginning of a chunk.
+#[derive(Debug)]
+pub struct ChunkStart {
+    pub task: LockedTask,
+    pub clock: ProfileClock,
+}
+
+/// The rows that a chunk writes once, at its end.
+#[derive(Debug)]
+pub struct ChunkEnd<'c> {
+    pub task: &'c LockedTask,
+    pub records: &'c [PackedRecords],
+    /// The clock after changes of profiles.
+    pub clock: Option<ProfileClock>,
+    /// The state of the domain after an import.
+    pub imported: Option<&'c ImportState>,
+}
+
+/// A chunk that was planned from a snapshot: its records are not stored yet.
+#[derive(Debug)]
+pub struct PlannedChunk {
+    pub records: Records,
+    /// How many entries the records are about.
+    pub done: usize,
+    /// The block that has entries left.
+    pub rest: Option<ChunkEntries>,
+    /// All blocks of the chunk. To drop their thousands of entries takes time.
+    pub taken: Vec<ChunkEntries>,
+}
+
+impl PlannedChunk {
+    pub fn new(mut records: Records, entries: ChunkBlocks) -> Result<Self, StoreError> {
+        records.close_block()?;
+        let (done, rest, taken) = entries.end();
+        Ok(Self { records, done, rest, taken })
+    }
+}
+
+/// The effects of a chunk, which all its slices share.
+struct Effects {
+    profiles: ProfileChanges,
+    issues: Import,
+}
+
+impl Effects {
+    fn new(command: &ApplyChunk, clock: ProfileClock) -> Self {
+        Self {
+            profiles: ProfileChanges::new(clock, command.now, command.dry_run),
+            issues: Import::new(command.dry_run),
+        }
+    }
+
+    /// Applies the next entries, or only plans them in a dry run.
+    fn apply(
+        &mut self,
+        store: &impl ProfileStore,
+        import: &mut impl ImportStore,
+        entries: &mut ChunkBlocks,
+        entries_max: usize,
+    ) -> Result<ChunkRecords, StoreError> {
+        let slice = entries.slice(entries_max);
+        let (count, payload) = (slice.len(), entries.payload());
+        let profiles = &mut self.profiles;
+        let records = match entries.work() {
+            ChunkWork::CreateCoreProfiles(all) => {
+                profiles::create(store, profiles, payload, &all[slice])
+            }
+            ChunkWork::UpdateCoreProfiles(all) => {
+                profiles::update_core(store, profiles, payload, &all[slice])
+            }
+            ChunkWork::UpdateAppProfiles(all) => {
+                profiles::update_app(store, profiles, payload, &all[slice])
+            }
+            ChunkWork::ImportIssues(_) => self.issues.apply(import, entries.part().1, slice),
+            ChunkWork::GetCoreProfiles(_) | ChunkWork::GetAppProfiles(_) => {
+                Err(StoreError::Corrupt("a get action that writes".to_owned()))
+            }
+        }?;
+        assert_each_entry_has_a_record(records.succeeded + records.failed, count);
+        Ok(records)
+    }
+}
+
+/// Applies a chunk of a writing action; the task after it.
+pub fn write_chunk<S: ChunkStore>(
+    store: &mut S,
+    command: &ApplyChunk,
+    entries: &mut ChunkBlocks,
+) -> Result<Task, StoreError> {
+    let ChunkStart { task, clock } = begin(store, command)?;
+    if task.cancel_requested {
+        return stop(store, command, task);
+    }
+    let mut records = Records::new(entries.next_index());
+    let mut effects = Effects::new(command, clock);
+    loop {
+        let statements = store.statements();
+        let added = effects.apply(&statements, store.import(), entries, S::SLICE_ENTRIES)?;
+        records.add(added, entries.next_index())?;
+        if store.should_end()? || !entries.more(|| store.should_not_wait())? {
+            break;
+        }
+    }
+    records.close_block()?;
+    finish(store, command, task, &records, Some(&effects))
+}
+
+/// Plans a dry run from the snapshot of the transaction. Each slice is planned on the state that
+/// the earlier slices would have left. All entries are one chunk: nothing is stored for a next one.
+pub fn plan_dry_run(
+    store: &impl ProfileStore,
+    import: &mut impl ImportStore,
+    command: &ApplyChunk,
+) -> Result<PlannedChunk, StoreError> {
+    // An import is one slice: its plan does not know what another slice would have left.
+    let entries_max = match command.action {
+        Action::ImportIssues => usize::MAX,
+        _ => DRY_RUN_SLICE_ENTRIES,
+    };
+    let mut entries = ChunkBlocks::begin(command)?;
+    let mut records = Records::new(entries.next_index());
+    let mut effects = Effects::new(command, ProfileClock::default());
+    loop {
+        let added = effects.apply(store, import, &mut entries, entries_max)?;
+        records.add(added, entries.next_index())?;
+        if !entries.more(|| false)? {
+            break;
+        }
+    }
+    PlannedChunk::new(records, entries)
+}
+
+/// Reads the records of a get action, as many as a chunk may have.
+pub fn read_chunk(
+    store: &impl ProfileStore,
+    command: &ApplyChunk,
+) -> Result<PlannedChunk, StoreError> {
+    let mut entries = ChunkBlocks::begin(command)?;
+    let mut records = Records::new(entries.next_index());
+    loop {
+        let slice = entries.slice(READ_SLICE_ENTRIES);
+        read_slice(store, entries.part().1, slice, &mut records)?;
+        if records.line_bytes() >= READ_BYTES_MAX || !entries.more(|| false)? {
+            break;
+        }
+    }
+    PlannedChunk::new(records, entries)
+}
+
+/// Adds the records of some entries of a get action.
+pub fn read_slice(
+    store: &impl ProfileStore,
+    part: &ChunkEntries,
+    slice: Range<usize>,
+    records: &mut Records,
+) -> Result<(), StoreError> {
+    let (count, behind, payload) = (slice.len(), slice.end, &part.block.bytes);
+    let open = records.open();
+    let before = open.succeeded + open.failed;
+    match &*part.work {
+        ChunkWork::GetCoreProfiles(all) => store.get_core(payload, &all[slice], open)?,
+        ChunkWork::GetAppProfiles(all) => store.get_app(payload, &all[slice], open)?,
+        _ => return Err(StoreError::Corrupt("a writing action among gets".to_owned())),
+    }
+    assert_each_entry_has_a_record(open.succeeded + open.failed - before, count);
+    records.added(part.index_before(behind))
+}
+
+/// Stores the records of a planned chunk; the task after it.
+pub fn store_planned(
+    store: &mut impl ChunkStore,
+    command: &ApplyChunk,
+    planned: &PlannedChunk,
+) -> Result<Task, StoreError> {
+    let ChunkStart { task, .. } = begin(store, command)?;
+    if task.cancel_requested {
+        return stop(store, command, task);
+    }
+    finish(store, command, task, &planned.records, None)
+}
+
+/// Locks the task if this chunk is its next one and comes from the holder of its lease.
+fn begin(store: &mut impl ChunkStore, command: &ApplyChunk) -> Result<ChunkStart, StoreError> {
+    let start = store
+        .begin(&command.task_id)?
+        .filter(|start| start.task.is_leased(command.lease_epoch))
+        .ok_or(StoreError::LeaseLost)?;
+    let LockedTask { task, next_index, .. } = &start.task;
+    if task.action != command.action || task.dry_run != command.dry_run {
+        return Err(misfit(&command.task_id));
+    }
+    if command.entries.next_index() < *next_index {
+        // These entries were applied before: the sender works from an old state.
+        return Err(StoreError::LeaseLost);
+    }
+    Ok(start)
+}
+
+/// Ends a task that a caller cancelled, instead of applying more of it.
+fn stop(
+    store: &impl ChunkStore,
+    command: &ApplyChunk,
+    mut locked: LockedTask,
+) -> Result<Task, StoreError> {
+    complete(&store.statements(), &mut locked, Outcome::Cancelled, command.now, &[])?;
+    save(&store.statements(), &locked)?;
+    Ok(locked.task)
+}
+
+/// Stores records, counts and position, and completes the task if nothing is left of it. A request
+/// to cancel is looked at before each chunk: no chunk is undone for it.
+fn finish(
+    store: &mut impl ChunkStore,
+    command: &ApplyChunk,
+    mut locked: LockedTask,
+    records: &Records,
+    effects: Option<&Effects>,
+) -> Result<Task, StoreError> {
+    let (succeeded, failed) = records.counts();
+    let counts = locked.task.counts.after_chunk(succeeded, failed);
+    locked.task.counts = counts;
+    locked.next_index = records.next_index();
+    let records = records.packed();
+    if counts.unprocessed == 0 {
+        let outcome = Task::outcome_by_counts(&counts);
+        complete(&store.statements(), &mut locked, outcome, command.now, records)?;
+    }
+    locked.task.assert_lawful();
+    failpoint::reached(Failpoint::ChunkAfterEffects);
+    store.finish(&ChunkEnd {
+        task: &locked,
+        records,
+        clock: effects.and_then(|effects| effects.profiles.clock()),
+        imported: effects.and_then(|effects| effects.issues.known()),
+    })?;
+    failpoint::reached(Failpoint::ChunkBeforeCommit);
+    Ok(locked.task)
+}
+
+/// The answer to a chunk, from the task after it, the number of its entries and the block that has
+/// entries left.
+pub fn chunk_applied(task: Task, done: usize, rest: Option<ChunkEntries>) -> ChunkApplied {
+    match task.outcome {
+        // A caller cancelled it before the chunk: no entry was applied.
+        Some(Outcome::Cancelled) => ChunkApplied { task, done: 0, rest: None },
+        _ => ChunkApplied { task, done, rest },
+    }
+}
+
+fn assert_each_entry_has_a_record(records: u32, entries: usize) {
+    assert_eq!(records as usize, entries, "a plan does not answer each entry once");
+}

@@ -1,0 +1,79 @@
+//! How a task ends: with its last entry, with a fault of the server's, or because a caller
+//! cancelled it. A task without a lease is cancelled at once; a leased one is marked, and its
+//! server ends it before the next chunk. Invariant: when a task ends, its payload is cut down to
+//! the entries that a retry needs.
+
+use caseload_model::task::{Outcome, TASK_ATTEMPTS_MAX, Task, TaskStatus};
+use caseload_model::time::UnixMillis;
+
+use super::records::PackedRecords;
+use super::retry_payload;
+use super::statements::{LockedTask, TaskStore};
+use crate::failpoint::{self, Failpoint};
+use crate::{CancelTask, FailAttempt, StoreError};
+
+impl LockedTask {
+    /// Whether the lease of that epoch is the current one.
+    pub(super) fn is_leased(&self, epoch: i64) -> bool {
+        assert!(self.task.counts.is_conserved(), "the counts of a stored task do not add up");
+        self.task.status == TaskStatus::Processing
+            && self.lease.is_some_and(|lease| lease.epoch == epoch)
+    }
+}
+
+/// Writes the state of a task back.
+pub(super) fn save(store: &impl TaskStore, locked: &LockedTask) -> Result<(), StoreError> {
+    locked.task.assert_lawful();
+    store.save(locked)
+}
+
+/// Ends the task; the caller saves it. `unsaved` are records that are not stored yet.
+pub(super) fn complete(
+    store: &impl TaskStore,
+    locked: &mut LockedTask,
+    outcome: Outcome,
+    now: UnixMillis,
+    unsaved: &[PackedRecords],
+) -> Result<(), StoreError> {
+    locked.task.complete(outcome, now);
+    retry_payload::trim(store, locked, unsaved)?;
+    failpoint::reached(Failpoint::TaskEnding);
+    Ok(())
+}
+
+/// Cancels a task, or asks its server to.
+pub fn cancel(store: &impl TaskStore, command: &CancelTask) -> Result<Task, StoreError> {
+    let mut locked = store
+        .lock(&command.task_id)?
+        .filter(|locked| locked.task.action.family() == command.family)
+        .ok_or_else(|| StoreError::NotFound { what: format!("task {}", command.task_id) })?;
+    if locked.task.status == TaskStatus::Completed {
+        return Err(StoreError::TaskCompleted);
+    }
+    if locked.lease.is_none_or(|lease| lease.until <= command.now) {
+        complete(store, &mut locked, Outcome::Cancelled, command.now, &[])?;
+        save(store, &locked)?;
+    } else {
+        store.request_cancel(&command.task_id, command.now)?;
+    }
+    failpoint::reached(Failpoint::CancelBeforeCommit);
+    Ok(locked.task)
+}
+
+/// Gives a task back, and counts the fault if it is the task's own. The last attempt completes the
+/// task; its unprocessed entries stay counted as such.
+pub fn fail_attempt(store: &impl TaskStore, command: &FailAttempt) -> Result<Task, StoreError> {
+    let mut locked = store
+        .lock(&command.task_id)?
+        .filter(|locked| locked.is_leased(command.lease_epoch))
+        .ok_or(StoreError::LeaseLost)?;
+    locked.attempts += u32::from(command.counted);
+    if locked.attempts >= TASK_ATTEMPTS_MAX {
+        complete(store, &mut locked, Outcome::Failed, command.now, &[])?;
+    } else if locked.cancel_requested {
+        complete(store, &mut locked, Outcome::Cancelled, command.now, &[])?;
+    }
+    save(store, &locked)?;
+    store.end_lease(&command.task_id, command.retry_at)?;
+    Ok(locked.task)
+}

@@ -1,0 +1,187 @@
+//! The payload of a retry: the entries of a completed task that failed or were not processed, with
+//! their indexes and exactly as they were sent. When a task completes, its payload is cut down to
+//! them. Most blocks stay or go by the indexes of their first and last entry alone; only a block
+//! with some entries to retry is unpacked.
+
+use std::collections::BTreeSet;
+
+use caseload_model::payload::Block;
+use caseload_model::task::{Outcome, TaskStatus};
+
+use super::records::PackedRecords;
+use super::statements::{LockedTask, TaskStore};
+use crate::{PackedBlock, RecordKind, StoreError, pack_block, unpack_block};
+
+/// The first bytes of every error record; the index of its entry follows.
+const RECORD_BEGIN: &[u8] = b"{\"index\":";
+/// Blocks that are read together to be cut down.
+const BLOCKS_AT_ONCE: usize = 8;
+
+/// The entries that a retry runs again: those that failed, and all from the first unprocessed one.
+struct RetryEntries {
+    failed: BTreeSet<u32>,
+    unprocessed_from: u32,
+}
+
+/// How many entries of a block a retry runs again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Share {
+    All,
+    Some,
+    None,
+}
+
+/// Cuts the payload of a task that completes down to the entries of its retry. After a fault of the
+/// server's all of it stays: the payload itself may be the cause.
+pub(super) fn trim(
+    store: &impl TaskStore,
+    locked: &LockedTask,
+    unsaved: &[PackedRecords],
+) -> Result<(), StoreError> {
+    if locked.task.outcome == Some(Outcome::Failed) {
+        return Ok(());
+    }
+    let id = &locked.task.id;
+    let entries = RetryEntries::of(store, locked, unsaved)?;
+    let (mut spent, mut cut) = (Vec::new(), Vec::new());
+    for (first, last) in store.payload_ranges(id)? {
+        match entries.share_of(first, last) {
+            Share::All => {}
+            Share::None => spent.push(last),
+            Share::Some => cut.push(last),
+        }
+    }
+    let mut rest = Vec::new();
+    for last_indexes in cut.chunks(BLOCKS_AT_ONCE) {
+        for block in store.payload_blocks(id, Some(last_indexes))? {
+            rest.extend(entries.cut(&block.bytes)?);
+        }
+    }
+    spent.append(&mut cut);
+    if spent.is_empty() {
+        return Ok(());
+    }
+    // Deleted first: a block that is cut down may have the key of another one that goes.
+    store.delete_payload(id, &spent)?;
+    store.insert_payload(id, &rest)
+}
+
+/// The payload of the retry of a completed task.
+pub fn retry_payload(store: &impl TaskStore, id: &str) -> Result<Vec<PackedBlock>, StoreError> {
+    let task = store
+        .read(id)?
+        .filter(|found| found.task.status == TaskStatus::Completed)
+        .ok_or_else(|| StoreError::NotFound { what: format!("a completed task {id}") })?;
+    let entries = RetryEntries::of(store, &task, &[])?;
+    let mut blocks = Vec::new();
+    for block in store.payload_blocks(id, None)? {
+        match entries.share_of(block.first_index, block.last_index) {
+            Share::All => blocks.push(block),
+            Share::None => {}
+            Share::Some => blocks.extend(entries.cut(&block.bytes)?),
+        }
+    }
+    Ok(blocks)
+}
+
+impl RetryEntries {
+    /// Of a completed task. `unsaved` are records of it that are not stored yet.
+    fn of(
+        store: &impl TaskStore,
+        locked: &LockedTask,
+        unsaved: &[PackedRecords],
+    ) -> Result<Self, StoreError> {
+        let counts = &locked.task.counts;
+        let unprocessed_from = if counts.unprocessed == 0 { u32::MAX } else { locked.next_index };
+        let mut entries = Self { failed: BTreeSet::new(), unprocessed_from };
+        if counts.failed > 0 {
+            for block in store.error_blocks(&locked.task.id)? {
+                entries.add_failed(&block)?;
+            }
+            for block in unsaved.iter().filter(|block| block.kind == RecordKind::Errors) {
+                entries.add_failed(&block.bytes)?;
+            }
+        }
+        Ok(entries)
+    }
+
+    /// Adds the entries that a block of error records reports.
+    fn add_failed(&mut self, packed: &[u8]) -> Result<(), StoreError> {
+        let text = unpack_block(packed)?;
+        for line in text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+            let index = index_of(line)
+                .ok_or_else(|| StoreError::Corrupt("an error record without index".to_owned()))?;
+            self.failed.insert(index);
+        }
+        Ok(())
+    }
+
+    fn contains(&self, index: u32) -> bool {
+        index >= self.unprocessed_from || self.failed.contains(&index)
+    }
+
+    /// By the indexes of the first and the last entry of a block alone.
+    fn share_of(&self, first: u32, last: u32) -> Share {
+        if first >= self.unprocessed_from {
+            Share::All
+        } else if last < self.unprocessed_from && self.failed.range(first..=last).next().is_none() {
+            Share::None
+        } else {
+            Share::Some
+        }
+    }
+
+    /// A block without the entries that are not run again; `None` if none is left.
+    fn cut(&self, packed: &[u8]) -> Result<Option<PackedBlock>, StoreError> {
+        let mut block = Block::decode(unpack_block(packed)?)
+            .map_err(|e| StoreError::Corrupt(format!("a payload block: {e}")))?;
+        block.entries.retain(|entry| self.contains(entry.index));
+        if block.entries.is_empty() { Ok(None) } else { pack_block(&block).map(Some) }
+    }
+}
+
+fn index_of(record: &[u8]) -> Option<u32> {
+    let digits = record.strip_prefix(RECORD_BEGIN)?;
+    let end = digits.iter().position(|byte| !byte.is_ascii_digit())?;
+    std::str::from_utf8(&digits[..end]).ok()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{RetryEntries, Share, index_of};
+
+    #[test]
+    fn a_block_stays_goes_or_is_cut_by_its_first_and_last_index() {
+        let entries = |failed: &[u32], unprocessed_from| RetryEntries {
+            failed: failed.iter().copied().collect(),
+            unprocessed_from,
+        };
+        for (entries, first, last, share) in [
+            (entries(&[], u32::MAX), 0, 9, Share::None),
+            (entries(&[10], u32::MAX), 0, 9, Share::None),
+            (entries(&[9], u32::MAX), 0, 9, Share::Some),
+            (entries(&[], 10), 0, 9, Share::None),
+            (entries(&[], 9), 0, 9, Share::Some),
+            (entries(&[3], 10), 10, 19, Share::All),
+            (entries(&[], 0), 0, 9, Share::All),
+        ] {
+            assert_eq!(entries.share_of(first, last), share, "{first}..={last}");
+        }
+        let some = entries(&[3], 8);
+        assert!(some.contains(3) && some.contains(8) && !some.contains(7));
+    }
+
+    #[test]
+    fn the_index_of_a_record_is_its_first_member() {
+        for (record, index) in [
+            (&br#"{"index":0,"line":1}"#[..], Some(0)),
+            (br#"{"index":9999,"errors":[{"index":3}]}"#, Some(9999)),
+            (br#"{"line":1,"index":4}"#, None),
+            (br#"{"index":,"line":1}"#, None),
+            (br#"{"index":4294967296,"line":1}"#, None),
+            (br#"{"index":12"#, None),
+        ] {
+            assert_eq!(index_of(record), index, "{}", String::from_utf8_lossy(record));
+        }
+    }
+}

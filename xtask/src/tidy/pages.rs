@@ -8,12 +8,42 @@ use super::text::{LineKind, Page};
 /// The widest line of a page.
 const PAGE_COLUMNS_MAX: usize = 100;
 
+/// A decision has no more words: its reader wants the reason and not the story.
+const DECISION_WORDS_MAX: usize = 200;
+/// The map of the code has no more words.
+const MAP_WORDS_MAX: usize = 1500;
+/// The folder of the decisions; each has a number and a line in the index.
+const DECISIONS: &str = "docs/decisions/";
+
+/// Judges the length of a page, and that the index of decisions names it.
+fn check_length(page: &Page, pages: &[Page]) -> Vec<Finding> {
+    let finding = |message| Finding { path: page.path.clone(), line: 0, message };
+    let name = page.path.strip_prefix(DECISIONS).filter(|name| *name != "README.md");
+    let words_max = match name {
+        Some(_) => DECISION_WORDS_MAX,
+        None if page.path == "ARCHITECTURE.md" => MAP_WORDS_MAX,
+        None => return Vec::new(),
+    };
+    let mut findings = Vec::new();
+    let words = page.text.split_whitespace().count();
+    if words > words_max {
+        findings.push(finding(format!("{words} words; the limit is {words_max}")));
+    }
+    let index = pages.iter().find(|other| other.path == format!("{DECISIONS}README.md"));
+    let is_listed =
+        |name: &str| index.is_some_and(|index| index.text.contains(&format!("]({name})")));
+    if name.is_some_and(|name| !is_listed(name)) {
+        findings.push(finding("the index of decisions does not name this page".to_owned()));
+    }
+    findings
+}
+
 /// Judges one page. `pages` are all pages; a link may lead to their headings.
 pub(super) fn check(page: &Page, pages: &[Page], exists: impl Fn(&str) -> bool) -> Vec<Finding> {
     if !page.is_markdown() {
         return Vec::new();
     }
-    let mut findings = Vec::new();
+    let mut findings = check_length(page, pages);
     let mut find = |line: usize, message: String| {
         findings.push(Finding { path: page.path.clone(), line, message });
     };

@@ -129,6 +129,27 @@ fn page_findings(text: &str) -> Vec<usize> {
 }
 
 #[test]
+fn decisions_and_the_map_are_short_and_decisions_are_listed() {
+    let page = |path: &str, text: String| Page { path: path.to_owned(), text };
+    let index = || page("docs/decisions/README.md", "[0001](0001-a.md)\n".to_owned());
+    let findings = |path: &str, words: usize| {
+        let pages = [page(path, "word\n".repeat(words)), index()];
+        pages::check(&pages[0], &pages, |_| true).len()
+    };
+    for (path, words, count) in [
+        ("docs/decisions/0001-a.md", 200, 0),
+        ("docs/decisions/0001-a.md", 201, 1),
+        ("docs/decisions/0002-b.md", 201, 2),
+        ("docs/decisions/README.md", 201, 0),
+        ("ARCHITECTURE.md", 1500, 0),
+        ("ARCHITECTURE.md", 1501, 1),
+        ("docs/api.md", 1501, 0),
+    ] {
+        assert_eq!(findings(path, words), count, "{path} with {words} words");
+    }
+}
+
+#[test]
 fn a_link_leads_to_a_file_or_a_heading() {
     for (text, leads) in [
         ("[a](b.md)", true),

@@ -1,6 +1,6 @@
-//! What a caller prefers: the weighted lists of `Accept` and `Accept-Encoding` (RFC 9110, 12.4.2).
-//! A weight that cannot be read counts as 1, and a list that cannot be read as none: a request is
-//! never refused for its preferences. What is offered is not known here.
+//! The weighted lists of `Accept` and `Accept-Encoding` (RFC 9110, 12.4.2). A weight that cannot be
+//! read counts as 1, and a list that cannot be read counts as empty: no request is refused for its
+//! preferences. This module does not know which values the server offers.
 
 use http::HeaderMap;
 use http::header::HeaderName;

@@ -1,8 +1,8 @@
-//! Packed answers: zstd or gzip, as `Accept-Encoding` prefers, for every body from
-//! [`PACKED_BYTES_MIN`] on and for streams. Left alone: parts of a body, event streams, files that
-//! are packed already, and whatever has a `Content-Encoding`. A strong `ETag` becomes weak when the
-//! body is packed, because it names the bytes of the plain one. Nothing is ever refused for its
-//! encoding: where none is acceptable the body goes out as it is.
+//! Compression of answers with zstd or gzip, as `Accept-Encoding` prefers. It applies to bodies of
+//! at least [`COMPRESSED_BYTES_MIN`] and to streams. It does not apply to partial content, event
+//! streams, gzip files, and answers with a `Content-Encoding`. A strong `ETag` becomes weak,
+//! because it names the bytes of the plain body. No request is refused for its encodings: if the
+//! server has no acceptable one, it sends the body uncompressed.
 
 use std::io;
 
@@ -20,15 +20,15 @@ use tokio_util::io::{ReaderStream, StreamReader};
 
 use crate::accept::{weight_of, weighted};
 
-/// Bytes from which on an answer is packed.
-const PACKED_BYTES_MIN: u64 = 4 << 10;
-/// The levels: the cheapest ones, which still shrink records to a fifth.
+/// The smallest answer that is compressed.
+const COMPRESSED_BYTES_MIN: u64 = 4 << 10;
+/// The cheapest levels; they still shrink records to a fifth.
 const ZSTD_LEVEL: Level = Level::Precise(1);
 const GZIP_LEVEL: Level = Level::Precise(1);
-/// Bytes that a packed piece of a body has at most.
-const PIECE_BYTES: usize = 32 << 10;
+/// The largest piece of a compressed body.
+const PIECE_BYTES_MAX: usize = 32 << 10;
 
-/// How a body is packed.
+/// A content coding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Coding {
     Zstd,
@@ -44,24 +44,24 @@ impl Coding {
     }
 }
 
-/// What a caller takes.
+/// The preference of a caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Wish {
+struct CodingPreference {
     coding: Option<Coding>,
-    /// Whether a body as it is will do; else small ones are packed too.
+    /// Whether a plain body is acceptable. If not, small bodies are compressed too.
     plain: bool,
 }
 
-/// Packs the answer where the caller takes that and it is worth it.
-pub(crate) async fn pack(request: Request, next: Next) -> Response {
-    let wish = wish(request.headers());
+/// Compresses the answer if the caller accepts that and the body is large enough.
+pub(crate) async fn compress(request: Request, next: Next) -> Response {
+    let preference = preference(request.headers());
     let head = *request.method() == Method::HEAD;
     let mut response = next.run(request).await;
-    if !may_be_packed(&response) || (wish.plain && is_small(&response)) {
+    if !is_compressible(&response) || (preference.plain && is_small(&response)) {
         return response;
     }
     response.headers_mut().append(header::VARY, HeaderValue::from_static("Accept-Encoding"));
-    let Some(coding) = wish.coding else { return response };
+    let Some(coding) = preference.coding else { return response };
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static(coding.as_str()));
     headers.remove(header::CONTENT_LENGTH);
@@ -71,48 +71,48 @@ pub(crate) async fn pack(request: Request, next: Next) -> Response {
         return response;
     }
     response.map(|body| match coding {
-        Coding::Zstd => packed(ZstdEncoder::with_quality(reader(body), ZSTD_LEVEL)),
-        Coding::Gzip => packed(GzipEncoder::with_quality(reader(body), GZIP_LEVEL)),
+        Coding::Zstd => compressed(ZstdEncoder::with_quality(reader(body), ZSTD_LEVEL)),
+        Coding::Gzip => compressed(GzipEncoder::with_quality(reader(body), GZIP_LEVEL)),
     })
 }
 
-/// A gzip file of the pieces of `plain`.
+/// `plain` as a gzip file.
 pub(crate) fn gzip_file(plain: impl Stream<Item = io::Result<Bytes>> + Send + 'static) -> Body {
-    packed(GzipEncoder::with_quality(StreamReader::new(Box::pin(plain)), GZIP_LEVEL))
+    compressed(GzipEncoder::with_quality(StreamReader::new(Box::pin(plain)), GZIP_LEVEL))
 }
 
-/// The coding that the caller prefers; zstd where several are equal, none where it prefers that.
-fn wish(headers: &HeaderMap) -> Wish {
+/// The coding that the caller prefers: zstd if several are equal, none if it prefers a plain body.
+fn preference(headers: &HeaderMap) -> CodingPreference {
     let list = weighted(headers, &header::ACCEPT_ENCODING);
     let any = weight_of(&list, &["*"]);
     let weight = |names: &[&str]| weight_of(&list, names).or(any).unwrap_or(0.0);
     let (zstd, gzip) = (weight(&["zstd"]), weight(&["gzip", "x-gzip"]));
     let plain = weight_of(&list, &["identity"]);
     let coding = if zstd >= gzip { Coding::Zstd } else { Coding::Gzip };
-    let packed = zstd.max(gzip);
-    let wanted = packed > 0.0 && plain.is_none_or(|plain| packed >= plain);
-    Wish {
+    let best = zstd.max(gzip);
+    let wanted = best > 0.0 && plain.is_none_or(|plain| best >= plain);
+    CodingPreference {
         coding: wanted.then_some(coding),
         plain: plain.or(any).is_none_or(|weight| weight > 0.0),
     }
 }
 
-fn may_be_packed(response: &Response) -> bool {
+fn is_compressible(response: &Response) -> bool {
     let headers = response.headers();
     let done = headers.contains_key(header::CONTENT_ENCODING)
         || headers.contains_key(header::CONTENT_RANGE)
         || matches!(response.status(), StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
-    let left = [&b"text/event-stream"[..], b"application/gzip"];
+    let excluded = [&b"text/event-stream"[..], b"application/gzip"];
     let kind = headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
-    !done && kind.is_some_and(|kind| !left.iter().any(|left| kind.starts_with(left)))
+    !done && kind.is_some_and(|kind| !excluded.iter().any(|excluded| kind.starts_with(excluded)))
 }
 
-/// A body of unknown length is a stream, and counts as large.
+/// A body of unknown length is a stream and counts as large.
 fn is_small(response: &Response) -> bool {
     let length = response.headers().get(header::CONTENT_LENGTH);
-    let told = length.and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
-    let size = told.or_else(|| response.body().size_hint().exact());
-    size.is_some_and(|size| size < PACKED_BYTES_MIN)
+    let stated = length.and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+    let size = stated.or_else(|| response.body().size_hint().exact());
+    size.is_some_and(|size| size < COMPRESSED_BYTES_MIN)
 }
 
 fn weaken(headers: &mut HeaderMap) {
@@ -129,8 +129,8 @@ fn reader(body: Body) -> StreamReader<impl Stream<Item = io::Result<Bytes>>, Byt
     StreamReader::new(body.into_data_stream().map_err(io::Error::other))
 }
 
-fn packed(encoder: impl AsyncRead + Send + 'static) -> Body {
-    Body::from_stream(ReaderStream::with_capacity(encoder, PIECE_BYTES))
+fn compressed(encoder: impl AsyncRead + Send + 'static) -> Body {
+    Body::from_stream(ReaderStream::with_capacity(encoder, PIECE_BYTES_MAX))
 }
 
 #[cfg(test)]
@@ -161,8 +161,8 @@ mod tests {
         ] {
             let mut headers = HeaderMap::new();
             headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static(accept));
-            assert_eq!(wish(&headers), Wish { coding, plain }, "{accept}");
+            assert_eq!(preference(&headers), CodingPreference { coding, plain }, "{accept}");
         }
-        assert_eq!(wish(&HeaderMap::new()), Wish { coding: None, plain: true });
+        assert_eq!(preference(&HeaderMap::new()), CodingPreference { coding: None, plain: true });
     }
 }

@@ -5,21 +5,22 @@ use std::time::Duration;
 /// The limits of the server.
 #[derive(Debug, Clone)]
 pub struct ApiConfig {
-    /// Bytes of a request body.
+    /// The largest request body, in bytes.
     pub body_bytes_max: usize,
-    /// Bytes of one attachment.
+    /// The largest attachment, in bytes.
     pub attachment_bytes_max: usize,
-    /// Time a read may take.
+    /// How long a read may take.
     pub query_timeout: Duration,
-    /// Requests that a key may make in 60 s; 0 is no limit.
+    /// How many requests a key may make in 60 s; 0 means no limit.
     pub rate_limit: u32,
-    /// Unfinished tasks that a domain may have.
+    /// How many unfinished tasks a domain may have.
     pub unfinished_tasks_max: u32,
-    /// How long payload, results and errors of a task are kept.
+    /// How long payload, results and errors of a task remain.
     pub keep_results: Duration,
-    /// Bytes of its packed payload that an upload holds in memory before it is staged.
+    /// How many bytes of compressed payload an upload may hold in memory.
     pub upload_bytes_held: usize,
-    /// The same of all uploads together; with more, each is staged from its first megabyte on.
+    /// The same for all uploads together; above it, each upload is staged from its first megabyte
+    /// on.
     pub uploads_bytes_held: usize,
     /// How long a client may pause while it sends its body.
     pub body_pause_max: Duration,

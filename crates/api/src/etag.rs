@@ -1,6 +1,6 @@
-//! Tags of answers and the condition `If-None-Match`: what it takes to answer 304. Tags are made
-//! from what the answer depends on (versions, ids, times, counts) and never by reading the answer
-//! itself. Which answers have one is their handlers' business.
+//! The tags of answers and the condition `If-None-Match`. A tag is made of the values that the
+//! answer depends on (versions, ids, times, counts), never of the answer itself. Each handler
+//! decides whether its answers have one.
 
 use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
@@ -9,26 +9,27 @@ use caseload_model::issue::ListVersion;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use sha2::{Digest, Sha256};
 
-/// The number of the form in which issues are rendered; part of every tag, so that answers of a
-/// program that renders otherwise have others.
+/// The version of the form in which issues are rendered. It is part of every tag, so that a program
+/// with another form has other tags.
 const RENDERING: u32 = 1;
 
-/// Whether the caller says that it has what `tag` names. A weak tag of the same text counts: it
-/// stands for the same content, packed.
+/// Whether the caller already has the answer with this tag. A weak tag of the same text counts,
+/// because it names the same content in compressed form.
 pub(crate) fn has_already(headers: &HeaderMap, tag: &str) -> bool {
     let values = headers.get_all(header::IF_NONE_MATCH).iter();
     let tags = values.filter_map(|v| HeaderValue::to_str(v).ok()).flat_map(|v| v.split(','));
     tags.map(str::trim).any(|one| one == "*" || one.strip_prefix("W/").unwrap_or(one) == tag)
 }
 
-/// A strong tag, in its quotes, of issues with this version, shown as `shown` says.
+/// A strong tag, with its quotes, of issues with this version; `shown` describes how the answer
+/// shows them.
 pub(crate) fn of_issues(version: &ListVersion, shown: &str) -> String {
     let mut digest = Sha256::new_with_prefix(version);
     digest.update(format!("{RENDERING} {shown}"));
     format!("\"{}\"", URL_SAFE_NO_PAD.encode(&digest.finalize()[..12]))
 }
 
-/// Nothing has changed since the caller got what it has.
+/// The answer 304: the caller has the current answer already.
 pub(crate) fn unchanged(tag: &str) -> Response {
     let headers = [(header::ETAG, tag), (header::VARY, "Accept, Accept-Encoding")];
     (StatusCode::NOT_MODIFIED, headers).into_response()

@@ -1,7 +1,7 @@
-//! What callers see: the HTTP APIs of Caseload. Routes, extractors, wire forms and error bodies;
-//! everything that has to do with HTTP is here and nothing else is. It asks the store through its
-//! contract and leaves every rule about profiles and issues to the model. The wire forms are
-//! promises: docs/api.md describes them, tests/it holds them.
+//! The HTTP APIs of Caseload: routes, extractors, wire forms and error bodies. Everything that has
+//! to do with HTTP is in this crate, and nothing else. It calls the store through its contract and
+//! leaves the rules of profiles and issues to the model. The wire forms are promises: docs/api.md
+//! describes them, tests/it checks them.
 
 mod config;
 mod router;

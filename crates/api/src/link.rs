@@ -1,8 +1,8 @@
-//! The `Link` header of a list (RFC 8288): `first`, `prev`, `next`, `last` with the caller's own
-//! parameters, as references without a host, because none that a request names can be trusted. It
-//! never names a page that would answer an error: where numbered pages end, a list of issues goes
-//! on by cursor. Long parameters come back in each of the four, so a long header is sent as one
-//! field for each link: some HTTP clients refuse fields beyond 8 KiB, most beyond 64 KiB.
+//! The `Link` header of a list (RFC 8288): `first`, `prev`, `next` and `last` with the caller's own
+//! parameters. The targets are paths, because the host that a request names cannot be trusted. No
+//! link leads to an error: after the last numbered page, a list of issues continues by cursor.
+//! Each link repeats the parameters, so a long header is sent as one field for each link: some HTTP
+//! clients refuse fields beyond 8 KiB, most beyond 64 KiB.
 
 use caseload_model::issue_query::{PAGE_DEPTH_MAX, Paging};
 use caseload_model::spelling::same_name;
@@ -12,17 +12,17 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 /// Everything but the unreserved characters of RFC 3986.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// Longest field that holds all the links.
+/// The longest field that holds all the links.
 const FIELD_BYTES_MAX: usize = 8_000;
-/// Longest single link. What it leads to is a request line that the server still reads.
+/// The longest single link; the server can still read a request line with its target.
 const LINK_BYTES_MAX: usize = 60_000;
 
-/// Pages that a list has; an empty one has one.
+/// How many pages a list has; an empty list has one.
 pub(crate) fn total_pages(page_size: u64, total_hits: u64) -> u64 {
     total_hits.div_ceil(page_size).max(1)
 }
 
-/// The header for a page of issues at `path`; `deeper` is the cursor that follows it.
+/// The header for a page of issues at `path`; `deeper` is the cursor after this page.
 pub(crate) fn header(
     path: &str,
     pairs: &[(String, String)],
@@ -35,7 +35,7 @@ pub(crate) fn header(
     })
 }
 
-/// The header for a step of a list by cursor.
+/// The header for one step of a list by cursor.
 pub(crate) fn stepped(
     path: &str,
     pairs: &[(String, String)],
@@ -47,7 +47,7 @@ pub(crate) fn stepped(
     header_of(links)
 }
 
-/// The header for a numbered page of any list; `rest` is where it goes on beyond the last one.
+/// The header for a numbered page of any list; `rest` is the target after the last numbered page.
 pub(crate) fn numbered(
     path: &str,
     pairs: &[(String, String)],
@@ -73,7 +73,7 @@ pub(crate) fn numbered(
     header_of(links)
 }
 
-/// One field with all links or, where that is long, one for each.
+/// One field with all links or, if that is too long, one field for each.
 fn header_of<const N: usize>(links: [(&str, Option<String>); N]) -> Vec<HeaderValue> {
     let links: Vec<String> = links
         .into_iter()
@@ -86,7 +86,7 @@ fn header_of<const N: usize>(links: [(&str, Option<String>); N]) -> Vec<HeaderVa
     fields.filter_map(|field| HeaderValue::try_from(field).ok()).collect()
 }
 
-/// The path with the caller's parameters, some of them replaced or, with `None`, left out.
+/// The path with the caller's parameters, some of them replaced, or removed if `None`.
 fn target(path: &str, pairs: &[(String, String)], changes: &[(&str, Option<String>)]) -> String {
     let mut open: Vec<_> = changes.iter().collect();
     let mut query: Vec<(&str, &str)> = Vec::new();

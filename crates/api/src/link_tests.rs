@@ -1,5 +1,4 @@
-//! Tests of the `Link` header: which targets there are, page by page, and how the caller's own
-//! parameters are carried along.
+//! Tests of the `Link` header: the targets of each page, and the caller's own parameters in them.
 
 use caseload_model::issue_query::{self, PAGE_DEPTH_MAX};
 
@@ -50,34 +49,34 @@ fn each_page_names_its_neighbours_and_the_ends() {
 }
 
 #[test]
-fn the_callers_parameters_keep_their_spelling_and_order() {
+fn the_callers_parameters_retain_their_spelling_and_order() {
     let query = [("page_size", "2"), ("page", "1"), ("ids", "[\"1\",\"2\",\"3\"]")];
     let next = links(&query, 3).into_iter().find(|(rel, _)| rel == "next").expect("next").1;
     assert_eq!(next, "page_size=2&page=2&ids=%5B%221%22%2C%222%22%2C%223%22%5D");
 }
 
 #[test]
-fn beyond_the_depth_limit_a_list_goes_on_by_cursor() {
+fn beyond_the_depth_limit_a_list_continues_by_cursor() {
     for sorted in [
         &[("sort-by", "creation-time"), ("sort_order", "asc"), ("page-size", "1000")][..],
         &[("page-size", "1000"), ("state", "new")],
     ] {
         let links = links(&[sorted, &[("page", "50")]].concat(), PAGE_DEPTH_MAX + 1);
-        let keep: Vec<_> = sorted.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        let keep = keep.join("&");
+        let common: Vec<_> = sorted.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let common = common.join("&");
         assert_eq!(
             links,
             expected(&[
-                ("first", &format!("{keep}&page=1")),
-                ("prev", &format!("{keep}&page=49")),
-                ("next", &format!("{keep}&cursor=TOKEN")),
+                ("first", &format!("{common}&page=1")),
+                ("prev", &format!("{common}&page=49")),
+                ("next", &format!("{common}&cursor=TOKEN")),
             ])
         );
     }
 }
 
 #[test]
-fn a_list_by_cursor_names_its_beginning_and_what_follows() {
+fn a_list_by_cursor_links_to_its_first_and_next_step() {
     let steps = |query: &[(&str, &str)], next: Option<&str>| {
         parsed(&stepped("/v1/acme/issues", &pairs(query), next))
     };
@@ -93,7 +92,7 @@ fn a_list_by_cursor_names_its_beginning_and_what_follows() {
 }
 
 #[test]
-fn long_links_are_one_field_each_and_none_is_longer_than_clients_read() {
+fn long_links_have_one_field_each_within_the_limits_of_clients() {
     for (letters, fields) in [(1_000, 1), (1_900, 1), (2_100, 4), (59_000, 4), (60_000, 0)] {
         let long = "x".repeat(letters);
         let pairs = pairs(&[("tags", &long), ("page", "2")]);

@@ -1,5 +1,5 @@
-//! What surrounds every request: its id, the rendering of problems, panics, and bodies that nobody
-//! read. Nothing here knows a route. The invariant: every response that leaves has an
+//! The middleware around every request: its id, the rendering of problems, panics, and request
+//! bodies that the handler did not read. No route is known here. Invariant: every response has an
 //! `X-Request-Id`, and every error is in problem form.
 
 use std::any::Any;
@@ -22,14 +22,15 @@ use uuid::Uuid;
 use crate::problem::Problem;
 
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-/// Longest request id that is taken over from a caller.
+/// The longest request id that the server accepts from a caller.
 const REQUEST_ID_BYTES_MAX: usize = 128;
-/// How long an unread body is still received after the answer, so that the answer arrives.
-const LINGER_SECONDS: u64 = 2;
+/// How long the server goes on receiving an unread body after the answer, so that the answer
+/// arrives.
+const DRAIN_SECONDS: u64 = 2;
 
-/// Gives the request its id, and renders the problem that comes back.
+/// Sets the request id, and renders the problem that a handler returns.
 pub(crate) async fn request_id(request: Request, next: Next) -> Response {
-    let id = sane_id(request.headers()).unwrap_or_else(fresh_id);
+    let id = valid_id(request.headers()).unwrap_or_else(new_id);
     let head = *request.method() == Method::HEAD;
     let span = tracing::info_span!(
         "request",
@@ -50,48 +51,48 @@ pub(crate) async fn request_id(request: Request, next: Next) -> Response {
     response
 }
 
-/// The caller's id, where it is one of 1 to 128 visible ASCII characters.
-fn sane_id(headers: &HeaderMap) -> Option<HeaderValue> {
+/// The caller's id, if it has 1 to 128 visible ASCII characters.
+fn valid_id(headers: &HeaderMap) -> Option<HeaderValue> {
     let id = headers.get(X_REQUEST_ID)?;
     let bytes = id.as_bytes();
-    let sane =
+    let is_valid =
         (1..=REQUEST_ID_BYTES_MAX).contains(&bytes.len()) && bytes.iter().all(u8::is_ascii_graphic);
-    sane.then(|| id.clone())
+    is_valid.then(|| id.clone())
 }
 
-fn fresh_id() -> HeaderValue {
+fn new_id() -> HeaderValue {
     let text = Uuid::new_v4().to_string();
     HeaderValue::try_from(text).unwrap_or_else(|_| HeaderValue::from_static("none"))
 }
 
-/// A handler panicked: the log has its words, the caller gets none of them.
-#[expect(clippy::needless_pass_by_value, reason = "the signature that the panic layer asks for")]
+/// The answer after a panic of a handler. The text of the panic goes to the log only.
+#[expect(clippy::needless_pass_by_value, reason = "the panic layer requires this signature")]
 pub(crate) fn panicked(panic: Box<dyn Any + Send + 'static>) -> Response {
-    let words = panic
+    let text = panic
         .downcast_ref::<String>()
         .map(String::as_str)
         .or_else(|| panic.downcast_ref::<&str>().copied())
         .unwrap_or("no text");
-    tracing::error!(panic = words, "a handler panicked");
+    tracing::error!(panic = text, "a handler panicked");
     Problem::internal().into_response()
 }
 
-/// Keeps receiving a body that the handler did not read to its end. Closing the connection at once
-/// would reset it, and a client that is still sending would never see why it was refused.
-pub(crate) async fn linger(request: Request, next: Next) -> Response {
+/// Goes on receiving a body that the handler did not read to its end. Closing the connection at
+/// once would reset it, and a client that is still sending would never see the answer.
+pub(crate) async fn drain_unread_body(request: Request, next: Next) -> Response {
     let waits = request.headers().contains_key(header::EXPECT);
     if waits || request.body().is_end_stream() {
         return next.run(request).await;
     }
-    next.run(request.map(|body| Body::new(Lingering { body: Some(body) }))).await
+    next.run(request.map(|body| Body::new(DrainedBody { body: Some(body) }))).await
 }
 
-/// A request body that is drained in the background when it is dropped before its end.
-struct Lingering {
+/// A request body that, if dropped before its end, is drained in the background.
+struct DrainedBody {
     body: Option<Body>,
 }
 
-impl HttpBody for Lingering {
+impl HttpBody for DrainedBody {
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -116,11 +117,11 @@ impl HttpBody for Lingering {
     }
 }
 
-impl Drop for Lingering {
+impl Drop for DrainedBody {
     fn drop(&mut self) {
         let Some(mut body) = self.body.take().filter(|body| !body.is_end_stream()) else { return };
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
-        runtime.spawn(tokio::time::timeout(Duration::from_secs(LINGER_SECONDS), async move {
+        runtime.spawn(tokio::time::timeout(Duration::from_secs(DRAIN_SECONDS), async move {
             while let Some(Ok(_)) = body.frame().await {}
         }));
     }

@@ -1,5 +1,5 @@
-//! What can be held against the description without a server: it is complete by the tables that
-//! the server reads, and consistent in itself.
+//! Tests of the description without a server: it is complete by the tables that the server reads,
+//! and consistent in itself.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,7 +20,7 @@ use crate::issues::FILE_FIELDS;
 use crate::openapi::parameters;
 use crate::router::route_paths;
 
-/// Every operation: path, method, itself.
+/// Every operation with its path and method.
 fn operations(document: &Value) -> Vec<(&str, &str, &Value)> {
     let paths = document["paths"].as_object().unwrap().iter();
     paths
@@ -31,7 +31,7 @@ fn operations(document: &Value) -> Vec<(&str, &str, &Value)> {
         .collect()
 }
 
-/// What a reference means; anything else is itself.
+/// The target of a reference; any other value is itself.
 fn resolve<'d>(document: &'d Value, value: &'d Value) -> &'d Value {
     match value["$ref"].as_str() {
         Some(target) => document.pointer(&target[1..]).expect(target),
@@ -39,11 +39,11 @@ fn resolve<'d>(document: &'d Value, value: &'d Value) -> &'d Value {
     }
 }
 
-/// The names of an operation's parameters in `place`.
-fn names<'d>(document: &'d Value, operation: &'d Value, place: &str) -> BTreeSet<&'d str> {
+/// The names of an operation's parameters in `location`.
+fn names<'d>(document: &'d Value, operation: &'d Value, location: &str) -> BTreeSet<&'d str> {
     let all = operation["parameters"].as_array().unwrap().iter();
     all.map(|parameter| resolve(document, parameter))
-        .filter(|parameter| parameter["in"] == place)
+        .filter(|parameter| parameter["in"] == location)
         .map(|parameter| parameter["name"].as_str().unwrap())
         .collect()
 }
@@ -171,7 +171,7 @@ fn every_error_code_is_in_the_document_under_its_status() {
     assert_eq!(*entry, codes);
 }
 
-/// Codes that no operation answers with, because there is none where they come up.
+/// Codes of answers that belong to no operation.
 const WITHOUT_OPERATION: [ErrorCode; 1] = [ErrorCode::MethodNotAllowed];
 
 #[test]
@@ -215,7 +215,7 @@ fn the_fields_of_profiles_and_issues_are_those_of_the_model() {
 }
 
 #[test]
-fn references_have_targets_and_components_have_uses() {
+fn references_have_targets_and_components_are_used() {
     let document = openapi();
     let mut targets = BTreeSet::new();
     visit(&document, &mut |value| targets.extend(value["$ref"].as_str()));
@@ -237,29 +237,29 @@ fn every_operation_explains_itself_and_shows_an_answer() {
     let tags: Vec<_> =
         document["tags"].as_array().unwrap().iter().map(|tag| tag["name"].clone()).collect();
     for (path, method, operation) in operations(&document) {
-        let place = format!("{method} {path}");
-        assert!(ids.insert(operation["operationId"].as_str().unwrap()), "{place}");
-        assert!(tags.contains(&operation["tags"][0]), "{place}");
+        let shown = format!("{method} {path}");
+        assert!(ids.insert(operation["operationId"].as_str().unwrap()), "{shown}");
+        assert!(tags.contains(&operation["tags"][0]), "{shown}");
         for text in ["summary", "description"] {
-            assert!(!operation[text].as_str().unwrap().is_empty(), "{place}");
+            assert!(!operation[text].as_str().unwrap().is_empty(), "{shown}");
         }
         let responses = operation["responses"].as_object().unwrap();
-        assert!(responses.keys().any(|status| status.starts_with('2')), "{place}");
+        assert!(responses.keys().any(|status| status.starts_with('2')), "{shown}");
         for (status, response) in responses {
             let response = resolve(&document, response);
-            assert!(response["headers"].get("X-Request-Id").is_some(), "{place}: {status}");
+            assert!(response["headers"].get("X-Request-Id").is_some(), "{shown}: {status}");
             let content = response.get("content").and_then(Value::as_object);
             let first = content.and_then(|content| content.values().next());
-            let shown = first.is_none_or(|media| {
+            let has_example = first.is_none_or(|media| {
                 media.get("example").is_some() || media.get("examples").is_some()
             });
-            assert!(shown || status == "206", "{place}: {status} has no example");
+            assert!(has_example || status == "206", "{shown}: {status} has no example");
         }
     }
 }
 
 #[test]
-fn guarded_operations_name_what_every_key_can_meet() {
+fn guarded_operations_name_the_errors_of_every_key() {
     let document = openapi();
     for (path, method, operation) in operations(&document) {
         let guarded = path.starts_with("/v1/") || path.starts_with("/v2/");

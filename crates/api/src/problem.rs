@@ -1,7 +1,7 @@
 //! The one form of every error: `application/problem+json` (RFC 9457). A handler returns a
-//! [`Problem`]; it travels as an extension of an empty response until the outermost middleware,
-//! which knows the request id, renders it. What callers read is written here and in the handlers;
-//! what the log reads comes from the error itself and is never shown.
+//! [`Problem`]. It travels as an extension of an empty response to the outermost middleware, which
+//! knows the request id and renders it. The handlers and this module write the texts for callers;
+//! the causes go to the log and never to a caller.
 
 use std::sync::Arc;
 
@@ -12,9 +12,9 @@ use http::header::{self, HeaderName};
 use http::{HeaderValue, StatusCode};
 use serde::Serialize;
 
-/// Seconds after which a caller may come again when the server cannot answer now.
+/// `Retry-After` of an answer that the server cannot give now, in seconds.
 const RETRY_UNAVAILABLE_SECONDS: u64 = 5;
-/// Seconds after which a place in the queue of tasks may be free.
+/// `Retry-After` of a full task queue, in seconds.
 const RETRY_QUEUE_SECONDS: u64 = 10;
 
 /// One fault of a request.
@@ -22,10 +22,10 @@ const RETRY_QUEUE_SECONDS: u64 = 10;
 pub(crate) struct Fault {
     /// The query parameter, form field or part of the path.
     pub parameter: String,
-    /// The 1-based line of the payload, where it is in the payload.
+    /// The line of the payload, from 1, if the fault is in the payload.
     pub line: Option<u32>,
     pub code: ErrorCode,
-    /// What is wrong and what would be right.
+    /// The rule that was broken, and a value that would be right.
     pub detail: String,
 }
 
@@ -39,7 +39,7 @@ impl Fault {
     }
 }
 
-/// An error as a caller reads it.
+/// An error in the words for callers.
 #[derive(Debug, Clone)]
 pub(crate) struct Problem {
     code: ErrorCode,
@@ -53,7 +53,8 @@ impl Problem {
         Self { code, detail: detail.into(), faults: Vec::new(), headers: Vec::new() }
     }
 
-    /// A request with these faults; there is at least one. The first one gives code and status.
+    /// The refusal of a request with these faults, at least one. The first one sets code and
+    /// status.
     pub(crate) fn faults(faults: Vec<Fault>) -> Self {
         assert!(!faults.is_empty(), "a refused request has at least one fault");
         let first = &faults[0];
@@ -67,14 +68,14 @@ impl Problem {
         Self { faults, ..Self::new(code, detail) }
     }
 
-    /// The same, where there are any.
+    /// Refuses the request if there are any faults.
     pub(crate) fn check(faults: Vec<Fault>) -> Result<(), Self> {
         if faults.is_empty() { Ok(()) } else { Err(Self::faults(faults)) }
     }
 
     pub(crate) fn internal() -> Self {
-        let detail = "the server met an error of its own; its log has the cause under this \
-                      request_id. Try again; tell the operator if it stays";
+        let detail = "the server had an internal error; its log has the cause under this \
+                      request_id. Try again, and report it to the operator if it persists";
         Self::new(ErrorCode::Internal, detail)
     }
 
@@ -82,7 +83,7 @@ impl Problem {
         Self::new(ErrorCode::Unavailable, detail).retry_after(RETRY_UNAVAILABLE_SECONDS)
     }
 
-    /// Tells the caller to come again in so many seconds.
+    /// Adds `Retry-After`, in seconds.
     pub(crate) fn retry_after(self, seconds: u64) -> Self {
         self.header(header::RETRY_AFTER, HeaderValue::from(seconds))
     }
@@ -134,44 +135,44 @@ impl From<StoreError> for Problem {
                 Self::new(ErrorCode::QueueFull, detail).retry_after(RETRY_QUEUE_SECONDS)
             }
             StoreError::IdempotencyKeyReused => {
-                let detail = "this idempotency key stands for another request of this domain; \
-                              send a fresh one with a new request, and this one only to repeat \
-                              the first";
+                let detail = "this idempotency key belongs to another request of this domain; \
+                              send a new key with a new request, and this key only to repeat \
+                              the first request";
                 Self::new(ErrorCode::IdempotencyKeyReused, detail)
             }
             StoreError::Refused(faults) if !faults.is_empty() => {
                 Self::faults(faults.into_iter().map(Fault::from).collect())
             }
             StoreError::AttachmentLost => {
-                let detail = "the body took too long to arrive, and the files that had come were \
-                              given up; send it again";
+                let detail = "the body took too long to arrive, and the server discarded the \
+                              files received so far; send the request again";
                 Self::new(ErrorCode::InvalidRequest, detail)
             }
             StoreError::NotFound { what } => {
                 tracing::info!(%what, "not found");
-                Self::new(ErrorCode::NotFound, "there is no such thing in this domain")
+                Self::new(ErrorCode::NotFound, "the domain has no such record")
             }
             StoreError::DeadlinePassed => {
-                let detail = "the read passed its deadline; ask for less at once";
+                let detail = "the read did not finish within its deadline; request less at once";
                 Self::new(ErrorCode::QueryTooExpensive, detail)
             }
             StoreError::UploadLost => {
-                let detail = "the body took too long to arrive, and what had come of it was given \
-                              up; send it again";
+                let detail = "the body took too long to arrive, and the server discarded the \
+                              part received so far; send the request again";
                 Self::new(ErrorCode::InvalidRequest, detail)
             }
             StoreError::Closed => Self::unavailable("the server is shutting down; try again"),
             StoreError::NotWritten(cause) => {
                 tracing::error!(%cause, "the store could not be written");
-                let detail = "the server cannot keep anything now, and what this request asks for \
-                              was not done; try again";
+                let detail = "the server cannot write to its store now; this request changed \
+                              nothing; try again";
                 Self::unavailable(detail)
             }
             StoreError::Unreachable(cause) => {
                 tracing::error!(%cause, "the database cannot be reached");
                 let detail = "the server cannot reach its database now, and does not know whether \
-                              what this request asks for was done; try again, under the same \
-                              Idempotency-Key where it has one";
+                              this request took effect; try again, with the same \
+                              Idempotency-Key if the request has one";
                 Self::unavailable(detail)
             }
             StoreError::Unavailable(cause) => {

@@ -1,6 +1,6 @@
-//! Query strings as pairs, and the rules that hold for the parameters of every endpoint: unknown
-//! ones are refused with the nearest known name, hyphens equal underscores, and no parameter has
-//! two values. What a parameter means is not known here.
+//! Query strings as pairs, and the rules for the parameters of every endpoint: an unknown parameter
+//! is refused with the nearest known name, hyphens equal underscores, and no parameter has two
+//! values. This module does not know what a parameter means.
 
 use axum::extract::FromRequestParts;
 use caseload_model::error_code::ErrorCode;
@@ -34,7 +34,7 @@ impl QueryPairs {
                 (name, _) => faults.push(Fault::parameter(
                     name.unwrap_or_else(|| name_as_sent(pair)),
                     ErrorCode::InvalidValue,
-                    "the parameter is no percent-encoded UTF-8; write % as %25",
+                    "the parameter is not percent-encoded UTF-8; write % as %25",
                 )),
             }
         }
@@ -44,12 +44,13 @@ impl QueryPairs {
 
     /// The faults of the parameters that are not among `known`.
     pub(crate) fn unknown(&self, known: &[&str]) -> Vec<Fault> {
-        let strangers = self.0.iter().filter(|(name, _)| !known.iter().any(|k| same_name(k, name)));
-        strangers.map(|(name, _)| unknown(name, known, "query parameter")).collect()
+        let unknown_pairs =
+            self.0.iter().filter(|(name, _)| !known.iter().any(|k| same_name(k, name)));
+        unknown_pairs.map(|(name, _)| unknown(name, known, "query parameter")).collect()
     }
 
-    /// The values of the parameters in `known`, for endpoints that know few, and the faults: every
-    /// other parameter, and a second value.
+    /// The values of the parameters in `known`, and the faults: every other parameter, and a second
+    /// value. For endpoints with few parameters.
     pub(crate) fn only<const N: usize>(
         &self,
         known: [&'static str; N],
@@ -95,7 +96,7 @@ pub(crate) fn unknown(name: &str, known: &[&str], what: &str) -> Fault {
     Fault::parameter(shown, ErrorCode::UnknownParameter, detail)
 }
 
-/// Percent-decoding with `+` as space; `None` for a broken escape or no UTF-8.
+/// Percent-decoding with `+` as space; `None` for a broken escape or a text that is not UTF-8.
 fn decode(text: &str) -> Option<String> {
     let bytes = text.as_bytes();
     let whole = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'%').all(|(at, _)| {

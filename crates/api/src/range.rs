@@ -1,7 +1,6 @@
-//! Byte ranges of a file (RFC 9110, 13 and 14): which one a request asks for, and how an answer
-//! says that it is a part. One range is served; more than one, another unit, or what cannot be
-//! read, is as if none was asked for, as the RFC allows. Where the bytes come from is each file's
-//! business.
+//! Byte ranges of a file (RFC 9110, 13 and 14): the range that a request asks for, and the headers
+//! of a partial answer. The server serves one range. It ignores several ranges, another unit, and a
+//! header that cannot be read, as the RFC allows. The handlers of files supply the bytes.
 
 use axum::response::{IntoResponse, Response};
 use caseload_model::error_code::ErrorCode;
@@ -12,16 +11,16 @@ use crate::problem::Problem;
 /// The one range that a request asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ByteRange {
-    /// From this byte to that one, both included, or to the end.
+    /// From the first byte to the second, both included, or to the end.
     From(u64, Option<u64>),
-    /// The last so many bytes.
+    /// This many bytes at the end.
     Last(u64),
 }
 
 impl ByteRange {
-    /// The range of a request that may still be answered by one: it is a GET, and `If-Range` names
-    /// this very `tag`, or is not there.
-    pub(crate) fn wanted(method: &Method, headers: &HeaderMap, tag: &str) -> Option<Self> {
+    /// The range that a request asks for, if a partial answer is possible: the request is a GET,
+    /// and its `If-Range` is absent or equal to `tag`.
+    pub(crate) fn requested(method: &Method, headers: &HeaderMap, tag: &str) -> Option<Self> {
         if *method != Method::GET {
             return None;
         }
@@ -50,7 +49,8 @@ impl ByteRange {
         }
     }
 
-    /// First and last byte of the range in a file of `total` bytes; `None` where it has none there.
+    /// First and last byte of the range in a file of `total` bytes; `None` if the range is outside
+    /// of the file.
     pub(crate) fn within(self, total: u64) -> Option<(u64, u64)> {
         let end = total.checked_sub(1)?;
         match self {
@@ -62,25 +62,25 @@ impl ByteRange {
     }
 }
 
-/// Makes `response` the answer with the bytes from `first` to `last`, both included, of `total`.
-/// Its body has to be these bytes.
-pub(crate) fn mark_part(response: &mut Response, (first, last): (u64, u64), total: u64) {
+/// Marks `response` as the bytes from `first` to `last`, both included, of `total`. Its body must
+/// be these bytes.
+pub(crate) fn mark_partial(response: &mut Response, (first, last): (u64, u64), total: u64) {
     *response.status_mut() = StatusCode::PARTIAL_CONTENT;
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_LENGTH, HeaderValue::from(last - first + 1));
-    if let Ok(place) = HeaderValue::try_from(format!("bytes {first}-{last}/{total}")) {
-        headers.insert(header::CONTENT_RANGE, place);
+    if let Ok(value) = HeaderValue::try_from(format!("bytes {first}-{last}/{total}")) {
+        headers.insert(header::CONTENT_RANGE, value);
     }
 }
 
-/// The answer where a file of `total` bytes has none of the range.
+/// The answer 416: the range is outside of a file of `total` bytes.
 pub(crate) fn unsatisfiable(total: u64) -> Response {
     let headers = [(header::CONTENT_RANGE, format!("bytes */{total}"))];
-    let detail = format!("the file has {total} bytes; the range is behind them");
+    let detail = format!("the file has {total} bytes, and the range is beyond its end");
     (headers, Problem::new(ErrorCode::RangeNotSatisfiable, detail)).into_response()
 }
 
-/// Digits only. A number beyond 64 bits is as good as the largest.
+/// Digits only. A number beyond 64 bits counts as the largest.
 fn number(text: &str) -> Option<u64> {
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     digits.then(|| text.parse().unwrap_or(u64::MAX))
@@ -133,9 +133,9 @@ mod tests {
         for (value, same) in [("\"a\"", true), ("W/\"a\"", false), ("\"b\"", false)] {
             let mut headers = with(header::IF_RANGE, value);
             headers.insert(header::RANGE, HeaderValue::from_static("bytes=1-"));
-            let wanted = |method| ByteRange::wanted(&method, &headers, "\"a\"").is_some();
-            assert_eq!(wanted(Method::GET), same, "{value}");
-            assert!(!wanted(Method::HEAD), "{value}");
+            let requested = |method| ByteRange::requested(&method, &headers, "\"a\"").is_some();
+            assert_eq!(requested(Method::GET), same, "{value}");
+            assert!(!requested(Method::HEAD), "{value}");
         }
     }
 }

@@ -1,5 +1,5 @@
 //! Every route in one list, and the whole middleware stack in one function. Below `/v1` and `/v2`
-//! the key is checked before anything else, unknown paths and methods included.
+//! the guard checks the key before anything else, also on unknown paths and methods.
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request};
@@ -15,19 +15,19 @@ use crate::{
     issues, metrics, middleware, openapi_document, queues,
 };
 
-/// The application: all routes behind the whole middleware stack.
+/// The application: all routes inside the whole middleware stack.
 pub fn router(state: AppState) -> Router {
     let routes = routes(&state.config).router.fallback(unknown_path);
     let routes = routes.method_not_allowed_fallback(unknown_method);
     stack(routes.with_state(state.clone()), state)
 }
 
-/// The templates of the paths of all routes, for whoever compares them with the description.
+/// The path templates of all routes, for the test that compares them with the description.
 pub fn route_paths() -> Vec<&'static str> {
     routes(&ApiConfig::default()).paths
 }
 
-/// Routes, with the paths they have, because a router does not tell its own.
+/// The routes and their paths, because a router does not list its own.
 struct Routes {
     router: Router<AppState>,
     paths: Vec<&'static str>,
@@ -85,8 +85,8 @@ fn routes(config: &ApiConfig) -> Routes {
         .route("/v2/{domain}/issues/bulk_actions/{task_id}/errors", get(bulk_actions::errors))
 }
 
-/// The middleware, innermost first. Trailing slashes go before routes are looked up, so that layer
-/// has to wrap the routes from outside.
+/// The middleware, innermost first. The layer that removes trailing slashes must wrap the routes
+/// from outside, because it has to run before a route is looked up.
 fn stack(routes: Router, state: AppState) -> Router {
     let guarded = routes
         .layer(from_fn_with_state(state.clone(), auth::guard))
@@ -94,14 +94,14 @@ fn stack(routes: Router, state: AppState) -> Router {
     Router::new()
         .fallback_service(NormalizePath::trim_trailing_slash(guarded))
         .layer(CatchPanicLayer::custom(middleware::panicked))
-        .layer(from_fn(compression::pack))
-        .layer(from_fn(middleware::linger))
+        .layer(from_fn(compression::compress))
+        .layer(from_fn(middleware::drain_unread_body))
         .layer(from_fn(middleware::request_id))
 }
 
 async fn unknown_path(request: Request) -> Problem {
     let detail = format!(
-        "there is nothing at {}; the paths are in docs/api.md, \"Paths and spellings\"",
+        "no resource has the path {}; docs/api.md, \"Paths and spellings\", lists the paths",
         request.uri().path()
     );
     Problem::new(ErrorCode::NotFound, detail)
@@ -110,7 +110,7 @@ async fn unknown_path(request: Request) -> Problem {
 /// The router adds `Allow`.
 async fn unknown_method(request: Request) -> Problem {
     let detail = format!(
-        "{} is not possible at this path; the header Allow names what is",
+        "this path does not accept {}; the header Allow lists the methods that it accepts",
         request.method()
     );
     Problem::new(ErrorCode::MethodNotAllowed, detail)

@@ -1,7 +1,7 @@
-//! The listener: accepts connections, serves HTTP/1 on each, and ends them in order. Once asked to
-//! stop it takes no new connection, closes idle ones at once and busy ones after the request in
-//! flight, which do not wait for anything any more; what is still open after
-//! [`SHUTDOWN_SECONDS_MAX`] is cut.
+//! The listener: it accepts connections, serves HTTP/1 on each, and ends them in order. A server
+//! that is asked to stop takes no new connections, closes idle connections at once, and lets the
+//! requests in flight finish, which no longer wait for tasks. After [`SHUTDOWN_SECONDS_MAX`] it
+//! cuts the remaining connections.
 
 use std::io;
 use std::time::Duration;
@@ -15,12 +15,12 @@ use tokio::task::JoinSet;
 
 use crate::{AppState, router};
 
-/// Seconds that requests in flight may take once the server was asked to stop.
+/// How long requests in flight may take once the server has been asked to stop.
 pub const SHUTDOWN_SECONDS_MAX: u64 = 8;
-/// Bytes that the head of a request may have: twice the longest target that is read at all, as
-/// filters travel in it.
+/// The most bytes of the head of a request: twice the longest target that the server reads, because
+/// filters are part of the target.
 const HEAD_BYTES_MAX: usize = 128 << 10;
-/// Pause after a failed accept: what is missing (file handles, memory) comes back with time.
+/// Pause after a failed accept: the missing resource (file handles, memory) may become free.
 const ACCEPT_PAUSE_MS: u64 = 50;
 
 /// Serves until `shutdown` is ready and the connections have ended.
@@ -59,7 +59,7 @@ pub async fn serve(
     stopping.send_replace(true);
     let limit = Duration::from_secs(SHUTDOWN_SECONDS_MAX);
     if tokio::time::timeout(limit, graceful.shutdown()).await.is_err() {
-        tracing::warn!(open = connections.len(), "connections are cut: they did not end in time");
+        tracing::warn!(open = connections.len(), "connections did not end in time and are cut");
     }
     connections.shutdown().await;
     Ok(())
@@ -72,7 +72,7 @@ async fn connection(
     watcher: Watcher,
 ) {
     if let Err(error) = stream.set_nodelay(true) {
-        tracing::debug!(%error, "a connection keeps its delay");
+        tracing::debug!(%error, "TCP_NODELAY could not be set");
     }
     let served = http.serve_connection(TokioIo::new(stream), service);
     if let Err(error) = watcher.watch(served).await {

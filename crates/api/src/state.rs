@@ -1,6 +1,6 @@
-//! What every handler shares: the store, the clock, the limits, and what is kept in memory between
-//! requests. Cloning it is cheap. Nothing in here is needed to be right: a server that starts anew
-//! starts with all of it empty.
+//! The state that all handlers share: the store, the clock, the limits, and the memory between
+//! requests. Cloning it is cheap. No answer depends on this memory to be right: a server that
+//! restarts begins with all of it empty.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::bulk_actions::{FollowedTasks, UploadMemory};
 use crate::idempotency::KeysInProgress;
 use crate::metrics::RequestCounts;
 
-/// What every handler shares.
+/// The state that all handlers share.
 #[derive(Clone)]
 pub struct AppState {
     pub store: Arc<dyn Serve>,
@@ -26,7 +26,7 @@ pub struct AppState {
     pub(crate) request_counts: Arc<RequestCounts>,
     pub(crate) followed_tasks: Arc<FollowedTasks>,
     pub(crate) upload_memory: Arc<UploadMemory>,
-    /// True from when the server was asked to stop: nothing waits any longer.
+    /// True once the server has been asked to stop: from then on no request waits.
     pub(crate) stopping: watch::Sender<bool>,
 }
 

@@ -1,6 +1,6 @@
-//! What law tests outside of this crate reach of its inside: how forms, credentials and query
-//! strings are read, without a store and without a listener. Handlers call the same functions.
-//! It is no part of what the crate offers and may change with any commit.
+//! Functions for law tests outside of this crate: how the server reads forms, credentials and query
+//! strings, without a store and without a listener. The handlers call the same functions. This is
+//! not part of the public API of the crate and may change with any commit.
 
 use axum::extract::Request;
 use caseload_model::ids::{DomainId, DomainName};
@@ -10,7 +10,7 @@ use caseload_model::time::UnixMillis;
 use caseload_store::{Key, KeyGrant, PackedBlock};
 use http::HeaderMap;
 
-use crate::bulk_actions::{self, Submitted};
+use crate::bulk_actions::{self, TaskRequest};
 use crate::form::{BrokenEscape, Decoder, FieldSink};
 use crate::problem::Problem;
 use crate::query::QueryPairs;
@@ -22,16 +22,16 @@ pub struct BulkForm {
     pub action: Action,
     pub dry_run: bool,
     pub entries: u32,
-    /// SHA-256 of the payload as it was sent.
+    /// SHA-256 of the payload as the caller sent it.
     pub hash: Option<[u8; 32]>,
     pub blocks: Vec<PackedBlock>,
 }
 
-/// A refused request, as its caller reads it: status and body.
+/// The answer to a refused request: status and body.
 pub type Refusal = (u16, Vec<u8>);
 
-/// Reads a request to the bulk path of `family`, sent with a key that may write. Its payload is
-/// so small that nothing of it is staged.
+/// Reads a request to the bulk path of `family`, sent with a write key. The payload must be too
+/// small to be staged.
 pub async fn bulk_form(
     request: Request,
     family: Family,
@@ -50,15 +50,15 @@ pub async fn bulk_form(
     let grant = KeyGrant { domain: DomainId(1), domain_name: domain, key };
     let caller = Caller::new(&grant, [0; 32]);
     let read = async {
-        let submitted = bulk_actions::read_only(request, family, state, &caller).await?;
-        let Submitted { action, dry_run, mut payload } = submitted;
+        let request = bulk_actions::read_only(request, family, state, &caller).await?;
+        let TaskRequest { action, dry_run, mut payload } = request;
         let (_, blocks) = payload.staging.take().await?;
         Ok(BulkForm { action, dry_run, entries: payload.entries, hash: payload.hash, blocks })
     };
     read.await.map_err(|problem: Problem| refusal(&problem))
 }
 
-/// The SHA-256 of the key that the headers carry, or what to do about them.
+/// The SHA-256 of the key in the headers, or the advice for the caller.
 pub fn key_hash(headers: &HeaderMap) -> Result<[u8; 32], &'static str> {
     auth::key_hash(headers)
 }
@@ -68,7 +68,7 @@ pub fn query_pairs(query: &str) -> Result<Vec<(String, String)>, Refusal> {
     QueryPairs::parse(query).map(|pairs| pairs.0).map_err(|problem| refusal(&problem))
 }
 
-/// The fields of an urlencoded body that arrives in `pieces`, or where its broken escape stands.
+/// The fields of an urlencoded body that arrives in `pieces`, or the offset of its broken escape.
 pub fn urlencoded_fields<'a>(
     pieces: impl IntoIterator<Item = &'a [u8]>,
 ) -> Result<Vec<(String, Vec<u8>)>, u64> {
@@ -78,7 +78,7 @@ pub fn urlencoded_fields<'a>(
         decoder.push(piece, &mut fields).map_err(at)?;
     }
     decoder.finish(&mut fields).map_err(at)?;
-    assert!(!fields.open, "every field that begins ends");
+    assert!(!fields.open, "every field has an end");
     Ok(fields.all)
 }
 
@@ -90,7 +90,7 @@ struct Fields {
 
 impl FieldSink for Fields {
     fn begin(&mut self, name: &str) {
-        assert!(!self.open, "a field begins after the one before has ended");
+        assert!(!self.open, "a field begins only after the end of the previous one");
         self.open = true;
         self.all.push((name.to_owned(), Vec::new()));
     }
@@ -103,7 +103,7 @@ impl FieldSink for Fields {
     }
 
     fn end(&mut self) {
-        assert!(self.open, "only what began ends");
+        assert!(self.open, "only an open field ends");
         self.open = false;
     }
 }

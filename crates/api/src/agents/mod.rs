@@ -1,6 +1,6 @@
-//! `GET /v1/{domain}/agents`: the agents of a domain, a small list that is read whole and filtered
-//! here. Unknown query parameters are ignored, as clients of the API family send more than any
-//! server knows; known ones are read strictly.
+//! `GET /v1/{domain}/agents`: the agents of a domain, a small list that the server reads whole and
+//! filters. Unknown query parameters are ignored, because clients of the API family send more than
+//! any server knows. Known parameters are read strictly.
 
 pub(crate) mod openapi;
 
@@ -21,9 +21,9 @@ use crate::{AppState, Caller};
 
 /// The role that every agent has.
 const ROLE: &str = "agent";
-/// What the list of agents takes.
+/// The query parameters of the list.
 pub(crate) const PARAMETERS: [&str; 4] = ["page", "page-size", "emails", "roles"];
-/// Agents on a page where nothing is said.
+/// The default page size.
 const PAGE_SIZE: u64 = 100;
 
 /// `GET /v1/{domain}/agents`
@@ -42,11 +42,11 @@ pub(crate) async fn list(
     let agents = state.store.agents(caller.domain_id).await?;
     let folded: Option<Vec<String>> =
         emails.map(|emails| emails.iter().map(|email| fold(email)).collect());
-    let wanted = |agent: &&Agent| {
+    let matches = |agent: &&Agent| {
         folded.as_ref().is_none_or(|emails| emails.contains(&fold(&agent.email)))
             && roles.as_ref().is_none_or(|roles| roles.iter().any(|role| fold(role) == ROLE))
     };
-    let found: Vec<&Agent> = agents.iter().filter(wanted).collect();
+    let found: Vec<&Agent> = agents.iter().filter(matches).collect();
     let skipped = usize::try_from((page - 1).saturating_mul(page_size)).unwrap_or(usize::MAX);
     let shown = found.iter().skip(skipped).take(page_size as usize);
     let profiles: Vec<Value> = shown.map(|agent| view(agent)).collect();
@@ -73,7 +73,7 @@ fn view(agent: &Agent) -> Value {
     })
 }
 
-/// The values of a parameter, with the name as spelled.
+/// The values of a parameter, with the name as the caller spelled it.
 fn given<'q>(query: &'q QueryPairs, name: &str) -> impl Iterator<Item = (&'q str, &'q str)> {
     let name = name.to_owned();
     let own = query.0.iter().filter(move |(given, _)| same_name(&name, given));
@@ -101,7 +101,7 @@ fn number(query: &QueryPairs, name: &str, default: u64, max: u64, faults: &mut V
     found.unwrap_or(default)
 }
 
-/// A list: a JSON array, words with commas between them, or the parameter several times.
+/// A list: a JSON array, words separated by commas, or the parameter several times.
 fn texts(query: &QueryPairs, name: &str, faults: &mut Vec<Fault>) -> Option<Vec<String>> {
     let mut found = None;
     for (spelled, value) in given(query, name) {
@@ -113,7 +113,7 @@ fn texts(query: &QueryPairs, name: &str, faults: &mut Vec<Fault>) -> Option<Vec<
         if let Ok(words) = serde_json::from_str::<Vec<String>>(value) {
             list.extend(words);
         } else {
-            let detail = format!("{spelled} is no JSON array of strings such as [\"a\",\"b\"]");
+            let detail = format!("{spelled} is not a JSON array of strings such as [\"a\",\"b\"]");
             faults.push(Fault::parameter(spelled, ErrorCode::InvalidValue, detail));
         }
     }

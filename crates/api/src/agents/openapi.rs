@@ -26,7 +26,7 @@ fn list() -> Value {
     let page = json!({
         "page": 1, "page-size": 100, "profiles": [agent], "total-profiles": 1, "total-pages": 1,
     });
-    Operation::desk("listAgents", "List agents", "In the order in which they were made.")
+    Operation::desk("listAgents", "List agents", "In the order of their creation.")
         .takes(["page", "page-size", "emails", "roles"])
         .answers(200, "A page of agents.", &[], &json_content(schema("AgentEnvelope"), page))
         .fails(&[ErrorCode::ConflictingParameter, ErrorCode::InvalidValue, ErrorCode::OutOfRange])

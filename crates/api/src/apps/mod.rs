@@ -1,6 +1,6 @@
 //! `GET /v1/{domain}/apps` and `GET /v1/{domain}/apps/{publish_id}`: the apps of a domain, a small
-//! list that is read whole. Query parameters are ignored, as clients of the API family send more
-//! than any server knows.
+//! list that the server reads whole. Query parameters are ignored, because clients of the API
+//! family send more than any server knows.
 
 pub(crate) mod openapi;
 
@@ -24,7 +24,7 @@ pub(crate) async fn list(
     Ok(Json(json!({ "apps": apps })))
 }
 
-/// `GET /v1/{domain}/apps/{publish_id}`: the oldest app that has it.
+/// `GET /v1/{domain}/apps/{publish_id}`: the oldest app with this publish id.
 pub(crate) async fn get(
     State(state): State<AppState>,
     caller: Caller,
@@ -34,7 +34,7 @@ pub(crate) async fn get(
     let apps = state.store.apps(caller.domain_id).await?;
     let found = apps.iter().find(|app| app.publish_id == wanted);
     found.map(|app| Json(view(app))).ok_or_else(|| {
-        let detail = "the domain has no app of that publish id; GET /apps lists the apps";
+        let detail = "the domain has no app with that publish id; GET /apps lists the apps";
         Problem::new(ErrorCode::NotFound, detail)
     })
 }

@@ -21,7 +21,7 @@ fn list() -> Value {
 
 fn single() -> Value {
     let content = json_content(schema("App"), example());
-    Operation::desk("getApp", "Get an app", "The oldest app that has the publish id.")
+    Operation::desk("getApp", "Get an app", "The oldest app with the publish id.")
         .takes(["publish_id"])
         .answers(200, "The app.", &[], &content)
         .fails(&[ErrorCode::NotFound])

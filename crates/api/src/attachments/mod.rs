@@ -1,7 +1,7 @@
-//! `GET /v1/{domain}/attachments/{id}`: the bytes that somebody attached to a message. A browser
-//! must never run them in the server's name: they come as an attachment, with a type that is safe
-//! to show, and with the order not to guess another one. An attachment never changes: its id is its
-//! tag, and any range of its bytes can be asked for.
+//! `GET /v1/{domain}/attachments/{id}`: the bytes of a file attached to a message. A browser must
+//! never run them with the rights of the server: they come as an attachment, with a content type
+//! that is safe to show, and with the header that forbids guessing another one. An attachment never
+//! changes, so its id is its tag, and any range of its bytes may be requested.
 
 pub(crate) mod openapi;
 
@@ -23,7 +23,7 @@ use crate::problem::Problem;
 use crate::range::{self, ByteRange};
 use crate::{AppState, Caller};
 
-/// What RFC 8187 does not let stand in an extended value.
+/// The bytes that RFC 8187 does not allow in an extended value.
 const NO_ATTR_CHAR: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'!')
     .remove(b'#')
@@ -44,28 +44,28 @@ pub(crate) async fn get(
     caller: Caller,
     path: Result<Path<(String, String)>, PathRejection>,
     method: Method,
-    asked: HeaderMap,
+    request_headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let unknown = || Problem::new(ErrorCode::NotFound, "the domain has no attachment of that id");
+    let unknown = || Problem::new(ErrorCode::NotFound, "the domain has no attachment with that id");
     let Ok(Path((_, id))) = path else { return Err(unknown()) };
     let file = state.store.attachment(caller.domain_id, &id).await?.ok_or_else(unknown)?;
     let tag = format!("\"{}\"", file.id);
-    if has_already(&asked, &tag) {
+    if has_already(&request_headers, &tag) {
         return Ok(unchanged(&tag));
     }
-    let mut part = None;
-    if let Some(range) = ByteRange::wanted(&method, &asked, &tag) {
-        part = range.within(file.size);
-        if part.is_none() {
+    let mut partial = None;
+    if let Some(range) = ByteRange::requested(&method, &request_headers, &tag) {
+        partial = range.within(file.size);
+        if partial.is_none() {
             return Ok(range::unsatisfiable(file.size));
         }
     }
     let headers = headers(&file, &tag)?;
-    let (size, bytes) = (file.size, part.map_or(0..file.size, |(first, last)| first..last + 1));
+    let (size, bytes) = (file.size, partial.map_or(0..file.size, |(first, last)| first..last + 1));
     let body = Body::from_stream(pieces(state, caller.domain_id, file, bytes));
     let mut response = (headers, body).into_response();
-    if let Some(part) = part {
-        range::mark_part(&mut response, part, size);
+    if let Some(part) = partial {
+        range::mark_partial(&mut response, part, size);
     }
     Ok(response)
 }
@@ -86,8 +86,8 @@ fn headers(file: &Attachment, tag: &str) -> Result<HeaderMap, Problem> {
     Ok(headers)
 }
 
-/// These bytes of a file, read piece by piece as they are sent. A piece that is missing or too
-/// short cuts the answer.
+/// These bytes of a file, read piece by piece while they are sent. A missing or short piece cuts
+/// the answer.
 fn pieces(
     state: AppState,
     domain: DomainId,
@@ -118,7 +118,7 @@ fn pieces(
     })
 }
 
-/// A name in ASCII for those who read nothing else, and the name itself.
+/// The name in ASCII, for clients that read only that, and the full name.
 fn disposition(name: &str) -> String {
     let plain = |c: char| if c.is_ascii_graphic() || c == ' ' { c } else { '_' };
     let ascii: String =

@@ -12,7 +12,7 @@ pub(crate) fn paths() -> Value {
 
 fn get() -> Value {
     let content = json!({"*/*": {
-        "schema": {"description": "The bytes. What a browser might run is sent as \
+        "schema": {"description": "The bytes. A type that a browser might run is sent as \
                                    `application/octet-stream`."},
         "example": "hello",
     }});
@@ -25,7 +25,7 @@ fn get() -> Value {
             &["ETag", "Accept-Ranges", "Content-Range", "Content-Disposition"],
             &json!({"*/*": {}}),
         )
-        .answers(304, "The caller has it already.", &["ETag"], &Value::Null)
+        .answers(304, "The caller already has the file.", &["ETag"], &Value::Null)
         .fails(&[ErrorCode::NotFound, ErrorCode::RangeNotSatisfiable])
         .build()
 }

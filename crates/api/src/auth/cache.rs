@@ -1,22 +1,23 @@
-//! Working keys, remembered for a few seconds so that most requests need no look-up, and a note of
-//! when each was last used. Only keys that worked are remembered: a key made beside the server
-//! works at once, and strangers cannot fill the cache. A revoked key stops working when its entry
-//! is too old, which is within [`KEY_CACHE_SECONDS`].
+//! A cache of working keys, so that most requests need no look-up, and the record of when each key
+//! was last used. It holds only keys that worked: a key that another process creates works at once,
+//! and unknown keys cannot fill the cache. A revoked key stops working when its entry expires,
+//! within [`KEY_CACHE_SECONDS`].
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use caseload_model::time::UnixMillis;
 use caseload_store::{KeyGrant, Serve, StoreError};
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
-/// Age up to which a look-up counts. Below the 5 s that are promised, so that requests which are
-/// on their way when a key is revoked are within the promise too.
+/// How long a look-up is valid. It is below the promised 5 s, so that requests in flight when a key
+/// is revoked are within the promise too.
 const KEY_CACHE_SECONDS: u64 = 4;
-/// `last_used_at` is kept to the minute.
+/// `last_used_at` is stored to the minute.
 const TOUCH_MS: i64 = 60_000;
-/// Entries beyond which old ones are thrown out.
+/// Above this number of entries the cache drops old ones.
 const ENTRIES_MAX: usize = 10_000;
 
 /// Keys by the SHA-256 of their text.
@@ -30,12 +31,13 @@ struct Entry {
     grant: Arc<KeyGrant>,
     /// When the look-up began.
     read_at: Instant,
-    /// The minute that was last written as the key's last use.
+    /// The minute that was last written as `last_used_at`.
     touched: UnixMillis,
 }
 
 impl KeyCache {
-    /// What the key of this hash opens now; `None` where it does not or no longer work.
+    /// The grant of the key with this hash; `None` if there is none, or if it does not work at
+    /// `now`.
     pub(crate) async fn grant(
         &self,
         store: &Arc<dyn Serve>,
@@ -85,7 +87,7 @@ impl KeyCache {
         Ok(Some(grant))
     }
 
-    /// Writes the key's last use, at most once a minute and without keeping the request waiting.
+    /// Writes the last use of the key, at most once a minute. The request does not wait for it.
     fn touch(&self, store: &Arc<dyn Serve>, hash: [u8; 32], grant: &KeyGrant, now: UnixMillis) {
         let minute = UnixMillis(now.0 - now.0.rem_euclid(TOUCH_MS));
         let due = self.with(|entries| {
@@ -104,7 +106,7 @@ impl KeyCache {
         });
     }
 
-    fn with<T>(&self, read: impl FnOnce(&mut HashMap<[u8; 32], Entry>) -> T) -> T {
-        read(&mut self.entries.lock().unwrap_or_else(PoisonError::into_inner))
+    fn with<T>(&self, change: impl FnOnce(&mut HashMap<[u8; 32], Entry>) -> T) -> T {
+        change(&mut self.entries.lock())
     }
 }

@@ -1,5 +1,5 @@
-//! The caller of a request, as the guard found it. Handlers take it as an argument; a handler
-//! without one has no domain to ask the store for.
+//! The caller of a request, as the guard identified it. A handler takes the [`Caller`] as an
+//! argument and reads the domain from it.
 
 use axum::extract::FromRequestParts;
 use caseload_model::error_code::ErrorCode;
@@ -10,7 +10,7 @@ use http::request::Parts;
 
 use crate::problem::Problem;
 
-/// Who calls: the domain that the key opens, and what the key may do there.
+/// The caller: its domain, its key and the access of the key.
 #[derive(Debug, Clone)]
 pub(crate) struct Caller {
     pub domain_id: DomainId,
@@ -34,12 +34,12 @@ impl Caller {
         }
     }
 
-    /// Refuses a key that may not do what `needed` says.
-    pub(crate) fn may(&self, needed: Access, what: &str) -> Result<(), Problem> {
+    /// Refuses a key without the access `needed`; `call` names the call in the refusal.
+    pub(crate) fn require(&self, needed: Access, call: &str) -> Result<(), Problem> {
         if self.access >= needed {
             return Ok(());
         }
-        let detail = format!("the API key may only read, and {what} writes; use a write key");
+        let detail = format!("the API key may only read, and {call} needs a write key");
         Err(Problem::new(ErrorCode::Forbidden, detail))
     }
 }
@@ -49,7 +49,10 @@ impl<S: Send + Sync> FromRequestParts<S> for Caller {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
         parts.extensions.get::<Self>().cloned().ok_or_else(|| {
-            tracing::error!(path = parts.uri.path(), "a route asks for a caller unguarded");
+            tracing::error!(
+                path = parts.uri.path(),
+                "a route outside of the guard asks for its caller"
+            );
             Problem::internal()
         })
     }

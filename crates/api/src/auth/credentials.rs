@@ -1,26 +1,26 @@
-//! From an `Authorization` header to the SHA-256 of the key in it. Accepted: `Basic` with the key
-//! as user name and an empty password, `Basic` with the bare key (some clients leave the colon
-//! out), and `Bearer`. What is wrong with a header is told without repeating any of it.
+//! The SHA-256 of the key in an `Authorization` header. Accepted are `Basic` with the key as user
+//! name and an empty password, `Basic` with the bare key (some clients leave the colon out), and
+//! `Bearer`. The advice for a wrong header never repeats any part of it.
 
 use base64::Engine as _;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use http::{HeaderMap, header};
 use sha2::{Digest, Sha256};
 
-/// The standard alphabet; the padding may be left out.
+/// The standard alphabet with optional padding.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &base64::alphabet::STANDARD,
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-const MISSING: &str = "an API key is needed: send the header Authorization with Basic and the \
+const MISSING: &str = "an API key is required: send the header Authorization with Basic and the \
                        base64 of the key followed by a colon, or with Bearer and the key";
 const UNREADABLE: &str = "the header Authorization cannot be read: send it once, as Basic and the \
                           base64 of the key followed by a colon, or as Bearer and the key";
-const PASSWORD: &str = "the Basic password has to be empty: the API key is the user name, followed \
+const PASSWORD: &str = "the Basic password must be empty: the API key is the user name, followed \
                         by a colon and nothing else";
 
-/// The hash of the key that the headers carry, or what to do about them.
+/// The hash of the key in the headers, or the advice for the caller.
 pub(crate) fn key_hash(headers: &HeaderMap) -> Result<[u8; 32], &'static str> {
     let mut values = headers.get_all(header::AUTHORIZATION).iter();
     let value = values.next().ok_or(MISSING)?;

@@ -1,6 +1,6 @@
-//! The guard runs before routing on every path below `/v1` and `/v2`, unknown ones included, and
-//! before any byte of the body is read. Invariant: a handler of such a path runs only for a working
-//! key of the domain in the path, within the key's quota.
+//! The guard: the middleware in front of every path below `/v1` and `/v2`, unknown paths included.
+//! It runs before any byte of the body is read. Invariant: a handler below these paths runs only
+//! for a working key of the domain in the path, within the limit of the key.
 
 use std::sync::Arc;
 
@@ -21,9 +21,9 @@ use crate::problem::Problem;
 const NO_SUCH_KEY: &str =
     "the API key is not known, has expired or was revoked; use one that works";
 
-/// Lets a request to an API path pass only with a working key of the domain in the path, as often
-/// as the key may come. Requests without a working key are counted nowhere, so that nobody can use
-/// up another one's quota; their answers tell the quota of a key that is not used yet.
+/// Lets a request to an API path pass if it has a working key of the domain in the path and the key
+/// is within its limit. A request without a working key does not count, so that no caller can use
+/// up the quota of another; its answer shows the quota of an unused key.
 pub(crate) async fn guard(
     State(state): State<AppState>,
     request: Request,
@@ -38,14 +38,14 @@ pub(crate) async fn guard(
         Err(problem) => {
             let mut response = problem.into_response();
             if let Some(quota) = Quota::unused(state.config.rate_limit, state.clock.now()) {
-                quota.tell(&mut response);
+                quota.add_headers(&mut response);
             }
             return Ok(response);
         }
     };
     let quota = state.rates.count(&grant, state.config.rate_limit, state.clock.now());
     let refusal = quota.and_then(|quota| quota.refusal());
-    let mut response = match refusal.map_or_else(|| opens(&grant, &domain), Err) {
+    let mut response = match refusal.map_or_else(|| check_domain(&grant, &domain), Err) {
         Ok(()) => {
             let caller = Caller::new(&grant, hash);
             let mut request = request;
@@ -55,12 +55,12 @@ pub(crate) async fn guard(
         Err(problem) => problem.into_response(),
     };
     if let Some(quota) = quota {
-        quota.tell(&mut response);
+        quota.add_headers(&mut response);
     }
     Ok(response)
 }
 
-/// The key that a request names, as its hash, and what it opens.
+/// The hash and the grant of the key that a request names.
 async fn known_key(
     state: &AppState,
     named: Result<[u8; 32], &'static str>,
@@ -70,9 +70,9 @@ async fn known_key(
     Ok((hash, grant))
 }
 
-/// Fails once the key works no longer, for answers that take long. A store that cannot say is
-/// no reason to end them.
-pub(crate) async fn demand_key(state: &AppState, caller: &Caller) -> Result<(), Problem> {
+/// Fails once the caller's key no longer works. Long answers call this from time to time; an error
+/// of the store does not end them.
+pub(crate) async fn require_working_key(state: &AppState, caller: &Caller) -> Result<(), Problem> {
     match grant(state, caller.key_hash).await {
         Ok(None) => Err(unauthorized(NO_SUCH_KEY)),
         Ok(Some(_)) | Err(_) => Ok(()),
@@ -84,9 +84,9 @@ async fn grant(state: &AppState, hash: [u8; 32]) -> Result<Option<Arc<KeyGrant>>
     state.keys.grant(&state.store, state.clock.now(), hash).await
 }
 
-/// Whether another domain of that name exists is not told: both are the same answer. A path that
-/// ends before the domain is no domain's.
-fn opens(grant: &KeyGrant, domain: &str) -> Result<(), Problem> {
+/// Refuses a key of another domain. The answer does not reveal whether the domain in the path
+/// exists. A path that ends before the domain belongs to no domain and passes.
+fn check_domain(grant: &KeyGrant, domain: &str) -> Result<(), Problem> {
     if domain.is_empty() || domain == grant.domain_name.as_str() {
         return Ok(());
     }
@@ -94,8 +94,8 @@ fn opens(grant: &KeyGrant, domain: &str) -> Result<(), Problem> {
     Err(Problem::new(ErrorCode::Forbidden, detail))
 }
 
-/// The domain segment, as it stands, of a path below `/v1` or `/v2`; empty where the path ends
-/// before it. `None` for every other path.
+/// The undecoded domain segment of a path below `/v1` or `/v2`; empty if the path ends before it.
+/// `None` for every other path.
 fn api_domain(path: &str) -> Option<&str> {
     let mut segments = path.split('/').skip(1);
     match segments.next() {

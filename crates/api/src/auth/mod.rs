@@ -1,6 +1,6 @@
-//! Who calls: the guard in front of every API path, the forms in which a key is sent, the cache of
-//! keys and the limit on requests. The key's text is hashed and dropped: the server neither stores
-//! nor logs it.
+//! Authentication: the guard in front of every API path, the forms of the key in a request, the
+//! cache of keys and the limit on requests. The server hashes the text of a key and drops it: it
+//! neither stores nor logs it.
 
 mod cache;
 mod caller;
@@ -11,5 +11,5 @@ mod rate;
 pub(crate) use cache::KeyCache;
 pub(crate) use caller::Caller;
 pub(crate) use credentials::key_hash;
-pub(crate) use guard::{demand_key, guard};
+pub(crate) use guard::{guard, require_working_key};
 pub(crate) use rate::RateLimiter;

@@ -1,12 +1,11 @@
-//! How many requests a key may make: so many in each window of [`WINDOW_SECONDS`], counted by this
-//! process alone. A window begins with the key's first request after the one before has ended. What
-//! is known only in memory: a server that starts anew begins to count anew.
+//! The limit on the requests of a key: a number of requests in each window of [`WINDOW_SECONDS`],
+//! counted by this process alone and in memory. A window begins with the first request after the
+//! end of the previous one. A server that restarts counts from zero.
 //!
 //! The headers are those that clients of the API family read, and the `RateLimit` fields of the
 //! IETF draft (draft-ietf-httpapi-ratelimit-headers).
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 
 use axum::response::Response;
 use caseload_model::error_code::ErrorCode;
@@ -15,13 +14,14 @@ use caseload_model::time::UnixMillis;
 use caseload_store::KeyGrant;
 use http::HeaderValue;
 use http::header::HeaderName;
+use parking_lot::Mutex;
 
 use crate::problem::Problem;
 
 /// Length of a window.
 const WINDOW_SECONDS: i64 = 60;
-/// Keys that are counted at a time. There are as many as operators made, so that this is only the
-/// net under the memory: beyond it counting begins anew for all.
+/// The most keys that are counted at a time. Operators create keys, so this limit on memory is
+/// rarely reached; if it is, all counts start again from zero.
 const WINDOWS_MAX: usize = 100_000;
 
 const X_LIMIT: HeaderName = HeaderName::from_static("x-rate-limit-limit");
@@ -30,7 +30,7 @@ const X_RESET: HeaderName = HeaderName::from_static("x-rate-limit-reset");
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 
-/// Requests by key, each in its current window.
+/// The requests of each key in its current window.
 #[derive(Debug, Default)]
 pub(crate) struct RateLimiter {
     windows: Mutex<HashMap<(DomainId, String), Window>>,
@@ -42,7 +42,7 @@ struct Window {
     used: u32,
 }
 
-/// What a request finds left for its key.
+/// The quota of a key at one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Quota {
     limit: u32,
@@ -53,12 +53,12 @@ pub(super) struct Quota {
 }
 
 impl RateLimiter {
-    /// Counts a request of the key; `None` where there is no limit.
+    /// Counts a request of the key; `None` without a limit.
     pub(super) fn count(&self, grant: &KeyGrant, limit: u32, now: UnixMillis) -> Option<Quota> {
         if limit == 0 {
             return None;
         }
-        let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut windows = self.windows.lock();
         let key = (grant.domain, grant.key.id.clone());
         if windows.len() >= WINDOWS_MAX && !windows.contains_key(&key) {
             windows.retain(|_, window| window.is_open(now));
@@ -66,10 +66,10 @@ impl RateLimiter {
                 windows.clear();
             }
         }
-        let fresh = Window { ends_at: UnixMillis(now.0 + WINDOW_SECONDS * 1000), used: 0 };
-        let window = windows.entry(key).or_insert(fresh);
+        let new = Window { ends_at: UnixMillis(now.0 + WINDOW_SECONDS * 1000), used: 0 };
+        let window = windows.entry(key).or_insert(new);
         if !window.is_open(now) {
-            *window = fresh;
+            *window = new;
         }
         let refused = window.used >= limit;
         if !refused {
@@ -81,14 +81,14 @@ impl RateLimiter {
 }
 
 impl Window {
-    /// Whether `now` is in this window. A clock that was set back begins a new one.
+    /// Whether `now` is in this window. A clock that is set back begins a new window.
     const fn is_open(self, now: UnixMillis) -> bool {
         now.0 < self.ends_at.0 && now.0 >= self.ends_at.0 - WINDOW_SECONDS * 1000
     }
 }
 
 impl Quota {
-    /// What a key finds that has made no request yet; `None` where there is no limit.
+    /// The quota of a key without requests; `None` without a limit.
     pub(super) const fn unused(limit: u32, now: UnixMillis) -> Option<Self> {
         if limit == 0 {
             return None;
@@ -97,7 +97,7 @@ impl Quota {
         Some(Self { limit, remaining: limit, refused: false, now, resets_at })
     }
 
-    /// The refusal of a request that is one too many.
+    /// The refusal, if the request exceeds the limit.
     pub(super) fn refusal(&self) -> Option<Problem> {
         if !self.refused {
             return None;
@@ -111,8 +111,8 @@ impl Quota {
         Some(Problem::new(ErrorCode::RateLimited, detail).retry_after(self.seconds_left()))
     }
 
-    /// Tells the caller about its quota.
-    pub(super) fn tell(&self, response: &mut Response) {
+    /// Adds the headers that describe the quota.
+    pub(super) fn add_headers(&self, response: &mut Response) {
         let fields = [
             (RATE_LIMIT_POLICY, format!("\"key\";q={};w={WINDOW_SECONDS}", self.limit)),
             (RATE_LIMIT, format!("\"key\";r={};t={}", self.remaining, self.seconds_left())),
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_counted_apart() {
+    fn each_key_has_its_own_count() {
         let limiter = RateLimiter::default();
         for key in [grant(1, "a"), grant(1, "b"), grant(2, "a")] {
             assert_eq!(
@@ -200,6 +200,6 @@ mod tests {
         for n in 0..WINDOWS_MAX as i64 + 10 {
             at(&limiter, &grant(n, "a"), n / 10);
         }
-        assert!(limiter.windows.lock().expect("a sound lock").len() <= WINDOWS_MAX);
+        assert!(limiter.windows.lock().len() <= WINDOWS_MAX);
     }
 }

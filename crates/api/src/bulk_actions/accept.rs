@@ -1,5 +1,4 @@
-//! From the parts of a new task to the answer 201: shared by the calls that create a task and those
-//! that retry one.
+//! From a new task to the answer 201, for the calls that create a task and those that retry one.
 
 use axum::response::Response;
 use caseload_model::task::Action;
@@ -18,25 +17,25 @@ pub(super) fn new_task(
     action: Action,
 ) -> Result<CreateTask, Problem> {
     let now = state.clock.now();
-    let kept = i64::try_from(state.config.keep_results.as_millis()).unwrap_or(i64::MAX);
+    let retention = i64::try_from(state.config.keep_results.as_millis()).unwrap_or(i64::MAX);
     Ok(CreateTask {
         domain: caller.domain_id,
-        id: fresh_task_id(now)?,
+        id: new_task_id(now)?,
         action,
         dry_run: false,
         total: 0,
         staged: 0,
         blocks: Vec::new(),
         now,
-        expires_at: UnixMillis(now.0.saturating_add(kept)),
+        expires_at: UnixMillis(now.0.saturating_add(retention)),
         unfinished_max: state.config.unfinished_tasks_max,
         parent_id: None,
         idempotency: None,
     })
 }
 
-/// Hands the task to the store and answers 201; a repeat under `key` gets the first answer. The
-/// answer is written before the store has the task, so that both are kept together.
+/// Gives the task to the store and answers 201. A repeat under `key` receives the first answer. The
+/// answer is rendered first, because the store commits it together with the task.
 pub(super) async fn accept(
     state: &AppState,
     caller: &Caller,
@@ -45,7 +44,7 @@ pub(super) async fn accept(
 ) -> Result<Response, Problem> {
     let view = TaskView::new(&command.accepted(), &caller.domain_name);
     let body = serde_json::to_vec(&view).map_err(|error| {
-        tracing::error!(%error, "a task cannot be written as JSON");
+        tracing::error!(%error, "a task cannot be rendered as JSON");
         Problem::internal()
     })?;
     let answer = StoredAnswer { location: view.links.this, body };
@@ -69,8 +68,8 @@ pub(super) async fn accept(
     }
 }
 
-/// A UUID of version 7: ids of tasks sort by the time of their making.
-pub(super) fn fresh_task_id(now: UnixMillis) -> Result<String, Problem> {
+/// A UUID of version 7, so that task ids sort by creation time.
+pub(super) fn new_task_id(now: UnixMillis) -> Result<String, Problem> {
     let random = random_bytes()?;
     let millis = u64::try_from(now.0).unwrap_or_default();
     Ok(uuid::Builder::from_unix_timestamp_millis(millis, &random).into_uuid().to_string())

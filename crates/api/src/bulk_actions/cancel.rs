@@ -1,5 +1,5 @@
-//! `POST …/bulk_actions/{task_id}/cancel`: ends a task early. It needs the access that creating the
-//! task needs, and takes no fields.
+//! `POST …/bulk_actions/{task_id}/cancel`: ends a task early. It needs the same access as creating
+//! the task, and takes no fields.
 
 use axum::Json;
 use axum::extract::State;
@@ -13,7 +13,7 @@ use crate::AppState;
 use crate::problem::Problem;
 use crate::query::QueryPairs;
 
-/// Ends a task at the next edge of a chunk; the task as it is then, or is still.
+/// Ends a task after its current chunk. Answers with the task, which may still be running.
 pub(crate) async fn cancel(
     State(state): State<AppState>,
     query: QueryPairs,
@@ -22,7 +22,7 @@ pub(crate) async fn cancel(
 ) -> Result<Json<TaskView>, Problem> {
     Problem::check([query.unknown(&[]), fields.0].concat())?;
     let OwnTask { caller, task } = own;
-    caller.may(task.action.access_of(task.dry_run), "cancelling this task")?;
+    caller.require(task.action.access_of(task.dry_run), "cancelling this task")?;
     let cancelled = state.store.cancel_task(CancelTask {
         domain: caller.domain_id,
         family: task.action.family(),
@@ -31,11 +31,11 @@ pub(crate) async fn cancel(
     });
     match cancelled.await {
         Ok(task) => {
-            tracing::info!(task = task.id, key = caller.key_id, "the end of a task was asked for");
+            tracing::info!(task = task.id, key = caller.key_id, "a task is to be cancelled");
             Ok(Json(TaskView::new(&task, &caller.domain_name)))
         }
         Err(StoreError::TaskCompleted) => {
-            let detail = "the task is completed; there is nothing left of it to cancel";
+            let detail = "the task is already completed and cannot be cancelled";
             Err(Problem::new(ErrorCode::AlreadyCompleted, detail))
         }
         Err(error) => Err(error.into()),

@@ -1,6 +1,6 @@
-//! `POST …/bulk_actions`: reads the form as it arrives, has its payload checked, compressed and,
-//! where it is long, staged, and answers 201 once the store has all of it. Nothing of a refused
-//! request is kept.
+//! `POST …/bulk_actions`: reads the form as it arrives, has the payload checked, compressed and, if
+//! it is long, staged, and answers 201 once the store has all of it. A refused request leaves
+//! nothing in the store.
 
 use axum::RequestExt;
 use axum::body::Bytes;
@@ -9,14 +9,13 @@ use axum::response::Response;
 use caseload_model::task::Family;
 use caseload_store::CreateTask;
 use futures_util::StreamExt;
-use http::HeaderMap;
 
 use super::accept::{accept, new_task};
 use super::path::BulkPath;
 use super::staging::Staging;
-use super::submission::{Form, Submission, Submitted};
-use crate::form::body::{self, FormKind, broken_escape, broken_multipart, in_time, unread};
-use crate::form::{Decoder, FieldSink, unpacked};
+use super::task_form::{TaskForm, TaskRequest};
+use crate::form::body::{self, FormKind, broken_escape, broken_multipart, in_time, read_error};
+use crate::form::{Decoder, FieldSink, decompressed};
 use crate::problem::Problem;
 use crate::query::QueryPairs;
 use crate::{ApiConfig, AppState, Caller, idempotency};
@@ -33,15 +32,15 @@ pub(crate) async fn create(
     query: QueryPairs,
     request: Request,
 ) -> Result<Response, Problem> {
-    let form = form(request.headers())?;
+    let kind = body::kind(request.headers(), ACCEPTED_TYPES)?;
     body::check_length(&request, &state.config)?;
     let mut faults = query.unknown(&[]);
     let key = idempotency::key(request.headers(), &mut faults);
     let _mark = idempotency::begin(&state, &caller, key.as_deref()).await?;
     let staging = Staging::new(&state, &caller)?;
-    let submission = Submission::new(form, family, key.is_some(), faults, staging);
-    let submission = read(request, form, &state.config, submission).await?;
-    let Submitted { action, dry_run, mut payload } = submission.finish(&caller).await?;
+    let form = TaskForm::new(kind, family, key.is_some(), faults, staging);
+    let form = read(request, kind, &state.config, form).await?;
+    let TaskRequest { action, dry_run, mut payload } = form.finish(&caller).await?;
     let content = idempotency::content_hash(&[
         b"create",
         action.as_str().as_bytes(),
@@ -58,77 +57,69 @@ pub(crate) async fn create(
         ..new_task(&state, &caller, action)?
     };
     let answer = accept(&state, &caller, command, key.map(|key| (key, content))).await;
-    // Only now: a refused task, or a repeat, has its staged blocks discarded.
+    // Dropping it earlier would discard the staged blocks of a task that the store is accepting.
     drop(payload);
     answer
 }
 
-/// Reads a request to the path of `family` and makes no task of it.
+/// Reads a request to the path of `family` without creating a task.
 pub(crate) async fn read_only(
     request: Request,
     family: Family,
     state: &AppState,
     caller: &Caller,
-) -> Result<Submitted, Problem> {
-    let form = form(request.headers())?;
+) -> Result<TaskRequest, Problem> {
+    let kind = body::kind(request.headers(), ACCEPTED_TYPES)?;
     body::check_length(&request, &state.config)?;
     let staging = Staging::new(state, caller)?;
-    let submission = Submission::new(form, family, true, Vec::new(), staging);
-    read(request, form, &state.config, submission).await?.finish(caller).await
+    let form = TaskForm::new(kind, family, true, Vec::new(), staging);
+    read(request, kind, &state.config, form).await?.finish(caller).await
 }
 
-/// The form of the body, by its content type.
-fn form(headers: &HeaderMap) -> Result<Form, Problem> {
-    Ok(match body::kind(headers, ACCEPTED_TYPES)? {
-        FormKind::Urlencoded => Form::A,
-        FormKind::Multipart => Form::B,
-    })
-}
-
-/// Feeds the body, unpacked, to `submission`.
+/// Feeds the decompressed body to `form`.
 async fn read(
     request: Request,
-    form: Form,
+    kind: FormKind,
     config: &ApiConfig,
-    mut submission: Submission,
-) -> Result<Submission, Problem> {
-    let request = unpacked(request)?;
-    match form {
-        Form::A => read_urlencoded(request, config, &mut submission).await?,
-        Form::B => read_multipart(request, config, &mut submission).await?,
+    mut form: TaskForm,
+) -> Result<TaskForm, Problem> {
+    let request = decompressed(request)?;
+    match kind {
+        FormKind::Urlencoded => read_urlencoded(request, config, &mut form).await?,
+        FormKind::Multipart => read_multipart(request, config, &mut form).await?,
     }
-    Ok(submission)
+    Ok(form)
 }
 
 async fn read_urlencoded(
     request: Request,
     config: &ApiConfig,
-    submission: &mut Submission,
+    form: &mut TaskForm,
 ) -> Result<(), Problem> {
     let mut body = request.into_limited_body().into_data_stream();
     let mut decoder = Decoder::default();
     while let Some(piece) = in_time(config, body.next()).await? {
-        let piece: Bytes = piece.map_err(|error| unread(&error, config))?;
-        decoder.push(&piece, submission).map_err(broken_escape)?;
-        submission.settle().await?;
+        let piece: Bytes = piece.map_err(|error| read_error(&error, config))?;
+        decoder.push(&piece, form).map_err(broken_escape)?;
+        form.settle().await?;
     }
-    decoder.finish(submission).map_err(broken_escape)
+    decoder.finish(form).map_err(broken_escape)
 }
 
 async fn read_multipart(
     request: Request,
     config: &ApiConfig,
-    submission: &mut Submission,
+    form: &mut TaskForm,
 ) -> Result<(), Problem> {
     let mut parts = body::multipart(request).await?;
     let broken = |error| broken_multipart(&error, config);
     while let Some(mut part) = in_time(config, parts.next_field()).await?.map_err(broken)? {
-        submission.begin(part.name().unwrap_or_default());
+        form.begin(part.name().unwrap_or_default());
         while let Some(piece) = in_time(config, part.chunk()).await?.map_err(broken)? {
-            submission.data(&piece);
-            submission.settle().await?;
+            form.data(&piece);
+            form.settle().await?;
         }
-        submission.end();
+        form.end();
     }
     Ok(())
 }

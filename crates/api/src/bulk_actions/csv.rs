@@ -1,10 +1,11 @@
-//! Records as a table (RFC 4180): a header, then a row per result, or per fault of an error record.
-//! Texts stand as they are, numbers by their digits, what is nested as JSON text; a missing value
-//! is an empty cell and an empty text is `""`. No value is changed, not even one that a spreadsheet
-//! would take for a formula: docs/api.md, "CSV", says how to open such files.
+//! Records as a table (RFC 4180): a header, then one row per result, or one row per fault of an
+//! error record. Texts are written as they are, numbers by their digits, and nested values as JSON
+//! text. A missing value is an empty cell, and an empty text is `""`. No value is changed, not even
+//! one that a spreadsheet would read as a formula: docs/api.md, "CSV", explains how to open such
+//! files.
 //!
-//! Records are stepped over by grammar alone. They may nest deeper than an entry may, and what they
-//! hold was checked before it was stored.
+//! The writer steps over records by grammar alone. Records may nest deeper than entries, and their
+//! content was checked before it was stored.
 
 use std::borrow::Cow;
 
@@ -13,26 +14,26 @@ use caseload_model::profile::{app_field_names, core_field_names};
 use caseload_model::task::Action;
 use caseload_store::RecordKind;
 
-/// Levels that a record may nest: an entry and what wraps it.
+/// How many levels a record may nest: those of an entry and of the record around it.
 const RECORD_DEPTH_MAX: usize = DEPTH_MAX + 10;
-/// Bytes up to which an entry stands in the row of each of its faults; a larger one stands in the
-/// first row only, so that an entry of many faults does not become a file of gigabytes.
+/// An entry of at most this size is repeated in the row of each of its faults. A larger entry is
+/// written in the first row only, so that an entry with many faults does not make a huge file.
 const REPEATED_ENTRY_BYTES_MAX: usize = 16 << 10;
-/// What a row per fault takes from the fault.
+/// The columns of a fault.
 const FAULT_COLUMNS: [&str; 4] = ["code", "pointer", "detail", "value"];
 
-/// A record that is not what the store writes.
+/// A record that the store cannot have written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Damaged;
+pub(super) struct DamagedRecord;
 
 type Members<'a> = Vec<(&'a [u8], &'a [u8])>;
 
-/// The table that the records of an action make.
+/// The columns for the records of an action.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Table {
-    /// A row per result, with these members.
+    /// One row per result, with these members.
     Results(Vec<&'static str>),
-    /// A row per fault; entries are about records with this id.
+    /// One row per fault; `id` is the name of the member that identifies the profile or issue.
     Errors { id: &'static str },
 }
 
@@ -72,7 +73,7 @@ impl Table {
     }
 
     /// Appends the rows of a run of records, one per line of `lines`.
-    pub(super) fn write_rows(&self, lines: &[u8], out: &mut Vec<u8>) -> Result<(), Damaged> {
+    pub(super) fn write_rows(&self, lines: &[u8], out: &mut Vec<u8>) -> Result<(), DamagedRecord> {
         let lines = lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
         for line in lines {
             let members = members(line)?;
@@ -88,15 +89,15 @@ impl Table {
     }
 }
 
-fn write_faults(members: &Members<'_>, id: &str, out: &mut Vec<u8>) -> Result<(), Damaged> {
-    let place = ["index", "line", id].map(|name| find(members, name));
+fn write_faults(members: &Members<'_>, id: &str, out: &mut Vec<u8>) -> Result<(), DamagedRecord> {
+    let position = ["index", "line", id].map(|name| find(members, name));
     let entry = find(members, "entry").or_else(|| find(members, "raw"));
-    let faults = elements(find(members, "errors").ok_or(Damaged)?)?;
+    let faults = elements(find(members, "errors").ok_or(DamagedRecord)?)?;
     for (n, fault) in faults.into_iter().enumerate() {
         let fault = self::members(fault)?;
-        let about = FAULT_COLUMNS.iter().map(|name| find(&fault, name));
+        let columns = FAULT_COLUMNS.iter().map(|name| find(&fault, name));
         let entry = entry.filter(|text| n == 0 || text.len() <= REPEATED_ENTRY_BYTES_MAX);
-        write_row(place.into_iter().chain(about).chain([entry]), out);
+        write_row(position.into_iter().chain(columns).chain([entry]), out);
     }
     Ok(())
 }
@@ -136,24 +137,24 @@ fn write_cell(text: &[u8], out: &mut Vec<u8>) {
         return out.extend_from_slice(text);
     }
     out.push(b'"');
-    for (n, part) in text.split(|byte| *byte == b'"').enumerate() {
+    for (n, run) in text.split(|byte| *byte == b'"').enumerate() {
         if n > 0 {
             out.extend_from_slice(b"\"\"");
         }
-        out.extend_from_slice(part);
+        out.extend_from_slice(run);
     }
     out.push(b'"');
 }
 
-/// The members of a map: keys without their quotes, values as they stand. Keys of records have no
-/// escapes; one that had would only not be found.
-fn members(map: &[u8]) -> Result<Members<'_>, Damaged> {
+/// The members of a map: keys without their quotes, values unchanged. Keys of records have no
+/// escapes; a key with an escape would not be found.
+fn members(map: &[u8]) -> Result<Members<'_>, DamagedRecord> {
     let mut rest = inside(map, b'{', b'}')?;
     let mut found = Vec::new();
     while !rest.is_empty() {
         let (key, after) = first_value(rest)?;
         let key = inside(key, b'"', b'"')?;
-        let after = after.trim_ascii_start().strip_prefix(b":").ok_or(Damaged)?;
+        let after = after.trim_ascii_start().strip_prefix(b":").ok_or(DamagedRecord)?;
         let (value, after) = first_value(after)?;
         found.push((key, value));
         rest = after_comma(after)?;
@@ -161,7 +162,7 @@ fn members(map: &[u8]) -> Result<Members<'_>, Damaged> {
     Ok(found)
 }
 
-fn elements(array: &[u8]) -> Result<Vec<&[u8]>, Damaged> {
+fn elements(array: &[u8]) -> Result<Vec<&[u8]>, DamagedRecord> {
     let mut rest = inside(array, b'[', b']')?;
     let mut found = Vec::new();
     while !rest.is_empty() {
@@ -172,20 +173,20 @@ fn elements(array: &[u8]) -> Result<Vec<&[u8]>, Damaged> {
     Ok(found)
 }
 
-fn inside(text: &[u8], open: u8, close: u8) -> Result<&[u8], Damaged> {
-    let text = text.trim_ascii().strip_prefix(&[open]).ok_or(Damaged)?;
-    Ok(text.strip_suffix(&[close]).ok_or(Damaged)?.trim_ascii())
+fn inside(text: &[u8], open: u8, close: u8) -> Result<&[u8], DamagedRecord> {
+    let text = text.trim_ascii().strip_prefix(&[open]).ok_or(DamagedRecord)?;
+    Ok(text.strip_suffix(&[close]).ok_or(DamagedRecord)?.trim_ascii())
 }
 
-fn first_value(text: &[u8]) -> Result<(&[u8], &[u8]), Damaged> {
+fn first_value(text: &[u8]) -> Result<(&[u8], &[u8]), DamagedRecord> {
     let text = text.trim_ascii_start();
-    let end = json::skip_value(text, RECORD_DEPTH_MAX).map_err(|_| Damaged)?;
+    let end = json::skip_value(text, RECORD_DEPTH_MAX).map_err(|_| DamagedRecord)?;
     Ok(text.split_at(end))
 }
 
-fn after_comma(text: &[u8]) -> Result<&[u8], Damaged> {
+fn after_comma(text: &[u8]) -> Result<&[u8], DamagedRecord> {
     let text = text.trim_ascii_start();
-    if text.is_empty() { Ok(text) } else { text.strip_prefix(b",").ok_or(Damaged) }
+    if text.is_empty() { Ok(text) } else { text.strip_prefix(b",").ok_or(DamagedRecord) }
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! Tables of records, and that no value is lost on the way into one: what a reader of CSV finds in
-//! a cell is the text or the JSON that the record had.
+//! Tests of records as tables. A reader of CSV finds in each cell the text or the JSON of the
+//! record, so no value is lost.
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use caseload_model::json::write_string;
@@ -15,7 +15,7 @@ fn table(action: Action, kind: RecordKind, lines: &str) -> String {
     String::from_utf8(out).unwrap()
 }
 
-/// A reader of CSV in a few lines: rows of cells, quotes undone.
+/// A small reader of CSV: rows of cells without their quotes.
 fn read(text: &str) -> Vec<Vec<String>> {
     let (mut rows, mut row, mut cell) = (Vec::new(), Vec::new(), String::new());
     let mut quoted = false;
@@ -66,7 +66,7 @@ fn results_have_the_columns_of_their_action() {
 }
 
 #[test]
-fn results_are_a_row_each_and_missing_members_are_empty() {
+fn results_are_one_row_each_and_missing_members_are_empty() {
     let lines = "{\"index\":0,\"line\":1,\"outcome\":\"created\",\"core-profile-id\":\"16\"}\n\
                  {\"index\":2,\"line\":4,\"outcome\":\"created\"}\n";
     assert_eq!(
@@ -94,7 +94,7 @@ fn nested_values_are_json_and_scalars_are_plain() {
 }
 
 #[test]
-fn errors_are_a_row_per_fault_with_the_entry() {
+fn errors_are_one_row_per_fault_with_the_entry() {
     let lines = "{\"index\":1,\"line\":2,\"core-profile-id\":\"9\",\"errors\":[\
                  {\"code\":\"wrong_type\",\"pointer\":\"/age\",\"detail\":\"no, a number\",\
                  \"value\":\"3\\n0\"},{\"code\":\"required\",\"pointer\":\"/x\",\"detail\":\"d\"}],\
@@ -110,7 +110,7 @@ fn errors_are_a_row_per_fault_with_the_entry() {
 }
 
 #[test]
-fn a_large_entry_stands_once() {
+fn a_large_entry_is_written_once() {
     let entry = format!("{{\"x\":\"{}\"}}", "y".repeat(REPEATED_ENTRY_BYTES_MAX));
     let fault = "{\"code\":\"c\",\"detail\":\"d\"}";
     let line =
@@ -129,16 +129,20 @@ fn the_deepest_entry_fits_into_a_table() {
 }
 
 #[test]
-fn damage_is_told_and_not_guessed_around() {
+fn a_damaged_record_is_an_error() {
     let table = Table::new(Action::CreateCoreProfiles, RecordKind::Errors);
     for line in ["{", "[]", "{\"index\":0}", "{\"errors\":[1]}", "{\"errors\":[{}] \"a\":1}"] {
-        assert_eq!(table.write_rows(line.as_bytes(), &mut Vec::new()), Err(Damaged), "{line}");
+        assert_eq!(
+            table.write_rows(line.as_bytes(), &mut Vec::new()),
+            Err(DamagedRecord),
+            "{line}"
+        );
     }
 }
 
 proptest! {
     #[test]
-    fn any_text_comes_back_from_its_cell(
+    fn any_text_survives_in_its_cell(
         texts in prop::collection::vec(prop_oneof![any::<String>(), "[\",\r\n ='+-]{0,6}"], 3),
     ) {
         let mut line = b"{\"index\":0,\"line\":".to_vec();

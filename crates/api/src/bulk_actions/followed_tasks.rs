@@ -1,24 +1,24 @@
-//! Following a task until it completes, for callers that wait and for event streams. However many
-//! follow, the store is read by one loop, one task after another: all who follow the same task
-//! share its reads, and many tasks make the rounds longer and not the load higher. Followers see
-//! records that only go forward, and stop following when the server stops or their key no longer
-//! works.
+//! The tasks that callers follow until they complete, to wait for them or to stream their changes.
+//! One loop reads the store for all callers, one task after another. Callers that follow the same
+//! task share its reads, and many tasks make the rounds longer instead of the load higher.
+//! Invariant: followers see records that only move forward.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use caseload_model::ids::DomainId;
 use caseload_model::task::Task;
 use caseload_store::Serve;
+use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// Time between two rounds of reading where no end of a task is heard of.
+/// The time between two rounds of reads while no task ends.
 const ROUND_PAUSE: Duration = Duration::from_millis(100);
-/// Rounds of reading take at most one part in so many of the time, however many tasks end; less so
-/// for a moment: as many rounds may follow each other as pay for this much time.
+/// Rounds take at most one part in ten of the time, however many tasks end.
 const ROUND_SHARE: u32 = 10;
+/// A burst of rounds may run ahead of that share by this much time.
 const ROUNDS_AHEAD: Duration = Duration::from_millis(200);
 
 /// The tasks that are followed now.
@@ -30,7 +30,7 @@ pub(crate) struct FollowedTasks {
 #[derive(Debug, Default)]
 struct Inner {
     tasks: HashMap<(DomainId, String), watch::Sender<Task>>,
-    /// Whether the loop runs. It ends when nobody follows anything.
+    /// Whether the loop runs. It ends when no task is followed.
     reading: bool,
 }
 
@@ -41,7 +41,7 @@ impl FollowedTasks {
         domain: DomainId,
         task: &Task,
     ) -> watch::Receiver<Task> {
-        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inner = self.inner.lock();
         let sender = inner.tasks.entry((domain, task.id.clone()));
         let mut records = sender.or_insert_with(|| watch::Sender::new(task.clone())).subscribe();
         records.mark_changed();
@@ -73,27 +73,27 @@ impl FollowedTasks {
         }
     }
 
-    /// What to read next, without the tasks that nobody follows any more; `None` ends the reading.
+    /// The tasks to read next, without those that have lost all followers. `None` ends the loop.
     fn round(&self) -> Option<Vec<(DomainId, Task)>> {
-        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inner = self.inner.lock();
         inner.tasks.retain(|_, records| records.receiver_count() > 0);
         inner.reading = !inner.tasks.is_empty();
         let round = inner.tasks.iter().map(|((domain, _), last)| (*domain, last.borrow().clone()));
         inner.reading.then(|| round.collect())
     }
 
-    /// A task that is gone ends for its followers.
+    /// Sends a record to the followers of its task. If the task is gone, they stop following.
     fn publish(&self, domain: DomainId, id: &str, found: Option<Task>) {
-        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inner = self.inner.lock();
         let key = (domain, id.to_owned());
         match (found, inner.tasks.get(&key)) {
             (Some(task), Some(records)) => {
                 records.send_if_modified(|last| {
-                    let is_news = is_later(&task, last);
-                    if is_news {
+                    let is_new = is_later(&task, last);
+                    if is_new {
                         *last = task;
                     }
-                    is_news
+                    is_new
                 });
             }
             (None, _) => drop(inner.tasks.remove(&key)),
@@ -102,10 +102,10 @@ impl FollowedTasks {
     }
 }
 
-/// Whether `new` is a later record of the task than `old`: reads may overtake each other.
+/// Whether `new` is a later record of the task than `old`. Reads may overtake each other.
 pub(super) fn is_later(new: &Task, old: &Task) -> bool {
-    let place = |task: &Task| (task.status, task.counts.total - task.counts.unprocessed);
-    new != old && place(new) >= place(old)
+    let progress = |task: &Task| (task.status, task.counts.total - task.counts.unprocessed);
+    new != old && progress(new) >= progress(old)
 }
 
 #[cfg(test)]
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn records_only_go_forward() {
+    fn records_only_move_forward() {
         let record = |status, unprocessed| Task {
             id: "t".to_owned(),
             action: Action::GetCoreProfiles,
@@ -132,15 +132,15 @@ mod tests {
             parent_id: None,
             position: None,
         };
-        let way = [
+        let states = [
             record(TaskStatus::Created, 3),
             record(TaskStatus::Queued, 3),
             record(TaskStatus::Processing, 3),
             record(TaskStatus::Processing, 1),
             record(TaskStatus::Completed, 0),
         ];
-        for (at, old) in way.iter().enumerate() {
-            for (then, new) in way.iter().enumerate() {
+        for (at, old) in states.iter().enumerate() {
+            for (then, new) in states.iter().enumerate() {
                 assert_eq!(is_later(new, old), then > at, "{new:?} after {old:?}");
             }
         }

@@ -1,5 +1,5 @@
-//! One caller that follows a task, to wait for its end or to stream its changes. It stops following
-//! when the server stops or its key no longer works.
+//! A caller that follows one task. It stops when the task completes or is removed, when the server
+//! stops, or when its key no longer works.
 
 use std::time::Duration;
 
@@ -9,12 +9,12 @@ use tokio::sync::watch;
 use tokio::time::{Interval, MissedTickBehavior};
 
 use super::followed_tasks::is_later;
-use crate::auth::demand_key;
+use crate::auth::require_working_key;
 use crate::problem::Problem;
 use crate::{AppState, Caller};
 
-/// Time between two checks of the caller's key, which the key cache mostly answers. Together with
-/// the age that a cached key may have it is below the 5 s within which a revocation holds.
+/// The time between two checks of the caller's key, which the key cache mostly answers. Together
+/// with the age of a cached key it is below the 5 s within which a revocation takes effect.
 const KEY_CHECK_MS: u64 = 500;
 
 /// A caller that follows a task.
@@ -40,8 +40,9 @@ impl Follower {
         &self.caller.domain_name
     }
 
-    /// Waits for the next record; false where none comes any more: the task has completed or is
-    /// gone, or the server stops. Fails when the caller's key is revoked or expires.
+    /// Waits for the next record. Returns false if there will be none, because the task has
+    /// completed or was removed, or because the server stops. Fails if the caller's key is revoked
+    /// or expires.
     pub(super) async fn advance(&mut self) -> Result<bool, Problem> {
         while self.task.status != TaskStatus::Completed {
             let stopped = async { self.stopping.wait_for(|stopping| *stopping).await.is_ok() };
@@ -49,7 +50,7 @@ impl Follower {
                 biased;
                 _ = stopped => return Ok(false),
                 _ = self.key_checks.tick() => {
-                    demand_key(&self.state, &self.caller).await?;
+                    require_working_key(&self.state, &self.caller).await?;
                     continue;
                 }
                 changed = self.records.changed() => if changed.is_err() {

@@ -1,5 +1,5 @@
-//! The forms in which records are read, and how a caller chooses one: by `format`, else by
-//! `Accept`, else an array.
+//! The formats of records, and how a caller chooses one: by the parameter `format`, else by
+//! `Accept`, else a JSON array.
 
 use caseload_model::error_code::ErrorCode;
 use http::{HeaderMap, header};
@@ -7,7 +7,7 @@ use http::{HeaderMap, header};
 use crate::accept::{weight_of, weighted};
 use crate::problem::Fault;
 
-/// How records are written.
+/// A format of records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Format {
     Json,
@@ -16,10 +16,10 @@ pub(super) enum Format {
 }
 
 impl Format {
-    /// In the order in which equal wishes are met.
+    /// In the order of preference among equal weights.
     const ALL: [Self; 3] = [Self::Jsonl, Self::Csv, Self::Json];
 
-    /// The word in `format` and the extension of a file.
+    /// The value of `format`, and the extension of a file.
     pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::Json => "json",
@@ -44,17 +44,17 @@ impl Format {
         }
     }
 
-    /// The format that a request asks for.
-    pub(super) fn wanted(parameter: Option<&str>, headers: &HeaderMap) -> Result<Self, Fault> {
+    /// The format of a request.
+    pub(super) fn chosen(parameter: Option<&str>, headers: &HeaderMap) -> Result<Self, Fault> {
         let Some(word) = parameter else { return Ok(Self::accepted(headers)) };
         Self::ALL.into_iter().find(|format| format.as_str() == word).ok_or_else(|| {
             let shown: String = word.chars().take(100).collect();
-            let detail = format!("{shown:?} is no format; json, jsonl and csv are accepted");
+            let detail = format!("{shown:?} is not a format; json, jsonl and csv are accepted");
             Fault::parameter("format", ErrorCode::InvalidValue, detail)
         })
     }
 
-    /// The one that `Accept` prefers by name, else an array.
+    /// The format that `Accept` names and prefers, else an array.
     fn accepted(headers: &HeaderMap) -> Self {
         let list = weighted(headers, &header::ACCEPT);
         let mut best = (Self::Json, 0.0);
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_and_tables_are_chosen_only_where_they_are_preferred() {
+    fn lines_and_tables_are_chosen_only_if_accept_prefers_them() {
         for (accept, format) in [
             ("*/*", Format::Json),
             ("application/json", Format::Json),
@@ -92,9 +92,9 @@ mod tests {
         ] {
             let mut headers = HeaderMap::new();
             headers.insert(header::ACCEPT, HeaderValue::from_static(accept));
-            assert_eq!(Format::wanted(None, &headers).ok(), Some(format), "{accept}");
-            assert_eq!(Format::wanted(Some("jsonl"), &headers).ok(), Some(Format::Jsonl));
-            assert!(Format::wanted(Some("CSV"), &headers).is_err());
+            assert_eq!(Format::chosen(None, &headers).ok(), Some(format), "{accept}");
+            assert_eq!(Format::chosen(Some("jsonl"), &headers).ok(), Some(Format::Jsonl));
+            assert!(Format::chosen(Some("CSV"), &headers).is_err());
         }
     }
 }

@@ -1,5 +1,5 @@
-//! `GET …/bulk_actions`: the tasks of one path, newest first, in the envelope that lists of issues
-//! have, with `tasks` in the place of `issues`.
+//! `GET …/bulk_actions`: the tasks of one path, newest first, in the envelope of issue lists with
+//! `tasks` in place of `issues`.
 
 use axum::Json;
 use axum::extract::State;

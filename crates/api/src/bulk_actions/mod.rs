@@ -1,6 +1,6 @@
 //! Bulk action tasks over HTTP: create, list, status, results, errors, cancel and retry. Two paths
-//! share all of it, one for actions on profiles and one for actions on issues. How a task runs is
-//! not known here: a handler gives the task to the store and reads it from there.
+//! share this code, one for actions on profiles and one for actions on issues. Handlers give tasks
+//! to the store and read them from there; the crate `bulk` runs them.
 
 mod accept;
 mod cancel;
@@ -18,7 +18,7 @@ mod records;
 mod retry;
 mod staging;
 mod status;
-mod submission;
+mod task_form;
 mod upload;
 mod upload_memory;
 mod view;
@@ -26,7 +26,7 @@ mod view;
 #[cfg(test)]
 pub(crate) use {
     records::PARAMETERS as FILE_PARAMETERS, status::PARAMETERS as STATUS_PARAMETERS,
-    submission::FIELDS as TASK_FIELDS,
+    task_form::FIELDS as TASK_FIELDS,
 };
 
 pub(crate) use cancel::cancel;
@@ -36,5 +36,5 @@ pub(crate) use list::list;
 pub(crate) use records::{errors, results};
 pub(crate) use retry::retry;
 pub(crate) use status::status;
-pub(crate) use submission::Submitted;
+pub(crate) use task_form::TaskRequest;
 pub(crate) use upload_memory::UploadMemory;

@@ -1,5 +1,5 @@
-//! Bodies of calls that take no fields. Most clients send none, or an empty form; a form with
-//! fields is refused, because whoever sends them expects something of them.
+//! The body of calls that take no fields. Most clients send no body or an empty form. A form with
+//! fields is refused, because its sender expects the fields to have an effect.
 
 use axum::extract::{FromRequest, Request};
 use caseload_model::error_code::ErrorCode;
@@ -10,13 +10,13 @@ use crate::form::{Decoder, FieldSink};
 use crate::problem::{Fault, Problem};
 use crate::query::unknown;
 
-/// The faults of a form that has fields where none are taken.
+/// The faults of a form with fields.
 #[derive(Debug)]
 pub(crate) struct NoFields(pub(super) Vec<Fault>);
 
-/// Unknown fields that are named.
+/// The most unknown fields that an answer names.
 const NAMES_MAX: usize = 100;
-/// Bytes that the body of a call without fields may have.
+/// The largest body of a call without fields.
 const NO_FIELDS_BYTES_MAX: usize = 64 << 10;
 
 impl FromRequest<AppState> for NoFields {
@@ -32,7 +32,7 @@ impl FromRequest<AppState> for NoFields {
         }
         let body = axum::body::to_bytes(request.into_body(), NO_FIELDS_BYTES_MAX).await;
         let body = body.map_err(|_| {
-            let detail = "the body cannot be read, or is far too long: this call takes no fields";
+            let detail = "the body cannot be read, or is too long: this call takes no fields";
             Problem::new(ErrorCode::InvalidRequest, detail)
         })?;
         let names = form_names(&body).into_iter().take(NAMES_MAX);
@@ -54,7 +54,7 @@ fn form_names(body: &[u8]) -> Vec<String> {
     }
     let mut names = Names(Vec::new());
     let mut decoder = Decoder::default();
-    // What is broken about the form does not matter: it has no business here.
+    // A broken form does not matter: its readable names are refused, and the rest is ignored.
     let _ = decoder.push(body, &mut names).and_then(|()| decoder.finish(&mut names));
     names.0
 }

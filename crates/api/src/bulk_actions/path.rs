@@ -1,5 +1,5 @@
-//! The two paths of bulk action tasks: one for actions on profiles, one for actions on issues. Each
-//! path knows its own tasks and actions only.
+//! The two paths of bulk action tasks, one for actions on profiles and one for actions on issues. A
+//! path gives access only to its own tasks and actions.
 
 use axum::extract::rejection::PathRejection;
 use axum::extract::{FromRequestParts, Path};
@@ -11,12 +11,12 @@ use http::request::Parts;
 use crate::problem::Problem;
 use crate::{AppState, Caller};
 
-/// Which of the two bulk paths a request came by.
+/// The bulk path of a request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BulkPath(pub(super) Family);
 
 impl BulkPath {
-    /// Where the tasks of `family` are.
+    /// The path of the tasks of `family`.
     pub(super) fn of(domain: &DomainName, family: Family) -> String {
         format!("/v2/{domain}/{}/bulk_actions", family.as_str())
     }
@@ -28,7 +28,7 @@ impl<S: Send + Sync> FromRequestParts<S> for BulkPath {
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
         let word = parts.uri.path().split('/').nth(3).unwrap_or_default();
         Family::parse(word).map(Self).ok_or_else(|| {
-            tracing::error!(path = parts.uri.path(), "a bulk route without a known family");
+            tracing::error!(path = parts.uri.path(), "a bulk route has an unknown family");
             Problem::internal()
         })
     }
@@ -57,7 +57,7 @@ impl FromRequestParts<AppState> for OwnTask {
             Some(task) => Ok(Self { caller, task }),
             None => Err(Problem::new(
                 ErrorCode::NotFound,
-                "this path has no task of that id; use the path in links.self of the task",
+                "this path has no task with that id; use the path in links.self of the task",
             )),
         }
     }

@@ -1,8 +1,8 @@
-//! The records of a completed task as one file in some format, read block by block as they are
-//! stored. JSON lines go out untouched; for an array only the newlines between records become
-//! commas, as no record contains one; tables are written in runs of lines. The invariant: the bytes
-//! of a file never change, wherever reading begins, and a file that lost records ends in an error
-//! and never looks whole.
+//! The results or errors of a completed task as one file, read block by block as the store holds
+//! them. JSON lines are sent unchanged. For an array, only the newlines between records become
+//! commas, as no record contains a newline. A table is written in runs of lines. Invariant: the
+//! bytes of a file are the same wherever reading begins, and a file that lost records ends in an
+//! error and never looks complete.
 
 use std::io;
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use futures_util::{Stream, stream};
 use super::csv::Table;
 use super::format::Format;
 
-/// Bytes of lines that become rows at a time.
+/// How many bytes of lines become rows at a time.
 const RUN_BYTES: usize = 64 << 10;
 
-/// Which file it is.
+/// A file of records.
 #[derive(Clone)]
 pub(super) struct RecordFile {
     pub(super) store: Arc<dyn Submit>,
@@ -27,48 +27,50 @@ pub(super) struct RecordFile {
     pub(super) kind: RecordKind,
     pub(super) format: Format,
     pub(super) table: Table,
-    /// Records that there are, by the counts of the task.
+    /// The number of records, by the counts of the task.
     pub(super) records: u32,
 }
 
-/// Where the blocks of a file begin in it, and how long it is.
+/// The offsets of the blocks in a file, and its length.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Layout {
-    blocks: Vec<Place>,
+    blocks: Vec<BlockStart>,
     pub(super) total: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Place {
-    /// Asked from here, the store gives the block.
+struct BlockStart {
+    /// The index to read the block from the store with.
     from_index: u32,
-    start: u64,
+    /// The offset of the block in the file.
+    offset: u64,
 }
 
 impl Layout {
     fn add(&mut self, from_index: u32, bytes: u64) {
-        if self.blocks.last().is_none_or(|place| place.from_index != from_index) {
-            self.blocks.push(Place { from_index, start: self.total });
+        if self.blocks.last().is_none_or(|block| block.from_index != from_index) {
+            self.blocks.push(BlockStart { from_index, offset: self.total });
         }
         self.total += bytes;
     }
 
     /// The last block that begins at or before `byte`; `None` in a file without blocks.
-    fn block_of(&self, byte: u64) -> Option<Place> {
-        let behind = self.blocks.partition_point(|place| place.start <= byte);
-        self.blocks[..behind].last().copied()
+    fn block_of(&self, byte: u64) -> Option<BlockStart> {
+        let next = self.blocks.partition_point(|block| block.offset <= byte);
+        self.blocks[..next].last().copied()
     }
 }
 
 impl RecordFile {
-    /// How long the file is, where that is known without writing it: of tables it is not.
+    /// The layout of the file if it is known without writing the file; that of a table is not.
     pub(super) async fn known_layout(&self) -> Result<Option<Layout>, StoreError> {
         let mut layout = Layout::default();
         if self.format == Format::Csv {
             return Ok(None);
         }
         for block in self.store.record_sizes(self.domain, &self.task_id, self.kind).await? {
-            // A bracket or comma comes before each block of an array, its last newline goes.
+            // In an array, a bracket or comma precedes each block, and the last newline is left
+            // out.
             layout.add(block.first_index, block.bytes);
         }
         if self.format == Format::Json {
@@ -77,13 +79,13 @@ impl RecordFile {
         Ok(Some(layout))
     }
 
-    /// How long the file is, written to nowhere where that is the only way to know.
+    /// The layout of the file. If need be, the file is written and thrown away to measure it.
     pub(super) async fn layout(&self) -> io::Result<Layout> {
         if let Some(layout) = self.known_layout().await.map_err(|error| self.unreadable(&error))? {
             return Ok(layout);
         }
         let mut layout = Layout::default();
-        let mut reader = Reader::new(self.clone());
+        let mut reader = RecordReader::new(self.clone());
         while let Some(piece) = reader.piece().await? {
             match reader.piece_of {
                 Some(from_index) => layout.add(from_index, piece.len() as u64),
@@ -93,59 +95,61 @@ impl RecordFile {
         Ok(layout)
     }
 
-    /// The whole file, its first block read already, so that a store that fails then is an error
-    /// and not a cut body.
+    /// The whole file. The first block is read at once, so that an error of the store then is an
+    /// error answer and not a cut body.
     pub(super) async fn whole(
         self,
     ) -> Result<impl Stream<Item = io::Result<Bytes>> + Send, StoreError> {
-        let mut reader = Reader::new(self);
+        let mut reader = RecordReader::new(self);
         reader.open_block().await?;
         Ok(pieces(reader))
     }
 
-    /// The bytes from `first` to `last`, both included, of a file laid out like this.
-    pub(super) fn part(
+    /// The bytes from `first` to `last`, both included, of a file with this layout.
+    pub(super) fn range(
         self,
         layout: &Layout,
         (first, last): (u64, u64),
     ) -> impl Stream<Item = io::Result<Bytes>> + Send + use<> {
-        let mut reader = Reader::new(self);
+        let mut reader = RecordReader::new(self);
         let mut at = 0;
-        if let Some(place) = layout.block_of(first)
-            && place.start > 0
+        if let Some(block) = layout.block_of(first)
+            && block.offset > 0
         {
-            reader.begin_at(place.from_index);
-            at = place.start;
+            reader.begin_at(block.from_index);
+            at = block.offset;
         }
-        let part = Part { reader, at, first, end: last + 1 };
-        stream::try_unfold(part, |mut part| async { Ok(part.piece().await?.map(|p| (p, part))) })
+        let range = FileRange { reader, at, first, end: last + 1 };
+        stream::try_unfold(range, |mut range| async {
+            Ok(range.piece().await?.map(|piece| (piece, range)))
+        })
     }
 
     fn unreadable(&self, error: &StoreError) -> io::Error {
-        tracing::error!(%error, task = self.task_id, "records cannot be read further");
-        io::Error::other("the records cannot be read further")
+        tracing::error!(%error, task = self.task_id, "the remaining records cannot be read");
+        io::Error::other("the remaining records cannot be read")
     }
 }
 
-fn pieces(reader: Reader) -> impl Stream<Item = io::Result<Bytes>> + Send {
+fn pieces(reader: RecordReader) -> impl Stream<Item = io::Result<Bytes>> + Send {
     stream::try_unfold(reader, |mut reader| async {
         Ok(reader.piece().await?.map(|piece| (piece, reader)))
     })
 }
 
 /// Reads a file from its beginning, or from one of its blocks.
-struct Reader {
+struct RecordReader {
     file: RecordFile,
     open: Option<OpenBlock>,
-    /// The block that the last piece came from; `None` where it came from behind the last one.
+    /// The block of the last piece; `None` if the piece follows the last block.
     piece_of: Option<u32>,
-    /// Where the next block is asked for; `None` behind the last one.
+    /// The index to read the next block with; `None` after the last block.
     next: Option<u32>,
-    /// Whether something was written before: no bracket or header comes any more.
+    /// Whether the opening bracket or the header has been written.
     begun: bool,
-    /// Whether what comes behind the last block was written.
+    /// Whether the tail of the file has been written.
     ended: bool,
-    /// Lines so far, where reading began with the first.
+    /// Lines so far, if reading began at the first line.
     lines: Option<u64>,
 }
 
@@ -154,7 +158,7 @@ struct OpenBlock {
     lines: Bytes,
 }
 
-impl Reader {
+impl RecordReader {
     const fn new(file: RecordFile) -> Self {
         Self {
             file,
@@ -171,7 +175,7 @@ impl Reader {
         (self.next, self.begun, self.lines) = (Some(from_index), true, None);
     }
 
-    /// Reads the next block, where there is one.
+    /// Reads the next block, if there is one.
     async fn open_block(&mut self) -> Result<(), StoreError> {
         self.open = None;
         let Some(from_index) = self.next else { return Ok(()) };
@@ -183,8 +187,9 @@ impl Reader {
         Ok(())
     }
 
-    /// The next piece of the file. Whether it is the last one is found out before it goes out: a
-    /// client that has counted all bytes asks for no more, and would miss the fault behind them.
+    /// The next piece of the file. The reader finds out whether it is the last one before it is
+    /// sent: a client that has received all bytes reads no further, and would miss an error after
+    /// them.
     async fn piece(&mut self) -> io::Result<Option<Bytes>> {
         if self.open.is_none() {
             self.open_block().await.map_err(|error| self.file.unreadable(&error))?;
@@ -194,7 +199,7 @@ impl Reader {
             if std::mem::replace(&mut self.ended, true) {
                 return Ok(None);
             }
-            self.is_whole()?;
+            self.check_complete()?;
             let tail = self.tail();
             return Ok((!tail.is_empty()).then(|| tail.into()));
         };
@@ -207,7 +212,7 @@ impl Reader {
         if open.lines.is_empty() {
             self.open_block().await.map_err(|error| self.file.unreadable(&error))?;
             if self.open.is_none() {
-                self.is_whole()?;
+                self.check_complete()?;
             }
         }
         self.write(run).map(Some)
@@ -230,7 +235,7 @@ impl Reader {
                     self.file.table.write_header(&mut rows);
                 }
                 self.file.table.write_rows(&lines, &mut rows).map_err(|_| {
-                    let error = StoreError::Corrupt("a record is no record".to_owned());
+                    let error = StoreError::Corrupt("a record is not a map".to_owned());
                     self.file.unreadable(&error)
                 })?;
                 Ok(rows.into())
@@ -238,7 +243,7 @@ impl Reader {
         }
     }
 
-    /// What comes behind the last block.
+    /// The bytes after the last block.
     fn tail(&self) -> Vec<u8> {
         match (self.file.format, self.begun) {
             (Format::Json, true) => b"]".to_vec(),
@@ -252,8 +257,8 @@ impl Reader {
         }
     }
 
-    /// Records may be purged while they are read: then the body must not look whole.
-    fn is_whole(&self) -> io::Result<()> {
+    /// Records may be purged while they are read; the body must not look complete then.
+    fn check_complete(&self) -> io::Result<()> {
         if self.lines.is_none_or(|lines| lines == u64::from(self.file.records)) {
             return Ok(());
         }
@@ -263,22 +268,22 @@ impl Reader {
     }
 }
 
-/// The length of the next whole lines, about [`RUN_BYTES`], one line at least.
+/// The length of the next complete lines, about [`RUN_BYTES`], at least one line.
 fn run_of_lines(lines: &[u8]) -> usize {
     let from = lines.len().min(RUN_BYTES) - 1;
     memchr::memchr(b'\n', &lines[from..]).map_or(lines.len(), |at| from + at + 1)
 }
 
-/// Some bytes of a file.
-struct Part {
-    reader: Reader,
-    /// Where in the file the next piece begins.
+/// A range of the bytes of a file.
+struct FileRange {
+    reader: RecordReader,
+    /// The offset of the next piece in the file.
     at: u64,
     first: u64,
     end: u64,
 }
 
-impl Part {
+impl FileRange {
     async fn piece(&mut self) -> io::Result<Option<Bytes>> {
         while self.at < self.end {
             let Some(piece) = self.reader.piece().await? else { return Ok(None) };
@@ -286,8 +291,8 @@ impl Part {
             self.at += length;
             if self.at > self.first {
                 let skip = self.first.saturating_sub(start);
-                let keep = (self.end - start).min(length);
-                return Ok(Some(piece.slice(skip as usize..keep as usize)));
+                let end = (self.end - start).min(length);
+                return Ok(Some(piece.slice(skip as usize..end as usize)));
             }
         }
         Ok(None)

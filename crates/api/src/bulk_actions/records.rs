@@ -1,6 +1,6 @@
-//! `GET …/results` and `GET …/errors`: the records of a completed task as a file: in the format
-//! that is asked for, whole, a part of it, or packed to be kept. A completed task never changes, so
-//! its files have strong tags and fixed bytes; what they are made of is in [`record_file`].
+//! `GET …/results` and `GET …/errors`: the records of a completed task as a file, in the chosen
+//! format: the whole file, a range of it, or a gzip download. A completed task never changes, so
+//! its files have strong tags and fixed bytes. [`record_file`] writes them.
 //!
 //! [`record_file`]: super::record_file
 
@@ -26,11 +26,12 @@ use crate::problem::{Fault, Problem};
 use crate::query::QueryPairs;
 use crate::range::{self, ByteRange};
 
-/// What a file of records takes.
+/// The query parameters of both calls.
 pub(crate) const PARAMETERS: [&str; 2] = ["format", "download"];
-/// Seconds after which a running task is worth asking again.
+/// `Retry-After` while the task runs, in seconds.
 const RETRY_SECONDS: u64 = 1;
-/// Goes up when the bytes of a file change for the same records, so that no tag stands for two.
+/// The version of the file formats. It must rise when the bytes of a file change for the same
+/// records, so that no tag names two different files.
 const RENDERING: u32 = 1;
 
 pub(crate) async fn results(
@@ -40,7 +41,7 @@ pub(crate) async fn results(
     headers: HeaderMap,
     own: OwnTask,
 ) -> Result<Response, Problem> {
-    records(&state, &Asked { method, query, headers }, &own, RecordKind::Results).await
+    records(&state, &FileRequest { method, query, headers }, &own, RecordKind::Results).await
 }
 
 pub(crate) async fn errors(
@@ -50,11 +51,11 @@ pub(crate) async fn errors(
     headers: HeaderMap,
     own: OwnTask,
 ) -> Result<Response, Problem> {
-    records(&state, &Asked { method, query, headers }, &own, RecordKind::Errors).await
+    records(&state, &FileRequest { method, query, headers }, &own, RecordKind::Errors).await
 }
 
-/// The parts of the request that decide about the form of the answer.
-struct Asked {
+/// The parts of a request that choose the form of the answer.
+struct FileRequest {
     method: Method,
     query: QueryPairs,
     headers: HeaderMap,
@@ -62,12 +63,12 @@ struct Asked {
 
 async fn records(
     state: &AppState,
-    asked: &Asked,
+    request: &FileRequest,
     own: &OwnTask,
     kind: RecordKind,
 ) -> Result<Response, Problem> {
-    let (format, download) = asked.form()?;
-    readable(&own.task, state)?;
+    let (format, download) = request.form()?;
+    check_readable(&own.task, state)?;
     let tag = tag(&own.task, kind, format);
     let file = RecordFile {
         store: state.store.clone(),
@@ -83,21 +84,21 @@ async fn records(
     };
     if download {
         let tag = format!("W/{tag}");
-        if has_already(&asked.headers, &tag[2..]) {
+        if has_already(&request.headers, &tag[2..]) {
             return Ok(unchanged(&tag));
         }
-        let packed = gzip_file(file.whole().await?);
-        return Ok(as_download(packed, &own.task, kind, format, &tag));
+        let compressed = gzip_file(file.whole().await?);
+        return Ok(download_answer(compressed, &own.task, kind, format, &tag));
     }
-    if has_already(&asked.headers, &tag) {
+    if has_already(&request.headers, &tag) {
         return Ok(unchanged(&tag));
     }
-    if let Some(range) = ByteRange::wanted(&asked.method, &asked.headers, &tag) {
-        let layout = file.layout().await.map_err(|_| unread())?;
-        return Ok(part(file, &layout, range, &tag));
+    if let Some(range) = ByteRange::requested(&request.method, &request.headers, &tag) {
+        let layout = file.layout().await.map_err(|_| records_unavailable())?;
+        return Ok(partial_answer(file, &layout, range, &tag));
     }
-    let length = if asked.method == Method::HEAD {
-        Some(file.layout().await.map_err(|_| unread())?)
+    let length = if request.method == Method::HEAD {
+        Some(file.layout().await.map_err(|_| records_unavailable())?)
     } else {
         file.known_layout().await?
     };
@@ -105,11 +106,11 @@ async fn records(
     Ok(answer(format, &tag, length.map(|layout| layout.total), whole))
 }
 
-impl Asked {
-    /// The format, and whether it is wanted as a packed file.
+impl FileRequest {
+    /// The format, and whether the caller wants a gzip download.
     fn form(&self) -> Result<(Format, bool), Problem> {
         let ([format, download], mut faults) = self.query.only(PARAMETERS);
-        let format = Format::wanted(format, &self.headers).map_err(|fault| faults.push(fault));
+        let format = Format::chosen(format, &self.headers).map_err(|fault| faults.push(fault));
         let download = match download {
             None | Some("false") => false,
             Some("true") => true,
@@ -125,8 +126,8 @@ impl Asked {
     }
 }
 
-/// Refuses where there is nothing to read yet, or any more.
-fn readable(task: &Task, state: &AppState) -> Result<(), Problem> {
+/// Refuses the call before the task has completed and after its records have expired.
+fn check_readable(task: &Task, state: &AppState) -> Result<(), Problem> {
     if task.status != TaskStatus::Completed {
         let detail = format!(
             "the task is {} ({} %); ask again until its status is completed",
@@ -136,8 +137,8 @@ fn readable(task: &Task, state: &AppState) -> Result<(), Problem> {
         return Err(Problem::new(ErrorCode::NotCompleted, detail).retry_after(RETRY_SECONDS));
     }
     if task.expires_at.is_some_and(|end| end <= state.clock.now()) {
-        let detail = "the results and errors of this task are no longer kept; expires_at of the \
-                      task says until when they were";
+        let detail = "the results and errors of this task have expired, at the time in its \
+                      expires_at";
         return Err(Problem::new(ErrorCode::Expired, detail));
     }
     Ok(())
@@ -176,17 +177,23 @@ fn answer(
     response
 }
 
-fn part(file: RecordFile, layout: &Layout, range: ByteRange, tag: &str) -> Response {
-    let Some(place) = range.within(layout.total) else {
+fn partial_answer(file: RecordFile, layout: &Layout, range: ByteRange, tag: &str) -> Response {
+    let Some(bytes) = range.within(layout.total) else {
         return range::unsatisfiable(layout.total);
     };
     let format = file.format;
-    let mut response = answer(format, tag, None, file.part(layout, place));
-    range::mark_part(&mut response, place, layout.total);
+    let mut response = answer(format, tag, None, file.range(layout, bytes));
+    range::mark_partial(&mut response, bytes, layout.total);
     response
 }
 
-fn as_download(packed: Body, task: &Task, kind: RecordKind, format: Format, tag: &str) -> Response {
+fn download_answer(
+    body: Body,
+    task: &Task,
+    kind: RecordKind,
+    format: Format,
+    tag: &str,
+) -> Response {
     let (action, kind, format) = (task.action.as_str(), word(kind), format.as_str());
     let name = format!("{action}-{}-{kind}.{format}.gz", task.id);
     let headers = [
@@ -195,9 +202,9 @@ fn as_download(packed: Body, task: &Task, kind: RecordKind, format: Format, tag:
         (header::ETAG, tag.to_owned()),
         (header::VARY, "Accept".to_owned()),
     ];
-    (headers, packed).into_response()
+    (headers, body).into_response()
 }
 
-fn unread() -> Problem {
+fn records_unavailable() -> Problem {
     Problem::unavailable("the records cannot be read now; try again")
 }

@@ -1,7 +1,7 @@
 //! `POST …/bulk_actions/{task_id}/retry`: a new task of the entries that failed or were not
-//! processed. It needs the access that creating the task needs, and takes no fields. A retry is a
-//! task like any other, with the limits of one; its entries keep the index and line that they have
-//! in the parent.
+//! processed. It needs the same access as creating the task, and takes no fields. A retry is a task
+//! like any other and has the same limits. Its entries keep the index and line that they have in
+//! the parent.
 
 use axum::extract::State;
 use axum::response::Response;
@@ -17,7 +17,7 @@ use crate::problem::Problem;
 use crate::query::QueryPairs;
 use crate::{AppState, idempotency};
 
-/// Seconds after which a running task is worth asking again.
+/// `Retry-After` while the parent runs, in seconds.
 const RETRY_SECONDS: u64 = 1;
 
 /// A new task of the entries that failed or were not processed.
@@ -32,10 +32,10 @@ pub(crate) async fn retry(
     let key = idempotency::key(&headers, &mut faults);
     Problem::check(faults)?;
     let OwnTask { caller, task } = own;
-    caller.may(task.action.access_of(task.dry_run), "retrying this task")?;
+    caller.require(task.action.access_of(task.dry_run), "retrying this task")?;
     let _mark = idempotency::begin(&state, &caller, key.as_deref()).await?;
     let content = idempotency::content_hash(&[b"retry", task.id.as_bytes()]);
-    // A repeat is answered whatever became of the parent meanwhile.
+    // A repeat receives the first answer, whatever has happened to the parent since.
     if let Some(first) = idempotency::first_answer(&state, &caller, key.as_deref(), content).await?
     {
         return Ok(first);
@@ -49,8 +49,7 @@ pub(crate) async fn retry(
         return Err(Problem::new(ErrorCode::NotCompleted, detail).retry_after(RETRY_SECONDS));
     }
     if task.expires_at.is_some_and(|end| end <= state.clock.now()) {
-        let detail = "the entries of this task are no longer kept; expires_at of the task says \
-                      until when they were";
+        let detail = "the entries of this task have expired, at the time in its expires_at";
         return Err(Problem::new(ErrorCode::Expired, detail));
     }
     if task.retryable_entries() == 0 {

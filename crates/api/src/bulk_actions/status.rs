@@ -1,6 +1,6 @@
 //! `GET …/bulk_actions/{task_id}`: the task record at once, after a wait, or as a stream of events,
-//! one per change. A caller that waits always gets a record in the end: the completed one, or the
-//! one there is when the time is up or the server stops.
+//! one per change. A caller that waits always receives a record: the completed one, or the current
+//! one when the time is up or the server stops.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -21,11 +21,11 @@ use crate::accept::{weight_of, weighted};
 use crate::problem::{Fault, Problem};
 use crate::query::QueryPairs;
 
-/// What the status of a task takes.
+/// The query parameters of the call.
 pub(crate) const PARAMETERS: [&str; 1] = ["wait"];
-/// Longest that a caller may have the answer held back.
+/// How long a caller may have the answer held back.
 const WAIT_SECONDS_MAX: u64 = 60;
-/// Silence in a stream of events after which a comment shows that it lives.
+/// After this time without an event, a comment shows that the stream is alive.
 const KEEP_ALIVE_SECONDS: u64 = 15;
 
 pub(crate) async fn status(
@@ -70,7 +70,7 @@ fn wait(query: &QueryPairs) -> Result<Duration, Problem> {
     Ok(Duration::from_secs(seconds.unwrap_or(0)))
 }
 
-/// Whether `Accept` prefers events by name.
+/// Whether `Accept` names events and does not prefer JSON.
 fn wants_events(headers: &HeaderMap) -> bool {
     let list = weighted(headers, &header::ACCEPT);
     let events = weight_of(&list, &["text/event-stream"]).unwrap_or(0.0);
@@ -78,7 +78,7 @@ fn wants_events(headers: &HeaderMap) -> bool {
     events > 0.0 && events >= json
 }
 
-/// The record there is, then each later one.
+/// The current record, then each later one.
 fn events(follower: Follower) -> impl Stream<Item = Result<Event, Infallible>> + Send {
     stream::unfold((follower, true), |(mut follower, is_first)| async move {
         if !is_first && !follower.advance().await.unwrap_or(false) {

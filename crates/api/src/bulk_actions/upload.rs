@@ -1,7 +1,7 @@
-//! The payload of a request while it arrives. Bytes go to the model's reader; full blocks are
-//! compressed on blocking threads, a few at once, while the next ones arrive, and then held or
-//! staged ([`Staging`]) in their order, so that an upload is never in memory whole. No entry counts
-//! before the end was seen: of a payload that is refused nothing stays.
+//! The payload of a request while it arrives. The bytes go to the model's reader. Blocking threads
+//! compress full blocks, a few at a time, while the next ones arrive; then [`Staging`] buffers or
+//! stages them in order. So an upload is never in memory as a whole. No entry counts before the end
+//! of the payload: a refused payload leaves nothing behind.
 
 use std::collections::VecDeque;
 
@@ -13,21 +13,21 @@ use tokio::task::{JoinHandle, spawn_blocking};
 use super::staging::{Staging, panicked};
 use crate::problem::Problem;
 
-/// Packings that are under way while further bytes are read: enough that the store can be given the
-/// blocks of one meanwhile.
-const PACKINGS_MAX: usize = 2;
+/// How many compressions may run while further bytes are read: enough that the store can take the
+/// blocks of one of them at the same time.
+const COMPRESSIONS_MAX: usize = 2;
 
-type Packing = JoinHandle<Result<Vec<PackedBlock>, StoreError>>;
+type Compression = JoinHandle<Result<Vec<PackedBlock>, StoreError>>;
 
-/// A payload on its way in.
+/// A payload that is arriving.
 #[derive(Debug)]
 pub(super) struct Upload {
     reader: PayloadReader,
     hash: Option<Sha256>,
-    /// Why the payload is refused; what still arrives of it is dropped.
+    /// The reason to refuse the payload; its remaining bytes are dropped.
     fault: Option<PayloadFault>,
     full: Vec<Block>,
-    packing: VecDeque<Packing>,
+    compressions: VecDeque<Compression>,
     staging: Staging,
 }
 
@@ -35,7 +35,7 @@ pub(super) struct Upload {
 #[derive(Debug)]
 pub(crate) struct Payload {
     pub(crate) entries: u32,
-    /// SHA-256 of the payload as it was sent, where it was asked for.
+    /// SHA-256 of the payload as the caller sent it, if it was to be hashed.
     pub(crate) hash: Option<[u8; 32]>,
     pub(crate) staging: Staging,
 }
@@ -43,7 +43,7 @@ pub(crate) struct Payload {
 impl Upload {
     pub(super) fn new(reader: PayloadReader, staging: Staging, hashed: bool) -> Self {
         let hash = hashed.then(Sha256::new);
-        Self { reader, hash, fault: None, full: Vec::new(), packing: VecDeque::new(), staging }
+        Self { reader, hash, fault: None, full: Vec::new(), compressions: VecDeque::new(), staging }
     }
 
     /// Takes the next bytes.
@@ -60,26 +60,26 @@ impl Upload {
         }
     }
 
-    /// Has the blocks compressed that have filled. Waits for those before, but the last few, so
-    /// that a fast client cannot outrun the compression or the store.
+    /// Begins to compress the full blocks. Waits for all but the last few compressions, so that a
+    /// fast client cannot outrun the compression or the store.
     pub(super) async fn settle(&mut self) -> Result<(), Problem> {
         if self.full.is_empty() {
             return Ok(());
         }
         let blocks = std::mem::take(&mut self.full);
-        self.packing.push_back(spawn_blocking(move || pack(&blocks)));
-        self.packed_but(PACKINGS_MAX).await
+        self.compressions.push_back(spawn_blocking(move || compress(&blocks)));
+        self.wait_for_all_but(COMPRESSIONS_MAX).await
     }
 
-    /// The whole payload, or why it is refused.
+    /// The whole payload, or the reason to refuse it.
     pub(super) async fn finish(mut self) -> Result<Result<Payload, PayloadFault>, Problem> {
-        self.packed_but(0).await?;
+        self.wait_for_all_but(0).await?;
         if let Some(fault) = self.fault {
             return Ok(Err(fault));
         }
         let (reader, mut rest, mut staging) = (self.reader, self.full, self.staging);
         let ended = spawn_blocking(move || match reader.finish(&mut rest) {
-            Ok(entries) => pack(&rest).map(|packed| Ok((entries, packed))),
+            Ok(entries) => compress(&rest).map(|packed| Ok((entries, packed))),
             Err(fault) => Ok(Err(fault)),
         });
         match ended.await.map_err(panicked)?? {
@@ -92,10 +92,10 @@ impl Upload {
         }
     }
 
-    /// Waits until no more than the last few packings are under way.
-    async fn packed_but(&mut self, last: usize) -> Result<(), Problem> {
-        while self.packing.len() > last
-            && let Some(oldest) = self.packing.pop_front()
+    /// Waits until at most `last` compressions are running.
+    async fn wait_for_all_but(&mut self, last: usize) -> Result<(), Problem> {
+        while self.compressions.len() > last
+            && let Some(oldest) = self.compressions.pop_front()
         {
             self.staging.add(oldest.await.map_err(panicked)??).await?;
         }
@@ -103,6 +103,6 @@ impl Upload {
     }
 }
 
-fn pack(blocks: &[Block]) -> Result<Vec<PackedBlock>, StoreError> {
+fn compress(blocks: &[Block]) -> Result<Vec<PackedBlock>, StoreError> {
     blocks.iter().map(pack_block).collect()
 }

@@ -1,5 +1,5 @@
-//! The task record as callers see it. A promise: names, order and types are those of docs/api.md,
-//! "Task". Links are paths, so that no host name is guessed.
+//! The task record in its wire form. Names, order and types are those of docs/api.md, "Task". Links
+//! are paths, so that the server need not know its host name.
 
 use caseload_model::ids::DomainName;
 use caseload_model::task::{Counts, Outcome, Task, TaskStatus};

@@ -1,5 +1,5 @@
-//! What every call that takes a form has in common: which content types are forms, how long a body
-//! may be and how long it may pause, and what a caller is told of a body that cannot be read.
+//! The rules for the body of every call that takes a form: the accepted content types, how long a
+//! body may be and how long it may pause, and the answers to a body that cannot be read.
 
 use std::error::Error;
 use std::time::Duration;
@@ -11,19 +11,19 @@ use caseload_model::error_code::ErrorCode;
 use http::{HeaderMap, HeaderValue, header};
 use http_body_util::LengthLimitError;
 
-use super::unpack::{BrokenPacking, caused_by};
+use super::decompress::{BrokenCompression, caused_by};
 use super::urlencoded::BrokenEscape;
 use crate::ApiConfig;
 use crate::problem::Problem;
 
-/// How a form is written.
+/// The encoding of a form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FormKind {
     Urlencoded,
     Multipart,
 }
 
-/// The form that a content type names; `accepted` tells a caller which there are.
+/// The kind of form of the content type; `accepted` lists the accepted types for the caller.
 pub(crate) fn kind(headers: &HeaderMap, accepted: &str) -> Result<FormKind, Problem> {
     let unsupported = |detail| Err(Problem::new(ErrorCode::UnsupportedMediaType, detail));
     let given = headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
@@ -39,7 +39,7 @@ pub(crate) fn kind(headers: &HeaderMap, accepted: &str) -> Result<FormKind, Prob
     }
 }
 
-/// Refuses a body that says itself that it is too large, before any of it is read.
+/// Refuses a body whose stated length is too large, before any of it is read.
 pub(crate) fn check_length(request: &Request, config: &ApiConfig) -> Result<(), Problem> {
     let length = request.body().size_hint().exact();
     if length.is_some_and(|length| length > config.body_bytes_max as u64) {
@@ -57,7 +57,7 @@ pub(crate) async fn multipart(request: Request) -> Result<Multipart, Problem> {
     })
 }
 
-/// What `read` gives, unless the client stops sending for too long.
+/// Awaits `read`. Fails if the client pauses for too long.
 pub(crate) async fn in_time<T>(
     config: &ApiConfig,
     read: impl Future<Output = T>,
@@ -65,26 +65,26 @@ pub(crate) async fn in_time<T>(
     let pause: Duration = config.body_pause_max;
     tokio::time::timeout(pause, read).await.map_err(|_| {
         let detail =
-            format!("nothing of the body arrived for {} s; send it again", pause.as_secs());
+            format!("no part of the body arrived for {} s; send it again", pause.as_secs());
         Problem::new(ErrorCode::InvalidRequest, detail)
     })
 }
 
 fn too_large(config: &ApiConfig) -> Problem {
     let detail = format!(
-        "the body has more than {} bytes, packed or unpacked; send less in one request",
+        "the body has more than {} bytes, compressed or decompressed; send less in one request",
         config.body_bytes_max
     );
     Problem::new(ErrorCode::TooLarge, detail)
 }
 
-pub(crate) fn unread(error: &(dyn Error + 'static), config: &ApiConfig) -> Problem {
+pub(crate) fn read_error(error: &(dyn Error + 'static), config: &ApiConfig) -> Problem {
     if caused_by::<LengthLimitError>(error) {
         return too_large(config);
     }
-    let detail = if caused_by::<BrokenPacking>(error) {
-        "the body cannot be unpacked: it is not what its Content-Encoding says, it stops early, or \
-         (zstd) it asks for a window of more than 8 MiB"
+    let detail = if caused_by::<BrokenCompression>(error) {
+        "the body cannot be decompressed: it does not match its Content-Encoding, it ends early, \
+         or (zstd) it needs a window of more than 8 MiB"
     } else {
         "the body ended before it was complete; send it again"
     };
@@ -93,18 +93,18 @@ pub(crate) fn unread(error: &(dyn Error + 'static), config: &ApiConfig) -> Probl
 
 pub(crate) fn broken_escape(BrokenEscape(at): BrokenEscape) -> Problem {
     let detail = format!(
-        "the body is no urlencoded form: the % at byte {at} is not followed by two hexadecimal \
+        "the body is not an urlencoded form: the % at byte {at} is not followed by two hexadecimal \
          digits; write % as %25, or let an HTTP client encode the form"
     );
     Problem::new(ErrorCode::InvalidRequest, detail)
 }
 
 pub(crate) fn broken_multipart(error: &MultipartError, config: &ApiConfig) -> Problem {
-    if caused_by::<LengthLimitError>(error) || caused_by::<BrokenPacking>(error) {
-        return unread(error, config);
+    if caused_by::<LengthLimitError>(error) || caused_by::<BrokenCompression>(error) {
+        return read_error(error, config);
     }
     tracing::debug!(%error, "a multipart body is broken");
-    let detail = "the body is no multipart/form-data with the boundary that its Content-Type \
-                  names, or it ended before it was complete";
+    let detail = "the body is not multipart/form-data with the boundary of its Content-Type, \
+                  or it ended before it was complete";
     Problem::new(ErrorCode::InvalidRequest, detail)
 }

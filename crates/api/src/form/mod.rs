@@ -1,9 +1,9 @@
-//! Forms as requests bring them, urlencoded or multipart, plain or packed. The pieces that read
-//! them while they arrive are shared with the bulk actions, whose payload is not gathered; [`read`]
-//! gathers the fields of a small form and hands files on. What fields mean is not known here.
+//! Request forms, urlencoded or multipart, plain or compressed. [`read`] collects the fields of a
+//! small form and passes files on. Bulk actions share the decoders but do not collect their
+//! payload. This module does not know what fields mean.
 
 pub(crate) mod body;
-mod unpack;
+mod decompress;
 mod urlencoded;
 
 use axum::RequestExt;
@@ -14,17 +14,17 @@ use futures_util::StreamExt;
 
 use crate::ApiConfig;
 use crate::problem::{Fault, Problem};
-use body::{FormKind, broken_escape, broken_multipart, in_time, unread};
+use body::{FormKind, broken_escape, broken_multipart, in_time, read_error};
 
-pub(crate) use unpack::unpacked;
+pub(crate) use decompress::decompressed;
 pub(crate) use urlencoded::{BrokenEscape, Decoder, FieldSink};
 
 const ACCEPTED_TYPES: &str =
     "application/x-www-form-urlencoded, or multipart/form-data, which may also carry files";
-/// Bytes that the fields of a form may have together, files aside. The longest message, maps and
-/// all, has room in it several times.
+/// The most bytes that the fields of a form may have together, without files. This is several times
+/// the size of the longest message with all its maps.
 const FIELDS_BYTES_MAX: usize = 24 << 20;
-/// Fields of a form, files aside.
+/// The most fields of a form, without files.
 const FIELDS_MAX: usize = 1000;
 
 /// The fields of a form in their order.
@@ -37,19 +37,19 @@ pub(crate) struct Fields {
     too_many: bool,
 }
 
-/// Where the files of a form go.
+/// The receiver of the files of a form.
 pub(crate) trait Files {
-    /// Whether a field of this name brings a file.
+    /// Whether a field of this name is a file.
     fn takes(&self, name: &str) -> bool;
     /// The next file begins.
     fn begin(&mut self, field: &str, file_name: Option<&str>, content_type: Option<&str>);
-    /// Its next bytes.
+    /// The next bytes of the file.
     async fn data(&mut self, bytes: &[u8]) -> Result<(), Problem>;
-    /// It is complete.
+    /// The file is complete.
     async fn end(&mut self) -> Result<(), Problem>;
-    /// A hash that tells the files from others.
+    /// A hash of the names, types and bytes of all files.
     fn content(&self) -> [u8; 32];
-    /// What was wrong with files so far.
+    /// The faults of the files so far.
     fn take_faults(&mut self) -> Vec<Fault>;
 }
 
@@ -84,7 +84,7 @@ pub(crate) async fn read(
 ) -> Result<Fields, Problem> {
     let kind = body::kind(request.headers(), ACCEPTED_TYPES)?;
     body::check_length(&request, config)?;
-    let request = unpacked(request)?;
+    let request = decompressed(request)?;
     let mut fields = Fields::default();
     match kind {
         FormKind::Urlencoded => read_urlencoded(request, config, &mut fields).await?,
@@ -104,7 +104,7 @@ async fn read_urlencoded(
     let mut body = request.into_limited_body().into_data_stream();
     let mut decoder = Decoder::default();
     while let Some(piece) = in_time(config, body.next()).await? {
-        let piece: Bytes = piece.map_err(|error| unread(&error, config))?;
+        let piece: Bytes = piece.map_err(|error| read_error(&error, config))?;
         decoder.push(&piece, fields).map_err(broken_escape)?;
         fields.check()?;
     }
@@ -167,7 +167,7 @@ impl FieldSink for Fields {
             self.pairs.push((name, value));
             return;
         }
-        let detail = format!("the field {name} is no UTF-8; encode texts as UTF-8");
+        let detail = format!("the field {name} is not UTF-8; encode texts as UTF-8");
         self.faults.push(Fault::parameter(name, ErrorCode::InvalidValue, detail));
     }
 }
@@ -188,7 +188,7 @@ impl Fields {
         Ok(())
     }
 
-    /// A file has no place in an urlencoded form.
+    /// Refuses file fields, which an urlencoded form cannot have.
     fn refuse_files(&mut self, files: &impl Files) {
         let Self { pairs, faults, .. } = self;
         pairs.retain(|(name, _)| {

@@ -1,10 +1,10 @@
-//! Decodes `application/x-www-form-urlencoded` while it arrives, in pieces cut anywhere, so that a
-//! large payload is never held both encoded and decoded. A `%` that no two hexadecimal digits
-//! follow is a fault: guessing what was meant would store other data than was sent.
+//! An incremental decoder of `application/x-www-form-urlencoded`. It takes the body in pieces cut
+//! at any byte, so that the server never holds a large payload both encoded and decoded. A `%`
+//! without two hexadecimal digits is an error: a guess could store other data than the caller sent.
 
 use memchr::memchr3;
 
-/// Bytes of a field's name that are kept; longer ones are unknown anyway.
+/// How many bytes of a field's name the decoder reads; no known name is longer.
 const NAME_BYTES_MAX: usize = 256;
 
 /// Receives the fields of a form in their order.
@@ -13,7 +13,7 @@ pub(crate) trait FieldSink {
     fn begin(&mut self, name: &str);
     /// The next bytes of its value.
     fn data(&mut self, bytes: &[u8]);
-    /// Its value is complete.
+    /// The value is complete.
     fn end(&mut self);
 }
 
@@ -28,11 +28,11 @@ pub(crate) struct Decoder {
     escape: Escape,
     /// Bytes of the body before the next one.
     offset: u64,
-    /// Decoded bytes of the value that were not handed on.
+    /// Decoded bytes of the value that the sink does not have yet.
     decoded: Vec<u8>,
 }
 
-/// How much of an escape was seen.
+/// The part of an escape that the decoder has seen.
 #[derive(Debug, Default, Clone, Copy)]
 enum Escape {
     #[default]
@@ -88,7 +88,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// A byte outside of an escape that may mean something.
+    /// A byte outside of an escape that may be special.
     fn special(&mut self, byte: u8, sink: &mut impl FieldSink) {
         match byte {
             b'%' => self.escape = Escape::Percent,

@@ -1,5 +1,5 @@
-//! Tests of the incremental form decoder: single rules as tables, and the law that neither the
-//! cuts nor an independent decoder change the outcome.
+//! Tests of the incremental form decoder: its rules as tables, and the law that the result does not
+//! depend on where the body is cut and equals that of an independent encoder.
 
 use proptest::prelude::*;
 
@@ -47,7 +47,7 @@ fn forms_are_decoded_as_documented() {
 }
 
 #[test]
-fn broken_escapes_are_found_where_they_stand() {
+fn broken_escapes_are_found_with_their_offset() {
     for (body, at) in [("a=%", 2), ("a=x%4", 3), ("%zz=1", 0), ("a=%4&b=1", 2), ("a=12%+1", 4)] {
         assert_eq!(decode(&[body.as_bytes()]), Err(BrokenEscape(at)), "{body}");
     }
@@ -57,7 +57,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn what_another_encoder_wrote_comes_back_however_it_is_cut(
+    fn the_output_of_another_encoder_is_decoded_wherever_it_is_cut(
         pairs in prop::collection::vec(("[a-z%&=+ ]{1,8}", ".{0,40}"), 0..4),
         cut in 1_usize..9,
     ) {

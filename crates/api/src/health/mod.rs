@@ -1,5 +1,5 @@
-//! Is the process alive, does the store answer. No key is needed and nothing of a domain's data is
-//! told.
+//! Whether the process runs, and whether the store answers. These calls need no key and show no
+//! data of a domain.
 
 pub(crate) mod openapi;
 

@@ -9,13 +9,13 @@ use crate::openapi::operation::{Operation, json_content};
 pub(crate) fn paths() -> Value {
     let ok = json_content(schema("Health"), json!({"status": "ok"}));
     let health = |id, summary, description| {
-        Operation::open(id, "service", summary, description).answers(200, "It does.", &[], &ok)
+        Operation::open(id, "service", summary, description).answers(200, "Yes.", &[], &ok)
     };
     let alive = health("getHealth", "Does the process run?", "Answers while the process runs.");
     let ready = health(
         "getReadiness",
         "Does the store answer?",
-        "Answers 200 when the store answers to a reader and through its writer.",
+        "Answers 200 if the store can be read and written.",
     );
     json!({
         "/healthz": {"get": alive.build()},

@@ -1,4 +1,5 @@
-//! The first answer to a request with a key: whether there is one, and how it is sent.
+//! The first answer to a request with a key: whether the store has one, and how the server sends
+//! it.
 
 use axum::response::{IntoResponse, Response};
 use caseload_model::error_code::ErrorCode;
@@ -9,11 +10,11 @@ use super::in_progress::InProgressMark;
 use crate::problem::Problem;
 use crate::{AppState, Caller};
 
-/// Seconds after which a request that is still being answered is worth repeating.
+/// `Retry-After` while the first request is still being answered, in seconds.
 const RETRY_SECONDS: u64 = 1;
 
-/// Marks the key, where the request has one, as long as the mark lives. Refused while another
-/// request has it and has no answer yet.
+/// Marks the key of the request, if it has one, for the life of the mark. Refuses the request while
+/// another one has the mark and no answer yet.
 pub(crate) async fn begin(
     state: &AppState,
     caller: &Caller,
@@ -33,8 +34,8 @@ pub(crate) async fn begin(
     Err(problem.retry_after(RETRY_SECONDS))
 }
 
-/// The first answer, where a request with this key and content had one. For requests that need to
-/// know it before they look at anything else; the store asks again when it takes effect.
+/// The first answer to a request with this key and content, if there is one. For calls that must
+/// know it before any other check. The store compares again when the command takes effect.
 pub(crate) async fn first_answer(
     state: &AppState,
     caller: &Caller,
@@ -49,7 +50,7 @@ pub(crate) async fn first_answer(
     }
 }
 
-/// 201 with the kept bytes, the first time and each time after.
+/// The answer 201 with the stored bytes, the same for the first request and each repeat.
 pub(crate) fn created(answer: StoredAnswer) -> Response {
     let headers = [
         (header::LOCATION, answer.location),

@@ -2,15 +2,16 @@
 //! callers that repeat early: the store alone makes sure that a request takes effect once.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use caseload_model::ids::DomainId;
+use parking_lot::{Mutex, MutexGuard};
 
 /// Keys whose first request is being answered.
 #[derive(Debug, Default)]
 pub(crate) struct KeysInProgress(Mutex<HashSet<(DomainId, String)>>);
 
-/// The mark on one key; gone with the request, however that ends.
+/// The mark on one key. It ends with the request, whatever its outcome.
 #[derive(Debug)]
 pub(crate) struct InProgressMark {
     keys: Arc<KeysInProgress>,
@@ -31,7 +32,7 @@ impl KeysInProgress {
         is_new.then(|| InProgressMark { keys: self.clone(), key })
     }
 
-    fn keys(&self) -> std::sync::MutexGuard<'_, HashSet<(DomainId, String)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn keys(&self) -> MutexGuard<'_, HashSet<(DomainId, String)>> {
+        self.0.lock()
     }
 }

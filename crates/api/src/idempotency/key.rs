@@ -1,4 +1,5 @@
-//! The header `Idempotency-Key`, and the hash that tells the content of one request from another.
+//! The header `Idempotency-Key`, and the hash of a request's content, which distinguishes a repeat
+//! from another request with the same key.
 
 use std::time::Duration;
 
@@ -11,12 +12,12 @@ use sha2::{Digest, Sha256};
 use crate::problem::Fault;
 
 const HEADER: &str = "Idempotency-Key";
-/// Characters that a key may have.
+/// The most characters of a key.
 const KEY_CHARS_MAX: usize = 255;
-/// How long a key is kept at least.
+/// How long the store holds a key at least.
 const STORED_MIN: Duration = Duration::from_hours(24);
 
-/// The key of a request, where it has one; what is wrong with it goes to `faults`.
+/// The key of a request, if it has a valid one; its faults go to `faults`.
 pub(crate) fn key(headers: &HeaderMap, faults: &mut Vec<Fault>) -> Option<String> {
     let mut given = headers.get_all(HEADER).iter();
     let first = given.next()?;
@@ -30,15 +31,15 @@ pub(crate) fn key(headers: &HeaderMap, faults: &mut Vec<Fault>) -> Option<String
     match std::str::from_utf8(first.as_bytes()) {
         Ok(key) if (1..=KEY_CHARS_MAX).contains(&key.chars().count()) => Some(key.to_owned()),
         _ => {
-            let detail = "an idempotency key has 1 to 255 characters; a fresh UUID for each new \
-                          request, sent again with each repeat of it, is a good one";
+            let detail = "an idempotency key has 1 to 255 characters; a good choice is a new UUID \
+                          for each new request, sent again with each repeat of it";
             fault(ErrorCode::InvalidValue, detail);
             None
         }
     }
 }
 
-/// A hash over the parts of a request that say what it asks for, each part told from the next.
+/// A hash over the parts of a request's content; the hash includes the length of each part.
 pub(crate) fn content_hash(parts: &[&[u8]]) -> [u8; 32] {
     let mut hash = Sha256::new();
     for part in parts {
@@ -48,15 +49,16 @@ pub(crate) fn content_hash(parts: &[&[u8]]) -> [u8; 32] {
     hash.finalize().into()
 }
 
-/// The key as the store keeps it: as long as what was made, and at least a day.
+/// The key for the store. It expires with the record that the request makes, after a day at the
+/// earliest.
 pub(crate) fn stored_key(
     text: String,
     content: [u8; 32],
     now: UnixMillis,
-    made_expires_at: UnixMillis,
+    record_expires_at: UnixMillis,
 ) -> IdempotencyKey {
     let least = now.0.saturating_add(i64::try_from(STORED_MIN.as_millis()).unwrap_or(i64::MAX));
-    IdempotencyKey { text, content, expires_at: made_expires_at.max(UnixMillis(least)) }
+    IdempotencyKey { text, content, expires_at: record_expires_at.max(UnixMillis(least)) }
 }
 
 #[cfg(test)]
@@ -91,20 +93,21 @@ mod tests {
         headers.insert(HEADER, HeaderValue::from_bytes(b"\xff").expect("a header value"));
         let mut faults = Vec::new();
         assert_eq!(key(&headers, &mut faults), None);
-        assert_eq!(faults.len(), 1, "no UTF-8");
+        assert_eq!(faults.len(), 1, "not UTF-8");
     }
 
     #[test]
-    fn parts_of_the_content_are_told_apart() {
+    fn the_hash_depends_on_the_borders_between_parts() {
         assert_ne!(content_hash(&[b"ab", b"c"]), content_hash(&[b"a", b"bc"]));
         assert_ne!(content_hash(&[b"", b"a"]), content_hash(&[b"a", b""]));
         assert_eq!(content_hash(&[b"a", b"b"]), content_hash(&[b"a", b"b"]));
     }
 
     #[test]
-    fn keys_are_kept_for_a_day_at_least() {
-        let expires =
-            |made| stored_key("k".into(), [0; 32], UnixMillis(5), UnixMillis(made)).expires_at.0;
+    fn keys_are_stored_for_a_day_at_least() {
+        let expires = |record| {
+            stored_key("k".into(), [0; 32], UnixMillis(5), UnixMillis(record)).expires_at.0
+        };
         assert_eq!((expires(10), expires(i64::MAX)), (86_400_005, i64::MAX));
     }
 }

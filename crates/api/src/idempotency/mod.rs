@@ -1,6 +1,6 @@
-//! Requests that may be repeated under the header `Idempotency-Key`. The store writes the first
-//! answer in the transaction of its effect; here are the header, the hash of the content, and the
-//! mark on keys whose first request is still being answered.
+//! Requests that a caller may repeat under the header `Idempotency-Key`. The store writes the first
+//! answer in the transaction of its effect. This module has the header, the hash of a request's
+//! content, and the marks on keys whose first request is still being answered.
 
 mod answer;
 mod in_progress;

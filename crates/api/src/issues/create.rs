@@ -5,8 +5,8 @@ use axum::response::Response;
 use caseload_model::issue::write::{CreateRequest, read_create};
 use caseload_store::CreateIssue;
 
-use super::file_upload::Staged;
-use super::write_call::{Call, Form, created};
+use super::file_upload::FileUpload;
+use super::write_call::{FormRules, WriteCall, created};
 use crate::problem::Problem;
 use crate::query::QueryPairs;
 use crate::{AppState, Caller};
@@ -18,9 +18,9 @@ pub(crate) async fn create(
     query: QueryPairs,
     request: Request,
 ) -> Result<Response, Problem> {
-    let call = Call::new(&state, &caller, "creating an issue", None, &query)?;
-    let mut files = Staged::new(&state, &caller);
-    let form = Form { read: read_create, references: CreateRequest::references };
+    let call = WriteCall::new(&state, &caller, "creating an issue", None, &query)?;
+    let mut files = FileUpload::new(&state, &caller);
+    let form = FormRules { read: read_create, references: CreateRequest::references };
     let (origin, request, _mark) = call.post(request, &mut files, form).await?;
     let command = CreateIssue { origin, request, attachments: files.files.clone() };
     created(state.store.create_issue(command).await, &mut files)

@@ -1,5 +1,5 @@
-//! The deadline of reads of issues. The store ends a read that passes its budget by itself; this is
-//! the net under it.
+//! The deadline of reads of issues. The store ends a read that exceeds its budget. If the store
+//! fails to do so, the read fails here, shortly after the deadline.
 
 use std::time::Duration;
 

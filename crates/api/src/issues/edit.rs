@@ -7,8 +7,8 @@ use caseload_model::issue::write::{BulkEditRequest, EditRequest, read_bulk_edit,
 use caseload_store::{EditIssue, EditIssues};
 use http::header;
 
-use super::id::{IssueId, NoIssueId};
-use super::write_call::{Call, Form, write_error};
+use super::id::{InvalidIssueId, IssueId};
+use super::write_call::{FormRules, WriteCall, write_error};
 use crate::problem::Problem;
 use crate::query::QueryPairs;
 use crate::{AppState, Caller};
@@ -17,12 +17,12 @@ use crate::{AppState, Caller};
 pub(crate) async fn edit(
     State(state): State<AppState>,
     caller: Caller,
-    id: Result<IssueId, NoIssueId>,
+    id: Result<IssueId, InvalidIssueId>,
     query: QueryPairs,
     request: Request,
 ) -> Result<Response, Problem> {
-    let call = Call::new(&state, &caller, "editing an issue", Some(id), &query)?;
-    let form = Form { read: read_edit, references: EditRequest::references };
+    let call = WriteCall::new(&state, &caller, "editing an issue", Some(id), &query)?;
+    let form = FormRules { read: read_edit, references: EditRequest::references };
     let (origin, request) = call.put(request, form).await?;
     let command = EditIssue { origin, issue_id: id?.known()?, request };
     Ok(edited(state.store.edit_issue(command).await.map_err(write_error)?))
@@ -35,8 +35,8 @@ pub(crate) async fn edit_many(
     query: QueryPairs,
     request: Request,
 ) -> Result<Response, Problem> {
-    let call = Call::new(&state, &caller, "editing issues", None, &query)?;
-    let form = Form { read: read_bulk_edit, references: BulkEditRequest::references };
+    let call = WriteCall::new(&state, &caller, "editing issues", None, &query)?;
+    let form = FormRules { read: read_bulk_edit, references: BulkEditRequest::references };
     let (origin, request) = call.put(request, form).await?;
     let command = EditIssues { origin, request };
     Ok(edited(state.store.edit_issues(command).await.map_err(write_error)?))

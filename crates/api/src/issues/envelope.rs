@@ -1,6 +1,6 @@
 //! The envelope around issues: members in a fixed order, the issues as the store rendered them. A
-//! list by page has its totals; one by cursor has the next cursor instead, and the totals when they
-//! were asked for.
+//! list by page has its totals. A list by cursor has the next cursor, and the totals if the caller
+//! asked for them.
 
 use std::array;
 use std::convert::Infallible;
@@ -16,7 +16,7 @@ use hyper::body::{Frame, SizeHint};
 
 use crate::link::total_pages;
 
-/// What stands in an envelope.
+/// The values of an envelope.
 #[derive(Debug, Clone)]
 pub(super) struct Envelope<'a> {
     pub(super) paging: Paging,
@@ -26,41 +26,41 @@ pub(super) struct Envelope<'a> {
     pub(super) next: Next<'a>,
 }
 
-/// What an envelope says of what follows it.
+/// How the list continues after an envelope.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Next<'a> {
-    /// Nothing: the list goes by page.
+    /// The envelope does not say: the list is by page.
     Unsaid,
-    /// The cursor.
+    /// The list continues at this cursor.
     Cursor(&'a str),
-    /// That a list by cursor is at its end.
+    /// The list by cursor ends here.
     End,
 }
 
 pub(super) fn respond(envelope: Envelope<'_>) -> Response {
     let Paging { page: number, page_size } = envelope.paging;
-    let before = format!("{{\"page\":{number},\"page-size\":{page_size},\"issues\":[");
-    let mut behind = b"]".to_vec();
+    let head = format!("{{\"page\":{number},\"page-size\":{page_size},\"issues\":[");
+    let mut tail = b"]".to_vec();
     // Writing to memory cannot fail.
     if let Some(hits) = envelope.total_hits {
         let pages = total_pages(page_size, hits);
-        let _ = write!(behind, ",\"total-hits\":{hits},\"total-pages\":{pages}");
+        let _ = write!(tail, ",\"total-hits\":{hits},\"total-pages\":{pages}");
     }
     let _ = match envelope.next {
         // A token needs no escapes.
-        Next::Cursor(token) => write!(behind, ",\"next-cursor\":\"{token}\""),
-        Next::End => write!(behind, ",\"next-cursor\":null"),
+        Next::Cursor(token) => write!(tail, ",\"next-cursor\":\"{token}\""),
+        Next::End => write!(tail, ",\"next-cursor\":null"),
         Next::Unsaid => Ok(()),
     };
-    behind.push(b'}');
-    let parts = Parts([before.into(), envelope.issues, behind.into()].into_iter());
-    ([(header::CONTENT_TYPE, "application/json")], Body::new(parts)).into_response()
+    tail.push(b'}');
+    let body = EnvelopeBody([head.into(), envelope.issues, tail.into()].into_iter());
+    ([(header::CONTENT_TYPE, "application/json")], Body::new(body)).into_response()
 }
 
-/// A body of known length in a few pieces.
-struct Parts(array::IntoIter<Bytes, 3>);
+/// A body of known length in three pieces.
+struct EnvelopeBody(array::IntoIter<Bytes, 3>);
 
-impl HttpBody for Parts {
+impl HttpBody for EnvelopeBody {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -68,7 +68,7 @@ impl HttpBody for Parts {
         mut self: Pin<&mut Self>,
         _: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        Poll::Ready(self.0.next().map(|part| Ok(Frame::data(part))))
+        Poll::Ready(self.0.next().map(|piece| Ok(Frame::data(piece))))
     }
 
     fn is_end_stream(&self) -> bool {

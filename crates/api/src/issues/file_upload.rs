@@ -1,6 +1,6 @@
-//! The files of a form on their way into the store: in pieces of a megabyte, each a write of its
-//! own, so that nothing longer is held. A message claims them; of a request that is refused, or
-//! that a caller gave up, they are discarded.
+//! The files of a form on their way into the store. The store receives pieces of a megabyte, each
+//! in a write of its own, so the server never holds a whole file. The write of the message claims
+//! the files. If the request is refused or the caller disconnects, the files are discarded.
 
 use caseload_model::error_code::ErrorCode;
 use caseload_model::ids::timed_id;
@@ -16,28 +16,28 @@ use crate::problem::{Fault, Problem};
 use crate::random::random_u64;
 use crate::{AppState, Caller};
 
-/// The fields that bring files.
+/// The form fields for files.
 pub(crate) const FILE_FIELDS: [&str; 2] = ["attachment", "attachments"];
-/// Files of one request.
+/// The most files of one request.
 const FILES_MAX: usize = 100;
-/// What a file is called that came without a name.
+/// The name of a file that was sent without one.
 const NO_NAME: &str = "attachment";
 
 /// The files of one request.
-pub(super) struct Staged<'s> {
+pub(super) struct FileUpload<'s> {
     state: &'s AppState,
     caller: &'s Caller,
-    open: Option<Open>,
+    open: Option<OpenFile>,
     pub(super) files: Vec<Attachment>,
     faults: Vec<Fault>,
-    /// Over names, types and bytes of all of them.
+    /// Over the names, types and bytes of all files.
     hash: Sha256,
-    /// Staged, and not claimed.
-    loose: Vec<String>,
+    /// Ids of staged files that no message has claimed.
+    unclaimed: Vec<String>,
 }
 
-/// The file that arrives.
-struct Open {
+/// The file that is arriving.
+struct OpenFile {
     field: String,
     file: Attachment,
     piece: Vec<u8>,
@@ -46,7 +46,7 @@ struct Open {
     refused: bool,
 }
 
-impl<'s> Staged<'s> {
+impl<'s> FileUpload<'s> {
     pub(super) fn new(state: &'s AppState, caller: &'s Caller) -> Self {
         Self {
             state,
@@ -55,13 +55,13 @@ impl<'s> Staged<'s> {
             files: Vec::new(),
             faults: Vec::new(),
             hash: Sha256::new(),
-            loose: Vec::new(),
+            unclaimed: Vec::new(),
         }
     }
 
-    /// A message has the files now.
-    pub(super) fn claimed(&mut self) {
-        self.loose.clear();
+    /// Notes that a message has claimed the files.
+    pub(super) fn set_claimed(&mut self) {
+        self.unclaimed.clear();
     }
 
     async fn flush(&mut self) -> Result<(), Problem> {
@@ -69,7 +69,7 @@ impl<'s> Staged<'s> {
         if open.file.id.is_empty() {
             let now = self.state.clock.now();
             open.file.id = timed_id(&self.caller.domain_name, "attachment", now, random_u64()?);
-            self.loose.push(open.file.id.clone());
+            self.unclaimed.push(open.file.id.clone());
         }
         let command = StageAttachment {
             domain: self.caller.domain_id,
@@ -89,7 +89,7 @@ impl<'s> Staged<'s> {
     }
 }
 
-impl Files for Staged<'_> {
+impl Files for FileUpload<'_> {
     fn takes(&self, name: &str) -> bool {
         FILE_FIELDS.iter().any(|field| same_name(field, name))
     }
@@ -106,7 +106,7 @@ impl Files for Staged<'_> {
             content_type: content_type.to_owned(),
             size: 0,
         };
-        self.open = Some(Open {
+        self.open = Some(OpenFile {
             field: field.to_owned(),
             file,
             piece: Vec::new(),
@@ -123,7 +123,7 @@ impl Files for Staged<'_> {
             self.refuse(ErrorCode::OutOfRange, detail);
         }
         if self.files.len() >= FILES_MAX {
-            let detail = format!("at most {FILES_MAX} files may come at once");
+            let detail = format!("a request has at most {FILES_MAX} files");
             self.refuse(ErrorCode::OutOfRange, detail);
         }
     }
@@ -141,9 +141,9 @@ impl Files for Staged<'_> {
         }
         while let Some(open) = self.open.as_mut().filter(|_| !bytes.is_empty()) {
             let room = ATTACHMENT_PIECE_BYTES - open.piece.len();
-            let (now, later) = bytes.split_at(room.min(bytes.len()));
-            open.piece.extend_from_slice(now);
-            bytes = later;
+            let (fitting, rest) = bytes.split_at(room.min(bytes.len()));
+            open.piece.extend_from_slice(fitting);
+            bytes = rest;
             if open.piece.len() == ATTACHMENT_PIECE_BYTES {
                 self.flush().await?;
             }
@@ -153,11 +153,11 @@ impl Files for Staged<'_> {
 
     async fn end(&mut self) -> Result<(), Problem> {
         let unsent = self.open.as_ref().is_some_and(|open| {
-            // What a browser sends of a file input that nobody used.
+            // A browser sends this for an empty file input.
             open.file.size == 0 && open.file.file_name == NO_NAME
         });
-        let left = |open: &Open| !open.piece.is_empty() || open.pieces == 0;
-        if !unsent && self.open.as_ref().is_some_and(|open| !open.refused && left(open)) {
+        let has_rest = |open: &OpenFile| !open.piece.is_empty() || open.pieces == 0;
+        if !unsent && self.open.as_ref().is_some_and(|open| !open.refused && has_rest(open)) {
             self.flush().await?;
         }
         let Some(open) = self.open.take().filter(|open| !open.refused && !unsent) else {
@@ -181,17 +181,18 @@ impl Files for Staged<'_> {
     }
 }
 
-impl Drop for Staged<'_> {
+impl Drop for FileUpload<'_> {
     fn drop(&mut self) {
-        if self.loose.is_empty() {
+        if self.unclaimed.is_empty() {
             return;
         }
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         let (store, domain) = (self.state.store.clone(), self.caller.domain_id);
-        let loose = std::mem::take(&mut self.loose);
+        let unclaimed = std::mem::take(&mut self.unclaimed);
         runtime.spawn(async move {
-            if let Err(error) = store.discard_attachments(domain, loose).await {
-                tracing::info!(%error, "staged files stay until they are purged");
+            if let Err(error) = store.discard_attachments(domain, unclaimed).await {
+                tracing::info!(%error, "staged files could not be discarded; a purge removes them \
+                                        later");
             }
         });
     }

@@ -1,4 +1,4 @@
-//! `GET /v1/{domain}/issues/{issue_id}`: one issue, in the envelope that lists have.
+//! `GET /v1/{domain}/issues/{issue_id}`: one issue, in the envelope of the list.
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
@@ -8,7 +8,7 @@ use http::{HeaderMap, header};
 
 use super::deadline::in_time;
 use super::envelope::{self, Envelope, Next};
-use super::id::{IssueId, NoIssueId, unknown_issue};
+use super::id::{InvalidIssueId, IssueId, unknown_issue};
 use crate::problem::{Fault, Problem};
 use crate::query::QueryPairs;
 use crate::{AppState, Caller, etag};
@@ -17,7 +17,7 @@ use crate::{AppState, Caller, etag};
 pub(crate) async fn get(
     State(state): State<AppState>,
     caller: Caller,
-    id: Result<IssueId, NoIssueId>,
+    id: Result<IssueId, InvalidIssueId>,
     headers: HeaderMap,
     QueryPairs(pairs): QueryPairs,
 ) -> Result<Response, Problem> {

@@ -1,5 +1,5 @@
-//! The issue that a path names: `…/issues/{issue_id}` and what is below it, read in one way by
-//! every call. Whether there is such an issue is the store's to say.
+//! The issue id in a path, `…/issues/{issue_id}` and below. Every call reads it in the same way.
+//! Only the store knows whether the issue exists.
 
 use axum::extract::rejection::PathRejection;
 use axum::extract::{FromRequestParts, Path};
@@ -10,61 +10,64 @@ use http::request::Parts;
 use crate::AppState;
 use crate::problem::{Fault, Problem};
 
-/// The id in the path. Digits beyond 64 bits are an id that no issue has.
+/// The id in the path; `None` for digits beyond 64 bits, an id that no issue can have.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct IssueId(Option<u64>);
 
 impl FromRequestParts<AppState> for IssueId {
-    type Rejection = NoIssueId;
+    type Rejection = InvalidIssueId;
 
-    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, NoIssueId> {
+    async fn from_request_parts(
+        parts: &mut Parts,
+        state: &AppState,
+    ) -> Result<Self, InvalidIssueId> {
         let path: Result<Path<(String, String)>, PathRejection> =
             Path::from_request_parts(parts, state).await;
         match path.as_ref().map(|Path((_, id))| id.as_str()) {
             Ok(id) if !id.is_empty() && id.bytes().all(|b| b.is_ascii_digit()) => {
                 Ok(Self(id.parse().ok()))
             }
-            _ => Err(NoIssueId),
+            _ => Err(InvalidIssueId),
         }
     }
 }
 
 impl IssueId {
-    /// The number, where an issue may have it.
+    /// The number. Answers 404 if no issue can have it.
     pub(crate) fn known(self) -> Result<u64, Problem> {
         self.0.ok_or_else(unknown_issue)
     }
 
-    /// What tells the issue from others; none stands for numbers that no issue has.
+    /// The number; `None` if no issue can have it.
     pub(crate) const fn number(self) -> Option<u64> {
         self.0
     }
 }
 
-/// The path has no id of an issue.
+/// The path does not have the id of an issue.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct NoIssueId;
+pub(crate) struct InvalidIssueId;
 
-impl From<NoIssueId> for Fault {
-    fn from(NoIssueId: NoIssueId) -> Self {
+impl From<InvalidIssueId> for Fault {
+    fn from(InvalidIssueId: InvalidIssueId) -> Self {
         let detail = "the id of an issue is a whole number: digits only, such as 28";
         Self::parameter("issue-id", ErrorCode::InvalidValue, detail)
     }
 }
 
-impl From<NoIssueId> for Problem {
-    fn from(none: NoIssueId) -> Self {
-        Self::faults(vec![none.into()])
+impl From<InvalidIssueId> for Problem {
+    fn from(invalid: InvalidIssueId) -> Self {
+        Self::faults(vec![invalid.into()])
     }
 }
 
-impl IntoResponse for NoIssueId {
+impl IntoResponse for InvalidIssueId {
     fn into_response(self) -> Response {
         Problem::from(self).into_response()
     }
 }
 
-/// What a call answers whose issue is not there.
+/// The answer 404 for an issue that does not exist.
 pub(crate) fn unknown_issue() -> Problem {
-    Problem::new(ErrorCode::NotFound, "the domain has no issue of that id")
+    Problem::new(ErrorCode::NotFound, "the domain has no issue with that id")
 }

@@ -1,6 +1,5 @@
-//! The list of issues in its three forms: a numbered page, a step from one cursor to the next, and
-//! a stream of lines. Which one is told by the parameters and by `Accept`; the query is the same in
-//! all of them.
+//! `GET /v1/{domain}/issues` in its three forms: a numbered page, one step by cursor, and a stream
+//! of lines. The parameters and `Accept` choose the form; the query is the same in all of them.
 
 use axum::extract::State;
 use axum::response::Response;
@@ -15,12 +14,13 @@ use http::{HeaderMap, HeaderValue, Uri, header};
 
 use super::deadline::in_time;
 use super::envelope::{self, Envelope, Next};
-use super::stream::{self, Walker};
+use super::stream::{self, StepReader};
 use crate::problem::Problem;
 use crate::query::{QueryPairs, refused};
 use crate::{AppState, Caller, etag, link};
 
-/// Parameters that choose no issues: what is shown of them, and which part of the list.
+/// The parameters that are not filters: they choose the members of each issue and the part of the
+/// list.
 const NO_FILTERS: [&str; 8] =
     ["page", "page-size", "cursor", "after", "count", "includes", "excludes", "timestamp-format"];
 
@@ -33,21 +33,21 @@ pub(crate) async fn list(
     QueryPairs(pairs): QueryPairs,
 ) -> Result<Response, Problem> {
     let request = issue_query::parse_list(&pairs).map_err(refused)?;
-    let lines = stream::wanted(&headers) && !request.explicit_paging;
-    let asked = Asked { state, caller, path: uri.path(), headers, pairs, request };
-    let answer = match (lines, &asked.request.cursor) {
-        (true, _) => asked.stream().await,
-        (false, Some(cursor)) => asked.step(cursor).await,
-        (false, None) => asked.page().await,
+    let lines = stream::is_preferred(&headers) && !request.explicit_paging;
+    let call = ListCall { state, caller, path: uri.path(), headers, pairs, request };
+    let answer = match (lines, &call.request.cursor) {
+        (true, _) => call.stream().await,
+        (false, Some(cursor)) => call.step(cursor).await,
+        (false, None) => call.page().await,
     };
     answer.map_err(|error| match error {
-        Refusal::Store(error) => expensive(error, &asked.pairs),
-        Refusal::Parameter(fault) => refused(vec![fault]),
+        ListError::Store(error) => list_error(error, &call.pairs),
+        ListError::Parameter(fault) => refused(vec![fault]),
     })
 }
 
-/// A request for a list whose parameters are good.
-struct Asked<'u> {
+/// A call of the list with valid parameters.
+struct ListCall<'u> {
     state: AppState,
     caller: Caller,
     path: &'u str,
@@ -56,20 +56,20 @@ struct Asked<'u> {
     request: ListRequest,
 }
 
-enum Refusal {
+enum ListError {
     Store(StoreError),
     Parameter(ParameterFault),
 }
 
-impl From<StoreError> for Refusal {
+impl From<StoreError> for ListError {
     fn from(error: StoreError) -> Self {
         Self::Store(error)
     }
 }
 
-impl Asked<'_> {
+impl ListCall<'_> {
     /// A numbered page.
-    async fn page(&self) -> Result<Response, Refusal> {
+    async fn page(&self) -> Result<Response, ListError> {
         let (request, paging) = (&self.request, self.request.paging);
         let budget = self.state.config.query_timeout;
         let read = self.state.store.list_issues(ListIssues {
@@ -91,7 +91,7 @@ impl Asked<'_> {
     }
 
     /// A step from one cursor to the next.
-    async fn step(&self, cursor: &CursorPaging) -> Result<Response, Refusal> {
+    async fn step(&self, cursor: &CursorPaging) -> Result<Response, ListError> {
         let mut request = self.step_request()?;
         request.count = cursor.count;
         let read = self.state.store.step_issues(request);
@@ -109,31 +109,31 @@ impl Asked<'_> {
         Ok(self.answer(envelope, &step.version, links))
     }
 
-    /// Everything, as lines.
-    async fn stream(&self) -> Result<Response, Refusal> {
+    /// Every match, as lines.
+    async fn stream(&self) -> Result<Response, ListError> {
         let mut request = self.step_request()?;
         let sized = self.pairs.iter().any(|(name, _)| same_name("page-size", name));
         if !sized {
             request.issues_max = stream::STEP_ISSUES;
         }
         request.bytes_max = stream::STEP_BYTES;
-        let walker = Walker {
+        let reader = StepReader {
             state: self.state.clone(),
             caller: self.caller.clone(),
             request,
             pages: self.request.cursor.as_ref().map_or(0, CursorPaging::pages_before),
         };
-        Ok(walker.respond().await?)
+        Ok(reader.respond().await?)
     }
 
-    fn step_request(&self) -> Result<StepIssues, Refusal> {
+    fn step_request(&self) -> Result<StepIssues, ListError> {
         let (domain, query) = (self.caller.domain_id, &self.request.query);
         let position = self.request.cursor.as_ref().map(|cursor| cursor.position(domain, query));
         Ok(StepIssues {
             domain,
             query: query.clone(),
             view: self.request.view,
-            after: position.transpose().map_err(Refusal::Parameter)?.flatten(),
+            after: position.transpose().map_err(ListError::Parameter)?.flatten(),
             issues_max: self.request.paging.page_size,
             bytes_max: usize::MAX,
             form: StepForm::Commas,
@@ -148,7 +148,7 @@ impl Asked<'_> {
         Cursor { scope, sort: query.sort, after, pages }.encode()
     }
 
-    /// The envelope with its links and its tag, or the news that there is none.
+    /// The envelope with its links and its tag, or 304 if the caller has it already.
     fn answer(
         &self,
         envelope: Envelope<'_>,
@@ -173,28 +173,28 @@ impl Asked<'_> {
     }
 }
 
-/// Whether the filter of this name may look for words, for which issues themselves are read.
+/// Whether the filter of this name searches texts, for which the store reads the issues themselves.
 fn reads_texts(name: &str) -> bool {
     ["messages", "notes", "feedback-comment", "custom-fields"]
         .iter()
         .any(|filter| same_name(filter, name))
 }
 
-/// Names what made a list too expensive, where its deadline passed.
-fn expensive(error: StoreError, pairs: &[(String, String)]) -> Problem {
+/// Names the filters of a list that passed its deadline.
+fn list_error(error: StoreError, pairs: &[(String, String)]) -> Problem {
     if !matches!(error, StoreError::DeadlinePassed) {
         return error.into();
     }
     let is_filter = |name: &&str| !NO_FILTERS.iter().any(|other| same_name(other, name));
     let mut filters: Vec<&str> = pairs.iter().map(|(n, _)| n.as_str()).filter(is_filter).collect();
     filters.dedup();
-    let unserved: Vec<&str> = filters.iter().copied().filter(|name| reads_texts(name)).collect();
-    let used = match (&filters[..], &unserved[..]) {
+    let unindexed: Vec<&str> = filters.iter().copied().filter(|name| reads_texts(name)).collect();
+    let used = match (&filters[..], &unindexed[..]) {
         ([], _) => "no filter is set".to_owned(),
         (_, []) => format!("the filters are {}", filters.join(", ")),
         _ => format!(
-            "no index serves {}, so that every issue is read that the other filters let through",
-            unserved.join(", ")
+            "no index serves {}, so the server reads every issue that the other filters match",
+            unindexed.join(", ")
         ),
     };
     let detail = format!(

@@ -5,9 +5,9 @@ use axum::response::Response;
 use caseload_model::issue::write::{MessageRequest, read_message};
 use caseload_store::AddMessage;
 
-use super::file_upload::Staged;
-use super::id::{IssueId, NoIssueId};
-use super::write_call::{Call, Form, created};
+use super::file_upload::FileUpload;
+use super::id::{InvalidIssueId, IssueId};
+use super::write_call::{FormRules, WriteCall, created};
 use crate::problem::Problem;
 use crate::query::QueryPairs;
 use crate::{AppState, Caller};
@@ -16,13 +16,13 @@ use crate::{AppState, Caller};
 pub(crate) async fn add_message(
     State(state): State<AppState>,
     caller: Caller,
-    id: Result<IssueId, NoIssueId>,
+    id: Result<IssueId, InvalidIssueId>,
     query: QueryPairs,
     request: Request,
 ) -> Result<Response, Problem> {
-    let call = Call::new(&state, &caller, "adding a message", Some(id), &query)?;
-    let mut files = Staged::new(&state, &caller);
-    let form = Form { read: read_message, references: MessageRequest::references };
+    let call = WriteCall::new(&state, &caller, "adding a message", Some(id), &query)?;
+    let mut files = FileUpload::new(&state, &caller);
+    let form = FormRules { read: read_message, references: MessageRequest::references };
     let (origin, request, _mark) = call.post(request, &mut files, form).await?;
     let (issue_id, attachments) = (id?.known()?, files.files.clone());
     let command = AddMessage { origin, issue_id, request, attachments };

@@ -1,6 +1,6 @@
 //! Issues over HTTP: the list (by page, by cursor, as a stream), the single issue, and the calls
-//! that create, edit and answer issues. The store hands over rendered issues; their bytes go out
-//! as they are and are never parsed here. The model decides what parameters and fields mean.
+//! that create, edit and answer issues. The store renders issues; this module sends their bytes
+//! without parsing them. The model defines the meaning of parameters and fields.
 
 mod create;
 mod deadline;

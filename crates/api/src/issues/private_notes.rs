@@ -5,8 +5,8 @@ use axum::response::Response;
 use caseload_model::issue::write::{NoteRequest, read_note};
 use caseload_store::{AddNote, Idempotent};
 
-use super::id::{IssueId, NoIssueId};
-use super::write_call::{Call, Form, write_error};
+use super::id::{InvalidIssueId, IssueId};
+use super::write_call::{FormRules, WriteCall, write_error};
 use crate::form::NoFiles;
 use crate::problem::Problem;
 use crate::query::QueryPairs;
@@ -16,12 +16,12 @@ use crate::{AppState, Caller, idempotency};
 pub(crate) async fn add_note(
     State(state): State<AppState>,
     caller: Caller,
-    id: Result<IssueId, NoIssueId>,
+    id: Result<IssueId, InvalidIssueId>,
     query: QueryPairs,
     request: Request,
 ) -> Result<Response, Problem> {
-    let call = Call::new(&state, &caller, "adding a note", Some(id), &query)?;
-    let form = Form { read: read_note, references: NoteRequest::references };
+    let call = WriteCall::new(&state, &caller, "adding a note", Some(id), &query)?;
+    let form = FormRules { read: read_note, references: NoteRequest::references };
     let (origin, request, _mark) = call.post(request, &mut NoFiles, form).await?;
     let command = AddNote { origin, issue_id: id?.known()?, request };
     match state.store.add_note(command).await.map_err(write_error)? {

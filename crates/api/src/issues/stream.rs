@@ -1,9 +1,9 @@
-//! Every match as JSON lines, one issue per line, step by step: each step is a snapshot of its own
-//! and is read when the client has taken the one before, so that memory does not grow with the
-//! list and nothing is pinned by a slow client. Invariant: the line with `end` comes after the last
-//! issue and only then. A stream that cannot go on (the server stops, the key is revoked, the store
-//! fails) breaks off in the middle of its body, which clients see twice: the transfer is not ended
-//! as it should be, and the last line is missing.
+//! Every match as JSON lines, one issue per line. The server reads the list in steps, each in a
+//! snapshot of its own, and reads a step when the client has taken the previous one. So memory does
+//! not grow with the list, and a slow client holds no snapshot open. A stream that cannot continue
+//! (the server stops, the key is revoked, the store fails) breaks off: clients see an incomplete
+//! transfer, and the last line is missing. Invariant: the line with `end` follows the last issue,
+//! and only then.
 
 use std::io;
 
@@ -16,48 +16,50 @@ use http::{HeaderMap, header};
 
 use super::deadline::in_time;
 use crate::accept::{weight_of, weighted};
-use crate::auth::demand_key;
+use crate::auth::require_working_key;
 use crate::{AppState, Caller};
 
-/// Issues and bytes after which a step ends.
+/// A step ends after this many issues.
 pub(super) const STEP_ISSUES: u64 = 1000;
+/// A step ends after this many bytes.
 pub(super) const STEP_BYTES: usize = 2 << 20;
 
 const JSON_LINES: &str = "application/x-ndjson";
 
 /// Whether the caller prefers lines to an envelope.
-pub(super) fn wanted(headers: &HeaderMap) -> bool {
+pub(super) fn is_preferred(headers: &HeaderMap) -> bool {
     let list = weighted(headers, &header::ACCEPT);
     let weight = |name| weight_of(&list, &[name]).unwrap_or(0.0);
     let lines = weight(JSON_LINES);
     lines > 0.0 && lines >= weight("application/json")
 }
 
-/// A stream between two steps.
-pub(super) struct Walker {
+/// Reads a list step by step.
+pub(super) struct StepReader {
     pub(super) state: AppState,
     pub(super) caller: Caller,
     pub(super) request: StepIssues,
-    /// Answers that the walk has had before this stream.
+    /// Answers of this list before the stream, which the cursor counts.
     pub(super) pages: u32,
 }
 
-struct Streaming {
-    walker: Walker,
+/// The body of the answer.
+struct IssueStream {
+    reader: StepReader,
     /// The step that was read before the answer began.
     first: Option<IssueStep>,
     issues: u64,
     ended: bool,
 }
 
-impl Walker {
-    /// Reads the first step, so that a store that fails then is an error and not a broken body, and
-    /// answers with the rest to come.
+impl StepReader {
+    /// Reads the first step, so that an error of the store then is an error answer and not a broken
+    /// body. The rest follows as the body.
     pub(super) async fn respond(mut self) -> Result<Response, StoreError> {
         let first = Some(self.step().await?);
-        let begin = Streaming { walker: self, first, issues: 0, ended: false };
-        let pieces = stream::try_unfold(begin, |mut streaming| async {
-            Ok::<_, io::Error>(streaming.piece().await?.map(|piece| (piece, streaming)))
+        let begin = IssueStream { reader: self, first, issues: 0, ended: false };
+        let pieces = stream::try_unfold(begin, |mut stream| async {
+            Ok::<_, io::Error>(stream.piece().await?.map(|piece| (piece, stream)))
         });
         let headers = [(header::CONTENT_TYPE, JSON_LINES), (header::VARY, "Accept")];
         Ok((headers, Body::from_stream(pieces)).into_response())
@@ -73,7 +75,7 @@ impl Walker {
         Ok(step)
     }
 
-    /// The cursor that stands where the stream is now; empty where nothing was ever delivered.
+    /// The cursor after the last issue of the stream; empty if there was no issue.
     fn cursor(&self) -> String {
         let Some(after) = self.request.after else { return String::new() };
         let scope = CursorScope::of(self.request.domain, &self.request.query);
@@ -82,7 +84,7 @@ impl Walker {
     }
 }
 
-impl Streaming {
+impl IssueStream {
     async fn piece(&mut self) -> io::Result<Option<Bytes>> {
         if self.ended {
             return Ok(None);
@@ -95,7 +97,7 @@ impl Streaming {
         let mut piece = step.body;
         if !step.more {
             self.ended = true;
-            let (count, cursor) = (self.issues, self.walker.cursor());
+            let (count, cursor) = (self.issues, self.reader.cursor());
             let end = format!("{{\"end\":true,\"count\":{count},\"next-cursor\":\"{cursor}\"}}\n");
             piece.extend_from_slice(end.as_bytes());
         }
@@ -103,14 +105,14 @@ impl Streaming {
     }
 
     async fn next(&mut self) -> io::Result<IssueStep> {
-        let state = self.walker.state.clone();
+        let state = self.reader.state.clone();
         if *state.stopping.borrow() {
             return Err(io::Error::other("the server stops"));
         }
-        if demand_key(&state, &self.walker.caller).await.is_err() {
-            return Err(io::Error::other("the API key works no longer"));
+        if require_working_key(&state, &self.reader.caller).await.is_err() {
+            return Err(io::Error::other("the API key no longer works"));
         }
-        self.walker.step().await.map_err(|error| {
+        self.reader.step().await.map_err(|error| {
             tracing::warn!(%error, issues = self.issues, "a stream of issues breaks off");
             io::Error::other("the issues cannot be read further")
         })
@@ -124,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_sent_where_they_are_named_and_not_liked_less_than_json() {
+    fn lines_are_sent_if_accept_names_them_and_does_not_prefer_json() {
         for (accept, lines) in [
             ("application/x-ndjson", true),
             ("application/x-ndjson, application/json", true),
@@ -138,7 +140,7 @@ mod tests {
         ] {
             let headers =
                 HeaderMap::from_iter([(header::ACCEPT, HeaderValue::from_static(accept))]);
-            assert_eq!(wanted(&headers), lines, "{accept}");
+            assert_eq!(is_preferred(&headers), lines, "{accept}");
         }
     }
 }

@@ -1,7 +1,6 @@
-//! What all writing calls share: from the request to the typed request and the part of the store's
-//! command that is the same everywhere. What the fields of a form mean is the model's to say; what
-//! becomes of the request is its handler's. Invariant: whoever gets a request here has one without
-//! a fault.
+//! The steps that all writing calls share: from the HTTP request to the typed request and the
+//! common part of the store's command. The model reads the fields of a form. Invariant: a handler
+//! receives a request only if it has no fault; otherwise the caller receives all faults at once.
 
 use axum::extract::Request;
 use axum::response::Response;
@@ -9,8 +8,8 @@ use caseload_model::issue::write::{ParsedForm, References};
 use caseload_model::key::Access;
 use caseload_store::{Idempotent, StoreError, StoredAnswer, WriteOrigin};
 
-use super::file_upload::Staged;
-use super::id::{IssueId, NoIssueId, unknown_issue};
+use super::file_upload::FileUpload;
+use super::id::{InvalidIssueId, IssueId, unknown_issue};
 use crate::form::{self, Fields, Files, NoFiles};
 use crate::idempotency::{self, InProgressMark};
 use crate::problem::{Fault, Problem};
@@ -18,44 +17,44 @@ use crate::query::QueryPairs;
 use crate::random::random_u64;
 use crate::{AppState, Caller};
 
-/// A writing call that is being read.
-pub(super) struct Call<'c> {
+/// A writing call while its request is read.
+pub(super) struct WriteCall<'c> {
     state: &'c AppState,
     caller: &'c Caller,
-    what: &'static str,
+    name: &'static str,
     issue: Option<IssueId>,
     faults: Vec<Fault>,
 }
 
-/// How a form becomes a request.
-pub(super) struct Form<T> {
+/// How the model reads a form as a request of type `T`.
+pub(super) struct FormRules<T> {
     pub(super) read: fn(&[(String, String)]) -> ParsedForm<T>,
     pub(super) references: fn(&T) -> References,
 }
 
-impl<'c> Call<'c> {
-    /// `what` the call does, such as "adding a message", to the issue of its path. Refused where
-    /// the key only reads; a path without an id is a fault among the others.
+impl<'c> WriteCall<'c> {
+    /// A call with this `name`, such as "adding a message", on the issue of its path. Refuses a
+    /// read key. An invalid id in the path is a fault like the others.
     pub(super) fn new(
         state: &'c AppState,
         caller: &'c Caller,
-        what: &'static str,
-        issue: Option<Result<IssueId, NoIssueId>>,
+        name: &'static str,
+        issue: Option<Result<IssueId, InvalidIssueId>>,
         query: &QueryPairs,
     ) -> Result<Self, Problem> {
-        caller.may(Access::Write, what)?;
+        caller.require(Access::Write, name)?;
         let mut faults = query.unknown(&[]);
-        let issue = issue.and_then(|id| id.map_err(|none| faults.push(none.into())).ok());
-        Ok(Self { state, caller, what, issue, faults })
+        let issue = issue.and_then(|id| id.map_err(|invalid| faults.push(invalid.into())).ok());
+        Ok(Self { state, caller, name, issue, faults })
     }
 
-    /// Reads a call that makes something, and may be repeated under a key. The mark is on that key
-    /// and to be kept until the call is answered.
+    /// Reads a POST, which makes a record and may have an idempotency key. The caller must hold the
+    /// mark on that key until the call is answered.
     pub(super) async fn post<T>(
         mut self,
         request: Request,
         files: &mut impl Files,
-        form: Form<T>,
+        form: FormRules<T>,
     ) -> Result<(WriteOrigin, T, Option<InProgressMark>), Problem> {
         let (state, caller) = (self.state, self.caller);
         let key = idempotency::key(request.headers(), &mut self.faults);
@@ -63,28 +62,27 @@ impl<'c> Call<'c> {
         let fields = form::read(request, &state.config, files).await?;
         let content = self.content(&fields, files.content());
         let request = self.request(fields, files.take_faults(), form).await?;
-        Ok((writing(state, caller, key.map(|text| (text, content)))?, request, mark))
+        Ok((origin(state, caller, key.map(|text| (text, content)))?, request, mark))
     }
 
-    /// Reads a call that sets something: it takes neither files nor a key.
+    /// Reads a PUT, which takes neither files nor an idempotency key.
     pub(super) async fn put<T>(
         self,
         request: Request,
-        form: Form<T>,
+        form: FormRules<T>,
     ) -> Result<(WriteOrigin, T), Problem> {
         let (state, caller) = (self.state, self.caller);
         let fields = form::read(request, &state.config, &mut NoFiles).await?;
         let request = self.request(fields, Vec::new(), form).await?;
-        Ok((writing(state, caller, None)?, request))
+        Ok((origin(state, caller, None)?, request))
     }
 
-    /// The request, where it and its form have no faults; else all of them, and what of its
-    /// references leads nowhere.
+    /// The typed request, or all faults of the call, its form, its files and its references.
     async fn request<T>(
         mut self,
         fields: Fields,
         files: Vec<Fault>,
-        form: Form<T>,
+        form: FormRules<T>,
     ) -> Result<T, Problem> {
         let (request, faults) = (form.read)(&fields.pairs);
         self.faults.extend(fields.faults);
@@ -100,15 +98,15 @@ impl<'c> Call<'c> {
         Err(Problem::faults(self.faults))
     }
 
-    /// A hash of what a request asks for: the call, the issue, the fields in whatever order and
-    /// spelling they came, the files.
+    /// A hash of the request's content: the call, the issue, the fields and the files. The order
+    /// and spelling of the fields do not matter.
     fn content(&self, form: &Fields, files: [u8; 32]) -> [u8; 32] {
         let pairs = form.pairs.iter();
         let mut fields: Vec<(String, &str)> =
             pairs.map(|(name, value)| (name.replace('_', "-"), value.as_str())).collect();
         fields.sort_unstable();
         let issue = self.issue.and_then(IssueId::number).unwrap_or_default().to_be_bytes();
-        let mut parts: Vec<&[u8]> = vec![self.what.as_bytes(), &issue, &files];
+        let mut parts: Vec<&[u8]> = vec![self.name.as_bytes(), &issue, &files];
         for (name, value) in &fields {
             parts.extend([name.as_bytes(), value.as_bytes()]);
         }
@@ -116,9 +114,8 @@ impl<'c> Call<'c> {
     }
 }
 
-/// The part of a command that all share; with a key, the content that tells the request from
-/// others.
-fn writing(
+/// The common part of a command. An idempotency key comes with the hash of the request's content.
+fn origin(
     state: &AppState,
     caller: &Caller,
     key: Option<(String, [u8; 32])>,
@@ -134,21 +131,22 @@ fn writing(
     })
 }
 
-/// 201 with the answer, the first time and each time after. The files of a repeat are not needed.
+/// The answer 201, the same for the first request and each repeat. The files of a repeat are
+/// discarded.
 pub(super) fn created(
-    written: Result<Idempotent<StoredAnswer>, StoreError>,
-    files: &mut Staged<'_>,
+    outcome: Result<Idempotent<StoredAnswer>, StoreError>,
+    files: &mut FileUpload<'_>,
 ) -> Result<Response, Problem> {
-    match written.map_err(write_error)? {
+    match outcome.map_err(write_error)? {
         Idempotent::Done(answer) => {
-            files.claimed();
+            files.set_claimed();
             Ok(idempotency::created(answer))
         }
         Idempotent::Replayed(first) => Ok(idempotency::created(first)),
     }
 }
 
-/// The only thing that a writing call may not find is its issue.
+/// The only record that a writing call may not find is its issue.
 pub(super) fn write_error(error: StoreError) -> Problem {
     match error {
         StoreError::NotFound { .. } => unknown_issue(),

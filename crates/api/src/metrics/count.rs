@@ -50,7 +50,7 @@ pub(crate) async fn count(State(state): State<AppState>, request: Request, next:
     response
 }
 
-/// Methods are callers' words: those that no route has are one.
+/// The method as a label. Callers choose methods freely, so all unknown ones share a label.
 fn method(method: &Method) -> &'static str {
     let known = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
     known.into_iter().find(|known| *known == method.as_str()).unwrap_or("other")

@@ -27,7 +27,7 @@ pub(crate) async fn get(State(state): State<AppState>) -> Response {
             write_store(&figures, &mut out);
         }
         Ok(Err(error)) => {
-            tracing::error!(%error, "the store gives no figures");
+            tracing::error!(%error, "the store has no figures");
             out.line("caseload_store_up", "", 0);
         }
         Err(_) => out.line("caseload_store_up", "", 0),
@@ -48,7 +48,7 @@ fn write_store(figures: &StoreMetrics, out: &mut MetricsText) {
         out.line(&name, "", value);
     }
     let writes = "caseload_store_write_duration_seconds";
-    let help = "Small writes, from their place in the queue until they were durable.";
+    let help = "Small writes, from entering the queue until they were durable.";
     out.head(writes, "histogram", help);
     out.histogram(writes, "", &figures.writes);
     let tasks = "caseload_tasks_completed_total";
@@ -59,7 +59,7 @@ fn write_store(figures: &StoreMetrics, out: &mut MetricsText) {
         out.line(tasks, &labels, one.tasks);
     }
     let entries = "caseload_entries_total";
-    out.head(entries, "counter", "Entries of the tasks completed, by what became of them.");
+    out.head(entries, "counter", "Entries of completed tasks, by outcome.");
     let mut by_action = BTreeMap::<_, [u64; 3]>::new();
     for CompletedTasks { action, succeeded, failed, unprocessed, .. } in &figures.completed {
         let sums = by_action.entry(action.as_str()).or_default();

@@ -1,5 +1,5 @@
-//! Metrics in the text format of Prometheus. The counters are written by hand: they are less code
-//! than the crates that would count, and they belong to one server instead of the process.
+//! Metrics in the text format of Prometheus. The counters are written by hand: this is less code
+//! than a library would need, and the counters belong to one server instead of the process.
 
 mod count;
 mod get;

@@ -6,21 +6,21 @@ use serde_json::{Value, json};
 use crate::openapi::operation::Operation;
 
 pub(crate) fn paths() -> Value {
-    let figures = Operation::open(
+    let metrics = Operation::open(
         "getMetrics",
         "service",
-        "Figures for operators",
-        "The text format 0.0.4 of Prometheus. No name of a domain, id of a record or key stands in \
-         it. The figures are listed in docs/api.md, \"Health and metrics\".",
+        "Metrics for operators",
+        "The text format 0.0.4 of Prometheus. It contains no domain \
+         name, record id or key. The metrics are listed in docs/api.md, \"Health and metrics\".",
     );
-    let figures = figures.answers(
+    let metrics = metrics.answers(
         200,
-        "The figures.",
+        "The metrics.",
         &[],
         &json!({"text/plain": {
             "schema": {"type": "string"},
             "example": "# TYPE caseload_store_up gauge\ncaseload_store_up 1\n",
         }}),
     );
-    json!({"/metrics": {"get": figures.build()}})
+    json!({"/metrics": {"get": metrics.build()}})
 }

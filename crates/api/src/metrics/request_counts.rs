@@ -1,11 +1,11 @@
-//! The requests that this server has answered, counted by route. A route is named by its template,
-//! so that no domain name and no record id becomes a label and the number of labels stays small.
+//! The requests that this server has answered, counted by route. A route is named by its template:
+//! then no domain name and no record id becomes a label, and there are few labels.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use caseload_store::DurationCounts;
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::text::MetricsText;
@@ -17,7 +17,7 @@ pub(crate) struct RequestCounts {
     requests: Mutex<BTreeMap<RequestLabels, DurationCounts>>,
 }
 
-/// A route, its method and the class of its answer.
+/// A route, its method and the status class of the answer.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct RequestLabels {
     pub(super) route: String,
@@ -33,7 +33,7 @@ impl Default for RequestCounts {
 
 impl RequestCounts {
     pub(super) fn add(&self, kind: RequestLabels, took: Duration) {
-        let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut requests = self.requests.lock();
         requests.entry(kind).or_default().add(took);
     }
 
@@ -45,7 +45,7 @@ impl RequestCounts {
         out.line("caseload_uptime_seconds", "", self.started.elapsed().as_secs_f64());
         let name = "caseload_http_request_duration_seconds";
         out.head(name, "histogram", "Requests by the time from their head to that of the answer.");
-        for (kind, times) in &*self.requests.lock().unwrap_or_else(PoisonError::into_inner) {
+        for (kind, times) in &*self.requests.lock() {
             let RequestLabels { route, method, status } = kind;
             let labels = format!("route=\"{route}\",method=\"{method}\",status=\"{status}\"");
             out.histogram(name, &labels, times);

@@ -1,11 +1,11 @@
-//! The headers of answers, each described once; operations refer to them by name. A header that is
-//! marked as required is on every answer that names it.
+//! The headers of answers, each described once. Operations refer to them by name. A header that is
+//! marked as required is part of every answer that names it.
 
 use serde_json::{Map, Value, json};
 
-/// On every answer.
+/// The headers of every answer.
 pub(crate) const ALWAYS: [&str; 1] = ["X-Request-Id"];
-/// On every answer to a working key.
+/// The headers of every answer to a working key.
 pub(crate) const QUOTA: [&str; 5] = [
     "X-Rate-Limit-Limit",
     "X-Rate-Limit-Remaining",
@@ -19,44 +19,45 @@ pub(crate) fn headers() -> Value {
     let count = || json!({"type": "integer", "minimum": 0});
     json!({
         "X-Request-Id": required(
-            "The caller's id of the request, if it sent 1 to 128 visible ASCII characters, else a \
-             fresh one. The server's log has it.",
+            "The request id: the caller's own, if it has 1 to 128 visible ASCII characters, else \
+             a new one. It is also in the log of the server.",
             json!({"type": "string", "minLength": 1, "maxLength": 128}),
             "5f0c2f1e-0d5c-4b7e-9d3a-6d1c1d3f7a10",
         ),
-        "X-Rate-Limit-Limit": header("Requests of the window.", count(), 1500),
-        "X-Rate-Limit-Remaining": header("Requests left in the window.", count(), 1499),
+        "X-Rate-Limit-Limit": header("The number of requests per window.", count(), 1500),
+        "X-Rate-Limit-Remaining": header("The requests that remain in this window.", count(), 1499),
         "X-Rate-Limit-Reset":
-            header("End of the window, Unix milliseconds.", count(), 1_767_225_660_000_u64),
+            header("The end of the window, in Unix milliseconds.", count(), 1_767_225_660_000_u64),
         "RateLimit-Policy":
             header("Requests and seconds of a window.", text(), "\"key\";q=1500;w=60"),
         "RateLimit":
-            header("Requests left, and seconds to the end.", text(), "\"key\";r=1499;t=60"),
-        "Retry-After": header("Seconds after which to come again.", count(), 1),
+            header("Requests and seconds that remain in it.", text(), "\"key\";r=1499;t=60"),
+        "Retry-After": header("How many seconds to wait before the next try.", count(), 1),
         "Retry-After-Always":
-            required("Seconds after which to come again.", count(), 10),
+            required("How many seconds to wait before the next try.", count(), 10),
         "Link": header(
-            "RFC 8288: `first`, `prev`, `next`, `last` with the caller's own parameters, as paths. \
-             Never a target that would answer an error.",
+            "RFC 8288: `first`, `prev`, `next` and `last` with the caller's own parameters, as \
+             paths. No target answers with an error.",
             text(),
             "</v1/acme/issues?state=new&page=2>; rel=\"next\"",
         ),
         "Location": required(
-            "The path of what was made.",
+            "The path of the new record.",
             json!({"type": "string", "format": "uri-reference"}),
             "/v2/acme/identity/bulk_actions/019b7716-2a80-7c3e-9a51-0f3c8d1e4b22",
         ),
-        "ETag": required("The tag of this form, for `If-None-Match`.", text(), "\"a1\""),
-        "Tag": header("The tag of a page, for `If-None-Match`. Streams: none.", text(), "W/\"a1\""),
-        "Accept-Ranges": header("Ranges of bytes are served.", text(), "bytes"),
-        "Content-Range": required("Which bytes of how many.", text(), "bytes 0-99/1234"),
+        "ETag": required("The tag of this answer, for `If-None-Match`.", text(), "\"a1\""),
+        "Tag": header("The tag of a page. A stream has none.", text(), "W/\"a1\""),
+        "Accept-Ranges": header("The server accepts ranges of bytes.", text(), "bytes"),
+        "Content-Range":
+            required("The range of bytes, and the file size.", text(), "bytes 0-99/1234"),
         "Content-Disposition": header(
-            "With `download=true`: a name for the file.",
+            "With `download=true`: the name of the file.",
             text(),
             "attachment; filename=\"create_core_profiles-019b7716-results.json.gz\"",
         ),
         "WWW-Authenticate":
-            required("How to say who calls.", text(), "Basic realm=\"caseload\", Bearer"),
+            required("How to authenticate.", text(), "Basic realm=\"caseload\", Bearer"),
         "Allow": required("The methods of the path.", text(), "GET,HEAD"),
     })
 }
@@ -71,7 +72,7 @@ fn required(description: &str, schema: Value, example: impl Into<Value>) -> Valu
     header
 }
 
-/// References to headers, by the names under which they stand in answers.
+/// References to headers, by their names in answers.
 pub(crate) fn refer<'n>(names: impl IntoIterator<Item = &'n str>) -> Map<String, Value> {
     let refer = |name: &str| {
         let header = match name {

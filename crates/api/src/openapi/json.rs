@@ -1,5 +1,4 @@
-//! The two JSON values that every part of the description is made of: a reference to a schema, and
-//! maps joined to one.
+//! Two building blocks of the description: references to schemas, and maps joined into one.
 
 use serde_json::{Map, Value, json};
 

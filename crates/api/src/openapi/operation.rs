@@ -1,5 +1,5 @@
-//! An operation, put together from what is its own; what every operation has comes by itself: the
-//! headers of every answer, the errors of every guarded path.
+//! The builder of an operation. It adds what every operation has: the headers of every answer, and
+//! the errors of every guarded path.
 
 use caseload_model::error_code::ErrorCode;
 use serde_json::{Map, Value, json};
@@ -8,7 +8,7 @@ use super::headers::{self, ALWAYS, QUOTA};
 use super::parameters::refer;
 use super::problem;
 
-/// Errors that every guarded operation may answer with.
+/// The errors of every guarded operation.
 const GUARDED: [ErrorCode; 5] = [
     ErrorCode::Unauthorized,
     ErrorCode::Forbidden,
@@ -17,7 +17,7 @@ const GUARDED: [ErrorCode; 5] = [
     ErrorCode::Unavailable,
 ];
 
-/// Errors of a query that does not parse.
+/// The errors of an invalid query.
 pub(crate) const QUERY: [ErrorCode; 4] = [
     ErrorCode::UnknownParameter,
     ErrorCode::ConflictingParameter,
@@ -25,7 +25,7 @@ pub(crate) const QUERY: [ErrorCode; 4] = [
     ErrorCode::OutOfRange,
 ];
 
-/// An operation in the making.
+/// An operation under construction.
 pub(crate) struct Operation {
     members: Map<String, Value>,
     parameters: Vec<Value>,
@@ -70,7 +70,7 @@ impl Operation {
         Self::guarded(id, "desk", summary, description.trim_start()).takes(["domain"])
     }
 
-    /// Takes these shared parameters.
+    /// Adds these shared parameters.
     pub(crate) fn takes<'n>(mut self, names: impl IntoIterator<Item = &'n str>) -> Self {
         self.parameters.extend(names.into_iter().map(refer));
         self
@@ -81,7 +81,7 @@ impl Operation {
         self
     }
 
-    /// Answers this, with these headers beside those that every answer has.
+    /// Adds an answer. `own_headers` are its headers in addition to those of every answer.
     pub(crate) fn answers(
         mut self,
         status: u16,
@@ -99,7 +99,7 @@ impl Operation {
         self
     }
 
-    /// What to do next with the answer of this status.
+    /// Adds links to the answer of this status: the calls that can follow it.
     pub(crate) fn links(mut self, status: u16, links: Value) -> Self {
         if let Some(response) = self.responses.get_mut(&status.to_string()) {
             response["links"] = links;
@@ -107,7 +107,7 @@ impl Operation {
         self
     }
 
-    /// May answer with these errors too.
+    /// Adds errors.
     pub(crate) fn fails(mut self, codes: &[ErrorCode]) -> Self {
         self.errors.extend(codes);
         self
@@ -125,7 +125,7 @@ impl Operation {
     }
 }
 
-/// A JSON body of this schema, with an example.
+/// A JSON body with this schema and example.
 pub(crate) fn json_content(schema: Value, example: Value) -> Value {
     json!({"application/json": {"schema": schema, "example": example}})
 }

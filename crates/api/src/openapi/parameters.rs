@@ -1,6 +1,6 @@
-//! Parameters: how one is described, and those that several operations share. A name is written as
-//! the list of names in the model or as the API's first description spells it; the other spelling
-//! stands beside it.
+//! How a parameter is described, and the parameters that several operations share. The name of a
+//! parameter is the model's, or that of the API's first description; `x-spellings` adds the other
+//! spelling.
 
 use caseload_model::issue_query::{PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX};
 use serde_json::{Value, json};
@@ -26,10 +26,11 @@ pub(crate) fn query_json(name: &str, description: &str, schema: Value, example: 
     parameter
 }
 
-/// A query parameter of words with commas between them; a JSON array is as good.
+/// A query parameter of words separated by commas, or as a JSON array.
 pub(crate) fn query_words(name: &str, description: &str, words: &[&str]) -> Value {
     let schema = json!({"type": "array", "minItems": 1, "items": {"enum": words}});
-    let mut parameter = query(name, &format!("{description} A JSON array is as good."), schema);
+    let mut parameter =
+        query(name, &format!("{description} A JSON array is accepted too."), schema);
     parameter["style"] = "form".into();
     parameter["explode"] = false.into();
     parameter["example"] = json!([words[0]]);
@@ -53,7 +54,7 @@ pub(crate) fn header(name: &str, description: &str, schema: Value) -> Value {
     json!({"name": name, "in": "header", "description": description, "schema": schema})
 }
 
-/// Both spellings, where there are two.
+/// Both spellings of a name, if there are two.
 pub(crate) fn spellings(name: &str) -> Option<[String; 2]> {
     name.contains(['-', '_']).then(|| [name.replace('_', "-"), name.replace('-', "_")])
 }
@@ -69,12 +70,12 @@ pub(crate) fn refer(name: &str) -> Value {
     json!({"$ref": format!("#/components/parameters/{name}")})
 }
 
-/// An instant in a query. One beyond 64 bits is later than every record, and no fault.
+/// An instant in a query. A number beyond 64 bits is valid, and later than every record.
 pub(crate) fn bound() -> Value {
     json!({"type": "integer", "minimum": 0, "examples": [1_767_225_600_000_u64]})
 }
 
-/// An instant, as it stands in answers.
+/// An instant in an answer.
 pub(crate) fn instant() -> Value {
     json!({"type": "integer", "format": "int64", "minimum": 0, "examples": [1_767_225_600_000_u64]})
 }
@@ -85,20 +86,20 @@ pub(crate) fn common() -> Value {
             "name": "domain",
             "in": "path",
             "required": true,
-            "description": "The name of the domain that the key opens.",
+            "description": "The domain of the key.",
             "schema": {"type": "string", "pattern": "^[a-z0-9][a-z0-9-]{0,62}$"},
             "example": "acme",
         },
         "X-Request-Id": header(
             "X-Request-Id",
-            "An id of the caller's choice. One that is not 1 to 128 visible ASCII characters is \
-             replaced.",
+            "A request id of the caller's choice. The server replaces one that does not have 1 to \
+             128 visible ASCII characters.",
             json!({"type": "string"}),
         ),
         "Idempotency-Key": header(
             "Idempotency-Key",
-            "A fresh text for each new request, sent again with each repeat of it: a repeat gets \
-             the first answer again. Any UTF-8 of 1 to 255 characters is accepted.",
+            "A new text for each new request, sent again with each repeat: a repeat receives the \
+             first answer. Any UTF-8 text of 1 to 255 characters is accepted.",
             json!({
                 "type": "string",
                 "minLength": 1,
@@ -114,7 +115,7 @@ pub(crate) fn common() -> Value {
         ),
         "page-size": query(
             "page-size",
-            "Records on a page.",
+            "The number of records on a page.",
             json!({
                 "type": "integer",
                 "minimum": 1,

@@ -1,5 +1,5 @@
-//! Errors in the description: the one schema, and a response for each status of an operation with
-//! the codes that it can have there. Codes, statuses and titles are those of the model's table.
+//! Errors in the description: their schema, and a response for each status of an operation with the
+//! codes that it can have. Codes, statuses and titles are those of the model's table.
 
 use std::collections::BTreeMap;
 
@@ -18,9 +18,9 @@ pub(crate) fn schemas() -> Value {
             "required": ["type", "title", "status", "detail", "code", "request_id"],
             "properties": {
                 "type": {"type": "string", "format": "uri-reference"},
-                "title": {"type": "string", "description": "The same for every occurrence."},
+                "title": {"type": "string", "description": "The same for each code."},
                 "status": {"type": "integer", "minimum": 400, "maximum": 599},
-                "detail": {"type": "string", "description": "What is wrong and what to do."},
+                "detail": {"type": "string", "description": "The cause, and how to correct it."},
                 "code": schema("ErrorCode"),
                 "request_id": {"type": "string"},
                 "errors": {
@@ -43,7 +43,7 @@ pub(crate) fn schemas() -> Value {
                 "line": {
                     "type": "integer",
                     "minimum": 1,
-                    "description": "The line of the payload.",
+                    "description": "The line of the payload, from 1.",
                 },
                 "code": schema("ErrorCode"),
                 "detail": {"type": "string"},
@@ -53,7 +53,7 @@ pub(crate) fn schemas() -> Value {
     })
 }
 
-/// A response for each code: what an operation refers to where a status has one code only.
+/// A response for each code. An operation refers to it if only one code has its status.
 pub(crate) fn responses() -> Value {
     let name = |code: &ErrorCode| (component(*code), response(&[*code], true));
     Value::Object(ErrorCode::ALL.iter().map(name).collect())
@@ -113,7 +113,7 @@ fn response(codes: &[ErrorCode], guarded: bool) -> Value {
     })
 }
 
-/// Headers that errors of a status have.
+/// The headers of errors with this status.
 const fn own_headers(status: u16) -> &'static [&'static str] {
     match status {
         401 => &["WWW-Authenticate"],
@@ -154,24 +154,23 @@ fn example(code: ErrorCode) -> Value {
     problem
 }
 
-/// What an error of this code may say: the parameter it is about, and the detail.
+/// A sample of an error with this code: the parameter, if there is one, and the detail.
 fn sample(code: ErrorCode) -> (Option<&'static str>, &'static str) {
     match code {
         ErrorCode::InvalidRequest => (None, "the body ended before it was complete; send it again"),
         ErrorCode::UnknownParameter => (
             Some("creatd-since"),
-            "\"creatd-since\" is no parameter here; the nearest is created-since",
+            "there is no query parameter \"creatd-since\"; did you mean created-since?",
         ),
         ErrorCode::ConflictingParameter => (
             Some("created_since"),
-            "created-since and created_since are one parameter in two spellings and have different \
-             values; give one of them",
+            "created-since and created_since are two spellings of one parameter and have different \
+             values; send one of them",
         ),
         ErrorCode::InvalidValue => (Some("sort-order"), "\"up\" is none of asc, desc"),
-        ErrorCode::OutOfRange => (
-            Some("page-size"),
-            "1001 is out of range: a page holds 1 to 1000 issues, 100 where not said",
-        ),
+        ErrorCode::OutOfRange => {
+            (Some("page-size"), "1001 is out of range: a page has 1 to 1000 issues, by default 100")
+        }
         ErrorCode::PageTooDeep => (
             Some("page"),
             "page 501 with page-size 100 goes beyond 50000 issues, the deepest a numbered page may \
@@ -184,7 +183,7 @@ fn sample(code: ErrorCode) -> (Option<&'static str>, &'static str) {
         ErrorCode::UnknownAction => {
             (Some("action"), "there is no action \"import\"; this path accepts import_issues")
         }
-        ErrorCode::InvalidPayload => (Some("payload"), "the payload is no JSON array of maps"),
+        ErrorCode::InvalidPayload => (Some("payload"), "the payload is not a JSON array of maps"),
         ErrorCode::EmptyPayload => (Some("payload"), "the payload has no entries; send 1 to 10000"),
         ErrorCode::TooManyEntries => (
             Some("payload"),
@@ -196,43 +195,42 @@ fn sample(code: ErrorCode) -> (Option<&'static str>, &'static str) {
         ErrorCode::Forbidden => {
             (None, "the API key does not open this domain; use a key of the domain in the path")
         }
-        ErrorCode::NotFound => (None, "the domain has no issue of that id"),
+        ErrorCode::NotFound => (None, "the domain has no issue with that id"),
         other => (None, sample_of_state(other)),
     }
 }
 
-/// What an error may say that no parameter is to blame for.
+/// A sample detail of an error that is not about a parameter.
 const fn sample_of_state(code: ErrorCode) -> &'static str {
     match code {
         ErrorCode::Expired => {
-            "the results and errors of this task are no longer kept; expires_at of the task says \
-             until when they were"
+            "the results and errors of this task have expired, at the time in its expires_at"
         }
         ErrorCode::MethodNotAllowed => {
-            "DELETE is not possible at this path; the header Allow names what is"
+            "this path does not accept DELETE; the header Allow lists the methods that it accepts"
         }
         ErrorCode::NotCompleted => {
             "the task is processing (40 %); ask again until its status is completed"
         }
-        ErrorCode::AlreadyCompleted => {
-            "the task is completed; there is nothing left of it to cancel"
-        }
+        ErrorCode::AlreadyCompleted => "the task is already completed and cannot be cancelled",
         ErrorCode::NothingToRetry => "every entry of the task succeeded; there is nothing to retry",
         ErrorCode::IdempotencyInProgress => {
             "the first request with this idempotency key is still being answered; send it again"
         }
         ErrorCode::TooLarge => {
-            "the body has more than 134217728 bytes, packed or unpacked; send the entries in \
-             several requests"
+            "the body has more than 134217728 bytes, compressed or decompressed; send the entries \
+             in several requests"
         }
         ErrorCode::UnsupportedMediaType => {
             "\"text/plain\" is not supported here; send application/x-www-form-urlencoded or \
              multipart/form-data"
         }
-        ErrorCode::RangeNotSatisfiable => "the file has 1234 bytes; the range is behind them",
+        ErrorCode::RangeNotSatisfiable => {
+            "the file has 1234 bytes, and the range is beyond its end"
+        }
         ErrorCode::IdempotencyKeyReused => {
-            "this idempotency key stands for another request of this domain; send a fresh one with \
-             a new request"
+            "this idempotency key belongs to another request of this domain; send a new key with a \
+             new request"
         }
         ErrorCode::RateLimited => {
             "the API key may make 1500 requests in 60 s and has made them; retry after 2026-01-01 \
@@ -248,8 +246,8 @@ const fn sample_of_state(code: ErrorCode) -> &'static str {
         }
         ErrorCode::Unavailable => "the store cannot answer now; try again",
         _ => {
-            "the server met an error of its own; its log has the cause under this request_id. Try \
-             again; tell the operator if it stays"
+            "the server had an internal error; its log has the cause under this request_id. Try \
+             again, and report it to the operator if it persists"
         }
     }
 }

@@ -1,5 +1,5 @@
-//! `GET /v1/{domain}/queues`: the queues of a domain, a small list that is read whole. Query
-//! parameters are ignored, as clients of the API family send more than any server knows.
+//! `GET /v1/{domain}/queues`: the queues of a domain, a small list that the server reads whole.
+//! Query parameters are ignored, because clients of the API family send more than any server knows.
 
 pub(crate) mod openapi;
 

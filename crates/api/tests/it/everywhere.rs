@@ -1,15 +1,15 @@
-//! What holds for every answer: the request id, the problem form, and panics.
+//! Rules for every answer: the request id, the problem form, and panics.
 
 use reqwest::Method;
 use serde_json::Value;
 
-use crate::server::{Server, picture};
+use crate::server::{Server, snapshot};
 
 #[tokio::test]
-async fn a_sane_request_id_comes_back_and_any_other_is_replaced() {
+async fn a_valid_request_id_is_returned_and_any_other_is_replaced() {
     let server = Server::start().await;
     let longest = "x".repeat(128);
-    for (sent, kept) in [
+    for (sent, is_returned) in [
         ("abc-123", true),
         ("~!@#", true),
         (longest.as_str(), true),
@@ -20,7 +20,7 @@ async fn a_sane_request_id_comes_back_and_any_other_is_replaced() {
         let request = server.bare(Method::GET, "/healthz").header("X-Request-Id", sent);
         let answer = request.send().await.unwrap();
         let id = answer.headers()["x-request-id"].to_str().unwrap();
-        if kept {
+        if is_returned {
             assert_eq!(id, sent);
         } else {
             assert_eq!(id.len(), 36, "a UUID instead of {sent:?}");
@@ -47,18 +47,18 @@ async fn the_body_of_an_error_names_the_request_id_of_its_header() {
 async fn unknown_paths_are_problems() {
     let server = Server::start().await;
     let answer = server.bare(Method::GET, "/v3/acme/issues").send().await.unwrap();
-    insta::assert_snapshot!(picture(answer).await);
+    insta::assert_snapshot!(snapshot(answer).await);
     for path in ["/", "/v10", "/healthz/x"] {
         assert_eq!(server.bare(Method::GET, path).send().await.unwrap().status(), 404, "{path}");
     }
 }
 
 #[tokio::test]
-async fn a_panic_is_an_internal_error_without_its_words_and_the_server_goes_on() {
+async fn a_panic_is_an_internal_error_without_its_text_and_the_server_continues() {
     let server = Server::start().await;
     server.store.fail(|| panic!("secret words"));
     let answer = server.get("/v1/acme/issues").await;
-    insta::assert_snapshot!(picture(answer).await);
+    insta::assert_snapshot!(snapshot(answer).await);
     *server.store.fault.lock().unwrap() = None;
     assert_eq!(server.get("/v1/acme/issues").await.status(), 200);
 }

@@ -1,5 +1,5 @@
-//! Authentication, on every API path: forms of the header, domains, access, and how soon changes
-//! of a key hold.
+//! Authentication on every API path: forms of the header, domains, access, and how soon a change of
+//! a key takes effect.
 
 use std::sync::atomic::Ordering;
 
@@ -9,8 +9,8 @@ use caseload_model::key::Access;
 use caseload_model::time::UnixMillis;
 use reqwest::Method;
 
-use crate::scripted::NOW;
-use crate::server::{OTHER, READ, Server, WRITE, picture};
+use crate::scripted_store::NOW;
+use crate::server::{OTHER, READ, Server, WRITE, snapshot};
 
 const PATHS: [&str; 8] = [
     "/v1/acme/issues",
@@ -42,7 +42,7 @@ async fn every_documented_form_of_the_key_is_accepted() {
 }
 
 #[tokio::test]
-async fn no_key_is_told_before_anything_else() {
+async fn a_missing_key_is_reported_before_anything_else() {
     let server = Server::start().await;
     for path in PATHS {
         for method in [Method::GET, Method::POST, Method::DELETE] {
@@ -53,7 +53,7 @@ async fn no_key_is_told_before_anything_else() {
         }
     }
     let answer = server.bare(Method::GET, "/v1/acme/issues").send().await.unwrap();
-    insta::assert_snapshot!(picture(answer).await);
+    insta::assert_snapshot!(snapshot(answer).await);
 }
 
 #[tokio::test]
@@ -61,7 +61,7 @@ async fn bad_keys_are_refused() {
     let server = Server::start().await;
     let password = STANDARD.encode(format!("{WRITE}:secret"));
     for header in [
-        "Bearer nobody",
+        "Bearer unknown",
         "Basic bm9ib2R5Og==",
         "Basic %%%",
         "Digest x",
@@ -78,7 +78,7 @@ async fn bad_keys_are_refused() {
 }
 
 #[tokio::test]
-async fn a_key_opens_no_other_domain_and_none_is_told_to_exist() {
+async fn a_key_opens_its_own_domain_only_and_reveals_no_other() {
     let server = Server::start().await;
     let mut bodies = Vec::new();
     for path in [
@@ -111,7 +111,7 @@ async fn with_a_key_unknown_paths_are_not_found() {
 }
 
 #[tokio::test]
-async fn look_ups_are_remembered_and_uses_are_written_once_a_minute() {
+async fn look_ups_are_cached_and_uses_are_written_once_a_minute() {
     let server = Server::start().await;
     for _ in 0..5 {
         assert_eq!(server.get("/v1/acme/issues").await.status(), 200);
@@ -127,7 +127,7 @@ async fn look_ups_are_remembered_and_uses_are_written_once_a_minute() {
 }
 
 #[tokio::test]
-async fn a_key_stops_at_its_expiry_even_while_it_is_remembered() {
+async fn a_key_stops_at_its_expiry_even_while_it_is_cached() {
     let server = Server::start().await;
     server.store.change_key(READ, |key| key.expires_at = Some(UnixMillis(NOW.0 + 10)));
     let status = async || {

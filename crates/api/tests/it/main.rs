@@ -1,6 +1,6 @@
-//! What callers see, through a real listener: one file per resource and verb, and further files
-//! for what holds everywhere. `scripted` is a store that answers as a test says, for states and
-//! faults that a real one reaches only by waiting.
+//! Tests of the HTTP APIs through a real listener: one file per resource and call, and further
+//! files for the rules that apply to every path. `scripted_store` is a store double, for states and
+//! faults that a real store would reach only after a wait.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod agents {
@@ -57,8 +57,8 @@ mod queues {
     mod list;
 }
 mod rates;
-mod real;
-mod scripted;
+mod real_server;
+mod scripted_store;
 mod server;
 mod shutdown;
 mod wire;

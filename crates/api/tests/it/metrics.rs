@@ -1,17 +1,16 @@
-//! `GET /metrics`: what is counted, that it is a text Prometheus reads, and that nothing of a
-//! tenant's stands in it.
+//! `GET /metrics`: the counters, the text format, and that the text contains no data of a domain.
 
 use std::collections::HashMap;
 
 use caseload_teststore::on_each_store;
 use reqwest::Method;
 
-use crate::real::Real;
+use crate::real_server::RealServer;
 use crate::server::{OTHER, Server, WRITE};
 
-on_each_store!(tasks_entries_and_the_store_are_counted, tasks_that_wait_are_told,);
+on_each_store!(tasks_entries_and_commits_are_counted, waiting_tasks_are_counted,);
 
-/// Values by name and labels; every line that is no comment is one.
+/// Values by name and labels. Every line that is not a comment is one value.
 fn figures(text: &str) -> HashMap<String, f64> {
     let lines = text.lines().filter(|line| !line.starts_with('#'));
     let figure = |line: &str| {
@@ -21,7 +20,7 @@ fn figures(text: &str) -> HashMap<String, f64> {
     let all: Vec<_> = lines.map(figure).collect();
     let count = all.len();
     let figures: HashMap<_, _> = all.into_iter().collect();
-    assert_eq!(figures.len(), count, "no figure stands twice");
+    assert_eq!(figures.len(), count, "each value has one line");
     for name in figures.keys() {
         let name = name.split('{').next().unwrap();
         let family = ["_bucket", "_sum", "_count"].iter().find_map(|end| name.strip_suffix(end));
@@ -72,19 +71,19 @@ async fn requests_are_counted_by_route_method_and_class() {
 }
 
 #[tokio::test]
-async fn nothing_of_a_tenant_is_told() {
+async fn metrics_show_no_data_of_a_domain() {
     let server = Server::start().await;
     for path in ["/v1/acme/issues/4711", "/v2/acme/identity/bulk_actions/secret-id", "/acme"] {
         server.get(path).await;
     }
     let text = scrape(&server).await;
     for word in ["acme", "4711", "secret-id", WRITE] {
-        assert!(!text.contains(word), "{word} stands in {text}");
+        assert!(!text.contains(word), "{word} is in {text}");
     }
 }
 
 #[tokio::test]
-async fn a_store_that_does_not_answer_leaves_the_figures_of_the_process() {
+async fn the_metrics_of_the_process_do_not_need_the_store() {
     let server = Server::start().await;
     let found = figures(&scrape(&server).await);
     assert_eq!(found.get("caseload_store_up"), Some(&0.0));
@@ -94,8 +93,8 @@ async fn a_store_that_does_not_answer_leaves_the_figures_of_the_process() {
     assert!(!found.contains_key("caseload_store_commits_total"));
 }
 
-async fn tasks_entries_and_the_store_are_counted() {
-    let real = Real::start().await;
+async fn tasks_entries_and_commits_are_counted() {
+    let real = RealServer::start().await;
     let entries =
         "{\"identities\":[{\"uid\":\"u1\"}]}\nno json\n{\"identities\":[{\"uid\":\"u2\"}]}\n";
     real.run("identity", "create_core_profiles", entries).await;
@@ -123,8 +122,8 @@ async fn tasks_entries_and_the_store_are_counted() {
     real.stop().await;
 }
 
-async fn tasks_that_wait_are_told() {
-    let real = Real::without_runner(caseload_api::ApiConfig::default()).await;
+async fn waiting_tasks_are_counted() {
+    let real = RealServer::without_runner(caseload_api::ApiConfig::default()).await;
     let form = [("action", "create_core_profiles"), ("payload", "[{}]")];
     let mut path = String::new();
     for _ in 0..4 {

@@ -1,6 +1,6 @@
-//! The description of the API against a running server: it is served without a key, it is what is
-//! committed, it names exactly the methods of every path, and it describes every member that
-//! answers have.
+//! The description of the API against a running server: it is served without a key, it equals the
+//! committed file, it has exactly the methods of every path, and it describes every member of the
+//! answers.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -10,7 +10,7 @@ use caseload_teststore::on_each_store;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::real::Real;
+use crate::real_server::RealServer;
 use crate::server::Server;
 
 on_each_store!(every_member_of_every_answer_is_described,);
@@ -21,7 +21,7 @@ fn the_committed_description_is_up_to_date() {
     let committed = std::fs::read_to_string(file).unwrap_or_default();
     assert!(
         committed == openapi_text(),
-        "openapi.json is not what the server describes; write it anew: \
+        "openapi.json differs from the description of the server; regenerate it: \
          cargo run -- openapi > openapi.json"
     );
 }
@@ -39,7 +39,7 @@ async fn the_description_is_served_without_a_key() {
 }
 
 #[tokio::test]
-async fn every_path_has_the_methods_that_are_described_and_no_others() {
+async fn every_path_has_exactly_the_described_methods() {
     let server = Server::start().await;
     let document = openapi();
     let unheard = Method::from_bytes(b"BREW").unwrap();
@@ -129,7 +129,7 @@ fn whole_issue() -> Value {
 }
 
 async fn every_member_of_every_answer_is_described() {
-    let real = Real::start().await;
+    let real = RealServer::start().await;
     let entries = format!("{}\n{{\"title\":1}}\n", whole_issue());
     let task = real.run("issues", "import_issues", &entries).await;
     assert_described("Task", &task);

@@ -1,5 +1,5 @@
-//! The limit on requests: who is counted, what every answer tells about it, and what one too many
-//! is told.
+//! The limit on requests: the counted requests, the headers of every answer, and the refusal of a
+//! request over the limit.
 
 use std::sync::atomic::Ordering;
 
@@ -7,8 +7,8 @@ use caseload_api::ApiConfig;
 use reqwest::{Method, Response};
 use serde_json::Value;
 
-use crate::scripted::NOW;
-use crate::server::{OTHER, READ, Server, WRITE, picture};
+use crate::scripted_store::NOW;
+use crate::server::{OTHER, READ, Server, WRITE, snapshot};
 
 const LIST: &str = "/v1/acme/issues";
 
@@ -25,7 +25,7 @@ async fn ask(server: &Server, key: &str, path: &str) -> Response {
 }
 
 #[tokio::test]
-async fn every_answer_tells_what_is_left() {
+async fn every_answer_shows_the_remaining_quota() {
     let server = limited(1500).await;
     let reset = (NOW.0 + 60_000).to_string();
     for (n, path, status) in [
@@ -47,7 +47,7 @@ async fn every_answer_tells_what_is_left() {
 }
 
 #[tokio::test]
-async fn one_too_many_is_told_when_to_come_again() {
+async fn a_request_over_the_limit_is_refused_with_the_time_to_retry() {
     let server = limited(2).await;
     ask(&server, WRITE, LIST).await;
     server.now.store(NOW.0 + 30_500, Ordering::SeqCst);
@@ -57,14 +57,14 @@ async fn one_too_many_is_told_when_to_come_again() {
     assert_eq!(header(&answer, "retry-after"), "30");
     assert_eq!(header(&answer, "x-rate-limit-remaining"), "0");
     assert_eq!(header(&answer, "ratelimit"), "\"key\";r=0;t=30");
-    insta::assert_snapshot!(picture(answer).await);
-    // The time in the text is not before the end of the window, and asking then works.
+    insta::assert_snapshot!(snapshot(answer).await);
+    // The time in the text is not before the end of the window, so a request at that time works.
     server.now.store(NOW.0 + 60_000, Ordering::SeqCst);
     assert_eq!(ask(&server, WRITE, LIST).await.status(), 200);
 }
 
 #[tokio::test]
-async fn a_refused_request_reaches_nothing() {
+async fn a_refused_request_does_not_reach_the_store() {
     let server = limited(1).await;
     ask(&server, WRITE, LIST).await;
     let form = [("action", "create_core_profiles"), ("payload", "[{}]")];
@@ -77,7 +77,7 @@ async fn a_refused_request_reaches_nothing() {
 }
 
 #[tokio::test]
-async fn keys_have_quotas_of_their_own_and_strangers_none() {
+async fn each_key_has_its_own_quota_and_unknown_keys_have_none() {
     let server = limited(1).await;
     for _ in 0..5 {
         for request in [
@@ -86,7 +86,7 @@ async fn keys_have_quotas_of_their_own_and_strangers_none() {
         ] {
             let answer = request.send().await.unwrap();
             assert_eq!(answer.status(), 401);
-            assert_eq!(header(&answer, "ratelimit"), "\"key\";r=1;t=60", "nobody's, never less");
+            assert_eq!(header(&answer, "ratelimit"), "\"key\";r=1;t=60", "an unused quota");
             assert_eq!(header(&answer, "x-rate-limit-remaining"), "1");
         }
     }
@@ -98,7 +98,7 @@ async fn keys_have_quotas_of_their_own_and_strangers_none() {
 }
 
 #[tokio::test]
-async fn paths_beside_the_apis_are_not_counted() {
+async fn paths_outside_of_the_apis_are_not_counted() {
     let server = limited(1).await;
     for path in ["/healthz", "/readyz", "/nothing"] {
         for _ in 0..3 {
@@ -110,7 +110,7 @@ async fn paths_beside_the_apis_are_not_counted() {
 }
 
 #[tokio::test]
-async fn zero_is_no_limit() {
+async fn zero_means_no_limit() {
     let server = limited(0).await;
     for _ in 0..50 {
         let answer = ask(&server, WRITE, LIST).await;

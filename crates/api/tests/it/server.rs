@@ -1,4 +1,4 @@
-//! A server on a free port over the scripted store, and pictures of its answers.
+//! A server on a free port over the scripted store, and snapshots of its answers.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -11,9 +11,9 @@ use reqwest::{Client, Method, RequestBuilder, Response};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use crate::scripted::{NOW, Scripted};
+use crate::scripted_store::{NOW, ScriptedStore};
 
-/// Texts of the keys that every server knows.
+/// The texts of the keys that every server knows.
 pub(crate) const WRITE: &str = "write-key";
 pub(crate) const READ: &str = "read-key";
 /// A write key of the domain `other`.
@@ -21,7 +21,7 @@ pub(crate) const OTHER: &str = "other-key";
 
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
-    pub(crate) store: Arc<Scripted>,
+    pub(crate) store: Arc<ScriptedStore>,
     pub(crate) now: Arc<AtomicI64>,
     pub(crate) client: Client,
     stop: Option<oneshot::Sender<()>>,
@@ -34,13 +34,13 @@ impl Server {
     }
 
     pub(crate) async fn configured(config: ApiConfig) -> Self {
-        let store = Arc::new(Scripted::default());
+        let store = Arc::new(ScriptedStore::default());
         store.add_key(WRITE, 1, "acme", Access::Write);
         store.add_key(READ, 1, "acme", Access::Read);
         store.add_key(OTHER, 2, "other", Access::Write);
         let now = Arc::new(AtomicI64::new(NOW.0));
-        let hand = now.clone();
-        let clock = Clock::new(move || UnixMillis(hand.load(Ordering::SeqCst)));
+        let time = now.clone();
+        let clock = Clock::new(move || UnixMillis(time.load(Ordering::SeqCst)));
         let state = AppState::new(store.clone(), clock, config);
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -51,7 +51,7 @@ impl Server {
         Self { address, store, now, client: Client::new(), stop: Some(stop), serving }
     }
 
-    /// Asks the server to stop; the returned task ends when it has.
+    /// Asks the server to stop. The returned task ends once it has stopped.
     pub(crate) fn stop(mut self) -> JoinHandle<std::io::Result<()>> {
         self.stop.take().unwrap().send(()).unwrap();
         self.serving
@@ -71,20 +71,20 @@ impl Server {
     }
 
     /// The whole answer to a GET.
-    pub(crate) async fn picture(&self, path: &str) -> String {
-        picture(self.get(path).await).await
+    pub(crate) async fn snapshot(&self, path: &str) -> String {
+        snapshot(self.get(path).await).await
     }
 }
 
-/// A whole answer: status, headers by name, body. Ids and what changes by the clock of the machine
-/// are replaced.
-pub(crate) async fn picture(response: Response) -> String {
+/// A whole answer: status, headers by name, body. Ids are replaced, and headers that depend on the
+/// machine are left out.
+pub(crate) async fn snapshot(response: Response) -> String {
     let mut headers: Vec<String> = response
         .headers()
         .iter()
         .filter(|(name, _)| {
             let name = name.as_str();
-            // The quota has tests of its own.
+            // Other tests check the quota.
             !["date", "content-length", "transfer-encoding"].contains(&name)
                 && !name.contains("rate-limit")
                 && !name.starts_with("ratelimit")

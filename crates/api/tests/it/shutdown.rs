@@ -1,5 +1,5 @@
-//! The end of the server: idle connections close at once, requests in flight are answered, and
-//! nothing new is taken.
+//! The end of the server: idle connections close at once, requests in flight are answered, and new
+//! connections are refused.
 
 use std::time::{Duration, Instant};
 
@@ -18,7 +18,7 @@ async fn an_idle_server_stops_at_once() {
 }
 
 #[tokio::test]
-async fn requests_in_flight_are_answered_and_new_ones_find_nobody() {
+async fn requests_in_flight_are_answered_and_new_connections_are_refused() {
     let server = Server::start().await;
     *server.store.list_takes.lock().unwrap() = Duration::from_millis(700);
     let begun = Instant::now();
@@ -35,7 +35,7 @@ async fn requests_in_flight_are_answered_and_new_ones_find_nobody() {
 }
 
 #[tokio::test]
-async fn what_does_not_end_in_time_is_cut() {
+async fn connections_that_do_not_end_in_time_are_cut() {
     let server = Server::start().await;
     *server.store.list_takes.lock().unwrap() = Duration::from_secs(9);
     let request = server.request(reqwest::Method::GET, "/v1/acme/issues");

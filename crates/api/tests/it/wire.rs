@@ -1,5 +1,5 @@
-//! Odd requests, byte by byte over a plain connection: what HTTP clients do not send, but networks
-//! do. Whatever comes, there is an answer or an end, and the next connection is served.
+//! Unusual requests, byte by byte over a plain connection, which networks produce and HTTP clients
+//! do not. Each of them gets an answer or ends its connection, and the next connection is served.
 
 use std::time::Duration;
 
@@ -49,14 +49,14 @@ async fn http_1_0_is_answered_and_closed() {
 }
 
 #[tokio::test]
-async fn a_length_over_the_limit_is_refused_before_the_body_comes() {
+async fn a_length_over_the_limit_is_refused_before_the_body_arrives() {
     let server = small().await;
     let answer = exchange(&server, &post_head("Content-Length: 1001\r\n")).await;
     assert!(answer.starts_with("HTTP/1.1 413"), "{answer}");
 }
 
 #[tokio::test]
-async fn a_client_that_waits_for_permission_gets_the_refusal_instead() {
+async fn a_client_that_expects_100_continue_gets_the_refusal_instead() {
     let server = small().await;
     let head = post_head("Content-Length: 1001\r\nExpect: 100-continue\r\n");
     let answer = exchange(&server, &head).await;
@@ -79,7 +79,7 @@ async fn a_chunked_body_over_the_limit_is_refused_and_the_answer_arrives() {
 }
 
 #[tokio::test]
-async fn a_body_that_stops_is_given_up() {
+async fn a_body_that_stops_arriving_is_refused() {
     let config = ApiConfig { body_pause_max: Duration::from_millis(100), ..ApiConfig::default() };
     let server = Server::configured(config).await;
     let answer = exchange(&server, &(post_head("Content-Length: 100\r\n") + "action=")).await;
@@ -87,7 +87,7 @@ async fn a_body_that_stops_is_given_up() {
 }
 
 #[tokio::test]
-async fn a_head_that_does_not_come_is_given_up() {
+async fn a_head_that_does_not_arrive_ends_the_connection() {
     let config = ApiConfig { head_timeout: Duration::from_millis(100), ..ApiConfig::default() };
     let server = Server::configured(config).await;
     let answer = exchange(&server, "GET /healthz HTTP/1.1\r\nHost").await;
@@ -114,7 +114,7 @@ async fn broken_heads_are_refused() {
 }
 
 #[tokio::test]
-async fn odd_header_bytes_do_no_harm() {
+async fn unusual_header_bytes_do_no_harm() {
     let server = Server::start().await;
     let mut stream = connect(&server).await;
     let request = b"GET /v1/acme/issues HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\
@@ -125,7 +125,7 @@ async fn odd_header_bytes_do_no_harm() {
 }
 
 #[tokio::test]
-async fn an_unread_body_does_not_swallow_the_answer() {
+async fn the_answer_arrives_even_if_the_body_is_not_read() {
     let server = Server::start().await;
     let body = "x".repeat(4 << 20);
     let request = format!(

@@ -1,5 +1,5 @@
 //! The description of bulk action tasks: their paths, the task record, the records of results and
-//! errors, and the profiles that entries and results hold.
+//! errors, and the profiles in entries and results.
 #![expect(
     clippy::needless_pass_by_value,
     reason = "the macro that writes JSON takes references; calls that pass values read better"

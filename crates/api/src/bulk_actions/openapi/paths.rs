@@ -1,5 +1,5 @@
-//! The paths of bulk action tasks: the same operations twice, for actions on profiles and for
-//! those on issues.
+//! The paths of bulk action tasks: the same operations for actions on profiles and for actions on
+//! issues.
 
 use caseload_model::error_code::ErrorCode;
 use caseload_model::task::{Action, Family};
@@ -11,22 +11,22 @@ use crate::openapi::json::schema;
 use crate::openapi::operation::{Operation, QUERY, json_content};
 
 pub(crate) fn paths() -> Value {
-    let all = Family::ALL.iter().flat_map(|family| Words::of(*family).paths());
+    let all = Family::ALL.iter().flat_map(|family| FamilyPaths::of(*family).paths());
     Value::Object(all.collect::<Map<_, _>>())
 }
 
-/// What differs between the two paths.
-struct Words {
+/// The differences between the two paths.
+struct FamilyPaths {
     family: Family,
     tag: &'static str,
-    /// What operation ids end in.
+    /// The last part of the operation ids.
     noun: &'static str,
     form: &'static str,
     upload: &'static str,
     action: Action,
 }
 
-impl Words {
+impl FamilyPaths {
     const fn of(family: Family) -> Self {
         match family {
             Family::Identity => Self {
@@ -73,10 +73,10 @@ impl Words {
             "create",
             "",
             "Create a task",
-            "Answers once the task and its payload are durable. A body may be packed: \
-             `Content-Encoding: gzip` or `zstd`. What is wrong with the request is refused at \
-             once; what is wrong with one entry is told in the errors of the task. A read key may \
-             create `get_…` tasks and dry runs.",
+            "Answers once the task and its payload are durable. A body may be compressed: \
+             `Content-Encoding: gzip` or `zstd`. A fault of the request is refused at once; a \
+             fault of a single entry is reported in the errors of the task. A read key may create \
+             `get_…` tasks and dry runs.",
         );
         operation
             .takes(["Idempotency-Key"])
@@ -124,7 +124,7 @@ impl Words {
         })
     }
 
-    /// What the id in the answer is for.
+    /// The calls that take the id of the answer.
     fn links(&self) -> Value {
         let link = |verb: &str, rest: &str, about: &str| {
             json!({
@@ -137,11 +137,11 @@ impl Words {
             })
         };
         json!({
-            "status": link("get", "", "Where the task stands."),
-            "results": link("get", "Results", "Its results, once it is completed."),
-            "errors": link("get", "Errors", "Its errors, once it is completed."),
-            "cancel": link("cancel", "", "Ends it early."),
-            "retry": link("retry", "", "Runs again what failed or was left."),
+            "status": link("get", "", "The status of the task."),
+            "results": link("get", "Results", "The results of the task, once it is completed."),
+            "errors": link("get", "Errors", "The errors of the task, once it is completed."),
+            "cancel": link("cancel", "", "Ends the task early."),
+            "retry": link("retry", "", "Runs the failed and unprocessed entries again."),
         })
     }
 
@@ -174,7 +174,7 @@ impl Words {
             "schema": {
                 "type": "string",
                 "description": "Each event is one `data:` line with the whole record: one at once, \
-                                one per change, the last completed.",
+                                one per change, and the last one completed.",
             },
             "example": event,
         });
@@ -182,8 +182,8 @@ impl Words {
             "get",
             "",
             "Get the status of a task",
-            "At once; with `wait` when the task is completed or the time is up; with \
-             `Accept: text/event-stream` as a stream of its changes.",
+            "Answers at once; with `wait`, when the task is completed or the time is up; with \
+             `Accept: text/event-stream`, as a stream of its changes.",
         )
         .takes(["task_id", "wait"])
         .answers(200, "The task.", &[], &content)
@@ -198,8 +198,8 @@ impl Words {
             "cancel",
             "",
             "End a task early",
-            "It stops at the next edge of a chunk; what took effect stays. Needs the access that \
-             creating the task needs.",
+            "The task ends after its current chunk; entries that have taken effect remain. Needs \
+             the same access as creating the task.",
         )
         .takes(["task_id"])
         .body(no_fields())
@@ -216,9 +216,9 @@ impl Words {
         self.operation(
             "retry",
             "",
-            "Run again what failed or was left",
-            "A new task of the entries of a completed one that failed or were not processed. Needs \
-             the access that creating the task needs.",
+            "Retry the failed and unprocessed entries",
+            "A new task of the entries of a completed task that failed or were not processed. \
+             Needs the same access as creating the task.",
         )
         .takes(["task_id", "Idempotency-Key"])
         .body(no_fields())
@@ -270,7 +270,7 @@ impl Words {
                     "errors": [{
                         "code": "unknown_country",
                         "pointer": "/last_country",
-                        "detail": "\"Atlantis\" is no country of ISO 3166-1",
+                        "detail": "\"Atlantis\" is not a country of ISO 3166-1",
                         "value": "Atlantis",
                     }],
                     "entry": {"last_country": "Atlantis"},
@@ -296,19 +296,19 @@ impl Words {
         self.file("Errors", "Get the errors of a task", &content)
     }
 
-    /// Records as a file.
+    /// A file of records.
     fn file(&self, what: &str, summary: &str, content: &Value) -> Value {
         let plain = &["ETag", "Accept-Ranges", "Content-Disposition"];
         self.operation(
             "get",
             what,
             summary,
-            "In payload order, once the task is completed. `format` wins over `Accept`.",
+            "In payload order, once the task is completed. `format` overrides `Accept`.",
         )
         .takes(["task_id", "format", "download", "If-None-Match", "Range", "If-Range"])
         .answers(200, "The records.", plain, content)
-        .answers(206, "The range.", &["ETag", "Accept-Ranges", "Content-Range"], &records::part())
-        .answers(304, "The caller has them already.", &["ETag"], &Value::Null)
+        .answers(206, "The range.", &["ETag", "Accept-Ranges", "Content-Range"], &records::range())
+        .answers(304, "The caller already has the file.", &["ETag"], &Value::Null)
         .fails(&QUERY[..3])
         .fails(&[
             ErrorCode::NotFound,

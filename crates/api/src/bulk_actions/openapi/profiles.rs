@@ -1,5 +1,5 @@
-//! The shape of profiles: as entries of writing tasks, where null removes a value, and as get tasks
-//! answer them. A test holds the fields to the model's tables.
+//! The shape of profiles: in entries of writing tasks, where null removes a value, and in the
+//! results of get tasks. A test compares the fields with the model's tables.
 
 use caseload_model::profile::{
     COLLECTION_ELEMENTS_MAX, IDENTITY_VALUE_CHARS_MAX, IdentityType, KEY_CHARS_MAX, TAG_CHARS_MAX,
@@ -24,8 +24,8 @@ pub(super) fn schemas() -> Value {
         ),
         "CreateCoreProfile": {
             "type": "object",
-            "description": "An entry of `create_core_profiles`. At least one identity; null is as \
-                            absent.",
+            "description": "An entry of `create_core_profiles`. It has at least one identity. Null \
+                            counts as absent.",
             "required": ["identities"],
             "properties": core_fields(true),
             "additionalProperties": false,
@@ -70,8 +70,8 @@ fn stored(description: &str, ids: &Value, fields: &Value) -> Value {
 
 fn update(description: &str, id: Value, fields: Value, head: Value) -> Value {
     let description = format!(
-        "{description} Null removes a value, maps merge key by key, arrays are replaced. What a \
-         get task adds to a profile is ignored."
+        "{description} Null removes a value, maps merge key by key, arrays are replaced. Members \
+         that only a get task returns are ignored."
     );
     let required: Vec<_> = id.as_object().into_iter().flat_map(Map::keys).cloned().collect();
     let ignored = json!({"created_at": {}, "updated_at": {}});
@@ -111,7 +111,7 @@ fn pid() -> Value {
     })
 }
 
-/// What an app profile has from the issues of its author.
+/// The members of an app profile that come from the issues of its author.
 fn app_head() -> Value {
     json!({
         "app_id": {"type": "string"},
@@ -120,7 +120,7 @@ fn app_head() -> Value {
     })
 }
 
-/// A schema that also takes null, where `patch` says so.
+/// The schema, which for a patch also takes null.
 fn value(patch: bool, mut schema: Value) -> Value {
     if patch {
         let plain = schema["type"].take();
@@ -220,8 +220,8 @@ fn identity() -> Value {
         "type": "object",
         "description": format!(
             "Exactly one identity type and its value, at most {IDENTITY_VALUE_CHARS_MAX} \
-             characters (`uid` {UID_VALUE_CHARS_MAX}); further members are metadata, stored as \
-             given."
+             characters (`uid` {UID_VALUE_CHARS_MAX}); further members are metadata, stored \
+             unchanged."
         ),
         "properties": kinds,
         "oneOf": one_of,

@@ -1,4 +1,4 @@
-//! Result and error records of tasks, and the forms in which they are read.
+//! The result and error records of tasks, and the formats in which callers read them.
 
 use caseload_model::error_code::EntryErrorCode;
 use serde_json::{Value, json};
@@ -10,8 +10,8 @@ pub(super) fn schemas() -> Value {
     let codes: Vec<_> = EntryErrorCode::ALL.iter().map(|code| code.as_str()).collect();
     json!({
         "ResultRecord": {
-            "description": "By the action of the task: what became of the entry, or the whole \
-                            profile for a get action.",
+            "description": "Depends on the action of the task: the outcome of the entry, or for a \
+                            get action the whole profile.",
             "anyOf": [
                 schema("CreatedCoreProfile"),
                 schema("UpdatedCoreProfile"),
@@ -26,7 +26,7 @@ pub(super) fn schemas() -> Value {
             &[],
             json!({"core-profile-id": {
                 "type": "string",
-                "description": "The new profile; not there in a dry run.",
+                "description": "The id of the new profile; absent in a dry run.",
             }}),
         ),
         "UpdatedCoreProfile": outcome(
@@ -40,7 +40,7 @@ pub(super) fn schemas() -> Value {
             &["created", "unchanged"],
             &[],
             json!({
-                "id": {"type": "integer", "description": "Not there for a new one in a dry run."},
+                "id": {"type": "integer", "description": "Absent for a new issue in a dry run."},
                 "created_at": instant(),
                 "original_created_at": instant(),
             }),
@@ -53,8 +53,8 @@ pub(super) fn schemas() -> Value {
                 "code": schema("EntryErrorCode"),
                 "pointer": {
                     "type": "string",
-                    "description": "RFC 6901, into the entry: the faulty value, or the place of a \
-                                    missing one.",
+                    "description": "RFC 6901, into the entry: the faulty value, or the position \
+                                    of a missing one.",
                 },
                 "detail": {"type": "string"},
                 "value": {"description": "The faulty value."},
@@ -65,41 +65,54 @@ pub(super) fn schemas() -> Value {
 }
 
 fn outcome(words: &[&str], ids: &[&str], own: Value) -> Value {
-    let place = json!({
-        "index": {"type": "integer", "minimum": 0, "description": "Among the entries, from 0."},
-        "line": {"type": "integer", "minimum": 1, "description": "Of the file, from 1."},
+    let position = json!({
+        "index": {
+            "type": "integer",
+            "minimum": 0,
+            "description": "The index of the entry, from 0.",
+        },
+        "line": {
+            "type": "integer",
+            "minimum": 1,
+            "description": "The line of the payload, from 1.",
+        },
         "outcome": {"enum": words},
     });
     let required: Vec<_> = ["index", "line", "outcome"].iter().chain(ids).collect();
     json!({
         "type": "object",
         "required": required,
-        "properties": merged([place, own]),
+        "properties": merged([position, own]),
     })
 }
 
 fn error_record() -> Value {
     json!({
         "type": "object",
-        "description": "An entry that failed, with every fault it has.",
+        "description": "An entry that failed, with all of its faults.",
         "required": ["index", "line", "errors"],
         "properties": {
             "index": {"type": "integer", "minimum": 0},
             "line": {"type": "integer", "minimum": 1},
-            "core-profile-id": {"description": "As the entry gave it."},
-            "pid": {"description": "As the entry gave it."},
-            "id": {"description": "As the entry gave it."},
+            "core-profile-id": {"description": "The id in the entry."},
+            "pid": {"description": "The id in the entry."},
+            "id": {"description": "The id in the entry."},
             "errors": {"type": "array", "minItems": 1, "items": schema("EntryFault")},
-            "entry": {"type": "object", "description": "As sent.", "additionalProperties": true},
+            "entry": {
+                "type": "object",
+                "description": "The entry as the caller sent it.",
+                "additionalProperties": true,
+            },
             "raw": {
                 "type": "string",
-                "description": "Instead of `entry`, shortened, where that is no map or too large.",
+                "description": "Instead of `entry`, the shortened text of an entry that is not a \
+                                map or is too large.",
             },
         },
     })
 }
 
-/// Records in every form, with an example of one.
+/// Records in every format, with an example.
 pub(super) fn content(record: &str, example: &Value, lines: &str, table: &str) -> Value {
     json!({
         "application/json": {
@@ -118,13 +131,13 @@ pub(super) fn content(record: &str, example: &Value, lines: &str, table: &str) -
             "schema": {
                 "type": "string",
                 "contentMediaType": "application/gzip",
-                "description": "With `download=true`: a file of the chosen form, packed.",
+                "description": "With `download=true`: the file of the chosen format, compressed.",
             },
         },
     })
 }
 
-/// A part of the plain file in any form.
-pub(super) fn part() -> Value {
+/// A range of the plain file, in any format.
+pub(super) fn range() -> Value {
     json!({"application/json": {}, "application/x-ndjson": {}, "text/csv": {}})
 }

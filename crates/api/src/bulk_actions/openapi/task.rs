@@ -1,4 +1,4 @@
-//! The task record, lists of tasks, what is sent to make a task, and the parameters of all that.
+//! The task record, lists of tasks, the forms of a new task, and the parameters of all these.
 
 use caseload_model::task::{Action, Family, Outcome, PAYLOAD_ENTRIES_MAX, TaskStatus};
 use serde_json::{Value, json};
@@ -26,23 +26,26 @@ pub(crate) fn parameters() -> Value {
         "action-issues": actions(Family::Issues),
         "wait": query(
             "wait",
-            "Seconds to hold the answer back for, at most, until the task is completed.",
+            "The most seconds to hold the answer back until the task is completed.",
             json!({"type": "integer", "minimum": 0, "maximum": 60, "default": 0}),
         ),
         "format": query(
             "format",
-            "The form of the records. Without it, `Accept` decides between `application/json`, \
+            "The format of the records. Without it, `Accept` chooses between `application/json`, \
              `application/x-ndjson` and `text/csv`.",
             json!({"enum": ["json", "jsonl", "csv"]}),
         ),
         "download": query(
             "download",
-            "A gzip file of the chosen form, to be kept.",
+            "Answer with a gzip file of the chosen format.",
             json!({"type": "boolean", "default": false}),
         ),
-        "If-None-Match": condition("If-None-Match", "Tags of answers that the caller has: 304."),
-        "Range": condition("Range", "One range of bytes of the plain file: 206."),
-        "If-Range": condition("If-Range", "The tag that the range belongs to."),
+        "If-None-Match": condition(
+            "If-None-Match",
+            "The tags of answers that the caller already has; a match is answered with 304.",
+        ),
+        "Range": condition("Range", "One range of bytes of the plain file, answered with 206."),
+        "If-Range": condition("If-Range", "The tag of the file that the range belongs to."),
     })
 }
 
@@ -129,7 +132,8 @@ fn task() -> Value {
             "position": {
                 "type": "integer",
                 "minimum": 0,
-                "description": "Only while it waits: writing tasks of the domain before it.",
+                "description": "Only while the task waits: how many writing tasks of the domain \
+                                precede it.",
             },
             "links": {
                 "type": "object",
@@ -167,7 +171,7 @@ pub(super) fn task_example(action: Action) -> Value {
     })
 }
 
-/// The same, completed, with one entry that failed.
+/// The same task, completed, with one failed entry.
 pub(super) fn completed_example(action: Action) -> Value {
     let mut task = task_example(action);
     task["status"] = "completed".into();
@@ -193,8 +197,8 @@ fn form(family: Family, payload: Value) -> Value {
             "dry_run": {
                 "type": "boolean",
                 "default": false,
-                "description": "With `true` nothing is written; results and errors tell what would \
-                                be.",
+                "description": "With `true` the task writes nothing; its results and errors show \
+                                what it would do.",
                 "x-spellings": ["dry-run", "dry_run"],
             },
         },
@@ -202,7 +206,7 @@ fn form(family: Family, payload: Value) -> Value {
     })
 }
 
-/// What an entry of the family's actions may be.
+/// An entry of any action of the family.
 fn entry(family: Family) -> Value {
     let names: &[&str] = match family {
         Family::Identity => &[
@@ -224,7 +228,7 @@ fn array_payload(family: Family) -> Value {
     json!({
         "type": "string",
         "format": "json-array",
-        "description": "A JSON array with one map per entry. What is wrong with one entry is told \
+        "description": "A JSON array with one map per entry. A fault of a single entry is reported \
                         in the errors of the task.",
         "contentMediaType": "application/json",
         "contentSchema": {

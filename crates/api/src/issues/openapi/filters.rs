@@ -1,5 +1,5 @@
-//! The filters of the issue list that are JSON maps: conditions, ratings, custom fields. Their
-//! schemas name every key and operator that the model reads, and no other.
+//! The filters of the issue list that are JSON maps: conditions, ratings and custom fields. Their
+//! schemas have exactly the keys and operators that the model reads.
 
 use serde_json::{Map, Value, json};
 
@@ -7,7 +7,7 @@ use crate::openapi::parameters::query_json;
 
 pub(super) fn parameters() -> Value {
     let all = ["and", "or", "nor", "exists"];
-    let texts = "Texts are looked for literally and without case.";
+    let texts = "The search is literal and ignores case.";
     let one_of = |text: &str| json!({"or": [text]});
     json!({
         "tags": condition("tags", "Compared exactly.", &all, one_of("vip")),
@@ -20,13 +20,13 @@ pub(super) fn parameters() -> Value {
         ),
         "assignee_emails": condition(
             "assignee_emails",
-            "The address of the agent who is the assignee, without case.",
+            "The address of the assigned agent; case is ignored.",
             &["or"],
             one_of("ann@desk.example"),
         ),
         "author_emails": condition(
             "author_emails",
-            "Compared without case.",
+            "Compared without regard to case.",
             &["or", "exists"],
             json!({"or": ["eva@example.com"], "exists": "true"}),
         ),
@@ -44,7 +44,7 @@ pub(super) fn parameters() -> Value {
         ),
         "feedback-comment": condition(
             "feedback-comment",
-            &format!("The comment beside the rating. {texts}"),
+            &format!("The comment of the rating. {texts}"),
             &["and", "nor", "exists"],
             json!({"and": ["great"]}),
         ),
@@ -68,7 +68,7 @@ fn number() -> Value {
     ]})
 }
 
-/// A map with these keys, each of which may be left out, and no other.
+/// A map with these optional keys and no others.
 fn map<'k>(keys: impl IntoIterator<Item = (&'k str, Value)>) -> Value {
     let properties: Map<String, Value> =
         keys.into_iter().map(|(key, schema)| (key.to_owned(), schema)).collect();
@@ -79,8 +79,9 @@ fn condition(name: &str, description: &str, keys: &[&str], example: Value) -> Va
     let schema =
         map(keys.iter().map(|key| (*key, if *key == "exists" { boolean() } else { texts() })));
     let description = format!(
-        "{description} All keys hold together: `and` all of these, `or` any, `nor` none, `exists` \
-         whether there is a value, as far as the parameter takes them."
+        "{description} An issue must satisfy every key that is given: `and` all of these, `or` \
+         any, `nor` none, `exists` whether there is a value. The schema lists the keys of this \
+         parameter."
     );
     query_json(name, &description, schema, example)
 }
@@ -92,8 +93,8 @@ fn rating() -> Value {
     let conditions = json!({"type": "array", "items": condition});
     query_json(
         "feedback-rating",
-        "Conditions on the rating; all keys of the map hold together. A missing rating matches no \
-         operator.",
+        "Conditions on the rating. An issue must satisfy every key of the map. A missing rating \
+         matches no operator.",
         map([("and", conditions.clone()), ("or", conditions), ("exists", boolean())]),
         json!({"and": [{"is_greater_than": "3"}]}),
     )
@@ -144,8 +145,8 @@ fn custom_fields() -> Value {
     query_json(
         "custom_fields",
         "Conditions on custom fields, by their type, then `and` or `or`, then their key. In `and` \
-         every test of every key holds, in `or` at least one test of one key; both groups and all \
-         types hold together.",
+         every test of every key must hold, in `or` at least one test of one key. An issue must \
+         satisfy both groups of every type.",
         map(groups),
         json!({"number": {"and": {"quantity": {"is_set": true, "is_smaller_than": 80}}}}),
     )

@@ -1,6 +1,6 @@
-//! The forms that write issues, field by field. A value that is JSON is a text in a form, so that
-//! is what it is here, with the schema of what stands in it beside it. A field that may be absent
-//! may also be empty, which means the same, a title aside.
+//! The forms that write issues, field by field. A form can only carry JSON as text, so such a field
+//! is a text with the schema of its content. An empty optional field counts as absent, except a
+//! title.
 
 use caseload_model::ids::{FOREIGN_ID_CHARS_MAX, ISSUE_ID_MAX};
 use caseload_model::issue::{IssueState, MESSAGE_BODY_BYTES_MAX, TAG_CHARS_MAX, TEXT_CHARS_MAX};
@@ -9,21 +9,21 @@ use serde_json::{Map, Value, json};
 use crate::openapi::json::schema;
 use crate::openapi::parameters::spellings;
 
-/// Issues that one edit may name.
+/// The most issues of one edit.
 const EDITED_ISSUES_MAX: usize = 5000;
 
 pub(super) fn schemas() -> Value {
     let create = [
         ("message-body", body("The first message.")),
         ("email", text("The address of the author.", TEXT_CHARS_MAX)),
-        ("title", text("Without it, the message.", TEXT_CHARS_MAX)),
+        ("title", text("The default is the message.", TEXT_CHARS_MAX)),
         ("author-name", text("The name of the author.", TEXT_CHARS_MAX)),
         ("tags", tags()),
         ("meta", meta()),
         ("custom_fields", custom_fields()),
-        ("platform-type", id("What the issue is created with, such as `web`.")),
-        ("platform-id", id("Read and not kept.")),
-        ("app-id", id("The id of an app; without it that of the publish id `1`.")),
+        ("platform-type", id("The platform that creates the issue, such as `web`.")),
+        ("platform-id", id("Accepted and ignored.")),
+        ("app-id", id("The id of an app. The default is the app with the publish id `1`.")),
         ("language", id("The language of the issue.")),
         ("cc", texts("Further addresses.", TEXT_CHARS_MAX)),
         ("end_user_id", id("The id of the author's app profile.")),
@@ -32,11 +32,14 @@ pub(super) fn schemas() -> Value {
     let message = [
         ("message-body", body("The message.")),
         ("message-type", json!({"enum": ["Text"], "default": "Text"})),
-        ("agent-id", id("The agent who writes; without it the end user does.")),
+        ("agent-id", id("The agent who writes. Without it, the author is the end user.")),
     ];
     let note = [
         ("note-text", required_text("The note.", TEXT_CHARS_MAX)),
-        ("profile-id", id("The agent who writes; without it the note is in the key's name.")),
+        (
+            "profile-id",
+            id("The agent who writes. Without it, the author is the name of the API key."),
+        ),
     ];
     let files = [("attachment", file()), ("attachments", files())];
     json!({
@@ -59,7 +62,7 @@ fn edit() -> Value {
         ("status", status()),
         ("assignee-id", assignee()),
         ("assignee-email", text("The address of an agent.", TEXT_CHARS_MAX)),
-        ("agent-profile-id", id("Who edits.")),
+        ("agent-profile-id", id("The agent who edits.")),
         ("queue_id", id("The id of a queue.")),
     ];
     changing(form(&fields, &[]), &["agent-profile-id"])
@@ -73,21 +76,21 @@ fn bulk_edit() -> Value {
     let ids = json!({
         "type": "array", "minItems": 1, "maxItems": EDITED_ISSUES_MAX, "items": id,
     });
-    let who = "An agent's id or address, or any name: whose the message is.";
+    let who = "The author of the message: the id or address of an agent, or any name.";
     let fields = [
         ("issue-ids", json_text("json-ids", "The issues.", ids)),
         ("tags", tags()),
         ("assignee-id", assignee()),
         ("assignee-email", text("The address of an agent.", TEXT_CHARS_MAX)),
         ("status", status()),
-        ("message-body", text("A message of the desk's to each.", MESSAGE_BODY_BYTES_MAX)),
+        ("message-body", text("A message from the desk to each issue.", MESSAGE_BODY_BYTES_MAX)),
         ("custom_fields", custom_fields()),
         ("action_taken_by", text(who, TEXT_CHARS_MAX)),
     ];
     changing(form(&fields, &["issue-ids"]), &["issue-ids", "action_taken_by"])
 }
 
-/// A form that has to change something: `others` change nothing by themselves.
+/// A form that must change something. The fields `others` alone change nothing.
 fn changing(mut form: Value, others: &[&str]) -> Value {
     let names = form["properties"].as_object().into_iter().flat_map(Map::keys);
     let names = names.filter(|name| !others.contains(&name.as_str()));
@@ -128,7 +131,7 @@ fn required_text(description: &str, chars_max: usize) -> Value {
     text
 }
 
-/// An empty one is as absent.
+/// An id. An empty one counts as absent.
 fn id(description: &str) -> Value {
     text(description, FOREIGN_ID_CHARS_MAX)
 }
@@ -140,14 +143,14 @@ fn body(description: &str) -> Value {
 
 fn status() -> Value {
     let states: Vec<_> = IssueState::ALL.iter().map(|state| state.as_str()).collect();
-    json!({"type": "string", "enum": states, "description": "The state, in any case."})
+    json!({"type": "string", "enum": states, "description": "The state, in upper or lower case."})
 }
 
 fn assignee() -> Value {
     id("The id of an agent, or `unassigned`.")
 }
 
-/// A text that is JSON.
+/// A text that holds JSON.
 fn json_text(format: &str, description: &str, content: Value) -> Value {
     json!({
         "type": "string",
@@ -190,5 +193,5 @@ fn file() -> Value {
 }
 
 fn files() -> Value {
-    json!({"type": "array", "items": file(), "description": "Files: the part several times."})
+    json!({"type": "array", "items": file(), "description": "Several files: repeat the part."})
 }

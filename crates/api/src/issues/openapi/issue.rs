@@ -1,5 +1,5 @@
-//! The shape of issues: as they are answered, in the envelope, and as entries of an import, which
-//! have the same members with more room in their values.
+//! The shape of issues: in answers, in the envelope, and as entries of an import. An entry has the
+//! same members as an answer and accepts more forms of their values.
 
 use caseload_model::ids::ISSUE_ID_MAX;
 use caseload_model::issue::IssueState;
@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::openapi::json::{into_members, schema};
 use crate::openapi::parameters::instant;
 
-/// Members that every issue has, `messages` aside, which `excludes` leaves out.
+/// The members of every issue, except `messages`, which `excludes` can remove.
 const ALWAYS: [&str; 16] = [
     "id",
     "title",
@@ -34,17 +34,18 @@ pub(super) fn schemas() -> Value {
     json!({
         "Issue": {
             "type": "object",
-            "description": "An issue as it is answered.",
+            "description": "An issue in an answer.",
             "required": ALWAYS,
             "properties": fields(&any, &instant(), "Message", "PrivateNote"),
             "examples": [example()],
         },
         "IssueEntry": {
             "type": "object",
-            "description": "An issue as an entry of `import_issues`: the shape that lists answer \
-                            with every word of `includes`. Only `created_at` is required, null is \
-                            as absent; docs/api.md, \"Importing issues\", says what becomes of \
-                            what is absent. Scalars in `meta` become strings, `domain` is ignored.",
+            "description": "An issue as an entry of `import_issues`, in the shape of lists with \
+                            every word of `includes`. Only `created_at` is required, and null \
+                            counts as absent. docs/api.md, \"Importing issues\", has the defaults \
+                            of absent members. Scalars in `meta` become strings; `domain` is \
+                            ignored.",
             "required": ["created_at"],
             "properties": fields(&any, &any, "MessageEntry", "PrivateNoteEntry"),
             "additionalProperties": false,
@@ -92,13 +93,13 @@ fn cursor_envelope() -> Value {
     let token = json!({"type": "string", "pattern": "^[A-Za-z0-9_-]+$"});
     json!({
         "type": "object",
-        "description": "A step of a list by cursor. The totals are there with `count=true`.",
+        "description": "A step of a list by cursor. It has totals only with `count=true`.",
         "required": ["page", "page-size", "issues", "next-cursor"],
         "properties": {
             "page": {
                 "type": "integer",
                 "minimum": 1,
-                "description": "How many answers the walk has had, this one included.",
+                "description": "The number of answers so far, including this one.",
             },
             "page-size": {"type": "integer", "minimum": 1, "maximum": 1000},
             "issues": {"type": "array", "items": schema("Issue")},
@@ -118,11 +119,11 @@ fn any_instant() -> Value {
 }
 
 fn fields(time: &Value, changed_at: &Value, message: &str, note: &str) -> Map<String, Value> {
-    let all = [head(time, changed_at), parts(message, note)];
+    let all = [head(time, changed_at), optional_members(message, note)];
     all.into_iter().flat_map(into_members).collect()
 }
 
-/// What is always there, and what is known of the issue's origin.
+/// The members that are always included, and those about the origin of the issue.
 fn head(time: &Value, changed_at: &Value) -> Value {
     let text = || json!({"type": "string"});
     json!({
@@ -132,7 +133,7 @@ fn head(time: &Value, changed_at: &Value) -> Value {
         "app_id": text(),
         "app_publish_id": text(),
         "domain": text(),
-        "hs_user_id": {"type": "string", "description": "The app profile of the author, a `pid`."},
+        "hs_user_id": {"type": "string", "description": "The `pid` of the author's app profile."},
         "author_name": text(),
         "author_email": text(),
         "assignee_id": {
@@ -160,8 +161,8 @@ fn head(time: &Value, changed_at: &Value) -> Value {
     })
 }
 
-/// What `includes` and `excludes` choose.
-fn parts(message: &str, note: &str) -> Value {
+/// The members that `includes` and `excludes` choose.
+fn optional_members(message: &str, note: &str) -> Value {
     let text = || json!({"type": "string"});
     json!({
         "messages": {"type": "array", "items": schema(message)},
@@ -192,7 +193,7 @@ fn message(time: &Value, required: &[&str]) -> Value {
         "required": required,
         "properties": {
             "id": {"type": "string"},
-            "body": {"type": "string", "description": "May hold markup."},
+            "body": {"type": "string", "description": "It may contain markup."},
             "created_at": time,
             "origin": {"enum": ["end-user", "helpshift"]},
             "author": schema("Person"),
@@ -242,7 +243,7 @@ fn attachment() -> Value {
     })
 }
 
-/// An issue as the list answers it.
+/// An issue as the list shows it.
 pub(super) fn example() -> Value {
     json!({
         "id": 12,

@@ -1,4 +1,4 @@
-//! The parameters of the issue list and of the single issue. A test compares them with the list of
+//! The parameters of the issue list and of the single issue. A test compares them with the
 //! parameters that the model reads.
 
 use caseload_model::ids::ISSUE_ID_MAX;
@@ -10,7 +10,7 @@ use super::filters;
 use crate::openapi::json::merged;
 use crate::openapi::parameters::{bound, query, query_json, query_words};
 
-/// A cursor, for examples.
+/// The cursor of examples.
 pub(super) const TOKEN: &str = "ATEAAAAHAAABhWsikpAAAAAAAAAAKgECAwQFBgcI8Jh8dMzy";
 pub(crate) fn parameters() -> Value {
     merged([path(), times(), texts(), filters::parameters(), view(), order(), position()])
@@ -21,7 +21,7 @@ fn path() -> Value {
         "name": "issue_id",
         "in": "path",
         "required": true,
-        "description": "The id of an issue, in digits.",
+        "description": "The id of an issue: digits.",
         "schema": {"type": "integer", "format": "int64", "minimum": 1, "maximum": ISSUE_ID_MAX},
         "example": 12,
     }})
@@ -48,7 +48,8 @@ fn times() -> Value {
 
 fn texts() -> Value {
     let any = |name, description: &str, example| {
-        let description = format!("{description} Any of them; an empty list matches nothing.");
+        let description =
+            format!("{description} An issue with any of them matches; an empty list matches none.");
         let texts = json!({"type": "array", "items": {"type": "string"}});
         query_json(name, &description, texts, json!([example]))
     };
@@ -60,16 +61,16 @@ fn texts() -> Value {
     });
     json!({
         "state": query_words("state", "Issues in one of these states.", &states),
-        "ids": query_json("ids", "These issues.", ids, json!(["28", 29])),
+        "ids": query_json("ids", "The issues with these ids.", ids, json!(["28", 29])),
         "app-ids": any("app-ids", "Ids of apps.", "acme_app_20260101000000000-1370923e4e06ab6"),
-        "platform-types": any("platform-types", "What issues were created with.", "web"),
+        "platform-types": any("platform-types", "The platforms that created the issues.", "web"),
         "queue_ids": any("queue_ids", "Ids of queues.", "123"),
         "end-user-ids": any(
             "end-user-ids",
             "Compared with `hs_user_id`.",
             "acme_profile_0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c",
         ),
-        "issue_modes": any("issue_modes", "What issues were created with.", "chat"),
+        "issue_modes": any("issue_modes", "The modes in which the issues were created.", "chat"),
         "redacted": query("redacted", "Only redacted issues, or none.", json!({"type": "boolean"})),
     })
 }
@@ -89,7 +90,7 @@ fn view() -> Value {
     json!({
         "includes": query_json(
             "includes",
-            "Members to add to each issue. `meta` is always there.",
+            "Members to add to each issue. `meta` is always included.",
             words(&includes),
             json!(["feedback"]),
         ),
@@ -101,7 +102,7 @@ fn view() -> Value {
         ),
         "timestamp-format": query(
             "timestamp-format",
-            "How instants are written; `state_data.changed_at` is always a number.",
+            "The form of instants; `state_data.changed_at` is always a number.",
             json!({"enum": ["unix", "iso-8601"], "default": "unix"}),
         ),
     })
@@ -113,8 +114,8 @@ fn order() -> Value {
     json!({
         "sort-by": query(
             "sort-by",
-            "The instant that decides the order; by default the creation time, with a bound on the \
-             update time the update time.",
+            "The time that the list is sorted by. The default is the creation time, or the update \
+             time if the query has a bound on it.",
             json!({"enum": keys}),
         ),
         "sort-order": query(
@@ -129,14 +130,14 @@ fn position() -> Value {
     json!({
         "cursor": query(
             "cursor",
-            "Lists by place: empty to begin, then `next-cursor` of the answer before, with the \
-             same filters and order. Not beside `page` or `after`.",
+            "Lists from a position: empty to begin, then `next-cursor` of the previous answer, \
+             with the same filters and order. Cannot be combined with `page` or `after`.",
             json!({"type": "string", "format": "cursor", "examples": ["", TOKEN]}),
         ),
         "after": query(
             "after",
-            "A cursor in plain text: the instant that the list is sorted by and the id of an \
-             issue; the list goes on behind it. Not beside `page` or `cursor`.",
+            "A cursor in plain text: the time that the list is sorted by, and the id of an issue; \
+             the list continues after it. Cannot be combined with `page` or `cursor`.",
             json!({
                 "type": "string",
                 "pattern": "^[0-9]{1,15},[0-9]{1,15}$",
@@ -145,7 +146,7 @@ fn position() -> Value {
         ),
         "count": query(
             "count",
-            "Whether the totals are wanted. Only with `cursor` or `after`.",
+            "Whether to include the totals. Only with `cursor` or `after`.",
             json!({"type": "boolean", "default": false}),
         ),
     })

@@ -8,7 +8,7 @@ use super::parameters::TOKEN;
 use crate::openapi::json::schema;
 use crate::openapi::operation::{Operation, QUERY, json_content};
 
-/// What the list takes beside the page.
+/// The parameters of the list, without those of the page.
 const LIST: [&str; 32] = [
     "created-since",
     "created-until",
@@ -56,8 +56,8 @@ pub(super) fn list() -> Value {
         "application/x-ndjson": {
             "schema": {
                 "type": "string",
-                "description": "Every match, one issue per line, and a last line that says how \
-                                many they were. Without it the stream was cut.",
+                "description": "Every match, one issue per line, and a last line with their \
+                                number. A stream without that line was cut.",
             },
             "example": lines,
         },
@@ -66,14 +66,14 @@ pub(super) fn list() -> Value {
         "listIssues",
         "issues",
         "List issues",
-        "Filters combine with AND. Ties of the order are broken by id, so that paging is total and \
-         stable. A page beyond the last has no issues and the true totals. With `cursor` the list \
-         goes by place instead of number, to any depth; as JSON lines, without `page`, it is a \
-         stream of every match.",
+        "Filters combine with AND. Issues with equal times are in the order of their ids, so that \
+         paging is stable. A page beyond the last has no issues and the true totals. With `cursor` \
+         the list continues from a position instead of a page number, to any depth. As JSON lines, \
+         without `page`, it is a stream of every match.",
     )
     .takes(["domain"].into_iter().chain(LIST).chain(["page", "page-size", "If-None-Match"]))
     .answers(200, "A page of issues, a step by cursor, or a stream.", &["Link", "Tag"], &content)
-    .answers(304, "The caller has it already.", &["ETag"], &Value::Null)
+    .answers(304, "The caller already has the current answer.", &["ETag"], &Value::Null)
     .fails(&QUERY)
     .fails(&[ErrorCode::PageTooDeep, ErrorCode::QueryTooExpensive])
     .build()
@@ -89,10 +89,10 @@ pub(super) fn single() -> Value {
         "getIssue",
         "issues",
         "Get one issue",
-        "The envelope of the list with the one issue, `custom_fields` included.",
+        "The envelope of the list with one issue, including `custom_fields`.",
     )
     .takes(["domain", "issue_id", "includes", "excludes", "timestamp-format", "If-None-Match"])
-    .answers(304, "The caller has it already.", &["ETag"], &Value::Null)
+    .answers(304, "The caller already has the current answer.", &["ETag"], &Value::Null)
     .answers(200, "The issue.", &["ETag"], &json_content(schema("IssueEnvelope"), example))
     .fails(&QUERY[..3])
     .fails(&[ErrorCode::NotFound, ErrorCode::QueryTooExpensive])

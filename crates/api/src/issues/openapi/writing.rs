@@ -1,5 +1,5 @@
-//! The operations that write issues, and what they answer. What their forms hold is in `forms`; a
-//! test holds both to the fields that the model reads.
+//! The operations that write issues, and their answers. The module `forms` describes the forms. A
+//! test compares both with the fields that the model reads.
 
 use caseload_model::error_code::ErrorCode;
 use serde_json::{Map, Value, json};
@@ -8,7 +8,7 @@ use crate::openapi::json::schema;
 use crate::openapi::operation::{Operation, json_content};
 use crate::openapi::parameters::instant;
 
-/// Errors that every form may meet.
+/// The errors of every form.
 const FORM: [ErrorCode; 8] = [
     ErrorCode::InvalidRequest,
     ErrorCode::UnknownParameter,
@@ -19,7 +19,7 @@ const FORM: [ErrorCode; 8] = [
     ErrorCode::TooLarge,
     ErrorCode::UnsupportedMediaType,
 ];
-/// Errors that a request with an idempotency key may meet beside those.
+/// The further errors of a request with an idempotency key.
 const KEYED: [ErrorCode; 2] = [ErrorCode::IdempotencyInProgress, ErrorCode::IdempotencyKeyReused];
 
 pub(super) fn create() -> Value {
@@ -65,8 +65,8 @@ pub(super) fn message() -> Value {
     writing(
         "addMessage",
         "Add a message",
-        "With `agent-id` it is that agent's, without it the end user's. It may change the state of \
-         the issue: docs/api.md, \"Writing issues\".",
+        "The author is the agent of `agent-id`, or without it the end user. The message may change \
+         the state of the issue: docs/api.md, \"Writing issues\".",
     )
     .takes(["domain", "issue_id", "Idempotency-Key"])
     .body(form_or_upload(
@@ -98,11 +98,12 @@ pub(super) fn edit() -> Value {
     writing(
         "editIssue",
         "Edit an issue",
-        "`tags` replace; `custom_fields` and `meta` merge by key. The answer has what changed.",
+        "`tags` replace all tags; `custom_fields` and `meta` merge by key. The answer has the \
+         changed members.",
     )
     .takes(["domain", "issue_id"])
     .body(form_or_upload("EditForm", None, &json!({"status": "resolved"})))
-    .answers(200, "What changed.", &[], &json_content(schema("EditedIssue"), answer))
+    .answers(200, "The changed members.", &[], &json_content(schema("EditedIssue"), answer))
     .fails(&FORM)
     .fails(&[ErrorCode::NotFound])
     .build()
@@ -113,7 +114,7 @@ pub(super) fn edit_many() -> Value {
     writing(
         "editIssues",
         "Edit many issues",
-        "One transaction: any fault, an unknown id included, changes nothing.",
+        "The edit is one transaction: with any fault, such as an unknown id, it changes nothing.",
     )
     .takes(["domain"])
     .body(form_or_upload(
@@ -121,7 +122,7 @@ pub(super) fn edit_many() -> Value {
         None,
         &json!({"issue-ids": "[12,13]", "status": "resolved"}),
     ))
-    .answers(200, "What was asked for.", &[], &json_content(schema("EditedIssues"), answer))
+    .answers(200, "The edit that was made.", &[], &json_content(schema("EditedIssues"), answer))
     .fails(&FORM)
     .build()
 }
@@ -130,7 +131,7 @@ fn writing(id: &str, summary: &str, description: &str) -> Operation {
     Operation::guarded(id, "issues", summary, &format!("{description} Needs a write key."))
 }
 
-/// Both content types; `upload` where files may come along.
+/// Both content types; `upload` is the schema with files, if the call takes them.
 fn form_or_upload(form: &str, upload: Option<&str>, example: &Value) -> Value {
     let media = |name| json!({"schema": schema(name), "example": example});
     let content: Map<_, _> = [
@@ -156,7 +157,7 @@ pub(super) fn schemas() -> Value {
     json!({
         "CreatedIssue": object(&created, json!({
             "created_at": instant(),
-            "id": {"type": "string", "description": "In digits.", "pattern": "^[0-9]+$"},
+            "id": {"type": "string", "description": "Digits.", "pattern": "^[0-9]+$"},
             "title": text(),
             "tags": tags(),
             "meta": map(),

@@ -1,5 +1,5 @@
-//! `GET …/attachments/{id}`: tags and ranges. Whatever range is asked for, its bytes are those of
-//! the file that went in, wherever the store cut it.
+//! `GET …/attachments/{id}`: tags and ranges. Every range has the bytes of the file as it was sent,
+//! wherever the store cuts the file into pieces.
 
 use std::ops::Range;
 
@@ -9,19 +9,16 @@ use reqwest::multipart::{Form, Part};
 use reqwest::{Method, Response};
 
 use crate::issues::support::{desk, send};
-use crate::real::Real;
+use crate::real_server::RealServer;
 
-on_each_store!(
-    every_range_is_the_bytes_of_the_file,
-    a_file_has_a_tag_that_conditions_are_held_against,
-);
+on_each_store!(every_range_is_the_bytes_of_the_file, a_file_has_a_tag_for_conditional_requests,);
 
 fn file_bytes(count: usize) -> Vec<u8> {
     (0..count).map(|n| (n % 251) as u8).collect()
 }
 
-/// The path of a file of these bytes.
-async fn attached(real: &Real, bytes: Vec<u8>) -> String {
+/// The path of a new attachment with these bytes.
+async fn attach(real: &RealServer, bytes: Vec<u8>) -> String {
     let part = Part::bytes(bytes).file_name("a.bin");
     let form = Form::new().text("message-body", "x").part("attachment", part);
     let (status, made) = send(real.request(Method::POST, "/v1/acme/issues").multipart(form)).await;
@@ -29,10 +26,15 @@ async fn attached(real: &Real, bytes: Vec<u8>) -> String {
     made["attachment"]["url"].as_str().unwrap().to_owned()
 }
 
-async fn asked(real: &Real, method: Method, url: &str, headers: &[(&str, &str)]) -> Response {
-    let request = real.request(method, url);
-    let request = headers.iter().fold(request, |r, (name, value)| r.header(*name, *value));
-    request.send().await.unwrap()
+async fn request(
+    real: &RealServer,
+    method: Method,
+    url: &str,
+    headers: &[(&str, &str)],
+) -> Response {
+    let call = real.request(method, url);
+    let call = headers.iter().fold(call, |call, (name, value)| call.header(*name, *value));
+    call.send().await.unwrap()
 }
 
 fn header<'a>(answer: &'a Response, name: &str) -> &'a str {
@@ -44,19 +46,19 @@ async fn every_range_is_the_bytes_of_the_file() {
     let real = desk().await;
     for count in [0, 1, 10, PIECE, 2 * PIECE + 7] {
         let file = file_bytes(count);
-        let url = attached(&real, file.clone()).await;
+        let url = attach(&real, file.clone()).await;
         for (range, part) in ranges(count) {
-            let answer = asked(&real, Method::GET, &url, &[("Range", &range)]).await;
-            let place = header(&answer, "content-range").to_owned();
+            let answer = request(&real, Method::GET, &url, &[("Range", &range)]).await;
+            let content_range = header(&answer, "content-range").to_owned();
             let Some(part) = part else {
                 assert_eq!(answer.status(), 416, "{range} of {count}");
-                assert_eq!(place, format!("bytes */{count}"), "{range} of {count}");
+                assert_eq!(content_range, format!("bytes */{count}"), "{range} of {count}");
                 let body: serde_json::Value = answer.json().await.unwrap();
                 assert_eq!(body["code"], "range_not_satisfiable");
                 continue;
             };
             assert_eq!(answer.status(), 206, "{range} of {count}");
-            assert_eq!(place, format!("bytes {}-{}/{count}", part.start, part.end - 1));
+            assert_eq!(content_range, format!("bytes {}-{}/{count}", part.start, part.end - 1));
             assert_eq!(header(&answer, "content-length"), part.len().to_string());
             assert_eq!(header(&answer, "accept-ranges"), "bytes");
             assert_eq!(header(&answer, "x-content-type-options"), "nosniff");
@@ -67,7 +69,7 @@ async fn every_range_is_the_bytes_of_the_file() {
     real.stop().await;
 }
 
-/// Ranges of a file of `count` bytes, and which of them they are; none where there are none.
+/// Ranges of a file of `count` bytes, and the bytes of each; `None` if it has none.
 fn ranges(count: usize) -> Vec<(String, Option<Range<usize>>)> {
     const PIECE: usize = ATTACHMENT_PIECE_BYTES;
     let within = |part: Range<usize>| {
@@ -86,14 +88,14 @@ fn ranges(count: usize) -> Vec<(String, Option<Range<usize>>)> {
     ranges
 }
 
-async fn a_file_has_a_tag_that_conditions_are_held_against() {
+async fn a_file_has_a_tag_for_conditional_requests() {
     let real = desk().await;
-    let (url, other) = (attached(&real, file_bytes(10)).await, attached(&real, vec![1]).await);
-    let whole = asked(&real, Method::GET, &url, &[]).await;
+    let (url, other) = (attach(&real, file_bytes(10)).await, attach(&real, vec![1]).await);
+    let whole = request(&real, Method::GET, &url, &[]).await;
     assert_eq!(header(&whole, "accept-ranges"), "bytes");
     let tag = header(&whole, "etag").to_owned();
     assert!(tag.starts_with('"'), "{tag}");
-    let of_other = asked(&real, Method::GET, &other, &[]).await;
+    let of_other = request(&real, Method::GET, &other, &[]).await;
     assert_ne!(tag, header(&of_other, "etag"));
     for (headers, status) in [
         (&[("If-None-Match", &*tag)][..], 304),
@@ -103,11 +105,11 @@ async fn a_file_has_a_tag_that_conditions_are_held_against() {
         (&[("Range", "bytes=0-1,3-4")], 200),
         (&[("Range", "lines=0-1")], 200),
     ] {
-        let answer = asked(&real, Method::GET, &url, headers).await;
+        let answer = request(&real, Method::GET, &url, headers).await;
         assert_eq!(answer.status(), status, "{headers:?}");
         assert_eq!(header(&answer, "etag"), tag, "{headers:?}");
     }
-    let head = asked(&real, Method::HEAD, &url, &[("Range", "bytes=1-2")]).await;
+    let head = request(&real, Method::HEAD, &url, &[("Range", "bytes=1-2")]).await;
     assert_eq!((head.status().as_u16(), header(&head, "content-length")), (200, "10"));
     real.stop().await;
 }

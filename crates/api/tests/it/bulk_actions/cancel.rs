@@ -8,18 +8,18 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::support::{PATH, create, forbidden, post, submit, this, uid};
-use crate::real::Real;
+use crate::real_server::RealServer;
 
 on_each_store!(
     waiting_tasks_are_cancelled_at_once_and_completed_ones_not_at_all,
     calls_without_fields_refuse_fields,
 );
 on_each_store!(threads 4:
-    cancels_and_retries_in_the_middle_apply_each_entry_once,
+    cancels_and_retries_during_a_task_apply_each_entry_once,
 );
 
 async fn waiting_tasks_are_cancelled_at_once_and_completed_ones_not_at_all() {
-    let mut real = Real::without_runner(ApiConfig::default()).await;
+    let mut real = RealServer::without_runner(ApiConfig::default()).await;
     let tasks = [create(&real, &[uid("a"), uid("b")]).await, create(&real, &[uid("c")]).await];
     assert!(tasks[0].get("position").is_none(), "the answer to POST knows no queue");
     for (task, position) in tasks.iter().zip([0, 1]) {
@@ -48,7 +48,7 @@ async fn waiting_tasks_are_cancelled_at_once_and_completed_ones_not_at_all() {
 }
 
 async fn calls_without_fields_refuse_fields() {
-    let real = Real::without_runner(ApiConfig::default()).await;
+    let real = RealServer::without_runner(ApiConfig::default()).await;
     let task = create(&real, &[uid("a")]).await;
     for call in ["cancel", "retry"] {
         let path = format!("{}/{call}?wait=1", this(&task));
@@ -62,8 +62,8 @@ async fn calls_without_fields_refuse_fields() {
     real.stop().await;
 }
 
-async fn cancels_and_retries_in_the_middle_apply_each_entry_once() {
-    let real = Real::start().await;
+async fn cancels_and_retries_during_a_task_apply_each_entry_once() {
+    let real = RealServer::start().await;
     let line = |n: u32| format!("{{\"identities\":[{{\"uid\":\"u{n}\"}}]}}\n");
     let lines: String = (0..10_000).map(line).collect();
     let mut task = {

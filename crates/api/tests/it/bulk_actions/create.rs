@@ -1,4 +1,4 @@
-//! `POST …/bulk_actions`: what is accepted, and what reaches the store.
+//! `POST …/bulk_actions`: the accepted requests, and the commands that reach the store.
 
 use caseload_model::payload::Block;
 use caseload_model::task::Action;
@@ -6,8 +6,8 @@ use caseload_store::{CreateTask, unpack_block};
 use reqwest::Method;
 use reqwest::multipart::{Form, Part};
 
-use crate::scripted::NOW;
-use crate::server::{READ, Server, picture};
+use crate::scripted_store::NOW;
+use crate::server::{READ, Server, snapshot};
 
 const PATH: &str = "/v2/acme/identity/bulk_actions";
 
@@ -37,7 +37,7 @@ async fn form_a_makes_a_task_of_an_array() {
     let form = [("action", "create_core_profiles"), ("payload", payload)];
     let answer = server.request(Method::POST, PATH).form(&form).send().await.unwrap();
     let location = answer.headers()["location"].to_str().unwrap().to_owned();
-    insta::assert_snapshot!(picture(answer).await);
+    insta::assert_snapshot!(snapshot(answer).await);
     let command = last(&server);
     assert_eq!(location, format!("{PATH}/{}", command.id));
     assert_eq!((command.action, command.total), (Action::CreateCoreProfiles, 2));
@@ -102,7 +102,7 @@ async fn ten_thousand_entries_of_several_blocks_arrive_in_order() {
 }
 
 #[tokio::test]
-async fn entries_that_are_faulty_in_themselves_are_accepted() {
+async fn faulty_entries_are_accepted_with_the_payload() {
     let server = Server::start().await;
     for (payload, lines) in [("[1, null, {}]", 3), ("[[]]", 1)] {
         let form = [("action", "create_core_profiles"), ("payload", payload)];
@@ -117,7 +117,7 @@ async fn entries_that_are_faulty_in_themselves_are_accepted() {
 }
 
 #[tokio::test]
-async fn content_types_are_read_without_case_and_with_parameters() {
+async fn content_types_ignore_case_and_parameters() {
     let server = Server::start().await;
     let form = "payload=%5B%7B%7D%5D&action=get_core_profiles";
     let content_type = "Application/X-WWW-Form-Urlencoded; Charset=UTF-8";
@@ -146,7 +146,7 @@ async fn the_issue_path_takes_its_own_action_and_links_to_itself() {
 }
 
 #[tokio::test]
-async fn a_read_key_may_submit_what_reads_and_nothing_else() {
+async fn a_read_key_may_submit_only_tasks_that_read() {
     let server = Server::start().await;
     for (action, status) in [
         ("get_core_profiles", 201),
@@ -162,11 +162,11 @@ async fn a_read_key_may_submit_what_reads_and_nothing_else() {
     assert_eq!(server.store.created.lock().unwrap().len(), 2);
     let form = [("action", "update_core_profiles")];
     let answer = server.bare(Method::POST, PATH).bearer_auth(READ).form(&form).send().await;
-    insta::assert_snapshot!(picture(answer.unwrap()).await);
+    insta::assert_snapshot!(snapshot(answer.unwrap()).await);
 }
 
 #[tokio::test]
-async fn ids_of_tasks_are_uuids_of_version_7_in_the_order_of_time() {
+async fn task_ids_are_uuids_of_version_7_in_creation_order() {
     let server = Server::start().await;
     for _ in 0..2 {
         let form = [("action", "get_core_profiles"), ("payload", "[{}]")];

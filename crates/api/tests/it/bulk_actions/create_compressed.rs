@@ -1,5 +1,5 @@
-//! `POST …/bulk_actions` with packed bodies: both forms, both codings, and the bounds: on what is
-//! sent, on what it unpacks to, and on what the unpacking may take.
+//! `POST …/bulk_actions` with compressed bodies: both forms, both codings, and the limits on the
+//! bytes sent, on the decompressed bytes and on the memory for decompression.
 
 use std::io::Write;
 
@@ -54,7 +54,7 @@ fn in_pieces(body: &[u8]) -> Body {
 }
 
 #[tokio::test]
-async fn packed_forms_are_as_plain_ones() {
+async fn compressed_forms_equal_plain_ones() {
     let server = Server::start().await;
     for (kind, plain) in [(FORM_A, form_a(500)), (FORM_B, form_b(500))] {
         let two_members = [gzip(&plain[..100]), gzip(&plain[100..])].concat();
@@ -79,7 +79,7 @@ async fn packed_forms_are_as_plain_ones() {
 }
 
 #[tokio::test]
-async fn the_limit_holds_before_and_after_unpacking() {
+async fn the_limit_applies_before_and_after_decompression() {
     let config = ApiConfig { body_bytes_max: 10_000, ..ApiConfig::default() };
     let server = Server::configured(config).await;
     let mut state = 1_u64;
@@ -112,7 +112,7 @@ async fn the_limit_holds_before_and_after_unpacking() {
 }
 
 #[tokio::test]
-async fn a_small_body_that_unpacks_to_gigabytes_is_refused_in_time() {
+async fn a_small_body_that_decompresses_to_gigabytes_is_refused_in_time() {
     let server = Server::start().await;
     let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();
     encoder.write_all(b"action=get_core_profiles&payload=%5B%7B%7D%5D&x=").unwrap();
@@ -138,7 +138,7 @@ async fn a_window_larger_than_the_web_allows_is_refused() {
 }
 
 #[tokio::test]
-async fn broken_packing_is_a_fault_of_the_request() {
+async fn broken_compression_is_a_fault_of_the_request() {
     let server = Server::start().await;
     for (kind, plain) in [(FORM_A, form_a(50)), (FORM_B, form_b(50))] {
         for (coding, packed) in [("gzip", gzip(&plain)), ("zstd", zstd(&plain))] {
@@ -153,7 +153,8 @@ async fn broken_packing_is_a_fault_of_the_request() {
                 ("with a tail", [&packed[..], b"tail"].concat()),
             ] {
                 if (coding, case) == ("zstd", "flipped") {
-                    // Frames without a checksum cannot tell; the form may still be read.
+                    // A frame without a checksum hides the damage, and the form may still be
+                    // readable.
                     continue;
                 }
                 let (status, problem) = post(&server, kind, coding, body).await;
@@ -168,7 +169,7 @@ async fn broken_packing_is_a_fault_of_the_request() {
 }
 
 #[tokio::test]
-async fn unknown_codings_are_refused_with_the_known_ones() {
+async fn unknown_codings_are_refused_with_a_list_of_the_known_ones() {
     let server = Server::start().await;
     for coding in ["br", "deflate", "gzip, gzip", "compress"] {
         let request = server.bare(Method::POST, PATH).bearer_auth(WRITE);

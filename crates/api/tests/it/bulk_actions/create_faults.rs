@@ -1,4 +1,5 @@
-//! `POST …/bulk_actions`: what is refused, and how it is told. Nothing refused reaches the store.
+//! `POST …/bulk_actions`: the refused requests and their answers. A refused request never reaches
+//! the store.
 
 use caseload_api::ApiConfig;
 use caseload_store::StoreError;
@@ -6,7 +7,7 @@ use reqwest::multipart::{Form, Part};
 use reqwest::{Method, RequestBuilder};
 use serde_json::Value;
 
-use crate::server::{Server, picture};
+use crate::server::{Server, snapshot};
 
 const PATH: &str = "/v2/acme/identity/bulk_actions";
 
@@ -34,7 +35,7 @@ async fn every_fault_of_a_form_is_reported_at_once() {
     let form =
         [("acton", "create_core_profiles"), ("payload", "{}"), ("payload", "[]"), ("x", "1")];
     let answer = post(&server, &format!("{PATH}?dryrun=true")).form(&form).send().await.unwrap();
-    insta::assert_snapshot!(picture(answer).await);
+    insta::assert_snapshot!(snapshot(answer).await);
     assert!(server.store.created.lock().unwrap().is_empty());
 }
 
@@ -112,7 +113,7 @@ async fn actions_are_listed_and_the_other_path_is_named() {
 }
 
 #[tokio::test]
-async fn other_content_types_and_encodings_are_refused_with_what_is_accepted() {
+async fn unsupported_content_types_and_encodings_are_refused() {
     let server = Server::start().await;
     let typed =
         |content_type: &str| post(&server, PATH).header("Content-Type", content_type).body("[{}]");
@@ -126,11 +127,11 @@ async fn other_content_types_and_encodings_are_refused_with_what_is_accepted() {
         let (status, body) = refused(request).await;
         assert_eq!((status, &body["code"]), (415, &"unsupported_media_type".into()));
     }
-    insta::assert_snapshot!(picture(typed("application/json").send().await.unwrap()).await);
+    insta::assert_snapshot!(snapshot(typed("application/json").send().await.unwrap()).await);
 }
 
 #[tokio::test]
-async fn bodies_that_are_no_form_of_their_type_are_refused() {
+async fn bodies_that_do_not_match_their_content_type_are_refused() {
     let server = Server::start().await;
     let disposition = "--b\r\nContent-Disposition: form-data; name=\"action\"\r\n\r\n";
     for (content_type, body) in [
@@ -182,11 +183,11 @@ async fn bodies_over_the_limit_are_refused_in_both_forms() {
 }
 
 #[tokio::test]
-async fn a_full_queue_and_a_failing_store_are_told_apart() {
+async fn a_full_queue_and_a_failing_store_have_different_answers() {
     let server = Server::start().await;
     let form = [("action", "create_core_profiles"), ("payload", "[{}]")];
     server.store.fail(|| StoreError::QueueFull { unfinished: 1000, limit: 1000 });
-    insta::assert_snapshot!(picture(post(&server, PATH).form(&form).send().await.unwrap()).await);
+    insta::assert_snapshot!(snapshot(post(&server, PATH).form(&form).send().await.unwrap()).await);
     for (fault, status, code) in [
         ((|| StoreError::Closed) as fn() -> StoreError, 503, "unavailable"),
         (|| StoreError::Unavailable("secret".to_owned()), 503, "unavailable"),
@@ -202,7 +203,7 @@ async fn a_full_queue_and_a_failing_store_are_told_apart() {
 }
 
 #[tokio::test]
-async fn millions_of_unknown_fields_are_refused_in_time_and_in_few_words() {
+async fn millions_of_unknown_fields_are_refused_quickly_and_briefly() {
     let server = Server::start().await;
     let body = "x=1&".repeat(2_000_000) + &"y&z=%41&".repeat(1000);
     let request = post(&server, PATH).header("Content-Type", "application/x-www-form-urlencoded");

@@ -1,5 +1,5 @@
-//! `Idempotency-Key` on POST of bulk actions, over the real store: a repeat gets the first answer
-//! byte for byte, other content is refused, and however many come at once, there is one task.
+//! `Idempotency-Key` on POST of bulk actions, over the real store: a repeat gets the bytes of the
+//! first answer, another content is refused, and any number of simultaneous requests make one task.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -11,18 +11,18 @@ use reqwest::multipart::{Form, Part};
 use reqwest::{Body, Method, RequestBuilder, Response};
 use serde_json::Value;
 
-use crate::real::Real;
+use crate::real_server::RealServer;
 use crate::server::READ;
 
 on_each_store!(
-    a_repeat_gets_the_first_answer_byte_for_byte_whatever_the_task_does,
-    a_key_with_other_content_is_refused_and_a_fresh_one_is_not,
+    a_repeat_gets_the_bytes_of_the_first_answer_in_every_task_state,
+    a_used_key_with_other_content_is_refused_and_a_new_key_is_not,
     a_refused_request_leaves_its_key_free,
-    keys_are_checked_with_everything_else,
+    faults_of_the_key_are_reported_with_the_other_faults,
     a_key_whose_first_request_still_arrives_is_in_progress,
-    a_client_that_goes_away_leaves_its_key_free,
-    a_key_is_kept_for_a_day_at_least_and_forgotten_with_its_task,
-    a_packed_and_an_unpacked_repeat_are_the_same_request,
+    a_client_that_disconnects_leaves_its_key_free,
+    a_key_lasts_a_day_at_least_and_expires_with_its_task,
+    a_compressed_and_a_plain_repeat_are_the_same_request,
 );
 on_each_store!(threads 4:
     a_hundred_repeats_at_once_make_one_task,
@@ -32,7 +32,7 @@ const PATH: &str = "/v2/acme/identity/bulk_actions";
 const LINES: &str = "{\"identities\":[{\"uid\":\"a\"}]}\n{\"identities\":[{\"uid\":\"b\"}]}\n";
 
 /// A POST of form B with a boundary of its own.
-fn lines(real: &Real, key: &str, lines: &str) -> RequestBuilder {
+fn lines(real: &RealServer, key: &str, lines: &str) -> RequestBuilder {
     let part = Part::text(lines.to_owned()).file_name("p.jsonl");
     let form = Form::new().text("action", "create_core_profiles").part("payload", part);
     real.request(Method::POST, PATH).header("Idempotency-Key", key).multipart(form)
@@ -53,12 +53,12 @@ fn code(body: &str) -> String {
     serde_json::from_str::<Value>(body).unwrap()["code"].as_str().unwrap().to_owned()
 }
 
-async fn hits(real: &Real) -> u64 {
+async fn hits(real: &RealServer) -> u64 {
     real.json(PATH).await["total-hits"].as_u64().unwrap()
 }
 
-async fn a_repeat_gets_the_first_answer_byte_for_byte_whatever_the_task_does() {
-    let mut real = Real::without_runner(ApiConfig::default()).await;
+async fn a_repeat_gets_the_bytes_of_the_first_answer_in_every_task_state() {
+    let mut real = RealServer::without_runner(ApiConfig::default()).await;
     let first = sent(lines(&real, "key", LINES)).await;
     assert_eq!(first.0, 201, "{}", first.2);
     let typed = Part::text(LINES).file_name("other.jsonl").mime_str("text/csv").unwrap();
@@ -81,8 +81,8 @@ async fn a_repeat_gets_the_first_answer_byte_for_byte_whatever_the_task_does() {
     real.stop().await;
 }
 
-async fn a_key_with_other_content_is_refused_and_a_fresh_one_is_not() {
-    let real = Real::without_runner(ApiConfig::default()).await;
+async fn a_used_key_with_other_content_is_refused_and_a_new_key_is_not() {
+    let real = RealServer::without_runner(ApiConfig::default()).await;
     assert_eq!(sent(lines(&real, "key", LINES)).await.0, 201);
     let form = |fields: &[(&'static str, &'static str)]| {
         let form = real.request(Method::POST, PATH).header("Idempotency-Key", "key");
@@ -110,7 +110,7 @@ async fn a_key_with_other_content_is_refused_and_a_fresh_one_is_not() {
 }
 
 async fn a_refused_request_leaves_its_key_free() {
-    let real = Real::without_runner(ApiConfig::default()).await;
+    let real = RealServer::without_runner(ApiConfig::default()).await;
     let (status, _, body) = sent(lines(&real, "key", "")).await;
     assert_eq!((status, code(&body).as_str()), (400, "empty_payload"));
     let denied = real
@@ -124,8 +124,8 @@ async fn a_refused_request_leaves_its_key_free() {
     real.stop().await;
 }
 
-async fn keys_are_checked_with_everything_else() {
-    let real = Real::without_runner(ApiConfig::default()).await;
+async fn faults_of_the_key_are_reported_with_the_other_faults() {
+    let real = RealServer::without_runner(ApiConfig::default()).await;
     let long = "x".repeat(256);
     let form = [("payload", "[{}]"), ("dry_run", "yes")];
     for key in ["", &long] {
@@ -143,7 +143,7 @@ async fn keys_are_checked_with_everything_else() {
 }
 
 async fn a_key_whose_first_request_still_arrives_is_in_progress() {
-    let real = Real::without_runner(ApiConfig::default()).await;
+    let real = RealServer::without_runner(ApiConfig::default()).await;
     let (feed, arriving) = tokio::sync::mpsc::channel::<&'static str>(4);
     let body = futures_util::stream::unfold(arriving, |mut arriving| async move {
         let piece = arriving.recv().await?;
@@ -160,7 +160,7 @@ async fn a_key_whose_first_request_still_arrives_is_in_progress() {
         let form = [("action", "create_core_profiles"), ("payload", "[{}]")];
         real.request(Method::POST, PATH).header("Idempotency-Key", "key").form(&form)
     };
-    // Until the slow one has reached the server, others may be first; here none of them counts.
+    // Until the slow request has reached the server, others may be first. They do not count here.
     tokio::time::sleep(Duration::from_millis(200)).await;
     let answer = repeat().send().await.unwrap();
     assert_eq!(answer.headers()["retry-after"], "1");
@@ -175,8 +175,8 @@ async fn a_key_whose_first_request_still_arrives_is_in_progress() {
     real.stop().await;
 }
 
-async fn a_client_that_goes_away_leaves_its_key_free() {
-    let real = Real::without_runner(ApiConfig::default()).await;
+async fn a_client_that_disconnects_leaves_its_key_free() {
+    let real = RealServer::without_runner(ApiConfig::default()).await;
     let endless = futures_util::stream::pending::<Result<&'static str, std::io::Error>>();
     let gone = lines(&real, "key", LINES).body(Body::wrap_stream(endless));
     assert!(tokio::time::timeout(Duration::from_millis(100), gone.send()).await.is_err());
@@ -194,7 +194,7 @@ async fn a_client_that_goes_away_leaves_its_key_free() {
 }
 
 async fn a_hundred_repeats_at_once_make_one_task() {
-    let real = Real::start().await;
+    let real = RealServer::start().await;
     for round in 0..3 {
         let key = format!("key-{round}");
         let answers = join_all((0..100).map(|_| sent(lines(&real, &key, LINES)))).await;
@@ -214,10 +214,10 @@ async fn a_hundred_repeats_at_once_make_one_task() {
     real.stop().await;
 }
 
-async fn a_key_is_kept_for_a_day_at_least_and_forgotten_with_its_task() {
+async fn a_key_lasts_a_day_at_least_and_expires_with_its_task() {
     let day = 24 * 3_600_000;
     let keep_results = Duration::from_mins(1);
-    let real = Real::without_runner(ApiConfig { keep_results, ..ApiConfig::default() }).await;
+    let real = RealServer::without_runner(ApiConfig { keep_results, ..ApiConfig::default() }).await;
     let first = sent(lines(&real, "key", LINES)).await;
     real.turned.store(day - 10_000, std::sync::atomic::Ordering::SeqCst);
     assert_eq!(sent(lines(&real, "key", LINES)).await, first);
@@ -228,7 +228,7 @@ async fn a_key_is_kept_for_a_day_at_least_and_forgotten_with_its_task() {
     real.stop().await;
 }
 
-async fn a_packed_and_an_unpacked_repeat_are_the_same_request() {
+async fn a_compressed_and_a_plain_repeat_are_the_same_request() {
     let gzip = |plain: &[u8]| {
         let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         std::io::Write::write_all(&mut encoder, plain).unwrap();
@@ -245,7 +245,7 @@ async fn a_packed_and_an_unpacked_repeat_are_the_same_request() {
     let mut form = form_urlencoded::Serializer::new(String::new());
     form.append_pair("action", "create_core_profiles").append_pair("payload", array);
     let form_a = (form.finish().into_bytes(), "application/x-www-form-urlencoded");
-    let real = Real::without_runner(ApiConfig::default()).await;
+    let real = RealServer::without_runner(ApiConfig::default()).await;
     for (key, (body, kind)) in [("b", form_b(LINES)), ("a", form_a)] {
         let send = |coding: &'static str, body: Vec<u8>| {
             let request = real.request(Method::POST, PATH).header("Idempotency-Key", key);

@@ -1,5 +1,5 @@
-//! Payloads that are too long to be held while they arrive: they are staged part by part, become
-//! one task, and leave nothing behind where they are refused or break off.
+//! Payloads that are too long for memory: their blocks are staged while they arrive and become one
+//! task. A payload that is refused or breaks off leaves no blocks in the store.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use reqwest::{Body, Method};
 use serde_json::Value;
 use tokio::sync::Notify;
 
-use crate::real::Real;
+use crate::real_server::RealServer;
 use crate::server::Server;
 
 on_each_store!(a_staged_payload_runs_like_any_other_and_its_repeat_changes_nothing,);
@@ -19,17 +19,17 @@ on_each_store!(a_staged_payload_runs_like_any_other_and_its_repeat_changes_nothi
 const PATH: &str = "/v2/acme/identity/bulk_actions";
 const FORM: &str = "multipart/form-data; boundary=b";
 
-/// Little is held: a block of the payload is more than that.
+/// Limits that are smaller than a block of the payload.
 fn config() -> ApiConfig {
     ApiConfig { upload_bytes_held: 1000, ..ApiConfig::default() }
 }
 
-/// `count` entries of about a kilobyte that does not shrink much.
+/// `count` entries of about a kilobyte, which compress badly.
 fn entries(count: usize) -> Vec<String> {
     entries_of(count, 60)
 }
 
-/// `count` entries with so many words of 16 digits each.
+/// `count` entries, each with `words` words of 16 digits.
 fn entries_of(count: usize, words: usize) -> Vec<String> {
     let mut number = 1_u64;
     let mut digits = || {
@@ -48,7 +48,7 @@ fn body(payload: &str, end: &str) -> String {
     part("action", "create_core_profiles") + &part("payload", payload) + end
 }
 
-/// Pieces of a body, with an error of the client's after them where it breaks off.
+/// A body in pieces, with an error of the client at its end if it breaks off.
 fn pieces(body: &str, breaks_off: bool) -> Body {
     let whole = body.as_bytes().chunks(50_000).map(|piece| Ok(piece.to_vec()));
     let broken = breaks_off.then(|| Err(std::io::Error::other("the client is gone")));
@@ -56,7 +56,7 @@ fn pieces(body: &str, breaks_off: bool) -> Body {
     Body::wrap_stream(futures_util::stream::iter(all))
 }
 
-/// Waits until the server has discarded what it staged.
+/// Waits until the server has discarded the staged blocks, and returns the ids of their tasks.
 async fn discarded(server: &Server) -> Vec<String> {
     let some = async {
         loop {
@@ -110,11 +110,11 @@ async fn a_short_payload_is_not_staged() {
 }
 
 #[tokio::test]
-async fn an_upload_is_read_while_the_store_takes_its_first_part() {
+async fn an_upload_is_read_while_the_store_stages_its_first_blocks() {
     let server = Server::start().await;
     let gate = Arc::new(Notify::new());
     *server.store.stage_gate.lock().unwrap() = Some(Arc::clone(&gate));
-    // More than the system holds between client and server, and less than an upload may hold.
+    // More than the buffers between client and server hold, and less than the limit of an upload.
     let body = body(&entries_of(9800, 90).join("\n"), "--b--\r\n");
     let last = futures_util::stream::once(async move {
         gate.notify_one();
@@ -131,7 +131,7 @@ async fn an_upload_is_read_while_the_store_takes_its_first_part() {
 }
 
 #[tokio::test]
-async fn what_is_being_staged_when_the_client_goes_is_discarded_behind_it() {
+async fn blocks_in_the_middle_of_staging_are_discarded_if_the_client_disconnects() {
     let server = Server::start().await;
     let gate = Arc::new(Notify::new());
     *server.store.stage_gate.lock().unwrap() = Some(Arc::clone(&gate));
@@ -147,7 +147,7 @@ async fn what_is_being_staged_when_the_client_goes_is_discarded_behind_it() {
 }
 
 #[tokio::test]
-async fn all_uploads_together_hold_no_more_than_they_may() {
+async fn all_uploads_together_keep_to_their_memory_limit() {
     let config = ApiConfig { uploads_bytes_held: 1000, ..ApiConfig::default() };
     let server = Server::configured(config).await;
     let payload = entries(9000).join("\n");
@@ -165,7 +165,7 @@ async fn all_uploads_together_hold_no_more_than_they_may() {
 }
 
 #[tokio::test]
-async fn what_was_staged_of_a_refused_upload_is_discarded() {
+async fn the_staged_blocks_of_a_refused_upload_are_discarded() {
     let lines = entries(6000).join("\n");
     let too_many = format!("{lines}\n{}", "{}\n".repeat(5000));
     let broken_array = format!("[{}, nonsense]", entries(6000).join(","));
@@ -194,7 +194,7 @@ async fn what_was_staged_of_a_refused_upload_is_discarded() {
 }
 
 #[tokio::test]
-async fn a_store_that_cannot_stage_is_told_of() {
+async fn a_store_that_cannot_stage_is_reported() {
     let server = Server::configured(config()).await;
     *server.store.fault.lock().unwrap() =
         Some(|| caseload_store::StoreError::Unavailable("the disk is full".to_owned()));
@@ -206,7 +206,7 @@ async fn a_store_that_cannot_stage_is_told_of() {
 }
 
 async fn a_staged_payload_runs_like_any_other_and_its_repeat_changes_nothing() {
-    let mut real = Real::without_runner(config()).await;
+    let mut real = RealServer::without_runner(config()).await;
     real.run_tasks();
     let all = entries(9000);
     let payload = body(&all.join("\n"), "--b--\r\n");

@@ -1,21 +1,21 @@
-//! Dry runs over the real store and runner: what they answer, and that they write nothing.
+//! Dry runs over the real store and runner: their answers, and that they write nothing.
 
 use caseload_teststore::on_each_store;
 use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::support::{ISSUES, PATH, create, submit, this, uid};
-use crate::real::Real;
+use crate::real_server::RealServer;
 use crate::server::READ;
 
 on_each_store!(
-    a_dry_run_tells_what_would_be_and_writes_nothing,
-    a_dry_run_beyond_the_size_of_a_chunk_still_knows_its_first_entry,
-    a_dry_run_of_an_import_tells_what_would_be_and_writes_nothing,
+    a_dry_run_shows_its_outcome_and_writes_nothing,
+    a_dry_run_larger_than_a_chunk_still_knows_its_first_entry,
+    a_dry_run_of_an_import_shows_its_outcome_and_writes_nothing,
 );
 
-async fn a_dry_run_tells_what_would_be_and_writes_nothing() {
-    let real = Real::start().await;
+async fn a_dry_run_shows_its_outcome_and_writes_nothing() {
+    let real = RealServer::start().await;
     let first = create(&real, &[uid("a")]).await;
     let first = real.completed(&this(&first)).await;
     let created = real.json(first["links"]["results"].as_str().unwrap()).await;
@@ -25,7 +25,7 @@ async fn a_dry_run_tells_what_would_be_and_writes_nothing() {
         [("action", "create_core_profiles"), ("payload", payload.as_str()), ("dry_run", "true")];
     let url = format!("http://{}{PATH}", real.address);
     let answer = real.client.post(url).bearer_auth(READ).form(&dry).send().await.unwrap();
-    assert_eq!(answer.status(), 201, "a read key may try what it may not do");
+    assert_eq!(answer.status(), 201, "a read key may try a task that it may not run");
     let task: Value = answer.json().await.unwrap();
     let task = real.completed(&this(&task)).await;
     assert_eq!(
@@ -45,8 +45,8 @@ async fn a_dry_run_tells_what_would_be_and_writes_nothing() {
     real.stop().await;
 }
 
-async fn a_dry_run_beyond_the_size_of_a_chunk_still_knows_its_first_entry() {
-    let real = Real::start().await;
+async fn a_dry_run_larger_than_a_chunk_still_knows_its_first_entry() {
+    let real = RealServer::start().await;
     let long = "x".repeat(80_000);
     let entry = |uid: &str| {
         json!({"identities":[{"uid":uid}],"custom_fields":{"a":long,"b":long,"c":long}}).to_string()
@@ -54,7 +54,7 @@ async fn a_dry_run_beyond_the_size_of_a_chunk_still_knows_its_first_entry() {
     let mut lines: Vec<_> = (0..40).map(|n| entry(&format!("u{n}"))).collect();
     lines.push(entry("u0"));
     let lines = lines.join("\n");
-    assert!(lines.len() > 9 << 20, "more than a chunk takes");
+    assert!(lines.len() > 9 << 20, "more than fits into a chunk");
     let form = reqwest::multipart::Form::new()
         .text("action", "create_core_profiles")
         .text("dry_run", "true")
@@ -68,8 +68,8 @@ async fn a_dry_run_beyond_the_size_of_a_chunk_still_knows_its_first_entry() {
     real.stop().await;
 }
 
-async fn a_dry_run_of_an_import_tells_what_would_be_and_writes_nothing() {
-    let real = Real::start().await;
+async fn a_dry_run_of_an_import_shows_its_outcome_and_writes_nothing() {
+    let real = RealServer::start().await;
     let issue = |id: u32, title: &str| json!({"id":id,"created_at":1000 + id,"title":title});
     let payload = json!([issue(1, "a"), issue(2, "b"), {"id": "x"}, issue(1, "c")]).to_string();
     let fields = [("action", "import_issues"), ("payload", payload.as_str()), ("dry_run", "true")];

@@ -8,12 +8,12 @@ use reqwest::Method;
 use serde_json::Value;
 
 use super::support::{DAY, PATH, this};
-use crate::real::Real;
+use crate::real_server::RealServer;
 
-on_each_store!(expired_results_are_gone_and_then_removed_while_the_task_stays,);
+on_each_store!(expired_results_are_refused_then_removed_and_the_task_remains,);
 
-async fn expired_results_are_gone_and_then_removed_while_the_task_stays() {
-    let real = Real::start().await;
+async fn expired_results_are_refused_then_removed_and_the_task_remains() {
+    let real = RealServer::start().await;
     let task = real
         .run("identity", "create_core_profiles", "{\"identities\":[{\"uid\":\"a\"}]}\nx\n")
         .await;

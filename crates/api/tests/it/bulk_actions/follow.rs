@@ -1,6 +1,6 @@
-//! `GET …/bulk_actions/{task_id}` with `wait`, and as a stream of events: answers come when there
-//! is something to tell and not before, followers share the reads of the store, and a server that
-//! stops keeps nobody waiting.
+//! `GET …/bulk_actions/{task_id}` with `wait`, and as a stream of events: an answer is sent when
+//! there is a new record and not before, followers share the reads of the store, and a server that
+//! stops answers all of them.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -13,9 +13,9 @@ use serde_json::Value;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
-use crate::real::Real;
-use crate::scripted::NOW;
-use crate::server::{Server, picture};
+use crate::real_server::RealServer;
+use crate::scripted_store::NOW;
+use crate::server::{Server, snapshot};
 
 on_each_store!(real_tasks_are_followed_to_their_end,);
 
@@ -28,7 +28,7 @@ async fn with_running_task() -> Server {
     server
 }
 
-/// Makes the task one that has processed so many entries.
+/// Sets how many entries the task has processed.
 fn run(server: &Server, done: u32) {
     server.store.change_task("t", |task| {
         let counts = Counts { total: 3, succeeded: done, failed: 0, unprocessed: 3 - done };
@@ -69,7 +69,7 @@ fn records(text: &str) -> Vec<Value> {
     events.map(|event| serde_json::from_str(event).unwrap()).collect()
 }
 
-/// What comes next; it is there soon.
+/// The next record, which must arrive soon.
 async fn next(answer: &mut Response) -> Option<Value> {
     let piece = timeout(Duration::from_secs(5), answer.chunk()).await.expect("in time").unwrap()?;
     let found = records(std::str::from_utf8(&piece).unwrap());
@@ -84,7 +84,7 @@ async fn a_wait_ends_when_the_task_completes() {
     sleep(Duration::from_millis(150)).await;
     run(&server, 2);
     sleep(Duration::from_millis(250)).await;
-    assert!(!asked.is_finished(), "progress alone is no answer");
+    assert!(!asked.is_finished(), "progress alone does not end a wait");
     complete(&server);
     let (task, took) = asked.await.unwrap();
     assert_eq!(task["status"], "completed");
@@ -103,7 +103,7 @@ async fn a_wait_ends_when_its_time_is_up() {
 }
 
 #[tokio::test]
-async fn nothing_is_waited_for_without_need() {
+async fn a_wait_ends_at_once_without_a_reason_to_wait() {
     let server = with_running_task().await;
     for query in ["", "?wait=0", "?wait=00"] {
         let (_, took) = ask(&server, query).await.unwrap();
@@ -115,7 +115,7 @@ async fn nothing_is_waited_for_without_need() {
 }
 
 #[tokio::test]
-async fn waits_that_are_no_number_of_seconds_are_refused() {
+async fn waits_that_are_not_a_number_of_seconds_are_refused() {
     let server = with_running_task().await;
     for wait in ["61", "-1", "1.5", "", "x", "99999999999999999999", "%2B1"] {
         let answer = server.get(&format!("{PATH}?wait={wait}")).await;
@@ -123,11 +123,11 @@ async fn waits_that_are_no_number_of_seconds_are_refused() {
         let body: Value = answer.json().await.unwrap();
         assert_eq!(body["errors"][0]["parameter"], "wait");
     }
-    insta::assert_snapshot!(picture(server.get(&format!("{PATH}?wait=61")).await).await);
+    insta::assert_snapshot!(snapshot(server.get(&format!("{PATH}?wait=61")).await).await);
 }
 
 #[tokio::test]
-async fn many_who_wait_share_the_reads() {
+async fn callers_that_wait_share_the_reads() {
     let server = with_running_task().await;
     let asked: Vec<_> = (0..100).map(|_| ask(&server, "?wait=2")).collect();
     sleep(Duration::from_millis(700)).await;
@@ -141,11 +141,11 @@ async fn many_who_wait_share_the_reads() {
     sleep(Duration::from_millis(300)).await;
     let before = server.store.task_reads.load(Ordering::SeqCst);
     sleep(Duration::from_millis(300)).await;
-    assert_eq!(server.store.task_reads.load(Ordering::SeqCst), before, "nobody waits any more");
+    assert_eq!(server.store.task_reads.load(Ordering::SeqCst), before, "the last caller has left");
 }
 
 #[tokio::test]
-async fn a_stream_tells_the_record_at_once_then_each_change_then_ends() {
+async fn a_stream_sends_the_record_at_once_then_each_change_then_ends() {
     let server = with_running_task().await;
     let mut answer = events_of(&server).await;
     assert_eq!(next(&mut answer).await.unwrap()["progress"], 33);
@@ -160,7 +160,7 @@ async fn a_stream_tells_the_record_at_once_then_each_change_then_ends() {
 }
 
 #[tokio::test]
-async fn events_are_the_records_that_are_polled_and_never_packed() {
+async fn events_equal_the_polled_records_and_are_never_compressed() {
     let server = with_running_task().await;
     complete(&server);
     let polled = server.get(PATH).await.text().await.unwrap();
@@ -171,7 +171,7 @@ async fn events_are_the_records_that_are_polled_and_never_packed() {
 }
 
 #[tokio::test]
-async fn events_are_sent_only_to_who_prefers_them() {
+async fn events_are_sent_only_if_accept_prefers_them() {
     let server = with_running_task().await;
     complete(&server);
     for (accept, kind) in [
@@ -188,7 +188,7 @@ async fn events_are_sent_only_to_who_prefers_them() {
 }
 
 #[tokio::test]
-async fn a_task_that_is_gone_ends_for_its_followers() {
+async fn followers_of_a_removed_task_stop() {
     let server = with_running_task().await;
     let mut answer = events_of(&server).await;
     next(&mut answer).await.unwrap();
@@ -200,7 +200,7 @@ async fn a_task_that_is_gone_ends_for_its_followers() {
 }
 
 #[tokio::test]
-async fn a_server_that_stops_lets_everybody_go() {
+async fn a_server_that_stops_answers_all_callers_that_wait() {
     let server = with_running_task().await;
     let asked = ask(&server, "?wait=60");
     let mut answer = events_of(&server).await;
@@ -215,7 +215,7 @@ async fn a_server_that_stops_lets_everybody_go() {
 }
 
 async fn real_tasks_are_followed_to_their_end() {
-    let real = Real::start().await;
+    let real = RealServer::start().await;
     let entry = |n: u32| format!("{{\"identities\":[{{\"uid\":\"u{n}\"}}]}}\n");
     let entries: String = (0..2000).map(entry).fold(String::new(), |all, one| all + &one);
     let form = reqwest::multipart::Form::new()
@@ -237,7 +237,7 @@ async fn real_tasks_are_followed_to_their_end() {
 }
 
 #[tokio::test]
-async fn a_revoked_key_ends_what_it_waits_for_within_five_seconds() {
+async fn a_revoked_key_ends_its_waits_within_five_seconds() {
     let server = with_running_task().await;
     server.store.add_key("short", 1, "acme", Access::Read);
     let follow = |query: &str, accept: &str| {
@@ -250,7 +250,7 @@ async fn a_revoked_key_ends_what_it_waits_for_within_five_seconds() {
     };
     let waits = follow("?wait=60", "application/json");
     let stream = follow("", "text/event-stream");
-    // A key that goes on working keeps its stream.
+    // The stream of a key that still works continues.
     let mut other = events_of(&server).await;
     assert!(next(&mut other).await.is_some());
     sleep(Duration::from_secs(1)).await;

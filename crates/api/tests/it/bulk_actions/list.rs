@@ -6,13 +6,13 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::support::{ISSUES, PATH, create, submit, this, uid};
-use crate::real::Real;
+use crate::real_server::RealServer;
 use crate::server::OTHER;
 
 on_each_store!(tasks_are_listed_newest_first_in_pages,);
 
 async fn tasks_are_listed_newest_first_in_pages() {
-    let real = Real::without_runner(ApiConfig::default()).await;
+    let real = RealServer::without_runner(ApiConfig::default()).await;
     assert_eq!(
         real.text(PATH).await,
         "{\"page\":1,\"page-size\":100,\"tasks\":[],\"total-hits\":0,\"total-pages\":1}"

@@ -1,6 +1,6 @@
-//! Tasks that another server runs than the one that is asked about them: it follows them, waits for
-//! their end and ends them all the same. The other server is played by the test, step by step, on
-//! a store of its own over the same database.
+//! Tasks that another server runs: this server still follows them, waits for their end and cancels
+//! them. The test plays the other server, step by step, on a store of its own over the same
+//! database.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,10 +20,10 @@ use serde_json::Value;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use crate::real::Real;
+use crate::real_server::RealServer;
 
 const PATH: &str = "/v2/acme/identity/bulk_actions";
-/// What takes longer has not been heard of.
+/// A server that has been notified answers within this time.
 const HEARD_MAX: Duration = Duration::from_secs(20);
 /// Entries of a task, in several blocks.
 const ENTRIES: usize = 2000;
@@ -42,7 +42,7 @@ impl Other {
         self.store.claim_tasks(command).await.unwrap().remove(0)
     }
 
-    /// Applies the block that begins at an entry; the task after it, and where the next one begins.
+    /// Applies the block that begins at an entry. Returns the task after it, and the next entry.
     async fn apply(&self, claimed: &ClaimedTask, from: u32) -> (Task, u32) {
         let (domain, id) = (claimed.domain, &claimed.task.id);
         let bytes = self.store.payload_block(domain, id, from).await.unwrap().unwrap();
@@ -64,7 +64,7 @@ impl Other {
     }
 }
 
-async fn submit(real: &Real, name: &str) -> String {
+async fn submit(real: &RealServer, name: &str) -> String {
     let entry = |n: usize| {
         let value = format!("{name}-{n}-{}", "x".repeat(200));
         format!("{{\"identities\":[{{\"uid\":\"{value}\"}}]}}\n")
@@ -78,15 +78,16 @@ async fn submit(real: &Real, name: &str) -> String {
     task["links"]["self"].as_str().unwrap().to_owned()
 }
 
-fn wait_for(real: &Real, path: &str) -> JoinHandle<Value> {
+fn wait_for(real: &RealServer, path: &str) -> JoinHandle<Value> {
     let request = real.request(Method::GET, &format!("{path}?wait=60"));
     tokio::spawn(async move { request.send().await.unwrap().json().await.unwrap() })
 }
 
-/// The records of a stream until one is as it is wanted.
+/// The first record of a stream that satisfies a condition.
 async fn until(events: &mut Response, wanted: impl Fn(&Value) -> bool) -> Value {
     loop {
-        let piece = timeout(HEARD_MAX, events.chunk()).await.expect("it is heard of").unwrap();
+        let piece =
+            timeout(HEARD_MAX, events.chunk()).await.expect("the server is notified").unwrap();
         let text = String::from_utf8(piece.expect("the stream goes on").to_vec()).unwrap();
         for event in text.split("\n\n").filter_map(|event| event.strip_prefix("data: ")) {
             let record: Value = serde_json::from_str(event).unwrap();
@@ -98,10 +99,10 @@ async fn until(events: &mut Response, wanted: impl Fn(&Value) -> bool) -> Value 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn tasks_that_another_server_runs_are_followed_waited_for_and_ended() {
+async fn tasks_on_another_server_can_be_followed_and_cancelled() {
     Backend::Postgres
         .under(async {
-            let real = Real::without_runner(ApiConfig::default()).await;
+            let real = RealServer::without_runner(ApiConfig::default()).await;
             let store = open(&real.place.location(), OpenMode::Server).await.unwrap();
             let other = Other { store, now: real.clock.now() };
             for (name, is_ended) in [("ended", true), ("whole", false)] {
@@ -127,7 +128,8 @@ async fn tasks_that_another_server_runs_are_followed_waited_for_and_ended() {
                 assert_eq!(task.outcome, Some(expected));
                 assert_eq!(task.counts.unprocessed > 0, is_ended);
                 let told = until(&mut events, |record| record["status"] == "completed").await;
-                let waited = timeout(HEARD_MAX, waiting).await.expect("it is heard of").unwrap();
+                let waited =
+                    timeout(HEARD_MAX, waiting).await.expect("the server is notified").unwrap();
                 assert_eq!((&waited, &told["outcome"]), (&told, &waited["outcome"]));
                 assert_eq!(told["outcome"] == "cancelled", is_ended, "{told}");
             }

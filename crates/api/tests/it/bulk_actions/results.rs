@@ -1,5 +1,6 @@
-//! `GET …/results` and `GET …/errors`: formats, blocks joined to one body, and the states in which
-//! there is nothing to read. A store that fails before the first byte is an error, not a cut body.
+//! `GET …/results` and `GET …/errors`: formats, blocks joined into one body, and the states of a
+//! task without readable records. If the store fails before the first byte, the answer is an error
+//! and not a cut body.
 
 use std::sync::atomic::Ordering;
 
@@ -7,8 +8,8 @@ use caseload_model::task::TaskStatus;
 use caseload_store::StoreError;
 use reqwest::Method;
 
-use crate::scripted::NOW;
-use crate::server::{Server, picture};
+use crate::scripted_store::NOW;
+use crate::server::{Server, snapshot};
 
 const PATH: &str = "/v2/acme/identity/bulk_actions/t";
 
@@ -21,7 +22,7 @@ async fn with_task() -> Server {
 }
 
 #[tokio::test]
-async fn records_are_an_array_or_lines_as_asked() {
+async fn records_are_an_array_or_lines_as_requested() {
     let server = with_task().await;
     let array = "[{\"index\":0,\"n\":1.10},{\"index\":2},{\"index\":3}]";
     let lines = "{\"index\":0,\"n\":1.10}\n{\"index\":2}\n{\"index\":3}\n";
@@ -44,7 +45,7 @@ async fn records_are_an_array_or_lines_as_asked() {
 }
 
 #[tokio::test]
-async fn no_records_are_an_empty_array_or_no_line() {
+async fn an_empty_file_is_an_empty_array_or_has_no_lines() {
     let server = with_task().await;
     for (path, body) in
         [("clean/results", "[]"), ("clean/errors", "[]"), ("clean/errors?format=jsonl", "")]
@@ -64,20 +65,20 @@ async fn head_answers_without_a_body() {
 }
 
 #[tokio::test]
-async fn before_completion_records_are_a_conflict_with_a_time_to_come_again() {
+async fn before_completion_records_are_a_conflict_with_retry_after() {
     let server = with_task().await;
     server.store.change_task("t", |task| task.status = TaskStatus::Queued);
-    insta::assert_snapshot!(server.picture(&format!("{PATH}/results")).await);
+    insta::assert_snapshot!(server.snapshot(&format!("{PATH}/results")).await);
     assert_eq!(server.get(&format!("{PATH}/errors")).await.status(), 409);
 }
 
 #[tokio::test]
-async fn records_expire_at_their_time_and_the_task_stays() {
+async fn records_expire_at_their_time_and_the_task_remains() {
     let server = with_task().await;
     server.now.store(NOW.0 + 999, Ordering::SeqCst);
     assert_eq!(server.get(&format!("{PATH}/results")).await.status(), 200);
     server.now.store(NOW.0 + 1000, Ordering::SeqCst);
-    insta::assert_snapshot!(server.picture(&format!("{PATH}/results")).await);
+    insta::assert_snapshot!(server.snapshot(&format!("{PATH}/results")).await);
     assert_eq!(server.get(&format!("{PATH}/errors")).await.status(), 404);
     assert_eq!(server.get(PATH).await.status(), 200);
 }
@@ -86,9 +87,9 @@ async fn records_expire_at_their_time_and_the_task_stays() {
 async fn unknown_formats_and_parameters_are_named() {
     let server = with_task().await;
     let answer = server.get(&format!("{PATH}/results?format=xml&formt=json")).await;
-    insta::assert_snapshot!(picture(answer).await);
+    insta::assert_snapshot!(snapshot(answer).await);
     let answer = server.get(&format!("{PATH}/results?format=xml")).await;
-    insta::assert_snapshot!(picture(answer).await);
+    insta::assert_snapshot!(snapshot(answer).await);
 }
 
 #[tokio::test]
@@ -96,5 +97,5 @@ async fn a_store_that_fails_at_the_first_block_is_an_error_and_not_a_cut_body() 
     let server = with_task().await;
     server.store.fail(|| StoreError::Corrupt("block 7 of /var/data".to_owned()));
     let answer = server.get(&format!("{PATH}/results")).await;
-    insta::assert_snapshot!(picture(answer).await);
+    insta::assert_snapshot!(snapshot(answer).await);
 }

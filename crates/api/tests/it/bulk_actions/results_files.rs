@@ -1,5 +1,5 @@
-//! `GET …/results` and `GET …/errors` as files: tables, tags, ranges, downloads and packed answers.
-//! Everything is held against the plain file: a range is its bytes, an unpacked answer all of it.
+//! `GET …/results` and `GET …/errors` as files: tables, tags, ranges, downloads and compressed
+//! answers, all compared with the plain file.
 
 use std::io::Read;
 
@@ -55,7 +55,7 @@ fn gunzip(packed: &[u8]) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn results_come_as_a_table_by_format_or_accept() {
+async fn results_are_a_table_by_format_or_accept() {
     let server = with_task().await;
     for (accept, query) in [("*/*", "?format=csv"), ("text/csv", ""), ("text/csv, */*;q=0.1", "")] {
         let answer = with(&server, &format!("{PATH}/results{query}"), &[("Accept", accept)]).await;
@@ -70,7 +70,7 @@ async fn results_come_as_a_table_by_format_or_accept() {
 }
 
 #[tokio::test]
-async fn errors_come_as_a_row_per_fault() {
+async fn errors_are_one_row_per_fault() {
     let server = with_task().await;
     let text = get(&server, &format!("{PATH}/errors?format=csv")).send().await.unwrap();
     assert_eq!(
@@ -85,7 +85,7 @@ async fn errors_come_as_a_row_per_fault() {
 }
 
 #[tokio::test]
-async fn profiles_that_were_got_have_a_column_per_field() {
+async fn profiles_have_one_column_per_field() {
     let server = Server::start().await;
     let line = "{\"core-profile-id\":\"7\",\"identities\":[{\"uid\":\"u\"}],\
                 \"lifetime_value\":10.50,\"created_at\":1,\"updated_at\":2}\n";
@@ -137,7 +137,7 @@ async fn every_range_is_the_bytes_of_the_plain_file() {
 }
 
 #[tokio::test]
-async fn a_file_put_together_from_many_ranges_is_the_file() {
+async fn a_file_assembled_from_many_ranges_equals_the_file() {
     let server = with_task().await;
     for format in ["json", "jsonl", "csv"] {
         let path = format!("{PATH}/results?format={format}");
@@ -152,7 +152,7 @@ async fn a_file_put_together_from_many_ranges_is_the_file() {
 }
 
 #[tokio::test]
-async fn ranges_that_are_not_one_of_bytes_are_as_none() {
+async fn other_ranges_than_one_of_bytes_are_ignored() {
     let server = with_task().await;
     let path = format!("{PATH}/results");
     for range in ["bytes=0-1,3-4", "bytes=9-3", "lines=0-1", "nonsense"] {
@@ -163,7 +163,7 @@ async fn ranges_that_are_not_one_of_bytes_are_as_none() {
 }
 
 #[tokio::test]
-async fn a_range_holds_only_for_the_file_that_if_range_names() {
+async fn a_range_applies_only_to_the_file_of_if_range() {
     let server = with_task().await;
     let path = format!("{PATH}/results");
     let tag = header(&get(&server, &path).send().await.unwrap(), "etag").to_owned();
@@ -177,7 +177,7 @@ async fn a_range_holds_only_for_the_file_that_if_range_names() {
 }
 
 #[tokio::test]
-async fn tags_differ_by_task_kind_and_format_and_save_the_body() {
+async fn tags_differ_by_task_kind_and_format_and_avoid_a_second_download() {
     let server = with_task().await;
     let mut tags = std::collections::HashSet::new();
     for path in ["t/results", "t/errors", "clean/results"] {
@@ -192,7 +192,7 @@ async fn tags_differ_by_task_kind_and_format_and_save_the_body() {
             }
             let answer = with(&server, &path, &[("If-None-Match", "\"x\"")]).await;
             assert_eq!(answer.status(), 200);
-            assert!(tags.insert(tag), "a tag stands for two files");
+            assert!(tags.insert(tag), "two files have the same tag");
         }
     }
 }
@@ -224,7 +224,7 @@ async fn a_download_is_a_gzip_file_with_a_name() {
 }
 
 #[tokio::test]
-async fn large_answers_are_packed_as_the_caller_prefers() {
+async fn large_answers_are_compressed_as_the_caller_prefers() {
     let server = with_task().await;
     for path in [format!("{PATH}/results"), format!("{PATH}/results?format=csv")] {
         let plain = get(&server, &path).send().await.unwrap();
@@ -259,7 +259,7 @@ async fn large_answers_are_packed_as_the_caller_prefers() {
 }
 
 #[tokio::test]
-async fn small_answers_parts_and_errors_are_not_packed() {
+async fn small_answers_ranges_and_errors_are_not_compressed() {
     let server = with_task().await;
     for (path, headers) in [
         (PATH.to_owned(), vec![]),
@@ -278,7 +278,7 @@ async fn small_answers_parts_and_errors_are_not_packed() {
 }
 
 #[tokio::test]
-async fn lists_are_packed_from_4_kib_on() {
+async fn lists_of_4_kib_and_more_are_compressed() {
     let server = with_task().await;
     for (size, encoding) in [(3000, ""), (5000, "gzip")] {
         server.store.page.lock().unwrap().body = format!("\"{}\"", "x".repeat(size)).into_bytes();
@@ -291,7 +291,7 @@ async fn lists_are_packed_from_4_kib_on() {
 }
 
 #[tokio::test]
-async fn head_tells_the_length_that_get_has() {
+async fn head_has_the_content_length_of_get() {
     let server = with_task().await;
     for format in ["json", "jsonl", "csv"] {
         let path = format!("{PATH}/results?format={format}");
@@ -308,7 +308,7 @@ async fn head_tells_the_length_that_get_has() {
 }
 
 #[tokio::test]
-async fn a_file_that_lost_records_never_looks_whole() {
+async fn a_file_that_lost_records_never_looks_complete() {
     let server = with_task().await;
     server.store.change_task("t", |task| task.counts.succeeded += 1);
     for format in ["json", "jsonl", "csv"] {

@@ -8,15 +8,15 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::support::{DAY, PATH, create, forbidden, post, this, uid};
-use crate::real::Real;
+use crate::real_server::RealServer;
 
 on_each_store!(
-    a_retry_runs_what_failed_or_was_left_and_keeps_the_places,
-    a_retry_may_be_repeated_and_keeps_to_the_limit_of_the_queue,
+    a_retry_runs_failed_and_unprocessed_entries_under_their_index_and_line,
+    a_retry_may_be_repeated_and_obeys_the_queue_limit,
 );
 
-async fn a_retry_runs_what_failed_or_was_left_and_keeps_the_places() {
-    let mut real = Real::without_runner(ApiConfig::default()).await;
+async fn a_retry_runs_failed_and_unprocessed_entries_under_their_index_and_line() {
+    let mut real = RealServer::without_runner(ApiConfig::default()).await;
     let stopped = create(&real, &[uid("a"), uid("b")]).await;
     let path = format!("{}/retry", this(&stopped));
     let (status, problem) = post(&real, &path).await;
@@ -50,9 +50,9 @@ async fn a_retry_runs_what_failed_or_was_left_and_keeps_the_places() {
     real.stop().await;
 }
 
-async fn a_retry_may_be_repeated_and_keeps_to_the_limit_of_the_queue() {
+async fn a_retry_may_be_repeated_and_obeys_the_queue_limit() {
     let config = ApiConfig { unfinished_tasks_max: 1, ..ApiConfig::default() };
-    let real = Real::without_runner(config).await;
+    let real = RealServer::without_runner(config).await;
     let parents = [create(&real, &[uid("a")]).await, {
         let cancelled = real.json(PATH).await["tasks"][0].clone();
         post(&real, &format!("{}/cancel", this(&cancelled))).await;

@@ -1,5 +1,5 @@
-//! Bulk actions from POST to records, over the real store and runner: the whole way that a client
-//! goes. What single answers look like is tested beside this file.
+//! Bulk actions from the POST to the records, over the real store and runner, as a client uses
+//! them. Other files test the single answers.
 
 use std::fmt::Write as _;
 
@@ -8,16 +8,16 @@ use caseload_teststore::on_each_store;
 use reqwest::Method;
 use serde_json::Value;
 
-use crate::real::Real;
+use crate::real_server::RealServer;
 use crate::server::{READ, WRITE};
 
 on_each_store!(
-    profiles_go_in_come_out_and_go_in_again_unchanged,
+    exported_profiles_are_unchanged_if_imported_again,
     thousands_of_records_stream_in_payload_order,
     a_full_queue_refuses_and_an_unfinished_task_has_no_records,
-    using_a_key_is_noted_in_the_store_and_readiness_is_told,
-    every_decision_on_numbers_and_texts_holds_there_and_back,
-    a_profile_as_large_as_an_entry_may_be_goes_there_and_back,
+    the_use_of_a_key_is_stored_and_the_server_is_ready,
+    every_rule_for_numbers_and_texts_survives_a_round_trip,
+    the_largest_profile_survives_a_round_trip,
 );
 
 const PATH: &str = "/v2/acme/identity/bulk_actions";
@@ -26,8 +26,8 @@ fn records(lines: &str) -> Vec<Value> {
     lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-async fn profiles_go_in_come_out_and_go_in_again_unchanged() {
-    let real = Real::start().await;
+async fn exported_profiles_are_unchanged_if_imported_again() {
+    let real = RealServer::start().await;
     let entries = "{\"identities\":[{\"uid\":\"u1\"}],\"lifetime_value\":1023.990,\"age\":30}\n\
                    {\"identities\":[{\"uid\":\"u2\"}],\"last_country\":\"Atlantis\",\"aeg\":1}\n\
                    no json\n\
@@ -67,7 +67,7 @@ async fn profiles_go_in_come_out_and_go_in_again_unchanged() {
 }
 
 async fn thousands_of_records_stream_in_payload_order() {
-    let real = Real::start().await;
+    let real = RealServer::start().await;
     let entry = |n: u32| format!("{{\"identities\":[{{\"uid\":\"u{n}\"}}]}}\n");
     let entries: String = (0..3000).map(entry).fold(String::new(), |all, one| all + &one);
     let task = real.run("identity", "create_core_profiles", &entries).await;
@@ -80,7 +80,7 @@ async fn thousands_of_records_stream_in_payload_order() {
 
 async fn a_full_queue_refuses_and_an_unfinished_task_has_no_records() {
     let config = ApiConfig { unfinished_tasks_max: 2, ..ApiConfig::default() };
-    let real = Real::without_runner(config).await;
+    let real = RealServer::without_runner(config).await;
     let mut paths = Vec::new();
     for status in [201, 201, 429] {
         let form = [("action", "create_core_profiles"), ("payload", "[{}]")];
@@ -98,8 +98,8 @@ async fn a_full_queue_refuses_and_an_unfinished_task_has_no_records() {
     real.stop().await;
 }
 
-async fn using_a_key_is_noted_in_the_store_and_readiness_is_told() {
-    let real = Real::without_runner(ApiConfig::default()).await;
+async fn the_use_of_a_key_is_stored_and_the_server_is_ready() {
+    let real = RealServer::without_runner(ApiConfig::default()).await;
     assert_eq!(real.text("/readyz").await, "{\"status\":\"ok\"}");
     let answer = real.request(Method::GET, &format!("{PATH}/x")).send().await.unwrap();
     assert_eq!(answer.status(), 404);
@@ -112,16 +112,16 @@ async fn using_a_key_is_noted_in_the_store_and_readiness_is_told() {
         tokio::time::sleep(std::time::Duration::from_millis(10)).await;
     }
     let (write, read) = used().await;
-    assert_eq!(write.unwrap().0 % 60_000, 0, "noted to the minute");
+    assert_eq!(write.unwrap().0 % 60_000, 0, "stored to the minute");
     assert_eq!(read, None);
     real.stop().await;
 }
 
-/// What a text of JSON becomes, and why it is refused where it is.
-type Decision<'a> = (&'a str, Result<&'a str, (&'a str, &'a str)>);
+/// A JSON text, and the text that is stored or the code and pointer of its fault.
+type Rule<'a> = (&'a str, Result<&'a str, (&'a str, &'a str)>);
 
 /// The table of docs/api.md, "Numbers and texts survive".
-const DECISIONS: [Decision<'static>; 17] = [
+const RULES: [Rule<'static>; 17] = [
     ("1023.990", Ok("1023.990")),
     ("12345678901234567890.12", Ok("12345678901234567890.12")),
     ("1e400", Ok("1e400")),
@@ -142,7 +142,7 @@ const DECISIONS: [Decision<'static>; 17] = [
 ];
 
 /// The outputs of two gets, before and after an update with the first of them; all unchanged.
-async fn there_and_back(real: &Real, created: &Value) -> String {
+async fn round_trip(real: &RealServer, created: &Value) -> String {
     let mut ids = String::new();
     for record in records(&real.lines(created, "results").await) {
         let _ = writeln!(ids, "{{\"core-profile-id\":{}}}", record["core-profile-id"]);
@@ -159,24 +159,24 @@ async fn there_and_back(real: &Real, created: &Value) -> String {
     first
 }
 
-async fn every_decision_on_numbers_and_texts_holds_there_and_back() {
-    let real = Real::start().await;
+async fn every_rule_for_numbers_and_texts_survives_a_round_trip() {
+    let real = RealServer::start().await;
     let deep = |levels: usize| format!("{}1{}", "[".repeat(levels), "]".repeat(levels));
     let entry = |(n, value): (usize, &str)| {
         format!("{{\"identities\":[{{\"uid\":\"u{n}\"}}],\"custom_fields\":{{\"x\":{value}}}}}\n")
     };
     let (levels_98, levels_99) = (deep(98), deep(99));
-    let values = DECISIONS.iter().map(|(sent, _)| *sent).chain([&*levels_98, &*levels_99]);
+    let values = RULES.iter().map(|(sent, _)| *sent).chain([&*levels_98, &*levels_99]);
     let entries: String = values.enumerate().map(entry).collect();
     let task = real.run("identity", "create_core_profiles", &entries).await;
-    let profiles = there_and_back(&real, &task).await;
+    let profiles = round_trip(&real, &task).await;
     let errors = records(&real.lines(&task, "errors").await);
-    let mut kept = profiles.lines();
+    let mut stored = profiles.lines();
     let mut refused = errors.iter();
-    for (sent, expected) in DECISIONS {
+    for (sent, expected) in RULES {
         match expected {
             Ok(back) => {
-                let profile = kept.next().unwrap();
+                let profile = stored.next().unwrap();
                 let member = format!("\"custom_fields\":{{\"x\":{back}}}");
                 assert!(profile.contains(&member), "{sent}: {profile}");
             }
@@ -187,16 +187,16 @@ async fn every_decision_on_numbers_and_texts_holds_there_and_back() {
             }
         }
     }
-    // 98 levels within the entry and the custom fields are read and are no value of theirs; 99 are
-    // more than any entry may nest.
+    // 98 levels within the entry and the custom fields are readable, but not a value of a custom
+    // field; 99 levels are more than an entry may have.
     let codes: Vec<_> = refused.map(|record| record["errors"][0]["code"].as_str()).collect();
     assert_eq!(codes, [Some("wrong_type"), Some("invalid_json")], "{errors:?}");
     real.stop().await;
 }
 
-async fn a_profile_as_large_as_an_entry_may_be_goes_there_and_back() {
+async fn the_largest_profile_survives_a_round_trip() {
     const LIMIT: usize = 256 << 10;
-    let real = Real::start().await;
+    let real = RealServer::start().await;
     let sized = |uid: &str, bytes: usize| {
         let head = format!("{{\"identities\":[{{\"uid\":\"{uid}\"}}],\"custom_fields\":{{\"a\":\"");
         let middle = format!("{}\",\"b\":\"", "\u{1f600}".repeat(50_000));
@@ -215,10 +215,10 @@ async fn a_profile_as_large_as_an_entry_may_be_goes_there_and_back() {
         (&2.into(), &"too_large".into())
     );
     assert!(errors[0]["raw"].as_str().unwrap().len() < 5000);
-    let profiles = there_and_back(&real, &task).await;
+    let profiles = round_trip(&real, &task).await;
     let first = profiles.lines().next().unwrap();
-    assert!(first.len() > LIMIT, "what reading adds is beyond the limit");
-    // What counts is over the limit: refused, however it is dressed.
+    assert!(first.len() > LIMIT, "the members that reading adds exceed the limit");
+    // The members that count exceed the limit, so the entry is refused.
     let grown = first.replace("yyy\"", "yyyy\"");
     let task = real.run("identity", "update_core_profiles", &grown).await;
     let errors = real.lines(&task, "errors").await;

@@ -1,10 +1,10 @@
-//! `GET …/bulk_actions/{task_id}`: the task record as a promise, and who may see it. A task is
-//! there only below its own path and for keys of its own domain.
+//! `GET …/bulk_actions/{task_id}`: the wire form of the task record, and the keys and paths that
+//! can read it. A task is visible only below its own path, to keys of its own domain.
 
 use caseload_model::task::{Counts, TaskStatus};
 use reqwest::Method;
 
-use crate::server::{OTHER, READ, Server, picture};
+use crate::server::{OTHER, READ, Server, snapshot};
 
 const ID: &str = "0198f0c2-0000-7000-8000-000000000001";
 const PATH: &str = "/v2/acme/identity/bulk_actions/0198f0c2-0000-7000-8000-000000000001";
@@ -17,7 +17,7 @@ async fn with_task() -> Server {
 
 #[tokio::test]
 async fn a_completed_task_shows_its_whole_record() {
-    insta::assert_snapshot!(with_task().await.picture(PATH).await);
+    insta::assert_snapshot!(with_task().await.snapshot(PATH).await);
 }
 
 #[tokio::test]
@@ -60,7 +60,7 @@ async fn a_running_task_has_no_outcome_yet() {
 }
 
 #[tokio::test]
-async fn a_read_key_may_look_and_a_trailing_slash_is_the_same_path() {
+async fn a_read_key_may_read_and_a_trailing_slash_is_the_same_path() {
     let server = with_task().await;
     for path in [PATH.to_owned(), format!("{PATH}/")] {
         let answer = server.bare(Method::GET, &path).bearer_auth(READ).send().await.unwrap();
@@ -69,10 +69,10 @@ async fn a_read_key_may_look_and_a_trailing_slash_is_the_same_path() {
 }
 
 #[tokio::test]
-async fn other_tasks_are_not_there() {
+async fn tasks_of_other_paths_and_domains_are_not_found() {
     let server = with_task().await;
     let issues = PATH.replace("identity", "issues");
-    insta::assert_snapshot!(server.picture(&issues).await);
+    insta::assert_snapshot!(server.snapshot(&issues).await);
     for path in [
         PATH.replace("0001", "0002"),
         PATH.replace("0198f0c2", "%ff"),
@@ -90,11 +90,11 @@ async fn other_tasks_are_not_there() {
 async fn the_status_takes_no_query_parameters() {
     let server = with_task().await;
     let answer = server.get(&format!("{PATH}?wiat=1")).await;
-    insta::assert_snapshot!(picture(answer).await);
+    insta::assert_snapshot!(snapshot(answer).await);
 }
 
 #[tokio::test]
-async fn other_methods_are_refused_with_those_that_are_possible() {
+async fn other_methods_are_refused_with_a_list_of_the_allowed_ones() {
     let server = with_task().await;
     for (method, path, allow) in [
         (Method::DELETE, PATH, "GET,HEAD"),

@@ -3,7 +3,7 @@
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::real::Real;
+use crate::real_server::RealServer;
 use crate::server::READ;
 
 pub(super) const PATH: &str = "/v2/acme/identity/bulk_actions";
@@ -16,17 +16,17 @@ pub(super) fn uid(value: &str) -> Value {
 }
 
 /// Sends an empty POST with the write key; status and body.
-pub(super) async fn post(real: &Real, path: &str) -> (u16, Value) {
+pub(super) async fn post(real: &RealServer, path: &str) -> (u16, Value) {
     let answer = real.request(Method::POST, path).send().await.unwrap();
     (answer.status().as_u16(), answer.json().await.unwrap())
 }
 
-pub(super) async fn submit(real: &Real, path: &str, fields: &[(&str, &str)]) -> (u16, Value) {
+pub(super) async fn submit(real: &RealServer, path: &str, fields: &[(&str, &str)]) -> (u16, Value) {
     let answer = real.request(Method::POST, path).form(fields).send().await.unwrap();
     (answer.status().as_u16(), answer.json().await.unwrap())
 }
 
-pub(super) async fn create(real: &Real, entries: &[Value]) -> Value {
+pub(super) async fn create(real: &RealServer, entries: &[Value]) -> Value {
     let payload = Value::from(entries.to_vec()).to_string();
     let fields = [("action", "create_core_profiles"), ("payload", payload.as_str())];
     let (status, task) = submit(real, PATH, &fields).await;
@@ -38,7 +38,7 @@ pub(super) fn this(task: &Value) -> String {
     task["links"]["self"].as_str().unwrap().to_owned()
 }
 
-pub(super) async fn forbidden(real: &Real, path: &str) -> bool {
+pub(super) async fn forbidden(real: &RealServer, path: &str) -> bool {
     let url = format!("http://{}{path}", real.address);
     let answer = real.client.post(url).bearer_auth(READ).send().await.unwrap();
     answer.status() == StatusCode::FORBIDDEN

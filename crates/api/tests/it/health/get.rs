@@ -1,9 +1,9 @@
-//! `GET /healthz` and `GET /readyz`: the process and the store are told apart. Neither needs a key
-//! and neither shows what is wrong inside.
+//! `GET /healthz` and `GET /readyz`: the health of the process and of the store. Neither call needs
+//! a key, and neither shows an internal error.
 
 use caseload_store::StoreError;
 
-use crate::server::{Server, picture};
+use crate::server::{Server, snapshot};
 use reqwest::Method;
 
 #[tokio::test]
@@ -17,10 +17,10 @@ async fn health_needs_no_key() {
 }
 
 #[tokio::test]
-async fn a_store_that_cannot_be_written_is_not_ready_but_the_process_lives() {
+async fn a_store_that_cannot_be_written_is_not_ready_but_the_process_is_healthy() {
     let server = Server::start().await;
     server.store.fail(|| StoreError::Unavailable("the disk /dev/x is full".to_owned()));
     assert_eq!(server.get("/healthz").await.status(), 200);
     let answer = server.bare(Method::GET, "/readyz").send().await.unwrap();
-    insta::assert_snapshot!(picture(answer).await);
+    insta::assert_snapshot!(snapshot(answer).await);
 }

@@ -1,4 +1,4 @@
-//! `POST /v1/{domain}/issues`: the answer, and the issue that it makes.
+//! `POST /v1/{domain}/issues`: the answer, and the issue that the call creates.
 
 use std::collections::HashSet;
 
@@ -10,16 +10,16 @@ use serde_json::json;
 use super::support::{ISSUES, assert_sound, create, desk, issue, json_of, send};
 
 on_each_store!(
-    a_new_issue_has_what_the_form_says_and_defaults_for_the_rest,
+    a_new_issue_has_the_fields_of_the_form_and_defaults_for_the_rest,
     one_app_profile_per_app_and_identity,
     a_repeated_creation_gets_the_first_answer_and_makes_one_issue,
-    attachments_come_back_as_they_went,
+    attachments_are_served_as_they_were_sent,
 );
 
 /// Field, file name, content type, bytes, and the type that it is served as.
 type File = (&'static str, &'static str, Option<&'static str>, Vec<u8>, &'static str);
 
-async fn a_new_issue_has_what_the_form_says_and_defaults_for_the_rest() {
+async fn a_new_issue_has_the_fields_of_the_form_and_defaults_for_the_rest() {
     let real = desk().await;
     let fields = [
         ("message-body", "Nothing <b>works</b>\u{0}"),
@@ -105,7 +105,7 @@ async fn one_app_profile_per_app_and_identity() {
     assert_eq!((&pids[0], &pids[3]), (&pids[1], &pids[4]));
     let distinct: HashSet<_> = pids.iter().collect();
     assert_eq!(distinct.len(), 6, "{pids:?}");
-    // An end user may also be named by the profile there is.
+    // The id of an existing profile also identifies the end user.
     let again = create(&real, &[("message-body", "x"), ("end_user_id", &pids[0])]).await;
     let again = issue(&real, &again).await;
     assert_eq!(again["hs_user_id"], pids[0]);
@@ -147,7 +147,7 @@ async fn a_repeated_creation_gets_the_first_answer_and_makes_one_issue() {
     real.stop().await;
 }
 
-async fn attachments_come_back_as_they_went() {
+async fn attachments_are_served_as_they_were_sent() {
     let real = desk().await;
     let long: Vec<u8> = (0..3_000_000_u32).map(|n| (n % 251) as u8).collect();
     let files: [File; 4] = [

@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 
 use super::support::{ISSUES, assert_sound, create, desk, form, issue, put, send, state};
 
-on_each_store!(an_edit_tells_what_changed_and_nothing_else, a_bulk_edit_changes_all_or_none,);
+on_each_store!(an_edit_answers_with_the_changed_members_only, a_bulk_edit_changes_all_or_none,);
 
-async fn an_edit_tells_what_changed_and_nothing_else() {
+async fn an_edit_answers_with_the_changed_members_only() {
     let real = desk().await;
     let path = create(
         &real,
@@ -67,9 +67,9 @@ async fn a_bulk_edit_changes_all_or_none() {
         ("message-body", "All of you"),
         ("action_taken_by", "tom@desk.example"),
     ];
-    let told = form(&real, Method::PUT, ISSUES, &fields, 200).await;
+    let answer = form(&real, Method::PUT, ISSUES, &fields, 200).await;
     assert_eq!(
-        told,
+        answer,
         json!({
             "issue-count": 2,
             "edit-info": {"message-body": "All of you", "assignee": "eva", "assignee-id": "eva",

@@ -1,23 +1,23 @@
-//! `ETag`, `If-None-Match`, HEAD and packing of issues: a tag changes with the issues and with how
-//! they are shown, and with nothing else.
+//! `ETag`, `If-None-Match`, HEAD and compression of issues: a tag changes with the issues and with
+//! the form in which they are shown, and only then.
 
 use caseload_teststore::on_each_store;
 use reqwest::{Method, Response, StatusCode};
 
 use super::list_by_cursor::with_issues;
-use crate::real::Real;
+use crate::real_server::RealServer;
 
 on_each_store!(threads 4:
-    what_has_not_changed_is_not_sent_again,
+    an_unchanged_answer_is_not_sent_again,
     a_tag_changes_with_the_issues_the_total_and_the_view,
-    head_answers_wherever_get_does_with_the_same_headers,
-    lists_are_packed_as_the_caller_prefers_from_4_kib_on,
-    instants_are_shown_in_the_iso_form_on_wish,
+    head_has_the_headers_of_get_on_every_path,
+    lists_of_4_kib_and_more_are_compressed_as_the_caller_prefers,
+    instants_have_the_iso_form_if_requested,
 );
 
 const PATH: &str = "/v1/acme/issues";
 
-async fn get(real: &Real, path: &str, headers: &[(&str, &str)]) -> Response {
+async fn get(real: &RealServer, path: &str, headers: &[(&str, &str)]) -> Response {
     let request = real.request(Method::GET, path);
     let request =
         headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
@@ -28,7 +28,7 @@ fn tag(answer: &Response) -> String {
     answer.headers()["etag"].to_str().unwrap().to_owned()
 }
 
-async fn what_has_not_changed_is_not_sent_again() {
+async fn an_unchanged_answer_is_not_sent_again() {
     let real = with_issues().await;
     for (path, weak) in [
         (format!("{PATH}/7"), false),
@@ -84,7 +84,7 @@ async fn a_tag_changes_with_the_issues_the_total_and_the_view() {
         "page-size=5&state=rejected",
         "cursor=&page-size=5&sort-order=asc",
     ];
-    let read = async |real: &Real| {
+    let read = async |real: &RealServer| {
         let mut tags = Vec::new();
         for query in queries {
             tags.push(tag(&get(real, &format!("{PATH}?{query}"), &[]).await));
@@ -96,12 +96,12 @@ async fn a_tag_changes_with_the_issues_the_total_and_the_view() {
     real.run("issues", "import_issues", r#"{"created_at":1800000000000}"#).await;
     let after = read(&real).await;
     let changed: Vec<_> = before.iter().zip(&after).map(|(a, b)| a != b).collect();
-    // The first page by page tells the total; by cursor it is what it was.
+    // The first page shows the total, which has changed. The first step by cursor has not.
     assert_eq!(changed, [true, true, false, false], "{queries:?}");
     real.stop().await;
 }
 
-async fn head_answers_wherever_get_does_with_the_same_headers() {
+async fn head_has_the_headers_of_get_on_every_path() {
     let real = with_issues().await;
     let task = real.json("/v2/acme/issues/bulk_actions").await;
     let task = task["tasks"][0]["links"]["self"].as_str().unwrap().to_owned();
@@ -128,7 +128,7 @@ async fn head_answers_wherever_get_does_with_the_same_headers() {
             for name in
                 ["content-type", "content-length", "content-encoding", "etag", "link", "vary"]
             {
-                // Of a packed body the length is not known before.
+                // The length of a compressed body is not known in advance.
                 let (of_head, of_get) = (head.headers().get(name), get.headers().get(name));
                 assert_eq!(of_head, of_get, "{path} {coding} {name}");
             }
@@ -142,7 +142,7 @@ async fn head_answers_wherever_get_does_with_the_same_headers() {
     real.stop().await;
 }
 
-async fn lists_are_packed_as_the_caller_prefers_from_4_kib_on() {
+async fn lists_of_4_kib_and_more_are_compressed_as_the_caller_prefers() {
     let real = with_issues().await;
     let plain = real.text(PATH).await;
     for (accept, coding) in [
@@ -169,13 +169,13 @@ async fn lists_are_packed_as_the_caller_prefers_from_4_kib_on() {
     let path = format!("{PATH}/7");
     let single = get(&real, &path, &[("accept-encoding", "gzip, identity;q=0")]).await;
     let packed = tag(&single);
-    assert!(packed.starts_with("W/"), "a packed body has not the bytes that a strong tag names");
+    assert!(packed.starts_with("W/"), "a strong tag would name the plain bytes");
     let again = get(&real, &path, &[("if-none-match", &packed)]).await;
     assert_eq!(again.status(), StatusCode::NOT_MODIFIED);
     real.stop().await;
 }
 
-async fn instants_are_shown_in_the_iso_form_on_wish() {
+async fn instants_have_the_iso_form_if_requested() {
     let real = with_issues().await;
     for path in [format!("{PATH}/1"), format!("{PATH}?ids=%5B1%5D")] {
         let path = if path.contains('?') { path + "&" } else { path + "?" };

@@ -11,7 +11,7 @@ const PATH: &str = "/v1/acme/issues";
 #[tokio::test]
 async fn a_single_issue_comes_in_the_same_envelope() {
     let server = with_issues(0).await;
-    insta::assert_snapshot!(server.picture(&format!("{PATH}/7")).await);
+    insta::assert_snapshot!(server.snapshot(&format!("{PATH}/7")).await);
     let answer = server.bare(Method::GET, &format!("{PATH}/7")).bearer_auth(READ).send().await;
     assert_eq!(answer.unwrap().status(), 200);
 }
@@ -27,6 +27,6 @@ async fn unknown_issues_are_not_found_and_ids_are_numbers() {
     }
     assert_eq!(server.get(&format!("{PATH}/99999999999999999999999")).await.status(), 404);
     *server.store.issue.lock().unwrap() = None;
-    insta::assert_snapshot!(server.picture(&format!("{PATH}/8")).await);
-    insta::assert_snapshot!(server.picture(&format!("{PATH}/x?include=y")).await);
+    insta::assert_snapshot!(server.snapshot(&format!("{PATH}/8")).await);
+    insta::assert_snapshot!(server.snapshot(&format!("{PATH}/x?include=y")).await);
 }

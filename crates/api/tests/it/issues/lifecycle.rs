@@ -13,11 +13,11 @@ use super::support::{ISSUES, assert_sound, create, desk, form, issue, put, say, 
 
 on_each_store!(
     create_reply_resolve_reopen,
-    the_state_table_holds_over_http,
-    what_was_written_is_exported_and_imported_as_the_same,
+    states_follow_the_state_table,
+    an_exported_issue_is_unchanged_if_imported_again,
 );
 on_each_store!(threads 4:
-    what_is_written_at_once_is_all_there_and_in_order,
+    concurrent_writes_are_all_stored_in_order,
 );
 
 /// Fields of a form.
@@ -53,9 +53,10 @@ async fn create_reply_resolve_reopen() {
     real.stop().await;
 }
 
-async fn the_state_table_holds_over_http() {
+async fn states_follow_the_state_table() {
     let real = desk().await;
-    // A state, then what follows an end user's message, an agent's, and unassigning.
+    // A state, then the states after a message of the end user, a message of an agent, and removing
+    // the assignee.
     for (from, end_user, agent, unassigned) in [
         ("new", "new", "agent-replied", "new"),
         ("new-for-agent", "new-for-agent", "agent-replied", "new"),
@@ -90,7 +91,7 @@ async fn the_state_table_holds_over_http() {
     real.stop().await;
 }
 
-async fn what_is_written_at_once_is_all_there_and_in_order() {
+async fn concurrent_writes_are_all_stored_in_order() {
     let real = desk().await;
     let path = create(&real, &[("message-body", "x")]).await;
     let messages = format!("{path}/messages");
@@ -121,7 +122,7 @@ async fn what_is_written_at_once_is_all_there_and_in_order() {
     real.stop().await;
 }
 
-async fn what_was_written_is_exported_and_imported_as_the_same() {
+async fn an_exported_issue_is_unchanged_if_imported_again() {
     let mut real = desk().await;
     real.run_tasks();
     let path = create(&real, &[("message-body", "x"), ("email", "ada@example.org")]).await;

@@ -9,7 +9,7 @@ use caseload_store::{IssuePage, RenderedIssue, StoreError};
 use reqwest::Method;
 use serde_json::Value;
 
-use crate::server::{Server, picture};
+use crate::server::{Server, snapshot};
 
 const PATH: &str = "/v1/acme/issues";
 
@@ -50,9 +50,9 @@ async fn a_list_is_an_envelope_around_the_stored_bytes() {
 }
 
 #[tokio::test]
-async fn nothing_found_is_one_empty_page() {
+async fn a_list_without_matches_is_one_empty_page() {
     let server = Server::start().await;
-    insta::assert_snapshot!(server.picture(&format!("{PATH}/")).await);
+    insta::assert_snapshot!(server.snapshot(&format!("{PATH}/")).await);
 }
 
 #[tokio::test]
@@ -106,7 +106,7 @@ async fn all_faults_of_a_query_are_reported_at_once() {
     let server = with_issues(0).await;
     let answer =
         server.get(&format!("{PATH}?page=0&page-size=1001&stat=new&created-since=x")).await;
-    insta::assert_snapshot!(picture(answer).await);
+    insta::assert_snapshot!(snapshot(answer).await);
 }
 
 #[tokio::test]
@@ -121,7 +121,7 @@ async fn a_list_past_its_deadline_names_its_filters() {
     let server = with_issues(0).await;
     server.store.fail(|| StoreError::DeadlinePassed);
     let query = "page=2&state=new&created_since=1&includes=%5B%22meta%22%5D";
-    insta::assert_snapshot!(server.picture(&format!("{PATH}?{query}")).await);
+    insta::assert_snapshot!(server.snapshot(&format!("{PATH}?{query}")).await);
     assert_eq!(server.get(&format!("{PATH}/7")).await.status(), 503);
 }
 
@@ -134,11 +134,11 @@ async fn a_list_past_its_deadline_names_the_filters_that_no_index_serves() {
     assert_eq!(answer.status(), 503);
     let body: Value = answer.json().await.unwrap();
     let detail = body["detail"].as_str().unwrap();
-    assert!(detail.contains("no index serves messages, notes, so that"), "{detail}");
+    assert!(detail.contains("no index serves messages, notes, so the"), "{detail}");
 }
 
 #[tokio::test]
-async fn a_store_that_forgets_its_deadline_is_given_up() {
+async fn a_store_that_exceeds_its_deadline_is_not_waited_for() {
     let config = ApiConfig { query_timeout: Duration::from_millis(50), ..ApiConfig::default() };
     let server = Server::configured(config).await;
     *server.store.list_takes.lock().unwrap() = Duration::from_mins(1);

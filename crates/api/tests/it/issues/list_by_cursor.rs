@@ -1,4 +1,4 @@
-//! `GET /v1/{domain}/issues` by cursor: every walk is the whole list, in order and once.
+//! `GET /v1/{domain}/issues` by cursor: all steps together are the whole list, in order and once.
 
 use std::fmt::Write as _;
 
@@ -9,22 +9,22 @@ use caseload_teststore::on_each_store;
 use reqwest::Method;
 use serde_json::Value;
 
-use crate::real::Real;
-use crate::server::{OTHER, Server, picture};
+use crate::real_server::RealServer;
+use crate::server::{OTHER, Server, snapshot};
 
 on_each_store!(threads 4:
-    a_walk_by_cursor_is_the_whole_list_for_any_filter_and_order,
-    a_cursor_goes_with_its_list_only_and_totals_come_when_asked_for,
-    a_place_in_plain_text_goes_on_where_an_issue_stands,
+    all_steps_by_cursor_are_the_whole_list_for_any_filter_and_order,
+    a_cursor_fits_its_own_list_only_and_totals_are_optional,
+    a_position_in_plain_text_continues_after_an_issue,
 );
 
 const PATH: &str = "/v1/acme/issues";
 /// Issues of the real server.
 pub(crate) const ISSUES: usize = 230;
 
-/// A server with issues of two states and many ties.
-pub(crate) async fn with_issues() -> Real {
-    let real = Real::start().await;
+/// A server with issues of two states, many of which share their times.
+pub(crate) async fn with_issues() -> RealServer {
+    let real = RealServer::start().await;
     let mut lines = String::new();
     for n in 0..ISSUES {
         let (state, at) = (["new", "resolved"][n % 2], 1_700_000_000_000_i64 + n as i64);
@@ -53,7 +53,7 @@ pub(crate) fn ids(issues: &[Value]) -> Vec<u64> {
 }
 
 /// The ids of the whole list, by one page.
-pub(crate) async fn all(real: &Real, query: &str) -> Vec<u64> {
+pub(crate) async fn all(real: &RealServer, query: &str) -> Vec<u64> {
     let page = real.json(&format!("{PATH}?page-size=1000&{query}")).await;
     ids(page["issues"].as_array().unwrap())
 }
@@ -65,7 +65,7 @@ fn link(answer: &reqwest::Response, relation: &str) -> Option<String> {
     Some(found[1..].split('>').next().unwrap().to_owned())
 }
 
-async fn a_walk_by_cursor_is_the_whole_list_for_any_filter_and_order() {
+async fn all_steps_by_cursor_are_the_whole_list_for_any_filter_and_order() {
     let real = with_issues().await;
     for query in [
         "sort-order=asc",
@@ -105,12 +105,12 @@ async fn a_walk_by_cursor_is_the_whole_list_for_any_filter_and_order() {
     real.stop().await;
 }
 
-async fn a_cursor_goes_with_its_list_only_and_totals_come_when_asked_for() {
+async fn a_cursor_fits_its_own_list_only_and_totals_are_optional() {
     let real = with_issues().await;
     let page = real.json(&format!("{PATH}?cursor=&count=true&page-size=60&state=new")).await;
     assert_eq!((&page["total-hits"], &page["total-pages"]), (&115.into(), &2.into()));
     let token = page["next-cursor"].as_str().unwrap();
-    // View, page size and spelling may change on the way.
+    // View, page size and spelling may change between the steps.
     let rest = format!("cursor={token}&count=true&page_size=1000&state=%5B%22new%22%5D");
     let rest = real.json(&format!("{PATH}?{rest}&includes=%5B%22feedback%22%5D")).await;
     assert_eq!(rest["issues"].as_array().unwrap().len(), 55);
@@ -136,7 +136,7 @@ async fn a_cursor_goes_with_its_list_only_and_totals_come_when_asked_for() {
     real.stop().await;
 }
 
-async fn a_place_in_plain_text_goes_on_where_an_issue_stands() {
+async fn a_position_in_plain_text_continues_after_an_issue() {
     let real = with_issues().await;
     for (sort, place) in [
         ("creation-time", "/created_at"),
@@ -178,10 +178,10 @@ async fn a_cursor_of_one_domain_is_refused_in_another() {
     let elsewhere = next.replace("acme", "other");
     let answer = server.bare(Method::GET, &elsewhere).bearer_auth(OTHER).send().await.unwrap();
     assert_eq!(answer.status(), 400);
-    insta::assert_snapshot!(picture(answer).await);
+    insta::assert_snapshot!(snapshot(answer).await);
     assert!(server.store.stepped.lock().unwrap().is_empty());
     server.store.fail(|| StoreError::DeadlinePassed);
-    insta::assert_snapshot!(server.picture(&next).await.replace(token, "TOKEN"));
+    insta::assert_snapshot!(server.snapshot(&next).await.replace(token, "TOKEN"));
     let asked = server.store.stepped.lock().unwrap();
     assert_eq!((asked[0].after, asked[0].issues_max), (Some(cursor.after), 1000));
 }

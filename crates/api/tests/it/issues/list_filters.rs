@@ -1,5 +1,5 @@
-//! The filters of `GET /v1/{domain}/issues` on the wire: requests as clients of the family send
-//! them, and what is said of wrong ones.
+//! The filters of `GET /v1/{domain}/issues` on the wire: requests as clients of the API family send
+//! them, and the answers to invalid filters.
 
 use caseload_model::decimal::Decimal;
 use caseload_model::issue::FieldType;
@@ -8,7 +8,7 @@ use caseload_model::issue_query::{
 };
 use serde_json::Value;
 
-use crate::server::{Server, picture};
+use crate::server::{Server, snapshot};
 
 const PATH: &str = "/v1/acme/issues";
 
@@ -112,7 +112,7 @@ async fn each_wrong_filter_is_a_fault_of_its_parameter() {
 }
 
 #[tokio::test]
-async fn all_faults_of_all_filters_are_reported_at_once_with_their_places() {
+async fn all_faults_of_all_filters_are_reported_at_once_with_their_pointers() {
     let server = Server::start().await;
     let parameters = [
         r#"tags={"and":["a",1],"exists":"yes"}"#,
@@ -121,5 +121,5 @@ async fn all_faults_of_all_filters_are_reported_at_once_with_their_places() {
         r#"custom_fields={"number":{"and":{"n":{"gt":5,"is":"x"}}},"text":{}}"#,
     ];
     let path = format!("{PATH}?{}", parameters.join("&"));
-    insta::assert_snapshot!(picture(server.get(&path).await).await);
+    insta::assert_snapshot!(snapshot(server.get(&path).await).await);
 }

@@ -1,5 +1,5 @@
-//! `GET /v1/{domain}/issues` as JSON lines: every match once, a last line that says so, and a body
-//! that never looks whole when it is not.
+//! `GET /v1/{domain}/issues` as JSON lines: every match once, a last line that confirms the end,
+//! and a body that never looks complete if it is not.
 
 use std::io::Read as _;
 use std::sync::atomic::Ordering;
@@ -14,20 +14,20 @@ use serde_json::Value;
 use tokio::time::sleep;
 
 use super::list_by_cursor::{ISSUES, all, ids, with_issues};
-use crate::real::Real;
-use crate::scripted::NOW;
-use crate::server::{Server, picture};
+use crate::real_server::RealServer;
+use crate::scripted_store::NOW;
+use crate::server::{Server, snapshot};
 
 on_each_store!(threads 4:
-    a_stream_is_every_match_and_a_line_that_says_so,
-    a_cut_stream_goes_on_after_its_last_whole_line,
-    with_a_page_number_lines_are_no_stream,
+    a_stream_is_every_match_and_a_last_line_with_their_number,
+    a_cut_stream_resumes_after_its_last_complete_line,
+    a_page_number_overrides_the_stream_of_lines,
 );
 
 const PATH: &str = "/v1/acme/issues";
 const LINES: &str = "application/x-ndjson";
 
-async fn lines(real: &Real, query: &str) -> (Vec<Value>, Value) {
+async fn lines(real: &RealServer, query: &str) -> (Vec<Value>, Value) {
     let request = real.request(Method::GET, &format!("{PATH}?{query}"));
     let answer = request.header("accept", LINES).send().await.unwrap();
     assert_eq!(answer.headers()["content-type"], LINES);
@@ -41,7 +41,7 @@ async fn lines(real: &Real, query: &str) -> (Vec<Value>, Value) {
     (lines, end)
 }
 
-async fn a_stream_is_every_match_and_a_line_that_says_so() {
+async fn a_stream_is_every_match_and_a_last_line_with_their_number() {
     let real = with_issues().await;
     for query in ["sort-order=asc", "state=new", "sort-by=update-time", "state=rejected"] {
         let expected = all(&real, query).await;
@@ -49,7 +49,7 @@ async fn a_stream_is_every_match_and_a_line_that_says_so() {
             let (issues, end) = lines(&real, &format!("{query}{size}")).await;
             assert_eq!(ids(&issues), expected, "{query}{size}");
             assert_eq!(end["count"], expected.len());
-            // Nothing follows yet; what comes later would.
+            // No issue follows the cursor yet; a later issue would.
             let cursor = end["next-cursor"].as_str().unwrap();
             let (more, again) = lines(&real, &format!("{query}&cursor={cursor}")).await;
             assert_eq!((more.len(), &again["count"]), (0, &0.into()));
@@ -62,7 +62,7 @@ async fn a_stream_is_every_match_and_a_line_that_says_so() {
     real.stop().await;
 }
 
-async fn a_cut_stream_goes_on_after_its_last_whole_line() {
+async fn a_cut_stream_resumes_after_its_last_complete_line() {
     let real = with_issues().await;
     let (whole, _) = lines(&real, "sort-by=update-time&sort-order=asc").await;
     for cut in [1, 100, ISSUES - 1, ISSUES] {
@@ -87,7 +87,7 @@ async fn a_cut_stream_goes_on_after_its_last_whole_line() {
     real.stop().await;
 }
 
-async fn with_a_page_number_lines_are_no_stream() {
+async fn a_page_number_overrides_the_stream_of_lines() {
     let real = with_issues().await;
     let request = real.request(Method::GET, &format!("{PATH}?page=1"));
     let answer = request.header("accept", LINES).send().await.unwrap();
@@ -96,7 +96,7 @@ async fn with_a_page_number_lines_are_no_stream() {
     real.stop().await;
 }
 
-/// A step of the scripted store, with one line of so many bytes.
+/// A step of the scripted store, with one line of about this many bytes.
 fn step(bytes: usize, more: bool) -> IssueStep {
     IssueStep {
         count: 1,
@@ -114,7 +114,7 @@ async fn stream(server: &Server) -> Response {
     answer
 }
 
-/// Reads to the end of a body that breaks off; what came, without an end.
+/// Reads a body until it breaks off, and returns the received text.
 async fn broken(mut answer: Response) -> String {
     let mut text = Vec::new();
     loop {
@@ -140,16 +140,16 @@ async fn a_store_that_fails_at_once_is_an_error_and_later_breaks_the_stream() {
         assert_eq!((asked[0].after, asked[0].issues_max), (None, 1000));
         assert_eq!(asked[1].after, Some(ListPosition { at: UnixMillis(5), id: 1 }));
         assert_eq!(asked[0].form, StepForm::Lines);
-        assert!(asked[0].bytes_max < 8 << 20, "a step is bounded, whatever the issues");
+        assert!(asked[0].bytes_max < 8 << 20, "a step is bounded for issues of any size");
     }
     server.store.fail(|| StoreError::DeadlinePassed);
     let request = server.request(Method::GET, &format!("{PATH}?state=new"));
     let answer = request.header("accept", LINES).send().await.unwrap();
-    insta::assert_snapshot!(picture(answer).await);
+    insta::assert_snapshot!(snapshot(answer).await);
 }
 
 #[tokio::test]
-async fn a_client_that_does_not_read_is_waited_for() {
+async fn the_server_waits_for_a_client_that_does_not_read() {
     let server = Server::start().await;
     server.store.steps.lock().unwrap().extend((0..400).map(|n| step(1 << 20, n < 399)));
     let mut answer = stream(&server).await;
@@ -188,7 +188,7 @@ async fn a_key_that_stops_working_breaks_its_streams() {
 }
 
 #[tokio::test]
-async fn packed_pieces_arrive_whole_as_they_are_read() {
+async fn compressed_pieces_arrive_complete_as_they_are_read() {
     for coding in ["zstd", "gzip"] {
         let server = Server::start().await;
         *server.store.step_takes.lock().unwrap() = Duration::from_millis(1);
@@ -198,14 +198,14 @@ async fn packed_pieces_arrive_whole_as_they_are_read() {
         assert_eq!(answer.headers()["content-encoding"], coding);
         let vary: Vec<_> = answer.headers().get_all("vary").iter().collect();
         assert_eq!(vary, ["Accept", "Accept-Encoding"]);
-        // The third step never comes: what was read before can be unpacked all the same.
+        // The third step never arrives; the bytes before it can be decompressed all the same.
         *server.store.step_takes.lock().unwrap() = Duration::from_millis(200);
         let mut packed = Vec::new();
         while let Ok(Some(chunk)) = answer.chunk().await {
             packed.extend_from_slice(&chunk);
         }
         let mut plain = Vec::new();
-        // The end is missing, which both say after what they could unpack.
+        // The end is missing; both decoders report that after the readable part.
         let unpacked = match coding {
             "zstd" => {
                 zstd::stream::read::Decoder::new(&packed[..]).unwrap().read_to_end(&mut plain)

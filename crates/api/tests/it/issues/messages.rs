@@ -5,9 +5,9 @@ use serde_json::json;
 
 use super::support::{assert_sound, create, desk, issue, say};
 
-on_each_store!(messages_are_the_end_users_or_an_agents,);
+on_each_store!(the_author_of_a_message_is_the_end_user_or_an_agent,);
 
-async fn messages_are_the_end_users_or_an_agents() {
+async fn the_author_of_a_message_is_the_end_user_or_an_agent() {
     let real = desk().await;
     let path = create(&real, &[("message-body", "x"), ("email", "ada@example.org")]).await;
     let end_user = say(&real, &path, &[("message-body", "more")]).await;

@@ -9,12 +9,9 @@ use sha2::{Digest, Sha256};
 
 use super::support::{ISSUES, assert_sound, create, desk, form, issue, send};
 
-on_each_store!(
-    notes_are_seen_by_those_who_ask_for_them,
-    what_a_key_without_a_name_writes_is_the_desks,
-);
+on_each_store!(notes_are_shown_only_if_included, a_key_without_a_name_writes_as_the_desk,);
 
-async fn notes_are_seen_by_those_who_ask_for_them() {
+async fn notes_are_shown_only_if_included() {
     let real = desk().await;
     let path = create(&real, &[("message-body", "x")]).await;
     let notes = format!("{path}/private-notes");
@@ -34,7 +31,7 @@ async fn notes_are_seen_by_those_who_ask_for_them() {
     real.stop().await;
 }
 
-async fn what_a_key_without_a_name_writes_is_the_desks() {
+async fn a_key_without_a_name_writes_as_the_desk() {
     let real = desk().await;
     let key = CreateKey {
         domain: real.domain,
@@ -59,6 +56,6 @@ async fn what_a_key_without_a_name_writes_is_the_desks() {
     let issue = issue(&real, &path).await;
     let (message, note) = (&issue["messages"][1]["author"], &issue["private_notes"][0]["author"]);
     assert_eq!(message["name"], "Desk");
-    assert_eq!(message, note, "one author, whatever is written");
+    assert_eq!(message, note, "messages and notes have the same author");
     real.stop().await;
 }

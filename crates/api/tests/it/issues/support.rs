@@ -5,13 +5,13 @@ use caseload_store::{CreateAgent, CreateApp};
 use reqwest::{Method, RequestBuilder, Response};
 use serde_json::Value;
 
-use crate::real::Real;
+use crate::real_server::RealServer;
 
 pub(crate) const ISSUES: &str = "/v1/acme/issues";
 
 /// A server with the agents `eva` and `tom`, and the app `mobile`.
-pub(crate) async fn desk() -> Real {
-    let real = Real::without_runner(ApiConfig::default()).await;
+pub(crate) async fn desk() -> RealServer {
+    let real = RealServer::without_runner(ApiConfig::default()).await;
     for (id, name) in [("eva", "Eva"), ("tom", "Tom")] {
         let command = CreateAgent {
             domain: real.domain,
@@ -40,7 +40,7 @@ pub(crate) async fn send(request: RequestBuilder) -> (u16, Value) {
 
 /// Sends a form; the answer, whose status has to be `status`.
 pub(crate) async fn form(
-    real: &Real,
+    real: &RealServer,
     method: Method,
     path: &str,
     fields: &[(&str, &str)],
@@ -52,26 +52,26 @@ pub(crate) async fn form(
 }
 
 /// Makes an issue; its path.
-pub(crate) async fn create(real: &Real, fields: &[(&str, &str)]) -> String {
+pub(crate) async fn create(real: &RealServer, fields: &[(&str, &str)]) -> String {
     let made = form(real, Method::POST, ISSUES, fields, 201).await;
     format!("{ISSUES}/{}", made["id"].as_str().unwrap())
 }
 
-pub(crate) async fn put(real: &Real, path: &str, fields: &[(&str, &str)]) -> Value {
+pub(crate) async fn put(real: &RealServer, path: &str, fields: &[(&str, &str)]) -> Value {
     form(real, Method::PUT, path, fields, 200).await["updated-data"].take()
 }
 
-pub(crate) async fn say(real: &Real, path: &str, fields: &[(&str, &str)]) -> Value {
+pub(crate) async fn say(real: &RealServer, path: &str, fields: &[(&str, &str)]) -> Value {
     form(real, Method::POST, &format!("{path}/messages"), fields, 201).await
 }
 
 /// The issue in every detail.
-pub(crate) async fn issue(real: &Real, path: &str) -> Value {
+pub(crate) async fn issue(real: &RealServer, path: &str) -> Value {
     let includes = "%5B%22meta%22,%22private_notes%22,%22queue%22,%22custom_fields%22%5D";
     real.json(&format!("{path}?includes={includes}")).await["issues"][0].take()
 }
 
-pub(crate) async fn state(real: &Real, path: &str) -> (String, i64, i64) {
+pub(crate) async fn state(real: &RealServer, path: &str) -> (String, i64, i64) {
     let issue = issue(real, path).await;
     (
         issue["state_data"]["state"].as_str().unwrap().to_owned(),
@@ -80,6 +80,6 @@ pub(crate) async fn state(real: &Real, path: &str) -> (String, i64, i64) {
     )
 }
 
-pub(crate) async fn assert_sound(real: &Real) {
+pub(crate) async fn assert_sound(real: &RealServer) {
     assert_eq!(real.store.check().await.unwrap().faults, Vec::<String>::new());
 }

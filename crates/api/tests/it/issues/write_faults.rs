@@ -1,5 +1,5 @@
-//! Writing issues, wrongly: every fault at once, each under the field that has it, and nothing
-//! written.
+//! Invalid writes of issues: every fault is reported at once, under the field that has it, and no
+//! write takes effect.
 
 use caseload_api::ApiConfig;
 use caseload_teststore::on_each_store;
@@ -8,17 +8,17 @@ use reqwest::multipart::{Form, Part};
 use serde_json::Value;
 
 use super::support::{create, desk, json_of, send};
-use crate::real::Real;
+use crate::real_server::RealServer;
 use crate::server::READ;
 
 on_each_store!(
     each_wrong_input_has_its_fault,
-    all_faults_come_at_once_those_of_references_included,
-    unknown_issues_and_odd_ids,
-    an_id_that_is_no_number_is_told_with_the_other_faults,
+    all_faults_are_reported_at_once_including_those_of_references,
+    unknown_issues_are_not_found_and_invalid_ids_are_refused,
+    an_invalid_id_is_reported_with_the_other_faults,
     a_read_key_writes_nothing,
     other_content_types_and_methods_are_refused,
-    a_file_over_the_limit_is_refused_and_nothing_of_it_stays,
+    a_file_over_the_limit_is_refused_and_leaves_nothing_in_the_store,
 );
 
 const ISSUES: &str = "/v1/acme/issues";
@@ -162,7 +162,7 @@ async fn each_wrong_input_has_its_fault() {
     real.stop().await;
 }
 
-async fn all_faults_come_at_once_those_of_references_included() {
+async fn all_faults_are_reported_at_once_including_those_of_references() {
     let real = desk().await;
     create(&real, &[("message-body", "x")]).await;
     let fields = [
@@ -180,7 +180,7 @@ async fn all_faults_come_at_once_those_of_references_included() {
     real.stop().await;
 }
 
-async fn unknown_issues_and_odd_ids() {
+async fn unknown_issues_are_not_found_and_invalid_ids_are_refused() {
     let real = desk().await;
     for (path, status) in [("99", 404), ("99999999999999999999999", 404), ("x", 400), ("-1", 400)] {
         for (method, call, fields) in [
@@ -196,7 +196,7 @@ async fn unknown_issues_and_odd_ids() {
     real.stop().await;
 }
 
-async fn an_id_that_is_no_number_is_told_with_the_other_faults() {
+async fn an_invalid_id_is_reported_with_the_other_faults() {
     let real = desk().await;
     for (method, call) in
         [(Method::POST, "/messages"), (Method::POST, "/private-notes"), (Method::PUT, "")]
@@ -204,9 +204,9 @@ async fn an_id_that_is_no_number_is_told_with_the_other_faults() {
         let path = format!("{ISSUES}/one{call}");
         let (status, body) = send(real.request(method, &path).form(&[("odd", "x")])).await;
         assert_eq!(status, 400, "{path}: {body}");
-        let told: Vec<_> = faults(&body).into_iter().map(|(name, _)| name).collect();
+        let names: Vec<_> = faults(&body).into_iter().map(|(name, _)| name).collect();
         for name in ["issue-id", "odd"] {
-            assert!(told.iter().any(|told| told == name), "{path}: {told:?}");
+            assert!(names.iter().any(|found| found == name), "{path}: {names:?}");
         }
     }
     real.stop().await;
@@ -243,9 +243,9 @@ async fn other_content_types_and_methods_are_refused() {
     real.stop().await;
 }
 
-async fn a_file_over_the_limit_is_refused_and_nothing_of_it_stays() {
+async fn a_file_over_the_limit_is_refused_and_leaves_nothing_in_the_store() {
     let config = ApiConfig { attachment_bytes_max: 1_500_000, ..ApiConfig::default() };
-    let real = Real::without_runner(config).await;
+    let real = RealServer::without_runner(config).await;
     let file = |bytes: usize| Part::bytes(vec![7; bytes]).file_name("f");
     let form = Form::new()
         .part("attachment", file(1_500_001))

@@ -6,9 +6,9 @@ use serde_json::json;
 
 use crate::issues::support::desk;
 
-on_each_store!(queues_that_an_import_names_are_listed,);
+on_each_store!(the_queues_of_an_import_are_listed,);
 
-async fn queues_that_an_import_names_are_listed() {
+async fn the_queues_of_an_import_are_listed() {
     let mut real = desk().await;
     real.run_tasks();
     let entry = json!({"created_at": 5, "queue": {"id": "123", "name": "Queue A"}});

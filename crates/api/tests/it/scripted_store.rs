@@ -1,5 +1,5 @@
-//! A store double: keeps keys and tasks in memory, hands out records and pages that a test put
-//! there, and fails when told to. It runs no task.
+//! A store double: it holds keys and tasks in memory, returns the records and pages that a test has
+//! set, and fails on request. It runs no tasks.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -24,22 +24,23 @@ use caseload_store::{
 use sha2::{Digest, Sha256};
 use tokio::sync::Notify;
 
-/// The instant that tests take place at.
+/// The time of the tests.
 pub(crate) const NOW: UnixMillis = UnixMillis(1_700_000_000_000);
 
-/// A task, and whether its results or its errors are meant.
+/// The id of a task, and whether the records are its results (true) or its errors.
 type RecordsOf = (String, bool);
 
 #[derive(Default)]
-pub(crate) struct Scripted {
+pub(crate) struct ScriptedStore {
     pub(crate) keys: Mutex<HashMap<[u8; 32], KeyGrant>>,
     pub(crate) key_reads: AtomicUsize,
     pub(crate) touched: Mutex<Vec<(String, UnixMillis)>>,
     pub(crate) created: Mutex<Vec<CreateTask>>,
-    /// Staged parts, in their order, and the ids of tasks whose parts were discarded.
+    /// Staged blocks in their order.
     pub(crate) staged: Mutex<Vec<StagePayload>>,
+    /// The ids of tasks whose staged blocks were discarded.
     pub(crate) discarded: Mutex<Vec<String>>,
-    /// What a part waits for before it is staged.
+    /// Staging waits for this notification, if there is one.
     pub(crate) stage_gate: Mutex<Option<Arc<Notify>>>,
     pub(crate) task_reads: AtomicUsize,
     pub(crate) tasks: Mutex<Vec<(DomainId, Task)>>,
@@ -47,7 +48,7 @@ pub(crate) struct Scripted {
     pub(crate) page: Mutex<IssuePage>,
     pub(crate) issue: Mutex<Option<RenderedIssue>>,
     pub(crate) listed: Mutex<Vec<ListIssues>>,
-    /// What the next steps are; then they fail.
+    /// The next steps; after them a step fails.
     pub(crate) steps: Mutex<VecDeque<IssueStep>>,
     pub(crate) stepped: Mutex<Vec<StepIssues>>,
     /// How long a step takes.
@@ -60,7 +61,7 @@ pub(crate) struct Scripted {
     pub(crate) list_takes: Mutex<Duration>,
 }
 
-impl Scripted {
+impl ScriptedStore {
     pub(crate) fn add_key(&self, text: &str, domain: i64, name: &str, access: Access) {
         let key = Key {
             id: format!("key-{text}"),
@@ -151,7 +152,7 @@ macro_rules! unscripted {
     };
 }
 
-impl Admin for Scripted {
+impl Admin for ScriptedStore {
     unscripted! {
         create_domain(command: CreateDomain) -> Domain;
         domains() -> Vec<Domain>;
@@ -177,7 +178,7 @@ impl Admin for Scripted {
     }
 }
 
-impl Submit for Scripted {
+impl Submit for ScriptedStore {
     unscripted! {
         stored_answer(domain: DomainId, key: &str, now: UnixMillis)
             -> Option<([u8; 32], StoredAnswer)>;
@@ -266,7 +267,7 @@ impl Submit for Scripted {
     }
 }
 
-impl Issues for Scripted {
+impl Issues for ScriptedStore {
     unscripted! {
         create_issue(command: CreateIssue) -> Idempotent<StoredAnswer>;
         add_message(command: AddMessage) -> Idempotent<StoredAnswer>;
@@ -314,7 +315,7 @@ impl Issues for Scripted {
     }
 }
 
-impl Upkeep for Scripted {
+impl Upkeep for ScriptedStore {
     unscripted! {
         metrics() -> StoreMetrics;
         check() -> CheckReport;

@@ -1,6 +1,6 @@
-//! Packed request bodies: `Content-Encoding: gzip` or `zstd`, unpacked while they arrive. The limit
-//! on a body holds twice: for the bytes as they are sent, here, and for the unpacked ones, where
-//! the forms are read. Memory is bounded by the window of the coding and never by the body.
+//! Decompression of request bodies with `Content-Encoding: gzip` or `zstd`, while they arrive. The
+//! limit on a body applies twice: here to the bytes as sent, and in the readers of forms to the
+//! decompressed bytes. Memory is bounded by the window of the coding, never by the body.
 
 use std::error::Error;
 use std::io;
@@ -18,20 +18,20 @@ use tokio_util::io::{ReaderStream, StreamReader};
 
 use crate::problem::Problem;
 
-/// The codings that are understood, as `Accept-Encoding` of a refusal says it.
+/// The accepted codings, for the `Accept-Encoding` of a refusal.
 const CODINGS: &str = "gzip, zstd";
-/// The largest window that a zstd body may ask for, as a power of two: the 8 MiB of RFC 9659.
+/// The largest window of a zstd body, as a power of two: the 8 MiB of RFC 9659.
 const ZSTD_WINDOW_LOG_MAX: u32 = 23;
-/// Bytes that an unpacked piece has at most.
-const PIECE_BYTES: usize = 64 << 10;
+/// The largest decompressed piece.
+const PIECE_BYTES_MAX: usize = 64 << 10;
 
-/// The body is not what its coding says, or stops within it.
+/// The body does not match its coding, or ends within it.
 #[derive(Debug, thiserror::Error)]
-#[error("the body cannot be unpacked")]
-pub(crate) struct BrokenPacking;
+#[error("the body cannot be decompressed")]
+pub(crate) struct BrokenCompression;
 
-/// The request with its body as it was before it was packed.
-pub(crate) fn unpacked(request: Request) -> Result<Request, Problem> {
+/// The request with its body decompressed.
+pub(crate) fn decompressed(request: Request) -> Result<Request, Problem> {
     let mut codings = request.headers().get_all(header::CONTENT_ENCODING).iter();
     let coding = codings.next().map(|value| value.as_bytes().trim_ascii().to_ascii_lowercase());
     if codings.next().is_some() {
@@ -57,29 +57,30 @@ pub(crate) fn unpacked(request: Request) -> Result<Request, Problem> {
     }
 }
 
-type Packed = StreamReader<std::pin::Pin<Box<dyn Stream<Item = io::Result<Bytes>> + Send>>, Bytes>;
+type CompressedBody =
+    StreamReader<std::pin::Pin<Box<dyn Stream<Item = io::Result<Bytes>> + Send>>, Bytes>;
 
-fn with_body<D>(request: Request, decoder: impl FnOnce(Packed) -> D) -> Request
+fn with_body<D>(request: Request, decoder: impl FnOnce(CompressedBody) -> D) -> Request
 where
     D: AsyncRead + Send + 'static,
 {
     let (mut parts, body) = request.with_limited_body().into_parts();
     let body = body.into_data_stream().map_err(io::Error::other);
     let plain =
-        ReaderStream::with_capacity(decoder(StreamReader::new(Box::pin(body))), PIECE_BYTES);
+        ReaderStream::with_capacity(decoder(StreamReader::new(Box::pin(body))), PIECE_BYTES_MAX);
     parts.headers.remove(header::CONTENT_ENCODING);
     parts.headers.remove(header::CONTENT_LENGTH);
     Request::from_parts(parts, Body::from_stream(plain.map_err(explain)))
 }
 
-/// Tells a body that did not arrive, or is too long, from one that is broken in itself.
+/// Distinguishes a body that did not arrive or is too long from one with broken compression.
 fn explain(error: io::Error) -> io::Error {
     let of_the_body = error.get_ref().is_some_and(<dyn Error + Send + Sync>::is::<axum::Error>);
-    if of_the_body { error } else { io::Error::other(BrokenPacking) }
+    if of_the_body { error } else { io::Error::other(BrokenCompression) }
 }
 
 fn unsupported(what: &str) -> Problem {
-    let detail = format!("{what} cannot be unpacked here; send the body plain, as gzip or as zstd");
+    let detail = format!("{what} is not supported; send the body uncompressed, as gzip or as zstd");
     Problem::new(ErrorCode::UnsupportedMediaType, detail)
         .header(header::ACCEPT_ENCODING, HeaderValue::from_static(CODINGS))
 }
@@ -91,9 +92,10 @@ pub(crate) fn caused_by<T: Error + 'static>(error: &(dyn Error + 'static)) -> bo
         if error.is::<T>() {
             return true;
         }
-        // What an I/O error was made of is not its source, but that one's source is.
-        let made_of = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-        cause = match made_of {
+        // An I/O error does not return the error inside it as its source, only the source of that
+        // error.
+        let inside = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        cause = match inside {
             Some(inner) => Some(inner),
             None => error.source(),
         };

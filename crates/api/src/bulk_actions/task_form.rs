@@ -1,5 +1,5 @@
-//! The fields of a bulk request, gathered whatever form they came in and in whatever order, and
-//! the faults they have, all of them. Both forms feed it through [`FieldSink`].
+//! The fields of a bulk request, collected from either kind of form and in any order, and all
+//! faults of the request. Both decoders feed it through [`FieldSink`].
 
 use caseload_model::error_code::ErrorCode;
 use caseload_model::ids::DomainName;
@@ -12,110 +12,102 @@ use super::staging::Staging;
 use super::upload::{Payload, Upload};
 use crate::Caller;
 use crate::form::FieldSink;
+use crate::form::body::FormKind;
 use crate::problem::{Fault, Problem};
 use crate::query::unknown;
 
 /// The fields of a bulk request.
 pub(crate) const FIELDS: [&str; 3] = ["action", "payload", "dry_run"];
-/// Bytes of a word that are kept; no action is that long.
+/// How many bytes of a word are read; no action is longer.
 const WORD_BYTES_MAX: usize = 256;
 
-/// Faults of fields, and unknown fields, beyond which no more are noted: a body may hold millions.
+/// The most faults, and unknown fields, that an answer lists: a body may have millions.
 const FAULTS_MAX: usize = 100;
 
-/// How the request body is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
-    /// `application/x-www-form-urlencoded`; the payload is an array.
-    A,
-    /// `multipart/form-data`; the payload is a file of JSON lines or an array.
-    B,
-}
-
-/// A request body on its way in.
+/// The form of a request while it arrives.
 #[derive(Debug)]
-pub(super) struct Submission {
-    form: Form,
+pub(super) struct TaskForm {
+    kind: FormKind,
     family: Family,
-    open: Open,
+    open: OpenField,
     action: Option<Vec<u8>>,
     dry_run: Option<Vec<u8>>,
     upload: Option<Upload>,
-    /// What takes the payload, until one comes.
+    /// The receiver of the payload, until a payload begins.
     staging: Option<Staging>,
-    /// Whether a hash of the payload is asked for.
+    /// Whether to hash the payload.
     hashed: bool,
-    /// Faults beside those of action and payload.
+    /// Faults other than those of action and payload.
     faults: Vec<Fault>,
     /// Unknown fields so far.
-    strangers: usize,
+    unknown_fields: usize,
 }
 
-/// A good request body.
+/// A valid request.
 #[derive(Debug)]
-pub(crate) struct Submitted {
+pub(crate) struct TaskRequest {
     pub(crate) action: Action,
     pub(crate) dry_run: bool,
     pub(crate) payload: Payload,
 }
 
-/// The field whose value arrives.
+/// The field whose value is arriving.
 #[derive(Debug, Clone, Copy)]
-enum Open {
+enum OpenField {
     Action,
     Payload,
     DryRun,
     Ignored,
 }
 
-impl FieldSink for Submission {
+impl FieldSink for TaskForm {
     fn begin(&mut self, name: &str) {
         let field = FIELDS.iter().position(|known| same_name(known, name));
         self.open = match field {
             Some(0) if self.action.is_none() => {
                 self.action = Some(Vec::new());
-                Open::Action
+                OpenField::Action
             }
             Some(1) if self.upload.is_none() => {
                 let entry_bytes_max = self.family.entry_bytes_read_max();
-                let reader = match self.form {
-                    Form::A => PayloadReader::array(entry_bytes_max),
-                    Form::B => PayloadReader::new(entry_bytes_max),
+                let reader = match self.kind {
+                    FormKind::Urlencoded => PayloadReader::array(entry_bytes_max),
+                    FormKind::Multipart => PayloadReader::new(entry_bytes_max),
                 };
                 let staging = self.staging.take();
                 self.upload = staging.map(|to| Upload::new(reader, to, self.hashed));
-                Open::Payload
+                OpenField::Payload
             }
             Some(2) if self.dry_run.is_none() => {
                 self.dry_run = Some(Vec::new());
-                Open::DryRun
+                OpenField::DryRun
             }
             Some(_) => {
                 let detail = format!("the field {name} is given more than once; send it once");
                 self.fault(Fault::parameter(name, ErrorCode::ConflictingParameter, detail));
-                Open::Ignored
+                OpenField::Ignored
             }
             None => {
-                self.strangers += 1;
-                if self.strangers <= FAULTS_MAX {
+                self.unknown_fields += 1;
+                if self.unknown_fields <= FAULTS_MAX {
                     self.fault(unknown(name, &FIELDS, "field"));
                 }
-                Open::Ignored
+                OpenField::Ignored
             }
         };
     }
 
     fn data(&mut self, bytes: &[u8]) {
         let word = match self.open {
-            Open::Action => &mut self.action,
-            Open::DryRun => &mut self.dry_run,
-            Open::Payload => {
+            OpenField::Action => &mut self.action,
+            OpenField::DryRun => &mut self.dry_run,
+            OpenField::Payload => {
                 if let Some(upload) = &mut self.upload {
                     upload.push(bytes);
                 }
                 return;
             }
-            Open::Ignored => return,
+            OpenField::Ignored => return,
         };
         if let Some(word) = word {
             let room = WORD_BYTES_MAX.saturating_sub(word.len());
@@ -124,35 +116,35 @@ impl FieldSink for Submission {
     }
 
     fn end(&mut self) {
-        self.open = Open::Ignored;
+        self.open = OpenField::Ignored;
     }
 }
 
-impl Submission {
-    /// Faults of query and headers come along, so that all are reported together. With `hashed`,
-    /// the payload is hashed as it arrives.
+impl TaskForm {
+    /// `faults` are those of the query and the headers, so that the caller receives all together.
+    /// With `hashed`, the payload is hashed as it arrives.
     pub(super) fn new(
-        form: Form,
+        kind: FormKind,
         family: Family,
         hashed: bool,
         faults: Vec<Fault>,
         staging: Staging,
     ) -> Self {
         Self {
-            form,
+            kind,
             family,
-            open: Open::Ignored,
+            open: OpenField::Ignored,
             action: None,
             dry_run: None,
             upload: None,
             staging: Some(staging),
             hashed,
             faults,
-            strangers: 0,
+            unknown_fields: 0,
         }
     }
 
-    /// Has what arrived of the payload compressed.
+    /// Compresses the blocks of the payload that are full.
     pub(super) async fn settle(&mut self) -> Result<(), Problem> {
         match &mut self.upload {
             Some(upload) => upload.settle().await,
@@ -160,14 +152,14 @@ impl Submission {
         }
     }
 
-    /// The good request, or all its faults. A key that may not do what is asked for is told only
-    /// that.
-    pub(super) async fn finish(mut self, caller: &Caller) -> Result<Submitted, Problem> {
+    /// The valid request, or all its faults. A key without the required access receives that
+    /// refusal only.
+    pub(super) async fn finish(mut self, caller: &Caller) -> Result<TaskRequest, Problem> {
         let action = read_action(self.action.as_deref(), self.family, &caller.domain_name);
         let dry_run = read_dry_run(self.dry_run.as_deref());
         if let Ok(action) = &action {
             let dry_run = dry_run.as_ref().is_ok_and(|dry_run| *dry_run);
-            caller.may(action.access_of(dry_run), action.as_str())?;
+            caller.require(action.access_of(dry_run), action.as_str())?;
         }
         let dry_run = dry_run.unwrap_or_else(|fault| {
             self.fault(fault);
@@ -175,11 +167,11 @@ impl Submission {
         });
         let payload = match self.upload {
             Some(upload) => upload.finish().await?.map_err(payload_fault),
-            None => Err(missing_payload(self.form)),
+            None => Err(missing_payload(self.kind)),
         };
         match (action, payload) {
             (Ok(action), Ok(payload)) if self.faults.is_empty() => {
-                Ok(Submitted { action, dry_run, payload })
+                Ok(TaskRequest { action, dry_run, payload })
             }
             (action, payload) => {
                 let mut faults: Vec<_> = action.err().into_iter().chain(payload.err()).collect();
@@ -189,7 +181,7 @@ impl Submission {
         }
     }
 
-    /// Notes a fault once: a field may come thousands of times.
+    /// Adds a fault, once: a field may be sent thousands of times.
     fn fault(&mut self, fault: Fault) {
         if self.faults.len() < FAULTS_MAX && !self.faults.contains(&fault) {
             self.faults.push(fault);
@@ -225,18 +217,18 @@ fn read_dry_run(value: Option<&[u8]>) -> Result<bool, Fault> {
         Some(other) => {
             let shown: String = String::from_utf8_lossy(other).chars().take(100).collect();
             let detail = format!(
-                "{shown:?} is neither true nor false; with true nothing is written, and results \
-                 and errors tell what would be"
+                "{shown:?} is neither true nor false; with true the task writes nothing, and its \
+                 results and errors show what it would do"
             );
             Err(Fault::parameter("dry_run", ErrorCode::InvalidValue, detail))
         }
     }
 }
 
-fn missing_payload(form: Form) -> Fault {
-    let wanted = match form {
-        Form::A => "a JSON array with one map per entry",
-        Form::B => "a file of JSON lines, one map per line",
+fn missing_payload(kind: FormKind) -> Fault {
+    let wanted = match kind {
+        FormKind::Urlencoded => "a JSON array with one map per entry",
+        FormKind::Multipart => "a file of JSON lines, one map per line",
     };
     let detail = format!("the field payload is missing; send {wanted}");
     Fault::parameter("payload", ErrorCode::MissingField, detail)

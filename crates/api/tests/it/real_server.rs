@@ -1,6 +1,6 @@
-//! A server as the program runs it: a store of its own, the bulk runner and a clock that runs.
-//! Which backend the store has is said by the test (`on_each_store!`). Slower than the scripted
-//! one, so it is for what only the whole can show.
+//! A server as the program runs it: with a store of its own, the bulk runner and a running clock.
+//! The test chooses the backend of the store (`on_each_store!`). It is slower than the scripted
+//! server, so only tests that need all parts use it.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -19,25 +19,25 @@ use reqwest::{Client, Method, RequestBuilder};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::scripted::NOW;
+use crate::scripted_store::NOW;
 use crate::server::{READ, WRITE};
 
-/// Longest that a task of a test may take.
+/// How long a task of a test may take.
 const TASK_SECONDS_MAX: u64 = 60;
 
-pub(crate) struct Real {
+pub(crate) struct RealServer {
     pub(crate) address: SocketAddr,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) domain: DomainId,
     pub(crate) clock: Clock,
     pub(crate) client: Client,
-    /// Milliseconds by which the clock was turned forward.
+    /// How many milliseconds the clock has been set forward.
     pub(crate) turned: Arc<AtomicI64>,
     runner: Option<Runner>,
     pub(crate) place: StorePlace,
 }
 
-impl Real {
+impl RealServer {
     pub(crate) async fn start() -> Self {
         let mut real = Self::without_runner(ApiConfig::default()).await;
         real.run_tasks();
@@ -52,16 +52,16 @@ impl Real {
             Some(Runner::start(self.store.clone(), self.store.clone(), self.clock.clone(), config));
     }
 
-    /// A server whose tasks stay where they are.
+    /// A server that does not run its tasks.
     pub(crate) async fn without_runner(config: ApiConfig) -> Self {
         let backend = Backend::current();
         let place = tokio::task::spawn_blocking(move || backend.place()).await.unwrap();
         let store = caseload_location::open(&place.location(), OpenMode::Server).await.unwrap();
         let begun = Instant::now();
         let turned = Arc::new(AtomicI64::new(0));
-        let hand = turned.clone();
+        let offset = turned.clone();
         let clock = Clock::new(move || {
-            let since = begun.elapsed().as_millis() as i64 + hand.load(Ordering::SeqCst);
+            let since = begun.elapsed().as_millis() as i64 + offset.load(Ordering::SeqCst);
             UnixMillis(NOW.0 + since)
         });
         let now = clock.now();
@@ -110,7 +110,7 @@ impl Real {
         serde_json::from_str(&self.text(path).await).unwrap()
     }
 
-    /// Submits JSON lines and waits for the end; the completed task.
+    /// Submits JSON lines, waits for the end and returns the completed task.
     pub(crate) async fn run(&self, family: &str, action: &str, lines: &str) -> Value {
         let part = Part::text(lines.to_owned()).file_name("payload.jsonl");
         let form = Form::new().text("action", action.to_owned()).part("payload", part);

@@ -203,7 +203,7 @@ impl PostgresEnd {
             let key = (width..width + statements.key_width).map(|place| value_of(&last, place));
             rows.next = Some(encode(key.collect::<Result<Vec<_>, _>>()?));
         }
-        if rows.len() > 0 {
+        if !rows.is_empty() {
             let mut known = self.row_bytes.lock();
             known.insert(table.name, rows.bytes_len() / rows.len());
         }
@@ -220,7 +220,7 @@ impl PostgresEnd {
         let begin = format!("BEGIN; {NO_TIME_LIMIT}; SET LOCAL synchronous_commit = off");
         self.client.batch_execute(&begin).await.map_err(store_error)?;
         self.save_progress(progress).await?;
-        if rows.len() > 0 {
+        if !rows.is_empty() {
             let statements = TableStatements::of(&self.client, table).await?;
             let copied = rows.iter().map(|row| {
                 statements.written.iter().map(|at| SentValue(row.value(*at))).collect::<Vec<_>>()

@@ -23,9 +23,9 @@ pub(crate) async fn end_holders(engine: &Engine, locked: Vec<QueuePlace>, now: U
             engine.write(place, move |client, place| Box::pin(end_holder(client, place, now)));
         match end.await {
             Ok(ended) => any |= ended,
-            // Its own time limit ends it, mostly.
+            // Usually the session's own time limit ends it later.
             Err(error) => {
-                tracing::debug!(%error, "the session that locks a task could not be ended")
+                tracing::debug!(%error, "the session that locks a task could not be ended");
             }
         }
     }

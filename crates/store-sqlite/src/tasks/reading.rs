@@ -106,6 +106,23 @@ struct FinishedRun {
     early: Option<(usize, usize)>,
 }
 
+impl Run {
+    /// Reads the run, or the first part of it if its records are long.
+    fn read(&self, tx: DomainTx<'_>) -> Result<FinishedRun, StoreError> {
+        let Self { part, entries, .. } = self;
+        let mut records = Records::new(part.index_before(entries.start));
+        records.expect(self.bytes_expected);
+        let mut at = entries.start;
+        while at < entries.end && records.line_bytes() < RUN_BYTES_MAX {
+            let step = at..entries.end.min(at + STEP_ENTRIES);
+            at = step.end;
+            read_slice(&tx, part, step, &mut records)?;
+        }
+        records.close_block()?;
+        Ok(FinishedRun { records, early: (at < entries.end).then_some((self.part_number, at)) })
+    }
+}
+
 /// How many entries a run has if the records so far had this many bytes each.
 fn run_entries(bytes_each: Option<usize>) -> usize {
     bytes_each.map_or(FIRST_RUN_ENTRIES, |bytes| (RUN_BYTES / bytes.max(1)).clamp(1, RUN_ENTRIES))
@@ -128,7 +145,7 @@ impl Reading {
     fn read_runs(&self, conn: &Connection) -> Result<(), Fault> {
         let tx = DomainTx { conn, domain: self.command.domain };
         while let Some(run) = self.next_run()? {
-            let done = self.read(tx, &run).inspect_err(|_| self.state.lock().stopped = true)?;
+            let done = run.read(tx).inspect_err(|_| self.state.lock().stopped = true)?;
             let mut state = self.state.lock();
             state.read += run.entries.len();
             state.bytes += done.records.line_bytes();
@@ -152,20 +169,6 @@ impl Reading {
         let run = Run { number: state.begun, part_number, part, entries, bytes_expected };
         state.begun += 1;
         Ok(Some(run))
-    }
-
-    fn read(&self, tx: DomainTx<'_>, run: &Run) -> Result<FinishedRun, StoreError> {
-        let Run { part, entries, .. } = run;
-        let mut records = Records::new(part.index_before(entries.start));
-        records.expect(run.bytes_expected);
-        let mut at = entries.start;
-        while at < entries.end && records.line_bytes() < RUN_BYTES_MAX {
-            let step = at..entries.end.min(at + STEP_ENTRIES);
-            at = step.end;
-            read_slice(&tx, part, step, &mut records)?;
-        }
-        records.close_block()?;
-        Ok(FinishedRun { records, early: (at < entries.end).then_some((run.part_number, at)) })
     }
 
     /// The records of all runs up to the first that ended early.

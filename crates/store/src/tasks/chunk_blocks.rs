@@ -66,6 +66,7 @@ impl ChunkBlocks {
     }
 
     /// Takes no further block after so many bytes, and waits so long for each.
+    #[must_use]
     pub fn within(self, bytes_max: usize, wait_max: Duration) -> Self {
         Self { bytes_max, wait_max, ..self }
     }
@@ -213,5 +214,70 @@ fn entry_index(work: &ChunkWork, at: usize) -> u32 {
         ChunkWork::GetCoreProfiles(entries) => entries[at].entry.index,
         ChunkWork::GetAppProfiles(entries) => entries[at].entry.index,
         ChunkWork::ImportIssues(entries) => entries[at].entry.index,
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+mod tests {
+    use caseload_model::ids::{DomainId, DomainName};
+    use caseload_model::payload::{Block, Entry};
+    use caseload_model::record::PreparedEntry;
+    use caseload_model::time::UnixMillis;
+    use parking_lot::Mutex;
+
+    use super::*;
+
+    #[derive(Debug, Default)]
+    struct Blocks(Mutex<VecDeque<ChunkEntries>>);
+
+    impl EntrySource for Blocks {
+        fn take(&self, _: Instant) -> NextEntries {
+            self.0.lock().pop_front().map_or(NextEntries::Ended, NextEntries::Ready)
+        }
+
+        fn give_back(&self, entries: ChunkEntries) {
+            self.0.lock().push_front(entries);
+        }
+    }
+
+    fn block(index: u32) -> ChunkEntries {
+        let entry = Entry { index, line: index + 1, range: 0..1, oversize: None };
+        let block = Block { bytes: vec![b'x'], entries: vec![entry.clone()] };
+        let work = ChunkWork::GetAppProfiles(vec![PreparedEntry { entry, item: Ok("p".into()) }]);
+        ChunkEntries { block: Arc::new(block), work: Arc::new(work), from: 0 }
+    }
+
+    #[test]
+    fn blocks_that_only_an_undone_try_took_go_back_to_their_source_in_order() {
+        let source = Arc::new(Blocks::default());
+        source.0.lock().extend([block(1), block(2), block(3)]);
+        let command = ApplyChunk {
+            domain: DomainId(1),
+            domain_name: DomainName::parse("acme").unwrap(),
+            task_id: "t".to_owned(),
+            action: Action::GetAppProfiles,
+            dry_run: false,
+            lease_epoch: 1,
+            entries: block(0),
+            following: Some(source.clone()),
+            now: UnixMillis(0),
+        };
+        let mut first = ChunkBlocks::begin(&command).unwrap();
+        for _ in 0..4 {
+            first.slice(1);
+            first.more(|| true).unwrap();
+        }
+        let (done, rest, taken) = first.end();
+        assert_eq!((done, rest.is_none(), taken.len()), (4, true, 4));
+        assert!(source.0.lock().is_empty());
+        let mut second = ChunkBlocks::begin_again(&command, taken).unwrap();
+        second.slice(1);
+        assert!(second.more(|| true).unwrap(), "the next try has the same blocks");
+        second.slice(1);
+        let (done, _, taken) = second.end();
+        assert_eq!((done, taken.len()), (2, 2));
+        let left: Vec<u32> = source.0.lock().iter().map(ChunkEntries::next_index).collect();
+        assert_eq!(left, [2, 3]);
     }
 }

@@ -17,7 +17,7 @@ use tokio_postgres::{Client, Config, Connection, Error, Socket};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 /// The stream of an encrypted connection.
-type Encrypted = <MakeRustlsConnect as MakeTlsConnect<Socket>>::Stream;
+type EncryptedStream = <MakeRustlsConnect as MakeTlsConnect<Socket>>::Stream;
 
 /// Opens connections to the hosts of an address.
 #[derive(Clone)]
@@ -35,7 +35,9 @@ impl Connector {
     }
 
     /// Opens a connection to the host that accepts writes.
-    pub(crate) async fn connect(&self) -> Result<(Client, Connection<Socket, Encrypted>), Error> {
+    pub(crate) async fn connect(
+        &self,
+    ) -> Result<(Client, Connection<Socket, EncryptedStream>), Error> {
         let (first, count) = (self.last_good.load(Ordering::Relaxed), self.hosts.len());
         let mut fault = None;
         for place in (0..count).map(|step| (first + step) % count) {

@@ -1,7 +1,7 @@
-//! Files that were attached to messages, in pieces of a megabyte, so that none is ever held whole.
-//! A file is staged piece by piece while it arrives; the command that adds its message claims it,
-//! in its own transaction. What nobody claims goes after an hour. Invariant: a claimed file has an
-//! issue and pieces from 0 on without a gap, which add up to its size.
+//! Files attached to messages, in pieces of one megabyte, so no file is ever whole in memory. A
+//! file is staged piece by piece while it arrives. The command that adds its message claims it in
+//! the same transaction. Unclaimed files are removed after an hour. Invariant: a claimed file has
+//! an issue, and pieces from 0 on without a gap that add up to its size.
 
 use caseload_model::ids::DomainId;
 use caseload_model::issue::write::Attachment;
@@ -14,7 +14,7 @@ use caseload_store::{StageAttachment, StoreError};
 
 /// How long a staged file waits for its message, in milliseconds.
 const STAGED_MS_MAX: i64 = 3_600_000;
-/// Files that one step of a removal takes away: at most some 100 MiB.
+/// Files that one step of a purge removes: about 100 MiB at most.
 const PURGED_FILES: u32 = 4;
 
 pub(super) fn stage(conn: &Connection, command: &StageAttachment) -> Result<(), Fault> {
@@ -44,7 +44,7 @@ pub(super) fn stage(conn: &Connection, command: &StageAttachment) -> Result<(), 
     Ok(())
 }
 
-/// Makes staged files those of an issue.
+/// Attaches staged files to an issue.
 pub(super) fn claim(
     conn: &Connection,
     domain: DomainId,
@@ -72,7 +72,7 @@ pub(super) fn claim(
     Ok(())
 }
 
-/// Removes these files where they are only staged.
+/// Removes these files if they are only staged.
 pub(super) fn discard(conn: &Connection, domain: DomainId, ids: &[String]) -> Result<(), Fault> {
     for id in ids {
         let gone = conn
@@ -91,7 +91,7 @@ pub(super) fn discard(conn: &Connection, domain: DomainId, ids: &[String]) -> Re
     Ok(())
 }
 
-/// Removes some of the staged files that nobody claimed in time; whether there were any.
+/// Removes some unclaimed staged files. Returns whether there were any.
 pub(super) fn purge(conn: &Connection, now: UnixMillis) -> Result<bool, Fault> {
     let stale = conn
         .prepare_cached(

@@ -1,6 +1,6 @@
-//! Sets of row numbers as they are stored: one blob per block of 65,536 rows, a list of their
-//! places in the block or a compressed bitmap, whichever is shorter. What is read back is what was
-//! written, or damage that says so. Nothing here knows of SQL.
+//! Sets of row numbers in their stored form: one blob per block of 65,536 rows, either a list of
+//! offsets in the block or a compressed bitmap, whichever is shorter. Invariant: a decoded set is
+//! the encoded one, or decoding reports damage. No SQL here.
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
@@ -9,28 +9,29 @@ use roaring::RoaringBitmap;
 
 use crate::StoreError;
 
-/// Rows of a block are those that share all but these bits.
+/// The rows of a block share all bits but these.
 const BLOCK_BITS: u32 = 16;
-/// No bitmap has fewer bytes: a list that has not more is not compared with it.
+/// Every bitmap has at least this many bytes: shorter lists need no comparison.
 const BITMAP_BYTES_MIN: usize = 16;
-/// Bytes that hold a bit for each row of a block.
+/// Bytes of a bitmap with one bit for each row of a block.
 const BLOCK_BYTES: usize = 1 << (BLOCK_BITS - 3);
 
-/// Lists of so many places are read as the array of a bitmap; longer ones it keeps in another form.
-const LIST_READ_AT_ONCE_MIN: usize = 32;
-const LIST_READ_AT_ONCE_MAX: usize = 4096;
+/// Lists of these lengths are decoded as the array container of a bitmap; a bitmap stores longer
+/// ones in another form.
+const ARRAY_LENGTH_MIN: usize = 32;
+const ARRAY_LENGTH_MAX: usize = 4096;
 
-/// What a bitmap without runs begins with, and bytes before the first of its containers where it
-/// has one.
+/// The cookie of a serialized bitmap without runs, and the bytes before its first container if it
+/// has one container.
 const BITMAP_COOKIE: u32 = 12_346;
 const BITMAP_HEAD_BYTES: u32 = 16;
 
-/// First byte of a blob: what follows it. A list is continued by one whose rows are all larger:
-/// its bytes behind the first one are added.
+/// The first byte of a blob names its form. To append larger rows to a list, append the bytes of
+/// their list without its first byte.
 pub const LIST: u8 = 0;
 const BITMAP: u8 = 1;
 
-/// A row number as sets hold it.
+/// A row number as sets store it.
 pub fn row_number(row: i64) -> Result<u32, StoreError> {
     u32::try_from(row)
         .map_err(|_| StoreError::Unavailable("the store has no row number left".to_owned()))
@@ -41,17 +42,17 @@ pub const fn block_of(row: u32) -> u32 {
     row >> BLOCK_BITS
 }
 
-/// The place of a row in its block.
-pub const fn place_of(row: u32) -> u16 {
+/// The offset of a row in its block.
+pub const fn offset_of(row: u32) -> u16 {
     row as u16
 }
 
-/// The row at a place of a block.
-const fn row_at(block: u32, place: u16) -> u32 {
-    block << BLOCK_BITS | place as u32
+/// The row at an offset of a block.
+const fn row_at(block: u32, offset: u16) -> u32 {
+    block << BLOCK_BITS | offset as u32
 }
 
-/// Writes the rows of one block.
+/// Encodes the rows of one block.
 pub fn encode(rows: &mut RoaringBitmap) -> Result<Vec<u8>, StoreError> {
     let listed_bytes = rows.len() as usize * size_of::<u16>();
     let is_short = listed_bytes <= BITMAP_BYTES_MIN;
@@ -59,8 +60,8 @@ pub fn encode(rows: &mut RoaringBitmap) -> Result<Vec<u8>, StoreError> {
         rows.optimize();
     }
     if is_short || listed_bytes <= rows.serialized_size() {
-        let places = rows.iter().flat_map(|row| place_of(row).to_le_bytes());
-        return Ok(std::iter::once(LIST).chain(places).collect());
+        let offsets = rows.iter().flat_map(|row| offset_of(row).to_le_bytes());
+        return Ok(std::iter::once(LIST).chain(offsets).collect());
     }
     let mut blob = Vec::with_capacity(1 + rows.serialized_size());
     blob.push(BITMAP);
@@ -69,7 +70,7 @@ pub fn encode(rows: &mut RoaringBitmap) -> Result<Vec<u8>, StoreError> {
     Ok(blob)
 }
 
-/// Writes rows of one block, ascending.
+/// Encodes ascending rows of one block.
 pub fn encode_rows(rows: impl ExactSizeIterator<Item = u32>) -> Result<Vec<u8>, StoreError> {
     let listed_bytes = rows.len() * size_of::<u16>();
     if listed_bytes > BITMAP_BYTES_MIN {
@@ -77,21 +78,21 @@ pub fn encode_rows(rows: impl ExactSizeIterator<Item = u32>) -> Result<Vec<u8>, 
     }
     let mut blob = Vec::with_capacity(1 + listed_bytes);
     blob.push(LIST);
-    rows.for_each(|row| blob.extend_from_slice(&place_of(row).to_le_bytes()));
+    rows.for_each(|row| blob.extend_from_slice(&offset_of(row).to_le_bytes()));
     Ok(blob)
 }
 
-/// What a blob holds.
+/// The decoded form of a blob.
 enum Content<'b> {
-    /// Places in the block, ascending, two bytes each.
-    Places(&'b [[u8; 2]]),
+    /// Offsets in the block, ascending, two bytes each.
+    Offsets(&'b [[u8; 2]]),
     Rows(RoaringBitmap),
 }
 
 fn content(blob: &[u8]) -> Result<Content<'_>, StoreError> {
     match blob.split_first() {
         Some((&LIST, bytes)) => match bytes.as_chunks() {
-            (places, []) => Ok(Content::Places(places)),
+            (offsets, []) => Ok(Content::Offsets(offsets)),
             _ => Err(damaged()),
         },
         Some((&BITMAP, bytes)) => {
@@ -108,31 +109,31 @@ fn damaged() -> StoreError {
 /// Adds the rows of one block to `into`.
 pub fn decode(block: u32, blob: &[u8], into: &mut RoaringBitmap) -> Result<(), StoreError> {
     *into |= match content(blob)? {
-        Content::Places(places) => listed(block, places)?,
+        Content::Offsets(offsets) => listed(block, offsets)?,
         Content::Rows(rows) => rows,
     };
     Ok(())
 }
 
-/// The rows at these places.
-fn listed(block: u32, places: &[[u8; 2]]) -> Result<RoaringBitmap, StoreError> {
-    if !(LIST_READ_AT_ONCE_MIN..=LIST_READ_AT_ONCE_MAX).contains(&places.len()) {
-        let rows = places.iter().map(|place| row_at(block, u16::from_le_bytes(*place)));
+/// The rows at these offsets.
+fn listed(block: u32, offsets: &[[u8; 2]]) -> Result<RoaringBitmap, StoreError> {
+    if !(ARRAY_LENGTH_MIN..=ARRAY_LENGTH_MAX).contains(&offsets.len()) {
+        let rows = offsets.iter().map(|offset| row_at(block, u16::from_le_bytes(*offset)));
         return RoaringBitmap::from_sorted_iter(rows).map_err(|_| damaged());
     }
-    // Behind a head, such a list is a bitmap in the form in which bitmaps are exchanged: read as a
-    // whole it costs a small part of being put in row by row.
-    let key_and_last = block | (places.len() as u32 - 1) << 16;
+    // With a header, such a list is a serialized bitmap. Deserializing it is much faster than
+    // inserting row by row.
+    let key_and_last = block | (offsets.len() as u32 - 1) << 16;
     let head = [BITMAP_COOKIE, 1, key_and_last, BITMAP_HEAD_BYTES].map(u32::to_le_bytes);
-    RoaringBitmap::deserialize_from(head.as_flattened().chain(places.as_flattened()))
+    RoaringBitmap::deserialize_from(head.as_flattened().chain(offsets.as_flattened()))
         .map_err(|_| damaged())
 }
 
-/// Many stored sets, added up: bit by bit in plain memory, which is a good deal cheaper than to add
-/// each of them to a bitmap.
+/// Builds the union of many stored sets in plain bit arrays, which is much faster than adding each
+/// set to a bitmap.
 #[derive(Debug, Default)]
 pub struct RowSetBuilder {
-    /// A bit for each place of a block.
+    /// A bit for each offset of a block.
     blocks: BTreeMap<u32, Box<[u8; BLOCK_BYTES]>>,
     dense: RoaringBitmap,
 }
@@ -141,10 +142,10 @@ impl RowSetBuilder {
     /// Adds the rows of one block.
     pub fn add(&mut self, block: u32, blob: &[u8]) -> Result<(), StoreError> {
         match content(blob)? {
-            Content::Places(places) => {
+            Content::Offsets(offsets) => {
                 let bits = self.block(block);
-                for place in places {
-                    set(bits, u16::from_le_bytes(*place));
+                for offset in offsets {
+                    set(bits, u16::from_le_bytes(*offset));
                 }
             }
             Content::Rows(rows) => self.dense |= rows,
@@ -154,7 +155,7 @@ impl RowSetBuilder {
 
     /// Adds one row.
     pub fn insert(&mut self, row: u32) {
-        set(self.block(block_of(row)), place_of(row));
+        set(self.block(block_of(row)), offset_of(row));
     }
 
     fn block(&mut self, block: u32) -> &mut [u8; BLOCK_BYTES] {
@@ -170,8 +171,8 @@ impl RowSetBuilder {
     }
 }
 
-fn set(bits: &mut [u8; BLOCK_BYTES], place: u16) {
-    bits[usize::from(place / 8)] |= 1 << (place % 8);
+fn set(bits: &mut [u8; BLOCK_BYTES], offset: u16) {
+    bits[usize::from(offset / 8)] |= 1 << (offset % 8);
 }
 
 #[cfg(test)]
@@ -181,10 +182,10 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_is_no_set_is_damage() {
+    fn a_blob_that_is_not_a_set_is_reported_as_damage() {
         let unsorted = &[LIST, 2, 0, 1, 0];
-        let places = (0..100_u8).rev().flat_map(|place| [place, 0]);
-        let long: Vec<u8> = std::iter::once(LIST).chain(places).collect();
+        let offsets = (0..100_u8).rev().flat_map(|offset| [offset, 0]);
+        let long: Vec<u8> = std::iter::once(LIST).chain(offsets).collect();
         for blob in
             [&[][..], &[LIST, 1], &[BITMAP], &[BITMAP, 1, 2, 3], &[7, 0, 0], unsorted, &long]
         {
@@ -201,7 +202,7 @@ mod tests {
         blob.extend_from_slice(&more[1..]);
         let mut rows = RoaringBitmap::new();
         decode(1, &blob, &mut rows).unwrap();
-        assert_eq!(rows, [3, 70, 71, 900].map(|place| row_at(1, place)).into_iter().collect());
+        assert_eq!(rows, [3, 70, 71, 900].map(|offset| row_at(1, offset)).into_iter().collect());
     }
 
     proptest! {
@@ -212,7 +213,7 @@ mod tests {
             runs in proptest::collection::vec((any::<u16>(), 0..5000u16), 0..3),
         ) {
             let mut rows = RoaringBitmap::new();
-            let row = |place: u16| block << BLOCK_BITS | u32::from(place);
+            let row = |offset: u16| block << BLOCK_BITS | u32::from(offset);
             rows.extend(lists.into_iter().map(row));
             for (from, length) in runs {
                 rows.insert_range(row(from)..=row(from.saturating_add(length)));

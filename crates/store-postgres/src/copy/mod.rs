@@ -255,7 +255,7 @@ impl PostgresEnd {
     async fn queue(&self, table: &Table, rows: &Rows) -> Result<(), StoreError> {
         const COMPLETED: i64 = 4;
         const CREATED: i64 = 1;
-        let place = |name| table.place_of(name).unwrap_or_default();
+        let place = |name| table.offset_of(name).unwrap_or_default();
         let status = place("status");
         let unfinished = rows.iter().filter(|row| row.integer(status) != COMPLETED);
         let queued = unfinished.map(|row| {

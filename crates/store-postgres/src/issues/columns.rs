@@ -1,5 +1,4 @@
-//! The columns of an issue: read from a row that holds them and the fragments beside, and added to
-//! the tables, one or very many.
+//! An issue's columns: read from a row, and written to the tables, for one issue or very many.
 
 use caseload_model::ids::DomainId;
 use caseload_model::issue::write::IssueRecord;
@@ -13,11 +12,11 @@ use super::page::{FRAGMENTS_COUNT, body, fragments};
 use caseload_store::StoreError;
 use caseload_store::issues::StoredColumns;
 
-/// The columns that [`columns`] reads, from the first behind the fragments.
+/// The columns that [`columns`] reads; they follow the fragments.
 pub(crate) const COLUMNS: &str = "i.id, i.created_at, i.updated_at, i.changed_at, \
      i.state, i.redacted, i.rating, i.original_created_at, i.app_id, i.platform_type, i.queue_id, \
      i.hs_user_id, i.assignee_id, i.language, i.issue_mode, i.author_email";
-/// Where what is selected behind them begins.
+/// The index of the first column after these.
 pub(crate) const COLUMNS_END: usize = FRAGMENTS_COUNT + 16;
 
 /// The columns, from a row that begins with fragments and columns.
@@ -53,7 +52,7 @@ pub(super) fn record(row: &Row) -> Result<IssueRecord, StoreError> {
     Ok(IssueRecord { columns: columns(row)?, head: row.get(0), body: body(row) })
 }
 
-/// An issue on its way into the tables.
+/// An issue to be written.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct NewRow<'i> {
     pub(super) row: u32,
@@ -125,7 +124,7 @@ impl NewRow<'_> {
     }
 }
 
-/// Very many issues on their way into the two tables.
+/// Very many issues to be written to the two tables.
 #[derive(Debug)]
 pub(super) struct NewRows {
     columns: CopyRows,
@@ -133,7 +132,7 @@ pub(super) struct NewRows {
 }
 
 impl NewRows {
-    /// With room for so many bytes, an issue more than that included.
+    /// With room for this many bytes and one more issue.
     pub(super) fn with_capacity(bytes: usize) -> Self {
         let columns = CopyRows::with_capacity(bytes / 8);
         Self { columns, fragments: CopyRows::with_capacity(bytes + bytes / 8) }
@@ -144,13 +143,13 @@ impl NewRows {
         issue.write_fragments(domain, self.fragments.row(12));
     }
 
-    /// Bytes of all of them.
+    /// Bytes of all rows.
     pub(super) fn len(&self) -> usize {
         self.columns.len() + self.fragments.len()
     }
 }
 
-/// The copies that add to the two tables.
+/// The statements that copy into the two tables.
 #[derive(Debug, Clone)]
 pub(super) struct CopyStatements {
     columns: Statement,
@@ -165,7 +164,7 @@ impl CopyStatements {
         })
     }
 
-    /// Adds issues, with their fragments, beside whatever the caller does.
+    /// Writes issues and their fragments while the caller continues.
     pub(super) fn add(
         self,
         client: &Client,

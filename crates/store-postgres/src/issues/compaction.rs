@@ -1,10 +1,10 @@
-//! Folding deltas into the counters and sets they belong to, in small transactions, so that readers
-//! have few of them to add up. One fold at a time works on a domain, whichever server's. It alone
-//! writes counters and sets, so that no writer ever waits for it; entries of sparse terms are
-//! written by imports too, under the domain's clock, and so it takes the clock for these, last and
-//! for few at a time. What is deltas are exactly the deltas that it takes away: one that commits
-//! meanwhile stays for the next fold. Deltas of a key are deltas in their order, so that no counter
-//! falls below zero on the way.
+//! Compaction: merges deltas into their counters and sets, in small transactions, so that readers
+//! have few deltas to add up. Only one compaction works on a domain at a time, on whatever server.
+//! Only compaction writes counters and dense sets, so no writer waits for it. Imports also write
+//! sparse terms, under the domain's clock lock; compaction takes the same lock for these, last and
+//! for few at a time. It merges exactly the deltas that it deletes: a delta that commits later
+//! waits for the next compaction. The deltas of a key are merged in their order, so no counter
+//! falls below zero in between.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,19 +19,19 @@ use super::sets::{apply, block_number};
 use caseload_store::StoreError;
 use caseload_store::rowset::encode;
 
-/// Deltas that one step folds: of counters and of sets, and of sparse terms, for which it holds the
-/// clock.
+/// Deltas that one step merges: of counters and dense sets, and of sparse terms, for which it holds
+/// the clock's lock.
 const STEP_DELTAS: i64 = 5000;
 const STEP_SPARSE_DELTAS: i64 = 500;
-/// The first half of the lock's name: any number that nobody else in the database is likely to use.
+/// The first half of the lock's number, which no other program is likely to use.
 const LOCK_CLASS: i32 = 0x6361_7365;
 const LOCK_CLOCK: &str = "SELECT 1 FROM domain_clocks WHERE domain_id = $1 FOR UPDATE";
-/// Each key is looked up: what the planner cannot know is how few they are beside what is stored.
+/// Each key is looked up in an index. The planner cannot know that the keys are few.
 const LOOK_UP: &str = "SET LOCAL plan_cache_mode = force_generic_plan;
      SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off;
      SET LOCAL enable_mergejoin = off; SET LOCAL jit = off";
 
-/// One step; false where nothing was left to do, or another server is at it.
+/// One step. Returns false if no delta remains, or if another server compacts the domain.
 pub(super) async fn step(client: &Client, domain: DomainId) -> Result<bool, StoreError> {
     let locked = client
         .row("SELECT pg_try_advisory_xact_lock($1, $2)", &[&LOCK_CLASS, &(domain.0 as i32)])
@@ -46,7 +46,7 @@ pub(super) async fn step(client: &Client, domain: DomainId) -> Result<bool, Stor
     Ok(counts >= STEP_DELTAS || dense >= STEP_DELTAS || sparse >= STEP_SPARSE_DELTAS)
 }
 
-/// Folds counters; how many deltas there were. Counters that come to zero are no rows.
+/// Merges counters and returns the number of deltas. A counter of zero has no row.
 const COUNTS: &str = "WITH chosen AS (
          SELECT facet, value, day, seq FROM issue_count_deltas WHERE domain_id = $1
          ORDER BY facet, value, day, seq LIMIT $2),
@@ -75,7 +75,7 @@ const COUNTS: &str = "WITH chosen AS (
 /// Kind, value and block of a set.
 type Key<'r> = (i16, &'r [u8], i64);
 
-/// Folds sets of one table; how many deltas there were.
+/// Merges the sets of one table and returns the number of deltas.
 async fn sets(client: &Client, domain: DomainId, table: &Table) -> Result<i64, StoreError> {
     let sparse: Vec<i16> = TermKind::ALL
         .iter()
@@ -95,7 +95,7 @@ async fn sets(client: &Client, domain: DomainId, table: &Table) -> Result<i64, S
     Ok(found.len() as i64)
 }
 
-/// Puts what is stored of sets and deltas of them together, each as one base.
+/// Merges the stored sets and their deltas, each into one base.
 async fn merge(
     client: &Client,
     domain: DomainId,
@@ -136,16 +136,16 @@ async fn merge(
     Ok(())
 }
 
-/// Sparse terms that have several parts, some of those behind a key.
+/// Sparse terms with several parts, in the order of the table, after a key.
 const IN_PARTS: &str = "SELECT kind, value, block FROM issue_values
      WHERE domain_id = $1 AND (kind, block, value) > ($2, $3, $4)
      GROUP BY kind, block, value HAVING count(*) > 1 ORDER BY kind, block, value LIMIT $5";
 
-/// Where [`join_parts`] goes on: behind this kind, block and value.
+/// The kind, block and value after which [`join_parts`] continues.
 pub(super) type SetKey = (i16, i64, Vec<u8>);
 
-/// Makes one part of those of some sets behind `behind`, in the order of the table; where to go on.
-/// Nobody needs this but who reads the table itself.
+/// Joins the parts of some sets after `behind` and returns where to continue. Only a reader of the
+/// table itself needs this.
 pub(super) async fn join_parts(
     client: &Client,
     domain: DomainId,
@@ -178,19 +178,19 @@ fn columns<'r>(keys: &[Key<'r>]) -> (Vec<i16>, Vec<&'r [u8]>, Vec<i64>) {
 struct Table {
     /// Deltas of a step.
     deltas: i64,
-    /// How the kinds of the table stand to the sparse ones.
+    /// How the kinds of the table compare with the sparse kinds.
     among: &'static str,
-    /// Locks out whoever else writes the table.
+    /// Locks out the other writers of the table.
     lock: Option<&'static str>,
     select: &'static str,
-    /// Takes away what stands beside the base.
+    /// Deletes the parts that are not the base.
     parts: Option<&'static str>,
     write: &'static str,
     delete: &'static str,
 }
 
 impl Table {
-    /// Takes deltas away, at most so many.
+    /// Deletes deltas, at most this many, and returns them.
     fn take(&self) -> String {
         let among = self.among;
         format!(
@@ -251,7 +251,7 @@ const SPARSE: Table = Table {
         WHERE s.domain_id = $1 AND s.kind = k.kind AND s.value = k.value AND s.block = k.block",
 };
 
-/// The domains that have deltas, some of them at most.
+/// Some domains that have deltas.
 pub(super) async fn domains(client: &Client) -> Result<Vec<DomainId>, StoreError> {
     let found = client
         .rows(

@@ -1,15 +1,16 @@
-//! Who folds deltas: a task of the store that hears of each domain that was pending to, lets the
-//! writes come to a pause so that one fold serves many and keeps out of their way, and folds until
-//! nothing is left. WriteTimes that never pause are folded all the same, a step at a time in turns
-//! with those of other domains, so that reads never have more than some seconds' deltas to add up.
-//! What a server that ended left is folded by any other's housekeeping. Nothing depends on it but
-//! the speed of reads.
+//! The compactor: a background task of the store. Each write of issues notifies it. It waits for a
+//! pause in the domain's writes, so one compaction serves many writes, and then compacts until no
+//! delta remains. If the writes never pause, it compacts anyway, one step at a time, in turn with
+//! other domains, so readers add up the deltas of a few seconds at most. The purge loop of any
+//! server compacts the deltas of a server that stopped. Only the speed of reads depends on the
+//! compactor.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use caseload_model::ids::DomainId;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
@@ -18,12 +19,12 @@ use super::super::engine::Engine;
 use super::compaction;
 use caseload_store::StoreError;
 
-/// Time without a write of the domain after which its deltas are folded.
+/// Time without a write of the domain after which it is compacted.
 const PAUSE: Duration = Duration::from_millis(500);
-/// Time after the first of them at which they are folded though writes go on.
+/// Time after the first write at which the domain is compacted even if writes continue.
 const PAUSE_WAIT_MAX: Duration = Duration::from_secs(2);
 
-/// When a domain that has deltas was pending to, first and last.
+/// The first and the last write of a domain with deltas.
 #[derive(Debug, Clone, Copy)]
 struct WriteTimes {
     first: Instant,
@@ -31,13 +32,13 @@ struct WriteTimes {
 }
 
 impl WriteTimes {
-    /// When they are to be folded.
+    /// When the domain is to be compacted.
     fn due(&self) -> Instant {
         (self.last + PAUSE).min(self.first + PAUSE_WAIT_MAX)
     }
 }
 
-/// Domains that were pending to.
+/// Domains with writes that are not compacted yet.
 #[derive(Debug, Default)]
 struct PendingDomains {
     domains: Mutex<HashMap<DomainId, WriteTimes>>,
@@ -46,7 +47,7 @@ struct PendingDomains {
 
 impl PendingDomains {
     fn domains(&self) -> MutexGuard<'_, HashMap<DomainId, WriteTimes>> {
-        self.domains.lock().unwrap_or_else(PoisonError::into_inner)
+        self.domains.lock()
     }
 
     fn note(&self, domain: DomainId, now: Instant) {
@@ -54,13 +55,13 @@ impl PendingDomains {
         domains.entry(domain).or_insert(WriteTimes { first: now, last: now }).last = now;
         let is_only = domains.len() == 1;
         drop(domains);
-        // Whoever waits for another domain looks again when that one is due.
+        // A compactor that waits for another domain looks again when that one is due.
         if is_only {
             self.some.notify_one();
         }
     }
 
-    /// Takes out the domain that is due first, or says when it will be.
+    /// Takes the domain that is due first, or returns when it will be due.
     fn next(&self, now: Instant) -> Next {
         let mut domains = self.domains();
         let first = domains.iter().min_by_key(|(_, writes)| writes.due());
@@ -74,7 +75,7 @@ impl PendingDomains {
     }
 }
 
-/// What there is to do.
+/// The next thing to do.
 #[derive(Debug, PartialEq, Eq)]
 enum Next {
     Due(DomainId),
@@ -82,7 +83,7 @@ enum Next {
     Nothing,
 }
 
-/// Folds until it is dropped.
+/// Compacts until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Compactor {
     pending: Arc<PendingDomains>,
@@ -96,12 +97,12 @@ impl Compactor {
         Self { pending, task: Mutex::new(Some(task)) }
     }
 
-    /// Says that issues of a domain were pending.
+    /// Notes a write of issues in a domain.
     pub(crate) fn note(&self, domain: DomainId) {
         self.pending.note(domain, Instant::now());
     }
 
-    /// Folds nothing more; what it used is closed when this is done.
+    /// Stops. When this returns, the compactor's connection is closed.
     pub(crate) async fn stop(&self) {
         if let Some(task) = self.end() {
             drop(task.await);
@@ -109,7 +110,7 @@ impl Compactor {
     }
 
     fn end(&self) -> Option<JoinHandle<()>> {
-        let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let task = self.task.lock().take();
         task.inspect(JoinHandle::abort)
     }
 }
@@ -121,7 +122,7 @@ impl Drop for Compactor {
 }
 
 async fn run(engine: Arc<Engine>, pending: Arc<PendingDomains>) {
-    // Domains in the middle of their fold, that of the longest wait first.
+    // Domains that are being compacted, the longest wait first.
     let mut open = VecDeque::new();
     loop {
         match pending.next(Instant::now()) {
@@ -135,8 +136,8 @@ async fn run(engine: Arc<Engine>, pending: Arc<PendingDomains>) {
             Ok(true) => open.push_back(domain),
             Ok(false) => {}
             Err(StoreError::Closed) => return,
-            // Whoever writes next, or keeps house, folds it.
-            Err(error) => tracing::debug!(%error, "deltas are folded later"),
+            // The next write, or the purge loop, compacts it.
+            Err(error) => tracing::debug!(%error, "deltas are compacted later"),
         }
     }
 }
@@ -145,7 +146,7 @@ async fn compact_step(engine: &Engine, domain: DomainId) -> Result<bool, StoreEr
     engine.write(domain, |client, domain| Box::pin(compaction::step(client, *domain))).await
 }
 
-/// A step for each domain that has deltas; true where one may have more.
+/// One step for each domain that has deltas. Returns whether deltas may remain.
 pub(crate) async fn compact_remaining(engine: &Engine) -> Result<bool, StoreError> {
     let domains = engine.read(None, (), |client, ()| Box::pin(compaction::domains(client))).await?;
     let mut more = false;
@@ -155,7 +156,7 @@ pub(crate) async fn compact_remaining(engine: &Engine) -> Result<bool, StoreErro
     Ok(more)
 }
 
-/// Makes one part of the parts of each sparse term.
+/// Joins the parts of each sparse term.
 pub(crate) async fn join_parts(engine: &Engine) -> Result<(), StoreError> {
     let domains = engine.read(None, (), |client, ()| Box::pin(domains::all(client))).await?;
     for domain in domains {
@@ -175,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn deltas_are_folded_in_a_pause_of_their_domain_or_after_a_while() {
+    fn deltas_are_compacted_in_a_pause_of_their_domain_or_after_two_seconds() {
         let begun = Instant::now();
         let at = |millis| begun + Duration::from_millis(millis);
         let (one, two) = (DomainId(1), DomainId(2));
@@ -184,7 +185,7 @@ mod tests {
         pending.note(one, at(0));
         pending.note(two, at(300));
         assert_eq!(pending.next(at(499)), Next::Later(at(500)));
-        // WriteTimes go on in one of them.
+        // The writes of one domain continue.
         for n in 1..=20 {
             pending.note(one, at(n * 100));
         }

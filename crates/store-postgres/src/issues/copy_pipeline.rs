@@ -1,9 +1,8 @@
-//! Issues of a chunk on their way into the tables. They are copied some thousand at a time, beside
-//! the planning of further ones, by a task that has all of its rows before it begins: an open copy
-//! waits for nothing but the wire. The question whether somebody waits for the chunk to end is sent
-//! between them, and its answer is looked at when it is there.
-//! Invariant: before anything is asked that depends on the issues, [`CopyPipeline::end`] was waited
-//! for.
+//! The copy pipeline of an import: copies the issues of a chunk into the tables, some thousand at a
+//! time, while the next ones are planned. A copy has all its rows before it begins, so an open copy
+//! waits for nothing but the network. Between copies the pipeline asks the database whether another
+//! transaction waits for the chunk, and reads the answer when it has arrived. Invariant:
+//! [`CopyPipeline::end`] comes before every statement that depends on the issues.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -16,30 +15,30 @@ use super::super::engine::Client;
 use super::columns::{CopyStatements, NewRow, NewRows};
 use caseload_store::StoreError;
 
-/// Bytes of issues that are sent together, and those that are sent where the database has none to
-/// take up: each sending has round trips of its own, which the database should not wait for.
+/// Bytes of issues in one copy, and in one copy to an idle database: each copy takes round trips of
+/// its own, for which the database should not wait.
 const SENT_BYTES: usize = 4 << 20;
 const SENT_BYTES_IDLE: usize = 512 << 10;
-/// Sendings that the database may have left to take up before further issues are planned: enough
-/// that it is never without, and few enough that whoever waits for the chunk waits for little.
+/// Copies that may be in progress before planning continues: enough that the database is never
+/// idle, and few enough that a transaction which waits for the chunk waits briefly.
 const BEHIND_MAX: usize = 2;
-/// How often is asked whether somebody waits.
+/// Time between two questions whether a transaction waits.
 const ASK_EVERY: Duration = Duration::from_millis(5);
 
 /// Whether another transaction waits for this one.
 const WAITED_FOR: &str = "SELECT EXISTS (SELECT 1 FROM pg_locks WHERE NOT granted
      AND locktype = 'transactionid' AND transactionid = pg_current_xact_id()::xid)";
 
-/// What of a chunk's issues may not be in the tables yet.
+/// The issues of a chunk that may not be in the tables yet.
 pub(crate) struct CopyPipeline<'c> {
     client: &'c Client,
     domain: DomainId,
     statements: Option<CopyStatements>,
-    /// What was taken up and not sent.
+    /// Added and not sent.
     rows: Option<NewRows>,
-    /// What was sent and not answered.
+    /// Sent and not answered.
     sent: VecDeque<BoxFuture<'c, Result<(), StoreError>>>,
-    /// The question whether the chunk is waited for, until it is answered, and when it was asked.
+    /// The unanswered question whether a transaction waits, and when it was last asked.
     asked: Option<BoxFuture<'c, Result<bool, StoreError>>>,
     asked_at: Instant,
 }
@@ -50,12 +49,12 @@ impl<'c> CopyPipeline<'c> {
         Self { client, domain, statements: None, rows: None, sent, asked: None, asked_at }
     }
 
-    /// Takes an issue up.
+    /// Adds an issue.
     pub(super) fn add(&mut self, issue: &NewRow<'_>) {
         self.rows.get_or_insert_with(|| NewRows::with_capacity(SENT_BYTES)).add(self.domain, issue);
     }
 
-    /// Sends what was taken up if that is enough by now. Waits where the database is far behind.
+    /// Sends the added issues if they are enough. Waits if the database is far behind.
     pub(super) async fn send(&mut self) -> Result<(), StoreError> {
         while let Some(answer) = self.sent.front_mut().and_then(FutureExt::now_or_never) {
             answer?;
@@ -73,7 +72,7 @@ impl<'c> CopyPipeline<'c> {
         Ok(())
     }
 
-    /// Sends whatever was taken up.
+    /// Sends all added issues.
     pub(super) async fn send_all(&mut self) -> Result<(), StoreError> {
         let Some(rows) = self.rows.take() else { return Ok(()) };
         let statements = match &self.statements {
@@ -83,7 +82,7 @@ impl<'c> CopyPipeline<'c> {
         self.send_beside(statements.add(self.client, rows).boxed())
     }
 
-    /// Sends what belongs to the issues beside them.
+    /// Sends a statement that belongs to the issues at the same time.
     pub(super) fn send_beside(
         &mut self,
         mut sent: BoxFuture<'c, Result<(), StoreError>>,
@@ -95,8 +94,8 @@ impl<'c> CopyPipeline<'c> {
         Ok(())
     }
 
-    /// Whether somebody waits for the transaction, as far as is known: asks, and says what was
-    /// answered since it was asked before.
+    /// Whether another transaction is known to wait: asks, and returns the answer to the last
+    /// question if it has arrived.
     pub(super) async fn waited_for(&mut self) -> Result<bool, StoreError> {
         let client = self.client;
         let mut asked = if let Some(asked) = self.asked.take() {
@@ -115,7 +114,7 @@ impl<'c> CopyPipeline<'c> {
         Ok(false)
     }
 
-    /// Waits until all that was taken up is in the tables.
+    /// Waits until all added issues are in the tables.
     pub(super) async fn end(&mut self) -> Result<(), StoreError> {
         self.send_all().await?;
         while let Some(sent) = self.sent.pop_front() {

@@ -1,6 +1,6 @@
-//! Kept counts, read as sums over days, and counts along an index: all that makes up a total in one
-//! statement. What is counted is the model's. Sums are those of the base and of what transactions
-//! added since; where no day is told by itself, spans of days are added up as one counter each.
+//! Sums of counters over days, and counts through an index: one statement for all summands of a
+//! total. The model says which counters there are. A sum adds the counters and their deltas. If no
+//! single day is wanted, spans of 32 days are added up as one counter each.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use super::sql::{self, Bounds};
 use caseload_store::StoreError;
 use caseload_store::query::{CountQuestion, CounterSum, Days};
 
-/// The question for the parts of a total: whole days, then the ends in their order.
+/// The question for the summands of a total: whole days, then the ends in their order.
 pub(super) struct Count<'q> {
     sums: Option<BoundSum<'q>>,
     ends: Vec<Bounds>,
@@ -31,7 +31,7 @@ impl<'q> Count<'q> {
         }
     }
 
-    /// The statement and what is bound to it; none where there is nothing to ask.
+    /// The statement and its parameters; none if there is nothing to ask.
     pub(super) fn select<'p>(
         &'p self,
         domain: &'p DomainId,
@@ -49,7 +49,7 @@ impl<'q> Count<'q> {
         (!parts.is_empty()).then(|| (format!("SELECT {}", parts.join(", ")), params))
     }
 
-    /// The parts, from the answer.
+    /// The summands, from the answer.
     pub(super) fn summands(&self, found: &Row) -> (u64, [u64; 2]) {
         let mut places = 0..found.len();
         let mut next = || {
@@ -80,11 +80,12 @@ pub(super) fn by_day(
     Ok(found.iter().map(|row| (row.get(0), row.get(1))).collect())
 }
 
-/// What is bound for [`Sums`]: facet, values, ranges of counters, and what is taken off.
+/// The parameters of a [`CounterSum`]: facet, values, ranges of counters, and the subtracted
+/// ratings.
 struct BoundSum<'q> {
     facet: i16,
     values: Vec<&'q [u8]>,
-    /// The first and the last counter of each range, numbered as days are.
+    /// The first and the last counter of each range, numbered like days.
     firsts: Vec<i64>,
     lasts: Vec<i64>,
     off: Option<(i16, Vec<&'q [u8]>)>,
@@ -109,12 +110,12 @@ impl<'q> BoundSum<'q> {
     }
 }
 
-/// Counters of a facet and values, bound at these places; the ranges are at 4 and 5.
+/// Counters of a facet and values, bound at these placeholders; the ranges are at 4 and 5.
 fn counters(columns: &str, facet: u8, values: u8) -> String {
     of_table("issue_counts", columns, facet, values)
 }
 
-/// What was added to them since.
+/// Their deltas.
 fn deltas(columns: &str, facet: u8, values: u8) -> String {
     of_table("issue_count_deltas", columns, facet, values)
 }
@@ -128,7 +129,7 @@ fn of_table(table: &str, columns: &str, facet: u8, values: u8) -> String {
     )
 }
 
-/// The sum of counters, as an expression; facet, values and ranges are bound from 2 on.
+/// The sum of counters as an expression; facet, values and ranges are bound from 2 on.
 fn sum(facet: u8, has_off: bool) -> String {
     let total = |facet: u8, values: u8| {
         let sum = "coalesce(sum(n), 0)::bigint";

@@ -1,5 +1,5 @@
-//! What transactions add to what issues are found by: rows of the tables of deltas, which meet no
-//! other writer's. What new issues bring that few others share is written to its place at once.
+//! Writes index updates as rows of the delta tables, where no two writers meet. Imports write the
+//! sparse terms of new issues directly to their table.
 
 use caseload_model::ids::DomainId;
 use caseload_model::issue::TermKind;
@@ -9,30 +9,32 @@ use tokio_postgres::types::ToSql;
 use super::super::engine::{Client, Column, CopyRows, Params};
 use crate::engine::store_error;
 use caseload_store::StoreError;
-use caseload_store::issues::{IndexChanges, IndexUpdate, Step, TermUpdate, not_in_term};
-use caseload_store::rowset::{LIST, encode_rows, place_of};
+use caseload_store::issues::{IndexChanges, IndexUpdate, TermStep, TermUpdate, not_in_term};
+use caseload_store::rowset::{LIST, encode_rows, offset_of};
 
 const COUNTS: &str = "issue_count_deltas (domain_id, facet, value, day, n)";
 const SETS: &str = "issue_set_deltas (domain_id, kind, value, block, entered, gone)";
 const PARTS: &str = "issue_values (domain_id, kind, value, block, part, rows)";
-/// IndexChanges up to which a statement is cheaper than a copy, which takes round trips of its own.
+/// Up to this number of changes, a statement is cheaper than a copy, which takes round trips of its
+/// own.
 const STATEMENT_MAX: usize = 500;
 
-/// Rows that terms of a kind have to have in a chunk, and how many of them share a term at most, in
-/// parts of them, for the kind's entries to be added as parts: so few of them come to one set.
+/// An import adds the sparse terms of a kind as parts, without reading, if it has at least this
+/// many rows of the kind, and at most one row in so many shares its term: then few parts belong to
+/// one set.
 const PARTS_ROWS_MIN: usize = 1000;
 const PARTS_SHARING: usize = 20;
-/// Bytes of an entry's list of rows up to which an import continues it.
+/// An import appends to an entry up to this many bytes.
 const LIST_BYTES_MAX: usize = 512;
 
-/// IndexChanges as they are stored.
+/// An index update in the form in which it is stored.
 pub(super) struct Deltas {
     update: IndexUpdate,
     copied: Option<CopiedDeltas>,
     entries: Option<SparseEntries>,
 }
 
-/// IndexChanges in the form of copies.
+/// Deltas as rows to copy.
 struct CopiedDeltas {
     counts: CopyRows,
     sets: CopyRows,
@@ -44,9 +46,9 @@ impl Deltas {
         Self::of(domain, changes.finish(), None)
     }
 
-    /// Of issues that are new. Their sparse terms are written where they belong at once. Whoever
-    /// keeps them has locked the domain's clock: their rows lie behind all others, and nobody else
-    /// writes entries.
+    /// Of new issues. Their sparse terms go directly to their table. The caller has locked the
+    /// domain's clock: no other transaction writes these entries, and the new rows follow all
+    /// others.
     pub(super) fn of_new(domain: DomainId, changes: IndexChanges) -> Result<Self, StoreError> {
         let update = changes.finish();
         let entries = SparseEntries::new(domain, &update)?;
@@ -68,8 +70,8 @@ impl Deltas {
         Ok(Self { update, copied, entries })
     }
 
-    /// Keeps what the changes come to.
-    pub(super) async fn keep(self, client: &Client, domain: DomainId) -> Result<(), StoreError> {
+    /// Writes the update.
+    pub(super) async fn write(self, client: &Client, domain: DomainId) -> Result<(), StoreError> {
         let Some(CopiedDeltas { counts, sets }) = self.copied else {
             return insert(client, domain, &self.update).await;
         };
@@ -77,8 +79,8 @@ impl Deltas {
         let of_sets = client.prepare_copy(SETS).await?;
         let SparseEntries { parts: in_parts, kinds, values, blocks, rows } =
             self.entries.unwrap_or_default();
-        let (parts, keep_entries) =
-            (client.prepare_copy(PARTS).await?, client.prepare(&keep_entries()).await?);
+        let (parts, write_entries) =
+            (client.prepare_copy(PARTS).await?, client.prepare(&write_entries()).await?);
         try_join!(
             async { client.copy_rows(&of_counts, counts).await.map_err(store_error) },
             async { client.copy_rows(&of_sets, sets).await.map_err(store_error) },
@@ -93,7 +95,7 @@ impl Deltas {
                     return Ok(0);
                 }
                 let params: Params<'_> = &[&domain.0, &kinds, &values, &blocks, &rows];
-                client.prepared_execute(&keep_entries, params).await
+                client.prepared_execute(&write_entries, params).await
             },
         )?;
         Ok(())
@@ -124,12 +126,12 @@ impl CopiedDeltas {
     }
 }
 
-/// SparseEntries of sparse terms: which rows enter each.
+/// Entries of sparse terms: the rows that enter each.
 #[derive(Default)]
 struct SparseEntries {
-    /// Those that are added as parts.
+    /// Entries that are added as parts.
     parts: Option<CopyRows>,
-    /// The others.
+    /// The other entries.
     kinds: Column,
     values: Column,
     blocks: Column,
@@ -146,7 +148,7 @@ impl SparseEntries {
             };
             let (kind, block) = (steps.kind.code() as i16, i64::from(steps.block));
             if in_parts_kinds.contains(&steps.kind) {
-                let first = steps.steps.first().map_or(0, |(row, _)| i32::from(place_of(*row)));
+                let first = steps.steps.first().map_or(0, |(row, _)| i32::from(offset_of(*row)));
                 let parts = entries.parts.get_or_insert_with(CopyRows::new).row(6);
                 parts.add(domain.0).add(kind).add(steps.value).add(block).add(first);
                 parts.add(&entered[..]);
@@ -161,7 +163,7 @@ impl SparseEntries {
     }
 }
 
-/// The sparse kinds whose terms are nearly as many as their rows.
+/// The sparse kinds that have almost as many terms as rows.
 fn kinds_in_parts(update: &IndexUpdate) -> Vec<TermKind> {
     let mut kinds: Vec<(TermKind, usize, usize)> = Vec::new();
     for steps in update.terms().filter(|steps| steps.kind.is_sparse()) {
@@ -177,14 +179,14 @@ fn kinds_in_parts(update: &IndexUpdate) -> Vec<TermKind> {
     kinds.into_iter().map(|(kind, ..)| kind).collect()
 }
 
-/// Adds entries, continues those that are short lists, and leaves the rest to the fold.
-fn keep_entries() -> String {
+/// Inserts entries, appends to short lists, and leaves the rest to compaction.
+fn write_entries() -> String {
     format!(
         "WITH new AS (
              SELECT n.kind, n.value, n.block, n.rows
              FROM unnest($2::smallint[], $3::bytea[], $4::bigint[], $5::bytea[])
              AS n(kind, value, block, rows)),
-         kept AS (
+         stored AS (
              INSERT INTO issue_values AS v (domain_id, kind, value, block, part, rows)
              SELECT $1, new.kind, new.value, new.block, -1, new.rows FROM new
              ORDER BY new.kind, new.block, new.value
@@ -196,22 +198,22 @@ fn keep_entries() -> String {
              RETURNING kind, value, block)
          INSERT INTO {SETS}
          SELECT $1, new.kind, new.value, new.block, new.rows, NULL FROM new
-         WHERE NOT EXISTS (SELECT 1 FROM kept WHERE kept.kind = new.kind
-             AND kept.value = new.value AND kept.block = new.block)"
+         WHERE NOT EXISTS (SELECT 1 FROM stored WHERE stored.kind = new.kind
+             AND stored.value = new.value AND stored.block = new.block)"
     )
 }
 
 /// The rows that enter a set and those that leave it.
 fn both(changes: &TermUpdate<'_>) -> Result<[Option<Vec<u8>>; 2], StoreError> {
-    let rows = |which: Step| -> Result<Option<Vec<u8>>, StoreError> {
+    let rows = |which: TermStep| -> Result<Option<Vec<u8>>, StoreError> {
         let rows = changes.steps.iter().filter(|(_, step)| *step == which);
         let rows: Vec<u32> = rows.map(|(row, _)| *row).collect();
         if rows.is_empty() { Ok(None) } else { encode_rows(rows.into_iter()).map(Some) }
     };
-    Ok([rows(Step::Enters)?, rows(Step::Leaves)?])
+    Ok([rows(TermStep::Enters)?, rows(TermStep::Leaves)?])
 }
 
-/// Keeps changes by statements.
+/// Writes changes by statements.
 async fn insert(client: &Client, domain: DomainId, update: &IndexUpdate) -> Result<(), StoreError> {
     let (mut facets, mut values, mut days, mut sums) = (vec![], vec![], vec![], vec![]);
     for (facet, value, day, n) in update.counters() {

@@ -37,7 +37,7 @@ pub(crate) struct Import<'c> {
     names: ImportedNames,
 }
 
-/// The clock's numbers as the chunk leaves them.
+/// The clock's numbers after the issues of the chunk so far.
 #[derive(Debug, Default)]
 struct Clock {
     last_row: i64,
@@ -113,8 +113,7 @@ impl<'c> Import<'c> {
         self.tx.wait(self.pipeline.waited_for())
     }
 
-    /// Writes what the chunk comes to: what issues are found by, what they name, and the clock's
-    /// numbers. All of it is sent at once.
+    /// Writes the index update, the names and the clock's numbers of the chunk, all in one flight.
     pub(crate) async fn finish(&mut self, known: Option<&ImportState>) -> Result<(), StoreError> {
         let Some(known) = known else { return Ok(()) };
         let (client, domain) = (self.tx.client(), self.tx.domain);
@@ -122,10 +121,10 @@ impl<'c> Import<'c> {
         let (changes, names) = (std::mem::take(&mut self.changes), std::mem::take(&mut self.names));
         pipeline.send_all().await?;
         let names = names.timed(|| clock.change_time(*now));
-        pipeline.send_beside(names.keep(client, domain).boxed())?;
-        // While the database takes the issues and what they name.
+        pipeline.send_beside(names.write(client, domain).boxed())?;
+        // This runs while the database writes the issues and their names.
         let deltas = Deltas::of_new(domain, changes)?;
-        let update = client.prepare(KEEP_CLOCK).await?;
+        let update = client.prepare(UPDATE_CLOCK).await?;
         let (last_id, last_app) =
             (known.last_issue_id as i64, known.next_publish_number as i64 - 1);
         let created_at = known.max_created_at.unwrap_or_default().0;
@@ -133,14 +132,14 @@ impl<'c> Import<'c> {
             [&domain.0, &last_id, &created_at, &last_app, &clock.last_row, &clock.last_change];
         try_join!(
             pipeline.end(),
-            deltas.keep(client, domain),
+            deltas.write(client, domain),
             client.prepared_execute(&update, &numbers),
         )?;
         Ok(())
     }
 }
 
-const KEEP_CLOCK: &str = "UPDATE domain_clocks SET last_issue_id = greatest(last_issue_id, $2),
+const UPDATE_CLOCK: &str = "UPDATE domain_clocks SET last_issue_id = greatest(last_issue_id, $2),
      last_created_at = greatest(last_created_at, $3),
      last_app_number = greatest(last_app_number, $4), last_issue_row = $5, last_change_at = $6
      WHERE domain_id = $1";
@@ -169,7 +168,7 @@ async fn read_known(
         )
         .await?
         .ok_or(StoreError::LeaseLost)?;
-    // Read after the lock, so that the commits of its earlier holders are seen.
+    // This comes after the lock, so it sees the commits of the transactions that held it before.
     let newest =
         client.row("SELECT max(created_at) FROM issues WHERE domain_id = $1", &[&domain.0]).await?;
     let found = client

@@ -1,7 +1,7 @@
-//! Apps, queues, agents and app profiles that imported issues name: each is made where its id is
-//! free. They are gathered while a chunk is planned and written when it ends, in the order of their
-//! keys: nothing that is planned meanwhile looks them up. The first of a chunk that names an id
-//! counts.
+//! Creates the apps, queues, agents and app profiles that imported issues name and whose ids are
+//! free. They are collected while a chunk is planned and written when it ends, in the order of
+//! their keys; no plan of the chunk reads them. The first issue of a chunk that names an id
+//! decides.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ const APP_PROFILES: &str = "INSERT INTO app_profiles
      FROM unnest($2::bytea[], $3::bytea[], $4::bytea[], $5::bytea[]) AS p(pid, app_id, name, emails)
      ON CONFLICT DO NOTHING";
 
-/// What a chunk names.
+/// The names of a chunk.
 #[derive(Debug, Default)]
 pub(super) struct ImportedNames {
     apps: Vec<App>,
@@ -39,7 +39,7 @@ pub(super) struct ImportedNames {
 }
 
 impl ImportedNames {
-    /// Takes up what a plan names.
+    /// Adds the names of a plan.
     pub(super) fn add(&mut self, plan: &mut ImportPlan) {
         self.apps.extend_from_slice(&plan.apps);
         for queue in std::mem::take(&mut plan.queues) {
@@ -54,8 +54,8 @@ impl ImportedNames {
         }
     }
 
-    /// With the times of change that `change_time` gives: a time of its own for each app, which
-    /// are found oldest first, and one for all others.
+    /// With times of change from `change_time`: one for each app, because apps are listed oldest
+    /// first, and one for all other names.
     pub(super) fn timed(self, mut change_time: impl FnMut() -> i64) -> TimedNames {
         let of_apps = self.apps.iter().map(|_| change_time()).collect();
         let is_none =
@@ -65,7 +65,7 @@ impl ImportedNames {
     }
 }
 
-/// What a chunk names, and when it was made.
+/// The names of a chunk and their times of creation.
 #[derive(Debug)]
 pub(super) struct TimedNames {
     names: ImportedNames,
@@ -74,8 +74,8 @@ pub(super) struct TimedNames {
 }
 
 impl TimedNames {
-    /// IssueStatements all of them.
-    pub(super) async fn keep(self, client: &Client, domain: DomainId) -> Result<(), StoreError> {
+    /// Writes all of them.
+    pub(super) async fn write(self, client: &Client, domain: DomainId) -> Result<(), StoreError> {
         let Self { names, of_apps: times, at } = self;
         let ids: Vec<_> = names.apps.iter().map(|app| app.app_id.as_bytes()).collect();
         let publish_ids: Vec<_> = names.apps.iter().map(|app| app.publish_id.as_bytes()).collect();
@@ -104,7 +104,7 @@ impl TimedNames {
     }
 }
 
-/// Runs the statement where it has rows.
+/// Runs the statement if it has rows.
 async fn insert(
     client: &Client,
     statement: &str,

@@ -19,8 +19,8 @@ use caseload_store::issues::{IndexChanges, IssueAllocation, IssueStore, Replacem
 use caseload_store::rowset::row_number;
 
 impl DomainTx<'_> {
-    /// The first instant from `from` on that no issue of the domain has, once the end of time is
-    /// used up.
+    /// The first instant from `from` on that no issue of the domain has, for use when an issue has
+    /// the last instant there is.
     fn free_instant(&self, from: UnixMillis) -> Result<UnixMillis, StoreError> {
         let found = self.row_opt(
             "SELECT CASE WHEN EXISTS
@@ -105,7 +105,7 @@ impl IssueStore for DomainTx<'_> {
 
     fn issue(&self, id: u64) -> Result<Option<(u32, IssueRecord)>, StoreError> {
         let Ok(id) = i64::try_from(id) else { return Ok(None) };
-        // The second statement sees what the first one waited for.
+        // The second statement sees the commit that the first one waited for.
         let lock = "SELECT 1 FROM issues WHERE domain_id = $1 AND id = $2 FOR NO KEY UPDATE";
         let select = format!(
             "SELECT {FRAGMENTS}, {COLUMNS}, i.row FROM issues i
@@ -127,7 +127,7 @@ impl IssueStore for DomainTx<'_> {
 
     fn lock(&self, rows: &[u32]) -> Result<(), StoreError> {
         let rows: Vec<i64> = rows.iter().copied().map(i64::from).collect();
-        // In one order, so that two of these never wait for each other.
+        // Always in the same order, so that two of these cannot deadlock.
         self.execute(
             "SELECT 1 FROM issues WHERE domain_id = $1 AND row = ANY($2)
              ORDER BY row FOR NO KEY UPDATE",
@@ -182,7 +182,7 @@ impl IssueStore for DomainTx<'_> {
         let changed_at = UnixMillis(clock.get(2));
         let created_at = match UnixMillis(clock.get(1)) {
             at if at.0 <= INSTANT_MS_MAX => at,
-            // An import used up the end of time.
+            // An issue of an import has the last instant there is.
             _ => self.free_instant(changed_at)?,
         };
         Ok(IssueAllocation { id, created_at, changed_at, row: Some(row_number(clock.get(3))?) })
@@ -232,7 +232,7 @@ impl IssueStore for DomainTx<'_> {
 
     fn update_index(&self, changes: IndexChanges) -> Result<(), StoreError> {
         let deltas = Deltas::new(self.domain, changes)?;
-        self.wait(deltas.keep(self.client(), self.domain))
+        self.wait(deltas.write(self.client(), self.domain))
     }
 
     fn add_app_profile(&self, profile: &AppProfileRow, at: UnixMillis) -> Result<(), StoreError> {

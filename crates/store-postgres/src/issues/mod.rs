@@ -252,8 +252,8 @@ pub(super) async fn attachment_piece(
         .await
 }
 
-/// Removes some staged files that nobody claimed, and folds what other servers left; true where
-/// more may be left to do.
+/// Removes some unclaimed staged files, and compacts the deltas of other servers. Returns whether
+/// more may remain.
 pub(super) async fn purge(engine: &Arc<Engine>, now: UnixMillis) -> Result<bool, StoreError> {
     let domains = engine.read(None, (), |client, ()| Box::pin(super::domains::all(client))).await?;
     for domain in domains {

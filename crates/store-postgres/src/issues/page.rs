@@ -1,5 +1,5 @@
-//! Fragments of issues, from answers of the database straight into a page. An issue's position is
-//! read from its head, where the same instants stand as in its columns.
+//! Renders pages from answers of the database. The position of an issue is read from its head,
+//! which has the same instants as the columns.
 
 use std::pin::pin;
 
@@ -17,7 +17,7 @@ use caseload_store::{StepForm, StoreError};
 /// The columns that [`fragments`] reads, in its order.
 pub(crate) const FRAGMENTS: &str = "b.head, b.messages, b.meta, b.custom_fields, \
      b.feedback, b.queue, b.private_notes, b.predict_labels, b.sentiment_analysis, b.smart_intents";
-/// How many there are: what a query selects behind them begins here.
+/// The number of these columns; further columns of a query follow them.
 pub(crate) const FRAGMENTS_COUNT: usize = 10;
 
 /// Fragments, from a row that begins with them.
@@ -36,7 +36,7 @@ pub(crate) fn fragments(row: &Row) -> IssueFragments<'_> {
     }
 }
 
-/// The fragments behind the head.
+/// The fragments after the head.
 pub(super) fn body(row: &Row) -> IssueBody {
     IssueBody {
         messages: row.get(1),
@@ -54,10 +54,10 @@ pub(super) fn body(row: &Row) -> IssueBody {
 /// Bytes of most issues.
 const ISSUE_BYTES_USUAL: usize = 4096;
 
-/// Issues for which room is made before there are that many.
+/// Issues for which room is made at first.
 const ISSUES_USUAL: usize = 100;
 
-/// IssueStatements issues, as many as are to be shown; false where there is no room for all.
+/// Renders issues until the page is full. Returns whether all of them fit.
 pub(super) fn render(
     rows: &[Row],
     rendering: &Rendering,
@@ -72,7 +72,7 @@ pub(super) fn render(
     Ok(written == rows.len())
 }
 
-/// IssueStatements issues while the database sends them, as many as are to be rendering.
+/// Renders issues while the database sends them, until the page is full.
 pub(super) async fn render_stream(
     rows: RowStream,
     rendering: &Rendering,
@@ -95,7 +95,7 @@ pub(super) async fn render_stream(
     Ok(out)
 }
 
-/// IssueStatements an issue; false where there is no room for it.
+/// Renders one issue. Returns false if the page is full.
 fn add(row: &Row, rendering: &Rendering, out: &mut RenderedPage) -> bool {
     let full = out.count > 0 && out.body.len() >= rendering.bytes_max;
     if full || out.count >= rendering.issues_max {
@@ -114,7 +114,7 @@ fn add(row: &Row, rendering: &Rendering, out: &mut RenderedPage) -> bool {
     true
 }
 
-/// Where the issue of this head stands in lists sorted by `key`.
+/// The position of the issue with this head in lists sorted by `key`.
 fn position(head: &[u8], key: SortKey) -> Result<ListPosition, StoreError> {
     let unreadable = || StoreError::Corrupt("the head of an issue cannot be read".to_owned());
     let map = [b"{", head, b"}"].concat();

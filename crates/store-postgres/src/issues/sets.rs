@@ -1,6 +1,5 @@
-//! Sets of rows as this backend keeps them: a base per term and block, and after it what
-//! transactions changed since it was written. Here both are put together. Invariant: what is put
-//! together is the same whether or not deltas were folded in before.
+//! Reads sets of rows: a base for each term and block, and the deltas of transactions since the
+//! base was written. Invariant: base and deltas give the same set before and after compaction.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +13,7 @@ use caseload_store::StoreError;
 use caseload_store::query::Leaf;
 use caseload_store::rowset::decode;
 
-/// Columns of what [`add`] reads: of a base, and of a delta.
+/// The columns that [`visit`] reads, of a base and of a delta.
 pub(super) const BASE: &str = "value, block, 0::bigint AS seq, rows, NULL::bytea";
 pub(super) const DELTA: &str = "value, block, seq, entered, gone";
 
@@ -22,8 +21,8 @@ pub(super) const DELTA: &str = "value, block, seq, entered, gone";
 const BLOCKS: &str = "generate_series(0, (SELECT last_issue_row >> 16 FROM domain_clocks
      WHERE domain_id = $1)) AS blocks(block)";
 
-/// Bases and deltas of a kind whose values pass a predicate, those of one set together and in the
-/// order in which they take effect. The domain is bound at 1, the kind at 2.
+/// Bases and deltas of a kind whose values pass a predicate. The rows of one set are adjacent and
+/// in the order in which they take effect. The domain is bound at 1, the kind at 2.
 pub(super) fn select(kind: TermKind, predicate: &str) -> String {
     let base = if kind.is_sparse() {
         format!(
@@ -117,7 +116,7 @@ impl<'l> TermQuestion<'l> {
     }
 }
 
-/// One set as far as it was put together.
+/// A set while it is read.
 #[derive(Debug, Default)]
 struct PartialSet {
     of: Option<(Vec<u8>, u32)>,
@@ -139,7 +138,7 @@ pub(super) fn by_value(found: &[Row]) -> Result<BTreeMap<Vec<u8>, RoaringBitmap>
     Ok(sets)
 }
 
-/// Shows value and rows of each block.
+/// Visits value and rows of each block.
 fn visit(found: &[Row], mut show: impl FnMut(&[u8], &RoaringBitmap)) -> Result<(), StoreError> {
     let mut set = PartialSet::default();
     for row in found {
@@ -160,7 +159,7 @@ fn visit(found: &[Row], mut show: impl FnMut(&[u8], &RoaringBitmap)) -> Result<(
     Ok(())
 }
 
-/// Lets rows of a block enter a set and leave it.
+/// Adds the entered rows of a block to a set and removes those that left it.
 pub(crate) fn apply(
     block: u32,
     entered: Option<&[u8]>,
@@ -182,7 +181,7 @@ pub(crate) fn block_number(block: i64) -> Result<u32, StoreError> {
     u32::try_from(block).map_err(|_| StoreError::Corrupt("a block without a number".to_owned()))
 }
 
-/// The terms that hold the days of a time.
+/// The kind of term for the days of a time.
 pub(super) const fn kind_of(key: SortKey) -> TermKind {
     match key {
         SortKey::CreationTime => TermKind::Created,

@@ -26,13 +26,13 @@ use caseload_store::query::{
 };
 use caseload_store::rowset::row_number;
 
-/// Sets of days that are read at a time, at first.
+/// Sets of days in the first portion.
 const DAY_SETS: i64 = 256;
-/// Entries of an index that are read at a time.
+/// Entries of an index in one portion.
 const SPAN_ENTRIES: i64 = 1000;
-/// Issues whose texts are read at a time.
+/// Issues in one portion of texts.
 const TEXTS: usize = 200;
-/// Issues whose fragments are read at a time where bytes are limited, at first and at most.
+/// Issues in the first portion of fragments, and in the largest, if bytes are limited.
 const ISSUES_FIRST: usize = 100;
 const ISSUES_MAX: usize = 1000;
 
@@ -87,7 +87,7 @@ impl IssueSource<'_> {
         Ok(found)
     }
 
-    /// IssueStatements issues until there are as many bytes as there may be.
+    /// Renders issues in portions until the page has as many bytes as it may have.
     fn render_portions(
         &self,
         rows: &[u32],
@@ -109,7 +109,7 @@ impl IssueSource<'_> {
         Ok(out)
     }
 
-    /// Sets of whole days of a time, at most so many bases and so many deltas.
+    /// Sets of whole days of a time, at most `limit` bases and `limit` deltas.
     fn day_sets(
         &self,
         key: SortKey,
@@ -173,7 +173,7 @@ impl Source for IssueSource<'_> {
             )
         };
         let edges = format!("{} UNION ALL {}", edge([2, 3]), edge([4, 5]));
-        // A span without an issue, where there is none to look at.
+        // An empty span, if the span has no such end.
         let nothing = (i64::MAX, i64::MIN);
         let (before, after) =
             (split.before.map_or(nothing, bounds), split.after.map_or(nothing, bounds));
@@ -216,7 +216,7 @@ impl Source for IssueSource<'_> {
         let mut limit = DAY_SETS;
         loop {
             let (base, delta) = self.day_sets(key, order, days, limit)?;
-            // Beyond the last row of a full answer there may be more of its day.
+            // If the answer is full, its last day may have more rows.
             let full = |rows: &Vec<Row>| {
                 let last = rows.last().filter(|_| rows.len() as i64 == limit)?;
                 term_day(last.get(0))

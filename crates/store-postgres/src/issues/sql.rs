@@ -1,8 +1,8 @@
-//! The statements that go along an index of issues: counts and pages of queries that an index
-//! decides alone. Whatever a query asks is bound, never written, so that there are few texts, each
-//! prepared once per connection and planned once: bounds that are not given are the ends of time.
-//! A page looks up each of its issues by its row (the `OFFSET 0`s keep the planner from anything
-//! cleverer, which is cheaper for the planner's guesses about numbers it cannot see).
+//! The statements that read an index of issues: counts and pages of queries that an index decides
+//! alone. Every value of a query is a parameter, so there are few statements, each prepared and
+//! planned once per connection; a missing bound is the end of time. A page looks up each of its
+//! issues by row. The `OFFSET 0`s keep the planner from other joins, for which its estimates of
+//! unknown numbers are not good enough.
 
 use caseload_model::issue::IssueState;
 use caseload_model::issue_query::{
@@ -11,7 +11,7 @@ use caseload_model::issue_query::{
 
 use caseload_store::query::Index;
 
-/// What a query asks of an index: bound to a statement as five values.
+/// The four parameters of a query for an index.
 #[derive(Debug)]
 pub(super) struct Bounds {
     since: i64,
@@ -34,8 +34,8 @@ impl Bounds {
         }
     }
 
-    /// Moves the bounds behind a position in an order without ties, and tells where to go on within
-    /// the ties of the others.
+    /// Moves the bounds after a position, in an order without ties. Returns the id after which the
+    /// scan continues within ties.
     pub(super) fn begin_after(
         &mut self,
         after: Option<ListPosition>,
@@ -44,7 +44,7 @@ impl Bounds {
     ) -> i64 {
         let ascending = order == SortOrder::Ascending;
         let Some(after) = after else {
-            // Behind no issue of the first instant: no id is that small, or that large.
+            // Before the first issue of its instant: no id is that small, or that large.
             return if ascending { i64::MIN } else { i64::MAX };
         };
         if ascending {
@@ -57,13 +57,13 @@ impl Bounds {
         after.id as i64
     }
 
-    /// From the second place on, in the order of [`count`].
+    /// From the second placeholder on, in the order of [`count`].
     pub(super) fn parameters(&self) -> [&(dyn tokio_postgres::types::ToSql + Sync); 4] {
         [&self.since, &self.until, &self.states, &self.ratings]
     }
 }
 
-/// The span of the time of an order.
+/// The range of the query on the time of an order.
 pub(super) const fn range_of(query: &IssueQuery, key: SortKey) -> TimeRange {
     match key {
         SortKey::CreationTime => query.created,
@@ -72,7 +72,7 @@ pub(super) const fn range_of(query: &IssueQuery, key: SortKey) -> TimeRange {
     }
 }
 
-/// The ends of a span, or those of time.
+/// The ends of a range, or those of time.
 pub(super) fn bounds(range: TimeRange) -> (i64, i64) {
     (range.since.map_or(i64::MIN, |at| at.0), range.until.map_or(i64::MAX, |at| at.0))
 }
@@ -93,7 +93,7 @@ pub(super) const fn direction(order: SortOrder) -> &'static str {
     }
 }
 
-/// Counts the matches through `index`. Its values begin at the places `from` (since, until, states,
+/// Counts the matches through `index`. Its parameters begin at `from` (since, until, states,
 /// ratings); the domain is at 1.
 pub(super) fn count(index: Index, from: usize) -> String {
     let predicates = predicates(index, from);
@@ -105,7 +105,7 @@ fn predicates(index: Index, from: usize) -> String {
     let [since, until, states, ratings] = [from, from + 1, from + 2, from + 3];
     let span = format!("{column} BETWEEN ${since}::bigint AND ${until}::bigint");
     let states = format!("state = ANY(${states}::smallint[])");
-    // Each is named, so that the database knows its type.
+    // Each parameter is used, so that the database knows its type.
     let ratings = format!("${ratings}::smallint[]");
     match index {
         Index::Creation => format!("{span} AND {} AND {}", given(from + 2), given(from + 3)),
@@ -114,14 +114,14 @@ fn predicates(index: Index, from: usize) -> String {
     }
 }
 
-/// A predicate that is true and only names a value that the index does not need.
+/// A predicate that is true and only uses a parameter that the index does not need.
 fn given(place: usize) -> String {
     format!("${place}::smallint[] IS NOT NULL")
 }
 
-/// Selects `row`, `at` and `id` of the matches, in order. BoundRow are the domain, since, until,
-/// states, ratings, the limit, the offset and an id: of issues at the instant where the span begins
-/// only those beyond it.
+/// Selects `row`, `at` and `id` of the matches, in order. Parameters are the domain, since, until,
+/// states, ratings, the limit, the offset and an id: of the issues at the first instant of the
+/// range, only those after this id.
 pub(super) fn page(index: Index, order: SortOrder) -> String {
     let column = column_of(index.order());
     let way = direction(order);
@@ -144,7 +144,7 @@ pub(super) fn page(index: Index, order: SortOrder) -> String {
              ORDER BY i.created_at {way} LIMIT $6::bigint OFFSET $7::bigint",
             unused(&[4, 5])
         ),
-        // The order is within each state or rating: the runs are merged.
+        // The index is sorted within each state or rating: the runs are merged.
         Index::State => format!(
             "SELECT r.row, r.at, r.id FROM unnest($4::smallint[]) AS s(state)
              CROSS JOIN LATERAL ({}) r WHERE {} AND $8::bigint IS NOT NULL
@@ -175,19 +175,19 @@ pub(super) fn page(index: Index, order: SortOrder) -> String {
     }
 }
 
-/// Whether issues of one instant are told apart by their ids.
+/// Whether ids order the issues of one instant.
 pub(super) const fn has_ties(key: SortKey) -> bool {
     !matches!(key, SortKey::CreationTime)
 }
 
-/// The order of a page, over its columns.
+/// The order of a page, by its columns.
 pub(super) fn order(key: SortKey, order: SortOrder) -> String {
     let way = direction(order);
     if has_ties(key) { format!("at {way}, id {way}") } else { format!("at {way}") }
 }
 
-/// The fragments of an issue `b` that a view shows, in their order. Long ones are left out where
-/// they are not shown; short ones are not worth a statement of their own.
+/// The fragments of an issue `b` that a view shows, in their order. Long fragments that the view
+/// hides are not selected; short ones are not worth a statement of their own.
 pub(super) fn shown(view: IssueView) -> String {
     let long = |shown: bool, column: &'static str, hidden: &'static str| {
         if shown { column } else { hidden }

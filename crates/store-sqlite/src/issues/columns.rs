@@ -1,4 +1,4 @@
-//! The columns of an issue, from the row that holds them and from the fragments beside it.
+//! An issue's columns, from a row that has its columns and fragments.
 
 use caseload_model::issue::IssueColumns;
 use rusqlite::Row;
@@ -7,11 +7,11 @@ use super::page::{FRAGMENTS_COUNT, fragments};
 use crate::Fault;
 use caseload_store::issues::StoredColumns;
 
-/// The columns that [`columns`] reads, from the first behind the fragments.
+/// The columns that [`columns`] reads; they follow the fragments.
 pub(crate) const COLUMNS: &str = "i.id, i.created_at, i.updated_at, i.changed_at, \
      i.state, i.redacted, i.rating, i.original_created_at, i.app_id, i.platform_type, i.queue_id, \
      i.hs_user_id, i.assignee_id, i.language, i.issue_mode, i.author_email";
-/// Where what is selected behind them begins.
+/// The index of the first column after these.
 pub(crate) const COLUMNS_END: usize = FRAGMENTS_COUNT + 16;
 
 /// The columns, from a row that begins with fragments and columns.

@@ -1,6 +1,5 @@
-//! Kept counts, read as sums over days, and counts through an index. What is counted is the
-//! model's; how counts follow what is written is in [`super::index`]. A counter that reaches zero
-//! is no row.
+//! Sums of counters over days, and counts through an index. The model says which counters there
+//! are; [`super::index`] maintains them. A counter of zero has no row.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +11,7 @@ use super::sql::Sql;
 use crate::Fault;
 use caseload_store::query::CounterSum;
 
-/// How many issues stand in the counters.
+/// The sum of the counters.
 pub(super) fn total(
     conn: &Connection,
     domain: DomainId,
@@ -34,7 +33,7 @@ pub(super) fn total(
     Ok(total.max(0).unsigned_abs())
 }
 
-/// The counters day by day.
+/// The counters of each day.
 pub(super) fn by_day(
     conn: &Connection,
     domain: DomainId,
@@ -57,7 +56,7 @@ pub(super) fn by_day(
     Ok(days)
 }
 
-/// What is added, and what is taken off.
+/// The counters that are added, and those that are subtracted.
 const fn signed<'q>(sum: &CounterSum<'q>) -> [(Facet, &'q [Vec<u8>], i64); 2] {
     [(sum.facet, sum.values, 1), (Facet::Rating, sum.subtracted_ratings, -1)]
 }

@@ -75,11 +75,11 @@ impl<'c> Import<'c> {
         )
     }
 
-    /// Apps, queues, agents and app profiles: each is made where its id is free.
+    /// Creates apps, queues, agents and app profiles whose ids are free.
     fn keep_names(&mut self, conn: &Connection, plan: &ImportPlan) -> Result<(), Fault> {
         let domain = self.tx.domain.0;
         for app in &plan.apps {
-            // A time of its own each: apps are found oldest first.
+            // Each app gets a time of its own: apps are listed oldest first.
             let at = clock::change_time(conn, self.tx.domain, self.now)?.0;
             conn.prepare_cached(
                 "INSERT INTO apps (domain_id, id, publish_id, title, created_at)
@@ -128,7 +128,7 @@ impl<'c> Import<'c> {
     }
 }
 
-/// Inserts the issues; the rows they are in.
+/// Inserts the issues and returns their rows.
 fn insert_issues(conn: &Connection, domain: DomainId, slice: &Slice) -> Result<Vec<i64>, Fault> {
     let mut columns = insert_columns_statement(conn)?;
     let mut fragments = insert_fragments_statement(conn)?;
@@ -142,7 +142,7 @@ fn insert_issues(conn: &Connection, domain: DomainId, slice: &Slice) -> Result<V
     Ok(rows)
 }
 
-/// Inserts the columns of one issue; see [`insert_columns`].
+/// The statement of [`insert_columns`].
 pub(super) fn insert_columns_statement(conn: &Connection) -> Result<CachedStatement<'_>, Fault> {
     Ok(conn.prepare_cached(
         "INSERT INTO issues (domain_id, id, created_at, updated_at, changed_at, state, redacted,
@@ -180,7 +180,7 @@ pub(super) fn insert_columns(
     Ok(())
 }
 
-/// Inserts the fragments of one issue; see [`insert_fragments`].
+/// The statement of [`insert_fragments`].
 pub(super) fn insert_fragments_statement(conn: &Connection) -> Result<CachedStatement<'_>, Fault> {
     Ok(conn.prepare_cached(
         "INSERT INTO issue_bodies (row, head, messages, meta, custom_fields, feedback, queue,

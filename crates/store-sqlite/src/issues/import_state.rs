@@ -1,6 +1,6 @@
-//! What a plan of imports needs to know of the domain, read on the writer's own connection: apps,
-//! the clock's numbers, issues that entries name by id, and which milliseconds are taken. Most
-//! imports bring free ids and rising times; for them next to nothing is read.
+//! The state of a domain that a plan of imports needs, read on the writer's connection: apps, the
+//! clock's numbers, the issues that entries name by id, and occupied instants. Most imports bring
+//! free ids and rising times and read almost nothing.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use super::page::{FRAGMENTS, FRAGMENTS_COUNT, body};
 use crate::Fault;
 use caseload_store::issues::ImportState;
 
-/// What is known before the first plan.
+/// The state before the first plan.
 pub(super) fn known(conn: &Connection, domain: DomainId) -> Result<ImportState, Fault> {
     let mut statement = conn.prepare_cached(
         "SELECT a.id, a.publish_id, a.id = d.default_app_id FROM domains d

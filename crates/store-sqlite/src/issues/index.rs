@@ -1,6 +1,6 @@
-//! Keeping what issues are found by: counters and sets of rows per term, as the changes of a chunk
-//! or command come to. What changes is decided in [`caseload_store::issues`]. Invariant: a counter
-//! that reaches zero and a set that becomes empty are no row.
+//! Writes index updates: the counters and term sets of a chunk or command.
+//! [`caseload_store::issues`] computes the update. Invariant: a counter of zero and an empty set
+//! have no row.
 
 use caseload_model::ids::DomainId;
 use roaring::RoaringBitmap;
@@ -8,10 +8,10 @@ use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
 
 use crate::Fault;
 use caseload_store::StoreError;
-use caseload_store::issues::{IndexUpdate, Step, TermUpdate, not_in_term};
+use caseload_store::issues::{IndexUpdate, TermStep, TermUpdate, not_in_term};
 use caseload_store::rowset::{decode, encode, encode_rows};
 
-/// IssueStatements what the changes come to.
+/// Writes an index update.
 pub(super) fn update(
     conn: &Connection,
     domain: DomainId,
@@ -21,7 +21,7 @@ pub(super) fn update(
     let (mut sets, mut values) = (Statements::of(conn, SETS)?, Statements::of(conn, VALUES)?);
     for steps in update.terms() {
         let statements = if steps.kind.is_sparse() { &mut values } else { &mut sets };
-        statements.keep(domain, &steps)?;
+        statements.apply(domain, &steps)?;
     }
     Ok(())
 }
@@ -45,15 +45,16 @@ fn update_counters(conn: &Connection, domain: DomainId, update: &IndexUpdate) ->
         if sum > 0 {
             up.execute(bound)?;
         } else if empty.execute(bound)? == 0 && down.execute(bound)? == 0 {
-            return Err(
-                StoreError::Corrupt("an issue leaves a count that is not kept".to_owned()).into()
-            );
+            return Err(StoreError::Corrupt(
+                "an issue leaves a counter that does not exist".to_owned(),
+            )
+            .into());
         }
     }
     Ok(())
 }
 
-/// Where the terms of most issues are kept, and those that few issues share.
+/// The table of dense terms, and the table of sparse terms.
 const SETS: &str = "issue_sets";
 const VALUES: &str = "issue_values";
 
@@ -80,12 +81,12 @@ impl<'c> Statements<'c> {
         })
     }
 
-    /// Applies steps of one block.
-    fn keep(&mut self, domain: DomainId, changes: &TermUpdate<'_>) -> Result<(), Fault> {
+    /// Applies the steps of one block.
+    fn apply(&mut self, domain: DomainId, changes: &TermUpdate<'_>) -> Result<(), Fault> {
         let TermUpdate { kind, value, block, steps } = *changes;
         let (domain, code) = (domain.0, kind.code());
-        let enter = steps.iter().all(|(_, step)| *step == Step::Enters);
-        // What few issues share is mostly new to its block: then there is nothing to be read.
+        let enter = steps.iter().all(|(_, step)| *step == TermStep::Enters);
+        // A sparse term is usually new to its block, so there is nothing to read.
         if kind.is_sparse() && enter {
             let rows = encode_rows(steps.iter().map(|(row, _)| *row))?;
             if self.insert.execute(params![domain, code, value, block, rows])? > 0 {
@@ -101,7 +102,8 @@ impl<'c> Statements<'c> {
             decode(block, stored, &mut rows)?;
         }
         for (row, step) in steps {
-            let changed = if *step == Step::Enters { rows.insert(*row) } else { rows.remove(*row) };
+            let changed =
+                if *step == TermStep::Enters { rows.insert(*row) } else { rows.remove(*row) };
             if !changed {
                 return Err(not_in_term(kind).into());
             }

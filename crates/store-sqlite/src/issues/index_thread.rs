@@ -1,7 +1,7 @@
-//! What imported issues do to what they are found by, worked out on a thread of its own while the
-//! writer inserts the next ones: every other command waits for the writer, so it does nothing that
-//! needs no database. The thread lives as long as its chunk. Invariant: what comes out at the end
-//! is of every slice that was put in, or there is an error.
+//! Computes the index update of an import on a thread of its own, while the writer thread inserts
+//! the next issues. Every other command waits for the writer thread, so it does no work that needs
+//! no database. The thread lives as long as its chunk. Invariant: the result covers every slice, or
+//! it is an error.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub(super) struct Slice {
 }
 
 impl Slice {
-    /// Each issue with the part of it that was prepared before it was planned.
+    /// Each issue with the body that was prepared before planning.
     pub(super) fn bodies(&self) -> Result<impl Iterator<Item = (&IssueRow, &IssueBody)>, Fault> {
         let entries = entries_of(&self.work, &self.entries)?;
         let bodies = self.issues.iter().map(|issue| {
@@ -37,13 +37,13 @@ impl Slice {
     }
 }
 
-/// A slice and the rows that its issues are in.
+/// A slice and the rows of its issues.
 type Stored = (Slice, Vec<i64>);
 
-/// Slices that wait for the thread, at most.
+/// Slices that may wait for the thread.
 const SLICES_WAITING: usize = 4;
 
-/// The work on the slices of one chunk.
+/// The thread of one chunk, once it has a slice.
 #[derive(Debug, Default)]
 pub(super) struct IndexThread {
     running: Option<(SyncSender<Stored>, Running)>,
@@ -52,7 +52,7 @@ pub(super) struct IndexThread {
 type Running = JoinHandle<Result<IndexUpdate, Fault>>;
 
 impl IndexThread {
-    /// Puts in what the writer has inserted.
+    /// Adds a slice that the writer thread has inserted.
     pub(super) fn add(&mut self, slice: Slice, rows: Vec<i64>) -> Result<(), Fault> {
         if self.running.is_none() {
             let (slices, given) = sync_channel(SLICES_WAITING);
@@ -65,13 +65,13 @@ impl IndexThread {
             self.running = Some((slices, thread));
         }
         if let Some((slices, _)) = &self.running {
-            // A thread that takes no more has found a fault, which its end tells.
+            // If the thread has ended, it found a fault; `end` returns it.
             drop(slices.send((slice, rows)));
         }
         Ok(())
     }
 
-    /// Waits for what all slices come to.
+    /// Waits for the update of all slices.
     pub(super) fn end(self) -> Result<IndexUpdate, Fault> {
         let Some((slices, thread)) = self.running else { return Ok(IndexUpdate::default()) };
         drop(slices);

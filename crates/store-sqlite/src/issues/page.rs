@@ -1,4 +1,4 @@
-//! Fragments of issues, from the rows that hold them straight into a page; and one issue by its id.
+//! Renders pages straight from the rows that hold the fragments, and one issue by its id.
 
 use std::rc::Rc;
 
@@ -17,7 +17,7 @@ use caseload_store::{GetIssue, RenderedIssue, StepForm, StoreError};
 /// The columns that [`fragments`] reads, in its order.
 pub(crate) const FRAGMENTS: &str = "head, messages, meta, custom_fields, feedback, \
      queue, private_notes, predict_labels, sentiment_analysis, smart_intents";
-/// How many there are: what a query selects behind them begins here.
+/// The number of these columns; further columns of a query follow them.
 pub(crate) const FRAGMENTS_COUNT: usize = 10;
 
 /// Fragments, from a row that begins with [`FRAGMENTS`].
@@ -25,7 +25,7 @@ pub(crate) fn fragments<'r>(row: &'r Row<'_>) -> rusqlite::Result<IssueFragments
     shown_fragments(row, IssueView::FULL)
 }
 
-/// Those that a view shows; the row may hold anything for the others.
+/// The fragments that a view shows. The row may hold anything for the others.
 fn shown_fragments<'r>(row: &'r Row<'_>, view: IssueView) -> rusqlite::Result<IssueFragments<'r>> {
     let optional = |shown: bool, column: usize| -> rusqlite::Result<Option<&'r [u8]>> {
         if !shown {
@@ -53,7 +53,7 @@ fn shown_fragments<'r>(row: &'r Row<'_>, view: IssueView) -> rusqlite::Result<Is
     })
 }
 
-/// The fragments behind the head, from a row that begins with [`FRAGMENTS`].
+/// The fragments after the head, from a row that begins with [`FRAGMENTS`].
 pub(super) fn body(row: &Row<'_>) -> rusqlite::Result<IssueBody> {
     Ok(IssueBody {
         messages: row.get(1)?,
@@ -71,8 +71,8 @@ pub(super) fn body(row: &Row<'_>) -> rusqlite::Result<IssueBody> {
 /// Bytes of most issues.
 const ISSUE_BYTES_USUAL: usize = 4096;
 
-/// Rows as `rarray` takes them: one statement reads them all, in this order, where `CROSS JOIN`
-/// keeps it from being turned around.
+/// Rows as a parameter of `rarray`: one statement reads them all, in this order; `CROSS JOIN` keeps
+/// the planner from reordering.
 pub(crate) fn numbers(rows: impl IntoIterator<Item = impl Into<i64>>) -> Rc<Vec<Value>> {
     Rc::new(rows.into_iter().map(|row| Value::Integer(row.into())).collect())
 }
@@ -90,8 +90,8 @@ pub(super) fn render_rows(
     Ok(RenderedPage { found: rows.len(), ..page })
 }
 
-/// The same of the rows that a statement selects, at most `limit`: found and read in one go, which
-/// is a good deal cheaper than to take their numbers out and in again.
+/// Renders the rows that a statement selects, at most `limit`. One statement is much faster than
+/// selecting row numbers first.
 pub(super) fn render_scan(
     conn: &Connection,
     sql: &Sql,
@@ -112,7 +112,7 @@ fn render(
     rendering: &Rendering,
 ) -> Result<RenderedPage, Fault> {
     let mut out = RenderedPage::default();
-    // Room for most pages: growing would copy what is there. Room that is not used costs nothing.
+    // Room for most pages, because growing would copy the page. Unused room costs nothing.
     let room = found_max.min(rendering.issues_max) * ISSUE_BYTES_USUAL;
     out.body.reserve(rendering.bytes_max.min(room));
     let mut last = None;
@@ -161,7 +161,7 @@ pub(crate) fn get(conn: &Connection, request: &GetIssue) -> Result<Option<Render
     Ok(Some(RenderedIssue { body: page.body, version: page.version.finish() }))
 }
 
-/// Where the issue of this row stands in lists sorted by `key`.
+/// The position of the issue in this row in lists sorted by `key`.
 fn position(conn: &Connection, row: u32, key: SortKey) -> Result<ListPosition, Fault> {
     let mut select = conn.prepare_cached(
         "SELECT id, created_at, changed_at, updated_at FROM issues WHERE row = ?1",
@@ -177,9 +177,9 @@ fn position(conn: &Connection, row: u32, key: SortKey) -> Result<ListPosition, F
     })?)
 }
 
-/// Selects what the view shows of the rows of `wanted`, in its order, and nothing else: long
-/// fragments lie on pages of their own, which are only read where they are needed. An issue without
-/// fragments is told by nulls; a left join also keeps the order of what is on its left.
+/// Selects the shown fragments of the rows of `wanted`, in its order. Long fragments are on pages
+/// of their own, which SQLite reads only if they are selected. The left join returns nulls for an
+/// issue without fragments and preserves the order of `wanted`.
 pub(super) fn select(view: IssueView, wanted: &str) -> String {
     let shown = |shown: bool, column: &'static str, hidden: &'static str| {
         if shown { column } else { hidden }

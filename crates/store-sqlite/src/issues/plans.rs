@@ -1,5 +1,5 @@
-//! How SQLite goes about a step: along one index from its position on, sorting nothing. What steps
-//! answer is tested elsewhere.
+//! SQLite's query plans of steps: a range of one index from the position on, without sorting. Other
+//! tests cover the results.
 
 use caseload_model::ids::DomainId;
 use caseload_model::issue::IssueState;
@@ -14,10 +14,10 @@ use super::sql;
 use caseload_store::query::plan::narrowed;
 use caseload_store::query::{Index, Scan};
 
-/// Fragments are looked up for each issue that is found.
+/// Fragments are looked up for each issue of the page.
 const BODIES: &str = "SEARCH b USING INTEGER PRIMARY KEY (rowid=?)";
 
-/// How SQLite goes about a step, a line per part.
+/// SQLite's query plan of a step, one line for each part.
 fn plan(query: &IssueQuery) -> Vec<String> {
     let conn = Connection::open_in_memory().unwrap();
     rusqlite::vtab::array::load_module(&conn).unwrap();
@@ -45,7 +45,7 @@ fn a_step_begins_at_its_position_in_the_index_and_sorts_nothing() {
                 SortOrder::Ascending => range.to_owned(),
                 SortOrder::Descending => range.replace('>', "<"),
             };
-            // The query's own bound on the side of the position must not be taken instead.
+            // The query's own bound on the side of the position must not replace it.
             let own = TimeRange { since: Some(UnixMillis(1)), until: Some(UnixMillis(9)) };
             let sort = Sort { key, order: *order };
             let all = IssueQuery { sort, ..IssueQuery::default() };

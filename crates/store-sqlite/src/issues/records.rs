@@ -1,5 +1,4 @@
-//! One issue at a time, whole: read with its columns and fragments, replaced. What it is found by
-//! is told to the index by whoever writes it.
+//! Reads and replaces whole issues, one at a time. The caller updates the index.
 
 use caseload_model::ids::DomainId;
 use caseload_model::issue::write::IssueRecord;
@@ -10,7 +9,7 @@ use super::page::{FRAGMENTS, body};
 use crate::Fault;
 use caseload_store::issues::Replacement;
 
-/// The row of an issue and what it holds.
+/// The row of an issue and its record.
 pub(super) fn read(
     conn: &Connection,
     domain: DomainId,
@@ -26,7 +25,7 @@ pub(super) fn read(
     .transpose()
 }
 
-/// What the issue in a row holds.
+/// The record in a row.
 pub(super) fn read_row(conn: &Connection, row: u32) -> Result<IssueRecord, Fault> {
     let (_, record) = conn
         .prepare_cached(&format!(
@@ -37,13 +36,13 @@ pub(super) fn read_row(conn: &Connection, row: u32) -> Result<IssueRecord, Fault
     Ok(record)
 }
 
-/// From a row of fragments, columns and the row's number.
+/// From a row with fragments, columns and the row's number.
 fn record(row: &Row<'_>) -> Result<(u32, IssueRecord), Fault> {
     let record = IssueRecord { columns: columns(row)?, head: row.get(0)?, body: body(row)? };
     Ok((row.get(COLUMNS_END)?, record))
 }
 
-/// Puts an issue in the place of what it was. Only what an edit may change is written.
+/// Replaces an issue. Writes only the values that an edit may change.
 pub(super) fn replace(conn: &Connection, replaced: &Replacement) -> Result<(), Fault> {
     let Replacement { row, issue: IssueRecord { columns, head, body } } = replaced;
     let facts = &columns.facts;

@@ -1,6 +1,5 @@
-//! Reading sets of rows: those of terms, of ranges of terms, of spans of time, of ids. Each is a
-//! set of row numbers in memory. It is at most as large as the domain has issues (125 kB for a
-//! million).
+//! Reads sets of rows: by terms, ranges of terms, spans of time and ids. A set is in memory and at
+//! most as large as the domain has issues (125 kB for a million).
 
 use std::ops::RangeInclusive;
 
@@ -64,7 +63,7 @@ fn add_term(
     Ok(())
 }
 
-/// The issues of a sparse kind whose value lies from `from` on and before `until`.
+/// The issues of a sparse kind with a value from `from` on and before `until`.
 pub(super) fn between(
     conn: &Connection,
     domain: DomainId,
@@ -168,7 +167,7 @@ pub(super) fn blob<'r>(row: &'r rusqlite::Row<'_>, column: usize) -> rusqlite::R
     row.get_ref(column)?.as_blob().map_err(rusqlite::types::FromSqlError::into)
 }
 
-/// The terms that hold the days of a time.
+/// The kind of term for the days of a time.
 pub(super) const fn kind_of(key: SortKey) -> TermKind {
     match key {
         SortKey::CreationTime => TermKind::Created,

@@ -1,8 +1,8 @@
-//! Queries that an index decides alone, as SQL: spans of time, states and ratings as predicates,
-//! the count over the index, the page in order. Other filters are sets of rows, see
-//! [`caseload_store::query`]. Which index is used is said here and not left to the planner, whose
-//! guesses know nothing of a domain's data. Invariant: what the SQL matches is what
-//! `IssueQuery::matches` says.
+//! The SQL of queries that an index decides alone: spans of time, states and ratings are
+//! predicates, the count and the page read the index. [`caseload_store::query`] answers other
+//! filters with sets of rows. The statements name their index, because the planner's estimates know
+//! nothing of a domain's data. Invariant: the SQL matches the issues that `IssueQuery::matches`
+//! matches.
 
 use caseload_model::ids::DomainId;
 use caseload_model::issue_query::{
@@ -23,7 +23,7 @@ pub(super) const fn name_of(index: Index) -> &'static str {
     }
 }
 
-/// A statement and what is bound to it.
+/// A statement and its parameters.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Sql {
     pub(super) text: String,
@@ -41,14 +41,14 @@ pub(super) fn count(domain: DomainId, query: &IssueQuery, index: Index) -> Sql {
     Sql { text: format!("SELECT count(*) FROM issues INDEXED BY {index} WHERE {text}"), parameters }
 }
 
-/// Selects `row` of the matches, in order; those after a position, where one is given.
+/// Selects `row` of the matches, in order, after the scan's position if it has one.
 pub(super) fn page(domain: DomainId, scan: &Scan<'_>) -> Sql {
     let Scan { ref query, after, index, limit, offset } = *scan;
     let mut predicates = Predicates::new(domain, query);
     if let Some(position) = after {
         predicates.after(query.sort, position);
     }
-    // An index by state or rating has its order within each value: the runs are merged.
+    // An index by state or rating is sorted within each value: the runs are merged.
     let runs: Vec<String> = match index {
         Index::State => {
             predicates.rating(query);
@@ -87,8 +87,8 @@ pub(super) fn page(domain: DomainId, scan: &Scan<'_>) -> Sql {
     Sql { text, parameters }
 }
 
-/// The columns of the order behind `row`, and the order by their places. Instants of creation are
-/// unique: there are no ties for the id to settle.
+/// The columns to sort by, and the order by their numbers. Instants of creation are unique, so ids
+/// settle no ties there.
 const fn order(query: &IssueQuery) -> (&'static str, &'static str) {
     let ascending = matches!(query.sort.order, SortOrder::Ascending);
     match (query.sort.key, ascending) {
@@ -108,7 +108,7 @@ struct Predicates {
 }
 
 impl Predicates {
-    /// Those of everything but states and rating.
+    /// The predicates of all filters but states and rating.
     fn new(domain: DomainId, query: &IssueQuery) -> Self {
         let mut new =
             Self { text: "domain_id = ?1".to_owned(), parameters: vec![Value::Integer(domain.0)] };
@@ -118,7 +118,7 @@ impl Predicates {
         new
     }
 
-    /// What must be said for an index that does not hold every issue.
+    /// The condition of an index that does not hold every issue.
     fn condition_of(&mut self, index: Index) {
         if index == Index::Rating {
             self.and("rating IS NOT NULL");
@@ -130,7 +130,7 @@ impl Predicates {
         self.text.push_str(predicate);
     }
 
-    /// Binds a value and returns its place.
+    /// Binds a value and returns its placeholder.
     fn bind(&mut self, value: Value) -> String {
         self.parameters.push(value);
         format!("?{}", self.parameters.len())
@@ -145,7 +145,7 @@ impl Predicates {
         }
     }
 
-    /// A range of the index that begins right behind the position.
+    /// A range of the index that begins right after the position.
     fn after(&mut self, sort: Sort, position: ListPosition) {
         let operator = if sort.order == SortOrder::Ascending { '>' } else { '<' };
         let at = self.bind(Value::Integer(position.at.0));

@@ -1,7 +1,6 @@
-//! Finding against its meaning: random issues in tables, random queries; whatever way a total or a
-//! page is found, whole or step by step, the answer is that of the model's naive `matches` and
-//! `Sort::compare`. And the index against itself: kept by changes, it is the index made anew. The
-//! thresholds between ways are low in tests, and rows lie in several blocks.
+//! Random queries over random issues: every total, page and step equals that of the model's naive
+//! `matches` and `Sort::compare`. And the maintained index equals an index built from scratch. The
+//! thresholds are low, and rows are spread over several blocks, so small data takes every way.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -35,7 +34,7 @@ use caseload_store::{ListIssues, StepIssues};
 
 const DOMAIN: DomainId = DomainId(2);
 const BUDGET: std::time::Duration = std::time::Duration::from_secs(10);
-/// What a test tries: worlds, issues of each, queries of each.
+/// Worlds, issues of each world, queries of each world.
 const TRIES: (u64, u64, usize) = (24, 60, 90);
 
 /// Low enough that small worlds take every way.
@@ -46,7 +45,7 @@ fn source(conn: &Connection) -> IssueSource<'_> {
     IssueSource { conn, domain: DOMAIN, thresholds: THRESHOLDS }
 }
 
-/// Without a position.
+/// A scan without a position.
 fn scan(query: &IssueQuery, index: Index, limit: u64, offset: u64) -> Scan<'_> {
     Scan { query: Cow::Borrowed(query), after: None, index, limit, offset }
 }
@@ -62,7 +61,7 @@ impl Issue {
         IssueFragments::new(&self.head, &self.body)
     }
 
-    /// The row it is kept in: rows lie in three blocks.
+    /// The row of an issue. Rows are spread over three blocks.
     fn row(place: usize) -> i64 {
         (place + 1) as i64 + (place % 3) as i64 * 65_536
     }
@@ -110,7 +109,7 @@ fn empty_database() -> Connection {
     conn
 }
 
-/// The issues, beside the same ones in a neighbouring domain.
+/// The issues, and the same issues in another domain.
 fn database(issues: &[Issue]) -> Connection {
     let conn = empty_database();
     for (n, domain) in [DomainId(1), DOMAIN].into_iter().enumerate() {
@@ -175,7 +174,7 @@ fn rendered<'i>(issues: impl Iterator<Item = &'i &'i Issue>) -> String {
     String::from_utf8(body).unwrap()
 }
 
-/// Tries random queries in random worlds, each with the parameters it was read from.
+/// Tries random queries in random worlds; `law` also gets the parameters of the query.
 fn try_queries(
     salt: u64,
     mut law: impl FnMut(&Connection, &[Issue], &IssueQuery, &mut SplitMix, &str),
@@ -204,7 +203,7 @@ fn found(conn: &Connection, sql: &sql::Sql) -> Vec<u32> {
 #[test]
 fn totals_and_pages_are_those_of_the_naive_meaning() {
     let mut hits = 0;
-    try_queries(1, |conn, issues, query, random, asked| {
+    try_queries(1, |conn, issues, query, random, parameters| {
         let expected = expected(issues, query);
         hits += expected.len();
         for _ in 0..2 {
@@ -218,10 +217,10 @@ fn totals_and_pages_are_those_of_the_naive_meaning() {
                 budget: BUDGET,
             };
             let found = list(&source(conn), &request, &mut Throttle::unlimited()).unwrap();
-            assert_eq!(found.total_hits, expected.len() as u64, "{asked}");
+            assert_eq!(found.total_hits, expected.len() as u64, "{parameters}");
             let page = expected.iter().skip(paging.offset() as usize).take(page_size as usize);
             let body = String::from_utf8(found.body).unwrap();
-            assert_eq!(body, rendered(page), "{asked} {paging:?}");
+            assert_eq!(body, rendered(page), "{parameters} {paging:?}");
         }
     });
     assert!(hits > 2000, "queries meet issues: {hits}");
@@ -229,9 +228,9 @@ fn totals_and_pages_are_those_of_the_naive_meaning() {
 
 #[test]
 fn steps_are_those_of_the_naive_meaning() {
-    try_queries(2, |conn, issues, query, random, asked| {
+    try_queries(2, |conn, issues, query, random, parameters| {
         let expected = expected(issues, query);
-        // From an issue on, matching or not.
+        // Begins after any issue, whether it matches or not.
         let from = &issues[random.below(issues.len())].columns;
         let at = query.sort.key_of(from);
         let after = (!random.once_in(3)).then_some(ListPosition { at, id: from.id });
@@ -251,17 +250,17 @@ fn steps_are_those_of_the_naive_meaning() {
             budget: BUDGET,
         };
         let found = step(&source(conn), &request, &mut Throttle::unlimited()).unwrap();
-        assert_eq!(found.total_hits, Some(expected.len() as u64), "{asked}");
-        assert_eq!(found.more, rest.len() as u64 > issues_max, "{asked} {after:?}");
+        assert_eq!(found.total_hits, Some(expected.len() as u64), "{parameters}");
+        assert_eq!(found.more, rest.len() as u64 > issues_max, "{parameters} {after:?}");
         let body = String::from_utf8(found.body).unwrap();
-        assert_eq!(body, rendered(rest.iter().take(issues_max as usize)), "{asked} {after:?}");
+        assert_eq!(body, rendered(rest.iter().take(issues_max as usize)), "{parameters} {after:?}");
     });
 }
 
 #[test]
 fn every_index_that_decides_a_query_gives_its_matches_in_order() {
     let mut tried = 0;
-    try_queries(3, |conn, issues, query, _, asked| {
+    try_queries(3, |conn, issues, query, _, parameters| {
         let query = without_idle_filters(query);
         if contradicts_itself(&query) {
             return;
@@ -278,11 +277,11 @@ fn every_index_that_decides_a_query_gives_its_matches_in_order() {
             }
             tried += 1;
             let sql = sql::count(DOMAIN, &query, index);
-            assert_eq!(counts::run(conn, &sql).unwrap(), expected.len() as u64, "{asked}");
+            assert_eq!(counts::run(conn, &sql).unwrap(), expected.len() as u64, "{parameters}");
             if index.order() == query.sort.key {
                 let rows = found(conn, &sql::page(DOMAIN, &scan(&query, index, 3, 2)));
                 let part: Vec<u64> = expected.iter().skip(2).take(3).copied().collect();
-                assert_eq!(ids(conn, &rows), part, "{index:?} {asked}");
+                assert_eq!(ids(conn, &rows), part, "{index:?} {parameters}");
             }
         }
     });
@@ -298,7 +297,7 @@ fn ids(conn: &Connection, rows: &[u32]) -> Vec<u64> {
 #[test]
 fn counters_count_and_find_the_day_of_every_offset() {
     let mut tried = 0;
-    try_queries(4, |conn, issues, query, _, asked| {
+    try_queries(4, |conn, issues, query, _, parameters| {
         let query = without_idle_filters(query);
         let Some(counters) = Counters::covering(&query).filter(|_| !contradicts_itself(&query))
         else {
@@ -308,7 +307,7 @@ fn counters_count_and_find_the_day_of_every_offset() {
         let source = source(conn);
         let expected: Vec<u64> = expected(issues, &query).iter().map(|i| i.columns.id).collect();
         let counted = total.count(&source).unwrap();
-        assert_eq!(counted.total(), expected.len() as u64, "{asked}");
+        assert_eq!(counted.total(), expected.len() as u64, "{parameters}");
         let counters = &total.counters;
         if counters.time != query.sort.key || !counters.index.decides(&query) {
             return;
@@ -320,18 +319,18 @@ fn counters_count_and_find_the_day_of_every_offset() {
             let sum = seek.question(&total);
             let by_day = sum.map(|sum| source.count_by_day(&sum).unwrap()).unwrap_or_default();
             let Page::Scan(scan) = seek.refine(&total, &counted, by_day) else {
-                panic!("the index decides {asked}");
+                panic!("the index decides {parameters}");
             };
             assert!(scan.offset <= seek.offset);
             let rows = found(conn, &sql::page(DOMAIN, &scan));
             let part: Vec<u64> = expected.iter().skip(offset).take(2).copied().collect();
-            assert_eq!(ids(conn, &rows), part, "{offset} {asked}");
+            assert_eq!(ids(conn, &rows), part, "{offset} {parameters}");
         }
     });
     assert!(tried > 100, "{tried}");
 }
 
-/// Everything that the index keeps.
+/// Every row of the index.
 fn index(conn: &Connection) -> Vec<String> {
     let mut lines = Vec::new();
     for select in [
@@ -348,12 +347,12 @@ fn index(conn: &Connection) -> Vec<String> {
 }
 
 #[test]
-fn an_index_that_is_kept_by_changes_is_the_index_made_anew() {
+fn the_maintained_index_equals_an_index_built_from_scratch() {
     for seed in 0..24 {
         let mut random = SplitMix::new(seed);
-        let kept = empty_database();
+        let maintained = empty_database();
         let pool = world(seed, 40);
-        // By row: which issue stands there.
+        // The issue in each row.
         let mut stored: Vec<Option<&Issue>> = vec![None; 12];
         for _ in 0..6 {
             let mut changes = IndexChanges::default();
@@ -363,24 +362,24 @@ fn an_index_that_is_kept_by_changes_is_the_index_made_anew() {
                 note(&mut changes, Issue::row(place), stored[place], after);
                 stored[place] = after;
             }
-            update(&kept, DOMAIN, &changes.finish()).unwrap();
-            let anew = empty_database();
+            update(&maintained, DOMAIN, &changes.finish()).unwrap();
+            let rebuilt = empty_database();
             let mut changes = IndexChanges::default();
             for (place, issue) in stored.iter().enumerate() {
                 note(&mut changes, Issue::row(place), None, *issue);
             }
-            update(&anew, DOMAIN, &changes.finish()).unwrap();
-            assert_eq!(index(&kept), index(&anew), "seed {seed}");
+            update(&rebuilt, DOMAIN, &changes.finish()).unwrap();
+            assert_eq!(index(&maintained), index(&rebuilt), "seed {seed}");
         }
     }
 }
 
 #[test]
-fn an_issue_that_leaves_what_it_is_not_in_is_damage() {
+fn removing_an_issue_that_is_not_indexed_is_reported_as_damage() {
     let conn = empty_database();
     let issues = world(1, 1);
     let mut changes = IndexChanges::default();
     note(&mut changes, 1, Some(&issues[0]), None);
-    let kept = update(&conn, DOMAIN, &changes.finish());
-    assert!(matches!(kept, Err(Fault(caseload_store::StoreError::Corrupt(_)))), "{kept:?}");
+    let updated = update(&conn, DOMAIN, &changes.finish());
+    assert!(matches!(updated, Err(Fault(caseload_store::StoreError::Corrupt(_)))), "{updated:?}");
 }

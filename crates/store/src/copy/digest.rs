@@ -30,7 +30,7 @@ impl Digester {
 
     /// Adds the next rows.
     pub(super) fn add(&mut self, rows: &Rows) {
-        let domain = self.table.place_of("domain_id");
+        let domain = self.table.offset_of("domain_id");
         for row in rows.iter() {
             let mut hash = Sha256::new();
             for (column, value) in self.table.columns.iter().zip(row.values()) {

@@ -74,7 +74,7 @@ impl BlockShifts {
         kind: Kind,
         into: &mut Rows,
     ) -> Result<(), StoreError> {
-        let of = |name| table.place_of(name).map_or(0, |place| row.integer(place));
+        let of = |name| table.offset_of(name).map_or(0, |place| row.integer(place));
         let blocks = self.of(of("domain_id"));
         match (kind, row.value(place)) {
             (Kind::Row, Value::Integer(number)) => {

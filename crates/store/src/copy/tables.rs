@@ -42,7 +42,7 @@ pub struct Table {
 
 impl Table {
     /// The position of a column.
-    pub fn place_of(&self, name: &str) -> Option<usize> {
+    pub fn offset_of(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|column| column.name == name)
     }
 }

@@ -1,7 +1,7 @@
-//! Importing issues: reads the stored state that a plan of the model's needs, makes the plan, and
-//! has the backend write it. The slices of a chunk share the state of the domain. Most imports
-//! bring free ids and rising times; for them no stored issue is read. A dry run is planned as one
-//! slice, because nothing of it is stored for the next one.
+//! Importing issues: reads the stored state that the model's plan needs, makes the plan, and has
+//! the backend write it. The slices of a chunk share the domain's state. Most imports bring free
+//! ids and rising times and read no stored issue. A dry run is planned as one slice, because it
+//! stores nothing for the next slice.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -44,7 +44,7 @@ impl Import {
         Self { dry_run, known: None }
     }
 
-    /// Imports some entries of a block; their records.
+    /// Imports some entries of a block and returns their records.
     pub fn apply(
         &mut self,
         store: &mut impl ImportStore,
@@ -87,7 +87,7 @@ impl Import {
     }
 }
 
-/// The entries of a slice, which are issues.
+/// The entries of a slice of issues.
 pub fn entries_of<'w>(
     work: &'w ChunkWork,
     slice: &Range<usize>,

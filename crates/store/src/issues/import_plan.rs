@@ -1,6 +1,6 @@
-//! ImportPlanner an import of issues: what is known of the domain before, and the questions of a
-//! plan about which milliseconds are taken, answered by whoever reads them. Most imports bring free
-//! ids and rising times; for them nothing is asked. What a plan says is the model's.
+//! Planning an import of issues. The planner gives the model the state of the domain and answers
+//! its questions about occupied milliseconds from the backend's reads. Most imports bring free ids
+//! and rising times, and ask nothing. The plan itself is the model's.
 
 use std::collections::HashMap;
 
@@ -14,12 +14,12 @@ use caseload_model::time::UnixMillis;
 
 use crate::StoreError;
 
-/// Windows beyond which one scan from the first to the last is made instead, where it is not much
-/// longer than they are together.
+/// Above this number of windows, the planner asks for one window around all of them, unless that
+/// window is much longer than all of them together.
 const WINDOWS_APART_MAX: usize = 16;
 const SCAN_STRETCH_MAX: i64 = 4;
 
-/// What is read once per chunk and kept up to date by the plans.
+/// The state of the domain. It is read once per chunk and updated after each plan.
 #[derive(Debug)]
 pub struct ImportState {
     pub default_app: App,
@@ -52,15 +52,15 @@ impl ImportState {
         })
     }
 
-    /// Those of `ids` that an issue may have: beyond the last one, only ids that do not count for
-    /// the next one are taken.
+    /// Those of `ids` that a stored issue may have. Ids above the last one are free, except for ids
+    /// that do not count for the next one.
     pub fn maybe_taken<'i>(&self, ids: &'i [u64]) -> impl Iterator<Item = u64> + use<'i> {
         let last_id = self.last_issue_id;
         let may_exist = move |id: &u64| *id <= last_id || *id > ISSUE_ID_COUNTED_MAX;
         ids.iter().copied().filter(may_exist)
     }
 
-    /// Takes note of what a plan adds, once that is stored.
+    /// Adds the additions of a plan, once they are stored.
     pub fn add(&mut self, plan: &mut ImportPlan) {
         self.apps.append(&mut plan.apps);
         self.next_publish_number = plan.next_publish_number;
@@ -69,7 +69,7 @@ impl ImportState {
     }
 }
 
-/// A plan in the making.
+/// The planner of one slice.
 #[derive(Debug)]
 pub struct ImportPlanner<'e> {
     context: ImportContext,
@@ -79,7 +79,7 @@ pub struct ImportPlanner<'e> {
 }
 
 impl<'e> ImportPlanner<'e> {
-    /// `stored` are the issues that have one of the ids that entries name.
+    /// `stored` are the issues whose ids the entries name.
     pub fn new(
         known: ImportState,
         stored: HashMap<u64, StoredIssue>,
@@ -98,18 +98,18 @@ impl<'e> ImportPlanner<'e> {
         Self { context, payload, entries, dry_run }
     }
 
-    /// The plan, or the windows of time that have to be looked at first.
+    /// The plan, or the windows of time that the model asks for.
     pub fn plan(&self) -> Result<ImportPlan, Vec<TimeWindow>> {
         plan_imports(&self.context, self.payload, self.entries, self.dry_run)
             .map_err(|need| joined(need.windows().collect()))
     }
 
-    /// Answers for one window: which instants in it are taken.
+    /// Adds the occupied instants of a window.
     pub fn note(&mut self, window: TimeWindow, taken: Vec<UnixMillis>) {
         self.context.occupied.add_window(window, taken);
     }
 
-    /// What was known before.
+    /// Returns the state as it was before the plan.
     pub fn end(self) -> ImportState {
         ImportState {
             max_created_at: self.context.occupied.max_created_at(),
@@ -121,7 +121,7 @@ impl<'e> ImportPlanner<'e> {
     }
 }
 
-/// The windows, or one around them where that saves questions without reading much more.
+/// The windows, or one window around them if that saves questions without reading much more.
 fn joined(windows: Vec<TimeWindow>) -> Vec<TimeWindow> {
     let (Some(first), Some(last)) = (windows.first(), windows.last()) else { return windows };
     let around = TimeWindow { from: first.from, until: last.until };

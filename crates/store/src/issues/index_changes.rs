@@ -1,8 +1,7 @@
-//! What changes of issues do to what issues are found by: counters and sets of rows per term. One
-//! entry point for imports and edits: an issue as it was and as it is. IndexChanges add up until
-//! the chunk or command ends and are then written once, in its transaction, by the backend.
-//! Invariant: once what [`IndexChanges::finish`] lists is kept, counters and terms are those that
-//! the model names for the stored rows.
+//! Index maintenance: turns an issue's old and new state into updates of counters and term sets.
+//! Imports and edits share this entry point. Changes add up until the chunk or command ends; the
+//! backend then writes them once, in its transaction. Invariant: after the writes of
+//! [`IndexChanges::finish`], counters and terms are those that the model names for the stored rows.
 
 use caseload_model::issue::{
     Facet, IssueColumns, IssueFragments, TermKind, span_of_day, visit_counters, visit_terms,
@@ -12,7 +11,7 @@ use foldhash::{HashMap, HashMapExt as _};
 use crate::StoreError;
 use crate::rowset::{block_of, row_number};
 
-/// An issue as far as it decides what it is found by.
+/// The part of an issue that decides its counters and terms.
 #[derive(Debug, Clone, Copy)]
 pub struct IndexedIssue<'i> {
     pub columns: &'i IssueColumns,
@@ -21,27 +20,28 @@ pub struct IndexedIssue<'i> {
 
 /// Whether a row enters or leaves a term.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+pub enum TermStep {
     Leaves,
     Enters,
 }
 
-/// What happens to rows.
-type Steps = Vec<(u32, Step)>;
+/// Rows with their steps.
+type Steps = Vec<(u32, TermStep)>;
 
-/// IndexChanges of one domain, added up.
+/// The changes of one domain, added up.
 #[derive(Debug, Default)]
 pub struct IndexChanges {
-    /// By facet, value and day; see [`counter_key`]. Those of spans come from these in the end.
+    /// By facet, value and day; see [`counter_key`]. The counters of 32-day spans are derived from
+    /// these at the end.
     counters: HashMap<Box<[u8]>, i64>,
-    /// By kind and value. A row may come several times; its first and last step count.
+    /// By kind and value. A row may occur several times; its first and its last step count.
     terms: HashMap<Box<[u8]>, Steps>,
-    /// Where keys are put together.
+    /// A buffer for keys.
     key: Vec<u8>,
 }
 
 impl IndexChanges {
-    /// Notes that the issue in `row` was `before` and is `after`: a new issue was nothing before.
+    /// Adds the change of the issue in `row`. `before` is None for a new issue.
     pub fn change(
         &mut self,
         row: i64,
@@ -49,7 +49,7 @@ impl IndexChanges {
         after: Option<IndexedIssue<'_>>,
     ) -> Result<(), StoreError> {
         let row = row_number(row)?;
-        for (issue, step) in [(before, Step::Leaves), (after, Step::Enters)] {
+        for (issue, step) in [(before, TermStep::Leaves), (after, TermStep::Enters)] {
             if let Some(issue) = issue {
                 self.note(row, issue, step);
             }
@@ -57,9 +57,9 @@ impl IndexChanges {
         Ok(())
     }
 
-    fn note(&mut self, row: u32, issue: IndexedIssue<'_>, step: Step) {
+    fn note(&mut self, row: u32, issue: IndexedIssue<'_>, step: TermStep) {
         let Self { counters, terms, key } = self;
-        let by = if step == Step::Enters { 1 } else { -1 };
+        let by = if step == TermStep::Enters { 1 } else { -1 };
         visit_counters(issue.columns, &mut |facet, value, day| {
             counter_key(facet, value, day, key);
             match counters.get_mut(key.as_slice()) {
@@ -78,7 +78,7 @@ impl IndexChanges {
         });
     }
 
-    /// What the changes come to, in the order of keys.
+    /// The net changes, in the order of their keys.
     pub fn finish(self) -> IndexUpdate {
         let mut counters = changed(self.counters);
         counters.extend(changed(spans(&counters)));
@@ -90,12 +90,12 @@ impl IndexChanges {
     }
 }
 
-/// Counters that are not what they were.
+/// Counters whose value changes.
 fn changed(counters: HashMap<Box<[u8]>, i64>) -> Vec<(Box<[u8]>, i64)> {
     counters.into_iter().filter(|(_, sum)| *sum != 0).collect()
 }
 
-/// What changes of days come to for the spans that hold these days.
+/// The changes of the 32-day spans that contain these days.
 fn spans(days: &[(Box<[u8]>, i64)]) -> HashMap<Box<[u8]>, i64> {
     let mut spans: HashMap<Box<[u8]>, i64> = HashMap::new();
     for (key, sum) in days {
@@ -106,7 +106,7 @@ fn spans(days: &[(Box<[u8]>, i64)]) -> HashMap<Box<[u8]>, i64> {
     spans
 }
 
-/// What changes come to: each counter and each row of a term at most once.
+/// Net changes: each counter, and each row of a term, at most once.
 #[derive(Debug, Default)]
 pub struct IndexUpdate {
     counters: Vec<(Box<[u8]>, i64)>,
@@ -120,11 +120,11 @@ pub struct TermUpdate<'s> {
     pub value: &'s [u8],
     pub block: u32,
     /// Ascending; each row once.
-    pub steps: &'s [(u32, Step)],
+    pub steps: &'s [(u32, TermStep)],
 }
 
 impl IndexUpdate {
-    /// Facet, value and day (or span) of each counter, and what is added to it; never 0.
+    /// Facet, value, day (or span) and difference of each counter; the difference is never 0.
     pub fn counters(&self) -> impl Iterator<Item = (u8, &[u8], i64, i64)> {
         self.counters.iter().filter_map(|(key, sum)| {
             let (facet, value, day) = counter_parts(key)?;
@@ -154,7 +154,7 @@ fn counter_key(facet: Facet, value: &[u8], day: i64, key: &mut Vec<u8>) {
     key.extend_from_slice(&day_bytes(day));
 }
 
-/// A day as bytes that sort as days do.
+/// A day as bytes that sort like days.
 const fn day_bytes(day: i64) -> [u8; 8] {
     (day.cast_unsigned() ^ 1 << 63).to_be_bytes()
 }
@@ -169,19 +169,19 @@ fn counter_parts(key: &[u8]) -> Option<(u8, &[u8], i64)> {
     Some((*facet, value, day_of(*day)))
 }
 
-/// What the steps of one term come to: rows that leave it and rows that enter it.
+/// The net steps of one term: rows that leave it and rows that enter it.
 fn net(mut steps: Steps) -> Steps {
-    // Stable: the steps of a row stay in order.
+    // The sort is stable: the steps of a row stay in order.
     steps.sort_by_key(|(row, _)| *row);
     steps
         .chunk_by(|a, b| a.0 == b.0)
-        // A row that first leaves was in the term, one that last enters is in it.
+        // A row whose first step leaves was in the term. A row whose last step enters is in it.
         .filter(|steps| steps[0].1 == steps[steps.len() - 1].1)
         .map(|steps| steps[0])
         .collect()
 }
 
-/// The fault of a row that leaves a term it is not in, or enters one it is in.
+/// The error for a row that leaves a term it is not in, or enters one it is in.
 pub fn not_in_term(kind: TermKind) -> StoreError {
     StoreError::Corrupt(format!("an issue leaves a term of kind {} it is not in", kind.as_str()))
 }

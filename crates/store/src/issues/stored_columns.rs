@@ -1,7 +1,6 @@
-//! The columns of an issue put together from what a backend has in its columns and from the
-//! fragments beside them: tags and names stand only there. Checks and edits read issues by these;
-//! lists do not. An unreadable head has no tags and no names here; that it is unreadable is for its
-//! reader to say.
+//! An issue's columns, from the columns that a backend stores and from the fragments. Only the
+//! fragments contain tags and names. Checks and edits read issues this way; lists do not. If the
+//! head is unreadable, tags and names are empty; the caller reports the damage.
 
 use caseload_model::issue::{IssueColumns, IssueFacts, IssueFragments, IssueQueue, IssueState};
 use caseload_model::json::{self, Json};
@@ -9,7 +8,7 @@ use caseload_model::time::UnixMillis;
 
 use crate::StoreError;
 
-/// What the columns of a row say, as they are stored.
+/// The stored columns of a row.
 #[derive(Debug)]
 pub struct StoredColumns {
     pub id: i64,
@@ -31,11 +30,12 @@ pub struct StoredColumns {
 }
 
 impl StoredColumns {
-    /// With what only the fragments say.
+    /// Adds the values that only the fragments contain.
     pub fn columns(self, shown: &IssueFragments<'_>) -> Result<IssueColumns, StoreError> {
         let code = self.state;
-        let state = IssueState::from_code(code)
-            .ok_or_else(|| StoreError::Corrupt(format!("{code} stands for no state of issues")))?;
+        let state = IssueState::from_code(code).ok_or_else(|| {
+            StoreError::Corrupt(format!("{code} is not the code of a state of issues"))
+        })?;
         let head = [b"{", shown.head, b"}"].concat();
         let head = json::parse(&head).unwrap_or(Json::Null);
         let queue = shown.queue.and_then(|queue| json::parse(queue).ok()).unwrap_or(Json::Null);

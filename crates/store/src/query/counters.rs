@@ -146,7 +146,7 @@ impl Counters {
         DaySplit::of(self.range)
     }
 
-    /// What is added up for these days.
+    /// The counters to add up for these days.
     pub fn sum(&self, days: Days) -> CounterSum<'_> {
         let Self { facet, values, subtracted_ratings, .. } = self;
         CounterSum { facet: *facet, values, subtracted_ratings, days }
@@ -159,8 +159,8 @@ impl Counters {
         query
     }
 
-    /// The query without the days that lie before `offset`, and the offset in what remains. The
-    /// query is sorted by the time that these counters are of.
+    /// The query without the days before `offset`, and the remaining offset. The query is sorted by
+    /// the time that these counters are of.
     pub(super) fn seek(
         &self,
         query: &IssueQuery,

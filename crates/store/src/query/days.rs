@@ -7,7 +7,7 @@ use caseload_model::time::{DAY_MS, UnixMillis};
 
 /// A range of days that holds every instant.
 pub(super) const DAYS_ALL: Days = Days { from: -(1 << 36), until: (1 << 36) - 1 };
-/// No issue is older or newer. The bound keeps sums with days from overflowing.
+/// No issue is older or newer. With this bound, sums with days do not overflow.
 const INSTANT_BOUND: i64 = 1 << 60;
 
 /// The days `from..=until`, counted from 1970-01-01.
@@ -141,7 +141,7 @@ mod tests {
             (DAYS_ALL.until - 100, DAYS_ALL.until),
         ] {
             let mut next = from;
-            let mut asked = 0;
+            let mut read = 0;
             let mut counters: Vec<Days> = Days { from, until }.counters().collect();
             counters.sort_by_key(|days| counted_days(days.from));
             for days in counters {
@@ -149,11 +149,11 @@ mod tests {
                     let (first, last) = counted_days(counter);
                     assert_eq!(first, next, "{from} {until}");
                     next = last + 1;
-                    asked += 1;
+                    read += 1;
                 }
             }
             assert_eq!(next, until + 1, "{from} {until}");
-            assert!(asked <= 2 * 31 + (until - from + 1) / SPAN_DAYS, "{from} {until}: {asked}");
+            assert!(read <= 2 * 31 + (until - from + 1) / SPAN_DAYS, "{from} {until}: {read}");
         }
         assert_eq!(DAYS_ALL.counters().count(), 1);
     }

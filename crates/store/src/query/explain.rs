@@ -60,13 +60,13 @@ pub fn explain<S: Source>(
     Ok(steps)
 }
 
-/// What a step is measured by.
+/// A question for the size of a step.
 pub(super) enum Measured<'m> {
     Total(&'m CounterTotal),
     Matches(&'m Matches),
 }
 
-/// The size of a set, and what follows from it.
+/// The size of a set, and the ways that follow from it.
 #[derive(Clone, Copy)]
 pub(super) struct Size {
     issues: u64,

@@ -1,6 +1,6 @@
-//! Finding the matches: the steps after the set of a query's filters is known. Backends narrow the
-//! set by spans of time with [`within`]; what remains is held against the query's texts if it has
-//! any.
+//! Finding the matches, once the set of a query's filters is evaluated: backends narrow the set by
+//! spans of time with [`within`], and the texts of the remaining issues are tested if the query
+//! tests texts.
 
 use caseload_model::issue_query::IssueQuery;
 use roaring::RoaringBitmap;
@@ -30,7 +30,7 @@ impl Narrowing {
     }
 }
 
-/// What remains of `found` within the spans. Without spans, `found` is not a complement.
+/// The rows of `found` within the spans. Without spans, `found` is not a complement.
 pub fn within<'s, S: Source>(
     source: &S,
     mut found: Rows,

@@ -1,7 +1,7 @@
 //! The matches of a query as data: a set expression of its filters, the spans of time that narrow
 //! it, and whether texts are read after that. A text has no index, so a query that tests texts
 //! takes every issue that its other filters let through. Invariant: without tests of texts, the set
-//! within the spans is exactly what the model's `IssueQuery` matches.
+//! within the spans has exactly the issues that the model's `IssueQuery` matches.
 
 use caseload_model::decimal::Decimal;
 use caseload_model::fold::fold;

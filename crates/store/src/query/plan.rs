@@ -1,4 +1,4 @@
-//! The plan of a list: where its total and its page come from. It follows from the query alone, so
+//! The plan of a list: the sources of its total and its page. It follows from the query alone, so
 //! it can be printed, compared and sent to the database in one round trip. What depends on data is
 //! a plan in two stages: a question first, then a plan from the answer ([`Planned::Refine`] for
 //! addresses of agents, [`Page::Refine`] for deep pages). A page is a scan of one index if one has
@@ -18,7 +18,7 @@ use super::matches::{Matches, selects_agent};
 use super::thresholds::Thresholds;
 use crate::{ListIssues, StepIssues};
 
-/// What is asked for: a page by number with its total, or the issues after a position.
+/// A request: a page by number with its total, or the issues after a position.
 #[derive(Debug, Clone, Copy)]
 pub enum Request<'q> {
     Page(&'q IssueQuery, Paging),
@@ -54,7 +54,7 @@ pub enum Planned<'q> {
     Refine(ByAgents<'q>),
 }
 
-/// Where total and page come from.
+/// The sources of total and page.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Plan<'q> {
     /// None if no total is wanted.
@@ -62,7 +62,7 @@ pub struct Plan<'q> {
     pub page: Page<'q>,
 }
 
-/// Where a total comes from.
+/// The source of a total.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Total {
     /// The query contradicts itself.
@@ -90,7 +90,7 @@ pub enum Ends {
     Sets(Box<[Option<Matches>; 2]>),
 }
 
-/// Where a page comes from.
+/// The source of a page.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Page<'q> {
     Nothing,
@@ -236,7 +236,7 @@ impl<'q> Plan<'q> {
         Self { total: Some(Total::OfPage), page: Page::Set(page) }
     }
 
-    /// A step looks for one issue more than it shows, which tells whether another step is worth it.
+    /// A step looks for one issue more than it shows, to know whether issues follow.
     fn step(
         query: &'q IssueQuery,
         after: Option<ListPosition>,
@@ -269,7 +269,7 @@ impl<'q> Plan<'q> {
         Self { total, page }
     }
 
-    /// Total and page, if neither depends on data and all of both can be asked for at once: a scan,
+    /// Total and page, if neither depends on data and all of both fit in one question: a scan,
     /// and counters whose ends are counted through their index.
     pub const fn as_one_question(&self) -> Option<(Option<&CounterTotal>, &Scan<'q>)> {
         match self {

@@ -1,7 +1,7 @@
 //! Sets of issues as expressions: the issues of a term, a range of terms or a list of ids, combined
 //! by and, or, not. An expression knows its leaves, so a backend can fetch all of them at once or
-//! one by one while the expression is evaluated. Complements are never built: a result is a set or
-//! what a set lacks.
+//! one by one while the expression is evaluated. Complements are never built: a result is a set, or
+//! the rows that are missing from a set.
 
 use caseload_model::issue::TermKind;
 use roaring::RoaringBitmap;

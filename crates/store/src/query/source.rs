@@ -1,5 +1,5 @@
 //! The questions that answering a list asks of a backend, about one domain in one snapshot. Each is
-//! one look at an index or a table, wide enough that a backend behind a network answers a list with
+//! one look at an index or a table, wide enough that a backend across a network answers a list with
 //! few of them. No question decides anything about queries. Answers name issues by `row`, a number
 //! that callers never see.
 

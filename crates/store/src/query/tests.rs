@@ -1,5 +1,5 @@
-//! Plans of a table of queries, as text: a change of what a query reads shows up as a difference of
-//! the snapshot. And evaluation of set expressions against sets of plain numbers.
+//! Plans of a table of queries, as text: if a query reads anything else, the snapshot
+//! differs. And evaluation of set expressions against sets of plain numbers.
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
@@ -127,7 +127,7 @@ fn expression() -> impl Strategy<Value = Set> {
     })
 }
 
-/// What an expression means, over rows below 8.
+/// The meaning of an expression, over rows below 8.
 fn meaning(set: &Set, sets: &[BTreeSet<u32>]) -> BTreeSet<u32> {
     let every = || (0..8).collect::<BTreeSet<u32>>();
     match set {
@@ -147,7 +147,7 @@ fn number(leaf: &Leaf) -> usize {
 
 proptest! {
     #[test]
-    fn a_set_is_what_its_expression_says_however_leaves_are_answered(
+    fn leaves_fetched_one_by_one_or_at_once_give_the_set_of_the_expression(
         set in expression(),
         sets in proptest::collection::vec(proptest::collection::btree_set(0..8u32, 0..8), 4),
     ) {

@@ -32,7 +32,7 @@ impl<'t> TextTest<'t> {
         }
     }
 
-    /// What is read of each issue.
+    /// The fragments that are read of each issue.
     const fn fragments(&self) -> TextFragments {
         TextFragments {
             custom_fields: self.fields.is_some(),

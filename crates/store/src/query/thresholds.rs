@@ -1,7 +1,7 @@
 //! Sizes at which one way of answering a query becomes cheaper than another. They change no answer.
 //! Tests set them low, so that small data takes every way.
 
-/// Where the ways of answering part.
+/// The thresholds between ways of answering.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Thresholds {
     /// From this offset on, the counters say in which day the page begins.

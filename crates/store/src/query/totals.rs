@@ -18,7 +18,7 @@ impl CounterTotal {
         }
     }
 
-    /// What the answer to [`Self::question`] says.
+    /// The total, from the answer to [`Self::question`].
     pub const fn counted(&self, (whole, [before, after]): (u64, [u64; 2])) -> Counted {
         Counted { split: self.split, before, whole, after }
     }

@@ -1,5 +1,5 @@
-//! What the parts of a plan are called when a plan is explained: in the words of the API and of
-//! docs/program.md, not of the code.
+//! The words for the parts of a plan in an explanation: those of the API and of docs/program.md,
+//! not those of the code.
 
 use caseload_model::issue::{Facet, FieldType, IssueState, OptionalField, TermKind};
 use caseload_model::issue_query::{IssueQuery, Sort, SortKey, SortOrder, TimeRange};

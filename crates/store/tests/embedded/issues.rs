@@ -39,7 +39,7 @@ async fn a_check_names_each_kind_of_damage_to_issues() {
         ("UPDATE issues SET id = 6 WHERE row = 1", "its id is another one in the column"),
         ("UPDATE issues SET created_at = 3 WHERE row = 1", "its created_at is another one"),
         ("UPDATE issues SET state = 7 WHERE row = 1", "its state is another one"),
-        ("UPDATE issues SET state = 70 WHERE row = 1", "70 stands for no state"),
+        ("UPDATE issues SET state = 70 WHERE row = 1", "70 is not the code of a state"),
         ("UPDATE issues SET rating = NULL WHERE row = 1", "its feedback_rating is another one"),
         ("UPDATE issues SET redacted = 1 WHERE row = 1", "its redacted is another one"),
         ("UPDATE issues SET queue_id = NULL WHERE row = 1", "its queue is another one"),

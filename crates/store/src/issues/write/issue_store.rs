@@ -1,6 +1,6 @@
-//! What the writing commands ask of whatever keeps issues, all in one transaction of one domain.
-//! Where commands run beside each other, an issue that was read to be changed stays as it is until
-//! the transaction ends, and so does the clock once it was asked.
+//! The statements that the writing commands need, all in one transaction of one domain. If a
+//! backend runs commands concurrently, it locks an issue that is read for a change, and the
+//! domain's clock once it is read, until the transaction ends.
 
 use caseload_model::issue::write::{AgentSummary, AppProfileSummary, Attachment, IssueRecord};
 use caseload_model::issue::{App, AppProfileRow, IssueQueue};
@@ -10,26 +10,26 @@ use crate::StoreError;
 use crate::idempotency::CommandStore;
 use crate::issues::IndexChanges;
 
-/// What a new issue gets from the clock.
+/// Id, times and row that the domain's clock gives to a new issue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IssueAllocation {
     pub id: u64,
     pub created_at: UnixMillis,
     pub changed_at: UnixMillis,
-    /// Its row, where rows are not numbered by the table itself.
+    /// The row, if the table does not number its rows itself.
     pub row: Option<u32>,
 }
 
-/// An issue as it is from now on.
+/// The new state of an issue.
 #[derive(Debug)]
 pub struct Replacement {
     pub row: u32,
     pub issue: IssueRecord,
 }
 
-/// A domain that is written to.
+/// A domain in a transaction that writes.
 pub trait IssueStore: CommandStore {
-    /// The app of an id, or the default one, and whether it is that.
+    /// The app with this id, or the default app, and whether it is the default one.
     fn app(&self, id: Option<&str>) -> Result<Option<(App, bool)>, StoreError>;
     fn agent(&self, id: &str) -> Result<Option<AgentSummary>, StoreError>;
     /// Oldest first.
@@ -37,28 +37,28 @@ pub trait IssueStore: CommandStore {
     fn queue(&self, id: &str) -> Result<Option<IssueQueue>, StoreError>;
     fn app_profile(&self, pid: &str) -> Result<Option<AppProfileSummary>, StoreError>;
 
-    /// The rows of these issues, each at its place.
+    /// The rows of these issues, in the order given.
     fn rows_of(&self, ids: &[u64]) -> Result<Vec<Option<u32>>, StoreError>;
-    /// An issue that is about to be changed, with its row.
+    /// Locks an issue that is about to change, and returns it with its row.
     fn issue(&self, id: u64) -> Result<Option<(u32, IssueRecord)>, StoreError>;
-    /// Says that these issues are about to be changed.
+    /// Locks issues that are about to change.
     fn lock(&self, rows: &[u32]) -> Result<(), StoreError>;
-    /// Issues that were locked, each at its place.
+    /// Locked issues, in the order given.
     fn records(&self, rows: &[u32]) -> Result<Vec<IssueRecord>, StoreError>;
 
-    /// The time of a change that commits now; later than every change before it in the domain.
+    /// The time of a change that commits now. It is later than every earlier change of the domain.
     fn change_time(&self, now: UnixMillis) -> Result<UnixMillis, StoreError>;
-    /// The next id of the domain, and instants that no issue has: by the clock, and after every
-    /// issue there is. Both instants are one, unless an import brought an issue of the future.
+    /// The next id of the domain, and instants that no issue has: by the clock, and later than
+    /// every issue. Both instants are equal, unless an import brought an issue of the future.
     fn allocate(&self, now: UnixMillis) -> Result<IssueAllocation, StoreError>;
-    /// Adds an issue; its row.
+    /// Adds an issue and returns its row.
     fn insert(&self, allocation: &IssueAllocation, issue: &IssueRecord) -> Result<i64, StoreError>;
-    /// Only what an edit may change is written.
+    /// Writes only the values that an edit may change.
     fn replace(&self, replaced: &[Replacement]) -> Result<(), StoreError>;
-    /// Keeps what issues are found by.
+    /// Updates counters and term sets.
     fn update_index(&self, changes: IndexChanges) -> Result<(), StoreError>;
-    /// Adds the author's app profile where the pid is free.
+    /// Adds the author's app profile if its pid is free.
     fn add_app_profile(&self, profile: &AppProfileRow, at: UnixMillis) -> Result<(), StoreError>;
-    /// Makes staged files those of an issue.
+    /// Attaches staged files to an issue.
     fn claim(&self, issue_id: u64, files: &[Attachment]) -> Result<(), StoreError>;
 }

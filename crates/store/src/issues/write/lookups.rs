@@ -1,5 +1,6 @@
-//! What requests refer to: apps, agents, queues, profiles. Each look-up either finds it or notes a
-//! fault under the field that named it; looking goes on, so that a caller learns all faults.
+//! Lookups of the apps, agents, queues and profiles that a request refers to. A failed lookup adds
+//! a fault with the name of the field, and the lookups go on, so a caller learns all faults at
+//! once.
 
 use caseload_model::error_code::ErrorCode;
 use caseload_model::fold::fold;
@@ -15,10 +16,10 @@ use crate::StoreError;
 
 /// Characters of an id that a fault repeats.
 const ID_CHARS_SHOWN: usize = 100;
-/// Unknown issues that are named one by one.
+/// Unknown issues that a fault names one by one.
 const UNKNOWN_ISSUES_NAMED_MAX: usize = 20;
 
-/// Looks things up in one domain and gathers what is not there.
+/// Looks up names in one domain and collects faults.
 pub(super) struct Lookups<'w, W> {
     store: &'w W,
     pub(super) faults: Vec<ParameterFault>,
@@ -29,7 +30,7 @@ impl<'w, W: IssueStore> Lookups<'w, W> {
         Self { store, faults: Vec::new() }
     }
 
-    /// Refuses the request where anything was not there.
+    /// Refuses the request if a lookup failed.
     pub(super) fn check(self) -> Result<(), StoreError> {
         if self.faults.is_empty() { Ok(()) } else { Err(StoreError::Refused(self.faults)) }
     }
@@ -44,8 +45,8 @@ impl<'w, W: IssueStore> Lookups<'w, W> {
         self.fault(field, ErrorCode::InvalidValue, detail);
     }
 
-    /// The app of an id, and whether it is the domain's default one; the default app where none is
-    /// given.
+    /// The app with this id, and whether it is the domain's default app; the default app if no id
+    /// is given.
     pub(super) fn app(
         &mut self,
         given: Option<&Reference<String>>,
@@ -76,7 +77,7 @@ impl<'w, W: IssueStore> Lookups<'w, W> {
         self.store.agent(id)
     }
 
-    /// The oldest agent with this address, which is folded.
+    /// The oldest agent with this address. The address is folded.
     pub(super) fn agent_by_email(&self, email: &str) -> Result<Option<AgentSummary>, StoreError> {
         let is_meant =
             |agent: &AgentSummary| !agent.email.is_empty() && fold(&agent.email) == email;
@@ -95,7 +96,7 @@ impl<'w, W: IssueStore> Lookups<'w, W> {
         self.store.app_profile(pid)
     }
 
-    /// What an edit's references lead to.
+    /// The agents and the queue that an edit refers to.
     pub(super) fn targets(&mut self, edit: &EditRequest) -> Result<EditTargets, StoreError> {
         let mut targets = EditTargets::default();
         match &edit.assignment {
@@ -145,7 +146,7 @@ impl<'w, W: IssueStore> Lookups<'w, W> {
     }
 }
 
-/// What of these references leads nowhere.
+/// The faults of references that lead nowhere.
 pub fn reference_faults<W: IssueStore>(
     store: &W,
     references: &References,

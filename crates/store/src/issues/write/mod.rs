@@ -1,8 +1,8 @@
-//! The writing commands: each reads what its request refers to and the issues it changes, asks the
-//! model for the plan, and writes what it says. The domain's clock is asked last, when nothing can
-//! be refused any more but by size, so that times of change are in the order of commits. A backend
-//! answers [`IssueStore`], in a transaction. Invariant: a command that fails leaves nothing
-//! behind, because its transaction is undone.
+//! The writing commands. Each command looks up its references, reads the issues that it changes,
+//! gets the plan from the model and writes it. It reads the domain's clock last, when only a size
+//! limit can still refuse the request, so times of change are in the order of commits. A backend
+//! implements [`IssueStore`] in a transaction. Invariant: a command that fails leaves no trace,
+//! because its transaction is rolled back.
 
 mod issue_store;
 mod lookups;
@@ -27,10 +27,10 @@ use lookups::Lookups;
 pub use issue_store::{IssueAllocation, IssueStore, Replacement};
 pub use lookups::reference_faults;
 
-/// Issues that a bulk edit holds at a time.
+/// Issues that a bulk edit has in memory at a time.
 const EDITED_AT_ONCE: usize = 50;
 
-/// Makes an issue.
+/// Creates an issue.
 pub fn create<W: IssueStore>(
     store: &W,
     command: &CreateIssue,
@@ -163,7 +163,7 @@ pub fn edit_many<W: IssueStore>(store: &W, command: &EditIssues) -> Result<Vec<u
                 .map_err(|why| refused(&request.issue_ids.field, why))?;
             note(&mut changes, (*row).into(), Some(&stored), &plan.issue)?;
             replaced.push(Replacement { row: *row, issue: plan.issue });
-            // Each message has an id of its own.
+            // Each message gets an id of its own.
             moment.random = moment.random.wrapping_add(1);
         }
         store.replace(&replaced)?;
@@ -172,7 +172,8 @@ pub fn edit_many<W: IssueStore>(store: &W, command: &EditIssues) -> Result<Vec<u
     Ok(bulk_edit_answer(request, &targets))
 }
 
-/// Who writes for the desk: the agent that is named by id or address, else whoever the name says.
+/// The author of desk messages: the agent with this id or address, otherwise an author of this
+/// name.
 fn desk<W: IssueStore>(
     lookups: &Lookups<'_, W>,
     origin: &WriteOrigin,
@@ -234,7 +235,7 @@ fn put<W: IssueStore>(
     store.update_index(changes)
 }
 
-/// Whatever is written is told to the index of what issues are found by.
+/// Adds a written issue to the index changes.
 fn note(
     changes: &mut IndexChanges,
     row: i64,

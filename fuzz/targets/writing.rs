@@ -1,5 +1,5 @@
-//! Forms of the writing calls, and what they make of an issue:
-//! what coverage suggests is held against the law of that name in `fuzz/laws`.
+//! Forms of the writing calls and their effect on an issue: inputs found by coverage are tried
+//! against the law of that name in `fuzz/laws`.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| laws::check("writing", data));

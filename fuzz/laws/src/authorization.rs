@@ -1,5 +1,5 @@
-//! The header `Authorization`. A key is found in each of its accepted forms; and whatever a header
-//! holds, a key that is found in it is the one that a naive reading finds.
+//! The header `Authorization`. The api finds a key in each of its accepted forms. For any other
+//! header, it finds the key that a naive reading finds, or none.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};

@@ -1,5 +1,5 @@
 //! Blocks of payload as they are stored. Any bytes are either refused as damaged or become entries
-//! that lie one after another in those bytes; and such a block comes back from its stored form.
+//! that lie one after another in those bytes. Such a block comes back from its stored form.
 
 use caseload_model::payload::Block;
 
@@ -22,7 +22,7 @@ pub(crate) fn holds(data: &[u8]) {
 /// Encoding a block and decoding it gives the same entries.
 pub(crate) fn comes_back(block: &Block) {
     let stored = block.encode();
-    let again = Block::decode(stored.clone()).expect("what was encoded can be decoded");
+    let again = Block::decode(stored.clone()).expect("an encoded block can be decoded");
     assert_eq!(rows([&again]), rows([block]));
     assert_eq!(again.encode(), stored);
 }

@@ -1,7 +1,7 @@
 //! The filters that are one JSON value of their own: condition objects and lists of texts. The
-//! bytes are `PARAMETER=VALUE`. Exactly what a plain list of rules calls good is accepted, as the
-//! very condition that those rules come to; whatever else it is, is told as a bounded number of
-//! faults of that parameter.
+//! bytes are `PARAMETER=VALUE`. A filter is accepted exactly if a plain list of rules calls it
+//! good, and becomes the condition of those rules. Any other value is a bounded number of faults of
+//! that parameter.
 
 use std::collections::BTreeSet;
 
@@ -9,11 +9,11 @@ use caseload_model::fold::fold;
 use caseload_model::issue_query::{Condition, IssueQuery, ParameterFault, parse_list};
 use caseload_model::json::{self, Json};
 
-/// Faults that one filter is told of, and bytes that one of them may take.
+/// The most faults of one filter, and the most bytes of one fault.
 const FAULTS_MAX: usize = 100;
 const DETAIL_BYTES_MAX: usize = 2000;
 
-/// What a parameter takes.
+/// The accepted values of a parameter.
 enum Kind {
     /// These keys, and whether the texts are compared without case.
     Object(&'static [&'static str], bool, fn(&IssueQuery) -> &Condition),

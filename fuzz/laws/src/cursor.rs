@@ -1,6 +1,6 @@
-//! Places in a list: the token of `cursor` and the plain text of `after`. Whatever the bytes are,
-//! as a text, as what a token is made of, or as two queries, a token that is read is written the
-//! same, goes on where it was given out for, and nowhere else.
+//! Places in a list: the token of `cursor` and the plain text of `after`. The bytes are a text, the
+//! content of a token, or two queries. A token that can be read is written the same again, and
+//! continues the list for which it was made and no other one.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -19,7 +19,7 @@ use caseload_testdata::SplitMix;
 
 const BODY_BYTES: usize = 30;
 
-/// Parameters that say where a list goes on; the others say what is in it.
+/// Parameters that name the place in a list; the others select its issues.
 const PLACES: [&str; 5] = ["cursor", "after", "count", "page", "page-size"];
 
 const HOME: DomainId = DomainId(1);
@@ -47,7 +47,7 @@ fn token(text: &str) {
             assert_eq!(cursor.encode(), text, "a token is written in one way");
             assert!(outcome.is_ok_and(|request| request.cursor.is_some()), "{text} is a token");
         }
-        Err(_) => assert_eq!(outcome.is_ok(), text.is_empty(), "{text:?} is no token"),
+        Err(_) => assert_eq!(outcome.is_ok(), text.is_empty(), "{text:?} is not a token"),
     }
 }
 
@@ -79,7 +79,7 @@ fn place(text: &str) {
         (id <= ISSUE_ID_MAX).then_some(ListPosition { at, id })
     });
     let Some(position) = expected else {
-        let faults = outcome.expect_err("this is no place");
+        let faults = outcome.expect_err("this is not a place");
         assert!(faults.len() == 1 && faults[0].parameter == "after", "{faults:?}");
         return;
     };
@@ -93,7 +93,7 @@ fn place(text: &str) {
     }
 }
 
-/// Where the walk goes on.
+/// The place from which the walk continues.
 fn position_of(request: &ListRequest) -> Result<Option<ListPosition>, ParameterFault> {
     let paging = request.cursor.as_ref().expect("a list by place");
     paging.position(HOME, &request.query)
@@ -107,7 +107,7 @@ fn query(line: &str) -> Option<(Pairs, IssueQuery)> {
     Some((pairs, query))
 }
 
-/// A token that was given out for one list, sent with another.
+/// A token that was made for one list, sent with another.
 fn belongs(
     (_, home): &(Pairs, IssueQuery),
     (pairs, query): &(Pairs, IssueQuery),
@@ -120,13 +120,13 @@ fn belongs(
     let mut pairs = pairs.clone();
     pairs.insert(random.below(pairs.len() + 1), ("cursor".to_owned(), cursor.encode()));
     let request = parse_list(&pairs).expect("a token goes with every filter");
-    assert_eq!(request.query, *query, "a token is no filter");
+    assert_eq!(request.query, *query, "a token is not a filter");
     let paging = request.cursor.as_ref().expect("a list by place");
     assert_eq!(paging.pages_before(), pages);
     match position_of(&request) {
         Ok(position) => assert!(home == query && position == Some(after), "{home:?} {query:?}"),
         Err(fault) => {
-            assert_ne!(home, query, "a token is taken where it was given out");
+            assert_ne!(home, query, "a token is accepted by its own list");
             assert!(fault.parameter == "cursor" && !fault.detail.is_empty());
         }
     }

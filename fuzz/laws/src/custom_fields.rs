@@ -1,6 +1,5 @@
-//! The filter `custom-fields`. Exactly what a plain list of rules calls good is accepted, as the
-//! very tests that those rules come to; and what a test and its opposite say of a value never
-//! agree.
+//! The filter `custom-fields`. It is accepted exactly if a plain list of rules calls it good, and
+//! becomes the tests of those rules. A test and its opposite never agree about a value.
 
 use caseload_model::decimal::Decimal;
 use caseload_model::issue::{FieldType, has_value};

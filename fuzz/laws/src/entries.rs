@@ -1,4 +1,4 @@
-//! What holds for the entries of every action: each is either accepted or refused with faults that
+//! The law of the entries of every action: each is either accepted or refused with faults that
 //! point into it, and each leaves one record that is one line of JSON.
 
 use caseload_model::error_code::EntryErrorCode as Code;
@@ -12,10 +12,10 @@ use caseload_model::task::Family;
 
 use crate::second;
 
-/// Faults of one entry that are told, and one place that tells of the others.
+/// The listed faults of one entry, and one more place that says there are others.
 const FAULTS_MAX: usize = 1001;
 
-/// The blocks of `data` as a payload file; none where it is refused as a whole.
+/// The blocks of `data` as a payload file; none if it is refused as a whole.
 pub(crate) fn blocks_of(data: &[u8], family: Family) -> Vec<Block> {
     let mut blocks = Vec::new();
     let mut reader = PayloadReader::new(family.entry_bytes_read_max());
@@ -34,7 +34,7 @@ pub(crate) fn block_of(entry: &[u8]) -> Option<Block> {
     blocks_of(&entry, Family::Identity).pop().filter(|block| block.entries.len() == 1)
 }
 
-/// Checks what became of every entry of `block`.
+/// Checks the outcome of every entry of `block`.
 pub(crate) fn check<T>(block: &Block, all: &[PreparedEntry<T>]) {
     let entries: Vec<_> = all.iter().map(|prepared| prepared.entry.clone()).collect();
     assert_eq!(entries, block.entries, "every entry is there, in order");
@@ -44,7 +44,7 @@ pub(crate) fn check<T>(block: &Block, all: &[PreparedEntry<T>]) {
         let of_limit = prepared.entry.oversize.is_some() || bytes.len() > PROFILE_BYTES_MAX;
         match (&prepared.item, &read) {
             (Ok(_), Ok(Json::Object(_))) => {}
-            (Ok(_), _) => panic!("an entry that is no map is accepted"),
+            (Ok(_), _) => panic!("an entry that is not a map is accepted"),
             (Err(rejected), Ok(map @ Json::Object(_))) if rejected.readable || !of_limit => {
                 assert!(rejected.readable);
                 refused(rejected, map);
@@ -83,7 +83,7 @@ pub(crate) fn points_into(fault: &EntryFault, map: &Json<'_>) {
         (Some(_), None) => {}
         (None, shown) => {
             assert_eq!(fault.code, Code::Required, "{fault:?} points nowhere");
-            assert_eq!(*shown, None, "what is missing has no value");
+            assert_eq!(*shown, None, "a missing member has no value");
             let (parent, _) = pointer.rsplit_once('/').expect("a pointer begins with a slash");
             let parent = second::at(map, parent);
             assert!(matches!(parent, Some(Json::Object(_))), "{fault:?} has no place");
@@ -117,7 +117,7 @@ pub(crate) fn recorded(records: &ChunkRecords, entries: usize) {
     }
 }
 
-/// The word after `"outcome":` of the only result; `None` where the entry failed.
+/// The word after `"outcome":` of the only result; `None` if the entry failed.
 pub(crate) fn outcome(records: &ChunkRecords) -> Option<String> {
     let json = json::parse(&records.results).ok()?;
     Some(json.get("outcome")?.as_str()?.to_owned())

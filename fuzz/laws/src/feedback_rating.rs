@@ -1,5 +1,5 @@
-//! The filter `feedback-rating`. Where its conditions can be worked out with small numbers by
-//! another reader, the same ratings match; and whatever it holds, it is a filter or a fault.
+//! The filter `feedback-rating`. If another reader can evaluate its conditions with small numbers,
+//! the same ratings match. Any content is a filter or a fault.
 
 use caseload_model::issue_query::parse_list;
 use serde_json::{Map, Value};
@@ -15,7 +15,7 @@ pub(crate) fn holds(data: &[u8]) {
     }
     let Ok(Value::Object(filter)) = serde_json::from_str(text) else {
         // Only a number beyond the other reader's range may make a good filter unreadable to it.
-        assert!(outcome.is_err() || text.contains(['e', 'E']), "{text} is no filter");
+        assert!(outcome.is_err() || text.contains(['e', 'E']), "{text} is not a filter");
         return;
     };
     if text.contains("\\u") || has_repeats(text, &filter) {
@@ -35,10 +35,10 @@ fn has_repeats(text: &str, filter: &Map<String, Value>) -> bool {
     serde_json::to_string(filter).is_ok_and(|again| quotes(&again) != quotes(text))
 }
 
-/// Floats and plain rules cannot tell.
+/// Floats and plain rules cannot decide.
 struct Unclear;
 
-/// Whether a rating passes; `None` where the filter is no good one.
+/// Whether a rating passes; `None` if the filter is not good.
 fn matches(filter: &Map<String, Value>, rating: Option<u8>) -> Result<Option<bool>, Unclear> {
     let (mut good, mut passes) = (true, true);
     for (key, value) in filter {

@@ -1,5 +1,5 @@
-//! Urlencoded forms as whole requests. Neither cuts nor packing change what comes of them, and an
-//! accepted one has the fields that another decoder finds in it.
+//! Urlencoded forms as whole requests. Neither cuts nor compression change the outcome, and an
+//! accepted form has the fields that another decoder finds in it.
 
 use std::io::Write as _;
 

@@ -1,5 +1,5 @@
-//! The two forms of a bulk request. The bytes are an urlencoded form; the same fields sent as
-//! multipart come to the same task, or to the same faults where the payload is an array in both.
+//! The two forms of a bulk request. The bytes are an urlencoded form. The same fields sent as
+//! multipart create the same task, or have the same faults if the payload is an array in both.
 
 use crate::request::{URLENCODED, read};
 
@@ -30,7 +30,7 @@ pub(crate) fn holds(data: &[u8]) {
         (Ok(_), Err(refusal)) => panic!("multipart is refused alone: {refusal:?}"),
         (Err((_, body)), Ok(_)) => {
             let body = String::from_utf8_lossy(&body);
-            assert!(body.contains("the payload is no JSON array"), "multipart alone: {body}");
+            assert!(body.contains("the payload is not a JSON array"), "multipart alone: {body}");
         }
         (Err((one, _)), Err((other, _))) => assert_eq!(one, other, "both are refused alike"),
     }

@@ -1,5 +1,5 @@
-//! The identities of a core profile. Exactly what a plain list of rules calls good is accepted,
-//! whatever the maps hold, and its keys are those of the values in their order.
+//! The identities of a core profile. They are accepted exactly if a plain list of rules calls them
+//! good, with any content of the maps, and their keys are those of the values in their order.
 
 use std::collections::HashSet;
 
@@ -25,7 +25,7 @@ pub(crate) fn holds(data: &[u8]) {
     }
     if let Some(expected) = are_good(value) {
         assert_eq!(creates[0].item.is_ok(), expected, "{:?}", creates[0].item);
-        // To an update `null` is not as absent: it would remove the last identity.
+        // In an update `null` does not mean absent: it would remove the last identity.
         assert_eq!(patches[0].item.is_ok(), expected, "{:?}", patches[0].item);
     }
     if let (Ok(create), Ok(patch)) = (&creates[0].item, &patches[0].item) {
@@ -40,7 +40,7 @@ pub(crate) fn holds(data: &[u8]) {
     }
 }
 
-/// Whether these are good identities; `None` where plain rules cannot tell.
+/// Whether these are good identities; `None` if plain rules cannot decide.
 pub(crate) fn are_good(value: &Json<'_>) -> Option<bool> {
     let Json::Array(items) = value else { return Some(false) };
     let mut seen = HashSet::new();

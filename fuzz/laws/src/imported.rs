@@ -1,6 +1,5 @@
-//! Issues as a store has them after an import, and what may be asked of every stored issue: that
-//! it is JSON, shows its times in either form, says what its columns say, and comes back from an
-//! export as itself.
+//! Issues as a store has them after an import, and the law of every stored issue: it is JSON, shows
+//! its times in either form, agrees with its columns, and comes back from an export as itself.
 
 use std::collections::HashMap;
 
@@ -60,7 +59,7 @@ pub(crate) fn plan(
     }
 }
 
-/// The issues that importing a block makes of an empty domain.
+/// The issues of an empty domain after the import of a block.
 pub(crate) fn records(block: &Block) -> Vec<IssueRecord> {
     let mut prepared = prepare_imports(&domain(), block);
     let plan = plan(&[], block, &prepared);
@@ -71,7 +70,7 @@ pub(crate) fn records(block: &Block) -> Vec<IssueRecord> {
     plan.issues.into_iter().map(record).collect()
 }
 
-/// What holds for stored issues, each of another id.
+/// The law of stored issues with different ids.
 pub(crate) fn check(records: &[IssueRecord]) {
     if records.is_empty() {
         return;
@@ -100,7 +99,7 @@ pub(crate) fn check(records: &[IssueRecord]) {
     }
 }
 
-/// Importing what was exported changes nothing, and reads the columns that are there.
+/// Importing an export changes nothing, and reads the stored columns.
 fn comes_back(records: &[IssueRecord], export: &[u8]) {
     let by_id: HashMap<u64, &IssueRecord> =
         records.iter().map(|record| (record.columns.id, record)).collect();

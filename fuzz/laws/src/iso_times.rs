@@ -1,5 +1,5 @@
-//! Issues with their times in the ISO form. Beside the plain form of the same issue nothing differs
-//! but the times that are meant to, and each of them reads back as the number it was.
+//! Issues with their times in the ISO form. They differ from the plain form of the same issue only
+//! in the times, and each time reads back as the number it was.
 
 use caseload_model::issue::{IssueBody, IssueFragments, parse_iso, write_issue};
 use caseload_model::issue_query::{IssueView, TimestampFormat};
@@ -7,11 +7,11 @@ use caseload_model::json::{self, Json};
 
 const TIMES: [&str; 3] = ["created_at", "updated_at", "original_created_at"];
 
-/// What the ISO form can say: the years 0 to 9999.
+/// The range of the ISO form: the years 0 to 9999.
 pub(crate) const FIRST_MS: i64 = -62_167_219_200_000;
 pub(crate) const LAST_MS: i64 = 253_402_300_799_999;
 
-/// The bytes are the members of a map, which stands for a head, a message and a note.
+/// The bytes are the members of a map, used as a head, a message and a note.
 pub(crate) fn holds(data: &[u8]) {
     let map = [b"{", data, b"}"].concat();
     let Ok(json @ Json::Object(_)) = json::parse(&map) else { return };

@@ -39,7 +39,7 @@ fn check(pairs: &Pairs, faults: Option<&Vec<ParameterFault>>) {
         let given = pairs.iter().any(|(name, _)| *name == fault.parameter);
         // A page that is too deep by its size alone is the page's fault.
         let unsaid = fault.parameter == "page" && fault.code.as_str() == "page_too_deep";
-        assert!(given || unsaid, "{fault:?} names what was not given");
+        assert!(given || unsaid, "{fault:?} names a parameter that was not given");
         assert!(!fault.detail.is_empty());
     }
     assert!(faults.is_none_or(|faults| !faults.is_empty()), "a refusal has faults");

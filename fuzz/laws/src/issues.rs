@@ -1,5 +1,5 @@
-//! Entries of `import_issues`. Each is accepted or refused with faults that point into it, the
-//! same entry comes to the same issue each time, its bytes aside, and what is imported comes back
+//! Entries of `import_issues`. Each is accepted or refused with faults that point into it. The same
+//! entry becomes the same issue each time, apart from its bytes, and an imported issue comes back
 //! from an export as itself.
 
 use caseload_model::issue::prepare_imports;

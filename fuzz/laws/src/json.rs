@@ -1,6 +1,6 @@
-//! Reading and writing JSON. A text is read exactly where another reader's grammar accepts it, the
-//! faults of content aside; what was read is what the other reader read; and writing it and
-//! reading it again changes nothing.
+//! Reading and writing JSON. A text is read exactly if another reader's grammar accepts it, apart
+//! from faults of content. Both read the same value. Writing that value and reading it again
+//! changes nothing.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::second;
 
-/// What the details of faults of content say; all others are about the grammar.
+/// The details of faults of content; all others are about the grammar.
 const CONTENT: [&str; 4] = ["stands twice", "surrogate", "nest deeper", "more faults than"];
 
 /// Levels at which the other reader gives up.
@@ -24,10 +24,10 @@ pub(crate) fn holds(data: &[u8]) {
     }
     match json::parse(data) {
         Ok(json) => {
-            assert!(second::is_json(data), "what was read is JSON");
-            let len = stepped.expect("what can be read can be stepped over");
-            assert!(data[len..].iter().all(u8::is_ascii_whitespace), "nothing is left behind");
-            assert!(has_no_key_twice(&json), "a key stands once in a map");
+            assert!(second::is_json(data), "the value is JSON");
+            let len = stepped.expect("a text that can be read can be stepped over");
+            assert!(data[len..].iter().all(u8::is_ascii_whitespace), "nothing remains unread");
+            assert!(has_no_key_twice(&json), "a key is once in a map");
             written(&json);
             compare(data, &json);
         }
@@ -47,7 +47,7 @@ pub(crate) fn holds(data: &[u8]) {
             );
             assert!(
                 second::is_json(data) || !by_content || cut_short || faults.len() > 1000,
-                "broken grammar is told: {faults:?}"
+                "broken grammar is a fault: {faults:?}"
             );
         }
     }
@@ -64,18 +64,18 @@ fn has_no_key_twice(json: &Json<'_>) -> bool {
     }
 }
 
-/// Writing what was read, and reading that.
+/// Writes the value and reads it again.
 fn written(json: &Json<'_>) {
     let text = second::text(json);
-    assert!(second::is_json(&text), "what is written is JSON");
-    assert!(text.iter().all(|byte| *byte >= 0x20), "what is written is one line");
-    let again = json::parse(&text).expect("what is written can be read");
+    assert!(second::is_json(&text), "the written text is JSON");
+    assert!(text.iter().all(|byte| *byte >= 0x20), "the written text is one line");
+    let again = json::parse(&text).expect("the written text can be read");
     assert_eq!(again, *json, "nothing is lost on the way out and in");
     assert!(again.same(json) && json.same(&again));
     assert_eq!(second::text(&again), text);
 }
 
-/// What was read, beside what the other reader reads.
+/// Compares the value with that of the other reader.
 fn compare(data: &[u8], json: &Json<'_>) {
     // It cannot say anything about numbers beyond the range of floats.
     if depth(json) > SECOND_DEPTH_MAX {

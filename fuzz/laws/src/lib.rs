@@ -1,7 +1,7 @@
-//! Laws: what holds for any bytes that a caller may send. Each law takes bytes, makes of them what
-//! the product makes of them, and panics where that disagrees with a naive second opinion or with
-//! itself. The fuzz targets call them with what coverage suggests, the test of this crate with the
-//! committed corpus and a few thousand changes of it.
+//! Laws that hold for any bytes a caller may send. Each law processes bytes as the product does,
+//! and panics if the outcome disagrees with a naive second opinion or with itself. The fuzz targets
+//! call the laws with inputs found by coverage, the test of this crate with the committed corpus
+//! and a few thousand changes of it.
 
 mod authorization;
 mod block;
@@ -44,7 +44,7 @@ use caseload_testdata::SplitMix;
 pub struct Law {
     /// The name of its fuzz target and of its folder of inputs.
     pub name: &'static str,
-    /// Panics where the law does not hold.
+    /// Panics if the law does not hold.
     pub holds: fn(&[u8]),
     /// Words that inputs are made of.
     pub words: &'static [&'static str],
@@ -92,7 +92,7 @@ const fn law(
     Law { name, holds, words, short }
 }
 
-/// Panics where the law of that name does not hold for `data`.
+/// Panics if the law of that name does not hold for `data`.
 pub fn check(name: &str, data: &[u8]) {
     let law = LAWS.iter().find(|law| law.name == name).expect("a law has that name");
     (law.holds)(data);

@@ -1,6 +1,6 @@
-//! Filters on texts and custom fields, as they are held against very many stored issues, beside
-//! what they mean. The first line is a query, the others are issues to import: for each of them
-//! the fast matchers say what the naive meaning of the query says.
+//! Filters on texts and custom fields, in the form that tests very many stored issues, and their
+//! naive meaning. The first line is a query, the others are issues to import: for each of them the
+//! fast matchers agree with the naive meaning of the query.
 
 use std::collections::HashMap;
 

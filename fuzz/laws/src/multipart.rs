@@ -1,5 +1,5 @@
-//! Multipart bodies as whole requests, with the boundary `x`. Whatever the bytes are, neither cuts
-//! nor packing change what comes of them, and the payload of an accepted one stands in the body.
+//! Multipart bodies as whole requests, with the boundary `x`. For any bytes, neither cuts nor
+//! compression change the outcome, and the payload of an accepted body is a part of the body.
 
 use sha2::{Digest, Sha256};
 
@@ -27,7 +27,7 @@ pub(crate) fn holds(data: &[u8]) {
     }
 }
 
-/// What stands between the blank line of a part and the boundary after it.
+/// The bytes between the blank line of a part and the boundary after it.
 fn parts(data: &[u8]) -> impl Iterator<Item = &[u8]> {
     let starts = (0..data.len()).filter(|at| data[*at..].starts_with(b"\r\n\r\n"));
     starts.filter_map(|at| {

@@ -1,5 +1,6 @@
-//! Packed bodies of any bytes: the first byte says as what they are sent. What another unpacker
-//! reads comes to the same as sent plain, what it refuses is refused; and cuts change nothing.
+//! Compressed bodies of any bytes; the first byte chooses the coding. If another unpacker reads the
+//! body, the outcome is that of the plain body; if that unpacker refuses it, the api does too. Cuts
+//! change nothing.
 
 use std::io::Read as _;
 
@@ -19,7 +20,7 @@ pub(crate) fn holds(data: &[u8]) {
     let coding = if first % 2 == 0 { "gzip" } else { "zstd" };
     let whole = read(URLENCODED, Some(coding), &[packed]);
     for pieces in cuts(packed) {
-        // Of a body that is broken in two ways, the fault is told that shows first.
+        // If a body is broken in two ways, the fault that shows first is reported.
         let outcome = read(URLENCODED, Some(coding), &pieces);
         assert_eq!(status_or_form(&outcome), status_or_form(&whole), "cuts do not matter");
     }

@@ -26,7 +26,7 @@ pub(crate) fn holds(data: &[u8]) {
     compare(data, drive(PayloadReader::array(limit), &[data]));
 }
 
-/// What was read, beside what another reader finds.
+/// Compares the elements with those of another reader.
 fn compare(data: &[u8], outcome: Result<Vec<Row>, PayloadFault>) {
     if data.len() >= ARRAY_DEPTH_MAX {
         return;

@@ -37,7 +37,7 @@ fn read(limit: usize, pieces: &[&[u8]]) -> Result<Vec<Row>, PayloadFault> {
     Ok(counted(&blocks, total))
 }
 
-/// What a reader of either form makes of `pieces`.
+/// The outcome of a reader of either form for `pieces`.
 pub(crate) fn drive(mut reader: PayloadReader, pieces: &[&[u8]]) -> Result<Vec<Row>, PayloadFault> {
     let mut blocks = Vec::new();
     for piece in pieces {

@@ -1,6 +1,6 @@
-//! Entries of all actions on profiles. Each is accepted or told why not; what is accepted of a
-//! create is what a naive list of rules accepts, is stored as sent, and comes out of a get as an
-//! update that changes nothing.
+//! Entries of all actions on profiles. Each is accepted or has its faults named. An entry of a
+//! create is accepted exactly if a naive list of rules accepts it, is stored as sent, and a get
+//! returns it as an update that changes nothing.
 
 use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
@@ -43,7 +43,7 @@ fn creates(block: &Block) {
     let plan = plan_creates(&block.bytes, &all, &HashMap::new(), 7, None);
     recorded(&plan.records, all.len());
     assert_eq!(plan.inserts.len(), plan.records.succeeded as usize);
-    assert_eq!(plan.next_id, 7 + plan.inserts.len() as u64, "only what is made takes an id");
+    assert_eq!(plan.next_id, 7 + plan.inserts.len() as u64, "only a created profile takes an id");
     let mut taken = HashSet::new();
     for (id, at) in &plan.inserts {
         assert!((7..=CORE_PROFILE_ID_MAX).contains(&id.0));
@@ -65,7 +65,7 @@ fn stored(profile: &NewCoreProfile, entry: &[u8]) {
     let given = sent.iter().filter(|(_, value)| *value != Json::Null);
     assert_eq!(members.len(), given.count(), "every field is stored once");
     for (name, value) in members {
-        let sent = entry.get(name).expect("what is stored was sent");
+        let sent = entry.get(name).expect("the stored profile was sent");
         assert!(updates::without_nulls(sent).same(value), "{name} is stored as it was sent");
     }
     updates::changes_nothing(&profile.fields);
@@ -102,8 +102,8 @@ fn of_others(block: &Block) {
 /// An exponent beyond every limit.
 const FAR: i64 = 1 << 40;
 
-/// Whether a map is a good entry of a create, told by a plain list of rules; `None` where these
-/// cannot tell.
+/// Whether a map is a good entry of a create by a plain list of rules; `None` if these cannot
+/// decide.
 fn is_good(entry: &Json<'_>) -> Option<bool> {
     let Json::Object(members) = entry else { return Some(false) };
     let mut good = true;

@@ -1,5 +1,5 @@
-//! Requests with a form, read by the api as it reads them from the network, but without one. The
-//! outcome of every request is looked at here; what it should be is up to the laws.
+//! Requests with a form, read by the api as from the network, but without one. Every outcome is
+//! checked for its form here; the laws decide which outcome is right.
 
 use std::cell::RefCell;
 use std::convert::Infallible;
@@ -23,7 +23,7 @@ use crate::block::{Row, comes_back, rows};
 
 pub(crate) const URLENCODED: &str = "application/x-www-form-urlencoded";
 
-/// A state with a store that is never asked: what a request holds is too small to be staged.
+/// A state with a store that gets no call: these requests are too small to be staged.
 static STATE: LazyLock<AppState> = LazyLock::new(|| {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let location = StoreLocation::Sqlite(folder.path().join("caseload.db"));
@@ -41,7 +41,7 @@ thread_local! {
     );
 }
 
-/// What the api makes of a body of that type that arrives in `pieces`, packed as `coding` says.
+/// The outcome of the api for a body of that type that arrives in `pieces`, packed as `coding` says.
 pub(crate) fn read(
     content_type: &str,
     coding: Option<&str>,
@@ -82,8 +82,8 @@ fn check(outcome: &Result<BulkForm, Refusal>) {
 /// The entries that a form holds.
 pub(crate) fn payload(form: &BulkForm) -> Vec<Row> {
     let block = |packed: &caseload_store::PackedBlock| {
-        let bytes = unpack_block(&packed.bytes).expect("what was packed can be unpacked");
-        let block = Block::decode(bytes).expect("what was encoded can be decoded");
+        let bytes = unpack_block(&packed.bytes).expect("a packed block can be unpacked");
+        let block = Block::decode(bytes).expect("an encoded block can be decoded");
         let ends = (block.entries.first(), block.entries.last());
         let (Some(first), Some(last)) = ends else { panic!("a block has entries") };
         assert_eq!((first.index, last.index), (packed.first_index, packed.last_index));

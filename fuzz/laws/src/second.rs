@@ -1,6 +1,5 @@
-//! The second opinion on JSON: another reader, and what it can and cannot say. It rounds numbers,
-//! keeps the last of repeated keys and gives up on deep nesting, so each question is put such that
-//! none of this matters.
+//! The second opinion on JSON: another reader, and its limits. It rounds numbers, drops all but the
+//! last of repeated keys and gives up on deep nesting, so each question avoids these.
 
 use std::borrow::Cow;
 
@@ -13,8 +12,8 @@ pub(crate) fn is_json(text: &[u8]) -> bool {
     std::str::from_utf8(text).is_ok() && serde_json::from_slice::<IgnoredAny>(text).is_ok()
 }
 
-/// The other reader's value of the same content, with numbers and strings told apart by a mark in
-/// front and numbers by their digits.
+/// The other reader's value of the same content, with a mark before each number and string, and
+/// numbers by their digits.
 pub(crate) fn value(json: &Json<'_>) -> Value {
     match json {
         Json::Null => Value::Null,
@@ -44,7 +43,7 @@ pub(crate) fn merged(target: &Value, patch: &Value) -> Value {
     Value::Object(out)
 }
 
-/// What an RFC 6901 pointer points at.
+/// The value at an RFC 6901 pointer.
 pub(crate) fn at<'j, 't>(json: &'j Json<'t>, pointer: &str) -> Option<&'j Json<'t>> {
     if pointer.is_empty() {
         return Some(json);

@@ -93,7 +93,7 @@ fn check_remade(remade: &PreparedEntry<caseload_model::profile::NewCoreProfile>,
     }
 }
 
-/// Identities that change hands are the difference of what the profile had and has.
+/// Identities that change hands are the difference of the profile before and after.
 fn moved(plan: &CoreUpdatePlan, before: &[u8], after: &[u8]) {
     let (before, after) = (identity_keys(before), identity_keys(after));
     assert!(plan.identities_removed.iter().all(|(key, _)| before.contains(key)));
@@ -119,7 +119,7 @@ fn follows_the_rfc(before: &[u8], patch: &[u8], after: &[u8]) {
     assert_eq!(second::value(&after), expected, "RFC 7396 says so");
 }
 
-/// What a get shows is an update that changes nothing.
+/// The result of a get is an update that changes nothing.
 pub(crate) fn changes_nothing(fields: &[u8]) {
     let mut shown = Vec::new();
     render_core(ID, NOW, fields, NOW, &mut shown);
@@ -130,7 +130,7 @@ pub(crate) fn changes_nothing(fields: &[u8]) {
     assert!(plan.identities_added.is_empty() && plan.identities_removed.is_empty());
 }
 
-/// Many patches in one task come to what they come to one after another.
+/// Many patches in one task have the effect that they have one after another.
 fn together(fields: &[u8], patches: &[&[u8]], expected: &[u8]) {
     let lines: Vec<Vec<u8>> = patches
         .iter()
@@ -178,7 +178,7 @@ fn app_changes_nothing(fields: &[u8]) {
     if let [PreparedEntry { item: Err(rejected), .. }] = entries.as_slice() {
         let json = json::parse(&shown).expect("a record is JSON");
         rejected.faults.iter().for_each(|fault| points_into(fault, &json));
-        panic!("what a get shows is no update: {rejected:?}");
+        panic!("the result of a get is not an update: {rejected:?}");
     }
     let records = HashMap::from([(PID.to_owned(), fields.to_vec())]);
     let plan = plan_app_updates(&block.bytes, &entries, &records);

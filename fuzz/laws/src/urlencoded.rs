@@ -1,5 +1,5 @@
-//! The decoding of urlencoded bodies and of query strings. Another decoder finds the same pairs
-//! where the escapes are whole; where one is broken, its place is told; and cuts change nothing.
+//! The decoding of urlencoded bodies and of query strings. Another decoder finds the same pairs if
+//! the escapes are whole. If one is broken, the fault has its place. Cuts change nothing.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use caseload_api::test_support::{query_pairs, urlencoded_fields};
 
 use crate::pieces::cuts;
 
-/// Longest name that is kept whole.
+/// Longest name that is not cut.
 const NAME_BYTES_MAX: usize = 256;
 
 pub(crate) fn holds(data: &[u8]) {
@@ -26,7 +26,9 @@ pub(crate) fn holds(data: &[u8]) {
                 assert_eq!(&String::from_utf8_lossy(value), other_value);
             }
         }
-        Err(at) => assert_eq!(broken_escape(data), Some(*at), "the first broken escape is told"),
+        Err(at) => {
+            assert_eq!(broken_escape(data), Some(*at), "the first broken escape is reported")
+        }
     }
     if let Ok(query) = std::str::from_utf8(data) {
         of_query(query);
@@ -53,12 +55,12 @@ fn owned((name, value): (Cow<'_, str>, Cow<'_, str>)) -> (String, String) {
     (name.into_owned(), value.into_owned())
 }
 
-/// Where the first `%` stands that no two hexadecimal digits follow.
+/// The place of the first `%` without two hexadecimal digits after it.
 fn broken_escape(data: &[u8]) -> Option<u64> {
     let is_broken = |at: &usize| {
         data[*at] == b'%'
             && !data.get(at + 1..at + 3).is_some_and(|two| two.iter().all(u8::is_ascii_hexdigit))
     };
-    // An escape is three bytes: what follows a `%` belongs to it.
+    // An escape is three bytes: a `%` and the next two.
     (0..data.len()).find(is_broken).map(|at| at as u64)
 }

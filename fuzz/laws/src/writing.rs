@@ -1,7 +1,7 @@
-//! Writing issues. Each line is a word for a call and its form. Whatever the form, each of its
-//! faults names a field, and the order of the fields does not matter; a good form changes the issue
-//! that the lines before it made as a plain list of rules says, and leaves one that could be
-//! exported and imported again. The first line is a new issue or an entry of an import.
+//! Writing issues. Each line is a word for a call and its form. Each fault of any form names a
+//! field, and the order of the fields does not matter. A good form changes the issue of the lines
+//! before it as a plain list of rules says, and leaves an issue that could be exported and imported
+//! again. The first line is a new issue or an entry of an import.
 
 use caseload_model::error_code::ErrorCode;
 use caseload_model::issue::write::{
@@ -20,7 +20,7 @@ use crate::entries::blocks_of;
 use crate::imported::{self, default_app, domain};
 use crate::second;
 
-/// Faults that one form is told of, and bytes that one of them may take.
+/// The most faults of one form, and the most bytes of one fault.
 const FAULTS_MAX: usize = 100;
 const DETAIL_BYTES_MAX: usize = 200_000;
 
@@ -59,7 +59,7 @@ fn import(line: &[u8]) -> Option<IssueRecord> {
     imported::records(blocks.first()?).pop()
 }
 
-/// Reads a form, checks its faults, and returns the request where there are none.
+/// Reads a form, checks its faults, and returns the request if there are none.
 fn read<T: PartialEq + std::fmt::Debug>(
     pairs: &Pairs,
     known: &[&str],
@@ -89,7 +89,7 @@ fn read<T: PartialEq + std::fmt::Debug>(
 fn told(pairs: &Pairs, known: &[&str], faults: &[ParameterFault]) {
     assert!(faults.len() <= FAULTS_MAX, "{} faults", faults.len());
     for fault in faults {
-        // A name may be shortened where it is repeated.
+        // A repeated name may be shortened.
         let is_given = pairs.iter().any(|(name, _)| name.starts_with(&fault.parameter));
         let is_missing =
             fault.code == ErrorCode::MissingField && known.contains(&fault.parameter.as_str());
@@ -127,7 +127,7 @@ fn create(pairs: &Pairs, moment: Moment) -> Option<IssueRecord> {
         profile: None,
         attachments: &files(pairs, moment),
     };
-    let plan = plan_create(&context, &request).expect("a short form is no long issue");
+    let plan = plan_create(&context, &request).expect("a short form is not a long issue");
     assert!(second::is_json(&plan.answer), "an answer is JSON");
     let facts = &plan.issue.columns.facts;
     assert_eq!((facts.state, facts.changed_at), (IssueState::New, moment.at));
@@ -170,7 +170,7 @@ fn note(before: IssueRecord, pairs: &Pairs, moment: Moment) -> IssueRecord {
     let author = author.unwrap_or_else(|| AgentSummary::of_desk(&domain(), "key"));
     let after = plan_note(&before, &request.text, &author, moment).expect("room for a note");
     moved(&before, &after, before.columns.facts.state, moment);
-    assert_eq!(after.body.messages, before.body.messages, "a note is no message");
+    assert_eq!(after.body.messages, before.body.messages, "a note is not a message");
     assert!(second::is_json(&note_answer(&request.text)), "an answer is JSON");
     after
 }
@@ -191,7 +191,7 @@ fn bulk_edit(before: IssueRecord, pairs: &Pairs, moment: Moment) -> IssueRecord 
     edited(&before, &request.edit, message.as_ref(), moment)
 }
 
-/// What a request refers to, all of which there is.
+/// The records that a request refers to; all of them exist.
 fn targets(request: &EditRequest) -> EditTargets {
     let assignee = request.assignment.as_ref().map(|assignment| match assignment {
         Assignment::Unassign => None,

@@ -41,7 +41,7 @@ thread_local! {
     );
 }
 
-/// The outcome of the api for a body of that type that arrives in `pieces`, packed as `coding` says.
+/// The outcome of the api for a body of that type that arrives in `pieces`, compressed by `coding`.
 pub(crate) fn read(
     content_type: &str,
     coding: Option<&str>,

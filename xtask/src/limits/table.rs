@@ -26,7 +26,7 @@ const README: &str = "README.md";
 pub(super) const FIGURES: &[Figure] = &[
     figure(README, "tasks of up to {} records", &["PAYLOAD_ENTRIES_MAX"]),
     figure(README, "imports {} generated profiles", &["PROFILES"]),
-    figure(API, "Answers of {KiB} KiB or more", &["PACKED_BYTES_MIN"]),
+    figure(API, "Answers of {KiB} KiB or more", &["COMPRESSED_BYTES_MIN"]),
     figure(API, "deeper than {} levels", &["json::DEPTH_MAX"]),
     figure(API, "detail\":\"page-size is 1 to {plain}", &["PAGE_SIZE_MAX"]),
     figure(API, "{MiB} MiB | `--body-limit`", &["--body-limit"]),

@@ -14,7 +14,7 @@ use crate::source::{Kind, Source};
 const HOPS_MAX: usize = 16;
 
 /// How many files may be part of a circle.
-const BUDGET: Budget = Budget { files: 17, files_with_parents: 45 };
+const BUDGET: Budget = Budget { files: 15, files_with_parents: 39 };
 
 /// How many files may be part of a circle.
 #[derive(Clone, Copy)]

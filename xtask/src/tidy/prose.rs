@@ -55,7 +55,7 @@ const HABITS: [Habit; 9] = [
             "keeps", "holds",
         ],
         unless_after: ASKS,
-        budget: 725,
+        budget: 338,
         instead: "name the thing: \"the stored rows\", not a clause with \"what\"",
     },
     Habit {
@@ -98,7 +98,7 @@ const HABITS: [Habit; 9] = [
             "asked",
         ],
         unless_after: ASKS,
-        budget: 290,
+        budget: 132,
         instead: "write \"if\" or \"when\" for a condition; \"where\" is for places",
     },
     Habit {
@@ -106,7 +106,7 @@ const HABITS: [Habit; 9] = [
         first: &["kept", "keeps"],
         second: &[],
         unless_after: &[],
-        budget: 150,
+        budget: 69,
         instead: "stored, retained, held or remains, whichever it is",
     },
     Habit {
@@ -114,7 +114,7 @@ const HABITS: [Habit; 9] = [
         first: &["beside", "besides", "behind"],
         second: &[],
         unless_after: &[],
-        budget: 135,
+        budget: 60,
         instead: "next to, alongside, in parallel, in addition to or after",
     },
     Habit {
@@ -122,7 +122,7 @@ const HABITS: [Habit; 9] = [
         first: &["told", "tells", "tell", "hears", "hear", "heard"],
         second: &[],
         unless_after: &[],
-        budget: 163,
+        budget: 74,
         instead: "returns, reports, notifies, says or receives",
     },
     Habit {
@@ -130,7 +130,7 @@ const HABITS: [Habit; 9] = [
         first: &["stand", "stands", "stood", "standing"],
         second: &[],
         unless_after: &[],
-        budget: 155,
+        budget: 102,
         instead: "is, or the verb that says how it got there",
     },
     Habit {
@@ -138,7 +138,7 @@ const HABITS: [Habit; 9] = [
         first: &["whoever", "whomever", "nobody", "somebody"],
         second: &[],
         unless_after: &[],
-        budget: 84,
+        budget: 26,
         instead: "name the actor: caller, client, server, thread, reader, operator, transaction",
     },
     Habit {
@@ -146,7 +146,7 @@ const HABITS: [Habit; 9] = [
         first: &["is", "are", "was", "were", "be"],
         second: &["no"],
         unless_after: &["there"],
-        budget: 137,
+        budget: 97,
         instead: "\"is not a\", \"is not\" or \"has no\"",
     },
     Habit {
@@ -154,7 +154,7 @@ const HABITS: [Habit; 9] = [
         first: &["anew", "meanwhile"],
         second: &[],
         unless_after: &[],
-        budget: 36,
+        budget: 19,
         instead: "again, from the start, or \"in the meantime\" as a clause of its own",
     },
 ];

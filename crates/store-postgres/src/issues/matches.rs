@@ -64,7 +64,7 @@ fn fetch(
             .map(|((_, lookup), statement)| lookup.fetch(client, statement, domain));
         try_join(of_terms, try_join_all(of_lookups)).await
     })?;
-    let mut answers = terms.answers(leaves.len(), &of_terms)?;
+    let mut answers = TermQuestion::answers(leaves.len(), &of_terms)?;
     for ((number, lookup), rows) in lookups.iter().zip(&of_lookups) {
         answers[*number] = lookup.answer(rows)?;
     }

@@ -99,11 +99,7 @@ impl<'l> TermQuestion<'l> {
     }
 
     /// The set of each of `leaves` leaves; empty for one that has no terms.
-    pub(super) fn answers(
-        &self,
-        leaves: usize,
-        found: &[Row],
-    ) -> Result<Vec<RoaringBitmap>, StoreError> {
+    pub(super) fn answers(leaves: usize, found: &[Row]) -> Result<Vec<RoaringBitmap>, StoreError> {
         let mut answers = vec![RoaringBitmap::new(); leaves];
         let leaf = |row: &Row| row.get::<_, i64>(5);
         for of_leaf in found.chunk_by(|a, b| leaf(a) == leaf(b)) {

@@ -48,6 +48,7 @@ impl<'q> Request<'q> {
 
 /// A plan, or the question that comes before it.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "one for each request, on the stack")]
 pub enum Planned<'q> {
     Plan(Plan<'q>),
     /// The domain's agents are read first.

@@ -33,7 +33,7 @@ const PAGES: &[&str] = &[
     r#"feedback-rating={"and":[{"is_greater_than":3}]}"#,
     r#"feedback-rating={"exists":"false"}"#,
     r#"feedback-rating={"or":[{"is":1}]}&state=resolved"#,
-    r#"feedback-rating={}"#,
+    "feedback-rating={}",
     r#"tags={"and":["vip"]}"#,
     r#"tags={"and":["vip"]}&page=11"#,
     r#"tags={"and":["vip","eu"],"nor":["spam"]}"#,
@@ -41,7 +41,7 @@ const PAGES: &[&str] = &[
     r#"languages={"or":["de","fr"]}&created-since=1602000000000"#,
     r#"app-ids=["shop"]"#,
     r#"app-ids=["shop","web"]&state=new&created-since=1602000000000"#,
-    r#"app-ids=[]"#,
+    "app-ids=[]",
     "created-since=9&created-until=8",
     "ids=[3,7,9]",
     r#"end-user-ids=["u-1"]&redacted=false"#,
@@ -122,7 +122,7 @@ fn expression() -> impl Strategy<Value = Set> {
         prop_oneof![
             sets.clone().prop_map(Set::And),
             sets.prop_map(Set::Or),
-            inner.prop_map(|set| set.not()),
+            inner.prop_map(Set::not),
         ]
     })
 }

@@ -70,35 +70,34 @@ fn day_range(days: Days) -> String {
 /// A scan of an index.
 pub(super) fn scan(scan: &Scan<'_>) -> String {
     let Scan { query, after, index: by, limit, offset } = scan;
+    let states = |states: &[IssueState]| {
+        let words = states.iter().map(|state| state.as_str().as_bytes().to_vec());
+        term(TermKind::State, &words.collect::<Vec<_>>())
+    };
     let values = match by {
-        Index::State => query.states.as_deref().map(|states| {
-            let words = states.iter().map(|state| state.as_str().as_bytes().to_vec());
-            term(TermKind::State, &words.collect::<Vec<_>>())
-        }),
+        Index::State => query.states.as_deref().map(states),
         Index::Rating => query.rating.map(|set| {
             let ratings = set.ratings().map(|rating| rating.to_string().into_bytes());
             term(TermKind::Rating, &ratings.collect::<Vec<_>>())
         }),
         _ => None,
     };
-    let mut of = values.map(|values| format!(", {values}")).unwrap_or_default();
-    let passed_over = match by {
+    // Entries of other states are passed over.
+    let other_states = match by {
         Index::Creation | Index::State => None,
         _ => query.states.as_deref(),
     };
-    if let Some(states) = passed_over {
-        let words = states.iter().map(|state| state.as_str().as_bytes().to_vec());
-        of += &format!(", only {}", term(TermKind::State, &words.collect::<Vec<_>>()));
-    }
     let range = range_of(query, by.order());
-    if !range.is_unbounded() {
-        of += &format!(", {}", time_range(by.order(), range));
-    }
-    if let Some(after) = after {
-        of += &format!(", after issue {} at {}", after.id, instant(after.at));
-    }
+    let parts = [
+        values,
+        other_states.map(|given| format!("only {}", states(given))),
+        (!range.is_unbounded()).then(|| time_range(by.order(), range)),
+        after.map(|after| format!("after issue {} at {}", after.id, instant(after.at))),
+        Some(direction(query).to_owned()),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
     let (first, last) = (offset + 1, offset + limit);
-    format!("{}{of}, {}: entries {first} to {last}", index(*by), direction(query))
+    format!("{}, {}: entries {first} to {last}", index(*by), parts.join(", "))
 }
 
 fn index(index: Index) -> &'static str {

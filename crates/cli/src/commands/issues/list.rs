@@ -1,6 +1,7 @@
 //! `caseload issues list`: prints one page from a server, or explains how a store finds that page.
 //! The parameters are those of the API in both cases.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use caseload_client::{Client, IssueParams};
@@ -18,7 +19,7 @@ use crate::failure::{Done, Failure};
 use crate::printer::{Printer, counted, grouped, note};
 
 /// How long an explanation may take.
-const EXPLANATION_TIME: Duration = Duration::from_secs(60);
+const EXPLANATION_TIME: Duration = Duration::from_mins(1);
 
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
@@ -136,7 +137,7 @@ fn parse_query(text: &str) -> Result<QueryPairs, String> {
     let decode = |text: &str| {
         let spaced = text.replace('+', " ");
         let decoded = percent_decode_str(&spaced).decode_utf8();
-        decoded.map(|text| text.into_owned()).map_err(|_| format!("{text} is not UTF-8"))
+        decoded.map(Cow::into_owned).map_err(|_| format!("{text} is not UTF-8"))
     };
     let pairs = text.trim_start_matches('?').split('&').filter(|pair| !pair.is_empty());
     let pairs = pairs.map(|pair| {

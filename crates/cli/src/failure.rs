@@ -1,6 +1,6 @@
-//! Why a command did not do its work: the exit status, the sentence after `error:`, and where one
-//! helps the sentence after `hint:`. Errors of the crates below become failures here, so that the
-//! same trouble reads the same in every command.
+//! Why a command failed: the exit status, the sentence after `error:` and, if one helps, the
+//! sentence after `hint:`. Errors of the other crates become failures here, so that every command
+//! reports the same error in the same words.
 
 use std::io;
 use std::path::Path;
@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use caseload_client::ClientError;
 use caseload_store::StoreError;
 
-/// How a command ended that did its work.
+/// The outcome of a command that did its work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Done {
     /// Exit status 0.
@@ -27,21 +27,21 @@ impl From<Done> for ExitCode {
     }
 }
 
-/// A command that did not do its work.
+/// The reason why a command did not do its work.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) exit: u8,
     pub(crate) message: String,
     pub(crate) hint: Option<String>,
-    /// The reader of standard output went away; nothing is to be said.
+    /// The reader of standard output has closed it, so the program ends without a message.
     pub(crate) quiet: bool,
 }
 
-/// Exit status of a mistake in the command line or in a named file.
+/// Exit status for a mistake in the command line or in a file that it names.
 const USAGE: u8 = 2;
-/// Exit status of trouble with the server, the network or the store.
+/// Exit status for a failure of the server, the network or the store.
 const SERVER: u8 = 3;
-/// Exit status of a command that was interrupted, as shells have it.
+/// Exit status after SIGINT, as shells define it.
 const INTERRUPTED: u8 = 130;
 
 impl Failure {
@@ -54,12 +54,12 @@ impl Failure {
         Self::new(USAGE, message)
     }
 
-    /// Trouble with the server, the network or the store.
+    /// A failure of the server, the network or the store.
     pub(crate) fn server(message: impl Into<String>) -> Self {
         Self::new(SERVER, message)
     }
 
-    /// The user, or whoever runs the program, ended it.
+    /// A signal ended the command.
     pub(crate) fn interrupted() -> Self {
         Self::new(INTERRUPTED, "interrupted")
     }
@@ -83,7 +83,7 @@ impl Failure {
     }
 }
 
-/// An I/O error as people say it, without the number of the operating system.
+/// An I/O error in words, without the operating system's error number.
 pub(crate) fn io_reason(error: &io::Error) -> String {
     let text = error.to_string();
     let text = text.split(" (os error").next().unwrap_or_default();
@@ -139,8 +139,8 @@ fn hint_of(error: &ClientError) -> Option<&'static str> {
         (403, _) => {
             Some("the key belongs to another domain or may only read; see `caseload key list`")
         }
-        (409, "not_completed") => Some("`caseload bulk status TASK` tells how far the task is"),
-        (429, "queue_full") => Some("wait until some of the domain's tasks are completed"),
+        (409, "not_completed") => Some("`caseload bulk status TASK` shows the task's progress"),
+        (429, "queue_full") => Some("wait until some of the domain's tasks have completed"),
         _ => None,
     }
 }

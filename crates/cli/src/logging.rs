@@ -1,5 +1,5 @@
-//! The server's log: to standard error, as text or as one JSON map per line. `CASELOAD_LOG` says
-//! what is logged, in the usual `target=level` form.
+//! The server's log: goes to standard error, as text or as one JSON map per line. `CASELOAD_LOG` is
+//! its filter in the usual `target=level` form.
 
 use std::io::IsTerminal;
 
@@ -8,21 +8,20 @@ use tracing_subscriber::EnvFilter;
 
 use crate::failure::Failure;
 
-/// The form of a log line.
+/// The format of a log line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LogFormat {
     Text,
     Json,
 }
 
-/// What is left out unless the filter names it: it tells of migrations in lines that do not begin
-/// like others.
+/// Default for a library that reports each migration in lines of another format.
 const QUIET: &str = "refinery_core=warn";
 
 /// Starts logging for the rest of the process.
 pub(crate) fn start(filter: &str, format: LogFormat) -> Result<(), Failure> {
     let filter = EnvFilter::try_new(format!("{QUIET},{filter}")).map_err(|error| {
-        Failure::usage(format!("the log filter {filter:?} cannot be read: {error}"))
+        Failure::usage(format!("the log filter {filter:?} is not valid: {error}"))
             .with_hint("write a level (error, warn, info, debug, trace) or target=level,…")
     })?;
     let builder = tracing_subscriber::fmt()

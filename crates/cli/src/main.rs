@@ -1,7 +1,7 @@
 //! The caseload program: server, administration and client in one binary. This crate reads
-//! arguments, environment and files, wires the other crates together, and prints; it decides
-//! nothing about profiles, issues or tasks. Standard output carries data only. Exit status: 0 all
-//! good, 1 some entries failed, 2 usage, 3 server, network or store.
+//! arguments, environment and files, wires the other crates together, and prints. It has no rules
+//! for profiles, issues or tasks. Standard output carries data only. Exit status: 0 success, 1 some
+//! entries failed or a check found faults, 2 usage error, 3 server, network or store error.
 
 mod args;
 mod clock;
@@ -9,6 +9,7 @@ mod commands;
 mod failure;
 mod logging;
 mod printer;
+mod program;
 mod progress;
 mod samples;
 mod secret;
@@ -21,27 +22,27 @@ use caseload_location::StoreLocation;
 use clap::Parser;
 use clap::error::{ContextKind, ContextValue};
 
-use crate::args::Program;
 use crate::failure::Failure;
 use crate::printer::{Printer, note};
+use crate::program::Program;
 
-/// Entries are read on some threads and written on others, in thousands of small pieces: the
-/// system's allocator spends a sixth of an import on handing memory between threads.
+/// One thread allocates an entry's small pieces and another frees them; with the system's allocator
+/// that took a sixth of an import's time.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let program = Program::try_parse().unwrap_or_else(|error| without_password(error).exit());
+    let arguments = Program::try_parse().unwrap_or_else(|error| without_password(error).exit());
     let mut printer = Printer::new();
-    let done = commands::run(program.command, &mut printer);
+    let done = program::run(arguments.command, &mut printer);
     match done.and_then(|done| printer.flush().map(|()| done)) {
         Ok(done) => done.into(),
         Err(failure) => report(&failure),
     }
 }
 
-/// A mistake in the command line is told with the value it is in. Where that is the address of a
-/// store, it may hold a password.
+/// Removes the password from an error about the command line: such an error quotes the faulty
+/// value, which may be the address of a store.
 fn without_password(mut error: clap::Error) -> clap::Error {
     if let Some(ContextValue::String(value)) = error.get(ContextKind::InvalidValue)
         && value.contains("://")
@@ -52,7 +53,7 @@ fn without_password(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// Tells why a command failed and gives its exit status.
+/// Prints why a command failed; returns its exit status.
 fn report(failure: &Failure) -> ExitCode {
     if failure.quiet {
         return ExitCode::SUCCESS;

@@ -1,13 +1,14 @@
-//! The one way out: data goes to standard output, everything for people to standard error. A reader
-//! that goes away (`caseload issues export | head`) ends the program quietly. Tables are aligned
-//! with a header on a terminal; elsewhere each row is one line with tabs, for programs to cut.
+//! All output: data goes to standard output, messages go to standard error. If the reader closes
+//! standard output (`caseload issues export | head`), the program ends without a message. A table
+//! has a header and aligned columns on a terminal; elsewhere a row is a line of tab-separated
+//! cells.
 
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
 
 use crate::failure::Failure;
 
-/// Where a command's output goes.
+/// The output of a command.
 #[derive(Debug)]
 pub(crate) struct Printer {
     out: io::BufWriter<io::Stdout>,
@@ -25,13 +26,14 @@ impl Printer {
         self.out.write_all(bytes).map_err(|error| Failure::output(&error))
     }
 
-    /// Writes one line of data and lets it out at once.
+    /// Writes one line of data and flushes it.
     pub(crate) fn line(&mut self, text: impl fmt::Display) -> Result<(), Failure> {
         writeln!(self.out, "{text}").map_err(|error| Failure::output(&error))?;
         self.flush()
     }
 
-    /// Lets out what has gathered; data that is not out is not written.
+    /// Writes the buffered data. Dropping the printer does not report errors, so commands call
+    /// this.
     pub(crate) fn flush(&mut self) -> Result<(), Failure> {
         self.out.flush().map_err(|error| Failure::output(&error))
     }
@@ -44,7 +46,7 @@ impl Printer {
     }
 }
 
-/// Tells people something; nothing to be done where even that fails.
+/// Prints a message. An error is ignored: no other channel could report it.
 pub(crate) fn note(text: impl fmt::Display) {
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
@@ -102,7 +104,7 @@ pub(crate) fn grouped(number: u64) -> String {
     text
 }
 
-/// A number and what is counted, in the singular where it is one.
+/// A number and its noun, which is singular after 1.
 pub(crate) fn counted(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", grouped(number), if number == 1 { one } else { many })
 }
@@ -112,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tables_align_on_a_terminal_and_have_tabs_elsewhere() {
+    fn tables_are_aligned_on_a_terminal_and_tab_separated_elsewhere() {
         let rows = vec![
             vec!["a".to_owned(), "long value".to_owned()],
             vec!["bc\t\u{1b}[0m".to_owned(), String::new()],

@@ -1,5 +1,6 @@
-//! How far a long piece of work is: a bar where standard error is a terminal, else a plain line
-//! now and then. Lines that must stay are printed through it, so that they do not tear the bar.
+//! Progress of a long operation: a bar if standard error is a terminal, otherwise a line every few
+//! seconds. Messages that must stay visible are printed with [`Progress::say`], which redraws the
+//! bar below them.
 
 use std::fmt;
 use std::io::{self, IsTerminal};
@@ -9,17 +10,17 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::printer::{grouped, note};
 
-/// Time between two plain lines.
+/// Time between two lines without a bar.
 const LINE_EVERY: Duration = Duration::from_secs(5);
 
-/// What is being counted.
+/// The unit of the progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unit {
     Count,
     Bytes,
 }
 
-/// A piece of work of known or unknown length.
+/// The progress of an operation of known or unknown length.
 #[derive(Debug)]
 pub(crate) struct Progress {
     bar: Option<ProgressBar>,
@@ -45,7 +46,7 @@ impl Progress {
         Self { bar, what: what.to_owned(), total, unit, last_line: Instant::now() }
     }
 
-    /// Work done so far.
+    /// Sets the amount of work done so far.
     pub(crate) fn reached(&mut self, position: u64) {
         if let Some(bar) = &self.bar {
             bar.set_position(position);
@@ -55,7 +56,7 @@ impl Progress {
         }
     }
 
-    /// Prints a line that stays, above the bar where there is one.
+    /// Prints a line that stays, above the bar if there is one.
     pub(crate) fn say(&self, text: impl fmt::Display) {
         match &self.bar {
             Some(bar) => bar.suspend(|| note(text)),
@@ -63,7 +64,7 @@ impl Progress {
         }
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub(crate) fn finish(self) {
         if let Some(bar) = self.bar {
             bar.finish_and_clear();
@@ -101,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn plain_lines_say_how_far_the_work_is() {
+    fn lines_without_a_bar_show_the_progress() {
         for (total, unit, position, line) in [
             (Some(10_000), Unit::Count, 2_500, "import: 2,500 of 10,000"),
             (Some(200), Unit::Bytes, 50, "import: 25 %"),

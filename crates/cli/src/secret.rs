@@ -1,14 +1,14 @@
-//! API keys as they are made: 256 random bits as text, of which the store keeps the SHA-256 only.
-//! Also the other random parts of ids. The key's text leaves this program once, on standard output.
+//! New API keys, and the random parts of ids. A key is 256 random bits as text; the store has only
+//! its SHA-256. The program prints the text once, on standard output.
 
 use sha2::{Digest, Sha256};
 
 use crate::failure::Failure;
 
-/// What every key begins with, so that leaked ones can be found.
+/// Prefix of every key, so that scanners can find leaked ones.
 const KEY_PREFIX: &str = "caseload_";
 
-/// Fills bytes from the operating system's generator.
+/// Bytes from the operating system's random generator.
 pub(crate) fn random_bytes<const N: usize>() -> Result<[u8; N], Failure> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes)
@@ -16,12 +16,12 @@ pub(crate) fn random_bytes<const N: usize>() -> Result<[u8; N], Failure> {
     Ok(bytes)
 }
 
-/// A new key's text.
+/// The text of a new key.
 pub(crate) fn new_key() -> Result<String, Failure> {
     Ok(format!("{KEY_PREFIX}{}", hex::encode(random_bytes::<32>()?)))
 }
 
-/// What the store keeps of a key.
+/// The hash that the store has instead of a key.
 pub(crate) fn hash_of_key(key: &str) -> [u8; 32] {
     Sha256::digest(key.as_bytes()).into()
 }
@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_have_their_prefix_256_bits_and_no_colon() {
+    fn a_key_has_its_prefix_and_256_bits_and_no_colon() {
         let key = new_key().unwrap();
         let digits = key.strip_prefix("caseload_").unwrap();
         assert_eq!(digits.len(), 64);

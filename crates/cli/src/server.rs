@@ -1,6 +1,7 @@
-//! The server inside this process: the HTTP side and the bulk runner over one store. It ends in
-//! order: no new requests, requests in flight answered and tasks stopped at a chunk edge, then the
-//! store closed; all of it within the time that a supervisor grants.
+//! The server inside this process: the HTTP listener and the bulk runner over one store. Shutdown
+//! is graceful: it accepts no new requests, answers those in flight, stops tasks at the end of a
+//! chunk, and closes the store. All of that takes less than the 10 s that supervisors usually
+//! allow.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -18,12 +19,13 @@ use crate::clock::system_clock;
 use crate::failure::{Failure, io_reason};
 use crate::secret::random_bytes;
 
-/// How long a task belongs to a server that gives no sign of life, in seconds.
+/// Default lease: how long a dead server's tasks wait before another server takes over.
 pub(crate) const LEASE_SECONDS: u64 = 30;
-/// Time that ending may take in all; what is open then is cut, and nothing acknowledged is lost.
+/// Time limit for the whole shutdown. After it the process ends with requests still open; the store
+/// loses nothing that was acknowledged.
 const STOP_MS_MAX: u64 = 9_500;
 
-/// A server that answers.
+/// A running server.
 pub(crate) struct Server {
     store: Arc<dyn Store>,
     runner: Runner,
@@ -59,12 +61,12 @@ impl Server {
         Ok(Self { store, runner, http, ending, address })
     }
 
-    /// Where it answers.
+    /// The address that it listens on.
     pub(crate) const fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Ends in order.
+    /// Shuts the server down gracefully.
     pub(crate) async fn stop(self) -> Result<(), Failure> {
         let Self { store, runner, http, ending, .. } = self;
         let _ = ending.send(());
@@ -81,37 +83,37 @@ impl Server {
         if let Ok(closed) = tokio::time::timeout(limit, in_order).await {
             return Ok(closed?);
         }
-        tracing::warn!("the server took too long to end and is cut off");
+        tracing::warn!("the shutdown took too long; open requests are cut off");
         Ok(())
     }
 }
 
-/// Binds the address to answer on.
+/// Binds the address to listen on; an error has a hint for the operator.
 pub(crate) async fn bind(address: &str) -> Result<TcpListener, Failure> {
     try_bind(address).await.map_err(|error| {
         let failure = Failure::server(format!("cannot listen on {address}: {}", io_reason(&error)));
         match error.kind() {
             std::io::ErrorKind::AddrInUse => {
-                failure.with_hint("another program has the port; give another one with --listen")
+                failure.with_hint("another program uses the port; choose another one with --listen")
             }
             _ => failure.with_hint("--listen takes HOST:PORT, for example 127.0.0.1:8080"),
         }
     })
 }
 
-/// Binds the address, or says in the system's terms why not.
+/// Binds the address to listen on; returns the system's own error.
 pub(crate) async fn try_bind(address: &str) -> std::io::Result<TcpListener> {
     TcpListener::bind(address).await
 }
 
-/// The signals that ask a server to end.
+/// The signals that ask a server to shut down.
 pub(crate) struct StopSignals {
     terminate: Signal,
     interrupt: Signal,
 }
 
 impl StopSignals {
-    /// Takes the signals over from the system's own handling.
+    /// Replaces the default handling of the signals.
     pub(crate) fn listen() -> Result<Self, Failure> {
         let listen = |kind| {
             signal(kind).map_err(|error| {
@@ -124,7 +126,7 @@ impl StopSignals {
         })
     }
 
-    /// Waits for one of them.
+    /// Waits for one of the signals.
     pub(crate) async fn wait(&mut self) {
         tokio::select! {
             _ = self.terminate.recv() => {}
@@ -133,11 +135,11 @@ impl StopSignals {
     }
 }
 
-/// Threads for reads, packing and validation, however few cores there are. Each keeps some memory
-/// of what it did; more of them than can be at work would only add to that.
+/// Minimum number of threads for reads, packing and validation. Each thread retains some memory, so
+/// more threads than can run at a time only cost memory.
 const BLOCKING_THREADS_MIN: usize = 12;
 
-/// Runs a server's work on threads of its own, two at least: one may be busy with validation.
+/// Runs a server on a runtime of its own with at least two threads: validation may occupy one.
 pub(crate) fn on_threads<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
     let cores = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -147,7 +149,7 @@ pub(crate) fn on_threads<T>(work: impl Future<Output = Result<T, Failure>>) -> R
         .build()
         .map_err(|error| Failure::server(format!("cannot start: {}", io_reason(&error))))?;
     let done = runtime.block_on(work);
-    // What still blocks a thread has had its time.
+    // Blocking work that is still running has had its time limit.
     runtime.shutdown_background();
     done
 }

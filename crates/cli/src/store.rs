@@ -1,6 +1,6 @@
-//! The store that a command works on: how `--store` is read, and how a server waits for a database
-//! that is not there yet. A password that the address does not have comes from `PGPASSWORD`, so
-//! that it need not stand in a command line, which everybody on the machine can read.
+//! The store that a command works on: parses `--store`, and waits at server start for a database
+//! that is not up yet. If the address has no password, `PGPASSWORD` supplies it, because every user
+//! of the machine can read command lines.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,10 +10,10 @@ use caseload_store::{InvalidLocation, OpenMode, Store, StoreError};
 
 use crate::failure::Failure;
 
-/// What help says of `--store`.
-pub(crate) const STORE_HELP: &str = "Where the data is: sqlite:PATH, made when it is missing, or \
+/// The help text of `--store`.
+pub(crate) const STORE_HELP: &str = "The store: sqlite:PATH, created if it is missing, or \
                                      postgres://USER@HOST/DATABASE";
-/// Time between two tries to open a store: doubled from the one to the other.
+/// Pauses between two attempts to open a store: each is twice as long as the one before.
 const PAUSE_MIN: Duration = Duration::from_millis(250);
 const PAUSE_MAX: Duration = Duration::from_secs(5);
 
@@ -26,8 +26,8 @@ pub(crate) fn parse_store(text: &str) -> Result<StoreLocation, InvalidLocation> 
     })
 }
 
-/// Opens the store of a server. A database that cannot answer now is waited for: it may be starting
-/// beside the server, or failing over. Anything else ends the wait at once.
+/// Opens the store of a server. Waits for a database that does not answer, because it may be
+/// starting together with the server, or failing over. Any other error ends the wait at once.
 pub(crate) async fn open_for_server(
     location: &StoreLocation,
     patience: Duration,

@@ -1,17 +1,15 @@
-//! The built binary on a disk that is full or fails: a task is acknowledged or it is not, it is
-//! completed or it is not, and it is never wrong. While the fault lasts the server says so, reading
-//! goes on, and nothing that was acknowledged is lost; when it ends, or after kill -9 and a new
-//! start, the work goes on and every entry has been applied once.
+//! The built binary on a disk that is full or fails. During the fault the server refuses writes
+//! with 503, still answers reads, and loses no acknowledged task. After the fault, or after kill -9
+//! and a new start, the tasks go on and every entry has been applied once.
 //!
-//! Faults are made in three ways. A shim between the program and the system's library
-//! (`shim/faults.c`, built here, preloaded into the server) fails writes and fsyncs on command, and
-//! has a failed fsync lose what it should have kept. A limit on the size of files needs no rights.
-//! A small file system in memory needs user namespaces; where they are not permitted, its test says
-//! loudly that it did not run.
+//! Faults come from three sources. A shim between the program and the C library (`shim/faults.c`,
+//! built here, preloaded into the server) fails writes and fsyncs on command; a failed fsync also
+//! loses the written bytes. A limit on the size of files needs no privileges. A small file system
+//! in memory needs user namespaces; if they are not permitted, its test prints that it did not run.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
-#![expect(clippy::print_stderr, reason = "what a server logs belongs to a failed test's output")]
-#![expect(dead_code, reason = "the other tests use the rest of what is shared")]
+#![expect(clippy::print_stderr, reason = "a failed test's output includes the server's log")]
+#![expect(dead_code, reason = "the other tests use the rest of the shared code")]
 
 mod common;
 
@@ -23,7 +21,7 @@ use std::process::{Child, Command};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use common::{PATIENCE, Place, Server, exists, profiles};
+use common::{PATIENCE, Server, Workdir, exists, profiles};
 use serde_json::Value;
 
 /// Error numbers of Linux.
@@ -33,7 +31,7 @@ const ENOSPC: i32 = 28;
 const PATH: &str = "/v2/acme/identity/bulk_actions";
 const ENTRIES: usize = 4000;
 
-/// One fault of the disk: which calls fail, how, and on which of the store's files.
+/// A disk fault: which calls fail, with which error, and on which file of the store.
 #[derive(Debug, Clone, Copy)]
 struct Fault {
     class: &'static str,
@@ -41,7 +39,7 @@ struct Fault {
     suffix: &'static str,
 }
 
-/// All that stop commits.
+/// The faults that stop commits.
 const FAULTS: [Fault; 3] = [
     Fault { class: "write", number: ENOSPC, suffix: ".db-wal" },
     Fault { class: "write", number: EIO, suffix: ".db-wal" },
@@ -49,16 +47,19 @@ const FAULTS: [Fault; 3] = [
 ];
 
 impl Fault {
-    fn begin(self, place: &Place) {
-        let _ = std::fs::remove_file(place.path("fault.count"));
-        place.write("fault.new", format!("{} {} {}\n", self.class, self.number, self.suffix));
-        std::fs::rename(place.path("fault.new"), place.path("fault")).unwrap();
+    fn begin(self, workdir: &Workdir) {
+        let _ = std::fs::remove_file(workdir.path("fault.count"));
+        workdir.write("fault.new", format!("{} {} {}\n", self.class, self.number, self.suffix));
+        std::fs::rename(workdir.path("fault.new"), workdir.path("fault")).unwrap();
     }
 
-    /// Ends the fault; it must have struck.
-    fn end(self, place: &Place) {
-        std::fs::remove_file(place.path("fault")).unwrap();
-        assert!(exists(&place.path("fault.count")), "{self:?} never struck: is the shim loaded?");
+    /// Ends the fault, which must have failed a call.
+    fn end(self, workdir: &Workdir) {
+        std::fs::remove_file(workdir.path("fault")).unwrap();
+        assert!(
+            exists(&workdir.path("fault.count")),
+            "{self:?} failed no call: is the shim loaded?"
+        );
     }
 }
 
@@ -82,20 +83,20 @@ fn shim() -> &'static Path {
     })
 }
 
-/// A server whose files can be made to fail.
-fn fragile(place: &Place, key: String) -> Server<'_> {
-    let mut command = place.caseload(&["serve", "--rate-limit", "0", "--listen", "127.0.0.1:0"]);
-    command.env("LD_PRELOAD", shim()).env("STORE_FAULT", place.path("fault"));
-    Server::spawn(place, key, command)
+/// A server with the shim preloaded.
+fn fragile(workdir: &Workdir, key: String) -> Server<'_> {
+    let mut command = workdir.caseload(&["serve", "--rate-limit", "0", "--listen", "127.0.0.1:0"]);
+    command.env("LD_PRELOAD", shim()).env("STORE_FAULT", workdir.path("fault"));
+    Server::spawn(workdir, key, command)
 }
 
-/// Makes the store and a key, without any fault.
-fn prepared(place: &Place) -> String {
-    place.good(&["domain", "create", "acme"]);
-    place.good(&["key", "create", "--domain", "acme"]).trim().to_owned()
+/// Creates the store and a key, without a fault.
+fn prepared(workdir: &Workdir) -> String {
+    workdir.good(&["domain", "create", "acme"]);
+    workdir.good(&["key", "create", "--domain", "acme"]).trim().to_owned()
 }
 
-/// Status, head and body of one plain request.
+/// The status, head and body of the answer to a plain request.
 fn http(server: &Server<'_>, method: &str, path: &str, head: &str, body: &[u8]) -> Answer {
     let address = server.url.strip_prefix("http://").unwrap();
     let mut stream = TcpStream::connect(address).unwrap();
@@ -130,12 +131,12 @@ impl Answer {
     }
 }
 
-/// Hands in creations of `count` profiles under an idempotency key.
+/// Submits creations of `count` profiles with an idempotency key.
 fn submit(server: &Server<'_>, tag: &str, count: usize) -> Answer {
     hand_in(server, tag, "create_core_profiles", &profiles(count, tag))
 }
 
-/// Hands in a task under an idempotency key.
+/// Submits a task with an idempotency key.
 fn hand_in(server: &Server<'_>, key: &str, action: &str, payload: &str) -> Answer {
     let part = |name, value: &str| {
         format!("--b\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n")
@@ -146,12 +147,12 @@ fn hand_in(server: &Server<'_>, key: &str, action: &str, payload: &str) -> Answe
     http(server, "POST", PATH, &head, body.as_bytes())
 }
 
-/// The id of a task that has to be accepted.
+/// Submits a task, which must be accepted; returns its id.
 fn accepted(server: &Server<'_>, tag: &str, count: usize) -> String {
     task_id(&submit(server, tag, count))
 }
 
-/// The id of the task that was accepted by this answer.
+/// The id of the task in an answer that accepts it.
 fn task_id(answer: &Answer) -> String {
     assert_eq!(answer.status, 201, "{answer:?}");
     answer.json()["task_id"].as_str().unwrap().to_owned()
@@ -166,7 +167,7 @@ fn assert_unavailable(answer: &Answer) {
     }
 }
 
-/// The task as it is now; its counts add up.
+/// Reads the task; its counts must add up.
 fn look(server: &Server<'_>, id: &str) -> Value {
     let answer = http(server, "GET", &format!("{PATH}/{id}"), "", b"");
     assert_eq!(answer.status, 200, "{answer:?}");
@@ -177,14 +178,14 @@ fn look(server: &Server<'_>, id: &str) -> Value {
         count("total"),
         "{task}"
     );
-    assert_ne!(task["outcome"], "failed", "a fault of the disk's ends no task: {task}");
+    assert_ne!(task["outcome"], "failed", "a disk fault must not fail a task: {task}");
     task
 }
 
 fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !is_so() {
-        assert!(begun.elapsed() < PATIENCE, "it never comes that {what}");
+        assert!(begun.elapsed() < PATIENCE, "timed out: {what}");
         std::thread::sleep(Duration::from_millis(20));
     }
 }
@@ -195,7 +196,7 @@ fn until_ready(server: &Server<'_>, status: u16) {
     });
 }
 
-/// Waits for the end of a task; each of its entries has succeeded once.
+/// Waits until a task completes; each of its entries must have succeeded once.
 fn completed(server: &Server<'_>, id: &str, count: usize) {
     until("the task completes", || look(server, id)["status"] == "completed");
     assert_eq!(look(server, id)["outcome"], "succeeded");
@@ -203,7 +204,7 @@ fn completed(server: &Server<'_>, id: &str, count: usize) {
     assert!(indexes.into_iter().eq((0..count as u64).map(Some)), "each entry has one record");
 }
 
-/// The results of a task, wherever the chunks of the body are cut.
+/// The result records of a task, put together from the chunks of the body.
 fn results(server: &Server<'_>, id: &str) -> impl Iterator<Item = Value> {
     let answer = http(server, "GET", &format!("{PATH}/{id}/results?format=jsonl"), "", b"");
     let joined = unchunked(&answer.body);
@@ -212,7 +213,7 @@ fn results(server: &Server<'_>, id: &str) -> impl Iterator<Item = Value> {
     lines.into_iter()
 }
 
-/// A body that came in chunks, put together.
+/// Decodes a chunked body.
 fn unchunked(mut body: &str) -> String {
     let mut whole = String::new();
     while let Some((size, rest)) = body.split_once("\r\n") {
@@ -223,9 +224,9 @@ fn unchunked(mut body: &str) -> String {
     if whole.is_empty() { body.to_owned() } else { whole }
 }
 
-/// The store is sound and holds just these tasks, and a profile for each of their entries.
-fn sound(place: &Place, tasks: usize, entries: usize) {
-    let report = place.good(&["check"]);
+/// The store must be consistent and have these tasks only, with one profile for each entry.
+fn sound(workdir: &Workdir, tasks: usize, entries: usize) {
+    let report = workdir.good(&["check"]);
     let counted = |what: &str| -> usize {
         let line = report.lines().find(|line| line.ends_with(&format!("\t{what}")));
         let number = line.unwrap_or_else(|| panic!("{report}")).split('\t').next().unwrap();
@@ -237,33 +238,33 @@ fn sound(place: &Place, tasks: usize, entries: usize) {
 #[test]
 fn while_writes_fail_nothing_is_acknowledged_and_everything_goes_on_afterwards() {
     for fault in FAULTS {
-        let place = Place::new();
-        let server = fragile(&place, prepared(&place));
+        let workdir = Workdir::new();
+        let server = fragile(&workdir, prepared(&workdir));
         until_ready(&server, 200);
         let done = accepted(&server, "done", ENTRIES);
         completed(&server, &done, ENTRIES);
-        // Accepted and not completed when the fault begins, or soon after.
+        // Not yet completed when the fault begins, or shortly after.
         let running = accepted(&server, "running", ENTRIES);
-        fault.begin(&place);
+        fault.begin(&workdir);
         until_ready(&server, 503);
         assert_unavailable(&submit(&server, "refused", 10));
         assert_eq!(look(&server, &done)["outcome"], "succeeded", "reading goes on");
         let stuck = look(&server, &running);
         std::thread::sleep(Duration::from_millis(300));
         assert_eq!(look(&server, &running)["counts"], stuck["counts"], "{fault:?}");
-        fault.end(&place);
+        fault.end(&workdir);
         until_ready(&server, 200);
         completed(&server, &running, ENTRIES);
-        // The repeat of what was refused: once, like everything else.
+        // The repeat of the refused task is applied once, too.
         let again = accepted(&server, "refused", 10);
         completed(&server, &again, 10);
         let (status, _) = server.terminate();
         assert!(status.success(), "{status}");
-        sound(&place, 3, 2 * ENTRIES + 10);
+        sound(&workdir, 3, 2 * ENTRIES + 10);
     }
 }
 
-/// The ids in the results of a task, in their order.
+/// The ids in the results of a task, in order.
 fn shown_ids(server: &Server<'_>, id: &str) -> Vec<String> {
     let id_of = |record: Value| record["core-profile-id"].as_str().unwrap().to_owned();
     results(server, id).map(id_of).collect()
@@ -272,9 +273,9 @@ fn shown_ids(server: &Server<'_>, id: &str) -> Vec<String> {
 #[test]
 fn gets_that_run_when_writes_fail_show_each_profile_once_afterwards() {
     for fault in FAULTS {
-        let place = Place::new();
-        let key = prepared(&place);
-        let server = fragile(&place, key.clone());
+        let workdir = Workdir::new();
+        let key = prepared(&workdir);
+        let server = fragile(&workdir, key.clone());
         let made = accepted(&server, "made", ENTRIES);
         completed(&server, &made, ENTRIES);
         let ids = shown_ids(&server, &made);
@@ -282,106 +283,106 @@ fn gets_that_run_when_writes_fail_show_each_profile_once_afterwards() {
         let entries = ids.iter().map(entry).collect::<Vec<_>>().join("\n");
         let get = |key: &str| hand_in(&server, key, "get_core_profiles", &entries);
         let gets = ["a", "b", "c"].map(|key| task_id(&get(key)));
-        fault.begin(&place);
+        fault.begin(&workdir);
         assert_unavailable(&get("d"));
         std::thread::sleep(Duration::from_millis(300));
         let seen = gets.each_ref().map(|id| look(&server, id)["counts"].clone());
         assert_eq!(shown_ids(&server, &made), ids, "reading goes on");
-        fault.end(&place);
-        // The last is ended while it may still go on, and begun anew.
+        fault.end(&workdir);
+        // The last server is killed in the middle of the task and started again.
         until_ready(&server, 200);
         server.kill();
-        let server = fragile(&place, key);
+        let server = fragile(&workdir, key);
         for (id, seen) in gets.iter().zip(seen) {
             let done = |counts: &Value| counts["succeeded"].as_u64().unwrap();
-            assert!(done(&look(&server, id)["counts"]) >= done(&seen), "nothing is taken back");
+            assert!(done(&look(&server, id)["counts"]) >= done(&seen), "no progress is taken back");
             until("the task completes", || look(&server, id)["status"] == "completed");
             assert_eq!(shown_ids(&server, id), ids, "each profile once, in order");
         }
         server.kill();
-        sound(&place, 4, ENTRIES);
+        sound(&workdir, 4, ENTRIES);
     }
 }
 
 #[test]
 fn a_kill_while_writes_fail_loses_nothing_that_was_acknowledged() {
     for fault in FAULTS {
-        let place = Place::new();
-        let key = prepared(&place);
-        let server = fragile(&place, key.clone());
+        let workdir = Workdir::new();
+        let key = prepared(&workdir);
+        let server = fragile(&workdir, key.clone());
         let tags = ["a", "b", "c"];
         let ids: Vec<_> = tags.iter().map(|tag| accepted(&server, tag, ENTRIES)).collect();
-        fault.begin(&place);
+        fault.begin(&workdir);
         assert_unavailable(&submit(&server, "refused", 10));
         let seen: Vec<_> = ids.iter().map(|id| look(&server, id)).collect();
         server.kill();
-        fault.end(&place);
-        place.good(&["check"]);
-        let server = fragile(&place, key);
+        fault.end(&workdir);
+        workdir.good(&["check"]);
+        let server = fragile(&workdir, key);
         for (id, seen) in ids.iter().zip(seen) {
             let done = |task: &Value| task["counts"]["succeeded"].as_u64().unwrap();
-            assert!(done(&look(&server, id)) >= done(&seen), "what was seen is not taken back");
+            assert!(done(&look(&server, id)) >= done(&seen), "no progress is taken back");
             completed(&server, id, ENTRIES);
         }
         let answers: BTreeSet<_> = tags.iter().map(|tag| accepted(&server, tag, ENTRIES)).collect();
         assert_eq!(answers, ids.into_iter().collect(), "repeats get the first answers");
         server.kill();
-        sound(&place, 3, 3 * ENTRIES);
+        sound(&workdir, 3, 3 * ENTRIES);
     }
 }
 
 #[test]
 fn one_failed_fsync_fails_its_commits_and_no_other() {
-    let place = Place::new();
-    let key = prepared(&place);
-    let server = fragile(&place, key.clone());
+    let workdir = Workdir::new();
+    let key = prepared(&workdir);
+    let server = fragile(&workdir, key.clone());
     let fault = FAULTS[2];
     let mut kept = 0;
     for round in 0..8 {
-        // What comes after the fault is shorter or longer than what failed.
+        // The commit after the fault is shorter or longer than the one that failed.
         let size = if round % 2 == 0 { 10 } else { ENTRIES };
-        fault.begin(&place);
+        fault.begin(&workdir);
         assert_unavailable(&submit(&server, &format!("lost{round}"), size));
-        fault.end(&place);
+        fault.end(&workdir);
         let id = accepted(&server, &format!("kept{round}"), ENTRIES + 10 - size);
         completed(&server, &id, ENTRIES + 10 - size);
         kept += ENTRIES + 10 - size;
     }
     server.kill();
-    sound(&place, 8, kept);
-    let server = fragile(&place, key);
+    sound(&workdir, 8, kept);
+    let server = fragile(&workdir, key);
     let id = accepted(&server, "after", 10);
     completed(&server, &id, 10);
 }
 
 #[test]
-fn a_database_file_that_cannot_be_written_is_told_of_and_commits_go_on() {
+fn a_database_file_that_cannot_be_written_is_logged_and_commits_go_on() {
     for (class, number) in [("write", ENOSPC), ("write", EIO), ("sync", EIO)] {
         let fault = Fault { class, number, suffix: "caseload.db" };
-        let place = Place::new();
-        let key = prepared(&place);
-        let server = fragile(&place, key.clone());
+        let workdir = Workdir::new();
+        let key = prepared(&workdir);
+        let server = fragile(&workdir, key.clone());
         until_ready(&server, 200);
-        fault.begin(&place);
+        fault.begin(&workdir);
         let first = accepted(&server, "first", ENTRIES);
         completed(&server, &first, ENTRIES);
-        // The log is moved into the database when writers pause, and that fails.
+        // A checkpoint runs when writers pause, and fails.
         until_ready(&server, 503);
         let second = accepted(&server, "second", ENTRIES);
         completed(&server, &second, ENTRIES);
         server.kill();
-        fault.end(&place);
-        sound(&place, 2, 2 * ENTRIES);
-        let server = fragile(&place, key);
+        fault.end(&workdir);
+        sound(&workdir, 2, 2 * ENTRIES);
+        let server = fragile(&workdir, key);
         completed(&server, &second, ENTRIES);
         until_ready(&server, 200);
         let (status, _) = server.terminate();
         assert!(status.success(), "{status}");
-        sound(&place, 2, 2 * ENTRIES);
+        sound(&workdir, 2, 2 * ENTRIES);
     }
 }
 
-/// Submits until the server refuses; the accepted tasks with their sizes.
+/// Submits tasks until the server refuses one; returns the accepted ones with their sizes.
 fn fill(server: &Server<'_>) -> Vec<(String, usize)> {
     let mut tasks = Vec::new();
     loop {
@@ -397,17 +398,17 @@ fn fill(server: &Server<'_>) -> Vec<(String, usize)> {
 
 #[test]
 fn files_that_may_not_grow_refuse_new_tasks_and_lose_none() {
-    let place = Place::new();
-    let key = prepared(&place);
+    let workdir = Workdir::new();
+    let key = prepared(&workdir);
     let program = env!("CARGO_BIN_EXE_caseload");
-    // In blocks of 512 or 1024 bytes, as the shell has it: 4 or 8 MiB.
+    // The shell's unit is 512 or 1024 bytes: 4 or 8 MiB.
     let script = "trap '' XFSZ; ulimit -f 8192; \
                   exec \"$0\" serve --rate-limit 0 --listen 127.0.0.1:0";
     let mut command = Command::new("sh");
-    let plain = place.caseload(&[]);
+    let plain = workdir.caseload(&[]);
     command.current_dir(plain.get_current_dir().unwrap()).args(["-c", script, program]);
     command.stdin(std::process::Stdio::null()).stderr(std::process::Stdio::piped());
-    let server = Server::spawn(&place, key.clone(), command);
+    let server = Server::spawn(&workdir, key.clone(), command);
     until_ready(&server, 200);
     let tasks = fill(&server);
     assert!(!tasks.is_empty());
@@ -416,25 +417,25 @@ fn files_that_may_not_grow_refuse_new_tasks_and_lose_none() {
         look(&server, id);
     }
     server.kill();
-    place.good(&["check"]);
-    let server = Server::start(&place, key);
+    workdir.good(&["check"]);
+    let server = Server::start(&workdir, key);
     for (id, count) in &tasks {
         completed(&server, id, *count);
     }
     server.kill();
-    sound(&place, tasks.len(), tasks.len() * ENTRIES);
+    sound(&workdir, tasks.len(), tasks.len() * ENTRIES);
 }
 
-/// The shell that starts servers, until this is dropped.
+/// A shell that starts servers. Dropping this ends it.
 struct Shell<'p> {
-    place: &'p Place,
+    workdir: &'p Workdir,
     child: Child,
 }
 
 impl Shell<'_> {
-    /// Sends a signal to the server that runs now.
+    /// Sends a signal to the running server.
     fn signal(&self, signal: &str) {
-        let pid = self.place.read("pid").trim().to_owned();
+        let pid = self.workdir.read("pid").trim().to_owned();
         assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
     }
 }
@@ -442,7 +443,7 @@ impl Shell<'_> {
 impl Drop for Shell<'_> {
     fn drop(&mut self) {
         if self.child.try_wait().unwrap().is_none() {
-            self.place.write("end", "");
+            self.workdir.write("end", "");
             let _ = self.child.kill();
             self.signal("-KILL");
             let _ = self.child.wait();
@@ -450,8 +451,8 @@ impl Drop for Shell<'_> {
     }
 }
 
-/// Runs the server on a file system of 12 MiB, or of a large one when `free` is there, and starts
-/// it again each time it ends; when `end` is there, a check is the last.
+/// Runs the server on a file system of 12 MiB, or on a large one if the file `free` exists, and
+/// starts it again each time it ends. Once the file `end` exists, it runs a check and stops.
 const ON_A_SMALL_DISK: &str = r#"
 mkdir -p disk && mount -t tmpfs -o size=12m tmpfs disk || exit 9
 export CASELOAD_STORE=sqlite:disk/caseload.db
@@ -475,24 +476,24 @@ fn a_full_file_system_refuses_new_tasks_and_loses_none() {
         );
         return;
     }
-    let place = Place::new();
+    let workdir = Workdir::new();
     let program = env!("CARGO_BIN_EXE_caseload");
-    let plain = place.caseload(&[]);
+    let plain = workdir.caseload(&[]);
     let mut command = Command::new("unshare");
     command.args(["-Urm", "sh", "-c", ON_A_SMALL_DISK, program]);
     let child = command.current_dir(plain.get_current_dir().unwrap()).spawn().unwrap();
-    let mut shell = Shell { place: &place, child };
-    let log = |place: &Place| std::fs::read_to_string(place.path("log")).unwrap_or_default();
+    let mut shell = Shell { workdir: &workdir, child };
+    let log = |workdir: &Workdir| std::fs::read_to_string(workdir.path("log")).unwrap_or_default();
     let url = |log: &str| -> Option<String> {
         let line = log.lines().find_map(|line| line.strip_prefix("listening on "));
         line.map(str::to_owned)
     };
-    until("the server listens", || url(&log(&place)).is_some());
-    let key = place.read("key").trim().to_owned();
+    until("the server listens", || url(&log(&workdir)).is_some());
+    let key = workdir.read("key").trim().to_owned();
     let server = Server {
-        place: &place,
+        workdir: &workdir,
         child: None,
-        url: url(&log(&place)).unwrap(),
+        url: url(&log(&workdir)).unwrap(),
         key: key.clone(),
         log: Arc::default(),
     };
@@ -502,29 +503,29 @@ fn a_full_file_system_refuses_new_tasks_and_loses_none() {
     for (id, _) in &tasks {
         look(&server, id);
     }
-    // Killed on a full disk, and started again with room.
-    place.write("free", "");
-    let old = url(&log(&place));
+    // Kill on a full disk, and start with free space.
+    workdir.write("free", "");
+    let old = url(&log(&workdir));
     shell.signal("-KILL");
     until("the server listens again", || {
-        let new = url(&log(&place));
+        let new = url(&log(&workdir));
         new.is_some() && new != old
     });
     let server = Server {
-        place: &place,
+        workdir: &workdir,
         child: None,
-        url: url(&log(&place)).unwrap(),
+        url: url(&log(&workdir)).unwrap(),
         key,
         log: Arc::default(),
     };
     for (id, count) in &tasks {
         completed(&server, id, *count);
     }
-    place.write("end", "");
+    workdir.write("end", "");
     shell.signal("-TERM");
     let status = shell.child.wait().unwrap();
-    assert!(status.success(), "{status}: {}", log(&place));
-    let report = place.read("report");
+    assert!(status.success(), "{status}: {}", log(&workdir));
+    let report = workdir.read("report");
     let expected = format!("{}\ttasks", tasks.len());
     assert!(report.contains(&expected), "{report}");
 }

@@ -1,11 +1,11 @@
-//! The black-box test of the promise that nothing is lost and nothing doubled: the built binary
-//! is killed with -9 in the middle of a task of 10,000 entries and started again, at several
-//! moments, from before the claim to after the last chunk. Each entry has to be applied once, the
-//! counts have to add up at every look, and the store has to be sound.
+//! Black-box test that a kill neither loses nor repeats an entry. The test kills the built binary
+//! with signal 9 during a task of 10,000 entries, at several moments from before the claim to after
+//! the last chunk, and starts it again. Each entry must be applied once, the counts must add up at
+//! every read, and the store must be consistent.
 
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
-#![expect(clippy::print_stderr, reason = "what a server logs belongs to a failed test's output")]
-#![expect(dead_code, reason = "the other tests use the rest of what is shared")]
+#![expect(clippy::print_stderr, reason = "a failed test's output includes the server's log")]
+#![expect(dead_code, reason = "the other tests use the rest of the shared code")]
 
 mod common;
 
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use caseload_client::{Client, Payload, RecordList, Task};
 use caseload_model::task::{Action, Family};
 use caseload_teststore::on_each_store;
-use common::{PATIENCE, Place, Server};
+use common::{PATIENCE, Server, Workdir};
 use serde_json::Value;
 
 on_each_store!(threads 2:
@@ -24,17 +24,17 @@ on_each_store!(threads 2:
 );
 
 const ENTRIES: u64 = 10_000;
-/// Every such entry repeats the identity of the one before it, and fails.
+/// One entry in so many repeats the identity of the entry before it, and fails.
 const REPEAT_EVERY: u64 = 100;
 
 /// When the server is killed.
 #[derive(Debug, Clone, Copy)]
 enum Moment {
-    /// As soon as the task is accepted: before or just after its claim.
+    /// As soon as the task is accepted: before its claim or just after it.
     Accepted,
-    /// A time after it was accepted: somewhere in the first chunks.
+    /// A while after the task is accepted: during the first chunks.
     After(Duration),
-    /// At the first look that finds some entries processed, or the task completed.
+    /// At the first read that shows some entries processed, or the task completed.
     SomeDone,
 }
 
@@ -73,7 +73,7 @@ fn index_of(record: &Value) -> u64 {
     record["index"].as_u64().unwrap()
 }
 
-/// Kills the server of a task at a moment; the task as it was last seen.
+/// Kills the server of a task at a moment; returns the task as last read.
 async fn kill_at(moment: Moment, server: Server<'_>, client: &Client, task: Task) -> Task {
     let mut last = task;
     match moment {
@@ -90,7 +90,7 @@ async fn kill_at(moment: Moment, server: Server<'_>, client: &Client, task: Task
     last
 }
 
-/// Looks at the task until it is completed; nothing that was seen may be taken back.
+/// Reads the task until it is completed; its progress must never go back.
 async fn finish(client: &Client, seen: Task) -> Task {
     let begun = Instant::now();
     let mut last = seen;
@@ -106,7 +106,7 @@ async fn finish(client: &Client, seen: Task) -> Task {
     last
 }
 
-/// Each entry has exactly one record, and each that succeeded exactly one profile.
+/// Each entry must have exactly one record, and each successful one exactly one profile.
 async fn check_records(client: &Client, round: usize, task: &Task) {
     let results = records(client, &task.task_id, RecordList::Results).await;
     let errors = records(client, &task.task_id, RecordList::Errors).await;
@@ -140,8 +140,8 @@ async fn check_records(client: &Client, round: usize, task: &Task) {
 }
 
 async fn a_task_goes_on_after_kill_9_and_applies_each_entry_once() {
-    let place = Place::new();
-    let mut server = place.serve();
+    let workdir = Workdir::new();
+    let mut server = workdir.serve();
     let moments = [
         Moment::Accepted,
         Moment::After(Duration::from_millis(20)),
@@ -159,12 +159,12 @@ async fn a_task_goes_on_after_kill_9_and_applies_each_entry_once() {
         let task = bulk.submit(Action::CreateCoreProfiles, payload).await.unwrap();
         check_law(&task);
         let seen = kill_at(moment, server, &client, task).await;
-        server = Server::start(&place, key.clone());
+        server = Server::start(&workdir, key.clone());
         let client = Client::new(&server.url, "acme", &key).unwrap();
         let task = finish(&client, seen).await;
         check_records(&client, round, &task).await;
         profiles += task.counts.succeeded;
-        let report = place.good(&["check"]);
+        let report = workdir.good(&["check"]);
         let line = format!("{}\tcore profiles", grouped(profiles));
         assert!(report.contains(&line), "{moment:?}: {report}");
     }

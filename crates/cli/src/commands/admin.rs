@@ -1,12 +1,12 @@
-//! `caseload app` and `caseload agent`: where issues come from, and who answers them. The new
-//! record's id goes to standard output.
+//! `caseload app` and `caseload agent`: the apps that issues come from, and the agents who answer
+//! them. The new record's id goes to standard output.
 
 use caseload_model::ids::timed_id;
 use caseload_store::{Agent, App, CreateAgent, CreateApp};
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use super::{domain_named, with_store};
+use super::session::{domain_named, with_store};
 use crate::args::{DomainArgs, ListArgs};
 use crate::clock::{now, readable};
 use crate::failure::{Done, Failure};
@@ -23,7 +23,7 @@ pub(crate) enum AppCommand {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum AgentCommand {
-    /// Create an agent and print the id
+    /// Create an agent and print its id
     Create(AgentCreateArgs),
     /// List the agents of a domain
     List(AdminListArgs),
@@ -31,7 +31,7 @@ pub(crate) enum AgentCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct AppCreateArgs {
-    /// What the app is called
+    /// Title of the app
     title: String,
     #[command(flatten)]
     domain: DomainArgs,
@@ -39,9 +39,9 @@ pub(crate) struct AppCreateArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct AgentCreateArgs {
-    /// What the agent is called
+    /// Name of the agent
     name: String,
-    /// The agent's e-mail address
+    /// E-mail address of the agent
     email: String,
     #[command(flatten)]
     domain: DomainArgs,
@@ -113,7 +113,7 @@ fn create_agent(args: AgentCreateArgs, printer: &mut Printer) -> Result<Done, Fa
     let name = args.domain.domain.clone();
     let location = args.domain.store.store.clone();
     if !args.email.contains('@') {
-        return Err(Failure::usage(format!("{:?} is no e-mail address", args.email)));
+        return Err(Failure::usage(format!("{:?} is not an e-mail address", args.email)));
     }
     let (at, random) = (now(), u64::from_le_bytes(random_bytes()?));
     let agent = with_store(&location, async |store| {

@@ -1,5 +1,5 @@
-//! `caseload backup`: a copy of the store in one file, taken beside a running server, checked, and
-//! only then given its name. It is a store like any other: serving it is restoring it.
+//! `caseload backup`: copies the store to one file, even while a server runs on it. The file gets
+//! its name only after a check of the copy. It is a complete store: to restore it, serve it.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use caseload_store::{BackupReport, CreateBackup};
 use clap::Args;
 use clap::builder::FalseyValueParser;
 
-use super::with_store;
+use super::session::with_store;
 use crate::args::StoreArgs;
 use crate::failure::{Done, Failure};
 use crate::printer::{Printer, counted, grouped, note};
@@ -15,9 +15,9 @@ use crate::server::StopSignals;
 
 #[derive(Debug, Args)]
 pub(crate) struct BackupArgs {
-    /// The file to write; its folder must exist
+    /// File to write; its folder must exist
     file: PathBuf,
-    /// Replace the file if there is one
+    /// Replace the file if it exists
     #[arg(long, env = "CASELOAD_OVERWRITE", value_parser = FalseyValueParser::new())]
     overwrite: bool,
     #[command(flatten)]
@@ -27,14 +27,14 @@ pub(crate) struct BackupArgs {
 pub(crate) fn run(args: &BackupArgs, printer: &mut Printer) -> Result<Done, Failure> {
     let location = &args.store.store;
     if !location.exists() {
-        return Err(Failure::usage(format!("there is no store at {location}"))
+        return Err(Failure::usage(format!("the store {location} does not exist"))
             .with_hint("name it with --store or CASELOAD_STORE"));
     }
     let report = with_store(location, async |store| {
         let mut signals = StopSignals::listen()?;
         let command = CreateBackup { file: args.file.clone(), overwrite: args.overwrite };
         tokio::select! {
-            report = store.backup(command) => report.map_err(|error| explained(error.into())),
+            report = store.backup(command) => report.map_err(|error| with_hint_for(error.into())),
             () = signals.wait() => Err(Failure::interrupted()),
         }
     })?;
@@ -50,9 +50,9 @@ pub(crate) fn run(args: &BackupArgs, printer: &mut Printer) -> Result<Done, Fail
     Ok(Done::Good)
 }
 
-fn explained(failure: Failure) -> Failure {
+fn with_hint_for(failure: Failure) -> Failure {
     if failure.message.ends_with("already exists") {
-        return failure.with_hint("name another file, or replace this one with --overwrite");
+        return failure.with_hint("choose another file, or replace this one with --overwrite");
     }
     failure
 }

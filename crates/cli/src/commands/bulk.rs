@@ -1,6 +1,6 @@
-//! `caseload bulk`: hand in a task, follow it, fetch what became of its entries. The task's id, its
-//! record and its lists are data; how far it is, is for people. A task belongs to one of two paths;
-//! the program finds out by itself on which one a given id is.
+//! `caseload bulk`: submits tasks, follows them and fetches their results and errors. Ids, task
+//! records and lists are data; progress is a message. A task is under one of two paths of the API,
+//! profiles or issues; the program finds out under which one an id is.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use caseload_model::time::UnixMillis;
 use clap::builder::{FalseyValueParser, PossibleValuesParser};
 use clap::{Args, Subcommand};
 
-use super::block_on;
+use super::session::block_on;
 use crate::args::{ListArgs, ServerArgs};
 use crate::clock::readable;
 use crate::failure::{Done, Failure};
@@ -20,7 +20,7 @@ use crate::progress::{Progress, Unit};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum BulkCommand {
-    /// Hand in a task and print its id
+    /// Submit a task and print its id
     Submit(SubmitArgs),
     /// Print a task's record
     Status(TaskArgs),
@@ -28,7 +28,7 @@ pub(crate) enum BulkCommand {
     Results(TaskArgs),
     /// Print a completed task's errors as JSON Lines
     Errors(TaskArgs),
-    /// Stop a task at the next edge of a chunk and print its record
+    /// Stop a task at the end of the current chunk and print its record
     Cancel(TaskArgs),
     /// Run a completed task's failed and unprocessed entries again and print the new task's id
     Retry(RetryArgs),
@@ -38,15 +38,15 @@ pub(crate) enum BulkCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct SubmitArgs {
-    /// What to do with the entries
+    /// Action to apply to the entries
     #[arg(value_parser = PossibleValuesParser::new(Action::ALL.iter().map(|a| a.as_str())))]
     action: String,
-    /// The entries, one JSON map per line; - is standard input
+    /// File of entries, one JSON map per line; - means standard input
     file: PathBuf,
-    /// Wait until the task is completed; the exit status is 1 when entries failed
+    /// Wait until the task is completed; the exit status is 1 if entries failed
     #[arg(long, env = "CASELOAD_WAIT", value_parser = FalseyValueParser::new())]
     wait: bool,
-    /// Write nothing: results and errors tell what would be
+    /// Write nothing, but return the results and errors of a real run
     #[arg(long, env = "CASELOAD_DRY_RUN", value_parser = FalseyValueParser::new())]
     dry_run: bool,
     #[command(flatten)]
@@ -55,20 +55,20 @@ pub(crate) struct SubmitArgs {
     server: ServerArgs,
 }
 
-/// The key under which a request may be repeated.
+/// The idempotency key of a request.
 #[derive(Debug, Args)]
 pub(crate) struct KeyArg {
-    /// A text of your choice, another one for each task: the same command with the same key makes
-    /// no second task, but prints the id of the first
+    /// Any text, a different one for each task: repeating the command with the same key creates no
+    /// second task and prints the id of the first
     #[arg(long, env = "CASELOAD_IDEMPOTENCY_KEY", value_name = "KEY")]
     idempotency_key: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct RetryArgs {
-    /// The id of the task to retry
+    /// Id of the task to retry
     task: String,
-    /// Wait until the new task is completed; the exit status is 1 when entries failed
+    /// Wait until the new task is completed; the exit status is 1 if entries failed
     #[arg(long, env = "CASELOAD_WAIT", value_parser = FalseyValueParser::new())]
     wait: bool,
     #[command(flatten)]
@@ -79,16 +79,16 @@ pub(crate) struct RetryArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct TaskListArgs {
-    /// List imports of issues instead of tasks on profiles
+    /// List imports of issues instead of tasks for profiles
     #[arg(long, env = "CASELOAD_ISSUES", value_parser = FalseyValueParser::new())]
     issues: bool,
-    /// Only tasks in this state, or in one of several with commas between them
+    /// Only tasks with this status, or with one of several separated by commas
     #[arg(long, env = "CASELOAD_STATUS", value_name = "STATUS")]
     status: Option<String>,
-    /// Only tasks of this action, or of one of several with commas between them
+    /// Only tasks of this action, or of one of several separated by commas
     #[arg(long, env = "CASELOAD_ACTION", value_name = "ACTION")]
     action: Option<String>,
-    /// Which page, from 1
+    /// Page number, from 1
     #[arg(long, env = "CASELOAD_PAGE", value_name = "NUMBER")]
     page: Option<u64>,
     /// Tasks on a page, 1 to 1000
@@ -102,7 +102,7 @@ pub(crate) struct TaskListArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct TaskArgs {
-    /// The task's id
+    /// Id of the task
     task: String,
     #[command(flatten)]
     server: ServerArgs,
@@ -123,7 +123,7 @@ pub(crate) fn run(command: BulkCommand, printer: &mut Printer) -> Result<Done, F
 async fn submit(args: SubmitArgs, printer: &mut Printer) -> Result<Done, Failure> {
     let client = args.server.client()?;
     let action = Action::parse(&args.action)
-        .ok_or_else(|| Failure::usage(format!("{:?} is no action", args.action)))?;
+        .ok_or_else(|| Failure::usage(format!("{:?} is not an action", args.action)))?;
     let payload = payload_of(&args.file).await?;
     let bulk = client.bulk(action.family());
     let options =
@@ -133,7 +133,7 @@ async fn submit(args: SubmitArgs, printer: &mut Printer) -> Result<Done, Failure
     if args.wait { follow(&client, action.family(), &task).await } else { Ok(Done::Good) }
 }
 
-/// Waits for a task to end and says how it did.
+/// Waits for a task to complete and prints a summary.
 async fn follow(client: &Client, family: Family, task: &Task) -> Result<Done, Failure> {
     let task = wait_with_progress(client, family, task, "entries").await?;
     note(summary(&task));
@@ -141,12 +141,12 @@ async fn follow(client: &Client, family: Family, task: &Task) -> Result<Done, Fa
         return Ok(Done::Good);
     }
     if task.errors {
-        note(format_args!("hint: `caseload bulk errors {}` tells what is wrong", task.task_id));
+        note(format_args!("hint: `caseload bulk errors {}` lists the faults", task.task_id));
     }
     Ok(Done::SomeFailed)
 }
 
-/// Waits for a task and shows how far it is.
+/// Waits for a task and shows its progress.
 pub(crate) async fn wait_with_progress(
     client: &Client,
     family: Family,
@@ -164,7 +164,7 @@ pub(crate) async fn wait_with_progress(
     Ok(waited?)
 }
 
-/// How a task ended, in one line.
+/// The outcome and the counts of a task, in one line.
 pub(crate) fn summary(task: &Task) -> String {
     let counts = &task.counts;
     let outcome = task.outcome.as_deref().unwrap_or(&task.status).replace('_', " ");
@@ -200,7 +200,7 @@ async fn status(args: TaskArgs, printer: &mut Printer) -> Result<Done, Failure> 
     Ok(Done::Good)
 }
 
-/// The task of that id, and the path it is on.
+/// Finds a task by its id, and the path that it is under.
 async fn find_task(client: &Client, id: &str) -> Result<(Task, Family), ClientError> {
     let refused = match client.bulk(Family::Identity).status(id).await {
         Ok(task) => return Ok((task, Family::Identity)),
@@ -235,7 +235,7 @@ async fn cancel(args: TaskArgs, printer: &mut Printer) -> Result<Done, Failure> 
     let task = client.bulk(family).cancel(&args.task).await?;
     printer.line(&task.record)?;
     if !task.is_completed() {
-        note("the task stops at the next edge of a chunk");
+        note("the task stops at the end of the current chunk");
     }
     Ok(Done::Good)
 }

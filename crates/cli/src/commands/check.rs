@@ -1,9 +1,10 @@
-//! `caseload check`: reads everything and verifies the laws of the stored data. What was verified
-//! and what is broken goes to standard output; a broken law makes the exit status 1.
+//! `caseload check`: reads the whole store and verifies that its data is consistent. The numbers of
+//! verified records and the faults go to standard output; if there are faults, the exit status is
+//! 1.
 
 use clap::Args;
 
-use super::with_store;
+use super::session::with_store;
 use crate::args::StoreArgs;
 use crate::failure::{Done, Failure};
 use crate::printer::{Printer, counted, grouped, note};

@@ -1,14 +1,15 @@
-//! `caseload copy`: a whole store in another place or another backend. It can be run again after
-//! whatever cut it off, and says that it is done only when both ends hold the same, read anew, and
-//! the new store is sound. What was copied goes to standard output, table by table.
+//! `caseload copy`: copies a whole store to another location or another backend. After an
+//! interruption the same command continues the copy. It reports success only after reading both
+//! stores again, finding the same data in them, and checking the copy. Each table's row count and
+//! digest go to standard output.
 
-use std::sync::Mutex;
 use std::time::Instant;
 
 use caseload_location::{CopyStore, StoreLocation};
 use caseload_store::copy::{CopyBatch, CopyReport, CopyStage, CopyStep};
 use clap::Args;
 use clap::builder::FalseyValueParser;
+use parking_lot::Mutex;
 
 use crate::failure::{Done, Failure};
 use crate::printer::{Printer, counted, grouped, note};
@@ -18,27 +19,23 @@ use crate::store::parse_store;
 
 #[derive(Debug, Args)]
 pub(crate) struct CopyArgs {
-    /// The store to copy; no server may use it meanwhile
+    /// Store to copy; no server may use it during the copy
     #[arg(long, env = "CASELOAD_FROM", hide_env_values = true, value_name = "STORE",
           value_parser = parse_store)]
     from: StoreLocation,
-    /// Where to copy it: an empty store, one that is made, or one with the beginning of this copy
+    /// Target: a new store, an empty one, or one with an unfinished copy of the same source
     #[arg(long, env = "CASELOAD_TO", hide_env_values = true, value_name = "STORE",
           value_parser = parse_store)]
     to: StoreLocation,
-    /// Throw away an unfinished copy in the target and begin anew
+    /// Discard an unfinished copy in the target and start again
     #[arg(long, env = "CASELOAD_RESTART", value_parser = FalseyValueParser::new())]
     restart: bool,
 }
 
 pub(crate) fn run(args: &CopyArgs, printer: &mut Printer) -> Result<Done, Failure> {
     let begun = Instant::now();
-    let teller = Mutex::new(Teller::default());
-    let tell = |step| {
-        if let Ok(mut teller) = teller.lock() {
-            teller.hear(step);
-        }
-    };
+    let reporter = Mutex::new(Reporter::default());
+    let report = |step| reporter.lock().report(step);
     let CopyArgs { from, to, restart } = args;
     let command = CopyStore {
         from: from.clone(),
@@ -49,14 +46,12 @@ pub(crate) fn run(args: &CopyArgs, printer: &mut Printer) -> Result<Done, Failur
     let copied = on_threads(async {
         let mut signals = StopSignals::listen()?;
         tokio::select! {
-            copied = caseload_location::copy(&command, &tell) => copied.map_err(Failure::from),
+            copied = caseload_location::copy(&command, &report) => copied.map_err(Failure::from),
             () = signals.wait() => Err(Failure::interrupted()
-                .with_hint("the same command goes on where this one stopped")),
+                .with_hint("the same command continues the copy")),
         }
     });
-    if let Ok(mut teller) = teller.lock() {
-        teller.quiet();
-    }
+    reporter.lock().finish();
     let CopyReport { tables, attempts, check } = copied?;
     let row = |(table, found): &(&str, caseload_store::copy::TableDigest)| {
         vec![grouped(found.rows), format!("{:032x}", found.digest), (*table).to_owned()]
@@ -66,7 +61,7 @@ pub(crate) fn run(args: &CopyArgs, printer: &mut Printer) -> Result<Done, Failur
     let all = tables.iter().map(|(_, found)| found.rows).sum();
     let records = check.verified.iter().map(|(_, number)| number).sum();
     note(format_args!(
-        "copied {} to {} in {:.1} s ({}); both ends hold the same; {} of the copy checked",
+        "copied {} to {} in {:.1} s ({}); both stores hold the same data; {} of the copy checked",
         counted(all, "row", "rows"),
         command.to,
         begun.elapsed().as_secs_f64(),
@@ -76,23 +71,23 @@ pub(crate) fn run(args: &CopyArgs, printer: &mut Printer) -> Result<Done, Failur
     Ok(Done::Good)
 }
 
-/// Tells people how far the copy is.
+/// Prints the stages and the progress of a copy.
 #[derive(Debug, Default)]
-struct Teller {
+struct Reporter {
     stage: Option<CopyStage>,
     progress: Option<Progress>,
 }
 
-impl Teller {
-    fn hear(&mut self, step: CopyStep) {
+impl Reporter {
+    fn report(&mut self, step: CopyStep) {
         if step.stage == CopyStage::Resuming {
             return note(format_args!(
-                "an earlier run copied {}; going on behind them",
+                "an earlier run copied {}; continuing after them",
                 counted(step.rows, "row", "rows")
             ));
         }
         if self.stage != Some(step.stage) {
-            self.quiet();
+            self.finish();
             self.stage = Some(step.stage);
             let what = match step.stage {
                 CopyStage::CheckingSource => "checking the source",
@@ -108,7 +103,7 @@ impl Teller {
         }
     }
 
-    fn quiet(&mut self) {
+    fn finish(&mut self) {
         if let Some(progress) = self.progress.take() {
             progress.finish();
         }

@@ -1,5 +1,5 @@
-//! `caseload domain`: the tenants of a store. Deleting one removes everything in it, and so needs
-//! to be said twice.
+//! `caseload domain`: the tenants of a store. Deleting a domain removes everything in it, so it
+//! needs the additional flag `--yes`.
 
 use caseload_model::ids::DomainName;
 use caseload_store::CreateDomain;
@@ -7,7 +7,7 @@ use clap::builder::FalseyValueParser;
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use super::{domain_named, with_store};
+use super::session::{domain_named, with_store};
 use crate::args::{ListArgs, StoreArgs, parse_domain};
 use crate::clock::{now, readable};
 use crate::failure::{Done, Failure};
@@ -26,7 +26,7 @@ pub(crate) enum DomainCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct CreateArgs {
-    /// Name of the domain: a-z, 0-9 and hyphen
+    /// Name of the domain: a-z, 0-9 and hyphens
     #[arg(value_parser = parse_domain)]
     name: DomainName,
     #[command(flatten)]
@@ -46,7 +46,7 @@ pub(crate) struct DeleteArgs {
     /// Name of the domain
     #[arg(value_parser = parse_domain)]
     name: DomainName,
-    /// Yes, delete its keys, profiles, issues and tasks
+    /// Confirm the deletion of its keys, profiles, issues and tasks
     #[arg(long, env = "CASELOAD_YES", value_parser = FalseyValueParser::new())]
     yes: bool,
     #[command(flatten)]
@@ -92,7 +92,7 @@ fn delete(args: &DeleteArgs) -> Result<Done, Failure> {
         return Err(Failure::usage(format!(
             "deleting {name} removes its keys, profiles, issues and tasks for good"
         ))
-        .with_hint("say --yes to do it"));
+        .with_hint("add --yes to delete it"));
     }
     with_store(&args.store.store, async |store| {
         let domain = domain_named(store.as_ref(), name).await?;

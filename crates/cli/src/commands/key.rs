@@ -1,5 +1,5 @@
-//! `caseload key`: who may call. A new key's text goes to standard output and is kept nowhere; what
-//! is listed and revoked afterwards goes by the key's id.
+//! `caseload key`: the API keys of a domain. A new key's text goes to standard output and is not
+//! stored; later commands name the key by its id.
 
 use caseload_model::ids::DomainId;
 use caseload_model::key::Access;
@@ -9,7 +9,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use super::{domain_named, with_store};
+use super::session::{domain_named, with_store};
 use crate::args::{DomainArgs, ListArgs};
 use crate::clock::{now, parse_span, readable};
 use crate::failure::{Done, Failure};
@@ -18,11 +18,11 @@ use crate::secret::{hash_of_key, new_key, random_bytes};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum KeyCommand {
-    /// Create a key and print it, this once
+    /// Create a key and print it; it cannot be shown again
     Create(CreateArgs),
     /// List the keys of a domain, revoked ones included
     List(KeyListArgs),
-    /// Revoke a key; a running server obeys within 5 seconds
+    /// Revoke a key; a running server rejects it within 5 seconds
     Revoke(RevokeArgs),
 }
 
@@ -30,14 +30,14 @@ pub(crate) enum KeyCommand {
 pub(crate) struct CreateArgs {
     #[command(flatten)]
     domain: DomainArgs,
-    /// What the key may do; write includes read
+    /// Access of the key; write includes read
     #[arg(long, env = "CASELOAD_ACCESS", default_value = "write",
           value_parser = PossibleValuesParser::new(["read", "write"]))]
     access: String,
-    /// A name to know the key by
+    /// Name of the key in lists
     #[arg(long, env = "CASELOAD_NAME", default_value = "")]
     name: String,
-    /// How long the key works, such as 12h, 90d, 8w or 1y; without it, until it is revoked
+    /// Time until the key expires, such as 12h, 90d, 8w or 1y; without it, the key does not expire
     #[arg(long, env = "CASELOAD_EXPIRES", value_name = "SPAN", value_parser = parse_span)]
     expires: Option<i64>,
 }
@@ -52,7 +52,7 @@ pub(crate) struct KeyListArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct RevokeArgs {
-    /// The key's id, as `caseload key list` shows it
+    /// Id of the key, from `caseload key list`
     id: String,
     #[command(flatten)]
     domain: DomainArgs,
@@ -66,7 +66,7 @@ pub(crate) fn run(command: KeyCommand, printer: &mut Printer) -> Result<Done, Fa
     }
 }
 
-/// Makes a key in a domain; the answer is its id and its text.
+/// Creates a key in a domain; returns its id and its text.
 pub(crate) async fn make_key(
     store: &dyn Store,
     domain: DomainId,

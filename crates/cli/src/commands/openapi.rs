@@ -1,5 +1,5 @@
-//! `caseload openapi`: prints the description of the API, the very text that is committed as
-//! `openapi.json` at the root of the repository. No store and no server is needed.
+//! `caseload openapi`: prints the OpenAPI description of the API, the same text as `openapi.json`
+//! at the root of the repository. It needs neither a store nor a server.
 
 use crate::failure::{Done, Failure};
 use crate::printer::Printer;

@@ -1,4 +1,4 @@
-//! `caseload serve`: the server, until it is asked to end by SIGTERM or SIGINT. It says on standard
+//! `caseload serve`: runs the server until SIGTERM or SIGINT. It prints its address on standard
 //! error when it is ready; the log goes there too.
 
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::store::open_for_server;
 
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
-    /// Address and port to answer on; port 0 takes a free one
+    /// Address and port to listen on; port 0 means any free port
     #[arg(
         long,
         env = "CASELOAD_LISTEN",
@@ -26,48 +26,48 @@ pub(crate) struct ServeArgs {
     listen: String,
     #[command(flatten)]
     store: StoreArgs,
-    /// Time after which another server goes on with the tasks of one that died
+    /// How long a dead server's tasks wait before another server takes over
     #[arg(long, env = "CASELOAD_LEASE", value_name = "SECONDS", default_value_t = LEASE_SECONDS,
           value_parser = clap::value_parser!(u64).range(2..=3600))]
     lease: u64,
-    /// Time to wait at the start for a database that does not answer
+    /// How long to wait at start for a database that does not answer
     #[arg(long, env = "CASELOAD_STORE_WAIT", value_name = "SECONDS", default_value = "60",
           value_parser = clap::value_parser!(u64).range(0..=86_400))]
     store_wait: u64,
     #[command(flatten)]
     limits: LimitArgs,
-    /// What is logged: error, warn, info, debug, trace, or target=level,…
+    /// Log filter: error, warn, info, debug, trace, or target=level,…
     #[arg(long, env = "CASELOAD_LOG", value_name = "FILTER", default_value = "warn")]
     log: String,
-    /// The form of log lines
+    /// Format of log lines
     #[arg(long, env = "CASELOAD_LOG_FORMAT", value_name = "FORMAT", default_value = "text")]
     log_format: LogFormat,
 }
 
-/// The limits that an operator may set.
+/// The limits that an operator can set.
 #[derive(Debug, Args)]
 pub(crate) struct LimitArgs {
-    /// Size of a request body, before and after unpacking
+    /// Largest request body, before and after decompression
     #[arg(long, env = "CASELOAD_BODY_LIMIT", value_name = "BYTES", default_value = "134217728",
           value_parser = RangedU64ValueParser::<usize>::new().range(1024..=1 << 40))]
     body_limit: usize,
-    /// Size of one attachment
+    /// Largest attachment
     #[arg(long, env = "CASELOAD_ATTACHMENT_LIMIT", value_name = "BYTES",
           default_value = "26214400",
           value_parser = RangedU64ValueParser::<usize>::new().range(0..=1 << 40))]
     attachment_limit: usize,
-    /// Time a read may take
+    /// Longest time that a read may take
     #[arg(long, env = "CASELOAD_QUERY_TIMEOUT", value_name = "SECONDS", default_value = "10",
           value_parser = clap::value_parser!(u64).range(1..=3600))]
     query_timeout: u64,
-    /// Requests a key may make in 60 s; 0 is no limit
+    /// Requests that a key may make in 60 s; 0 means no limit
     #[arg(long, env = "CASELOAD_RATE_LIMIT", value_name = "NUMBER", default_value = "1500")]
     rate_limit: u32,
-    /// Unfinished tasks a domain may have
+    /// Unfinished tasks that a domain may have
     #[arg(long, env = "CASELOAD_QUEUE_LIMIT", value_name = "NUMBER", default_value = "1000",
           value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     queue_limit: u32,
-    /// How long results and errors of a task are kept
+    /// How long the results and errors of a task are retained
     #[arg(long, env = "CASELOAD_KEEP_RESULTS", value_name = "DAYS", default_value = "30",
           value_parser = clap::value_parser!(u64).range(1..=36_500))]
     keep_results: u64,

@@ -1,16 +1,16 @@
-//! Sample issues in the shape that the issue API returns: conversations between end users and
-//! agents over the last year, in several apps, states and languages, with ratings, custom fields,
-//! device data and queues. Ids are left to the server.
+//! Sample issues in the form that the issue API returns: conversations between end users and agents
+//! over the last year, in several apps, states and languages, with ratings, custom fields, device
+//! data and queues. They have no ids; the server assigns them.
 
 use serde_json::{Value, json};
 
 use super::people::{Person, draw};
-use super::random::Random;
+use super::splitmix::SplitMix;
 
 const DAY_MS: u64 = 86_400_000;
 const MINUTE_MS: u64 = 60_000;
 
-/// What somebody writes about, and how the conversation goes.
+/// A subject and the messages of its conversation, end user first.
 struct Topic {
     title: &'static str,
     tag: &'static str,
@@ -106,12 +106,12 @@ const AGENTS: [[&str; 3]; 4] = [
     ["Rosa Álvarez", "rosa@example.org", "000000000000a04"],
 ];
 
-/// Publish id, id ending and platform of the apps beside the default one.
+/// Publish id, id ending and platform of the apps other than the default one.
 const APPS: [[&str; 3]; 2] = [["2", "000000000000b02", "ios"], ["3", "000000000000b03", "android"]];
 
 /// Entries of `import_issues` as JSON Lines, oldest first.
 pub(crate) fn issue_lines(count: u64, domain: &str, now: i64) -> Vec<u8> {
-    let mut random = Random::new(2);
+    let mut random = SplitMix::new(2);
     let mut starts: Vec<i64> =
         (0..count).map(|_| now - (DAY_MS / 4 + random.below(365 * DAY_MS)) as i64).collect();
     starts.sort_unstable();
@@ -124,7 +124,7 @@ pub(crate) fn issue_lines(count: u64, domain: &str, now: i64) -> Vec<u8> {
     lines
 }
 
-fn issue(random: &mut Random, domain: &str, start: i64) -> Value {
+fn issue(random: &mut SplitMix, domain: &str, start: i64) -> Value {
     let person = draw(random);
     let topic = &TOPICS[random.below(TOPICS.len() as u64) as usize];
     let agent = AGENTS[random.below(AGENTS.len() as u64) as usize];
@@ -163,7 +163,7 @@ fn issue(random: &mut Random, domain: &str, start: i64) -> Value {
 }
 
 fn messages(
-    random: &mut Random,
+    random: &mut SplitMix,
     domain: &str,
     (topic, person, agent): (&Topic, &Person, [&str; 3]),
     state: &str,
@@ -196,7 +196,7 @@ fn agent_id(domain: &str, agent: [&str; 3]) -> String {
     format!("{domain}_profile_20240105090000000-{}", agent[2])
 }
 
-fn custom_fields(random: &mut Random, start: i64) -> Value {
+fn custom_fields(random: &mut SplitMix, start: i64) -> Value {
     let order = format!("A-{}", 10_000 + random.below(90_000));
     json!({
         "order_number": {"type": "singleline", "value": order},
@@ -207,7 +207,7 @@ fn custom_fields(random: &mut Random, start: i64) -> Value {
     })
 }
 
-fn device(random: &mut Random, platform: &str, person: &Person) -> Value {
+fn device(random: &mut SplitMix, platform: &str, person: &Person) -> Value {
     let model = if platform == "ios" { "tablet-9" } else { "phone-12" };
     json!({
         "application": {
@@ -237,7 +237,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn issues_come_oldest_first_from_the_last_year() {
+    fn issues_are_of_the_last_year_and_sorted_oldest_first() {
         let now = 1_700_000_000_000;
         let lines = issue_lines(100, "acme", now);
         assert_eq!(lines, issue_lines(100, "acme", now));

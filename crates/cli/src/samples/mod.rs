@@ -1,11 +1,11 @@
-//! Sample data for the demo: made here, by a small deterministic generator, and belonging to nobody
-//! (all addresses end in example.org). The same seed and tag give the same bytes. A tag sets one
-//! run's identities apart from another's, because an identity belongs to one profile only.
+//! Sample data for the demo, from a small deterministic generator. No real person is in it: all
+//! addresses end in example.org. The same tag gives the same bytes; a new tag gives new identities,
+//! which each run needs because an identity belongs to one profile only.
 
 mod issues;
 mod people;
 mod profiles;
-mod random;
+mod splitmix;
 
 pub(crate) use issues::issue_lines;
 pub(crate) use profiles::profile_lines;

@@ -1,14 +1,14 @@
-//! The people of the sample data: names in many scripts, with the places and languages that go with
-//! them. Countries come in all three accepted spellings.
+//! The people of the sample data: names in many scripts, each with a city and a language. The
+//! countries use all three accepted spellings.
 
-use super::random::Random;
+use super::splitmix::SplitMix;
 
-/// Someone who writes to support.
+/// An end user who writes to support.
 #[derive(Debug)]
 pub(crate) struct Person {
     pub(crate) first: &'static str,
     pub(crate) last: &'static str,
-    /// The name as it stands in addresses.
+    /// The name as part of an e-mail address.
     pub(crate) slug: &'static str,
     pub(crate) country: &'static str,
     pub(crate) city: &'static str,
@@ -56,6 +56,6 @@ const PEOPLE: [Person; 24] = [
 ];
 
 /// Draws a person.
-pub(crate) fn draw(random: &mut Random) -> &'static Person {
+pub(crate) fn draw(random: &mut SplitMix) -> &'static Person {
     &PEOPLE[random.below(PEOPLE.len() as u64) as usize]
 }

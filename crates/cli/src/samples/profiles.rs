@@ -1,12 +1,12 @@
-//! Sample end users: core profiles with every field that there is, identities of all types, and
-//! custom fields with strings and numbers.
+//! Sample core profiles: every field, identities of all types, and custom fields with strings and
+//! numbers.
 
 use serde_json::{Map, Value, json};
 
 use super::people::{Person, draw};
-use super::random::Random;
+use super::splitmix::SplitMix;
 
-/// The identity types beside `uid` and `email`.
+/// The identity types other than `uid` and `email`.
 const OTHER_IDENTITIES: [&str; 10] = [
     "phone_number",
     "facebook_id",
@@ -23,7 +23,7 @@ const DAY_MS: u64 = 86_400_000;
 
 /// Entries of `create_core_profiles` as JSON Lines.
 pub(crate) fn profile_lines(count: u64, tag: &str, now: i64) -> Vec<u8> {
-    let mut random = Random::new(1);
+    let mut random = SplitMix::new(1);
     let mut lines = Vec::with_capacity(count as usize * 512);
     for number in 0..count {
         let profile = profile(&mut random, number, tag, now);
@@ -33,7 +33,7 @@ pub(crate) fn profile_lines(count: u64, tag: &str, now: i64) -> Vec<u8> {
     lines
 }
 
-fn profile(random: &mut Random, number: u64, tag: &str, now: i64) -> Value {
+fn profile(random: &mut SplitMix, number: u64, tag: &str, now: i64) -> Value {
     let person = draw(random);
     let last_active = now - random.below(120 * DAY_MS) as i64;
     json!({
@@ -60,7 +60,7 @@ fn profile(random: &mut Random, number: u64, tag: &str, now: i64) -> Value {
     })
 }
 
-fn identities(random: &mut Random, person: &Person, number: u64, tag: &str) -> Value {
+fn identities(random: &mut SplitMix, person: &Person, number: u64, tag: &str) -> Value {
     let mut identities = vec![json!({"uid": format!("{tag}-{number:05}")})];
     if random.chance(85) {
         let address = format!("{}.{tag}.{number:05}@example.org", person.slug);
@@ -77,7 +77,7 @@ fn identities(random: &mut Random, person: &Person, number: u64, tag: &str) -> V
     Value::Array(identities)
 }
 
-fn names(random: &mut Random, person: &Person) -> Value {
+fn names(random: &mut SplitMix, person: &Person) -> Value {
     let mut names = json!({"first_name": person.first, "last_name": person.last});
     if random.chance(30) {
         names["full_name"] = json!(person.full_name());
@@ -86,7 +86,7 @@ fn names(random: &mut Random, person: &Person) -> Value {
     names
 }
 
-fn tags(random: &mut Random) -> Value {
+fn tags(random: &mut SplitMix) -> Value {
     let all = ["beta", "early-adopter", "newsletter", "partner", "reseller", "vip-event"];
     let count = random.below(4) as usize;
     let first = random.below(all.len() as u64) as usize;
@@ -110,7 +110,7 @@ mod tests {
             for line in text.lines() {
                 let profile: Value = serde_json::from_str(line).expect("a map");
                 for identity in profile["identities"].as_array().expect("a list") {
-                    assert!(found.insert(identity.to_string()), "{identity} stands twice");
+                    assert!(found.insert(identity.to_string()), "{identity} is there twice");
                 }
             }
             found

@@ -1,6 +1,6 @@
-//! What the tests of the program share: a folder of its own for each test, the built binary with a
-//! clean environment, a server that is ended (or killed) with the test, and pictures of whole runs
-//! with everything accidental taken out.
+//! Shared by the tests of the program: a working directory for each test, the built binary with a
+//! clean environment, a server that ends with its test, and transcripts of whole runs with ids and
+//! times redacted.
 
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Write};
@@ -11,17 +11,17 @@ use std::time::{Duration, Instant};
 
 use caseload_teststore::{Backend, StorePlace};
 
-/// Time that starting, ending or a task may take on a loaded machine.
+/// Time limit for a start, a shutdown or a task on a loaded machine.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
-/// A folder in which the program runs. Its store is in the folder, or a database where the test is
-/// one that runs on each backend.
-pub(crate) struct Place {
+/// A folder in which the program runs. Its store is a file in the folder, or a database if the test
+/// runs on each backend and this is the run for PostgreSQL.
+pub(crate) struct Workdir {
     dir: tempfile::TempDir,
     database: Option<StorePlace>,
 }
 
-impl Place {
+impl Workdir {
     pub(crate) fn new() -> Self {
         let chosen = Backend::chosen().filter(|backend| *backend != Backend::Sqlite);
         Self { dir: tempfile::tempdir().unwrap(), database: chosen.map(Backend::place) }
@@ -39,14 +39,14 @@ impl Place {
         std::fs::read_to_string(self.path(name)).unwrap()
     }
 
-    /// The program with these arguments and nothing of this environment.
+    /// The program with these arguments and without the `CASELOAD_` variables of this environment.
     pub(crate) fn caseload(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_caseload"));
         for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("CASELOAD_")) {
             command.env_remove(name);
         }
         if let Some(database) = &self.database {
-            // Nobody can know that a server is gone before its lease has ended.
+            // Other servers notice a dead server only when its lease has expired.
             command.env("CASELOAD_STORE", database.url()).env("CASELOAD_LEASE", "2");
         }
         command.current_dir(self.dir.path()).args(args);
@@ -58,20 +58,20 @@ impl Place {
         self.caseload(args).output().unwrap()
     }
 
-    /// Standard output of a run that has to succeed.
+    /// Standard output of a run, which must succeed.
     pub(crate) fn good(&self, args: &[&str]) -> String {
         let output = self.run(args);
-        assert!(output.status.success(), "{args:?}: {}", picture_of(&output));
+        assert!(output.status.success(), "{args:?}: {}", transcript_of(&output));
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// A picture of a whole run.
-    pub(crate) fn picture(&self, args: &[&str]) -> String {
+    /// The transcript of a run.
+    pub(crate) fn transcript(&self, args: &[&str]) -> String {
         let output = self.run(args);
-        format!("$ caseload {}\n{}", args.join(" "), picture_of(&output))
+        format!("$ caseload {}\n{}", args.join(" "), transcript_of(&output))
     }
 
-    /// A server on the default store, with the domain `acme` and a key that writes.
+    /// A server on the default store, with the domain `acme` and a write key.
     pub(crate) fn serve(&self) -> Server<'_> {
         self.good(&["domain", "create", "acme"]);
         let key = self.good(&["key", "create", "--domain", "acme"]).trim().to_owned();
@@ -79,19 +79,19 @@ impl Place {
     }
 }
 
-/// Status and both outputs of a run.
-pub(crate) fn picture_of(output: &Output) -> String {
+/// The exit status and both outputs of a run.
+pub(crate) fn transcript_of(output: &Output) -> String {
     let status = output.status.code().map_or("killed".to_owned(), |code| code.to_string());
-    let mut picture = format!("exit {status}\n");
+    let mut transcript = format!("exit {status}\n");
     for (name, bytes) in [("stdout", &output.stdout), ("stderr", &output.stderr)] {
         if !bytes.is_empty() {
-            let _ = write!(picture, "--- {name}\n{}", String::from_utf8_lossy(bytes));
+            let _ = write!(transcript, "--- {name}\n{}", String::from_utf8_lossy(bytes));
         }
     }
-    picture
+    transcript
 }
 
-/// Snapshot settings of texts that are the same each time.
+/// Snapshot settings for texts that are the same each time.
 pub(crate) fn plain() -> insta::internals::SettingsBindDropGuard {
     settings().bind_to_scope()
 }
@@ -103,7 +103,7 @@ fn settings() -> insta::Settings {
     settings
 }
 
-/// Snapshot settings that take ids, times and addresses out.
+/// Snapshot settings that redact ids, times and addresses.
 pub(crate) fn redacted() -> insta::internals::SettingsBindDropGuard {
     let mut settings = settings();
     for (pattern, word) in [
@@ -126,30 +126,30 @@ pub(crate) fn redacted() -> insta::internals::SettingsBindDropGuard {
 
 /// A running `caseload serve`.
 pub(crate) struct Server<'p> {
-    pub(crate) place: &'p Place,
-    /// Where this test started it.
+    pub(crate) workdir: &'p Workdir,
+    /// The process, until the test ends it.
     pub(crate) child: Option<Child>,
     pub(crate) url: String,
     pub(crate) key: String,
-    /// What it has logged, where this test started it.
+    /// Its log so far.
     pub(crate) log: Arc<Mutex<String>>,
 }
 
 impl<'p> Server<'p> {
-    pub(crate) fn start(place: &'p Place, key: String) -> Self {
-        Self::spawn(place, key, place.caseload(&["serve", "--listen", "127.0.0.1:0"]))
+    pub(crate) fn start(workdir: &'p Workdir, key: String) -> Self {
+        Self::spawn(workdir, key, workdir.caseload(&["serve", "--listen", "127.0.0.1:0"]))
     }
 
-    /// The server that a command of the test's own starts.
-    pub(crate) fn spawn(place: &'p Place, key: String, mut command: Command) -> Self {
+    /// A server that starts with the given command.
+    pub(crate) fn spawn(workdir: &'p Workdir, key: String, mut command: Command) -> Self {
         let mut child = command.spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
         let line = lines.next().unwrap().unwrap();
         let Some(url) = line.strip_prefix("listening on ") else {
-            panic!("the server says: {line}");
+            panic!("the server printed: {line}");
         };
         let url = url.to_owned();
-        // The log is read to the end, so that the server never waits for its reader.
+        // A full pipe would block the server, so its log is read until it ends.
         let log = Arc::new(Mutex::default());
         let written: Arc<Mutex<String>> = Arc::clone(&log);
         std::thread::spawn(move || {
@@ -158,17 +158,17 @@ impl<'p> Server<'p> {
                 let _ = writeln!(written.lock().unwrap(), "{line}");
             }
         });
-        Self { place, child: Some(child), url, key, log }
+        Self { workdir, child: Some(child), url, key, log }
     }
 
-    /// What the server has logged so far.
+    /// The server's log so far.
     pub(crate) fn log(&self) -> String {
         self.log.lock().unwrap().clone()
     }
 
     /// The program as a client of this server.
     pub(crate) fn caseload(&self, args: &[&str]) -> Command {
-        let mut command = self.place.caseload(args);
+        let mut command = self.workdir.caseload(args);
         command
             .env("CASELOAD_URL", &self.url)
             .env("CASELOAD_DOMAIN", "acme")
@@ -180,32 +180,32 @@ impl<'p> Server<'p> {
         self.caseload(args).output().unwrap()
     }
 
-    /// Standard output of a run that has to succeed.
+    /// Standard output of a run, which must succeed.
     pub(crate) fn good(&self, args: &[&str]) -> String {
         let output = self.run(args);
-        assert!(output.status.success(), "{args:?}: {}", picture_of(&output));
+        assert!(output.status.success(), "{args:?}: {}", transcript_of(&output));
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// A picture of a whole run as a client.
-    pub(crate) fn picture(&self, args: &[&str]) -> String {
-        format!("$ caseload {}\n{}", args.join(" "), picture_of(&self.run(args)))
+    /// The transcript of a run as a client.
+    pub(crate) fn transcript(&self, args: &[&str]) -> String {
+        format!("$ caseload {}\n{}", args.join(" "), transcript_of(&self.run(args)))
     }
 
-    /// A run as a client that reads `input`.
+    /// A run as a client with `input` on standard input.
     pub(crate) fn run_with_input(&self, args: &[&str], input: &[u8]) -> Output {
         let mut child = self.caseload(args).stdin(Stdio::piped()).spawn().unwrap();
         child.stdin.take().unwrap().write_all(input).unwrap();
         child.wait_with_output().unwrap()
     }
 
-    /// A small call that any working key may make.
+    /// A small request that any valid key may make.
     pub(crate) fn small_call(&self) -> Output {
         let args = ["bulk", "submit", "get_core_profiles", "-"];
         self.run_with_input(&args, b"{\"core-profile-id\":\"1\"}\n")
     }
 
-    /// Asks the server to end, and waits.
+    /// Sends SIGTERM and waits until the server has ended.
     pub(crate) fn terminate(mut self) -> (ExitStatus, Duration) {
         let begun = Instant::now();
         let mut child = self.child.take().unwrap();
@@ -213,7 +213,7 @@ impl<'p> Server<'p> {
         (child.wait().unwrap(), begun.elapsed())
     }
 
-    /// Kills the server where it stands.
+    /// Kills the server with signal 9.
     pub(crate) fn kill(mut self) {
         let mut child = self.child.take().unwrap();
         child.kill().unwrap();

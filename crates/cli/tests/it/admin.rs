@@ -1,28 +1,28 @@
-//! Domains, keys, apps, agents and checks: on a store that is not there yet, beside a running
-//! server, and with everything that can be wrong about them.
+//! Domains, keys, apps, agents and checks: on a store that does not exist yet, while a server runs,
+//! and with every mistake that an operator can make.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use caseload_teststore::{Backend, on_each_store};
 
-use crate::common::{Place, exists, redacted};
+use crate::common::{Workdir, exists, redacted};
 
 on_each_store!(blocking:
-    admin_commands_make_the_store_and_tell_what_they_did,
-    keys_made_and_revoked_beside_a_running_server_take_effect,
+    admin_commands_create_the_store_and_report_each_change,
+    keys_created_and_revoked_while_a_server_runs_take_effect,
 );
 
-/// Runs commands one after another; their pictures together.
-fn pictures(place: &Place, commands: &[&[&str]]) -> String {
-    commands.iter().map(|args| place.picture(args) + "\n").collect()
+/// Runs commands one after another; returns their transcripts.
+fn transcripts(workdir: &Workdir, commands: &[&[&str]]) -> String {
+    commands.iter().map(|args| workdir.transcript(args) + "\n").collect()
 }
 
-fn admin_commands_make_the_store_and_tell_what_they_did() {
+fn admin_commands_create_the_store_and_report_each_change() {
     let _guard = redacted();
-    let place = Place::new();
-    let picture = pictures(
-        &place,
+    let workdir = Workdir::new();
+    let transcript = transcripts(
+        &workdir,
         &[
             &["domain", "create", "acme"],
             &["domain", "create", "beta-2"],
@@ -40,26 +40,26 @@ fn admin_commands_make_the_store_and_tell_what_they_did() {
             &["domain", "list"],
         ],
     );
-    insta::assert_snapshot!("admin-good", picture);
-    // How much there is to verify is the store's affair; its own tests look at it.
-    let output = place.run(&["check"]);
+    insta::assert_snapshot!("admin-good", transcript);
+    // The store's own tests cover the rest of this table.
+    let output = workdir.run(&["check"]);
     assert_eq!(String::from_utf8_lossy(&output.stderr), "the store is sound\n");
     assert!(String::from_utf8_lossy(&output.stdout).contains("1\tdomains\n"));
     let in_a_file = Backend::current() == Backend::Sqlite;
-    assert_eq!(exists(&place.path("caseload-data/caseload.db")), in_a_file);
+    assert_eq!(exists(&workdir.path("caseload-data/caseload.db")), in_a_file);
 }
 
 #[test]
-fn a_store_whose_first_command_was_killed_opens_all_the_same() {
-    let place = Place::new();
+fn a_store_whose_first_command_was_killed_still_opens() {
+    let workdir = Workdir::new();
     let mut killed = 0;
     for n in 0..60 {
         let store = format!("sqlite:{n}/caseload.db");
-        let mut first = place.caseload(&["domain", "list", "--store", &store]).spawn().unwrap();
+        let mut first = workdir.caseload(&["domain", "list", "--store", &store]).spawn().unwrap();
         std::thread::sleep(Duration::from_micros(700 * n));
         first.kill().unwrap();
         killed += i32::from(!first.wait().unwrap().success());
-        place.good(&["domain", "create", "acme", "--store", &store]);
+        workdir.good(&["domain", "create", "acme", "--store", &store]);
     }
     assert!(killed > 5, "{killed} were killed");
 }
@@ -67,10 +67,10 @@ fn a_store_whose_first_command_was_killed_opens_all_the_same() {
 #[test]
 fn mistakes_of_operators_get_a_reason_and_a_hint() {
     let _guard = redacted();
-    let place = Place::new();
-    place.good(&["domain", "create", "acme"]);
-    let picture = pictures(
-        &place,
+    let workdir = Workdir::new();
+    workdir.good(&["domain", "create", "acme"]);
+    let transcript = transcripts(
+        &workdir,
         &[
             &["domain", "create", "acme"],
             &["domain", "create", "Acme!"],
@@ -88,32 +88,32 @@ fn mistakes_of_operators_get_a_reason_and_a_hint() {
             &["serve", "--log", "caseload=loud"],
         ],
     );
-    insta::assert_snapshot!("admin-mistakes", picture);
+    insta::assert_snapshot!("admin-mistakes", transcript);
 }
 
 #[test]
 fn flags_win_over_the_environment() {
-    let place = Place::new();
+    let workdir = Workdir::new();
     let made = |command: &mut Command| command.output().unwrap().status.success();
-    let mut by_environment = place.caseload(&["domain", "create", "one"]);
+    let mut by_environment = workdir.caseload(&["domain", "create", "one"]);
     assert!(made(by_environment.env("CASELOAD_STORE", "sqlite:env.db")));
-    assert!(exists(&place.path("env.db")));
-    let mut by_flag = place.caseload(&["domain", "create", "one", "--store", "sqlite:flag.db"]);
+    assert!(exists(&workdir.path("env.db")));
+    let mut by_flag = workdir.caseload(&["domain", "create", "one", "--store", "sqlite:flag.db"]);
     assert!(made(by_flag.env("CASELOAD_STORE", "sqlite:env.db")));
-    assert!(exists(&place.path("flag.db")));
+    assert!(exists(&workdir.path("flag.db")));
 }
 
-fn keys_made_and_revoked_beside_a_running_server_take_effect() {
-    let place = Place::new();
-    let mut server = place.serve();
-    place.good(&["domain", "create", "later"]);
-    let key = place.good(&["key", "create", "--domain", "acme", "--name", "second"]);
+fn keys_created_and_revoked_while_a_server_runs_take_effect() {
+    let workdir = Workdir::new();
+    let mut server = workdir.serve();
+    workdir.good(&["domain", "create", "later"]);
+    let key = workdir.good(&["key", "create", "--domain", "acme", "--name", "second"]);
     key.trim().clone_into(&mut server.key);
     assert_eq!(server.small_call().status.code(), Some(0));
-    let list = place.good(&["key", "list", "--domain", "acme"]);
+    let list = workdir.good(&["key", "list", "--domain", "acme"]);
     let line = list.lines().find(|line| line.ends_with("\tsecond")).unwrap();
     let id = line.split('\t').next().unwrap();
-    place.good(&["key", "revoke", "--domain", "acme", id]);
+    workdir.good(&["key", "revoke", "--domain", "acme", id]);
     let begun = Instant::now();
     loop {
         let output = server.small_call();
@@ -124,16 +124,16 @@ fn keys_made_and_revoked_beside_a_running_server_take_effect() {
         assert!(begun.elapsed() < Duration::from_secs(7), "a revoked key still works");
         std::thread::sleep(Duration::from_millis(100));
     }
-    assert!(place.good(&["check"]).contains("domains"));
+    assert!(workdir.good(&["check"]).contains("domains"));
 }
 
 #[test]
 fn a_key_is_stored_as_its_hash_only() {
-    let place = Place::new();
-    place.good(&["domain", "create", "acme"]);
-    let key = place.good(&["key", "create", "--domain", "acme"]);
+    let workdir = Workdir::new();
+    workdir.good(&["domain", "create", "acme"]);
+    let key = workdir.good(&["key", "create", "--domain", "acme"]);
     let digits = key.trim().strip_prefix("caseload_").unwrap();
-    for file in std::fs::read_dir(place.path("caseload-data")).unwrap() {
+    for file in std::fs::read_dir(workdir.path("caseload-data")).unwrap() {
         let bytes = std::fs::read(file.unwrap().path()).unwrap();
         let found = bytes.windows(digits.len()).any(|window| window == digits.as_bytes());
         assert!(!found, "the key's text is in the store");

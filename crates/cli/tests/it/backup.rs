@@ -1,27 +1,27 @@
-//! `caseload backup`: beside a server that is written to, checked, served as a store of its own,
-//! and everything it refuses. And what an interrupted export leaves behind.
+//! `caseload backup`: a copy during writes, its check, serving it, and every refusal. Also, an
+//! interrupted export leaves no file.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::common::{PATIENCE, Place, Server, exists, picture_of, plain, profiles, signal};
+use crate::common::{PATIENCE, Server, Workdir, exists, plain, profiles, signal, transcript_of};
 
 #[test]
 fn a_backup_under_writes_is_checked_and_served_like_any_store() {
-    let place = Place::new();
-    let server = place.serve();
+    let workdir = Workdir::new();
+    let server = workdir.serve();
     let entry = |n| format!("{{\"title\":\"{n}\",\"created_at\":{n}000}}\n");
-    place.write("issues.jsonl", (1..=500).map(entry).collect::<String>());
+    workdir.write("issues.jsonl", (1..=500).map(entry).collect::<String>());
     server.good(&["issues", "import", "issues.jsonl"]);
     for n in 0..4 {
-        place.write(&format!("{n}.jsonl"), profiles(5000, &format!("p{n}")));
+        workdir.write(&format!("{n}.jsonl"), profiles(5000, &format!("p{n}")));
     }
-    // Tasks run while the copy is made.
+    // These tasks run during the copy.
     for n in 0..4 {
         server.good(&["bulk", "submit", "create_core_profiles", &format!("{n}.jsonl")]);
     }
-    let output = place.run(&["backup", "backup.db"]);
-    assert!(output.status.success(), "{}", picture_of(&output));
+    let output = workdir.run(&["backup", "backup.db"]);
+    assert!(output.status.success(), "{}", transcript_of(&output));
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(said.starts_with("backed up ") && said.ends_with(" records checked\n"), "{said}");
     assert!(output.stdout.is_empty());
@@ -29,15 +29,15 @@ fn a_backup_under_writes_is_checked_and_served_like_any_store() {
     let (status, _) = server.terminate();
     assert!(status.success());
 
-    assert!(place.good(&["check", "--store", "sqlite:backup.db"]).contains("issues"));
-    // Restoring: a new place, the file under the store's name, a server.
-    let other = Place::new();
+    assert!(workdir.good(&["check", "--store", "sqlite:backup.db"]).contains("issues"));
+    // Restore: the copy under the store's name in a new directory, and a server on it.
+    let other = Workdir::new();
     std::fs::create_dir(other.path("caseload-data")).unwrap();
-    std::fs::copy(place.path("backup.db"), other.path("caseload-data/caseload.db")).unwrap();
+    std::fs::copy(workdir.path("backup.db"), other.path("caseload-data/caseload.db")).unwrap();
     let key = other.good(&["key", "create", "--domain", "acme"]).trim().to_owned();
     let restored = Server::start(&other, key);
     assert_eq!(restored.good(&["issues", "export"]), exported);
-    // What the copy held of tasks goes on to its end.
+    // The tasks in the copy go on until they complete.
     let begun = Instant::now();
     loop {
         let list = restored.good(&["bulk", "list", "--json"]);
@@ -52,12 +52,12 @@ fn a_backup_under_writes_is_checked_and_served_like_any_store() {
 }
 
 #[test]
-fn a_backup_replaces_nothing_unasked_and_needs_a_store() {
+fn a_backup_needs_a_store_and_replaces_no_file_without_overwrite() {
     let _guard = plain();
-    let place = Place::new();
-    place.good(&["domain", "create", "acme"]);
-    place.write("mine.db", "mine");
-    let mut picture = String::new();
+    let workdir = Workdir::new();
+    workdir.good(&["domain", "create", "acme"]);
+    workdir.write("mine.db", "mine");
+    let mut transcript = String::new();
     for args in [
         &["backup", "mine.db"][..],
         &["backup", "backup.db", "--store", "sqlite:nowhere.db"],
@@ -65,19 +65,19 @@ fn a_backup_replaces_nothing_unasked_and_needs_a_store() {
         &["backup", "caseload-data/caseload.db", "--overwrite"],
         &["backup"],
     ] {
-        picture += &(place.picture(args) + "\n");
+        transcript += &(workdir.transcript(args) + "\n");
     }
-    insta::assert_snapshot!("backup-refused", picture);
-    assert_eq!(place.read("mine.db"), "mine");
-    assert!(!exists(&place.path("nowhere.db")), "a missing store is not made to be copied");
-    place.good(&["backup", "mine.db", "--overwrite"]);
-    place.good(&["check", "--store", "sqlite:mine.db"]);
+    insta::assert_snapshot!("backup-refused", transcript);
+    assert_eq!(workdir.read("mine.db"), "mine");
+    assert!(!exists(&workdir.path("nowhere.db")), "a missing store is not created for the backup");
+    workdir.good(&["backup", "mine.db", "--overwrite"]);
+    workdir.good(&["check", "--store", "sqlite:mine.db"]);
 }
 
 #[test]
 fn an_interrupted_export_leaves_no_file() {
-    let place = Place::new();
-    // A server that answers the beginning of a stream and then nothing.
+    let workdir = Workdir::new();
+    // A server that sends the beginning of a stream and then nothing.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let (tell, answered) = std::sync::mpsc::sync_channel(1);
@@ -89,16 +89,16 @@ fn an_interrupted_export_leaves_no_file() {
         let head = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
         write!(stream, "{head}{:x}\r\n{body}\r\n", body.len()).unwrap();
         tell.send(()).unwrap();
-        // Until the client goes away.
+        // Until the client closes the connection.
         let _ = stream.read(&mut [0; 1]);
     });
     let args = ["issues", "export", "-o", "out.jsonl", "--url", &url, "--domain", "acme"];
-    let mut command: Command = place.caseload(&[&args[..], &["--api-key", "k"]].concat());
+    let mut command: Command = workdir.caseload(&[&args[..], &["--api-key", "k"]].concat());
     let child = command.spawn().unwrap();
     answered.recv_timeout(PATIENCE).unwrap();
-    assert!(exists(&place.path("out.jsonl.part")));
+    assert!(exists(&workdir.path("out.jsonl.part")));
     signal(&child, "INT");
     let output = child.wait_with_output().unwrap();
-    assert_eq!(picture_of(&output), "exit 130\n--- stderr\nerror: interrupted\n");
-    assert!(!exists(&place.path("out.jsonl.part")) && !exists(&place.path("out.jsonl")));
+    assert_eq!(transcript_of(&output), "exit 130\n--- stderr\nerror: interrupted\n");
+    assert!(!exists(&workdir.path("out.jsonl.part")) && !exists(&workdir.path("out.jsonl")));
 }

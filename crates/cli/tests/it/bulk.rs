@@ -1,17 +1,17 @@
-//! `caseload bulk` against a real server: what it prints and how it exits.
+//! `caseload bulk` against a real server: its output and its exit status.
 
 use std::process::{Command, Stdio};
 
 use caseload_teststore::on_each_store;
 
-use crate::common::{Place, picture_of, profiles, redacted};
+use crate::common::{Workdir, profiles, redacted, transcript_of};
 
 on_each_store!(blocking:
-    a_task_with_a_wrong_entry_exits_with_1_and_tells_where_to_look,
+    a_task_with_a_wrong_entry_exits_with_1_and_a_hint,
     a_task_may_come_from_standard_input_and_need_not_be_waited_for,
-    a_task_is_tried_repeated_retried_and_listed,
+    a_task_can_be_a_dry_run_be_repeated_retried_and_listed,
     mistakes_of_callers_get_a_reason_and_a_hint,
-    a_reader_that_goes_away_ends_the_program_quietly,
+    the_program_ends_without_a_message_when_its_reader_does,
 );
 
 const TWO: &str = concat!(
@@ -21,48 +21,48 @@ const TWO: &str = concat!(
     "\n"
 );
 
-fn a_task_with_a_wrong_entry_exits_with_1_and_tells_where_to_look() {
+fn a_task_with_a_wrong_entry_exits_with_1_and_a_hint() {
     let _guard = redacted();
-    let place = Place::new();
-    let server = place.serve();
-    place.write("two.jsonl", TWO);
+    let workdir = Workdir::new();
+    let server = workdir.serve();
+    workdir.write("two.jsonl", TWO);
     let output = server.run(&["bulk", "submit", "create_core_profiles", "two.jsonl", "--wait"]);
     let task = String::from_utf8(output.stdout.clone()).unwrap().trim().to_owned();
-    let mut picture = picture_of(&output) + "\n";
+    let mut transcript = transcript_of(&output) + "\n";
     for command in ["status", "results", "errors"] {
-        picture += &(server.picture(&["bulk", command, &task]) + "\n");
+        transcript += &(server.transcript(&["bulk", command, &task]) + "\n");
     }
-    insta::assert_snapshot!("bulk-two", picture);
+    insta::assert_snapshot!("bulk-two", transcript);
 }
 
 fn a_task_may_come_from_standard_input_and_need_not_be_waited_for() {
-    let place = Place::new();
-    let server = place.serve();
+    let workdir = Workdir::new();
+    let server = workdir.serve();
     let args = ["bulk", "submit", "create_core_profiles", "-"];
     let output = server.run_with_input(&args, profiles(5000, "stdin").as_bytes());
-    assert_eq!(output.status.code(), Some(0), "{}", picture_of(&output));
-    assert!(output.stderr.is_empty(), "{}", picture_of(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", transcript_of(&output));
+    assert!(output.stderr.is_empty(), "{}", transcript_of(&output));
     let args = [&args[..], &["--wait"]].concat();
     let output = server.run_with_input(&args, profiles(3, "more").as_bytes());
-    assert_eq!(output.status.code(), Some(0), "{}", picture_of(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", transcript_of(&output));
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(said, "succeeded: 3 entries, 3 succeeded, 0 failed\n");
 }
 
-fn a_task_is_tried_repeated_retried_and_listed() {
+fn a_task_can_be_a_dry_run_be_repeated_retried_and_listed() {
     let _guard = redacted();
-    let place = Place::new();
-    let server = place.serve();
-    place.write("two.jsonl", TWO);
+    let workdir = Workdir::new();
+    let server = workdir.serve();
+    workdir.write("two.jsonl", TWO);
     let submit = ["bulk", "submit", "create_core_profiles", "two.jsonl"];
-    let dry = server.picture(&[&submit[..], &["--dry-run", "--wait"]].concat());
+    let dry = server.transcript(&[&submit[..], &["--dry-run", "--wait"]].concat());
     let keyed = [&submit[..], &["--wait", "--idempotency-key", "two-1"]].concat();
     let first = server.run(&keyed);
-    assert_eq!(first.status.code(), Some(1), "{}", picture_of(&first));
+    assert_eq!(first.status.code(), Some(1), "{}", transcript_of(&first));
     let again = server.run(&keyed);
     assert_eq!(again.stdout, first.stdout, "the same task");
     let task = String::from_utf8(first.stdout).unwrap().trim().to_owned();
-    let mut picture = dry + "\n" + &picture_of(&again) + "\n";
+    let mut transcript = dry + "\n" + &transcript_of(&again) + "\n";
     for args in [
         &["bulk", "retry", &task, "--wait"][..],
         &["bulk", "cancel", &task],
@@ -71,18 +71,18 @@ fn a_task_is_tried_repeated_retried_and_listed() {
         &["bulk", "list", "--issues"],
         &["bulk", "list", "--status", "done", "--action", "import_issues"],
     ] {
-        picture += &(server.picture(args) + "\n");
+        transcript += &(server.transcript(args) + "\n");
     }
-    insta::assert_snapshot!("bulk-again", picture);
+    insta::assert_snapshot!("bulk-again", transcript);
 }
 
 fn mistakes_of_callers_get_a_reason_and_a_hint() {
     let _guard = redacted();
-    let place = Place::new();
-    let mut server = place.serve();
-    place.write("empty.jsonl", "\n");
+    let workdir = Workdir::new();
+    let mut server = workdir.serve();
+    workdir.write("empty.jsonl", "\n");
     let unknown = "0198f0c2-0000-7000-8000-000000000000";
-    let mut picture = String::new();
+    let mut transcript = String::new();
     for args in [
         &["bulk", "submit", "create_profiles", "x"][..],
         &["bulk", "submit", "create_core_profiles", "missing.jsonl"],
@@ -97,17 +97,17 @@ fn mistakes_of_callers_get_a_reason_and_a_hint() {
         &["issues", "list", "--param", "page-size=0", "--param", "colour=red"],
         &["issues", "list", "--param", "page"],
     ] {
-        picture += &(server.picture(args) + "\n");
+        transcript += &(server.transcript(args) + "\n");
     }
     "wrong".clone_into(&mut server.key);
-    picture += &server.picture(&["issues", "list"]);
-    insta::assert_snapshot!("client-mistakes", picture);
+    transcript += &server.transcript(&["issues", "list"]);
+    insta::assert_snapshot!("client-mistakes", transcript);
 }
 
-fn a_reader_that_goes_away_ends_the_program_quietly() {
-    let place = Place::new();
-    let server = place.serve();
-    place.write("many.jsonl", profiles(10_000, "pipe"));
+fn the_program_ends_without_a_message_when_its_reader_does() {
+    let workdir = Workdir::new();
+    let server = workdir.serve();
+    workdir.write("many.jsonl", profiles(10_000, "pipe"));
     let task = server.good(&["bulk", "submit", "create_core_profiles", "many.jsonl", "--wait"]);
     let mut child = server.caseload(&["bulk", "results", task.trim()]).spawn().unwrap();
     let head = Command::new("head")
@@ -117,5 +117,5 @@ fn a_reader_that_goes_away_ends_the_program_quietly() {
         .unwrap();
     assert!(head.stdout.starts_with(b"{\"index\":0,"));
     let output = child.wait_with_output().unwrap();
-    assert_eq!(picture_of(&output), "exit 0\n");
+    assert_eq!(transcript_of(&output), "exit 0\n");
 }

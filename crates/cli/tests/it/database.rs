@@ -1,26 +1,27 @@
-//! `--store postgres://…`: what a database that cannot be used is answered with, that no output
-//! shows a password, encryption of connections, and waiting for a database that is not there yet.
+//! `--store postgres://…`: errors for databases that cannot be used, passwords that no output may
+//! show, and waiting at start for a database that is not up yet.
 
 use std::os::unix::fs::PermissionsExt;
 use std::process::Output;
 
 use caseload_teststore::{Database, query};
 
-use crate::common::{Place, Server, picture_of};
+use crate::common::{Server, Workdir, transcript_of};
 
-/// A password that nothing may show.
+/// A password that no output may show.
 const SECRET: &str = "hunter2";
 
-/// Runs `domain list` on a store; what went wrong, which is told without any password.
-fn refused(place: &Place, store: &str) -> String {
-    let output = list(place, store);
-    assert_eq!(output.status.code(), Some(3), "{}", picture_of(&output));
+/// Runs `domain list` on a store that refuses it; returns the message, which has no password.
+fn refused(workdir: &Workdir, store: &str) -> String {
+    let output = list(workdir, store);
+    assert_eq!(output.status.code(), Some(3), "{}", transcript_of(&output));
     String::from_utf8(output.stderr).unwrap()
 }
 
-fn list(place: &Place, store: &str) -> Output {
-    let output = place.caseload(&["domain", "list"]).env("CASELOAD_STORE", store).output().unwrap();
-    let all = picture_of(&output);
+fn list(workdir: &Workdir, store: &str) -> Output {
+    let output =
+        workdir.caseload(&["domain", "list"]).env("CASELOAD_STORE", store).output().unwrap();
+    let all = transcript_of(&output);
     assert!(!all.contains(SECRET) && !all.contains(&password(store)), "{all}");
     output
 }
@@ -43,8 +44,8 @@ fn with_database(url: &str, name: &str) -> String {
 }
 
 #[test]
-fn a_database_that_is_none_is_told_with_what_to_do() {
-    let place = Place::new();
+fn a_database_that_does_not_exist_gets_an_error_with_a_hint() {
+    let workdir = Workdir::new();
     let database = Database::empty();
     let url = database.url();
     for (store, reason, hint) in [
@@ -55,18 +56,18 @@ fn a_database_that_is_none_is_told_with_what_to_do() {
         (format!("postgres://u:{SECRET}@127.0.0.1:1/d"), "refused", "error"),
         (format!("postgres://u:{SECRET}@no.such.host.invalid/d"), "lookup", "error"),
     ] {
-        let said = refused(&place, &store);
+        let said = refused(&workdir, &store);
         assert!(said.contains(reason) && said.contains(hint), "{said}");
     }
     assert_eq!(query(url, "SELECT 1 WHERE to_regclass('domains') IS NOT NULL"), [""; 0]);
 }
 
 #[test]
-fn a_database_of_something_else_is_left_alone() {
-    let place = Place::new();
+fn a_database_of_another_program_is_left_unchanged() {
+    let workdir = Workdir::new();
     let database = Database::empty();
     query(database.url(), "CREATE TABLE invoices (id BIGINT)");
-    let said = refused(&place, database.url());
+    let said = refused(&workdir, database.url());
     assert!(said.contains("public.invoices") && said.contains("of its own"), "{said}");
     let tables = "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace";
     assert_eq!(query(database.url(), tables), ["invoices"]);
@@ -76,17 +77,17 @@ fn a_database_of_something_else_is_left_alone() {
         newer.url(),
         "INSERT INTO refinery_schema_history VALUES (1000, 'later', '2026-01-01T00:00:00Z', '1')",
     );
-    let said = refused(&place, newer.url());
+    let said = refused(&workdir, newer.url());
     assert!(said.contains("a newer version of the store"), "{said}");
 
     let other = Database::from_template();
     query(other.url(), "UPDATE refinery_schema_history SET name = 'users' WHERE version = 1");
-    assert!(refused(&place, other.url()).contains("another program"));
+    assert!(refused(&workdir, other.url()).contains("another program"));
 }
 
 #[test]
-fn a_user_who_may_not_make_tables_is_told() {
-    let place = Place::new();
+fn a_user_without_the_right_to_create_tables_is_refused_with_a_reason() {
+    let workdir = Workdir::new();
     let database = Database::empty();
     let role = format!("{}_reader", database.name());
     query(
@@ -97,66 +98,66 @@ fn a_user_who_may_not_make_tables_is_told() {
         ),
     );
     let (_, host) = database.url().split_once('@').unwrap();
-    let said = refused(&place, &format!("postgres://{role}:{SECRET}@{host}"));
+    let said = refused(&workdir, &format!("postgres://{role}:{SECRET}@{host}"));
     query(database.url(), &format!("DROP ROLE {role}"));
-    assert!(said.contains("may not make tables") && said.contains("GRANT"), "{said}");
+    assert!(said.contains("may not create tables") && said.contains("GRANT"), "{said}");
 }
 
 #[test]
-fn a_database_that_takes_no_writes_is_told() {
-    let place = Place::new();
+fn a_read_only_database_is_refused_with_a_reason() {
+    let workdir = Workdir::new();
     let database = Database::from_template();
     let name = database.name();
     query(database.url(), &format!("ALTER DATABASE {name} SET default_transaction_read_only = on"));
-    let said = refused(&place, database.url());
+    let said = refused(&workdir, database.url());
     assert!(said.contains("read-only standby"), "{said}");
 }
 
 #[test]
 fn a_password_may_come_from_the_environment_or_from_a_file() {
-    let place = Place::new();
+    let workdir = Workdir::new();
     let database = Database::empty();
     let bare = with_password(database.url(), None);
     let secret = password(database.url());
-    let mut command = place.caseload(&["domain", "create", "acme", "--store", &bare]);
+    let mut command = workdir.caseload(&["domain", "create", "acme", "--store", &bare]);
     assert!(command.env("PGPASSWORD", &secret).output().unwrap().status.success());
 
-    place.write("pass", format!("*:*:{}:*:{secret}\n", database.name()));
+    workdir.write("pass", format!("*:*:{}:*:{secret}\n", database.name()));
     let store = format!("{bare}?passfile=pass");
-    assert!(refused(&place, &store).contains("chmod 600"));
+    assert!(refused(&workdir, &store).contains("chmod 600"));
     let private = std::fs::Permissions::from_mode(0o600);
-    std::fs::set_permissions(place.path("pass"), private).unwrap();
-    let output = list(&place, &store);
+    std::fs::set_permissions(workdir.path("pass"), private).unwrap();
+    let output = list(&workdir, &store);
     assert!(String::from_utf8_lossy(&output.stdout).starts_with("acme\t"));
 }
 
 #[test]
 fn a_mistake_in_an_address_and_help_show_no_password() {
-    let place = Place::new();
+    let workdir = Workdir::new();
     for store in [
         format!("postgres://u:{SECRET}@h/d?sslmode=full&colour=red"),
         format!("postgress://u:{SECRET}@h/d"),
         format!("postgres://u:{SECRET}@h:x/d"),
     ] {
         for args in [&["domain", "list", "--store", &store][..], &["serve", "--help"]] {
-            let output = place.caseload(args).env("CASELOAD_STORE", &store).output().unwrap();
-            let all = picture_of(&output);
+            let output = workdir.caseload(args).env("CASELOAD_STORE", &store).output().unwrap();
+            let all = transcript_of(&output);
             assert!(!all.contains(SECRET), "{all}");
             assert!(output.status.success() || all.contains("postgres://"), "{all}");
         }
-        assert_eq!(place.run(&["domain", "list", "--store", &store]).status.code(), Some(2));
+        assert_eq!(workdir.run(&["domain", "list", "--store", &store]).status.code(), Some(2));
     }
 }
 
 #[test]
 fn a_server_waits_for_its_database_and_gives_up_in_time() {
-    let place = Place::new();
+    let workdir = Workdir::new();
     let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let store = format!("postgres://u:{SECRET}@{}/d", nobody.local_addr().unwrap());
     drop(nobody);
-    let mut command = place.caseload(&["serve", "--listen", "127.0.0.1:0", "--store-wait", "1"]);
+    let mut command = workdir.caseload(&["serve", "--listen", "127.0.0.1:0", "--store-wait", "1"]);
     let output = command.env("CASELOAD_STORE", store).output().unwrap();
-    let said = picture_of(&output);
+    let said = transcript_of(&output);
     assert_eq!(output.status.code(), Some(3), "{said}");
     assert!(said.contains("does not answer yet") && said.contains("--store-wait"), "{said}");
     assert!(!said.contains(SECRET), "{said}");
@@ -165,10 +166,10 @@ fn a_server_waits_for_its_database_and_gives_up_in_time() {
 #[test]
 fn servers_that_start_at_once_on_an_empty_database_all_serve() {
     let database = Database::empty();
-    let place = Place::new();
+    let workdir = Workdir::new();
     let starting: Vec<_> = (0..4)
         .map(|_| {
-            let mut command = place.caseload(&["serve", "--listen", "127.0.0.1:0"]);
+            let mut command = workdir.caseload(&["serve", "--listen", "127.0.0.1:0"]);
             command.env("CASELOAD_STORE", database.url());
             command
         })
@@ -176,7 +177,7 @@ fn servers_that_start_at_once_on_an_empty_database_all_serve() {
     let servers: Vec<_> = std::thread::scope(|threads| {
         let starts: Vec<_> = starting
             .into_iter()
-            .map(|command| threads.spawn(|| Server::spawn(&place, String::new(), command)))
+            .map(|command| threads.spawn(|| Server::spawn(&workdir, String::new(), command)))
             .collect();
         starts.into_iter().map(|start| start.join().unwrap()).collect()
     });

@@ -1,7 +1,7 @@
-//! Encryption of connections to PostgreSQL, with a certificate authority of the test's own: what
-//! each `sslmode` takes and refuses, and with which words, of a server without encryption, one
-//! whose certificate is right, one with another name and one whose time is over. The commands are
-//! those that everybody runs; nothing is asked of the parts.
+//! Encrypted connections to PostgreSQL, with a certificate authority of the test's own. Each
+//! `sslmode` is tried with a server without encryption and with servers whose certificate is valid,
+//! has another name, or has expired; every refusal has its error text. The tests run whole
+//! commands.
 
 use caseload_teststore::Cluster;
 use rcgen::{
@@ -9,15 +9,15 @@ use rcgen::{
     KeyUsagePurpose, date_time_ymd,
 };
 
-use crate::common::{Place, picture_of};
+use crate::common::{Workdir, transcript_of};
 
-/// A name that the server's address has besides its number.
+/// A host name of the server's address.
 const NAME: &str = "db.example";
 const NUMBER: &str = "127.0.0.1";
 
 type Authority = CertifiedIssuer<'static, KeyPair>;
 
-/// Who signs certificates.
+/// The certificate authority.
 fn authority(name: &str) -> Authority {
     let mut params = CertificateParams::default();
     params.distinguished_name.push(rcgen::DnType::CommonName, name);
@@ -48,21 +48,21 @@ fn signed(
     Signed { certificate: certificate.pem(), key: key.serialize_pem() }
 }
 
-/// Whom a case connects to and what comes of it: nothing, or a text that it is refused with.
+/// A case: the store, and `None` if the connection succeeds or a part of the error text.
 type Case<'c> = (&'c str, Option<&'c str>);
 
 /// Runs a command on the store for each case.
-fn assert_cases(place: &Place, cluster: &Cluster, what: &str, cases: &[Case<'_>]) {
+fn assert_cases(workdir: &Workdir, cluster: &Cluster, what: &str, cases: &[Case<'_>]) {
     for (parameters, expected) in cases {
         let store = Cluster::url_with(&[cluster], &format!("?{parameters}"));
         let output =
-            place.caseload(&["domain", "list"]).env("CASELOAD_STORE", &store).output().unwrap();
-        let said = format!("{what}, {parameters}: {}", picture_of(&output));
+            workdir.caseload(&["domain", "list"]).env("CASELOAD_STORE", &store).output().unwrap();
+        let said = format!("{what}, {parameters}: {}", transcript_of(&output));
         match expected {
             None => assert!(output.status.success(), "{said}"),
             Some(text) => {
                 assert_eq!(output.status.code(), Some(3), "{said}");
-                assert!(said.contains(text), "not told {text:?}: {said}");
+                assert!(said.contains(text), "{text:?} is missing: {said}");
                 let password = store.split(['@', ':']).nth(2).unwrap();
                 assert!(!said.contains(password), "{said}");
             }
@@ -76,18 +76,18 @@ const OTHER_NAME: Option<&str> = Some("certificate not valid for name");
 const EXPIRED: Option<&str> = Some("certificate expired");
 
 #[test]
-fn each_sslmode_takes_and_refuses_what_it_says() {
-    let place = Place::new();
+fn each_sslmode_accepts_and_refuses_the_connections_that_it_should() {
+    let workdir = Workdir::new();
     let cluster = Cluster::start();
     let (ours, theirs) = (authority("ours"), authority("theirs"));
-    place.write("ours.pem", ours.pem());
-    place.write("theirs.pem", theirs.pem());
+    workdir.write("ours.pem", ours.pem());
+    workdir.write("theirs.pem", theirs.pem());
     let server =
         |name, last_year| signed(&ours, name, ExtendedKeyUsagePurpose::ServerAuth, last_year);
 
     let without = Some("server does not support TLS");
     assert_cases(
-        &place,
+        &workdir,
         &cluster,
         "without encryption",
         &[
@@ -100,12 +100,12 @@ fn each_sslmode_takes_and_refuses_what_it_says() {
         ],
     );
 
-    // Only encrypted connections are taken, which shows who makes such.
+    // The server accepts encrypted connections only, which shows which clients encrypt.
     cluster.admit("hostnossl caseload all all reject");
     let right = server(NUMBER, 2100);
     cluster.encrypt(&right.certificate, &right.key, &ours.pem());
     assert_cases(
-        &place,
+        &workdir,
         &cluster,
         "a right certificate",
         &[
@@ -127,7 +127,7 @@ fn each_sslmode_takes_and_refuses_what_it_says() {
     let named = server(NAME, 2100);
     cluster.encrypt(&named.certificate, &named.key, &ours.pem());
     assert_cases(
-        &place,
+        &workdir,
         &cluster,
         "a certificate for another name",
         &[
@@ -138,12 +138,12 @@ fn each_sslmode_takes_and_refuses_what_it_says() {
             ("sslmode=verify-full&sslrootcert=ours.pem", OTHER_NAME),
         ],
     );
-    assert_by_name(&place, &cluster);
+    assert_by_name(&workdir, &cluster);
 
     let old = server(NUMBER, 2021);
     cluster.encrypt(&old.certificate, &old.key, &ours.pem());
     assert_cases(
-        &place,
+        &workdir,
         &cluster,
         "a certificate whose time is over",
         &[
@@ -156,8 +156,8 @@ fn each_sslmode_takes_and_refuses_what_it_says() {
     );
 }
 
-/// The name that a certificate has to have is the address's, wherever that leads.
-fn assert_by_name(place: &Place, cluster: &Cluster) {
+/// The certificate must have the host name of the address, independent of what it resolves to.
+fn assert_by_name(workdir: &Workdir, cluster: &Cluster) {
     for (name, expected) in [(NAME, None), ("other.example", OTHER_NAME)] {
         let store = Cluster::url_with(
             &[cluster],
@@ -165,8 +165,8 @@ fn assert_by_name(place: &Place, cluster: &Cluster) {
         );
         let store = store.replacen(&format!("@{NUMBER}"), &format!("@{name}"), 1);
         let output =
-            place.caseload(&["domain", "list"]).env("CASELOAD_STORE", &store).output().unwrap();
-        let said = picture_of(&output);
+            workdir.caseload(&["domain", "list"]).env("CASELOAD_STORE", &store).output().unwrap();
+        let said = transcript_of(&output);
         assert_eq!(output.status.success(), expected.is_none(), "{name}: {said}");
         assert!(said.contains(expected.unwrap_or_default()), "{name}: {said}");
     }
@@ -174,23 +174,23 @@ fn assert_by_name(place: &Place, cluster: &Cluster) {
 
 #[test]
 fn a_database_that_asks_for_a_certificate_takes_the_right_one_only() {
-    let place = Place::new();
+    let workdir = Workdir::new();
     let cluster = Cluster::start();
     let (ours, theirs) = (authority("ours"), authority("theirs"));
-    place.write("ours.pem", ours.pem());
+    workdir.write("ours.pem", ours.pem());
     let server = signed(&ours, NUMBER, ExtendedKeyUsagePurpose::ServerAuth, 2100);
     cluster.encrypt(&server.certificate, &server.key, &ours.pem());
     cluster.admit("hostssl caseload all all scram-sha-256 clientcert=verify-ca");
     for (file, authority) in [("right", &ours), ("wrong", &theirs)] {
         let client = signed(authority, "postgres", ExtendedKeyUsagePurpose::ClientAuth, 2100);
-        place.write(&format!("{file}.crt"), client.certificate);
-        place.write(&format!("{file}.key"), client.key);
+        workdir.write(&format!("{file}.crt"), client.certificate);
+        workdir.write(&format!("{file}.key"), client.key);
     }
     let given = |file: &str| {
         format!("sslmode=verify-full&sslrootcert=ours.pem&sslcert={file}.crt&sslkey={file}.key")
     };
     assert_cases(
-        &place,
+        &workdir,
         &cluster,
         "a server that asks for a certificate",
         &[

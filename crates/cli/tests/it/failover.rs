@@ -1,7 +1,6 @@
-//! A PostgreSQL that fails, under servers that have work: it is restarted, it crashes, and its
-//! standby is promoted. Callers are told 503 and when to come back, never anything else; the
-//! servers go on by themselves; whatever was acknowledged is there afterwards, and the store is
-//! sound.
+//! A PostgreSQL that restarts, crashes or fails over to a standby while servers work. During the
+//! outage callers get 503 with a time to retry after, and no other error. The servers recover by
+//! themselves, every acknowledged write is there afterwards, and the store is consistent.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -12,18 +11,18 @@ use std::time::{Duration, Instant};
 
 use caseload_teststore::{Cluster, Database, Stop};
 
-use crate::common::{PATIENCE, Place, Server, picture_of, profiles};
+use crate::common::{PATIENCE, Server, Workdir, profiles, transcript_of};
 
 const ISSUES: &str = "/v1/acme/issues";
 const COMPLETED: &str = r#""status":"completed""#;
-/// What the log says of an outage.
+/// Log lines at the beginning and at the end of an outage.
 const WAIT: &str = "bulk action tasks wait";
 const GO_ON: &str = "bulk action tasks go on";
-/// Enough for the database to fail in the middle.
+/// Enough entries for the database to fail in the middle of a task.
 const TASKS: usize = 4;
 const ENTRIES: usize = 10_000;
 
-/// The whole answer of a server.
+/// Sends a request; returns the whole answer.
 fn ask(server: &Server<'_>, method: &str, path: &str, form: &str) -> String {
     let mut stream = TcpStream::connect(server.url.strip_prefix("http://").unwrap()).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -43,52 +42,52 @@ fn is(answer: &str, status: u16) -> bool {
     answer.starts_with(&format!("HTTP/1.1 {status} "))
 }
 
-/// Whether a server says that it cannot answer now, as it has to.
-fn is_told_to_wait(answer: &str) -> bool {
-    let told = is(answer, 503);
+/// Whether the answer is 503 with a time to retry after.
+fn is_unavailable(answer: &str) -> bool {
+    let unavailable = is(answer, 503);
     let again = answer.to_lowercase().contains("\r\nretry-after: ");
-    assert!(!told || again, "a 503 says when to come back: {answer}");
-    told
+    assert!(!unavailable || again, "a 503 without a time to retry after: {answer}");
+    unavailable
 }
 
 /// A command of the program on a store.
-fn on_store(place: &Place, store: &str, args: &[&str]) -> Command {
-    let mut command = place.caseload(args);
+fn on_store(workdir: &Workdir, store: &str, args: &[&str]) -> Command {
+    let mut command = workdir.caseload(args);
     command.env("CASELOAD_STORE", store);
     command
 }
 
 fn good(output: &Output) -> String {
-    assert!(output.status.success(), "{}", picture_of(output));
+    assert!(output.status.success(), "{}", transcript_of(output));
     String::from_utf8(output.stdout.clone()).unwrap().trim().to_owned()
 }
 
-fn serve<'p>(place: &'p Place, store: &str, key: &str) -> Server<'p> {
+fn serve<'p>(workdir: &'p Workdir, store: &str, key: &str) -> Server<'p> {
     let args = ["serve", "--listen", "127.0.0.1:0", "--lease", "2"];
-    let mut command = on_store(place, store, &args);
+    let mut command = on_store(workdir, store, &args);
     command.env("CASELOAD_RATE_LIMIT", "1000000");
-    Server::spawn(place, key.to_owned(), command)
+    Server::spawn(workdir, key.to_owned(), command)
 }
 
-/// A domain on a store, and a key to it.
-fn domain(place: &Place, store: &str) -> String {
-    good(&on_store(place, store, &["domain", "create", "acme"]).output().unwrap());
-    good(&on_store(place, store, &["key", "create", "--domain", "acme"]).output().unwrap())
+/// Creates a domain on a store; returns a key for it.
+fn domain(workdir: &Workdir, store: &str) -> String {
+    good(&on_store(workdir, store, &["domain", "create", "acme"]).output().unwrap());
+    good(&on_store(workdir, store, &["key", "create", "--domain", "acme"]).output().unwrap())
 }
 
-/// Callers that create issues through servers, one each, while something else is done to them.
+/// Callers that create issues in the background, one for each server.
 #[derive(Default)]
 struct Callers {
     enough: AtomicBool,
-    /// Ids of issues that were acknowledged.
+    /// Ids of acknowledged issues.
     acknowledged: Mutex<Vec<String>>,
 }
 
 impl Callers {
-    fn beside(servers: &[&Server<'_>], work: impl FnOnce(&Self)) -> Vec<String> {
+    fn during(servers: &[&Server<'_>], work: impl FnOnce(&Self)) -> Vec<String> {
         let callers = Self::default();
         std::thread::scope(|threads| {
-            // However the work ends, the callers do.
+            // The callers stop even if the work panics.
             let ended = Ended(&callers.enough);
             for server in servers {
                 threads.spawn(|| callers.call(server));
@@ -106,13 +105,13 @@ impl Callers {
                 let id = answer.split_once(r#""id":""#).unwrap().1.split('"').next().unwrap();
                 self.acknowledged.lock().unwrap().push(id.to_owned());
             } else {
-                assert!(is_told_to_wait(&answer), "neither done nor told to wait: {answer}");
+                assert!(is_unavailable(&answer), "neither 201 nor 503: {answer}");
             }
             std::thread::sleep(Duration::from_millis(5));
         }
     }
 
-    /// Waits until more was acknowledged than at the moment.
+    /// Waits until more issues have been acknowledged than now.
     fn wait_for_more(&self) {
         let count = || self.acknowledged.lock().unwrap().len();
         let before = count();
@@ -131,29 +130,29 @@ impl Drop for Ended<'_> {
 fn until(what: &str, mut done: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !done() {
-        assert!(begun.elapsed() < PATIENCE, "it takes too long: {what}");
+        assert!(begun.elapsed() < PATIENCE, "timed out: {what}");
         std::thread::sleep(Duration::from_millis(50));
     }
 }
 
-/// While the database is away each server says so, and lives.
-fn all_are_told_to_wait(servers: &[&Server<'_>]) {
+/// During an outage each server answers 503, and stays alive.
+fn all_are_unavailable(servers: &[&Server<'_>]) {
     for server in servers {
         for (method, path, form) in
             [("GET", ISSUES, ""), ("GET", "/readyz", ""), ("POST", ISSUES, "message-body=hello")]
         {
             let answer = ask(server, method, path, form);
-            assert!(is_told_to_wait(&answer), "{method} {path}: {answer}");
+            assert!(is_unavailable(&answer), "{method} {path}: {answer}");
         }
         assert!(is(&ask(server, "GET", "/healthz", ""), 200));
     }
 }
 
-/// Accepted tasks, whose entries are each other's business in nothing.
+/// Submits tasks whose entries have nothing to do with each other.
 fn submitted(server: &Server<'_>) -> Vec<String> {
     let one = |number| {
         let file = format!("{number}.jsonl");
-        server.place.write(&file, profiles(ENTRIES, &file));
+        server.workdir.write(&file, profiles(ENTRIES, &file));
         server.good(&["bulk", "submit", "create_core_profiles", &file]).trim().to_owned()
     };
     (0..TASKS).map(one).collect()
@@ -165,20 +164,20 @@ fn have_completed(server: &Server<'_>, tasks: &[String]) {
         let mut answer = String::new();
         until("the task completes", || {
             answer = ask(server, "GET", &path, "");
-            assert!(is(&answer, 200) || is_told_to_wait(&answer), "{answer}");
+            assert!(is(&answer, 200) || is_unavailable(&answer), "{answer}");
             answer.contains(COMPLETED)
         });
         assert!(answer.contains(&format!(r#""succeeded":{ENTRIES}"#)), "{answer}");
     }
 }
 
-/// The store is sound and has every issue that was acknowledged.
+/// The store must be consistent and have every acknowledged issue.
 fn nothing_is_lost(server: &Server<'_>, store: &str, acknowledged: &[String]) {
     for id in acknowledged {
         let answer = ask(server, "GET", &format!("{ISSUES}/{id}"), "");
         assert!(is(&answer, 200), "the issue {id} was acknowledged: {answer}");
     }
-    good(&on_store(server.place, store, &["check"]).output().unwrap());
+    good(&on_store(server.workdir, store, &["check"]).output().unwrap());
 }
 
 #[test]
@@ -187,23 +186,24 @@ fn after_a_failover_servers_go_on_at_the_standby_and_nothing_acknowledged_is_los
     let standby = primary.standby();
     let parameters = "?target_session_attrs=read-write";
     let store = Cluster::url_with(&[&primary, &standby], parameters);
-    let place = Place::new();
-    let key = domain(&place, &store);
-    // One meets the standby first while it takes no writes, the other the primary while it is dead.
-    let first = serve(&place, &store, &key);
+    let workdir = Workdir::new();
+    let key = domain(&workdir, &store);
+    // The second server tries the standby first, while that is read-only; the first server tries
+    // the primary first, after that has died.
+    let first = serve(&workdir, &store, &key);
     let turned = Cluster::url_with(&[&standby, &primary], parameters);
-    let second = serve(&place, &turned, &key);
+    let second = serve(&workdir, &turned, &key);
     let servers = [&first, &second];
     let mut tasks = Vec::new();
-    let acknowledged = Callers::beside(&servers, |callers| {
+    let acknowledged = Callers::during(&servers, |callers| {
         callers.wait_for_more();
         tasks = submitted(&first);
         std::thread::sleep(Duration::from_millis(300));
         primary.stop(Stop::Immediate);
-        all_are_told_to_wait(&servers);
-        // The standby answers reads, and nobody asks it: it may be behind.
+        all_are_unavailable(&servers);
+        // No server reads from the standby, because its data may be old.
         std::thread::sleep(Duration::from_secs(1));
-        all_are_told_to_wait(&servers);
+        all_are_unavailable(&servers);
         standby.promote();
         callers.wait_for_more();
         for server in servers {
@@ -217,8 +217,8 @@ fn after_a_failover_servers_go_on_at_the_standby_and_nothing_acknowledged_is_los
     nothing_is_lost(&first, &store, &acknowledged);
 }
 
-/// How often the log has a line.
-fn told(server: &Server<'_>, line: &str) -> usize {
+/// How often the log has this line.
+fn logged(server: &Server<'_>, line: &str) -> usize {
     server.log().matches(line).count()
 }
 
@@ -226,22 +226,22 @@ fn told(server: &Server<'_>, line: &str) -> usize {
 fn a_database_that_restarts_or_crashes_under_load_is_waited_for() {
     let mut database = Cluster::start();
     let store = Cluster::url_with(&[&database], "");
-    let place = Place::new();
-    let key = domain(&place, &store);
-    let (first, second) = (serve(&place, &store, &key), serve(&place, &store, &key));
+    let workdir = Workdir::new();
+    let key = domain(&workdir, &store);
+    let (first, second) = (serve(&workdir, &store, &key), serve(&workdir, &store, &key));
     let servers = [&first, &second];
     let mut tasks = Vec::new();
-    let acknowledged = Callers::beside(&servers, |callers| {
+    let acknowledged = Callers::during(&servers, |callers| {
         tasks = submitted(&first);
         for (times, how) in [(1, Stop::Fast), (2, Stop::Immediate)] {
             callers.wait_for_more();
             database.stop(how);
-            all_are_told_to_wait(&servers);
+            all_are_unavailable(&servers);
             std::thread::sleep(Duration::from_secs(2));
             database.start_again();
             for server in servers {
-                until("its tasks go on", || told(server, GO_ON) == times);
-                assert_eq!(told(server, WAIT), times, "told once, however often it was tried");
+                until("its tasks go on", || logged(server, GO_ON) == times);
+                assert_eq!(logged(server, WAIT), times, "logged once for all attempts");
             }
         }
         callers.wait_for_more();
@@ -249,25 +249,28 @@ fn a_database_that_restarts_or_crashes_under_load_is_waited_for() {
     });
     nothing_is_lost(&first, &store, &acknowledged);
     for server in servers {
-        assert!(!server.log().contains("could be claimed"), "told as a fault of its own");
+        assert!(
+            !server.log().contains("could be claimed"),
+            "the outage is logged as another fault, too"
+        );
     }
 }
 
-/// What is not at the standby is not acknowledged, and who waits for that is told so in time.
+/// Without its standby the database confirms no commit; the waiting callers get 503 in time.
 #[test]
-fn a_standby_that_is_gone_keeps_callers_waiting_no_longer_than_a_lease() {
+fn with_its_standby_gone_a_server_answers_writes_within_a_lease() {
     let database = Cluster::start();
     let store = Cluster::url_with(&[&database], "");
-    let place = Place::new();
-    let key = domain(&place, &store);
-    let server = serve(&place, &store, &key);
+    let workdir = Workdir::new();
+    let key = domain(&workdir, &store);
+    let server = serve(&workdir, &store, &key);
     let post = || ask(&server, "POST", ISSUES, "message-body=hello");
     let acknowledged = post();
     let id = acknowledged.split_once(r#""id":""#).unwrap().1.split('"').next().unwrap().to_owned();
     database.wait_for_missing_standby(true);
     for _ in 0..2 {
         let answer = post();
-        assert!(is_told_to_wait(&answer), "{answer}");
+        assert!(is_unavailable(&answer), "{answer}");
     }
     assert!(is(&ask(&server, "GET", ISSUES, ""), 200), "reads go on");
     database.wait_for_missing_standby(false);
@@ -275,16 +278,16 @@ fn a_standby_that_is_gone_keeps_callers_waiting_no_longer_than_a_lease() {
     nothing_is_lost(&server, &store, &[id]);
 }
 
-/// A host that was cut off: connections to it are made, and nothing is ever answered.
+/// The first host accepts connections and never answers, as after a network failure.
 #[test]
 fn a_host_that_never_answers_does_not_keep_servers_from_the_next_one() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let database = Database::from_template();
-    let place = Place::new();
+    let workdir = Workdir::new();
     let hosts = format!("@{},", silent.local_addr().unwrap());
     let store = database.url().replacen('@', &hosts, 1);
-    let key = domain(&place, &store);
-    let server = serve(&place, &store, &key);
+    let key = domain(&workdir, &store);
+    let server = serve(&workdir, &store, &key);
     for _ in 0..3 {
         assert!(is(&ask(&server, "GET", ISSUES, ""), 200));
     }

@@ -1,6 +1,6 @@
-//! The help texts, as pictures: they are the reference that users have at hand.
+//! Snapshots of all help texts: they are the reference that users have at hand.
 
-use crate::common::{Place, picture_of, plain};
+use crate::common::{Workdir, plain, transcript_of};
 
 const COMMANDS: [&str; 34] = [
     "",
@@ -42,12 +42,12 @@ const COMMANDS: [&str; 34] = [
 #[test]
 fn every_command_explains_itself() {
     let _guard = plain();
-    let place = Place::new();
+    let workdir = Workdir::new();
     for command in COMMANDS {
         let mut args: Vec<&str> = command.split_whitespace().collect();
         args.push("--help");
-        let output = place.run(&args);
-        assert!(output.status.success(), "{}", picture_of(&output));
+        let output = workdir.run(&args);
+        assert!(output.status.success(), "{}", transcript_of(&output));
         let name = if command.is_empty() { "caseload" } else { command };
         let text = String::from_utf8(output.stdout).unwrap();
         assert!(text.lines().all(|line| line.chars().count() <= 100), "{name}: a long line");

@@ -1,24 +1,24 @@
-//! `caseload issues`: files of issues in and out. The strongest of these is the round trip: what
-//! one store exports, an empty one imports, and exports as the same bytes.
+//! `caseload issues`: imports, exports and reads. The strongest test is the round trip: an empty
+//! store imports the export of another one, and its own export has the same bytes.
 
 use std::fmt::Write as _;
 
 use caseload_teststore::on_each_store;
 
-use crate::common::{Place, exists, picture_of, redacted};
+use crate::common::{Workdir, exists, redacted, transcript_of};
 
 on_each_store!(blocking:
     an_export_imports_into_an_empty_store_and_exports_as_the_same_bytes,
     an_export_of_a_span_includes_both_ends,
     an_export_over_a_connection_that_breaks_is_the_same_as_over_one_that_holds,
-    failed_entries_are_told_with_their_lines_in_the_file_across_tasks,
+    failed_entries_are_printed_with_their_lines_in_the_file_across_tasks,
     one_page_or_one_issue_is_printed_as_the_servers_bytes,
     an_explained_list_names_its_counters_indexes_and_sets,
-    files_that_are_no_lines_of_issues_are_refused_before_anything_is_sent,
+    files_without_lines_of_issues_are_refused_before_anything_is_sent,
     tasks_of_both_paths_are_found_by_their_id,
 );
 
-/// Issues with everything an issue can have, and several of each instant.
+/// Issues with every field, several of them created in the same millisecond.
 fn issues(count: u64) -> String {
     let mut lines = String::new();
     for n in 0..count {
@@ -53,7 +53,7 @@ fn issues(count: u64) -> String {
 }
 
 fn an_export_imports_into_an_empty_store_and_exports_as_the_same_bytes() {
-    let (first, second) = (Place::new(), Place::new());
+    let (first, second) = (Workdir::new(), Workdir::new());
     let server = first.serve();
     first.write("in.jsonl", issues(450));
     let said = server.good(&["issues", "import", "in.jsonl"]);
@@ -61,7 +61,7 @@ fn an_export_imports_into_an_empty_store_and_exports_as_the_same_bytes() {
     server.good(&["issues", "export", "-o", "one.jsonl"]);
     let one = first.read("one.jsonl");
     assert_eq!(one.lines().count(), 450);
-    assert!(one.contains(r#""original_created_at":1700000000000"#), "nothing was shifted");
+    assert!(one.contains(r#""original_created_at":1700000000000"#), "no issue got another time");
     assert!(!exists(&first.path("one.jsonl.part")));
 
     let other = second.serve();
@@ -77,10 +77,10 @@ fn an_export_imports_into_an_empty_store_and_exports_as_the_same_bytes() {
 }
 
 fn an_export_of_a_span_includes_both_ends() {
-    let place = Place::new();
-    let server = place.serve();
+    let workdir = Workdir::new();
+    let server = workdir.serve();
     let entry = |n| format!("{{\"title\":\"{n}\",\"created_at\":{n}000}}\n");
-    place.write("in.jsonl", (1..=5).map(entry).collect::<Vec<_>>().concat());
+    workdir.write("in.jsonl", (1..=5).map(entry).collect::<Vec<_>>().concat());
     server.good(&["issues", "import", "in.jsonl"]);
     let titles = |args: &[&str]| {
         let text = server.good(&[&["issues", "export"], args].concat());
@@ -93,7 +93,7 @@ fn an_export_of_a_span_includes_both_ends() {
     assert_eq!(titles(&["--until", "1000"]), "1");
 }
 
-/// Hands each connection through to the server and cuts it after so many bytes of the answer.
+/// A proxy that cuts each connection after so many bytes of the answer.
 fn cutting_proxy(server: &str, bytes: usize) -> String {
     use std::io::{Read, Write};
     use std::net::{TcpListener, TcpStream};
@@ -114,9 +114,9 @@ fn cutting_proxy(server: &str, bytes: usize) -> String {
 }
 
 fn an_export_over_a_connection_that_breaks_is_the_same_as_over_one_that_holds() {
-    let place = Place::new();
-    let server = place.serve();
-    place.write("in.jsonl", issues(300));
+    let workdir = Workdir::new();
+    let server = workdir.serve();
+    workdir.write("in.jsonl", issues(300));
     server.good(&["issues", "import", "in.jsonl"]);
     let whole = server.good(&["issues", "export"]);
     let url = cutting_proxy(&server.url, whole.len() / 4);
@@ -126,10 +126,10 @@ fn an_export_over_a_connection_that_breaks_is_the_same_as_over_one_that_holds() 
     assert_eq!(some.lines().count(), 3);
 }
 
-fn failed_entries_are_told_with_their_lines_in_the_file_across_tasks() {
+fn failed_entries_are_printed_with_their_lines_in_the_file_across_tasks() {
     let _guard = redacted();
-    let place = Place::new();
-    let server = place.serve();
+    let workdir = Workdir::new();
+    let server = workdir.serve();
     let mut lines = String::from("\n");
     for n in 1..=10_003 {
         match n {
@@ -140,22 +140,22 @@ fn failed_entries_are_told_with_their_lines_in_the_file_across_tasks() {
             }
         }
     }
-    place.write("in.jsonl", lines);
+    workdir.write("in.jsonl", lines);
     let output = server.run(&["issues", "import", "in.jsonl", "--errors", "errors.jsonl"]);
-    let picture =
-        format!("{}--- errors.jsonl\n{}", picture_of(&output), place.read("errors.jsonl"));
-    insta::assert_snapshot!("issues-import-errors", picture);
+    let transcript =
+        format!("{}--- errors.jsonl\n{}", transcript_of(&output), workdir.read("errors.jsonl"));
+    insta::assert_snapshot!("issues-import-errors", transcript);
 }
 
 fn an_explained_list_names_its_counters_indexes_and_sets() {
     let _guard = redacted();
-    let place = Place::new();
-    let server = place.serve();
-    place.write("in.jsonl", issues(450));
+    let workdir = Workdir::new();
+    let server = workdir.serve();
+    workdir.write("in.jsonl", issues(450));
     server.good(&["issues", "import", "in.jsonl"]);
     server.terminate();
-    place.good(&["agent", "create", "--domain", "acme", "Grace", "grace@example.org"]);
-    let mut picture = String::new();
+    workdir.good(&["agent", "create", "--domain", "acme", "Grace", "grace@example.org"]);
+    let mut transcript = String::new();
     for filters in [
         &["--page-size", "10", "--page", "2"][..],
         &["--state", "resolved", "--query", "created-since=1700000000001"],
@@ -167,15 +167,15 @@ fn an_explained_list_names_its_counters_indexes_and_sets() {
         &["--query", "tags=b3&page-size=0"],
     ] {
         let args = [&["issues", "list", "--explain", "--domain", "acme"], filters].concat();
-        picture += &(place.picture(&args) + "\n");
+        transcript += &(workdir.transcript(&args) + "\n");
     }
-    insta::assert_snapshot!("issues-list-explain", picture);
+    insta::assert_snapshot!("issues-list-explain", transcript);
 }
 
 fn one_page_or_one_issue_is_printed_as_the_servers_bytes() {
-    let place = Place::new();
-    let server = place.serve();
-    place.write("in.jsonl", issues(30));
+    let workdir = Workdir::new();
+    let server = workdir.serve();
+    workdir.write("in.jsonl", issues(30));
     server.good(&["issues", "import", "in.jsonl"]);
     let output =
         server.run(&["issues", "list", "--state", "resolved", "--page-size", "4", "--page", "2"]);
@@ -186,25 +186,25 @@ fn one_page_or_one_issue_is_printed_as_the_servers_bytes() {
     assert!(issue.contains(r#""value":6.50"#), "a number lost digits: {issue}");
 }
 
-fn files_that_are_no_lines_of_issues_are_refused_before_anything_is_sent() {
+fn files_without_lines_of_issues_are_refused_before_anything_is_sent() {
     let _guard = redacted();
-    let place = Place::new();
-    let server = place.serve();
-    place.write("array.json", "[{\"created_at\":1}]");
-    place.write("empty.jsonl", "");
-    let mut picture = String::new();
+    let workdir = Workdir::new();
+    let server = workdir.serve();
+    workdir.write("array.json", "[{\"created_at\":1}]");
+    workdir.write("empty.jsonl", "");
+    let mut transcript = String::new();
     for file in ["array.json", "missing.jsonl", ".", "empty.jsonl"] {
-        picture += &(server.picture(&["issues", "import", file]) + "\n");
+        transcript += &(server.transcript(&["issues", "import", file]) + "\n");
     }
-    picture += &(server.picture(&["issues", "export", "-o", "no/such/folder.jsonl"]) + "\n");
-    picture += &server.picture(&["issues", "get", "4711"]);
-    insta::assert_snapshot!("issues-files", picture);
+    transcript += &(server.transcript(&["issues", "export", "-o", "no/such/folder.jsonl"]) + "\n");
+    transcript += &server.transcript(&["issues", "get", "4711"]);
+    insta::assert_snapshot!("issues-files", transcript);
 }
 
 fn tasks_of_both_paths_are_found_by_their_id() {
-    let place = Place::new();
-    let server = place.serve();
-    place.write("issue.jsonl", r#"{"title":"T","created_at":1700000000000}"#);
+    let workdir = Workdir::new();
+    let server = workdir.serve();
+    workdir.write("issue.jsonl", r#"{"title":"T","created_at":1700000000000}"#);
     let task = server.good(&["bulk", "submit", "import_issues", "issue.jsonl", "--wait"]);
     let record = server.good(&["bulk", "status", task.trim()]);
     assert!(record.contains(r#""action":"import_issues""#), "{record}");

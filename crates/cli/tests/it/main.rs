@@ -1,8 +1,8 @@
-//! The program as its users meet it: the built binary, its outputs and its exit statuses. One test
-//! binary, one module for each family of commands; whole runs are kept as pictures in `snapshots/`.
+//! The program as users run it: the built binary, its output and its exit status. There is a module
+//! for each family of commands; `snapshots/` has the transcripts of whole runs.
 
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
-#![expect(clippy::print_stderr, reason = "what a server logs belongs to a failed test's output")]
+#![expect(clippy::print_stderr, reason = "a failed test's output includes the server's log")]
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -1,6 +1,6 @@
-//! Several servers over one database, as processes: what one accepts another runs, follows, cancels
-//! and repeats; a task goes on after its server was killed; and a database that is gone for a while
-//! is answered with 503 and found again by itself.
+//! Several servers on one database, as processes. A task that one server accepted can run on, be
+//! followed, cancelled and repeated through another. A task goes on after its server was killed. If
+//! the database is down for a while, servers answer 503 and reconnect by themselves.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 
 use caseload_teststore::{Backend, Database};
 
-use crate::common::{PATIENCE, Place, Server, profiles};
+use crate::common::{PATIENCE, Server, Workdir, profiles};
 
 const COMPLETED: &str = r#""status":"completed""#;
 
-/// The whole answer of a server.
+/// Sends a request; returns the whole answer.
 fn ask(server: &Server<'_>, method: &str, path: &str, more: &str) -> String {
     let address = server.url.strip_prefix("http://").unwrap();
     let mut stream = TcpStream::connect(address).unwrap();
@@ -29,10 +29,10 @@ fn ask(server: &Server<'_>, method: &str, path: &str, more: &str) -> String {
     answer
 }
 
-/// Two servers over one database.
-fn two(place: &Place) -> (Server<'_>, Server<'_>) {
-    let first = place.serve();
-    let second = Server::start(place, first.key.clone());
+/// Two servers on one database.
+fn two(workdir: &Workdir) -> (Server<'_>, Server<'_>) {
+    let first = workdir.serve();
+    let second = Server::start(workdir, first.key.clone());
     (first, second)
 }
 
@@ -46,32 +46,32 @@ fn task_path(task: &str) -> String {
 }
 
 fn each_does_for_the_other() {
-    let place = Place::new();
-    place.write("many.jsonl", profiles(5000, "many"));
-    place.write("long.jsonl", profiles(10_000, "long"));
-    let (first, second) = two(&place);
+    let workdir = Workdir::new();
+    workdir.write("many.jsonl", profiles(5000, "many"));
+    workdir.write("long.jsonl", profiles(10_000, "long"));
+    let (first, second) = two(&workdir);
     for (key, one, other) in [("one", &first, &second), ("two", &second, &first)] {
-        // A repeat through another server is the same task.
+        // A repeat through another server returns the same task.
         let task = submitted(one, &["--idempotency-key", key]);
         assert_eq!(submitted(other, &["--idempotency-key", key]), task);
-        // Its end is waited for, and its events are followed, anywhere.
+        // Any server can wait for its completion and stream its events.
         let events = ask(other, "GET", &task_path(&task), "Accept: text/event-stream\r\n");
         assert!(events.contains(COMPLETED), "{events}");
         let begun = Instant::now();
         while !ask(other, "GET", &format!("{}?wait=5", task_path(&task)), "").contains(COMPLETED) {
             assert!(begun.elapsed() < PATIENCE, "the task does not complete");
         }
-        // What is completed cannot be cancelled by anybody, and what waits by everybody.
+        // No server can cancel a completed task; every server can cancel a waiting one.
         let late =
             ask(other, "POST", &format!("{}/cancel", task_path(&task)), "Content-Length: 0\r\n");
         assert!(late.starts_with("HTTP/1.1 409"), "{late}");
         cancelled_through_another(one, other);
     }
-    assert!(place.run(&["check"]).status.success());
+    assert!(workdir.run(&["check"]).status.success());
 }
 
-/// A domain has one writing task at a time: behind long ones the next are known to wait, and are
-/// cancelled in the answer, the last one first.
+/// A domain runs one writing task at a time, so tasks after long ones certainly wait. Cancelling
+/// such a task completes it in the answer; the last one is cancelled first.
 fn cancelled_through_another(one: &Server<'_>, other: &Server<'_>) {
     let long = ["bulk", "submit", "create_core_profiles", "long.jsonl"];
     let before: Vec<_> = (0..4).map(|_| one.good(&long)).collect();
@@ -86,7 +86,10 @@ fn cancelled_through_another(one: &Server<'_>, other: &Server<'_>) {
     for task in before {
         let begun = Instant::now();
         while !ask(other, "GET", &task_path(task.trim()), "").contains(COMPLETED) {
-            assert!(begun.elapsed() < PATIENCE, "a task behind which others were cancelled ends");
+            assert!(
+                begun.elapsed() < PATIENCE,
+                "a task does not end after the ones that waited for it were cancelled"
+            );
         }
     }
 }
@@ -103,11 +106,11 @@ fn taken_over_by(server: &Server, tasks: &[String]) {
         loop {
             let record = ask(server, "GET", &format!("{}?wait=5", task_path(task)), "");
             if record.contains(COMPLETED) {
-                // All but the first find every identity taken.
+                // The first task takes all identities; the entries of the others fail.
                 assert!(record.contains(r#""unprocessed":0"#), "{record}");
                 break;
             }
-            assert!(begun.elapsed() < PATIENCE, "nobody takes the task over: {record}");
+            assert!(begun.elapsed() < PATIENCE, "no server takes the task over: {record}");
         }
     }
 }
@@ -115,17 +118,17 @@ fn taken_over_by(server: &Server, tasks: &[String]) {
 #[test]
 fn tasks_of_a_killed_server_are_taken_over_within_the_lease() {
     Backend::Postgres.under_blocking(|| {
-        let place = Place::new();
-        place.write("many.jsonl", profiles(10_000, "over"));
-        let (first, second) = two(&place);
+        let workdir = Workdir::new();
+        workdir.write("many.jsonl", profiles(10_000, "over"));
+        let (first, second) = two(&workdir);
         let tasks: Vec<_> = (0..5).map(|_| submitted(&first, &[])).collect();
         first.kill();
         taken_over_by(&second, &tasks);
-        assert!(place.run(&["check"]).status.success());
+        assert!(workdir.run(&["check"]).status.success());
     });
 }
 
-/// Stops a process where it is, or lets it go on.
+/// Freezes a process with SIGSTOP, or lets it continue.
 fn signal(pid: u32, signal: &str) {
     let done = Command::new("kill").args([signal, &pid.to_string()]).status().unwrap();
     assert!(done.success());
@@ -134,27 +137,27 @@ fn signal(pid: u32, signal: &str) {
 #[test]
 fn tasks_of_a_frozen_server_are_taken_over_within_the_lease() {
     Backend::Postgres.under_blocking(|| {
-        let place = Place::new();
-        place.write("many.jsonl", profiles(10_000, "over"));
-        let first = place.serve();
+        let workdir = Workdir::new();
+        workdir.write("many.jsonl", profiles(10_000, "over"));
+        let first = workdir.serve();
         let tasks: Vec<_> = (0..5).map(|_| submitted(&first, &[])).collect();
         let pid = first.child.as_ref().unwrap().id();
-        // Whatever it is in the middle of: its connections stay, and it holds what it has locked.
+        // Its connections stay open, and it still has its locks in the database.
         signal(pid, "-STOP");
-        let second = Server::start(&place, first.key.clone());
+        let second = Server::start(&workdir, first.key.clone());
         let begun = Instant::now();
         taken_over_by(&second, &tasks);
-        // It finds that its task is another's.
+        // It finds that another server has its task.
         signal(pid, "-CONT");
         let late = submitted(&first, &[]);
         while !ask(&first, "GET", &format!("{}?wait=5", task_path(&late)), "").contains(COMPLETED) {
             assert!(begun.elapsed() < 2 * PATIENCE, "it does not go on");
         }
-        assert!(place.run(&["check"]).status.success());
+        assert!(workdir.run(&["check"]).status.success());
     });
 }
 
-/// Between servers and their database: passes everything on, until it is told to cut and to refuse.
+/// A proxy between servers and their database, which can cut and then refuse connections.
 struct Wire {
     port: u16,
     open: Arc<Mutex<Option<Vec<TcpStream>>>>,
@@ -185,7 +188,7 @@ impl Wire {
         Self { port, open }
     }
 
-    /// Ends every connection and takes no further one.
+    /// Cuts every connection and refuses new ones.
     fn cut(&self) {
         for stream in self.open.lock().unwrap().take().unwrap() {
             let _ = stream.shutdown(Shutdown::Both);
@@ -203,27 +206,27 @@ fn a_database_that_is_gone_is_503_and_is_found_again() {
     let (user, rest) = database.url().split_once('@').unwrap();
     let (host, name) = rest.split_once('/').unwrap();
     let wire = Wire::to(host.to_owned());
-    let place = Place::new();
+    let workdir = Workdir::new();
     let run = |args: &[&str]| {
-        let output = place.caseload(args).env("CASELOAD_STORE", database.url()).output().unwrap();
+        let output = workdir.caseload(args).env("CASELOAD_STORE", database.url()).output().unwrap();
         assert!(output.status.success());
         String::from_utf8(output.stdout).unwrap().trim().to_owned()
     };
     run(&["domain", "create", "acme"]);
     let key = run(&["key", "create", "--domain", "acme"]);
-    let mut command = place.caseload(&["serve", "--listen", "127.0.0.1:0", "--lease", "2"]);
+    let mut command = workdir.caseload(&["serve", "--listen", "127.0.0.1:0", "--lease", "2"]);
     command.env("CASELOAD_STORE", format!("{user}@127.0.0.1:{}/{name}", wire.port));
-    let server = Server::spawn(&place, key, command);
+    let server = Server::spawn(&workdir, key, command);
     let issues = "/v1/acme/issues";
     assert!(ask(&server, "GET", issues, "").starts_with("HTTP/1.1 200"));
-    place.write("many.jsonl", profiles(10_000, "cut"));
+    workdir.write("many.jsonl", profiles(10_000, "cut"));
     let task = submitted(&server, &[]);
     wire.cut();
     for path in [issues, "/readyz"] {
         let answer = ask(&server, "GET", path, "");
         assert!(answer.starts_with("HTTP/1.1 503"), "{answer}");
         assert!(answer.to_lowercase().contains("retry-after: "), "{answer}");
-        assert!(!answer.contains("postgres"), "what is behind is nobody's business: {answer}");
+        assert!(!answer.contains("postgres"), "the answer names the database: {answer}");
     }
     assert!(ask(&server, "GET", "/healthz", "").starts_with("HTTP/1.1 200"));
     std::thread::sleep(Duration::from_secs(1));

@@ -1,10 +1,11 @@
-//! `caseload serve`: how it starts, what it refuses, and how it ends.
+//! `caseload serve`: a start on a free store, the refusal of a second server and of a port in use,
+//! the shutdown within its time limit, and both formats of the log.
 
 use std::time::{Duration, Instant};
 
 use caseload_teststore::on_each_store;
 
-use crate::common::{PATIENCE, Place, Server, profiles, redacted, signal};
+use crate::common::{PATIENCE, Server, Workdir, profiles, redacted, signal};
 
 on_each_store!(blocking:
     sigterm_ends_the_server_with_0_within_10_seconds_also_in_the_middle_of_a_task,
@@ -14,38 +15,41 @@ on_each_store!(blocking:
 #[test]
 fn a_second_server_on_the_same_store_is_refused_and_the_first_goes_on() {
     let _guard = redacted();
-    let place = Place::new();
-    let server = place.serve();
-    let picture = place.picture(&["serve", "--listen", "127.0.0.1:0"]);
-    insta::assert_snapshot!("serve-second", picture);
+    let workdir = Workdir::new();
+    let server = workdir.serve();
+    let transcript = workdir.transcript(&["serve", "--listen", "127.0.0.1:0"]);
+    insta::assert_snapshot!("serve-second", transcript);
     assert_eq!(server.small_call().status.code(), Some(0));
 }
 
 #[test]
-fn a_port_that_is_taken_is_told() {
+fn a_port_that_is_in_use_gets_an_error_with_a_hint() {
     let _guard = redacted();
-    let place = Place::new();
+    let workdir = Workdir::new();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
-    insta::assert_snapshot!("serve-port-taken", place.picture(&["serve", "--listen", &address]));
+    insta::assert_snapshot!(
+        "serve-port-taken",
+        workdir.transcript(&["serve", "--listen", &address])
+    );
 }
 
 fn sigterm_ends_the_server_with_0_within_10_seconds_also_in_the_middle_of_a_task() {
-    let place = Place::new();
-    let server = place.serve();
+    let workdir = Workdir::new();
+    let server = workdir.serve();
     let key = server.key.clone();
     let (status, took) = server.terminate();
     assert_eq!(status.code(), Some(0));
     assert!(took < Duration::from_secs(10), "{took:?}");
 
-    let server = Server::start(&place, key.clone());
-    place.write("many.jsonl", profiles(10_000, "term"));
+    let server = Server::start(&workdir, key.clone());
+    workdir.write("many.jsonl", profiles(10_000, "term"));
     let task = server.good(&["bulk", "submit", "create_core_profiles", "many.jsonl"]);
     let (status, took) = server.terminate();
     assert_eq!(status.code(), Some(0));
     assert!(took < Duration::from_secs(10), "{took:?}");
 
-    let server = Server::start(&place, key);
+    let server = Server::start(&workdir, key);
     let begun = Instant::now();
     let record = loop {
         assert!(begun.elapsed() < PATIENCE, "the task does not go on");
@@ -59,18 +63,18 @@ fn sigterm_ends_the_server_with_0_within_10_seconds_also_in_the_middle_of_a_task
 }
 
 fn a_server_that_was_killed_leaves_its_store_free_for_the_next() {
-    let place = Place::new();
-    let server = place.serve();
+    let workdir = Workdir::new();
+    let server = workdir.serve();
     let key = server.key.clone();
     server.kill();
-    assert_eq!(Server::start(&place, key).small_call().status.code(), Some(0));
+    assert_eq!(Server::start(&workdir, key).small_call().status.code(), Some(0));
 }
 
 #[test]
 fn the_log_is_text_or_json_on_standard_error() {
-    let place = Place::new();
+    let workdir = Workdir::new();
     for (format, first) in [("text", '2'), ("json", '{')] {
-        let mut command = place.caseload(&["serve", "--listen", "127.0.0.1:0"]);
+        let mut command = workdir.caseload(&["serve", "--listen", "127.0.0.1:0"]);
         command.env("CASELOAD_LOG", "debug").env("CASELOAD_LOG_FORMAT", format);
         let mut child = command.spawn().unwrap();
         std::thread::sleep(Duration::from_millis(1500));

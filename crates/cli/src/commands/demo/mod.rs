@@ -1,8 +1,7 @@
-//! `caseload demo`: the product at work, in one process. It keeps a store of its own, starts a
-//! server on it, and does over HTTP what any client would: imports profiles, exports them,
-//! imports issues, lists and walks them. Then it says what happened, how to do the same by hand,
-//! and serves. It may be run again on the same store: the domain stays, the key and the data are
-//! new ones.
+//! `caseload demo`: shows the product in one process. It makes a store of its own, starts a server
+//! on it, and then is a client of that server: it imports and exports profiles, and imports, lists
+//! and walks through issues. It prints each step and commands to copy, and then serves. Another
+//! run on the same store uses the same domain with a new key and new data.
 
 mod report;
 mod steps;
@@ -34,10 +33,10 @@ const DOMAIN: &str = "acme";
 
 #[derive(Debug, Args)]
 pub(crate) struct DemoArgs {
-    /// End after the job instead of serving
+    /// Exit after the demo instead of serving
     #[arg(long, env = "CASELOAD_EXIT", value_parser = FalseyValueParser::new())]
     exit: bool,
-    /// Address and port to answer on; where the port is taken, a free one
+    /// Address and port to listen on; if the port is in use, any free port
     #[arg(
         long,
         env = "CASELOAD_LISTEN",
@@ -55,7 +54,7 @@ pub(crate) struct DemoArgs {
         value_parser = parse_store
     )]
     store: StoreLocation,
-    /// What is logged: error, warn, info, debug, trace, or target=level,…
+    /// Log filter: error, warn, info, debug, trace, or target=level,…
     #[arg(long, env = "CASELOAD_LOG", value_name = "FILTER", default_value = "warn")]
     log: String,
 }
@@ -77,10 +76,10 @@ pub(crate) fn run(args: &DemoArgs, printer: &mut Printer) -> Result<Done, Failur
         let client = Client::new(&url, DOMAIN, &key)?;
         report::opening(printer, &args.store, &url, port_taken.then_some(&*args.listen))?;
         let job = async {
-            let tasks = steps::run(&client, printer).await?;
-            report::by_hand(printer, &client, &key, &tasks, !args.exit)
+            let examples = steps::run(&client, printer).await?;
+            report::by_hand(printer, &client, &key, &examples, !args.exit)
         };
-        // An interrupted job ends as a server ends: in order.
+        // An interrupted demo shuts its server down gracefully, too.
         let worked = tokio::select! {
             worked = job => worked.map(|()| true),
             () = signals.wait() => Ok(false),
@@ -96,7 +95,7 @@ pub(crate) fn run(args: &DemoArgs, printer: &mut Printer) -> Result<Done, Failur
     })
 }
 
-/// Sees to it that the domain is there, and makes a key.
+/// Creates the domain if it is missing, and a key for it.
 async fn prepare(store: &dyn Store) -> Result<String, Failure> {
     let name = DomainName::parse(DOMAIN).map_err(|error| Failure::usage(error.to_string()))?;
     let domain = if let Some(domain) = store.domain(&name).await? {
@@ -109,7 +108,7 @@ async fn prepare(store: &dyn Store) -> Result<String, Failure> {
     Ok(key)
 }
 
-/// Binds the address, or a free port of it where the port is taken.
+/// Binds the address, or any free port of the same host if the port is in use. The flag says which.
 async fn listen(address: &str) -> Result<(TcpListener, bool), Failure> {
     match try_bind(address).await {
         Ok(listener) => Ok((listener, false)),

@@ -1,60 +1,68 @@
-//! What the demo prints: where it works, one aligned line per step, and commands to copy. The
-//! commands are complete (address, key and ids are filled in) and a test runs every one of them.
+//! The output of the demo: its store and server, one aligned line per step, and commands to copy.
+//! The commands are complete, with address, key and ids, and a test runs every one of them.
 
 use std::time::Duration;
 
 use caseload_client::Client;
 use caseload_location::StoreLocation;
 
-use super::steps::Tasks;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
-/// One thing that was done.
+/// A finished step.
 #[derive(Debug)]
 pub(crate) struct Step {
-    pub(crate) what: &'static str,
-    pub(crate) said: String,
+    pub(crate) name: &'static str,
+    pub(crate) result: String,
     pub(crate) took: Duration,
     pub(crate) rate: String,
 }
 
 impl Step {
     pub(crate) fn print(self, printer: &mut Printer) -> Result<(), Failure> {
-        let Self { what, said, took, rate } = self;
-        let line = format!("  {what:<18} {said:<44} {:>8} {rate:>10}", time(took));
+        let Self { name, result, took, rate } = self;
+        let line = format!("  {name:<18} {result:<44} {:>8} {rate:>10}", time(took));
         printer.line(line.trim_end())
     }
 }
 
-/// Where the demo works.
+/// The task and the time that the commands to copy name.
+#[derive(Debug)]
+pub(crate) struct Examples {
+    /// The task that imported profiles.
+    pub(crate) task: String,
+    /// An instant with some issues before it and some after it.
+    pub(crate) instant: i64,
+}
+
+/// Prints the store, the domain and the server.
 pub(crate) fn opening(
     printer: &mut Printer,
     store: &StoreLocation,
     url: &str,
     taken: Option<&str>,
 ) -> Result<(), Failure> {
-    let place = match store {
+    let location = match store {
         StoreLocation::Sqlite(path) => path.display().to_string(),
         StoreLocation::Postgres(address) => address.to_string(),
     };
     printer.line("Caseload demo")?;
     printer.line("")?;
-    printer.line(format_args!("  store    {place}"))?;
+    printer.line(format_args!("  store    {location}"))?;
     printer.line("  domain   acme")?;
     match taken {
         None => printer.line(format_args!("  server   {url}"))?,
-        Some(asked) => printer.line(format_args!("  server   {url} ({asked} is taken)"))?,
+        Some(wanted) => printer.line(format_args!("  server   {url} ({wanted} is in use)"))?,
     }
     printer.line("")
 }
 
-/// How to do the same by hand.
+/// Prints commands to copy, or a note if the server does not stay.
 pub(crate) fn by_hand(
     printer: &mut Printer,
     client: &Client,
     key: &str,
-    tasks: &Tasks,
+    examples: &Examples,
     serving: bool,
 ) -> Result<(), Failure> {
     printer.line("")?;
@@ -62,7 +70,7 @@ pub(crate) fn by_hand(
         return printer.line("Without --exit the server stays, with commands to try on it.");
     }
     printer.line("To try it, copy any of these:")?;
-    for (title, commands) in commands(client, key, tasks) {
+    for (title, commands) in commands(client, key, examples) {
         printer.line(format_args!("\n  # {title}"))?;
         for command in commands {
             printer.line(format_args!("  {command}"))?;
@@ -71,11 +79,10 @@ pub(crate) fn by_hand(
     printer.line("")
 }
 
-fn commands(client: &Client, key: &str, tasks: &Tasks) -> Vec<(&'static str, Vec<String>)> {
+fn commands(client: &Client, key: &str, examples: &Examples) -> Vec<(&'static str, Vec<String>)> {
     let bulk = format!("$URL/v2/{}/identity/bulk_actions", client.domain());
     let issues = format!("$URL/v1/{}/issues", client.domain());
-    let task = &tasks.profiles;
-    let instant = tasks.instant;
+    let Examples { task, instant } = examples;
     let curl = |rest: String| format!("curl -u \"$KEY:\" {rest}");
     vec![
         ("the address and the key", vec![format!("URL={}", client.url()), format!("KEY={key}")]),
@@ -107,7 +114,7 @@ fn commands(client: &Client, key: &str, tasks: &Tasks) -> Vec<(&'static str, Vec
             ],
         ),
         (
-            "a step of the cursor: all but the last are done, its created_at begins the next",
+            "one step of the cursor procedure: the next one starts at the last issue's created_at",
             vec![curl(format!(
                 "\"{issues}?created_since={instant}&created_until={}&sort-by=creation-time\
                  &sort-order=asc\"",

@@ -1,5 +1,5 @@
-//! What the demo does, step by step, through the typed client. Each step reports one line with the
-//! time it took from the first byte sent to the last byte read.
+//! The steps of the demo, through the typed client. Each step prints one line with its time from
+//! the first byte sent to the last byte read.
 
 use std::time::{Duration, Instant};
 
@@ -7,26 +7,18 @@ use caseload_client::{Client, IssueParams, Payload, RecordList, Task};
 use caseload_model::task::{Action, Family};
 use serde::Deserialize;
 
-use super::report::Step;
+use super::report::{Examples, Step};
 use crate::clock::now;
 use crate::commands::bulk::{summary, wait_with_progress};
 use crate::failure::Failure;
 use crate::printer::{Printer, counted, grouped};
 use crate::samples::{issue_lines, profile_lines};
 
-/// Profiles that are imported and exported; as many as one task may carry.
+/// Profiles that the demo imports and exports: the most that one task may have.
 const PROFILES: u64 = 10_000;
-/// Issues that are imported.
+/// Issues that the demo imports.
 const ISSUES: u64 = 300;
 const DAY_MS: i64 = 86_400_000;
-
-/// The tasks that ran, for those who want to look at them.
-#[derive(Debug)]
-pub(crate) struct Tasks {
-    pub(crate) profiles: String,
-    /// An instant with some issues before it and some after.
-    pub(crate) instant: i64,
-}
 
 /// The part of a result record that the demo needs.
 #[derive(Deserialize)]
@@ -35,8 +27,8 @@ struct Created<'a> {
     id: &'a str,
 }
 
-/// Does the job.
-pub(crate) async fn run(client: &Client, printer: &mut Printer) -> Result<Tasks, Failure> {
+/// Runs all steps.
+pub(crate) async fn run(client: &Client, printer: &mut Printer) -> Result<Examples, Failure> {
     let at = now().0;
     let tag = format!("run{}", at / 1000);
     let (task, ids) = import_profiles(client, printer, profile_lines(PROFILES, &tag, at)).await?;
@@ -45,7 +37,7 @@ pub(crate) async fn run(client: &Client, printer: &mut Printer) -> Result<Tasks,
     let instant = at - 90 * DAY_MS;
     list_issues(client, printer, instant).await?;
     walk_issues(client, printer).await?;
-    Ok(Tasks { profiles: task.task_id, instant })
+    Ok(Examples { task: task.task_id, instant })
 }
 
 async fn import_profiles(
@@ -63,12 +55,12 @@ async fn import_profiles(
         client.bulk(action.family()).records(&task.task_id, RecordList::Results).await?.lines();
     while let Some(line) = results.next().await? {
         let created: Created<'_> = serde_json::from_slice(&line)
-            .map_err(|error| Failure::server(format!("a result is not understood: {error}")))?;
+            .map_err(|error| Failure::server(format!("a result record is not valid: {error}")))?;
         ids.push(created.id.to_owned());
     }
-    let said = format!("{} created, {} of JSON Lines", grouped(ids.len() as u64), mib(bytes));
+    let result = format!("{} created, {} of JSON Lines", grouped(ids.len() as u64), mib(bytes));
     let rate = per_second(task.counts.total, took);
-    Step { what: "profiles imported", said, took, rate }.print(printer)?;
+    Step { name: "profiles imported", result, took, rate }.print(printer)?;
     Ok((task, ids))
 }
 
@@ -90,9 +82,9 @@ async fn export_profiles(
         bytes += line.len() + 1;
     }
     let took = begun.elapsed();
-    let said = format!("{} exported, {} of JSON Lines", grouped(profiles), mib(bytes));
+    let result = format!("{} exported, {} of JSON Lines", grouped(profiles), mib(bytes));
     let rate = per_second(profiles, took);
-    Step { what: "profiles exported", said, took, rate }.print(printer)
+    Step { name: "profiles exported", result, took, rate }.print(printer)
 }
 
 async fn import_issues(
@@ -103,9 +95,9 @@ async fn import_issues(
     let begun = Instant::now();
     let task = run_task(client, Action::ImportIssues, lines, "importing issues").await?;
     let took = begun.elapsed();
-    let said = format!("{} created", grouped(task.counts.succeeded));
+    let result = format!("{} created", grouped(task.counts.succeeded));
     let rate = per_second(task.counts.total, took);
-    Step { what: "issues imported", said, took, rate }.print(printer)
+    Step { name: "issues imported", result, took, rate }.print(printer)
 }
 
 async fn list_issues(client: &Client, printer: &mut Printer, since: i64) -> Result<(), Failure> {
@@ -117,8 +109,8 @@ async fn list_issues(client: &Client, printer: &mut Printer, since: i64) -> Resu
     let page = client.issues(&params).await?;
     let took = begun.elapsed();
     let pages = counted(page.total_pages, "page", "pages");
-    let said = format!("{} resolved in 90 days, {pages}", grouped(page.total_hits));
-    Step { what: "issues listed", said, took, rate: String::new() }.print(printer)
+    let result = format!("{} resolved in 90 days, {pages}", grouped(page.total_hits));
+    Step { name: "issues listed", result, took, rate: String::new() }.print(printer)
 }
 
 async fn walk_issues(client: &Client, printer: &mut Printer) -> Result<(), Failure> {
@@ -131,11 +123,11 @@ async fn walk_issues(client: &Client, printer: &mut Printer) -> Result<(), Failu
     }
     let took = begun.elapsed();
     let steps = counted(steps, "request", "requests");
-    let said = format!("{} by the cursor procedure, {steps}", grouped(issues));
-    Step { what: "issues walked", said, took, rate: per_second(issues, took) }.print(printer)
+    let result = format!("{} by the cursor procedure, {steps}", grouped(issues));
+    Step { name: "issues walked", result, took, rate: per_second(issues, took) }.print(printer)
 }
 
-/// Submits a task and waits for it; one that is not clean ends the demo.
+/// Submits a task and waits for it. A task with failed entries ends the demo.
 async fn run_task(
     client: &Client,
     action: Action,

@@ -1,20 +1,20 @@
-//! Cutting a file of JSON Lines into payloads: each holds at most 10,000 entries and 32 MiB,
-//! whichever comes first. Blank lines are no entries. A payload remembers which line of the file
-//! each of its entries stood on, so that what is said about an entry can name that line.
+//! Splits a file of JSON Lines into payloads of at most 10,000 entries and 32 MiB. Blank lines are
+//! not entries. A payload has the line number of each entry in the file, so that a message about an
+//! entry can name its line.
 
 use std::io::{self, BufRead, Read};
 
 use caseload_model::task::PAYLOAD_ENTRIES_MAX;
 
-/// Bytes of one payload; only an entry that is larger by itself makes a larger one.
+/// Largest payload in bytes; an entry that is larger than this is a payload alone.
 const PART_BYTES_MAX: usize = 32 << 20;
-/// Bytes of one line. A longer one is no entry that any server takes.
+/// Longest line in bytes. No server accepts a longer entry.
 const LINE_BYTES_MAX: u64 = 64 << 20;
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
-/// Why a file could not be cut.
+/// Why a file could not be split.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum CutError {
+pub(crate) enum SplitError {
     #[error("{0}")]
     Io(#[from] io::Error),
     #[error("line {0} is longer than 64 MiB; is this a file with one JSON map per line?")]
@@ -27,17 +27,17 @@ pub(crate) enum CutError {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Part {
     pub(crate) lines: Vec<u8>,
-    /// For each entry its line in the file, from 1 on.
+    /// The line number of each entry in the file, from 1.
     pub(crate) line_numbers: Vec<u64>,
-    /// Entries of the file before this part.
+    /// Number of entries of the file before this part.
     pub(crate) first_index: u64,
 }
 
-/// Cuts what it reads into parts.
+/// Splits a file into payloads.
 #[derive(Debug)]
-pub(crate) struct Cutter<R> {
+pub(crate) struct Splitter<R> {
     reader: R,
-    /// A line that was read and belongs to the next part.
+    /// A line that has been read and belongs to the next part.
     pending: Vec<u8>,
     line: u64,
     entries: u64,
@@ -46,7 +46,7 @@ pub(crate) struct Cutter<R> {
     bytes_max: usize,
 }
 
-impl<R: BufRead> Cutter<R> {
+impl<R: BufRead> Splitter<R> {
     pub(crate) fn new(reader: R) -> Self {
         Self::with_limits(reader, PAYLOAD_ENTRIES_MAX, PART_BYTES_MAX)
     }
@@ -62,7 +62,7 @@ impl<R: BufRead> Cutter<R> {
     }
 
     /// The next part; `None` at the end of the file.
-    pub(crate) fn next(&mut self) -> Result<Option<Part>, CutError> {
+    pub(crate) fn next(&mut self) -> Result<Option<Part>, SplitError> {
         let mut part = Part { first_index: self.entries, ..Part::default() };
         while part.line_numbers.len() < self.entries_max {
             if self.pending.is_empty() && !self.read_entry()? {
@@ -78,8 +78,8 @@ impl<R: BufRead> Cutter<R> {
         Ok((!part.line_numbers.is_empty()).then_some(part))
     }
 
-    /// Reads up to the next line that is an entry; false at the end.
-    fn read_entry(&mut self) -> Result<bool, CutError> {
+    /// Reads up to the next line that is an entry; returns `false` at the end of the file.
+    fn read_entry(&mut self) -> Result<bool, SplitError> {
         loop {
             let mut limited = self.reader.by_ref().take(LINE_BYTES_MAX + 1);
             let read = limited.read_until(b'\n', &mut self.pending)? as u64;
@@ -89,7 +89,7 @@ impl<R: BufRead> Cutter<R> {
             self.line += 1;
             self.bytes += read;
             if read > LINE_BYTES_MAX {
-                return Err(CutError::LineTooLong(self.line));
+                return Err(SplitError::LineTooLong(self.line));
             }
             if self.line == 1 && self.pending.starts_with(BOM) {
                 self.pending.drain(..BOM.len());
@@ -100,7 +100,7 @@ impl<R: BufRead> Cutter<R> {
                 continue;
             }
             if self.entries == 0 && self.line == 1 && text.first() == Some(&b'[') {
-                return Err(CutError::Array);
+                return Err(SplitError::Array);
             }
             if self.pending.last() != Some(&b'\n') {
                 self.pending.push(b'\n');
@@ -115,14 +115,14 @@ impl<R: BufRead> Cutter<R> {
 mod tests {
     use super::*;
 
-    fn cut(text: &str, entries_max: usize, bytes_max: usize) -> Vec<(String, Vec<u64>, u64)> {
-        let mut cutter = Cutter::with_limits(text.as_bytes(), entries_max, bytes_max);
+    fn split(text: &str, entries_max: usize, bytes_max: usize) -> Vec<(String, Vec<u64>, u64)> {
+        let mut splitter = Splitter::with_limits(text.as_bytes(), entries_max, bytes_max);
         let mut parts = Vec::new();
-        while let Some(part) = cutter.next().unwrap() {
+        while let Some(part) = splitter.next().unwrap() {
             let lines = String::from_utf8(part.lines).unwrap();
             parts.push((lines, part.line_numbers, part.first_index));
         }
-        assert_eq!(cutter.bytes_read(), text.len() as u64);
+        assert_eq!(splitter.bytes_read(), text.len() as u64);
         parts
     }
 
@@ -131,22 +131,22 @@ mod tests {
     }
 
     #[test]
-    fn parts_end_at_the_number_of_entries() {
+    fn a_part_has_at_most_the_allowed_number_of_entries() {
         assert_eq!(
-            cut("{1}\n{2}\n{3}\n{4}\n{5}", 2, 1000),
+            split("{1}\n{2}\n{3}\n{4}\n{5}", 2, 1000),
             [
                 part("{1}\n{2}\n", &[1, 2], 0),
                 part("{3}\n{4}\n", &[3, 4], 2),
                 part("{5}\n", &[5], 4)
             ]
         );
-        assert_eq!(cut("{1}\n{2}\n", 2, 1000), [part("{1}\n{2}\n", &[1, 2], 0)]);
+        assert_eq!(split("{1}\n{2}\n", 2, 1000), [part("{1}\n{2}\n", &[1, 2], 0)]);
     }
 
     #[test]
-    fn parts_end_before_they_grow_too_large_and_a_large_entry_goes_alone() {
+    fn a_part_stays_below_the_size_limit_unless_one_entry_is_larger() {
         assert_eq!(
-            cut("{1}\n{2}\n{loooooooong}\n{4}\n", 9, 8),
+            split("{1}\n{2}\n{loooooooong}\n{4}\n", 9, 8),
             [
                 part("{1}\n{2}\n", &[1, 2], 0),
                 part("{loooooooong}\n", &[3], 2),
@@ -156,18 +156,18 @@ mod tests {
     }
 
     #[test]
-    fn blank_lines_are_no_entries_but_count_as_lines() {
+    fn blank_lines_are_not_entries_but_count_as_lines() {
         assert_eq!(
-            cut("\u{feff}{1}\r\n\n  \r\n{2}\n\n", 1, 1000),
+            split("\u{feff}{1}\r\n\n  \r\n{2}\n\n", 1, 1000),
             [part("{1}\r\n", &[1], 0), part("{2}\n", &[4], 1)]
         );
-        assert_eq!(cut("", 1, 1), []);
-        assert_eq!(cut("\n \n", 1, 1), []);
+        assert_eq!(split("", 1, 1), []);
+        assert_eq!(split("\n \n", 1, 1), []);
     }
 
     #[test]
-    fn an_array_is_told_apart() {
-        let mut cutter = Cutter::new(" [{}]".as_bytes());
-        assert!(matches!(cutter.next(), Err(CutError::Array)));
+    fn a_json_array_is_refused() {
+        let mut splitter = Splitter::new(" [{}]".as_bytes());
+        assert!(matches!(splitter.next(), Err(SplitError::Array)));
     }
 }

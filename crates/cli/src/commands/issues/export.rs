@@ -1,7 +1,7 @@
-//! `caseload issues export`: streams the issues and writes each as a line, with everything it has.
-//! A stream that is cut goes on where it was; it is complete when the server has said so. A file
-//! appears under its name only when it is complete and on disk; until then its name ends in
-//! `.part`, and an interrupted export takes that away.
+//! `caseload issues export`: streams issues and writes each as a line with all its fields. After a
+//! broken connection the client continues the stream; the export is complete when the server's end
+//! line has arrived. A file gets its name only when it is complete and on disk; until then the name
+//! ends in `.part`, and an interrupted export removes that file.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use caseload_client::{INCLUDES_ALL, IssueParams, IssueStream};
 use clap::Args;
 
-use super::parse_param;
+use super::wire::parse_param;
 use crate::args::ServerArgs;
 use crate::failure::{Done, Failure};
 use crate::printer::{Printer, counted, note};
@@ -25,11 +25,11 @@ pub(crate) struct ExportArgs {
     /// Only issues created at or before this time, in Unix milliseconds
     #[arg(long, env = "CASELOAD_UNTIL", value_name = "MS", allow_negative_numbers = true)]
     until: Option<i64>,
-    /// Any filter of the API; may be given several times
+    /// A filter of the API; can be repeated
     #[arg(long = "param", env = "CASELOAD_PARAM", value_name = "NAME=VALUE",
           value_parser = parse_param)]
     params: Vec<(String, String)>,
-    /// The file to write; without it, standard output
+    /// File to write; without it, standard output
     #[arg(short, long, env = "CASELOAD_OUTPUT", value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -88,7 +88,7 @@ async fn export(
     Ok(issues.received())
 }
 
-/// A file that gets its name when it is complete, and is gone when it is not.
+/// A file that gets its name when it is complete. Dropping an incomplete one removes it.
 #[derive(Debug)]
 pub(crate) struct PartFile {
     path: PathBuf,

@@ -1,7 +1,7 @@
-//! `caseload issues import`: brings a file of issues in, part after part, each a task of its own
-//! that is waited for before the next one goes out. What failed is told with the line of the file,
-//! whatever part it was in. An import that was interrupted can be repeated: what is there already
-//! is reported as unchanged.
+//! `caseload issues import`: imports a file of issues as one task after another. The next part is
+//! submitted when the task before it has completed. Messages and error records name the entry's
+//! line in the whole file. After an interruption the same import can be repeated: the server
+//! reports the issues that it already has as unchanged.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, stdin};
@@ -13,7 +13,7 @@ use clap::Args;
 use clap::builder::FalseyValueParser;
 use serde::Deserialize;
 
-use super::entries::{CutError, Cutter, Part};
+use super::entries::{Part, SplitError, Splitter};
 use super::export::PartFile;
 use crate::args::ServerArgs;
 use crate::commands::bulk::summary;
@@ -21,24 +21,24 @@ use crate::failure::{Done, Failure};
 use crate::printer::{Printer, counted, grouped};
 use crate::progress::{Progress, Unit};
 
-/// Failed entries that are told one by one.
-const FAILURES_TOLD_MAX: u64 = 20;
+/// Failed entries that are printed one by one.
+const FAILURES_PRINTED_MAX: u64 = 20;
 
 #[derive(Debug, Args)]
 pub(crate) struct ImportArgs {
-    /// The issues, one JSON map per line; - is standard input
+    /// File of issues, one JSON map per line; - means standard input
     file: PathBuf,
-    /// Write all error records to this file, as JSON Lines
+    /// Write all error records to this file as JSON Lines
     #[arg(long, env = "CASELOAD_ERRORS", value_name = "FILE")]
     errors: Option<PathBuf>,
-    /// Wait for each task to end; an import always does
+    /// Wait for each task to complete; an import always does
     #[arg(long = "wait", env = "CASELOAD_WAIT", value_parser = FalseyValueParser::new())]
     _wait: bool,
     #[command(flatten)]
     server: ServerArgs,
 }
 
-/// What an import came to.
+/// The counts of a whole import.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Totals {
     pub(crate) created: u64,
@@ -46,13 +46,13 @@ pub(crate) struct Totals {
     pub(crate) failed: u64,
 }
 
-/// The parts of a result record that are counted.
+/// The member of a result record that decides how it is counted.
 #[derive(Deserialize)]
 struct Outcome {
     outcome: String,
 }
 
-/// The parts of an error record that are told.
+/// The members of an error record that are printed.
 #[derive(Deserialize)]
 struct ErrorRecord {
     index: u64,
@@ -69,7 +69,7 @@ struct EntryFault {
     detail: String,
 }
 
-/// One import on its way.
+/// A running import.
 struct Import<'a> {
     client: &'a Client,
     progress: Progress,
@@ -87,21 +87,22 @@ pub(crate) async fn run(args: ImportArgs, printer: &mut Printer) -> Result<Done,
         errors,
         totals: Totals::default(),
     };
-    let mut cutter = Cutter::new(reader);
+    let mut splitter = Splitter::new(reader);
     loop {
-        let part = cutter.next().map_err(|error| cut_failure(&args.file, &error))?;
+        let part = splitter.next().map_err(|error| split_failure(&args.file, &error))?;
         let Some(part) = part else { break };
         import.part(part).await.map_err(|failure| match failure.hint {
             Some(_) => failure,
-            None => failure
-                .with_hint("the same import may be repeated; what is there already stays as it is"),
+            None => {
+                failure.with_hint("repeat the import: issues that are there already stay unchanged")
+            }
         })?;
-        import.progress.reached(cutter.bytes_read());
+        import.progress.reached(splitter.bytes_read());
     }
     let Import { progress, errors, totals, .. } = import;
-    if totals.failed > FAILURES_TOLD_MAX {
-        let more = counted(totals.failed - FAILURES_TOLD_MAX, "more entry", "more entries");
-        let hint = if errors.is_some() { "" } else { "; --errors FILE keeps all error records" };
+    if totals.failed > FAILURES_PRINTED_MAX {
+        let more = counted(totals.failed - FAILURES_PRINTED_MAX, "more entry", "more entries");
+        let hint = if errors.is_some() { "" } else { "; --errors FILE writes all error records" };
         progress.say(format_args!("… and {more} failed{hint}"));
     }
     progress.finish();
@@ -112,7 +113,7 @@ pub(crate) async fn run(args: ImportArgs, printer: &mut Printer) -> Result<Done,
 }
 
 impl Import<'_> {
-    /// Hands in one part, waits for it and gathers what became of it.
+    /// Submits one part, waits for its task and reads the results and errors.
     async fn part(&mut self, part: Part) -> Result<(), Failure> {
         let bulk = self.client.bulk(Family::Issues);
         let task = bulk.submit(Action::ImportIssues, Payload::bytes(part.lines)).await?;
@@ -159,8 +160,8 @@ impl Import<'_> {
         while let Some(record) = lines.next().await? {
             let error: ErrorRecord = read_record(&record)?;
             let file_line = line_numbers.get(error.index as usize).copied().unwrap_or(error.line);
-            if self.totals.failed < FAILURES_TOLD_MAX {
-                self.progress.say(told(file_line, &error));
+            if self.totals.failed < FAILURES_PRINTED_MAX {
+                self.progress.say(fault_line(file_line, &error));
             }
             self.totals.failed += 1;
             if let Some(file) = &mut self.errors {
@@ -171,18 +172,18 @@ impl Import<'_> {
     }
 }
 
-/// A failed entry in one line, with all of its faults.
-fn told(file_line: u64, error: &ErrorRecord) -> String {
+/// A failed entry and all of its faults, in one line.
+fn fault_line(file_line: u64, error: &ErrorRecord) -> String {
     let fault = |fault: &EntryFault| {
-        let place = fault.pointer.as_deref().unwrap_or_default();
-        let space = if place.is_empty() { "" } else { " " };
-        format!("{place}{space}{}: {}", fault.code, fault.detail)
+        let pointer = fault.pointer.as_deref().unwrap_or_default();
+        let space = if pointer.is_empty() { "" } else { " " };
+        format!("{pointer}{space}{}: {}", fault.code, fault.detail)
     };
     let faults: Vec<String> = error.errors.iter().map(fault).collect();
     format!("line {file_line}: {}", faults.join("; "))
 }
 
-/// An error record with index and line of the whole file instead of the part's.
+/// An error record with the index and the line in the whole file instead of those in the part.
 fn in_file_terms(
     record: &[u8],
     error: &ErrorRecord,
@@ -204,7 +205,7 @@ fn read_record<'a, T: Deserialize<'a>>(line: &'a [u8]) -> Result<T, Failure> {
 
 fn unknown_record(line: &[u8]) -> Failure {
     let text: String = String::from_utf8_lossy(line).chars().take(100).collect();
-    Failure::server(format!("the server sent a record that is not understood: {text}"))
+    Failure::server(format!("the server sent a record that is not valid: {text}"))
 }
 
 fn open(file: &Path) -> Result<(Box<dyn BufRead>, Option<u64>), Failure> {
@@ -221,13 +222,13 @@ fn open(file: &Path) -> Result<(Box<dyn BufRead>, Option<u64>), Failure> {
     Ok((Box::new(BufReader::with_capacity(1 << 20, opened)), length))
 }
 
-fn cut_failure(file: &Path, error: &CutError) -> Failure {
+fn split_failure(file: &Path, error: &SplitError) -> Failure {
     match error {
-        CutError::Io(error) => Failure::file("read", file, error),
-        CutError::LineTooLong(_) => {
+        SplitError::Io(error) => Failure::file("read", file, error),
+        SplitError::LineTooLong(_) => {
             Failure::usage(format!("cannot import {}: {error}", file.display()))
         }
-        CutError::Array => Failure::usage(format!("cannot import {}: {error}", file.display()))
+        SplitError::Array => Failure::usage(format!("cannot import {}: {error}", file.display()))
             .with_hint("`jq -c '.[]' FILE` turns an array into lines"),
     }
 }
@@ -243,13 +244,13 @@ mod tests {
     );
 
     #[test]
-    fn a_failed_entry_is_told_with_its_line_and_all_faults() {
+    fn a_failed_entry_is_printed_with_its_line_and_all_faults() {
         let error: ErrorRecord = read_record(RECORD.as_bytes()).unwrap();
-        assert_eq!(told(10_004, &error), "line 10004: /a required: b; not_a_map: c");
+        assert_eq!(fault_line(10_004, &error), "line 10004: /a required: b; not_a_map: c");
     }
 
     #[test]
-    fn error_records_are_moved_to_the_whole_file_and_stay_the_same_otherwise() {
+    fn only_index_and_line_of_an_error_record_change() {
         let error: ErrorRecord = read_record(RECORD.as_bytes()).unwrap();
         let moved = in_file_terms(RECORD.as_bytes(), &error, 10_000, 10_004).unwrap();
         let expected = RECORD.replace(r#""index":1,"line":2"#, r#""index":10001,"line":10004"#);

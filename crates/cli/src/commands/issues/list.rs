@@ -12,13 +12,13 @@ use clap::Args;
 use clap::builder::FalseyValueParser;
 use percent_encoding::percent_decode_str;
 
-use super::{line_of, parse_param};
+use super::wire::{line_of, parse_param};
 use crate::args::{StoreArgs, parse_domain};
-use crate::commands::{block_on, domain_named, with_store};
+use crate::commands::session::{block_on, domain_named, with_store};
 use crate::failure::{Done, Failure};
 use crate::printer::{Printer, counted, grouped, note};
 
-/// How long an explanation may take.
+/// Time limit for an explanation.
 const EXPLANATION_TIME: Duration = Duration::from_mins(1);
 
 #[derive(Debug, Args)]
@@ -26,13 +26,13 @@ pub(crate) struct ListArgs {
     /// Only issues in this state
     #[arg(long, env = "CASELOAD_STATE")]
     state: Option<String>,
-    /// Number of the page, from 1 on
+    /// Page number, from 1
     #[arg(long, env = "CASELOAD_PAGE")]
     page: Option<u32>,
-    /// Issues on a page, up to 1000
+    /// Issues on a page, 1 to 1000
     #[arg(long, env = "CASELOAD_PAGE_SIZE")]
     page_size: Option<u32>,
-    /// Any parameter of the API; may be given several times
+    /// A parameter of the API; can be repeated
     #[arg(long = "param", env = "CASELOAD_PARAM", value_name = "NAME=VALUE",
           value_parser = parse_param)]
     params: Vec<(String, String)>,
@@ -46,10 +46,10 @@ pub(crate) struct ListArgs {
     /// Address of the server
     #[arg(long, env = "CASELOAD_URL", default_value = "http://127.0.0.1:8080")]
     url: String,
-    /// The domain
+    /// Name of the domain
     #[arg(long, env = "CASELOAD_DOMAIN", value_name = "NAME", value_parser = parse_domain)]
     domain: DomainName,
-    /// The API key
+    /// API key
     #[arg(
         long,
         env = "CASELOAD_API_KEY",
@@ -71,7 +71,7 @@ pub(crate) fn run(args: ListArgs, printer: &mut Printer) -> Result<Done, Failure
 }
 
 impl ListArgs {
-    /// The parameters, whichever way they are given.
+    /// The parameters from all flags that set them.
     fn pairs(&self) -> Vec<(String, String)> {
         let mut pairs = self.params.clone();
         pairs.extend(self.query.iter().flat_map(|query| query.0.clone()));
@@ -115,7 +115,7 @@ fn explain(args: &ListArgs, printer: &mut Printer) -> Result<Done, Failure> {
         Failure::usage(faults.join("\n"))
     })?;
     if request.cursor.is_some() {
-        return Err(Failure::usage("--explain explains pages by number; leave out the cursor"));
+        return Err(Failure::usage("--explain works for numbered pages; remove the cursor"));
     }
     let steps = with_store(&args.store.store, async |store| {
         let domain = domain_named(&*store, &args.domain).await?.id;

@@ -1,16 +1,18 @@
-//! `caseload issues`: issues as JSON Lines, in and out. What is printed are the server's own bytes.
-//! A list goes to standard output, where it stands in the whole goes to standard error.
+//! `caseload issues`: lists, reads, imports and exports issues as JSON Lines. The program prints
+//! the server's bytes unchanged. A list goes to standard output, the page number and total to
+//! standard error.
 
 mod entries;
 mod export;
 mod import;
 mod list;
+mod wire;
 
 use caseload_client::IssueParams;
 use clap::{Args, Subcommand};
-use serde_json::value::RawValue;
+use wire::line_of;
 
-use super::block_on;
+use super::session::block_on;
 use crate::args::ServerArgs;
 use crate::failure::{Done, Failure};
 use crate::printer::Printer;
@@ -21,15 +23,15 @@ pub(crate) enum IssuesCommand {
     List(list::ListArgs),
     /// Print one issue
     Get(GetArgs),
-    /// Import a file of issues, in as many tasks as it takes
+    /// Import a file of issues, in as many tasks as it needs
     Import(import::ImportArgs),
-    /// Write all issues of a span as JSON Lines, oldest first
+    /// Write all issues of a time span as JSON Lines, oldest first
     Export(export::ExportArgs),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct GetArgs {
-    /// The issue's id
+    /// Id of the issue
     id: u64,
     #[command(flatten)]
     server: ServerArgs,
@@ -49,16 +51,4 @@ async fn get(args: GetArgs, printer: &mut Printer) -> Result<Done, Failure> {
     let issue = client.issue(args.id, &IssueParams::all_included()).await?;
     printer.data(&line_of(&issue))?;
     Ok(Done::Good)
-}
-
-/// An issue as a line. A line break in JSON can only stand between tokens, where a space does the
-/// same; no server of ours sends one.
-fn line_of(issue: &RawValue) -> Vec<u8> {
-    let breaks = |byte: u8| if matches!(byte, b'\n' | b'\r') { b' ' } else { byte };
-    issue.get().bytes().map(breaks).chain([b'\n']).collect()
-}
-
-fn parse_param(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text.split_once('=').ok_or("write NAME=VALUE")?;
-    Ok((name.to_owned(), value.to_owned()))
 }

@@ -1,11 +1,12 @@
-//! A small generator of numbers that look random and are the same each time (the splitmix64 step).
-//! Good enough for sample data and for nothing that has to be a secret.
+//! The random numbers of the sample data (`SplitMix64`): the same sequence each time. The test data
+//! crate has a generator of the same name; the program does not depend on that crate, and its
+//! sample data must not change with it. Not for secrets.
 
-/// A sequence of numbers.
+/// A sequence of numbers that follows from its seed.
 #[derive(Debug, Clone)]
-pub(crate) struct Random(u64);
+pub(crate) struct SplitMix(u64);
 
-impl Random {
+impl SplitMix {
     pub(crate) const fn new(seed: u64) -> Self {
         Self(seed)
     }
@@ -18,7 +19,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `end`.
+    /// A number below `end`; 0 if `end` is 0.
     pub(crate) fn below(&mut self, end: u64) -> u64 {
         self.next() % end.max(1)
     }
@@ -33,8 +34,8 @@ impl Random {
         self.below(100) < percent
     }
 
-    /// One of several values; there is at least one.
-    pub(crate) fn pick<'a, T: ?Sized>(&mut self, of: &[&'a T]) -> &'a T {
-        of[self.below(of.len() as u64) as usize]
+    /// One of the values, of which there is at least one.
+    pub(crate) fn pick<'a, T: ?Sized>(&mut self, values: &[&'a T]) -> &'a T {
+        values[self.below(values.len() as u64) as usize]
     }
 }

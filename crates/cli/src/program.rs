@@ -1,0 +1,108 @@
+//! The command line as a whole: its commands, and which function runs each. A new command is a
+//! variant of [`Command`] and a line in [`run`]. Every flag has an environment name, `CASELOAD_`
+//! and the flag in capitals; a test holds all commands to that.
+
+use clap::{Parser, Subcommand};
+
+use crate::commands::{
+    admin, backup, bulk, check, copy, demo, domain, issues, key, openapi, serve,
+};
+use crate::failure::{Done, Failure};
+use crate::printer::Printer;
+
+/// A self-hosted server for support-desk data: bulk actions on end-user profiles, and issues.
+///
+/// Data goes to standard output, messages go to standard error. Exit status: 0 success, 1 some
+/// entries failed or a check found faults, 2 usage error, 3 server, network or store error. Each
+/// flag can also be set by the environment variable that its help names.
+#[derive(Debug, Parser)]
+#[command(name = "caseload", version, max_term_width = 100)]
+pub(crate) struct Program {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Import and export sample data, then run a server to try
+    Demo(demo::DemoArgs),
+    /// Run the server
+    Serve(serve::ServeArgs),
+    /// Create, list and delete domains
+    #[command(subcommand)]
+    Domain(domain::DomainCommand),
+    /// Create, list and revoke API keys
+    #[command(subcommand)]
+    Key(key::KeyCommand),
+    /// Create and list apps
+    #[command(subcommand)]
+    App(admin::AppCommand),
+    /// Create and list agents
+    #[command(subcommand)]
+    Agent(admin::AgentCommand),
+    /// Copy the store to a file, even while a server runs, and check the copy
+    Backup(backup::BackupArgs),
+    /// Verify that the stored data is consistent
+    Check(check::CheckArgs),
+    /// Copy the whole store to another location or another kind of store, and check the copy
+    Copy(copy::CopyArgs),
+    /// Print the OpenAPI description of the API
+    Openapi,
+    /// Submit bulk action tasks, follow them and fetch their results
+    #[command(subcommand)]
+    Bulk(bulk::BulkCommand),
+    /// List, get, import and export issues
+    #[command(subcommand)]
+    Issues(issues::IssuesCommand),
+}
+
+/// Runs one command to its end.
+pub(crate) fn run(command: Command, printer: &mut Printer) -> Result<Done, Failure> {
+    match command {
+        Command::Demo(args) => demo::run(&args, printer),
+        Command::Serve(args) => serve::run(&args),
+        Command::Domain(command) => domain::run(command, printer),
+        Command::Key(command) => key::run(command, printer),
+        Command::App(command) => admin::run_app(command, printer),
+        Command::Agent(command) => admin::run_agent(command, printer),
+        Command::Backup(args) => backup::run(&args, printer),
+        Command::Check(args) => check::run(&args, printer),
+        Command::Copy(args) => copy::run(&args, printer),
+        Command::Openapi => openapi::run(printer),
+        Command::Bulk(command) => bulk::run(command, printer),
+        Command::Issues(command) => issues::run(command, printer),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    fn check_flags(command: &clap::Command, path: &str) {
+        for flag in command.get_arguments().filter(|arg| !arg.is_positional()) {
+            let id = flag.get_id().as_str();
+            if matches!(id, "help" | "version") {
+                continue;
+            }
+            let long = flag.get_long().unwrap_or_default();
+            let expected = format!("CASELOAD_{}", long.to_uppercase().replace('-', "_"));
+            let env = flag.get_env().and_then(|name| name.to_str()).unwrap_or_default();
+            assert_eq!(env, expected, "{path} --{long}");
+        }
+        for inner in command.get_subcommands() {
+            check_flags(inner, &format!("{path} {}", inner.get_name()));
+        }
+    }
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Program::command().debug_assert();
+    }
+
+    #[test]
+    fn every_flag_has_its_environment_name() {
+        check_flags(&Program::command(), "caseload");
+    }
+}

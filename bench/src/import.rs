@@ -1,15 +1,15 @@
-//! 10,000 profile creations: from the first byte of the POST until the client hears of `completed`,
-//! beside the raw insertion of the same lines into SQLite.
+//! 10,000 profile creations, from the first byte of the POST to `completed`, against the raw
+//! insertion of the same lines into SQLite.
 
 use anyhow::Result;
 use caseload_client::Client;
 use caseload_model::task::Action;
 
-use crate::bulk::jobs::{Served, run};
+use crate::bulk::jobs::{TaskTimes, run};
 use crate::{median, profiles, raw};
 use bench::server::Server;
 
-/// Entries of one task, the most that a request may carry.
+/// Entries of one task: the most that a request may have.
 const ENTRIES: usize = 10_000;
 
 #[expect(clippy::print_stdout, reason = "the table is the program's output")]
@@ -40,7 +40,7 @@ pub(crate) async fn measure(rounds: usize) -> Result<()> {
     Ok(())
 }
 
-async fn served(lines: &[u8]) -> Result<Served> {
+async fn served(lines: &[u8]) -> Result<TaskTimes> {
     let server = Server::start()?;
     let client = Client::new(&server.url, "bench", &server.key)?;
     let (served, _) = run(&client, Action::CreateCoreProfiles, lines.to_vec()).await?;

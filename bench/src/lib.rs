@@ -1,4 +1,4 @@
-//! What measurements (`bench`) and attacks (`torture`) share: the released program as a process of
-//! its own, with a store that outlives it.
+//! Shared by measurements (`bench`) and attacks (`torture`): the released program as a process of
+//! its own, on a store that outlives it.
 
 pub mod server;

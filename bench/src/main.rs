@@ -1,7 +1,7 @@
-//! Measurements of whole servers: the released program runs as a process with a store of its own,
-//! and in turns with it the run measures a limit, what the disk or the database alone needs for
-//! the same data. Absolute times of a shared machine mean little; the ratios within one table do.
-//! `bench/results` holds earlier tables, `bench/results/INDEX.md` lists them.
+//! Measurements of whole servers. The released program, as a process with a store of its own, takes
+//! turns with a limit: the disk or the database alone with the same data. Absolute times of a
+//! shared machine mean little; the ratios within one table are comparable. `bench/results` has the
+//! earlier tables, and `bench/results/INDEX.md` one line for each run.
 
 mod bulk;
 mod import;

@@ -1,6 +1,6 @@
-//! The memory of the server at its busiest: ten tasks of 10,000 entries uploaded at once while ten
-//! result files of 10,000 profiles are downloaded and the tasks run. What is printed is the peak of
-//! its resident memory (`VmHWM`), which the system measures; Linux only.
+//! Peak memory of the server: it receives ten tasks of 10,000 entries and runs them while ten
+//! clients download result files of 10,000 profiles. The figure is the peak of its resident memory
+//! (`VmHWM`) as the system reports it; Linux only.
 
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
@@ -15,12 +15,12 @@ use bench::server::Server;
 
 const ENTRIES: usize = 10_000;
 const AT_ONCE: usize = 10;
-/// Bytes of text that make an entry of the large variant about 6 KB.
+/// Bytes of text that make an entry of the large variant about 6 KB long.
 const FILLER_BYTES: usize = 5_400;
 
 #[expect(clippy::print_stdout, reason = "the table is the program's output")]
 pub(crate) async fn measure() -> Result<()> {
-    println!("{AT_ONCE} uploads of {ENTRIES} entries beside {AT_ONCE} downloads");
+    println!("{AT_ONCE} uploads of {ENTRIES} entries and {AT_ONCE} downloads at the same time");
     println!("body MB  result MB  idle MiB  peak MiB  accepted s  downloaded s");
     for filler in [0, FILLER_BYTES] {
         let row = peak(filler).await?;
@@ -46,9 +46,9 @@ async fn peak(filler: usize) -> Result<Row> {
     let client = Client::new(&server.url, "bench", &server.key)?;
     let idle = resident(server.pid(), "VmRSS")?;
     let exported = export(&client).await?;
-    // From here on counts: the high water mark is set back.
+    // Resets the peak: only memory from here on counts.
     std::fs::write(format!("/proc/{}/clear_refs", server.pid()), "5")
-        .context("the peak cannot be set back")?;
+        .context("the peak cannot be reset")?;
     let bodies: Vec<_> = (1..=AT_ONCE)
         .map(|n| padded(&profiles::lines_from(n * ENTRIES, ENTRIES), filler))
         .collect();
@@ -69,7 +69,7 @@ async fn peak(filler: usize) -> Result<Row> {
     }
     let accepted = all(uploads, begun).await?.0;
     let (downloaded, bytes) = all(downloads, begun).await?;
-    // The tasks run on: their chunks belong to what is measured.
+    // The tasks are still running, and their chunks count too.
     tokio::time::sleep(Duration::from_secs(2)).await;
     let peak = resident(server.pid(), "VmHWM")?;
     server.stop()?;
@@ -78,7 +78,7 @@ async fn peak(filler: usize) -> Result<Row> {
     Ok(Row { body: mega(body), result, idle, peak, accepted, downloaded })
 }
 
-/// Creates profiles and exports them; the id of the task that has them as its results.
+/// Creates profiles and exports them; returns the id of the exporting task.
 async fn export(client: &Client) -> Result<String> {
     let bulk = client.bulk(Family::Identity);
     let lines = profiles::lines(ENTRIES);
@@ -98,7 +98,7 @@ async fn export(client: &Client) -> Result<String> {
     Ok(export.task_id)
 }
 
-/// Reads a whole result file; its bytes.
+/// Reads a whole result file; returns its length.
 async fn download(client: &Client, task: &str) -> Result<usize> {
     let bulk = client.bulk(Family::Identity);
     let mut records = bulk.records(task, RecordList::Results).await?.lines();
@@ -109,7 +109,7 @@ async fn download(client: &Client, task: &str) -> Result<usize> {
     Ok(bytes)
 }
 
-/// Waits for all of them: the seconds since `begun`, and what they gave.
+/// Waits for all of them; returns the seconds since `begun` and their values.
 async fn all<T: 'static, E>(mut set: JoinSet<Result<T, E>>, begun: Instant) -> Result<(f64, Vec<T>)>
 where
     E: Into<anyhow::Error> + 'static,
@@ -121,7 +121,7 @@ where
     Ok((begun.elapsed().as_secs_f64(), gave))
 }
 
-/// The lines with so many bytes more in each, which do not shrink much.
+/// The lines with so many bytes more in each, which hardly compress.
 fn padded(lines: &[u8], filler: usize) -> Vec<u8> {
     if filler == 0 {
         return lines.to_vec();
@@ -142,7 +142,7 @@ fn padded(lines: &[u8], filler: usize) -> Vec<u8> {
     out
 }
 
-/// A figure of a process's memory in MiB.
+/// Reads a figure of a process's memory, in MiB.
 pub(crate) fn resident(pid: u32, figure: &str) -> Result<f64> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
     let line = status.lines().find_map(|line| line.strip_prefix(figure)?.strip_prefix(':'));

@@ -1,5 +1,5 @@
-//! The profiles that are measured with: about 600 bytes each, two identities, every kind of field.
-//! The same lines at every run.
+//! The profiles of the measurements: about 600 bytes each, with two identities and every kind of
+//! field. They are the same in every run.
 
 use std::fmt::Write as _;
 
@@ -12,7 +12,7 @@ pub(crate) fn lines(count: usize) -> Vec<u8> {
 pub(crate) fn lines_from(first: usize, count: usize) -> Vec<u8> {
     let mut out = String::new();
     for n in first..first + count {
-        // A multiplicative hash spreads the identities over the index, as real ones are.
+        // A multiplicative hash spreads the identities over the index, like real ones.
         let h = (n as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let _ = writeln!(
             out,
@@ -36,8 +36,8 @@ pub(crate) fn lines_from(first: usize, count: usize) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// Updates of the profiles with these ids: some fields set, one key of a map changed. `round` goes
-/// into the values, so that each round changes something.
+/// Updates of the profiles with these ids: some fields and one key of a map. `round` is part of the
+/// values, so that each round changes them.
 pub(crate) fn updates(ids: &[u64], round: usize) -> Vec<u8> {
     let mut out = String::new();
     for id in ids {

@@ -1,8 +1,8 @@
-//! The limits: what the disk and SQLite alone need for the same entries. Creations parse and check
-//! each line into typed fields, as any import must; updates merge into the stored document; gets
-//! copy what is stored. All run in one thread, in one transaction per 10,000 entries, and end
-//! durable, at the server's durability and page size. None of them keeps results or errors of
-//! creations and updates, a payload, or a task.
+//! The limits: the disk and SQLite alone with the same entries. Creations parse and check each line
+//! into typed fields, as any import must; updates merge into the stored document; gets copy stored
+//! documents. Each runs in one thread, in one transaction per 10,000 entries, with the durability
+//! and page size of the server. None of them stores a payload, a task, or the results and errors of
+//! creations and updates.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -15,7 +15,7 @@ use rusqlite::Connection;
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// The parts of a line that an import must look at.
+/// The members of a line that an import must read.
 #[derive(serde::Deserialize)]
 struct Line {
     identities: Vec<HashMap<String, String>>,
@@ -51,7 +51,7 @@ impl Raw {
         Ok(Self { dir, db, next_id: 0 })
     }
 
-    /// Profiles in it; their ids are the numbers below.
+    /// The number of profiles; their ids are the numbers below it.
     pub(crate) const fn profiles(&self) -> u64 {
         self.next_id.unsigned_abs()
     }
@@ -81,7 +81,7 @@ impl Raw {
         Ok(took)
     }
 
-    /// Milliseconds for one transaction that merges every line into the document it names.
+    /// Milliseconds for one transaction that merges every line into the document that it names.
     pub(crate) fn update(&mut self, lines: &[u8]) -> Result<f64> {
         let begun = Instant::now();
         let tx = self.db.transaction()?;
@@ -91,7 +91,7 @@ impl Raw {
             for line in entries(lines) {
                 let mut patch: serde_json::Map<String, Value> = serde_json::from_slice(line)?;
                 let id = patch.shift_remove("core-profile-id").context("an update without id")?;
-                let id: i64 = id.as_str().context("an id that is no text")?.parse()?;
+                let id: i64 = id.as_str().context("an id that is not text")?.parse()?;
                 let body: Vec<u8> = select.query_row([id], |row| row.get(0))?;
                 let mut document: Value = serde_json::from_slice(&body)?;
                 merge(&mut document, Value::Object(patch));
@@ -104,8 +104,8 @@ impl Raw {
         Ok(took)
     }
 
-    /// Milliseconds for one transaction that keeps the documents named as blocks of lines, packed
-    /// as the server packs them or plain.
+    /// Milliseconds for one transaction that stores the named documents as blocks of lines,
+    /// compressed as the server does it, or plain.
     pub(crate) fn get(&mut self, lines: &[u8], packed: bool) -> Result<f64> {
         /// Bytes of one block.
         const BLOCK: usize = 1 << 20;
@@ -136,12 +136,12 @@ impl Raw {
         Ok(took)
     }
 
-    /// Moves the log into the database, not timed: it would grow without bound.
+    /// Runs a checkpoint, which is not timed: the log would grow without bound.
     fn settle(&self) -> Result<()> {
         Ok(self.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?)
     }
 
-    /// Bytes of the database once its log was moved into it.
+    /// The size of the database after a checkpoint.
     pub(crate) fn bytes(&self) -> Result<u64> {
         settled_bytes(&self.dir.path().join("raw.db"))
     }
@@ -151,7 +151,7 @@ fn block(lines: &[u8], packed: bool) -> Result<Vec<u8>> {
     if packed { Ok(zstd::bulk::compress(lines, 1)?) } else { Ok(lines.to_vec()) }
 }
 
-/// A merge patch as RFC 7396 has it.
+/// Applies a merge patch (RFC 7396).
 fn merge(target: &mut Value, patch: Value) {
     let Value::Object(changes) = patch else {
         *target = patch;
@@ -186,8 +186,8 @@ pub(crate) fn append_log(lines: &[u8]) -> Result<f64> {
     Ok(millis(begun))
 }
 
-/// Milliseconds to parse and check every line and for one fsync of a page: the least that a durable
-/// acceptance of checked lines needs.
+/// Milliseconds to parse and check every line and for one fsync of a page: the minimum for the
+/// durable acceptance of checked lines.
 pub(crate) fn parse_and_sync(lines: &[u8]) -> Result<f64> {
     let dir = tempfile::tempdir()?;
     let mut file = File::create(dir.path().join("page"))?;
@@ -209,7 +209,7 @@ pub(crate) fn parse(lines: &[u8]) -> Result<f64> {
     Ok(millis(begun))
 }
 
-/// Bytes of a database file after its log was moved into it.
+/// The size of a database file after a checkpoint.
 pub(crate) fn settled_bytes(path: &Path) -> Result<u64> {
     let db = Connection::open(path)?;
     db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;

@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use anyhow::{Context as _, Result, bail, ensure};
 use tempfile::TempDir;
 
-/// Where a store is, and the folder for its file and for its servers' logs.
+/// A store, and the folder for its file or for the logs of its servers.
 #[derive(Debug)]
 pub struct Store {
     /// Removes the folder when it is dropped; `None` if the folder stays.

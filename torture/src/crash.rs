@@ -1,8 +1,8 @@
 //! The crash loop: tasks of every kind in two domains, `kill -9` at random moments, a restart on
-//! the same store, until all is done. What a kill took the answer of is sent again with the same
-//! idempotency key, so that in the end each submission is exactly one task, and each entry took
-//! effect exactly once. The first broken law ends the run; the store is then left for a look.
-//! The seed fixes what is asked and when the kill is due, not what the machine makes of it.
+//! the same store, until all tasks are done. A submission whose answer a kill destroyed is repeated
+//! with the same idempotency key, so at the end each submission is exactly one task and each entry
+//! took effect once. The first broken law ends the run; the store remains. The seed fixes the
+//! requests and the times of the kills, not the timing of the machine.
 
 use std::time::{Duration, Instant};
 
@@ -10,13 +10,13 @@ use anyhow::{Context as _, Result, bail, ensure};
 use caseload_client::{Client, ClientError};
 use tokio::task::JoinSet;
 
-use crate::laws::{Book, DOMAINS, Sent, total};
+use crate::laws::{DOMAINS, Ledger, SubmitResult, total, verify};
 use bench::server::{Process, Store};
 use caseload_testdata::SplitMix;
 
-/// Unfinished tasks at which a round hands in no more.
+/// With so many unfinished tasks a round submits none.
 const UNFINISHED_MAX: usize = 24;
-/// Rounds from one check of the store to the next; every other is made while the server is down.
+/// Rounds between two checks of the store. Every second check runs while the server is down.
 const CHECK_EVERY: usize = 10;
 const PRINT_EVERY: usize = 20;
 /// Time for all tasks to complete after the last kill.
@@ -26,20 +26,20 @@ struct Crash {
     store: Store,
     keys: [String; 2],
     random: SplitMix,
-    book: Book,
-    tally: Tally,
+    ledger: Ledger,
+    totals: Totals,
 }
 
 #[derive(Default)]
-struct Tally {
+struct Totals {
     kills: usize,
     starts: usize,
     checks: usize,
-    /// Submissions whose answer a kill took.
+    /// Submissions whose answer was lost in a kill.
     lost: usize,
-    /// Of these, accepted nevertheless: the repeat found the task.
+    /// Those of them that the server had accepted: the repeat found the task.
     lost_accepted: usize,
-    /// Repeats that were answered, byte for byte, as the first time.
+    /// Repeats that got the first answer again, byte for byte.
     same: usize,
 }
 
@@ -54,13 +54,13 @@ pub(crate) async fn run(kills: usize, seed: Option<u64>) -> Result<()> {
         store,
         keys,
         random: SplitMix::new(seed),
-        book: Book::default(),
-        tally: Tally::default(),
+        ledger: Ledger::default(),
+        totals: Totals::default(),
     };
     let begun = Instant::now();
     if let Err(error) = crash.all(kills).await {
-        let place = crash.store.leave_folder();
-        return Err(error.context(format!("seed {seed}, the store is in {}", place.display())));
+        let folder = crash.store.leave_folder();
+        return Err(error.context(format!("seed {seed}, the store is in {}", folder.display())));
     }
     crash.print();
     println!("every law held; {:.1} s", begun.elapsed().as_secs_f64());
@@ -84,33 +84,33 @@ impl Crash {
             }
             let clients = self.clients(&server)?;
             self.repeat(&clients).await.with_context(|| format!("after kill {round}"))?;
-            self.book.look(&clients).await.with_context(|| format!("after kill {round}"))?;
+            self.ledger.poll(&clients).await.with_context(|| format!("after kill {round}"))?;
             if round.is_multiple_of(PRINT_EVERY) {
-                let done = self.book.jobs.iter().filter(|job| job.is_done()).count();
-                println!("{round} kills: {} tasks, {done} completed", self.book.jobs.len());
+                let done = self.ledger.jobs.iter().filter(|job| job.is_done()).count();
+                println!("{round} kills: {} tasks, {done} completed", self.ledger.jobs.len());
             }
         }
         let clients = self.clients(&server)?;
         let begun = Instant::now();
-        while self.book.unfinished() > 0 {
-            self.book.look(&clients).await?;
-            let left = self.book.unfinished();
+        while self.ledger.unfinished() > 0 {
+            self.ledger.poll(&clients).await?;
+            let left = self.ledger.unfinished();
             ensure!(begun.elapsed() < DRAIN_MAX, "{left} tasks do not complete");
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
-        self.book.hold(&clients, [0; 2], &mut self.random).await?;
+        verify(&mut self.ledger, &clients, [0; 2], &mut self.random).await?;
         self.check()?;
         server.kill()?;
         self.check()
     }
 
     fn start(&mut self) -> Result<Process> {
-        self.tally.starts += 1;
+        self.totals.starts += 1;
         self.store.serve()
     }
 
     fn check(&mut self) -> Result<()> {
-        self.tally.checks += 1;
+        self.totals.checks += 1;
         self.store.check().map(drop)
     }
 
@@ -119,11 +119,11 @@ impl Crash {
         Ok([client(0)?, client(1)?])
     }
 
-    /// Hands in some tasks and kills the server while it takes or runs them.
+    /// Submits some tasks, and kills the server while it accepts or runs them.
     async fn work_until_kill(&mut self, server: Process) -> Result<()> {
         let clients = self.clients(&server)?;
         let mut sending = JoinSet::new();
-        if self.book.unfinished() < UNFINISHED_MAX {
+        if self.ledger.unfinished() < UNFINISHED_MAX {
             for _ in 0..=self.random.below(4) {
                 self.send(&clients, &mut sending);
             }
@@ -131,10 +131,10 @@ impl Crash {
         if self.random.below(10) < 6 {
             while let Some(sent) = sending.join_next().await {
                 let (number, sent) = sent?;
-                self.book.jobs[number].answered(sent?)?;
+                self.ledger.jobs[number].answered(sent?)?;
             }
             for _ in 0..self.random.below(3) {
-                self.book.look(&clients).await?;
+                self.ledger.poll(&clients).await?;
                 tokio::time::sleep(Duration::from_millis(self.random.below(100) as u64)).await;
             }
         }
@@ -142,22 +142,22 @@ impl Crash {
         let pause = Duration::from_micros(self.random.below(longest) as u64);
         tokio::time::sleep(pause).await;
         server.kill()?;
-        self.tally.kills += 1;
+        self.totals.kills += 1;
         while let Some(sent) = sending.join_next().await {
             let (number, sent) = sent?;
             match sent {
-                Ok(task) => self.book.jobs[number].answered(task)?,
-                Err(ClientError::Unreachable { .. }) => self.tally.lost += 1,
-                Err(error) => bail!("{}: {error}", self.book.jobs[number]),
+                Ok(task) => self.ledger.jobs[number].answered(task)?,
+                Err(ClientError::Unreachable { .. }) => self.totals.lost += 1,
+                Err(error) => bail!("{}: {error}", self.ledger.jobs[number]),
             }
         }
         Ok(())
     }
 
-    /// Chooses a job and sends it on its own.
-    fn send(&mut self, clients: &[Client; 2], sending: &mut JoinSet<(usize, Sent)>) {
-        let number = self.book.choose(&mut self.random);
-        let (job, lines) = (&self.book.jobs[number], self.book.lines(number));
+    /// Chooses a job and sends it in the background.
+    fn send(&mut self, clients: &[Client; 2], sending: &mut JoinSet<(usize, SubmitResult)>) {
+        let number = self.ledger.choose(&mut self.random);
+        let (job, lines) = (&self.ledger.jobs[number], self.ledger.lines(number));
         let (client, options) = (clients[job.domain].clone(), job.options());
         let (action, family) = (job.action, job.family());
         sending.spawn(async move {
@@ -166,40 +166,40 @@ impl Crash {
         });
     }
 
-    /// Sends again what got no answer, and one that did.
+    /// Repeats the submissions without an answer, and one with an answer.
     async fn repeat(&mut self, clients: &[Client; 2]) -> Result<()> {
-        let mut again = self.book.unanswered();
+        let mut again = self.ledger.unanswered();
         let lost = again.clone();
-        // Each lost one twice: the second answer must be the first.
+        // Each lost one twice: the second answer must equal the first.
         again.extend(&lost);
-        again.push(self.random.below(self.book.jobs.len()));
+        again.push(self.random.below(self.ledger.jobs.len()));
         for number in again {
-            let job = &self.book.jobs[number];
+            let job = &self.ledger.jobs[number];
             let (client, was_answered) = (&clients[job.domain], job.first.is_some());
             let before = total(client, job.family()).await?;
-            let lines = self.book.lines(number);
+            let lines = self.ledger.lines(number);
             let task = job.submit(client, lines).await.with_context(|| job.to_string())?;
             let made = total(client, job.family()).await? - before;
             ensure!(
                 made == u64::from(!was_answered) || made == 0,
                 "{job}: a repeat made {made} tasks"
             );
-            self.tally.same += usize::from(was_answered);
-            self.tally.lost_accepted += usize::from(!was_answered && made == 0);
-            self.book.jobs[number].answered(task)?;
+            self.totals.same += usize::from(was_answered);
+            self.totals.lost_accepted += usize::from(!was_answered && made == 0);
+            self.ledger.jobs[number].answered(task)?;
         }
         Ok(())
     }
 
     #[expect(clippy::print_stdout, reason = "the table is the program's output")]
     fn print(&self) {
-        let tally = &self.tally;
-        println!("{:<44} {:>8}", "kills", tally.kills);
-        println!("{:<44} {:>8}", "restarts", tally.starts - 1);
-        self.book.print();
-        println!("{:<44} {:>8}", "checks of the store, sound", tally.checks);
-        println!("{:<44} {:>8}", "answers lost in a kill", tally.lost);
-        println!("{:<44} {:>8}", "  of them accepted, found by the repeat", tally.lost_accepted);
-        println!("{:<44} {:>8}", "repeats answered with the first answer", tally.same);
+        let totals = &self.totals;
+        println!("{:<44} {:>8}", "kills", totals.kills);
+        println!("{:<44} {:>8}", "restarts", totals.starts - 1);
+        self.ledger.print();
+        println!("{:<44} {:>8}", "checks of the store, no faults", totals.checks);
+        println!("{:<44} {:>8}", "answers lost in a kill", totals.lost);
+        println!("{:<44} {:>8}", "  of them accepted, found by the repeat", totals.lost_accepted);
+        println!("{:<44} {:>8}", "repeats answered with the first answer", totals.same);
     }
 }

@@ -1,7 +1,7 @@
-//! Attacks on whole servers. Each run does work of every kind, makes faults while it goes on, and
-//! then holds everything stored against what the servers acknowledged. The first broken law ends
-//! the run with an error; the store or the servers' logs remain for a look. The seed is printed:
-//! it fixes what is sent and which faults come, not what the machine makes of them.
+//! Attacks on whole servers. A run does work of every kind, makes faults during it, and then
+//! compares all stored data with the acknowledged writes. The first broken law ends the run with an
+//! error; the store or the servers' logs remain for an examination. The printed seed fixes the
+//! requests and the faults, not the timing of the machine.
 
 mod crash;
 mod laws;

@@ -1,6 +1,6 @@
-//! A short run of the attack on replicas, so that the program that makes it stays usable: a server
-//! is killed, the database is restarted, and every law is held once. It takes a cluster of its
-//! own, which nobody else's tests run on, and needs the server's program beside this one.
+//! A short run of the attack on replicas, so that the program stays usable: a server is killed, the
+//! database restarts, and every law is checked once. It needs a cluster that no other test uses,
+//! and the `caseload` program next to this one.
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
 use std::process::Command;

@@ -1,6 +1,6 @@
-//! Running tasks on a served store: one client per domain, all begun at once, each timed from the
-//! first byte of its POST. The ids of created profiles are read back, so that updates and gets can
-//! name them.
+//! Runs tasks on a served store: one client per domain, all started together, each timed from the
+//! first byte of its POST. It reads back the ids of created profiles, because updates and gets name
+//! them.
 
 use std::time::{Duration, Instant};
 
@@ -11,9 +11,9 @@ use caseload_model::task::{Action, Family};
 use crate::raw::settled_bytes;
 use bench::server::{Process, Store};
 
-/// Milliseconds since the request began.
+/// Milliseconds from the first byte of the request.
 #[derive(Clone, Copy)]
-pub(crate) struct Served {
+pub(crate) struct TaskTimes {
     pub(crate) accepted: f64,
     pub(crate) completed: f64,
 }
@@ -22,11 +22,11 @@ struct Domain {
     name: String,
     key: String,
     client: Client,
-    /// Ids of its profiles, in the order of their making.
+    /// Ids of its profiles, in the order of creation.
     ids: Vec<u64>,
 }
 
-/// A served store with some domains. The process ends with it, and the store goes.
+/// A served store with some domains. Dropping it ends the process and removes the store.
 pub(super) struct Domains {
     process: Process,
     store: Store,
@@ -48,7 +48,7 @@ impl Domains {
             each.push(Domain { name, key, client, ids: Vec::new() });
         }
         let opened = Self { process, store, each };
-        // The first request of a connection and of a key is not what is measured.
+        // The first request of a connection and of a key is not measured.
         for domain in &opened.each {
             domain.client.bulk(Family::Identity).list(&[]).await?;
         }
@@ -63,12 +63,12 @@ impl Domains {
         &self.each[domain].client
     }
 
-    /// Runs one payload per domain, all at once.
+    /// Runs one payload per domain, all at the same time.
     pub(super) async fn run(
         &mut self,
         action: Action,
         payloads: &[Vec<u8>],
-    ) -> Result<Vec<Served>> {
+    ) -> Result<Vec<TaskTimes>> {
         let mut running = Vec::new();
         for (domain, payload) in self.each.iter().zip(payloads) {
             let (client, payload) = (domain.client.clone(), payload.clone());
@@ -109,20 +109,20 @@ impl Domains {
         Ok(())
     }
 
-    /// `count` ids, spread evenly over all that the domain has.
+    /// `count` ids, spread evenly over all profiles of the domain.
     pub(super) fn spread_ids(&self, domain: usize, count: usize) -> Vec<u64> {
         let ids = &self.each[domain].ids;
         let step = (ids.len() / count).max(1);
         ids.iter().step_by(step).copied().take(count).collect()
     }
 
-    /// Ends the server at once; bytes of its database after the log was moved into it.
+    /// Kills the server; returns the size of its database after a checkpoint.
     pub(super) fn settled_bytes(self) -> Result<u64> {
         self.process.kill()?;
         settled_bytes(&self.store.path())
     }
 
-    /// The same store served by a new process, with its bytes in between.
+    /// The same store, served by a new process; also the size of its database in between.
     pub(super) fn reopen(self) -> Result<(Self, u64)> {
         let Self { process, store, mut each } = self;
         process.kill()?;
@@ -135,12 +135,12 @@ impl Domains {
     }
 }
 
-/// One task from its POST to its end, with its id.
+/// Runs one task from its POST to its completion; returns the times and its id.
 pub(crate) async fn run(
     client: &Client,
     action: Action,
     payload: Vec<u8>,
-) -> Result<(Served, String)> {
+) -> Result<(TaskTimes, String)> {
     let bulk = client.bulk(action.family());
     let begun = Instant::now();
     let task = bulk.submit(action, Payload::bytes(payload)).await?;
@@ -149,5 +149,5 @@ pub(crate) async fn run(
     let completed = begun.elapsed();
     ensure!(task.counts.succeeded == task.counts.total, "an entry failed: {}", task.record);
     let millis = |time: Duration| time.as_secs_f64() * 1e3;
-    Ok((Served { accepted: millis(accepted), completed: millis(completed) }, task.task_id))
+    Ok((TaskTimes { accepted: millis(accepted), completed: millis(completed) }, task.task_id))
 }

@@ -1,8 +1,8 @@
-//! Bulk actions, beside their limits: 10,000 creations, updates and gets from the first byte of the
-//! POST until the client hears of `completed` (by `?wait=`), at one client and at four (in four
-//! domains), from an empty store and with a million profiles in it; how long a POST takes to be
-//! accepted; how long another writer waits while a task runs; what stays on disk. Each round runs
-//! the product and its limit in turns. `--write` keeps the tables as markdown, named by date and
+//! Bulk actions on SQLite against their limits. Measured are the times from the first byte of the
+//! POST to `completed` (with `?wait=`) of 10,000 creations, updates and gets, by one client and by
+//! four in four domains, on an empty store and on one with a million profiles; the time to accept a
+//! POST; the wait of another writer while a task runs; and the bytes on disk. In each round the
+//! product and its limit take turns. `--write` stores the tables as markdown, named by date and
 //! commit.
 
 pub(crate) mod jobs;
@@ -18,23 +18,23 @@ use caseload_model::task::Action;
 use crate::raw::{self, Raw};
 use crate::{median, profiles};
 use bench::server::Store;
-use jobs::{Domains, Served};
+use jobs::{Domains, TaskTimes};
 use report::{Report, Row};
 
-/// Entries of one task, the most that a request may carry.
+/// Entries of one task: the most that a request may have.
 const ENTRIES: usize = 10_000;
-/// Creations after which the disk is looked at that they alone take.
+/// Creations in a new store before the size of its file is read.
 const DISK_CREATIONS: usize = 80_000;
-/// Gets of a round by the same clients, one after the other: they change nothing, so a round has
-/// room for more than the first that a new process serves.
+/// Gets of a round by the same clients, one after the other. They change nothing, so a round can
+/// have more of them than the first one after a server start.
 const GETS: usize = 5;
-/// Domains, and clients at most.
+/// The number of domains, and the largest number of clients.
 const CLIENTS: usize = 4;
 
-/// What is asked for on the command line.
+/// The options of the command line.
 pub(crate) struct Options {
     rounds: usize,
-    /// Profiles of the filled store; 0 leaves that part out.
+    /// Profiles of the filled store; 0 skips that part.
     filled: usize,
     write: bool,
     date: Option<String>,
@@ -70,24 +70,24 @@ pub(crate) async fn measure(options: Options) -> Result<()> {
     let mut report = Report::new(options.rounds);
     let mut empty = Rows::default();
     for round in 1..=options.rounds {
-        let mut place = Place::open("an empty store").await?;
-        place.round(round, &mut empty).await?;
+        let mut setup = Setup::open("an empty store").await?;
+        setup.round(round, &mut empty).await?;
         if round == options.rounds {
-            report.disk("10,000 creations, 10,000 updates and more", place.settle()?);
+            report.disk("10,000 creations, 10,000 updates and more", setup.settle()?);
         }
         println!("round {round} of {} from an empty store is done", options.rounds);
     }
     report.add(empty.rows("empty"));
-    let mut place = Place::open("an empty store").await?;
-    place.fill(DISK_CREATIONS).await?;
-    report.disk(&format!("{DISK_CREATIONS} creations, completed"), place.settle()?);
+    let mut setup = Setup::open("an empty store").await?;
+    setup.fill(DISK_CREATIONS).await?;
+    report.disk(&format!("{DISK_CREATIONS} creations, completed"), setup.settle()?);
     if options.filled > 0 {
-        let mut place = Place::open("a filled store").await?;
-        place.fill(options.filled).await?;
-        let mut place = place.reopen(&mut report)?;
+        let mut setup = Setup::open("a filled store").await?;
+        setup.fill(options.filled).await?;
+        let mut setup = setup.reopen(&mut report)?;
         let mut filled = Rows::default();
         for round in 1..=options.rounds {
-            place.round(round, &mut filled).await?;
+            setup.round(round, &mut filled).await?;
             println!("round {round} of {} in a filled store is done", options.rounds);
         }
         report.add(filled.rows(&format!("{} profiles", options.filled)));
@@ -114,7 +114,7 @@ fn ratio(bytes: u64, of: u64) -> f64 {
     bytes as f64 / of as f64
 }
 
-/// What a program prints.
+/// Runs a program; returns its output.
 pub(crate) fn output(program: &str, args: &[&str]) -> Result<String> {
     let output = Command::new(program).args(args).output()?;
     if !output.status.success() {
@@ -123,16 +123,16 @@ pub(crate) fn output(program: &str, args: &[&str]) -> Result<String> {
     Ok(String::from_utf8(output.stdout)?.trim().to_owned())
 }
 
-/// A served store with its four domains, and the raw database that holds the same.
-struct Place {
+/// A served store with its four domains, and the raw database with the same profiles.
+struct Setup {
     domains: Domains,
     raw: Raw,
-    /// Profiles that were sent so far, over all domains.
+    /// Profiles sent so far, over all domains.
     sent: usize,
     sent_bytes: u64,
 }
 
-impl Place {
+impl Setup {
     async fn open(name: &str) -> Result<Self> {
         let domains = Domains::open(Store::new()?, CLIENTS).await.context(name.to_owned())?;
         Ok(Self { domains, raw: Raw::new()?, sent: 0, sent_bytes: 0 })
@@ -155,13 +155,13 @@ impl Place {
         Ok(())
     }
 
-    /// Bytes of the database and of the raw one for each byte that was sent.
+    /// Bytes of the database, and of the raw one, for each byte that was sent.
     fn settle(self) -> Result<(f64, f64)> {
         let (sent, raw) = (self.sent_bytes, self.raw.bytes()?);
         Ok((ratio(self.domains.settled_bytes()?, sent), ratio(raw, sent)))
     }
 
-    /// The same place after its server was ended and its log moved into the database.
+    /// The same setup after its server ended and a checkpoint.
     fn reopen(self, report: &mut Report) -> Result<Self> {
         let Self { domains, raw, sent, sent_bytes } = self;
         let (domains, bytes) = domains.reopen()?;
@@ -208,8 +208,8 @@ impl Place {
         Ok(())
     }
 
-    /// Payloads about 10,000 known profiles per client, spread over all that its domain has; for
-    /// the server and, spread alike, for the raw database.
+    /// Payloads for 10,000 known profiles per client, spread over all profiles of its domain: one
+    /// for the server and one, spread in the same way, for the raw database.
     fn of_known(
         &self,
         clients: usize,
@@ -229,7 +229,7 @@ impl Place {
         payloads
     }
 
-    /// Milliseconds of the raw database for one payload after the other.
+    /// Milliseconds that the raw database takes for the payloads, one after the other.
     fn limit(
         &mut self,
         payloads: &[Vec<u8>],
@@ -239,10 +239,10 @@ impl Place {
     }
 }
 
-/// Milliseconds of the product and of its limit, a pair a round.
+/// Milliseconds of the product and of its limit, one pair a round.
 type Pairs = Vec<(f64, f64)>;
 
-/// What the rounds found, by action and number of clients.
+/// The figures of the rounds, by action and number of clients.
 #[derive(Default)]
 struct Rows {
     found: Vec<(Action, usize, Pairs)>,
@@ -250,12 +250,12 @@ struct Rows {
     accept_limit: Vec<f64>,
     log: Vec<f64>,
     plain_gets: Vec<f64>,
-    /// The first of a round each.
+    /// The first get of each round.
     first_gets: Pairs,
 }
 
 impl Rows {
-    fn add(&mut self, action: Action, clients: usize, served: &[Served], limit: f64) {
+    fn add(&mut self, action: Action, clients: usize, served: &[TaskTimes], limit: f64) {
         let completed = served.iter().map(|served| served.completed).fold(0.0, f64::max);
         if action == Action::CreateCoreProfiles && clients == 1 {
             self.accepted.extend(served.iter().map(|served| served.accepted));

@@ -1,18 +1,18 @@
-//! The tables, as markdown. Times are medians over the rounds, ratios are medians of the rounds'
-//! own ratios: product and limit ran in turns, so that a busy machine slows both.
+//! The tables as markdown. Times are medians over the rounds, ratios are medians of the ratios of
+//! single rounds: product and limit take turns, so a busy machine slows both.
 
 use std::fmt::Write as _;
 
 use super::GETS;
 use super::waits::Waits;
 
-/// One line of the table: milliseconds of the product, of its limit, and how they compare.
+/// One line of the table: milliseconds of the product and of its limit, and their ratio.
 pub(super) struct Row {
     pub(super) store: String,
     pub(super) what: String,
     pub(super) served: f64,
     pub(super) limit: f64,
-    /// The limit's time over the product's: 1 is as fast as the limit.
+    /// The limit's time divided by the product's time: 1 is as fast as the limit.
     pub(super) ratio: f64,
 }
 
@@ -33,7 +33,7 @@ impl Report {
         self.rows.extend(rows);
     }
 
-    /// Bytes on disk per byte sent: the product's and the raw database's.
+    /// Bytes on disk per byte sent: of the product and of the raw database.
     pub(super) fn disk(&mut self, what: &str, ratios: (f64, f64)) {
         self.disk.push((what.to_owned(), ratios));
     }
@@ -78,7 +78,7 @@ impl Report {
             for (what, sorted) in [
                 ("nothing else runs", &waits.alone),
                 ("tasks of 10,000 run", &waits.contended),
-                ("meanwhile, a plain append of 4 KiB and fsync", &waits.plain),
+                ("a plain append of 4 KiB and fsync at the same time", &waits.plain),
             ] {
                 let at = |percent: usize| sorted[(sorted.len() - 1) * percent / 100];
                 let (p50, p99, max) = (at(50), at(99), at(100));

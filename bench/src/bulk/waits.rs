@@ -1,7 +1,7 @@
-//! What others feel while a task runs: how long a small durable write of another domain takes to be
-//! acknowledged, with and without tasks of 10,000 creations running one after another; and how many
-//! commits many acceptances at once need. Beside it, because all of them share the machine: what a
-//! plain append and fsync took meanwhile, and what the server itself saw.
+//! How much a running task delays other writers: the time until a small durable write of another
+//! domain is acknowledged, with and without tasks of 10,000 creations; and how many commits many
+//! simultaneous acceptances need. For comparison, because all of them share the machine: plain
+//! appends with fsync at the same time, and the times that the server itself reports.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -24,7 +24,7 @@ use bench::server::Store;
 const PAUSE: Duration = Duration::from_millis(3);
 /// Tasks of 10,000 creations per round while the small writes are timed.
 const TASKS_PER_ROUND: usize = 8;
-/// Acceptances at once, and how many each client sends.
+/// Simultaneous senders, and the number of tasks that each sends.
 const SENDERS: usize = 32;
 const SENT_EACH: usize = 10;
 
@@ -34,13 +34,13 @@ pub(super) struct Waits {
     pub(super) contended: Vec<f64>,
     /// Plain appends of a page, each with its fsync, while the tasks ran.
     pub(super) plain: Vec<f64>,
-    /// Small writes that the server made while the tasks ran, and how many of them were durable
-    /// within 50 ms of their place in its queue.
+    /// Small writes of the server while the tasks ran, and how many of them were durable within 50
+    /// ms of entering its queue.
     pub(super) served: u64,
     pub(super) served_in_time: u64,
 }
 
-/// Times small writes of the second domain, first alone and then while the first one imports.
+/// Times small writes of the second domain, first alone, then while the first domain imports.
 pub(super) async fn writers(rounds: usize) -> Result<Waits> {
     let mut domains = Domains::open(Store::new()?, 2).await?;
     let alone = Arc::new(AtomicBool::new(true));
@@ -78,7 +78,7 @@ async fn served(url: &str) -> Result<[u64; 2]> {
     Ok([figure(url, &format!("{name}_count")).await?, figure(url, &in_time).await?])
 }
 
-/// Milliseconds of appending a page to a file and of its fsync, again and again.
+/// Milliseconds of each append of a page with its fsync, until it is stopped.
 fn plain_appends(go_on: &AtomicBool) -> Result<Vec<f64>> {
     let dir = tempfile::tempdir()?;
     let mut file = File::create(dir.path().join("log"))?;
@@ -93,7 +93,7 @@ fn plain_appends(go_on: &AtomicBool) -> Result<Vec<f64>> {
     Ok(waits)
 }
 
-/// Milliseconds from the POST of a task of one entry to its 201, again and again.
+/// Milliseconds from the POST of a task of one entry to its 201, until it is stopped.
 async fn small_writes(client: Client, go_on: Arc<AtomicBool>) -> Result<Vec<f64>> {
     let bulk = client.bulk(Family::Identity);
     let mut waits = Vec::new();
@@ -107,7 +107,7 @@ async fn small_writes(client: Client, go_on: Arc<AtomicBool>) -> Result<Vec<f64>
     Ok(waits)
 }
 
-/// Acceptances, and commits of all kinds while they were answered.
+/// The number of acceptances, and of all commits during them.
 pub(super) async fn shared_commits() -> Result<(u64, u64)> {
     let domains = Domains::open(Store::new()?, 1).await?;
     let commits = "caseload_store_commits_total";
@@ -131,9 +131,9 @@ pub(super) async fn shared_commits() -> Result<(u64, u64)> {
     Ok(((SENDERS * SENT_EACH) as u64, after - before))
 }
 
-/// A count among the metrics of a server, by its name and labels.
+/// Reads a count from the metrics of a server, by name and labels.
 async fn figure(url: &str, name: &str) -> Result<u64> {
-    let address = url.strip_prefix("http://").context("a URL of plain HTTP")?;
+    let address = url.strip_prefix("http://").context("the URL is not plain HTTP")?;
     let mut stream = TcpStream::connect(address).await?;
     let request = format!("GET /metrics HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).await?;
@@ -141,6 +141,6 @@ async fn figure(url: &str, name: &str) -> Result<u64> {
     stream.read_to_string(&mut answer).await?;
     let mut lines = answer.lines().filter_map(|line| line.rsplit_once(' '));
     let found = lines.find(|(found, _)| *found == name);
-    let (_, number) = found.with_context(|| format!("no figure {name}"))?;
+    let (_, number) = found.with_context(|| format!("no metric {name}"))?;
     Ok(number.parse::<f64>()? as u64)
 }

@@ -1,27 +1,27 @@
-//! What is asked: every kind of filter that has its own way through the store, as pages of 100 and
-//! 1000, as totals alone, deep, by cursor. Values vary from request to request, so that no answer
-//! is found in a cache of its own.
+//! The measured requests: every kind of filter that the store answers in its own way, as pages of
+//! 100 and of 1000, as totals alone, deep pages, and by cursor. Values vary from request to
+//! request, so that caches of answers would not help.
 
 use std::sync::Arc;
 
 use super::data::{self, FIRST_AT, SPAN_MS};
 use super::wire::Path;
 
-/// A request that is measured.
+/// A measured request.
 pub(crate) struct Case {
     pub(crate) name: String,
     pub(crate) path: Path,
     pub(crate) connections: usize,
-    /// Held against the bare greeting instead of the same bytes.
+    /// The limit is a greeting instead of the same bytes.
     pub(crate) against_hello: bool,
 }
 
-/// A filter: its name and its parameters in request number `n`.
+/// A filter: its name, and its parameters in request number `n`.
 type Filter = (&'static str, fn(usize) -> String);
 
 const DAY: i64 = 86_400_000;
 
-/// A span of a quarter to three quarters of all days, its ends within days.
+/// A span of a quarter to three quarters of all days; it begins and ends within a day.
 pub(crate) fn span(n: usize) -> (i64, i64) {
     let since = FIRST_AT + SPAN_MS / 8 + (n as i64 % 97) * DAY + 12_345_678;
     (since, since + SPAN_MS / 2)
@@ -66,7 +66,7 @@ pub(crate) fn none(_: usize) -> String {
     String::new()
 }
 
-/// Those that lists are measured with.
+/// The filters of measured lists.
 const LISTS: [Filter; 9] = [
     ("no filter", none),
     ("state", state),
@@ -79,7 +79,7 @@ const LISTS: [Filter; 9] = [
     ("author email", email),
 ];
 
-/// Those that are only counted, beside the ones above.
+/// More filters, for totals alone.
 const COUNTS: [Filter; 12] = [
     ("app + range", |n| app(n) + &range(n)),
     ("tag + range", |n| tag(n) + &range(n)),
@@ -108,12 +108,12 @@ const COUNTS: [Filter; 12] = [
     ("five filters", |n| app(n) + &state(n) + &range(n) + &tag(n) + &rating(n)),
 ];
 
-/// Lists under a filter; `rest` is the other parameters.
+/// Lists with a filter; `rest` is the other parameters.
 pub(crate) fn list(filter: fn(usize) -> String, rest: String) -> Path {
     Arc::new(move |n| format!("/v1/bench/issues?{rest}{}", filter(n)))
 }
 
-/// Everything that is measured of a store of `count` issues.
+/// All cases for a store of `count` issues.
 pub(crate) fn cases(count: usize) -> Vec<Case> {
     let case = |name: String, path: Path, connections| Case {
         name,

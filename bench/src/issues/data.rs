@@ -1,14 +1,15 @@
-//! The issues that are measured with: generated, the same at every run. Lengths of texts and
-//! numbers of messages follow those of real support conversations; the words are made up of
-//! syllables. 20 apps, 7 states, one issue in ten is rated; tags, custom fields, agents, queues.
+//! The issues of the measurements: generated, the same in every run. Lengths of texts and numbers
+//! of messages follow those of real support conversations; the words are syllables at random. There
+//! are 20 apps and 7 states, one issue in ten has a rating; all have tags, custom fields, agents
+//! and queues.
 
 use std::fmt::Write as _;
 
 use caseload_testdata::SplitMix;
 
-/// When the first issue was created.
+/// Creation time of the first issue.
 pub(crate) const FIRST_AT: i64 = 1_600_000_000_000;
-/// Milliseconds over which all issues are spread.
+/// The time span of all issues in milliseconds.
 pub(crate) const SPAN_MS: i64 = 1_157 * 86_400_000;
 
 pub(crate) const STATES: [(&str, usize); 7] = [
@@ -29,7 +30,7 @@ const SYLLABLES: [&str; 32] = [
     "ser", "um", "dy",
 ];
 
-/// Messages of an issue: how many of 1,000 issues have at most so many.
+/// Messages of an issue: so many of 1,000 issues have at most that many.
 const MESSAGES: [(usize, usize); 11] = [
     (280, 1),
     (520, 2),
@@ -43,7 +44,7 @@ const MESSAGES: [(usize, usize); 11] = [
     (999, 30),
     (1000, 70),
 ];
-/// Bytes of a message, in the same way.
+/// Bytes of a message, in the same form.
 const BODY_BYTES: [(usize, usize); 10] = [
     (100, 83),
     (250, 162),
@@ -57,7 +58,7 @@ const BODY_BYTES: [(usize, usize); 10] = [
     (1000, 9000),
 ];
 
-/// The address of an author.
+/// The e-mail address of an author.
 pub(crate) fn email(author: usize) -> String {
     format!("{}.{author}@example.org", word(author % 700))
 }
@@ -67,7 +68,7 @@ fn word(n: usize) -> String {
     [SYLLABLES[a], SYLLABLES[b], if c > 0 { SYLLABLES[c % 32] } else { "" }].concat()
 }
 
-/// Words up to about `bytes`, the frequent ones more often, as in any language.
+/// Words of about `bytes` in total, with frequent and rare words as in any language.
 fn text(random: &mut SplitMix, bytes: usize, out: &mut String) {
     let end = out.len() + bytes.max(4);
     while out.len() < end {
@@ -78,7 +79,7 @@ fn text(random: &mut SplitMix, bytes: usize, out: &mut String) {
     out.truncate(end);
 }
 
-/// A size between the steps of a table.
+/// A random size from a table of shares.
 fn size(random: &mut SplitMix, table: &[(usize, usize)]) -> usize {
     let at = random.below(1000);
     let step = table.iter().position(|(share, _)| at < *share).unwrap_or_default();
@@ -121,7 +122,7 @@ pub(crate) fn line(n: usize, count: usize, out: &mut String) {
     issue.messages();
 }
 
-/// The profile of an author.
+/// The profile id of an author.
 pub(crate) fn user(author: usize) -> String {
     let spread = (author as u128 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835);
     format!("bench_profile_{spread:040x}")

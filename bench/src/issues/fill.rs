@@ -1,5 +1,5 @@
-//! Loading generated issues through the bulk import, task after task, and how long each half of it
-//! took. The client keeps two tasks ahead of the server, which applies them one after another.
+//! Imports generated issues, task after task, and measures the rate of each tenth. The client stays
+//! two tasks ahead of the server, which applies them one after another.
 
 use std::time::Instant;
 
@@ -12,11 +12,11 @@ use crate::real;
 
 /// Issues of one task.
 const ENTRIES: usize = 10_000;
-/// Tasks handed in before the first of them is waited for.
+/// Tasks that are submitted before the client waits for the first of them.
 const AHEAD: usize = 3;
 
-/// What a load came to.
-pub(crate) struct Filled {
+/// The figures of a whole import.
+pub(crate) struct FillFigures {
     /// Bytes of the JSON lines.
     pub(crate) json_bytes: u64,
     pub(crate) seconds: f64,
@@ -25,9 +25,9 @@ pub(crate) struct Filled {
 }
 
 /// Imports issues `0..count` into the empty domain of the client.
-pub(crate) async fn fill(client: &Client, count: usize) -> Result<Filled> {
+pub(crate) async fn fill(client: &Client, count: usize) -> Result<FillFigures> {
     let bulk = client.bulk(Family::Issues);
-    let mut filled = Filled { json_bytes: 0, seconds: 0.0, rates: Vec::new() };
+    let mut filled = FillFigures { json_bytes: 0, seconds: 0.0, rates: Vec::new() };
     let begun = Instant::now();
     let mut running = std::collections::VecDeque::new();
     let (mut done, mut tenth) = (0, Instant::now());
@@ -51,7 +51,7 @@ pub(crate) async fn fill(client: &Client, count: usize) -> Result<Filled> {
             }
             tokio::time::sleep(std::time::Duration::from_millis(5)).await;
         };
-        ensure!(task.counts.succeeded == entries as u64, "not all succeeded: {}", task.record);
+        ensure!(task.counts.succeeded == entries as u64, "some entries failed: {}", task.record);
         done += entries;
         if done * 10 / count > filled.rates.len() {
             filled.rates.push(real(count / 10) / tenth.elapsed().as_secs_f64());

@@ -1,12 +1,12 @@
-//! The issue API at scale: `bench issues-store FOLDER N` fills a store with generated issues
+//! The issue API at scale. `bench issues-store FOLDER N` fills a store with generated issues
 //! through the bulk import; `bench issues FOLDER` measures a server on it, request by request in
-//! turns with a server that has the same bytes in memory. What counts are the ratios within one
-//! table.
+//! turns with a server that has the same bytes in memory. Only the ratios within one table are
+//! comparable.
 
 pub(crate) mod cases;
 pub(crate) mod data;
 pub(crate) mod fill;
-mod found_by;
+mod index;
 mod memory;
 mod raw;
 mod scan;
@@ -26,14 +26,14 @@ use wire::{Connection, Run, Target, drive};
 
 pub(crate) use raw::{OF, import};
 
-/// How long each alternative runs in a round, and rounds.
+/// Time for each side in a round, and the number of rounds.
 const TURN: Duration = Duration::from_millis(700);
 const ROUNDS: usize = 3;
-/// Different requests of a case, and so bodies that the server in memory has of it: more bytes than
-/// a core's own cache holds where pages are sent, for either of the two.
+/// Different requests of a case, each with a body in the memory server. Together, pages have more
+/// bytes than the cache of a core, for both sides.
 const VARIETY: usize = 64;
 
-/// Fills a store at `folder` and leaves it there.
+/// Fills a store at `folder`, which remains.
 #[expect(clippy::print_stdout, reason = "the figures are the output")]
 pub(crate) async fn make(folder: &Path, count: usize) -> Result<()> {
     let store = Store::at(folder)?;
@@ -53,7 +53,7 @@ pub(crate) async fn make(folder: &Path, count: usize) -> Result<()> {
     server.kill()
 }
 
-/// Measures a server on the store at `folder`; `only` names the cases by a part of their names.
+/// Measures a server on the store at `folder`; `only` selects cases by a part of their names.
 #[expect(clippy::print_stdout, reason = "the table is the program's output")]
 pub(crate) async fn measure(folder: &Path, only: &str) -> Result<()> {
     let store = Store::at(folder)?;
@@ -95,7 +95,7 @@ async fn line(case: &Case, target: &Target, limit: &Target, memory: &MemoryServe
         let (status, body) = connection.get(&(case.path)(n), true).await?;
         ensure!(status == 200, "{} answered {status}", (case.path)(n));
         bytes += body.len();
-        memory.keep(&n.to_string(), body)?;
+        memory.add(&n.to_string(), body);
     }
     let bytes = bytes / VARIETY;
     let against_hello = case.against_hello;

@@ -1,7 +1,8 @@
-//! The import of issues beside the raw insertion of the same rows: 10,000 issues into a store that
-//! has those of the rounds before, from the first byte of the request to `completed`; and the bare
-//! SQLite statements for the same rows and indexes in one transaction, each line parsed once: with
-//! what issues are found by, and (a stricter limit) without.
+//! Imports of 10,000 issues against raw insertion of the same rows, into stores that have the
+//! issues of the rounds before. The server is timed from the first byte of the request to
+//! `completed`. The limit is bare SQLite statements for the same rows and indexes in one
+//! transaction, each line parsed once: with counters and sets and, as a stricter limit, without
+//! them.
 
 use std::path::Path;
 use std::time::Instant;
@@ -12,17 +13,17 @@ use caseload_model::task::Action;
 use rusqlite::{Connection, Statement};
 
 use super::data;
-use super::found_by::{Found, FoundBy};
+use super::index::{IndexEntries, IndexWrites};
 use crate::bulk::jobs::run;
 use crate::median;
 use bench::server::Store;
 
 /// Issues of one task.
 const ENTRIES: usize = 10_000;
-/// Of so many issues are those that are generated: they make the spans between instants.
+/// The number of issues that the generator spreads over its time span.
 pub(crate) const OF: usize = 200_000;
 
-/// Measures in turns; each round goes on where the one before it ended, on both sides.
+/// Measures in turns; each round adds to the stores of the round before, on both sides.
 #[expect(clippy::print_stdout, reason = "the table is the program's output")]
 pub(crate) async fn import(rounds: usize) -> Result<()> {
     let store = Store::new()?;
@@ -60,7 +61,8 @@ pub(crate) async fn import(rounds: usize) -> Result<()> {
     server.kill()
 }
 
-/// The tables and indexes of issues and of whom they name, at the server's settings.
+/// Opens a database with the tables and indexes of issues and app profiles, with the settings of
+/// the server.
 fn open(path: &Path) -> Result<Connection> {
     let db = Connection::open(path)?;
     db.execute_batch(
@@ -74,11 +76,11 @@ fn open(path: &Path) -> Result<Connection> {
     Ok(db)
 }
 
-/// Milliseconds for the rows of `lines`: issues, fragments, sparse terms, authors; counters and
-/// sets where they are `indexed`.
+/// Milliseconds for the rows of `lines`: issues, fragments, sparse terms, authors and, if
+/// `indexed`, counters and sets.
 fn insert(db: &mut Connection, lines: &str, indexed: bool) -> Result<f64> {
     let begun = Instant::now();
-    let mut found_by = FoundBy::default();
+    let mut index = IndexWrites::default();
     let tx = db.transaction()?;
     {
         let mut issue = tx.prepare(
@@ -128,14 +130,14 @@ fn insert(db: &mut Connection, lines: &str, indexed: bool) -> Result<f64> {
                 parsed.custom_fields.get().as_bytes(),
                 parsed.queue.map(|queue| queue.get().as_bytes()),
             ])?;
-            parsed.keep_sparse(&mut value, row)?;
+            parsed.write_sparse(&mut value, row)?;
             profile.execute(rusqlite::params![user, parsed.app_id, parsed.author_name, b"[]"])?;
             if indexed {
-                parsed.found(|found| found_by.add(row, found));
+                parsed.index_entries(|entries| index.add(row, entries));
             }
         }
     }
-    found_by.keep(&tx)?;
+    index.write(&tx)?;
     tx.commit()?;
     Ok(begun.elapsed().as_secs_f64() * 1e3)
 }
@@ -166,8 +168,8 @@ struct Line<'l> {
 }
 
 impl Line<'_> {
-    /// Keeps the terms that few issues share.
-    fn keep_sparse(&self, insert: &mut Statement<'_>, row: i64) -> Result<()> {
+    /// Writes the terms that few issues share.
+    fn write_sparse(&self, insert: &mut Statement<'_>, row: i64) -> Result<()> {
         let (user, block, place) = (self.hs_user_id, row >> 16, (row as u16).to_le_bytes());
         let number = (self.created_at % 1009).to_be_bytes();
         for (kind, bytes) in [
@@ -180,8 +182,8 @@ impl Line<'_> {
         Ok(())
     }
 
-    /// Tells what the issue is found by.
-    fn found(&self, tell: impl FnOnce(&Found<'_>)) {
+    /// Passes the index entries of the issue to `add`.
+    fn index_entries(&self, add: impl FnOnce(&IndexEntries<'_>)) {
         let rating = self.feedback_rating.map(|rating| rating.to_string());
         let fields: Fields<'_> = serde_json::from_str(self.custom_fields.get()).unwrap_or_default();
         let queue =
@@ -199,7 +201,7 @@ impl Line<'_> {
         values.extend(self.tags.iter().map(|tag| (4, *tag)));
         values.extend(rating.as_deref().map(|rating| (6, rating)));
         values.extend(queue.map(|queue| (9, queue.id)));
-        tell(&Found {
+        add(&IndexEntries {
             values: &values,
             state: self.state_data.state,
             created_at: self.created_at,

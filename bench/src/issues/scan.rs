@@ -1,5 +1,5 @@
-//! What goes through very many issues: tests of texts, and what they leave to others meanwhile; the
-//! stream of every issue; a step by cursor from far inside.
+//! Requests that read very many issues: searches in texts, and how they slow other requests; the
+//! stream of all issues; a cursor step far inside the list.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,13 +13,13 @@ use super::wire::{Connection, Path, Target, drive};
 use crate::memory::resident;
 use crate::real;
 
-/// Steps before the one that is measured.
+/// Steps before the measured one.
 const STEPS_BEFORE: usize = 20;
 
-/// Bytes of the stream between two looks at the server's memory.
+/// Bytes of the stream between two reads of the server's memory.
 const LOOK_EVERY: usize = 16 << 20;
 
-/// A step of 100 from far inside the list.
+/// A step of 100 issues from far inside the list.
 pub(crate) async fn cursor_case(target: &Target) -> Result<Case> {
     let mut connection = Connection::open(target).await?;
     let mut cursor = String::new();
@@ -34,7 +34,8 @@ pub(crate) async fn cursor_case(target: &Target) -> Result<Case> {
     Ok(Case { name: "cursor step of 100".to_owned(), path, connections: 16, against_hello: false })
 }
 
-/// Texts over everything and over a part; then how many lists others get meanwhile.
+/// Times text searches over all issues and over one state; then the rate of lists while others
+/// search texts.
 #[expect(clippy::print_stdout, reason = "the figures are the output")]
 pub(crate) async fn texts(target: &Target) -> Result<()> {
     let words = "/v1/bench/issues?page-size=10&messages=%7B%22and%22:%5B%22kaloter%22%5D%7D";
@@ -68,15 +69,15 @@ pub(crate) async fn texts(target: &Target) -> Result<()> {
     let after = drive(target, &list, 16, turn).await?.per_second;
     let alone = f64::midpoint(before, after);
     println!(
-        "lists of 100 alone {before:.0} and {after:.0}/s, beside four who ask for texts \
+        "lists of 100 alone {before:.0} and {after:.0}/s, with four text searches at the same time \
          {meanwhile:.0}/s: {:.2}",
         meanwhile / alone
     );
     Ok(())
 }
 
-/// Reads the stream of all issues, and how much memory of its own the server has meanwhile. Pages
-/// of the store that it maps are the system's and come and go with its cache.
+/// Reads the stream of all issues, and the server's anonymous memory during it. Pages of the mapped
+/// store belong to the system's cache and are not counted.
 #[expect(clippy::print_stdout, reason = "the figures are the output")]
 pub(crate) async fn stream(target: &Target, server: u32) -> Result<()> {
     let own = || resident(server, "RssAnon");
@@ -109,6 +110,6 @@ pub(crate) async fn stream(target: &Target, server: u32) -> Result<()> {
     let end = String::from_utf8_lossy(&end).replace("\r\n", " ");
     let end = end.rfind("{\"end\"").map_or("cut", |at| &end[at..]);
     println!("stream: {megabytes:.0} MB in {seconds:.1} s, {:.0} MB/s; {end}", megabytes / seconds);
-    println!("the server's own memory: {before:.0} MiB before, {most:.0} MiB at most");
+    println!("the server's anonymous memory: {before:.0} MiB before, {most:.0} MiB at most");
     Ok(())
 }

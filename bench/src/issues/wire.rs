@@ -1,5 +1,5 @@
-//! A client that costs next to nothing: one request after another on a kept connection, the head of
-//! the answer read just far enough to find the body's length, the body read and thrown away.
+//! A client that costs as little as possible: it sends one request after another on an open
+//! connection, reads the length of the body from the head, and discards the body.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use tokio::net::TcpStream;
 
 use crate::real;
 
-/// Where requests go.
+/// The server to send requests to.
 #[derive(Clone)]
 pub(crate) struct Target {
     pub(crate) address: String,
@@ -29,7 +29,7 @@ impl Connection {
         Ok(Self { stream, key: target.key.clone(), buffer: vec![0; 256 << 10] })
     }
 
-    /// Sends a request; the answer's status and, where they are wanted, its bytes.
+    /// Sends a request; returns the status and, if `keep` is set, the body.
     pub(crate) async fn get(&mut self, path: &str, keep: bool) -> Result<(u16, Vec<u8>)> {
         let request = format!(
             "GET {path} HTTP/1.1\r\nhost: bench\r\nauthorization: Bearer {}\r\n\r\n",
@@ -70,7 +70,7 @@ impl Connection {
 /// Makes the path of request number `n`.
 pub(crate) type Path = std::sync::Arc<dyn Fn(usize) -> String + Send + Sync>;
 
-/// What a run came to.
+/// The figures of a run.
 #[derive(Default)]
 pub(crate) struct Run {
     /// Milliseconds of each request, ascending.
@@ -85,7 +85,7 @@ impl Run {
     }
 }
 
-/// Sends requests over `connections` for some time. Every answer must be a good one.
+/// Sends requests over `connections` for some time. Every answer must be 200.
 pub(crate) async fn drive(
     target: &Target,
     path: &Path,

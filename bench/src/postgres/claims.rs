@@ -1,7 +1,7 @@
-//! How fast servers get at work: claims per second, each leasing one waiting task in a commit of
-//! its own, from one server's store and from several at once, beside bare commits of one row over
-//! as many connections; and tasks of a single entry per second through one whole server, from the
-//! POST until the last has completed.
+//! How fast servers start work. Claims per second, each leasing one waiting task in a commit of its
+//! own, by the store of one server and of several at once, against bare commits of one row over as
+//! many connections; and tasks of one entry per second through one whole server, from the POST to
+//! the completion of the last.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,17 +18,17 @@ use super::report::{ClaimRow, Report};
 use crate::{median, profiles, real};
 use bench::server::Store;
 
-/// Domains among which the tasks are spread.
+/// Domains that the tasks are spread over.
 const DOMAINS: usize = 20;
 /// Waiting tasks at the beginning of each turn.
 const TASKS: usize = 400;
 /// Claims of a turn.
 const CLAIMS: usize = 200;
 const CLAIMERS: [usize; 3] = [1, 2, 4];
-/// How long bare commits are counted.
+/// Time for which bare commits are counted.
 const BARE: Duration = Duration::from_millis(700);
 const SENDERS: usize = 16;
-/// The claimers' clock: all leases are of one instant, and none ends within a turn.
+/// The time of all claims: no lease expires within a turn.
 const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
 
 pub(super) async fn measure(rounds: usize, report: &mut Report) -> Result<()> {
@@ -45,8 +45,8 @@ pub(super) async fn measure(rounds: usize, report: &mut Report) -> Result<()> {
         whole.push(small_tasks(&clients(&server.url, &named)?).await?);
         server.kill()?;
     }
-    // Tasks that nobody works on: the server is ended while they wait, and those that it had begun
-    // are left out by their leases.
+    // No server runs these tasks: the server ended while they waited, and the tasks that it had
+    // begun are still leased.
     let mut rows: Vec<ClaimRow> = Vec::new();
     for claimers in CLAIMERS {
         let (mut ours, mut bare) = (Vec::new(), Vec::new());
@@ -92,7 +92,7 @@ async fn small_tasks(clients: &[Client]) -> Result<f64> {
     Ok(real(TASKS / SENDERS * SENDERS) / begun.elapsed().as_secs_f64())
 }
 
-/// Puts tasks that have completed back in the queue, as if they had never been looked at.
+/// Puts completed tasks back into the queue, as if no server had claimed them.
 async fn waiting(client: &tokio_postgres::Client) -> Result<()> {
     client
         .batch_execute(&format!(
@@ -106,7 +106,7 @@ async fn waiting(client: &tokio_postgres::Client) -> Result<()> {
     Ok(())
 }
 
-/// Claims per second, by so many servers' stores at once.
+/// Claims per second by the stores of so many servers at once.
 async fn claims(url: &str, claimers: usize) -> Result<f64> {
     let mut stores = Vec::new();
     for _ in 0..claimers {

@@ -1,6 +1,6 @@
-//! The database under measurement, seen from beside the servers: a connection, the processor time
-//! that its processes used, and rows copied as the bytes they are on the wire. Nothing here knows
-//! what the tables mean.
+//! The measured database, accessed without a server: a connection, the processor time of its
+//! processes, and rows as the bytes of a binary copy. Nothing here depends on the meaning of the
+//! tables.
 
 use std::pin::pin;
 use std::time::{Duration, Instant};
@@ -13,20 +13,20 @@ use tokio_postgres::{Client, NoTls};
 
 use crate::real;
 
-/// Bytes that go to the database at a time.
+/// Bytes that are sent to the database at a time.
 const PIECE: usize = 64 << 10;
 /// Clock ticks of a process per second, on any Linux.
 const TICKS_PER_SECOND: f64 = 100.0;
 
-/// A connection that ends with the client.
+/// Connects; the connection ends with the client.
 pub(super) async fn connect(url: &str) -> Result<Client> {
     let (client, connection) = tokio_postgres::connect(url, NoTls).await?;
     tokio::spawn(connection);
     Ok(client)
 }
 
-/// An empty database and a connection to it. Checkpoints are kept out of the short measurements:
-/// they would fall into the one or the other by chance.
+/// An empty database and a connection to it. No checkpoint runs during the short measurements,
+/// because it would slow one side or the other at random.
 pub(super) async fn fresh() -> Result<(Database, Client)> {
     let database = Database::empty();
     let client = connect(database.url()).await?;
@@ -36,20 +36,20 @@ pub(super) async fn fresh() -> Result<(Database, Client)> {
     Ok((database, client))
 }
 
-/// A domain's id.
+/// The id of a domain.
 pub(super) async fn domain_id(client: &Client, name: &str) -> Result<i64> {
     Ok(client.query_one("SELECT id FROM domains WHERE name = $1", &[&name]).await?.get(0))
 }
 
-/// Rows of a table as a binary copy writes them, and the statement that takes them back.
+/// Rows of a table in the form of a binary copy, and the statement that inserts them.
 pub(super) struct Rows {
     into: String,
     bytes: Bytes,
 }
 
 impl Rows {
-    /// The rows of `domain` that a condition is true of, under another domain. Numbers that the
-    /// database gives by itself are left to it.
+    /// Reads the rows of a domain that satisfy a condition, with the id of another domain. Columns
+    /// whose numbers the database assigns are left out.
     pub(super) async fn read(
         client: &Client,
         table: &str,
@@ -76,12 +76,12 @@ impl Rows {
         })
     }
 
-    /// Bytes of them all.
+    /// The length of all rows in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Adds them.
+    /// Inserts the rows.
     pub(super) async fn write(&self, client: &Client) -> Result<u64> {
         let mut sink = pin!(client.copy_in(&self.into).await?);
         let mut rest = self.bytes.clone();
@@ -92,18 +92,17 @@ impl Rows {
     }
 }
 
-/// Processor seconds of a process and of those that it has waited for.
+/// Processor seconds of a process and of the children that it has waited for.
 pub(super) fn seconds_of(pid: u32) -> Result<f64> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"))?;
-    // Behind the name, which may hold anything: state and parent, then numbers.
+    // The fields after the name, which may contain anything: state and parent, then numbers.
     let (_, rest) = stat.rsplit_once(')').context("no process name")?;
     let ticks: Vec<usize> =
         rest.split_whitespace().skip(11).take(4).map(str::parse).collect::<Result<_, _>>()?;
     Ok(real(ticks.iter().sum()) / TICKS_PER_SECOND)
 }
 
-/// Processor seconds of all processes of the database that are there. They have to be on this
-/// machine.
+/// Processor seconds of all current processes of the database, which must run on this machine.
 pub(super) async fn seconds(client: &Client) -> Result<f64> {
     let backend = client.query_one("SELECT pg_backend_pid()", &[]).await?.get::<_, i32>(0);
     let parent = parent(backend.unsigned_abs())?;
@@ -112,7 +111,7 @@ pub(super) async fn seconds(client: &Client) -> Result<f64> {
         let Some(pid) = entry?.file_name().to_str().and_then(|name| name.parse().ok()) else {
             continue;
         };
-        // One that has ended meanwhile counts among those that its parent waited for.
+        // A process that has just ended counts among those that its parent waited for.
         if self::parent(pid).is_ok_and(|of| of == parent) {
             seconds += seconds_of(pid).unwrap_or_default();
         }
@@ -126,8 +125,8 @@ fn parent(pid: u32) -> Result<u32> {
     Ok(rest.split_whitespace().nth(1).context("no parent")?.parse()?)
 }
 
-/// Durable commits per second, each of one changed row of its own, over so many connections: the
-/// most that anything that commits each time can come to.
+/// Durable commits per second over so many connections, each updating a row of its own: an upper
+/// limit for everything that commits each time.
 pub(super) async fn commits(url: &str, connections: usize, time: Duration) -> Result<f64> {
     let client = connect(url).await?;
     client

@@ -1,6 +1,6 @@
-//! Imports into PostgreSQL: 10,000 entries from the first byte of the POST until the client hears
-//! of `completed`, in turns with the raw insertion of the same rows; and two servers that import
-//! into two domains, in turns with one. Each side goes on where its last turn ended.
+//! Imports into PostgreSQL: 10,000 entries from the first byte of the POST to `completed`, in turns
+//! with raw insertion of the same rows; and two servers that import into two domains, in turns with
+//! one. Each side continues with the tables of its last turn.
 
 use std::time::Instant;
 
@@ -9,7 +9,7 @@ use caseload_client::Client;
 use caseload_model::task::{Action, Family};
 
 use super::database::{domain_id, fresh, seconds, seconds_of};
-use super::raw::{RawIssues, RawProfiles, found_by};
+use super::raw::{RawIssues, RawProfiles, index_rows};
 use super::report::{Report, Shares};
 use crate::bulk::jobs::run;
 use crate::issues::{OF, data};
@@ -17,9 +17,9 @@ use crate::profiles;
 use crate::raw::parse;
 use bench::server::{Process, Store};
 
-/// Entries of one task, the most that a request may carry.
+/// Entries of one task: the most that a request may have.
 const ENTRIES: usize = 10_000;
-/// Tasks, one after another, of each domain in a turn of the comparison of servers.
+/// Tasks of each domain in a turn of the comparison of servers, one after another.
 const TASKS: usize = 3;
 
 fn issues(batch: usize) -> Vec<u8> {
@@ -29,7 +29,7 @@ fn issues(batch: usize) -> Vec<u8> {
     lines.into_bytes()
 }
 
-/// Profiles and issues beside their limits.
+/// Measures profiles and issues against their limits.
 pub(super) async fn against_raw(rounds: usize, report: &mut Report) -> Result<()> {
     let (database, client) = fresh().await?;
     let store = Store::in_database(database.url());
@@ -39,11 +39,11 @@ pub(super) async fn against_raw(rounds: usize, report: &mut Report) -> Result<()
         (Client::new(&server.url, "bench", &key)?, Client::new(&server.url, "other", &other)?);
     let domain = domain_id(&client, "bench").await?;
     let import = async { run(&other, Action::ImportIssues, issues(0)).await.map(|_| ()) };
-    let found_by = found_by(&client, domain_id(&client, "other").await?, import).await?;
+    let index_rows = index_rows(&client, domain_id(&client, "other").await?, import).await?;
     let mut raw_profiles = RawProfiles::new(database.url(), domain).await?;
-    let mut raw_issues = RawIssues::new(database.url(), domain, found_by).await?;
+    let mut raw_issues = RawIssues::new(database.url(), domain, index_rows).await?;
     let (mut created, mut imported) = (Vec::new(), Vec::new());
-    // The first round of each is not kept: connections, statements and tables are new then.
+    // The first round is discarded: connections, statements and tables are new in it.
     for round in 0..=rounds {
         let lines = profiles::lines_from(round * ENTRIES, ENTRIES);
         let parsing = parse(&lines)?;
@@ -51,7 +51,7 @@ pub(super) async fn against_raw(rounds: usize, report: &mut Report) -> Result<()
         let raw = raw_profiles.add_again().await?;
         created.push((served, raw, raw + parsing));
         let (served, _) = run(&ours, Action::ImportIssues, issues(round)).await?;
-        // Folding goes on for a moment; the raw rows have the database to themselves.
+        // Compaction takes a moment longer; the raw insertion must not compete with it.
         settled(&client).await?;
         let (bare, with_deltas) = raw_issues.add_again().await?;
         imported.push((served, bare, with_deltas));
@@ -60,7 +60,7 @@ pub(super) async fn against_raw(rounds: usize, report: &mut Report) -> Result<()
     server.kill()
 }
 
-/// Waits until no deltas are left to be folded.
+/// Waits until compaction has merged all deltas.
 pub(super) async fn settled(client: &tokio_postgres::Client) -> Result<()> {
     let left = "SELECT (SELECT count(*) FROM issue_count_deltas WHERE domain_id > 0)
                 + (SELECT count(*) FROM issue_set_deltas WHERE domain_id > 0)";
@@ -104,7 +104,7 @@ pub(super) async fn servers(rounds: usize, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// Entries per second of all clients together, and what was busy meanwhile.
+/// Entries per second of all clients together, and the processor time used by servers and database.
 async fn turn(
     action: Action,
     database: &tokio_postgres::Client,

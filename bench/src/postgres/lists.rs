@@ -1,7 +1,7 @@
 //! Lists of 100 issues from PostgreSQL, over HTTP with total and envelope, in turns with the bare
-//! query for the same rows' fragments over as many connections: rows by the index that has filter
-//! and order, their fragments joined, read and thrown away. The bare query counts nothing and
-//! writes no JSON.
+//! query for the fragments of the same rows over as many connections. The bare query uses the index
+//! with the filter and the order, joins the fragments, reads and discards them; it counts nothing
+//! and writes no JSON.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,19 +18,19 @@ use crate::issues::wire::{Target, drive};
 use crate::{median, real};
 use bench::server::Store;
 
-/// How long each alternative runs in a round.
+/// Time for each side in a round.
 const TURN: Duration = Duration::from_millis(1500);
 const CONNECTIONS: [usize; 2] = [1, 8];
 const PAGE: i64 = 100;
 const FRAGMENTS: &str = "b.head, b.messages, b.meta, b.custom_fields, b.feedback, b.queue, \
      b.private_notes, b.predict_labels, b.sentiment_analysis, b.smart_intents";
 
-/// A filter: its name, its parameters in request number `n`, and the same for the bare query.
+/// A filter: its name, its parameters in request number `n`, and its condition in the bare query.
 struct Filter {
     name: &'static str,
     parameters: fn(usize) -> String,
     condition: &'static str,
-    /// Number of a state by its place in the measured ones, and a span.
+    /// Whether the condition has the number of a state, and whether it has a span, as parameters.
     by_state: bool,
     by_span: bool,
 }
@@ -69,7 +69,7 @@ pub(super) async fn measure(rounds: usize, issues: usize, report: &mut Report) -
     settled(&client).await?;
     client.batch_execute("VACUUM ANALYZE").await?;
     let domain = domain_id(&client, "bench").await?;
-    // The model numbers the states; what they stand for is read from the heads.
+    // The model numbers the states; the stored heads show which number each state has.
     let states = states(&client, domain).await?;
     let target = Target { address: server.url.trim_start_matches("http://").to_owned(), key };
     let mut rows = Vec::new();
@@ -95,7 +95,7 @@ pub(super) async fn measure(rounds: usize, issues: usize, report: &mut Report) -
     server.kill()
 }
 
-/// The numbers of the measured states, in their order.
+/// The numbers of the measured states, in order.
 async fn states(client: &tokio_postgres::Client, domain: i64) -> Result<Arc<Vec<i16>>> {
     let mut numbers = Vec::new();
     for (name, _) in crate::issues::data::STATES {

@@ -1,8 +1,7 @@
-//! The server on PostgreSQL, beside what PostgreSQL alone does with the same rows: imports,
-//! lists, several servers, claims. The database is a throw-away one that makes its commits
-//! durable, brought by `scripts/with-postgres --durable`, under which the program starts itself
-//! again, or the one that `TEST_DATABASE_URL` names, on this machine. `--write` keeps the tables
-//! as markdown.
+//! The server on PostgreSQL against PostgreSQL alone with the same rows: imports, lists, several
+//! servers, claims. The database makes its commits durable. It is the one of `TEST_DATABASE_URL`,
+//! on this machine, or a temporary one: then the program starts itself again under
+//! `scripts/with-postgres --durable`. `--write` stores the tables as markdown.
 
 mod claims;
 mod database;
@@ -20,15 +19,15 @@ use crate::bulk::output;
 use database::commits;
 use report::Report;
 
-/// How long bare commits are counted.
+/// Time for which bare commits are counted.
 const COMMITS: std::time::Duration = std::time::Duration::from_secs(1);
 
-/// What is asked for on the command line.
+/// The options of the command line.
 pub(crate) struct Options {
     rounds: usize,
-    /// Issues that lists are measured with.
+    /// Issues in the store of the lists.
     issues: usize,
-    /// The parts that are measured: those whose name this is a part of.
+    /// Selects the parts to measure: those whose names contain this text.
     only: String,
     write: bool,
 }
@@ -79,7 +78,7 @@ pub(crate) async fn measure(args: &[String]) -> Result<()> {
     let version: String = client.query_one("SHOW server_version", &[]).await?.get(0);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let text = format!(
-        "PostgreSQL {version} with its own defaults but for checkpoints, which are kept out; fsync \
+        "PostgreSQL {version} with its own defaults except that no checkpoint runs; fsync \
          and synchronous_commit are on; {bare:.0} bare commits/s over one connection. {} rounds, \
          medians; clients, servers and database share {cores} cores; load average {} at the \
          beginning, {} at the end. Figures of other runs are not comparable, those of a line are. \
@@ -101,7 +100,7 @@ pub(crate) async fn measure(args: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Runs this program with a database of its own.
+/// Runs this program under a temporary database.
 fn with_database(args: &[String]) -> Result<()> {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../scripts/with-postgres");
     let mut command = Command::new(script);

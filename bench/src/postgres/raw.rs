@@ -1,7 +1,7 @@
-//! The limits of imports: what PostgreSQL alone needs for the very rows that a served import
-//! left, read back and added again to the same tables and indexes under a domain that no server
-//! knows, in one transaction with one durable commit. Rows are ready before the clock starts; no
-//! task, payload or record is kept, and nothing is looked up.
+//! The limits of imports: the time that PostgreSQL alone needs for the same rows. It reads back the
+//! rows of a served import and inserts them again into the same tables and indexes, under a domain
+//! that no server knows, in one durable transaction. The rows are ready before the clock starts;
+//! there is no task, payload or record, and no lookup.
 
 use std::time::Instant;
 
@@ -11,13 +11,13 @@ use tokio_postgres::Client;
 use super::database::{Rows, connect};
 
 /// A domain that no server knows.
-const NOBODYS: i64 = -1;
-/// The first half of the name of the lock under which a server folds deltas.
-const FOLD_LOCK: i32 = 0x6361_7365;
-/// What issues are found by, as an import leaves it.
-const FOUND_BY: [&str; 3] = ["issue_count_deltas", "issue_set_deltas", "issue_values"];
+const UNKNOWN_DOMAIN: i64 = -1;
+/// The first half of the key of the compaction lock.
+const COMPACTION_LOCK: i32 = 0x6361_7365;
+/// The tables of counters and sets, as an import leaves them.
+const INDEX_TABLES: [&str; 3] = ["issue_count_deltas", "issue_set_deltas", "issue_values"];
 
-/// The profiles of a domain, batch after batch.
+/// The profiles of a domain, one batch after the other.
 pub(super) struct RawProfiles {
     client: Client,
     domain: i64,
@@ -29,12 +29,13 @@ impl RawProfiles {
         Ok(Self { client: connect(url).await?, domain, last: 0 })
     }
 
-    /// Milliseconds for what the domain has more than at the last call: identities in the order of
-    /// their index by one statement, profiles by copy.
+    /// Milliseconds for the rows that the domain has gained since the last call: identities by one
+    /// statement in the order of their index, profiles by copy.
     pub(super) async fn add_again(&mut self) -> Result<f64> {
         let (client, domain, last) = (&self.client, self.domain, self.last);
         let newer = format!("id > {last}");
-        let profiles = Rows::read(client, "core_profiles", (domain, NOBODYS), &newer).await?;
+        let profiles =
+            Rows::read(client, "core_profiles", (domain, UNKNOWN_DOMAIN), &newer).await?;
         let identities = client
             .query(
                 "SELECT key, core_profile_id FROM identities
@@ -53,7 +54,7 @@ impl RawProfiles {
             .await?;
         let begun = Instant::now();
         client.batch_execute("BEGIN").await?;
-        let inserted = client.query(&insert, &[&NOBODYS, &keys, &owners]).await?.len();
+        let inserted = client.query(&insert, &[&UNKNOWN_DOMAIN, &keys, &owners]).await?.len();
         profiles.write(client).await?;
         client.batch_execute("COMMIT").await?;
         let took = millis(begun);
@@ -63,25 +64,25 @@ impl RawProfiles {
     }
 }
 
-/// The issues of a domain, batch after batch.
+/// The issues of a domain, one batch after the other.
 pub(super) struct RawIssues {
     client: Client,
     domain: i64,
     last_row: i64,
     last_change: i64,
-    /// What an import of the same size adds for its issues to be found by.
-    found_by: Vec<Rows>,
+    /// The counters and sets that an import of the same size adds.
+    index_rows: Vec<Rows>,
 }
 
 impl RawIssues {
-    pub(super) async fn new(url: &str, domain: i64, found_by: Vec<Rows>) -> Result<Self> {
-        Ok(Self { client: connect(url).await?, domain, last_row: 0, last_change: 0, found_by })
+    pub(super) async fn new(url: &str, domain: i64, index_rows: Vec<Rows>) -> Result<Self> {
+        Ok(Self { client: connect(url).await?, domain, last_row: 0, last_change: 0, index_rows })
     }
 
-    /// Milliseconds for what the domain has more than at the last call: issues, their fragments,
-    /// their authors and what they are found by, by copy; without the last, and with it.
+    /// Milliseconds for the rows that the domain has gained since the last call, all by copy:
+    /// issues, fragments and authors alone, and with counters and sets.
     pub(super) async fn add_again(&mut self) -> Result<(f64, f64)> {
-        let (client, domains) = (&self.client, (self.domain, NOBODYS));
+        let (client, domains) = (&self.client, (self.domain, UNKNOWN_DOMAIN));
         let newer = format!("row > {}", self.last_row);
         let changed = format!("created_at > {}", self.last_change);
         let rows = [
@@ -95,10 +96,10 @@ impl RawIssues {
             rows.write(client).await?;
         }
         let before_them = millis(begun);
-        for rows in &self.found_by {
+        for rows in &self.index_rows {
             rows.write(client).await?;
         }
-        let found_by = millis(begun) - before_them;
+        let index_rows = millis(begun) - before_them;
         client.batch_execute("COMMIT").await?;
         let with = millis(begun);
         let last = client
@@ -109,30 +110,32 @@ impl RawIssues {
             )
             .await?;
         (self.last_row, self.last_change) = (last.get(0), last.get(1));
-        // The same rows come again.
-        for table in FOUND_BY {
+        // The next round inserts the same rows.
+        for table in INDEX_TABLES {
             client.execute(&format!("DELETE FROM {table} WHERE domain_id = -1"), &[]).await?;
         }
-        Ok((with - found_by, with))
+        Ok((with - index_rows, with))
     }
 }
 
-/// What the issues of an import into `domain`, which has none yet, are found by: no server may fold
-/// the deltas meanwhile.
-pub(super) async fn found_by(
+/// The counters and sets of an import into `domain`, which is empty. A lock prevents their
+/// compaction during the import.
+pub(super) async fn index_rows(
     client: &Client,
     domain: i64,
     import: impl Future<Output = Result<()>>,
 ) -> Result<Vec<Rows>> {
-    client.query("SELECT pg_advisory_lock($1, $2)", &[&FOLD_LOCK, &(domain as i32)]).await?;
+    client.query("SELECT pg_advisory_lock($1, $2)", &[&COMPACTION_LOCK, &(domain as i32)]).await?;
     import.await?;
-    let mut found_by = Vec::new();
-    for table in FOUND_BY {
-        found_by.push(Rows::read(client, table, (domain, NOBODYS), "true").await?);
+    let mut index_rows = Vec::new();
+    for table in INDEX_TABLES {
+        index_rows.push(Rows::read(client, table, (domain, UNKNOWN_DOMAIN), "true").await?);
     }
-    ensure!(found_by.iter().all(|rows| rows.bytes() > 1000), "no deltas were left");
-    client.query("SELECT pg_advisory_unlock($1, $2)", &[&FOLD_LOCK, &(domain as i32)]).await?;
-    Ok(found_by)
+    ensure!(index_rows.iter().all(|rows| rows.bytes() > 1000), "no deltas were left");
+    client
+        .query("SELECT pg_advisory_unlock($1, $2)", &[&COMPACTION_LOCK, &(domain as i32)])
+        .await?;
+    Ok(index_rows)
 }
 
 fn millis(begun: Instant) -> f64 {

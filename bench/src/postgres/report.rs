@@ -1,14 +1,14 @@
-//! The figures as markdown tables. Times and rates are medians over the rounds, ratios medians of
-//! the rounds' own ratios: product and limit ran in turns, so that a busy machine slows both.
+//! The figures as markdown tables. Times and rates are medians over the rounds, ratios are medians
+//! of the ratios of single rounds: product and limit take turns, so a busy machine slows both.
 
 use std::fmt::Write as _;
 
 use caseload_model::task::Action;
 
-use crate::bulk::jobs::Served;
+use crate::bulk::jobs::TaskTimes;
 use crate::median;
 
-/// Cores that were busy.
+/// Processor time divided by wall time: cores in use.
 #[derive(Clone, Copy)]
 pub(super) struct Shares {
     pub(super) servers: f64,
@@ -29,33 +29,29 @@ pub(super) struct ClaimRow {
     pub(super) bare: f64,
 }
 
-/// What was written so far.
+/// The report as far as it is written.
 #[derive(Default)]
 pub(super) struct Report {
     pub(super) text: String,
 }
 
-/// A turn: what was served, and two limits in milliseconds.
-type Beside = (Served, f64, f64);
+/// A turn: the times of the served import, and two limits in milliseconds.
+type ImportTurn = (TaskTimes, f64, f64);
 
 impl Report {
-    pub(super) fn imports(&mut self, profiles: &[Beside], issues: &[Beside]) {
+    pub(super) fn imports(&mut self, profiles: &[ImportTurn], issues: &[ImportTurn]) {
         self.text.push_str(
-            "## Imports\n\n10,000 entries, from the POST until the client hears of `completed` \
-             (by `?wait=`); ratio: the limit's time by that, 1 is as fast.\n\n\
+            "## Imports\n\n10,000 entries, from the POST to `completed` (with \
+             `?wait=`); ratio: the limit's time divided by that, 1 is as fast.\n\n\
              | import | accepted ms | completed ms | limit | limit ms | ratio |\n\
              |---|---|---|---|---|---|\n",
         );
         for (what, turns, limits) in [
             ("profiles", profiles, ["COPY + unnest", "the same, each line parsed once"]),
-            (
-                "issues",
-                issues,
-                ["COPY of issues and authors", "the same and what they are found by"],
-            ),
+            ("issues", issues, ["COPY of issues and authors", "the same with counters and sets"]),
         ] {
             for (n, limit) in limits.into_iter().enumerate() {
-                let of = |turn: &Beside| if n == 0 { turn.1 } else { turn.2 };
+                let of = |turn: &ImportTurn| if n == 0 { turn.1 } else { turn.2 };
                 let _ = writeln!(
                     self.text,
                     "| {what} | {:.0} | {:.0} | {limit} | {:.0} | {:.2} |",
@@ -69,7 +65,7 @@ impl Report {
         self.text.push('\n');
     }
 
-    /// Turns of one server and domain, one server and two domains, two of both.
+    /// Turns of one server with one domain, one server with two domains, and two of both.
     pub(super) fn servers(&mut self, action: Action, turns: &[Vec<(f64, Shares)>]) {
         let _ = writeln!(
             self.text,

@@ -1,6 +1,6 @@
-//! One submission of a loop of faults: what is asked, what must come of it, and what was last seen
-//! of its task. Entries are computed, not kept, so that a repeat sends the same bytes. Every look
-//! at a task goes through [`Job::see`], which holds it against the look before.
+//! A job: one submission, its expected outcome, and its task as last read. Entries are computed, so
+//! a repeat sends the same bytes. Every read of a task goes through [`Job::poll`], which compares
+//! it with the read before.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -12,16 +12,16 @@ use serde_json::Value;
 
 use caseload_testdata::SplitMix;
 
-/// Every so many entries of a creation, one claims the identity of the first.
+/// One entry in so many of a creation claims the identity of the first entry.
 const CONFLICT_EVERY: usize = 50;
-/// Instants that the issues of one import share.
+/// Number of different creation times in one import.
 const INSTANTS: usize = 500;
 
-/// A profile that a result record told of.
+/// A profile from a result record.
 #[derive(Clone)]
-pub(crate) struct Known {
+pub(crate) struct KnownProfile {
     pub(crate) id: String,
-    /// The job that made it and the entry's index in it.
+    /// The job that created it, and the index of the entry.
     pub(crate) entry: (usize, usize),
 }
 
@@ -30,22 +30,22 @@ pub(crate) struct Job {
     pub(crate) domain: usize,
     pub(crate) action: Action,
     pub(crate) entries: usize,
-    /// Characters of filling in each entry.
+    /// Characters of filler in each entry.
     pad: usize,
-    /// The known profiles it asks for: entry `i` takes number `(start + i * step) % among`.
+    /// The known profiles that it names: entry `i` names number `(start + i * step) % among`.
     among: usize,
     start: usize,
     step: usize,
-    /// The first answer, once one came through.
+    /// The first answer, if one has arrived.
     pub(crate) first: Option<String>,
-    /// The task at the last look.
+    /// The task as last read.
     pub(crate) seen: Option<Task>,
-    /// Its end was asked for, so that entries may be left.
+    /// It was cancelled, so entries may remain unprocessed.
     pub(crate) cancelled: bool,
 }
 
 impl Job {
-    /// Chooses a job that can be asked while `known` profiles are known in its domain.
+    /// Chooses a job that is possible with `known` profiles in each domain.
     pub(crate) fn choose(number: usize, known: [usize; 2], random: &mut SplitMix) -> Self {
         let domain = random.below(2);
         let action = random.pick(&[
@@ -80,13 +80,13 @@ impl Job {
         }
     }
 
-    /// The path of its task within the domain, once there is an answer.
+    /// The path of its task within the domain, if an answer has arrived.
     pub(crate) fn path(&self) -> Option<String> {
         let task = self.seen.as_ref()?;
         Some(format!("{}/bulk_actions/{}", self.family().as_str(), task.task_id))
     }
 
-    /// The place among its domain's known profiles of the profile that an entry names.
+    /// The number, among the known profiles of its domain, of the profile that an entry names.
     pub(crate) fn target(&self, index: usize) -> usize {
         (self.start + index * self.step) % self.among
     }
@@ -100,7 +100,7 @@ impl Job {
         "x".repeat(self.pad)
     }
 
-    /// The value that an update's entry writes.
+    /// The value that an entry of an update writes.
     pub(crate) fn mark(&self, index: usize) -> String {
         format!("{}-{index}", self.number)
     }
@@ -114,7 +114,7 @@ impl Job {
         creates && index > 0 && index.is_multiple_of(CONFLICT_EVERY)
     }
 
-    pub(crate) fn lines(&self, known: &[Known]) -> Vec<u8> {
+    pub(crate) fn lines(&self, known: &[KnownProfile]) -> Vec<u8> {
         let (mut out, pad) = (String::new(), self.pad());
         for n in 0..self.entries {
             let _ = match self.action {
@@ -141,7 +141,7 @@ impl Job {
         out.into_bytes()
     }
 
-    /// The key of the submission, the same at each repeat.
+    /// The options with the idempotency key, the same at each repeat.
     pub(crate) fn options(&self) -> SubmitOptions {
         SubmitOptions {
             idempotency_key: Some(format!("job-{}", self.number)),
@@ -149,27 +149,31 @@ impl Job {
         }
     }
 
-    pub(crate) async fn submit(&self, client: &Client, lines: Vec<u8>) -> Sent {
+    pub(crate) async fn submit(&self, client: &Client, lines: Vec<u8>) -> SubmitResult {
         let payload = Payload::bytes(lines);
         client.bulk(self.family()).submit_with(self.action, payload, &self.options()).await
     }
 
-    /// Takes an answer to the submission: the first one, or one that must be the same.
+    /// Records an answer to the submission: the first one, or one that must equal the first.
     pub(crate) fn answered(&mut self, task: Task) -> Result<()> {
         match &self.first {
             Some(first) => {
-                ensure!(*first == task.record, "{self}: {first}, and at a repeat {}", task.record);
+                ensure!(
+                    *first == task.record,
+                    "{self}: the first answer was {first}, a repeat got {}",
+                    task.record
+                );
             }
             None => self.first = Some(task.record.clone()),
         }
         if self.seen.is_none() {
-            self.hold(&task)?;
+            self.check(&task)?;
             self.seen = Some(task);
         }
         Ok(())
     }
 
-    /// Entries that were reached, as of the last look: they come in order.
+    /// Entries processed as of the last read: they are processed in order.
     pub(crate) fn reached(&self) -> usize {
         self.seen.as_ref().map_or(0, |task| self.entries - task.counts.unprocessed as usize)
     }
@@ -178,11 +182,11 @@ impl Job {
         self.seen.as_ref().is_some_and(Task::is_completed)
     }
 
-    /// Looks at the task; `true` when it is completed now.
-    pub(crate) async fn see(&mut self, client: &Client) -> Result<bool> {
-        let before = self.seen.as_ref().context("a look before the first answer")?;
+    /// Reads the task; returns `true` if it is completed now.
+    pub(crate) async fn poll(&mut self, client: &Client) -> Result<bool> {
+        let before = self.seen.as_ref().context("the task was read before the first answer")?;
         let task = client.bulk(self.family()).status(&before.task_id).await?;
-        self.hold(&task)?;
+        self.check(&task)?;
         let order = |task: &Task| {
             ["created", "queued", "processing", "completed"].iter().position(|s| *s == task.status)
         };
@@ -201,8 +205,8 @@ impl Job {
         Ok(self.is_done())
     }
 
-    /// The laws of a single look.
-    fn hold(&self, task: &Task) -> Result<()> {
+    /// The laws that hold for every single read.
+    fn check(&self, task: &Task) -> Result<()> {
         let counts = task.counts;
         let sum = counts.succeeded + counts.failed + counts.unprocessed;
         ensure!(
@@ -218,14 +222,14 @@ impl Job {
         Ok(())
     }
 
-    /// Reads a completed task's two lists, which must hold each entry once, in order, on the side
-    /// where it belongs. Returns the result records with their indexes.
+    /// Reads the results and errors of a completed task: each entry must be in the right list, once
+    /// and in order. Returns the result records with their indexes.
     pub(crate) async fn outcome(
         &self,
         client: &Client,
-        known: &[Known],
+        known: &[KnownProfile],
     ) -> Result<Vec<(usize, Value)>> {
-        let task = self.seen.as_ref().context("no look yet")?;
+        let task = self.seen.as_ref().context("the task was never read")?;
         let bulk = client.bulk(self.family());
         let results = records(bulk, &task.task_id, RecordList::Results).await?;
         let errors = records(bulk, &task.task_id, RecordList::Errors).await?;
@@ -240,7 +244,7 @@ impl Job {
         ensure!(
             self.reached() == self.entries
                 || (self.cancelled && task.outcome.as_deref() == Some("cancelled")),
-            "{self}: entries are left: {}",
+            "{self}: entries remain unprocessed: {}",
             task.record
         );
         let (fail, succeed): (Vec<usize>, Vec<usize>) =
@@ -249,7 +253,7 @@ impl Job {
             errors.iter().take(3).collect::<Vec<_>>()
         });
         if self.action == Action::GetCoreProfiles {
-            // The result of a get is the profile itself; its place tells the entry.
+            // The result of a get is the profile itself, so its position identifies the entry.
             let got: Vec<_> = results.iter().map(|r| r["core-profile-id"].as_str()).collect();
             let asked: Vec<_> =
                 succeed.iter().map(|n| Some(known[self.target(*n)].id.as_str())).collect();
@@ -262,7 +266,7 @@ impl Job {
 }
 
 /// The answer to a submission.
-pub(crate) type Sent = Result<Task, ClientError>;
+pub(crate) type SubmitResult = Result<Task, ClientError>;
 
 impl std::fmt::Display for Job {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -270,7 +274,7 @@ impl std::fmt::Display for Job {
     }
 }
 
-/// A list of a task, read to its end.
+/// Reads a whole list of a task.
 pub(crate) async fn records(bulk: Bulk<'_>, task_id: &str, list: RecordList) -> Result<Vec<Value>> {
     let mut lines = bulk.records(task_id, list).await?.lines();
     let mut records = Vec::new();
@@ -285,7 +289,7 @@ fn indexes(records: &[Value]) -> Result<Vec<usize>> {
     records.iter().map(|r| index(r).with_context(|| format!("no index: {r}"))).collect()
 }
 
-/// Whether no value comes twice.
+/// Whether all values are different.
 pub(crate) fn all_differ<T: Ord>(values: impl IntoIterator<Item = T>) -> bool {
     let mut seen = BTreeSet::new();
     values.into_iter().all(|value| seen.insert(value))

@@ -1,6 +1,6 @@
-//! The PostgreSQL under attack: a database of its own in a cluster that keeps what it acknowledged
-//! (fsync on), seen past all wires. It restarts the cluster, ends sessions, and reads leases and
-//! counts directly. Nothing here is asked of the servers.
+//! The PostgreSQL under attack: a database in a cluster with fsync on, accessed directly and not
+//! through the wires. This module restarts the cluster, ends sessions, and reads leases and counts
+//! without asking a server.
 
 use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt as _;
@@ -14,14 +14,14 @@ use url::Url;
 
 /// The name of the database that the servers share.
 const NAME: &str = "attacked";
-/// What sessions of servers are called, with the server's number.
+/// Prefix of the application name of a server's sessions; the number of the server follows.
 const SERVER: &str = "server-";
-/// Who is in the middle of a chunk: it holds the lock of the task's lease for as long as that
-/// takes.
+/// Selects a session in the middle of a chunk: it holds the lock of the task's lease during the
+/// chunk.
 const AT_WORK: &str = "FROM pg_stat_activity a JOIN pg_locks l ON l.pid = a.pid
      WHERE l.relation = 'task_queue'::regclass AND l.mode = 'RowShareLock'
      AND a.xact_start < clock_timestamp() - interval '20 ms' LIMIT 1";
-/// Time for a cluster to take connections again.
+/// Time limit for the cluster to accept connections after a restart.
 const START_MAX: Duration = Duration::from_mins(2);
 
 pub(super) struct Database {
@@ -31,11 +31,11 @@ pub(super) struct Database {
     folder: PathBuf,
 }
 
-/// A task's lease: its epoch, and the next entry.
+/// The epoch of each task's lease, and the next entry.
 pub(super) type Leases = HashMap<Vec<u8>, (i64, i32)>;
 
 impl Database {
-    /// A new database in the cluster at `admin`, whose programs are in `bin`.
+    /// Creates a database in the cluster at `admin`, whose programs are in `bin`.
     pub(super) async fn new(admin: &str, bin: PathBuf) -> Result<Self> {
         let client = connect(admin).await?;
         let folder: String = client.query_one("SHOW data_directory", &[]).await?.get(0);
@@ -56,12 +56,13 @@ impl Database {
         self.url.as_str()
     }
 
-    /// Where it listens.
+    /// The port of the database.
     pub(super) fn port(&self) -> u16 {
         self.url.port().unwrap_or(5432)
     }
 
-    /// The address of the same database by way of a wire, for a server that sessions are known by.
+    /// The address of the database through a wire, with an application name for the sessions of the
+    /// server.
     pub(super) fn by_way_of(&self, port: u16, server: usize) -> Result<String> {
         let mut url = self.url.clone();
         url.query_pairs_mut().append_pair("application_name", &format!("{SERVER}{server}"));
@@ -81,13 +82,13 @@ impl Database {
         ensure!(status.success(), "pg_ctl restart --mode {mode} failed");
         let begun = Instant::now();
         while self.client().await.is_err() {
-            ensure!(begun.elapsed() < START_MAX, "the database does not come back");
+            ensure!(begun.elapsed() < START_MAX, "the database does not accept connections again");
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
         Ok(())
     }
 
-    /// The program as the user whom the cluster belongs to.
+    /// A program of PostgreSQL, run as the owner of the cluster.
     fn program(&self, name: &str) -> Result<Command> {
         let program = self.bin.join(name);
         let owner = std::fs::metadata(&self.folder)?.uid();
@@ -100,13 +101,13 @@ impl Database {
         Ok(command)
     }
 
-    /// Ends the session that is in the middle of a chunk; `false` where none was found in time.
+    /// Ends a session in the middle of a chunk; returns `false` if there was none in time.
     pub(super) async fn end_a_chunk(&self, patience: Duration) -> Result<bool> {
         let end = format!("SELECT pg_terminate_backend(a.pid), a.application_name {AT_WORK}");
         Ok(self.at_work(&end, patience).await?.is_some())
     }
 
-    /// The server that is in the middle of a chunk; none where none was found in time.
+    /// The server that is in the middle of a chunk, if there is one in time.
     pub(super) async fn worker(&self, patience: Duration) -> Result<Option<usize>> {
         let look = format!("SELECT true, a.application_name {AT_WORK}");
         let name = self.at_work(&look, patience).await?;
@@ -125,7 +126,7 @@ impl Database {
         Ok(None)
     }
 
-    /// The leases that hold now.
+    /// The current leases.
     pub(super) async fn leases(&self, client: &Client) -> Result<Leases> {
         let rows = client
             .query(
@@ -138,7 +139,7 @@ impl Database {
         Ok(leased.map(|row| (row.get(0), (row.get(1), row.get(2)))).collect())
     }
 
-    /// The core profiles of a domain.
+    /// The number of core profiles of a domain.
     pub(super) async fn profiles(&self, domain: &str) -> Result<usize> {
         let row = self
             .client()

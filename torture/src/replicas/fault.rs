@@ -1,6 +1,6 @@
-//! What is done to servers, to their network and to their database, one thing a round. Each is
-//! over when [`Fault::strike`] returns: the server runs again, the wire is whole. The load goes on
-//! meanwhile.
+//! The faults of servers, their network and their database, one a round. A fault has ended when
+//! [`Fault::strike`] returns: the server runs again and the wire carries again. The load continues
+//! during the fault.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,11 +13,11 @@ use super::fleet::{Fleet, LEASE_SECONDS};
 use super::takeover;
 use caseload_testdata::SplitMix;
 
-/// Longest time that tasks of a killed server are watched for.
+/// Time for which the tasks of a killed server are watched.
 const TAKEOVER_MAX: Duration = Duration::from_secs(30);
-/// Time for a chunk to be found whose session can be ended.
+/// Time limit to find a chunk whose session can be ended.
 const CHUNK_MAX: Duration = Duration::from_secs(5);
-/// Seconds that a server is away, mostly, after its tasks went to others.
+/// Usual number of seconds that a server is away after other servers have taken its tasks over.
 const LATER_SECONDS: u64 = 10;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,7 +31,7 @@ pub(super) enum Fault {
     EndSession,
 }
 
-/// In the order of the first rounds; later ones are chosen.
+/// The faults of the first rounds, in order; later ones are random.
 pub(super) const FAULTS: [Fault; 7] = [
     Fault::Kill,
     Fault::RestartImmediate,
@@ -42,9 +42,9 @@ pub(super) const FAULTS: [Fault; 7] = [
     Fault::RestartFast,
 ];
 
-/// What came of a fault.
+/// The outcome of a fault.
 #[derive(Default)]
-pub(super) struct Struck {
+pub(super) struct FaultOutcome {
     /// How long tasks waited for another server.
     pub(super) takeovers: Vec<Duration>,
     pub(super) sessions: usize,
@@ -63,20 +63,20 @@ impl Fault {
         }
     }
 
-    /// Whether only the one server notices.
+    /// Whether the fault affects one server only.
     pub(super) const fn is_of_one_server(self) -> bool {
         !matches!(self, Self::RestartFast | Self::RestartImmediate | Self::EndSession)
     }
 
-    /// Strikes the server, or what is behind all of them.
+    /// Makes the fault: to the server `victim`, or to the database of all.
     pub(super) async fn strike(
         self,
         victim: usize,
         fleet: &Fleet,
         database: &Arc<Database>,
         random: &mut SplitMix,
-    ) -> Result<Struck> {
-        let mut struck = Struck::default();
+    ) -> Result<FaultOutcome> {
+        let mut outcome = FaultOutcome::default();
         match self {
             Self::Kill => {
                 fleet.kill(victim)?;
@@ -84,7 +84,7 @@ impl Fault {
                 let watched = tokio::spawn(watched);
                 sleep(Duration::from_millis(random.below(6000) as u64)).await;
                 fleet.serve(victim)?;
-                struck.takeovers = watched.await??;
+                outcome.takeovers = watched.await??;
             }
             Self::RestartFast => database.restart("fast").await?,
             Self::RestartImmediate => database.restart("immediate").await?,
@@ -102,15 +102,15 @@ impl Fault {
                 let watched = tokio::spawn(watched);
                 sleep(away).await;
                 self.away(victim, fleet, false)?;
-                struck.takeovers = watched.await??;
+                outcome.takeovers = watched.await??;
             }
             Self::EndSession => {
                 for _ in 0..=random.below(3) {
-                    struck.sessions += usize::from(database.end_a_chunk(CHUNK_MAX).await?);
+                    outcome.sessions += usize::from(database.end_a_chunk(CHUNK_MAX).await?);
                 }
             }
         }
-        Ok(struck)
+        Ok(outcome)
     }
 
     fn away(self, victim: usize, fleet: &Fleet, gone: bool) -> Result<()> {
@@ -122,8 +122,8 @@ impl Fault {
     }
 }
 
-/// How long a server is away: always longer than its lease, and mostly so long that others have
-/// gone on with its tasks for a while.
+/// How long a server is away: always longer than its lease, and usually so long that other servers
+/// have worked on its tasks for a while.
 fn away(random: &mut SplitMix) -> Duration {
     let seconds = random.pick(&[0, LATER_SECONDS, LATER_SECONDS]) + LEASE_SECONDS;
     Duration::from_millis(1000 * seconds + 500 + random.below(4000) as u64)

@@ -1,14 +1,14 @@
-//! The servers of one database, each behind a wire of its own, and the calls to them. A call comes
-//! to one of three ends: an answer, "not now" (503, and the few others that say to come again), or
-//! none at all. An answer that no fault outside of the server excuses ends the run.
+//! The servers of one database, each connected through a wire of its own, and the requests to them.
+//! A request ends with an answer, with "not now" (503, and the few other codes that mean: repeat it
+//! later), or without an answer. Any answer that no fault excuses ends the run.
 
 use std::fs::OpenOptions;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use caseload_client::Client;
+use parking_lot::Mutex;
 use reqwest::{Method, StatusCode};
 use serde_json::Value;
 use tokio::task::block_in_place;
@@ -18,11 +18,11 @@ use super::wire::Wire;
 use crate::laws::DOMAINS;
 use bench::server::{Process, Store};
 
-/// Seconds after which another server goes on with a task.
+/// The lease of the servers in seconds.
 pub(super) const LEASE_SECONDS: u64 = 3;
-/// Time for a server to answer whatever happens to it. Longer than any fault lasts.
+/// Time limit for any answer. It is longer than every fault.
 const SILENCE_MAX: Duration = Duration::from_mins(2);
-/// Time for a server to be ready after what happened to it is over.
+/// Time limit for a server to be ready after a fault.
 const READY_MAX: Duration = Duration::from_mins(1);
 
 pub(super) struct Fleet {
@@ -30,7 +30,7 @@ pub(super) struct Fleet {
     store: Store,
     pub(super) keys: [String; 2],
     http: reqwest::Client,
-    pub(super) seen: Seen,
+    pub(super) counts: CallCounts,
 }
 
 struct Member {
@@ -40,16 +40,16 @@ struct Member {
     process: Mutex<Option<Process>>,
 }
 
-/// What calls came to.
+/// Counts of the outcomes of requests.
 #[derive(Default)]
-pub(super) struct Seen {
+pub(super) struct CallCounts {
     pub(super) unavailable: AtomicU64,
     pub(super) in_progress: AtomicU64,
     pub(super) lost: AtomicU64,
     pub(super) slowest_ms: AtomicU64,
 }
 
-/// A call to make: a form where there is one.
+/// A request, with a form if it is a write.
 #[derive(Clone, Default)]
 pub(super) struct Call<'a> {
     pub(super) domain: usize,
@@ -57,15 +57,15 @@ pub(super) struct Call<'a> {
     pub(super) put: bool,
     pub(super) form: Option<&'a [(&'a str, &'a str)]>,
     pub(super) key: Option<&'a str>,
-    /// Given up after this, where it is not the longest.
+    /// Time limit, if it is shorter than the usual one.
     pub(super) patience: Option<Duration>,
 }
 
 pub(super) enum Answer {
     Good(String),
-    /// Refused for now, and nothing is known of what was asked before.
+    /// Refused for now; whether an earlier attempt took effect is unknown.
     NotNow,
-    /// The task was completed already.
+    /// The task was already completed.
     Late,
     Lost,
 }
@@ -75,7 +75,8 @@ impl Fleet {
         let store = Store::in_database_with_logs(database.url())?;
         let keys = [store.domain(DOMAINS[0])?, store.domain(DOMAINS[1])?];
         let http = reqwest::Client::builder().no_proxy().tls_certs_only([]).build()?;
-        let mut fleet = Self { members: Vec::new(), store, keys, http, seen: Seen::default() };
+        let mut fleet =
+            Self { members: Vec::new(), store, keys, http, counts: CallCounts::default() };
         for n in 0..servers {
             let wire = Wire::to(database.port()).await?;
             let place = database.by_way_of(wire.port, n)?;
@@ -103,18 +104,18 @@ impl Fleet {
         let more = ["--lease", &lease];
         // This blocks; the wires must go on carrying bytes on the same runtime.
         let process = block_in_place(|| Store::serve_at(&member.place, &more, Box::new(log)))?;
-        lock(&member.url).clone_from(&process.url);
-        *lock(&member.process) = Some(process);
+        member.url.lock().clone_from(&process.url);
+        *member.process.lock() = Some(process);
         Ok(())
     }
 
     pub(super) fn kill(&self, n: usize) -> Result<()> {
-        let process = lock(&self.members[n].process).take().context("no process to kill")?;
+        let process = self.members[n].process.lock().take().context("no process to kill")?;
         block_in_place(|| process.kill())
     }
 
     pub(super) fn pid(&self, n: usize) -> u32 {
-        lock(&self.members[n].process).as_ref().map_or(0, Process::pid)
+        self.members[n].process.lock().as_ref().map_or(0, Process::pid)
     }
 
     /// Sends a signal to a server by its process id.
@@ -131,17 +132,17 @@ impl Fleet {
 
     /// Clients of a server, one for each domain.
     pub(super) fn clients(&self, n: usize) -> Result<[Client; 2]> {
-        let url = lock(&self.members[n].url).clone();
+        let url = self.members[n].url.lock().clone();
         let client = |d: usize| Client::new(&url, DOMAINS[d], &self.keys[d]);
         Ok([client(0)?, client(1)?])
     }
 
-    /// Waits until every server says that it is ready.
+    /// Waits until every server reports ready.
     pub(super) async fn ready(&self) -> Result<()> {
         let begun = Instant::now();
         for (n, member) in self.members.iter().enumerate() {
             loop {
-                let url = format!("{}/readyz", lock(&member.url));
+                let url = format!("{}/readyz", member.url.lock());
                 let asked = self.http.get(url).timeout(Duration::from_secs(10)).send().await;
                 if asked.is_ok_and(|answer| answer.status() == StatusCode::OK) {
                     break;
@@ -153,9 +154,9 @@ impl Fleet {
         Ok(())
     }
 
-    /// Calls a server. An error is a broken law.
+    /// Sends a request to a server. An error means a broken law.
     pub(super) async fn call(&self, n: usize, call: &Call<'_>) -> Result<Answer> {
-        let url = lock(&self.members[n].url).clone();
+        let url = self.members[n].url.lock().clone();
         let version = if call.path.contains("bulk_actions") { "v2" } else { "v1" };
         let url = format!("{url}/{version}/{}/{}", DOMAINS[call.domain], call.path);
         let method = match (call.form, call.put) {
@@ -175,16 +176,16 @@ impl Fleet {
         let answer = request.send().await;
         let took = begun.elapsed();
         if !call.path.contains("wait=") {
-            self.seen.slowest_ms.fetch_max(took.as_millis() as u64, Ordering::Relaxed);
+            self.counts.slowest_ms.fetch_max(took.as_millis() as u64, Ordering::Relaxed);
         }
         let Ok(answer) = answer else {
             ensure!(took < SILENCE_MAX, "server {n} did not answer {} at all", call.path);
-            self.seen.lost.fetch_add(1, Ordering::Relaxed);
+            self.counts.lost.fetch_add(1, Ordering::Relaxed);
             return Ok(Answer::Lost);
         };
         let (status, again) = (answer.status(), answer.headers().contains_key("retry-after"));
         let Ok(text) = answer.text().await else {
-            self.seen.lost.fetch_add(1, Ordering::Relaxed);
+            self.counts.lost.fetch_add(1, Ordering::Relaxed);
             return Ok(Answer::Lost);
         };
         if status.is_success() {
@@ -194,11 +195,11 @@ impl Fleet {
         match (status.as_u16(), problem["code"].as_str()) {
             (503, Some(code)) => {
                 ensure!(again || code == "query_too_expensive", "503 without Retry-After: {text}");
-                self.seen.unavailable.fetch_add(1, Ordering::Relaxed);
+                self.counts.unavailable.fetch_add(1, Ordering::Relaxed);
                 Ok(Answer::NotNow)
             }
             (409, Some("idempotency_in_progress")) => {
-                self.seen.in_progress.fetch_add(1, Ordering::Relaxed);
+                self.counts.in_progress.fetch_add(1, Ordering::Relaxed);
                 Ok(Answer::NotNow)
             }
             (409, Some("already_completed")) => Ok(Answer::Late),
@@ -210,9 +211,4 @@ impl Fleet {
     pub(super) fn leave_logs(self) -> std::path::PathBuf {
         self.store.leave_folder()
     }
-}
-
-/// The content of a lock, also after a panic.
-pub(super) fn lock<T>(of: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    of.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,9 +1,9 @@
-//! The attack on replicas: several servers over one PostgreSQL, two domains, tasks of every kind
-//! and single writes through all of them, followers that poll all the time, and in each round one
-//! fault. What got no answer is sent again through another server; every few rounds all tasks are
-//! driven to their end and everything that is stored is held against what was acknowledged. The
-//! first broken law ends the run, and the servers' logs are left for a look. The seed fixes what
-//! is asked and which faults come, not what the machine makes of it.
+//! The attack on replicas: several servers on one PostgreSQL, tasks of every kind and single writes
+//! in two domains through all of them, followers that poll all the time, and one fault in each
+//! round. A submission without an answer is repeated through another server. Every few rounds all
+//! tasks run to completion and all stored data is compared with the acknowledged writes. The first
+//! broken law ends the run, and the servers' logs remain. The seed fixes the requests and the
+//! faults, not the timing of the machine.
 
 mod database;
 mod fault;
@@ -16,55 +16,56 @@ mod takeover;
 mod wire;
 
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use caseload_client::{Client, ClientError};
+use parking_lot::Mutex;
 use tokio::task::JoinSet;
 
-use crate::laws::{Book, DOMAINS, Sent};
+use crate::laws::{DOMAINS, Ledger, SubmitResult, verify};
 use caseload_testdata::SplitMix;
 use database::Database;
 use fault::FAULTS;
-use fleet::{Answer, Call, Fleet, lock};
-use follow::{Followed, Follower};
+use fleet::{Answer, Call, Fleet};
+use follow::{Follower, FollowerState};
 use gate::Gate;
-use report::Tally;
-use singles::{Singles, Writer};
+use report::{Parts, Totals};
+use singles::{SingleWrites, Writer};
 
 const SERVERS: [usize; 3] = [2, 3, 4];
-/// Unfinished tasks at which a round hands in no more.
+/// With so many unfinished tasks a round submits none.
 const UNFINISHED_MAX: usize = 12;
-/// Writers of single issues of each domain.
+/// Writers of single issues in each domain.
 const WRITERS: usize = 2;
-/// Rounds from one look at everything to the next.
-const HOLD_EVERY: usize = 5;
-/// Time for all tasks to complete, and for one submission to be acknowledged.
+/// Rounds between two verifications of all data.
+const VERIFY_EVERY: usize = 5;
+/// Time limit for all tasks to complete, and for one submission to be acknowledged.
 const DRAIN_MAX: Duration = Duration::from_mins(5);
-/// Time to find a server that is in the middle of a chunk.
+/// Time limit to find a server in the middle of a chunk.
 const WORKER_MAX: Duration = Duration::from_secs(4);
-/// Seconds that one wait for a task asks for.
+/// The `wait` parameter of a request for a task, in seconds.
 const WAIT_SECONDS: u64 = 20;
-/// Imports tell of times before this, single writes of times after it.
+/// Imported issues were created before this time, single writes after it.
 const SINCE: i64 = 1_700_000_000_000;
 
 struct Attack {
     database: Arc<Database>,
     fleet: Arc<Fleet>,
     random: SplitMix,
-    book: Book,
-    singles: [Arc<Mutex<Singles>>; 2],
-    followed: [[Arc<Mutex<Followed>>; 2]; 2],
+    ledger: Ledger,
+    singles: [Arc<Mutex<SingleWrites>>; 2],
+    followed: [[Arc<Mutex<FollowerState>>; 2]; 2],
     /// What single writers pass through, and what followers do.
     writing: Gate,
     following: Gate,
     background: JoinSet<Result<()>>,
     waits: JoinSet<Result<()>>,
-    tally: Tally,
+    totals: Totals,
 }
 
-/// Runs so many rounds, on a cluster of its own where none is given.
+/// Runs so many rounds, on a temporary cluster if none is given.
 #[expect(clippy::print_stdout, reason = "the table is the program's output")]
 pub(crate) async fn run(rounds: usize, seed: Option<u64>) -> Result<()> {
     let seed = seed.unwrap_or_else(SplitMix::fresh_seed);
@@ -79,14 +80,14 @@ pub(crate) async fn run(rounds: usize, seed: Option<u64>) -> Result<()> {
         database,
         fleet,
         random,
-        book: Book::default(),
+        ledger: Ledger::default(),
         singles: Default::default(),
         followed: Default::default(),
         writing: Gate::default(),
         following: Gate::default(),
         background: JoinSet::new(),
         waits: JoinSet::new(),
-        tally: Tally::default(),
+        totals: Totals::default(),
     };
     let begun = Instant::now();
     let done = attack.all(rounds).await;
@@ -102,7 +103,7 @@ pub(crate) async fn run(rounds: usize, seed: Option<u64>) -> Result<()> {
     Ok(())
 }
 
-/// The same program again, with a cluster that keeps what it acknowledged.
+/// Runs this program again with a temporary, durable cluster.
 fn with_postgres(rounds: usize, seed: u64) -> Result<()> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scripts/with-postgres");
     let status = std::process::Command::new(script)
@@ -116,18 +117,23 @@ fn with_postgres(rounds: usize, seed: u64) -> Result<()> {
 }
 
 impl Attack {
+    fn print(&self) {
+        let Self { ledger, singles, followed, fleet, .. } = self;
+        self.totals.print(&Parts { ledger, singles, followed, calls: &fleet.counts });
+    }
+
     async fn all(&mut self, rounds: usize) -> Result<()> {
         self.begin();
         for round in 1..=rounds {
             self.round(round).await.with_context(|| format!("in round {round}"))?;
-            if round.is_multiple_of(HOLD_EVERY) || round == rounds {
-                self.hold().await.with_context(|| format!("after round {round}"))?;
+            if round.is_multiple_of(VERIFY_EVERY) || round == rounds {
+                self.verify().await.with_context(|| format!("after round {round}"))?;
             }
         }
         Ok(())
     }
 
-    /// Starts what goes on all the time.
+    /// Starts writers and followers in the background.
     fn begin(&mut self) {
         for domain in 0..2 {
             for n in 0..WRITERS {
@@ -135,7 +141,7 @@ impl Attack {
                     domain,
                     name: format!("single {domain}{n}"),
                     random: self.fork(),
-                    book: Arc::clone(&self.singles[domain]),
+                    expected: Arc::clone(&self.singles[domain]),
                 };
                 self.background.spawn(writer.run(Arc::clone(&self.fleet), self.writing.clone()));
             }
@@ -165,41 +171,41 @@ impl Attack {
         let mut sending = JoinSet::new();
         self.send(&mut sending, None)?;
         tokio::time::sleep(Duration::from_millis(self.random.below(600) as u64)).await;
-        // Mostly the one that is at work, in the middle of it.
+        // Usually the server in the middle of a chunk.
         if fault.is_of_one_server() && self.random.below(5) > 0 {
             victim = self.database.worker(WORKER_MAX).await?.unwrap_or(victim);
         }
-        // Some more arrive while the fault lasts.
+        // Some more jobs arrive during the fault.
         if self.random.below(2) == 0 {
             self.send(&mut sending, Some(victim))?;
         }
         let (fleet, database) = (Arc::clone(&self.fleet), Arc::clone(&self.database));
         let mut random = self.fork();
-        let struck =
+        let outcome =
             tokio::spawn(async move { fault.strike(victim, &fleet, &database, &mut random).await });
         let other = (victim + 1) % self.fleet.len();
-        while !struck.is_finished() {
+        while !outcome.is_finished() {
             if fault.is_of_one_server() {
-                self.look(other).await?;
+                self.poll(other).await?;
                 self.cancel().await?;
             }
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
-        let struck = struck.await??;
+        let outcome = outcome.await??;
         self.fleet.ready().await?;
         self.answers(&mut sending).await?;
         self.repeat().await?;
-        self.look(other).await?;
+        self.poll(other).await?;
         self.alive()?;
-        let takeovers = struck.takeovers.len();
-        self.tally.add(fault, struck);
-        let (tasks, left) = (self.book.jobs.len(), self.book.unfinished());
+        let takeovers = outcome.takeovers.len();
+        self.totals.add(fault, outcome);
+        let (tasks, left) = (self.ledger.jobs.len(), self.ledger.unfinished());
         let name = fault.name();
         println!("{round:>4} {name:<32} {tasks:>5} tasks, {left:>3} open, {takeovers} taken over");
         Ok(())
     }
 
-    /// Whether everything that goes on all the time still does.
+    /// Fails if a background task has failed.
     fn alive(&mut self) -> Result<()> {
         for set in [&mut self.background, &mut self.waits] {
             while let Some(ended) = set.try_join_next() {
@@ -213,25 +219,30 @@ impl Attack {
         self.fleet.clients(server)
     }
 
-    async fn look(&mut self, server: usize) -> Result<()> {
+    async fn poll(&mut self, server: usize) -> Result<()> {
         let clients = self.clients(server)?;
-        self.book.look(&clients).await
+        self.ledger.poll(&clients).await
     }
 
-    /// Chooses some jobs and sends them, each on its own: through any server, or through one.
-    fn send(&mut self, sending: &mut JoinSet<(usize, Sent)>, server: Option<usize>) -> Result<()> {
-        if self.book.unfinished() >= UNFINISHED_MAX {
+    /// Chooses some jobs and sends them in the background: through any server, or through the given
+    /// one.
+    fn send(
+        &mut self,
+        sending: &mut JoinSet<(usize, SubmitResult)>,
+        server: Option<usize>,
+    ) -> Result<()> {
+        if self.ledger.unfinished() >= UNFINISHED_MAX {
             return Ok(());
         }
         for _ in 0..2 + self.random.below(4) {
-            let number = self.book.choose(&mut self.random);
+            let number = self.ledger.choose(&mut self.random);
             let server = server.unwrap_or_else(|| self.random.below(self.fleet.len()));
-            // Now and then through two servers at the same time.
+            // Sometimes through two servers at the same time.
             let twice = self.random.below(4) == 0;
             let second = (server + 1) % self.fleet.len();
             for server in std::iter::once(server).chain(twice.then_some(second)) {
-                let lines = self.book.lines(number);
-                let job = &self.book.jobs[number];
+                let lines = self.ledger.lines(number);
+                let job = &self.ledger.jobs[number];
                 let client = self.clients(server)?[job.domain].clone();
                 let (action, family, options) = (job.action, job.family(), job.options());
                 sending.spawn(async move {
@@ -243,8 +254,8 @@ impl Attack {
         Ok(())
     }
 
-    /// Takes the answers to what was sent.
-    async fn answers(&mut self, sending: &mut JoinSet<(usize, Sent)>) -> Result<()> {
+    /// Records the answers to all submissions.
+    async fn answers(&mut self, sending: &mut JoinSet<(usize, SubmitResult)>) -> Result<()> {
         while let Some(sent) = sending.join_next().await {
             let (number, sent) = sent?;
             self.answer(number, sent)?;
@@ -252,49 +263,49 @@ impl Attack {
         Ok(())
     }
 
-    /// Takes an answer; whether the submission is acknowledged by it.
-    fn answer(&mut self, number: usize, sent: Sent) -> Result<bool> {
+    /// Records an answer; returns whether it acknowledges the submission.
+    fn answer(&mut self, number: usize, sent: SubmitResult) -> Result<bool> {
         match sent {
             Ok(task) => {
-                let first = self.book.jobs[number].first.is_none();
-                self.book.jobs[number].answered(task)?;
+                let first = self.ledger.jobs[number].first.is_none();
+                self.ledger.jobs[number].answered(task)?;
                 if first {
-                    self.tally.accepted += 1;
+                    self.totals.accepted += 1;
                     self.wait(number);
                 } else {
-                    self.tally.same += 1;
+                    self.totals.same += 1;
                 }
                 return Ok(true);
             }
-            Err(ClientError::Unreachable { .. }) => self.tally.lost += 1,
-            Err(error) if error.status() == Some(503) => self.tally.unavailable += 1,
+            Err(ClientError::Unreachable { .. }) => self.totals.lost += 1,
+            Err(error) if error.status() == Some(503) => self.totals.unavailable += 1,
             Err(error) if error.code() == Some("idempotency_in_progress") => {
-                self.tally.in_progress += 1;
+                self.totals.in_progress += 1;
             }
-            Err(error) => bail!("{}: {error}", self.book.jobs[number]),
+            Err(error) => bail!("{}: {error}", self.ledger.jobs[number]),
         }
         Ok(false)
     }
 
-    /// Sends again what got no answer, and some of what did.
+    /// Repeats the submissions without an answer, and one other.
     async fn repeat(&mut self) -> Result<()> {
-        let mut again = self.book.unanswered();
-        if !self.book.jobs.is_empty() {
-            again.push(self.random.below(self.book.jobs.len()));
+        let mut again = self.ledger.unanswered();
+        if !self.ledger.jobs.is_empty() {
+            again.push(self.random.below(self.ledger.jobs.len()));
         }
         for number in again {
             let begun = Instant::now();
             loop {
                 let server = self.random.below(self.fleet.len());
-                let lines = self.book.lines(number);
-                let job = &self.book.jobs[number];
+                let lines = self.ledger.lines(number);
+                let job = &self.ledger.jobs[number];
                 let client = &self.clients(server)?[job.domain];
                 let sent = job.submit(client, lines).await;
                 if self.answer(number, sent)? {
                     break;
                 }
                 ensure!(begun.elapsed() < DRAIN_MAX, "{} is accepted nowhere", {
-                    &self.book.jobs[number]
+                    &self.ledger.jobs[number]
                 });
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }
@@ -302,15 +313,15 @@ impl Attack {
         Ok(())
     }
 
-    /// Asks for the end of an unfinished task, now and then, through any server.
+    /// Sometimes cancels an unfinished task, through any server.
     async fn cancel(&mut self) -> Result<()> {
         let open = |job: &&crate::laws::Job| !job.is_done() && job.seen.is_some() && !job.cancelled;
-        let open: Vec<usize> = self.book.jobs.iter().filter(open).map(|job| job.number).collect();
+        let open: Vec<usize> = self.ledger.jobs.iter().filter(open).map(|job| job.number).collect();
         if open.is_empty() || self.random.below(40) > 0 {
             return Ok(());
         }
         let number = open[self.random.below(open.len())];
-        let job = &mut self.book.jobs[number];
+        let job = &mut self.ledger.jobs[number];
         job.cancelled = true;
         let path = job.path().context("no task yet")?;
         let path = format!("{path}/cancel");
@@ -319,18 +330,18 @@ impl Attack {
             Call { domain: job.domain, path: &path, form: Some(&[]), patience, ..Call::default() };
         let server = self.random.below(self.fleet.len());
         if let Answer::Good(_) = self.fleet.call(server, &call).await? {
-            self.tally.cancelled += 1;
+            self.totals.cancelled += 1;
         }
         Ok(())
     }
 
-    /// Waits for the task through one server after the other, as a client does.
+    /// Waits for the task through one server after the other, like a client.
     fn wait(&mut self, number: usize) {
-        let job = &self.book.jobs[number];
+        let job = &self.ledger.jobs[number];
         let (domain, Some(path)) = (job.domain, job.path()) else { return };
         let (fleet, mut random) = (Arc::clone(&self.fleet), self.fork());
         let path = format!("{path}?wait={WAIT_SECONDS}");
-        self.tally.waits += 1;
+        self.totals.waits += 1;
         self.waits.spawn(async move {
             let begun = Instant::now();
             loop {
@@ -342,18 +353,18 @@ impl Attack {
                     Answer::Good(_) => {}
                     _ => tokio::time::sleep(Duration::from_millis(500)).await,
                 }
-                ensure!(begun.elapsed() < 2 * DRAIN_MAX, "{path} does not end");
+                ensure!(begun.elapsed() < 2 * DRAIN_MAX, "{path} does not complete");
             }
         });
     }
 
-    /// Drives all tasks to their end and holds everything against what was acknowledged.
-    async fn hold(&mut self) -> Result<()> {
+    /// Waits for all tasks to complete, and compares all stored data with the acknowledged writes.
+    async fn verify(&mut self) -> Result<()> {
         let begun = Instant::now();
-        while self.book.unfinished() > 0 {
+        while self.ledger.unfinished() > 0 {
             let server = self.random.below(self.fleet.len());
-            self.look(server).await?;
-            let left = self.book.unfinished();
+            self.poll(server).await?;
+            let left = self.ledger.unfinished();
             ensure!(begun.elapsed() < DRAIN_MAX, "{left} tasks do not complete");
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
@@ -367,23 +378,23 @@ impl Attack {
         let clients = self.clients(server)?;
         let mut others = [0; 2];
         for domain in 0..2 {
-            let mut singles = std::mem::take(&mut *lock(&self.singles[domain]));
-            let found = singles.hold(&clients[domain], domain, SINCE).await;
-            *lock(&self.singles[domain]) = singles;
+            let mut singles = std::mem::take(&mut *self.singles[domain].lock());
+            let found = singles.verify(&clients[domain], domain, SINCE).await;
+            *self.singles[domain].lock() = singles;
             let found = found?;
             others[domain] = found.len();
             for (followed, at) in self.followed[domain].iter().zip(["ascending", "descending"]) {
                 follow::caught_up(followed, &found, at, domain).await?;
             }
         }
-        self.book.hold(&clients, others, &mut self.random).await?;
+        verify(&mut self.ledger, &clients, others, &mut self.random).await?;
         for (domain, name) in DOMAINS.iter().enumerate() {
             let (there, known) =
-                (self.database.profiles(name).await?, self.book.known[domain].len());
+                (self.database.profiles(name).await?, self.ledger.known[domain].len());
             ensure!(there == known, "{name}: {there} profiles, {known} acknowledged");
         }
         self.fleet.check()?;
-        self.tally.holds += 1;
+        self.totals.verifications += 1;
         drop(closed);
         Ok(())
     }

@@ -1,20 +1,25 @@
-//! What an attack has to show: its rounds by kind, how long tasks of servers that were gone
-//! waited, and how much was asked, refused, lost and acknowledged meanwhile. It judges nothing.
+//! The figures of an attack: rounds by fault, how long the tasks of missing servers waited, and how
+//! many requests were acknowledged, refused and lost. It judges nothing.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use super::Attack;
-use super::fault::{Fault, Struck};
-use super::fleet::lock;
+use parking_lot::Mutex;
+
+use super::fault::{Fault, FaultOutcome};
+use super::fleet::CallCounts;
+use super::follow::FollowerState;
+use super::singles::SingleWrites;
+use crate::laws::Ledger;
 
 #[derive(Default)]
-pub(super) struct Tally {
+pub(super) struct Totals {
     faults: BTreeMap<Fault, usize>,
     takeovers: BTreeMap<Fault, Vec<Duration>>,
     sessions: usize,
-    /// Submissions that were acknowledged, and repeats of such with the same answer.
+    /// Acknowledged submissions, and repeats that got the same answer.
     pub(super) accepted: usize,
     pub(super) same: usize,
     pub(super) lost: usize,
@@ -22,14 +27,14 @@ pub(super) struct Tally {
     pub(super) in_progress: u64,
     pub(super) cancelled: usize,
     pub(super) waits: usize,
-    pub(super) holds: usize,
+    pub(super) verifications: usize,
 }
 
-impl Tally {
-    pub(super) fn add(&mut self, fault: Fault, struck: Struck) {
+impl Totals {
+    pub(super) fn add(&mut self, fault: Fault, outcome: FaultOutcome) {
         *self.faults.entry(fault).or_default() += 1;
-        self.takeovers.entry(fault).or_default().extend(struck.takeovers);
-        self.sessions += struck.sessions;
+        self.takeovers.entry(fault).or_default().extend(outcome.takeovers);
+        self.sessions += outcome.sessions;
     }
 }
 
@@ -38,16 +43,23 @@ fn row(name: &str, value: impl std::fmt::Display) {
     println!("{name:<44} {value:>8}");
 }
 
-impl Attack {
+/// The parts of an attack that a report has figures of.
+pub(super) struct Parts<'a> {
+    pub(super) ledger: &'a Ledger,
+    pub(super) singles: &'a [Arc<Mutex<SingleWrites>>; 2],
+    pub(super) followed: &'a [[Arc<Mutex<FollowerState>>; 2]; 2],
+    pub(super) calls: &'a CallCounts,
+}
+
+impl Totals {
     #[expect(clippy::print_stdout, reason = "the table is the program's output")]
-    pub(super) fn print(&self) {
-        let tally = &self.tally;
-        row("rounds", tally.faults.values().sum::<usize>());
-        for (fault, rounds) in &tally.faults {
+    pub(super) fn print(&self, parts: &Parts<'_>) {
+        row("rounds", self.faults.values().sum::<usize>());
+        for (fault, rounds) in &self.faults {
             row(&format!("  {}", fault.name()), rounds);
         }
-        row("sessions ended in a chunk", tally.sessions);
-        for (fault, times) in &tally.takeovers {
+        row("sessions ended in a chunk", self.sessions);
+        for (fault, times) in &self.takeovers {
             let mut times = times.clone();
             times.sort();
             if let (Some(most), middle) = (times.last(), times.get(times.len() / 2)) {
@@ -59,33 +71,31 @@ impl Attack {
                 );
             }
         }
-        self.book.print();
-        row("tasks acknowledged", tally.accepted);
-        row("tasks whose end was asked for", tally.cancelled);
-        row("repeats answered with the first answer", tally.same);
-        row("ends of tasks waited for", tally.waits);
-        self.print_singles();
-        let seen = &self.fleet.seen;
+        parts.ledger.print();
+        row("tasks acknowledged", self.accepted);
+        row("tasks cancelled", self.cancelled);
+        row("repeats answered with the first answer", self.same);
+        row("waits for the end of a task", self.waits);
+        print_singles(parts);
         let read = |value: &AtomicU64| value.load(Ordering::Relaxed);
-        row("answers 503", read(&seen.unavailable) + tally.unavailable);
-        row("answers 409, still in progress", read(&seen.in_progress) + tally.in_progress);
-        row("answers lost", read(&seen.lost) + tally.lost as u64);
-        row("slowest answer, ms", read(&seen.slowest_ms));
-        row("looks at everything, with a check", tally.holds);
+        row("answers 503", read(&parts.calls.unavailable) + self.unavailable);
+        row("answers 409, still in progress", read(&parts.calls.in_progress) + self.in_progress);
+        row("answers lost", read(&parts.calls.lost) + self.lost as u64);
+        row("slowest answer, ms", read(&parts.calls.slowest_ms));
+        row("verifications of all data, with a check", self.verifications);
     }
+}
 
-    fn print_singles(&self) {
-        let sum = |of: fn(&super::Singles) -> u64| -> u64 {
-            self.singles.iter().map(|singles| of(&lock(singles))).sum()
-        };
-        row("single writes acknowledged", sum(|s| s.acknowledged));
-        row("  repeats of them", sum(|s| s.repeats));
-        row("  given up without an answer", sum(|s| s.given_up));
-        for (n, name) in ["ascending", "descending"].iter().enumerate() {
-            let both = self.followed.iter().map(|of| lock(&of[n]));
-            let (polls, changes) =
-                both.fold((0, 0), |sum, of| (sum.0 + of.polls, sum.1 + of.changes));
-            row(&format!("changes followed, {name}, of {polls} polls"), changes);
-        }
+fn print_singles(parts: &Parts<'_>) {
+    let sum = |of: fn(&SingleWrites) -> u64| -> u64 {
+        parts.singles.iter().map(|singles| of(&singles.lock())).sum()
+    };
+    row("single writes acknowledged", sum(|s| s.acknowledged));
+    row("  repeats of them", sum(|s| s.repeats));
+    row("  given up without an answer", sum(|s| s.given_up));
+    for (n, name) in ["ascending", "descending"].iter().enumerate() {
+        let both = parts.followed.iter().map(|of| of[n].lock());
+        let (polls, changes) = both.fold((0, 0), |sum, of| (sum.0 + of.polls, sum.1 + of.changes));
+        row(&format!("changes followed, {name}, of {polls} polls"), changes);
     }
 }

@@ -1,47 +1,48 @@
-//! Single writes to issues through whichever server comes: creations, messages, notes and edits,
-//! all the time. Each text is there once in the whole run, so that what was acknowledged can be
-//! looked for afterwards. What got no answer is asked again with its key through another server
-//! until there is one; a few are given up, and may then be there once or not at all.
+//! Single writes to issues through any server, all the time: creations, messages, notes and edits.
+//! Each text is unique in the run, so that acknowledged writes can be found afterwards. A write
+//! without an answer is repeated with its key through another server until there is one. A few are
+//! given up; they may then be there once or not at all.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 use caseload_client::{Client, IssueParams};
+use parking_lot::Mutex;
 use serde_json::Value;
 
-use super::fleet::{Answer, Call, Fleet, lock};
-use super::follow::Found;
+use super::fleet::{Answer, Call, Fleet};
+use super::follow::ChangeTimes;
 use super::gate::Gate;
 use crate::laws::DOMAINS;
 use caseload_testdata::SplitMix;
 
-/// Issues that a writer goes on with.
+/// Issues that a writer continues to change.
 const OPEN_MAX: usize = 20;
-/// Of a hundred writes without an answer, those that are given up.
+/// Percentage of unanswered writes that are given up.
 const GIVEN_UP: usize = 20;
-/// Time for a write to be acknowledged through one server or another.
+/// Time limit for a write to be acknowledged by any server.
 const ANSWER_MAX: Duration = Duration::from_mins(3);
 
-/// What single writes must have left in a domain.
+/// The expected result of all single writes in a domain.
 #[derive(Default)]
-pub(super) struct Singles {
+pub(super) struct SingleWrites {
     /// By title.
-    issues: BTreeMap<String, Single>,
+    issues: BTreeMap<String, ExpectedIssue>,
     pub(super) acknowledged: u64,
     pub(super) given_up: u64,
     pub(super) repeats: u64,
 }
 
 #[derive(Default, Clone)]
-struct Single {
+struct ExpectedIssue {
     id: Option<u64>,
-    /// Messages and notes beyond the first, acknowledged or not.
+    /// Messages and notes after the first message, and whether they were acknowledged.
     texts: BTreeMap<String, bool>,
-    /// The tag that was acknowledged last.
+    /// The last acknowledged tag.
     tag: Option<String>,
-    /// Tags of which an attempt got no answer: an edit has no key, and such a one may come late.
+    /// Tags of edits without an answer: an edit has no key and may take effect late.
     loose: BTreeSet<String>,
 }
 
@@ -50,11 +51,11 @@ pub(super) struct Writer {
     pub(super) domain: usize,
     pub(super) name: String,
     pub(super) random: SplitMix,
-    pub(super) book: Arc<Mutex<Singles>>,
+    pub(super) expected: Arc<Mutex<SingleWrites>>,
 }
 
 impl Writer {
-    /// Writes until it is told to stop.
+    /// Writes until the run ends.
     pub(super) async fn run(mut self, fleet: Arc<Fleet>, gate: Gate) -> Result<()> {
         let mut open: Vec<String> = Vec::new();
         let mut writes = 0;
@@ -81,7 +82,7 @@ impl Writer {
     }
 
     async fn create(&mut self, fleet: &Fleet, title: &str) -> Result<bool> {
-        lock(&self.book).issues.insert(title.to_owned(), Single::default());
+        self.expected.lock().issues.insert(title.to_owned(), ExpectedIssue::default());
         let form = [("title", title), ("message-body", title), ("email", "ada@example.org")];
         let call = Call { path: "issues", form: Some(&form), key: Some(title), ..self.call() };
         let Some((answer, _)) = self.until_acknowledged(fleet, &call).await? else {
@@ -89,13 +90,13 @@ impl Writer {
         };
         let answer: Value = serde_json::from_str(&answer)?;
         let id = answer["id"].as_str().context("an answer without an id")?.parse()?;
-        lock(&self.book).issues.entry(title.to_owned()).or_default().id = Some(id);
-        self.seen_through_another(fleet, id, title).await?;
+        self.expected.lock().issues.entry(title.to_owned()).or_default().id = Some(id);
+        self.read_through_another(fleet, id, title).await?;
         Ok(true)
     }
 
     async fn change(&mut self, fleet: &Fleet, title: &str, text: &str, kind: usize) -> Result<()> {
-        let id = lock(&self.book).issues[title].id.context("a change before the creation")?;
+        let id = self.expected.lock().issues[title].id.context("a change before the creation")?;
         let tags = format!("[{text:?}]");
         let (path, form, put) = match kind {
             4..7 => (format!("issues/{id}/messages"), [("message-body", text)], false),
@@ -103,8 +104,8 @@ impl Writer {
             _ => (format!("issues/{id}"), [("tags", tags.as_str())], true),
         };
         {
-            let mut book = lock(&self.book);
-            let single = book.issues.entry(title.to_owned()).or_default();
+            let mut expected = self.expected.lock();
+            let single = expected.issues.entry(title.to_owned()).or_default();
             if put {
                 single.loose.insert(text.to_owned());
             } else {
@@ -115,8 +116,8 @@ impl Writer {
         let call = Call { path: &path, form: Some(&form), put, key, ..self.call() };
         if let Some((_, tries)) = self.until_acknowledged(fleet, &call).await? {
             {
-                let mut book = lock(&self.book);
-                let single = book.issues.entry(title.to_owned()).or_default();
+                let mut expected = self.expected.lock();
+                let single = expected.issues.entry(title.to_owned()).or_default();
                 if put {
                     single.tag = Some(text.to_owned());
                     if tries == 1 {
@@ -126,7 +127,7 @@ impl Writer {
                     single.texts.insert(text.to_owned(), true);
                 }
             }
-            self.seen_through_another(fleet, id, text).await?;
+            self.read_through_another(fleet, id, text).await?;
         }
         Ok(())
     }
@@ -135,8 +136,8 @@ impl Writer {
         Call { domain: self.domain, ..Call::default() }
     }
 
-    /// Sends the call to one server after the other until one acknowledges it; the answer, and how
-    /// often it was asked. None where it is given up.
+    /// Sends the request to one server after the other until one acknowledges it. Returns the
+    /// answer and the number of attempts, or `None` if it was given up.
     async fn until_acknowledged(
         &mut self,
         fleet: &Fleet,
@@ -146,48 +147,51 @@ impl Writer {
         let mut server = self.random.below(fleet.len());
         for tries in 1.. {
             if let Answer::Good(answer) = fleet.call(server, call).await? {
-                lock(&self.book).acknowledged += 1;
+                self.expected.lock().acknowledged += 1;
                 return Ok(Some((answer, tries)));
             }
             if self.random.below(100) < GIVEN_UP {
-                lock(&self.book).given_up += 1;
+                self.expected.lock().given_up += 1;
                 return Ok(None);
             }
-            ensure!(begun.elapsed() < ANSWER_MAX, "{} is acknowledged nowhere", call.path);
-            lock(&self.book).repeats += 1;
+            ensure!(begun.elapsed() < ANSWER_MAX, "{} is acknowledged by no server", call.path);
+            self.expected.lock().repeats += 1;
             server = (server + 1) % fleet.len();
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
         Ok(None)
     }
 
-    /// What was acknowledged by one server is seen through each other one, where that answers.
-    async fn seen_through_another(&mut self, fleet: &Fleet, id: u64, text: &str) -> Result<()> {
+    /// Reads an acknowledged write through another server, if that one answers.
+    async fn read_through_another(&mut self, fleet: &Fleet, id: u64, text: &str) -> Result<()> {
         let server = self.random.below(fleet.len());
         let path = format!("issues/{id}?includes=%5B%22private_notes%22%5D");
         let patience = Some(Duration::from_secs(3));
         let call = Call { path: &path, patience, ..self.call() };
         if let Answer::Good(issue) = fleet.call(server, &call).await? {
-            ensure!(issue.contains(&format!("{text:?}")), "{text} is not seen through {server}");
+            ensure!(
+                issue.contains(&format!("{text:?}")),
+                "{text} cannot be read through server {server}"
+            );
         }
         Ok(())
     }
 }
 
-impl Singles {
-    /// Holds the issues of a domain that single writes made against what was acknowledged, while
-    /// nobody writes. `since` is a time before the first of them.
-    pub(super) async fn hold(
+impl SingleWrites {
+    /// Compares the issues of a domain that single writes created with the acknowledged writes, in
+    /// a pause of the writers. `since` is a time before the first of them.
+    pub(super) async fn verify(
         &mut self,
         client: &Client,
         domain: usize,
         since: i64,
-    ) -> Result<Found> {
+    ) -> Result<ChangeTimes> {
         let mut params = IssueParams::all_included();
         params.push("created-since", since.to_string());
         params.push("sort-order", "asc");
         params.push("page-size", "1000");
-        let mut found = Found::new();
+        let mut found = ChangeTimes::new();
         let mut titles = BTreeSet::new();
         let mut stream = client.stream_issues(params);
         while let Some(issue) = stream.next().await? {
@@ -195,12 +199,12 @@ impl Singles {
             let title = issue["title"].as_str().context("no title")?.to_owned();
             let at = || format!("{}: issue {title:?}: {issue}", DOMAINS[domain]);
             let single = self.issues.get_mut(&title);
-            let single = single.context("never asked for").with_context(at)?;
+            let single = single.context("no writer created it").with_context(at)?;
             let id = issue["id"].as_u64().context("no id")?;
-            // One that was given up is known from now on.
+            // The id of a creation that was given up is known from now on.
             ensure!(*single.id.get_or_insert(id) == id, "another id, {}", at());
-            ensure!(titles.insert(title.clone()), "there twice, {}", at());
-            single.hold(&issue).with_context(at)?;
+            ensure!(titles.insert(title.clone()), "it is there twice, {}", at());
+            single.verify(&issue).with_context(at)?;
             let updated = issue["updated_at"].as_i64().context("no time")?;
             found.insert(id, updated);
         }
@@ -212,8 +216,8 @@ impl Singles {
     }
 }
 
-impl Single {
-    fn hold(&mut self, issue: &Value) -> Result<()> {
+impl ExpectedIssue {
+    fn verify(&mut self, issue: &Value) -> Result<()> {
         let bodies = [&issue["messages"], &issue["private_notes"]];
         let bodies = bodies.iter().filter_map(|list| list.as_array()).flatten();
         let mut seen: BTreeMap<&str, u32> = BTreeMap::new();
@@ -228,7 +232,7 @@ impl Single {
             ensure!(times == 1 || !*acknowledged, "{text:?} was acknowledged and is lost");
             *acknowledged = times == 1;
         }
-        ensure!(seen.is_empty(), "nobody asked for {seen:?}");
+        ensure!(seen.is_empty(), "no writer sent {seen:?}");
         let tag = issue["tags"][0].as_str();
         let right = tag == self.tag.as_deref() || tag.is_some_and(|tag| self.loose.contains(tag));
         ensure!(right, "its tag is {tag:?}, not {:?} or one of {:?}", self.tag, self.loose);

@@ -1,7 +1,7 @@
-//! How long the tasks of a server that is gone wait: from the moment it is gone to the first
-//! commit that another one makes for them. Seen in the database: a lease of a later epoch, and
-//! then a later next entry. Tasks whose lease stays are those of the other servers, and are left
-//! out.
+//! Measures how long the tasks of a missing server wait: from the moment it is gone to the first
+//! commit of another server for them. The database shows that as a lease with a later epoch,
+//! followed by a later next entry. Tasks whose lease stays the same belong to other servers and are
+//! left out.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,11 +11,11 @@ use anyhow::Result;
 
 use super::database::Database;
 
-/// Time between two looks.
+/// Time between two reads.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// Looks until `patience` is over or every task of then has gone on or ended; the times of those
-/// that were taken over.
+/// Watches until `patience` is over or every task of the beginning has gone on or ended; returns
+/// the times of the tasks that were taken over.
 pub(super) async fn watch(
     database: Arc<Database>,
     gone: Instant,
@@ -30,7 +30,8 @@ pub(super) async fn watch(
         let Ok(now) = database.leases(&client).await else { break };
         waiting.retain(|task, (epoch, next)| {
             let Some((epoch_now, next_now)) = now.get(task) else {
-                // Without a lease it is between two, or completed; with the claim seen, it went on.
+                // Without a lease the task is completed or between two leases; after a new claim it
+                // has gone on.
                 if claimed.contains_key(task) {
                     times.push(gone.elapsed());
                 }

@@ -1,6 +1,6 @@
-//! The network between one server and the database: a relay that can be cut (every connection
-//! ends, new ones are made) and blocked (nothing gets through in either direction, the ends of
-//! connections neither, until it is open again; what was sent then arrives).
+//! The network between one server and the database: a relay that can cut all connections, after
+//! which new ones can be made, and can block, after which no byte and no end of a connection passes
+//! until it is opened again.
 
 use anyhow::Result;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
@@ -14,7 +14,7 @@ pub(super) struct Wire {
 }
 
 impl Wire {
-    /// To the port of this machine at which the database listens.
+    /// A wire to the port of this machine that the database listens on.
     pub(super) async fn to(database: u16) -> Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let port = listener.local_addr()?.port();
@@ -35,7 +35,7 @@ impl Wire {
         Ok(wire)
     }
 
-    /// Ends every connection.
+    /// Cuts every connection.
     pub(super) fn cut(&self) {
         self.cuts.send_modify(|cuts| *cuts += 1);
     }
@@ -55,7 +55,7 @@ async fn carry(near: TcpStream, database: u16, mut open: watch::Receiver<bool>) 
     Some(())
 }
 
-/// Passes on what comes, and its end.
+/// Passes on bytes, and the end of the stream.
 async fn pass(
     mut from: impl AsyncRead + Unpin,
     mut to: impl AsyncWrite + Unpin,

@@ -1,21 +1,22 @@
-//! What the bare insertion keeps to find issues by: as many counters and sets of rows as the server
-//! keeps for the generated issues, added up in memory and written at the end of the transaction.
-//! A set is a plain list of places here, which is appended to; the server's are compressed.
+//! The counters and sets that the bare insertion writes: as many as the server has for the
+//! generated issues, added up in memory and written at the end of the transaction. A set is a plain
+//! list of row numbers here, which grows by appending; the server compresses its sets.
 
 use anyhow::Result;
 use foldhash::{HashMap, HashMapExt as _};
 use rusqlite::Transaction;
 
 const DAY_MS: i64 = 86_400_000;
-/// Days of a span, which has a counter beside those of its days, and what its number begins at.
+/// The length of a span in days, which has a counter in addition to those of its days, and the
+/// offset of its number.
 const SPAN_DAYS: i64 = 32;
 const SPANS_FROM: i64 = 1 << 40;
 
-/// Kinds below it have counters.
+/// Kinds below this one have counters.
 const FACETS_END: u8 = 10;
 
-/// What one issue is found by: its values by kind, and its times.
-pub(super) struct Found<'i> {
+/// The index entries of one issue: its values by kind, and its times.
+pub(super) struct IndexEntries<'i> {
     pub(super) values: &'i [(u8, &'i str)],
     pub(super) state: &'i str,
     pub(super) created_at: i64,
@@ -23,17 +24,18 @@ pub(super) struct Found<'i> {
     pub(super) changed_at: i64,
 }
 
-/// Counters and sets of one transaction, by kind, value and number: a day, or a block of rows.
+/// The counters and sets of one transaction, by kind, value and number: of a day, or of a block of
+/// rows.
 #[derive(Default)]
-pub(super) struct FoundBy {
+pub(super) struct IndexWrites {
     counters: HashMap<Box<[u8]>, i64>,
     sets: HashMap<Box<[u8]>, Vec<u8>>,
-    /// Where keys are put together.
+    /// A buffer in which keys are put together.
     key: Vec<u8>,
 }
 
-impl FoundBy {
-    pub(super) fn add(&mut self, row: i64, found: &Found<'_>) {
+impl IndexWrites {
+    pub(super) fn add(&mut self, row: i64, found: &IndexEntries<'_>) {
         let created = found.created_at / DAY_MS;
         for (kind, value) in found.values {
             if *kind < FACETS_END {
@@ -73,7 +75,7 @@ impl FoundBy {
         }
     }
 
-    /// The counters of days, and of the spans of days that are added up from them.
+    /// The counters of days, and those of spans, which are their sums.
     fn counters(&mut self) -> Vec<(Box<[u8]>, i64)> {
         let days = std::mem::take(&mut self.counters);
         let mut spans: HashMap<Box<[u8]>, i64> = HashMap::new();
@@ -87,8 +89,8 @@ impl FoundBy {
         all
     }
 
-    /// Writes them in the order of their keys.
-    pub(super) fn keep(mut self, tx: &Transaction<'_>) -> Result<()> {
+    /// Writes the counters and sets in the order of their keys.
+    pub(super) fn write(mut self, tx: &Transaction<'_>) -> Result<()> {
         let mut counter = tx.prepare_cached(
             "INSERT INTO issue_counts (domain_id, facet, value, day, n) VALUES (1, ?1, ?2, ?3, ?4)
              ON CONFLICT (domain_id, facet, value, day) DO UPDATE SET n = n + excluded.n",
@@ -113,7 +115,7 @@ impl FoundBy {
     }
 }
 
-/// Kind, value and number of a key.
+/// Takes a key apart into kind, value and number.
 fn parts(key: &[u8]) -> (u8, &[u8], i64) {
     let (kind, rest) = key.split_first().unwrap_or((&0, &[]));
     let (value, number) = rest.split_at(rest.len().saturating_sub(size_of::<i64>()));

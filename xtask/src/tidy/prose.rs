@@ -26,6 +26,7 @@ const ASKS: &[&str] = &[
     "asks",
     "decide",
     "decides",
+    "describe",
     "describes",
     "explain",
     "explains",

@@ -6,7 +6,8 @@ use caseload_client::Client;
 use caseload_model::task::Action;
 
 use crate::bulk::jobs::{TaskTimes, run};
-use crate::{median, profiles, raw};
+use crate::figures::median;
+use crate::{profiles, raw};
 use bench::server::Server;
 
 /// Entries of one task: the most that a request may have.

@@ -4,6 +4,7 @@
 //! earlier tables, and `bench/results/INDEX.md` one line for each run.
 
 mod bulk;
+mod figures;
 mod import;
 mod issues;
 mod memory;
@@ -51,16 +52,4 @@ async fn main() -> Result<()> {
         Some("issues-import") => issues::import(rounds(10)?).await,
         _ => bail!(USAGE),
     }
-}
-
-/// The middle value.
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
-}
-
-/// A count as a figure to divide.
-#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
-fn real(count: usize) -> f64 {
-    count as f64
 }

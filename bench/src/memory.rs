@@ -10,7 +10,8 @@ use caseload_client::{Client, Payload, RecordList};
 use caseload_model::task::{Action, Family};
 use tokio::task::JoinSet;
 
-use crate::{profiles, real};
+use crate::figures::real;
+use crate::profiles;
 use bench::server::Server;
 
 const ENTRIES: usize = 10_000;

@@ -7,6 +7,7 @@
 
 pub(crate) mod jobs;
 mod report;
+mod sizes;
 mod waits;
 
 use std::path::PathBuf;
@@ -15,21 +16,13 @@ use std::process::Command;
 use anyhow::{Context as _, Result, bail, ensure};
 use caseload_model::task::Action;
 
+use crate::figures::median;
+use crate::profiles;
 use crate::raw::{self, Raw};
-use crate::{median, profiles};
 use bench::server::Store;
 use jobs::{Domains, TaskTimes};
 use report::{Report, Row};
-
-/// Entries of one task: the most that a request may have.
-const ENTRIES: usize = 10_000;
-/// Creations in a new store before the size of its file is read.
-const DISK_CREATIONS: usize = 80_000;
-/// Gets of a round by the same clients, one after the other. They change nothing, so a round can
-/// have more of them than the first one after a server start.
-const GETS: usize = 5;
-/// The number of domains, and the largest number of clients.
-const CLIENTS: usize = 4;
+use sizes::{CLIENTS, DISK_CREATIONS, ENTRIES, GETS};
 
 /// The options of the command line.
 pub(crate) struct Options {

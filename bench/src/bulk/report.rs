@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use super::GETS;
+use super::sizes::GETS;
 use super::waits::Waits;
 
 /// One line of the table: milliseconds of the product and of its limit, and their ratio.

@@ -15,8 +15,8 @@ use caseload_model::task::{Action, Family};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use super::ENTRIES;
 use super::jobs::Domains;
+use super::sizes::ENTRIES;
 use crate::profiles;
 use bench::server::Store;
 

@@ -8,7 +8,7 @@ use caseload_client::{Client, Payload};
 use caseload_model::task::{Action, Family};
 
 use super::data;
-use crate::real;
+use crate::figures::real;
 
 /// Issues of one task.
 const ENTRIES: usize = 10_000;

@@ -18,7 +18,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, ensure};
 use caseload_client::Client;
 
-use crate::{median, real};
+use crate::figures::{median, real};
 use bench::server::Store;
 use cases::Case;
 use memory::MemoryServer;

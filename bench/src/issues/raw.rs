@@ -15,7 +15,7 @@ use rusqlite::{Connection, Statement};
 use super::data;
 use super::index::{IndexEntries, IndexWrites};
 use crate::bulk::jobs::run;
-use crate::median;
+use crate::figures::median;
 use bench::server::Store;
 
 /// Issues of one task.

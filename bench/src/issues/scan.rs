@@ -10,8 +10,8 @@ use tokio::net::TcpStream;
 
 use super::cases::Case;
 use super::wire::{Connection, Path, Target, drive};
+use crate::figures::real;
 use crate::memory::resident;
-use crate::real;
 
 /// Steps before the measured one.
 const STEPS_BEFORE: usize = 20;

@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use crate::real;
+use crate::figures::real;
 
 /// The server to send requests to.
 #[derive(Clone)]

@@ -15,7 +15,8 @@ use caseload_store::{ClaimTasks, OpenMode};
 
 use super::database::{commits, connect, fresh};
 use super::report::{ClaimRow, Report};
-use crate::{median, profiles, real};
+use crate::figures::{median, real};
+use crate::profiles;
 use bench::server::Store;
 
 /// Domains that the tasks are spread over.

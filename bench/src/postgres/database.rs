@@ -11,7 +11,7 @@ use caseload_teststore::Database;
 use futures_util::{SinkExt as _, TryStreamExt as _};
 use tokio_postgres::{Client, NoTls};
 
-use crate::real;
+use crate::figures::real;
 
 /// Bytes that are sent to the database at a time.
 const PIECE: usize = 64 << 10;

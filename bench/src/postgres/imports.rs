@@ -145,5 +145,5 @@ async fn turn(
         database: (seconds(database).await? - by_database) / took,
     };
     ensure!(took > 0.0, "no time passed");
-    Ok((crate::real(clients.len() * TASKS * ENTRIES) / took, shares))
+    Ok((crate::figures::real(clients.len() * TASKS * ENTRIES) / took, shares))
 }

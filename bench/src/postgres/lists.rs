@@ -12,10 +12,10 @@ use caseload_client::Client;
 use super::database::{connect, domain_id, fresh};
 use super::imports::settled;
 use super::report::{ListRow, Report};
+use crate::figures::{median, real};
 use crate::issues::cases::{list, none, range, span, state};
 use crate::issues::fill::fill;
 use crate::issues::wire::{Target, drive};
-use crate::{median, real};
 use bench::server::Store;
 
 /// Time for each side in a round.

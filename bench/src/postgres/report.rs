@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use caseload_model::task::Action;
 
 use crate::bulk::jobs::TaskTimes;
-use crate::median;
+use crate::figures::median;
 
 /// Processor time divided by wall time: cores in use.
 #[derive(Clone, Copy)]

@@ -13,25 +13,6 @@ use crate::source::{Kind, Source};
 /// Paths are followed through this many re-exports.
 const HOPS_MAX: usize = 16;
 
-/// How many files may be part of a circle.
-const BUDGET: Budget = Budget { files: 15, files_with_parents: 39 };
-
-/// How many files may be part of a circle.
-#[derive(Clone, Copy)]
-pub(super) struct Budget {
-    /// In circles that remain when no file counts as needing the module that declares it.
-    pub(super) files: usize,
-    /// In all circles.
-    pub(super) files_with_parents: usize,
-}
-
-/// Whether a file that uses an item of the module that declares it needs that module.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Parents {
-    Count,
-    DoNotCount,
-}
-
 /// One crate: its module files and their needs.
 pub(super) struct Graph<'a> {
     files: Vec<File<'a>>,
@@ -177,9 +158,9 @@ impl<'a> Graph<'a> {
     }
 
     /// The circles: sets of files that all need each other, directly or through others.
-    pub(super) fn circles(&self, parents: Parents) -> Vec<Vec<usize>> {
+    pub(super) fn circles(&self) -> Vec<Vec<usize>> {
         let reach: Vec<BTreeSet<usize>> =
-            (0..self.files.len()).map(|from| self.reachable(from, parents)).collect();
+            (0..self.files.len()).map(|from| self.reachable(from)).collect();
         let mut seen: BTreeSet<usize> = BTreeSet::new();
         let mut circles = Vec::new();
         for from in 0..self.files.len() {
@@ -194,23 +175,15 @@ impl<'a> Graph<'a> {
         circles
     }
 
-    fn reachable(&self, from: usize, parents: Parents) -> BTreeSet<usize> {
+    fn reachable(&self, from: usize) -> BTreeSet<usize> {
         let mut reached = BTreeSet::new();
-        let mut open = vec![from];
+        let mut open: Vec<usize> = self.needs[&from].keys().copied().collect();
         while let Some(next) = open.pop() {
-            for to in self.needs[&next].keys().copied() {
-                let counts = parents == Parents::Count || !self.is_inside(next, to);
-                if counts && reached.insert(to) {
-                    open.push(to);
-                }
+            if reached.insert(next) {
+                open.extend(self.needs[&next].keys());
             }
         }
         reached
-    }
-
-    /// Whether `ancestor` is a module that declares `file`, directly or through others.
-    fn is_inside(&self, file: usize, ancestor: usize) -> bool {
-        self.files[file].module.starts_with(&self.files[ancestor].module)
     }
 
     /// The edges inside a circle, as one line for each file.
@@ -253,48 +226,26 @@ fn module(path: &str) -> Vec<String> {
     parts
 }
 
-/// Finds the circles of all crates, unless so few files are part of one that the budget allows it.
+/// Finds the circles of all crates.
 pub(super) fn check(sources: &[Source]) -> Vec<Finding> {
-    check_against(sources, BUDGET)
-}
-
-/// The same with another budget.
-pub(super) fn check_against(sources: &[Source], budget: Budget) -> Vec<Finding> {
     let graphs = graphs(sources);
-    for (parents, files_max) in
-        [(Parents::DoNotCount, budget.files), (Parents::Count, budget.files_with_parents)]
-    {
-        let circles: Vec<(&Graph<'_>, Vec<usize>)> = graphs
-            .values()
-            .flat_map(|graph| graph.circles(parents).into_iter().map(move |circle| (graph, circle)))
-            .collect();
-        let files: usize = circles.iter().map(|(_, circle)| circle.len()).sum();
-        if files > files_max {
-            return circles.iter().map(|(graph, circle)| graph.finding(circle)).collect();
-        }
-    }
-    Vec::new()
+    let findings = graphs
+        .values()
+        .flat_map(|graph| graph.circles().into_iter().map(|circle| graph.finding(&circle)));
+    findings.collect()
 }
 
 /// Every circle, for people.
 pub(super) fn report(sources: &[Source]) -> String {
-    let graphs = graphs(sources);
     let mut text = String::new();
-    for (parents, title) in [
-        (Parents::DoNotCount, "Circles without the needs of a file for its own parent module"),
-        (Parents::Count, "All circles"),
-    ] {
-        let _ = writeln!(text, "{title}\n");
-        for (folder, graph) in &graphs {
-            let circles = graph.circles(parents);
-            let files: usize = circles.iter().map(Vec::len).sum();
-            let _ = writeln!(text, "{folder}: {} circles, {files} files", circles.len());
-            for circle in circles {
-                let _ = writeln!(text, "  circle of {} files", circle.len());
-                text.push_str(&graph.describe(&circle));
-            }
+    for (folder, graph) in graphs(sources) {
+        let circles = graph.circles();
+        let files: usize = circles.iter().map(Vec::len).sum();
+        let _ = writeln!(text, "{folder}: {} circles, {files} files", circles.len());
+        for circle in circles {
+            let _ = writeln!(text, "  circle of {} files", circle.len());
+            text.push_str(&graph.describe(&circle));
         }
-        text.push('\n');
     }
     text
 }

@@ -1,10 +1,8 @@
 //! Tests of the graph of files: which paths count as a need, and which needs make a circle.
 
 use super::finding::Finding;
-use super::graph::{Budget, check_against};
+use super::graph::check;
 use crate::source::Source;
-
-const NONE: Budget = Budget { files: 0, files_with_parents: 0 };
 
 fn sources(files: &[(&str, &str)]) -> Vec<Source> {
     let source = |(path, text): &(&str, &str)| {
@@ -14,7 +12,7 @@ fn sources(files: &[(&str, &str)]) -> Vec<Source> {
 }
 
 fn findings(files: &[(&str, &str)]) -> Vec<Finding> {
-    check_against(&sources(files), NONE)
+    check(&sources(files))
 }
 
 /// Asserts that `a.rs` and `b.rs` are a circle, or are not, with this text of `a.rs` and others.
@@ -78,21 +76,12 @@ fn a_parent_that_only_declares_and_re_exports_needs_no_child() {
 }
 
 #[test]
-fn circles_through_a_parent_have_a_budget_of_their_own() {
-    let files = [
-        ("lib.rs", "mod a;\n"),
-        ("a.rs", "mod b;\npub struct Shared;\nfn f() { b::g() }\n"),
-        ("a/b.rs", "use super::Shared;\npub fn g() {}\n"),
-    ];
-    let within = Budget { files: 0, files_with_parents: 2 };
-    assert!(check_against(&sources(&files), within).is_empty());
-    assert_eq!(check_against(&sources(&files), NONE).len(), 1);
-    let siblings = [
+fn a_finding_names_the_files_the_items_and_the_lines() {
+    let finding = &findings(&[
         ("lib.rs", "mod a;\nmod b;\n"),
         ("a.rs", "use crate::b::B;\npub struct A;\n"),
         ("b.rs", "use crate::a::A;\npub struct B;\n"),
-    ];
-    let finding = &check_against(&sources(&siblings), within)[0];
+    ])[0];
     assert_eq!(finding.path, "crates/model/src/a.rs");
     assert_eq!(
         finding.message,

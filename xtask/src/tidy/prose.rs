@@ -56,7 +56,7 @@ const HABITS: [Habit; 9] = [
             "keeps", "holds",
         ],
         unless_after: ASKS,
-        budget: 338,
+        budget: 196,
         instead: "name the thing: \"the stored rows\", not a clause with \"what\"",
     },
     Habit {
@@ -99,7 +99,7 @@ const HABITS: [Habit; 9] = [
             "asked",
         ],
         unless_after: ASKS,
-        budget: 132,
+        budget: 96,
         instead: "write \"if\" or \"when\" for a condition; \"where\" is for places",
     },
     Habit {
@@ -107,7 +107,7 @@ const HABITS: [Habit; 9] = [
         first: &["kept", "keeps"],
         second: &[],
         unless_after: &[],
-        budget: 69,
+        budget: 41,
         instead: "stored, retained, held or remains, whichever it is",
     },
     Habit {
@@ -115,7 +115,7 @@ const HABITS: [Habit; 9] = [
         first: &["beside", "besides", "behind"],
         second: &[],
         unless_after: &[],
-        budget: 60,
+        budget: 26,
         instead: "next to, alongside, in parallel, in addition to or after",
     },
     Habit {
@@ -123,7 +123,7 @@ const HABITS: [Habit; 9] = [
         first: &["told", "tells", "tell", "hears", "hear", "heard"],
         second: &[],
         unless_after: &[],
-        budget: 74,
+        budget: 30,
         instead: "returns, reports, notifies, says or receives",
     },
     Habit {
@@ -131,7 +131,7 @@ const HABITS: [Habit; 9] = [
         first: &["stand", "stands", "stood", "standing"],
         second: &[],
         unless_after: &[],
-        budget: 102,
+        budget: 93,
         instead: "is, or the verb that says how it got there",
     },
     Habit {
@@ -139,7 +139,7 @@ const HABITS: [Habit; 9] = [
         first: &["whoever", "whomever", "nobody", "somebody"],
         second: &[],
         unless_after: &[],
-        budget: 26,
+        budget: 15,
         instead: "name the actor: caller, client, server, thread, reader, operator, transaction",
     },
     Habit {
@@ -147,7 +147,7 @@ const HABITS: [Habit; 9] = [
         first: &["is", "are", "was", "were", "be"],
         second: &["no"],
         unless_after: &["there"],
-        budget: 97,
+        budget: 87,
         instead: "\"is not a\", \"is not\" or \"has no\"",
     },
     Habit {
@@ -155,7 +155,7 @@ const HABITS: [Habit; 9] = [
         first: &["anew", "meanwhile"],
         second: &[],
         unless_after: &[],
-        budget: 19,
+        budget: 5,
         instead: "again, from the start, or \"in the meantime\" as a clause of its own",
     },
 ];

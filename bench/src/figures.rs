@@ -1,5 +1,5 @@
-//! The arithmetic of the tables: the median of a row of measurements, and counts as figures that can
-//! be divided.
+//! The arithmetic of the tables: the median of a row of measurements, and counts as figures that
+//! can be divided.
 
 /// The middle value.
 pub(crate) fn median(mut values: Vec<f64>) -> f64 {

@@ -1,5 +1,5 @@
-//! The sizes of the measurements of bulk actions: entries, clients and repeats. A table states them,
-//! and tables of different sizes do not compare.
+//! The sizes of the measurements of bulk actions: entries, clients and repeats. A table states
+//! them, and tables of different sizes do not compare.
 
 /// Entries of one task: the most that a request may have.
 pub(super) const ENTRIES: usize = 10_000;

@@ -46,7 +46,7 @@ pub(crate) enum Command {
     Check(check::CheckArgs),
     /// Copy the whole store to another location or another kind of store, and check the copy
     Copy(copy::CopyArgs),
-    /// Print the OpenAPI description of the API
+    /// Print the description of the API, openapi.json
     Openapi,
     /// Submit bulk action tasks, follow them and fetch their results
     #[command(subcommand)]

@@ -1,4 +1,4 @@
-//! `caseload openapi`: prints the OpenAPI description of the API, the same text as `openapi.json`
+//! `caseload openapi`: prints the `OpenAPI` description of the API, the same text as `openapi.json`
 //! at the root of the repository. It needs neither a store nor a server.
 
 use crate::failure::{Done, Failure};

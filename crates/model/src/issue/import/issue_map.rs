@@ -1,5 +1,5 @@
 //! The fields that an entry of `import_issues` may have. Every other member of an entry is a fault,
-//! so this list is also what error messages and the OpenAPI document know as an issue's fields.
+//! so this list is also what error messages and the `OpenAPI` document know as an issue's fields.
 
 use crate::issue::reader::Map;
 

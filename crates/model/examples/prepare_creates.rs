@@ -1,5 +1,5 @@
-//! Times the validation of new core profiles on one core: entries of about 600 bytes, all good,
-//! as a bulk import brings them. Prints the median of several rounds; it is no test.
+//! Measures the validation of new core profiles on one core: good entries of about 600 bytes, as a
+//! bulk import sends them. Prints the median of several rounds; it is not a test.
 #![expect(clippy::print_stdout, reason = "a measurement is for people")]
 
 use std::time::Instant;

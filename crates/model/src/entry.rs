@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_map_is_called_by_its_type() {
+    fn an_entry_that_is_not_a_map_is_rejected_with_its_type() {
         let cases: [(&[u8], &str); 6] = [
             (b"null", "null"),
             (b"true", "a boolean"),

@@ -5,7 +5,7 @@
 use crate::task::words;
 
 words! {
-    /// What can be wrong with one entry of a payload.
+    /// The faults of one entry of a payload.
     EntryErrorCode {
         InvalidJson = 1 "invalid_json",
         InvalidUtf8 = 2 "invalid_utf8",
@@ -30,7 +30,7 @@ words! {
 
 macro_rules! request_codes {
     ($($variant:ident $word:literal $status:literal $title:literal,)+) => {
-        /// What can be wrong with a request as a whole, or with one of its parameters.
+        /// The faults of a request as a whole, or of one of its parameters.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum ErrorCode { $($variant,)+ }
 

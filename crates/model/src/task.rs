@@ -45,7 +45,7 @@ macro_rules! words {
 pub(crate) use words;
 
 words! {
-    /// What a task does with its entries.
+    /// The action of a task on each of its entries.
     Action {
         CreateCoreProfiles = 1 "create_core_profiles",
         UpdateCoreProfiles = 2 "update_core_profiles",

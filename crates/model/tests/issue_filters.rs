@@ -1,5 +1,5 @@
-//! The filters of the issue list that are JSON: what each one reads as, and for each grammar a
-//! table of wrong inputs with the words they are refused with.
+//! Filters of the issue list that are JSON: the parsed value of each and, for each grammar, a table
+//! of wrong inputs with their error texts.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use caseload_model::decimal::Decimal;
@@ -23,7 +23,7 @@ fn query(name: &str, value: &str) -> Result<IssueQuery, Vec<String>> {
     Err(faults.iter().map(detail).collect())
 }
 
-/// Checks that each value is refused with exactly these faults.
+/// Asserts that each value is rejected with exactly these faults.
 fn refused(name: &str, table: &[(&str, &[&str])]) {
     for (value, expected) in table {
         assert_eq!(query(name, value).expect_err(value), *expected, "{name}={value}");
@@ -39,7 +39,7 @@ fn decimal(text: &str) -> Decimal {
 }
 
 #[test]
-fn condition_objects_read_as_their_parts() {
+fn a_condition_object_is_read_into_its_four_parts() {
     let none = Condition::default;
     for (value, expected) in [
         ("{}", none()),
@@ -94,7 +94,7 @@ fn each_condition_parameter_fills_its_filter_in_both_spellings() {
 }
 
 #[test]
-fn wrong_condition_objects_are_refused_with_what_is_accepted() {
+fn wrong_condition_objects_are_rejected_with_the_accepted_values() {
     let whole = r#"a map such as {"or":["a","b"]} is expected"#;
     let keys = "accepted: and, or, nor, exists";
     let list = r#"an array of strings such as ["a","b"] is expected"#;
@@ -104,33 +104,33 @@ fn wrong_condition_objects_are_refused_with_what_is_accepted() {
             (
                 "",
                 &[&format!(
-                    "the value is no JSON (the text ends where a JSON value was expected at byte \
+                    "the value is not JSON (the text ends where a JSON value was expected at byte \
                      0); {whole}"
                 )],
             ),
             (
                 "vip",
-                &[&format!("the value is no JSON (a JSON value was expected at byte 0); {whole}")],
+                &[&format!("the value is not JSON (a JSON value was expected at byte 0); {whole}")],
             ),
             (
                 "{",
                 &[&format!(
-                    "the value is no JSON (a key in double quotes was expected at byte 1, \
+                    "the value is not JSON (a key in double quotes was expected at byte 1, \
                      where the text ends); {whole}"
                 )],
             ),
             (
                 "{'or':[]}",
                 &[&format!(
-                    "the value is no JSON (a key in double quotes was expected at byte 1); {whole}"
+                    "the value is not JSON (a key in double quotes was expected at byte 1); {whole}"
                 )],
             ),
             ("[\"vip\"]", &[&format!("{whole}, not [\"vip\"]")]),
             ("null", &[&format!("{whole}, not null")]),
             ("\"{}\"", &[&format!("{whole}, not \"{{}}\"")]),
-            (r#"{"ors":["a"]}"#, &[&format!("at /ors: \"ors\" is no key here; {keys}")]),
-            (r#"{"AND":["a"]}"#, &[&format!("at /AND: \"AND\" is no key here; {keys}")]),
-            (r#"{"a/~b":1}"#, &[&format!("at /a~1~0b: \"a/~b\" is no key here; {keys}")]),
+            (r#"{"ors":["a"]}"#, &[&format!("at /ors: \"ors\" is not a key here; {keys}")]),
+            (r#"{"AND":["a"]}"#, &[&format!("at /AND: \"AND\" is not a key here; {keys}")]),
+            (r#"{"a/~b":1}"#, &[&format!("at /a~1~0b: \"a/~b\" is not a key here; {keys}")]),
             (r#"{"or":"a"}"#, &[&format!("at /or: {list}, not \"a\"")]),
             (r#"{"or":null}"#, &[&format!("at /or: {list}, not null")]),
             (
@@ -145,7 +145,7 @@ fn wrong_condition_objects_are_refused_with_what_is_accepted() {
             (r#"{"exists":null}"#, &["at /exists: true or false is expected, not null"]),
             (
                 r#"{"or":["a"],"or":["b"]}"#,
-                &["at /or: the key \"or\" stands twice in one map; keep one of them"],
+                &["at /or: the key \"or\" occurs twice in one map; keep one of them"],
             ),
             (
                 r#"{"or":["\ud800"]}"#,
@@ -156,7 +156,7 @@ fn wrong_condition_objects_are_refused_with_what_is_accepted() {
                 r#"{"and":[1],"x":2,"exists":{}}"#,
                 &[
                     "at /and/0: a string is expected, not 1",
-                    &format!("at /x: \"x\" is no key here; {keys}"),
+                    &format!("at /x: \"x\" is not a key here; {keys}"),
                     "at /exists: true or false is expected, not {}",
                 ],
             ),
@@ -165,7 +165,7 @@ fn wrong_condition_objects_are_refused_with_what_is_accepted() {
 }
 
 #[test]
-fn a_condition_takes_the_keys_of_its_parameter_only() {
+fn a_condition_accepts_only_the_keys_of_its_parameter() {
     for (name, refused, accepted) in [
         ("assignee-emails", ["and", "nor", "exists"].as_slice(), "or"),
         ("author_emails", &["and", "nor"], "or, exists"),
@@ -175,14 +175,14 @@ fn a_condition_takes_the_keys_of_its_parameter_only() {
     ] {
         for key in refused {
             let value = if *key == "exists" { "true" } else { "[\"a\"]" };
-            let detail = format!("at /{key}: \"{key}\" is no key here; accepted: {accepted}");
+            let detail = format!("at /{key}: \"{key}\" is not a key here; accepted: {accepted}");
             assert_eq!(query(name, &format!("{{\"{key}\":{value}}}")).unwrap_err(), [detail]);
         }
     }
 }
 
 #[test]
-fn custom_fields_read_as_tests_by_type_group_and_key() {
+fn custom_fields_are_read_into_tests_by_type_group_and_key() {
     let field = |key: &str, tests: Vec<FieldTest>| FieldTests { key: key.to_owned(), tests };
     let one = |field_type, key: &str, test| {
         vec![FieldFilter { field_type, and: vec![field(key, vec![test])], or: None }]
@@ -270,7 +270,7 @@ fn custom_fields_read_as_tests_by_type_group_and_key() {
 }
 
 #[test]
-fn wrong_custom_field_filters_are_refused_with_what_is_accepted() {
+fn wrong_custom_field_filters_are_rejected_with_the_accepted_values() {
     let whole = r#"a map such as {"number":{"and":{"quantity":{"is":5}}}} is expected"#;
     let types = "accepted: checkbox, singleline, multiline, number, date, dropdown";
     let number = "accepted: is_set, is, is_not, is_greater_than, is_smaller_than";
@@ -280,23 +280,23 @@ fn wrong_custom_field_filters_are_refused_with_what_is_accepted() {
             (
                 "",
                 &[&format!(
-                    "the value is no JSON (the text ends where a JSON value was expected at byte \
+                    "the value is not JSON (the text ends where a JSON value was expected at byte \
                      0); {whole}"
                 )],
             ),
             ("[]", &[&format!("{whole}, not []")]),
             (
                 r#"{"text":{}}"#,
-                &[&format!("at /text: \"text\" is no type of a custom field; {types}")],
+                &[&format!("at /text: \"text\" is not a type of a custom field; {types}")],
             ),
             (r#"{"number":[]}"#, &[r#"at /number: a map of "and" and "or" is expected, not []"#]),
             (
                 r#"{"number":{"nor":{}}}"#,
-                &[r#"at /number/nor: "nor" is no key here; accepted: and, or"#],
+                &[r#"at /number/nor: "nor" is not a key here; accepted: and, or"#],
             ),
             (
                 r#"{"number":{"quantity":{"is":5}}}"#,
-                &[r#"at /number/quantity: "quantity" is no key here; accepted: and, or"#],
+                &[r#"at /number/quantity: "quantity" is not a key here; accepted: and, or"#],
             ),
             (
                 r#"{"number":{"and":[{"n":5}]}}"#,
@@ -312,12 +312,14 @@ fn wrong_custom_field_filters_are_refused_with_what_is_accepted() {
             ),
             (
                 r#"{"number":{"and":{"n":{"gt":5}}}}"#,
-                &[&format!("at /number/and/n/gt: \"gt\" is no operator of type number; {number}")],
+                &[&format!(
+                    "at /number/and/n/gt: \"gt\" is not an operator of type number; {number}"
+                )],
             ),
             (
                 r#"{"number":{"and":{"n":{"is_after":5}}}}"#,
                 &[&format!(
-                    "at /number/and/n/is_after: \"is_after\" is no operator of type number; \
+                    "at /number/and/n/is_after: \"is_after\" is not an operator of type number; \
                      {number}"
                 )],
             ),
@@ -342,7 +344,7 @@ fn wrong_custom_field_filters_are_refused_with_what_is_accepted() {
 }
 
 #[test]
-fn wrong_operators_of_other_fields_are_refused_with_what_is_accepted() {
+fn operators_of_other_field_types_are_rejected_with_the_accepted_ones() {
     let number = "accepted: is_set, is, is_not, is_greater_than, is_smaller_than";
     refused(
         "custom_fields",
@@ -364,8 +366,8 @@ fn wrong_operators_of_other_fields_are_refused_with_what_is_accepted() {
             ),
             (
                 r#"{"date":{"and":{"d":{"is_greater_than":1}}}}"#,
-                &["at /date/and/d/is_greater_than: \"is_greater_than\" is no operator of type \
-                     date; accepted: is_set, is, is_not, is_after, is_before"],
+                &["at /date/and/d/is_greater_than: \"is_greater_than\" is not an operator of \
+                     type date; accepted: is_set, is, is_not, is_after, is_before"],
             ),
             (
                 r#"{"checkbox":{"and":{"c":{"true":true}}}}"#,
@@ -382,8 +384,8 @@ fn wrong_operators_of_other_fields_are_refused_with_what_is_accepted() {
             ),
             (
                 r#"{"multiline":{"and":{"s":{"is":"a"}}}}"#,
-                &["at /multiline/and/s/is: \"is\" is no operator of type multiline; accepted: \
-                     is_set, contains, does_not_contain"],
+                &["at /multiline/and/s/is: \"is\" is not an operator of type multiline; \
+                     accepted: is_set, contains, does_not_contain"],
             ),
             (
                 r#"{"dropdown":{"and":{"d":{"is":["a"]}}}}"#,
@@ -395,18 +397,20 @@ fn wrong_operators_of_other_fields_are_refused_with_what_is_accepted() {
             ),
             (
                 r#"{"dropdown":{"and":{"d":{"contains":["a"]}}}}"#,
-                &["at /dropdown/and/d/contains: \"contains\" is no operator of type dropdown; \
-                     accepted: is_set, is, is_not, is_one_of, is_none_of"],
+                &["at /dropdown/and/d/contains: \"contains\" is not an operator of type \
+                     dropdown; accepted: is_set, is, is_not, is_one_of, is_none_of"],
             ),
             (
                 r#"{"number":{"and":{"n":{"is":1},"n":{"is":2}}}}"#,
-                &["at /number/and/n: the key \"n\" stands twice in one map; keep one of them"],
+                &["at /number/and/n: the key \"n\" occurs twice in one map; keep one of them"],
             ),
             (
                 r#"{"number":{"and":{"n":{"is":"x","gt":1}}},"date":{"or":{"d":{"is":"y"}}}}"#,
                 &[
                     r#"at /number/and/n/is: a number such as 3 or "3" is expected, not "x""#,
-                    &format!("at /number/and/n/gt: \"gt\" is no operator of type number; {number}"),
+                    &format!(
+                        "at /number/and/n/gt: \"gt\" is not an operator of type number; {number}"
+                    ),
                     "at /date/or/d/is: a date in whole Unix milliseconds such as 1507248000000 \
                      is expected, not \"y\"",
                 ],
@@ -416,7 +420,7 @@ fn wrong_operators_of_other_fields_are_refused_with_what_is_accepted() {
 }
 
 #[test]
-fn wrong_ratings_are_refused_with_what_is_accepted() {
+fn wrong_rating_filters_are_rejected_with_the_accepted_values() {
     let whole = r#"a map such as {"and":[{"is_greater_than":"3"}]} is expected"#;
     let element = r#"a map of an operator and a number such as {"is":3} is expected"#;
     refused(
@@ -425,7 +429,7 @@ fn wrong_ratings_are_refused_with_what_is_accepted() {
             (
                 "",
                 &[&format!(
-                    "the value is no JSON (the text ends where a JSON value was expected at byte \
+                    "the value is not JSON (the text ends where a JSON value was expected at byte \
                      0); {whole}"
                 )],
             ),
@@ -433,7 +437,7 @@ fn wrong_ratings_are_refused_with_what_is_accepted() {
             ("[]", &[&format!("{whole}, not []")]),
             (
                 r#"{"nor":[{"is":3}]}"#,
-                &["at /nor: \"nor\" is no key here; accepted: and, or, exists"],
+                &["at /nor: \"nor\" is not a key here; accepted: and, or, exists"],
             ),
             (
                 r#"{"and":{"is":3}}"#,
@@ -443,7 +447,7 @@ fn wrong_ratings_are_refused_with_what_is_accepted() {
             (r#"{"and":[{"is":1},3]}"#, &[&format!("at /and/1: {element}, not 3")]),
             (
                 r#"{"and":[{"gt":3}]}"#,
-                &["at /and/0/gt: \"gt\" is no operator here; accepted: is_greater_than, \
+                &["at /and/0/gt: \"gt\" is not an operator here; accepted: is_greater_than, \
                      is_smaller_than, is, is_not"],
             ),
             (
@@ -462,50 +466,50 @@ fn wrong_ratings_are_refused_with_what_is_accepted() {
             (r#"{"exists":1}"#, &["at /exists: true or false is expected, not 1"]),
             (
                 r#"{"and":[{"is":3}],"and":[{"is":4}]}"#,
-                &["at /and: the key \"and\" stands twice in one map; keep one of them"],
+                &["at /and: the key \"and\" occurs twice in one map; keep one of them"],
             ),
         ],
     );
 }
 
 #[test]
-fn wrong_lists_are_refused_with_what_is_accepted() {
+fn wrong_lists_are_rejected_with_the_accepted_values() {
     let list = r#"a JSON array of strings such as ["a","b"]"#;
     let modes: &[(&str, &[&str])] = &[
         (
             "",
             &[&format!(
-                "the value is no JSON (the text ends where a JSON value was expected at byte 0); \
+                "the value is not JSON (the text ends where a JSON value was expected at byte 0); \
                  {list} is expected"
             )],
         ),
         (
             "chat",
             &[&format!(
-                "the value is no JSON (a JSON value was expected at byte 0); {list} is expected"
+                "the value is not JSON (a JSON value was expected at byte 0); {list} is expected"
             )],
         ),
         (
             "chat,proactive",
             &[&format!(
-                "the value is no JSON (a JSON value was expected at byte 0); {list} is expected"
+                "the value is not JSON (a JSON value was expected at byte 0); {list} is expected"
             )],
         ),
         (
             "[\"chat\"",
             &[&format!(
-                "the value is no JSON (a comma or a closing bracket was expected at byte 7, \
+                "the value is not JSON (a comma or a closing bracket was expected at byte 7, \
                  where the text ends); {list} is expected"
             )],
         ),
         ("\"chat\"", &[&format!("{list} is expected, not \"chat\"")]),
         ("{\"or\":[\"chat\"]}", &[&format!("{list} is expected, not {{\"or\":[\"chat\"]}}")]),
-        ("[null]", &[&format!("at /0: null is no element of {list}")]),
+        ("[null]", &[&format!("at /0: null is not an element of {list}")]),
         (
             "[\"chat\",1,[]]",
             &[
-                &format!("at /1: 1 is no element of {list}"),
-                &format!("at /2: [] is no element of {list}"),
+                &format!("at /1: 1 is not an element of {list}"),
+                &format!("at /2: [] is not an element of {list}"),
             ],
         ),
     ];
@@ -519,16 +523,16 @@ fn wrong_lists_are_refused_with_what_is_accepted() {
             (
                 "28,29",
                 &[&format!(
-                    "the value is no JSON (text follows the end of the JSON value at byte 2); \
+                    "the value is not JSON (text follows the end of the JSON value at byte 2); \
                      {ids} is expected"
                 )],
             ),
             ("28", &[&format!("{ids} is expected, not 28")]),
-            ("[1,\"x\"]", &[&format!("at /1: \"x\" is no element of {ids}")]),
-            ("[-1]", &[&format!("at /0: -1 is no element of {ids}")]),
-            ("[1.0]", &[&format!("at /0: 1.0 is no element of {ids}")]),
-            ("[\"+1\"]", &[&format!("at /0: \"+1\" is no element of {ids}")]),
-            ("[true]", &[&format!("at /0: true is no element of {ids}")]),
+            ("[1,\"x\"]", &[&format!("at /1: \"x\" is not an element of {ids}")]),
+            ("[-1]", &[&format!("at /0: -1 is not an element of {ids}")]),
+            ("[1.0]", &[&format!("at /0: 1.0 is not an element of {ids}")]),
+            ("[\"+1\"]", &[&format!("at /0: \"+1\" is not an element of {ids}")]),
+            ("[true]", &[&format!("at /0: true is not an element of {ids}")]),
         ],
     );
     let states = "new, new-for-agent, agent-replied, waiting-for-agent, pending-reassignment, \
@@ -536,31 +540,34 @@ fn wrong_lists_are_refused_with_what_is_accepted() {
     refused(
         "state",
         &[
-            ("", &[&format!("\"\" is none of {states}")]),
-            ("open", &[&format!("\"open\" is none of {states}")]),
-            ("New", &[&format!("\"New\" is none of {states}")]),
-            ("new,", &[&format!("\"\" is none of {states}")]),
-            ("new_for_agent", &[&format!("\"new_for_agent\" is none of {states}")]),
+            ("", &[&format!("\"\" is not one of {states}")]),
+            ("open", &[&format!("\"open\" is not one of {states}")]),
+            ("New", &[&format!("\"New\" is not one of {states}")]),
+            ("new,", &[&format!("\"\" is not one of {states}")]),
+            ("new_for_agent", &[&format!("\"new_for_agent\" is not one of {states}")]),
             (
                 "a,new,b",
-                &[&format!("\"a\" is none of {states}"), &format!("\"b\" is none of {states}")],
+                &[
+                    &format!("\"a\" is not one of {states}"),
+                    &format!("\"b\" is not one of {states}"),
+                ],
             ),
             (
                 "[\"new\"",
                 &[&format!(
-                    "the value is no JSON (a comma or a closing bracket was expected at byte 6, \
+                    "the value is not JSON (a comma or a closing bracket was expected at byte 6, \
                      where the text ends); \
                      {list} is expected"
                 )],
             ),
-            ("[1]", &[&format!("at /0: 1 is no element of {list}")]),
-            ("[\"open\"]", &[&format!("\"open\" is none of {states}")]),
+            ("[1]", &[&format!("at /0: 1 is not an element of {list}")]),
+            ("[\"open\"]", &[&format!("\"open\" is not one of {states}")]),
         ],
     );
 }
 
 #[test]
-fn the_faults_of_one_filter_are_bounded() {
+fn a_filter_reports_a_bounded_number_of_faults() {
     let value = format!("{{\"or\":[{}]}}", vec!["1"; 5000].join(","));
     let faults = query("tags", &value).unwrap_err();
     assert_eq!(faults.len(), 100);

@@ -1,5 +1,5 @@
-//! Entries of `import_issues`, one by one: what is taken, what is refused and where, which gaps are
-//! filled with what, and that an issue comes back as it was sent.
+//! Single entries of `import_issues`: which are accepted, which are rejected with which faults, how
+//! gaps are filled, and that an issue comes back as it was sent.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use caseload_model::error_code::EntryErrorCode as Code;
@@ -64,7 +64,7 @@ fn faults(entry: &str) -> Vec<(Code, String)> {
 }
 
 #[test]
-fn lists_that_no_issue_has_room_for_are_refused_before_they_are_read() {
+fn lists_too_long_for_any_issue_are_rejected_before_they_are_read() {
     for (name, count) in [("messages", 110_000), ("private_notes", 330_000)] {
         let entry = format!(r#"{{"created_at":1,"{name}":[{}]}}"#, vec!["1"; count].join(","));
         let refused = prepare(&entry).unwrap_err();
@@ -81,7 +81,7 @@ fn lists_that_no_issue_has_room_for_are_refused_before_they_are_read() {
 }
 
 #[test]
-fn an_entry_whose_issue_would_be_longer_than_an_issue_may_be_is_refused() {
+fn an_entry_that_would_become_too_long_an_issue_is_rejected() {
     let name = "n".repeat(100_000);
     let messages = |count: usize| vec!["{}"; count].join(",");
     let authored = |count| {
@@ -128,20 +128,20 @@ fn an_issue_with_every_field_comes_back_byte_for_byte() {
 }
 
 #[test]
-fn the_order_of_fields_is_always_the_same() {
+fn fields_are_rendered_in_a_fixed_order() {
     let reversed: Vec<(String, Value)> = match serde_json::from_str(FULL).unwrap() {
         Value::Object(map) => map.into_iter().collect(),
         _ => unreachable!(),
     };
     let reversed: serde_json::Map<String, Value> = reversed.into_iter().rev().collect();
     let mut text = serde_json::to_string(&reversed).unwrap();
-    // The one number that the test's own JSON library rewrites.
+    // The one number that `serde_json` rewrites.
     text = text.replace("150.0", "1.50e2");
     assert_eq!(render(&prepare(&text).unwrap()), FULL);
 }
 
 #[test]
-fn an_entry_with_nothing_but_a_time_becomes_a_whole_issue() {
+fn an_entry_with_only_a_creation_time_becomes_a_complete_issue() {
     let issue = rendered(r#"{"created_at":1000}"#);
     let pid = issue["hs_user_id"].as_str().unwrap();
     assert_eq!(pid.len(), "acme_profile_".len() + 40);
@@ -158,7 +158,7 @@ fn an_entry_with_nothing_but_a_time_becomes_a_whole_issue() {
 }
 
 #[test]
-fn the_last_update_is_the_latest_instant_where_it_is_not_given() {
+fn updated_at_defaults_to_the_latest_instant_of_the_issue() {
     for (entry, expected) in [
         (r#"{"created_at":5}"#, 5),
         (r#"{"created_at":5,"state_data":{"changed_at":9}}"#, 9),
@@ -170,7 +170,7 @@ fn the_last_update_is_the_latest_instant_where_it_is_not_given() {
 }
 
 #[test]
-fn each_fault_has_its_code_and_its_place() {
+fn each_fault_has_its_code_and_its_pointer() {
     let at = |text: &str| format!(r#"{{"created_at":1,{text}}}"#);
     for (text, code, pointer) in [
         (r#""Title":"x""#, Code::UnknownField, "/Title"),
@@ -242,7 +242,7 @@ fn each_fault_has_its_code_and_its_place() {
 }
 
 #[test]
-fn all_faults_of_an_entry_are_told_at_once_with_its_id() {
+fn all_faults_of_an_entry_are_reported_at_once_with_its_id() {
     let rejected = prepare(
         r#"{"id":12,"titel":"x","tags":[1,2],"custom_fields":{"n":{"type":"number","value":"1"}}}"#,
     )
@@ -293,7 +293,7 @@ fn collections_have_no_limit_of_their_own() {
 }
 
 #[test]
-fn null_is_as_absent() {
+fn null_reads_as_absent() {
     let Value::Object(full) = serde_json::from_str::<Value>(FULL).unwrap() else { unreachable!() };
     let bare = prepare(r#"{"created_at":1,"hs_user_id":"u"}"#).unwrap();
     for name in full.keys().filter(|name| !matches!(name.as_str(), "created_at" | "hs_user_id")) {
@@ -363,7 +363,7 @@ fn times_may_come_in_the_iso_form_of_an_export() {
 }
 
 #[test]
-fn the_domain_of_an_entry_does_not_count() {
+fn the_domain_of_an_entry_is_ignored() {
     let issue = rendered(r#"{"created_at":1,"domain":"elsewhere"}"#);
     assert_eq!(issue["domain"], "acme");
 }
@@ -398,14 +398,14 @@ fn gaps_in_messages_are_filled_from_the_issue() {
 }
 
 #[test]
-fn messages_and_notes_without_a_time_are_as_old_as_the_issue() {
+fn messages_and_notes_without_a_time_get_that_of_the_issue() {
     let issue = rendered(r#"{"created_at":7,"messages":[{"body":"x"}],"private_notes":[{}]}"#);
     assert_eq!(issue["messages"][0]["created_at"], 7);
     assert_eq!(issue["private_notes"], json!([{"body": "", "created_at": 7}]));
 }
 
 #[test]
-fn a_message_of_the_desk_that_nobody_signed_is_a_nameless_agents() {
+fn an_agent_s_message_without_an_author_belongs_to_an_unnamed_agent() {
     let entry = r#"{"created_at":7,"messages":[{"origin":"helpshift"},{"origin":"helpshift"}]}"#;
     let issue = prepare(entry).unwrap();
     assert_eq!(issue.agents.len(), 1);
@@ -415,7 +415,7 @@ fn a_message_of_the_desk_that_nobody_signed_is_a_nameless_agents() {
 }
 
 #[test]
-fn a_flood_of_faults_is_cut_and_says_so() {
+fn faults_beyond_the_limit_are_cut_off_and_the_last_one_says_so() {
     let unknown: Vec<String> = (0..3000).map(|n| format!("\"x{n}\":1")).collect();
     let rejected = prepare(&format!("{{{}}}", unknown.join(","))).unwrap_err();
     assert_eq!(rejected.faults.len(), 1001);
@@ -433,7 +433,7 @@ fn a_flood_of_faults_is_cut_and_says_so() {
 }
 
 #[test]
-fn either_form_of_attachments_gives_the_other() {
+fn attachment_and_attachments_imply_each_other() {
     let of = |text: &str| {
         let entry = format!(r#"{{"created_at":1,"messages":[{{"created_at":1,{text}}}]}}"#);
         rendered(&entry)["messages"][0].clone()
@@ -450,7 +450,7 @@ fn either_form_of_attachments_gives_the_other() {
 }
 
 #[test]
-fn people_are_named_once_each() {
+fn each_person_is_mentioned_once() {
     let issue = prepare(
         r#"{"created_at":1,"hs_user_id":"eva","author_email":"eva@example.org","assignee_id":"ada",
             "messages":[
@@ -477,7 +477,7 @@ fn people_are_named_once_each() {
 }
 
 #[test]
-fn generated_ids_are_the_same_each_time_and_differ_between_entries() {
+fn generated_ids_are_stable_and_differ_between_entries() {
     let entry = |title: &str| {
         let message = r#"{"created_at":1499889810397,"body":"x"}"#;
         format!(r#"{{"created_at":1,"title":"{title}","messages":[{message},{message}]}}"#)
@@ -493,7 +493,7 @@ fn generated_ids_are_the_same_each_time_and_differ_between_entries() {
 }
 
 #[test]
-fn generated_ids_go_by_the_content_of_an_entry_and_not_by_how_it_is_written() {
+fn generated_ids_depend_on_the_content_of_an_entry_and_not_on_its_spelling() {
     let entry = r#"{"id":5,"created_at":10,"title":"Aé","messages":[{"body":"x","created_at":11}],
         "meta":{"a":"1","b":"2"}}"#;
     let expected = rendered(entry);
@@ -511,7 +511,7 @@ fn generated_ids_go_by_the_content_of_an_entry_and_not_by_how_it_is_written() {
 }
 
 #[test]
-fn one_address_in_one_app_is_one_author() {
+fn one_address_in_one_app_means_one_author() {
     let user = |entry: &str| rendered(entry)["hs_user_id"].clone();
     let a = user(r#"{"created_at":1,"author_email":"Eva@example.org"}"#);
     assert_eq!(a, user(r#"{"created_at":2,"title":"x","author_email":"eva@EXAMPLE.org"}"#));
@@ -520,7 +520,7 @@ fn one_address_in_one_app_is_one_author() {
 }
 
 #[test]
-fn a_view_picks_fragments() {
+fn a_view_selects_fragments() {
     let issue = prepare(FULL).unwrap();
     let head = issue.head.render(7, ("a", "1"), issue.created_at, None);
     let keys = |view: &IssueView| -> Vec<String> {
@@ -554,7 +554,7 @@ fn a_view_picks_fragments() {
     }
 }
 
-/// A text with everything that JSON writers stumble over.
+/// A text with everything that is hard for JSON writers.
 fn text() -> impl Strategy<Value = String> {
     proptest::collection::vec(
         prop_oneof![any::<char>(), Just('"'), Just('\\'), Just('\0'), Just('\n'), Just('ß')],
@@ -635,7 +635,7 @@ prop_compose! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
     #[test]
-    fn what_was_rendered_once_is_rendered_the_same_again(entry in entry()) {
+    fn a_rendered_issue_is_imported_and_rendered_as_the_same_bytes(entry in entry()) {
         let first = prepare(&entry);
         prop_assert!(first.is_ok(), "{:?}", first);
         let bytes = render(&first.unwrap());

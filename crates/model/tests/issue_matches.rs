@@ -1,5 +1,5 @@
-//! What queries match. A table of issues and filters decides single rules; then random queries over
-//! random issues hold the fast matchers against the naive meaning.
+//! Which issues queries match. Tables of issues and filters test single rules; then random queries
+//! over random issues compare the fast matchers with the naive evaluation.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use std::collections::HashMap;
@@ -28,7 +28,7 @@ impl Issue {
     }
 }
 
-/// The issues that importing the entries makes.
+/// The issues that an import of the entries creates.
 fn import(entries: &[String]) -> Vec<Issue> {
     let mut block = Block::default();
     for (n, entry) in entries.iter().enumerate() {
@@ -72,7 +72,7 @@ fn parsed(parameters: &[(&str, &str)]) -> IssueQuery {
     parse_list(&pairs).unwrap_or_else(|faults| panic!("{parameters:?}: {faults:?}")).query
 }
 
-/// Whether the one issue that the entry makes is matched.
+/// Whether the query matches the one issue of this entry.
 fn matches(entry: &str, name: &str, value: &str) -> bool {
     let entry = format!("{{\"created_at\":1{entry}}}");
     let issues = import(&[entry]);
@@ -88,7 +88,7 @@ fn decided(name: &str, entry: &str, table: &[(&str, bool)]) {
 }
 
 #[test]
-fn conditions_are_decided_by_the_values_that_an_issue_has() {
+fn a_condition_matches_by_the_values_of_the_issue() {
     decided(
         "tags",
         r#","tags":["a","B","a"]"#,
@@ -178,7 +178,7 @@ fn addresses_are_compared_without_case() {
 }
 
 #[test]
-fn texts_are_looked_for_literally_and_without_case_over_the_whole_issue() {
+fn texts_are_searched_literally_and_without_case_in_the_whole_issue() {
     let entry = r#","title":"Title","messages":[
         {"body":"The GAME\ncrashes \"often\" \\n","author":{"name":"Eva","id":"kiosk"}},
         {"body":"ΣΊΣΥΦΟΣ, Straße"}]"#;
@@ -237,7 +237,7 @@ fn of_type(field_type: &str, tests: &str) -> String {
 }
 
 #[test]
-fn custom_fields_are_decided_by_key_and_type() {
+fn custom_fields_are_found_by_key_and_type() {
     for (field_type, value, tests, expected) in [
         ("checkbox", "true", r#""true""#, true),
         ("checkbox", r#""true""#, "true", true),
@@ -279,7 +279,7 @@ fn custom_fields_are_decided_by_key_and_type() {
         let filter = of_type(field_type, tests);
         let given = matches(&field("f", field_type), "custom_fields", &filter);
         assert_eq!(given, expected, "{field_type} {value} {tests}");
-        // A field of another key, or of another type, is no field.
+        // A field with another key or type is absent.
         let absent = matches("", "custom_fields", &filter);
         assert_eq!(matches(&field("F", field_type), "custom_fields", &filter), absent, "{tests}");
         let other = if field_type == "multiline" { "singleline" } else { "multiline" };
@@ -318,7 +318,7 @@ fn groups_keys_and_types_of_custom_fields_combine() {
     }
 }
 
-/// Whether the matchers, with what columns say, come to the same as the naive meaning.
+/// Whether the matchers, together with the columns, agree with the naive evaluation.
 fn fast(query: &IssueQuery, issue: &Issue, agents: &HashMap<String, String>) -> bool {
     let fragments = issue.fragments();
     let assignee = issue.columns.facts.assignee_id.as_deref().unwrap_or_default();
@@ -333,7 +333,7 @@ fn fast(query: &IssueQuery, issue: &Issue, agents: &HashMap<String, String>) -> 
 }
 
 #[test]
-fn the_fast_matchers_agree_with_the_naive_meaning_on_random_issues_and_queries() {
+fn the_fast_matchers_agree_with_the_naive_evaluation_of_random_queries() {
     let (mut yes, mut no) = (0, 0);
     let agents = agents();
     for seed in 0..40 {
@@ -359,6 +359,6 @@ fn the_fast_matchers_agree_with_the_naive_meaning_on_random_issues_and_queries()
             }
         }
     }
-    // Neither outcome is rare: the data are worth their run.
+    // Both outcomes must be common, or the data test too little.
     assert!(yes > no / 10 && no > yes / 10, "{yes} {no}");
 }

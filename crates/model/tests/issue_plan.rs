@@ -1,5 +1,5 @@
-//! Plans of imports against a naive store in memory: ids, instants, apps, counters, records, and
-//! the two laws of a plan.
+//! Plans of imports, compared with a naive store in memory: ids, instants, apps, counters, records,
+//! and the two laws of a plan.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -16,7 +16,7 @@ use caseload_model::time::UnixMillis;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-/// A store that keeps everything in maps and answers every question by looking.
+/// A store that keeps everything in maps and searches them linearly.
 #[derive(Debug, Clone, PartialEq)]
 struct Naive {
     apps: Vec<App>,
@@ -67,7 +67,7 @@ impl Naive {
         self.issues.values().map(|(_, columns)| columns.created_at.0).collect()
     }
 
-    /// Plans, answering questions until none is left; the number of plans made comes with it.
+    /// Plans, adding missing windows until none is missing. Also returns the number of plans made.
     fn plan(&self, entries: &[String], first: usize, dry_run: bool) -> (ImportPlan, u32) {
         let domain = DomainName::parse("acme").unwrap();
         let block = block(entries, first);
@@ -169,7 +169,7 @@ fn imported(entries: &[&str]) -> Naive {
 }
 
 #[test]
-fn ids_are_kept_where_free_and_handed_out_where_not_given() {
+fn a_free_id_is_kept_and_a_missing_one_is_assigned() {
     let store = imported(&[
         r#"{"created_at":1}"#,
         r#"{"id":10,"created_at":2}"#,
@@ -190,7 +190,7 @@ fn ids_are_kept_where_free_and_handed_out_where_not_given() {
 }
 
 #[test]
-fn the_largest_id_leaves_ids_for_what_comes_after_it() {
+fn an_issue_with_the_largest_id_leaves_ids_for_later_issues() {
     let entries = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
     let mut store = imported(&[
         r#"{"id":9007199254740991,"created_at":1}"#,
@@ -211,7 +211,7 @@ fn the_largest_id_leaves_ids_for_what_comes_after_it() {
 }
 
 #[test]
-fn an_issue_that_is_there_is_unchanged_or_a_conflict() {
+fn an_existing_issue_is_unchanged_or_a_conflict() {
     let stored = r#"{"id":5,"created_at":10,"title":"a","meta":{"x":"1","y":"2"},
         "custom_fields":{"n":{"type":"number","value":1.0}},"hs_user_id":"u"}"#;
     for (again, conflict) in [
@@ -257,7 +257,7 @@ fn an_issue_that_is_there_is_unchanged_or_a_conflict() {
 }
 
 #[test]
-fn a_taken_instant_moves_to_the_next_free_one_and_says_so() {
+fn an_occupied_created_at_moves_to_the_next_free_one_and_is_reported() {
     let entry = |id: u64, at: i64| format!(r#"{{"id":{id},"created_at":{at},"hs_user_id":"u"}}"#);
     let mut store = Naive::new();
     let entries = [entry(1, 100), entry(2, 101), entry(3, 100), entry(4, 100)];
@@ -273,7 +273,7 @@ fn a_taken_instant_moves_to_the_next_free_one_and_says_so() {
     let export = store.export();
     assert!(export[2].contains(r#""created_at":102,"original_created_at":100"#), "{}", export[2]);
     assert!(export[2].contains(r#""updated_at":100"#), "only created_at moves: {}", export[2]);
-    // The same entries again, and what was exported: nothing changes.
+    // Importing the same entries or their export again changes nothing.
     store.import(&entries, 4);
     assert_eq!(store.results()[6], moved(6, 3, 102, "unchanged"));
     store.import(&export, 8);
@@ -282,7 +282,7 @@ fn a_taken_instant_moves_to_the_next_free_one_and_says_so() {
 }
 
 #[test]
-fn an_issue_moved_twice_keeps_its_first_instant_and_can_be_repeated() {
+fn an_issue_moved_twice_keeps_its_original_instant_and_can_be_imported_again() {
     let mut store = Naive::new();
     let entries = [
         r#"{"id":1,"created_at":101}"#.to_owned(),
@@ -299,11 +299,11 @@ fn an_issue_moved_twice_keeps_its_first_instant_and_can_be_repeated() {
 }
 
 #[test]
-fn ten_thousand_equal_instants_twice_take_few_questions() {
+fn ten_thousand_equal_instants_imported_twice_need_few_rounds_of_windows() {
     let entries: Vec<String> = (0..10_000).map(|_| r#"{"created_at":1000}"#.to_owned()).collect();
     let mut store = Naive::new();
     let domain = DomainName::parse("acme").unwrap();
-    // A later issue, so that history is asked for.
+    // A later issue, so that windows in the past are needed.
     store.import(&[r#"{"id":90000,"created_at":99999999}"#.to_owned()], 0);
     for first in [1, 10_001] {
         let block = block(&entries, first);
@@ -329,7 +329,7 @@ fn ten_thousand_equal_instants_twice_take_few_questions() {
 }
 
 #[test]
-fn a_dry_run_says_the_same_and_does_nothing() {
+fn a_dry_run_has_the_same_records_and_writes_nothing() {
     let entries = [
         r#"{"id":5,"created_at":10,"title":"a","app_id":"new"}"#.to_owned(),
         r#"{"created_at":10}"#.to_owned(),
@@ -361,7 +361,7 @@ fn a_dry_run_says_the_same_and_does_nothing() {
 }
 
 #[test]
-fn apps_are_found_or_made_and_keep_what_they_were_given() {
+fn apps_are_found_or_created_with_the_ids_of_the_entry() {
     let store = imported(&[
         r#"{"created_at":1}"#,
         r#"{"created_at":2,"app_id":"a","app_publish_id":"3"}"#,
@@ -400,7 +400,7 @@ fn apps_are_found_or_made_and_keep_what_they_were_given() {
 }
 
 #[test]
-fn queues_agents_and_app_profiles_are_made_once_by_issues_that_are() {
+fn created_issues_create_their_queues_agents_and_app_profiles_once() {
     let entry = |id: u64, name: &str, title: &str| {
         json!({
             "id": id, "created_at": id, "title": title, "hs_user_id": "eva", "author_name": name,
@@ -419,7 +419,7 @@ fn queues_agents_and_app_profiles_are_made_once_by_issues_that_are() {
 }
 
 #[test]
-fn an_issue_stands_in_these_counters() {
+fn an_issue_counts_in_these_counters() {
     const DAY: i64 = 86_400_000;
     let entry = json!({
         "created_at": DAY, "updated_at": 3 * DAY, "tags": ["b", "a", "b"], "app_id": "app",
@@ -436,7 +436,7 @@ fn an_issue_stands_in_these_counters() {
         });
         all.collect()
     };
-    // Beside each counter of a day there is one of the span that holds it.
+    // For each counter of a day there is one of its span.
     for key in full.counters.keys() {
         let (first, last) = counted_days(key.day);
         let span = CounterKey { day: span_of_day(first), ..key.clone() };
@@ -494,7 +494,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
     #[test]
-    fn planning_at_once_is_planning_in_parts(
+    fn planning_at_once_equals_planning_in_parts(
         before in proptest::collection::vec(small_entry(), 0..6),
         entries in proptest::collection::vec(small_entry(), 1..16),
         cut in 0usize..16,
@@ -516,7 +516,7 @@ proptest! {
     }
 
     #[test]
-    fn what_was_exported_is_unchanged_here_and_the_same_elsewhere(
+    fn an_export_is_unchanged_where_it_came_from_and_equal_in_another_domain(
         entries in proptest::collection::vec(small_entry(), 1..16),
     ) {
         let mut store = Naive::new();
@@ -534,7 +534,7 @@ proptest! {
     }
 
     #[test]
-    fn instants_are_those_that_a_prober_finds(
+    fn moved_instants_equal_those_of_a_linear_search(
         before in proptest::collection::btree_set(0i64..60, 0..40),
         asked in proptest::collection::vec(0i64..60, 1..40),
     ) {

@@ -1,5 +1,5 @@
-//! Query parameters of the issue list: what each one means, what is refused and with which words,
-//! and what a query matches.
+//! Query parameters of the issue list: their meaning, the error texts of wrong ones, and which
+//! issues a query matches.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use std::cmp::Ordering;
@@ -56,7 +56,7 @@ fn issue() -> IssueColumns {
 }
 
 #[test]
-fn nothing_said_is_everything_newest_first() {
+fn without_parameters_a_list_has_every_issue_newest_first() {
     let request = list(&[]);
     assert_eq!(request, ListRequest::default());
     assert_eq!(request.paging, Paging { page: 1, page_size: 100 });
@@ -67,7 +67,7 @@ fn nothing_said_is_everything_newest_first() {
 }
 
 #[test]
-fn each_parameter_means_its_filter_in_both_spellings() {
+fn each_parameter_sets_its_filter_in_both_spellings() {
     let q = IssueQuery::default;
     let since = |ms| TimeRange { since: Some(UnixMillis(ms)), until: None };
     let until = |ms| TimeRange { since: None, until: Some(UnixMillis(ms)) };
@@ -128,7 +128,7 @@ fn each_parameter_means_its_filter_in_both_spellings() {
 }
 
 #[test]
-fn includes_and_excludes_pick_parts() {
+fn includes_and_excludes_select_parts() {
     let none = IssueView::default();
     for (value, expected) in [
         ("[]", none),
@@ -163,7 +163,7 @@ fn a_single_issue_takes_no_filters() {
 }
 
 #[test]
-fn each_bad_value_is_refused_with_what_would_be_right() {
+fn each_bad_value_is_rejected_with_the_accepted_form() {
     use ErrorCode::{InvalidValue, OutOfRange, PageTooDeep, UnknownParameter};
     for (name, value, code, hint) in [
         ("creatd-since", "5", UnknownParameter, "created-since"),
@@ -219,7 +219,7 @@ fn each_bad_value_is_refused_with_what_would_be_right() {
 }
 
 #[test]
-fn all_faults_of_a_request_are_told_at_once() {
+fn all_faults_of_a_request_are_reported_at_once() {
     let faults = faults(&[
         ("stat", "new"),
         ("state", "open,shut"),
@@ -234,7 +234,7 @@ fn all_faults_of_a_request_are_told_at_once() {
 }
 
 #[test]
-fn one_parameter_has_one_value() {
+fn two_different_values_of_a_parameter_are_a_fault() {
     for (given, spelled) in [
         ([("created-since", "1"), ("created_since", "2")], "created_since"),
         ([("created_since", "1"), ("created_since", "2")], "created_since"),
@@ -253,7 +253,7 @@ fn one_parameter_has_one_value() {
 }
 
 #[test]
-fn pages_reach_exactly_to_fifty_thousand() {
+fn numbered_pages_reach_exactly_fifty_thousand_issues() {
     for (page, size, deep) in [
         ("50", "1000", false),
         ("51", "1000", true),
@@ -280,7 +280,7 @@ fn pages_reach_exactly_to_fifty_thousand() {
 }
 
 #[test]
-fn each_filter_decides_by_its_own_column() {
+fn each_filter_matches_by_its_own_column() {
     for (name, yes, no) in [
         ("created-since", "1000", "1001"),
         ("created-until", "1000", "999"),
@@ -353,7 +353,7 @@ fn ratings_are_compared_exactly_and_a_missing_one_matches_no_operator() {
 }
 
 #[test]
-fn ties_go_by_id_in_the_direction_of_the_list() {
+fn ties_are_sorted_by_id_in_the_direction_of_the_list() {
     let (a, b) = (IssueColumns { id: 1, ..issue() }, IssueColumns { id: 2, ..issue() });
     for key in SortKey::ALL {
         let sort = |order| Sort { key: *key, order };

@@ -1,5 +1,5 @@
-//! Requests and plans of the writing calls: forms read with every fault, and what a plan makes of
-//! an issue. What stays keeps its bytes; state and times move exactly when they should.
+//! Requests and plans of single writes: forms with all of their faults, and the issue after a plan.
+//! Unchanged parts keep their bytes; state and times change exactly when they should.
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use caseload_model::error_code::ErrorCode;
@@ -33,7 +33,7 @@ fn eva() -> AgentSummary {
     AgentSummary { id: "eva".to_owned(), name: "Eva".to_owned(), email: "eva@desk".to_owned() }
 }
 
-/// A new issue of instant 1000.
+/// A new issue, created at instant 1000.
 fn created(fields: Fields<'_>) -> IssueRecord {
     let (request, faults) = read_create(&pairs(fields));
     assert_eq!(faults, []);
@@ -70,7 +70,7 @@ fn edited(issue: &IssueRecord, fields: Fields<'_>, targets: &EditTargets) -> (Is
 }
 
 #[test]
-fn every_spelling_of_a_field_is_read() {
+fn a_field_is_read_in_every_spelling() {
     let (hyphens, faults) = read_create(&pairs(&[
         ("message-body", "b"),
         ("author-name", "n"),
@@ -99,7 +99,7 @@ fn every_spelling_of_a_field_is_read() {
 }
 
 #[test]
-fn all_faults_of_a_form_are_told_and_a_hostile_form_gets_a_bounded_answer() {
+fn all_faults_of_a_form_are_reported_up_to_a_limit() {
     let codes = |faults: Vec<ParameterFault>| {
         faults.into_iter().map(|fault| (fault.parameter, fault.code)).collect::<Vec<_>>()
     };
@@ -131,7 +131,7 @@ fn all_faults_of_a_form_are_told_and_a_hostile_form_gets_a_bounded_answer() {
 }
 
 #[test]
-fn null_is_no_element_of_a_list_of_texts() {
+fn null_is_not_an_element_of_a_list_of_texts() {
     for (what, list) in [("tags", "[null]"), ("tags", r#"["a",null]"#), ("cc", "[null]")] {
         let fault = ParameterFault {
             parameter: what.to_owned(),
@@ -165,7 +165,7 @@ fn unknown_fields_name_the_nearest_known_one() {
 }
 
 #[test]
-fn meta_nests_as_deep_as_an_issue_may_hold_that_is_imported_again() {
+fn meta_nests_only_as_deep_as_an_import_accepts() {
     let nested = |levels| [r#"{"a":"#.repeat(levels), "1".to_owned(), "}".repeat(levels)].concat();
     let text = text(&created(&[("message-body", "x"), ("meta", &nested(99))]));
     assert!(caseload_model::json::parse(text.as_bytes()).is_ok());
@@ -180,7 +180,7 @@ fn meta_nests_as_deep_as_an_issue_may_hold_that_is_imported_again() {
 }
 
 #[test]
-fn a_long_body_makes_a_title_that_may_be_imported() {
+fn the_title_from_a_long_body_is_short_enough_to_import() {
     let body = "ä".repeat(200_000);
     let issue = shown(&created(&[("message-body", &body)]));
     assert_eq!(issue["title"].as_str().unwrap().chars().count(), 100_000);
@@ -188,7 +188,7 @@ fn a_long_body_makes_a_title_that_may_be_imported() {
 }
 
 #[test]
-fn what_an_edit_does_not_name_keeps_its_bytes() {
+fn parts_that_an_edit_does_not_name_keep_their_bytes() {
     let fields = [
         ("message-body", "x"),
         ("meta", r#"{"n":1.50}"#),
@@ -207,7 +207,7 @@ fn what_an_edit_does_not_name_keeps_its_bytes() {
 }
 
 #[test]
-fn a_queue_and_an_assignee_are_shown_and_told() {
+fn a_new_queue_and_assignee_are_rendered_and_reported() {
     let issue = created(&[("message-body", "x")]);
     let targets = EditTargets {
         assignee: Some(Some(eva())),
@@ -227,7 +227,7 @@ fn a_queue_and_an_assignee_are_shown_and_told() {
 }
 
 #[test]
-fn in_one_call_the_assignee_comes_first_then_the_message_then_the_status() {
+fn an_edit_applies_the_assignee_then_the_message_then_the_status() {
     let message = NewMessage { body: "m", author: MessageAuthor::Desk(eva()), attachments: &[] };
     let assigned = EditTargets { assignee: Some(Some(eva())), queue: None };
     let unassigned = EditTargets { assignee: Some(None), queue: None };
@@ -254,7 +254,7 @@ fn in_one_call_the_assignee_comes_first_then_the_message_then_the_status() {
 }
 
 #[test]
-fn desk_authors_have_ids_that_stay() {
+fn a_desk_author_always_has_the_same_id() {
     let (a, b) = (AgentSummary::of_desk(&acme(), "Robot"), AgentSummary::of_desk(&acme(), "robot"));
     assert_eq!(a.id, b.id);
     assert_ne!(a.id, AgentSummary::of_desk(&acme(), "Other").id);
@@ -262,12 +262,12 @@ fn desk_authors_have_ids_that_stay() {
 }
 
 #[test]
-fn the_desk_has_a_name_where_nobody_gave_it_one() {
+fn the_desk_has_a_default_name() {
     assert_eq!(AgentSummary::of_desk(&acme(), ""), AgentSummary::of_desk(&acme(), "Desk"));
 }
 
 #[test]
-fn an_issue_that_would_be_too_long_is_refused_whatever_makes_it_so() {
+fn every_write_that_would_make_an_issue_too_long_is_rejected() {
     let issue = created(&[("message-body", "x")]);
     // Control characters take six bytes each in JSON.
     let long = "\u{1}".repeat(1 << 20);
@@ -289,9 +289,9 @@ fn an_issue_that_would_be_too_long_is_refused_whatever_makes_it_so() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Head, columns and fragments agree after any run of writes, and times only go up.
+    /// Head, columns and fragments agree after any sequence of writes, and times only increase.
     #[test]
-    fn whatever_is_written_the_issue_says_what_its_columns_say(
+    fn head_and_columns_agree_after_any_sequence_of_writes(
         steps in prop::collection::vec((0..5_u8, "\\PC{0,8}", 0..7_usize), 1..12)
     ) {
         let mut issue = created(&[("message-body", "x")]);

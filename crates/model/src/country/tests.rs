@@ -1,5 +1,5 @@
-//! Tests of the country look-up: every row of the table in three letter cases, the traps that
-//! real data holds, the laws the table itself must keep for binary search, and the hints.
+//! Tests of countries: every row of the table in three letter cases, difficult real names, the
+//! order that binary search needs, and hints.
 
 use proptest::prelude::*;
 
@@ -45,7 +45,7 @@ fn the_table_has_the_249_countries_and_is_sorted_as_the_look_up_compares() {
 }
 
 #[test]
-fn names_that_trip_up_simpler_tables_are_countries() {
+fn names_that_simpler_tables_miss_are_countries() {
     for text in [
         "Türkiye",
         "TÜRKIYE",
@@ -104,7 +104,7 @@ fn names_that_trip_up_simpler_tables_are_countries() {
 }
 
 #[test]
-fn text_that_only_resembles_a_country_is_refused() {
+fn text_that_only_resembles_a_country_is_rejected() {
     for text in [
         "",
         " ",
@@ -136,7 +136,7 @@ fn text_that_only_resembles_a_country_is_refused() {
 }
 
 #[test]
-fn a_slip_of_the_keyboard_gets_the_name_that_was_meant() {
+fn a_misspelt_country_gets_the_intended_name_as_a_hint() {
     for (text, hint) in [
         ("Turkiye", "Türkiye"),
         ("Cote d'Ivoire", "Côte d'Ivoire"),
@@ -162,7 +162,7 @@ fn text_far_from_every_country_gets_no_hint() {
 
 proptest! {
     #[test]
-    fn the_look_up_answers_as_a_walk_through_the_table_does(text in "[A-ZéİıS' ]{0,4}|\\PC{0,12}") {
+    fn the_binary_search_agrees_with_a_linear_search(text in "[A-ZéİıS' ]{0,4}|\\PC{0,12}") {
         let wanted: String = folded(&text).collect();
         let walked = NAMES.iter().any(|(key, _)| *key == wanted)
             || ALPHA_2.iter().chain(&ALPHA_3).any(|code| code.eq_ignore_ascii_case(&text));

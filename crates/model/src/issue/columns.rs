@@ -1,12 +1,12 @@
-//! The columns of an issue: what filters, sorts and counters look at, typed. What an issue looks
-//! like on the wire is not here but in its fragments; a column is never rendered.
+//! The columns of an issue: the typed values that filters, sorting and counters use. Columns are
+//! never rendered; the fragments are the issue on the wire.
 
 use super::render::Members;
 use crate::task::words;
 use crate::time::UnixMillis;
 
 words! {
-    /// Where an issue stands. Open is everything but `Resolved` and `Rejected`.
+    /// The state of an issue. All states except `Resolved` and `Rejected` are open.
     IssueState {
         New = 1 "new",
         NewForAgent = 2 "new-for-agent",
@@ -37,28 +37,28 @@ impl IssueQueue {
     }
 }
 
-/// The columns that an entry alone decides.
+/// The columns that an entry alone determines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IssueFacts {
     pub updated_at: UnixMillis,
     /// When the state last changed.
     pub changed_at: UnixMillis,
     pub state: IssueState,
-    /// None where nobody is assigned.
+    /// `None` if the issue is unassigned.
     pub assignee_id: Option<String>,
     pub assignee_name: Option<String>,
     pub queue: Option<IssueQueue>,
     /// The app profile of the author.
     pub hs_user_id: String,
-    /// Folded; empty where unknown.
+    /// Folded; empty if unknown.
     pub author_email: String,
-    /// 1 to 5, where the end user rated the issue.
+    /// 1 to 5, if the end user rated the issue.
     pub rating: Option<u8>,
     pub language: Option<String>,
     pub platform_type: Option<String>,
     pub issue_mode: Option<String>,
     pub redacted: bool,
-    /// As sent: order and repeats kept.
+    /// As sent, in the same order and with repeats.
     pub tags: Vec<String>,
 }
 
@@ -69,7 +69,7 @@ pub struct IssueColumns {
     pub id: u64,
     /// Unique per domain.
     pub created_at: UnixMillis,
-    /// The instant given at first, where `created_at` had to make way for another issue.
+    /// The original instant, if `created_at` was moved because another issue had it.
     pub original_created_at: Option<UnixMillis>,
     pub app_id: String,
     pub app_publish_id: String,

@@ -1,16 +1,17 @@
-//! Kept counts: which counters an issue stands in. A list's `total-hits` is added up from these, so
-//! this is the only place that says what is counted; imports, edits and `caseload check` all use
-//! it. A counter is per domain, facet, value and day; beside the days there are counters of spans
-//! of 32 days, each the sum of its days', so that years are added up from few of them. What an edit
-//! changes is the difference of two answers given here.
+//! The counters of an issue. The `total-hits` of a list is a sum of counters, and this is the only
+//! definition of what they count; imports, edits and `caseload check` all use it. A counter belongs
+//! to a domain, a facet, a value and a day. For each span of 32 days there is one more counter with
+//! the sum of its days, so that years are summed from few counters. An edit changes the counters by
+//! the difference between two results of this module.
 
 use super::IssueColumns;
 use crate::task::words;
 
 words! {
-    /// What a counter counts by. `All` and `Updated` have one empty value; the empty value of
-    /// `Assignee` stands for unassigned issues; an issue counts once per distinct `Tag`. The day is
-    /// that of creation, but for `Updated` (last update) and `StateChanged` (last state change).
+    /// The facet that a counter counts. `All` and `Updated` have one empty value. The empty value
+    /// of `Assignee` counts unassigned issues, and an issue counts once for each distinct `Tag`.
+    /// The day is that of creation, except for `Updated` (last update) and `StateChanged` (last
+    /// state change).
     Facet {
         All = 1 "all",
         State = 2 "state",
@@ -35,20 +36,19 @@ pub struct CounterKey {
     pub day: i64,
 }
 
-/// Days of a span, which is kept as one counter beside those of its days.
+/// Days of a span, which has a counter in addition to those of its days.
 pub const SPAN_DAYS: i64 = 32;
-/// Added to the number of a span, where it stands in the place of a day: instants have no day that
-/// is nearly as late.
+/// Offset of span numbers in place of a day. The days of instants never come near it.
 const SPANS_FROM: i64 = 1 << 40;
-/// Numbers from here on are those of spans.
+/// Numbers from here on are spans, not days.
 const SPANS_FIRST: i64 = SPANS_FROM >> 1;
 
-/// The number of the span that holds a day, to stand in the place of a day.
+/// The number of the span that contains a day, for use in place of a day.
 pub const fn span_of_day(day: i64) -> i64 {
     SPANS_FROM + day.div_euclid(SPAN_DAYS)
 }
 
-/// First and last day of what a counter counts: one day or a span.
+/// First and last day of a counter, which counts one day or a span.
 pub const fn counted_days(day: i64) -> (i64, i64) {
     if day < SPANS_FIRST {
         return (day, day);
@@ -57,8 +57,8 @@ pub const fn counted_days(day: i64) -> (i64, i64) {
     (first, first + SPAN_DAYS - 1)
 }
 
-/// Names the counters of days that an issue stands in, each once, as facet, value and day. It also
-/// stands in those of the spans that hold these days.
+/// Passes each counter of days that counts the issue to `visit`, once, as facet, value and day. The
+/// counters of the spans that contain these days count the issue, too.
 pub fn visit_counters(issue: &IssueColumns, visit: &mut impl FnMut(Facet, &[u8], i64)) {
     let facts = &issue.facts;
     let created = issue.created_at.day();
@@ -88,14 +88,14 @@ pub fn visit_counters(issue: &IssueColumns, visit: &mut impl FnMut(Facet, &[u8],
 pub(super) fn distinct_tags(issue: &IssueColumns, mut visit: impl FnMut(&str)) {
     let tags = &issue.facts.tags;
     for (n, tag) in tags.iter().enumerate() {
-        // Few tags: a set would cost more than it saves.
+        // With few tags, a set would cost more than it saves.
         if !tags[..n].contains(tag) {
             visit(tag);
         }
     }
 }
 
-/// The counters that an issue stands in, those of days and those of spans, each once.
+/// The counters that count the issue, those of days and of spans, each once.
 pub fn counter_keys(issue: &IssueColumns) -> Vec<CounterKey> {
     let mut keys = Vec::new();
     visit_counters(issue, &mut |facet, value, day| {

@@ -1,6 +1,6 @@
-//! Custom fields of issues: their types, and which values a stored one can have. A stored value may
-//! be of any JSON type: a number counts the same as a number and as a string, a checkbox as a
-//! boolean and as the string.
+//! Custom fields of issues: their types, how an entry's fields are checked and rendered, and what a
+//! stored value counts as. A stored number counts the same as a number and as a string, a checkbox
+//! as a boolean and as the string.
 
 use std::borrow::Cow;
 
@@ -23,7 +23,7 @@ words! {
     }
 }
 
-/// Whether a stored value is one: null and an empty list are none.
+/// Whether a stored value counts as a value: null and an empty list do not.
 pub fn has_value(value: &Json<'_>) -> bool {
     match value {
         Json::Null => false,
@@ -37,7 +37,7 @@ pub(crate) const fn boolean_text(value: bool) -> &'static str {
     if value { "true" } else { "false" }
 }
 
-/// The text of a scalar: a number's digits, a boolean's word. Lists and maps have none.
+/// The text of a scalar: the digits of a number, the word of a boolean. Lists and maps have none.
 pub(crate) fn scalar_text<'j>(value: &'j Json<'_>) -> Option<Cow<'j, str>> {
     match value {
         Json::String(text) => Some(Cow::Borrowed(text)),
@@ -61,7 +61,7 @@ pub(super) fn read_custom_field<'j>(
     let words = FieldType::ALL.iter().map(|kind| (kind.as_str(), *kind));
     if field.get("type").is_none() {
         let words: Vec<_> = words.clone().map(|(word, _)| word).collect();
-        let detail = format!("the type of the field is missing, one of {}", words.join(", "));
+        let detail = format!("the type of the field is missing; it is one of {}", words.join(", "));
         reader.fault(EntryErrorCode::Required, &at.key("type"), detail, None);
     }
     let Some(kind) = reader.word(&field, "type", words) else { return };

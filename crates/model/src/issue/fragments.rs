@@ -1,11 +1,11 @@
-//! An issue as stored: JSON fragments that a view picks from. Writing an issue concatenates them
-//! and nothing else, so that what was stored is what is served, to the byte. Only a view that wants
-//! instants in the ISO form has them rendered anew.
+//! An issue as it is stored: JSON fragments from which a view picks. Writing an issue only
+//! concatenates them, so the stored bytes are served unchanged. A view with instants in the ISO
+//! form is the exception: it rewrites them.
 
 use super::iso_times;
 use super::view::{IssueView, TimestampFormat};
 
-/// The fragments beside the head, owned. Values are whole JSON values, except `feedback` and
+/// The fragments other than the head, owned. Each is a whole JSON value, except `feedback` and
 /// `predict_labels`, which are members without braces.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct IssueBody {
@@ -15,19 +15,19 @@ pub struct IssueBody {
     pub meta: Vec<u8>,
     /// A map.
     pub custom_fields: Vec<u8>,
-    /// The members `feedback_rating`, `feedback_comment`, as far as given.
+    /// The members `feedback_rating` and `feedback_comment`, as far as given.
     pub feedback: Option<Vec<u8>>,
     /// A map of `id` and `name`.
     pub queue: Option<Vec<u8>>,
     /// An array.
     pub private_notes: Option<Vec<u8>>,
-    /// The members `current_predict_label`, `original_predict_label`, as far as given.
+    /// The members `current_predict_label` and `original_predict_label`, as far as given.
     pub predict_labels: Option<Vec<u8>>,
     pub sentiment_analysis: Option<Vec<u8>>,
     pub smart_intents: Option<Vec<u8>>,
 }
 
-/// All fragments of an issue, borrowed from wherever they are.
+/// All fragments of an issue, borrowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IssueFragments<'a> {
     /// The members from `id` to `cc`, without braces.
@@ -61,7 +61,7 @@ impl<'a> IssueFragments<'a> {
 }
 
 impl IssueFragments<'_> {
-    /// Bytes that all parts take, their names aside.
+    /// Bytes of all fragments together, without their names.
     pub(super) fn bytes(&self) -> usize {
         let Self {
             head,
@@ -83,7 +83,7 @@ impl IssueFragments<'_> {
     }
 }
 
-/// Appends the issue as `view` wants it: a JSON map on one line, without a line break.
+/// Appends the issue as `view` shows it: a JSON map on one line, without a line break.
 pub fn write_issue(issue: &IssueFragments<'_>, view: &IssueView, out: &mut Vec<u8>) {
     if view.timestamps == TimestampFormat::Unix {
         return concatenate(issue, view, out);

@@ -1,6 +1,6 @@
-//! The head of an issue: everything from `id` to `cc`, in fixed order. The plan of an import
-//! decides the id, the app and `created_at` late, so the head is rendered as a template of three
-//! parts that they go between.
+//! The head of an issue: the members from `id` to `cc`, in fixed order. The plan of an import sets
+//! the id, the app and `created_at` last, so a head is first rendered as a template of three parts,
+//! with gaps for these.
 
 use super::UNASSIGNED;
 use super::columns::IssueFacts;
@@ -9,7 +9,7 @@ use crate::ids::DomainName;
 use crate::json::write_string;
 use crate::time::UnixMillis;
 
-/// The rendered head, but for what the plan decides.
+/// The rendered head, with gaps for the members that the plan sets.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HeadTemplate {
     /// `title`, `tags`.
@@ -94,20 +94,20 @@ impl HeadTemplate {
     }
 }
 
-/// Who wrote the issue, as far as the head says.
+/// The author of an issue, as the head names them.
 pub(super) struct Author<'j> {
     pub(super) profile: Option<&'j str>,
     pub(super) name: &'j str,
     pub(super) email: &'j str,
 }
 
-/// Whom the issue is assigned to.
+/// The assignee of an issue.
 pub(super) struct Assignee<'j> {
     pub(super) id: Option<&'j str>,
     pub(super) name: Option<&'j str>,
 }
 
-/// What was read before the head.
+/// The values that a head is rendered from, except its own fields.
 pub(super) struct HeadContext<'c> {
     pub(super) domain: &'c DomainName,
     pub(super) created_at: UnixMillis,

@@ -1,10 +1,10 @@
-//! The ISO form of an instant, `2023-01-01T02:21:46.000Z`: the one that
-//! `timestamp-format=iso-8601` sends, and the only text that an import takes for a time. UTC and
-//! milliseconds always; other ISO 8601 forms are refused, because they would not come back as sent.
+//! The ISO form of an instant, `2023-01-01T02:21:46.000Z`: `timestamp-format=iso-8601` sends it,
+//! and an import accepts no other text as a time. It is always UTC with milliseconds. Other ISO
+//! 8601 forms are rejected, because they would not come back as they were sent.
 
 use crate::time::UnixMillis;
 
-/// Reads the ISO form, digit by digit; dates that no calendar has are refused.
+/// Reads the ISO form; dates that do not exist are rejected.
 pub fn parse_iso(text: &str) -> Option<UnixMillis> {
     const FORM: &[u8; 24] = b"0000-00-00T00:00:00.000Z";
     let bytes = text.as_bytes();
@@ -29,7 +29,7 @@ pub fn parse_iso(text: &str) -> Option<UnixMillis> {
             - 719_469;
     let at =
         UnixMillis((((days * 24 + hour) * 60 + minute) * 60 + second) * 1000 + number(20, 23)?);
-    // 30 February turns into 2 March: what does not come back is no date.
+    // 30 February becomes 2 March: a date that does not survive this does not exist.
     let civil = at.civil();
     ((civil.year, civil.month, civil.day) == (year, month, day)).then_some(at)
 }
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_iso_form_comes_back_as_it_went() {
+    fn an_instant_survives_the_iso_form() {
         for ms in [0, 1, 951_782_400_000, 1_672_539_706_000, 1_709_251_199_999, 253_402_300_799_999]
         {
             let mut text = Vec::new();
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn other_forms_and_dates_that_no_calendar_has_are_refused() {
+    fn other_forms_and_dates_that_do_not_exist_are_rejected() {
         for text in [
             "",
             "2023-01-01",

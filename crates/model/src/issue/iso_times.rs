@@ -1,7 +1,7 @@
-//! Stored fragments with their instants in the ISO form, for `timestamp-format=iso-8601`: the
-//! creation and update times of an issue, of its messages and of its notes. `changed_at` stays a
-//! number, and so does any instant that the ISO form cannot say: before the year 0 or after 9999.
-//! Everything else comes out as it went in, because one pen wrote it and writes it again.
+//! Rewrites the instants of stored fragments in the ISO form, for `timestamp-format=iso-8601`: the
+//! creation and update times of an issue, its messages and its notes. `changed_at` stays a number,
+//! and so does an instant before the year 0 or after 9999, which the ISO form cannot express. All
+//! other bytes stay the same, because the same writer renders them again.
 
 use super::write_iso;
 use crate::json::{self, Json};
@@ -13,7 +13,7 @@ const TIMES: [&str; 3] = ["created_at", "updated_at", "original_created_at"];
 pub(super) fn of_members(members: &[u8]) -> Vec<u8> {
     let map = [b"{", members, b"}"].concat();
     let mut out = rendered(&map, with_iso_times);
-    // The braces go again.
+    // Removes the braces.
     out.pop();
     out.drain(..1);
     out
@@ -27,7 +27,8 @@ pub(super) fn of_elements(array: &[u8]) -> Vec<u8> {
     })
 }
 
-/// What cannot be read, which nothing stored is, stays as it is.
+/// Renders `text` again with `write`. Text that cannot be parsed stays as it is; stored text never
+/// is.
 fn rendered(text: &[u8], write: impl Fn(&Json<'_>, &mut Vec<u8>)) -> Vec<u8> {
     let Ok(tree) = json::parse(text) else { return text.to_vec() };
     let mut out = Vec::with_capacity(text.len() + 64);
@@ -48,13 +49,14 @@ fn with_iso_times(json: &Json<'_>, out: &mut Vec<u8>) {
     });
 }
 
-/// The instant that is to be written in the ISO form.
+/// The instant of a member that is shown in the ISO form.
 fn iso_form(key: &str, value: &Json<'_>) -> Option<UnixMillis> {
     let Json::Number(digits) = value else { return None };
     let at = digits.parse().ok().filter(|_| TIMES.contains(&key)).map(UnixMillis)?;
-    // Far beyond the calendar its arithmetic would not hold.
-    let sayable = (-(1 << 50)..1 << 50).contains(&at.0) && (0..=9999).contains(&at.civil().year);
-    sayable.then_some(at)
+    // Beyond these bounds the calendar arithmetic would overflow.
+    let is_expressible =
+        (-(1 << 50)..1 << 50).contains(&at.0) && (0..=9999).contains(&at.civil().year);
+    is_expressible.then_some(at)
 }
 
 #[cfg(test)]
@@ -85,7 +87,7 @@ mod tests {
     );
 
     #[test]
-    fn instants_of_issue_messages_and_notes_are_shown_in_the_iso_form_and_nothing_else() {
+    fn only_instants_of_the_issue_its_messages_and_notes_take_the_iso_form() {
         let view = IssueView { timestamps: TimestampFormat::Iso8601, ..IssueView::FULL };
         let notes = r#"[{"body":"n","created_at":1}]"#;
         assert_eq!(
@@ -108,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn without_instants_to_show_the_bytes_are_the_same_in_both_forms() {
+    fn without_such_instants_both_forms_have_the_same_bytes() {
         let plain = IssueView::default();
         let iso = IssueView { timestamps: TimestampFormat::Iso8601, ..plain };
         for (head, messages) in [
@@ -122,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_view_hides_stays_hidden() {
+    fn the_iso_form_shows_no_more_than_the_view_does() {
         let view = IssueView {
             timestamps: TimestampFormat::Iso8601,
             exclude_messages: true,

@@ -1,6 +1,6 @@
-//! What tells one state of some issues from another: a digest of their ids and change times, in
-//! order. Every write of an issue moves its `updated_at`, so equal stamps mean equal issues, and
-//! none of their text has to be read. Which parts are shown is not in it.
+//! The version of a list of issues: a digest of their ids and update times, in order, from which
+//! ETags are made. Every write of an issue changes its `updated_at`, so equal versions mean equal
+//! issues, and no text has to be read. The view is not a part of the version.
 
 use std::sync::LazyLock;
 
@@ -9,13 +9,13 @@ use sha2::{Digest, Sha256};
 
 use super::fragments::IssueFragments;
 
-/// Made once: making it takes longer than one search.
+/// Built once, because building it takes longer than one search.
 static UPDATED_AT: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b",\"updated_at\":"));
 
-/// A finished stamp.
+/// The version of a list.
 pub type ListVersion = [u8; 16];
 
-/// Gathers the stamp of a list, issue by issue.
+/// Computes the version of a list, issue by issue.
 #[derive(Debug, Clone, Default)]
 pub struct ListVersionHasher(Sha256);
 
@@ -29,15 +29,15 @@ impl ListVersionHasher {
 
     pub fn finish(self) -> ListVersion {
         let digest = self.0.finalize();
-        let mut stamp = ListVersion::default();
-        stamp.copy_from_slice(&digest[..16]);
-        stamp
+        let mut version = ListVersion::default();
+        version.copy_from_slice(&digest[..16]);
+        version
     }
 }
 
 impl<'a> IssueFragments<'a> {
-    /// The digits of `id` and `updated_at`. The head begins with the one, and holds the other
-    /// before any text that could look like it: within a string its quotes would be escaped.
+    /// The digits of `id` and `updated_at`. The head begins with `id`. No text before `updated_at`
+    /// can be mistaken for it, because quotes within a string are escaped.
     fn version(&self) -> (&'a [u8], &'a [u8]) {
         const ID: &[u8] = b"\"id\":";
         let head = self.head;
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn id_and_change_time_are_found_whatever_the_texts_say() {
+    fn texts_cannot_pose_as_the_id_or_the_update_time() {
         for head in [
             r#""id":7,"title":"t","created_at":1,"updated_at":42"#,
             r#""id":7,"title":"\",\"updated_at\":5","tags":[",\"updated_at\":"],"updated_at":42"#,
@@ -76,20 +76,20 @@ mod tests {
     }
 
     #[test]
-    fn a_stamp_tells_ids_times_and_order_apart() {
-        let stamp = |issues: &[(u64, i64)]| {
-            let mut stamp = ListVersionHasher::default();
+    fn versions_differ_by_ids_times_and_order() {
+        let version = |issues: &[(u64, i64)]| {
+            let mut version = ListVersionHasher::default();
             for (id, at) in issues {
                 let head = format!("\"id\":{id},\"title\":\"\",\"updated_at\":{at}");
-                stamp.add(&IssueFragments::new(head.as_bytes(), &IssueBody::default()));
+                version.add(&IssueFragments::new(head.as_bytes(), &IssueBody::default()));
             }
-            stamp.finish()
+            version.finish()
         };
         let lists =
             [&[][..], &[(1, 2)], &[(1, 3)], &[(2, 2)], &[(1, 2), (2, 2)], &[(2, 2), (1, 2)]];
         for (n, a) in lists.iter().enumerate() {
             for (m, b) in lists.iter().enumerate() {
-                assert_eq!(stamp(a) == stamp(b), n == m, "{a:?} {b:?}");
+                assert_eq!(version(a) == version(b), n == m, "{a:?} {b:?}");
             }
         }
     }

@@ -1,15 +1,16 @@
-//! One message of an issue, as an import or a write has it, and its rendered form.
+//! One message of an issue, and its rendered form. Imports and single writes both make messages
+//! here, so they look the same.
 
 use super::person::{Person, write_person};
 use super::render::{Members, write_rendered};
 use crate::json::Json;
 use crate::time::UnixMillis;
 
-/// Where a message comes from.
+/// The side that a message comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Origin {
     EndUser,
-    /// Of the desk. The word on the wire is the one that existing clients compare with.
+    /// Someone at the desk. The word on the wire is the one that existing clients compare with.
     Agent,
 }
 
@@ -51,7 +52,7 @@ impl Message<'_> {
         members.number("created_at", self.created_at.0);
         members.text("origin", origin.as_str());
         write_person(author, members.key("author"));
-        // `attachment` is the first of `attachments`; either one alone gives the other.
+        // `attachment` is the first of `attachments`; either one alone implies the other.
         let first = self.attachment.as_ref().or(self.attachments.first());
         if let Some(first) = first {
             let all = &self.attachments;

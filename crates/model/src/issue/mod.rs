@@ -1,9 +1,9 @@
-//! Issues: what an entry of `import_issues` means, how an issue is rendered, what an import
-//! changes, and which counters and terms an issue stands in. Wire shape: docs/api.md, "Issue".
+//! Issues: reading entries of `import_issues`, rendering, plans of imports and single writes, and
+//! the counters and terms that index an issue. Wire shape: docs/api.md, "Issue".
 //!
 //! An issue is rendered once, when it is written; lists only concatenate the stored
-//! [`IssueFragments`]. Columns beside the fragments ([`IssueColumns`]) exist to filter and sort by.
-//! The invariant: both are made from one reading of one entry, so they never disagree.
+//! [`IssueFragments`]. [`IssueColumns`] repeat what filters and sorting need. Invariant: both are
+//! made from one reading of one entry, so they always agree.
 
 mod columns;
 mod counters;
@@ -52,5 +52,5 @@ pub const MESSAGE_BODY_BYTES_MAX: usize = 1 << 20;
 pub const TAG_CHARS_MAX: usize = 100;
 /// The latest instant an issue may carry: the end of the year 9999, in milliseconds.
 pub const INSTANT_MS_MAX: i64 = 253_402_300_799_999;
-/// What `assignee_id` says where nobody is assigned.
+/// The `assignee_id` of an unassigned issue.
 pub const UNASSIGNED: &str = "unassigned";

@@ -1,4 +1,5 @@
 //! The author of a message or note: an end user or an agent, as the map `author` shows them.
+//! Imports read authors from entries; single writes make them from app profiles and agents.
 
 use std::borrow::Cow;
 
@@ -9,7 +10,7 @@ use crate::json::{Json, ValuePath};
 
 const AUTHOR_FIELDS: [&str; 4] = ["name", "id", "emails", "phone_number"];
 
-/// An author. Parts that an entry does not give may be missing.
+/// An author. Members that an entry leaves out are absent until gaps are filled.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Person<'j> {
     pub(super) id: Option<Cow<'j, str>>,

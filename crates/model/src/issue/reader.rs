@@ -1,24 +1,25 @@
-//! Reading an entry field by field. A fault is noted with its pointer and reading goes on, so that
-//! an entry learns all its faults at once; what a faulty field then stands for does not matter,
-//! because the entry is refused as a whole. `null` reads as absent.
+//! Reads an entry field by field. A fault is recorded with its pointer and reading continues, so an
+//! entry gets all of its faults at once. The value of a faulty field does not matter, because the
+//! entry is rejected as a whole. `null` reads as absent.
 
 use super::{INSTANT_MS_MAX, parse_iso};
 use crate::error_code::EntryErrorCode;
+use crate::ids::FOREIGN_ID_CHARS_MAX;
 use crate::json::{Json, Member, ValuePath};
 use crate::record::EntryFault;
 use crate::spelling::nearest_word;
 use crate::task::Family;
 use crate::time::UnixMillis;
 
-/// Faults that one entry is told of; the last one then says that there are more.
+/// Most faults of one entry that are listed; one more then says that there are others.
 const FAULTS_MAX: usize = 1000;
-/// Bytes that the longest pointer of a fault has, escapes aside. With the cap on faults this keeps
-/// the error record of an entry from growing far beyond the entry, however it is made.
+/// Bytes of the longest pointer of a fault, without escapes. Together with the limit on faults this
+/// keeps the error record of an entry from growing far beyond the entry.
 const POINTER_BYTES_MAX: usize = 4096;
-/// Characters of a text that a message repeats.
+/// Characters of a text that a message quotes.
 const TEXT_CHARS_SHOWN: usize = 100;
 
-/// A map whose keys are all known, by name.
+/// A map with a fixed set of keys.
 pub(super) struct Map<'j, 'p, const N: usize> {
     names: &'static [&'static str; N],
     values: [Option<&'j Json<'j>>; N],
@@ -26,14 +27,14 @@ pub(super) struct Map<'j, 'p, const N: usize> {
 }
 
 impl<'j, const N: usize> Map<'j, '_, N> {
-    /// The value under `name`, which is one of the map's names.
+    /// The value under `name`, which must be one of the map's names.
     pub(super) fn get(&self, name: &str) -> Option<&'j Json<'j>> {
         let known = self.names.iter().position(|n| *n == name);
         known.and_then(|n| self.values[n])
     }
 }
 
-/// Gathers the faults of one entry.
+/// The faults of one entry, while it is read.
 #[derive(Default)]
 pub(super) struct Reader {
     pub(super) faults: Vec<EntryFault>,
@@ -75,7 +76,7 @@ impl Reader {
         self.fault(EntryErrorCode::WrongType, at, detail, Some(json));
     }
 
-    /// A map of the given names; others are faults.
+    /// A map with the given names; other names are faults.
     pub(super) fn map<'j, 'p, const N: usize>(
         &mut self,
         json: &'j Json<'j>,
@@ -89,7 +90,7 @@ impl Reader {
             } else if !self.is_full() {
                 let nearest = nearest_word(field, *names).unwrap_or_default();
                 let key = shown(field);
-                let detail = format!("{key:?} is no field here; the nearest is {nearest:?}");
+                let detail = format!("{key:?} is not a field here; the nearest is {nearest:?}");
                 let field_at = at.key(field);
                 self.fault(EntryErrorCode::UnknownField, &field_at, detail, Some(value));
             }
@@ -125,9 +126,9 @@ impl Reader {
         }
     }
 
-    /// The elements of a list, each of which takes at least `least` bytes of an issue. A list that
-    /// is too long for any issue is one fault, and none of its elements is read: `{}` is short,
-    /// what is made of it is not.
+    /// The elements of a list of which each takes at least `least` bytes of an issue. A list with
+    /// more elements than any issue can hold is one fault, and none of them is read: `{}` is short,
+    /// but its rendered form is not.
     pub(super) fn list_with_room<'j, const N: usize>(
         &mut self,
         map: &Map<'j, '_, N>,
@@ -145,7 +146,7 @@ impl Reader {
         None
     }
 
-    /// An array of strings; `null` elements are left out.
+    /// An array of strings; `null` elements are skipped.
     pub(super) fn texts<'j, const N: usize>(
         &mut self,
         map: &Map<'j, '_, N>,
@@ -182,35 +183,37 @@ impl Reader {
         if text.len() > chars_max {
             let chars = text.chars().count();
             if chars > chars_max {
-                let detail = format!("the text has {chars} characters, at most {chars_max} may be");
+                let detail =
+                    format!("the text has {chars} characters; at most {chars_max} are allowed");
                 self.fault(EntryErrorCode::TooLong, at, detail, Some(json));
             }
         }
         Some(text)
     }
 
-    /// An identifier from elsewhere: 1 to `chars_max` code points.
+    /// An identifier from elsewhere: 1 to [`FOREIGN_ID_CHARS_MAX`] code points.
     pub(super) fn id<'j, const N: usize>(
         &mut self,
         map: &Map<'j, '_, N>,
         name: &str,
     ) -> Option<&'j str> {
-        let text = self.text(map, name, crate::ids::FOREIGN_ID_CHARS_MAX)?;
+        let text = self.text(map, name, FOREIGN_ID_CHARS_MAX)?;
         if text.is_empty() {
-            let detail = "an id is a text of 1 to 255 characters; leave the field out for none";
+            let detail =
+                "an id is a text of 1 to 255 characters; to give none, leave the field out";
             self.fault(EntryErrorCode::OutOfRange, &map.at.key(name), detail, map.get(name));
         }
         Some(text)
     }
 
-    /// An identifier that must be there.
+    /// An identifier that is required.
     pub(super) fn required_id<'j, const N: usize>(
         &mut self,
         map: &Map<'j, '_, N>,
         name: &str,
     ) -> Option<&'j str> {
         if map.get(name).is_none() {
-            let detail = format!("{name} is missing: a text of 1 to 255 characters is needed");
+            let detail = format!("{name} is missing: a text of 1 to 255 characters is required");
             self.fault(EntryErrorCode::Required, &map.at.key(name), detail, None);
         }
         self.id(map, name)
@@ -227,7 +230,7 @@ impl Reader {
         let found = words.clone().find(|(word, _)| *word == text);
         if found.is_none() {
             let accepted: Vec<&str> = words.map(|(word, _)| word).collect();
-            let detail = format!("{:?} is none of {}", shown(text), accepted.join(", "));
+            let detail = format!("{:?} is not one of {}", shown(text), accepted.join(", "));
             self.fault(EntryErrorCode::OutOfRange, &map.at.key(name), detail, map.get(name));
         }
         found.map(|(_, value)| value)

@@ -1,17 +1,17 @@
-//! The pen that issues are written with: members of a map, one after another, in the order of the
-//! calls. Whether braces stand around them is the caller's business, because a head has none.
+//! Writes the members of JSON maps, one after another, in the order of the calls. The caller writes
+//! the braces, because a head has none.
 
 use crate::json::{Json, write_array, write_map, write_string};
 use crate::record::write_decimal;
 
-/// Writes members; the first one after a brace has no comma.
+/// A run of members, separated by commas.
 pub(super) struct Members<'o> {
     out: &'o mut Vec<u8>,
     comma: bool,
 }
 
 impl<'o> Members<'o> {
-    /// Begins a run of members; `comma` where something stands before it.
+    /// Begins a run of members; `comma` says whether other members precede it.
     pub(super) fn new(out: &'o mut Vec<u8>, comma: bool) -> Self {
         Self { out, comma }
     }
@@ -57,12 +57,12 @@ pub(super) fn write_texts<'t>(texts: impl IntoIterator<Item = &'t str>, out: &mu
     write_array(texts, out, write_string);
 }
 
-/// Appends an array of values that are rendered already.
+/// Appends an array of values that are already rendered.
 pub(super) fn write_rendered(items: &[Vec<u8>], out: &mut Vec<u8>) {
     write_array(items, out, |item, out| out.extend_from_slice(item));
 }
 
-/// `meta` with every number and boolean as a string; `null` stays.
+/// Appends `meta` with every number and boolean as a string; `null` stays.
 pub(super) fn write_meta(json: &Json<'_>, out: &mut Vec<u8>) {
     match json {
         Json::Number(digits) => write_string(digits, out),

@@ -1,9 +1,9 @@
-//! Terms: by which values an issue is found. A backend keeps, per domain and term, the set of the
-//! issues that stand in it, and answers combinations of filters as operations on these sets. This
-//! is the only place that says which terms an issue stands in; imports, edits and `caseload check`
-//! all use it. A term is a kind and a value of bytes; values of one kind sort as what they stand
-//! for, so that a range of days or numbers is a range of values. Invariant: whether an issue stands
-//! in a term is decided by its columns and fragments alone.
+//! Terms: the values by which an issue is found. For each domain and term a backend stores the set
+//! of issues that have it, and combines filters as operations on these sets. This is the only
+//! definition of an issue's terms; imports, edits and `caseload check` all use it. A term is a kind
+//! and a value of bytes. Values of one kind sort as what they represent, so a range of days or
+//! numbers is a range of values. Invariant: the columns and fragments of an issue alone determine
+//! its terms.
 
 use sha2::{Digest, Sha256};
 
@@ -15,12 +15,13 @@ use crate::json::{self, Json};
 use crate::task::words;
 
 words! {
-    /// What the value of a term means. The value of `All` and `Redacted` is empty. The empty value
-    /// of `Assignee` means unassigned; `Rating` is one digit. `Created`, `Updated` and `Changed`
-    /// are the days of `created_at`, `updated_at` and `state_data.changed_at` ([`day_term`]).
-    /// `Presence` is an [`OptionalField`] that the issue has. `FieldSet` is a custom field that has
-    /// a value, `FieldChoice` the value of a dropdown or checkbox, `FieldNumber` that of a number
-    /// or date ([`field_term`]). `AuthorEmail` is folded and absent if the address is unknown.
+    /// The kind of a term, which defines its value. The value of `All` and `Redacted` is empty. The
+    /// empty value of `Assignee` means unassigned; `Rating` is one digit. `Created`, `Updated` and
+    /// `Changed` are the days of `created_at`, `updated_at` and `state_data.changed_at`
+    /// ([`day_term`]). `Presence` is an [`OptionalField`] that the issue has. `FieldSet` is a
+    /// custom field that has a value, `FieldChoice` the value of a dropdown or checkbox,
+    /// `FieldNumber` that of a number or date ([`field_term`]). `AuthorEmail` is folded and absent
+    /// if the address is unknown.
     TermKind {
         All = 1 "all",
         State = 2 "state",
@@ -46,15 +47,15 @@ words! {
 }
 
 impl TermKind {
-    /// Whether most values are those of few issues. Such terms are better kept as entries of an
-    /// index than as sets.
+    /// Whether most values occur in few issues. Such terms are stored as index entries, not as
+    /// sets.
     pub const fn is_sparse(self) -> bool {
         matches!(self, Self::EndUser | Self::AuthorEmail | Self::FieldNumber)
     }
 }
 
 words! {
-    /// Parts of an issue that may be absent and are asked for by `exists`.
+    /// Fields of an issue that may be absent and that `exists` asks for.
     OptionalField {
         Tags = 1 "tags",
         Language = 2 "language",
@@ -70,14 +71,14 @@ impl OptionalField {
     }
 }
 
-/// Values up to this many bytes stand in terms as they are, longer ones as a hash.
+/// Values of up to this many bytes are used as they are, longer ones as a hash.
 const VALUE_BYTES_MAX: usize = 31;
-/// No text begins with it: it tells hashes from texts.
+/// Marks a hash; no text begins with this byte.
 const HASHED: u8 = 0xff;
-/// Of a hash, enough that no two texts are ever taken for one.
+/// Bytes of a hash: enough that two texts never share one.
 const HASH_BYTES: usize = 20;
 
-/// The value that stands for a text.
+/// The term value of a text.
 pub fn text_term(text: &str) -> Vec<u8> {
     if text.len() <= VALUE_BYTES_MAX {
         return text.as_bytes().to_vec();
@@ -87,20 +88,20 @@ pub fn text_term(text: &str) -> Vec<u8> {
     term
 }
 
-/// The value that stands for a day since 1970-01-01. Ascending days have ascending values.
+/// The term value of a day since 1970-01-01. Ascending days have ascending values.
 pub fn day_term(day: i64) -> [u8; 4] {
     let day = day.clamp(i32::MIN.into(), i32::MAX.into()) as i32;
     (day.cast_unsigned() ^ 0x8000_0000).to_be_bytes()
 }
 
-/// The day that a value of [`day_term`]'s stands for.
+/// The day of a value of [`day_term`].
 pub fn term_day(term: &[u8]) -> Option<i64> {
     let bytes: [u8; 4] = term.try_into().ok()?;
     Some((u32::from_be_bytes(bytes) ^ 0x8000_0000).cast_signed().into())
 }
 
-/// The value that stands for a custom field having any value; those of its choices and numbers
-/// begin with it.
+/// The term value of a custom field that has any value. The values of its choices and numbers begin
+/// with it.
 pub fn field_term(kind: FieldType, key: &str) -> Vec<u8> {
     let key = text_term(key);
     let mut term = vec![kind as u8, key.len() as u8];
@@ -108,22 +109,21 @@ pub fn field_term(kind: FieldType, key: &str) -> Vec<u8> {
     term
 }
 
-/// The value that stands for a choice of a dropdown, or for `true` or `false` of a checkbox.
+/// The term value of a choice of a dropdown, or of `true` or `false` of a checkbox.
 pub fn choice_term(kind: FieldType, key: &str, choice: &str) -> Vec<u8> {
     let mut term = field_term(kind, key);
     term.extend_from_slice(&text_term(choice));
     term
 }
 
-/// The value that stands for a number or date. Ascending numbers of one field have ascending
-/// values.
+/// The term value of a number or date. Ascending numbers of one field have ascending values.
 pub fn number_term(kind: FieldType, key: &str, number: &Decimal) -> Vec<u8> {
     let mut term = field_term(kind, key);
     number.write_sortable(&mut term);
     term
 }
 
-/// Names the terms that an issue stands in, each once.
+/// Passes each term of the issue to `visit`, once.
 pub fn visit_terms(
     issue: &IssueColumns,
     fragments: &IssueFragments<'_>,
@@ -156,14 +156,14 @@ pub fn visit_terms(
         visit(TermKind::Redacted, b"");
     }
     distinct_tags(issue, |tag| visit_text(TermKind::Tag, tag, visit));
-    for (part, present) in [
+    for (field, present) in [
         (OptionalField::Tags, !facts.tags.is_empty()),
         (OptionalField::Language, facts.language.is_some()),
         (OptionalField::AuthorEmail, email.is_some()),
         (OptionalField::FeedbackComment, has_comment(fragments)),
     ] {
         if present {
-            visit(TermKind::Presence, &part.term());
+            visit(TermKind::Presence, &field.term());
         }
     }
     visit_fields(fragments.custom_fields, visit);
@@ -184,7 +184,7 @@ fn has_comment(fragments: &IssueFragments<'_>) -> bool {
 }
 
 /// The terms of custom fields that have a value. An unreadable fragment has none; `caseload check`
-/// names it.
+/// reports it.
 fn visit_fields(fragment: &[u8], visit: &mut impl FnMut(TermKind, &[u8])) {
     let Ok(Json::Object(fields)) = json::parse(fragment) else { return };
     for (key, field) in &fields {

@@ -1,5 +1,5 @@
-//! What of an issue a caller wants to see. Reading the parameters is done elsewhere; here is only
-//! what they come to.
+//! The view of an issue: which parts a caller wants to see, and how instants are written. The
+//! parameters that say so are read in `issue_query`.
 
 /// How instants of issues, messages and notes are written. `state_data.changed_at` is always Unix
 /// milliseconds.
@@ -12,7 +12,7 @@ pub enum TimestampFormat {
     Iso8601,
 }
 
-/// Parts of an issue beyond those that are always there.
+/// The parts of an issue that are shown in addition to those that always are.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "one flag per word of `includes`")]
 pub struct IssueView {

@@ -1,10 +1,11 @@
-//! The token that a cursor list goes on with: where the last issue stood, in which order, and for
-//! which query of which domain. It holds everything itself, so that any server takes it at any
-//! time; no server keeps anything. It is no secret and no permission: a forged one reads what its
-//! caller may read anyway. Invariant: a token that is not exactly what was given out is refused.
+//! The token from which a cursor list continues: the position of the last issue, the order, and a
+//! digest of the query and the domain. The token holds all of its state, so any server accepts it
+//! at any time and no server stores anything. It is neither a secret nor a permission: a forged
+//! token reads only what its caller may read anyway. Invariant: a token that differs from what a
+//! server issued is rejected.
 //!
-//! Layout of version 1, big-endian, as base64url without padding (36 bytes, 48 characters):
-//! version 1, order 1, answer number 4, instant 8, issue id 8, scope 8, checksum 6.
+//! Layout of version 1, big-endian, as base64url without padding (36 bytes, 48 characters): version
+//! 1, order 1, page number 4, instant 8, issue id 8, scope 8, checksum 6.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -14,23 +15,23 @@ use super::{IssueQuery, Sort, SortKey, SortOrder};
 use crate::ids::{DomainId, ISSUE_ID_MAX};
 use crate::time::UnixMillis;
 
-/// The form described above. A change of it gets the next number.
+/// The layout described above. A change of it increments the version.
 const VERSION: u8 = 1;
 const TOKEN_BYTES: usize = 36;
-/// What the checksum is over.
+/// The bytes that the checksum covers.
 const BODY_BYTES: usize = TOKEN_BYTES - 6;
 
-/// A place in an ordered list, namely that of an issue: the instant it is sorted by, and its id.
-/// The issue itself need not be there any more.
+/// A position in an ordered list, given by an issue: the instant that it is sorted by, and its id.
+/// The issue may have been deleted since.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ListPosition {
     pub at: UnixMillis,
     pub id: u64,
 }
 
-/// Which list a cursor belongs to: a digest of the domain and the query. It is made from the
-/// query's `Debug` form, so that a filter which is added later is in it without anyone's thinking
-/// of it. Spelling and order of the parameters do not count, nor do view and page size.
+/// The list that a cursor belongs to: a digest of the domain and the query. It is made from the
+/// query's `Debug` form, so it always includes every filter. The spelling and order of the
+/// parameters, the view and the page size do not count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CursorScope([u8; 8]);
 
@@ -43,18 +44,19 @@ impl CursorScope {
     }
 }
 
-/// What a token says.
+/// The content of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cursor {
     pub scope: CursorScope,
     pub sort: Sort,
     /// The last issue that was delivered.
     pub after: ListPosition,
-    /// Answers given so far, counted from the empty cursor; what the next one's `page` follows.
+    /// Pages delivered so far, counted from the empty cursor. The next page has the number after
+    /// it.
     pub pages: u32,
 }
 
-/// A text that is no token, or no longer the one it was.
+/// A text that is not a token, or not an intact one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DamagedCursor;
 
@@ -126,7 +128,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_token_says_what_was_put_in(cursor in cursors()) {
+        fn a_token_decodes_to_the_cursor_that_it_was_made_from(cursor in cursors()) {
             let token = cursor.encode();
             prop_assert_eq!(token.len(), 48);
             prop_assert!(token.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b)));
@@ -134,7 +136,7 @@ mod tests {
         }
 
         #[test]
-        fn a_token_with_any_bit_flipped_is_refused(cursor in cursors()) {
+        fn a_token_with_any_bit_flipped_is_rejected(cursor in cursors()) {
             let token = cursor.encode();
             for bit in 0..token.len() * 8 {
                 let mut bytes = token.clone().into_bytes();
@@ -153,7 +155,7 @@ mod tests {
         }
 
         #[test]
-        fn a_shortened_or_lengthened_token_is_refused(cursor in cursors(), more in "[ -~]{1,5}") {
+        fn a_shortened_or_lengthened_token_is_rejected(cursor in cursors(), more in "[ -~]{1,5}") {
             let token = cursor.encode();
             for end in 0..token.len() {
                 prop_assert_eq!(Cursor::decode(&token[..end]), Err(DamagedCursor));
@@ -163,13 +165,13 @@ mod tests {
         }
 
         #[test]
-        fn no_other_text_is_a_token(text in "\\PC{0,60}") {
+        fn random_text_is_not_a_token(text in "\\PC{0,60}") {
             prop_assert_eq!(Cursor::decode(&text), Err(DamagedCursor));
         }
     }
 
     #[test]
-    fn the_form_stays_as_it_was_given_out() {
+    fn the_layout_of_version_1_stays_as_clients_hold_it() {
         let cursor = Cursor {
             scope: CursorScope(*b"\x01\x02\x03\x04\x05\x06\x07\x08"),
             sort: Sort { key: SortKey::UpdateTime, order: SortOrder::Ascending },

@@ -1,7 +1,7 @@
-//! The parameters of a list that is walked by place and not by page: `cursor`, the opaque token,
-//! `after`, the place of an issue in plain text for who was cut off in the middle of a stream, and
-//! `count`. Whether a token belongs to the list it is sent with is known only with the domain, and
-//! is settled by [`CursorPaging::position`].
+//! The parameters of a list that is read by cursor instead of by page: `cursor`, the opaque token;
+//! `after`, the position of an issue in plain text, for clients that lost a stream in the middle;
+//! and `count`. Whether a token belongs to the list depends on the domain, so
+//! [`CursorPaging::position`] checks that later.
 
 use super::{Cursor, CursorScope, IssueQuery, ListPosition};
 use crate::error_code::ErrorCode;
@@ -10,11 +10,11 @@ use crate::issue::parse_iso;
 use crate::parameters::{ParameterFault, Parameters};
 use crate::time::UnixMillis;
 
-/// A list that goes by place.
+/// The start of a list that is read by cursor.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CursorPaging {
     start: Start,
-    /// Whether the total is wanted.
+    /// Whether the caller wants the total.
     pub count: bool,
 }
 
@@ -27,8 +27,8 @@ enum Start {
 }
 
 impl CursorPaging {
-    /// Where the walk through this list goes on; `None` at its beginning. The fault of a cursor
-    /// that belongs to another list.
+    /// The position after which the list continues; `None` at its beginning. Fails if the cursor
+    /// belongs to another list.
     pub fn position(
         &self,
         domain: DomainId,
@@ -58,7 +58,7 @@ impl CursorPaging {
         Err(ParameterFault { parameter, code, detail })
     }
 
-    /// Answers that were given before this one.
+    /// Pages that were delivered before this one.
     pub const fn pages_before(&self) -> u32 {
         match self.start {
             Start::Cursor(cursor) => cursor.pages,
@@ -67,21 +67,21 @@ impl CursorPaging {
     }
 }
 
-/// Reads the three parameters; `None` where the list goes by page.
+/// Reads the three parameters; `None` if the list is read by page.
 pub(super) fn read(parameters: &mut Parameters<'_>) -> Option<CursorPaging> {
     let count = parameters.boolean("count");
     let (cursor, after) = (parameters.get("cursor"), parameters.get("after"));
     let start = match (cursor, after) {
         (None, None) => {
             if let Some((spelled, _)) = parameters.get("count") {
-                let detail = "count goes with cursor, empty to begin; a list by page has its \
-                              totals always";
+                let detail = "count needs cursor (empty to begin); a list by page always has its \
+                              totals";
                 parameters.fault(spelled, ErrorCode::ConflictingParameter, detail);
             }
             return None;
         }
         (Some(_), Some((spelled, _))) => {
-            let detail = "after and cursor both say where to go on; give one of them";
+            let detail = "after and cursor both say where to continue; give one of them";
             parameters.fault(spelled, ErrorCode::ConflictingParameter, detail);
             Start::Beginning
         }
@@ -97,27 +97,27 @@ pub(super) fn read(parameters: &mut Parameters<'_>) -> Option<CursorPaging> {
             }
         }
         (None, Some((spelled, value))) => {
-            let place = parse_place(value);
-            if place.is_none() {
+            let position = parse_position(value);
+            if position.is_none() {
                 let detail = format!(
-                    "{value:?} is no place in a list; the instant that the list is sorted by and \
-                     the id of the last issue received are expected, such as 1672539706000,42"
+                    "{value:?} is not a position in a list; the instant that the list is sorted by \
+                     and the id of the last issue received are expected, such as 1672539706000,42"
                 );
                 parameters.fault(spelled, ErrorCode::InvalidValue, detail);
             }
-            place.map_or(Start::Beginning, Start::After)
+            position.map_or(Start::Beginning, Start::After)
         }
     };
     if let Some((spelled, _)) = parameters.get("page") {
-        let detail = "page does not go with cursor or after, which say where to go on; leave page \
-                      out (page-size may stay)";
+        let detail = "page does not go with cursor or after, which say where to continue; leave \
+                      page out (page-size may stay)";
         parameters.fault(spelled, ErrorCode::ConflictingParameter, detail);
     }
     Some(CursorPaging { start, count: count.unwrap_or_default() })
 }
 
-/// `INSTANT,ID`; the instant in either form that lists show it in.
-fn parse_place(text: &str) -> Option<ListPosition> {
+/// `INSTANT,ID`, with the instant in either form that lists show.
+fn parse_position(text: &str) -> Option<ListPosition> {
     let (at, id) = text.split_once(',')?;
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let at = match at.strip_prefix('-').unwrap_or(at) {
@@ -148,16 +148,16 @@ mod tests {
     }
 
     #[test]
-    fn a_walk_begins_with_an_empty_cursor_and_goes_on_with_its_token_or_a_place() {
+    fn a_list_by_cursor_starts_empty_and_continues_with_a_token_or_a_position() {
         let token = token(&[("state", "new")]);
-        let place = |at, id| Some(ListPosition { at: UnixMillis(at), id });
+        let at = |at, id| Some(ListPosition { at: UnixMillis(at), id });
         for (pairs, position, pages) in [
             (&[("cursor", "")][..], None, 0),
-            (&[("state", "new"), ("cursor", &token)], place(5, 7), 3),
-            (&[("page_size", "9"), ("state", "[\"new\"]"), ("cursor", &token)], place(5, 7), 3),
-            (&[("after", "12,42")], place(12, 42), 0),
-            (&[("after", "-12,0")], place(-12, 0), 0),
-            (&[("after", "2023-01-01T02:21:46.000Z,42")], place(1_672_539_706_000, 42), 0),
+            (&[("state", "new"), ("cursor", &token)], at(5, 7), 3),
+            (&[("page_size", "9"), ("state", "[\"new\"]"), ("cursor", &token)], at(5, 7), 3),
+            (&[("after", "12,42")], at(12, 42), 0),
+            (&[("after", "-12,0")], at(-12, 0), 0),
+            (&[("after", "2023-01-01T02:21:46.000Z,42")], at(1_672_539_706_000, 42), 0),
         ] {
             let request = parse(pairs).expect("good parameters");
             let paging = request.cursor.expect("a paging");
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cursor_of_another_list_is_refused_with_what_would_be_right() {
+    fn a_cursor_of_another_list_is_rejected_with_the_right_parameters() {
         let token = token(&[("state", "new"), ("sort-order", "asc")]);
         for (pairs, domain, said) in [
             (&[("state", "new"), ("sort-order", "asc")][..], DomainId(2), "other filters"),
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_go_together_or_is_no_place_is_a_fault() {
+    fn parameters_that_contradict_each_other_and_malformed_positions_are_faults() {
         use ErrorCode::{ConflictingParameter as Conflicting, InvalidValue as Invalid};
         let token = token(&[]);
         for (pairs, parameter, code) in [

@@ -1,24 +1,23 @@
-//! Reading stored fragments just as far as filters need: which texts an issue has, and which custom
-//! fields. Fragments are what this program rendered itself, so they are compact, and a member is
-//! found by stepping over the ones before it. A fragment that is broken has nothing in it here;
-//! finding those is the business of `caseload check`.
+//! Reads stored fragments as far as filters need: the texts of an issue and its custom fields. This
+//! program rendered the fragments, so they are compact, and a member is found by skipping those
+//! before it. A broken fragment counts as empty here; `caseload check` reports it.
 
 use crate::issue::FieldType;
 use crate::json::{self, DEPTH_MAX, Json};
 
-/// The fragments that have texts in them.
+/// The searchable texts of an issue, by the fragment that holds them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TextSource {
     /// The bodies of all messages.
     Messages,
     /// The bodies of all private notes.
     Notes,
-    /// The comment beside the rating.
+    /// The comment that goes with the rating.
     FeedbackComment,
 }
 
 impl TextSource {
-    /// Shows every text in the fragment to `visit`, as it stands between its quotes, until that
+    /// Passes each text of the fragment to `visit`, as it is between its quotes, until `visit`
     /// returns false.
     pub(crate) fn visit<'f>(self, fragment: &'f [u8], visit: &mut impl FnMut(&'f [u8]) -> bool) {
         match self {
@@ -32,7 +31,7 @@ impl TextSource {
     }
 }
 
-/// Shows the text under `key` to `visit`; false where that returned false.
+/// Passes the text under `key` to `visit`; returns false if `visit` did.
 fn text_member<'f>(map: &'f [u8], key: &[u8], visit: &mut impl FnMut(&'f [u8]) -> bool) -> bool {
     let mut go_on = true;
     members(map, |name, value| {
@@ -51,7 +50,7 @@ fn text_member<'f>(map: &'f [u8], key: &[u8], visit: &mut impl FnMut(&'f [u8]) -
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StoredField<'f> {
     pub(crate) field_type: FieldType,
-    /// Null where the field has none.
+    /// Null if the field has no value.
     pub(crate) value: Json<'f>,
 }
 
@@ -70,8 +69,8 @@ pub(crate) fn stored_field(field: &[u8]) -> Option<StoredField<'_>> {
     Some(StoredField { field_type: field_type?, value })
 }
 
-/// Shows the members of a map, with braces or without, to `visit`, until that returns false: the
-/// key as it stands between its quotes, and the value.
+/// Passes the members of a map, with or without braces, to `visit` until it returns false: the key
+/// as it is between its quotes, and the value.
 pub(crate) fn members<'f>(map: &'f [u8], mut visit: impl FnMut(&'f [u8], &'f [u8]) -> bool) {
     let mut rest = map.strip_prefix(b"{").unwrap_or(map);
     while let Some((key, after)) = split(rest)
@@ -85,7 +84,7 @@ pub(crate) fn members<'f>(map: &'f [u8], mut visit: impl FnMut(&'f [u8], &'f [u8
     }
 }
 
-/// Shows the elements of an array to `visit`, until that returns false.
+/// Passes the elements of an array to `visit` until it returns false.
 fn elements<'f>(array: &'f [u8], mut visit: impl FnMut(&'f [u8]) -> bool) {
     let mut rest = array.strip_prefix(b"[").unwrap_or_default();
     while let Some((element, after)) = split(rest)
@@ -96,7 +95,7 @@ fn elements<'f>(array: &'f [u8], mut visit: impl FnMut(&'f [u8]) -> bool) {
     }
 }
 
-/// The value at the start, and what stands behind it.
+/// The value at the start, and the bytes after it.
 fn split(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let end = json::skip_value(bytes, DEPTH_MAX).ok()?;
     Some(bytes.split_at(end))

@@ -1,5 +1,5 @@
-//! From query parameters to a [`ListRequest`]. All faults of a request are found at once, and each
-//! one says what would be right: a filter that is silently dropped would answer with wrong data.
+//! Reads query parameters into a [`ListRequest`]. All faults of a request are found at once, and
+//! each says what would be right: dropping a filter silently would return the wrong issues.
 
 use super::condition::{Subject, parse_condition};
 use super::custom_fields::parse_custom_fields;
@@ -13,7 +13,7 @@ use crate::issue::{IssueState, IssueView, TimestampFormat};
 use crate::json::Json;
 use crate::parameters::{Paging, ParameterFault, Parameters, paging};
 
-/// What a list takes.
+/// The parameters of a list.
 pub const LIST_PARAMETERS: [&str; 34] = [
     "created-since",
     "created-until",
@@ -50,7 +50,7 @@ pub const LIST_PARAMETERS: [&str; 34] = [
     "after",
     "count",
 ];
-/// What a single issue takes.
+/// The parameters of a single issue.
 pub const SINGLE_PARAMETERS: [&str; 3] = ["includes", "excludes", "timestamp-format"];
 
 /// How to read beyond the last numbered page.
@@ -65,16 +65,16 @@ pub struct ListRequest {
     pub query: IssueQuery,
     pub view: IssueView,
     pub paging: Paging,
-    /// Whether `page` was given.
+    /// Whether the caller gave `page`.
     pub explicit_paging: bool,
-    /// Where the list goes by place and not by page; `paging` then has its size only.
+    /// Set if the list is read by cursor; `paging` then only gives the page size.
     pub cursor: Option<CursorPaging>,
 }
 
 /// A word of `includes`.
 #[derive(Clone, Copy)]
 enum Include {
-    /// Always there; asking for it changes nothing.
+    /// Always shown; asking for it changes nothing.
     Meta,
     CustomFields,
     Feedback,
@@ -96,7 +96,7 @@ const INCLUDES: [(&str, Include); 8] = [
     ("smart_intents", Include::SmartIntents),
 ];
 
-/// Reads the parameters of a list, decoded but otherwise as they came.
+/// Reads the parameters of a list: decoded, otherwise as the caller sent them.
 pub fn parse_list(pairs: &[(String, String)]) -> Result<ListRequest, Vec<ParameterFault>> {
     let mut parameters = Parameters::new(pairs, &LIST_PARAMETERS);
     let request = ListRequest {
@@ -109,11 +109,11 @@ pub fn parse_list(pairs: &[(String, String)]) -> Result<ListRequest, Vec<Paramet
     if parameters.faults.is_empty() { Ok(request) } else { Err(parameters.faults) }
 }
 
-/// Reads the parameters of a single issue, which shows custom fields unasked.
+/// Reads the parameters of a single issue, which shows custom fields by default.
 pub fn parse_single(pairs: &[(String, String)]) -> Result<IssueView, Vec<ParameterFault>> {
     let mut parameters = Parameters::new(pairs, &SINGLE_PARAMETERS);
-    let unasked = IssueView { custom_fields: true, ..IssueView::default() };
-    let view = view(&mut parameters, unasked);
+    let default = IssueView { custom_fields: true, ..IssueView::default() };
+    let view = view(&mut parameters, default);
     if parameters.faults.is_empty() { Ok(view) } else { Err(parameters.faults) }
 }
 
@@ -156,7 +156,7 @@ fn range(parameters: &mut Parameters<'_>, since: &str, until: &str) -> TimeRange
     TimeRange { since: parameters.instant(since), until: parameters.instant(until) }
 }
 
-/// Issue ids: strings or numbers. One that no issue can have is well formed and finds none.
+/// Issue ids: strings or numbers. An id that no issue can have is well formed but matches nothing.
 fn ids(parameters: &mut Parameters<'_>) -> Option<Vec<u64>> {
     let expected = "a JSON array of issue ids, whole numbers such as [\"28\",29]";
     let ids = parameters.array("ids", expected, |item| {
@@ -179,19 +179,19 @@ fn condition(parameters: &mut Parameters<'_>, subject: Subject) -> Condition {
     parameters.filter(subject.parameter(), read).unwrap_or_default()
 }
 
-/// The order. A client that follows updates and says nothing gets them in their order.
+/// The order. A client that filters by update time and names no order gets that of updates.
 fn sort(parameters: &mut Parameters<'_>, updated: &TimeRange) -> Sort {
     let keys: Vec<_> = SortKey::ALL.iter().map(|key| (key.as_str(), *key)).collect();
     let orders: Vec<_> = SortOrder::ALL.iter().map(|order| (order.as_str(), *order)).collect();
-    let unsaid = if updated.is_unbounded() { Sort::default().key } else { SortKey::UpdateTime };
+    let default = if updated.is_unbounded() { Sort::default().key } else { SortKey::UpdateTime };
     Sort {
-        key: parameters.word("sort-by", &keys).unwrap_or(unsaid),
+        key: parameters.word("sort-by", &keys).unwrap_or(default),
         order: parameters.word("sort-order", &orders).unwrap_or(Sort::default().order),
     }
 }
 
-fn view(parameters: &mut Parameters<'_>, unasked: IssueView) -> IssueView {
-    let mut view = unasked;
+fn view(parameters: &mut Parameters<'_>, default: IssueView) -> IssueView {
+    let mut view = default;
     for include in parameters.words("includes", &INCLUDES, false).unwrap_or_default() {
         match include {
             Include::Meta => {}

@@ -1,5 +1,5 @@
-//! The meaning of a query, word for word and without any index: what a backend's SQL is tested
-//! against. Nothing here is made to be fast; fragments are read as JSON, each time anew.
+//! The meaning of a query, evaluated without any index: the reference that a backend's SQL is
+//! tested against. Nothing here is optimised; fragments are parsed as JSON each time.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -11,18 +11,18 @@ use crate::issue::{IssueColumns, IssueFragments};
 use crate::json::{self, Json};
 use crate::time::UnixMillis;
 
-/// All that a query may look at.
+/// Everything of an issue that a query may look at.
 #[derive(Debug, Clone, Copy)]
 pub struct SearchableIssue<'a> {
     pub columns: &'a IssueColumns,
     pub fragments: IssueFragments<'a>,
-    /// The folded addresses of the domain's agents, by agent id. An issue names its assignee by
-    /// id alone; who has which address is a fact of the domain.
+    /// The folded addresses of the domain's agents, by agent id. An issue names its assignee only
+    /// by id; the address belongs to the domain.
     pub agent_emails: &'a HashMap<String, String>,
 }
 
 impl IssueQuery {
-    /// Whether the issue is among the matches.
+    /// Whether the issue matches.
     pub fn matches(&self, issue: &SearchableIssue<'_>) -> bool {
         let fragments = &issue.fragments;
         let assignee = issue.columns.facts.assignee_id.as_ref();
@@ -36,8 +36,8 @@ impl IssueQuery {
             && self.custom_fields.iter().all(|filter| has_fields(filter, fragments.custom_fields))
     }
 
-    /// Whether the issue is among the matches as far as its columns tell: texts, custom fields and
-    /// the addresses of assignees are not looked at.
+    /// Whether the issue matches as far as its columns show: texts, custom fields and the addresses
+    /// of assignees are ignored.
     pub fn matches_columns(&self, issue: &IssueColumns) -> bool {
         let facts = &issue.facts;
         let queue = facts.queue.as_ref().map(|queue| queue.id.as_str());
@@ -62,18 +62,18 @@ impl IssueQuery {
     }
 }
 
-/// Whether `value` is among the alternatives; what is absent is among none.
+/// Whether `value` is one of the alternatives; an absent value never is.
 fn one_of(alternatives: Option<&[String]>, value: Option<&str>) -> bool {
     alternatives.is_none_or(|all| value.is_some_and(|value| all.iter().any(|a| a == value)))
 }
 
-/// Whether the condition holds where `values` are all there are.
+/// Whether the condition holds if `values` are all values of the issue.
 fn has(condition: &Condition, values: &[String]) -> bool {
     condition.holds(!values.is_empty(), |wanted| values.iter().any(|value| value == wanted))
 }
 
-/// Whether the condition holds where `texts`, folded, are all there are: each text that is looked
-/// for may be part of another one of them.
+/// Whether the condition holds if `texts`, folded, are all texts of the issue. A text matches if it
+/// contains the one that is searched for.
 fn has_text(condition: &Condition, texts: &[String]) -> bool {
     condition.holds(!texts.is_empty(), |wanted| texts.iter().any(|text| text.contains(wanted)))
 }

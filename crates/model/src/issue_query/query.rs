@@ -18,14 +18,15 @@ impl TimeRange {
         self.since.is_none_or(|since| since <= at) && self.until.is_none_or(|until| at <= until)
     }
 
-    /// Whether it holds every instant.
+    /// Whether it contains every instant.
     pub const fn is_unbounded(&self) -> bool {
         self.since.is_none() && self.until.is_none()
     }
 }
 
 words! {
-    /// The instant that a list is sorted by. Ties go by id, in the same direction.
+    /// The instant that a list is sorted by. Equal instants are sorted by id, in the same
+    /// direction.
     SortKey {
         CreationTime = 1 "creation-time",
         StateChangeTime = 2 "state-change-time",
@@ -55,8 +56,10 @@ impl Default for Sort {
     }
 }
 
-/// Which issues, and in which order. A list of alternatives that is given but empty matches
-/// nothing; lists are ascending and without repeats.
+/// Which issues, in which order. A list of alternatives that is given but empty matches nothing.
+/// Lists are ascending and without repeats.
+///
+/// Cursors hold a digest of the `Debug` form: renaming a type or a field here voids those in use.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct IssueQuery {
     /// On `created_at`.
@@ -79,17 +82,17 @@ pub struct IssueQuery {
     pub languages: Condition,
     /// On `assignee_id`; an unassigned issue has none.
     pub assignee_ids: Condition,
-    /// On the addresses of the agent who is the assignee, folded. Only `or` is ever given.
+    /// On the addresses of the assignee, folded. Only `or` is ever given.
     pub assignee_emails: Condition,
-    /// On `author_email`, folded; an empty one is none. `and` and `nor` are never given.
+    /// On `author_email`, folded; an empty address counts as none. `and` and `nor` are never given.
     pub author_emails: Condition,
-    /// Folded texts, each looked for in the bodies of all messages. `exists` is never given.
+    /// Folded texts, each searched in the bodies of all messages. `exists` is never given.
     pub messages: Condition,
-    /// Folded texts, each looked for in the bodies of all private notes. `exists` is never given.
+    /// Folded texts, each searched in the bodies of all private notes. `exists` is never given.
     pub notes: Condition,
-    /// Folded texts, looked for in the comment. `or` is never given.
+    /// Folded texts, searched in the comment. `or` is never given.
     pub feedback_comment: Condition,
-    /// At most one for each type of field; all of them hold.
+    /// At most one for each type of field; all of them must hold.
     pub custom_fields: Vec<FieldFilter>,
     pub rating: Option<RatingSet>,
     pub redacted: Option<bool>,

@@ -1,7 +1,7 @@
-//! The filter `feedback-rating`: `{"and":[{op:value}],"or":[{op:value}],"exists":"true"}`. Ratings
-//! are 1 to 5, so every condition comes down to a set of them, worked out here once and exactly.
-//! A missing rating matches no operator. An empty `and` holds for every issue, an empty `or` for
-//! none.
+//! Reads the filter `feedback-rating`: `{"and":[{op:value}],"or":[{op:value}],"exists":"true"}`.
+//! Ratings are 1 to 5, so every condition is a set of ratings, computed exactly when the filter is
+//! read. A missing rating matches no operator. An empty `and` holds for every issue, an empty `or`
+//! for none.
 
 use crate::decimal::Decimal;
 use crate::json::Json;
@@ -11,7 +11,7 @@ const OPERATORS: [&str; 4] = ["is_greater_than", "is_smaller_than", "is", "is_no
 const KEYS: [&str; 3] = ["and", "or", "exists"];
 const EXAMPLE: &str = "a map such as {\"and\":[{\"is_greater_than\":\"3\"}]}";
 
-/// A set of ratings, with a place for the missing one.
+/// A set of ratings; the missing rating is a member or not, too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RatingSet(u8);
 
@@ -21,7 +21,7 @@ impl RatingSet {
     const RATED: Self = Self(0b11_1110);
     const MISSING: Self = Self(0b00_0001);
 
-    /// Whether an issue of this rating is in the set.
+    /// Whether an issue with this rating is in the set.
     pub fn contains(self, rating: Option<u8>) -> bool {
         self.0 & (1 << rating.unwrap_or_default().min(7)) != 0
     }
@@ -50,7 +50,7 @@ impl RatingSet {
     }
 }
 
-/// Reads the parameter's value; the faults are sentences.
+/// Reads the value of the parameter; each fault is a sentence.
 pub(super) fn parse_rating(value: &str) -> Result<RatingSet, Vec<String>> {
     let tree = json_value::parse(value, EXAMPLE)?;
     let mut faults = FilterFaults::default();
@@ -67,7 +67,7 @@ pub(super) fn parse_rating(value: &str) -> Result<RatingSet, Vec<String>> {
                 None => RatingSet::ALL,
             },
             _ => {
-                faults.unknown(&at, key, "key here", &KEYS);
+                faults.unknown(&at, key, "a key here", &KEYS);
                 RatingSet::ALL
             }
         });
@@ -94,7 +94,7 @@ fn test(json: &Json<'_>, at: &str, faults: &mut FilterFaults) -> RatingSet {
     for (operator, at, value) in json_value::members(json, at, expected, faults) {
         let number = json_value::number(value, &at, faults);
         if !OPERATORS.contains(&operator) {
-            faults.unknown(&at, operator, "operator here", &OPERATORS);
+            faults.unknown(&at, operator, "an operator here", &OPERATORS);
         }
         let Some(number) = number else { continue };
         set = set.and(match operator {

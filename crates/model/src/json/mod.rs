@@ -1,10 +1,11 @@
-//! A lossless JSON tree. Numbers keep their digits, maps keep the order in which their keys
-//! arrived, strings keep every code point, U+0000 included. That is why this is not a general
-//! purpose value: those round numbers, drop repeated keys or replace lone surrogates, and the
-//! promise of docs/api.md, "Numbers and texts survive", is that none of this happens.
+//! A lossless JSON tree. Numbers keep their digits, maps keep the order of their keys, and strings
+//! keep every code point, including U+0000. General-purpose values round numbers, drop repeated
+//! keys or replace lone surrogates; docs/api.md, "Numbers and texts survive", promises that none of
+//! this happens.
 //!
 //! A map with a repeated key, an escaped lone surrogate and nesting beyond [`DEPTH_MAX`] are
-//! faults; all of them in one text are reported together. Broken grammar ends the reading.
+//! faults, and all such faults of a text are reported together. Reading ends at the first break of
+//! the grammar.
 
 mod path;
 mod read;
@@ -22,26 +23,26 @@ pub use read::{Fault, FaultKind, parse, skip_value};
 pub use scan::{ScanFault, Scanner};
 pub use write::{write_array, write_map, write_string};
 
-/// Levels of arrays and maps that an entry may nest. Below the 128 at which common readers give
-/// up, with room for the records that wrap an entry.
+/// Levels to which an entry may nest arrays and maps. Common readers give up at 128; this leaves
+/// room for the records that wrap an entry.
 pub const DEPTH_MAX: usize = 100;
 
-/// Faults of content that are gathered from one text; beyond them reading ends.
+/// Most faults of content that are collected from one text; reading ends after them.
 pub const FAULTS_MAX: usize = 1000;
 
-/// Keys up to which a map is searched as it stands; larger ones are hashed first.
+/// Maps with up to this many keys are searched linearly; larger ones are hashed first.
 const SEARCHED_KEYS_MAX: usize = 16;
 
-/// One JSON value. Borrowed from the text wherever it holds no escape.
+/// One JSON value. Strings are borrowed from the text unless they hold escapes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Json<'a> {
     Null,
     Bool(bool),
-    /// The number exactly as written.
+    /// The number exactly as it is written.
     Number(&'a str),
     String(Cow<'a, str>),
     Array(Vec<Json<'a>>),
-    /// Keys in order of arrival; no key twice.
+    /// Keys in their order in the text; no key occurs twice.
     Object(Vec<Member<'a>>),
 }
 
@@ -61,7 +62,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// The value under `key`, when this is a map that has it.
+    /// The value under `key`, if this is a map that has it.
     pub fn get(&self, key: &str) -> Option<&Json<'a>> {
         match self {
             Self::Object(members) => members.iter().find(|(k, _)| k == key).map(|(_, v)| v),
@@ -76,7 +77,8 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Equality of content: the order of keys aside, numbers by their digits.
+    /// Whether both values have equal content: the order of keys does not count, and numbers are
+    /// equal if their digits are.
     pub fn same(&self, other: &Json<'_>) -> bool {
         match (self, other) {
             (Self::Null, Json::Null) => true,
@@ -99,7 +101,7 @@ impl<'a> Json<'a> {
     }
 }
 
-/// `pointer` followed by one reference token, escaped as RFC 6901 asks.
+/// `pointer` extended by one reference token, escaped as RFC 6901 requires.
 pub fn pointer_push(pointer: &str, token: &str) -> String {
     format!("{pointer}/{}", token.replace('~', "~0").replace('/', "~1"))
 }

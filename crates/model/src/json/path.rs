@@ -1,5 +1,5 @@
-//! The path to a value within a JSON text, kept as links on the stack while the text is checked.
-//! Most values are good, so a path becomes an RFC 6901 pointer only when a fault needs it.
+//! The path to a value within a JSON text, as links on the stack while the text is checked. Most
+//! values are good, so a path becomes an RFC 6901 pointer only if a fault needs it.
 
 use super::pointer_push;
 

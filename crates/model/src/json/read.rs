@@ -1,40 +1,41 @@
-//! The reader: one pass over the bytes, borrowing every string without escapes. UTF-8 is checked
-//! once for the whole text. Reading stops at broken grammar; faults of content (a key twice, a
-//! lone surrogate) are gathered and reading goes on.
+//! The reader: one pass over the bytes that borrows every string without escapes. UTF-8 is checked
+//! once for the whole text. Broken grammar ends the reading; faults of content (a repeated key, a
+//! lone surrogate) are collected and reading continues.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
 
 use super::{DEPTH_MAX, FAULTS_MAX, Json, Member, SEARCHED_KEYS_MAX, pointer_push, skip};
 
-/// Characters of a key that a fault repeats; with [`FAULTS_MAX`] and [`POINTER_BYTES_MAX`] this
-/// bounds what the faults of a text take, however they are made.
+/// Characters of a key that a fault quotes. Together with [`FAULTS_MAX`] and [`POINTER_BYTES_MAX`]
+/// this bounds the size of all faults of a text.
 const KEY_CHARS_SHOWN: usize = 100;
-/// Bytes of the longest pointer that a fault gives.
+/// Bytes of the longest pointer that a fault carries.
 const POINTER_BYTES_MAX: usize = 4096;
 
-/// What is wrong with a text that was to be JSON.
+/// The kind of a fault in a text that should be JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FaultKind {
-    /// The bytes are no UTF-8.
+    /// The bytes are not UTF-8.
     Utf8,
-    /// The grammar is broken, or a rule on content (keys, surrogates, depth) is.
+    /// The grammar is broken, or a rule about keys, surrogates or depth is.
     Json,
 }
 
-/// One fault, with the place where it stands.
+/// One fault and its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     pub kind: FaultKind,
-    /// RFC 6901 pointer to the value, where the text could be read that far; none over 4 KiB.
+    /// RFC 6901 pointer to the value, if the text could be read that far and the pointer is at most
+    /// 4 KiB long.
     pub pointer: Option<String>,
     /// Byte offset in the text.
     pub offset: usize,
-    /// A sentence for the person who wrote the text.
+    /// A sentence for the author of the text.
     pub detail: String,
 }
 
-/// Reads one JSON text. All faults of content are returned at once.
+/// Reads one JSON text. Returns all faults of content at once.
 pub fn parse(bytes: &[u8]) -> Result<Json<'_>, Vec<Fault>> {
     let text = std::str::from_utf8(bytes).map_err(|e| {
         vec![Fault {
@@ -42,7 +43,7 @@ pub fn parse(bytes: &[u8]) -> Result<Json<'_>, Vec<Fault>> {
             pointer: None,
             offset: e.valid_up_to(),
             detail: format!(
-                "the bytes are no UTF-8 from byte {} on; send the file as UTF-8",
+                "the bytes are not UTF-8 from byte {} on; send the file as UTF-8",
                 e.valid_up_to()
             ),
         }]
@@ -58,13 +59,13 @@ pub fn parse(bytes: &[u8]) -> Result<Json<'_>, Vec<Fault>> {
     }
 }
 
-/// The length of the JSON value at the start of `bytes`, by grammar alone: neither UTF-8, nor
-/// keys, nor surrogates are looked at, and nesting is bounded by `depth_max` only.
+/// The length of the JSON value at the start of `bytes`, by grammar alone: UTF-8, keys and
+/// surrogates are not checked, and nesting is bounded by `depth_max` only.
 pub fn skip_value(bytes: &[u8], depth_max: usize) -> Result<usize, (usize, &'static str)> {
     skip::value(bytes, depth_max)
 }
 
-/// A step on the way to the value being read.
+/// A step of the path to the value that is being read.
 enum Step<'a> {
     Key(Cow<'a, str>),
     Item(usize),
@@ -114,7 +115,7 @@ impl<'a> Reader<'a> {
             self.at += 1;
             return Ok(Json::Object(Vec::new()));
         }
-        // A whole record has some members, a map in it few.
+        // A whole record has several members, a map within it has few.
         let members_likely = if self.path.is_empty() { 16 } else { 4 };
         let mut members: Vec<Member<'a>> = Vec::with_capacity(members_likely);
         loop {
@@ -130,12 +131,12 @@ impl<'a> Reader<'a> {
             self.expect(b':', "a colon was expected after the key")?;
             self.space();
             self.path.push(Step::Key(key.clone()));
-            if comes_again(&members, &mut hashed, &key) && is_whole {
+            if is_repeated(&members, &mut hashed, &key) && is_whole {
                 let shown: String = key.chars().take(KEY_CHARS_SHOWN).collect();
                 let dots = if shown.len() < key.len() { "…" } else { "" };
                 self.fault(
                     key_at,
-                    format!("the key {shown:?}{dots} stands twice in one map; keep one of them"),
+                    format!("the key {shown:?}{dots} occurs twice in one map; keep one of them"),
                 )?;
             }
             let value = self.value()?;
@@ -176,7 +177,7 @@ impl<'a> Reader<'a> {
         Ok(Json::Array(items))
     }
 
-    /// Steps over an opening bracket or brace.
+    /// Consumes an opening bracket or brace.
     fn enter(&mut self) -> Result<(), Stop> {
         if self.path.len() >= DEPTH_MAX {
             return Err(self.broken(&format!("values nest deeper than {DEPTH_MAX} levels")));
@@ -220,7 +221,7 @@ impl<'a> Reader<'a> {
             match self.peek() {
                 Some(b'"') => break,
                 Some(b'\\') => self.escape(&mut owned)?,
-                Some(_) => return Err(self.broken("a control character stands in a string")),
+                Some(_) => return Err(self.broken("a string contains a control character")),
                 None => return Err(self.broken("the text ends inside a string")),
             }
             let run = self.at;
@@ -242,7 +243,7 @@ impl<'a> Reader<'a> {
             Some(b'b') => '\u{8}',
             Some(b'f') => '\u{c}',
             Some(b'u') => return self.unicode_escape(start, out),
-            _ => return Err(self.broken("an unknown escape stands in a string")),
+            _ => return Err(self.broken("a string contains an unknown escape")),
         };
         self.at += 1;
         out.push(c);
@@ -325,7 +326,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Where the reader stands, unless that is too long to tell.
+    /// The reader's position as a pointer, unless the pointer would be too long.
     fn pointer(&self) -> Option<String> {
         let mut pointer = String::new();
         for step in &self.path {
@@ -342,10 +343,10 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Whether `key` is among `members`. Small maps are searched as they stand; for larger ones
-/// `hashed` holds their keys from then on.
+/// Whether `key` is already in `members`. Small maps are searched linearly; for larger ones
+/// `hashed` then holds their keys.
 #[expect(clippy::ptr_arg, reason = "borrowed keys are cloned for nothing")]
-fn comes_again<'a>(
+fn is_repeated<'a>(
     members: &[Member<'a>],
     hashed: &mut Option<HashSet<Cow<'a, str>>>,
     key: &Cow<'a, str>,

@@ -1,11 +1,11 @@
-//! Stepping over one JSON value that arrives in pieces, by grammar alone. It holds nothing of the
-//! value but the brackets that are open, so that a value of any size passes through. Law: it finds
-//! the same end and the same first fault as [`super::skip_value`] does in the whole text. The text
-//! is UTF-8; the caller sees to that.
+//! Skips one JSON value that arrives in pieces, by grammar alone. It stores only the open brackets,
+//! so a value of any size can pass through. The caller ensures that the text is UTF-8. Law: the
+//! scanner finds the same end and the same first fault as [`super::skip_value`] does in the whole
+//! text.
 
 use super::skip::plain;
 
-/// What `super::skip_value` says of the same texts.
+/// The messages of `super::skip_value` for the same texts.
 const NO_VALUE: &str = "a JSON value was expected";
 const NO_VALUE_AT_END: &str = "the text ends where a JSON value was expected";
 const NO_KEY: &str = "a key in double quotes was expected";
@@ -13,8 +13,8 @@ const NO_COLON: &str = "a colon was expected after the key";
 const NO_CLOSE: &str = "a comma or a closing bracket was expected";
 const NO_DIGIT: &str = "a digit was expected";
 const NO_HEX: &str = "four hexadecimal digits were expected after \\u";
-const BAD_ESCAPE: &str = "an unknown escape stands in a string";
-const CONTROL: &str = "a control character stands in a string";
+const BAD_ESCAPE: &str = "a string contains an unknown escape";
+const CONTROL: &str = "a string contains a control character";
 const ENDS_IN_STRING: &str = "the text ends inside a string";
 const ZERO: &str = "a number begins with a superfluous zero";
 const TOO_DEEP: &str = "values nest too deep";
@@ -22,19 +22,19 @@ const TOO_DEEP: &str = "values nest too deep";
 /// Broken grammar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ScanFault {
-    /// Where in the piece it was noticed.
+    /// The position of the fault in the piece.
     pub at: usize,
-    /// How many bytes before that the fault begins, and the byte that stands there: a word or an
-    /// escape is wrong as a whole. All those bytes are ASCII and none ends a line.
+    /// How many bytes earlier the fault begins, and the byte there: a word or an escape is wrong as
+    /// a whole. All of those bytes are ASCII, and none ends a line.
     pub begins: Option<(usize, u8)>,
     pub why: &'static str,
 }
 
-/// Reads one value. White space before it is skipped.
+/// Scans one value. White space before it is skipped.
 #[derive(Debug)]
 pub struct Scanner {
     state: State,
-    /// The closing brackets that are awaited.
+    /// The closing brackets that are still expected.
     open: Vec<u8>,
     depth_max: usize,
 }
@@ -51,7 +51,7 @@ enum State {
     Text {
         is_key: bool,
     },
-    /// Bytes seen of an escape, its backslash included.
+    /// The bytes of an escape so far, including its backslash.
     Escape {
         is_key: bool,
         seen: usize,
@@ -64,7 +64,7 @@ enum State {
     Done,
 }
 
-/// What was seen of a number last.
+/// The part of a number that the last byte belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Number {
     Minus,
@@ -78,7 +78,7 @@ enum Number {
 }
 
 impl Number {
-    /// What the number is with one byte more; `None` where that does not belong to it.
+    /// The state after one more byte; `None` if the byte does not belong to the number.
     const fn with(self, byte: u8) -> Option<Self> {
         match (self, byte) {
             (Self::Minus, b'0') => Some(Self::Zero),
@@ -98,12 +98,13 @@ impl Number {
 }
 
 impl Scanner {
-    /// A scanner of one value that may nest `depth_max` levels.
+    /// A scanner of one value that may nest to `depth_max` levels.
     pub const fn new(depth_max: usize) -> Self {
         Self { state: State::Value, open: Vec::new(), depth_max }
     }
 
-    /// Takes the next piece. `Some` is where in it the value ended; the rest is not the value's.
+    /// Takes the next piece. Returns the position of the end of the value, if it ended in this
+    /// piece; the rest does not belong to the value.
     pub fn push(&mut self, bytes: &[u8]) -> Result<Option<usize>, ScanFault> {
         let mut at = 0;
         while at < bytes.len() && self.state != State::Done {
@@ -119,7 +120,7 @@ impl Scanner {
         Ok((self.state == State::Done).then_some(at))
     }
 
-    /// Ends the text behind the value's last piece.
+    /// Ends the text after the last piece.
     pub fn finish(self) -> Result<(), ScanFault> {
         let why = match self.state {
             State::Done => return Ok(()),
@@ -170,7 +171,7 @@ impl Scanner {
         Ok(at + 1)
     }
 
-    /// A byte that does not belong to the number ends it and is looked at again.
+    /// A byte that does not belong to the number ends it and is processed again.
     fn number(&mut self, byte: u8, at: usize, number: Number) -> Result<usize, ScanFault> {
         if let Some(number) = number.with(byte) {
             self.state = State::Number(number);
@@ -247,7 +248,7 @@ impl Scanner {
         Ok(at + 1)
     }
 
-    /// A value has ended: the one asked for, or one within it.
+    /// A value has ended: the scanned one, or one within it.
     fn ended(&mut self) {
         self.state = if self.open.is_empty() { State::Done } else { State::After };
     }

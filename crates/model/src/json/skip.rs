@@ -1,5 +1,6 @@
-//! Stepping over JSON by grammar alone, without building anything. Used to find the elements of a
-//! payload array and, for numbers, white space and plain string runs, by the reader and the writer.
+//! Skips JSON by grammar alone, without building a value. The payload reader finds the elements of
+//! an array with it; the JSON reader and writer share its handling of numbers, white space and
+//! plain string runs.
 
 /// Bytes that end a plain run inside a string: quote, backslash, control characters.
 const fn ends_run(byte: u8) -> bool {
@@ -26,8 +27,8 @@ pub(super) fn plain(bytes: &[u8], mut at: usize) -> usize {
     bytes[at..].iter().position(|&b| ends_run(b)).map_or(bytes.len(), |n| at + n)
 }
 
-/// [`ends_run`] for eight bytes at once: the lowest bit set stands in the first byte that ends the
-/// run. Bits above that one may be wrong, as a subtraction borrows from the byte above.
+/// [`ends_run`] for eight bytes at once: the lowest set bit is in the first byte that ends the run.
+/// Higher bits may be wrong, because a subtraction borrows from the byte above.
 const fn ends_run_of_eight(eight: u64) -> u64 {
     const ONES: u64 = u64::from_le_bytes([1; 8]);
     const HIGH: u64 = ONES << 7;
@@ -76,7 +77,7 @@ fn string(bytes: &[u8], at: usize) -> Result<usize, (usize, &'static str)> {
         match bytes.get(at) {
             Some(b'"') => return Ok(at + 1),
             Some(b'\\') => at = escape(bytes, at)?,
-            Some(_) => return Err((at, "a control character stands in a string")),
+            Some(_) => return Err((at, "a string contains a control character")),
             None => return Err((at, "the text ends inside a string")),
         }
     }
@@ -89,7 +90,7 @@ fn escape(bytes: &[u8], at: usize) -> Result<usize, (usize, &'static str)> {
             Some(hex) if hex.iter().all(u8::is_ascii_hexdigit) => Ok(at + 6),
             _ => Err((at, "four hexadecimal digits were expected after \\u")),
         },
-        _ => Err((at, "an unknown escape stands in a string")),
+        _ => Err((at, "a string contains an unknown escape")),
     }
 }
 
@@ -122,7 +123,7 @@ pub(super) fn value(bytes: &[u8], depth_max: usize) -> Result<usize, (usize, &'s
             Some(_) => return Err((at, "a JSON value was expected")),
             None => return Err((at, "the text ends where a JSON value was expected")),
         };
-        // A value has ended: close what it closes, then step to the next one.
+        // A value has ended: close the maps and arrays that end with it, then go to the next value.
         loop {
             let Some(&closing) = open.last() else { return Ok(at) };
             at = space(bytes, at);

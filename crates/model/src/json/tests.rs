@@ -1,4 +1,5 @@
-//! What JSON survives and what is refused: tables, and property tests against a common reader.
+//! Tests of the JSON reader and writer: tables of texts that survive or are rejected, and property
+//! tests against `serde_json`.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use std::time::{Duration, Instant};
@@ -19,7 +20,7 @@ fn faults(text: &str) -> Vec<Fault> {
     parse(text.as_bytes()).expect_err(text)
 }
 
-/// Pointer and a part of the detail of each fault.
+/// Compares the pointer and a part of the detail of each fault.
 fn assert_faults(text: &str, expected: &[(Option<&str>, &str)]) {
     let found = faults(text);
     let places: Vec<_> = found.iter().map(|f| f.pointer.as_deref()).collect();
@@ -72,7 +73,7 @@ fn strings_without_escapes_are_borrowed() {
 }
 
 #[test]
-fn halves_of_surrogate_pairs_are_faults_wherever_they_stand() {
+fn half_a_surrogate_pair_is_a_fault_in_keys_and_in_values() {
     let half = "is half of a surrogate pair";
     assert_faults(r#"{"a":"\ud800"}"#, &[(Some("/a"), "\\ud800 is half")]);
     assert_faults(r#"{"a":"\uDC00"}"#, &[(Some("/a"), "\\udc00 is half")]);
@@ -83,7 +84,7 @@ fn halves_of_surrogate_pairs_are_faults_wherever_they_stand() {
     assert_faults(r#""\ud800\ud800\udc00""#, &[(Some(""), "\\ud800 is half")]);
     assert_faults(r#""\ud800\ud801""#, &[(Some(""), "\\ud800"), (Some(""), "\\ud801")]);
     assert_faults(r#""\udc00\ud800""#, &[(Some(""), "\\udc00"), (Some(""), "\\ud800")]);
-    // Two such keys cannot be told apart; that they are faulty is enough.
+    // Two such keys cannot be compared; it is enough that each is faulty.
     assert_faults(r#"{"\ud800":1,"\ud801":2}"#, &[(Some(""), half), (Some(""), half)]);
     assert_faults(r#""\ud800\u00""#, &[(None, "four hexadecimal digits")]);
     let at = faults(r#"{"a":"x\ud800"}"#)[0].offset;
@@ -91,8 +92,8 @@ fn halves_of_surrogate_pairs_are_faults_wherever_they_stand() {
 }
 
 #[test]
-fn a_key_twice_in_one_map_is_a_fault_also_in_another_spelling() {
-    assert_faults(r#"{"a":1,"\u0061":2}"#, &[(Some("/a"), "the key \"a\" stands twice")]);
+fn a_repeated_key_is_a_fault_even_if_one_of_them_is_escaped() {
+    assert_faults(r#"{"a":1,"\u0061":2}"#, &[(Some("/a"), "the key \"a\" occurs twice")]);
     assert_faults(r#"{"":1,"":2}"#, &[(Some("/"), "the key \"\"")]);
     assert_faults(r#"{"a":1,"a":2,"a":3}"#, &[(Some("/a"), "twice"), (Some("/a"), "twice")]);
     assert_faults(r#"[{"x":{"a/b~":1,"a\/b~":2}}]"#, &[(Some("/0/x/a~1b~0"), "twice")]);
@@ -105,21 +106,21 @@ fn a_key_twice_in_one_map_is_a_fault_also_in_another_spelling() {
 }
 
 #[test]
-fn all_faults_are_gathered_until_the_grammar_breaks() {
+fn all_faults_are_collected_until_the_grammar_breaks() {
     assert_faults(
         r#"{"a":"\ud800","b":[{"k":1,"k":{"\udc00":2}}],"b":3,"c":tru}"#,
         &[
             (Some("/a"), "\\ud800"),
-            (Some("/b/0/k"), "\"k\" stands twice"),
+            (Some("/b/0/k"), "\"k\" occurs twice"),
             (Some("/b/0/k"), "\\udc00"),
-            (Some("/b"), "\"b\" stands twice"),
+            (Some("/b"), "\"b\" occurs twice"),
             (None, "a JSON value was expected at byte 55"),
         ],
     );
 }
 
 #[test]
-fn broken_grammar_is_told_with_its_place() {
+fn broken_grammar_is_reported_with_its_position() {
     let cases = [
         ("", "the text ends where a JSON value was expected at byte 0"),
         ("  ", "the text ends where a JSON value was expected at byte 2"),
@@ -150,13 +151,13 @@ fn broken_grammar_is_told_with_its_place() {
         ("-01", "a number begins with a superfluous zero at byte 2"),
         ("0x10", "text follows the end of the JSON value at byte 1"),
         ("\"a", "the text ends inside a string at byte 2"),
-        ("\"\\", "an unknown escape stands in a string at byte 2"),
-        ("\"\\x\"", "an unknown escape stands in a string at byte 2"),
+        ("\"\\", "a string contains an unknown escape at byte 2"),
+        ("\"\\x\"", "a string contains an unknown escape at byte 2"),
         ("\"\\u12g4\"", "four hexadecimal digits were expected after \\u at byte 3"),
         ("\"\\u+123\"", "four hexadecimal digits were expected after \\u at byte 3"),
         ("\"\\u12ä\"", "four hexadecimal digits were expected after \\u at byte 3"),
-        ("\"a\tb\"", "a control character stands in a string at byte 2"),
-        ("\"a\\n\u{1}\"", "a control character stands in a string at byte 4"),
+        ("\"a\tb\"", "a string contains a control character at byte 2"),
+        ("\"a\\n\u{1}\"", "a string contains a control character at byte 4"),
     ];
     for (text, detail) in cases {
         assert_faults(text, &[(None, detail)]);
@@ -166,7 +167,7 @@ fn broken_grammar_is_told_with_its_place() {
 }
 
 #[test]
-fn bytes_that_are_no_utf8_are_named_by_their_place() {
+fn invalid_utf8_is_reported_with_its_position() {
     let cases: [(&[u8], usize); 5] = [
         (b"\"\xff\"", 1),
         (b"\"ab\xc3\"", 3),
@@ -205,7 +206,7 @@ fn a_hundred_levels_are_read_and_one_more_is_not() {
 }
 
 #[test]
-fn the_faults_of_a_hostile_text_stay_few_and_short() {
+fn a_hostile_text_yields_few_and_short_faults() {
     let twice = format!("{{{}\"a\":0}}", "\"a\":0,".repeat(100_000));
     let found = faults(&twice);
     assert_eq!(found.len(), FAULTS_MAX + 1);
@@ -235,7 +236,7 @@ fn maps_with_very_many_keys_are_read_and_compared_in_time() {
 }
 
 #[test]
-fn a_key_twice_is_found_in_maps_of_every_size() {
+fn a_repeated_key_is_found_in_maps_of_any_size() {
     for size in 1..40 {
         for repeated in 0..size {
             let mut keys: Vec<String> = (0..size).map(|n| format!("\"k{n}\":0")).collect();
@@ -248,7 +249,7 @@ fn a_key_twice_is_found_in_maps_of_every_size() {
 }
 
 #[test]
-fn sameness_forgives_the_order_of_keys_and_nothing_else() {
+fn equal_content_may_differ_only_in_the_order_of_keys() {
     let many = |from: usize| -> String {
         let keys: Vec<String> = (0..30).map(|n| format!("\"{}\":1", (n + from) % 30)).collect();
         format!("{{{}}}", keys.join(","))
@@ -274,7 +275,7 @@ fn sameness_forgives_the_order_of_keys_and_nothing_else() {
     }
 }
 
-/// Whether a common reader found the same content.
+/// Whether `serde_json` found the same content.
 fn agree(ours: &Json<'_>, theirs: &Value) -> bool {
     match (ours, theirs) {
         (Json::Null, Value::Null) => true,
@@ -291,7 +292,7 @@ fn agree(ours: &Json<'_>, theirs: &Value) -> bool {
     }
 }
 
-/// Texts that are JSON, keys repeated and numbers beyond floats included.
+/// JSON texts, some with repeated keys and numbers beyond floats.
 fn any_json() -> impl Strategy<Value = String> {
     let space = "[ \t\r\n]{0,2}";
     let string = prop_oneof![
@@ -317,7 +318,7 @@ fn any_json() -> impl Strategy<Value = String> {
     })
 }
 
-/// JSON, and JSON with a few places damaged.
+/// JSON texts, some damaged in a few places.
 fn any_text() -> impl Strategy<Value = String> {
     let damage = (
         any::<prop::sample::Index>(),
@@ -337,7 +338,7 @@ fn any_text() -> impl Strategy<Value = String> {
     })
 }
 
-/// The end of the first value, or the first fault, found piece by piece.
+/// The end of the first value, or the first fault, found by a scanner.
 fn scanned(text: &str, piece: usize, depth_max: usize) -> Result<usize, (usize, &'static str)> {
     let mut scanner = Scanner::new(depth_max);
     let mut before = 0;
@@ -361,7 +362,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_common_reader_agrees_on_what_is_json(text in any_text()) {
+    fn the_reader_accepts_the_texts_that_serde_json_accepts(text in any_text()) {
         let general = serde_json::from_str::<Value>(&text);
         match parse(text.as_bytes()) {
             Ok(json) => match general {
@@ -369,8 +370,9 @@ proptest! {
                 Err(e) => prop_assert!(e.to_string().contains("out of range"), "{}: {}", text, e),
             },
             Err(faults) => {
-                // It takes the last of two equal keys, and no number beyond its floats.
-                let twice = faults.iter().all(|fault| fault.detail.contains("stands twice"));
+                // `serde_json` takes the last of two equal keys and rejects numbers beyond its
+                // floats.
+                let twice = faults.iter().all(|fault| fault.detail.contains("occurs twice"));
                 let forgives = match general {
                     Ok(_) => true,
                     Err(e) => e.to_string().contains("out of range") && twice,
@@ -382,14 +384,14 @@ proptest! {
     }
 
     #[test]
-    fn the_grammar_alone_is_what_a_common_reader_skips(text in any_text()) {
+    fn skip_value_accepts_the_texts_that_serde_json_skips(text in any_text()) {
         let ours = skip_value(text.as_bytes(), 1000)
             .is_ok_and(|end| skip::space(text.as_bytes(), end) == text.len());
         prop_assert_eq!(ours, serde_json::from_str::<&RawValue>(&text).is_ok(), "{}", text);
     }
 
     #[test]
-    fn a_value_in_pieces_ends_or_breaks_where_the_whole_does(
+    fn a_value_in_pieces_ends_or_fails_at_the_same_byte_as_in_one_piece(
         text in any_text(),
         noise in "[ \\[\\]{},:\"\\\\utrfn0-9eE.+-]{0,12}",
         at in any::<prop::sample::Index>(),
@@ -408,12 +410,12 @@ proptest! {
     }
 
     #[test]
-    fn reading_and_skipping_break_at_the_same_place(text in any_text()) {
+    fn parse_and_skip_value_fail_at_the_same_byte(text in any_text()) {
         let skipped = skip_value(text.as_bytes(), DEPTH_MAX);
         match parse(text.as_bytes()) {
             Ok(_) => prop_assert!(skipped.is_ok()),
             Err(faults) => {
-                // Only the last fault can be one of grammar; those of content have a pointer.
+                // Only the last fault can be one of grammar; faults of content have a pointer.
                 let last = faults.last().unwrap();
                 match skipped {
                     Err((offset, _)) => {
@@ -427,7 +429,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_written_reads_the_same(text in any_json()) {
+    fn a_written_value_reads_back_equal(text in any_json()) {
         if let Ok(json) = parse(text.as_bytes()) {
             let compact = written(&json);
             let again = parse(compact.as_bytes()).unwrap();
@@ -438,7 +440,9 @@ proptest! {
     }
 
     #[test]
-    fn any_text_survives_as_a_string(text in any::<String>(), more in "[\u{0}-\u{7f}]{0,20}") {
+    fn any_text_survives_a_write_and_a_read(
+        text in any::<String>(), more in "[\u{0}-\u{7f}]{0,20}",
+    ) {
         let text = text + &more;
         let mut out = Vec::new();
         write_string(&text, &mut out);
@@ -448,13 +452,13 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_at_all_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..60)) {
+    fn no_bytes_make_the_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..60)) {
         let _ = parse(&bytes);
         let _ = skip_value(&bytes, 3);
     }
 
     #[test]
-    fn plain_runs_end_where_a_search_byte_by_byte_ends(
+    fn the_eight_byte_search_ends_a_run_where_a_byte_by_byte_search_does(
         bytes in prop::collection::vec(
             prop_oneof![
                 8 => any::<u8>(),

@@ -1,5 +1,5 @@
-//! Compact JSON output. One form for every value: no white space, short escapes where JSON has
-//! them, everything else as it is.
+//! Compact JSON output. Every value has one form: no white space, short escapes where JSON has
+//! them, and all other characters unescaped.
 
 use super::{Json, skip};
 
@@ -38,7 +38,7 @@ pub fn write_array<T>(
     out.push(b']');
 }
 
-/// Appends a map; `write` appends the value of a member, whose key it is told.
+/// Appends a map; `write` gets each key and appends the value.
 pub fn write_map<K: AsRef<str>, T>(
     members: impl IntoIterator<Item = (K, T)>,
     out: &mut Vec<u8>,

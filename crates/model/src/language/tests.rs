@@ -1,5 +1,5 @@
-//! Tests of the language look-up: every code in any case, what is sent by mistake and refused, and
-//! the hints that this mistake earns.
+//! Tests of languages: every code in any case, texts that people send by mistake, and the hints
+//! that these get.
 
 use super::*;
 
@@ -34,7 +34,7 @@ fn common_languages_are_accepted() {
 }
 
 #[test]
-fn anything_but_a_two_letter_code_is_refused() {
+fn everything_except_a_two_letter_code_is_rejected() {
     let refused = [
         "", " ", "e", "eng", "en-GB", "en_US", "English", " en", "en ", "xx", "qq", "iw", "é",
         "日", "1a",
@@ -45,7 +45,7 @@ fn anything_but_a_two_letter_code_is_refused() {
 }
 
 #[test]
-fn locale_tags_long_codes_and_names_get_the_code_that_was_meant() {
+fn locale_tags_long_codes_and_names_get_the_intended_code_as_a_hint() {
     for (text, hint) in [
         ("en-US", "en"),
         ("pt_BR", "pt"),

@@ -3,7 +3,7 @@
 
 use crate::error_code::ErrorCode;
 
-/// What is wrong with one parameter.
+/// One faulty parameter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParameterFault {
     /// The name as the caller spelled it.

@@ -1,14 +1,14 @@
-//! Reading filters that are JSON: the values that occur in all of them, and their faults. A fault
-//! says where in the JSON it stands, by an RFC 6901 pointer, and what would be right there; all of
-//! a filter's faults are told at once, up to a bound that no honest filter meets.
+//! Reads values and filters that are JSON. A fault says where in the JSON it is, as an RFC 6901
+//! pointer, and what would be right there. All faults of a filter are reported together, up to a
+//! limit that no honest filter reaches.
 
 use crate::decimal::Decimal;
 use crate::fold::fold;
 use crate::json::{self, Json, pointer_push};
 
-/// Faults told of one filter; the last of them says that there are more.
+/// Most faults of one filter; the last of them says that there are more.
 const FILTER_FAULTS_MAX: usize = 100;
-/// Characters of a word or a place that a fault repeats.
+/// Characters of a word or a pointer that a fault quotes.
 const SHOWN_CHARS_MAX: usize = 200;
 
 /// The faults of one filter, as sentences.
@@ -16,11 +16,11 @@ const SHOWN_CHARS_MAX: usize = 200;
 pub(crate) struct FilterFaults(Vec<String>);
 
 impl FilterFaults {
-    /// Adds a fault at `pointer`; the empty one is the whole value.
+    /// Adds a fault at `pointer`; an empty one means the whole value.
     pub(crate) fn at(&mut self, pointer: &str, detail: impl std::fmt::Display) {
-        let place = if pointer.is_empty() { String::new() } else { format!("at {pointer}: ") };
+        let prefix = if pointer.is_empty() { String::new() } else { format!("at {pointer}: ") };
         match self.0.len() {
-            n if n + 1 < FILTER_FAULTS_MAX => self.0.push(format!("{}{detail}", cut(&place))),
+            n if n + 1 < FILTER_FAULTS_MAX => self.0.push(format!("{}{detail}", cut(&prefix))),
             n if n < FILTER_FAULTS_MAX => {
                 self.0.push("there are more faults than are listed here".to_owned());
             }
@@ -28,19 +28,19 @@ impl FilterFaults {
         }
     }
 
-    /// Adds the fault that something else was expected.
+    /// Adds the fault that `given` is not what was expected.
     pub(crate) fn expected(&mut self, pointer: &str, expected: &str, given: &Json<'_>) {
         self.at(pointer, format_args!("{expected} is expected, not {}", shown(given)));
     }
 
-    /// Adds the fault that `word` is not one of those that may stand here; `what` is what it was to
-    /// be, such as "key".
+    /// Adds the fault that `word` is unknown. `what` says what it should have been, such as "a key
+    /// here".
     pub(crate) fn unknown(&mut self, pointer: &str, word: &str, what: &str, accepted: &[&str]) {
         let word = cut(word);
-        self.at(pointer, format_args!("{word:?} is no {what}; accepted: {}", accepted.join(", ")));
+        self.at(pointer, format_args!("{word:?} is not {what}; accepted: {}", accepted.join(", ")));
     }
 
-    /// What was read, unless there are faults.
+    /// The value that was read, unless there are faults.
     pub(crate) fn result<T>(self, read: T) -> Result<T, Vec<String>> {
         if self.0.is_empty() { Ok(read) } else { Err(self.0) }
     }
@@ -50,7 +50,7 @@ fn cut(text: &str) -> String {
     text.chars().take(SHOWN_CHARS_MAX).collect()
 }
 
-/// Reads the JSON of a filter; `expected` describes it.
+/// Parses the JSON of a filter; `expected` describes the filter in error messages.
 pub(crate) fn parse<'v>(value: &'v str, expected: &str) -> Result<Json<'v>, Vec<String>> {
     json::parse(value.as_bytes()).map_err(|found| {
         let mut faults = FilterFaults::default();
@@ -59,7 +59,10 @@ pub(crate) fn parse<'v>(value: &'v str, expected: &str) -> Result<Json<'v>, Vec<
                 Some(pointer) => faults.at(&pointer, fault.detail),
                 None => faults.at(
                     "",
-                    format_args!("the value is no JSON ({}); {expected} is expected", fault.detail),
+                    format_args!(
+                        "the value is not JSON ({}); {expected} is expected",
+                        fault.detail
+                    ),
                 ),
             }
         }
@@ -85,7 +88,7 @@ pub(crate) fn texts(json: &Json<'_>, at: &str, faults: &mut FilterFaults) -> Vec
     texts
 }
 
-/// `true` or `false`, as such or as a string.
+/// A boolean, given as a boolean or as a string.
 pub(crate) fn boolean(json: &Json<'_>, at: &str, faults: &mut FilterFaults) -> Option<bool> {
     let value = match json {
         Json::Bool(value) => Some(*value),
@@ -112,7 +115,7 @@ pub(crate) fn members<'j, 'v>(
     placed.collect()
 }
 
-/// The text of a number, given as such or as a string.
+/// The digits of a number, given as a number or as a string.
 pub(crate) fn digits<'j>(json: &'j Json<'_>) -> Option<&'j str> {
     match json {
         Json::Number(digits) => Some(digits),
@@ -120,7 +123,7 @@ pub(crate) fn digits<'j>(json: &'j Json<'_>) -> Option<&'j str> {
     }
 }
 
-/// A number, given as such or as a string.
+/// A number, given as a number or as a string.
 pub(crate) fn number(json: &Json<'_>, at: &str, faults: &mut FilterFaults) -> Option<Decimal> {
     let number = digits(json).and_then(Decimal::parse);
     if number.is_none() {
@@ -129,7 +132,7 @@ pub(crate) fn number(json: &Json<'_>, at: &str, faults: &mut FilterFaults) -> Op
     number
 }
 
-/// An array of texts as they are compared without case: folded, ascending and without repeats.
+/// An array of strings to compare without case: folded, ascending and without repeats.
 pub(crate) fn folded_texts(json: &Json<'_>, at: &str, faults: &mut FilterFaults) -> Vec<String> {
     let mut folded: Vec<String> = texts(json, at, faults).iter().map(|text| fold(text)).collect();
     folded.sort_unstable();
@@ -137,7 +140,7 @@ pub(crate) fn folded_texts(json: &Json<'_>, at: &str, faults: &mut FilterFaults)
     folded
 }
 
-/// A value as a message shows it: itself where it is short, else its type.
+/// A value as error messages show it: itself if it is short, else its type.
 pub(crate) fn shown(json: &Json<'_>) -> String {
     let mut text = Vec::new();
     json.write_to(&mut text);

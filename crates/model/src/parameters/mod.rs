@@ -1,6 +1,6 @@
 //! Query parameters of list requests, read into typed values. Hyphens and underscores are one
-//! spelling, and every fault of a request is collected, so a caller learns all of them at once.
-//! Which parameters a list takes and what they mean is up to the list.
+//! spelling, and every fault of a request is collected, so a caller gets all of them at once. Each
+//! list defines its own parameters.
 
 mod fault;
 pub(crate) mod json_value;

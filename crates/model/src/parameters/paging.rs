@@ -3,11 +3,11 @@
 use super::Parameters;
 use crate::error_code::ErrorCode;
 
-/// Issues on a page where nothing is said.
+/// Records on a page by default.
 pub const PAGE_SIZE_DEFAULT: u64 = 100;
-/// Most issues on a page.
+/// Most records on a page.
 pub const PAGE_SIZE_MAX: u64 = 1000;
-/// Most that page and page size may come to when multiplied.
+/// Most that page times page size may be.
 pub const PAGE_DEPTH_MAX: u64 = 50_000;
 
 const _: () = assert!(PAGE_SIZE_DEFAULT <= PAGE_SIZE_MAX && PAGE_SIZE_MAX <= PAGE_DEPTH_MAX);
@@ -28,20 +28,21 @@ impl Default for Paging {
 }
 
 impl Paging {
-    /// How many issues stand before the page.
+    /// How many records come before the page.
     pub const fn offset(&self) -> u64 {
         (self.page - 1) * self.page_size
     }
 }
 
-/// The page asked for; `records` is what is listed, `deeper` says how to read beyond the last page.
+/// The requested page. `records` is the plural of the listed record, and `deeper` says how to read
+/// beyond the last page.
 pub(crate) fn paging(parameters: &mut Parameters<'_>, records: &str, deeper: &str) -> Paging {
     let page = bounded(parameters, "page", u64::MAX, "pages count from 1");
     let size = bounded(
         parameters,
         "page-size",
         PAGE_SIZE_MAX,
-        &format!("a page holds 1 to {PAGE_SIZE_MAX} {records}, {PAGE_SIZE_DEFAULT} where not said"),
+        &format!("a page holds 1 to {PAGE_SIZE_MAX} {records}, {PAGE_SIZE_DEFAULT} by default"),
     );
     let (Some(page), Some(page_size)) = (page.or_default(1), size.or_default(PAGE_SIZE_DEFAULT))
     else {
@@ -58,7 +59,7 @@ pub(crate) fn paging(parameters: &mut Parameters<'_>, records: &str, deeper: &st
     Paging { page, page_size }
 }
 
-/// A parameter that is a number from 1 on.
+/// A parameter that is a number of at least 1.
 enum Bounded {
     Absent,
     Faulty,

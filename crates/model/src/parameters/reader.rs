@@ -1,5 +1,5 @@
-//! Query parameters before they mean anything: which names are known, in either spelling, and how
-//! single values are read. Every fault found is kept; nothing here stops at the first.
+//! Reads single parameters: which names are known, in either spelling, and the types of values.
+//! Every fault is collected; nothing here stops at the first.
 
 use std::collections::BTreeMap;
 
@@ -10,13 +10,13 @@ use crate::json::Json;
 use crate::spelling::nearest_word;
 use crate::time::UnixMillis;
 
-/// Lists that may also be given as one parameter for each value, as many HTTP clients send an
-/// array in a query. No other list may be: the others are JSON, where it would be a slip.
+/// Lists that may also be given as one parameter per value, as many HTTP clients send arrays. Other
+/// lists are JSON; a repeated parameter would be a mistake there.
 const REPEATED: [&str; 1] = ["state"];
 
 /// The parameters of one request, by their name with hyphens.
 pub(crate) struct Parameters<'p> {
-    /// Name as spelled, and value.
+    /// The name as the caller spelled it, and the value.
     given: BTreeMap<&'static str, (&'p str, &'p str)>,
     /// The further values of lists that were given as `name=a&name=b`.
     repeated: Vec<(&'static str, &'p str)>,
@@ -24,7 +24,7 @@ pub(crate) struct Parameters<'p> {
 }
 
 impl<'p> Parameters<'p> {
-    /// Sorts what was given; names beside `known` and different values of one name are faults.
+    /// Sorts the given pairs by name. Unknown names, and different values of one name, are faults.
     pub(crate) fn new(pairs: &'p [(String, String)], known: &[&'static str]) -> Self {
         let mut parameters =
             Self { given: BTreeMap::new(), repeated: Vec::new(), faults: Vec::new() };
@@ -32,7 +32,8 @@ impl<'p> Parameters<'p> {
             let name = spelled.replace('_', "-");
             let Some(name) = known.iter().find(|known| **known == name) else {
                 let nearest = nearest_word(&name, known.iter().copied()).unwrap_or_default();
-                let detail = format!("{spelled:?} is no parameter here; the nearest is {nearest}");
+                let detail =
+                    format!("{spelled:?} is not a parameter here; the nearest is {nearest}");
                 parameters.fault(spelled, ErrorCode::UnknownParameter, detail);
                 continue;
             };
@@ -59,7 +60,7 @@ impl<'p> Parameters<'p> {
         self.faults.push(ParameterFault { parameter, code, detail: detail.into() });
     }
 
-    /// The name as spelled and the value.
+    /// The name as the caller spelled it, and the value.
     pub(crate) fn get(&self, name: &str) -> Option<(&'p str, &'p str)> {
         self.given.get(name).copied()
     }
@@ -69,11 +70,12 @@ impl<'p> Parameters<'p> {
         None
     }
 
-    /// Digits and nothing else. A number beyond all limits is taken for the greatest.
+    /// A whole number, written in digits alone. A number too large for its type becomes the
+    /// largest.
     pub(crate) fn number(&mut self, name: &str) -> Option<u64> {
         let (spelled, value) = self.get(name)?;
         if value.is_empty() || !value.bytes().all(|b| b.is_ascii_digit()) {
-            let detail = format!("{value:?} is no whole number; digits only are expected");
+            let detail = format!("{value:?} is not a whole number; digits only are expected");
             return self.invalid(spelled, detail);
         }
         Some(value.parse().unwrap_or(u64::MAX))
@@ -84,10 +86,10 @@ impl<'p> Parameters<'p> {
         let Some(at) = Some(value)
             .filter(|value| !value.is_empty() && value.bytes().all(|b| b.is_ascii_digit()))
         else {
-            let detail = format!("{value:?} is no time; whole Unix milliseconds are expected");
+            let detail = format!("{value:?} is not a time; whole Unix milliseconds are expected");
             return self.invalid(spelled, detail);
         };
-        // What lies beyond is after every issue just the same.
+        // A later time is after every issue, too.
         Some(UnixMillis(at.parse().unwrap_or(i64::MAX)))
     }
 
@@ -109,14 +111,14 @@ impl<'p> Parameters<'p> {
         let found = words.iter().find(|(word, _)| *word == value);
         if found.is_none() {
             let accepted: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-            let detail = format!("{value:?} is none of {}", accepted.join(", "));
+            let detail = format!("{value:?} is not one of {}", accepted.join(", "));
             return self.invalid(spelled, detail);
         }
         found.map(|(_, value)| *value)
     }
 
-    /// Words of a list: a JSON array of strings or, where `plain` says so, also one word or
-    /// several with commas between them.
+    /// Words of a list: a JSON array of strings or, if `plain`, also one word or several separated
+    /// by commas.
     pub(crate) fn words<T: Copy>(
         &mut self,
         name: &str,
@@ -154,7 +156,7 @@ impl<'p> Parameters<'p> {
         Some(texts)
     }
 
-    /// A JSON array whose elements `read` understands; `expected` describes it.
+    /// A JSON array whose elements `read` accepts; `expected` describes it in error messages.
     pub(crate) fn array<T>(
         &mut self,
         name: &str,
@@ -184,7 +186,7 @@ impl<'p> Parameters<'p> {
                     Some(value) => found.push(value),
                     None => faults.at(
                         &format!("/{n}"),
-                        format_args!("{} is no element of {expected}", shown(item)),
+                        format_args!("{} is not an element of {expected}", shown(item)),
                     ),
                 }
             }
@@ -197,7 +199,7 @@ impl<'p> Parameters<'p> {
         }
     }
 
-    /// A filter that is JSON, as `read` understands it.
+    /// A filter in JSON, read by `read`.
     pub(crate) fn filter<T>(
         &mut self,
         name: &str,

@@ -1,22 +1,22 @@
-//! The form in which a block is stored: a version byte, the number of entries, then per entry its
-//! place and length as variable-length integers, then all bytes in one run. Decoding keeps the
-//! buffer it is given and lets the entries point into it. Places are any growing numbers, with
-//! gaps: a task of only the failed entries of another keeps that task's places.
+//! The stored form of a block: a version byte, the number of entries, the position and length of
+//! each entry as variable-length integers, then all bytes in one run. Decoding reuses the given
+//! buffer and lets the entries point into it. Positions ascend and may have gaps, because a retry
+//! contains only the failed entries of a task at their original positions.
 
 use super::{Block, Entry};
 
-/// The first byte of a stored block; a change of the form takes the next number.
+/// The first byte of a stored block. A change of the form increments it.
 const VERSION: u8 = 1;
-/// The fewest bytes that an entry takes in the head: index, line and length.
+/// Fewest bytes of an entry in the head: index, line and length.
 const ENTRY_HEAD_BYTES_MIN: usize = 3;
 
-/// A stored block that cannot be read: the store is damaged.
+/// A stored block cannot be read: the store is damaged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a stored block of payload entries is damaged: {0}")]
 pub struct CorruptBlock(&'static str);
 
 impl Block {
-    /// The block as it is stored. Bytes that no entry points to are left out.
+    /// The stored form of the block. Bytes outside of all entries are left out.
     pub fn encode(&self) -> Vec<u8> {
         let bytes: usize = self.entries.iter().map(|entry| entry.range.len()).sum();
         let mut out = Vec::with_capacity(bytes + 8 * self.entries.len() + 8);
@@ -25,7 +25,7 @@ impl Block {
         let (mut next_index, mut next_line) = (0, 0);
         for entry in &self.entries {
             let (index, line) = (u64::from(entry.index), u64::from(entry.line));
-            assert!(index >= next_index && line >= next_line, "the places of entries grow");
+            assert!(index >= next_index && line >= next_line, "the positions of entries ascend");
             write_varint(index - next_index, &mut out);
             write_varint(line - next_line, &mut out);
             let is_oversize = u64::from(entry.oversize.is_some());
@@ -41,7 +41,7 @@ impl Block {
         out
     }
 
-    /// The block that [`Block::encode`] wrote. Its bytes are the given ones, head included.
+    /// The block that [`Block::encode`] wrote. Its bytes are the given ones, including the head.
     pub fn decode(bytes: Vec<u8>) -> Result<Self, CorruptBlock> {
         let mut head = Head { bytes: &bytes, at: 0 };
         if head.byte()? != VERSION {
@@ -54,8 +54,8 @@ impl Block {
         let mut entries = Vec::with_capacity(count as usize);
         let (mut next_index, mut next_line, mut end) = (0, 0, 0_usize);
         for _ in 0..count {
-            let index = head.place(next_index)?;
-            let line = head.place(next_line)?;
+            let index = head.position(next_index)?;
+            let line = head.position(next_line)?;
             let len_and_flag = head.varint()?;
             let oversize = if len_and_flag & 1 == 1 { Some(head.varint()?) } else { None };
             let start = end;
@@ -68,7 +68,7 @@ impl Block {
         }
         let base = head.at;
         if bytes.len() - base != end {
-            return Err(CorruptBlock("its length is not that of its entries"));
+            return Err(CorruptBlock("its length differs from that of its entries"));
         }
         for entry in &mut entries {
             entry.range.start += base;
@@ -91,7 +91,7 @@ impl Head<'_> {
         Ok(byte)
     }
 
-    /// Seven bits a byte, low ones first; the high bit says that more follow.
+    /// Seven bits per byte, low bits first; the high bit means that more bytes follow.
     fn varint(&mut self) -> Result<u64, CorruptBlock> {
         let mut value = 0_u64;
         for shift in (0..u64::BITS).step_by(7) {
@@ -108,12 +108,12 @@ impl Head<'_> {
         Err(CorruptBlock("a number in its head is too large"))
     }
 
-    /// A place, told as its distance from the least that it can be.
-    fn place(&mut self, least: u64) -> Result<u32, CorruptBlock> {
+    /// A position, stored as its distance from the lowest possible one.
+    fn position(&mut self, least: u64) -> Result<u32, CorruptBlock> {
         self.varint()?
             .checked_add(least)
-            .and_then(|place| u32::try_from(place).ok())
-            .ok_or(CorruptBlock("the place of an entry is too large"))
+            .and_then(|position| u32::try_from(position).ok())
+            .ok_or(CorruptBlock("the position of an entry is too large"))
     }
 }
 

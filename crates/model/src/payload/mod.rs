@@ -1,11 +1,11 @@
-//! The payload of a bulk request: entries, each with its place, and how they travel to the store.
-//! A payload arrives as JSON lines or as one JSON array; either way it becomes blocks of entries
-//! whose bytes are exactly what was sent. What an entry means is not looked at here: a line that
-//! is no JSON is an entry like any other and is judged when its task runs ([`crate::entry`]).
+//! The payload of a bulk request. A payload arrives as JSON lines or as one JSON array and becomes
+//! blocks of entries. Each entry keeps its position and exactly the bytes that were sent. Entries
+//! are not interpreted here: a line that is not JSON is an entry too, and fails when its task runs
+//! ([`crate::entry`]).
 
 mod array;
+mod block_builder;
 mod frame;
-mod gather;
 mod jsonl;
 mod reader;
 
@@ -17,35 +17,35 @@ pub use reader::PayloadReader;
 
 use crate::error_code::ErrorCode;
 
-/// A block is handed on as soon as it holds this many bytes of entries. It may exceed that by
-/// one entry. Blocks are packed, read and validated one by one while others are written: smaller
-/// ones begin sooner, larger ones pack better.
+/// A block is full once it holds this many bytes of entries; the last entry may exceed it. Blocks
+/// are packed, read and validated one at a time while others are written: smaller blocks start
+/// sooner, larger ones compress better.
 pub const BLOCK_BYTES: usize = 256 << 10;
-/// The same for entries: many short ones are checked side by side, too.
+/// A block is also full at this many entries, so that many short entries are validated in parallel,
+/// too.
 pub const BLOCK_ENTRIES: usize = 2_000;
-/// Bytes that are kept of an entry that is over its limit, for its error record.
+/// The first bytes of an entry over its limit that are stored for its error record.
 pub const OVERSIZE_PREFIX_BYTES: usize = 2 << 10;
-/// Levels that a payload array may nest, itself included. Far beyond what an entry may
-/// ([`crate::json::DEPTH_MAX`]), so that one deep entry does not refuse the others.
+/// Levels to which a payload array may nest, itself included. Far more than an entry may
+/// ([`crate::json::DEPTH_MAX`]), so one deep entry does not reject the others.
 pub const ARRAY_DEPTH_MAX: usize = 10_000;
 
 const _: () = assert!(ARRAY_DEPTH_MAX > 2 * crate::json::DEPTH_MAX);
 
-/// One entry: its place in the payload and where its bytes are in the block.
+/// One entry: its position in the payload, and its bytes in the block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     /// 0-based among the entries.
     pub index: u32,
-    /// 1-based line of the file; in an array the number of the element.
+    /// 1-based line of the file, or number of the element if the payload is an array.
     pub line: u32,
     /// The entry's bytes in [`Block::bytes`].
     pub range: Range<usize>,
-    /// The entry's length as sent, where that was over its limit and the bytes are only its
-    /// beginning.
+    /// The length of the entry as sent, if that is over the limit and only the beginning is stored.
     pub oversize: Option<u64>,
 }
 
-/// A run of entries and the bytes they point into.
+/// Consecutive entries and the bytes that they point into.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Block {
     pub bytes: Vec<u8>,
@@ -53,20 +53,20 @@ pub struct Block {
 }
 
 impl Block {
-    /// The bytes of `entry`, which is one of this block's.
+    /// The bytes of `entry`, which must belong to this block.
     pub fn bytes_of(&self, entry: &Entry) -> &[u8] {
         &self.bytes[entry.range.clone()]
     }
 }
 
-/// Why a payload as a whole was refused.
+/// Why a whole payload was rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{detail}")]
 pub struct PayloadFault {
     pub code: ErrorCode,
-    /// What is wrong and what would be right, for the caller.
+    /// What is wrong and what would be right, as a sentence for the caller.
     pub detail: String,
-    /// The 1-based line of the file where it is wrong.
+    /// The 1-based line of the file with the fault.
     pub line: Option<u32>,
 }
 

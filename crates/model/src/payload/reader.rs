@@ -1,21 +1,21 @@
-//! Takes a payload in pieces and finds out which form it has: what begins with `[`, white space
-//! and a byte order mark aside, is one JSON array, everything else is JSON lines. The form field
-//! of a request is always an array; a payload file may be either.
+//! Reads a payload in pieces and detects its form. A payload whose first byte is `[`, after white
+//! space and a byte order mark, is one JSON array; any other is JSON lines. The form field of a
+//! request must be an array; a payload file may be either.
 
-use super::array::{ArraySplitter, Place};
+use super::array::{ArraySplitter, PayloadPosition};
 use super::jsonl::BOM;
 use super::{Block, JsonlSplitter, PayloadFault, is_space};
 use crate::error_code::ErrorCode;
 
-/// Reads one payload, in pieces cut anywhere, into blocks of entries.
+/// Reads one payload, in pieces of any size, into blocks of entries.
 #[derive(Debug)]
 pub struct PayloadReader {
     entry_bytes_max: usize,
-    /// Whether only an array will do.
+    /// Whether the payload must be an array.
     array_only: bool,
-    /// What was seen of the start; `None` once the form is known.
+    /// The start of the payload; `None` once the form is known.
     start: Option<Start>,
-    /// Takes everything up to the first byte of an array, or to the end.
+    /// Takes everything before an array, or the whole payload if it is JSON lines.
     lines: JsonlSplitter,
     array: Option<ArraySplitter>,
 }
@@ -26,19 +26,22 @@ impl PayloadReader {
         Self {
             entry_bytes_max,
             array_only: false,
-            start: Some(Start { bom: 0, place: Place { offset: 0, line: 1, column: 1 } }),
+            start: Some(Start {
+                bom: 0,
+                position: PayloadPosition { offset: 0, line: 1, column: 1 },
+            }),
             lines: JsonlSplitter::new(entry_bytes_max),
             array: None,
         }
     }
 
-    /// Reads a payload that has to be one JSON array.
+    /// Reads a payload that must be one JSON array.
     pub fn array(entry_bytes_max: usize) -> Self {
         Self { array_only: true, ..Self::new(entry_bytes_max) }
     }
 
-    /// Takes the next piece. Blocks are added to `blocks` as they fill. After a fault the reader
-    /// and all blocks, those of earlier pieces too, are to be dropped.
+    /// Takes the next piece. Full blocks are added to `blocks`. After a fault the caller must drop
+    /// the reader and all blocks, including those of earlier pieces.
     pub fn push(&mut self, bytes: &[u8], blocks: &mut Vec<Block>) -> Result<(), PayloadFault> {
         if let Some(array) = &mut self.array {
             return array.push(bytes, blocks);
@@ -46,27 +49,27 @@ impl PayloadReader {
         if let Some(start) = &mut self.start
             && let Some(at) = start.first_content(bytes)
         {
-            let place = start.place;
+            let position = start.position;
             let is_array = !start.is_cut_bom() && bytes[at] == b'[';
             self.start = None;
             if is_array {
-                let array = ArraySplitter::new(self.entry_bytes_max, place);
+                let array = ArraySplitter::new(self.entry_bytes_max, position);
                 return self.array.insert(array).push(&bytes[at..], blocks);
             }
             if self.array_only {
-                return Err(no_array(place, bytes[at]));
+                return Err(not_an_array(position, bytes[at]));
             }
         }
         self.lines.push(bytes, blocks);
         Ok(())
     }
 
-    /// Ends the payload; the number of entries. What is left is added to `blocks`.
+    /// Ends the payload and returns the number of entries. The last block is added to `blocks`.
     pub fn finish(self, blocks: &mut Vec<Block>) -> Result<u32, PayloadFault> {
         match (self.array, self.start) {
             (Some(array), _) => array.finish(blocks),
             (None, Some(start)) if self.array_only && start.is_cut_bom() => {
-                Err(no_array(start.place, BOM[0]))
+                Err(not_an_array(start.position, BOM[0]))
             }
             _ => self.lines.finish(blocks),
         }
@@ -76,50 +79,50 @@ impl PayloadReader {
 /// The blank start of a payload, before its form is known.
 #[derive(Debug, Clone, Copy)]
 struct Start {
-    /// Bytes of the byte order mark seen.
+    /// Bytes of the byte order mark so far.
     bom: usize,
-    /// The place after it.
-    place: Place,
+    /// The position after them.
+    position: PayloadPosition,
 }
 
 impl Start {
-    /// Whether only a part of a byte order mark was seen: that is content.
+    /// Whether only a part of a byte order mark arrived, which then is content.
     const fn is_cut_bom(self) -> bool {
         self.bom > 0 && self.bom < BOM.len()
     }
 
-    /// Where in `bytes`, the next piece, the first byte stands that is content; the place moves
+    /// The index in `bytes`, the next piece, of the first byte of content; the position moves
     /// there.
     fn first_content(&mut self, bytes: &[u8]) -> Option<usize> {
         let mut at = 0;
-        while at < bytes.len() && self.place.offset + at < BOM.len() {
-            if self.bom != self.place.offset + at || bytes[at] != BOM[self.bom] {
+        while at < bytes.len() && self.position.offset + at < BOM.len() {
+            if self.bom != self.position.offset + at || bytes[at] != BOM[self.bom] {
                 break;
             }
             self.bom += 1;
             at += 1;
         }
-        self.place.offset += at;
+        self.position.offset += at;
         let end = if self.is_cut_bom() {
             Some(at).filter(|&at| at < bytes.len())
         } else {
             bytes[at..].iter().position(|&byte| !is_space(byte)).map(|n| at + n)
         };
-        self.place = self.place.after(&bytes[at..end.unwrap_or(bytes.len())]);
+        self.position = self.position.after(&bytes[at..end.unwrap_or(bytes.len())]);
         end
     }
 }
 
-fn no_array(place: Place, found: u8) -> PayloadFault {
+fn not_an_array(position: PayloadPosition, found: u8) -> PayloadFault {
     let found = if found.is_ascii_graphic() {
         format!("`{}`", char::from(found))
     } else {
         format!("the byte 0x{found:02x}")
     };
     let detail = format!(
-        "the payload is no JSON array: it begins with {found} at byte {} (line {}, column {}); \
+        "the payload is not a JSON array: it begins with {found} at byte {} (line {}, column {}); \
          send the entries as one array, [{{…}}, {{…}}]",
-        place.offset, place.line, place.column
+        position.offset, position.line, position.column
     );
-    PayloadFault { code: ErrorCode::InvalidPayload, detail, line: Some(place.line) }
+    PayloadFault { code: ErrorCode::InvalidPayload, detail, line: Some(position.line) }
 }

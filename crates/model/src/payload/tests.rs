@@ -1,11 +1,12 @@
-//! What payloads become: tables of small payloads, cut at every place, against naive oracles.
+//! Tests of reading payloads: tables of small payloads, cut at every position, and property tests
+//! against naive readers.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use std::fmt::Write as _;
 
 use proptest::prelude::*;
 
-use super::array::{ArraySplitter, Place};
+use super::array::{ArraySplitter, PayloadPosition};
 use super::*;
 use crate::task::PAYLOAD_ENTRIES_MAX;
 
@@ -19,7 +20,8 @@ fn rows(blocks: &[Block]) -> Vec<Row> {
     blocks.iter().flat_map(|b| b.entries.iter().map(|e| row(b, e))).collect()
 }
 
-/// Feeds the pieces; all blocks must come to the number of entries that is answered.
+/// Feeds the pieces to the reader and checks that the blocks hold the number of entries that it
+/// returns.
 fn drive(mut reader: PayloadReader, pieces: &[&[u8]]) -> Result<Vec<Block>, PayloadFault> {
     let mut blocks = Vec::new();
     for piece in pieces {
@@ -31,7 +33,7 @@ fn drive(mut reader: PayloadReader, pieces: &[&[u8]]) -> Result<Vec<Block>, Payl
     Ok(blocks)
 }
 
-/// Reads `payload` whole, byte by byte and cut in two at every place: always the same.
+/// Reads `payload` whole, byte by byte and cut in two at every position; all results must be equal.
 fn read(new: impl Fn() -> PayloadReader, payload: &[u8]) -> Result<Vec<Row>, PayloadFault> {
     let whole = drive(new(), &[payload]).map(|blocks| rows(&blocks));
     let bytes: Vec<&[u8]> = payload.chunks(1).collect();
@@ -101,38 +103,38 @@ fn each_element_of_an_array_is_an_entry_with_its_number() {
 }
 
 #[test]
-fn a_broken_array_is_refused_with_the_place_where_it_breaks() {
+fn a_broken_array_is_rejected_with_the_position_of_the_break() {
     let cases: [(&[u8], &str, u32); 14] = [
-        (b"[", "byte 1 (line 1, column 2, element 1) stands the end of the payload", 1),
-        (b"[{}", "byte 3 (line 1, column 4, element 1) stands the end of the payload", 1),
-        (b"[{},]", "byte 4 (line 1, column 5, element 2) stands `]`: a JSON value", 1),
-        (b"[,{}]", "byte 1 (line 1, column 2, element 1) stands `,`: a JSON value", 1),
-        (b"[{} {}]", "byte 4 (line 1, column 5, element 1) stands `{`: a comma", 1),
-        (b"\n\n[{}\n;]", "byte 6 (line 4, column 1, element 1) stands `;`: a comma", 4),
-        (b"[\n  {\"a\" 1}]", "byte 9 (line 2, column 8, element 1) stands `1`: a colon", 2),
-        (b"[{'a':1}]", "byte 2 (line 1, column 3, element 1) stands `'`: a key", 1),
-        (b"[1]\n[2]\n", "byte 4 (line 2, column 1) stands `[`: the array has ended", 2),
-        (b"[1]x", "byte 3 (line 1, column 4) stands `x`: the array has ended", 1),
+        (b"[", "unexpected end of the payload at byte 1 (line 1, column 2, element 1)", 1),
+        (b"[{}", "unexpected end of the payload at byte 3 (line 1, column 4, element 1)", 1),
+        (b"[{},]", "unexpected `]` at byte 4 (line 1, column 5, element 2): a JSON value", 1),
+        (b"[,{}]", "unexpected `,` at byte 1 (line 1, column 2, element 1): a JSON value", 1),
+        (b"[{} {}]", "unexpected `{` at byte 4 (line 1, column 5, element 1): a comma", 1),
+        (b"\n\n[{}\n;]", "unexpected `;` at byte 6 (line 4, column 1, element 1): a comma", 4),
+        (b"[\n  {\"a\" 1}]", "unexpected `1` at byte 9 (line 2, column 8, element 1): a colon", 2),
+        (b"[{'a':1}]", "unexpected `'` at byte 2 (line 1, column 3, element 1): a key", 1),
+        (b"[1]\n[2]\n", "unexpected `[` at byte 4 (line 2, column 1): the array has ended", 2),
+        (b"[1]x", "unexpected `x` at byte 3 (line 1, column 4): the array has ended", 1),
         ("\u{feff} [\"ä\u{1f600}\", x]".as_bytes(), "byte 15 (line 1, column 9, element 2)", 1),
-        (b"[\"a\nb\"]", "stands the byte 0x0a: a control character", 1),
+        (b"[\"a\nb\"]", "(line 1, column 4, element 1): a string contains", 1),
         (
             b"[\"\xc3\"]",
-            "byte 2 (line 1, column 3) stands the byte 0xc3: the bytes are no UTF-8",
+            "unexpected byte 0xc3 at byte 2 (line 1, column 3): the bytes are not UTF-8",
             1,
         ),
-        (b"[01]", "byte 2 (line 1, column 3, element 1) stands `1`: a number begins", 1),
+        (b"[01]", "unexpected `1` at byte 2 (line 1, column 3, element 1): a number begins", 1),
     ];
-    for (payload, place, line) in cases {
+    for (payload, expected, line) in cases {
         for outcome in [file(payload), form(payload)] {
             let fault = outcome.unwrap_err();
             assert_eq!((fault.code, fault.line), (ErrorCode::InvalidPayload, Some(line)));
-            assert!(fault.detail.contains(place), "{place:?} is not in {:?}", fault.detail);
+            assert!(fault.detail.contains(expected), "{expected:?} is not in {:?}", fault.detail);
         }
     }
 }
 
 #[test]
-fn an_array_may_nest_deeper_than_an_entry_but_not_without_end() {
+fn an_array_may_nest_deeper_than_an_entry_but_not_without_limit() {
     let nested = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
     let deep = nested(ARRAY_DEPTH_MAX);
     let blocks = drive(PayloadReader::new(MIB), &[deep.as_bytes()]).unwrap();
@@ -145,12 +147,12 @@ fn an_array_may_nest_deeper_than_an_entry_but_not_without_end() {
 }
 
 #[test]
-fn a_form_field_that_is_no_array_is_refused_at_once() {
+fn a_form_field_that_is_not_an_array_is_rejected_at_its_first_byte() {
     for payload in [&b"{\"a\":1}"[..], b" \n x", b"\xef\xbb\xbf{}", b"\xef", b"\xef\xbb[]", b"\xff"]
     {
         let fault = form(payload).unwrap_err();
         assert_eq!(fault.code, ErrorCode::InvalidPayload);
-        assert!(fault.detail.starts_with("the payload is no JSON array"), "{}", fault.detail);
+        assert!(fault.detail.starts_with("the payload is not a JSON array"), "{}", fault.detail);
     }
     let fault = form(b" \n x").unwrap_err();
     assert_eq!(fault.line, Some(2));
@@ -158,14 +160,14 @@ fn a_form_field_that_is_no_array_is_refused_at_once() {
 }
 
 #[test]
-fn an_entry_over_its_limit_keeps_its_length_and_its_beginning() {
+fn an_entry_over_its_limit_is_stored_as_its_length_and_its_beginning() {
     let limit = 5000;
     let text = |len: usize| format!("\"{}\"", "x".repeat(len - 2));
     for (len, oversize) in [(limit, None), (limit + 1, Some(5001)), (60_000, Some(60_000))] {
-        let kept = if oversize.is_some() { OVERSIZE_PREFIX_BYTES } else { len };
+        let stored = if oversize.is_some() { OVERSIZE_PREFIX_BYTES } else { len };
         let expected: Vec<Row> = vec![
             (0, 1, None, b"1".to_vec()),
-            (1, 2, oversize, text(len).as_bytes()[..kept].to_vec()),
+            (1, 2, oversize, text(len).as_bytes()[..stored].to_vec()),
             (2, 3, None, b"3".to_vec()),
         ];
         let lines = format!("1\r\n{}\r\n3", text(len));
@@ -181,15 +183,15 @@ fn an_entry_over_its_limit_keeps_its_length_and_its_beginning() {
 }
 
 #[test]
-fn a_limit_below_what_is_kept_holds_too() {
+fn a_limit_below_the_length_of_the_stored_beginning_holds_too() {
     let blocks = drive(PayloadReader::new(3), &[b"1234\n123\n"]).unwrap();
     let expected: Vec<Row> = vec![(0, 1, Some(4), b"1234".to_vec()), (1, 2, None, b"123".to_vec())];
     assert_eq!(rows(&blocks), expected);
 }
 
 #[test]
-fn an_array_is_split_as_it_arrives_and_an_endless_element_does_not_fill_the_memory() {
-    let mut array = ArraySplitter::new(4096, Place { offset: 0, line: 1, column: 1 });
+fn an_array_is_split_as_it_arrives_and_an_endless_element_takes_bounded_memory() {
+    let mut array = ArraySplitter::new(4096, PayloadPosition { offset: 0, line: 1, column: 1 });
     let mut blocks = Vec::new();
     array.push(b"[", &mut blocks).unwrap();
     let element = format!("\"{}\",", "y".repeat(4000));
@@ -209,7 +211,7 @@ fn an_array_is_split_as_it_arrives_and_an_endless_element_does_not_fill_the_memo
 }
 
 #[test]
-fn endless_lines_and_blanks_do_not_fill_the_memory() {
+fn endless_lines_and_blanks_take_bounded_memory() {
     for byte in [b' ', b'x', b'\r'] {
         let piece = vec![byte; MIB];
         let mut splitter = JsonlSplitter::new(4096);
@@ -229,7 +231,7 @@ fn endless_lines_and_blanks_do_not_fill_the_memory() {
 }
 
 #[test]
-fn ten_thousand_entries_pass_and_more_are_counted_to_the_end() {
+fn ten_thousand_entries_are_accepted_and_any_more_are_counted_to_the_end() {
     for (count, passes) in
         [(PAYLOAD_ENTRIES_MAX, true), (PAYLOAD_ENTRIES_MAX + 1, false), (123_456, false)]
     {
@@ -254,7 +256,7 @@ fn ten_thousand_entries_pass_and_more_are_counted_to_the_end() {
 }
 
 #[test]
-fn blocks_are_handed_on_as_they_fill() {
+fn a_block_is_returned_as_soon_as_it_is_full() {
     let line = format!("\"{}\"\n", "y".repeat(24_997));
     let mut splitter = JsonlSplitter::new(MIB);
     let mut blocks = Vec::new();
@@ -264,13 +266,13 @@ fn blocks_are_handed_on_as_they_fill() {
     }
     assert_eq!(splitter.finish(&mut blocks), Ok(100));
     assert_eq!(blocks.len(), 10);
-    let places: Vec<u32> = blocks.iter().flat_map(|b| &b.entries).map(|e| e.index).collect();
-    assert_eq!(places, (0..100).collect::<Vec<_>>());
+    let indices: Vec<u32> = blocks.iter().flat_map(|b| &b.entries).map(|e| e.index).collect();
+    assert_eq!(indices, (0..100).collect::<Vec<_>>());
     assert!(blocks[..9].iter().all(|b| b.bytes.len() >= BLOCK_BYTES));
 }
 
 #[test]
-fn a_stored_block_is_compact_and_keeps_its_buffer() {
+fn decoding_a_stored_block_reuses_its_buffer() {
     let blocks = drive(PayloadReader::new(MIB), &[b"{}\n{}\n"]).unwrap();
     let stored = blocks[0].encode();
     assert_eq!(stored, b"\x01\x02\x00\x01\x04\x00\x00\x04{}{}");
@@ -281,16 +283,16 @@ fn a_stored_block_is_compact_and_keeps_its_buffer() {
 }
 
 #[test]
-fn damaged_blocks_are_refused_by_what_is_wrong() {
+fn each_kind_of_damage_to_a_stored_block_has_its_own_message() {
     let cases: [(&[u8], &str); 9] = [
         (b"", "ends within its head"),
         (b"\x02\x00", "version"),
         (b"\x01", "ends within its head"),
         (b"\x01\xff\xff\xff\xff\x0f", "shorter than its entries"),
-        (b"\x01\x01\x00\x01\x04{", "length is not"),
-        (b"\x01\x01\x00\x01\x04{}}", "length is not"),
-        (b"\x01\x01\xff\xff\xff\xff\x10\x01\x00", "place"),
-        (b"\x01\x01\x00\x01\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x01", "length is not"),
+        (b"\x01\x01\x00\x01\x04{", "length differs"),
+        (b"\x01\x01\x00\x01\x04{}}", "length differs"),
+        (b"\x01\x01\xff\xff\xff\xff\x10\x01\x00", "position"),
+        (b"\x01\x01\x00\x01\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x01", "length differs"),
         (b"\x01\x01\x00\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02", "too large"),
     ];
     for (bytes, why) in cases {
@@ -300,13 +302,13 @@ fn damaged_blocks_are_refused_by_what_is_wrong() {
 }
 
 #[test]
-#[should_panic(expected = "the places of entries grow")]
-fn a_block_whose_places_do_not_grow_is_not_stored() {
+#[should_panic(expected = "the positions of entries ascend")]
+fn encoding_a_block_whose_positions_do_not_ascend_panics() {
     let entry = Entry { index: 1, line: 1, range: 0..0, oversize: None };
     let _ = Block { bytes: Vec::new(), entries: vec![entry.clone(), entry] }.encode();
 }
 
-/// The splitter by the letter: everything at once.
+/// The rules of JSON lines applied to the whole payload at once.
 fn split_naively(mut payload: &[u8], limit: usize) -> Vec<Row> {
     if let Some(rest) = payload.strip_prefix(b"\xef\xbb\xbf") {
         payload = rest;
@@ -320,9 +322,9 @@ fn split_naively(mut payload: &[u8], limit: usize) -> Vec<Row> {
             continue;
         }
         let oversize = (bytes.len() > limit).then_some(bytes.len() as u64);
-        let kept =
+        let stored =
             if oversize.is_some() { bytes.len().min(OVERSIZE_PREFIX_BYTES) } else { bytes.len() };
-        rows.push((rows.len() as u32, line as u32, oversize, bytes[..kept].to_vec()));
+        rows.push((rows.len() as u32, line as u32, oversize, bytes[..stored].to_vec()));
     }
     rows
 }
@@ -353,7 +355,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
     #[test]
-    fn lines_cut_anywhere_are_split_as_if_whole(
+    fn lines_are_split_alike_wherever_the_pieces_are_cut(
         parts in prop::collection::vec(
             prop::sample::select(vec![
                 &b"\n"[..], b"\r", b"\r\n", b" ", b"{}", b"\xef", b"\xbb", b"\xbf",
@@ -379,7 +381,7 @@ proptest! {
     }
 
     #[test]
-    fn an_array_gives_the_elements_that_a_common_reader_finds(
+    fn an_array_yields_the_elements_that_serde_json_finds(
         elements in prop::collection::vec(
             "[ \n]{0,2}(\\{\"k\":\"[a-z\\]},]{0,6}\"\\}|-?[1-9]{1,3}|\\[\\]|null)[ \n]{0,2}",
             1..20,
@@ -389,8 +391,8 @@ proptest! {
         let mut text = String::from("[");
         write!(text, "{}]", elements.join(",")).unwrap();
         let mut payload = text.into_bytes();
-        if let Some((place, byte)) = damage {
-            let at = place.index(payload.len() - 1) + 1;
+        if let Some((index, byte)) = damage {
+            let at = index.index(payload.len() - 1) + 1;
             payload[at] = byte;
         }
         let ours = drive(PayloadReader::array(MIB), &[&payload]);
@@ -411,7 +413,7 @@ proptest! {
     }
 
     #[test]
-    fn a_stored_block_comes_back_as_it_went(block in any_block()) {
+    fn a_stored_block_decodes_to_itself(block in any_block()) {
         let back = Block::decode(block.encode()).unwrap();
         prop_assert_eq!(rows(&[back]), rows(&[block]));
     }
@@ -423,8 +425,8 @@ proptest! {
         len in any::<prop::sample::Index>(),
     ) {
         let mut stored = block.encode();
-        for (place, byte) in damage {
-            let at = place.index(stored.len());
+        for (index, byte) in damage {
+            let at = index.index(stored.len());
             stored[at] = byte;
         }
         let cut = len.index(stored.len() + 1);
@@ -436,7 +438,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_at_all_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+    fn no_bytes_make_the_payload_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         let _ = Block::decode(bytes.clone());
         let _ = drive(PayloadReader::new(16), &[&bytes]);
         let _ = drive(PayloadReader::array(16), &[b"[", &bytes]);

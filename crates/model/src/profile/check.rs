@@ -1,7 +1,6 @@
-//! The rules of the fields, applied to the members of one entry. Every fault is gathered with its
-//! pointer, the faulty value and what would be right; nothing is changed or coerced. Nothing
-//! allocates while an entry is good, because most are. Faults that only stored records can show
-//! (conflicts, limits of merged records) are found by the planners.
+//! Applies the rules of the fields to the members of one entry. Every fault is collected; no value
+//! is changed or coerced. A good entry costs no allocation, because most entries are good. Faults
+//! that depend on stored records (conflicts, limits of merged records) are found by the planners.
 
 use super::checker::{Checker, name_of, quoted};
 use super::field::{
@@ -17,7 +16,7 @@ use crate::spelling::nearest_word;
 
 /// The components a name may have.
 const NAME_COMPONENTS: &[&str] = &["first_name", "last_name", "full_name", "display_name"];
-/// What an entry is for: it decides what `null` means and which members are ignored.
+/// The purpose of an entry. It decides what `null` means and which members are ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
     Create,
@@ -26,7 +25,8 @@ pub(super) enum Purpose {
 }
 
 impl Checker {
-    /// Checks every member of `members` that is no id against `table`.
+    /// Checks every member except ids against `table`. Returns the keys of the identities if they
+    /// are good.
     pub(super) fn members(
         &mut self,
         table: &Table,
@@ -61,19 +61,19 @@ impl Checker {
         }
         let (noun, id_field, shown) = (table.noun, table.id_field, quoted(name));
         let detail = if purpose == Purpose::Get {
-            format!("the entry of a get action holds {id_field} alone; leave {shown} out")
+            format!("the entry of a get action has {id_field} alone; leave {shown} out")
         } else if name == id_field || table.read_only.contains(&name) {
-            format!("{shown} of a {noun} is given by the service; leave it out")
+            format!("{shown} of a {noun} is set by the service; leave it out")
         } else {
             let own = (purpose == Purpose::Update).then_some(id_field);
             let known = table.fields.iter().map(|field| field.name).chain(own);
             let near = nearest_word(name, known).unwrap_or(id_field);
-            format!("{shown} is no field of a {noun}; the nearest known one is \"{near}\"")
+            format!("{shown} is not a field of a {noun}; the nearest known one is \"{near}\"")
         };
         self.fault(Code::UnknownField, &ValuePath::field(name), value, detail);
     }
 
-    /// Checks a value that is given; the keys of identities are returned when they are all good.
+    /// Checks a value. Returns the keys of the identities if this is that field and all are good.
     fn value(&mut self, field: &Field, value: &Json<'_>) -> Option<Vec<IdentityKey>> {
         let path = ValuePath::field(field.name);
         match (field.rule, value) {
@@ -128,7 +128,7 @@ impl Checker {
         let near = nearest_word(key, NAME_COMPONENTS.iter().copied()).unwrap_or_default();
         let known = NAME_COMPONENTS.join(", ");
         let detail = format!(
-            "{} is no component of a name; the nearest one is \"{near}\" (known: {known})",
+            "{} is not a component of a name; the nearest one is \"{near}\" (known: {known})",
             quoted(key)
         );
         self.fault(Code::UnknownField, path, value, detail);
@@ -146,7 +146,7 @@ impl Checker {
     }
 
     fn custom_fields(&mut self, path: &ValuePath<'_>, value: &Json<'_>, members: &[Member<'_>]) {
-        // A null removes: it is no element.
+        // A null removes its key, so it does not count.
         self.count(path, value, members.iter().filter(|(_, v)| *v != Json::Null).count());
         for (key, value) in members {
             let path = ValuePath::Key(path, key);
@@ -164,8 +164,8 @@ impl Checker {
             let hint = nearest_country(text)
                 .map_or_else(String::new, |near| format!("; the nearest one is {}", quoted(near)));
             let detail = format!(
-                "{} is no country{hint}. Give the 2-letter or 3-letter code of ISO 3166-1 or the \
-                 English name, in any case",
+                "{} is not a country{hint}. Give the 2-letter or 3-letter code of ISO 3166-1 or \
+                 the English name, in any case",
                 quoted(text)
             );
             self.fault(Code::UnknownCountry, path, value, detail);
@@ -177,7 +177,7 @@ impl Checker {
             let hint = nearest_language(text)
                 .map_or_else(String::new, |near| format!("; the nearest one is {}", quoted(near)));
             let detail = format!(
-                "{} is no language{hint}. Give the 2-letter code of ISO 639-1, in any case",
+                "{} is not a language{hint}. Give the 2-letter code of ISO 639-1, in any case",
                 quoted(text)
             );
             self.fault(Code::UnknownLanguage, path, value, detail);
@@ -193,7 +193,7 @@ impl Checker {
 }
 
 impl Rule {
-    /// The type that is right, in a sentence.
+    /// The right type, as a sentence names it.
     const fn right(self) -> &'static str {
         match self {
             Self::Identities => "an array of maps",

@@ -1,4 +1,4 @@
-//! Gathers the faults of one profile entry, each with its pointer, the faulty value and a sentence
+//! Collects the faults of one profile entry, each with its pointer, the faulty value and a sentence
 //! that says what would be right. Here are the checks that all fields share: lengths, numbers of
 //! elements and types. The rules of single fields are in `check` and `identity`.
 
@@ -9,13 +9,13 @@ use crate::error_code::EntryErrorCode as Code;
 use crate::json::{Json, ValuePath};
 use crate::record::EntryFault;
 
-/// Faults of one entry that are told one by one; the last of them says how many more there are.
-/// Without it an entry made of faults would leave a record many times its size.
+/// Most faults of one entry that are listed; the last of them says how many more there are. Without
+/// this limit an entry full of faults would leave a record many times its size.
 pub const FAULTS_MAX: usize = 1000;
-/// Code points of a caller's text that a sentence repeats.
+/// Code points of a caller's text that a message quotes.
 const QUOTED_CHARS_MAX: usize = 60;
 
-/// `text` in quotes, shortened where it is long.
+/// `text` in quotes, shortened if it is long.
 pub(super) fn quoted(text: &str) -> String {
     match text.char_indices().nth(QUOTED_CHARS_MAX) {
         Some((end, _)) => format!("\"{}…\"", &text[..end]),
@@ -28,7 +28,7 @@ pub(super) fn longer_than(text: &str, max: usize) -> bool {
     text.len() > max && text.chars().count() > max
 }
 
-/// What a sentence calls the value at `path`.
+/// The name of the value at `path` in a sentence.
 pub(super) fn name_of(path: &ValuePath<'_>) -> String {
     match path {
         ValuePath::Root => "the entry".to_owned(),
@@ -38,7 +38,7 @@ pub(super) fn name_of(path: &ValuePath<'_>) -> String {
     }
 }
 
-/// Gathers the faults of one entry.
+/// The faults of one entry, while it is checked.
 #[derive(Debug, Default)]
 pub(super) struct Checker {
     pub(super) faults: Vec<EntryFault>,
@@ -56,7 +56,7 @@ impl Checker {
         self.faults
     }
 
-    /// Whether one more fault would be too many to list; it is only counted then.
+    /// Whether the list of faults is full; if so, counts one more fault that is not listed.
     pub(super) fn is_full(&mut self) -> bool {
         let full = self.faults.len() >= FAULTS_MAX;
         self.unlisted += usize::from(full);

@@ -1,6 +1,6 @@
 //! The field tables of core and app profiles: name and rule of every field, in the order in which
-//! records store and show them. The tables are the only list of fields; validation, storage and
-//! error messages read them. What a rule demands of a value is in `check`.
+//! records store and show them. These tables are the only list of fields; validation, storage and
+//! error messages use them. `check` applies the rules.
 
 use crate::json::Json;
 use crate::task::{Action, Family};
@@ -11,19 +11,19 @@ pub const TEXT_CHARS_MAX: usize = 100_000;
 pub const KEY_CHARS_MAX: usize = 255;
 /// Longest tag, in code points.
 pub const TAG_CHARS_MAX: usize = 100;
-/// Elements that one collection of a profile may hold.
+/// Most elements of one collection of a profile.
 pub const COLLECTION_ELEMENTS_MAX: usize = 100;
 /// Highest age, in years.
 pub const AGE_YEARS_MAX: &str = "150";
 /// The last millisecond of the year 9999, in Unix milliseconds.
 pub const LAST_ACTIVE_MILLIS_MAX: &str = "253402300799999";
-/// Highest id that a core profile can have; stores count with signed 64-bit integers.
+/// Highest id of a core profile; stores use signed 64-bit integers.
 pub const CORE_PROFILE_ID_MAX: u64 = i64::MAX as u64;
-/// Bytes of a whole profile without id and times: what one entry may carry.
+/// Most bytes of a whole profile without id and times: those of one entry.
 pub const PROFILE_BYTES_MAX: usize = Family::Identity.entry_bytes_max();
 
-/// Members of an entry of `action` that do not count against the limit of an entry: what a get
-/// action adds to the fields of a profile.
+/// Members of an entry of `action` that do not count toward its limit: those that a get action adds
+/// to the fields of a profile.
 pub const fn uncounted_members(action: Action) -> &'static [&'static str] {
     match action {
         Action::UpdateCoreProfiles => &["core-profile-id", "created_at", "updated_at"],
@@ -37,7 +37,7 @@ pub const fn uncounted_members(action: Action) -> &'static [&'static str] {
 /// Room for the fields of either table.
 pub(super) const FIELDS_MAX: usize = 16;
 
-/// What a field's value has to be.
+/// The rule of a field's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rule {
     Identities,
@@ -63,11 +63,11 @@ pub(super) struct Field {
 /// The fields of one kind of profile.
 #[derive(Debug)]
 pub(super) struct Table {
-    /// What error messages call such a record.
+    /// The name of such a record in error messages.
     pub(super) noun: &'static str,
     pub(super) id_field: &'static str,
     pub(super) fields: &'static [Field],
-    /// Members that the get actions add; an update ignores them, whatever they hold.
+    /// Members that only get actions return. An update ignores them, whatever their values.
     pub(super) read_only: &'static [&'static str],
 }
 
@@ -129,11 +129,12 @@ pub fn app_field_names() -> impl Iterator<Item = &'static str> {
     APP.fields.iter().map(|field| field.name)
 }
 
-/// The members of a record, each at the place of its field.
+/// The members of a record, each at the index of its field.
 pub(super) type Slots<'j, 'a> = [Option<&'j Json<'a>>; FIELDS_MAX];
 
 impl Table {
-    /// Where a field stands, found at once where that is at `guess`: most entries keep to an order.
+    /// The index of a field. `guess` is tried first, because most entries keep the order of the
+    /// table.
     pub(super) fn position(&self, guess: usize, name: &str) -> Option<usize> {
         if self.fields.get(guess).is_some_and(|field| field.name == name) {
             return Some(guess);
@@ -141,7 +142,7 @@ impl Table {
         self.fields.iter().position(|field| field.name == name)
     }
 
-    /// The members of `record` in the order of the table; other members are left out.
+    /// The members of `record` in the order of the table; unknown members are left out.
     pub(super) fn slots<'j, 'a>(&self, record: &'j Json<'a>) -> Slots<'j, 'a> {
         let mut slots: Slots<'j, 'a> = [None; FIELDS_MAX];
         if let Json::Object(members) = record {
@@ -169,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_tables_fit_and_name_each_field_once() {
+    fn both_tables_fit_into_slots_and_name_each_field_once() {
         for table in [&CORE, &APP] {
             assert!(table.fields.len() <= FIELDS_MAX);
             for (at, field) in table.fields.iter().enumerate() {

@@ -1,6 +1,6 @@
 //! Identities: the values by which an end user is known. Each identity is a map with exactly one
-//! identity type; the other members are metadata, kept as given. A (type, value) belongs to at
-//! most one core profile of a domain, and [`IdentityKey`] is the form in which that is compared
+//! identity type; its other members are metadata, stored as given. A pair of type and value belongs
+//! to at most one core profile of a domain. [`IdentityKey`] is the form in which pairs are compared
 //! and stored: equal keys are the same identity.
 
 use std::collections::HashMap;
@@ -19,7 +19,7 @@ pub const IDENTITY_VALUE_CHARS_MAX: usize = 300;
 pub const UID_VALUE_CHARS_MAX: usize = 750;
 
 words! {
-    /// What kind of name an identity is.
+    /// The type of an identity.
     IdentityType {
         Uid = 1 "uid",
         Email = 2 "email",
@@ -46,8 +46,8 @@ impl IdentityType {
     }
 }
 
-/// An identity as it is compared: the code of its type in one byte, then its value as UTF-8, an
-/// email address folded. The order is that of the bytes.
+/// An identity in comparable form: the code of its type in one byte, then its value as UTF-8. Email
+/// addresses are folded. Keys sort by their bytes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct IdentityKey(Box<[u8]>);
 
@@ -72,7 +72,7 @@ impl IdentityKey {
         &self.0
     }
 
-    /// The key whose bytes these are; none where they are no key's.
+    /// The key with these bytes; `None` if no key has them.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (code, value) = bytes.split_first()?;
         IdentityType::from_code(i64::from(*code))?;
@@ -99,7 +99,7 @@ fn key_of(identity: &Json<'_>) -> Option<IdentityKey> {
     })
 }
 
-/// Checks the identities of an entry. Their keys, in order, when all of them are good.
+/// Checks the identities of an entry. Returns their keys, in order, if all are good.
 pub(super) fn check(
     checker: &mut Checker,
     path: &ValuePath<'_>,
@@ -125,7 +125,7 @@ pub(super) fn check(
     good.then(|| keys.into_iter().map(|(_, key)| key).collect())
 }
 
-/// Checks one identity; its key where type and value are good, whatever the metadata is.
+/// Checks one identity. Returns its key if type and value are good, whatever the metadata.
 fn one(
     checker: &mut Checker,
     path: &ValuePath<'_>,
@@ -179,8 +179,8 @@ fn checked_value(
 }
 
 fn no_single_type(members: &[Member<'_>], types: usize) -> String {
-    /// Of more, metadata would be taken for types.
-    const SLIPS_MAX: usize = 2;
+    /// With more edits, metadata would be mistaken for types.
+    const EDITS_MAX: usize = 2;
     let known: Vec<&str> = IdentityType::ALL.iter().map(|kind| kind.as_str()).collect();
     if types > 0 {
         let given: Vec<&str> =
@@ -195,21 +195,21 @@ fn no_single_type(members: &[Member<'_>], types: usize) -> String {
         .iter()
         .map(|(name, _)| name.as_ref())
         .filter(|name| name.len() <= 64)
-        .find_map(|name| Some((name, close_word(name, known.iter().copied(), SLIPS_MAX)?)))
+        .find_map(|name| Some((name, close_word(name, known.iter().copied(), EDITS_MAX)?)))
         .map_or_else(String::new, |(name, near)| {
-            format!("; {} may have been meant as {near}", quoted(name))
+            format!("; {} may be a misspelling of {near}", quoted(name))
         });
     format!("an identity needs exactly one identity type of: {}{hint}", known.join(", "))
 }
 
-/// Reports every identity that an earlier one of the same entry already is.
+/// Reports every identity that repeats an earlier one of the entry.
 fn duplicates(
     checker: &mut Checker,
     path: &ValuePath<'_>,
     items: &[Json<'_>],
     keys: &[(usize, IdentityKey)],
 ) {
-    /// Up to here comparing each with each is quicker than a map.
+    /// Up to this many keys, comparing all pairs is faster than a map.
     const FEW: usize = 8;
     if keys.len() <= FEW {
         for (n, (at, key)) in keys.iter().enumerate() {
@@ -244,7 +244,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn emails_meet_in_any_case_and_other_types_do_not() {
+    fn emails_are_equal_in_any_case_and_other_types_are_not() {
         let email = |text| IdentityKey::new(IdentityType::Email, text);
         assert_eq!(email("Ann@Example.ORG"), email("ann@example.org"));
         assert_eq!(email("ÄNN@example.org"), email("änn@EXAMPLE.org"));
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_come_back_from_their_bytes_and_from_nothing_else() {
+    fn a_key_is_read_back_from_its_bytes_and_bad_bytes_are_rejected() {
         let key = IdentityKey::new(IdentityType::PsnId, "a\0b");
         assert_eq!(IdentityKey::from_bytes(key.as_bytes()), Some(key));
         for bad in [&b""[..], b"\x01", b"\x00a", b"\x0da", b"\x01\xff"] {

@@ -1,7 +1,7 @@
-//! JSON Merge Patch (RFC 7396) on lossless trees, and the update of a stored record by it. Given
-//! values overwrite, maps merge by key, arrays are replaced, `null` removes. Keys that stay keep
-//! their place and new ones follow; a map that loses its last key stays as an empty map, as the
-//! RFC has it.
+//! JSON Merge Patch (RFC 7396) on lossless trees, and updates of stored records with it. Given
+//! values overwrite, maps merge by key, arrays are replaced, and `null` removes. Existing keys keep
+//! their order and new ones follow. As the RFC demands, a map that loses its last key remains as an
+//! empty map.
 
 use std::collections::HashMap;
 
@@ -12,23 +12,23 @@ use crate::error_code::EntryErrorCode;
 use crate::json::{Json, ValuePath};
 use crate::record::EntryFault;
 
-/// Keys of a patch above which looking each up in the target one by one is too slow.
+/// With more keys in a patch, searching the target for each one by one is too slow.
 const SCANNED_KEYS_MAX: usize = 32;
 
-/// `target` after `patch`. Where the patch is no map, it is the result.
+/// `target` after `patch`. A patch that is not a map replaces the target.
 pub fn merge_patch<'a>(target: Option<&Json<'a>>, patch: &Json<'a>) -> Json<'a> {
     let Json::Object(changes) = patch else { return patch.clone() };
     let mut merged = match target {
         Some(Json::Object(members)) => members.clone(),
         _ => Vec::new(),
     };
-    let places: Option<HashMap<String, usize>> = (changes.len() > SCANNED_KEYS_MAX).then(|| {
+    let positions: Option<HashMap<String, usize>> = (changes.len() > SCANNED_KEYS_MAX).then(|| {
         merged.iter().enumerate().map(|(at, (key, _))| (key.clone().into_owned(), at)).collect()
     });
     let mut removed = Vec::new();
     for (key, change) in changes {
-        let at = match &places {
-            Some(places) => places.get(key.as_ref()).copied(),
+        let at = match &positions {
+            Some(positions) => positions.get(key.as_ref()).copied(),
             None => merged.iter().position(|(k, _)| k == key),
         };
         match (at, change) {
@@ -47,7 +47,7 @@ pub fn merge_patch<'a>(target: Option<&Json<'a>>, patch: &Json<'a>) -> Json<'a> 
     Json::Object(merged)
 }
 
-/// What a patch makes of a record.
+/// The outcome of a patch.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Update {
     Unchanged,
@@ -55,10 +55,10 @@ pub(super) enum Update {
     Changed(Vec<u8>),
 }
 
-/// The stored `record` after `patch`, an entry that is valid in itself. Members that are no fields
-/// of `table` (the id, what is read-only) are passed over. The limits hold for the outcome too.
-/// What comes out is [`merge_patch`] of the two; but only the few maps that merge are copied, and
-/// only what the patch names is compared.
+/// The stored `record` after `patch`, an entry that is valid in itself. Members that are not fields
+/// of `table` (the id, read-only members) are ignored. The limits apply to the outcome, too. The
+/// result equals [`merge_patch`] of the two, but only maps that merge are copied, and only the
+/// fields of the patch are compared.
 pub(super) fn update(
     table: &Table,
     record: &Json<'_>,
@@ -90,7 +90,7 @@ pub(super) fn update(
     if same { Ok(Update::Unchanged) } else { changed(table, &after) }
 }
 
-/// The fields text of a record that changes, where it is within the limits.
+/// The fields text of a changed record, or its faults if it is over a limit.
 fn changed(table: &Table, slots: &Slots<'_, '_>) -> Result<Update, Vec<EntryFault>> {
     let mut checker = Checker::default();
     for (field, value) in table.fields.iter().zip(slots) {

@@ -1,8 +1,8 @@
-//! End-user profiles: which fields core and app profiles have, what their entries may hold, and
-//! what a run of entries does to the records there are. Everything is decided here and nothing is
-//! done: the store reads what a plan needs, asks for the plan inside its transaction, and writes
-//! what the plan says. The rules are those of docs/api.md, "Profiles"; one field table drives
-//! validation, storage and output of both kinds of profile.
+//! End-user profiles: the fields of core and app profiles, the rules of their entries, and plans of
+//! what a run of entries changes. Nothing here writes: the store reads the records that a plan
+//! needs, asks for the plan within its transaction, and writes the result. The rules are those of
+//! docs/api.md, "Profiles"; one field table per kind of profile drives validation, storage and
+//! output.
 //!
 //! A stored profile is its *fields text*: the members of the record as JSON without the braces, in
 //! the order of the table, without id and times.

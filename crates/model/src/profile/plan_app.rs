@@ -1,6 +1,6 @@
-//! The plan of a slice of `update_app_profiles`: the final fields of every app profile that
-//! changes and the records of all entries. Entries take effect in order, each on what the ones
-//! before it left.
+//! Plans a slice of `update_app_profiles`: the final fields of each app profile that changes, and
+//! the records of all entries. Entries take effect in order, each on the outcome of those before
+//! it.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasher;
@@ -15,7 +15,7 @@ use crate::json;
 use crate::record::{ChunkRecords, PreparedEntry};
 use crate::task::Action;
 
-/// What a slice of updates of app profiles does.
+/// The changes of a slice of app profile updates.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AppUpdatePlan {
     /// The final fields text of each profile that changes, once per profile, by pid.
@@ -23,9 +23,9 @@ pub struct AppUpdatePlan {
     pub records: ChunkRecords,
 }
 
-/// Plans `entries`, whose bytes are in `payload`. `records` holds the fields text of every profile
-/// they name, as far as there is such a profile. A dry run is planned like this too, as one slice,
-/// and not written.
+/// Plans `entries`, whose bytes are in `payload`. `records` has the fields text of every profile
+/// that they name, if it exists. A dry run is planned in the same way, as one slice, and not
+/// written.
 pub fn plan_app_updates<S: BuildHasher>(
     payload: &[u8],
     entries: &[PreparedEntry<AppPatch>],

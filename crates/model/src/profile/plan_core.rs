@@ -1,8 +1,8 @@
-//! The plan of a slice of `update_core_profiles`: the final fields of every profile that changes,
-//! the identities that change owners, and the records of all entries. Entries take effect in order,
-//! each on what the ones before it left: a profile may be updated several times, and an identity
-//! that one entry frees a later one may take. An entry that fails changes nothing. What is
-//! returned is the net effect; identities are removed before any is added.
+//! Plans a slice of `update_core_profiles`: the final fields of each profile that changes, the
+//! identities that change owners, and the records of all entries. Entries take effect in order,
+//! each on the outcome of those before it: a profile may be updated several times, and an entry may
+//! take an identity that an earlier one released. A failed entry changes nothing. The plan is the
+//! net effect; identities are removed before any is added.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasher;
@@ -20,22 +20,22 @@ use crate::json::{self, Json};
 use crate::record::{ChunkRecords, EntryFault, PreparedEntry};
 use crate::task::Action;
 
-/// What a slice of updates of core profiles does.
+/// The changes of a slice of core profile updates.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CoreUpdatePlan {
     /// The final fields text of each profile that changes, once per profile, by id.
     pub changed: Vec<(CoreProfileId, Vec<u8>)>,
-    /// Identities to remove first, in key order, each with the profile that has it now.
+    /// Identities to remove first, in key order, each with its present owner.
     pub identities_removed: Vec<(IdentityKey, CoreProfileId)>,
-    /// Identities to add then, in key order, each with the profile that will have it.
+    /// Identities to add afterwards, in key order, each with its new owner.
     pub identities_added: Vec<(IdentityKey, CoreProfileId)>,
     pub records: ChunkRecords,
 }
 
-/// Plans `entries`, whose bytes are in `payload`. `records` holds the fields text of every profile
-/// they name, as far as there is such a profile; `owners` tells for every identity they name which
-/// stored profile has it. A dry run is planned like this too: what a slice comes to is not written,
-/// but laid over what is stored for the next one.
+/// Plans `entries`, whose bytes are in `payload`. `records` has the fields text of every profile
+/// that they name, if it exists; `owners` has the owner of every identity that they name, if it has
+/// one. A dry run is planned in the same way: its outcome is not written, but laid over the stored
+/// records for the next slice.
 pub fn plan_core_updates<S: BuildHasher, T: BuildHasher>(
     payload: &[u8],
     entries: &[PreparedEntry<CorePatch>],
@@ -82,7 +82,7 @@ pub fn plan_core_updates<S: BuildHasher, T: BuildHasher>(
     CoreUpdatePlan { changed, identities_removed, identities_added, records: out }
 }
 
-/// One entry: the new fields where something changes, or all that speaks against it.
+/// One entry: its new fields, if any change, or all of its faults.
 fn one<'a, T: BuildHasher>(
     patch: &CorePatch,
     stored: &Json<'a>,
@@ -106,7 +106,7 @@ fn one<'a, T: BuildHasher>(
         Ok(outcome) => outcome,
     };
     let Update::Changed(fields) = outcome else { return Ok(None) };
-    // Identities are an array: those that are given replace those that were there.
+    // Identities are an array: the given ones replace the stored ones.
     if let Some(after) = &patch.identities {
         let before = keys_of(stored);
         assert!(!after.is_empty(), "an update would leave a core profile without identity");
@@ -120,14 +120,14 @@ fn one<'a, T: BuildHasher>(
     Ok(Some(fields))
 }
 
-/// Who has which identity while the slice runs: the stored owners, and over them what entries of
-/// the slice have moved.
+/// The owners of identities while the slice is planned: the stored ones, and over them the changes
+/// of the slice.
 struct IdentityOwners<'o, T> {
     owners: &'o HashMap<IdentityKey, CoreProfileId, T>,
     moved: BTreeMap<IdentityKey, OwnerChange>,
 }
 
-/// An identity that entries of the slice have touched.
+/// An identity whose owner entries of the slice have changed.
 struct OwnerChange {
     at_first: Option<CoreProfileId>,
     now: Option<CoreProfileId>,
@@ -141,7 +141,7 @@ impl<T: BuildHasher> IdentityOwners<'_, T> {
         self.moved.get(key).map_or_else(|| self.owners.get(key).copied(), |moved| moved.now)
     }
 
-    /// Moves `key` from `from` to `to`.
+    /// Moves `key` from one owner to another.
     fn set(&mut self, key: &IdentityKey, from: Option<CoreProfileId>, to: Option<CoreProfileId>) {
         match self.moved.get_mut(key) {
             Some(moved) => {
@@ -154,7 +154,7 @@ impl<T: BuildHasher> IdentityOwners<'_, T> {
         }
     }
 
-    /// What is to be removed and what is to be added, on the whole.
+    /// The identities to remove and to add, as the net effect.
     fn net(self) -> (Owned, Owned) {
         let (mut removed, mut added) = (Vec::new(), Vec::new());
         for (key, OwnerChange { at_first, now }) in self.moved {

@@ -1,6 +1,6 @@
-//! The plan of a slice of `create_core_profiles`: which entries become profiles, under which ids,
-//! and the records of all of them. Entries take effect in order: an identity belongs to the first
-//! that succeeds with it, and an entry that fails takes neither an id nor an identity.
+//! Plans a slice of `create_core_profiles`: which entries become profiles, their ids, and the
+//! records of all entries. Entries take effect in order: an identity belongs to the first entry
+//! that succeeds with it, and a failed entry takes neither an id nor an identity.
 
 use std::collections::HashMap;
 
@@ -14,34 +14,34 @@ use crate::payload::Entry;
 use crate::record::{ChunkRecords, EntryFault, PreparedEntry, write_decimal};
 use crate::task::Action;
 
-/// About the bytes of the record of a creation.
+/// Approximate size of a creation's record in bytes.
 const RECORD_BYTES: usize = 80;
 
-/// What a slice of creations does.
+/// The changes of a slice of creations.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CreatePlan {
-    /// The profiles to insert: id, and position among the entries planned. None in a dry run.
+    /// The profiles to insert: the id, and the index of the entry. Empty in a dry run.
     pub inserts: Vec<(CoreProfileId, usize)>,
-    /// The first id that is still free.
+    /// The next free id.
     pub next_id: u64,
     pub records: ChunkRecords,
 }
 
 /// The identities that entries of a dry run have taken so far, each with the index of its entry.
-/// One of these goes through all slices of the task, because nothing is written between them.
+/// One value serves all slices of the task, because nothing is written between them.
 #[derive(Debug, Clone, Default)]
 pub struct DryRunOwners(HashMap<IdentityKey, u32>);
 
-/// Who has an identity.
+/// The owner of an identity.
 #[derive(Debug, Clone, Copy)]
-enum Holder {
+enum Owner {
     Profile(CoreProfileId),
     /// An earlier entry of a dry run, by its index.
     Entry(u32),
 }
 
-/// Plans `entries` as if every identity they name were free. Whoever inserts finds out whether that
-/// is so, and has [`plan_creates`] plan them anew where it is not. No identity is looked at here.
+/// Plans `entries` as if every identity were free, without looking at any. If the insertion finds
+/// one taken, the caller plans the entries again with [`plan_creates`].
 pub fn plan_optimistic_creates(
     payload: &[u8],
     entries: &[PreparedEntry<NewCoreProfile>],
@@ -62,18 +62,18 @@ pub fn plan_optimistic_creates(
     plan
 }
 
-/// A core profile to insert, by its id as stores keep it.
+/// A core profile to insert, with its id as stores keep it.
 pub type ProfileRow<'e> = (i64, &'e NewCoreProfile);
 /// An identity to register, and the id of its profile.
 pub type IdentityRow<'e> = (&'e [u8], i64);
 
 impl CreatePlan {
-    /// The profiles to insert, and their identities in the order of their keys: neighbours share a
-    /// page, and whoever locks them does so in one order.
+    /// The profiles to insert, and their identities in key order: neighbours share a page, and all
+    /// transactions lock them in the same order.
     ///
     /// # Panics
     ///
-    /// Where `entries` are not those that were planned.
+    /// If `entries` are not the ones that were planned.
     pub fn rows<'e>(
         &self,
         entries: &'e [PreparedEntry<NewCoreProfile>],
@@ -92,7 +92,7 @@ impl CreatePlan {
         (profiles, identities)
     }
 
-    /// Has the entry, which stands at `at`, make a profile; its id.
+    /// Lets the entry at index `at` become a profile and returns its id.
     fn insert(&mut self, entry: &Entry, at: usize) -> CoreProfileId {
         let id = CoreProfileId(self.next_id);
         self.next_id += 1;
@@ -109,9 +109,10 @@ pub(super) fn write_id(id: CoreProfileId, out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
-/// Plans `entries`, whose bytes are in `payload`. `owners` tells for every identity they name
-/// which stored profile has it; ids are handed out from `first_id` on. With `dry_run` nothing is
-/// inserted, records carry no id, and a conflict inside the task names the earlier entry's index.
+/// Plans `entries`, whose bytes are in `payload`. `owners` has the owner of every identity that
+/// they name, if it has one; ids are assigned from `first_id` on. With `dry_run` nothing is
+/// inserted, records carry no id, and a conflict within the task names the index of the earlier
+/// entry.
 pub fn plan_creates<S: std::hash::BuildHasher>(
     payload: &[u8],
     entries: &[PreparedEntry<NewCoreProfile>],
@@ -140,10 +141,10 @@ pub fn plan_creates<S: std::hash::BuildHasher>(
             let stored = || owners.get(key).or_else(|| taken.get(key));
             let entry = || earlier.and_then(|earlier| earlier.0.get(key));
             stored()
-                .map(|id| Holder::Profile(*id))
-                .or_else(|| entry().map(|index| Holder::Entry(*index)))
+                .map(|id| Owner::Profile(*id))
+                .or_else(|| entry().map(|index| Owner::Entry(*index)))
         };
-        let conflicts: Vec<(usize, Holder)> = profile
+        let conflicts: Vec<(usize, Owner)> = profile
             .identities
             .iter()
             .enumerate()
@@ -165,20 +166,16 @@ pub fn plan_creates<S: std::hash::BuildHasher>(
     plan
 }
 
-fn conflict_faults(
-    payload: &[u8],
-    entry: &Entry,
-    conflicts: &[(usize, Holder)],
-) -> Vec<EntryFault> {
+fn conflict_faults(payload: &[u8], entry: &Entry, conflicts: &[(usize, Owner)]) -> Vec<EntryFault> {
     let json = json::parse(&payload[entry.range.clone()]).expect("a prepared entry is valid JSON");
     let fault = |&(n, holder)| match holder {
-        Holder::Profile(id) => conflict(&json, n, id),
-        Holder::Entry(index) => conflict_with(&json, n, &format!("entry {index} of this dry run")),
+        Owner::Profile(id) => conflict(&json, n, id),
+        Owner::Entry(index) => conflict_with(&json, n, &format!("entry {index} of this dry run")),
     };
     conflicts.iter().map(fault).collect()
 }
 
-/// The fault of an entry whose identity `n` is already the profile `id`'s.
+/// The fault of an entry whose identity `n` already belongs to the profile `id`.
 pub(super) fn conflict(entry: &Json<'_>, n: usize, id: CoreProfileId) -> EntryFault {
     conflict_with(entry, n, &format!("core profile {id}"))
 }

@@ -1,5 +1,5 @@
-//! The plan of a slice of a get action: the whole record of every profile asked for, or that
-//! there is none. Nothing is written; the same profile may be asked for twice.
+//! Plans a slice of a get action: the whole record of each requested profile, or the fault that it
+//! does not exist. Nothing is written; a profile may be requested twice.
 
 use super::field::{APP, CORE, Table};
 use super::prepare::not_found;
@@ -11,7 +11,7 @@ use crate::record::{ChunkRecords, PreparedEntry};
 use crate::task::Action;
 
 /// Adds the records of a slice of `get_core_profiles`. `show` appends a profile to the text, as
-/// [`render_core`](super::render_core) does, and says whether there is one.
+/// [`render_core`](super::render_core) does, or returns false if it does not exist.
 pub fn show_core_gets<E>(
     payload: &[u8],
     entries: &[PreparedEntry<CoreProfileId>],
@@ -22,7 +22,7 @@ pub fn show_core_gets<E>(
 }
 
 /// Adds the records of a slice of `get_app_profiles`. `show` appends a profile to the text, as
-/// [`render_app`](super::render_app) does, and says whether there is one.
+/// [`render_app`](super::render_app) does, or returns false if it does not exist.
 pub fn show_app_gets<E>(
     payload: &[u8],
     entries: &[PreparedEntry<String>],

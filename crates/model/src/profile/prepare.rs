@@ -1,6 +1,7 @@
-//! Validation of entries before anything is looked up: what each asks for, or every fault it has.
-//! A block's entries stay in order and none is dropped. What only stored records can tell (who
-//! owns an identity, whether an id exists, what a merged record looks like) is left to the plans.
+//! Validates entries before anything is looked up: each becomes a typed item or is rejected with
+//! all of its faults. The entries of a block stay in order and none is dropped. The planners check
+//! the rules that depend on stored records: the owners of identities, whether an id exists, and the
+//! limits of merged records.
 
 use super::check::Purpose;
 use super::checker::Checker;
@@ -16,7 +17,7 @@ use crate::payload::{Block, Entry};
 use crate::record::{EntryFault, PreparedEntry, Rejection};
 use crate::task::Action;
 
-/// A core profile that is to be made.
+/// A core profile to create.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewCoreProfile {
     /// The fields text: members of the record without braces, id and times.
@@ -25,15 +26,15 @@ pub struct NewCoreProfile {
     pub identities: Vec<IdentityKey>,
 }
 
-/// A core profile that is to be updated. The patch itself is the entry.
+/// An update of a core profile. The patch itself is the entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CorePatch {
     pub id: CoreProfileId,
-    /// The keys of the identities that the patch names, in order; absent where it names none.
+    /// The keys of the identities in the patch, in order; `None` if it has no identities.
     pub identities: Option<Vec<IdentityKey>>,
 }
 
-/// An app profile that is to be updated. The patch itself is the entry.
+/// An update of an app profile. The patch itself is the entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AppPatch {
     pub pid: String,
@@ -72,8 +73,8 @@ pub fn prepare_core_updates(block: &Block) -> Vec<PreparedEntry<CorePatch>> {
             _ => false,
         };
         if let (true, Some(value)) = (none_left, given) {
-            let detail = "a core profile keeps at least one identity; leave identities out to \
-                          keep those it has, or give the ones it shall have";
+            let detail = "a core profile needs at least one identity; leave identities out to \
+                          keep the present ones, or give the new ones";
             let path = ValuePath::field("identities");
             checker.fault(Code::LastIdentity, &path, value, detail.to_owned());
         }
@@ -103,10 +104,10 @@ pub fn prepare_core_gets(block: &Block) -> Vec<PreparedEntry<CoreProfileId>> {
     })
 }
 
-/// The id of an entry that is written as nearly all of them are: an id that is good by its looks,
-/// and nothing else. It saves a get most of its validation.
+/// The id of a get entry in the form that nearly all of them have: an id that is plainly good, and
+/// nothing else. This saves such a get most of its validation.
 fn plain_core_get(entry: &[u8]) -> Option<CoreProfileId> {
-    /// Any number of so many digits is an id.
+    /// Every number with up to this many digits is a valid id.
     const DIGITS_MAX: usize = 18;
     let given = entry.strip_prefix(b"{\"core-profile-id\":")?.strip_suffix(b"}")?;
     let given = given.strip_prefix(b" ").unwrap_or(given);
@@ -146,7 +147,7 @@ fn each<T>(block: &Block, one: impl Fn(&Entry) -> Result<T, Rejection>) -> Vec<P
         .collect()
 }
 
-/// Reads an entry and has `read` make an item of it, or faults.
+/// Reads an entry and lets `read` make an item of it, or add faults.
 fn prepare_one<T>(
     block: &Block,
     entry: &Entry,
@@ -165,7 +166,7 @@ fn prepare_one<T>(
     }
 }
 
-/// The id of the core profile that an entry is about.
+/// The id of the core profile that an entry names.
 fn core_profile_id(json: &Json<'_>, checker: &mut Checker) -> Option<CoreProfileId> {
     let path = ValuePath::field(CORE.id_field);
     let value = match json.get(CORE.id_field) {
@@ -195,7 +196,7 @@ fn core_profile_id(json: &Json<'_>, checker: &mut Checker) -> Option<CoreProfile
             return None;
         }
     };
-    // An id has one spelling; digits that no id can have name no profile.
+    // An id has one spelling; digits that no id can have belong to no profile.
     let id = text.parse::<u64>().ok().filter(|id| *id <= CORE_PROFILE_ID_MAX);
     if let Some(id) = id.filter(|_| text == "0" || !text.starts_with('0')) {
         return Some(CoreProfileId(id));
@@ -204,7 +205,7 @@ fn core_profile_id(json: &Json<'_>, checker: &mut Checker) -> Option<CoreProfile
     None
 }
 
-/// The id of the app profile that an entry is about.
+/// The id of the app profile that an entry names.
 fn app_profile_id(json: &Json<'_>, checker: &mut Checker) -> Option<String> {
     match json.get(APP.id_field) {
         None => checker.required(APP.id_field, None),

@@ -1,7 +1,7 @@
-//! The stored and the shown form of profiles. Stored is the fields text: members in the order of
-//! the field table, maps in order of arrival, numbers as sent. Shown is the same text between id
-//! and times, so that reading a profile only concatenates bytes. What is shown is valid input of
-//! an update, which finds nothing to change in it.
+//! The stored and the shown form of profiles. The stored form is the fields text: members in the
+//! order of the field table, maps in the order of arrival, numbers as sent. The shown form is the
+//! same text between id and times, so reading a profile only concatenates bytes. A shown profile is
+//! valid input of an update, which then changes nothing.
 
 use super::field::{Rule, Slots, Table};
 use crate::ids::CoreProfileId;
@@ -9,14 +9,14 @@ use crate::json::{self, Json, write_map, write_string};
 use crate::record::write_decimal;
 use crate::time::UnixMillis;
 
-/// An app profile as the store knows it, its pid aside.
+/// A stored app profile without its pid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredAppProfile {
     pub app_id: String,
     pub name: String,
     /// A JSON array of strings, as text.
     pub emails: Vec<u8>,
-    /// The fields text; empty while no update has set a field.
+    /// The fields text; empty until an update sets a field.
     pub fields: Vec<u8>,
     pub created_at: UnixMillis,
     pub updated_at: UnixMillis,
@@ -95,8 +95,8 @@ pub(super) fn braced(fields: &[u8]) -> Vec<u8> {
     text
 }
 
-/// Reads a stored record. It was valid when it was written: anything else is damage, on which
-/// nothing may be built.
+/// Reads a stored record. It was valid when it was written; if it is not, the store is damaged and
+/// the process must not build on it.
 pub(super) fn parse_stored(text: &[u8]) -> Json<'_> {
     json::parse(text).expect("a stored profile is valid JSON")
 }

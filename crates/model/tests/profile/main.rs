@@ -1,6 +1,6 @@
-//! Profiles from the outside: what entries may hold (`rules`), what a run of entries does to the
-//! records there are (`plans`), and the laws that hold for any of them, checked against naive
-//! oracles (`round_trip`, `runs`, `merge`).
+//! Profiles through the public interface: the rules of entries (`rules`), the plans of runs of
+//! entries (`plans`), and laws that hold for any of them, compared with naive oracles
+//! (`round_trip`, `runs`, `merge`).
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 mod merge;

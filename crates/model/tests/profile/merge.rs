@@ -1,5 +1,5 @@
-//! JSON Merge Patch against the pseudo code of RFC 7396, written down naively over another JSON
-//! value type, and the examples of its appendix A.
+//! JSON Merge Patch, compared with the pseudocode of RFC 7396 over `serde_json` values, and with
+//! the examples of its appendix A.
 
 use caseload_model::json;
 use caseload_model::profile::merge_patch;
@@ -29,7 +29,7 @@ fn merged(target: &str, patch: &str) -> String {
 }
 
 #[test]
-fn the_examples_of_the_rfc_come_out_right() {
+fn the_examples_of_the_rfc_give_their_results() {
     for (target, patch, wanted) in [
         (r#"{"a":"b"}"#, r#"{"a":"c"}"#, r#"{"a":"c"}"#),
         (r#"{"a":"b"}"#, r#"{"b":"c"}"#, r#"{"a":"b","b":"c"}"#),
@@ -52,7 +52,7 @@ fn the_examples_of_the_rfc_come_out_right() {
 }
 
 #[test]
-fn a_patch_of_many_keys_removes_replaces_and_adds() {
+fn a_patch_of_many_keys_removes_replaces_and_adds_keys() {
     let map = |range: std::ops::Range<u32>, value: &str| {
         let members: Vec<String> = range.map(|n| format!(r#""k{n}":{value}"#)).collect();
         members.join(",")
@@ -64,7 +64,7 @@ fn a_patch_of_many_keys_removes_replaces_and_adds() {
     assert_eq!(merged(&target, &patch), wanted);
 }
 
-/// Any JSON of a few keys, so that target and patch meet.
+/// JSON values with few keys, so that target and patch share some.
 fn any_json() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
@@ -83,13 +83,13 @@ fn any_json() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn merging_agrees_with_the_pseudo_code(target in any_json(), patch in any_json()) {
+    fn a_merge_agrees_with_the_pseudocode_of_the_rfc(target in any_json(), patch in any_json()) {
         let out = merged(&target.to_string(), &patch.to_string());
         prop_assert_eq!(out, oracle(&target, &patch).to_string());
     }
 
     #[test]
-    fn merging_twice_is_merging_once(target in any_json(), patch in any_json()) {
+    fn merging_a_patch_twice_equals_merging_it_once(target in any_json(), patch in any_json()) {
         let once = merged(&target.to_string(), &patch.to_string());
         prop_assert_eq!(merged(&once, &patch.to_string()), once);
     }

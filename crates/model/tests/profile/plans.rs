@@ -1,4 +1,4 @@
-//! What a run of entries does: ids, conflicts, sequences of updates, and the records they leave.
+//! Plans of runs of entries: ids, conflicts, sequences of updates, and records.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -27,7 +27,7 @@ const fn id(n: u64) -> CoreProfileId {
     CoreProfileId(n)
 }
 
-/// Plans updates of the profiles `stored`, whose identities are all theirs.
+/// Plans updates of the profiles `stored`, which own their identities.
 fn updates(stored: &[(u64, &str)], entries: &[&str]) -> CoreUpdatePlan {
     let records: HashMap<_, _> =
         stored.iter().map(|(n, fields)| (id(*n), fields.as_bytes().to_vec())).collect();
@@ -40,7 +40,7 @@ fn updates(stored: &[(u64, &str)], entries: &[&str]) -> CoreUpdatePlan {
 }
 
 #[test]
-fn where_every_identity_is_free_a_plan_needs_no_look_at_them() {
+fn an_optimistic_plan_equals_the_full_one_if_every_identity_is_free() {
     let block = block([
         r#"{"identities":[{"uid":"a"}]}"#,
         r#"{"identities":[]}"#,
@@ -171,7 +171,7 @@ fn an_update_that_changes_nothing_is_unchanged() {
 }
 
 #[test]
-fn an_identity_freed_by_one_entry_may_be_taken_by_a_later_one() {
+fn an_identity_released_by_one_entry_may_be_taken_by_a_later_one() {
     let plan = updates(
         &[ANN, BOB],
         &[
@@ -206,7 +206,7 @@ fn an_identity_freed_by_one_entry_may_be_taken_by_a_later_one() {
 }
 
 #[test]
-fn an_identity_that_comes_back_is_no_move() {
+fn an_identity_that_returns_to_its_owner_is_not_a_change() {
     let plan = updates(
         &[ANN],
         &[
@@ -228,7 +228,7 @@ fn an_email_in_other_case_changes_the_record_and_not_the_identity() {
 }
 
 #[test]
-fn limits_hold_for_the_merged_record_and_all_faults_are_told() {
+fn limits_apply_to_the_merged_record_and_all_faults_are_reported() {
     let custom: Vec<String> = (0..99).map(|n| format!(r#""k{n}":1"#)).collect();
     let ann = format!(r#""identities":[{{"uid":"a"}}],"custom_fields":{{{}}}"#, custom.join(","));
     let plan = updates(
@@ -257,7 +257,7 @@ fn a_merged_record_stays_small_enough_to_be_an_entry() {
 }
 
 #[test]
-fn an_update_of_an_unknown_profile_is_told_with_its_id_as_a_string() {
+fn an_update_of_an_unknown_profile_reports_its_id_as_a_string() {
     let plan = updates(&[ANN], &[r#"{"core-profile-id":77,"age":1}"#]);
     assert_eq!(
         lines(&plan.records.errors)[0],
@@ -274,7 +274,7 @@ fn an_update_of_an_unknown_profile_is_told_with_its_id_as_a_string() {
 }
 
 #[test]
-fn an_app_profile_is_updated_in_sequence() {
+fn updates_of_an_app_profile_apply_in_sequence() {
     let block = block([
         r#"{"pid":"p\"1","user_level":1,"name":"ignored"}"#,
         r#"{"pid":"p\"1","user_level":1}"#,

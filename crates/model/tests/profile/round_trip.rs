@@ -1,5 +1,5 @@
-//! The round trip as a property: what goes in comes out, to the digit, and what comes out changes
-//! nothing when it goes in again.
+//! The round trip as a property: a profile comes back exactly as it was sent, and sending it again
+//! changes nothing.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -15,7 +15,7 @@ use proptest::sample::select;
 
 use crate::support::{block, outcomes};
 
-/// Text of any code points, U+0000 and those beyond the basic plane included, as JSON.
+/// JSON strings of any code points, including U+0000 and those beyond the basic plane.
 fn text() -> impl Strategy<Value = String> {
     let char = prop_oneof![any::<char>(), select(vec!['\0', '"', '\\', '/', '😀', 'é', '\u{7f}'])];
     (prop::collection::vec(char, 0..12), any::<bool>()).prop_map(|(chars, escaped)| {
@@ -58,7 +58,7 @@ fn custom_fields() -> impl Strategy<Value = String> {
     map(prop_oneof![text(), number(), Just("null".to_owned())])
 }
 
-/// Members of a valid core profile, identities aside, in any order, each present or not.
+/// Members of a valid core profile except identities, in any order, each present or not.
 fn core_members() -> impl Strategy<Value = Vec<String>> {
     let names = select(vec![
         r#"{"first_name":"A","last_name":""}"#,
@@ -120,7 +120,7 @@ fn identities() -> impl Strategy<Value = String> {
     })
 }
 
-/// The members of a shown record that hold a value, by the bytes of their values.
+/// The members of a returned record that have a value, by the bytes of their values.
 fn digest(record: &[u8]) -> BTreeMap<String, String> {
     let json::Json::Object(members) = json::parse(record).unwrap() else { panic!("no map") };
     members
@@ -146,7 +146,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
-    fn a_created_core_profile_is_shown_as_sent_and_is_its_own_update(
+    fn a_created_core_profile_is_returned_as_sent_and_updates_itself_unchanged(
         members in core_members(), identities in identities(),
     ) {
         let mut members = members;
@@ -178,7 +178,9 @@ proptest! {
     }
 
     #[test]
-    fn an_updated_app_profile_is_shown_as_sent_and_is_its_own_update(members in app_members()) {
+    fn an_updated_app_profile_is_returned_as_sent_and_updates_itself_unchanged(
+        members in app_members(),
+    ) {
         let members = [vec![r#""pid":"p""#.to_owned()], members].concat();
         let entry = format!("{{{}}}", members.join(","));
         let sent = block([&entry]);

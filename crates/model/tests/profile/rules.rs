@@ -1,4 +1,4 @@
-//! Every rule on what an entry may hold, as tables of entries with the faults they must have.
+//! Every rule of profile entries, as tables of entries with their faults.
 
 use caseload_model::profile::{
     CORE_PROFILE_ID_MAX, FAULTS_MAX, IdentityKey, IdentityType, prepare_app_gets,
@@ -10,7 +10,7 @@ use crate::support::{block, faults};
 
 type Faults = &'static [(&'static str, &'static str)];
 
-/// Members beside one good identity, and the faults of the whole.
+/// Members to add to one good identity, and the faults of the whole entry.
 const FIELDS: &[(&str, Faults)] = &[
     (r#""names":{"first_name":"A","last_name":"","full_name":"A B","display_name":"a"}"#, &[]),
     (r#""names":{}"#, &[]),
@@ -84,7 +84,7 @@ const FIELDS: &[(&str, Faults)] = &[
         r#""agee":1,"Tags":null,"a/b~c":2"#,
         &[("unknown_field", "/agee"), ("unknown_field", "/Tags"), ("unknown_field", "/a~1b~0c")],
     ),
-    // What app profiles alone have is unknown here.
+    // Fields that only app profiles have are unknown here.
     (
         r#""user_level":1,"country":"DE""#,
         &[("unknown_field", "/user_level"), ("unknown_field", "/country")],
@@ -196,7 +196,7 @@ fn every_identity_type_is_known_and_makes_its_key() {
 }
 
 #[test]
-fn the_same_identity_is_found_among_many() {
+fn a_repeated_identity_is_found_among_many() {
     let mut maps: Vec<String> = (0..40).map(|n| format!(r#"{{"uid":"{n}"}}"#)).collect();
     maps.push(r#"{"uid":"7"}"#.to_owned());
     let entry = format!(r#"{{"identities":[{}]}}"#, maps.join(","));
@@ -285,7 +285,7 @@ fn limits_count_code_points_and_elements() {
 }
 
 #[test]
-fn a_new_core_profile_needs_an_identity_and_gives_no_id() {
+fn a_new_core_profile_needs_an_identity_and_must_not_have_an_id() {
     let table: &[(&str, Faults)] = &[
         ("{}", &[("required", "/identities")]),
         (r#"{"identities":null}"#, &[("required", "/identities")]),
@@ -349,9 +349,9 @@ fn a_pid_is_a_string() {
     }
 }
 
-/// A space before the name says nothing, but has the entry read as any JSON is.
+/// A space before the name changes nothing, except that the JSON reader reads the entry.
 #[test]
-fn an_id_is_read_alike_however_its_entry_is_spelled() {
+fn an_id_is_read_alike_by_the_fast_path_and_the_json_reader() {
     let mut ids: Vec<String> = (0..22).map(|digits| format!("9{}", "9".repeat(digits))).collect();
     ids.extend((0..22).map(|zeros| format!("1{}", "0".repeat(zeros))));
     ids.extend(
@@ -374,7 +374,7 @@ fn an_id_is_read_alike_however_its_entry_is_spelled() {
 }
 
 #[test]
-fn a_get_entry_holds_the_id_alone() {
+fn a_get_entry_has_only_the_id() {
     let core = prepare_core_gets(&block([r#"{"core-profile-id":1,"age":1,"pid":"p","x":null}"#]));
     assert_eq!(
         faults(&core[0]),
@@ -385,7 +385,7 @@ fn a_get_entry_holds_the_id_alone() {
 }
 
 #[test]
-fn an_update_must_leave_an_identity_and_ignores_what_is_read_only() {
+fn an_update_must_leave_an_identity_and_ignores_read_only_members() {
     let table: &[(&str, Faults)] = &[
         (r#"{"core-profile-id":1,"identities":null}"#, &[("last_identity", "/identities")]),
         (r#"{"core-profile-id":1,"identities":[]}"#, &[("last_identity", "/identities")]),
@@ -410,7 +410,7 @@ fn faults_say_what_is_wrong_and_what_would_be_right() {
     let table = [
         (
             r#"{"agee":1}"#,
-            "\"agee\" is no field of a core profile; the nearest known one is \"age\"",
+            "\"agee\" is not a field of a core profile; the nearest known one is \"age\"",
         ),
         (r#"{"core_profile_id":1}"#, "nearest known one is \"core-profile-id\""),
         (r#"{"age":"30"}"#, "age must be a number from 0 to 150, not a string"),
@@ -420,9 +420,9 @@ fn faults_say_what_is_wrong_and_what_would_be_right() {
         (r#"{"last_country":"Gemrany"}"#, "code of ISO 3166-1"),
         (r#"{"preferred_language":"English"}"#, "code of ISO 639-1"),
         (r#"{"identities":[{"uid":"a","email":"b"}]}"#, "this one has 2: uid, email"),
-        (r#"{"identities":[{"emial":"b"}]}"#, "\"emial\" may have been meant as email"),
+        (r#"{"identities":[{"emial":"b"}]}"#, "\"emial\" may be a misspelling of email"),
         (r#"{"identities":[{"x":"b"}]}"#, "uid, email, phone_number, facebook_id, discord_id"),
-        (r#"{"identities":null}"#, "keeps at least one identity"),
+        (r#"{"identities":null}"#, "needs at least one identity; leave identities out"),
     ];
     for (entry, words) in table {
         let prepared = prepare_core_updates(&block([entry]));
@@ -445,7 +445,7 @@ fn faults_carry_the_value_and_long_text_is_shortened() {
 }
 
 #[test]
-fn an_entry_made_of_faults_leaves_a_bounded_record() {
+fn an_entry_full_of_faults_leaves_a_bounded_record() {
     let unknown: Vec<String> = (0..5000).map(|n| format!(r#""field{n}":1"#)).collect();
     let entry = format!(r#"{{"pid":7,{},"city":1}}"#, unknown.join(","));
     let prepared = prepare_app_updates(&block([entry]));
@@ -457,7 +457,7 @@ fn an_entry_made_of_faults_leaves_a_bounded_record() {
 }
 
 #[test]
-fn stored_fields_stand_in_the_order_of_the_table_as_they_were_sent() {
+fn stored_fields_have_the_order_of_the_table_and_the_bytes_that_were_sent() {
     let entry = r#" { "age" : 1.50e1, "custom_fields":{"z":"\u00e9\/\u0000","a":1023.990,"n":null},
         "names":{"last_name":null}, "user_persona":null, "last_country":"gErMaNy",
         "identities":[{"verified":"t","email":"A@B"}, {"uid":"x"}] }"#;

@@ -1,5 +1,5 @@
-//! Runs of entries as properties: a run does what its entries do one by one, chunk edges show
-//! nowhere, identities stay with one profile each, and every entry leaves one record.
+//! Runs of entries as properties: a run has the effect of its entries one by one, chunk edges make
+//! no difference, each identity has one owner, and every entry leaves one record.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use crate::support::{World, block, outcomes};
 
-/// Identities of a small world, so that they meet. Two spellings of one address are among them.
+/// Few identities, so that entries conflict; two are spellings of one address.
 fn few_identities() -> impl Strategy<Value = Value> {
     let one = select(vec![
         json!({"uid": "a"}),
@@ -64,7 +64,7 @@ fn key(identity: &Value) -> (String, String) {
     (kind.clone(), value)
 }
 
-/// One entry at a time over plain values: what each update must do.
+/// One entry at a time over plain values: the expected effect of each update.
 fn naive_update(world: &mut BTreeMap<u64, Value>, entry: &Value) -> String {
     let given = entry["identities"].as_array().cloned().unwrap_or_default();
     let keys: Vec<_> = given.iter().map(key).collect();
@@ -160,8 +160,8 @@ fn owners_by_records(
     owners
 }
 
-/// Plans the updates of `slice` over what a store would read for it, and applies the plan as a
-/// store would: removals first.
+/// Plans the updates of `slice` with the records that a store would read, and applies the plan as a
+/// store would, removals first.
 fn run_updates(world: &mut World, block: &Block, slice: std::ops::Range<usize>) -> ChunkRecords {
     let prepared = &prepare_core_updates(block)[slice];
     let items = || prepared.iter().filter_map(|p| p.item.as_ref().ok());
@@ -204,7 +204,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
-    fn a_run_of_updates_does_what_its_entries_do_one_by_one(
+    fn a_run_of_updates_has_the_effect_of_its_entries_one_by_one(
         entries in prop::collection::vec(small_patch(), 1..14), cut in 0usize..14,
     ) {
         let mut naive = small_world();
@@ -235,7 +235,7 @@ proptest! {
     }
 
     #[test]
-    fn a_run_of_creations_gives_each_identity_to_its_first_entry_wherever_it_is_cut(
+    fn each_identity_goes_to_its_first_entry_wherever_a_run_is_cut(
         all in prop::collection::vec(few_identities(), 1..14), cut in 0usize..14,
     ) {
         let entry = |identities| json!({"identities": identities}).to_string();
@@ -269,7 +269,7 @@ proptest! {
     }
 
     #[test]
-    fn every_entry_leaves_one_record_whatever_it_holds(
+    fn every_entry_leaves_exactly_one_record(
         entries in prop::collection::vec(junk(), 1..8),
     ) {
         let block = block(&entries);

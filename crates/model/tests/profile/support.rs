@@ -1,4 +1,4 @@
-//! Blocks from lines, and records as values: what every test of profiles needs.
+//! Helpers for the tests of profiles: blocks from lines, and records as values.
 
 use std::collections::HashMap;
 
@@ -22,7 +22,7 @@ pub(crate) fn block<S: AsRef<str>>(lines: impl IntoIterator<Item = S>) -> Block 
     block
 }
 
-/// Codes and pointers of the faults of an entry; none where it is good.
+/// Codes and pointers of the faults of an entry; empty if it is good.
 pub(crate) fn faults<T>(prepared: &PreparedEntry<T>) -> Vec<(&str, &str)> {
     let Err(rejected) = &prepared.item else { return Vec::new() };
     assert!(rejected.readable, "the entry could not be read");
@@ -65,7 +65,7 @@ pub(crate) fn outcomes(records: &ChunkRecords) -> Vec<(u64, String)> {
     all
 }
 
-/// A naive store of core profiles: fields texts, and who has which identity.
+/// A naive store of core profiles: fields texts, and the owners of identities.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct World {
     pub(crate) fields: HashMap<CoreProfileId, Vec<u8>>,

@@ -88,14 +88,14 @@ async fn each_wrong_filter_is_a_fault_of_its_parameter() {
         ("assignee-ids", r#"{"or":[1]}"#, "at /or/0: "),
         ("assignee_emails", r#"{"exists":true}"#, "at /exists: "),
         ("author_emails", r#"{"nor":[]}"#, "at /nor: "),
-        ("messages", "crash", "the value is no JSON"),
+        ("messages", "crash", "the value is not JSON"),
         ("notes", r#"{"exists":"true"}"#, "at /exists: "),
         ("feedback-comment", r#"{"or":["a"]}"#, "at /or: "),
         ("feedback_rating", r#"{"and":[{"is":"x"}]}"#, "at /and/0/is: "),
         ("custom_fields", r#"{"number":{"and":{"n":{"is":"x"}}}}"#, "at /number/and/n/is: "),
         ("custom-fields", r#"{"checkbox":{"and":{"c":{"is":true}}}}"#, "at /checkbox/and/c: "),
         ("issue_modes", r#"["chat",7]"#, "at /1: "),
-        ("timestamp_format", "iso", "\"iso\" is none of unix, iso-8601"),
+        ("timestamp_format", "iso", "\"iso\" is not one of unix, iso-8601"),
         ("redacted", "yes", "\"yes\" is neither true nor false"),
     ] {
         let answer = server.get(&format!("{PATH}?{name}={value}")).await;

@@ -1,5 +1,5 @@
-//! What an issue carries beside head and messages: `meta`, custom fields, feedback, notes, and the
-//! fields that only `includes` brings out. Maps with free keys keep the order of arrival.
+//! Reads the parts of an issue other than head and messages: `meta`, custom fields, feedback,
+//! notes, and the fields that only `includes` shows. Maps with free keys keep the order of arrival.
 
 use super::issue_map::IssueMap;
 use crate::ids::FOREIGN_ID_CHARS_MAX;
@@ -14,10 +14,10 @@ use crate::json::Json;
 use crate::time::UnixMillis;
 
 const NOTE_FIELDS: [&str; 4] = ["id", "body", "created_at", "author"];
-/// Bytes that the shortest note takes, rendered.
+/// Bytes of the shortest rendered note.
 const NOTE_BYTES_MIN: usize = 26;
 
-/// Reads everything but the messages.
+/// Reads everything except the messages.
 pub(super) fn read(
     map: &IssueMap<'_, '_>,
     facts: &IssueFacts,
@@ -56,7 +56,7 @@ fn custom_fields(map: &IssueMap<'_, '_>, reader: &mut Reader) -> Vec<u8> {
     out
 }
 
-/// Rating and comment, where one of them is given.
+/// Rating and comment, if at least one of them is given.
 fn feedback(map: &IssueMap<'_, '_>, facts: &IssueFacts, reader: &mut Reader) -> Option<Vec<u8>> {
     let comment = reader.text(map, "feedback_comment", TEXT_CHARS_MAX);
     let mut out = Vec::new();
@@ -68,7 +68,7 @@ fn feedback(map: &IssueMap<'_, '_>, facts: &IssueFacts, reader: &mut Reader) -> 
     Some(out).filter(|out| !out.is_empty())
 }
 
-/// The notes. One without a time is as old as the issue.
+/// The notes. A note without a time has that of the issue.
 fn private_notes(
     map: &IssueMap<'_, '_>,
     issue_created_at: UnixMillis,
@@ -109,7 +109,7 @@ fn predict_labels(map: &IssueMap<'_, '_>, reader: &mut Reader) -> Option<Vec<u8>
     Some(out).filter(|out| !out.is_empty())
 }
 
-/// A map that is kept as it came.
+/// A map that is stored as it came.
 fn free_map(map: &IssueMap<'_, '_>, name: &str, reader: &mut Reader) -> Option<Vec<u8>> {
     let json = map.get(name)?;
     reader.members(json, &map.at.key(name))?;

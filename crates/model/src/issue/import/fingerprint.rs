@@ -1,13 +1,13 @@
-//! The content of an entry in 32 bytes, from which missing ids are made. Entries of equal content
-//! have one fingerprint however they are written: blanks, escapes, the order of keys and members
-//! that are null do not count, nor does `domain`, nor whether `id` is a string. Else an import that
-//! is repeated through another serializer would meet other ids, and each issue would be a conflict.
+//! The fingerprint of an entry: its content in 32 bytes, from which missing ids are made. Entries
+//! with equal content have the same fingerprint: blanks, escapes, the order of keys, null members,
+//! `domain`, and whether `id` is a string do not count. Otherwise an import that is repeated
+//! through another serializer would get other ids, and each issue would be a conflict.
 
 use sha2::{Digest, Sha256};
 
 use crate::json::{Json, Member, write_array, write_map};
 
-/// Bytes of most entries in the form that is hashed.
+/// Usual size of the hashed form in bytes.
 const BYTES_USUAL: usize = 4096;
 
 /// The fingerprint of an entry.

@@ -62,7 +62,7 @@ pub(super) fn read(
     (facts, head)
 }
 
-/// The state and when it changed; a new one of the day of creation where nothing is said.
+/// The state and when it changed. By default the issue is new, from its creation on.
 fn state_data(
     map: &IssueMap<'_, '_>,
     created_at: UnixMillis,
@@ -85,7 +85,7 @@ fn issue_mode<'j>(map: &IssueMap<'j, '_>, reader: &mut Reader) -> Option<&'j str
     reader.text(&data, "issue_mode", FOREIGN_ID_CHARS_MAX)
 }
 
-/// The queue; its id stands for a missing name.
+/// The queue. Its id replaces a missing name.
 fn queue(map: &IssueMap<'_, '_>, reader: &mut Reader) -> Option<IssueQueue> {
     const FIELDS: [&str; 2] = ["id", "name"];
     let at: ValuePath<'_> = map.at.key("queue");

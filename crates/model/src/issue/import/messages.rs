@@ -1,5 +1,5 @@
-//! The messages of an issue: read first, so that it is known who takes part, then rendered in
-//! fixed order with every gap filled.
+//! The messages of an issue. They are read first, to learn who takes part, and rendered later in
+//! fixed order, with every gap filled.
 
 use std::borrow::Cow;
 
@@ -33,14 +33,14 @@ const MESSAGE_FIELDS: [&str; 10] = [
 ];
 const ATTACHMENT_FIELDS: [&str; 4] = ["url", "file_name", "content_type", "size"];
 
-/// Bytes that the shortest message takes, rendered.
+/// Bytes of the shortest rendered message.
 const MESSAGE_BYTES_MIN: usize = 80;
 
-/// Bytes that most messages take beside their bodies.
+/// Bytes that most messages take in addition to their bodies.
 const MESSAGE_BYTES_USUAL: usize = 320;
 
-/// Reads the messages; those that are no maps are faults and left out. One without a time is as old
-/// as the issue.
+/// Reads the messages. A message that is not a map is a fault and skipped; a message without a time
+/// has that of the issue.
 pub(super) fn read_all<'j>(
     map: &IssueMap<'j, '_>,
     issue_created_at: UnixMillis,
@@ -63,8 +63,10 @@ fn read<'j>(
     let map = reader.map(json, &MESSAGE_FIELDS, at)?;
     let body = reader.text(&map, "body", usize::MAX).unwrap_or_default();
     if body.len() > MESSAGE_BODY_BYTES_MAX {
-        let detail =
-            format!("the body has {} bytes, at most {MESSAGE_BODY_BYTES_MAX} may be", body.len());
+        let detail = format!(
+            "the body has {} bytes; at most {MESSAGE_BODY_BYTES_MAX} are allowed",
+            body.len()
+        );
         reader.fault(EntryErrorCode::TooLong, &at.key("body"), detail, map.get("body"));
     }
     let author_at = at.key("author");
@@ -97,7 +99,7 @@ fn read<'j>(
     })
 }
 
-/// Reads an attachment's record and renders it.
+/// Reads the record of an attachment and renders it.
 fn attachment(json: &Json<'_>, at: &ValuePath<'_>, reader: &mut Reader) -> Option<Vec<u8>> {
     let map = reader.map(json, &ATTACHMENT_FIELDS, at)?;
     let mut out = b"{".to_vec();
@@ -112,8 +114,8 @@ fn attachment(json: &Json<'_>, at: &ValuePath<'_>, reader: &mut Reader) -> Optio
     Some(out)
 }
 
-/// Renders the messages as an array. Gaps are filled, and a long name may fill very many of them:
-/// so it ends where the array alone is longer than an issue may be, which refuses the entry.
+/// Renders the messages as an array. Gaps are filled, and a long name may fill very many of them,
+/// so rendering stops once the array alone is longer than an issue may be: that entry is rejected.
 pub(super) fn render_all<'c>(
     source: &Source<'_>,
     messages: &[Message<'c>],
@@ -141,8 +143,8 @@ pub(super) fn render_all<'c>(
     out
 }
 
-/// The id of a message that has none: its time, and a hash of the entry's content and of its place
-/// in it.
+/// The id of a message without one: its time, and a hash of the entry's content and the message's
+/// index.
 fn message_id(source: &Source<'_>, index: usize, created_at: UnixMillis) -> String {
     let mut hash = Sha256::new();
     hash.update(b"message\0");

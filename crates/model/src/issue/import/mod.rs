@@ -1,10 +1,11 @@
-//! Entries of `import_issues`: an issue in the very shape `GET /issues` returns, read strictly,
-//! completed with defaults and rendered. The wire rules are in docs/api.md, "Importing issues".
+//! Reads entries of `import_issues`. An entry has the shape that `GET /issues` returns; it is read
+//! strictly, completed with defaults and rendered. The wire rules are in docs/api.md, "Importing
+//! issues".
 //!
-//! Everything that an entry alone decides is decided and rendered here, without looking at what is
-//! stored: the same content always becomes the same issue. Generated ids are hashes of it, so
-//! that a repeated import meets itself. What depends on the store (the id, the app, a `created_at`
-//! that is taken) is left to the plan.
+//! Everything that depends on the entry alone is decided here, without looking at stored data, so
+//! the same content always becomes the same issue. Generated ids are hashes of the content, so a
+//! repeated import meets the issues that it wrote before. The plan decides what depends on the
+//! store: the id, the app, and a `created_at` that is taken.
 
 mod extras;
 mod fingerprint;
@@ -33,16 +34,16 @@ use issue_map::IssueMap;
 use people::People;
 use source::Source;
 
-/// An issue as an entry gives it, rendered but for what the plan decides.
+/// An issue as an entry gives it, rendered except for the members that the plan sets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewIssue {
-    /// None asks for the next one.
+    /// `None` asks for the next free id.
     pub id: Option<u64>,
-    /// As given; the plan moves it where it is taken.
+    /// As given; the plan moves it if it is taken.
     pub created_at: UnixMillis,
-    /// Where the entry itself says that `created_at` was moved.
+    /// Set if the entry says that `created_at` was moved before.
     pub original_created_at: Option<UnixMillis>,
-    /// None stands for the domain's default app.
+    /// `None` means the domain's default app.
     pub app_id: Option<String>,
     pub app_publish_id: Option<String>,
     pub facts: IssueFacts,
@@ -81,13 +82,14 @@ fn prepare(domain: &DomainName, block: &Block, entry: &Entry) -> Result<NewIssue
     }
 }
 
-/// The fault of an issue that could not be imported again after an export, because the gaps that
-/// are filled make it longer than an entry may be.
+/// The fault of an issue that could not be imported again after an export, because filled gaps make
+/// it longer than an entry may be.
 fn too_long(issue: &NewIssue) -> Option<EntryFault> {
-    // Names of parts, and an instant that the plan may have to add.
-    const BESIDE_BYTES_MAX: usize = 192;
+    // Names of parts, and an instant that the plan may add.
+    const OTHER_BYTES_MAX: usize = 192;
     let limit = Family::Issues.entry_bytes_max();
-    // What the plan decides counts as long as it may be; every byte of an id may take six.
+    // Members that the plan sets count with their greatest length; every byte of an id may take
+    // six.
     let longest = 6 * FOREIGN_ID_CHARS_MAX;
     let app = |id: &Option<String>| if id.is_none() { longest } else { 0 };
     let ids = (
@@ -97,11 +99,11 @@ fn too_long(issue: &NewIssue) -> Option<EntryFault> {
     let id = issue.id.unwrap_or(ISSUE_ID_MAX);
     let head = issue.head.render(id, ids, issue.created_at, issue.original_created_at);
     let parts = IssueFragments::new(&head, &issue.body).bytes();
-    let bytes = parts + app(&issue.app_id) + app(&issue.app_publish_id) + BESIDE_BYTES_MAX;
+    let bytes = parts + app(&issue.app_id) + app(&issue.app_publish_id) + OTHER_BYTES_MAX;
     (bytes > limit).then(|| {
         let detail = format!(
-            "the issue would be longer than the {limit} bytes that an issue may have, once what \
-             the entry leaves out is filled in"
+            "the issue would be longer than the {limit} bytes that an issue may have, once the \
+             missing fields are filled in"
         );
         EntryFault::new(EntryErrorCode::TooLarge, "", detail)
     })
@@ -152,8 +154,8 @@ fn new_issue(source: &Source<'_>, map: &IssueMap<'_, '_>, reader: &mut Reader) -
     }
 }
 
-/// The issue's id: a whole number, or its digits as a string, as the answer to `POST /issues`
-/// has it.
+/// The issue's id: a whole number, or its digits as a string, as the answer to `POST /issues` has
+/// it.
 fn issue_id(map: &IssueMap<'_, '_>, reader: &mut Reader) -> Option<u64> {
     let json = map.get("id")?;
     let at = map.at.key("id");
@@ -172,7 +174,7 @@ fn issue_id(map: &IssueMap<'_, '_>, reader: &mut Reader) -> Option<u64> {
     number.map(|number| number as u64)
 }
 
-/// Digits without a superfluous zero in front.
+/// Whether `text` is digits without a superfluous leading zero.
 fn is_plain_number(text: &str) -> bool {
     !text.is_empty()
         && text.bytes().all(|b| b.is_ascii_digit())

@@ -17,7 +17,7 @@ use crate::issue::render::write_texts;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AppProfileMention {
     pub pid: String,
-    /// Empty where unknown.
+    /// Empty if unknown.
     pub name: String,
     /// A JSON array of strings.
     pub emails: Vec<u8>,
@@ -27,7 +27,7 @@ pub struct AppProfileMention {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentMention {
     pub id: String,
-    /// Empty where unknown.
+    /// Empty if unknown.
     pub name: String,
     pub email: Option<String>,
 }
@@ -41,8 +41,8 @@ pub(super) struct People<'c> {
     hs_user_id: String,
     app_profiles: Vec<AppProfileMention>,
     agents: Vec<AgentMention>,
-    /// Places in the two lists, by id.
-    places: [HashMap<String, usize>; 2],
+    /// Indices in the two lists, by id.
+    indices: [HashMap<String, usize>; 2],
 }
 
 impl<'c> People<'c> {
@@ -61,14 +61,14 @@ impl<'c> People<'c> {
             hs_user_id: String::new(),
             app_profiles: Vec::new(),
             agents: Vec::new(),
-            places: Default::default(),
+            indices: Default::default(),
         };
         people.hs_user_id = people.author_profile(messages);
         let emails = Some(author.email).filter(|email| !email.is_empty());
         let pid = people.hs_user_id.clone();
-        people.note_app_profile(&pid, author.name, emails.as_slice());
+        people.add_app_profile(&pid, author.name, emails.as_slice());
         if let Some(id) = assignee.id {
-            people.note_agent(id, assignee.name.unwrap_or_default(), None);
+            people.add_agent(id, assignee.name.unwrap_or_default(), None);
         }
         people
     }
@@ -81,8 +81,9 @@ impl<'c> People<'c> {
         (self.app_profiles, self.agents)
     }
 
-    /// The app profile of the issue's author: as given, else that of the first end user who wrote,
-    /// else one of the author's address in the app, else one of the entry's own.
+    /// The app profile of the issue's author: the given one, else that of the first end user who
+    /// wrote a message, else one derived from the author's address in the app, else one derived
+    /// from the entry.
     fn author_profile(&self, messages: &[Message<'c>]) -> String {
         if let Some(given) = self.author.profile {
             return given.to_owned();
@@ -112,7 +113,7 @@ impl<'c> People<'c> {
         app_profile_id(self.source.domain, seed.as_bytes())
     }
 
-    /// Whether a message is an end user's, before it is known who the issue's author is.
+    /// Whether a message is an end user's, decided before the issue's author is known.
     fn is_surely_end_user(&self, index: usize, message: &Message<'_>) -> bool {
         match message.origin {
             Some(origin) => origin == Origin::EndUser,
@@ -125,8 +126,9 @@ impl<'c> People<'c> {
         author.is_some() && author == self.assignee.id
     }
 
-    /// Where a message comes from. Without `origin` it is the end user's where it has no author or
-    /// the issue's, and also where it is the first; else it is the desk's.
+    /// The side that a message comes from. A message without `origin` is the end user's if it has
+    /// no author, if its author is the issue's, or if it is the first message; otherwise it is the
+    /// desk's.
     pub(super) fn origin(&self, index: usize, message: &Message<'_>) -> Origin {
         let Some(origin) = message.origin else {
             let Some(author) = &message.author else { return Origin::EndUser };
@@ -144,8 +146,8 @@ impl<'c> People<'c> {
         !email.is_empty() && fold(email) == fold(self.author.email)
     }
 
-    /// The author of a message, with every gap filled. Where an agent's message says nothing it is
-    /// the assignee's, else that of an agent without a name.
+    /// The author of a message, with every gap filled. An agent's message without an author is the
+    /// assignee's, or that of an agent without a name.
     pub(super) fn resolve(&mut self, given: Option<&Person<'c>>, origin: Origin) -> Person<'c> {
         let mut person = match (given, origin) {
             (Some(given), _) => given.clone(),
@@ -162,17 +164,17 @@ impl<'c> People<'c> {
         };
         let id = person.id.take().unwrap_or_else(|| Cow::Owned(self.missing_id(&person, origin)));
         match origin {
-            Origin::EndUser => self.note_app_profile(&id, person.name, &person.emails),
+            Origin::EndUser => self.add_app_profile(&id, person.name, &person.emails),
             Origin::Agent => {
                 let email = person.emails.first().map(|email| (*email).to_owned());
-                self.note_agent(&id, person.name, email);
+                self.add_agent(&id, person.name, email);
             }
         }
         person.id = Some(id);
         person
     }
 
-    /// The id of an author who has none.
+    /// The id of an author without one.
     fn missing_id(&self, person: &Person<'_>, origin: Origin) -> String {
         let email = person.emails.first().copied();
         match (origin, email) {
@@ -187,9 +189,9 @@ impl<'c> People<'c> {
         }
     }
 
-    fn note_app_profile(&mut self, pid: &str, name: &str, emails: &[&str]) {
-        let at = self.places[0].get(pid).copied().unwrap_or_else(|| {
-            self.places[0].insert(pid.to_owned(), self.app_profiles.len());
+    fn add_app_profile(&mut self, pid: &str, name: &str, emails: &[&str]) {
+        let at = self.indices[0].get(pid).copied().unwrap_or_else(|| {
+            self.indices[0].insert(pid.to_owned(), self.app_profiles.len());
             let emails = b"[]".to_vec();
             self.app_profiles.push(AppProfileMention {
                 pid: pid.to_owned(),
@@ -208,9 +210,9 @@ impl<'c> People<'c> {
         }
     }
 
-    fn note_agent(&mut self, id: &str, name: &str, email: Option<String>) {
-        let at = self.places[1].get(id).copied().unwrap_or_else(|| {
-            self.places[1].insert(id.to_owned(), self.agents.len());
+    fn add_agent(&mut self, id: &str, name: &str, email: Option<String>) {
+        let at = self.indices[1].get(id).copied().unwrap_or_else(|| {
+            self.indices[1].insert(id.to_owned(), self.agents.len());
             self.agents.push(AgentMention { id: id.to_owned(), name: String::new(), email: None });
             self.agents.len() - 1
         });

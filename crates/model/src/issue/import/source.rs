@@ -1,5 +1,5 @@
 //! The content that generated ids are derived from. The same entry in the same domain always gets
-//! the same ids, so an import that is repeated finds what it has written before.
+//! the same ids, so a repeated import finds the issues that it wrote before.
 
 use std::cell::OnceCell;
 
@@ -19,7 +19,7 @@ impl<'s> Source<'s> {
         Self { domain, entry, fingerprint: OnceCell::new() }
     }
 
-    /// The entry's content in short; worked out once, and only where an id is missing.
+    /// A hash of the entry's content. It is computed once, and only if an id is missing.
     pub(super) fn fingerprint(&self) -> &[u8; 32] {
         self.fingerprint.get_or_init(|| fingerprint::of(self.entry))
     }

@@ -1,5 +1,5 @@
-//! The app of an issue: which one an entry means, and which ones an import makes. The app of an
-//! entry is rendered as given, also where the domain knows it under another publish id.
+//! Resolves the app of each entry, and collects the apps that an import adds. The app is rendered
+//! as the entry gives it, even if the domain knows it under another publish id.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use std::collections::HashMap;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct App {
     pub app_id: String,
-    /// Short; several imported apps may share one.
+    /// Short; imported apps may share one.
     pub publish_id: String,
 }
 
@@ -44,8 +44,8 @@ impl Apps {
         self.oldest.entry(publish_id.clone()).or_insert_with(|| app_id.clone());
     }
 
-    /// The app an entry means. A publish id alone means the oldest app that has it, the default
-    /// app first; one that no app has is kept beside the default app's id.
+    /// The app of an entry. A publish id alone means the oldest app that has it, the default app
+    /// first. A publish id that no app has goes with the id of the default app.
     pub(super) fn resolve(&self, app_id: Option<&str>, publish_id: Option<&str>) -> App {
         let app = |app_id: &str, publish_id: &str| App {
             app_id: app_id.to_owned(),
@@ -73,7 +73,7 @@ impl Apps {
         number
     }
 
-    /// Makes the app unless its id is known.
+    /// Adds the app unless its id is known.
     pub(super) fn register(&mut self, app: App) {
         if self.publish_ids.contains_key(&app.app_id) {
             return;

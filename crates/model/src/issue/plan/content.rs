@@ -1,10 +1,11 @@
-//! Equality of issues: fragments by their bytes first, which settles nearly all, then as JSON
-//! trees, where the order of keys does not count and numbers count by their digits.
+//! Compares the content of issues: first the bytes of fragments, which are nearly always equal or
+//! decide the matter, then JSON trees, in which the order of keys does not count and numbers are
+//! equal if their digits are.
 
 use crate::issue::fragments::IssueFragments;
 use crate::json::{self, Json, Member};
 
-/// The names of the fields in which two issues differ; empty means equal content.
+/// The names of the fields in which two issues differ; empty if their content is equal.
 pub(super) fn differences(a: &IssueFragments<'_>, b: &IssueFragments<'_>) -> Vec<String> {
     let mut names = Vec::new();
     members(Some(a.head), Some(b.head), &mut names);

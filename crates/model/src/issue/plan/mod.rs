@@ -1,10 +1,10 @@
-//! What an import changes: entries and the records they meet go in, rows and result records
-//! come out. Pure; the backend reads the records first and writes the plan afterwards, both
+//! Plans an import: takes entries and the records that they refer to, and returns rows to insert
+//! and result records. The backend reads those records first and writes the plan afterwards, both
 //! under its own lock.
 //!
-//! Two laws: planning a run of entries at once gives what planning it in parts gives, each part
-//! after the one before was written; and an entry whose issue is there with equal content changes
-//! nothing, so that an interrupted import can simply be repeated.
+//! Two laws hold. Planning a run of entries at once gives the same result as planning it in parts,
+//! each after the one before was written. An entry whose issue exists with equal content changes
+//! nothing, so an interrupted import can simply be repeated.
 
 mod apps;
 mod content;
@@ -37,32 +37,32 @@ pub struct StoredIssue {
     pub body: IssueBody,
 }
 
-/// What a plan needs to know of the domain.
+/// The state of the domain that a plan needs.
 #[derive(Debug, Clone)]
 pub struct ImportContext {
     /// The app of entries that name none.
     pub default_app: App,
     /// The domain's apps, oldest first.
     pub apps: Vec<App>,
-    /// The number that the next app's publish id is to be; taken ones are passed over.
+    /// The number to try for the next publish id; taken ones are skipped.
     pub next_publish_number: u64,
-    /// No issue of the domain has a greater id, those beyond [`ISSUE_ID_COUNTED_MAX`] aside.
+    /// The greatest issue id of the domain, except those beyond [`ISSUE_ID_COUNTED_MAX`].
     pub last_issue_id: u64,
     /// The stored issues among [`named_issue_ids`].
     pub stored: HashMap<u64, StoredIssue>,
     pub occupied: OccupiedInstants,
 }
 
-/// An issue to insert. The fragments beside the head are those of the entry.
+/// An issue to insert. Its other fragments are those of the entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IssueRow {
     pub columns: IssueColumns,
     pub head: Vec<u8>,
-    /// Where among the planned entries the issue comes from.
+    /// The index of its entry among the planned ones.
     pub source: usize,
 }
 
-/// An app profile to insert where its id is free.
+/// An app profile to insert if its id is free.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AppProfileRow {
     pub pid: String,
@@ -72,8 +72,8 @@ pub struct AppProfileRow {
     pub emails: Vec<u8>,
 }
 
-/// What to write, all of it in one transaction. Apps, queues, agents and app profiles are inserted
-/// where their ids are free; each stands here once. After a dry run only `records` holds anything.
+/// The rows to write, in one transaction. Apps, queues, agents and app profiles are inserted if
+/// their ids are free; each occurs once. After a dry run only `records` has content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImportPlan {
     pub issues: Vec<IssueRow>,
@@ -83,12 +83,12 @@ pub struct ImportPlan {
     pub app_profiles: Vec<AppProfileRow>,
     pub last_issue_id: u64,
     pub next_publish_number: u64,
-    /// The latest `created_at` of the domain; None while it has no issue.
+    /// The latest `created_at` of the domain; `None` while it has no issue.
     pub max_created_at: Option<UnixMillis>,
     pub records: ChunkRecords,
 }
 
-/// The ids that entries ask for: the records a context must hold, where they exist. Ascending.
+/// The ids in entries, ascending. A context must contain their issues, if they exist.
 pub fn named_issue_ids(entries: &[PreparedEntry<NewIssue>]) -> Vec<u64> {
     let given = entries.iter().filter_map(|entry| entry.item.as_ref().ok()?.id);
     let mut ids: Vec<u64> = given.collect();
@@ -97,9 +97,9 @@ pub fn named_issue_ids(entries: &[PreparedEntry<NewIssue>]) -> Vec<u64> {
     ids
 }
 
-/// Plans a run of entries. `payload` is the buffer the entries point into. Where it must be known
-/// which milliseconds are taken and the context does not say, that is asked for: the caller adds
-/// the windows and calls again.
+/// Plans a run of entries; `payload` is the buffer that they point into. If the plan depends on
+/// whether a millisecond is taken and the context does not contain that, the result is the missing
+/// windows: the caller adds them to the context and calls again.
 pub fn plan_imports(
     context: &ImportContext,
     payload: &[u8],
@@ -113,7 +113,7 @@ pub fn plan_imports(
                 let records = &mut planner.plan.records;
                 records.rejected(Action::ImportIssues, payload, &prepared.entry, rejected);
             }
-            Ok(issue) => planner.place(source, payload, &prepared.entry, issue),
+            Ok(issue) => planner.plan_entry(source, payload, &prepared.entry, issue),
         }
     }
     planner.finish()
@@ -126,26 +126,26 @@ struct Planner<'c> {
     apps: Apps,
     occupied: OccupiedInstants,
     need: MissingWindows,
-    /// Issues of this plan by id.
+    /// Indices of the issues of this plan, by id.
     placed: HashMap<u64, usize>,
-    seen: Seen,
+    planned: PlannedIds,
     plan: ImportPlan,
 }
 
-/// Ids that the plan has taken up already.
+/// Ids of the rows that the plan already has.
 #[derive(Default)]
-struct Seen {
+struct PlannedIds {
     queues: HashSet<String>,
     agents: HashSet<String>,
     app_profiles: HashSet<String>,
 }
 
-/// An issue that an entry's id is taken by.
-struct Existing<'e> {
+/// The issue that already has an entry's id.
+struct TakenId<'e> {
     created_at: UnixMillis,
     original_created_at: Option<UnixMillis>,
     fragments: IssueFragments<'e>,
-    /// The entry that brought it, where it is of the same plan.
+    /// The index of the entry that brought it, if that is in the same plan.
     brought_by: Option<u32>,
 }
 
@@ -174,12 +174,12 @@ impl<'c> Planner<'c> {
             occupied: context.occupied.clone(),
             need: MissingWindows::default(),
             placed: HashMap::new(),
-            seen: Seen::default(),
+            planned: PlannedIds::default(),
             plan,
         }
     }
 
-    fn place(&mut self, source: usize, payload: &[u8], entry: &Entry, issue: &'c NewIssue) {
+    fn plan_entry(&mut self, source: usize, payload: &[u8], entry: &Entry, issue: &'c NewIssue) {
         let app = self.apps.resolve(issue.app_id.as_deref(), issue.app_publish_id.as_deref());
         let Some(id) = issue.id else {
             if self.plan.last_issue_id >= ISSUE_ID_COUNTED_MAX {
@@ -224,12 +224,12 @@ impl<'c> Planner<'c> {
         self.refuse(payload, entry, Some(digits.as_bytes()), fault);
     }
 
-    fn existing(&self, id: u64) -> Option<Existing<'_>> {
+    fn existing(&self, id: u64) -> Option<TakenId<'_>> {
         if let Some(placed) = self.placed.get(&id) {
             let row = &self.plan.issues[*placed];
             let prepared = &self.entries[row.source];
             let body = &prepared.item.as_ref().ok()?.body;
-            return Some(Existing {
+            return Some(TakenId {
                 created_at: row.columns.created_at,
                 original_created_at: row.columns.original_created_at,
                 fragments: IssueFragments::new(&row.head, body),
@@ -237,7 +237,7 @@ impl<'c> Planner<'c> {
             });
         }
         let stored = self.context.stored.get(&id)?;
-        Some(Existing {
+        Some(TakenId {
             created_at: stored.created_at,
             original_created_at: stored.original_created_at,
             fragments: IssueFragments::new(&stored.head, &stored.body),
@@ -248,7 +248,7 @@ impl<'c> Planner<'c> {
     fn create(&mut self, source: usize, entry: &Entry, issue: &'c NewIssue, id: u64, app: App) {
         let created_at = self.occupied.take(issue.created_at, &mut self.need);
         let shifted = created_at != issue.created_at;
-        // What an earlier import noted is older than what this one moves.
+        // An instant that an earlier import recorded is older than the one that this import moves.
         let original = issue.original_created_at.or(Some(issue.created_at).filter(|_| shifted));
         let original = original.filter(|original| *original != created_at);
         let app_ids = (app.app_id.as_str(), app.publish_id.as_str());
@@ -271,7 +271,7 @@ impl<'c> Planner<'c> {
             }
             write_shift(created_at, original, out);
         });
-        self.note_people(issue, &app.app_id);
+        self.add_people(issue, &app.app_id);
         self.apps.register(app);
         self.placed.insert(id, self.plan.issues.len());
         if id <= ISSUE_ID_COUNTED_MAX {
@@ -281,19 +281,19 @@ impl<'c> Planner<'c> {
         self.plan.issues.push(row);
     }
 
-    fn note_people(&mut self, issue: &NewIssue, app_id: &str) {
+    fn add_people(&mut self, issue: &NewIssue, app_id: &str) {
         if let Some(queue) = &issue.facts.queue
-            && self.seen.queues.insert(queue.id.clone())
+            && self.planned.queues.insert(queue.id.clone())
         {
             self.plan.queues.push(queue.clone());
         }
         for agent in &issue.agents {
-            if self.seen.agents.insert(agent.id.clone()) {
+            if self.planned.agents.insert(agent.id.clone()) {
                 self.plan.agents.push(agent.clone());
             }
         }
         for profile in &issue.app_profiles {
-            if self.seen.app_profiles.insert(profile.pid.clone()) {
+            if self.planned.app_profiles.insert(profile.pid.clone()) {
                 self.plan.app_profiles.push(AppProfileRow {
                     pid: profile.pid.clone(),
                     app_id: app_id.to_owned(),
@@ -324,8 +324,8 @@ impl<'c> Planner<'c> {
     }
 }
 
-/// Whether an entry may be the issue created at `created_at`: by the instant it has, by the one it
-/// was given at first, or by both having been moved away from the same instant.
+/// Whether an entry may be the issue created at `created_at`: the instants are equal, or equal to
+/// the original one, or both were moved from the same original.
 fn is_same_instant(issue: &NewIssue, created_at: UnixMillis, original: Option<UnixMillis>) -> bool {
     match issue.original_created_at {
         Some(given) => Some(given) == original,
@@ -337,7 +337,7 @@ fn write_id(id: u64, out: &mut Vec<u8>) {
     out.extend_from_slice(format!(",\"id\":{id}").as_bytes());
 }
 
-/// The instants of an issue whose `created_at` was moved.
+/// The members that report a moved `created_at`.
 fn write_shift(created_at: UnixMillis, original: Option<UnixMillis>, out: &mut Vec<u8>) {
     if let Some(original) = original {
         let (at, from) = (created_at.0, original.0);

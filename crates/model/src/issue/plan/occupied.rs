@@ -1,12 +1,12 @@
-//! Which milliseconds of a domain are taken by a `created_at`. Kept as runs of neighbours, so that
-//! the next free one is found in one step however long the run is, and as windows in which all
-//! taken ones are known. Beyond the latest `created_at` everything is free without asking.
+//! The milliseconds of a domain that a `created_at` occupies. They are stored as runs of
+//! neighbours, so that the next free one is found in one step however long the run, and as windows
+//! in which every occupied one is known. Beyond the latest `created_at` every millisecond is free.
 
 use std::collections::BTreeMap;
 
 use crate::time::UnixMillis;
 
-/// Milliseconds that a question asks about at least; history is dense in places.
+/// Fewest milliseconds of a missing window, because history is dense in places.
 const WINDOW_MS_MIN: i64 = 1024;
 
 /// A span of instants, both ends included.
@@ -16,8 +16,7 @@ pub struct TimeWindow {
     pub until: UnixMillis,
 }
 
-/// What a plan must know before it can be made: which `created_at` lie in these windows. They are
-/// disjoint and ascending.
+/// The windows whose occupied instants a plan still has to know. They are disjoint and ascending.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MissingWindows {
     windows: Spans,
@@ -34,7 +33,7 @@ impl MissingWindows {
     }
 }
 
-/// The taken milliseconds, as far as they are known.
+/// The occupied milliseconds, as far as they are known.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OccupiedInstants {
     known: Spans,
@@ -43,7 +42,7 @@ pub struct OccupiedInstants {
 }
 
 impl OccupiedInstants {
-    /// Nothing known but the domain's latest `created_at`; None where it has no issue.
+    /// Knows only the latest `created_at` of the domain; `None` if it has no issue.
     pub fn new(max_created_at: Option<UnixMillis>) -> Self {
         Self { max_created_at, ..Self::default() }
     }
@@ -52,12 +51,12 @@ impl OccupiedInstants {
         self.max_created_at
     }
 
-    /// Whether it is known if `at` is taken.
+    /// Whether it is known if `at` is occupied.
     pub fn covers(&self, at: UnixMillis) -> bool {
         self.max_created_at.is_none_or(|max| at > max) || self.known.end_of(at.0).is_some()
     }
 
-    /// Adds all taken instants of a window, ascending or not.
+    /// Adds all occupied instants of a window, in any order.
     pub fn add_window(&mut self, window: TimeWindow, taken: impl IntoIterator<Item = UnixMillis>) {
         self.known.insert(window.from.0, window.until.0);
         for at in taken {
@@ -65,12 +64,12 @@ impl OccupiedInstants {
         }
     }
 
-    /// Takes the first free instant from `at` on. Where it is not known to be free, it is taken
-    /// nonetheless and asked for: the plan will be made again.
+    /// Occupies the first free instant from `at` on. If it is not known to be free, it is occupied
+    /// anyway and a window is added to `need`: the plan will be made again.
     pub(super) fn take(&mut self, at: UnixMillis, need: &mut MissingWindows) -> UnixMillis {
         let free = self.taken.end_of(at.0).map_or(at.0, |end| end + 1);
         if !self.covers(UnixMillis(free)) {
-            // Several times as far each time, so that a long run takes few questions.
+            // Several times as far each time, so that a long run takes few rounds.
             let length = ((free - at.0) * 4).max(WINDOW_MS_MIN);
             let newest = self.max_created_at.map_or(free, |max| max.0);
             need.windows.insert(free, (free + length).min(newest));
@@ -85,7 +84,7 @@ impl OccupiedInstants {
 struct Spans(BTreeMap<i64, i64>);
 
 impl Spans {
-    /// The end of the span that holds `at`.
+    /// The end of the span that contains `at`.
     fn end_of(&self, at: i64) -> Option<i64> {
         let (_, end) = self.0.range(..=at).next_back()?;
         Some(*end).filter(|end| *end >= at)
@@ -121,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_asked_beyond_the_latest_instant() {
+    fn no_window_is_missing_beyond_the_latest_instant() {
         let mut need = MissingWindows::default();
         let mut occupied = OccupiedInstants::new(Some(UnixMillis(100)));
         assert_eq!(occupied.take(UnixMillis(101), &mut need), UnixMillis(101));
@@ -133,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_is_asked_for_in_growing_windows() {
+    fn missing_windows_grow_along_a_run() {
         let stored = 1_000_000..1_040_000;
         let mut occupied = OccupiedInstants::new(Some(UnixMillis(2_000_000)));
         for round in 0..8 {
@@ -149,6 +148,6 @@ mod tests {
                 occupied.add_window(window, within.map(UnixMillis));
             }
         }
-        panic!("the questions do not end");
+        panic!("windows are still missing after eight rounds");
     }
 }

@@ -1,6 +1,6 @@
-//! Attachments as records: what a message says of a file, and as which type the file may be served.
-//! The bytes are the store's. A browser must never run what somebody attached, so that types which
-//! it would run are served as bytes without meaning.
+//! Attachments: the record that a message carries of a file, and the type as which the file may be
+//! served. The store has the bytes. A browser must never run an uploaded file, so types that it
+//! might run are served as plain bytes.
 
 use super::Moment;
 use crate::ids::{DomainName, timed_id};
@@ -10,13 +10,13 @@ use crate::issue::render::{Members, write_rendered};
 pub const FILE_NAME_CHARS_MAX: usize = 255;
 /// Longest content type, in bytes.
 pub const CONTENT_TYPE_BYTES_MAX: usize = 255;
-/// What a file is served as whose type is not known, or not to be trusted.
+/// The served type of a file whose type is unknown or unsafe.
 pub const PLAIN_BYTES: &str = "application/octet-stream";
 
-/// Text types that are nothing but text.
+/// Text types that cannot be run.
 const TEXT_TYPES: [&str; 7] =
     ["plain", "csv", "tab-separated-values", "markdown", "calendar", "vcard", "rtf"];
-/// Parts of the names of types that a browser, or a shell, might run.
+/// Parts of names of types that a browser or a shell might run.
 const ACTIVE_WORDS: [&str; 13] = [
     "html", "svg", "script", "xsl", "x-sh", "shell", "php", "python", "perl", "ruby", "wasm",
     "java", "flash",
@@ -39,7 +39,7 @@ impl Attachment {
         timed_id(domain, "attachment", moment.at, moment.random)
     }
 
-    /// Where the file is.
+    /// The path of the file.
     pub fn url(&self, domain: &DomainName) -> String {
         format!("/v1/{domain}/attachments/{}", self.id)
     }
@@ -57,7 +57,7 @@ impl Attachment {
     }
 }
 
-/// Writes `attachment`, the first, and `attachments` where there are any.
+/// Writes `attachment`, the first, and `attachments`, if there are any.
 pub(super) fn write_attachments(
     domain: &DomainName,
     attachments: &[Attachment],
@@ -70,7 +70,7 @@ pub(super) fn write_attachments(
     }
 }
 
-/// The type that a file of this declared type is served as.
+/// The type as which a file of this declared type is served.
 pub fn served_type(declared: &str) -> &str {
     let essence = declared.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     let Some((kind, name)) = essence.split_once('/') else { return PLAIN_BYTES };
@@ -78,7 +78,8 @@ pub fn served_type(declared: &str) -> &str {
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$&^_.+-".contains(&byte);
         !text.is_empty() && text.bytes().all(plain)
     };
-    let sane = token(kind) && token(name) && declared.bytes().all(|b| matches!(b, b' '..=b'~'));
+    let is_well_formed =
+        token(kind) && token(name) && declared.bytes().all(|b| matches!(b, b' '..=b'~'));
     let xml = name == "xml" || name.ends_with("+xml") || name.starts_with("xml-");
     let active = xml || ACTIVE_WORDS.iter().any(|word| name.contains(word));
     let known = match kind {
@@ -86,7 +87,7 @@ pub fn served_type(declared: &str) -> &str {
         "image" | "audio" | "video" | "font" | "application" => !active,
         _ => false,
     };
-    if sane && known { declared.trim() } else { PLAIN_BYTES }
+    if is_well_formed && known { declared.trim() } else { PLAIN_BYTES }
 }
 
 #[cfg(test)]
@@ -94,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_browser_would_run_is_served_as_bytes() {
+    fn types_that_a_browser_might_run_are_served_as_plain_bytes() {
         for active in [
             "text/html",
             "TEXT/HTML; charset=utf-8",
@@ -131,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_only_shown_keeps_its_type() {
+    fn types_that_are_only_displayed_stay() {
         for plain in [
             "image/png",
             "image/jpeg",

@@ -1,6 +1,6 @@
-//! Who writes: the end user of a new issue, the end user of an old one, an agent, or the desk in
-//! some name. An end user has one app profile per app and identity; its id follows from the two,
-//! so that the same person meets the same profile without anything being looked up.
+//! The authors of writes: the end user of a new or existing issue, an agent, or the desk under some
+//! name. An end user has one app profile per app and identity. Its id is derived from the two, so
+//! the same person gets the same profile without a lookup.
 
 use std::borrow::Cow;
 
@@ -11,20 +11,20 @@ use crate::ids::{DomainName, app_profile_id};
 use crate::issue::person::Person;
 use crate::json::{self, Json};
 
-/// In whose name the desk writes where neither the request nor the key has one.
+/// The name of the desk if neither the request nor the key has one.
 const DESK_NAME: &str = "Desk";
 
-/// An agent as a write needs to know one.
+/// The parts of an agent that a write needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentSummary {
     pub id: String,
     pub name: String,
-    /// Empty where unknown.
+    /// Empty if unknown.
     pub email: String,
 }
 
 impl AgentSummary {
-    /// Somebody at the desk who is only known by a name, which may be empty.
+    /// A person at the desk who is known by name only; the name may be empty.
     pub fn of_desk(domain: &DomainName, name: &str) -> Self {
         let name = if name.is_empty() { DESK_NAME } else { name };
         let seed = format!("agent\0{}", fold(name));
@@ -43,7 +43,7 @@ impl AgentSummary {
     }
 }
 
-/// An app profile as a write needs to know one.
+/// The parts of an app profile that a write needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AppProfileSummary {
     pub pid: String,
@@ -53,15 +53,15 @@ pub struct AppProfileSummary {
 }
 
 impl AppProfileSummary {
-    /// The first address, where there is one.
+    /// The first address, if there is one.
     pub(super) fn email(&self) -> Option<String> {
         let Ok(Json::Array(emails)) = json::parse(&self.emails) else { return None };
         emails.first().and_then(Json::as_str).map(str::to_owned)
     }
 }
 
-/// The id of the app profile that the author of a new issue has in an app; `None` stands for the
-/// domain's default app. Without an identity it is one that nobody else has.
+/// The id of the app profile of a new issue's author in an app; `None` means the domain's default
+/// app. Without an identity the profile is new.
 pub fn author_pid(
     domain: &DomainName,
     request: &CreateRequest,

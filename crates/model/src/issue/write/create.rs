@@ -1,6 +1,6 @@
-//! A new issue: its columns, its fragments, its author's app profile and the answer to the caller,
-//! all from one request. What the domain decides (id, times, app, who the author is known as) comes
-//! in with the context.
+//! Plans a new issue: its columns, its fragments, its author's app profile and the answer to the
+//! caller, all from one request. The context has everything that the domain determines: id, times,
+//! app and the author's profile.
 
 use std::borrow::Cow;
 
@@ -22,7 +22,7 @@ use crate::time::UnixMillis;
 
 use super::merge::merge;
 
-/// What the domain decides about a new issue.
+/// Everything that the domain determines about a new issue.
 #[derive(Debug, Clone)]
 pub struct CreateContext<'c> {
     pub domain: &'c DomainName,
@@ -33,16 +33,16 @@ pub struct CreateContext<'c> {
     pub app: App,
     /// The id of the author's app profile.
     pub pid: String,
-    /// That profile, where it is there already.
+    /// That profile, if it exists.
     pub profile: Option<AppProfileSummary>,
     pub attachments: &'c [Attachment],
 }
 
-/// What a new issue comes to.
+/// The rows of a new issue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CreatePlan {
     pub issue: IssueRecord,
-    /// To insert where its id is free.
+    /// To insert if its id is free.
     pub app_profile: AppProfileRow,
     /// The body of the answer.
     pub answer: Vec<u8>,
@@ -127,7 +127,7 @@ fn facts(request: &CreateRequest, at: UnixMillis, pid: &str, email: &str) -> Iss
     }
 }
 
-/// As much of a body as a title may have.
+/// The beginning of a body, as long as a title may be.
 fn beginning(body: &str) -> &str {
     body.char_indices().nth(TEXT_CHARS_MAX).map_or(body, |(end, _)| &body[..end])
 }

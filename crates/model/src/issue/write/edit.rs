@@ -1,6 +1,6 @@
-//! Edits of one issue, alone or as one of many: what changes, what the state becomes, and what the
-//! caller is told. The assignee changes first, then the message is added; a given status has the
-//! last word.
+//! Plans the edit of one issue, alone or as one of many: the changes, the new state and the answer.
+//! The assignee changes first, then the message is added; a given status overrides the states that
+//! these set.
 
 use super::Moment;
 use super::author::AgentSummary;
@@ -15,10 +15,10 @@ use crate::issue::render::{Members, write_texts};
 use crate::issue::{IssueQueue, IssueState, UNASSIGNED};
 use crate::json::{self, Json};
 
-/// What the references of an edit lead to.
+/// The records that the references of an edit lead to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EditTargets {
-    /// The new assignee, where the edit assigns; `Some(None)` unassigns.
+    /// The new assignee, if the edit assigns; `Some(None)` unassigns.
     pub assignee: Option<Option<AgentSummary>>,
     pub queue: Option<IssueQueue>,
 }
@@ -27,7 +27,7 @@ pub struct EditTargets {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EditPlan {
     pub issue: IssueRecord,
-    /// The body of the answer to an edit of one issue: what changed, and nothing else.
+    /// The body of the answer to an edit of one issue: only the changes.
     pub answer: Vec<u8>,
 }
 
@@ -41,8 +41,8 @@ pub fn plan_edit(
     moment: Moment,
 ) -> Result<EditPlan, IssueWriteError> {
     let mut issue = stored.clone();
-    let mut told = b"{\"updated-data\":{".to_vec();
-    let mut members = Members::new(&mut told, false);
+    let mut answer = b"{\"updated-data\":{".to_vec();
+    let mut members = Members::new(&mut answer, false);
     if let Some(assignee) = &targets.assignee {
         assign(&mut issue, assignee.as_ref());
     }
@@ -77,9 +77,9 @@ pub fn plan_edit(
         }
         issue.body.queue = Some(queue.render());
     }
-    told.extend_from_slice(b"}}");
-    let issue = issue.written(stored, title, moment.at)?;
-    Ok(EditPlan { issue, answer: told })
+    answer.extend_from_slice(b"}}");
+    let issue = issue.finish_write(stored, title, moment.at)?;
+    Ok(EditPlan { issue, answer })
 }
 
 fn assign(issue: &mut IssueRecord, assignee: Option<&AgentSummary>) {

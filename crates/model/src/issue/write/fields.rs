@@ -1,7 +1,7 @@
-//! The fields of a writing form before they mean anything: which names are known, in either
-//! spelling, and how single values are read. Every fault found is kept and reading goes on, so that
-//! a caller learns all of them at once; what a faulty field then stands for does not matter,
-//! because the form is refused as a whole. A field that may be empty and is, is as absent.
+//! The fields of a form: which names are known, in either spelling, and how single values are read.
+//! Every fault is collected and reading continues, so a caller gets all of them at once. The value
+//! of a faulty field does not matter, because the form is rejected as a whole. A field that may be
+//! empty and is empty reads as absent.
 
 use std::collections::BTreeMap;
 
@@ -11,18 +11,18 @@ use crate::json::{self, Json, Member, ValuePath};
 use crate::parameters::ParameterFault;
 use crate::spelling::{nearest_word, same_name};
 
-/// Faults that one form is told of.
+/// Most faults of one form that are listed.
 const FAULTS_MAX: usize = 100;
 
-/// The fields of one form, by their name as the documentation spells it.
+/// The fields of one form, by their documented names.
 pub(super) struct Fields<'f> {
-    /// Name as the caller spelled it, and value.
+    /// The name as the caller spelled it, and the value.
     given: BTreeMap<&'static str, (&'f str, &'f str)>,
     pub(super) faults: Vec<ParameterFault>,
 }
 
 impl<'f> Fields<'f> {
-    /// Sorts what was given; names beside `known`, and a name given twice, are faults.
+    /// Sorts the given pairs by name. Unknown names, and a name given twice, are faults.
     pub(super) fn new(pairs: &'f [(String, String)], known: &[&'static str]) -> Self {
         let mut fields = Self { given: BTreeMap::new(), faults: Vec::new() };
         for (spelled, value) in pairs {
@@ -59,12 +59,12 @@ impl<'f> Fields<'f> {
         self.fault(spelled, ErrorCode::InvalidValue, detail);
     }
 
-    /// The name as spelled and the value, where it is not empty.
+    /// The name as the caller spelled it, and the value, if it is not empty.
     pub(super) fn get(&self, name: &str) -> Option<(&'f str, &'f str)> {
         self.sent(name).filter(|(_, value)| !value.is_empty())
     }
 
-    /// The name as spelled and the value, empty ones included.
+    /// The name as the caller spelled it, and the value, even if it is empty.
     pub(super) fn sent(&self, name: &str) -> Option<(&'f str, &'f str)> {
         self.given.get(name).copied()
     }
@@ -81,16 +81,16 @@ impl<'f> Fields<'f> {
             let chars = value.chars().count();
             if chars > chars_max {
                 let detail =
-                    format!("{spelled} has {chars} characters, at most {chars_max} may be");
+                    format!("{spelled} has {chars} characters; at most {chars_max} are allowed");
                 self.fault(spelled, ErrorCode::OutOfRange, detail);
             }
         }
     }
 
-    /// A text that must be there, of at most `bytes_max` bytes.
+    /// A required text of at most `bytes_max` bytes.
     pub(super) fn required(&mut self, name: &str, bytes_max: usize) -> &'f str {
         let Some((spelled, value)) = self.get(name) else {
-            let detail = format!("the field {name} is needed, with a text that is not empty");
+            let detail = format!("the field {name} is required, with a text that is not empty");
             self.fault(name, ErrorCode::MissingField, detail);
             return "";
         };
@@ -101,7 +101,7 @@ impl<'f> Fields<'f> {
     pub(super) fn check_bytes(&mut self, spelled: &str, value: &str, bytes_max: usize) {
         if value.len() > bytes_max {
             let detail = format!(
-                "{spelled} has {} bytes, at most {bytes_max} may be; send a long text as an \
+                "{spelled} has {} bytes; at most {bytes_max} are allowed; send a long text as an \
                  attachment",
                 value.len()
             );
@@ -109,7 +109,7 @@ impl<'f> Fields<'f> {
         }
     }
 
-    /// A JSON value; `expected` describes it.
+    /// A JSON value; `expected` describes it in error messages.
     pub(super) fn json(&mut self, name: &str, expected: &str) -> Option<(&'f str, Json<'f>)> {
         let (spelled, value) = self.get(name)?;
         match json::parse(value.as_bytes()) {
@@ -119,7 +119,7 @@ impl<'f> Fields<'f> {
                 let why = details.join("; ");
                 self.invalid(
                     spelled,
-                    format!("{spelled} is no JSON ({why}); {expected} is expected"),
+                    format!("{spelled} is not JSON ({why}); {expected} is expected"),
                 );
                 None
             }
@@ -147,7 +147,7 @@ impl<'f> Fields<'f> {
         Some(texts)
     }
 
-    /// A JSON map in its order, with the name as spelled.
+    /// A JSON map in its order, with the name as the caller spelled it.
     pub(super) fn map(&mut self, name: &str) -> Option<(&'f str, Vec<Member<'f>>)> {
         const EXPECTED: &str = "a JSON map such as {\"a\":\"b\"}";
         let (spelled, tree) = self.json(name, EXPECTED)?;
@@ -165,7 +165,7 @@ impl<'f> Fields<'f> {
         self.invalid(spelled, detail);
     }
 
-    /// Has a value of this field read as entries of an import are; its faults become the field's.
+    /// Reads a value of this field as entries of an import are read; its faults become the field's.
     pub(super) fn read_as_entry<T>(
         &mut self,
         spelled: &str,
@@ -174,8 +174,8 @@ impl<'f> Fields<'f> {
         let mut reader = Reader::default();
         let value = read(&ValuePath::Root, &mut reader);
         for fault in reader.faults {
-            let place = fault.pointer.unwrap_or_default();
-            self.invalid(spelled, format!("{spelled} at {place}: {}", fault.detail));
+            let pointer = fault.pointer.unwrap_or_default();
+            self.invalid(spelled, format!("{spelled} at {pointer}: {}", fault.detail));
         }
         value
     }
@@ -190,7 +190,8 @@ impl<'f> Fields<'f> {
         let found = words.clone().find(|(word, _)| word.eq_ignore_ascii_case(value));
         if found.is_none() {
             let accepted: Vec<&str> = words.map(|(word, _)| word).collect();
-            let detail = format!("{spelled} {:?} is none of {}", shown(value), accepted.join(", "));
+            let detail =
+                format!("{spelled} {:?} is not one of {}", shown(value), accepted.join(", "));
             self.invalid(spelled, detail);
         }
         found.map(|(_, value)| value)

@@ -1,6 +1,6 @@
-//! The forms of the writing calls, read into typed requests. What a request refers to (agents, an
-//! app, a queue, issues) is only named here: whether it is there is the store's to say. Each reader
-//! returns its request as far as it could be read, with every fault.
+//! Reads the forms of the writing calls into typed requests. A request only names what it refers to
+//! (agents, an app, a queue, issues); the store decides whether it exists. Each reader returns the
+//! request as far as it could be read, together with every fault.
 
 use super::fields::Fields;
 use super::merge::CustomFieldPatch;
@@ -19,9 +19,9 @@ use crate::issue::{IssueState, MESSAGE_BODY_BYTES_MAX, TAG_CHARS_MAX, TEXT_CHARS
 use crate::json::{DEPTH_MAX, Json, write_string};
 use crate::parameters::ParameterFault;
 
-/// Issues that one bulk edit may name.
+/// Most issues of one bulk edit.
 pub const BULK_EDIT_ISSUES_MAX: usize = 5000;
-/// Bytes that the message of a bulk edit may come to, all issues together.
+/// Most bytes of a bulk edit's message, over all of its issues.
 pub const BULK_MESSAGE_BYTES_MAX: usize = 128 << 20;
 
 /// The fields of `POST …/issues`.
@@ -68,7 +68,7 @@ pub const BULK_EDIT_FIELDS: &[&str] = &[
     "custom_fields",
     "action_taken_by",
 ];
-/// A request as far as it could be read, and what is wrong with its form.
+/// A request as far as it could be read, and the faults of its form.
 pub type ParsedForm<T> = (T, Vec<ParameterFault>);
 
 /// Reads the form of a new issue.
@@ -89,7 +89,7 @@ pub fn read_create(pairs: &[(String, String)]) -> ParsedForm<CreateRequest> {
         language: owned(fields.text("language", FOREIGN_ID_CHARS_MAX)),
         cc: fields.texts("cc", TEXT_CHARS_MAX),
     };
-    // Platforms are no records of their own: the field is read and leads nowhere.
+    // Platforms are not records of their own: the field is read and ignored.
     fields.text("platform-id", FOREIGN_ID_CHARS_MAX);
     (request, fields.faults)
 }
@@ -124,7 +124,7 @@ pub fn read_edit(pairs: &[(String, String)]) -> ParsedForm<EditRequest> {
     let queue_id = reference(&mut fields, "queue_id");
     let edit = EditRequest { title, meta, queue_id, acting, ..changes(&mut fields) };
     let changing = EDIT_FIELDS.iter().filter(|name| **name != "agent-profile-id");
-    demand_change(&mut fields, changing);
+    require_change(&mut fields, changing);
     (edit, fields.faults)
 }
 
@@ -138,8 +138,8 @@ pub fn read_bulk_edit(pairs: &[(String, String)]) -> ParsedForm<BulkEditRequest>
         let together = body.len() * issue_ids.to.len();
         if body.len() <= MESSAGE_BODY_BYTES_MAX && together > BULK_MESSAGE_BYTES_MAX {
             let detail = format!(
-                "the message comes to {together} bytes over all issues, at most \
-                 {BULK_MESSAGE_BYTES_MAX} may be; name fewer issues at once"
+                "the message takes {together} bytes over all issues; at most \
+                 {BULK_MESSAGE_BYTES_MAX} are allowed; name fewer issues at once"
             );
             fields.fault(spelled, ErrorCode::TooLarge, detail);
         }
@@ -148,11 +148,11 @@ pub fn read_bulk_edit(pairs: &[(String, String)]) -> ParsedForm<BulkEditRequest>
     let action_taken_by = owned(fields.text("action_taken_by", TEXT_CHARS_MAX));
     let changing =
         BULK_EDIT_FIELDS.iter().filter(|name| !["issue-ids", "action_taken_by"].contains(name));
-    demand_change(&mut fields, changing);
+    require_change(&mut fields, changing);
     (BulkEditRequest { issue_ids, edit, message, action_taken_by }, fields.faults)
 }
 
-/// What both kinds of edit share.
+/// The changes that both kinds of edit share.
 fn changes(fields: &mut Fields<'_>) -> EditRequest {
     let tags = fields.sent("tags").and_then(|_| fields.texts("tags", TAG_CHARS_MAX));
     let states = IssueState::ALL.iter().map(|state| (state.as_str(), *state));
@@ -165,10 +165,10 @@ fn changes(fields: &mut Fields<'_>) -> EditRequest {
     }
 }
 
-/// A call that would change nothing is a slip.
-fn demand_change<'n>(fields: &mut Fields<'_>, names: impl Iterator<Item = &'n &'static str>) {
+/// A call that would change nothing is a mistake.
+fn require_change<'n>(fields: &mut Fields<'_>, names: impl Iterator<Item = &'n &'static str>) {
     let names: Vec<&str> = names.copied().collect();
-    // An empty title is a title; everywhere else empty is as absent.
+    // An empty title is a title; other empty fields read as absent.
     let changing =
         |name: &&str| fields.get(name).or(fields.sent(name).filter(|_| *name == "title"));
     if fields.faults.is_empty() && !names.iter().any(|name| changing(name).is_some()) {
@@ -192,7 +192,7 @@ fn agent(fields: &mut Fields<'_>, name: &str) -> Option<Reference<AgentSelector>
     Some(Reference { field, to: AgentSelector::Id(to) })
 }
 
-/// `assignee-id`, `assignee-email`; where both are given they have to mean the same agent.
+/// `assignee-id` and `assignee-email`; if both are given, they must mean the same agent.
 fn assignment(fields: &mut Fields<'_>) -> Option<Assignment> {
     let by_id = reference(fields, "assignee-id");
     let by_email = fields.get("assignee-email").map(|(spelled, email)| Reference {
@@ -219,8 +219,8 @@ fn assignment(fields: &mut Fields<'_>) -> Option<Assignment> {
     }
 }
 
-/// `meta` with its numbers and booleans as strings. It is a level of the issue's map, and an issue
-/// that is exported has to be one that can be read again.
+/// `meta` with its numbers and booleans as strings. It is one level down in the map of an issue,
+/// and an exported issue must be readable again.
 fn meta(fields: &mut Fields<'_>) -> Option<Vec<u8>> {
     const LEVELS_MAX: usize = DEPTH_MAX - 1;
     let (spelled, members) = fields.map("meta")?;
@@ -234,7 +234,7 @@ fn meta(fields: &mut Fields<'_>) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// Whether there are at most `levels` maps and lists within each other.
+/// Whether maps and lists nest to at most `levels` levels.
 fn nests_within(json: &Json<'_>, levels: usize) -> bool {
     match (json, levels.checked_sub(1)) {
         (Json::Array(items), Some(rest)) => items.iter().all(|item| nests_within(item, rest)),
@@ -246,7 +246,7 @@ fn nests_within(json: &Json<'_>, levels: usize) -> bool {
     }
 }
 
-/// Custom fields, each checked by its type; one that is null is to go.
+/// Custom fields, each checked by its type; a null removes the field.
 fn custom_fields(fields: &mut Fields<'_>) -> Option<CustomFieldPatch> {
     let (spelled, members) = fields.map("custom_fields")?;
     let mut patch = CustomFieldPatch::default();
@@ -261,7 +261,7 @@ fn custom_fields(fields: &mut Fields<'_>) -> Option<CustomFieldPatch> {
             read_custom_field(member, at, &mut Members::new(&mut out, false), reader);
             let mut name = Vec::new();
             write_string(key, &mut name);
-            // What was written is a member: its value stands behind the name and a colon.
+            // The output is a whole member: its value follows the name and a colon.
             out.drain(..out.len().min(name.len() + 1));
             out
         });
@@ -274,7 +274,7 @@ fn issue_ids(fields: &mut Fields<'_>) -> Reference<Vec<u64>> {
     const EXPECTED: &str = "a JSON array of issue ids such as [1,2]";
     let mut ids = Reference::<Vec<u64>>::default();
     if fields.get("issue-ids").is_none() {
-        let detail = format!("the field issue-ids is needed: {EXPECTED}");
+        let detail = format!("the field issue-ids is required: {EXPECTED}");
         fields.fault("issue-ids", ErrorCode::MissingField, detail);
         return ids;
     }
@@ -299,14 +299,16 @@ fn issue_ids(fields: &mut Fields<'_>) -> Reference<Vec<u64>> {
         let mut text = Vec::new();
         item.write_to(&mut text);
         let text = String::from_utf8_lossy(&text);
-        let detail = format!("{} is no issue id; {EXPECTED} is expected", shown(&text));
+        let detail = format!("{} is not an issue id; {EXPECTED} is expected", shown(&text));
         fields.fault(spelled, ErrorCode::InvalidValue, detail);
     }
     let mut seen = std::collections::HashSet::new();
     ids.to.retain(|id| seen.insert(*id));
     if items.is_empty() || ids.to.len() > BULK_EDIT_ISSUES_MAX {
-        let detail =
-            format!("{spelled} names {} issues; 1 to {BULK_EDIT_ISSUES_MAX} may be", items.len());
+        let detail = format!(
+            "{spelled} names {} issues; 1 to {BULK_EDIT_ISSUES_MAX} are allowed",
+            items.len()
+        );
         fields.fault(spelled, ErrorCode::OutOfRange, detail);
     }
     ids

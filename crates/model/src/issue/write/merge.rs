@@ -1,6 +1,6 @@
-//! Merging into the maps of an issue: `meta` as a JSON merge patch (RFC 7396), custom fields key by
-//! key, because a field's type and value belong together. Keys that stay keep their place and their
-//! bytes; new ones go to the end.
+//! Merges into the maps of an issue: `meta` by JSON merge patch (RFC 7396), custom fields key by
+//! key, because the type and the value of a field belong together. Keys that stay keep their order
+//! and their bytes; new ones go to the end.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use crate::json::{self, Json, write_map};
 pub struct CustomFieldPatch(pub(super) Vec<(String, Option<Vec<u8>>)>);
 
 impl CustomFieldPatch {
-    /// The patch as a JSON map; what is to go is null.
+    /// The patch as a JSON map; a field to remove is null.
     pub(super) fn render(&self) -> Vec<u8> {
         render(self.0.iter().map(|(key, field)| (key.as_str(), field.as_deref())))
     }
@@ -22,7 +22,7 @@ impl CustomFieldPatch {
         render(set.map(|(key, field)| (key.as_str(), field.as_deref())))
     }
 
-    /// The map of fields with this patch applied, and the part of the patch that changed anything.
+    /// The map of fields with this patch applied, and the part of the patch that changed something.
     pub(super) fn apply(&self, stored: &[u8]) -> (Vec<u8>, Self) {
         let Ok(Json::Object(mut fields)) = json::parse(stored) else {
             return (self.render_set(), self.clone());
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_custom_field_is_replaced_whole_and_what_did_not_change_is_not_told() {
+    fn a_custom_field_is_replaced_whole_and_only_changes_are_reported() {
         let stored = br#"{"a":{"type":"number","value":1},"b":{"type":"number","value":2.50}}"#;
         let field = |text: &str| Some(text.as_bytes().to_vec());
         let patch = CustomFieldPatch(vec![

@@ -1,5 +1,5 @@
-//! Messages and notes: rendered as an import renders them, and appended to an issue with whatever
-//! that does to its state and times.
+//! Adds messages and notes to an issue: rendered as an import renders them, appended, and with the
+//! state and the times that follow.
 
 use super::Moment;
 use super::attachment::{Attachment, write_attachments};
@@ -11,10 +11,10 @@ use crate::issue::message::{Message, Origin};
 use crate::issue::person::{Person, write_person};
 use crate::issue::render::Members;
 
-/// The kind of every message, as answers name it.
+/// The type of every message, as answers show it.
 pub(super) const TEXT_MESSAGE: &str = "Text";
 
-/// Whose a message is.
+/// The author of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MessageAuthor {
     /// The issue's own author.
@@ -56,7 +56,7 @@ pub(super) fn render_message(
     out
 }
 
-/// Appends the message and moves the state as it does; head and times are left to the caller.
+/// Appends the message and sets the state that follows; the caller updates head and times.
 pub(super) fn add_message(
     domain: &DomainName,
     issue: &mut IssueRecord,
@@ -81,7 +81,7 @@ pub(super) fn add_message(
     Ok(())
 }
 
-/// The issue with a message more.
+/// The issue with one more message.
 pub fn plan_message(
     domain: &DomainName,
     stored: &IssueRecord,
@@ -90,10 +90,10 @@ pub fn plan_message(
 ) -> Result<IssueRecord, IssueWriteError> {
     let mut issue = stored.clone();
     add_message(domain, &mut issue, message, moment)?;
-    issue.written(stored, None, moment.at)
+    issue.finish_write(stored, None, moment.at)
 }
 
-/// The issue with a private note more.
+/// The issue with one more private note.
 pub fn plan_note(
     stored: &IssueRecord,
     text: &str,
@@ -108,7 +108,7 @@ pub fn plan_note(
     note.push(b'}');
     let mut issue = stored.clone();
     append(issue.body.private_notes.get_or_insert_default(), &note);
-    issue.written(stored, None, moment.at)
+    issue.finish_write(stored, None, moment.at)
 }
 
 /// The body of the answer to a new message.

@@ -1,8 +1,8 @@
-//! Writing issues one by one: forms read into typed requests, and pure plans of what a request
-//! makes of an issue. Wire rules: docs/api.md, "Writing issues". A plan gets everything that the
-//! store and the clock decide passed in, and returns whole records and the very bytes of the
-//! answer, so that a backend only reads, writes and commits. Invariant: every write moves
-//! `updated_at`, and `state_data.changed_at` moves exactly when the state does.
+//! Single writes of issues: forms are read into typed requests, and pure plans compute the issue
+//! after a request. Wire rules: docs/api.md, "Writing issues". A plan gets everything that the
+//! store and the clock determine, and returns whole records and the exact bytes of the answer, so a
+//! backend only reads, writes and commits. Invariant: every write changes `updated_at`, and
+//! `state_data.changed_at` changes exactly when the state does.
 
 mod attachment;
 mod author;
@@ -39,7 +39,7 @@ pub use requests::{
 
 use crate::time::UnixMillis;
 
-/// When something is written, and what makes its ids its own.
+/// The time of a write, and the random number that makes its ids unique.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Moment {
     pub at: UnixMillis,

@@ -1,6 +1,5 @@
-//! An issue as it is stored, whole: what a change begins with and ends in. Head and columns are
-//! changed together, from the same facts, so that they never disagree. What a change does not name
-//! keeps its bytes.
+//! A whole stored issue: the start and the result of every change. Head and columns are rendered
+//! from the same facts, so they always agree. Parts that a change does not name keep their bytes.
 
 use crate::issue::fragments::{IssueBody, IssueFragments};
 use crate::issue::render::write_texts;
@@ -10,7 +9,7 @@ use crate::record::write_decimal;
 use crate::task::Family;
 use crate::time::UnixMillis;
 
-/// Bytes that the names of an issue's parts take, the parts aside.
+/// Most bytes of the names of an issue's parts.
 const NAMES_BYTES_MAX: usize = 512;
 
 /// Columns and fragments of one issue.
@@ -22,7 +21,7 @@ pub struct IssueRecord {
     pub body: IssueBody,
 }
 
-/// Why a write that is fine in itself cannot take effect on an issue.
+/// Why a valid write cannot be applied to an issue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum IssueWriteError {
     #[error("the issue would be longer than an issue may be")]
@@ -36,8 +35,8 @@ impl IssueRecord {
         IssueFragments::new(&self.head, &self.body)
     }
 
-    /// The issue as changed from `stored`, finished: times, head, size.
-    pub(super) fn written(
+    /// The changed issue, finished: its times and its head are updated and its size is checked.
+    pub(super) fn finish_write(
         mut self,
         stored: &Self,
         title: Option<&str>,
@@ -52,7 +51,7 @@ impl IssueRecord {
         self.check_size()
     }
 
-    /// Refuses an issue that could not be imported again after an export.
+    /// Rejects an issue that could not be imported again after an export.
     pub(super) fn check_size(self) -> Result<Self, IssueWriteError> {
         if self.fragments().bytes() + NAMES_BYTES_MAX > Family::Issues.entry_bytes_max() {
             return Err(IssueWriteError::TooLarge);
@@ -60,7 +59,7 @@ impl IssueRecord {
         Ok(self)
     }
 
-    /// Renders the head anew from the columns, with another title where one is given.
+    /// Renders the head again from the columns, with another title if one is given.
     fn refresh_head(&mut self, title: Option<&str>) -> Result<(), IssueWriteError> {
         let map = [b"{", self.head.as_slice(), b"}"].concat();
         let Ok(Json::Object(members)) = json::parse(&map) else {
@@ -83,7 +82,7 @@ impl IssueRecord {
     }
 }
 
-/// A member of the head: as the facts say where they decide it, else as it is.
+/// Writes a member of the head: from the facts if they determine it, else unchanged.
 fn write_member(key: &str, value: &Json<'_>, facts: &IssueFacts, out: &mut Vec<u8>) {
     match key {
         "tags" => write_texts(facts.tags.iter().map(String::as_str), out),
@@ -118,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn items_are_appended_to_arrays_of_any_length() {
+    fn append_extends_empty_and_filled_arrays() {
         let mut array = Vec::new();
         append(&mut array, b"1");
         assert_eq!(array, b"[1]");

@@ -1,18 +1,18 @@
-//! What the writing calls ask for, typed. Requests name what they refer to (agents, an app, a
-//! queue, issues) together with the field that does so, so that whoever looks it up can say which
-//! field was wrong; [`References`] is all of it at once.
+//! The typed requests of the writing calls. A request names what it refers to (agents, an app, a
+//! queue, issues) together with the field that does so, so that a failed lookup can name the wrong
+//! field. [`References`] has all of these at once.
 
 use super::merge::CustomFieldPatch;
 use crate::issue::IssueState;
 
-/// Something that a request refers to, and the field that does so, as the caller spelled it.
+/// A reference of a request, and the field that holds it, as the caller spelled it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reference<T> {
     pub field: String,
     pub to: T,
 }
 
-/// Which agent is meant.
+/// Which agent a reference means.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AgentSelector {
     Id(String),
@@ -20,7 +20,7 @@ pub enum AgentSelector {
     Email(String),
 }
 
-/// Whom an issue is to be assigned to.
+/// The assignee that an edit sets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Assignment {
     Unassign,
@@ -31,7 +31,7 @@ pub enum Assignment {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CreateRequest {
     pub body: String,
-    /// Absent: the body.
+    /// The body if absent.
     pub title: Option<String>,
     pub email: Option<String>,
     pub author_name: Option<String>,
@@ -51,7 +51,7 @@ pub struct CreateRequest {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MessageRequest {
     pub body: String,
-    /// Absent: the message is the end user's.
+    /// The message is the end user's if absent.
     pub agent: Option<Reference<AgentSelector>>,
 }
 
@@ -59,11 +59,11 @@ pub struct MessageRequest {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NoteRequest {
     pub text: String,
-    /// Absent: the note is in the key's name.
+    /// The note is written in the key's name if absent.
     pub author: Option<Reference<AgentSelector>>,
 }
 
-/// Changes of one issue or of many; what is absent stays.
+/// Changes of one issue or of many; absent fields stay unchanged.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EditRequest {
     pub title: Option<String>,
@@ -74,14 +74,14 @@ pub struct EditRequest {
     pub status: Option<IssueState>,
     pub assignment: Option<Assignment>,
     pub queue_id: Option<Reference<String>>,
-    /// Who edits; only looked up.
+    /// The agent who edits; only looked up.
     pub acting: Option<Reference<AgentSelector>>,
 }
 
-/// The same changes of many issues, and a message of the desk's to each.
+/// The same changes of many issues, and a message of the desk to each.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BulkEditRequest {
-    /// Each once, in the order given; the field as spelled.
+    /// Each id once, in the given order; the field as the caller spelled it.
     pub issue_ids: Reference<Vec<u64>>,
     pub edit: EditRequest,
     pub message: Option<String>,

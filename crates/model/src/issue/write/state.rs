@@ -1,10 +1,10 @@
-//! What moves an issue from state to state. A table small enough to read: events come one after
-//! another, and a state that the caller names has the last word.
+//! The state machine of issues: which state follows a message or a change of the assignee. Events
+//! apply one after another, and a state that the caller names overrides theirs.
 
 use crate::issue::IssueState;
 use crate::issue::message::Origin;
 
-/// The state after a message. One to a closed issue opens it again.
+/// The state after a message. A message to a closed issue reopens it.
 pub(super) const fn after_message(state: IssueState, origin: Origin) -> IssueState {
     use IssueState::{AgentReplied, Rejected, Resolved, WaitingForAgent};
     match (origin, state) {
@@ -35,9 +35,9 @@ mod tests {
     };
 
     #[test]
-    fn every_state_meets_every_event() {
-        // State, then what it becomes by an end user's message, an agent's message, assigning an
-        // unassigned issue, handing it to another agent, unassigning it.
+    fn the_state_after_each_event_is_as_the_table_says() {
+        // State, then the state after: an end user's message, an agent's message, assigning an
+        // unassigned issue, reassigning it, unassigning it.
         let table = [
             (New, New, AgentReplied, NewForAgent, NewForAgent, New),
             (NewForAgent, NewForAgent, AgentReplied, NewForAgent, NewForAgent, New),
@@ -55,11 +55,11 @@ mod tests {
             (Rejected, WaitingForAgent, AgentReplied, Rejected, Rejected, New),
         ];
         assert_eq!(table.map(|row| row.0).as_slice(), IssueState::ALL, "no state is left out");
-        for (state, end_user, agent, assigned, handed_on, unassigned) in table {
+        for (state, end_user, agent, assigned, reassigned, unassigned) in table {
             assert_eq!(after_message(state, Origin::EndUser), end_user, "{state:?}");
             assert_eq!(after_message(state, Origin::Agent), agent, "{state:?}");
             assert_eq!(after_assignment(state, None, Some("a")), assigned, "{state:?}");
-            assert_eq!(after_assignment(state, Some("a"), Some("b")), handed_on, "{state:?}");
+            assert_eq!(after_assignment(state, Some("a"), Some("b")), reassigned, "{state:?}");
             assert_eq!(after_assignment(state, Some("a"), None), unassigned, "{state:?}");
             assert_eq!(after_assignment(state, None, None), state, "nothing was unassigned");
         }

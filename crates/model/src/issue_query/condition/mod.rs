@@ -7,18 +7,17 @@ mod text_matcher;
 pub(super) use parse::{Subject, parse_condition};
 pub use text_matcher::TextMatcher;
 
-/// A condition on the values of one kind that an issue has. All four parts hold together; the
-/// default holds for every issue. Lists are ascending and without repeats; addresses and texts in
-/// them are folded.
+/// A condition on an issue's values of one kind. All four parts must hold; the default holds for
+/// every issue. Lists are ascending and without repeats; addresses and texts in them are folded.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Condition {
     /// The issue has all of these.
     pub and: Vec<String>,
-    /// The issue has at least one of these: where the list is empty, no issue does.
+    /// The issue has at least one of these; if the list is empty, no issue matches.
     pub or: Option<Vec<String>>,
-    /// The issue has none of these, so it holds where there is no value at all.
+    /// The issue has none of these, which also holds if it has no value at all.
     pub nor: Vec<String>,
-    /// Whether there is a value at all.
+    /// Whether the issue has a value at all.
     pub exists: Option<bool>,
 }
 
@@ -28,8 +27,8 @@ impl Condition {
         self.and.is_empty() && self.or.is_none() && self.nor.is_empty() && self.exists.is_none()
     }
 
-    /// Whether it holds where `exists` says whether there is a value and `has` whether one of them
-    /// is the given one.
+    /// Whether the condition holds for an issue: `exists` says whether the issue has a value, `has`
+    /// whether it has the given one.
     pub fn holds(&self, exists: bool, mut has: impl FnMut(&str) -> bool) -> bool {
         self.exists.is_none_or(|wanted| wanted == exists)
             && self.and.iter().all(|value| has(value))

@@ -1,7 +1,7 @@
-//! Condition objects as parameters: `{"and":[…],"or":[…],"nor":[…],"exists":"true"}`. Which of the
-//! four keys a parameter takes, and whether its values are compared without case, is one table
-//! here. An empty object asks for nothing; a list that is there but empty means what its name says
-//! of no values: all of none holds, any of none does not.
+//! Reads condition objects: `{"and":[…],"or":[…],"nor":[…],"exists":"true"}`. One table here says
+//! which of the four keys a parameter takes and whether its values are compared without case. An
+//! empty object matches every issue. An empty `and` or `nor` always holds; an empty `or` never
+//! does.
 
 use super::Condition;
 use crate::json::Json;
@@ -27,7 +27,7 @@ impl Key {
     }
 }
 
-/// The parameters that are condition objects.
+/// The parameters whose values are condition objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Subject {
     Tags,
@@ -41,7 +41,7 @@ pub(crate) enum Subject {
 }
 
 impl Subject {
-    /// The parameter, with hyphens.
+    /// The name of the parameter, with hyphens.
     pub(crate) const fn parameter(self) -> &'static str {
         match self {
             Self::Tags => "tags",
@@ -68,7 +68,7 @@ impl Subject {
         }
     }
 
-    /// Whether its values are compared without case, and therefore kept folded.
+    /// Whether its values are compared without case, and therefore folded.
     const fn is_folded(self) -> bool {
         match self {
             Self::Tags | Self::Languages | Self::AssigneeIds => false,
@@ -80,7 +80,7 @@ impl Subject {
         }
     }
 
-    /// A value of the parameter, for messages.
+    /// An example for error messages.
     const fn example(self) -> &'static str {
         match self {
             Self::FeedbackComment => "{\"and\":[\"a\"],\"exists\":true}",
@@ -88,7 +88,7 @@ impl Subject {
         }
     }
 
-    /// A list of values, as they are compared.
+    /// A list of values, folded if they are compared without case.
     fn values(self, json: &Json<'_>, at: &str, faults: &mut FilterFaults) -> Vec<String> {
         if self.is_folded() {
             json_value::folded_texts(json, at, faults)
@@ -98,7 +98,7 @@ impl Subject {
     }
 }
 
-/// Reads the value of a subject's parameter; the faults are sentences.
+/// Reads the value of a subject's parameter; each fault is a sentence.
 pub(crate) fn parse_condition(subject: Subject, value: &str) -> Result<Condition, Vec<String>> {
     let keys: Vec<&str> = subject.keys().iter().map(|key| key.as_str()).collect();
     let example = format!("a map such as {}", subject.example());
@@ -107,7 +107,7 @@ pub(crate) fn parse_condition(subject: Subject, value: &str) -> Result<Condition
     let mut condition = Condition::default();
     for (word, at, value) in json_value::members(&tree, "", &example, &mut faults) {
         let Some(key) = subject.keys().iter().find(|key| key.as_str() == word) else {
-            faults.unknown(&at, word, "key here", &keys);
+            faults.unknown(&at, word, "a key here", &keys);
             continue;
         };
         match key {

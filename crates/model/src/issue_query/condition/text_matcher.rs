@@ -11,7 +11,7 @@ use crate::fold::fold_into;
 use crate::issue_query::fragment_reader::TextSource;
 use crate::json::{self, Json, write_string};
 
-/// What a word is to the condition.
+/// The list of the condition that a word is from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
     And,
@@ -19,17 +19,17 @@ enum Role {
     Nor,
 }
 
-/// A text that is looked for.
+/// A text to search for.
 #[derive(Debug, Clone)]
 struct Word {
     role: Role,
     plain: Finder<'static>,
-    /// As it stands in a fragment.
+    /// The text as a fragment has it, with JSON escapes.
     escaped: Finder<'static>,
-    /// Whether it stands anywhere in the fragment, which a text that has it makes sure of.
-    is_near: bool,
-    /// Whether a text has it.
-    is_found: bool,
+    /// Whether it occurs anywhere in the fragment. If a text contains it, the fragment does.
+    in_fragment: bool,
+    /// Whether a text contains it.
+    in_text: bool,
 }
 
 impl Word {
@@ -38,14 +38,14 @@ impl Word {
         write_string(text, &mut quoted);
         let escaped = Finder::new(&quoted[1..quoted.len() - 1]).into_owned();
         let plain = Finder::new(text.as_bytes()).into_owned();
-        Self { role, plain, escaped, is_near: false, is_found: false }
+        Self { role, plain, escaped, in_fragment: false, in_text: false }
     }
 }
 
-/// Holds a condition on texts against fragments. Its buffer is kept from one to the next.
+/// Matches one condition against many fragments. Its buffer is reused.
 #[derive(Debug, Clone)]
 pub struct TextMatcher {
-    place: TextSource,
+    source: TextSource,
     exists: Option<bool>,
     has_or: bool,
     words: Vec<Word>,
@@ -54,8 +54,8 @@ pub struct TextMatcher {
 }
 
 impl TextMatcher {
-    /// `condition` has folded texts, as a query's has.
-    pub fn new(place: TextSource, condition: &Condition) -> Self {
+    /// The texts of `condition` must be folded, as those of a query are.
+    pub fn new(source: TextSource, condition: &Condition) -> Self {
         let any = condition.or.as_deref();
         let roles = [
             (Role::And, &*condition.and),
@@ -65,7 +65,7 @@ impl TextMatcher {
         let words =
             roles.iter().flat_map(|(role, texts)| texts.iter().map(|t| Word::new(*role, t)));
         Self {
-            place,
+            source,
             exists: condition.exists,
             has_or: any.is_some(),
             words: words.collect(),
@@ -73,12 +73,12 @@ impl TextMatcher {
         }
     }
 
-    /// Whether the condition holds for an issue that has this fragment in the place.
+    /// Whether the condition holds for an issue with this fragment.
     pub fn holds(&mut self, fragment: Option<&[u8]>) -> bool {
         let fragment = fragment.unwrap_or_default();
         if let Some(wanted) = self.exists {
             let mut exists = false;
-            self.place.visit(fragment, &mut |_| {
+            self.source.visit(fragment, &mut |_| {
                 exists = true;
                 false
             });
@@ -91,51 +91,52 @@ impl TextMatcher {
         }
         fold_fragment(fragment, &mut self.folded);
         for word in &mut self.words {
-            word.is_near = word.escaped.find(&self.folded).is_some();
-            word.is_found = false;
-            if !word.is_near && word.role == Role::And {
+            word.in_fragment = word.escaped.find(&self.folded).is_some();
+            word.in_text = false;
+            if !word.in_fragment && word.role == Role::And {
                 return false;
             }
         }
-        let is_near = |role| self.words.iter().any(|word| word.role == role && word.is_near);
-        if self.has_or && !is_near(Role::Or) {
+        let in_fragment =
+            |role| self.words.iter().any(|word| word.role == role && word.in_fragment);
+        if self.has_or && !in_fragment(Role::Or) {
             return false;
         }
-        if self.words.iter().any(|word| word.is_near) {
+        if self.words.iter().any(|word| word.in_fragment) {
             self.find_words();
         }
         let mut any = !self.has_or;
         for word in &self.words {
             match word.role {
-                Role::And if !word.is_found => return false,
-                Role::Nor if word.is_found => return false,
-                Role::Or => any |= word.is_found,
+                Role::And if !word.in_text => return false,
+                Role::Nor if word.in_text => return false,
+                Role::Or => any |= word.in_text,
                 Role::And | Role::Nor => {}
             }
         }
         any
     }
 
-    /// Finds out which of the words that are near stand in a text.
+    /// Finds the words that occur in a text, among those that occur in the fragment.
     fn find_words(&mut self) {
-        let Self { place, words, folded, .. } = self;
-        place.visit(folded, &mut |text| {
+        let Self { source, words, folded, .. } = self;
+        source.visit(folded, &mut |text| {
             let unescaped = memchr::memchr(b'\\', text).map(|_| unescaped(text));
             let mut is_open = false;
-            for word in words.iter_mut().filter(|word| word.is_near && !word.is_found) {
-                word.is_found = match &unescaped {
+            for word in words.iter_mut().filter(|word| word.in_fragment && !word.in_text) {
+                word.in_text = match &unescaped {
                     None => word.escaped.find(text).is_some(),
                     Some(text) => word.plain.find(text).is_some(),
                 };
-                is_open |= !word.is_found;
+                is_open |= !word.in_text;
             }
             is_open
         });
     }
 }
 
-/// The fragment with every code point folded. JSON stays what it is: its keys and escapes are
-/// written in small letters anyway.
+/// The fragment with every code point folded. The JSON stays valid: its keys and escapes are lower
+/// case already.
 fn fold_fragment(fragment: &[u8], folded: &mut Vec<u8>) {
     folded.clear();
     if fragment.is_ascii() {

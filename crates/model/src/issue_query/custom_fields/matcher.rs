@@ -1,7 +1,7 @@
-//! The filter on custom fields, held against stored fragments; and what a single test means for a
-//! stored value. Stored values may be of any JSON type: a number counts the same as a number and as
-//! a string, a checkbox as a boolean and as the string. What is no value of the type (text in a
-//! number field) is, like a field that is absent, equal to nothing.
+//! Matches the filter on custom fields against stored fragments, and defines what a single test
+//! means for a stored value. A number counts the same as a number and as a string, a checkbox as a
+//! boolean and as the string. A value that does not fit the type, such as text in a number field,
+//! equals nothing, as an absent field does.
 
 use super::{Comparison, FieldFilter, FieldTest, FieldTests};
 use crate::decimal::Decimal;
@@ -11,7 +11,7 @@ use crate::issue_query::fragment_reader::{StoredField, members, stored_field};
 use crate::json::{Json, write_string};
 
 impl FieldTest {
-    /// Whether it holds for the value of a field; absent fields have none.
+    /// Whether the test holds for a field's value; `None` means that the field is absent.
     pub fn holds(&self, value: Option<&Json<'_>>) -> bool {
         let value = value.filter(|value| has_value(value));
         let Some(value) = value else { return self.holds_when_absent() };
@@ -44,33 +44,33 @@ fn compares(comparison: Comparison, number: Option<&Decimal>, wanted: &Decimal) 
     }
 }
 
-/// A field as filters name it, with the value that the issue at hand has there.
+/// A field that a filter names.
 #[derive(Debug, Clone)]
-struct Place {
+struct NamedField {
     field_type: FieldType,
     key: String,
-    /// As it stands between quotes.
+    /// The key as JSON has it between quotes.
     escaped: Vec<u8>,
 }
 
-/// Holds the filters of a query on custom fields against fragments.
+/// Matches the filters of a query on custom fields against fragments.
 #[derive(Debug, Clone)]
 pub struct FieldMatcher {
     filters: Vec<FieldFilter>,
-    /// Every field that the filters name, once.
-    places: Vec<Place>,
+    /// Each field that the filters name, once.
+    fields: Vec<NamedField>,
 }
 
 impl FieldMatcher {
     pub fn new(filters: &[FieldFilter]) -> Self {
-        let mut places: Vec<Place> = Vec::new();
+        let mut fields: Vec<NamedField> = Vec::new();
         for filter in filters {
             for FieldTests { key, .. } in filter.and.iter().chain(filter.or.iter().flatten()) {
-                let is_known = |p: &Place| p.field_type == filter.field_type && p.key == *key;
-                if !places.iter().any(is_known) {
+                let is_known = |p: &NamedField| p.field_type == filter.field_type && p.key == *key;
+                if !fields.iter().any(is_known) {
                     let mut quoted = Vec::new();
                     write_string(key, &mut quoted);
-                    places.push(Place {
+                    fields.push(NamedField {
                         field_type: filter.field_type,
                         key: key.clone(),
                         escaped: quoted[1..quoted.len() - 1].to_vec(),
@@ -78,17 +78,17 @@ impl FieldMatcher {
                 }
             }
         }
-        Self { filters: filters.to_vec(), places }
+        Self { filters: filters.to_vec(), fields }
     }
 
     /// Whether all filters hold for an issue with these custom fields.
     pub fn holds(&self, custom_fields: &[u8]) -> bool {
         let mut found: Vec<(&str, StoredField<'_>)> = Vec::new();
         members(custom_fields, |key, field| {
-            if let Some(place) = self.places.iter().find(|place| place.escaped == key)
+            if let Some(named) = self.fields.iter().find(|named| named.escaped == key)
                 && let Some(field) = stored_field(field)
             {
-                found.push((&place.key, field));
+                found.push((&named.key, field));
             }
             true
         });
@@ -103,7 +103,7 @@ impl FieldMatcher {
     }
 }
 
-/// Whether the filter holds where `value` finds the fields of its type.
+/// Whether the filter holds; `value` looks up a field of its type.
 pub(crate) fn holds_for<'v, 'j: 'v>(
     filter: &FieldFilter,
     value: impl Fn(&str) -> Option<&'v Json<'j>>,

@@ -12,13 +12,13 @@ pub(super) use parse::parse_custom_fields;
 use crate::decimal::Decimal;
 use crate::issue::FieldType;
 
-/// The conditions on all fields of one type; both groups hold.
+/// The conditions on all fields of one type; both groups must hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FieldFilter {
     pub field_type: FieldType,
     /// Every test of every key holds.
     pub and: Vec<FieldTests>,
-    /// At least one test of one key holds: where there is none, no issue matches.
+    /// At least one test of one key holds; if the list is empty, no issue matches.
     pub or: Option<Vec<FieldTests>>,
 }
 
@@ -41,17 +41,17 @@ pub enum Comparison {
     Smaller,
 }
 
-/// One test of a field's value. `IsSet(false)`, `DoesNotContain`, `NoneOf` and
-/// `Compare(IsNot, _)` hold for a field that is absent, the others do not.
+/// One test of a field's value. `IsSet(false)`, `DoesNotContain`, `NoneOf` and `Compare(IsNot, _)`
+/// hold for an absent field; the others do not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FieldTest {
-    /// `is_set`, any type but a checkbox.
+    /// `is_set`, for every type except a checkbox.
     IsSet(bool),
     /// The value of a checkbox.
     Checked(bool),
-    /// `contains`: any of these, folded, is part of the text.
+    /// `contains`: at least one of these, folded, is part of the text.
     Contains(Vec<String>),
-    /// `does_not_contain`: none of these, folded, is.
+    /// `does_not_contain`: none of these, folded, is part of the text.
     DoesNotContain(Vec<String>),
     /// Of a number or a date in Unix milliseconds.
     Compare(Comparison, Decimal),
@@ -62,7 +62,7 @@ pub enum FieldTest {
 }
 
 impl FieldTest {
-    /// Whether it holds where there is no field of that key and type, or one without a value.
+    /// Whether the test holds if no field has that key and type, or if the field has no value.
     pub const fn holds_when_absent(&self) -> bool {
         match self {
             Self::IsSet(set) => !*set,

@@ -1,7 +1,7 @@
-//! The filter `custom_fields`: `{TYPE:{"and":{KEY:{OPERATOR:VALUE}},"or":{…}}}`; a checkbox has its
-//! value where other types have operators. Which operators a type takes is one table here. Types,
-//! groups and keys may be empty; a map of operators may not, because that is a condition somebody
-//! forgot to write.
+//! Reads the filter `custom_fields`: `{TYPE:{"and":{KEY:{OPERATOR:VALUE}},"or":{…}}}`. A checkbox
+//! has its value in place of operators. One table here says which operators a type takes. Types,
+//! groups and keys may be empty; a map of operators may not, because then the condition was
+//! forgotten.
 
 use super::{Comparison, FieldFilter, FieldTest, FieldTests};
 use crate::decimal::Decimal;
@@ -12,7 +12,7 @@ use crate::parameters::json_value::{self, FilterFaults};
 const EXAMPLE: &str = "a map such as {\"number\":{\"and\":{\"quantity\":{\"is\":5}}}}";
 const GROUPS: [&str; 2] = ["and", "or"];
 
-/// What an operator takes and becomes.
+/// An operator: it decides which value it takes and which test it becomes.
 #[derive(Clone, Copy)]
 enum Operator {
     IsSet,
@@ -76,7 +76,8 @@ impl FieldType {
     }
 }
 
-/// Reads the parameter's value; the faults are sentences. What asks for nothing is left out.
+/// Reads the value of the parameter; each fault is a sentence. A type without conditions is left
+/// out.
 pub(crate) fn parse_custom_fields(value: &str) -> Result<Vec<FieldFilter>, Vec<String>> {
     let types: Vec<&str> = FieldType::ALL.iter().map(|known| known.as_str()).collect();
     let tree = json_value::parse(value, EXAMPLE)?;
@@ -85,7 +86,7 @@ pub(crate) fn parse_custom_fields(value: &str) -> Result<Vec<FieldFilter>, Vec<S
     for (word, at, value) in json_value::members(&tree, "", EXAMPLE, &mut faults) {
         match FieldType::parse(word) {
             Some(field_type) => filters.push(filter(field_type, value, &at, &mut faults)),
-            None => faults.unknown(&at, word, "type of a custom field", &types),
+            None => faults.unknown(&at, word, "a type of a custom field", &types),
         }
     }
     filters.retain(|filter| !filter.and.is_empty() || filter.or.is_some());
@@ -105,7 +106,7 @@ fn filter(
         match word {
             "and" => filter.and = fields(field_type, value, &at, faults),
             "or" => filter.or = Some(fields(field_type, value, &at, faults)),
-            _ => faults.unknown(&at, word, "key here", &GROUPS),
+            _ => faults.unknown(&at, word, "a key here", &GROUPS),
         }
     }
     filter
@@ -151,7 +152,7 @@ fn tests(
         .filter_map(|(word, at, value)| {
             let Some((_, operator)) = operators.iter().find(|(known, _)| *known == word) else {
                 let known: Vec<&str> = operators.iter().map(|(known, _)| *known).collect();
-                let what = format!("operator of type {}", field_type.as_str());
+                let what = format!("an operator of type {}", field_type.as_str());
                 faults.unknown(&at, word, &what, &known);
                 return None;
             };

@@ -1,27 +1,27 @@
-//! Gathers entries into blocks. Shared by both forms of payload, so that limits hold for both
-//! alike. It keeps memory bounded whatever comes: an entry over its limit is kept only up to the
-//! limit while it arrives, and entries beyond the number allowed are counted, not kept.
+//! Builds blocks from entries. Both forms of payload share this, so the same limits hold for both.
+//! Memory stays bounded for any input: an entry is stored only up to the limit while it arrives,
+//! and entries beyond the allowed number are only counted.
 
 use super::{BLOCK_BYTES, BLOCK_ENTRIES, Block, Entry, OVERSIZE_PREFIX_BYTES, PayloadFault};
 use crate::error_code::ErrorCode;
 use crate::task::PAYLOAD_ENTRIES_MAX;
 
-/// Room for the entry with which a block exceeds its size, so that most blocks never move.
+/// Room for the entry that exceeds the size of a block, so that most blocks never move.
 const BLOCK_ROOM: usize = 8 << 10;
 
 #[derive(Debug)]
-pub(super) struct Gather {
+pub(super) struct BlockBuilder {
     entry_bytes_max: usize,
     block: Block,
     /// Entries ended so far.
     count: u64,
-    /// Where the open entry begins in the block.
+    /// Start of the open entry in the block.
     start: usize,
-    /// Bytes of the open entry that came in, kept or not.
+    /// Length of the open entry so far, including bytes that were not stored.
     len: u64,
 }
 
-impl Gather {
+impl BlockBuilder {
     pub(super) fn new(entry_bytes_max: usize) -> Self {
         Self { entry_bytes_max, block: Block::default(), count: 0, start: 0, len: 0 }
     }
@@ -32,18 +32,18 @@ impl Gather {
         if self.count >= PAYLOAD_ENTRIES_MAX as u64 {
             return;
         }
-        let kept = self.block.bytes.len() - self.start;
-        let room = self.entry_bytes_max.max(OVERSIZE_PREFIX_BYTES) - kept;
+        let stored = self.block.bytes.len() - self.start;
+        let room = self.entry_bytes_max.max(OVERSIZE_PREFIX_BYTES) - stored;
         self.block.bytes.extend_from_slice(&part[..part.len().min(room)]);
     }
 
-    /// Forgets the open entry.
+    /// Discards the open entry.
     pub(super) fn discard(&mut self) {
         self.block.bytes.truncate(self.start);
         self.len = 0;
     }
 
-    /// Ends the open entry, which stands at `line`, and hands the block on when it is full.
+    /// Ends the open entry, which is on `line`, and adds the block to `blocks` if it is full.
     pub(super) fn close(&mut self, line: u32, blocks: &mut Vec<Block>) {
         if self.count < PAYLOAD_ENTRIES_MAX as u64 {
             let oversize = (self.len > self.entry_bytes_max as u64).then_some(self.len);
@@ -57,7 +57,7 @@ impl Gather {
             if is_full {
                 let (entries, bytes) = (self.block.entries.len(), self.block.bytes.len());
                 blocks.push(std::mem::take(&mut self.block));
-                // Another block follows most likely, and one like this.
+                // Most likely another block of this size follows.
                 self.block.bytes.reserve(bytes.min(BLOCK_BYTES) + BLOCK_ROOM);
                 self.block.entries.reserve(entries + entries / 8);
             }
@@ -72,7 +72,7 @@ impl Gather {
         self.block.bytes.capacity()
     }
 
-    /// Hands on what is left; the number of entries.
+    /// Adds the last block and returns the number of entries.
     pub(super) fn finish(self, blocks: &mut Vec<Block>) -> Result<u32, PayloadFault> {
         let (code, detail) = if self.count == 0 {
             let detail = "the payload has no entries; send at least one".to_owned();

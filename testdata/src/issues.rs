@@ -1,4 +1,4 @@
-//! Random issues as entries of `import_issues`. Every one is valid; ids differ, some are huge, and
+//! Random issues as entries of `import_issues`. All are valid. Their ids differ, some are huge, and
 //! the order of ids is not that of instants.
 
 use serde_json::{Map, Value, json};
@@ -6,9 +6,9 @@ use serde_json::{Map, Value, json};
 use crate::splitmix::SplitMix;
 use crate::values::{EMAILS, ISSUE_ID_MAX, KEYS, NAMES, NUMBERS, STATES, WORDS, instant};
 
-/// The agents that issues are assigned to, and their addresses: two share one, one has none. An
-/// issue names the address in a message or does not, so which of them a store knows depends on the
-/// issues that it was given.
+/// The agents that issues are assigned to, and their addresses: two agents share one, one has none.
+/// Only some issues name the address in a message, so the agents' addresses in a store depend on
+/// the issues that it was given.
 pub const AGENTS: [(&str, &str); 4] =
     [("ann", "Ann@Desk.X"), ("bob", "bob@desk.x"), ("twin", "ANN@desk.x"), ("mute", "")];
 
@@ -18,7 +18,7 @@ pub fn issues(seed: u64, count: u64) -> Vec<String> {
     (0..count).map(|n| issue(&mut random, n)).collect()
 }
 
-/// Issue number `n` of some.
+/// Issue number `n` of a set.
 pub fn issue(random: &mut SplitMix, n: u64) -> String {
     let mut entry = Map::new();
     let mut put = |key: &str, value: Value| entry.insert(key.to_owned(), value);
@@ -61,7 +61,7 @@ pub fn issue(random: &mut SplitMix, n: u64) -> String {
     if random.once_in(2) {
         put("feedback_comment", json!(text(random)));
     }
-    // Numbers keep the digits that they are written with, which a tree of JSON would change.
+    // Numbers must keep their digits, which a `serde_json` tree would change.
     let mut entry = Value::Object(entry).to_string();
     entry.truncate(entry.len() - 1);
     entry + ",\"custom_fields\":{" + &custom_fields(random) + "}}"
@@ -72,12 +72,12 @@ fn names() -> &'static [&'static str] {
     &NAMES[..NAMES.len() - 1]
 }
 
-/// A few words; none at all now and then.
+/// A few words, sometimes none.
 fn text(random: &mut SplitMix) -> String {
     random.pick_up_to(&WORDS, 4).join(" ")
 }
 
-/// Messages, some of which name the agent. Names and ids in them have the words of texts too.
+/// Messages, some of which name the agent. Their names and ids contain words of texts, too.
 fn messages(random: &mut SplitMix, agent: (&str, &str)) -> Value {
     let one = |random: &mut SplitMix| {
         let mut message = json!({"body": text(random), "author": {"name": text(random)}});
@@ -91,7 +91,7 @@ fn messages(random: &mut SplitMix, agent: (&str, &str)) -> Value {
     (0..random.below(4)).map(|_| one(random)).collect()
 }
 
-/// Custom fields without the braces: under each key one of some type, with a value or without.
+/// Custom fields without the braces: each key has some type, with or without a value.
 fn custom_fields(random: &mut SplitMix) -> String {
     let mut fields = Vec::new();
     for key in &KEYS[..KEYS.len() - 1] {

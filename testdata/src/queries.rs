@@ -1,11 +1,11 @@
-//! Random queries as parameters of the issue list, in any of the forms that a parameter may have.
-//! Every one is valid. Most have one to three filters, as most of those that are asked do.
+//! Random queries as parameters of the issue list, in any form that a parameter may have. All are
+//! valid. Most have one to three filters, as real queries do.
 
 use serde_json::{Map, Value, json};
 
 use crate::issues::AGENTS;
 use crate::splitmix::SplitMix;
-use crate::values::{ASKED, EMAILS, ISSUE_ID_MAX, KEYS, NAMES, NUMBERS, STATES, instant};
+use crate::values::{EMAILS, ISSUE_ID_MAX, KEYS, NAMES, NUMBERS, SEARCHED, STATES, instant};
 
 /// Query parameters, decoded.
 pub type Parameters = Vec<(String, String)>;
@@ -37,7 +37,7 @@ const FILTERS: [&str; 23] = [
     "redacted",
 ];
 
-/// A query and its order.
+/// The parameters of a query and its order.
 pub fn query(random: &mut SplitMix) -> Parameters {
     let mut parameters = Parameters::new();
     let filters = [0, 1, 1, 1, 2, 2, 3, 5][random.below(8)];
@@ -89,8 +89,8 @@ fn filter(name: &str, random: &mut SplitMix) -> String {
             condition(random, &[&emails[..], &["BOB@desk.x", "nobody@x"]].concat(), &["or"])
         }
         "author-emails" => condition(random, &[&EMAILS[..], &[""]].concat(), &["or", "exists"]),
-        "messages" | "notes" => condition(random, &ASKED, &["and", "or", "nor"]),
-        "feedback-comment" => condition(random, &ASKED, &["and", "nor", "exists"]),
+        "messages" | "notes" => condition(random, &SEARCHED, &["and", "or", "nor"]),
+        "feedback-comment" => condition(random, &SEARCHED, &["and", "nor", "exists"]),
         "feedback-rating" => rating(random),
         "redacted" => random.pick(&["true", "false"]).to_owned(),
         _ => instant(random).max(0).to_string(),
@@ -199,7 +199,9 @@ fn tests(random: &mut SplitMix, field_type: &str) -> String {
         let operator = random.pick(operators);
         let value = match (operator, field_type) {
             ("is_set", _) => boolean(random).to_string(),
-            ("contains" | "does_not_contain", _) => json!(random.pick_up_to(&ASKED, 2)).to_string(),
+            ("contains" | "does_not_contain", _) => {
+                json!(random.pick_up_to(&SEARCHED, 2)).to_string()
+            }
             ("is_one_of" | "is_none_of", _) => json!(random.pick_up_to(&NAMES, 3)).to_string(),
             (_, "dropdown") => json!(random.pick(&NAMES)).to_string(),
             (_, "date") => {

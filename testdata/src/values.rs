@@ -3,7 +3,7 @@
 
 use crate::splitmix::SplitMix;
 
-/// The first of the three days on which everything happens, in Unix milliseconds.
+/// The first of the three days of all instants, in Unix milliseconds.
 pub const FIRST_DAY_MS: i64 = 19_700 * DAY_MS;
 pub(crate) const DAY_MS: i64 = 86_400_000;
 /// The greatest id that an issue may have.
@@ -18,12 +18,12 @@ pub(crate) const STATES: [&str; 7] = [
     "resolved",
     "rejected",
 ];
-/// Ids and names that are compared exactly. Case, accents, U+0000 and what looks like JSON tell
-/// some apart; the last one is no issue's.
+/// Ids and names that are compared exactly. Some differ only in case, accents, U+0000 or JSON
+/// syntax; no issue has the last one.
 pub(crate) const NAMES: [&str; 7] = ["a", "A", "b", "ü\u{0}", "u\u{308}", "\"c\\", "nobody"];
-/// Addresses, compared without case; the last one is no issue's.
+/// Addresses, compared without case; no issue has the last one.
 pub(crate) const EMAILS: [&str; 5] = ["eva@x.de", "EVA@X.DE", "Ünal@x.tr", "straße@x", "nobody@x"];
-/// Words that texts are made of.
+/// Words of texts.
 pub(crate) const WORDS: [&str; 16] = [
     "Crash",
     "crash",
@@ -42,8 +42,8 @@ pub(crate) const WORDS: [&str; 16] = [
     "\"body\":\"",
     "\u{0}\\n",
 ];
-/// What texts are asked for: whole words, parts, other case, what stands in JSON around a text.
-pub(crate) const ASKED: [&str; 22] = [
+/// Texts to search for: whole words, parts of words, other case, JSON syntax around a text.
+pub(crate) const SEARCHED: [&str; 22] = [
     "crash",
     "CRASH",
     "ras",
@@ -67,7 +67,7 @@ pub(crate) const ASKED: [&str; 22] = [
     "\\",
     "",
 ];
-/// Keys of custom fields; the last one is no issue's.
+/// Keys of custom fields; no issue has the last one.
 pub(crate) const KEYS: [&str; 4] = ["plan", "Plan", "pl\"an\u{e9}", "none"];
 /// Numbers as they are written.
 pub(crate) const NUMBERS: [&str; 12] = [
@@ -85,7 +85,7 @@ pub(crate) const NUMBERS: [&str; 12] = [
     "50",
 ];
 
-/// An instant: mostly few distinct ones, often an end of a day.
+/// An instant: one of few distinct ones, often the end of a day.
 pub(crate) fn instant(random: &mut SplitMix) -> i64 {
     let day = FIRST_DAY_MS + random.below(3) as i64 * DAY_MS;
     match random.below(3) {

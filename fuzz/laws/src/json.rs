@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::second;
 
 /// The details of faults of content; all others are about the grammar.
-const CONTENT: [&str; 4] = ["stands twice", "surrogate", "nest deeper", "more faults than"];
+const CONTENT: [&str; 4] = ["occurs twice", "surrogate", "nest deeper", "more faults than"];
 
 /// Levels at which the other reader gives up.
 const SECOND_DEPTH_MAX: usize = 100;

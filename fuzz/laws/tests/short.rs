@@ -1,5 +1,5 @@
-//! The short run of the laws: every input that is committed, then a fixed number of changes of
-//! them, the same ones each time. What fails is printed as a file that the fuzz target takes too.
+//! The short run of the laws: every committed input, then a fixed number of mutations, the same in
+//! each run. An input that breaks a law is printed in a form that the fuzz target accepts, too.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use caseload_testdata::SplitMix;
 use laws::{LAWS, Law, mutate};
 
-/// Longest input that is changed further.
+/// Longest input that is mutated further.
 const INPUT_BYTES_MAX: usize = 4096;
 
 fn fuzz_folder() -> PathBuf {
@@ -24,11 +24,12 @@ fn corpus(law: &Law) -> Vec<Vec<u8>> {
     paths.iter().map(|path| std::fs::read(path).unwrap()).collect()
 }
 
-fn hold(law: &Law, input: &[u8]) {
+/// Fails with the name of the law, the input and the step of the run that made it.
+fn hold(law: &Law, input: &[u8], step: &str) {
     let outcome = catch_unwind(AssertUnwindSafe(|| (law.holds)(input)));
     assert!(
         outcome.is_ok(),
-        "the law {} does not hold for b\"{}\"",
+        "the law {} does not hold in {step} for b\"{}\"",
         law.name,
         input.escape_ascii()
     );
@@ -37,15 +38,15 @@ fn hold(law: &Law, input: &[u8]) {
 fn run(name: &str) {
     let law = LAWS.iter().find(|law| law.name == name).unwrap();
     let mut inputs = corpus(law);
-    for input in &inputs {
-        hold(law, input);
+    for (n, input) in inputs.iter().enumerate() {
+        hold(law, input, &format!("file {n} of the corpus"));
     }
     let mut random = SplitMix::from_bytes(name.as_bytes());
-    for _ in 0..law.short {
+    for n in 0..law.short {
         let other = inputs[random.below(inputs.len())].clone();
         let at = random.below(inputs.len());
         let input = mutate(&mut random, &inputs[at], &other, law.words);
-        hold(law, &input);
+        hold(law, &input, &format!("mutation {n} of the seed {name:?}"));
         if input.len() <= INPUT_BYTES_MAX && random.below(4) == 0 {
             inputs[at] = input;
         }

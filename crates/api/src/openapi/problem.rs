@@ -167,7 +167,7 @@ fn sample(code: ErrorCode) -> (Option<&'static str>, &'static str) {
             "created-since and created_since are two spellings of one parameter and have different \
              values; send one of them",
         ),
-        ErrorCode::InvalidValue => (Some("sort-order"), "\"up\" is none of asc, desc"),
+        ErrorCode::InvalidValue => (Some("sort-order"), "\"up\" is not one of asc, desc"),
         ErrorCode::OutOfRange => {
             (Some("page-size"), "1001 is out of range: a page has 1 to 1000 issues, by default 100")
         }

@@ -124,7 +124,7 @@ async fn a_cursor_fits_its_own_list_only_and_totals_are_optional() {
         (format!("cursor={}&state=new", &token[1..]), "cursor", "damaged"),
         (format!("cursor={token}&state=new&page=2"), "page", "leave page out"),
         (format!("cursor={token}&state=new&after=1,2"), "after", "one of them"),
-        ("count=true".to_owned(), "count", "goes with cursor"),
+        ("count=true".to_owned(), "count", "count needs cursor"),
         ("cursor=&page-size=1001".to_owned(), "page-size", "1 to 1000"),
     ] {
         let answer = real.request(Method::GET, &format!("{PATH}?{query}")).send().await.unwrap();

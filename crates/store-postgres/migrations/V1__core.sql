@@ -1,8 +1,8 @@
 -- Domains and everything but issues. Every key begins with the domain, so that the tables can be
--- distributed by domain. `domains`, `domain_removals` and `keys` are small and read on every node,
--- and `task_queue` is the only table that all domains share. Times are Unix milliseconds. Enum
--- words are stored as the numbers of the model. Responses are stored as the bytes that are served.
--- Text from callers is bytea: it may contain U+0000 and is compared as bytes.
+-- distributed by it; `domains`, `domain_removals` and `keys` are small and read from everywhere, and
+-- `task_queue` is the one table that all domains share. Times are Unix milliseconds, words are
+-- stored under the numbers that the model gives them, and what is served is stored as the bytes that
+-- are served. Text that callers give is bytea: it may hold U+0000 and is compared as bytes.
 
 CREATE TABLE domains (
     id              BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -12,14 +12,14 @@ CREATE TABLE domains (
     CONSTRAINT domains_name UNIQUE (name)
 );
 
--- Domains that no caller can reach and whose records are still being removed.
+-- Domains that are gone for everyone and whose records are still being removed.
 CREATE TABLE domain_removals (
     removed_id BIGINT PRIMARY KEY
 );
 
--- Assigns ids and times: max(now, last + 1). The row is locked last, just before the commit. Only
--- chunks of writing tasks use core profile ids and times; they read these columns without a lock,
--- because a domain has one such chunk at a time.
+-- Hands out ids and times: max(now, last + 1). Locked last, just before commit. What only chunks of
+-- writing tasks use (core profile ids, times of core profiles) needs no lock before: a domain has one
+-- such chunk at a time.
 CREATE TABLE domain_clocks (
     domain_id               BIGINT PRIMARY KEY,
     last_issue_id           BIGINT NOT NULL DEFAULT 0,
@@ -71,7 +71,7 @@ CREATE TABLE queues (
     PRIMARY KEY (domain_id, id)
 );
 
--- The first answers to requests with an idempotency key. `content` is a hash of the request.
+-- First answers to requests that may be repeated. `content` is a hash of what was asked for.
 CREATE TABLE idempotency_keys (
     domain_id   BIGINT NOT NULL,
     key         BYTEA  NOT NULL,
@@ -84,7 +84,7 @@ CREATE TABLE idempotency_keys (
 
 CREATE INDEX idempotency_keys_expiring ON idempotency_keys (domain_id, expires_at);
 
--- `fields` contains the stored members as JSON.
+-- `fields` holds the stored members as JSON.
 CREATE TABLE core_profiles (
     domain_id   BIGINT NOT NULL,
     id          BIGINT NOT NULL,
@@ -94,7 +94,7 @@ CREATE TABLE core_profiles (
     PRIMARY KEY (domain_id, id)
 );
 
--- An identity belongs to one core profile of the domain. `key` is the case-folded identity.
+-- An identity belongs to one core profile of the domain. `key` is the model's folded form.
 CREATE TABLE identities (
     domain_id        BIGINT NOT NULL,
     key              BYTEA  NOT NULL,
@@ -114,10 +114,10 @@ CREATE TABLE app_profiles (
     PRIMARY KEY (domain_id, pid)
 );
 
--- `seq` is the order of acceptance in the domain. Rules: succeeded + failed + unprocessed = total;
--- a completed task (status 4) has an outcome and a completion time. `cancel_at` is the time of the
--- cancel request. `purge` is 0 while payload and records are stored, 1 while they are being
--- removed, 2 afterwards.
+-- `seq` is the order of acceptance in the domain. Laws: succeeded + failed + unprocessed = total,
+-- completed (status 4) together with an outcome and a time of completion. `cancel_at` is when an end
+-- was asked for; `purge` is 0 while payload and records are kept, 1 while they are removed, 2
+-- afterwards.
 CREATE TABLE tasks (
     domain_id     BIGINT   NOT NULL,
     id            BYTEA    NOT NULL,
@@ -152,8 +152,8 @@ CREATE TABLE tasks (
 CREATE INDEX tasks_listed ON tasks (domain_id, family, seq, status, action);
 CREATE INDEX tasks_expiring ON tasks (domain_id, expires_at) WHERE status = 4 AND purge < 2;
 
--- The unfinished tasks of all domains and their leases. The table is small, every server that
--- claims tasks reads it, and it is not distributed. A row is deleted when its task completes.
+-- The unfinished tasks of all domains and their leases: small, looked through by every server that
+-- asks for work, and the one table that is not distributed. A row goes when its task completes.
 CREATE TABLE task_queue (
     domain_id     BIGINT  NOT NULL,
     task_id       BYTEA   NOT NULL,
@@ -167,7 +167,7 @@ CREATE TABLE task_queue (
     PRIMARY KEY (domain_id, task_id)
 );
 
--- Uploads: payloads whose task is not accepted yet. Their blocks have the id of the future task.
+-- Payloads on their way in: blocks under an id that no task has yet.
 CREATE TABLE uploads (
     domain_id   BIGINT NOT NULL,
     id          BYTEA  NOT NULL,
@@ -175,7 +175,7 @@ CREATE TABLE uploads (
     PRIMARY KEY (domain_id, id)
 );
 
--- Compressed blocks of payload entries, with the bytes that were sent.
+-- Compressed blocks of entries, as they were sent.
 CREATE TABLE payload_blocks (
     domain_id    BIGINT  NOT NULL,
     task_id      BYTEA   NOT NULL,
@@ -185,8 +185,8 @@ CREATE TABLE payload_blocks (
     PRIMARY KEY (domain_id, task_id, last_index)
 );
 
--- Compressed JSON lines of results (kind 1) and errors (kind 2). `first_index` is the first entry
--- that they are about; `next_index` is the index after the last one.
+-- Compressed JSON lines of results (kind 1) and errors (kind 2), keyed by the first entry that they
+-- are about; `next_index` is past the last one.
 CREATE TABLE record_blocks (
     domain_id    BIGINT   NOT NULL,
     task_id      BYTEA    NOT NULL,
@@ -198,14 +198,14 @@ CREATE TABLE record_blocks (
     PRIMARY KEY (domain_id, task_id, kind, first_index)
 );
 
--- These values are compressed already or served as they are: compressing them would only cost time.
+-- Compressed already, or served as they are: trying to compress them again would only cost time.
 ALTER TABLE payload_blocks ALTER COLUMN bytes SET STORAGE EXTERNAL;
 ALTER TABLE record_blocks ALTER COLUMN bytes SET STORAGE EXTERNAL;
 ALTER TABLE core_profiles ALTER COLUMN fields SET STORAGE EXTERNAL;
 ALTER TABLE app_profiles ALTER COLUMN fields SET STORAGE EXTERNAL;
 
--- The progress of a copy into this store. While the row exists, only the copy can open the store.
--- `source` is a fingerprint of the source; `position` is the start of the table's next batch.
+-- How far the copy is that fills this store; while the row is there, the store is not one yet.
+-- `source` is a digest of what is copied, `position` is where the next batch of the table begins.
 CREATE TABLE copy_progress (
     id           INTEGER PRIMARY KEY CHECK (id = 1),
     source       BYTEA  NOT NULL,

@@ -1,13 +1,13 @@
--- Issues: a narrow row for filters and sorting, the rendered fragments in a second table, counters
--- and term sets. `row` numbers the issues of a domain, connects the tables and is never shown.
--- Writers do not wait for each other at counters and term sets: a transaction adds its changes as
--- deltas, readers sum up base and deltas, and compaction merges deltas into the base later, in
--- small transactions.
+-- Issues: a narrow row to filter and sort by, the rendered fragments beside it, and what they are
+-- found by: counters and sets of rows. `row` numbers the issues of a domain, ties the tables
+-- together and is never shown. Nobody waits for another writer at counters and sets: a transaction
+-- adds what it changes to the tables of deltas, readers add base and deltas up, and deltas are folded
+-- into the base later, in small transactions.
 
 ALTER TABLE domain_clocks ADD COLUMN last_issue_row BIGINT NOT NULL DEFAULT 0;
 
--- The columns that filters, sorts and counters read; none of them is rendered. `state` is the
--- model's number of the state, and `author_email` is case-folded.
+-- Columns are what filters, sorts and counters look at; nothing here is rendered. `state` is the
+-- model's number of the word, `author_email` is folded.
 CREATE TABLE issues (
     domain_id            BIGINT   NOT NULL,
     row                BIGINT   NOT NULL,
@@ -30,7 +30,7 @@ CREATE TABLE issues (
     PRIMARY KEY (domain_id, row)
 );
 
--- These indexes include the row number, so that they answer queries without the table.
+-- With the row in it, an index answers without the table.
 CREATE UNIQUE INDEX issues_by_id ON issues (domain_id, id) INCLUDE (row);
 CREATE UNIQUE INDEX issues_by_creation ON issues (domain_id, created_at) INCLUDE (row);
 CREATE INDEX issues_by_state ON issues (domain_id, state, created_at) INCLUDE (row);
@@ -39,9 +39,8 @@ CREATE INDEX issues_by_rating ON issues (domain_id, rating, created_at, state) I
 CREATE INDEX issues_by_update ON issues (domain_id, updated_at, id, state) INCLUDE (row);
 CREATE INDEX issues_by_change ON issues (domain_id, changed_at, id, state) INCLUDE (row);
 
--- The fragments that are served, in the order in which an issue shows them. There is no foreign key
--- to `issues`, because it would cost a lookup per row of an import; the check verifies the
--- reference.
+-- The fragments that are served, in the order in which an issue shows them. That each belongs to an
+-- issue is no foreign key, which would look it up once per row of an import; the check looks.
 CREATE TABLE issue_bodies (
     domain_id           BIGINT NOT NULL,
     row               BIGINT NOT NULL,
@@ -58,7 +57,7 @@ CREATE TABLE issue_bodies (
     PRIMARY KEY (domain_id, row)
 ) WITH (toast_tuple_target = 8160);
 
--- These values are served as they are: compressing them would only cost time.
+-- Served as they are: packing and unpacking them would only cost time.
 ALTER TABLE issue_bodies
     ALTER COLUMN head SET STORAGE EXTERNAL,
     ALTER COLUMN messages SET STORAGE EXTERNAL,
@@ -66,9 +65,9 @@ ALTER TABLE issue_bodies
     ALTER COLUMN custom_fields SET STORAGE EXTERNAL,
     ALTER COLUMN private_notes SET STORAGE EXTERNAL;
 
--- The counters of the model; none of them is zero. `day` is a UTC day or the number of a span of
--- days, whose counter is the sum of its days. The index includes the number, so that counters are
--- summed up from the index alone.
+-- How many issues stand in each counter of the model's; none that is zero. `day` is a UTC day or the
+-- number of a span of days, whose counter is the sum of its days'. The key carries the number, so
+-- that counters are added up from the index alone.
 CREATE TABLE issue_counts (
     domain_id  BIGINT   NOT NULL,
     facet      SMALLINT NOT NULL,
@@ -78,7 +77,7 @@ CREATE TABLE issue_counts (
     PRIMARY KEY (domain_id, facet, value, day) INCLUDE (n)
 );
 
--- Deltas of counters, until compaction merges them. `seq` only makes the keys unique.
+-- What transactions added to counters, until it is folded in. `seq` only makes the keys differ.
 CREATE TABLE issue_count_deltas (
     domain_id  BIGINT   NOT NULL,
     facet      SMALLINT NOT NULL,
@@ -89,9 +88,9 @@ CREATE TABLE issue_count_deltas (
     PRIMARY KEY (domain_id, facet, value, day, seq)
 );
 
--- Term sets: the issues with each term of the model, as sets of `row`. There is one set per term
--- and block of 65,536 row numbers; none is empty. `kind` and `value` are those of the model, and
--- the stored values of a kind sort like the values that they encode.
+-- The issues that stand in each term of the model's, as sets of `row`: one set per term and block
+-- of 65,536 row numbers, none that is empty. `kind` and `value` are the model's; values of one kind
+-- sort as what they stand for.
 CREATE TABLE issue_sets (
     domain_id  BIGINT   NOT NULL,
     kind       SMALLINT NOT NULL,
@@ -101,11 +100,11 @@ CREATE TABLE issue_sets (
     PRIMARY KEY (domain_id, kind, value, block)
 );
 
--- Term sets of kinds whose values have few issues each. The block comes before the value in the
--- key, so that new issues with any values go to the pages of the last block, and a large import
--- does not slow down. A search for a value looks into each block. A set has a base (part -1) and
--- may have further parts: an import whose values are nearly all different adds parts without
--- reading the base. The number of such a part is the position of its first row in the block.
+-- The same for kinds whose values are those of few issues each. The block comes before the value, so
+-- that new issues, whatever their values, are written to the pages of the last block, and an import
+-- of any size goes on as fast as it began; who looks for a value looks once in each block. A set may
+-- have parts beside its base, which is part -1: an import whose values are nearly all different adds
+-- parts without looking whether there is a base, each under the place of its first row in the block.
 CREATE TABLE issue_values (
     domain_id  BIGINT   NOT NULL,
     kind       SMALLINT NOT NULL,
@@ -116,9 +115,9 @@ CREATE TABLE issue_values (
     PRIMARY KEY (domain_id, kind, block, value, part)
 );
 
--- Deltas of the term sets of both tables, until compaction merges them: the rows that entered a
--- term and those that left it. The deltas of one row are ordered by `seq`, because a transaction
--- locks an issue before it changes it.
+-- What transactions changed in sets of both tables, until it is folded in: the rows that entered a
+-- term and those that left it. Of one row the deltas are in the order of `seq`, because whoever
+-- changes an issue has locked it before.
 CREATE TABLE issue_set_deltas (
     domain_id  BIGINT   NOT NULL,
     kind       SMALLINT NOT NULL,
@@ -130,15 +129,15 @@ CREATE TABLE issue_set_deltas (
     PRIMARY KEY (domain_id, kind, value, block, seq)
 );
 
--- These tables are small and change often, so that they are vacuumed earlier than others.
+-- Written often and small, or emptied again and again: swept sooner than other tables.
 ALTER TABLE issue_sets ALTER COLUMN rows SET STORAGE EXTERNAL;
 ALTER TABLE issue_count_deltas
     SET (autovacuum_vacuum_scale_factor = 0.0, autovacuum_vacuum_threshold = 5000);
 ALTER TABLE issue_set_deltas
     SET (autovacuum_vacuum_scale_factor = 0.0, autovacuum_vacuum_threshold = 5000);
 
--- Attachments of messages. `issue_id` is null while an attachment is staged: it is being uploaded,
--- and its message does not exist yet.
+-- Files that came with messages. `issue_id` is null while a file is staged: it arrives, and its
+-- message is not there yet.
 CREATE TABLE attachments (
     domain_id     BIGINT NOT NULL,
     id            BYTEA  NOT NULL,
@@ -152,7 +151,7 @@ CREATE TABLE attachments (
 
 CREATE INDEX attachments_staged ON attachments (domain_id, created_at) WHERE issue_id IS NULL;
 
--- The bytes of attachments, in pieces numbered from 0.
+-- Their bytes, in pieces numbered from 0.
 CREATE TABLE attachment_pieces (
     domain_id      BIGINT  NOT NULL,
     attachment_id  BYTEA   NOT NULL,

@@ -1,6 +1,6 @@
--- Domains and everything but issues. Every key begins with the domain. Times are Unix milliseconds.
--- Enum words are stored as the numbers of the model. Responses are stored as the bytes that are
--- served.
+-- Domains and everything but issues. Every key begins with the domain, times are Unix
+-- milliseconds, words are stored under the numbers that the model gives them, and what is served
+-- is stored as the bytes that are served.
 
 CREATE TABLE domains (
     id              INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -9,19 +9,19 @@ CREATE TABLE domains (
     created_at      INTEGER NOT NULL
 ) STRICT;
 
--- Domains that no caller can reach and whose records are still being removed.
+-- Domains that are gone for everyone and whose records are still being removed.
 CREATE TABLE domain_removals (
     removed_id INTEGER PRIMARY KEY
 ) STRICT;
 
--- The readiness check writes here.
+-- Written to see whether the store can be written.
 CREATE TABLE probe (
     id      INTEGER PRIMARY KEY CHECK (id = 1),
     writes  INTEGER NOT NULL
 ) STRICT;
 
--- The progress of a copy into this store. While the row exists, only the copy can open the store.
--- `source` is a fingerprint of the source; `position` is the start of the table's next batch.
+-- How far the copy is that fills this store; while the row is there, the store is not one yet.
+-- `source` is a digest of what is copied, `position` is where the next batch of the table begins.
 CREATE TABLE copy_progress (
     id           INTEGER PRIMARY KEY CHECK (id = 1),
     source       BLOB    NOT NULL,
@@ -34,7 +34,7 @@ CREATE TABLE copy_progress (
 
 INSERT INTO probe (id, writes) VALUES (1, 0);
 
--- Assigns ids and times: max(now, last + 1).
+-- Hands out ids and times: max(now, last + 1).
 CREATE TABLE domain_clocks (
     domain_id             INTEGER PRIMARY KEY REFERENCES domains (id),
     last_issue_id         INTEGER NOT NULL DEFAULT 0,
@@ -83,10 +83,10 @@ CREATE TABLE queues (
     PRIMARY KEY (domain_id, id)
 ) STRICT, WITHOUT ROWID;
 
--- `fields` contains the stored members as JSON. `seq` is the id of the profile: ids are unique over
--- all domains, so that the table needs no other index. Only a copy may add a profile whose id is
--- the `seq` of another domain's profile; it gets another `seq`, and its id is in `moved_id`. Every
--- profile has at least one identity, through which the profiles of a domain are found.
+-- `fields` holds the stored members as JSON. `seq` is the profile's id: ids are given out so that
+-- no two domains meet, and no index is needed beside the table. Only a copy may bring a profile whose
+-- id is another domain's `seq` already: it gets another number, and its id is in `moved_id`.
+-- The profiles of a domain are found by their identities; each has one at least.
 CREATE TABLE core_profiles (
     seq         INTEGER PRIMARY KEY,
     moved_id    INTEGER,
@@ -99,7 +99,7 @@ CREATE TABLE core_profiles (
 CREATE UNIQUE INDEX core_profiles_moved ON core_profiles (domain_id, moved_id)
     WHERE moved_id IS NOT NULL;
 
--- An identity belongs to one core profile of the domain. `key` is the case-folded identity.
+-- An identity belongs to one core profile of the domain. `key` is the model's folded form.
 CREATE TABLE identities (
     domain_id        INTEGER NOT NULL,
     key              BLOB    NOT NULL,
@@ -120,10 +120,9 @@ CREATE TABLE app_profiles (
     UNIQUE (domain_id, pid)
 ) STRICT;
 
--- `seq` is the order of acceptance. Rules: succeeded + failed + unprocessed = total; a completed
--- task (status 4) has an outcome and a completion time. `cancel_at` is the time of the cancel
--- request. `purge` is 0 while payload and records are stored, 1 while they are being removed, 2
--- afterwards.
+-- `seq` is the order of acceptance. Laws: succeeded + failed + unprocessed = total, completed
+-- (status 4) together with an outcome and a time of completion. `cancel_at` is when an end was asked
+-- for; `purge` is 0 while payload and records are kept, 1 while they are removed, 2 afterwards.
 CREATE TABLE tasks (
     seq           INTEGER PRIMARY KEY AUTOINCREMENT,
     domain_id     INTEGER NOT NULL,
@@ -164,7 +163,7 @@ CREATE INDEX tasks_listed ON tasks (domain_id, family, seq, status, action);
 CREATE INDEX tasks_expiring ON tasks (expires_at) WHERE status = 4 AND purge < 2;
 CREATE INDEX tasks_leased ON tasks (lease_server) WHERE lease_server IS NOT NULL;
 
--- Compressed blocks of payload entries, with the bytes that were sent.
+-- Compressed blocks of entries, as they were sent.
 CREATE TABLE payload_blocks (
     seq          INTEGER PRIMARY KEY,
     domain_id    INTEGER NOT NULL,
@@ -175,9 +174,9 @@ CREATE TABLE payload_blocks (
     UNIQUE (domain_id, task_id, last_index)
 ) STRICT;
 
--- Uploads: payloads whose task is not accepted yet. Their blocks are in payload_blocks under the id
--- of the future task. Accepting the task removes this row in the same transaction. `touched_at` is
--- the time of the last block, or 0 if the upload was given up.
+-- Payloads on their way in whose task is not accepted yet. Their blocks are in payload_blocks under
+-- the id that the task will have; accepting it removes the row here in the same transaction.
+-- `touched_at` is when the last block came, 0 once nobody sends any more.
 CREATE TABLE uploads (
     domain_id   INTEGER NOT NULL,
     id          TEXT    NOT NULL,
@@ -185,8 +184,8 @@ CREATE TABLE uploads (
     PRIMARY KEY (domain_id, id)
 ) STRICT, WITHOUT ROWID;
 
--- Compressed JSON lines of results (kind 1) and errors (kind 2). `first_index` is the first entry
--- that they are about; `next_index` is the index after the last one.
+-- Compressed JSON lines of results (kind 1) and errors (kind 2), keyed by the first entry that they
+-- are about; `next_index` is past the last one.
 CREATE TABLE record_blocks (
     seq          INTEGER PRIMARY KEY,
     domain_id    INTEGER NOT NULL,
@@ -199,7 +198,7 @@ CREATE TABLE record_blocks (
     UNIQUE (domain_id, task_id, kind, first_index)
 ) STRICT;
 
--- The first answers to requests with an idempotency key. `content` is a hash of the request.
+-- First answers to requests that may be repeated. `content` is a hash of what was asked for.
 CREATE TABLE idempotency_keys (
     domain_id   INTEGER NOT NULL,
     key         TEXT    NOT NULL,

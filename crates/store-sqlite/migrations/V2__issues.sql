@@ -1,8 +1,8 @@
--- Issues: a narrow row for filters and sorting, the rendered fragments in a second table, counters
--- and term sets. Every key begins with the domain. `row` connects the tables and is never shown.
+-- Issues: a narrow row to filter and sort by, the rendered fragments beside it, and kept counts.
+-- Every key begins with the domain; `row` ties the two tables together and is never shown.
 
--- The columns that filters, sorts and counters read; none of them is rendered. `state` is the
--- model's number of the state, and `author_email` is case-folded.
+-- Columns are what filters, sorts and counters look at; nothing here is rendered. `state` is the
+-- model's number of the word, `author_email` is folded.
 CREATE TABLE issues (
     row                  INTEGER PRIMARY KEY,
     domain_id            INTEGER NOT NULL,
@@ -24,8 +24,7 @@ CREATE TABLE issues (
     author_email         TEXT    NOT NULL
 ) STRICT;
 
--- An index that ends in the state counts and finds the issues of a state without reading their
--- rows.
+-- Where an index ends in the state, it counts and finds issues of a state without their rows.
 CREATE UNIQUE INDEX issues_by_id ON issues (domain_id, id);
 CREATE UNIQUE INDEX issues_by_creation ON issues (domain_id, created_at);
 CREATE INDEX issues_by_state ON issues (domain_id, state, created_at);
@@ -34,8 +33,8 @@ CREATE INDEX issues_by_rating ON issues (domain_id, rating, created_at, state)
 CREATE INDEX issues_by_update ON issues (domain_id, updated_at, id, state);
 CREATE INDEX issues_by_change ON issues (domain_id, changed_at, id, state);
 
--- The fragments that are served, in the order in which an issue shows them. Each row belongs to an
--- issue and is deleted with it.
+-- The fragments that are served, in the order in which an issue shows them. A row goes with the
+-- issue that it belongs to.
 CREATE TABLE issue_bodies (
     row                 INTEGER PRIMARY KEY REFERENCES issues (row) ON DELETE CASCADE,
     head                BLOB    NOT NULL,
@@ -50,8 +49,8 @@ CREATE TABLE issue_bodies (
     smart_intents       BLOB
 ) STRICT;
 
--- The counters of the model; none of them is zero. `day` is a UTC day or the number of a span of
--- days, whose counter is the sum of its days.
+-- How many issues stand in each counter of the model's; none that is zero. `day` is a UTC day or the
+-- number of a span of days, whose counter is the sum of its days'.
 CREATE TABLE issue_counts (
     domain_id  INTEGER NOT NULL,
     facet      INTEGER NOT NULL,
@@ -61,9 +60,9 @@ CREATE TABLE issue_counts (
     PRIMARY KEY (domain_id, facet, value, day)
 ) STRICT, WITHOUT ROWID;
 
--- Term sets: the issues with each term of the model, as sets of `row`. There is one set per term
--- and block of 65,536 row numbers; none is empty. `kind` and `value` are those of the model, and
--- the stored values of a kind sort like the values that they encode.
+-- The issues that stand in each term of the model's, as sets of `row`: one set per term and block
+-- of 65,536 row numbers, none that is empty. `kind` and `value` are the model's; values of one kind
+-- sort as what they stand for.
 CREATE TABLE issue_sets (
     domain_id  INTEGER NOT NULL,
     kind       INTEGER NOT NULL,
@@ -73,9 +72,9 @@ CREATE TABLE issue_sets (
     PRIMARY KEY (domain_id, kind, value, block)
 ) STRICT, WITHOUT ROWID;
 
--- Term sets of kinds whose values have few issues each. The block comes before the value in the
--- key, so that new issues with any values go to the pages of the last block, and a large import
--- does not slow down. A search for a value looks into each block.
+-- The same for kinds whose values are those of few issues each. The block comes before the value, so
+-- that new issues, whatever their values, are written to the pages of the last block, and an import
+-- of any size goes on as fast as it began; who looks for a value looks once in each block.
 CREATE TABLE issue_values (
     domain_id  INTEGER NOT NULL,
     kind       INTEGER NOT NULL,
@@ -85,8 +84,8 @@ CREATE TABLE issue_values (
     PRIMARY KEY (domain_id, kind, block, value)
 ) STRICT, WITHOUT ROWID;
 
--- Attachments of messages. `issue_id` is null while an attachment is staged: it is being uploaded,
--- and its message does not exist yet.
+-- Files that came with messages. `issue_id` is null while a file is staged: it arrives, and its
+-- message is not there yet.
 CREATE TABLE attachments (
     domain_id     INTEGER NOT NULL,
     id            TEXT    NOT NULL,
@@ -100,7 +99,7 @@ CREATE TABLE attachments (
 
 CREATE INDEX attachments_staged ON attachments (created_at) WHERE issue_id IS NULL;
 
--- The bytes of attachments, in pieces numbered from 0.
+-- Their bytes, in pieces numbered from 0.
 CREATE TABLE attachment_pieces (
     seq            INTEGER PRIMARY KEY,
     domain_id      INTEGER NOT NULL,

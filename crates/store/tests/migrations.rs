@@ -1,0 +1,46 @@
+//! Migrations that a release contains never change, not even in a comment: refinery refuses to
+//! open a store whose applied migrations have another checksum. A new version is a new file.
+
+use std::fs;
+use std::path::Path;
+
+use sha2::{Digest as _, Sha256};
+
+/// Each migration with the SHA-256 of its file.
+const MIGRATIONS: [(&str, &str); 4] = [
+    (
+        "store-sqlite/migrations/V1__core.sql",
+        "5aab8587bfa4db5461cbb79c9a940c8105b7a82fe841ab7dd5532f12a18070f6",
+    ),
+    (
+        "store-sqlite/migrations/V2__issues.sql",
+        "01912b1170c44a2c5249fc30828d7978b1c7d83c32411467ff8e162ba2a4aa1b",
+    ),
+    (
+        "store-postgres/migrations/V1__core.sql",
+        "4bfa82d917c82d6112c7b049077cdec73685fca640cfa7925115c67f7cdc3165",
+    ),
+    (
+        "store-postgres/migrations/V2__issues.sql",
+        "27eacd71f2418081bab63a373ee60cd1eda880d7c63349d99cff49669236eaba",
+    ),
+];
+
+#[test]
+fn a_migration_that_stores_may_contain_does_not_change() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the folder of all crates");
+    for (file, expected) in MIGRATIONS {
+        let sql = fs::read(crates.join(file)).expect(file);
+        let found: String = Sha256::digest(&sql).iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(found, expected, "{file}: stores that contain this migration no longer open");
+    }
+    for backend in ["store-sqlite", "store-postgres"] {
+        let folder = crates.join(backend).join("migrations");
+        for file in fs::read_dir(folder).expect("the folder of the migrations") {
+            let name = file.expect("an entry of the folder").file_name();
+            let path = format!("{backend}/migrations/{}", name.display());
+            let is_listed = MIGRATIONS.iter().any(|(listed, _)| *listed == path);
+            assert!(is_listed, "{path} is not in this list: add it with its digest");
+        }
+    }
+}

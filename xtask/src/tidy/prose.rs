@@ -14,8 +14,8 @@ pub(super) struct Habit {
     second: &'static [&'static str],
     /// Words before `first` that make it right: "says what is wrong" asks a question.
     unless_after: &'static [&'static str],
-    /// How often it may occur in the whole tree. Its last places are right: indirect questions, real
-    /// places, a pooler that servers are behind, sample texts, the word in a name or a quotation.
+    /// How often it may occur in the whole tree. The last places are right: indirect questions,
+    /// real places, sample texts, and the word in a name or a quotation.
     budget: usize,
     /// What to write instead.
     instead: &'static str,

@@ -27,7 +27,7 @@ pub(crate) fn holds(data: &[u8]) {
             }
         }
         Err(at) => {
-            assert_eq!(broken_escape(data), Some(*at), "the first broken escape is reported")
+            assert_eq!(broken_escape(data), Some(*at), "the first broken escape is reported");
         }
     }
     if let Ok(query) = std::str::from_utf8(data) {

@@ -1,6 +1,6 @@
 //! The version of a list of issues: a digest of their ids and update times, in order, from which
-//! `ETag` values are made. Every write of an issue changes its `updated_at`, so equal versions mean equal
-//! issues, and no text has to be read. The view is not a part of the version.
+//! an `ETag` is made. Every write of an issue changes its `updated_at`, so equal versions mean
+//! equal issues, and no text has to be read. The view is not a part of the version.
 
 use std::sync::LazyLock;
 

@@ -16,6 +16,8 @@ use super::set::{Leaf, Set};
 
 /// Values that are named one by one.
 const VALUES_SHOWN_MAX: usize = 5;
+/// The words for a value of which the store has only a digest.
+const LONG_VALUE: &str = "(a long value)";
 
 /// The counters of a total, and how the ends of its span are counted.
 pub(super) fn total(total: &CounterTotal) -> String {
@@ -205,14 +207,17 @@ fn field(term: &[u8]) -> (String, String) {
 fn text(value: &[u8]) -> String {
     match value.first() {
         None => "none".to_owned(),
-        Some(0xff) => "(a long value)".to_owned(),
+        Some(0xff) => LONG_VALUE.to_owned(),
         Some(_) => String::from_utf8_lossy(value).into_owned(),
     }
 }
 
 fn alternatives(values: impl ExactSizeIterator<Item = String>) -> String {
     let count = values.len();
-    let mut shown: Vec<String> = values.take(VALUES_SHOWN_MAX).collect();
+    let mut shown: Vec<String> = values.collect();
+    // A long value is stored as a digest, so its place in the order means nothing.
+    shown.sort_by_key(|value| value != LONG_VALUE);
+    shown.truncate(VALUES_SHOWN_MAX);
     if count > VALUES_SHOWN_MAX {
         shown.push(format!("{} more", count - VALUES_SHOWN_MAX));
     }

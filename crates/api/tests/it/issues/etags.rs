@@ -187,6 +187,6 @@ async fn instants_have_the_iso_form_if_requested() {
     }
     let answer = get(&real, &format!("{PATH}?timestamp-format=iso"), &[]).await;
     assert_eq!(answer.status(), 400);
-    assert!(answer.text().await.unwrap().contains("none of unix, iso-8601"));
+    assert!(answer.text().await.unwrap().contains("not one of unix, iso-8601"));
     real.stop().await;
 }

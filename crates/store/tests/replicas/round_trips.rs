@@ -23,7 +23,7 @@ use crate::suite::support::{NOW, domain, run};
 
 /// How long each answer of the database is on its way.
 const DELAY: Duration = Duration::from_millis(100);
-const TRIES: usize = 3;
+const TRIES: usize = 5;
 const ISSUES: i64 = 1100;
 /// A list, and its round trips. A set of more issues than are sorted takes one more: the sets of
 /// days, then the times of one day's issues.
@@ -46,7 +46,7 @@ const LISTS: [(&str, u64); 15] = [
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_list_takes_as_many_round_trips_as_its_plan_has_questions() {
+async fn a_list_takes_no_more_round_trips_than_its_plan_has_questions() {
     let database = Database::new();
     let near = database.server();
     let acme = domain(&near, "acme").await;
@@ -70,8 +70,8 @@ async fn a_list_takes_as_many_round_trips_as_its_plan_has_questions() {
 
     let trips = Arc::new(RoundTrips::default());
     let far = opened(&delayed(&database.url(), &trips).await);
-    let mut counted = Vec::new();
-    for (text, _) in LISTS {
+    let mut over = Vec::new();
+    for (text, trips_max) in LISTS {
         let pairs = text.split('&').filter_map(|pair| pair.split_once('='));
         let pairs: Vec<_> = pairs.map(|(n, v)| (n.to_owned(), v.to_owned())).collect();
         let list = parse_list(&pairs).unwrap();
@@ -92,9 +92,12 @@ async fn a_list_takes_as_many_round_trips_as_its_plan_has_questions() {
             far.list_issues(request.clone()).await.unwrap();
             fewest = fewest.min(trips.begun.load(Ordering::SeqCst));
         }
-        counted.push((text, fewest));
+        // A late answer to the list before can hide a question, so fewer prove nothing.
+        if fewest > trips_max {
+            over.push((text, fewest, trips_max));
+        }
     }
-    assert_eq!(counted, LISTS);
+    assert_eq!(over, [], "lists with their round trips, and how many they may take");
 }
 
 /// Round trips on a wire. Questions that are sent before an answer arrives belong to one trip.

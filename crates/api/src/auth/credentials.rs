@@ -1,6 +1,7 @@
 //! The SHA-256 of the key in an `Authorization` header. Accepted are `Basic` with the key as user
-//! name and an empty password, `Basic` with the bare key (some clients leave the colon out), and
-//! `Bearer`. The advice for a wrong header never repeats any part of it.
+//! name and any password, `Basic` with the bare key (some clients leave the colon out), and
+//! `Bearer`. The password is ignored: clients that must have one send quotes, a word, or the key
+//! again. The advice for a wrong header never repeats any part of it.
 
 use base64::Engine as _;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
@@ -17,8 +18,6 @@ const MISSING: &str = "an API key is required: send the header Authorization wit
                        base64 of the key followed by a colon, or with Bearer and the key";
 const UNREADABLE: &str = "the header Authorization cannot be read: send it once, as Basic and the \
                           base64 of the key followed by a colon, or as Bearer and the key";
-const PASSWORD: &str = "the Basic password must be empty: the API key is the user name, followed \
-                        by a colon and nothing else";
 
 /// The hash of the key in the headers, or the advice for the caller.
 pub(crate) fn key_hash(headers: &HeaderMap) -> Result<[u8; 32], &'static str> {
@@ -32,14 +31,7 @@ pub(crate) fn key_hash(headers: &HeaderMap) -> Result<[u8; 32], &'static str> {
     let (scheme, credentials) = (&value[..split], value[split..].trim_ascii());
     if scheme.eq_ignore_ascii_case(b"basic") {
         let decoded = BASE64.decode(credentials).map_err(|_| UNREADABLE)?;
-        let (key, password) = match decoded.iter().position(|byte| *byte == b':') {
-            Some(colon) => (&decoded[..colon], &decoded[colon + 1..]),
-            None => (&decoded[..], &[][..]),
-        };
-        if !password.is_empty() {
-            return Err(PASSWORD);
-        }
-        return hash(key);
+        return hash(decoded.split(|byte| *byte == b':').next().unwrap_or_default());
     }
     if scheme.eq_ignore_ascii_case(b"bearer") {
         return hash(credentials);
@@ -80,6 +72,10 @@ mod tests {
             "Bearer secret",
             "bearer secret  ",
             "BEARER\tsecret",
+            // `secret:""`, `secret:secret`, `secret:a:b`: any password.
+            "Basic c2VjcmV0OiIi",
+            "Basic c2VjcmV0OnNlY3JldA==",
+            "Basic c2VjcmV0OmE6Yg==",
         ] {
             assert_eq!(of(&[form]), Ok(expected), "{form}");
         }
@@ -94,7 +90,7 @@ mod tests {
             (&["secret"], UNREADABLE),
             (&["Digest c2VjcmV0"], UNREADABLE),
             (&["Basic !!!"], UNREADABLE),
-            (&["Basic c2VjcmV0OnB3"], PASSWORD),
+            (&["Basic OnNlY3JldA=="], MISSING),
             (&["Bearer a", "Bearer a"], UNREADABLE),
         ] {
             assert_eq!(of(headers), Err(advice), "{headers:?}");

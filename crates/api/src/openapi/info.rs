@@ -52,8 +52,8 @@ pub(crate) fn security_schemes() -> Value {
         "basic": {
             "type": "http",
             "scheme": "basic",
-            "description": "The API key as user name, with an empty password. The base64 of the \
-                            key without a colon is accepted too.",
+            "description": "The API key as user name; the password is ignored. The base64 of \
+                            the key without a colon is accepted too.",
         },
         "bearer": {"type": "http", "scheme": "bearer", "description": "The API key."},
     })

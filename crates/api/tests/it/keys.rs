@@ -42,6 +42,20 @@ async fn every_documented_form_of_the_key_is_accepted() {
 }
 
 #[tokio::test]
+async fn a_basic_password_may_be_anything() {
+    let server = Server::start().await;
+    for password in ["", "\"\"", WRITE, "x", "a:b", "geheim ü", "\0"] {
+        let request = server.bare(Method::GET, "/v1/acme/issues").basic_auth(WRITE, Some(password));
+        assert_eq!(request.send().await.unwrap().status(), 200, "{password:?}");
+        let request = server.bare(Method::GET, "/v1/acme/issues").basic_auth("x", Some(password));
+        assert_eq!(request.send().await.unwrap().status(), 401, "{password:?}");
+    }
+    // The key is the user name and nothing else.
+    let request = server.bare(Method::GET, "/v1/acme/issues").basic_auth("", Some(WRITE));
+    assert_eq!(request.send().await.unwrap().status(), 401);
+}
+
+#[tokio::test]
 async fn a_missing_key_is_reported_before_anything_else() {
     let server = Server::start().await;
     for path in PATHS {
@@ -59,7 +73,7 @@ async fn a_missing_key_is_reported_before_anything_else() {
 #[tokio::test]
 async fn bad_keys_are_refused() {
     let server = Server::start().await;
-    let password = STANDARD.encode(format!("{WRITE}:secret"));
+    let password = STANDARD.encode("unknown:secret");
     for header in [
         "Bearer unknown",
         "Basic bm9ib2R5Og==",

@@ -1,5 +1,5 @@
-//! Writes the reference tables of `crates/model`: the countries of ISO 3166-1 with the names that
-//! iso-codes and CLDR English give them, and the languages of ISO 639-1.
+//! Writes the reference tables of `crates/model`: the countries of ISO 3166-1, and Kosovo, with the
+//! names that iso-codes and CLDR English give them, and the languages of ISO 639-1.
 //! It reads the JSON files that a developer has on disk and fetches nothing. Its output depends on
 //! those files alone (everything is sorted), so running it twice changes nothing.
 
@@ -13,6 +13,18 @@ use serde_json::Value;
 
 /// The three name fields of an iso-codes country, the usual one first.
 const ISO_NAME_FIELDS: [&str; 3] = ["common_name", "name", "official_name"];
+
+/// A country that the standard does not list.
+struct Unlisted {
+    alpha_2: &'static str,
+    alpha_3: &'static str,
+    names: &'static [&'static str],
+}
+
+/// Kosovo has no code of the standard. These two are of the range that the standard leaves to its
+/// users; the European Union, CLDR and the banks use them.
+const UNLISTED: [Unlisted; 1] =
+    [Unlisted { alpha_2: "XK", alpha_3: "XKX", names: &["Kosovo", "Republic of Kosovo"] }];
 
 /// The paths of the sources, and their versions.
 #[derive(Default)]
@@ -111,6 +123,13 @@ fn country_table(
             names.entry(folded(name)).or_insert(name);
         }
     }
+    for country in &UNLISTED {
+        alpha_2.insert(country.alpha_2);
+        alpha_3.insert(country.alpha_3);
+        for name in country.names {
+            names.entry(folded(name)).or_insert(name);
+        }
+    }
     for (key, name) in territories {
         let code = key.split("-alt-").next().unwrap_or(key);
         if alpha_2.contains(code) {
@@ -118,7 +137,8 @@ fn country_table(
             names.entry(folded(name)).or_insert(name);
         }
     }
-    let mut text = header("The countries of ISO 3166-1: codes, and the names by which they go.");
+    let mut text =
+        header("The countries of ISO 3166-1 and Kosovo: codes, and the names by which they go.");
     writeln!(text, "//! Sources: iso-codes {iso_version} (`iso_3166-1.json`) and")?;
     writeln!(text, "//! cldr-localenames-full {cldr_version} (`main/en/territories.json`).\n")?;
     code_list(&mut text, "Alpha-2 codes, sorted.", "ALPHA_2", &alpha_2)?;

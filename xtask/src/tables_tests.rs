@@ -20,12 +20,33 @@ fn a_country_gets_the_names_of_both_sources_once_each_and_foreign_regions_get_no
         "001": "world", "AA": "Â'LAND", "ZZ": "zedland", "ZZ-alt-short": "Zed", "QQ": "Elsewhere",
     }}}}});
     let table = country_table(&iso, &cldr, "1", "2").unwrap();
-    let codes = "pub(super) static ALPHA_2: [&str; 2] = [\n\"AA\",\n\"ZZ\",\n];";
+    let codes = "pub(super) static ALPHA_2: [&str; 3] = [\n\"AA\",\n\"XK\",\n\"ZZ\",\n];";
     assert!(table.contains(codes), "{table}");
-    let names = "[(&str, &str); 5] = [\n(\"a\", \"A\"),\n(\"realm of zed\", \"Realm of Zed\"),\n\
-                 (\"zed\", \"Zed\"),\n(\"zedland\", \"Zedland\"),\n(\"â'land\", \"Â’land\"),\n];";
+    let names = "[(&str, &str); 7] = [\n(\"a\", \"A\"),\n(\"kosovo\", \"Kosovo\"),\n\
+                 (\"realm of zed\", \"Realm of Zed\"),\n\
+                 (\"republic of kosovo\", \"Republic of Kosovo\"),\n(\"zed\", \"Zed\"),\n\
+                 (\"zedland\", \"Zedland\"),\n(\"â'land\", \"Â’land\"),\n];";
     assert!(table.contains(names), "{table}");
     assert!(table.contains("iso-codes 1 ") && table.contains("cldr-localenames-full 2 "));
+}
+
+#[test]
+fn kosovo_is_a_country_though_the_standard_does_not_list_it() {
+    let iso = json!({"3166-1": []});
+    let cldr =
+        |name: &str| json!({"main": {"en": {"localeDisplayNames": {"territories": {"XK": name}}}}});
+    let table = country_table(&iso, &cldr("Kosovo"), "1", "2").unwrap();
+    for row in [
+        "ALPHA_2: [&str; 1] = [\n\"XK\",\n];",
+        "ALPHA_3: [&str; 1] = [\n\"XKX\",\n];",
+        "NAMES: [(&str, &str); 2] = [\n(\"kosovo\", \"Kosovo\"),\n\
+         (\"republic of kosovo\", \"Republic of Kosovo\"),\n];",
+    ] {
+        assert!(table.contains(row), "{table}");
+    }
+    // A name that CLDR adds is one more.
+    let table = country_table(&iso, &cldr("Kosova"), "1", "2").unwrap();
+    assert!(table.contains("NAMES: [(&str, &str); 3]"), "{table}");
 }
 
 #[test]

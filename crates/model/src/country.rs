@@ -1,7 +1,8 @@
 //! Country names: recognises alpha-2 and alpha-3 codes of ISO 3166-1 and the English names that
-//! iso-codes and CLDR give the 249 countries, in any case. Texts are not trimmed, translated or
-//! corrected; a field keeps the text that was sent. Lookups do not allocate, because a task makes
-//! up to 10,000 of them; hints for people may cost more.
+//! iso-codes and CLDR give its 249 countries, in any case. Kosovo, which the standard does not
+//! list, is a country with the codes that everyone uses, `XK` and `XKX`. Texts are not trimmed,
+//! translated or corrected; a field keeps the text that was sent. Lookups do not allocate, because
+//! a task makes up to 10,000 of them; hints for people may cost more.
 
 mod table;
 

@@ -1,10 +1,10 @@
-//! The countries of ISO 3166-1: codes, and the names by which they go.
+//! The countries of ISO 3166-1 and Kosovo: codes, and the names by which they go.
 //! Written by `cargo xtask tables` and not by hand: change the sources and run it again.
 //! Sources: iso-codes 4.15.0 (`iso_3166-1.json`) and
 //! cldr-localenames-full 48.2.0 (`main/en/territories.json`).
 
 /// Alpha-2 codes, sorted.
-pub(super) static ALPHA_2: [&str; 249] = [
+pub(super) static ALPHA_2: [&str; 250] = [
     "AD", "AE", "AF", "AG", "AI", "AL", "AM", "AO", "AQ", "AR", "AS", "AT", "AU", "AW", "AX", "AZ",
     "BA", "BB", "BD", "BE", "BF", "BG", "BH", "BI", "BJ", "BL", "BM", "BN", "BO", "BQ", "BR", "BS",
     "BT", "BV", "BW", "BY", "BZ", "CA", "CC", "CD", "CF", "CG", "CH", "CI", "CK", "CL", "CM", "CN",
@@ -20,11 +20,11 @@ pub(super) static ALPHA_2: [&str; 249] = [
     "SA", "SB", "SC", "SD", "SE", "SG", "SH", "SI", "SJ", "SK", "SL", "SM", "SN", "SO", "SR", "SS",
     "ST", "SV", "SX", "SY", "SZ", "TC", "TD", "TF", "TG", "TH", "TJ", "TK", "TL", "TM", "TN", "TO",
     "TR", "TT", "TV", "TW", "TZ", "UA", "UG", "UM", "US", "UY", "UZ", "VA", "VC", "VE", "VG", "VI",
-    "VN", "VU", "WF", "WS", "YE", "YT", "ZA", "ZM", "ZW",
+    "VN", "VU", "WF", "WS", "XK", "YE", "YT", "ZA", "ZM", "ZW",
 ];
 
 /// Alpha-3 codes, sorted.
-pub(super) static ALPHA_3: [&str; 249] = [
+pub(super) static ALPHA_3: [&str; 250] = [
     "ABW", "AFG", "AGO", "AIA", "ALA", "ALB", "AND", "ARE", "ARG", "ARM", "ASM", "ATA", "ATF",
     "ATG", "AUS", "AUT", "AZE", "BDI", "BEL", "BEN", "BES", "BFA", "BGD", "BGR", "BHR", "BHS",
     "BIH", "BLM", "BLR", "BLZ", "BMU", "BOL", "BRA", "BRB", "BRN", "BTN", "BVT", "BWA", "CAF",
@@ -43,12 +43,12 @@ pub(super) static ALPHA_3: [&str; 249] = [
     "SGS", "SHN", "SJM", "SLB", "SLE", "SLV", "SMR", "SOM", "SPM", "SRB", "SSD", "STP", "SUR",
     "SVK", "SVN", "SWE", "SWZ", "SXM", "SYC", "SYR", "TCA", "TCD", "TGO", "THA", "TJK", "TKL",
     "TKM", "TLS", "TON", "TTO", "TUN", "TUR", "TUV", "TWN", "TZA", "UGA", "UKR", "UMI", "URY",
-    "USA", "UZB", "VAT", "VCT", "VEN", "VGB", "VIR", "VNM", "VUT", "WLF", "WSM", "YEM", "ZAF",
-    "ZMB", "ZWE",
+    "USA", "UZB", "VAT", "VCT", "VEN", "VGB", "VIR", "VNM", "VUT", "WLF", "WSM", "XKX", "YEM",
+    "ZAF", "ZMB", "ZWE",
 ];
 
 /// Names: as `folded` spells them, sorted by that, and as the source does.
-pub(super) static NAMES: [(&str, &str); 472] = [
+pub(super) static NAMES: [(&str, &str); 474] = [
     ("afghanistan", "Afghanistan"),
     ("albania", "Albania"),
     ("algeria", "Algeria"),
@@ -246,6 +246,7 @@ pub(super) static NAMES: [(&str, &str); 472] = [
     ("kiribati", "Kiribati"),
     ("korea, democratic people's republic of", "Korea, Democratic People's Republic of"),
     ("korea, republic of", "Korea, Republic of"),
+    ("kosovo", "Kosovo"),
     ("kuwait", "Kuwait"),
     ("kyrgyz republic", "Kyrgyz Republic"),
     ("kyrgyzstan", "Kyrgyzstan"),
@@ -372,6 +373,7 @@ pub(super) static NAMES: [(&str, &str); 472] = [
     ("republic of kazakhstan", "Republic of Kazakhstan"),
     ("republic of kenya", "Republic of Kenya"),
     ("republic of kiribati", "Republic of Kiribati"),
+    ("republic of kosovo", "Republic of Kosovo"),
     ("republic of latvia", "Republic of Latvia"),
     ("republic of liberia", "Republic of Liberia"),
     ("republic of lithuania", "Republic of Lithuania"),

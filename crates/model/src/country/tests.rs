@@ -29,9 +29,9 @@ fn every_code_and_every_name_is_a_country_in_any_case() {
 }
 
 #[test]
-fn the_table_has_the_249_countries_and_is_sorted_as_the_look_up_compares() {
+fn the_table_has_249_countries_and_kosovo_and_is_sorted_as_the_look_up_compares() {
     assert!(ALPHA_2.is_sorted_by(|a, b| a < b) && ALPHA_3.is_sorted_by(|a, b| a < b));
-    assert_eq!((ALPHA_2.len(), ALPHA_3.len()), (249, 249));
+    assert_eq!((ALPHA_2.len(), ALPHA_3.len()), (250, 250));
     assert!(ALPHA_2.iter().all(|code| code.len() == 2));
     assert!(ALPHA_3.iter().all(|code| code.len() == 3));
     assert!(NAMES.is_sorted_by(|a, b| a.0 < b.0));
@@ -42,6 +42,14 @@ fn the_table_has_the_249_countries_and_is_sorted_as_the_look_up_compares() {
             "the generator folds {name:?} otherwise"
         );
     }
+}
+
+#[test]
+fn kosovo_is_a_country_by_code_and_by_name() {
+    for text in ["XK", "xk", "XKX", "Xkx", "Kosovo", "KOSOVO", "Republic of Kosovo"] {
+        assert!(is_country(text), "{text:?} is refused");
+    }
+    assert_eq!(nearest_country("Kosovoo"), Some("Kosovo"));
 }
 
 #[test]
@@ -114,7 +122,6 @@ fn text_that_only_resembles_a_country_is_rejected() {
         "U.S.",
         "XX",
         "ZZ",
-        "XK",
         "EU",
         "UN",
         "AN", // The Netherlands Antilles left the standard in 2010.
@@ -122,7 +129,6 @@ fn text_that_only_resembles_a_country_is_rejected() {
         "840",
         "world",
         "Europe",
-        "Kosovo",
         "Turkiye",
         "Cote d'Ivoire",
         "United States\0",

@@ -51,7 +51,7 @@ pub struct Cursor {
     pub sort: Sort,
     /// The last issue that was delivered.
     pub after: ListPosition,
-    /// Pages delivered so far, counted from the empty cursor. The next page has the number after
+    /// Pages delivered so far, counted from the beginning. The next page has the number after
     /// it.
     pub pages: u32,
 }

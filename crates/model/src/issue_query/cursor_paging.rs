@@ -10,6 +10,10 @@ use crate::issue::parse_iso;
 use crate::parameters::{ParameterFault, Parameters};
 use crate::time::UnixMillis;
 
+/// The cursors that begin a list. The second one is for clients whose library drops parameters
+/// without a value: they would read one page by number and believe that the list ends there.
+const BEGINNINGS: [&str; 2] = ["", "*"];
+
 /// The start of a list that is read by cursor.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CursorPaging {
@@ -44,12 +48,12 @@ impl CursorPaging {
         }
         let detail = if cursor.sort == query.sort {
             "the cursor belongs to a list with other filters or of another domain; send the same \
-             filters with it as before, or an empty cursor to begin this list"
+             filters with it as before, or * to begin this list"
                 .to_owned()
         } else {
             format!(
                 "the cursor belongs to a list with sort-by={} and sort-order={}; send the same \
-                 order and filters with it as before, or an empty cursor to begin this list",
+                 order and filters with it as before, or * to begin this list",
                 cursor.sort.key.as_str(),
                 cursor.sort.order.as_str()
             )
@@ -74,7 +78,7 @@ pub(super) fn read(parameters: &mut Parameters<'_>) -> Option<CursorPaging> {
     let start = match (cursor, after) {
         (None, None) => {
             if let Some((spelled, _)) = parameters.get("count") {
-                let detail = "count needs cursor (empty to begin); a list by page always has its \
+                let detail = "count needs cursor (* to begin); a list by page always has its \
                               totals";
                 parameters.fault(spelled, ErrorCode::ConflictingParameter, detail);
             }
@@ -85,13 +89,13 @@ pub(super) fn read(parameters: &mut Parameters<'_>) -> Option<CursorPaging> {
             parameters.fault(spelled, ErrorCode::ConflictingParameter, detail);
             Start::Beginning
         }
-        (Some((_, "")), None) => Start::Beginning,
+        (Some((_, token)), None) if BEGINNINGS.contains(&token) => Start::Beginning,
         (Some((spelled, token)), None) => {
             if let Ok(cursor) = Cursor::decode(token) {
                 Start::Cursor(cursor)
             } else {
                 let detail = "the cursor is damaged: send it exactly as next-cursor or the header \
-                              Link gave it, or empty to begin";
+                              Link gave it, or empty or * to begin";
                 parameters.fault(spelled, ErrorCode::InvalidValue, detail);
                 Start::Beginning
             }
@@ -153,6 +157,7 @@ mod tests {
         let at = |at, id| Some(ListPosition { at: UnixMillis(at), id });
         for (pairs, position, pages) in [
             (&[("cursor", "")][..], None, 0),
+            (&[("cursor", "*")], None, 0),
             (&[("state", "new"), ("cursor", &token)], at(5, 7), 3),
             (&[("page_size", "9"), ("state", "[\"new\"]"), ("cursor", &token)], at(5, 7), 3),
             (&[("after", "12,42")], at(12, 42), 0),

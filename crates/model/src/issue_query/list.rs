@@ -54,7 +54,7 @@ pub const LIST_PARAMETERS: [&str; 34] = [
 pub const SINGLE_PARAMETERS: [&str; 3] = ["includes", "excludes", "timestamp-format"];
 
 /// How to read beyond the last numbered page.
-const DEEPER: &str = "To read further, send cursor instead of page: empty to begin, then what \
+const DEEPER: &str = "To read further, send cursor instead of page: * to begin, then what \
     next-cursor of the answer before says, until it is null (the header Link has it as rel=next). \
     Or walk by time: sort-by=creation-time, sort-order=asc, without page; process every issue but \
     the last, set created_since to the created_at of the last, repeat until one issue is left";

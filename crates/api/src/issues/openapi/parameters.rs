@@ -130,9 +130,9 @@ fn position() -> Value {
     json!({
         "cursor": query(
             "cursor",
-            "Lists from a position: empty to begin, then `next-cursor` of the previous answer, \
-             with the same filters and order. Cannot be combined with `page` or `after`.",
-            json!({"type": "string", "format": "cursor", "examples": ["", TOKEN]}),
+            "Lists from a position: empty or `*` to begin, then `next-cursor` of the previous \
+             answer, with the same filters and order. Cannot be combined with `page` or `after`.",
+            json!({"type": "string", "format": "cursor", "examples": ["*", TOKEN]}),
         ),
         "after": query(
             "after",

@@ -16,6 +16,7 @@ on_each_store!(threads 4:
     all_steps_by_cursor_are_the_whole_list_for_any_filter_and_order,
     a_cursor_fits_its_own_list_only_and_totals_are_optional,
     a_position_in_plain_text_continues_after_an_issue,
+    a_star_begins_a_walk_as_the_empty_cursor_does,
 );
 
 const PATH: &str = "/v1/acme/issues";
@@ -154,6 +155,34 @@ async fn a_position_in_plain_text_continues_after_an_issue() {
                 assert_eq!(rest["issues"].as_array().unwrap()[..], issues[n + 1..], "{after}");
             }
         }
+    }
+    real.stop().await;
+}
+
+async fn a_star_begins_a_walk_as_the_empty_cursor_does() {
+    let real = with_issues().await;
+    for query in ["state=new", "sort-by=update-time&sort-order=asc&count=true"] {
+        let begun = |cursor: &str| format!("{PATH}?cursor={cursor}&page-size=50&{query}");
+        let empty = real.json(&begun("")).await;
+        for star in ["*", "%2A"] {
+            assert_eq!(real.json(&begun(star)).await, empty, "{star} {query}");
+        }
+        let answer = real.request(Method::GET, &begun("*")).send().await.unwrap();
+        let next = real.json(&link(&answer, "next").unwrap()).await;
+        assert_eq!(next["page"], 2);
+        assert_eq!(real.json(&link(&answer, "first").unwrap()).await, empty);
+        let lines = |cursor: &str| {
+            let path = format!("{PATH}?cursor={cursor}&{query}").replace("&count=true", "");
+            let request = real.request(Method::GET, &path);
+            let request = request.header("accept", "application/x-ndjson");
+            async move { request.send().await.unwrap().text().await.unwrap() }
+        };
+        assert_eq!(lines("*").await, lines("").await);
+    }
+    // A star with something around it is a damaged cursor.
+    for damaged in ["**", "*x", "%20*"] {
+        let path = format!("{PATH}?cursor={damaged}");
+        assert_eq!(real.request(Method::GET, &path).send().await.unwrap().status(), 400);
     }
     real.stop().await;
 }

@@ -89,7 +89,7 @@ fn filter(name: &str, random: &mut SplitMix) -> String {
             condition(random, &[&emails[..], &["BOB@desk.x", "nobody@x"]].concat(), &["or"])
         }
         "author-emails" => condition(random, &[&EMAILS[..], &[""]].concat(), &["or", "exists"]),
-        "messages" | "notes" => condition(random, &SEARCHED, &["and", "or", "nor"]),
+        "messages" | "notes" => condition(random, &SEARCHED, &all),
         "feedback-comment" => condition(random, &SEARCHED, &["and", "nor", "exists"]),
         "feedback-rating" => rating(random),
         "redacted" => random.pick(&["true", "false"]).to_owned(),

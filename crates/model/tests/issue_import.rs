@@ -185,7 +185,8 @@ fn each_fault_has_its_code_and_its_pointer() {
         (r#""tags":"x""#, Code::WrongType, "/tags"),
         (r#""tags":["x",5]"#, Code::WrongType, "/tags/1"),
         (r#""redacted":"true""#, Code::WrongType, "/redacted"),
-        (r#""meta":[]"#, Code::WrongType, "/meta"),
+        (r#""meta":[1]"#, Code::WrongType, "/meta"),
+        (r#""custom_fields":["a"]"#, Code::WrongType, "/custom_fields"),
         (r#""messages":{}"#, Code::WrongType, "/messages"),
         (r#""messages":[null]"#, Code::WrongType, "/messages/0"),
         (
@@ -508,6 +509,27 @@ fn generated_ids_depend_on_the_content_of_an_entry_and_not_on_its_spelling() {
     for other in [entry.replace("11", "12"), entry.replace(r#""a":"1""#, r#""a":"3""#)] {
         assert_ne!(rendered(&other)["hs_user_id"], expected["hs_user_id"], "{other}");
     }
+}
+
+#[test]
+fn an_empty_array_in_place_of_a_map_is_an_empty_map() {
+    let with = |empty: &str| {
+        format!(
+            concat!(
+                r#"{{"id":1,"created_at":1,"hs_user_id":"u","meta":{0},"custom_fields":{0},"#,
+                r#""state_data":{0},"issue_mode_data":{0},"sentiment_analysis":{0},"#,
+                r#""smart_intents":{0},"messages":[{{"id":"m","author":{0},"sentiment":{0}}}],"#,
+                r#""private_notes":[{{"author":{0}}}]}}"#
+            ),
+            empty
+        )
+    };
+    let issue = rendered(&with("[]"));
+    assert_eq!(issue, rendered(&with("{}")));
+    for name in ["meta", "custom_fields", "sentiment_analysis", "smart_intents"] {
+        assert_eq!(issue[name], json!({}), "{name}");
+    }
+    assert_eq!(issue["messages"][0]["sentiment"], json!({}));
 }
 
 #[test]

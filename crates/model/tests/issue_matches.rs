@@ -211,6 +211,24 @@ fn texts_are_searched_literally_and_without_case_in_the_whole_issue() {
             [(r#"{"nor":["x"]}"#, true), (r#"{"or":[""]}"#, false), (r#"{"and":["x"]}"#, false)];
         decided(name, absent, &table);
     }
+    for (name, entry) in
+        [("messages", r#","messages":[{"body":""}]"#), ("notes", r#","private_notes":[{}]"#)]
+    {
+        let table = [
+            (r#"{"exists":true}"#, true),
+            (r#"{"exists":"false"}"#, false),
+            (r#"{"exists":true,"nor":["x"]}"#, true),
+            (r#"{"exists":true,"or":["x"]}"#, false),
+        ];
+        decided(name, entry, &table);
+        let none = [
+            (r#"{"exists":true}"#, false),
+            (r#"{"exists":false}"#, true),
+            (r#"{"exists":false,"nor":["x"]}"#, true),
+            (r#"{"exists":false,"and":["x"]}"#, false),
+        ];
+        decided(name, "", &none);
+    }
     decided(
         "notes",
         r#","private_notes":[{"body":"Called"},{"body":"Back","author":{"name":"Bob"}}]"#,

@@ -28,8 +28,8 @@ const KINDS: [(&str, Kind); 13] = [
     ("assignee-ids", Kind::Object(ALL, false, |query| &query.assignee_ids)),
     ("assignee-emails", Kind::Object(&["or"], true, |query| &query.assignee_emails)),
     ("author-emails", Kind::Object(&["or", "exists"], true, |query| &query.author_emails)),
-    ("messages", Kind::Object(&["and", "or", "nor"], true, |query| &query.messages)),
-    ("notes", Kind::Object(&["and", "or", "nor"], true, |query| &query.notes)),
+    ("messages", Kind::Object(ALL, true, |query| &query.messages)),
+    ("notes", Kind::Object(ALL, true, |query| &query.notes)),
     (
         "feedback-comment",
         Kind::Object(&["and", "nor", "exists"], true, |query| &query.feedback_comment),

@@ -98,13 +98,13 @@ impl Reader {
         Some(map)
     }
 
-    /// The members of a map with free keys, in order of arrival.
+    /// The members of a map with free keys, in order of arrival. An empty array has none.
     pub(super) fn members<'j>(
         &mut self,
         json: &'j Json<'j>,
         at: &ValuePath<'_>,
     ) -> Option<&'j [Member<'j>]> {
-        if let Json::Object(members) = json {
+        if let Json::Object(members) = json.as_map_sent() {
             return Some(members);
         }
         self.wrong_type("a map", at, json);

@@ -86,9 +86,9 @@ pub struct IssueQuery {
     pub assignee_emails: Condition,
     /// On `author_email`, folded; an empty address counts as none. `and` and `nor` are never given.
     pub author_emails: Condition,
-    /// Folded texts, each searched in the bodies of all messages. `exists` is never given.
+    /// Folded texts, each searched in the bodies of all messages.
     pub messages: Condition,
-    /// Folded texts, each searched in the bodies of all private notes. `exists` is never given.
+    /// Folded texts, each searched in the bodies of all private notes.
     pub notes: Condition,
     /// Folded texts, searched in the comment. `or` is never given.
     pub feedback_comment: Condition,

@@ -49,6 +49,8 @@ pub enum Json<'a> {
 /// A member of a map: its key and its value.
 pub type Member<'a> = (Cow<'a, str>, Json<'a>);
 
+static EMPTY_MAP: Json<'static> = Json::Object(Vec::new());
+
 impl<'a> Json<'a> {
     /// The name of the value's type, as error messages use it.
     pub const fn type_name(&self) -> &'static str {
@@ -67,6 +69,15 @@ impl<'a> Json<'a> {
         match self {
             Self::Object(members) => members.iter().find(|(k, _)| k == key).map(|(_, v)| v),
             _ => None,
+        }
+    }
+
+    /// The value, if a map is expected: PHP writes a map without members as `[]`, so an empty
+    /// array counts as the empty map.
+    pub fn as_map_sent(&self) -> &Json<'a> {
+        match self {
+            Self::Array(items) if items.is_empty() => &EMPTY_MAP,
+            other => other,
         }
     }
 

@@ -76,6 +76,7 @@ impl Checker {
     /// Checks a value. Returns the keys of the identities if this is that field and all are good.
     fn value(&mut self, field: &Field, value: &Json<'_>) -> Option<Vec<IdentityKey>> {
         let path = ValuePath::field(field.name);
+        let value = if field.rule.merges() { value.as_map_sent() } else { value };
         match (field.rule, value) {
             (Rule::Identities, Json::Array(items)) => {
                 return identity::check(self, &path, value, items);

@@ -142,14 +142,16 @@ impl Table {
         self.fields.iter().position(|field| field.name == name)
     }
 
-    /// The members of `record` in the order of the table; unknown members are left out.
+    /// The members of `record` in the order of the table; unknown members are left out. An empty
+    /// array counts as an empty map in a field that is a map.
     pub(super) fn slots<'j, 'a>(&self, record: &'j Json<'a>) -> Slots<'j, 'a> {
         let mut slots: Slots<'j, 'a> = [None; FIELDS_MAX];
         if let Json::Object(members) = record {
             let mut guess = 0;
             for (key, value) in members {
                 if let Some(at) = self.position(guess, key) {
-                    slots[at] = Some(value);
+                    let is_map = self.fields[at].rule.merges();
+                    slots[at] = Some(if is_map { value.as_map_sent() } else { value });
                     guess = at + 1;
                 }
             }
@@ -159,7 +161,7 @@ impl Table {
 }
 
 impl Rule {
-    /// Whether an update merges the value by key instead of replacing it.
+    /// Whether the value is a map, which an update merges by key instead of replacing it.
     pub(super) const fn merges(self) -> bool {
         matches!(self, Self::Names | Self::CustomFields)
     }

@@ -14,6 +14,8 @@ type Faults = &'static [(&'static str, &'static str)];
 const FIELDS: &[(&str, Faults)] = &[
     (r#""names":{"first_name":"A","last_name":"","full_name":"A B","display_name":"a"}"#, &[]),
     (r#""names":{}"#, &[]),
+    (r#""names":[]"#, &[]),
+    (r#""names":["Ann"]"#, &[("wrong_type", "/names")]),
     (r#""names":null"#, &[]),
     (r#""names":{"first_name":null}"#, &[]),
     (r#""names":"Ann""#, &[("wrong_type", "/names")]),
@@ -28,6 +30,7 @@ const FIELDS: &[(&str, Faults)] = &[
     (r#""tags":{"a":1}"#, &[("wrong_type", "/tags")]),
     (r#""tags":["a",1,null]"#, &[("wrong_type", "/tags/1"), ("wrong_type", "/tags/2")]),
     (r#""custom_fields":{"a":"x","b":1e400,"":"empty key","c":null}"#, &[]),
+    (r#""custom_fields":[]"#, &[]),
     (r#""custom_fields":["a"]"#, &[("wrong_type", "/custom_fields")]),
     (
         r#""custom_fields":{"a":true,"b":[],"c":{"d":1}}"#,

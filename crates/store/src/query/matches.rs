@@ -53,7 +53,9 @@ impl Matches {
 
 /// Whether the query tests texts.
 pub fn tests_texts(query: &IssueQuery) -> bool {
-    [&query.messages, &query.notes, &query.feedback_comment].into_iter().any(has_words)
+    // A term says which issues have a comment; none says which have a message or a note.
+    has_words(&query.feedback_comment)
+        || [&query.messages, &query.notes].into_iter().any(|texts| !texts.is_unbounded())
         || tests_text_of_fields(query)
 }
 

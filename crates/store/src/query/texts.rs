@@ -21,7 +21,12 @@ pub(super) struct TextTest<'t> {
 impl<'t> TextTest<'t> {
     pub(super) fn new(query: &IssueQuery, throttle: &'t mut Throttle) -> Self {
         let matcher = |place, condition: &Condition| {
-            has_words(condition).then(|| TextMatcher::new(place, condition))
+            // A term decides whether there is a comment.
+            let is_read = match place {
+                TextSource::FeedbackComment => has_words(condition),
+                TextSource::Messages | TextSource::Notes => !condition.is_unbounded(),
+            };
+            is_read.then(|| TextMatcher::new(place, condition))
         };
         Self {
             fields: tests_text_of_fields(query).then(|| FieldMatcher::new(&query.custom_fields)),

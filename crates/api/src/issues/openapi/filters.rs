@@ -33,13 +33,13 @@ pub(super) fn parameters() -> Value {
         "messages": condition(
             "messages",
             &format!("The bodies of all messages. {texts}"),
-            &["and", "or", "nor"],
+            &all,
             json!({"and": ["crash", "login"]}),
         ),
         "notes": condition(
             "notes",
             &format!("The bodies of all private notes. {texts}"),
-            &["and", "or", "nor"],
+            &all,
             json!({"and": ["refund"]}),
         ),
         "feedback-comment": condition(

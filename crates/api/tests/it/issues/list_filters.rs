@@ -89,7 +89,7 @@ async fn each_wrong_filter_is_a_fault_of_its_parameter() {
         ("assignee_emails", r#"{"exists":true}"#, "at /exists: "),
         ("author_emails", r#"{"nor":[]}"#, "at /nor: "),
         ("messages", "crash", "the value is not JSON"),
-        ("notes", r#"{"exists":"true"}"#, "at /exists: "),
+        ("notes", r#"{"exists":"yes"}"#, "at /exists: "),
         ("feedback-comment", r#"{"or":["a"]}"#, "at /or: "),
         ("feedback_rating", r#"{"and":[{"is":"x"}]}"#, "at /and/0/is: "),
         ("custom_fields", r#"{"number":{"and":{"n":{"is":"x"}}}}"#, "at /number/and/n/is: "),

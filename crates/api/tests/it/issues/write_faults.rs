@@ -51,7 +51,7 @@ fn wrong_posts() -> Vec<Wrong> {
         (Method::POST, "", vec![body, ("tags", r#"{"a":1}"#)], "tags", invalid),
         (Method::POST, "", vec![body, ("tags", "[1]")], "tags", invalid),
         (Method::POST, "", vec![body, ("tags", long_tag)], "tags", range),
-        (Method::POST, "", vec![body, ("meta", "[]")], "meta", invalid),
+        (Method::POST, "", vec![body, ("meta", "[1]")], "meta", invalid),
         (Method::POST, "", vec![body, ("meta", r#"{"a":1,"a":2}"#)], "meta", invalid),
         (Method::POST, "", vec![body, ("meta", "{")], "meta", invalid),
         (Method::POST, "", vec![body, ("custom_fields", r#"{"a":1}"#)], "custom_fields", invalid),

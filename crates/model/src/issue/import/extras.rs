@@ -25,7 +25,7 @@ pub(super) fn read(
     reader: &mut Reader,
 ) -> IssueBody {
     let mut meta = Vec::new();
-    match map.get("meta") {
+    match map.get("meta").map(Json::as_map_sent) {
         None => meta.extend_from_slice(b"{}"),
         Some(json @ Json::Object(_)) => write_meta(json, &mut meta),
         Some(other) => reader.wrong_type("a map", &map.at.key("meta"), other),
@@ -114,6 +114,6 @@ fn free_map(map: &IssueMap<'_, '_>, name: &str, reader: &mut Reader) -> Option<V
     let json = map.get(name)?;
     reader.members(json, &map.at.key(name))?;
     let mut out = Vec::new();
-    json.write_to(&mut out);
+    json.as_map_sent().write_to(&mut out);
     Some(out)
 }

@@ -94,7 +94,7 @@ fn read<'j>(
             .get("attachment")
             .and_then(|json| attachment(json, &at.key("attachment"), reader)),
         intent_labels: map.get("intent_labels"),
-        sentiment: map.get("sentiment"),
+        sentiment: map.get("sentiment").map(Json::as_map_sent),
         kind: reader.text(&map, "type", FOREIGN_ID_CHARS_MAX),
     })
 }

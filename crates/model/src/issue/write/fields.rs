@@ -147,12 +147,14 @@ impl<'f> Fields<'f> {
         Some(texts)
     }
 
-    /// A JSON map in its order, with the name as the caller spelled it.
+    /// A JSON map in its order, with the name as the caller spelled it. An empty array is an empty
+    /// map.
     pub(super) fn map(&mut self, name: &str) -> Option<(&'f str, Vec<Member<'f>>)> {
         const EXPECTED: &str = "a JSON map such as {\"a\":\"b\"}";
         let (spelled, tree) = self.json(name, EXPECTED)?;
         match tree {
             Json::Object(members) => Some((spelled, members)),
+            Json::Array(items) if items.is_empty() => Some((spelled, Vec::new())),
             other => {
                 self.unexpected(spelled, EXPECTED, &other);
                 None

@@ -58,12 +58,13 @@ impl Subject {
     /// The keys that its object may have.
     const fn keys(self) -> &'static [Key] {
         match self {
-            Self::Tags | Self::Languages | Self::AssigneeIds => {
-                &[Key::And, Key::Or, Key::Nor, Key::Exists]
-            }
+            Self::Tags
+            | Self::Languages
+            | Self::AssigneeIds
+            | Self::Messages
+            | Self::Notes => &[Key::And, Key::Or, Key::Nor, Key::Exists],
             Self::AssigneeEmails => &[Key::Or],
             Self::AuthorEmails => &[Key::Or, Key::Exists],
-            Self::Messages | Self::Notes => &[Key::And, Key::Or, Key::Nor],
             Self::FeedbackComment => &[Key::And, Key::Nor, Key::Exists],
         }
     }

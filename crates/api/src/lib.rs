@@ -12,6 +12,7 @@ mod auth;
 mod compression;
 mod etag;
 mod form;
+mod format;
 mod idempotency;
 mod link;
 mod middleware;

@@ -76,6 +76,7 @@ fn the_query_parameters_are_those_that_the_server_reads() {
             ("get", "{task_id}") => &STATUS_PARAMETERS,
             ("get", "results" | "errors") => &FILE_PARAMETERS,
             ("get", "agents") => &AGENT_PARAMETERS,
+            ("get", "apps" | "queues") => &["format"],
             _ => &[],
         };
         let hyphens = |name: &str| name.replace('_', "-");

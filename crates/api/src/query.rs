@@ -3,9 +3,10 @@
 //! values. This module does not know what a parameter means.
 
 use axum::extract::FromRequestParts;
+use caseload_model::dialects::hint;
 use caseload_model::error_code::ErrorCode;
 use caseload_model::issue_query::ParameterFault;
-use caseload_model::spelling::{nearest_word, same_name};
+use caseload_model::spelling::same_name;
 use http::request::Parts;
 use percent_encoding::percent_decode_str;
 
@@ -40,6 +41,12 @@ impl QueryPairs {
         }
         Problem::check(faults)?;
         Ok(Self(pairs))
+    }
+
+    /// The first value of a parameter, in either spelling.
+    pub(crate) fn first(&self, name: &str) -> Option<&str> {
+        let pair = self.0.iter().find(|(given, _)| same_name(name, given));
+        pair.map(|(_, value)| value.as_str())
     }
 
     /// The faults of the parameters that are not among `known`.
@@ -87,8 +94,8 @@ pub(crate) fn refused(faults: Vec<ParameterFault>) -> Problem {
 /// The fault of a parameter or form field that the endpoint does not know.
 pub(crate) fn unknown(name: &str, known: &[&str], what: &str) -> Fault {
     let list = known.join(", ");
-    let advice = match nearest_word(name, known.iter().copied()) {
-        Some(near) => format!("did you mean {near}? Known here: {list}"),
+    let advice = match hint(name, known) {
+        Some(hint) => format!("{hint} Known here: {list}"),
         None => format!("this call takes no {what}s"),
     };
     let shown: String = name.chars().take(100).collect();

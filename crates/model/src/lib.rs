@@ -5,6 +5,7 @@
 
 pub mod country;
 pub mod decimal;
+pub mod dialects;
 pub mod entry;
 pub mod error_code;
 pub mod fold;

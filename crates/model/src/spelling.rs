@@ -1,6 +1,6 @@
-//! How callers spell the names of fields and parameters. Hyphens equal underscores, and an unknown
-//! name gets the nearest known one as a hint. Countries and languages have searches of their own,
-//! because their names are texts.
+//! How callers spell names and words. Hyphens equal underscores, a name with brackets is one value
+//! of a list, booleans have several spellings, and an unknown name gets the nearest known one as a
+//! hint. Countries and languages have searches of their own, because their names are texts.
 
 /// Characters of a word that are compared, which bounds the cost. Known words are shorter than
 /// this.
@@ -9,6 +9,26 @@ const CHARS_COMPARED: usize = 64;
 /// Whether a caller's spelling is the name `known`.
 pub fn same_name(known: &str, given: &str) -> bool {
     known.bytes().map(plain).eq(given.bytes().map(plain))
+}
+
+/// The name of a list without the brackets of one of its values, and whether there were any:
+/// `tags[]` and, as PHP numbers them, `tags[0]` are values of `tags`.
+pub fn unbracketed(given: &str) -> (&str, bool) {
+    let inside = given.strip_suffix(']').and_then(|rest| rest.rsplit_once('['));
+    match inside {
+        Some((name, number)) if number.bytes().all(|byte| byte.is_ascii_digit()) => (name, true),
+        _ => (given, false),
+    }
+}
+
+/// A boolean as clients write it: `true` or `false` in any case, `1` or `0`.
+pub fn boolean_word(word: &str) -> Option<bool> {
+    let is = |digit: &str, name: &str| word == digit || word.eq_ignore_ascii_case(name);
+    match (is("1", "true"), is("0", "false")) {
+        (true, _) => Some(true),
+        (_, true) => Some(false),
+        _ => None,
+    }
 }
 
 const fn plain(byte: u8) -> u8 {
@@ -30,9 +50,14 @@ pub(crate) fn close_word<'k>(
     nearest(word, known).filter(|(changes, _)| *changes <= changes_max).map(|(_, near)| near)
 }
 
-fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<(usize, &'k str)> {
+/// The beginning of `word` as words are compared: lower case, with underscores.
+pub(crate) fn normalised(word: &str) -> String {
     let start = word.chars().take(CHARS_COMPARED).flat_map(char::to_lowercase);
-    let start: String = start.map(|char| if char == '-' { '_' } else { char }).collect();
+    start.map(|char| if char == '-' { '_' } else { char }).collect()
+}
+
+fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<(usize, &'k str)> {
+    let start = normalised(word);
     let changes = |near: &str| strsim::osa_distance(&start, &near.replace('-', "_"));
     known.into_iter().map(|near| (changes(near), near)).min_by_key(|(changes, _)| *changes)
 }
@@ -45,6 +70,35 @@ mod tests {
     fn hyphens_and_underscores_are_one_spelling() {
         assert!(same_name("page-size", "page_size") && same_name("queue_id", "queue-id"));
         assert!(!same_name("page-size", "pagesize") && !same_name("page-size", "Page-Size"));
+    }
+
+    #[test]
+    fn brackets_mark_one_value_of_a_list() {
+        for (given, name, marked) in [
+            ("tags[]", "tags", true),
+            ("tags[0]", "tags", true),
+            ("app-ids[12]", "app-ids", true),
+            ("tags", "tags", false),
+            ("tags[or]", "tags[or]", false),
+            ("tags[or][]", "tags[or]", true),
+            ("tags]", "tags]", false),
+            ("[]", "", true),
+        ] {
+            assert_eq!(unbracketed(given), (name, marked), "{given}");
+        }
+    }
+
+    #[test]
+    fn booleans_are_words_in_any_case_or_digits() {
+        for word in ["true", "True", "TRUE", "1"] {
+            assert_eq!(boolean_word(word), Some(true), "{word}");
+        }
+        for word in ["false", "False", "FALSE", "0"] {
+            assert_eq!(boolean_word(word), Some(false), "{word}");
+        }
+        for word in ["", "yes", "on", "t", "2", "01", " true", "null"] {
+            assert_eq!(boolean_word(word), None, "{word}");
+        }
     }
 
     #[test]

@@ -4,8 +4,8 @@
 use crate::parameters::{Paging, ParameterFault, Parameters, paging};
 use crate::task::{Action, Family, TaskStatus};
 
-/// The parameters of a task list.
-pub const LIST_PARAMETERS: [&str; 4] = ["status", "action", "page", "page-size"];
+/// The parameters of a task list. `format` is a matter of HTTP, which reads its value.
+pub const LIST_PARAMETERS: [&str; 5] = ["status", "action", "page", "page-size", "format"];
 const DEEPER: &str = "Narrow the list with status and action.";
 
 /// A request for a list of tasks, newest first.
@@ -27,8 +27,8 @@ pub fn parse_task_list(
     let actions: Vec<_> = Action::of_family(family).map(|a| (a.as_str(), a)).collect();
     let mut parameters = Parameters::new(pairs, &LIST_PARAMETERS);
     let request = TaskListRequest {
-        statuses: parameters.words("status", &statuses, true),
-        actions: parameters.words("action", &actions, true),
+        statuses: parameters.words("status", &statuses),
+        actions: parameters.words("action", &actions),
         paging: paging(&mut parameters, "tasks", DEEPER),
     };
     if parameters.faults.is_empty() { Ok(request) } else { Err(parameters.faults) }
@@ -50,10 +50,16 @@ mod tests {
     fn filters_are_words_lists_or_arrays() {
         assert_eq!(parse(&[]).unwrap(), TaskListRequest::default());
         let both = Some(vec![TaskStatus::Queued, TaskStatus::Completed]);
-        for value in ["queued,completed", "[\"queued\",\"completed\"]"] {
-            let mut found = parse(&[("status", value)]).unwrap().statuses.unwrap();
+        for pairs in [
+            &[("status", "queued,completed")][..],
+            &[("status", "completed , queued")],
+            &[("status", "[\"queued\",\"completed\"]")],
+            &[("status", "queued"), ("status", "completed")],
+            &[("status[]", "queued"), ("status[]", "completed")],
+        ] {
+            let mut found = parse(pairs).unwrap().statuses.unwrap();
             found.sort_unstable();
-            assert_eq!(Some(found), both, "{value}");
+            assert_eq!(Some(found), both, "{pairs:?}");
         }
         let one = parse(&[("action", "get_app_profiles"), ("page_size", "5")]).unwrap();
         assert_eq!(one.actions, Some(vec![Action::GetAppProfiles]));

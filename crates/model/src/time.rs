@@ -45,6 +45,28 @@ impl UnixMillis {
         }
     }
 
+    /// The instant of a time in UTC; `None` if there is no such date or time of day.
+    pub fn from_civil(civil: &CivilTime) -> Option<Self> {
+        let CivilTime { year, month, day, hour, minute, second, millisecond } = *civil;
+        let in_day = (0..24).contains(&hour)
+            && (0..60).contains(&minute)
+            && (0..60).contains(&second)
+            && (0..1000).contains(&millisecond);
+        if !(1..=12).contains(&month) || !(1..=31).contains(&day) || !in_day {
+            return None;
+        }
+        // Days from 1970-01-01, counted from March so that a leap day ends its year.
+        let (y, m) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+        let days = y * 365 + y.div_euclid(4) - y.div_euclid(100)
+            + y.div_euclid(400)
+            + (153 * m + 2) / 5
+            + day
+            - 719_469;
+        let at = Self((((days * 24 + hour) * 60 + minute) * 60 + second) * 1000 + millisecond);
+        // 30 February becomes 2 March: a date that does not survive this does not exist.
+        (at.civil() == *civil).then_some(at)
+    }
+
     /// `yyyyMMddHHmmssSSS`, the time part of generated ids.
     pub fn compact(self) -> String {
         let c = self.civil();

@@ -29,6 +29,10 @@ fn texts(list: &[&str]) -> Vec<String> {
     list.iter().map(|text| (*text).to_owned()).collect()
 }
 
+fn q() -> IssueQuery {
+    IssueQuery::default()
+}
+
 fn issue() -> IssueColumns {
     IssueColumns {
         id: 28,
@@ -68,7 +72,6 @@ fn without_parameters_a_list_has_every_issue_newest_first() {
 
 #[test]
 fn each_parameter_sets_its_filter_in_both_spellings() {
-    let q = IssueQuery::default;
     let since = |ms| TimeRange { since: Some(UnixMillis(ms)), until: None };
     let until = |ms| TimeRange { since: None, until: Some(UnixMillis(ms)) };
     let by_update = || Sort { key: SortKey::UpdateTime, order: SortOrder::Descending };
@@ -78,7 +81,11 @@ fn each_parameter_sets_its_filter_in_both_spellings() {
         ("updated-since", "5", IssueQuery { updated: since(5), sort: by_update(), ..q() }),
         ("updated-until", "0", IssueQuery { updated: until(0), sort: by_update(), ..q() }),
         ("state-since", "5", IssueQuery { changed: since(5), ..q() }),
-        ("state-until", "99999999999999999999", IssueQuery { changed: until(i64::MAX), ..q() }),
+        (
+            "state-until",
+            "2023-11-14T22:13:20Z",
+            IssueQuery { changed: until(1_700_000_000_000), ..q() },
+        ),
         ("state", "new", IssueQuery { states: Some(vec![IssueState::New]), ..q() }),
         (
             "state",
@@ -167,13 +174,18 @@ fn each_bad_value_is_rejected_with_the_accepted_form() {
     use ErrorCode::{InvalidValue, OutOfRange, PageTooDeep, UnknownParameter};
     for (name, value, code, hint) in [
         ("creatd-since", "5", UnknownParameter, "created-since"),
-        ("State", "new", UnknownParameter, "nearest is state"),
-        ("", "5", UnknownParameter, "nearest is"),
+        ("State", "new", UnknownParameter, "did you mean state?"),
+        ("", "5", UnknownParameter, "did you mean"),
+        ("page[]", "1", UnknownParameter, "page has one value"),
+        ("tags[or][]", "a", UnknownParameter, "a map is sent as JSON: tags={"),
+        ("custom_fields[number][and]", "a", UnknownParameter, "custom-fields={"),
         ("created-since", "", InvalidValue, "Unix milliseconds"),
         ("created-since", "5x", InvalidValue, "Unix milliseconds"),
         ("created_until", "-5", InvalidValue, "Unix milliseconds"),
         ("created-until", "+5", InvalidValue, "Unix milliseconds"),
-        ("updated_since", "5.0", InvalidValue, "Unix milliseconds"),
+        ("updated_since", "5.5", InvalidValue, "Unix milliseconds"),
+        ("updated_since", "253402300800000", OutOfRange, "after the year 9999"),
+        ("created-since", "1700000000000000", OutOfRange, "looks like microseconds"),
         ("state-since", " 5", InvalidValue, "Unix milliseconds"),
         ("state", "", InvalidValue, "new, new-for-agent"),
         ("state", "open", InvalidValue, "new, new-for-agent"),
@@ -181,23 +193,31 @@ fn each_bad_value_is_rejected_with_the_accepted_form() {
         ("state", "New", InvalidValue, "new, new-for-agent"),
         ("state", r#"["new"#, InvalidValue, "JSON array of strings"),
         ("state", "[5]", InvalidValue, "JSON array of strings"),
-        ("ids", "28", InvalidValue, r#"["28",29]"#),
-        ("ids", "28,29", InvalidValue, r#"["28",29]"#),
+        ("ids", "", InvalidValue, "send [] to match nothing"),
+        ("ids", "28,,29", InvalidValue, "send [] to match nothing"),
+        ("ids", "28;29", InvalidValue, r#"["28",29]"#),
+        ("ids", "x", InvalidValue, "whole numbers"),
+        ("ids[]", "[28]", InvalidValue, "whole numbers"),
         ("ids", r#"["x"]"#, InvalidValue, "whole numbers"),
         ("ids", r#"[""]"#, InvalidValue, "whole numbers"),
         ("ids", "[1.0]", InvalidValue, "whole numbers"),
         ("ids", "[-1]", InvalidValue, "whole numbers"),
         ("ids", "[null]", InvalidValue, "whole numbers"),
-        ("ids", r#"{"or":[1]}"#, InvalidValue, "JSON array"),
-        ("app-ids", "a", InvalidValue, "JSON array of strings"),
+        ("ids", r#"{"or":[1]}"#, InvalidValue, "a list of issue ids"),
+        ("app-ids", "", InvalidValue, "send [] to match nothing"),
+        ("app-ids", r#"["a"#, InvalidValue, "JSON array of strings"),
+        ("tags", "", InvalidValue, "send [] to match nothing"),
+        ("tags", "or", InvalidValue, "a key of a map"),
         ("queue_ids", "[1]", InvalidValue, "JSON array of strings"),
-        ("redacted", "1", InvalidValue, "true nor false"),
-        ("redacted", "True", InvalidValue, "true nor false"),
-        ("includes", "feedback", InvalidValue, "JSON array of strings"),
+        ("redacted", "", InvalidValue, "true nor false"),
+        ("redacted", "yes", InvalidValue, "true nor false"),
+        ("trailer", "no", InvalidValue, "true nor false"),
+        ("includes", "feedbak", InvalidValue, "feedback"),
+        ("includes", "", InvalidValue, "feedback"),
         ("includes", r#"["feedbak"]"#, InvalidValue, "feedback"),
         ("excludes", r#"["meta"]"#, InvalidValue, "messages"),
         ("timestamp-format", "rfc3339", InvalidValue, "unix, iso-8601"),
-        ("issue_modes", "chat", InvalidValue, "JSON array of strings"),
+        ("issue_modes", "", InvalidValue, "send [] to match nothing"),
         ("sort-by", "created", InvalidValue, "creation-time, state-change-time, update-time"),
         ("sort-order", "ASC", InvalidValue, "asc, desc"),
         ("page", "0", OutOfRange, "from 1"),
@@ -239,7 +259,10 @@ fn two_different_values_of_a_parameter_are_a_fault() {
         ([("created-since", "1"), ("created_since", "2")], "created_since"),
         ([("created_since", "1"), ("created_since", "2")], "created_since"),
         ([("page_size", "1"), ("page-size", "01")], "page-size"),
-        ([("ids", "[1]"), ("ids", "[2]")], "ids"),
+        ([("app-ids", "a"), ("app_ids", "b")], "app_ids"),
+        ([("tags", r#"{"or":["a"]}"#), ("tags", r#"{"or":["b"]}"#)], "tags"),
+        ([("tags", "a"), ("tags", "{}")], "tags"),
+        ([("redacted", "true"), ("redacted", "false")], "redacted"),
     ] {
         let faults = faults(&given);
         let codes: Vec<_> = faults.iter().map(|f| (f.parameter.as_str(), f.code)).collect();
@@ -250,6 +273,161 @@ fn two_different_values_of_a_parameter_are_a_fault() {
         list(&[("state", "new"), ("state", "rejected,new"), ("state", r#"["resolved"]"#)]);
     let states = [IssueState::New, IssueState::Resolved, IssueState::Rejected];
     assert_eq!(repeated.query.states, Some(states.to_vec()));
+}
+
+/// The query of each spelling of one filter.
+fn same(spellings: &[&[(&str, &str)]], expected: &IssueQuery) {
+    for pairs in spellings {
+        assert_eq!(list(pairs).query, *expected, "{pairs:?}");
+    }
+}
+
+#[test]
+fn a_list_comes_as_json_with_commas_by_repetition_or_in_brackets() {
+    let states = Some(vec![IssueState::New, IssueState::Resolved]);
+    same(
+        &[
+            &[("state", r#"["resolved","new"]"#)],
+            &[("state", "new,resolved")],
+            &[("state", " resolved , new ")],
+            &[("state", "new"), ("state", "resolved")],
+            &[("state[]", "new"), ("state[]", "resolved")],
+            &[("state[0]", "new"), ("state[1]", "resolved")],
+            &[("state", "new"), ("state[]", "resolved"), ("state", r#"["new"]"#)],
+            &[("state[]", "new,resolved")],
+        ],
+        &IssueQuery { states, ..q() },
+    );
+    let ids = Some(vec![28, 29]);
+    same(
+        &[
+            &[("ids", r#"["28",29]"#)],
+            &[("ids", "29, 28")],
+            &[("ids", "28"), ("ids", "29"), ("ids", "28")],
+            &[("ids[]", "28"), ("ids[]", "29")],
+            &[("ids", "[28]"), ("ids", "[29]")],
+        ],
+        &IssueQuery { ids, ..q() },
+    );
+    for name in ["app-ids", "platform_types", "queue-ids", "issue_modes"] {
+        let expected = list(&[(name, r#"["a","b"]"#)]).query;
+        let brackets = format!("{name}[]");
+        same(
+            &[
+                &[(name, "a,b")],
+                &[(name, "b , a")],
+                &[(name, "a"), (name, "b")],
+                &[(&brackets, "a"), (&brackets, "b")],
+            ],
+            &expected,
+        );
+    }
+    let users = Some(texts(&["a,b", "c"]));
+    same(
+        &[
+            &[("end-user-ids", r#"["a,b","c"]"#)],
+            &[("end-user-ids", "a,b"), ("end-user-ids", "c")],
+            &[("end_user_ids[]", "c"), ("end_user_ids[]", "a,b")],
+        ],
+        &IssueQuery { end_user_ids: users, ..q() },
+    );
+    let view =
+        list(&[("includes", r#"["feedback","queue"]"#), ("excludes", r#"["messages"]"#)]).view;
+    for pairs in [
+        &[("includes", "feedback, queue"), ("excludes", "messages")][..],
+        &[("includes", "feedback"), ("includes", "queue"), ("excludes", "messages")],
+        &[("includes[]", "feedback"), ("includes[]", "queue"), ("excludes[]", "messages")],
+    ] {
+        assert_eq!(list(pairs).view, view, "{pairs:?}");
+    }
+    let single = parse_single(&pairs(&[("includes", "feedback,queue")])).unwrap();
+    assert!(single.feedback && single.queue);
+}
+
+#[test]
+fn a_bare_list_on_a_condition_means_or_and_an_empty_one_matches_nothing() {
+    for name in [
+        "tags",
+        "languages",
+        "assignee-ids",
+        "assignee_emails",
+        "author_emails",
+        "messages",
+        "notes",
+        "feedback-comment",
+    ] {
+        let brackets = format!("{name}[]");
+        let any = list(&[(name, r#"["a","b"]"#)]).query;
+        if name != "feedback-comment" {
+            assert_eq!(any, list(&[(name, r#"{"or":["a","b"]}"#)]).query, "{name}");
+        }
+        same(
+            &[
+                &[(name, "a"), (name, "b")],
+                &[(&brackets, "b"), (&brackets, "a")],
+                &[(name, r#"["b"]"#), (name, "a")],
+            ],
+            &any,
+        );
+        let none = list(&[(name, "[]")]).query;
+        same(&[&[(name, "[]"), (name, "[]")], &[(&brackets, "")]], &none);
+        assert_ne!(none, q(), "{name}");
+        let one = list(&[(name, r#"["a"]"#)]).query;
+        same(&[&[(name, "a")], &[(name, "a"), (name, "a")], &[(&brackets, "a")]], &one);
+        let comma = list(&[(name, "a, b")]).query;
+        let splits = ["languages", "assignee-ids"].contains(&name);
+        let whole = list(&[(name, r#"["a, b"]"#)]).query;
+        assert_eq!(comma, if splits { any } else { whole }, "{name}");
+    }
+    assert_eq!(
+        list(&[("feedback-rating", r#"[{"is":1},{"is":"5"}]"#)]).query,
+        list(&[("feedback-rating", r#"{"or":[{"is":1},{"is":"5"}]}"#)]).query,
+    );
+    // A map may be repeated with equal values, like a scalar.
+    let map = r#"{"and":["a"]}"#;
+    same(&[&[("tags", map), ("tags", map)]], &list(&[("tags", map)]).query);
+}
+
+#[test]
+fn booleans_are_read_in_any_case_and_as_digits() {
+    for (word, redacted) in [
+        ("true", true),
+        ("True", true),
+        ("TRUE", true),
+        ("1", true),
+        ("FALSE", false),
+        ("0", false),
+    ] {
+        let expected = IssueQuery { redacted: Some(redacted), ..q() };
+        assert_eq!(list(&[("redacted", word)]).query, expected, "{word}");
+        assert_eq!(list(&[("trailer", word)]).without_trailer, !redacted, "{word}");
+        assert_eq!(list(&[("cursor", "*"), ("count", word)]).cursor.unwrap().count, redacted);
+        for form in [format!("\"{word}\""), word.to_owned()] {
+            if form == "True" || form == "TRUE" || form == "FALSE" {
+                continue;
+            }
+            let tags = list(&[("tags", &format!("{{\"exists\":{form}}}"))]).query.tags;
+            assert_eq!(tags.exists, Some(redacted), "{form}");
+        }
+    }
+}
+
+#[test]
+fn bounds_are_milliseconds_floats_or_iso_times() {
+    let since = |text: &str| list(&[("created-since", text)]).query.created.since.unwrap().0;
+    for text in
+        ["1700000000000", "1700000000000.0", "2023-11-14T22:13:20.000Z", "2023-11-14 22:13:20"]
+    {
+        assert_eq!(since(text), 1_700_000_000_000, "{text}");
+    }
+    // A seconds value is a time in 1970.
+    assert_eq!(since("1700000000"), 1_700_000_000);
+    let between = "2023-11-14T22:13:20.1234Z";
+    let query = list(&[("updated-since", between), ("updated-until", between)]).query;
+    let (since, until) = (query.updated.since.unwrap().0, query.updated.until.unwrap().0);
+    assert_eq!((since, until), (1_700_000_000_124, 1_700_000_000_123));
+    let query = list(&[("state-until", "253402300799999")]).query;
+    assert_eq!(query.changed.until.unwrap().0, 253_402_300_799_999);
 }
 
 #[test]

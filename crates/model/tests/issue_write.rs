@@ -105,9 +105,9 @@ fn all_faults_of_a_form_are_reported_up_to_a_limit() {
     };
     let (_, faults) = read_edit(&pairs(&[
         ("titel", "x"),
-        ("tags", "x"),
+        ("tags", "{}"),
         ("status", "x"),
-        ("meta", "[]"),
+        ("meta", "[1]"),
         ("assignee-id", "unassigned"),
         ("assignee-email", "x"),
     ]));
@@ -148,6 +148,71 @@ fn null_is_not_an_element_of_a_list_of_texts() {
             assert_eq!(of_bulk, [fault]);
         }
     }
+}
+
+#[test]
+fn a_list_field_comes_as_json_by_repetition_or_in_brackets_and_ids_also_with_commas() {
+    let tags = |fields: Fields<'_>| {
+        let (request, faults) = read_edit(&pairs(fields));
+        assert_eq!(faults, [], "{fields:?}");
+        request.tags.unwrap()
+    };
+    for (fields, expected) in [
+        (&[("tags", r#"["b","a","b"]"#)][..], &["b", "a", "b"][..]),
+        (&[("tags", "b"), ("tags", "a")], &["b", "a"]),
+        (&[("tags[]", "b"), ("tags[]", "a"), ("tags[]", "b")], &["b", "a", "b"]),
+        (&[("tags[0]", "b"), ("tags[1]", "a")], &["b", "a"]),
+        (&[("tags", "a, b")], &["a, b"]),
+        (&[("tags[]", "[a]")], &["[a]"]),
+        (&[("tags", r#"["a"]"#), ("tags", r#"["a"]"#)], &["a"]),
+        (&[("tags", r#"["a"]"#), ("tags", "b"), ("tags", "")], &["a", "b"]),
+        (&[("tags", "[]")], &[]),
+        (&[("tags[]", "")], &[]),
+        (&[("tags[]", ""), ("tags[]", "a")], &["a"]),
+    ] {
+        assert_eq!(tags(fields), expected, "{fields:?}");
+    }
+    let (create, faults) =
+        read_create(&pairs(&[("message-body", "x"), ("cc", "a@x"), ("cc", "b@x, c@x")]));
+    assert_eq!((create.cc, faults), (Some(vec!["a@x".to_owned(), "b@x, c@x".to_owned()]), vec![]));
+    for fields in [
+        &[("issue-ids", "[2,\"1\"]"), ("status", "new")][..],
+        &[("issue-ids", "2,1"), ("status", "new")],
+        &[("issue-ids", " 2 , 1 "), ("status", "new")],
+        &[("issue_ids", "2"), ("issue_ids", "1"), ("status", "new")],
+        &[("issue-ids[]", "2"), ("issue-ids[]", "1"), ("issue-ids[]", "2"), ("status", "new")],
+    ] {
+        let (request, faults) = read_bulk_edit(&pairs(fields));
+        assert_eq!((request.issue_ids.to, faults), (vec![2, 1], vec![]), "{fields:?}");
+    }
+    // An empty field counts as absent, an empty list does not.
+    let (request, faults) = read_edit(&pairs(&[("title", "x"), ("tags", "")]));
+    assert_eq!((request.tags, faults), (None, vec![]));
+}
+
+#[test]
+fn a_field_given_several_times_has_one_value() {
+    let twice = |name: &'static str, one: &'static str, other: &'static str| {
+        read_create(&pairs(&[("message-body", "x"), (name, one), (name, other)])).1
+    };
+    for (name, value) in [("title", "a"), ("meta", "{}"), ("message-body", "x"), ("title", "")] {
+        assert_eq!(twice(name, value, value), [], "{name}");
+    }
+    for (name, one, other) in [("title", "a", "b"), ("meta", "{}", r#"{"a":"1"}"#)] {
+        let faults = twice(name, one, other);
+        let codes: Vec<_> = faults.iter().map(|f| (f.parameter.as_str(), f.code)).collect();
+        assert_eq!(codes, [(name, ErrorCode::ConflictingParameter)]);
+    }
+    let (_, faults) = read_edit(&pairs(&[("queue_id", "a"), ("queue-id", "a")]));
+    assert_eq!(faults, []);
+    let (_, faults) = read_edit(&pairs(&[("queue_id", "a"), ("queue-id", "b")]));
+    assert_eq!(faults[0].code, ErrorCode::ConflictingParameter);
+}
+
+#[test]
+fn an_empty_array_in_a_map_field_is_the_empty_map() {
+    let issue = created(&[("message-body", "x"), ("meta", "[]"), ("custom_fields", "[]")]);
+    assert_eq!((&shown(&issue)["meta"], &shown(&issue)["custom_fields"]), (&json!({}), &json!({})));
 }
 
 #[test]

@@ -15,10 +15,14 @@ const DETAIL_BYTES_MAX: usize = 2000;
 
 /// The accepted values of a parameter.
 enum Kind {
-    /// These keys, and whether the texts are compared without case.
+    /// These keys, and whether the texts are compared without case. A bare list means `or`.
     Object(&'static [&'static str], bool, fn(&IssueQuery) -> &Condition),
     List(fn(&IssueQuery) -> &Option<Vec<String>>),
 }
+
+/// The parameters in whose bare lists commas separate the members.
+const WITH_COMMAS: [&str; 6] =
+    ["languages", "assignee-ids", "app-ids", "platform-types", "queue-ids", "issue-modes"];
 
 const ALL: &[&str] = &["and", "or", "nor", "exists"];
 
@@ -55,15 +59,36 @@ pub(crate) fn holds(data: &[u8]) {
     let json = json::parse(value.as_bytes()).ok();
     match kind {
         Kind::Object(keys, is_folded, condition) => {
-            let expected = json.and_then(|json| expected(&json, keys, *is_folded));
+            let expected = if value.trim_start().starts_with('{') {
+                json.and_then(|json| expected(&json, keys, *is_folded))
+            } else {
+                bare_list(&known, value, *is_folded, true)
+                    .map(|or| Condition { or: Some(or), ..Condition::default() })
+            };
             assert_eq!(query.as_ref().map(condition), expected.as_ref(), "{name}={value}");
         }
         Kind::List(list) => {
-            let expected = json.and_then(|json| texts(&json, false));
+            let expected = bare_list(&known, value, false, false);
             let found = query.as_ref().map(|query| list(query).clone());
             assert_eq!(found, expected.map(Some), "{name}={value}");
         }
     }
+}
+
+/// A list that is not in a map: JSON, or the members themselves.
+fn bare_list(name: &str, value: &str, is_folded: bool, is_condition: bool) -> Option<Vec<String>> {
+    if value.trim_start().starts_with(['[', '{', '"']) {
+        return texts(&json::parse(value.as_bytes()).ok()?, is_folded);
+    }
+    let members: Vec<&str> = if WITH_COMMAS.contains(&name) {
+        value.split(',').map(str::trim).collect()
+    } else {
+        vec![value]
+    };
+    let text = |text: &&str| if is_folded { fold(text) } else { (*text).to_owned() };
+    let set: BTreeSet<String> = members.iter().map(text).collect();
+    let is_refused = members.contains(&"") || is_condition && ALL.contains(&value);
+    (!is_refused).then(|| set.into_iter().collect())
 }
 
 /// Checks the faults of the only parameter, which is JSON.
@@ -101,7 +126,12 @@ pub(crate) fn texts(json: &Json<'_>, is_folded: bool) -> Option<Vec<String>> {
 pub(crate) fn boolean(json: &Json<'_>) -> Option<bool> {
     match json {
         Json::Bool(value) => Some(*value),
-        Json::String(word) if word == "true" || word == "false" => Some(word == "true"),
+        Json::Number(digit) if *digit == "1" || *digit == "0" => Some(*digit == "1"),
+        Json::String(word) => match word.to_ascii_lowercase().as_str() {
+            "true" | "1" => Some(true),
+            "false" | "0" => Some(false),
+            _ => None,
+        },
         _ => None,
     }
 }

@@ -13,12 +13,19 @@ pub(crate) fn holds(data: &[u8]) {
     if let Err(faults) = &outcome {
         assert!(faults.iter().all(|fault| fault.parameter == "feedback-rating"), "{faults:?}");
     }
-    let Ok(Value::Object(filter)) = serde_json::from_str(text) else {
+    let read: Option<Value> = serde_json::from_str(text).ok();
+    let filter = match read.clone() {
+        // A bare list means `or`.
+        Some(Value::Array(any)) => Some(Map::from_iter([("or".to_owned(), Value::Array(any))])),
+        Some(Value::Object(filter)) => Some(filter),
+        _ => None,
+    };
+    let (Some(read), Some(filter)) = (read, filter) else {
         // Only a number beyond the other reader's range may make a good filter unreadable to it.
         assert!(outcome.is_err() || text.contains(['e', 'E']), "{text} is not a filter");
         return;
     };
-    if text.contains("\\u") || has_repeats(text, &filter) {
+    if text.contains("\\u") || has_repeats(text, &read) {
         return;
     }
     for rating in [None, Some(1), Some(2), Some(3), Some(4), Some(5)] {
@@ -30,7 +37,7 @@ pub(crate) fn holds(data: &[u8]) {
 }
 
 /// Whether the other reader may have dropped a key: it writes less than it has read.
-fn has_repeats(text: &str, filter: &Map<String, Value>) -> bool {
+fn has_repeats(text: &str, filter: &Value) -> bool {
     let quotes = |text: &str| text.matches('"').count();
     serde_json::to_string(filter).is_ok_and(|again| quotes(&again) != quotes(text))
 }
@@ -42,22 +49,30 @@ struct Unclear;
 fn matches(filter: &Map<String, Value>, rating: Option<u8>) -> Result<Option<bool>, Unclear> {
     let (mut good, mut passes) = (true, true);
     for (key, value) in filter {
-        let found =
-            match (key.as_str(), value) {
-                ("exists", Value::Bool(exists)) => Some(rating.is_some() == *exists),
-                ("exists", Value::String(word)) if word == "true" || word == "false" => {
-                    Some(rating.is_some() == (word == "true"))
-                }
-                ("and" | "or", Value::Array(items)) => {
-                    let each = items.iter().map(|item| condition(item, rating));
-                    let each: Vec<Option<bool>> = each.collect::<Result<_, _>>()?;
-                    let each: Option<Vec<bool>> = each.into_iter().collect();
-                    each.map(|each| {
+        let found = match (key.as_str(), value) {
+            ("exists", Value::Bool(exists)) => Some(rating.is_some() == *exists),
+            ("exists", Value::String(word)) => {
+                let word = word.to_ascii_lowercase();
+                let exists = ["true", "1"].contains(&word.as_str());
+                let known = exists || ["false", "0"].contains(&word.as_str());
+                known.then_some(rating.is_some() == exists)
+            }
+            ("exists", Value::Number(digit)) => {
+                let digit = digit.to_string();
+                ["0", "1"].contains(&digit.as_str()).then_some(rating.is_some() == (digit == "1"))
+            }
+            ("and" | "or", Value::Array(items)) => {
+                let each = items.iter().map(|item| condition(item, rating));
+                let each: Vec<Option<bool>> = each.collect::<Result<_, _>>()?;
+                let each: Option<Vec<bool>> = each.into_iter().collect();
+                each.map(
+                    |each| {
                         if key == "and" { !each.contains(&false) } else { each.contains(&true) }
-                    })
-                }
-                _ => None,
-            };
+                    },
+                )
+            }
+            _ => None,
+        };
         good &= found.is_some();
         passes &= found.unwrap_or(true);
     }

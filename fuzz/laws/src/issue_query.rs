@@ -2,10 +2,13 @@
 //! to faults that name parameters which were given; neither the order of parameters nor the
 //! spelling of their names matters.
 
+use std::collections::HashMap;
+
 use caseload_api::test_support::query_pairs;
 use caseload_model::issue_query::{
     ListRequest, PAGE_DEPTH_MAX, PAGE_SIZE_MAX, ParameterFault, parse_list, parse_single,
 };
+use caseload_model::spelling::unbracketed;
 
 type Pairs = Vec<(String, String)>;
 
@@ -21,6 +24,9 @@ pub(crate) fn holds(data: &[u8]) {
     let reversed: Pairs = pairs.iter().rev().cloned().collect();
     assert_eq!(parse_list(&reversed).ok(), outcome.as_ref().ok().cloned(), "in any order");
     let (from, to) = if query.len() % 2 == 0 { ('-', "_") } else { ('_', "-") };
+    if has_both_spellings(&pairs) {
+        return;
+    }
     let respelled: Pairs =
         pairs.iter().map(|(name, value)| (name.replace(from, to), value.clone())).collect();
     match (parse_list(&respelled), &outcome) {
@@ -28,6 +34,17 @@ pub(crate) fn holds(data: &[u8]) {
         (Err(faults), Err(first)) => assert_eq!(codes(&faults), codes(first)),
         (again, first) => panic!("the spelling matters: {first:?}, {again:?}"),
     }
+}
+
+/// Whether a name comes in two spellings. Different values of a list are then a fault; in one
+/// spelling they are one list.
+fn has_both_spellings(pairs: &Pairs) -> bool {
+    let mut spelled: HashMap<String, &str> = HashMap::new();
+    pairs.iter().any(|(name, _)| {
+        let (name, _) = unbracketed(name);
+        let plain = name.replace('-', "_");
+        *spelled.entry(plain).or_insert(name) != name
+    })
 }
 
 fn codes(faults: &[ParameterFault]) -> Vec<&'static str> {

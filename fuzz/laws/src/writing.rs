@@ -13,6 +13,7 @@ use caseload_model::issue::write::{
 };
 use caseload_model::issue::{App, IssueQueue, IssueState};
 use caseload_model::issue_query::ParameterFault;
+use caseload_model::spelling::unbracketed;
 use caseload_model::task::Family;
 use caseload_model::time::UnixMillis;
 
@@ -67,6 +68,10 @@ fn read<T: PartialEq + std::fmt::Debug>(
 ) -> Option<T> {
     let (request, faults) = reader(pairs);
     told(pairs, known, &faults);
+    if has_repeats(pairs) {
+        // The values of one field are in order.
+        return faults.is_empty().then_some(request);
+    }
     let reversed: Pairs = pairs.iter().rev().cloned().collect();
     let (again, others) = reader(&reversed);
     if faults.len() < FAULTS_MAX {
@@ -84,6 +89,12 @@ fn read<T: PartialEq + std::fmt::Debug>(
     }
     assert_eq!(request, again, "the order of fields does not matter");
     Some(request)
+}
+
+/// Whether a field comes several times, in any spelling.
+fn has_repeats(pairs: &Pairs) -> bool {
+    let mut names = std::collections::HashSet::new();
+    pairs.iter().any(|(name, _)| !names.insert(unbracketed(name).0.replace('-', "_")))
 }
 
 fn told(pairs: &Pairs, known: &[&str], faults: &[ParameterFault]) {

@@ -111,7 +111,7 @@ pub(super) const FIGURES: &[Figure] = &[
     figure(API, "The key is stored for {h} hours", &["idempotency::key::STORED_MIN"]),
     figure(API, "the first message, at most {MiB} MiB", &["MESSAGE_BODY_BYTES_MAX"]),
     figure(API, "the first {} characters of the message", &["issue::TEXT_CHARS_MAX"]),
-    figure(API, "JSON array of 1 to {} ids", &["BULK_EDIT_ISSUES_MAX"]),
+    figure(API, "of 1 to {} ids", &["BULK_EDIT_ISSUES_MAX"]),
     figure(API, "longer than the {MiB} MiB that an import takes", &["entry_bytes_max::Issues"]),
     figure(API, "any text of 1 to {} characters", &["FOREIGN_ID_CHARS_MAX"]),
     figure(API, "anywhere in the process, for {s} seconds", &["FAULT_COUNTS"]),

@@ -4,16 +4,17 @@
 
 pub(crate) mod openapi;
 
-use axum::Json;
 use axum::extract::State;
-use axum::response::IntoResponse;
+use axum::response::Response;
 use caseload_model::error_code::ErrorCode;
 use caseload_model::fold::fold;
 use caseload_model::issue_query::PAGE_SIZE_MAX;
-use caseload_model::spelling::same_name;
+use caseload_model::spelling::{same_name, unbracketed};
 use caseload_store::Agent;
+use http::HeaderMap;
 use serde_json::{Value, json};
 
+use crate::format::Format;
 use crate::link::total_pages;
 use crate::problem::{Fault, Problem};
 use crate::query::QueryPairs;
@@ -22,7 +23,7 @@ use crate::{AppState, Caller};
 /// The role that every agent has.
 const ROLE: &str = "agent";
 /// The query parameters of the list.
-pub(crate) const PARAMETERS: [&str; 4] = ["page", "page-size", "emails", "roles"];
+pub(crate) const PARAMETERS: [&str; 5] = ["page", "page-size", "emails", "roles", "format"];
 /// The default page size.
 const PAGE_SIZE: u64 = 100;
 
@@ -30,14 +31,18 @@ const PAGE_SIZE: u64 = 100;
 pub(crate) async fn list(
     State(state): State<AppState>,
     caller: Caller,
+    headers: HeaderMap,
     query: QueryPairs,
-) -> Result<impl IntoResponse, Problem> {
+) -> Result<Response, Problem> {
     let mut faults = Vec::new();
-    let [page, page_size, emails, roles] = PARAMETERS;
+    let [page, page_size, emails, roles, format] = PARAMETERS;
+    let chosen = Format::chosen(query.first(format), &headers, Format::OF_LISTS)
+        .map_err(|fault| faults.push(fault));
     let page = number(&query, page, 1, u64::from(u32::MAX), &mut faults);
     let page_size = number(&query, page_size, PAGE_SIZE, PAGE_SIZE_MAX, &mut faults);
     let emails = texts(&query, emails, &mut faults);
     let roles = texts(&query, roles, &mut faults);
+    let Ok(chosen) = chosen else { return Err(Problem::faults(faults)) };
     Problem::check(faults)?;
     let agents = state.store.agents(caller.domain_id).await?;
     let folded: Option<Vec<String>> =
@@ -51,13 +56,14 @@ pub(crate) async fn list(
     let shown = found.iter().skip(skipped).take(page_size as usize);
     let profiles: Vec<Value> = shown.map(|agent| view(agent)).collect();
     let total = found.len() as u64;
-    Ok(Json(json!({
+    let page = json!({
         "page": page,
         "page-size": page_size,
         "profiles": profiles,
         "total-profiles": total,
         "total-pages": total_pages(page_size, total),
-    })))
+    });
+    Ok(chosen.answer(&profiles, &page))
 }
 
 fn view(agent: &Agent) -> Value {
@@ -101,12 +107,16 @@ fn number(query: &QueryPairs, name: &str, default: u64, max: u64, faults: &mut V
     found.unwrap_or(default)
 }
 
-/// A list: a JSON array, words separated by commas, or the parameter several times.
+/// A list: a JSON array, words separated by commas, the parameter several times, or `name[]`.
 fn texts(query: &QueryPairs, name: &str, faults: &mut Vec<Fault>) -> Option<Vec<String>> {
     let mut found = None;
-    for (spelled, value) in given(query, name) {
+    let all = query.0.iter().map(|(spelled, value)| (unbracketed(spelled), spelled, value));
+    for ((_, is_member), spelled, value) in all.filter(|((base, _), ..)| same_name(name, base)) {
         let list: &mut Vec<String> = found.get_or_insert_default();
-        if !value.trim_start().starts_with('[') {
+        if is_member && value.is_empty() {
+            continue;
+        }
+        if is_member || !value.trim_start().starts_with('[') {
             list.extend(value.split(',').map(|word| word.trim().to_owned()));
             continue;
         }

@@ -5,7 +5,7 @@ use caseload_model::issue_query::PAGE_SIZE_MAX;
 use serde_json::{Value, json};
 
 use crate::openapi::json::schema;
-use crate::openapi::operation::{Operation, json_content};
+use crate::openapi::operation::{Operation, add_lines, json_content};
 use crate::openapi::parameters::query_words;
 
 pub(crate) fn paths() -> Value {
@@ -26,9 +26,12 @@ fn list() -> Value {
     let page = json!({
         "page": 1, "page-size": 100, "profiles": [agent], "total-profiles": 1, "total-pages": 1,
     });
+    let line = format!("{}\n", page["profiles"][0]);
+    let mut content = json_content(schema("AgentEnvelope"), page);
+    add_lines(&mut content, "The agents of the page, one per line.", &line);
     Operation::desk("listAgents", "List agents", "In the order of their creation.")
-        .takes(["page", "page-size", "emails", "roles"])
-        .answers(200, "A page of agents.", &[], &json_content(schema("AgentEnvelope"), page))
+        .takes(["page", "page-size", "emails", "roles", "list-format"])
+        .answers(200, "A page of agents.", &[], &content)
         .fails(&[ErrorCode::ConflictingParameter, ErrorCode::InvalidValue, ErrorCode::OutOfRange])
         .build()
 }

@@ -1,16 +1,19 @@
 //! `GET /v1/{domain}/apps` and `GET /v1/{domain}/apps/{publish_id}`: the apps of a domain, a small
-//! list that the server reads whole. Query parameters are ignored, because clients of the API
-//! family send more than any server knows.
+//! list that the server reads whole. Query parameters other than `format` are ignored, because
+//! clients of the API family send more than any server knows.
 
 pub(crate) mod openapi;
 
 use axum::Json;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
+use axum::response::Response;
 use caseload_model::error_code::ErrorCode;
 use caseload_store::App;
+use http::{HeaderMap, Uri};
 use serde_json::{Value, json};
 
+use crate::format::Format;
 use crate::problem::Problem;
 use crate::{AppState, Caller};
 
@@ -18,10 +21,13 @@ use crate::{AppState, Caller};
 pub(crate) async fn list(
     State(state): State<AppState>,
     caller: Caller,
-) -> Result<Json<Value>, Problem> {
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let chosen = Format::of_short_list(&uri, &headers)?;
     let apps = state.store.apps(caller.domain_id).await?;
     let apps: Vec<Value> = apps.iter().map(view).collect();
-    Ok(Json(json!({ "apps": apps })))
+    Ok(chosen.answer(&apps, &json!({ "apps": apps })))
 }
 
 /// `GET /v1/{domain}/apps/{publish_id}`: the oldest app with this publish id.

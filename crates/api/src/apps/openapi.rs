@@ -4,7 +4,7 @@ use caseload_model::error_code::ErrorCode;
 use serde_json::{Value, json};
 
 use crate::openapi::json::schema;
-use crate::openapi::operation::{Operation, json_content};
+use crate::openapi::operation::{Operation, add_lines, json_content};
 use crate::openapi::parameters::{instant, path_id};
 
 pub(crate) fn paths() -> Value {
@@ -15,8 +15,13 @@ pub(crate) fn paths() -> Value {
 }
 
 fn list() -> Value {
-    let content = json_content(schema("Apps"), json!({"apps": [example()]}));
-    Operation::desk("listApps", "List apps", "").answers(200, "All apps.", &[], &content).build()
+    let mut content = json_content(schema("Apps"), json!({"apps": [example()]}));
+    add_lines(&mut content, "One app per line.", &format!("{}\n", example()));
+    Operation::desk("listApps", "List apps", "")
+        .takes(["list-format"])
+        .answers(200, "All apps.", &[], &content)
+        .fails(&[ErrorCode::InvalidValue])
+        .build()
 }
 
 fn single() -> Value {

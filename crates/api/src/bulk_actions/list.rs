@@ -1,19 +1,19 @@
 //! `GET …/bulk_actions`: the tasks of one path, newest first, in the envelope of issue lists with
-//! `tasks` in place of `issues`.
+//! `tasks` in place of `issues`, or as lines.
 
-use axum::Json;
 use axum::extract::State;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use caseload_model::task_query::parse_task_list;
 use caseload_store::ListTasks;
-use http::{Uri, header};
+use http::{HeaderMap, Uri, header};
 use serde::Serialize;
 
 use super::path::BulkPath;
 use super::view::TaskView;
+use crate::format::Format;
 use crate::link::{self, total_pages};
-use crate::problem::Problem;
-use crate::query::{QueryPairs, refused};
+use crate::problem::{Fault, Problem};
+use crate::query::QueryPairs;
 use crate::{AppState, Caller};
 
 /// The wire form; members in this order.
@@ -35,9 +35,18 @@ pub(crate) async fn list(
     caller: Caller,
     BulkPath(family): BulkPath,
     uri: Uri,
-    QueryPairs(pairs): QueryPairs,
+    headers: HeaderMap,
+    query: QueryPairs,
 ) -> Result<Response, Problem> {
-    let request = parse_task_list(family, &pairs).map_err(refused)?;
+    let chosen = Format::chosen(query.first("format"), &headers, Format::OF_LISTS);
+    let (chosen, request) = match (chosen, parse_task_list(family, &query.0)) {
+        (Ok(chosen), Ok(request)) => (chosen, request),
+        (chosen, request) => {
+            let faults = request.err().unwrap_or_default().into_iter().map(Fault::from);
+            return Err(Problem::faults(faults.chain(chosen.err()).collect()));
+        }
+    };
+    let pairs = &query.0;
     let paging = request.paging;
     let page = state.store.list_tasks(ListTasks {
         domain: caller.domain_id,
@@ -55,8 +64,8 @@ pub(crate) async fn list(
         total_hits: page.total_hits,
         total_pages: total_pages(paging.page_size, page.total_hits),
     };
-    let mut response = Json(envelope).into_response();
-    let links = link::numbered(uri.path(), &pairs, paging, page.total_hits, || None);
+    let mut response = chosen.answer(&envelope.tasks, &envelope);
+    let links = link::numbered(uri.path(), pairs, paging, page.total_hits, || None);
     for link in links {
         response.headers_mut().append(header::LINK, link);
     }

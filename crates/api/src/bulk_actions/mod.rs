@@ -8,7 +8,6 @@ mod create;
 mod csv;
 mod followed_tasks;
 mod follower;
-mod format;
 mod list;
 mod no_fields;
 pub(crate) mod openapi;

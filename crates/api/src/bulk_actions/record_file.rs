@@ -13,7 +13,7 @@ use caseload_store::{RecordKind, StoreError, Submit};
 use futures_util::{Stream, stream};
 
 use super::csv::Table;
-use super::format::Format;
+use crate::format::Format;
 
 /// How many bytes of lines become rows at a time.
 const RUN_BYTES: usize = 64 << 10;

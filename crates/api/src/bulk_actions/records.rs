@@ -10,18 +10,19 @@ use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use caseload_model::error_code::ErrorCode;
+use caseload_model::spelling::boolean_word;
 use caseload_model::task::{Task, TaskStatus};
 use caseload_store::RecordKind;
 use futures_util::Stream;
 use http::{HeaderMap, HeaderValue, Method, header};
 
 use super::csv::Table;
-use super::format::Format;
 use super::path::OwnTask;
 use super::record_file::{Layout, RecordFile};
 use crate::AppState;
 use crate::compression::gzip_file;
 use crate::etag::{has_already, unchanged};
+use crate::format::{Chosen, Format};
 use crate::problem::{Fault, Problem};
 use crate::query::QueryPairs;
 use crate::range::{self, ByteRange};
@@ -67,7 +68,8 @@ async fn records(
     own: &OwnTask,
     kind: RecordKind,
 ) -> Result<Response, Problem> {
-    let (format, download) = request.form()?;
+    let (chosen, download) = request.form()?;
+    let format = chosen.format;
     check_readable(&own.task, state)?;
     let tag = tag(&own.task, kind, format);
     let file = RecordFile {
@@ -95,7 +97,7 @@ async fn records(
     }
     if let Some(range) = ByteRange::requested(&request.method, &request.headers, &tag) {
         let layout = file.layout().await.map_err(|_| records_unavailable())?;
-        return Ok(partial_answer(file, &layout, range, &tag));
+        return Ok(partial_answer(file, chosen.content_type, &layout, range, &tag));
     }
     let length = if request.method == Method::HEAD {
         Some(file.layout().await.map_err(|_| records_unavailable())?)
@@ -103,26 +105,28 @@ async fn records(
         file.known_layout().await?
     };
     let whole = file.whole().await?;
-    Ok(answer(format, &tag, length.map(|layout| layout.total), whole))
+    Ok(answer(chosen.content_type, &tag, length.map(|layout| layout.total), whole))
 }
 
 impl FileRequest {
     /// The format, and whether the caller wants a gzip download.
-    fn form(&self) -> Result<(Format, bool), Problem> {
+    fn form(&self) -> Result<(Chosen, bool), Problem> {
         let ([format, download], mut faults) = self.query.only(PARAMETERS);
-        let format = Format::chosen(format, &self.headers).map_err(|fault| faults.push(fault));
-        let download = match download {
-            None | Some("false") => false,
-            Some("true") => true,
-            Some(other) => {
-                let shown: String = other.chars().take(100).collect();
-                let detail = format!("download is true or false, not {shown:?}");
-                faults.push(Fault::parameter("download", ErrorCode::InvalidValue, detail));
-                false
+        let chosen = Format::chosen(format, &self.headers, Format::OF_RECORDS);
+        let download = download.unwrap_or("false");
+        let download = boolean_word(download).unwrap_or_else(|| {
+            let shown: String = download.chars().take(100).collect();
+            let detail = format!("download is true or false, not {shown:?}");
+            faults.push(Fault::parameter("download", ErrorCode::InvalidValue, detail));
+            false
+        });
+        match chosen {
+            Ok(chosen) if faults.is_empty() => Ok((chosen, download)),
+            chosen => {
+                faults.extend(chosen.err());
+                Err(Problem::faults(faults))
             }
-        };
-        Problem::check(faults)?;
-        Ok((format.unwrap_or(Format::Json), download))
+        }
     }
 }
 
@@ -159,13 +163,13 @@ const fn word(kind: RecordKind) -> &'static str {
 }
 
 fn answer(
-    format: Format,
+    content_type: &'static str,
     tag: &str,
     length: Option<u64>,
     pieces: impl Stream<Item = io::Result<Bytes>> + Send + 'static,
 ) -> Response {
     let headers = [
-        (header::CONTENT_TYPE, format.content_type()),
+        (header::CONTENT_TYPE, content_type),
         (header::ETAG, tag),
         (header::ACCEPT_RANGES, "bytes"),
         (header::VARY, "Accept"),
@@ -177,12 +181,17 @@ fn answer(
     response
 }
 
-fn partial_answer(file: RecordFile, layout: &Layout, range: ByteRange, tag: &str) -> Response {
+fn partial_answer(
+    file: RecordFile,
+    content_type: &'static str,
+    layout: &Layout,
+    range: ByteRange,
+    tag: &str,
+) -> Response {
     let Some(bytes) = range.within(layout.total) else {
         return range::unsatisfiable(layout.total);
     };
-    let format = file.format;
-    let mut response = answer(format, tag, None, file.range(layout, bytes));
+    let mut response = answer(content_type, tag, None, file.range(layout, bytes));
     range::mark_partial(&mut response, bytes, layout.total);
     response
 }

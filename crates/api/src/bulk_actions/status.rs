@@ -17,7 +17,7 @@ use super::follower::Follower;
 use super::path::OwnTask;
 use super::view::TaskView;
 use crate::AppState;
-use crate::accept::{weight_of, weighted};
+use crate::accept::Accept;
 use crate::problem::{Fault, Problem};
 use crate::query::QueryPairs;
 
@@ -70,12 +70,10 @@ fn wait(query: &QueryPairs) -> Result<Duration, Problem> {
     Ok(Duration::from_secs(seconds.unwrap_or(0)))
 }
 
-/// Whether `Accept` names events and does not prefer JSON.
+/// Whether the caller prefers events to one record.
 fn wants_events(headers: &HeaderMap) -> bool {
-    let list = weighted(headers, &header::ACCEPT);
-    let events = weight_of(&list, &["text/event-stream"]).unwrap_or(0.0);
-    let json = weight_of(&list, &["application/json"]).unwrap_or(0.0);
-    events > 0.0 && events >= json
+    let offers: [&[&str]; 2] = [&["application/json"], &["text/event-stream"]];
+    Accept::of(headers).preferred(&offers).0 == 1
 }
 
 /// The current record, then each later one.

@@ -4,7 +4,7 @@
 use caseload_model::error_code::ErrorCode;
 use caseload_model::ids::DomainName;
 use caseload_model::payload::{PayloadFault, PayloadReader};
-use caseload_model::spelling::same_name;
+use caseload_model::spelling::{boolean_word, same_name};
 use caseload_model::task::{Action, Family};
 
 use super::path::BulkPath;
@@ -30,8 +30,8 @@ pub(super) struct TaskForm {
     kind: FormKind,
     family: Family,
     open: OpenField,
-    action: Option<Vec<u8>>,
-    dry_run: Option<Vec<u8>>,
+    action: Word,
+    dry_run: Word,
     upload: Option<Upload>,
     /// The receiver of the payload, until a payload begins.
     staging: Option<Staging>,
@@ -51,6 +51,45 @@ pub(crate) struct TaskRequest {
     pub(crate) payload: Payload,
 }
 
+/// A field of one word. It may come several times with one value.
+#[derive(Debug, Default)]
+struct Word {
+    given: Option<Vec<u8>>,
+    /// The value of a later field of the same name.
+    again: Option<Vec<u8>>,
+    differs: bool,
+}
+
+impl Word {
+    fn begin(&mut self) {
+        let value = if self.given.is_none() { &mut self.given } else { &mut self.again };
+        *value = Some(Vec::new());
+    }
+
+    fn data(&mut self, bytes: &[u8]) {
+        if let Some(word) = self.again.as_mut().or(self.given.as_mut()) {
+            let room = WORD_BYTES_MAX.saturating_sub(word.len());
+            word.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        }
+    }
+
+    fn end(&mut self) {
+        let again = self.again.take();
+        self.differs |= again.is_some() && again != self.given;
+    }
+
+    /// The value, and the fault of a field `name` that came with different ones.
+    fn finish(self, name: &str) -> (Option<Vec<u8>>, Option<Fault>) {
+        let fault = self.differs.then(|| {
+            let detail = format!(
+                "the field {name} is given more than once, with different values; send it once"
+            );
+            Fault::parameter(name, ErrorCode::ConflictingParameter, detail)
+        });
+        (self.given, fault)
+    }
+}
+
 /// The field whose value is arriving.
 #[derive(Debug, Clone, Copy)]
 enum OpenField {
@@ -64,8 +103,8 @@ impl FieldSink for TaskForm {
     fn begin(&mut self, name: &str) {
         let field = FIELDS.iter().position(|known| same_name(known, name));
         self.open = match field {
-            Some(0) if self.action.is_none() => {
-                self.action = Some(Vec::new());
+            Some(0) => {
+                self.action.begin();
                 OpenField::Action
             }
             Some(1) if self.upload.is_none() => {
@@ -78,8 +117,8 @@ impl FieldSink for TaskForm {
                 self.upload = staging.map(|to| Upload::new(reader, to, self.hashed));
                 OpenField::Payload
             }
-            Some(2) if self.dry_run.is_none() => {
-                self.dry_run = Some(Vec::new());
+            Some(2) => {
+                self.dry_run.begin();
                 OpenField::DryRun
             }
             Some(_) => {
@@ -98,24 +137,24 @@ impl FieldSink for TaskForm {
     }
 
     fn data(&mut self, bytes: &[u8]) {
-        let word = match self.open {
-            OpenField::Action => &mut self.action,
-            OpenField::DryRun => &mut self.dry_run,
+        match self.open {
+            OpenField::Action => self.action.data(bytes),
+            OpenField::DryRun => self.dry_run.data(bytes),
             OpenField::Payload => {
                 if let Some(upload) = &mut self.upload {
                     upload.push(bytes);
                 }
-                return;
             }
-            OpenField::Ignored => return,
-        };
-        if let Some(word) = word {
-            let room = WORD_BYTES_MAX.saturating_sub(word.len());
-            word.extend_from_slice(&bytes[..bytes.len().min(room)]);
+            OpenField::Ignored => {}
         }
     }
 
     fn end(&mut self) {
+        match self.open {
+            OpenField::Action => self.action.end(),
+            OpenField::DryRun => self.dry_run.end(),
+            OpenField::Payload | OpenField::Ignored => {}
+        }
         self.open = OpenField::Ignored;
     }
 }
@@ -134,8 +173,8 @@ impl TaskForm {
             kind,
             family,
             open: OpenField::Ignored,
-            action: None,
-            dry_run: None,
+            action: Word::default(),
+            dry_run: Word::default(),
             upload: None,
             staging: Some(staging),
             hashed,
@@ -155,8 +194,11 @@ impl TaskForm {
     /// The valid request, or all its faults. A key without the required access receives that
     /// refusal only.
     pub(super) async fn finish(mut self, caller: &Caller) -> Result<TaskRequest, Problem> {
-        let action = read_action(self.action.as_deref(), self.family, &caller.domain_name);
-        let dry_run = read_dry_run(self.dry_run.as_deref());
+        let (action, twice) = std::mem::take(&mut self.action).finish("action");
+        let (dry_run, also_twice) = std::mem::take(&mut self.dry_run).finish("dry_run");
+        twice.into_iter().chain(also_twice).for_each(|fault| self.fault(fault));
+        let action = read_action(action.as_deref(), self.family, &caller.domain_name);
+        let dry_run = read_dry_run(dry_run.as_deref());
         if let Ok(action) = &action {
             let dry_run = dry_run.as_ref().is_ok_and(|dry_run| *dry_run);
             caller.require(action.access_of(dry_run), action.as_str())?;
@@ -211,18 +253,16 @@ fn read_action(value: Option<&[u8]>, family: Family, domain: &DomainName) -> Res
 }
 
 fn read_dry_run(value: Option<&[u8]>) -> Result<bool, Fault> {
-    match value {
-        None | Some(b"false") => Ok(false),
-        Some(b"true") => Ok(true),
-        Some(other) => {
-            let shown: String = String::from_utf8_lossy(other).chars().take(100).collect();
-            let detail = format!(
-                "{shown:?} is neither true nor false; with true the task writes nothing, and its \
-                 results and errors show what it would do"
-            );
-            Err(Fault::parameter("dry_run", ErrorCode::InvalidValue, detail))
-        }
-    }
+    let Some(value) = value else { return Ok(false) };
+    let word = String::from_utf8_lossy(value);
+    boolean_word(&word).ok_or_else(|| {
+        let shown: String = word.chars().take(100).collect();
+        let detail = format!(
+            "{shown:?} is neither true nor false; with true the task writes nothing, and its \
+             results and errors show what it would do"
+        );
+        Fault::parameter("dry_run", ErrorCode::InvalidValue, detail)
+    })
 }
 
 fn missing_payload(kind: FormKind) -> Fault {

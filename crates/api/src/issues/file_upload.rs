@@ -7,7 +7,7 @@ use caseload_model::ids::timed_id;
 use caseload_model::issue::write::{
     Attachment, CONTENT_TYPE_BYTES_MAX, FILE_NAME_CHARS_MAX, PLAIN_BYTES,
 };
-use caseload_model::spelling::same_name;
+use caseload_model::spelling::{same_name, unbracketed};
 use caseload_store::{ATTACHMENT_PIECE_BYTES, StageAttachment};
 use sha2::{Digest, Sha256};
 
@@ -16,7 +16,7 @@ use crate::problem::{Fault, Problem};
 use crate::random::random_u64;
 use crate::{AppState, Caller};
 
-/// The form fields for files.
+/// The form fields for files. A client that sends several may name them `attachments[]`.
 pub(crate) const FILE_FIELDS: [&str; 2] = ["attachment", "attachments"];
 /// The most files of one request.
 const FILES_MAX: usize = 100;
@@ -91,6 +91,7 @@ impl<'s> FileUpload<'s> {
 
 impl Files for FileUpload<'_> {
     fn takes(&self, name: &str) -> bool {
+        let (name, _) = unbracketed(name);
         FILE_FIELDS.iter().any(|field| same_name(field, name))
     }
 

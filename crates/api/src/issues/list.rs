@@ -8,21 +8,32 @@ use caseload_model::issue::ListVersion;
 use caseload_model::issue_query::{
     self, Cursor, CursorPaging, CursorScope, ListPosition, ListRequest, Paging, ParameterFault,
 };
-use caseload_model::spelling::same_name;
+use caseload_model::spelling::{same_name, unbracketed};
 use caseload_store::{ListIssues, StepForm, StepIssues, StoreError};
 use http::{HeaderMap, HeaderValue, Uri, header};
 
 use super::deadline::in_time;
 use super::envelope::{self, Envelope, Next};
 use super::stream::{self, StepReader};
-use crate::problem::Problem;
+use crate::format::{Chosen, Format};
+use crate::problem::{Fault, Problem};
 use crate::query::{QueryPairs, refused};
 use crate::{AppState, Caller, etag, link};
 
 /// The parameters that are not filters: they choose the members of each issue and the part of the
 /// list.
-const NO_FILTERS: [&str; 8] =
-    ["page", "page-size", "cursor", "after", "count", "includes", "excludes", "timestamp-format"];
+const NO_FILTERS: [&str; 10] = [
+    "page",
+    "page-size",
+    "cursor",
+    "after",
+    "count",
+    "includes",
+    "excludes",
+    "timestamp-format",
+    "format",
+    "trailer",
+];
 
 /// `GET /v1/{domain}/issues`
 pub(crate) async fn list(
@@ -30,11 +41,20 @@ pub(crate) async fn list(
     caller: Caller,
     uri: Uri,
     headers: HeaderMap,
-    QueryPairs(pairs): QueryPairs,
+    query: QueryPairs,
 ) -> Result<Response, Problem> {
-    let request = issue_query::parse_list(&pairs).map_err(refused)?;
-    let lines = stream::is_preferred(&headers) && !request.explicit_paging;
-    let call = ListCall { state, caller, path: uri.path(), headers, pairs, request };
+    let chosen = Format::chosen(query.first("format"), &headers, Format::OF_LISTS);
+    let request = issue_query::parse_list(&query.0);
+    let (chosen, request) = match (chosen, request) {
+        (Ok(chosen), Ok(request)) => (chosen, request),
+        (chosen, request) => return Err(refused_by(chosen.err(), request.err())),
+    };
+    if chosen.explicit && chosen.format == Format::Jsonl && request.explicit_paging {
+        return Err(paged_stream(&query));
+    }
+    let lines = chosen.format == Format::Jsonl && !request.explicit_paging;
+    let pairs = query.0;
+    let call = ListCall { state, caller, path: uri.path(), headers, pairs, request, chosen };
     let answer = match (lines, &call.request.cursor) {
         (true, _) => call.stream().await,
         (false, Some(cursor)) => call.step(cursor).await,
@@ -46,6 +66,21 @@ pub(crate) async fn list(
     })
 }
 
+/// The refusal of a request with a wrong format, wrong parameters, or both.
+fn refused_by(format: Option<Fault>, parameters: Option<Vec<ParameterFault>>) -> Problem {
+    let parameters = parameters.unwrap_or_default().into_iter().map(Fault::from);
+    Problem::faults(parameters.chain(format).collect())
+}
+
+/// The refusal of a page that is asked for as a stream.
+fn paged_stream(query: &QueryPairs) -> Problem {
+    let mut sent = query.0.iter().map(|(name, _)| name.as_str());
+    let spelled = sent.find(|name| same_name("page", name)).unwrap_or("page");
+    let detail = "a stream has no pages: leave page out to read everything (page-size may stay), \
+                  or send format=json for one page";
+    Problem::faults(vec![Fault::parameter(spelled, ErrorCode::ConflictingParameter, detail)])
+}
+
 /// A call of the list with valid parameters.
 struct ListCall<'u> {
     state: AppState,
@@ -54,6 +89,7 @@ struct ListCall<'u> {
     headers: HeaderMap,
     pairs: Vec<(String, String)>,
     request: ListRequest,
+    chosen: Chosen,
 }
 
 enum ListError {
@@ -122,6 +158,8 @@ impl ListCall<'_> {
             caller: self.caller.clone(),
             request,
             pages: self.request.cursor.as_ref().map_or(0, CursorPaging::pages_before),
+            content_type: self.chosen.content_type,
+            trailer: !self.request.without_trailer,
         };
         Ok(reader.respond().await?)
     }
@@ -186,7 +224,8 @@ fn list_error(error: StoreError, pairs: &[(String, String)]) -> Problem {
         return error.into();
     }
     let is_filter = |name: &&str| !NO_FILTERS.iter().any(|other| same_name(other, name));
-    let mut filters: Vec<&str> = pairs.iter().map(|(n, _)| n.as_str()).filter(is_filter).collect();
+    let names = pairs.iter().map(|(name, _)| unbracketed(name).0);
+    let mut filters: Vec<&str> = names.filter(is_filter).collect();
     filters.dedup();
     let unindexed: Vec<&str> = filters.iter().copied().filter(|name| reads_texts(name)).collect();
     let used = match (&filters[..], &unindexed[..]) {

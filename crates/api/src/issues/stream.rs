@@ -2,8 +2,8 @@
 //! snapshot of its own, and reads a step when the client has taken the previous one. So memory does
 //! not grow with the list, and a slow client holds no snapshot open. A stream that cannot continue
 //! (the server stops, the key is revoked, the store fails) breaks off: clients see an incomplete
-//! transfer, and the last line is missing. Invariant: the line with `end` follows the last issue,
-//! and only then.
+//! transfer, and the last line is missing. A caller may leave that line out; a broken transfer is
+//! then the only sign. Invariant: the line with `end` follows the last issue, and only then.
 
 use std::io;
 
@@ -12,10 +12,9 @@ use axum::response::{IntoResponse, Response};
 use caseload_model::issue_query::{Cursor, CursorScope};
 use caseload_store::{IssueStep, StepForm, StepIssues, StoreError};
 use futures_util::stream;
-use http::{HeaderMap, header};
+use http::header;
 
 use super::deadline::in_time;
-use crate::accept::{weight_of, weighted};
 use crate::auth::require_working_key;
 use crate::{AppState, Caller};
 
@@ -24,16 +23,6 @@ pub(super) const STEP_ISSUES: u64 = 1000;
 /// A step ends after this many bytes.
 pub(super) const STEP_BYTES: usize = 2 << 20;
 
-const JSON_LINES: &str = "application/x-ndjson";
-
-/// Whether the caller prefers lines to an envelope.
-pub(super) fn is_preferred(headers: &HeaderMap) -> bool {
-    let list = weighted(headers, &header::ACCEPT);
-    let weight = |name| weight_of(&list, &[name]).unwrap_or(0.0);
-    let lines = weight(JSON_LINES);
-    lines > 0.0 && lines >= weight("application/json")
-}
-
 /// Reads a list step by step.
 pub(super) struct StepReader {
     pub(super) state: AppState,
@@ -41,6 +30,10 @@ pub(super) struct StepReader {
     pub(super) request: StepIssues,
     /// Answers of this list before the stream, which the cursor counts.
     pub(super) pages: u32,
+    /// The media type of the lines.
+    pub(super) content_type: &'static str,
+    /// Whether a last line says that the stream is complete.
+    pub(super) trailer: bool,
 }
 
 /// The body of the answer.
@@ -57,11 +50,12 @@ impl StepReader {
     /// body. The rest follows as the body.
     pub(super) async fn respond(mut self) -> Result<Response, StoreError> {
         let first = Some(self.step().await?);
+        let content_type = self.content_type;
         let begin = IssueStream { reader: self, first, issues: 0, ended: false };
         let pieces = stream::try_unfold(begin, |mut stream| async {
             Ok::<_, io::Error>(stream.piece().await?.map(|piece| (piece, stream)))
         });
-        let headers = [(header::CONTENT_TYPE, JSON_LINES), (header::VARY, "Accept")];
+        let headers = [(header::CONTENT_TYPE, content_type), (header::VARY, "Accept")];
         Ok((headers, Body::from_stream(pieces)).into_response())
     }
 
@@ -95,8 +89,8 @@ impl IssueStream {
         };
         self.issues += u64::from(step.count);
         let mut piece = step.body;
-        if !step.more {
-            self.ended = true;
+        self.ended = !step.more;
+        if self.ended && self.reader.trailer {
             let (count, cursor) = (self.issues, self.reader.cursor());
             let end = format!("{{\"end\":true,\"count\":{count},\"next-cursor\":\"{cursor}\"}}\n");
             piece.extend_from_slice(end.as_bytes());
@@ -116,31 +110,5 @@ impl IssueStream {
             tracing::warn!(%error, issues = self.issues, "a stream of issues breaks off");
             io::Error::other("the issues cannot be read further")
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use http::HeaderValue;
-
-    use super::*;
-
-    #[test]
-    fn lines_are_sent_if_accept_names_them_and_does_not_prefer_json() {
-        for (accept, lines) in [
-            ("application/x-ndjson", true),
-            ("application/x-ndjson, application/json", true),
-            ("application/json, APPLICATION/X-NDJSON", true),
-            ("application/x-ndjson;q=0.5, */*", true),
-            ("application/x-ndjson;q=0.5, application/json", false),
-            ("application/x-ndjson;q=0", false),
-            ("application/json", false),
-            ("*/*", false),
-            ("", false),
-        ] {
-            let headers =
-                HeaderMap::from_iter([(header::ACCEPT, HeaderValue::from_static(accept))]);
-            assert_eq!(is_preferred(&headers), lines, "{accept}");
-        }
     }
 }

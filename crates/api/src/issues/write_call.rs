@@ -99,12 +99,12 @@ impl<'c> WriteCall<'c> {
     }
 
     /// A hash of the request's content: the call, the issue, the fields and the files. The order
-    /// and spelling of the fields do not matter.
+    /// and spelling of the fields do not matter, the order of the values of one field does.
     fn content(&self, form: &Fields, files: [u8; 32]) -> [u8; 32] {
         let pairs = form.pairs.iter();
         let mut fields: Vec<(String, &str)> =
             pairs.map(|(name, value)| (name.replace('_', "-"), value.as_str())).collect();
-        fields.sort_unstable();
+        fields.sort_by(|(a, _), (b, _)| a.cmp(b));
         let issue = self.issue.and_then(IssueId::number).unwrap_or_default().to_be_bytes();
         let mut parts: Vec<&[u8]> = vec![self.name.as_bytes(), &issue, &files];
         for (name, value) in &fields {

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use super::headers::{self, ALWAYS, QUOTA};
 use super::parameters::refer;
 use super::problem;
+use crate::format::LINES;
 
 /// The errors of every guarded operation.
 const GUARDED: [ErrorCode; 5] = [
@@ -122,6 +123,16 @@ impl Operation {
         self.members.insert("parameters".to_owned(), self.parameters.into());
         self.members.insert("responses".to_owned(), self.responses.into());
         Value::Object(self.members)
+    }
+}
+
+/// JSON lines under each of their media types, with an example.
+pub(crate) fn add_lines(content: &mut Value, description: &str, example: &str) {
+    for media_type in LINES {
+        content[media_type] = json!({
+            "schema": {"type": "string", "description": description},
+            "example": example,
+        });
     }
 }
 

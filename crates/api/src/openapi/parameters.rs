@@ -3,6 +3,7 @@
 //! spelling.
 
 use caseload_model::issue_query::{PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX};
+use caseload_model::parameters::BOUND_MS_MAX;
 use serde_json::{Value, json};
 
 /// A query parameter of plain text.
@@ -26,11 +27,14 @@ pub(crate) fn query_json(name: &str, description: &str, schema: Value, example: 
     parameter
 }
 
+/// The other forms in which a list is accepted, in words.
+pub(crate) const OTHER_LISTS: &str =
+    "A JSON array, the parameter several times, and `name[]` are accepted too.";
+
 /// A query parameter of words separated by commas, or as a JSON array.
 pub(crate) fn query_words(name: &str, description: &str, words: &[&str]) -> Value {
     let schema = json!({"type": "array", "minItems": 1, "items": {"enum": words}});
-    let mut parameter =
-        query(name, &format!("{description} A JSON array is accepted too."), schema);
+    let mut parameter = query(name, &format!("{description} {OTHER_LISTS}"), schema);
     parameter["style"] = "form".into();
     parameter["explode"] = false.into();
     parameter["example"] = json!([words[0]]);
@@ -70,9 +74,16 @@ pub(crate) fn refer(name: &str) -> Value {
     json!({"$ref": format!("#/components/parameters/{name}")})
 }
 
-/// An instant in a query. A number beyond 64 bits is valid, and later than every record.
+/// An instant in a query. The other accepted forms are in words, because generators make one type
+/// of a parameter.
 pub(crate) fn bound() -> Value {
-    json!({"type": "integer", "minimum": 0, "examples": [1_767_225_600_000_u64]})
+    json!({
+        "type": "integer",
+        "format": "int64",
+        "minimum": 0,
+        "maximum": BOUND_MS_MAX,
+        "examples": [1_767_225_600_000_u64],
+    })
 }
 
 /// An instant in an answer.
@@ -107,6 +118,12 @@ pub(crate) fn common() -> Value {
                 "pattern": "^[!-~]([ -~]{0,253}[!-~])?$",
                 "examples": ["0c7d1a3e-5b1f-4a57-8a86-6f1f3f0f6f11"],
             }),
+        ),
+        "list-format": query(
+            "format",
+            "The format of the list. Without it, `Accept` chooses between `application/json` and \
+             JSON lines.",
+            json!({"enum": ["json", "jsonl", "ndjson"]}),
         ),
         "page": query(
             "page",

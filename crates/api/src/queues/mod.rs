@@ -1,13 +1,16 @@
 //! `GET /v1/{domain}/queues`: the queues of a domain, a small list that the server reads whole.
-//! Query parameters are ignored, because clients of the API family send more than any server knows.
+//! Query parameters other than `format` are ignored, because clients of the API family send more
+//! than any server knows.
 
 pub(crate) mod openapi;
 
-use axum::Json;
 use axum::extract::State;
+use axum::response::Response;
 use caseload_model::issue::IssueQueue;
+use http::{HeaderMap, Uri};
 use serde_json::{Value, json};
 
+use crate::format::Format;
 use crate::problem::Problem;
 use crate::{AppState, Caller};
 
@@ -15,10 +18,13 @@ use crate::{AppState, Caller};
 pub(crate) async fn list(
     State(state): State<AppState>,
     caller: Caller,
-) -> Result<Json<Value>, Problem> {
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let chosen = Format::of_short_list(&uri, &headers)?;
     let queues = state.store.queues(caller.domain_id).await?;
     // Clients of the family read either of the two names.
     let view = |q: &IssueQueue| json!({"id": q.id, "name": q.name, "title": q.name});
     let queues: Vec<Value> = queues.iter().map(view).collect();
-    Ok(Json(json!({ "queues": queues })))
+    Ok(chosen.answer(&queues, &json!({ "queues": queues })))
 }

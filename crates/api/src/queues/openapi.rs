@@ -1,19 +1,24 @@
 //! The description of queues: the list of queues of a domain, and the queue itself.
 
+use caseload_model::error_code::ErrorCode;
 use serde_json::{Value, json};
 
 use crate::openapi::json::schema;
-use crate::openapi::operation::{Operation, json_content};
+use crate::openapi::operation::{Operation, add_lines, json_content};
 
 pub(crate) fn paths() -> Value {
     json!({"/v1/{domain}/queues": {"get": list()}})
 }
 
 fn list() -> Value {
-    let page = json!({"queues": [{"id": "123", "name": "Queue A", "title": "Queue A"}]});
-    let content = json_content(schema("Queues"), page);
+    let queue = json!({"id": "123", "name": "Queue A", "title": "Queue A"});
+    let line = format!("{queue}\n");
+    let mut content = json_content(schema("Queues"), json!({"queues": [queue]}));
+    add_lines(&mut content, "One queue per line.", &line);
     Operation::desk("listQueues", "List queues", "")
+        .takes(["list-format"])
         .answers(200, "All queues.", &[], &content)
+        .fails(&[ErrorCode::InvalidValue])
         .build()
 }
 

@@ -44,6 +44,7 @@ mod issues {
     mod list;
     mod list_by_cursor;
     mod list_filters;
+    mod list_forms;
     mod list_stream;
     mod messages;
     mod private_notes;

@@ -2,7 +2,7 @@
 //! and an import accepts no other text as a time. It is always UTC with milliseconds. Other ISO
 //! 8601 forms are rejected, because they would not come back as they were sent.
 
-use crate::time::UnixMillis;
+use crate::time::{CivilTime, UnixMillis};
 
 /// Reads the ISO form; dates that do not exist are rejected.
 pub fn parse_iso(text: &str) -> Option<UnixMillis> {
@@ -17,21 +17,15 @@ pub fn parse_iso(text: &str) -> Option<UnixMillis> {
         return None;
     }
     let number = |from: usize, to: usize| text[from..to].parse::<i64>().ok();
-    let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
-    let (hour, minute, second) = (number(11, 13)?, number(14, 16)?, number(17, 19)?);
-    if !(1..=12).contains(&month) || hour > 23 || minute > 59 || second > 59 {
-        return None;
-    }
-    // Days from 1970-01-01, counted from March so that a leap day ends its year.
-    let (y, m) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let days =
-        y * 365 + y.div_euclid(4) - y.div_euclid(100) + y.div_euclid(400) + (153 * m + 2) / 5 + day
-            - 719_469;
-    let at =
-        UnixMillis((((days * 24 + hour) * 60 + minute) * 60 + second) * 1000 + number(20, 23)?);
-    // 30 February becomes 2 March: a date that does not survive this does not exist.
-    let civil = at.civil();
-    ((civil.year, civil.month, civil.day) == (year, month, day)).then_some(at)
+    UnixMillis::from_civil(&CivilTime {
+        year: number(0, 4)?,
+        month: number(5, 7)?,
+        day: number(8, 10)?,
+        hour: number(11, 13)?,
+        minute: number(14, 16)?,
+        second: number(17, 19)?,
+        millisecond: number(20, 23)?,
+    })
 }
 
 /// Appends the ISO form, without quotes.

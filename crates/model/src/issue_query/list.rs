@@ -11,10 +11,11 @@ use super::{
 use crate::ids::ISSUE_ID_MAX;
 use crate::issue::{IssueState, IssueView, TimestampFormat};
 use crate::json::Json;
+use crate::parameters::instant::Bound;
 use crate::parameters::{Paging, ParameterFault, Parameters, paging};
 
-/// The parameters of a list.
-pub const LIST_PARAMETERS: [&str; 34] = [
+/// The parameters of a list. `format` is a matter of HTTP, which reads its value.
+pub const LIST_PARAMETERS: [&str; 36] = [
     "created-since",
     "created-until",
     "updated-since",
@@ -49,6 +50,8 @@ pub const LIST_PARAMETERS: [&str; 34] = [
     "cursor",
     "after",
     "count",
+    "format",
+    "trailer",
 ];
 /// The parameters of a single issue.
 pub const SINGLE_PARAMETERS: [&str; 3] = ["includes", "excludes", "timestamp-format"];
@@ -69,6 +72,8 @@ pub struct ListRequest {
     pub explicit_paging: bool,
     /// Set if the list is read by cursor; `paging` then only gives the page size.
     pub cursor: Option<CursorPaging>,
+    /// Whether a stream leaves out the line that confirms its end.
+    pub without_trailer: bool,
 }
 
 /// A word of `includes`.
@@ -105,6 +110,7 @@ pub fn parse_list(pairs: &[(String, String)]) -> Result<ListRequest, Vec<Paramet
         paging: paging(&mut parameters, "issues", DEEPER),
         explicit_paging: parameters.get("page").is_some(),
         cursor: cursor_paging::read(&mut parameters),
+        without_trailer: parameters.boolean("trailer") == Some(false),
     };
     if parameters.faults.is_empty() { Ok(request) } else { Err(parameters.faults) }
 }
@@ -124,7 +130,7 @@ fn query(parameters: &mut Parameters<'_>) -> IssueQuery {
         created: range(parameters, "created-since", "created-until"),
         updated,
         changed: range(parameters, "state-since", "state-until"),
-        states: parameters.words("state", &states, true).map(|mut states| {
+        states: parameters.words("state", &states).map(|mut states| {
             states.sort_unstable();
             states.dedup();
             states
@@ -153,13 +159,15 @@ fn query(parameters: &mut Parameters<'_>) -> IssueQuery {
 }
 
 fn range(parameters: &mut Parameters<'_>, since: &str, until: &str) -> TimeRange {
-    TimeRange { since: parameters.instant(since), until: parameters.instant(until) }
+    let (since, until) =
+        (parameters.bound(since, Bound::Since), parameters.bound(until, Bound::Until));
+    TimeRange { since, until }
 }
 
 /// Issue ids: strings or numbers. An id that no issue can have is well formed but matches nothing.
 fn ids(parameters: &mut Parameters<'_>) -> Option<Vec<u64>> {
-    let expected = "a JSON array of issue ids, whole numbers such as [\"28\",29]";
-    let ids = parameters.array("ids", expected, |item| {
+    let expected = "a list of issue ids, whole numbers such as 28,29 or [\"28\",29]";
+    let ids = parameters.list("ids", expected, |item| {
         let digits = match item {
             Json::Number(digits) => digits,
             other => other.as_str()?,
@@ -175,8 +183,9 @@ fn ids(parameters: &mut Parameters<'_>) -> Option<Vec<u64>> {
 
 /// The condition on a subject; one that is not given holds for every issue.
 fn condition(parameters: &mut Parameters<'_>, subject: Subject) -> Condition {
-    let read = |value: &str| parse_condition(subject, value);
-    parameters.filter(subject.parameter(), read).unwrap_or_default()
+    let map = |value: &str| parse_condition(subject, value);
+    let list = |values| subject.any_of(values);
+    parameters.condition(subject.parameter(), map, list).unwrap_or_default()
 }
 
 /// The order. A client that filters by update time and names no order gets that of updates.
@@ -192,7 +201,7 @@ fn sort(parameters: &mut Parameters<'_>, updated: &TimeRange) -> Sort {
 
 fn view(parameters: &mut Parameters<'_>, default: IssueView) -> IssueView {
     let mut view = default;
-    for include in parameters.words("includes", &INCLUDES, false).unwrap_or_default() {
+    for include in parameters.words("includes", &INCLUDES).unwrap_or_default() {
         match include {
             Include::Meta => {}
             Include::CustomFields => view.custom_fields = true,
@@ -204,7 +213,7 @@ fn view(parameters: &mut Parameters<'_>, default: IssueView) -> IssueView {
             Include::SmartIntents => view.smart_intents = true,
         }
     }
-    let excludes = parameters.words("excludes", &[("messages", ())], false);
+    let excludes = parameters.words("excludes", &[("messages", ())]);
     view.exclude_messages = excludes.is_some_and(|words| !words.is_empty());
     let formats = [("unix", TimestampFormat::Unix), ("iso-8601", TimestampFormat::Iso8601)];
     view.timestamps = parameters.word("timestamp-format", &formats).unwrap_or_default();

@@ -90,7 +90,7 @@ pub struct IssueQuery {
     pub messages: Condition,
     /// Folded texts, each searched in the bodies of all private notes.
     pub notes: Condition,
-    /// Folded texts, searched in the comment. `or` is never given.
+    /// Folded texts, searched in the comment. Only a bare list gives `or`.
     pub feedback_comment: Condition,
     /// At most one for each type of field; all of them must hold.
     pub custom_fields: Vec<FieldFilter>,

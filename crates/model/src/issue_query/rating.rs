@@ -54,6 +54,11 @@ impl RatingSet {
 pub(super) fn parse_rating(value: &str) -> Result<RatingSet, Vec<String>> {
     let tree = json_value::parse(value, EXAMPLE)?;
     let mut faults = FilterFaults::default();
+    // A bare list means `or`.
+    if matches!(tree, Json::Array(_)) {
+        let any = tests(&tree, "", &mut faults).into_iter().fold(RatingSet(0), RatingSet::or);
+        return faults.result(any);
+    }
     let mut set = RatingSet::ALL;
     for (key, at, value) in json_value::members(&tree, "", EXAMPLE, &mut faults) {
         set = set.and(match key {

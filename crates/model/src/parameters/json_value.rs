@@ -5,6 +5,7 @@
 use crate::decimal::Decimal;
 use crate::fold::fold;
 use crate::json::{self, Json, pointer_push};
+use crate::spelling::boolean_word;
 
 /// Most faults of one filter; the last of them says that there are more.
 const FILTER_FAULTS_MAX: usize = 100;
@@ -88,11 +89,11 @@ pub(crate) fn texts(json: &Json<'_>, at: &str, faults: &mut FilterFaults) -> Vec
     texts
 }
 
-/// A boolean, given as a boolean or as a string.
+/// A boolean, given as a boolean, as a string or as a digit.
 pub(crate) fn boolean(json: &Json<'_>, at: &str, faults: &mut FilterFaults) -> Option<bool> {
     let value = match json {
         Json::Bool(value) => Some(*value),
-        other => other.as_str().and_then(boolean_word),
+        other => digits(other).and_then(boolean_word),
     };
     if value.is_none() {
         faults.expected(at, "true or false", json);
@@ -147,14 +148,5 @@ pub(crate) fn shown(json: &Json<'_>) -> String {
     match String::from_utf8(text) {
         Ok(text) if text.len() <= 64 => text,
         _ => json.type_name().to_owned(),
-    }
-}
-
-/// `true` or `false`, exactly.
-pub(crate) fn boolean_word(word: &str) -> Option<bool> {
-    match word {
-        "true" => Some(true),
-        "false" => Some(false),
-        _ => None,
     }
 }

@@ -1,13 +1,16 @@
 //! Query parameters of list requests, read into typed values. Hyphens and underscores are one
 //! spelling, and every fault of a request is collected, so a caller gets all of them at once. Each
-//! list defines its own parameters.
+//! list defines its own parameters. Forms read their lists in the same way.
 
 mod fault;
+pub(crate) mod given;
+pub(crate) mod instant;
 pub(crate) mod json_value;
 mod paging;
 mod reader;
 
 pub use fault::ParameterFault;
+pub use instant::BOUND_MS_MAX;
 pub(crate) use paging::paging;
 pub use paging::{PAGE_DEPTH_MAX, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, Paging};
 pub(crate) use reader::Parameters;

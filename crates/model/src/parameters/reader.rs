@@ -1,58 +1,109 @@
 //! Reads single parameters: which names are known, in either spelling, and the types of values.
 //! Every fault is collected; nothing here stops at the first.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::ParameterFault;
-use super::json_value::{self, FilterFaults, boolean_word, shown};
+use super::given::{Given, ListForm, Sent};
+use super::instant::{Bound, InvalidBound, parse_bound};
+use super::json_value::{self, FilterFaults, shown};
+use crate::dialects;
 use crate::error_code::ErrorCode;
 use crate::json::Json;
-use crate::spelling::nearest_word;
+use crate::spelling::{boolean_word, same_name, unbracketed};
 use crate::time::UnixMillis;
 
-/// Lists that may also be given as one parameter per value, as many HTTP clients send arrays. Other
-/// lists are JSON; a repeated parameter would be a mistake there.
-const REPEATED: [&str; 1] = ["state"];
+/// The parameters that are lists, of every call. Any other parameter has one value.
+const LISTS: [(&str, ListForm); 19] = [
+    ("action", ListForm::Commas),
+    ("app-ids", ListForm::Commas),
+    ("assignee-emails", ListForm::Texts),
+    ("assignee-ids", ListForm::Commas),
+    ("author-emails", ListForm::Texts),
+    ("end-user-ids", ListForm::Texts),
+    ("excludes", ListForm::Commas),
+    ("feedback-comment", ListForm::Texts),
+    ("ids", ListForm::Commas),
+    ("includes", ListForm::Commas),
+    ("issue-modes", ListForm::Commas),
+    ("languages", ListForm::Commas),
+    ("messages", ListForm::Texts),
+    ("notes", ListForm::Texts),
+    ("platform-types", ListForm::Commas),
+    ("queue-ids", ListForm::Commas),
+    ("state", ListForm::Commas),
+    ("status", ListForm::Commas),
+    ("tags", ListForm::Texts),
+];
+
+fn list_form(name: &str) -> Option<ListForm> {
+    LISTS.iter().find(|(list, _)| *list == name).map(|(_, form)| *form)
+}
 
 /// The parameters of one request, by their name with hyphens.
 pub(crate) struct Parameters<'p> {
-    /// The name as the caller spelled it, and the value.
-    given: BTreeMap<&'static str, (&'p str, &'p str)>,
-    /// The further values of lists that were given as `name=a&name=b`.
-    repeated: Vec<(&'static str, &'p str)>,
+    given: BTreeMap<&'static str, Given<'p>>,
     pub(crate) faults: Vec<ParameterFault>,
 }
 
 impl<'p> Parameters<'p> {
-    /// Sorts the given pairs by name. Unknown names, and different values of one name, are faults.
+    /// Sorts the given pairs by name. Unknown names, and different values of a name that has one,
+    /// are faults.
     pub(crate) fn new(pairs: &'p [(String, String)], known: &[&'static str]) -> Self {
-        let mut parameters =
-            Self { given: BTreeMap::new(), repeated: Vec::new(), faults: Vec::new() };
+        let mut parameters = Self { given: BTreeMap::new(), faults: Vec::new() };
         for (spelled, value) in pairs {
-            let name = spelled.replace('_', "-");
-            let Some(name) = known.iter().find(|known| **known == name) else {
-                let nearest = nearest_word(&name, known.iter().copied()).unwrap_or_default();
-                let detail =
-                    format!("{spelled:?} is not a parameter here; the nearest is {nearest}");
-                parameters.fault(spelled, ErrorCode::UnknownParameter, detail);
-                continue;
-            };
-            let (first, earlier) = *parameters.given.entry(name).or_insert((spelled, value));
-            if earlier != value && REPEATED.contains(name) && first == spelled {
-                parameters.repeated.push((name, value));
-            } else if earlier != value {
-                let detail = if first == spelled {
-                    format!("{spelled} is given twice with different values; give it once")
-                } else {
-                    format!(
-                        "{first} and {spelled} are one parameter in two spellings and have \
-                         different values; give one of them"
-                    )
-                };
-                parameters.fault(spelled, ErrorCode::ConflictingParameter, detail);
+            let (base, is_member) = unbracketed(spelled);
+            match known.iter().find(|known| same_name(known, base)) {
+                Some(name) if !is_member || list_form(name).is_some() => {
+                    parameters.add(name, spelled, value);
+                }
+                Some(name) => {
+                    let detail = format!("{name} has one value; send it as {name}=VALUE");
+                    parameters.fault(spelled, ErrorCode::UnknownParameter, detail);
+                }
+                None => parameters.unknown(spelled, known),
             }
         }
         parameters
+    }
+
+    fn add(&mut self, name: &'static str, spelled: &'p str, value: &'p str) {
+        let Some(given) = self.given.get_mut(name) else {
+            self.given.insert(name, Given::new(spelled, value));
+            return;
+        };
+        let first = given.spelled;
+        let is_good = match list_form(name) {
+            Some(_) => given.add(spelled, value),
+            None => given.text() == value,
+        };
+        if is_good {
+            return;
+        }
+        let detail = if first == spelled {
+            format!("{spelled} is given twice with different values; give it once")
+        } else {
+            format!(
+                "{first} and {spelled} are one parameter in two spellings and have different \
+                 values; give one of them"
+            )
+        };
+        self.fault(spelled, ErrorCode::ConflictingParameter, detail);
+    }
+
+    fn unknown(&mut self, spelled: &str, known: &[&'static str]) {
+        let shown: String = spelled.chars().take(100).collect();
+        // Some clients send a map as one parameter for each of its keys.
+        let map = || {
+            let (map, _) = spelled.split_once('[')?;
+            let map = known.iter().find(|known| same_name(known, map))?;
+            Some(format!("a map is sent as JSON: {map}={{…}}"))
+        };
+        let hint = dialects::hint_of_dialect(spelled, known).or_else(map);
+        let hint = hint.or_else(|| dialects::hint(spelled, known)).unwrap_or_default();
+        let detail = format!("{shown:?} is not a parameter here; {hint}");
+        self.fault(spelled, ErrorCode::UnknownParameter, detail);
     }
 
     pub(crate) fn fault(&mut self, spelled: &str, code: ErrorCode, detail: impl Into<String>) {
@@ -62,7 +113,7 @@ impl<'p> Parameters<'p> {
 
     /// The name as the caller spelled it, and the value.
     pub(crate) fn get(&self, name: &str) -> Option<(&'p str, &'p str)> {
-        self.given.get(name).copied()
+        self.given.get(name).map(|given| (given.spelled, given.text()))
     }
 
     fn invalid<T>(&mut self, spelled: &str, detail: impl Into<String>) -> Option<T> {
@@ -81,16 +132,17 @@ impl<'p> Parameters<'p> {
         Some(value.parse().unwrap_or(u64::MAX))
     }
 
-    pub(crate) fn instant(&mut self, name: &str) -> Option<UnixMillis> {
+    /// An end of a span of time.
+    pub(crate) fn bound(&mut self, name: &str, bound: Bound) -> Option<UnixMillis> {
         let (spelled, value) = self.get(name)?;
-        let Some(at) = Some(value)
-            .filter(|value| !value.is_empty() && value.bytes().all(|b| b.is_ascii_digit()))
-        else {
-            let detail = format!("{value:?} is not a time; whole Unix milliseconds are expected");
-            return self.invalid(spelled, detail);
-        };
-        // A later time is after every issue, too.
-        Some(UnixMillis(at.parse().unwrap_or(i64::MAX)))
+        match parse_bound(value, bound) {
+            Ok(at) => Some(at),
+            Err(InvalidBound::NotATime(detail)) => self.invalid(spelled, detail),
+            Err(InvalidBound::TooLate(detail)) => {
+                self.fault(spelled, ErrorCode::OutOfRange, detail);
+                None
+            }
+        }
     }
 
     pub(crate) fn boolean(&mut self, name: &str) -> Option<bool> {
@@ -117,54 +169,107 @@ impl<'p> Parameters<'p> {
         found.map(|(_, value)| *value)
     }
 
-    /// Words of a list: a JSON array of strings or, if `plain`, also one word or several separated
-    /// by commas.
-    pub(crate) fn words<T: Copy>(
-        &mut self,
-        name: &str,
-        words: &[(&str, T)],
-        plain: bool,
-    ) -> Option<Vec<T>> {
-        let (spelled, value) = self.get(name)?;
+    /// The parts of a list, as they were sent.
+    fn sent(&self, name: &str) -> Option<(&'p str, Vec<Sent<'p>>)> {
+        let given = self.given.get(name)?;
+        let form = list_form(name).unwrap_or(ListForm::Texts);
+        Some((given.spelled, given.list(form)))
+    }
+
+    /// A list of words.
+    pub(crate) fn words<T: Copy>(&mut self, name: &str, words: &[(&str, T)]) -> Option<Vec<T>> {
+        let (spelled, sent) = self.sent(name)?;
         let before = self.faults.len();
         let mut given = Vec::new();
-        let repeated = self.repeated.iter().filter(|(repeated, _)| *repeated == name);
-        let values: Vec<&str> = repeated.map(|(_, value)| *value).collect();
-        for value in std::iter::once(value).chain(values) {
-            if plain && !value.trim_start().starts_with('[') {
-                given.extend(value.split(',').map(str::to_owned));
-            } else {
-                given.extend(self.texts_in(spelled, value).unwrap_or_default());
+        for part in sent {
+            match part {
+                Sent::Member(word) => given.push(word.to_owned()),
+                Sent::Json(text) => {
+                    given.extend(self.array_in(spelled, text, TEXTS, text_of).unwrap_or_default());
+                }
             }
         }
         let found = given.iter().filter_map(|word| self.find_word(spelled, word, words)).collect();
         (self.faults.len() == before).then_some(found)
     }
 
-    /// A JSON array of strings, ascending and without repeats.
+    /// A list of strings, ascending and without repeats.
     pub(crate) fn texts(&mut self, name: &str) -> Option<Vec<String>> {
-        let (spelled, value) = self.get(name)?;
-        self.texts_in(spelled, value)
-    }
-
-    fn texts_in(&mut self, spelled: &str, value: &str) -> Option<Vec<String>> {
-        let expected = "a JSON array of strings such as [\"a\",\"b\"]";
-        let read = |item: &Json<'_>| item.as_str().map(str::to_owned);
-        let mut texts = self.array_in(spelled, value, expected, read)?;
+        let mut texts = self.list(name, TEXTS, text_of)?;
         texts.sort_unstable();
         texts.dedup();
         Some(texts)
     }
 
-    /// A JSON array whose elements `read` accepts; `expected` describes it in error messages.
-    pub(crate) fn array<T>(
+    /// A list whose members `read` accepts; `expected` describes it in error messages. A member
+    /// without a text is a fault: it may come from a filter that was not filled in.
+    pub(crate) fn list<T>(
         &mut self,
         name: &str,
         expected: &str,
         read: impl Fn(&Json<'_>) -> Option<T>,
     ) -> Option<Vec<T>> {
-        let (spelled, value) = self.get(name)?;
-        self.array_in(spelled, value, expected, read)
+        let (spelled, sent) = self.sent(name)?;
+        let before = self.faults.len();
+        let (mut found, mut faults) = (Vec::new(), FilterFaults::default());
+        for part in sent {
+            match part {
+                Sent::Json(text) => {
+                    found.extend(self.array_in(spelled, text, expected, &read).unwrap_or_default());
+                }
+                Sent::Member("") => faults.at(
+                    "",
+                    format_args!(
+                        "a value of {spelled} is empty; leave {spelled} out to list everything, \
+                         or send [] to match nothing"
+                    ),
+                ),
+                Sent::Member(text) => match read(&Json::String(Cow::Borrowed(text))) {
+                    Some(value) => found.push(value),
+                    None => faults
+                        .at("", format_args!("{} is not an element of {expected}", quoted(text))),
+                },
+            }
+        }
+        if let Err(details) = faults.result(()) {
+            self.invalid_all::<()>(spelled, details);
+        }
+        (self.faults.len() == before).then_some(found)
+    }
+
+    /// A condition: a map in JSON, read by `map`, or a list, read by `list`.
+    pub(crate) fn condition<T>(
+        &mut self,
+        name: &str,
+        map: impl Fn(&str) -> Result<T, Vec<String>>,
+        list: impl FnOnce(Vec<String>) -> T,
+    ) -> Option<T> {
+        let given = self.given.get(name)?;
+        let spelled = given.spelled;
+        // Some clients send of a map only its keys. As a list, these would find other issues.
+        let key = given.bare().find(|text| CONDITION_KEYS.contains(text));
+        if let Some(key) = key {
+            let detail = format!(
+                "{key:?} is a key of a map; send the map as JSON, {spelled}={{\"{key}\":…}}, or a \
+                 list of this one text as [\"{key}\"]"
+            );
+            return self.invalid(spelled, detail);
+        }
+        match given.map() {
+            Ok(None) => self.texts(name).map(list),
+            Ok(Some(value)) => match map(value) {
+                Ok(condition) => Some(condition),
+                Err(details) => self.invalid_all(spelled, details),
+            },
+            Err(()) => {
+                let detail = format!(
+                    "{spelled} is given as a map and again with another value; give it once, or \
+                     as a list alone"
+                );
+                self.fault(spelled, ErrorCode::ConflictingParameter, detail);
+                None
+            }
+        }
     }
 
     fn array_in<T>(
@@ -218,4 +323,20 @@ impl<'p> Parameters<'p> {
         }
         None
     }
+}
+
+/// The keys of the maps that conditions are.
+const CONDITION_KEYS: [&str; 4] = ["and", "or", "nor", "exists"];
+
+/// A list of strings, in error messages.
+const TEXTS: &str = "a JSON array of strings such as [\"a\",\"b\"]";
+
+fn text_of(item: &Json<'_>) -> Option<String> {
+    item.as_str().map(str::to_owned)
+}
+
+/// The beginning of a text, in quotes.
+fn quoted(text: &str) -> String {
+    let start: String = text.chars().take(100).collect();
+    format!("{start:?}")
 }

@@ -3,7 +3,9 @@
 use caseload_model::error_code::EntryErrorCode;
 use serde_json::{Value, json};
 
+use crate::format::LINES;
 use crate::openapi::json::{merged, schema};
+use crate::openapi::operation::add_lines;
 use crate::openapi::parameters::instant;
 
 pub(super) fn schemas() -> Value {
@@ -114,14 +116,10 @@ fn error_record() -> Value {
 
 /// Records in every format, with an example.
 pub(super) fn content(record: &str, example: &Value, lines: &str, table: &str) -> Value {
-    json!({
+    let mut content = json!({
         "application/json": {
             "schema": {"type": "array", "items": schema(record)},
             "example": [example],
-        },
-        "application/x-ndjson": {
-            "schema": {"type": "string", "description": "One record per line."},
-            "example": lines,
         },
         "text/csv": {
             "schema": {"type": "string", "description": "RFC 4180, with a header."},
@@ -134,10 +132,13 @@ pub(super) fn content(record: &str, example: &Value, lines: &str, table: &str) -
                 "description": "With `download=true`: the file of the chosen format, compressed.",
             },
         },
-    })
+    });
+    add_lines(&mut content, "One record per line.", lines);
+    content
 }
 
 /// A range of the plain file, in any format.
 pub(super) fn range() -> Value {
-    json!({"application/json": {}, "application/x-ndjson": {}, "text/csv": {}})
+    let types = ["application/json", "text/csv"].into_iter().chain(LINES);
+    Value::Object(types.map(|media_type| (media_type.to_owned(), json!({}))).collect())
 }

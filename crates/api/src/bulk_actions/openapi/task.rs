@@ -32,8 +32,8 @@ pub(crate) fn parameters() -> Value {
         "format": query(
             "format",
             "The format of the records. Without it, `Accept` chooses between `application/json`, \
-             `application/x-ndjson` and `text/csv`.",
-            json!({"enum": ["json", "jsonl", "csv"]}),
+             JSON lines and `text/csv`.",
+            json!({"enum": ["json", "jsonl", "ndjson", "csv"]}),
         ),
         "download": query(
             "download",

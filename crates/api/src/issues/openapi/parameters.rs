@@ -28,7 +28,10 @@ fn path() -> Value {
 }
 
 fn times() -> Value {
-    let time = |name, description| query(name, description, bound());
+    let time = |name, description: &str| {
+        let forms = "Unix milliseconds; ISO 8601 and floats without a fraction are accepted too.";
+        query(name, &format!("{description} {forms}"), bound())
+    };
     json!({
         "created-since": time("created-since", "Created at this instant or later."),
         "created-until": time("created-until", "Created at this instant or earlier."),
@@ -143,6 +146,12 @@ fn position() -> Value {
                 "pattern": "^[0-9]{1,15},[0-9]{1,15}$",
                 "examples": ["1767225600000,28"],
             }),
+        ),
+        "trailer": query(
+            "trailer",
+            "Whether a stream ends in a line that says that it is complete. Without that line, a \
+             broken transfer is the only sign of a cut stream.",
+            json!({"type": "boolean", "default": true}),
         ),
         "count": query(
             "count",

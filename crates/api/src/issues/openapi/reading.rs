@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 use super::issue;
 use super::parameters::TOKEN;
 use crate::openapi::json::schema;
-use crate::openapi::operation::{Operation, QUERY, json_content};
+use crate::openapi::operation::{Operation, QUERY, add_lines, json_content};
 
 /// The parameters of the list, without those of the page.
-const LIST: [&str; 32] = [
+const LIST: [&str; 34] = [
     "created-since",
     "created-until",
     "updated-since",
@@ -42,7 +42,10 @@ const LIST: [&str; 32] = [
     "cursor",
     "after",
     "count",
+    "list-format",
+    "trailer",
 ];
+
 pub(super) fn list() -> Value {
     let page = json!({
         "page": 1, "page-size": 100, "issues": [issue::example()], "total-hits": 1,
@@ -51,17 +54,10 @@ pub(super) fn list() -> Value {
     let lines =
         format!("{}\n{{\"end\":true,\"count\":1,\"next-cursor\":\"{TOKEN}\"}}\n", issue::example());
     let envelopes = json!({"anyOf": [schema("IssueEnvelope"), schema("IssueCursorEnvelope")]});
-    let content = json!({
-        "application/json": {"schema": envelopes, "example": page},
-        "application/x-ndjson": {
-            "schema": {
-                "type": "string",
-                "description": "Every match, one issue per line, and a last line with their \
-                                number. A stream without that line was cut.",
-            },
-            "example": lines,
-        },
-    });
+    let mut content = json_content(envelopes, page);
+    let about = "Every match, one issue per line, and a last line with their number. A stream \
+                 without that line was cut.";
+    add_lines(&mut content, about, &lines);
     Operation::guarded(
         "listIssues",
         "issues",

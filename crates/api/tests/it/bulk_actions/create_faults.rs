@@ -62,9 +62,13 @@ async fn faults_of_form_a_have_their_codes() {
         (&[action, ("payload", "[{}] x")], &["payload invalid_payload"]),
         (&[action, many], &["payload too_many_entries"]),
         (&[action, payload, payload], &["payload conflicting_parameter"]),
-        (&[action, action, payload], &["action conflicting_parameter"]),
+        (&[action, ("action", "get_core_profiles"), payload], &["action conflicting_parameter"]),
+        (
+            &[action, payload, ("dry_run", "true"), ("dry_run", "false")],
+            &["dry_run conflicting_parameter"],
+        ),
         (&[action, payload, ("dry_ran", "true")], &["dry_ran unknown_parameter"]),
-        (&[action, payload, ("dry-run", "1")], &["dry_run invalid_value"]),
+        (&[action, payload, ("dry-run", "yes")], &["dry_run invalid_value"]),
         (&[action, ("dry_run", "")], &["payload missing_field", "dry_run invalid_value"]),
         (&[("action", "x"), many], &["action unknown_action", "payload too_many_entries"]),
     ] {

@@ -179,6 +179,10 @@ async fn events_are_sent_only_if_accept_prefers_them() {
         ("text/event-stream;q=0.5, application/json", "application/json"),
         ("text/event-stream;q=0", "application/json"),
         ("application/json;q=0.5, Text/Event-Stream", "text/event-stream"),
+        ("text/event-stream, application/json", "application/json"),
+        ("text/event-stream, */*", "application/json"),
+        ("text/event-stream, */*;q=0.1", "text/event-stream"),
+        ("text/*, application/json;q=0.9", "text/event-stream"),
     ] {
         let request = server.request(Method::GET, PATH).header("Accept", accept);
         let answer = request.send().await.unwrap();

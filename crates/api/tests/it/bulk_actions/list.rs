@@ -34,6 +34,23 @@ async fn tasks_are_listed_newest_first_in_pages() {
     assert_eq!(list("").await["total-hits"], 6);
     assert_eq!(list("?status=completed").await["total-hits"], 0);
     assert_eq!(real.json(ISSUES).await["total-hits"], 1);
+    for query in [
+        "status=created,%20completed",
+        "status=created&status=completed",
+        "status[]=created&status[]=completed",
+        "action=create_core_profiles&action=get_core_profiles",
+    ] {
+        assert_eq!(list(&format!("?{query}")).await["total-hits"], 6, "{query}");
+    }
+    let page = list("?page-size=4").await;
+    let lines = real.text(&format!("{PATH}?page-size=4&format=jsonl")).await;
+    let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(Value::Array(lines), page["tasks"]);
+    let csv =
+        real.request(Method::GET, &format!("{PATH}?format=csv&limit=1")).send().await.unwrap();
+    assert_eq!(csv.status(), 400);
+    let problem: Value = csv.json().await.unwrap();
+    assert_eq!(problem["errors"].as_array().unwrap().len(), 2, "{problem}");
     let path = format!("{PATH}?status=created&page_size=2&page=2");
     let answer = real.request(Method::GET, &path).send().await.unwrap();
     let page = |n| format!("<{PATH}?status=created&page_size=2&page={n}>");

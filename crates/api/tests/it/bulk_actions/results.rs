@@ -30,6 +30,11 @@ async fn records_are_an_array_or_lines_as_requested() {
         ("*/*", "", "application/json", array),
         ("application/x-ndjson", "", "application/x-ndjson", lines),
         ("*/*", "?format=jsonl", "application/x-ndjson", lines),
+        ("*/*", "?format=ndjson", "application/x-ndjson", lines),
+        ("application/jsonl", "", "application/jsonl", lines),
+        ("application/ndjson", "", "application/ndjson", lines),
+        ("application/jsonl, application/json", "", "application/json", array),
+        ("application/*;q=0.5, application/json;q=0.4", "", "application/x-ndjson", lines),
         ("application/x-ndjson", "?format=json", "application/json", array),
     ] {
         let request = server.request(Method::GET, &format!("{PATH}/results{query}"));

@@ -216,9 +216,19 @@ async fn a_download_is_a_gzip_file_with_a_name() {
             assert!(gunzip(&bytes(answer).await) == plain, "{path}");
         }
     }
-    let answer = get(&server, &format!("{PATH}/results?download=false")).send().await.unwrap();
-    assert_eq!(header(&answer, "content-type"), "application/json");
-    let answer = get(&server, &format!("{PATH}/results?download=1&format=x")).send().await.unwrap();
+    for (word, content_type) in [
+        ("false", "application/json"),
+        ("False", "application/json"),
+        ("0", "application/json"),
+        ("True", "application/gzip"),
+        ("1", "application/gzip"),
+    ] {
+        let path = format!("{PATH}/results?download={word}");
+        let answer = get(&server, &path).send().await.unwrap();
+        assert_eq!(header(&answer, "content-type"), content_type, "{word}");
+    }
+    let answer =
+        get(&server, &format!("{PATH}/results?download=yes&format=x")).send().await.unwrap();
     let body: serde_json::Value = answer.json().await.unwrap();
     assert_eq!(body["errors"].as_array().unwrap().len(), 2, "{body}");
 }

@@ -83,7 +83,8 @@ async fn bad_parameters_have_their_codes() {
         ("sate=new", "sate", "unknown_parameter"),
         ("state=open", "state", "invalid_value"),
         ("sort-by=id", "sort-by", "invalid_value"),
-        ("includes=feedback", "includes", "invalid_value"),
+        ("includes=feedbak", "includes", "invalid_value"),
+        ("created-since=253402300800000", "created-since", "out_of_range"),
         ("state=%zz", "state", "invalid_value"),
         ("state=%ff", "state", "invalid_value"),
     ] {

@@ -6,6 +6,7 @@ use caseload_model::issue::FieldType;
 use caseload_model::issue_query::{
     Comparison, Condition, FieldFilter, FieldTest, FieldTests, IssueQuery,
 };
+use reqwest::Method;
 use serde_json::Value;
 
 use crate::server::{Server, snapshot};
@@ -88,7 +89,8 @@ async fn each_wrong_filter_is_a_fault_of_its_parameter() {
         ("assignee-ids", r#"{"or":[1]}"#, "at /or/0: "),
         ("assignee_emails", r#"{"exists":true}"#, "at /exists: "),
         ("author_emails", r#"{"nor":[]}"#, "at /nor: "),
-        ("messages", "crash", "the value is not JSON"),
+        ("messages", "[crash", "the value is not JSON"),
+        ("messages", "", "a value of messages is empty"),
         ("notes", r#"{"exists":"yes"}"#, "at /exists: "),
         ("feedback-comment", r#"{"or":["a"]}"#, "at /or: "),
         ("feedback_rating", r#"{"and":[{"is":"x"}]}"#, "at /and/0/is: "),
@@ -109,6 +111,64 @@ async fn each_wrong_filter_is_a_fault_of_its_parameter() {
         assert!(detail.starts_with(place), "{name}={value}: {detail}");
     }
     assert!(server.store.listed.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn names_of_other_apis_are_answered_with_the_names_here() {
+    let server = Server::start().await;
+    let tasks = "/v2/acme/identity/bulk_actions";
+    for (path, name, said) in [
+        (PATH, "limit", "page-size"),
+        (PATH, "per_page", "page-size"),
+        (PATH, "offset", "cursor"),
+        (PATH, "since", "created-since or updated-since"),
+        (PATH, "q", "to search for a text"),
+        (PATH, "page%5Bsize%5D", "page-size"),
+        (tasks, "limit", "page-size"),
+        (tasks, "offset", "did you mean page?"),
+        (tasks, "state", "did you mean status?"),
+    ] {
+        let answer = server.get(&format!("{path}?{name}=5")).await;
+        assert_eq!(answer.status(), 400, "{name}");
+        let body: Value = answer.json().await.unwrap();
+        assert_eq!(body["errors"][0]["code"], "unknown_parameter");
+        let detail = body["errors"][0]["detail"].as_str().unwrap();
+        assert!(detail.contains(said), "{path} {name}: {detail}");
+    }
+    let request = server.request(Method::POST, tasks).form(&[("type", "x"), ("file", "y")]);
+    let body: Value = request.send().await.unwrap().json().await.unwrap();
+    let body = body.to_string();
+    assert!(body.contains("did you mean action?") && body.contains("did you mean payload?"));
+}
+
+#[tokio::test]
+async fn a_time_after_the_year_9999_is_refused_and_a_seconds_value_is_taken_as_it_is() {
+    let server = Server::start().await;
+    for (value, said) in [
+        ("1700000000000000", "looks like microseconds; in milliseconds it is 1700000000000"),
+        ("1700000000000000000", "looks like nanoseconds; in milliseconds it is 1700000000000"),
+        ("99999999999999999999", "is after the year 9999"),
+    ] {
+        for name in ["created-since", "updated_until", "state-since"] {
+            let answer = server.get(&format!("{PATH}?{name}={value}")).await;
+            assert_eq!(answer.status(), 400, "{name}={value}");
+            let body: Value = answer.json().await.unwrap();
+            let fault = &body["errors"][0];
+            assert_eq!(
+                (&fault["parameter"], &fault["code"]),
+                (&name.into(), &"out_of_range".into())
+            );
+            let detail = fault["detail"].as_str().unwrap();
+            assert!(detail.contains("after the year 9999") && detail.contains(said), "{detail}");
+        }
+    }
+    let answer =
+        server.get(&format!("{PATH}?created-since=1700000000&updated-until=99999999999")).await;
+    assert_eq!(answer.status(), 200);
+    let listed = server.store.listed.lock().unwrap();
+    let query = &listed.last().unwrap().query;
+    assert_eq!(query.created.since.unwrap().0, 1_700_000_000);
+    assert_eq!(query.updated.until.unwrap().0, 99_999_999_999);
 }
 
 #[tokio::test]

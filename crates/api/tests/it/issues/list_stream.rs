@@ -22,6 +22,8 @@ on_each_store!(threads 4:
     a_stream_is_every_match_and_a_last_line_with_their_number,
     a_cut_stream_resumes_after_its_last_complete_line,
     a_page_number_overrides_the_stream_of_lines,
+    the_form_of_a_list_is_chosen_by_format_else_by_accept_and_json_wins_a_tie,
+    a_stream_without_its_last_line_is_issues_alone,
 );
 
 const PATH: &str = "/v1/acme/issues";
@@ -96,6 +98,71 @@ async fn a_page_number_overrides_the_stream_of_lines() {
     real.stop().await;
 }
 
+async fn the_form_of_a_list_is_chosen_by_format_else_by_accept_and_json_wins_a_tie() {
+    const JSON: &str = "application/json";
+    let real = with_issues().await;
+    let ask = |query: &str, accept: &'static str| {
+        let request = real.request(Method::GET, &format!("{PATH}?{query}"));
+        request.header("accept", accept).send()
+    };
+    for (query, accept, content_type) in [
+        ("", "*/*", JSON),
+        ("", "application/jsonl", "application/jsonl"),
+        ("", "application/ndjson", "application/ndjson"),
+        ("", "application/x-ndjson, application/json", JSON),
+        ("", "application/x-ndjson, application/json;q=0.9", LINES),
+        ("", "application/json;q=0.1, application/*;q=0.2", LINES),
+        ("", "application/x-ndjson, */*", JSON),
+        ("", "text/csv", JSON),
+        ("format=jsonl", JSON, LINES),
+        ("format=ndjson", "*/*", LINES),
+        ("format=json", LINES, JSON),
+        ("format=json&page=2", LINES, JSON),
+        ("format=jsonl&page-size=7&cursor=*", "*/*", LINES),
+    ] {
+        let answer = ask(query, accept).await.unwrap();
+        assert_eq!(answer.status(), 200, "{query} {accept}");
+        assert_eq!(answer.headers()["content-type"], content_type, "{query} {accept}");
+        assert_eq!(answer.headers()["vary"], "Accept");
+        let text = answer.text().await.unwrap();
+        assert_eq!(text.ends_with('\n'), content_type != JSON, "{query} {accept}");
+    }
+    for (query, parameter, said) in [
+        ("format=csv", "format", "accepted: json, jsonl, ndjson"),
+        ("format=xml", "format", "accepted: json, jsonl, ndjson"),
+        ("format=", "format", "accepted: json, jsonl, ndjson"),
+        ("format=jsonl&page=1", "page", "leave page out"),
+        ("format=json&format=jsonl", "format", "different values"),
+    ] {
+        let answer = ask(query, "*/*").await.unwrap();
+        assert_eq!(answer.status(), 400, "{query}");
+        let body: Value = answer.json().await.unwrap();
+        assert_eq!(body["errors"][0]["parameter"], parameter, "{body}");
+        assert!(body["errors"][0]["detail"].as_str().unwrap().contains(said), "{body}");
+    }
+    // A wrong format is one fault among the others.
+    let body: Value = ask("format=csv&limit=5&page=0", "*/*").await.unwrap().json().await.unwrap();
+    assert_eq!(body["errors"].as_array().unwrap().len(), 3, "{body}");
+    real.stop().await;
+}
+
+async fn a_stream_without_its_last_line_is_issues_alone() {
+    let real = with_issues().await;
+    for word in ["false", "False", "0"] {
+        let query = format!("format=jsonl&sort-order=asc&trailer={word}");
+        let text = real.text(&format!("{PATH}?{query}")).await;
+        let issues: Vec<Value> =
+            text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(ids(&issues), all(&real, "sort-order=asc").await, "{word}");
+    }
+    assert_eq!(real.text(&format!("{PATH}?format=jsonl&trailer=false&ids=[]")).await, "");
+    let text = real.text(&format!("{PATH}?format=jsonl&trailer=true&ids=[]")).await;
+    assert!(text.starts_with("{\"end\":true,\"count\":0"), "{text}");
+    // Without a stream there is no last line to leave out.
+    assert_eq!(real.json(&format!("{PATH}?trailer=false")).await["total-hits"], ISSUES);
+    real.stop().await;
+}
+
 /// A step of the scripted store, with one line of about this many bytes.
 fn step(bytes: usize, more: bool) -> IssueStep {
     IssueStep {
@@ -146,6 +213,20 @@ async fn a_store_that_fails_at_once_is_an_error_and_later_breaks_the_stream() {
     let request = server.request(Method::GET, &format!("{PATH}?state=new"));
     let answer = request.header("accept", LINES).send().await.unwrap();
     insta::assert_snapshot!(snapshot(answer).await);
+}
+
+#[tokio::test]
+async fn a_cut_stream_without_a_last_line_is_a_broken_transfer() {
+    let server = Server::start().await;
+    server.store.steps.lock().unwrap().extend([step(10, true), step(10, true)]);
+    let request = server.request(Method::GET, &format!("{PATH}?trailer=false"));
+    let answer = request.header("accept", LINES).send().await.unwrap();
+    assert_eq!(broken(answer).await.lines().count(), 2);
+    server.store.steps.lock().unwrap().extend([step(10, true), step(10, false)]);
+    let request = server.request(Method::GET, &format!("{PATH}?trailer=false"));
+    let whole = request.header("accept", LINES).send().await.unwrap().text().await.unwrap();
+    assert_eq!(whole.lines().count(), 2);
+    assert!(!whole.contains("\"end\""), "{whole}");
 }
 
 #[tokio::test]

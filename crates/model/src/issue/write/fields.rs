@@ -1,50 +1,75 @@
-//! The fields of a form: which names are known, in either spelling, and how single values are read.
-//! Every fault is collected and reading continues, so a caller gets all of them at once. The value
-//! of a faulty field does not matter, because the form is rejected as a whole. A field that may be
-//! empty and is empty reads as absent.
+//! The fields of a form: which names are known, in either spelling, and how single values and lists
+//! are read. Every fault is collected and reading continues, so a caller gets all of them at once.
+//! The value of a faulty field does not matter, because the form is rejected as a whole. A field
+//! that may be empty and is empty reads as absent; the empty list is `[]` or `name[]=`.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use crate::dialects::hint;
 use crate::error_code::ErrorCode;
 use crate::issue::reader::{Reader, shown};
 use crate::json::{self, Json, Member, ValuePath};
 use crate::parameters::ParameterFault;
-use crate::spelling::{nearest_word, same_name};
+use crate::parameters::given::{Given, ListForm, Sent};
+use crate::spelling::{same_name, unbracketed};
+
+/// The fields that are lists, of every form. Any other field has one value.
+const LISTS: [(&str, ListForm); 3] =
+    [("tags", ListForm::Texts), ("cc", ListForm::Texts), ("issue-ids", ListForm::Commas)];
 
 /// Most faults of one form that are listed.
 const FAULTS_MAX: usize = 100;
 
+fn is_list(name: &str) -> bool {
+    LISTS.iter().any(|(list, _)| same_name(list, name))
+}
+
+fn list_form(name: &str) -> ListForm {
+    let list = LISTS.iter().find(|(list, _)| same_name(list, name));
+    list.map_or(ListForm::Texts, |(_, form)| *form)
+}
+
 /// The fields of one form, by their documented names.
 pub(super) struct Fields<'f> {
-    /// The name as the caller spelled it, and the value.
-    given: BTreeMap<&'static str, (&'f str, &'f str)>,
+    given: BTreeMap<&'static str, Given<'f>>,
     pub(super) faults: Vec<ParameterFault>,
 }
 
 impl<'f> Fields<'f> {
-    /// Sorts the given pairs by name. Unknown names, and a name given twice, are faults.
+    /// Sorts the given pairs by name. Unknown names, and different values of a field that has one,
+    /// are faults.
     pub(super) fn new(pairs: &'f [(String, String)], known: &[&'static str]) -> Self {
         let mut fields = Self { given: BTreeMap::new(), faults: Vec::new() };
         for (spelled, value) in pairs {
-            let Some(name) = known.iter().find(|known| same_name(known, spelled)) else {
-                fields.unknown(spelled, known);
-                continue;
-            };
-            if fields.given.contains_key(name) {
-                let detail = format!("the field {spelled} is given more than once; send it once");
-                fields.fault(spelled, ErrorCode::ConflictingParameter, detail);
-            } else {
-                fields.given.insert(name, (spelled, value));
+            let (base, is_member) = unbracketed(spelled);
+            let name = known.iter().find(|known| same_name(known, base));
+            match name.filter(|name| !is_member || is_list(name)) {
+                Some(name) => fields.add(name, spelled, value),
+                None => fields.unknown(spelled, known),
             }
         }
         fields
     }
 
+    fn add(&mut self, name: &'static str, spelled: &'f str, value: &'f str) {
+        let Some(given) = self.given.get_mut(name) else {
+            self.given.insert(name, Given::new(spelled, value));
+            return;
+        };
+        let is_good = if is_list(name) { given.add(spelled, value) } else { given.text() == value };
+        if !is_good {
+            let detail = format!(
+                "the field {spelled} is given more than once, with different values; send it once"
+            );
+            self.fault(spelled, ErrorCode::ConflictingParameter, detail);
+        }
+    }
+
     fn unknown(&mut self, spelled: &str, known: &[&'static str]) {
         let (name, list) = (shown(spelled), known.join(", "));
-        let nearest = nearest_word(name, known.iter().copied()).unwrap_or_default();
-        let detail =
-            format!("there is no field {name:?}; did you mean {nearest}? Known here: {list}");
+        let hint = hint(spelled, known).unwrap_or_default();
+        let detail = format!("there is no field {name:?}; {hint} Known here: {list}");
         self.fault(name, ErrorCode::UnknownParameter, detail);
     }
 
@@ -59,14 +84,16 @@ impl<'f> Fields<'f> {
         self.fault(spelled, ErrorCode::InvalidValue, detail);
     }
 
-    /// The name as the caller spelled it, and the value, if it is not empty.
+    /// The name as the caller spelled it, and the value, if it is not empty. A list is not empty if
+    /// one of its values is not, or if it came as `name[]`.
     pub(super) fn get(&self, name: &str) -> Option<(&'f str, &'f str)> {
-        self.sent(name).filter(|(_, value)| !value.is_empty())
+        let given = self.given.get(name).filter(|given| !given.is_empty())?;
+        Some((given.spelled, given.text()))
     }
 
     /// The name as the caller spelled it, and the value, even if it is empty.
     pub(super) fn sent(&self, name: &str) -> Option<(&'f str, &'f str)> {
-        self.given.get(name).copied()
+        self.given.get(name).map(|given| (given.spelled, given.text()))
     }
 
     /// A text of at most `chars_max` code points.
@@ -112,8 +139,12 @@ impl<'f> Fields<'f> {
     /// A JSON value; `expected` describes it in error messages.
     pub(super) fn json(&mut self, name: &str, expected: &str) -> Option<(&'f str, Json<'f>)> {
         let (spelled, value) = self.get(name)?;
+        Some((spelled, self.json_value(spelled, value, expected)?))
+    }
+
+    fn json_value(&mut self, spelled: &str, value: &'f str, expected: &str) -> Option<Json<'f>> {
         match json::parse(value.as_bytes()) {
-            Ok(tree) => Some((spelled, tree)),
+            Ok(tree) => Some(tree),
             Err(faults) => {
                 let details: Vec<&str> = faults.iter().map(|fault| &*fault.detail).collect();
                 let why = details.join("; ");
@@ -126,14 +157,33 @@ impl<'f> Fields<'f> {
         }
     }
 
-    /// A JSON array of strings.
+    /// The members of a list, with the name as the caller spelled it. `expected` describes the list
+    /// in error messages.
+    pub(super) fn list(&mut self, name: &str, expected: &str) -> Option<(&'f str, Vec<Json<'f>>)> {
+        let given = self.given.get(name).filter(|given| !given.is_empty())?;
+        let (spelled, sent) = (given.spelled, given.list(list_form(name)));
+        let mut members = Vec::new();
+        for part in sent {
+            match part {
+                // Empty fields count as absent.
+                Sent::Member("") => {}
+                Sent::Member(text) => members.push(Json::String(Cow::Borrowed(text))),
+                Sent::Json(text) => match self.json_value(spelled, text, expected)? {
+                    Json::Array(items) => members.extend(items),
+                    other => {
+                        self.unexpected(spelled, expected, &other);
+                        return None;
+                    }
+                },
+            }
+        }
+        Some((spelled, members))
+    }
+
+    /// A list of strings.
     pub(super) fn texts(&mut self, name: &str, chars_max: usize) -> Option<Vec<String>> {
         const EXPECTED: &str = "a JSON array of strings such as [\"a\",\"b\"]";
-        let (spelled, tree) = self.json(name, EXPECTED)?;
-        let Json::Array(items) = tree else {
-            self.unexpected(spelled, EXPECTED, &tree);
-            return None;
-        };
+        let (spelled, items) = self.list(name, EXPECTED)?;
         let mut texts = Vec::with_capacity(items.len());
         for item in items {
             match item {

@@ -154,7 +154,7 @@ pub fn read_bulk_edit(pairs: &[(String, String)]) -> ParsedForm<BulkEditRequest>
 
 /// The changes that both kinds of edit share.
 fn changes(fields: &mut Fields<'_>) -> EditRequest {
-    let tags = fields.sent("tags").and_then(|_| fields.texts("tags", TAG_CHARS_MAX));
+    let tags = fields.texts("tags", TAG_CHARS_MAX);
     let states = IssueState::ALL.iter().map(|state| (state.as_str(), *state));
     EditRequest {
         tags,
@@ -271,21 +271,16 @@ fn custom_fields(fields: &mut Fields<'_>) -> Option<CustomFieldPatch> {
 }
 
 fn issue_ids(fields: &mut Fields<'_>) -> Reference<Vec<u64>> {
-    const EXPECTED: &str = "a JSON array of issue ids such as [1,2]";
+    const EXPECTED: &str = "a list of issue ids such as 1,2 or [1,2]";
     let mut ids = Reference::<Vec<u64>>::default();
     if fields.get("issue-ids").is_none() {
         let detail = format!("the field issue-ids is required: {EXPECTED}");
         fields.fault("issue-ids", ErrorCode::MissingField, detail);
         return ids;
     }
-    let Some((spelled, tree)) = fields.json("issue-ids", EXPECTED) else { return ids };
+    let Some((spelled, items)) = fields.list("issue-ids", EXPECTED) else { return ids };
     spelled.clone_into(&mut ids.field);
-    let Json::Array(items) = &tree else {
-        let detail = format!("{spelled} holds {}; {EXPECTED} is expected", tree.type_name());
-        fields.fault(spelled, ErrorCode::InvalidValue, detail);
-        return ids;
-    };
-    for item in items {
+    for item in &items {
         let digits = match item {
             Json::Number(digits) => digits,
             other => other.as_str().unwrap_or_default(),

@@ -1,9 +1,10 @@
 //! Reads condition objects: `{"and":[…],"or":[…],"nor":[…],"exists":"true"}`. One table here says
 //! which of the four keys a parameter takes and whether its values are compared without case. An
 //! empty object matches every issue. An empty `and` or `nor` always holds; an empty `or` never
-//! does.
+//! does. A bare list of values means `or`, also for a parameter whose map has no such key.
 
 use super::Condition;
+use crate::fold::fold;
 use crate::json::Json;
 use crate::parameters::json_value::{self, FilterFaults};
 
@@ -58,11 +59,9 @@ impl Subject {
     /// The keys that its object may have.
     const fn keys(self) -> &'static [Key] {
         match self {
-            Self::Tags
-            | Self::Languages
-            | Self::AssigneeIds
-            | Self::Messages
-            | Self::Notes => &[Key::And, Key::Or, Key::Nor, Key::Exists],
+            Self::Tags | Self::Languages | Self::AssigneeIds | Self::Messages | Self::Notes => {
+                &[Key::And, Key::Or, Key::Nor, Key::Exists]
+            }
             Self::AssigneeEmails => &[Key::Or],
             Self::AuthorEmails => &[Key::Or, Key::Exists],
             Self::FeedbackComment => &[Key::And, Key::Nor, Key::Exists],
@@ -96,6 +95,18 @@ impl Subject {
         } else {
             json_value::texts(json, at, faults)
         }
+    }
+}
+
+impl Subject {
+    /// The condition that a bare list means: at least one of the values.
+    pub(crate) fn any_of(self, mut values: Vec<String>) -> Condition {
+        if self.is_folded() {
+            values = values.iter().map(|value| fold(value)).collect();
+            values.sort_unstable();
+            values.dedup();
+        }
+        Condition { or: Some(values), ..Condition::default() }
     }
 }
 

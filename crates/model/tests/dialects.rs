@@ -1,0 +1,42 @@
+//! Hints for names that a call does not know, with the names that the calls of the API do know.
+
+use caseload_model::dialects::hint;
+use caseload_model::issue::write::{CREATE_FIELDS, EDIT_FIELDS, NOTE_FIELDS};
+use caseload_model::issue_query::LIST_PARAMETERS;
+use caseload_model::task_query::LIST_PARAMETERS as TASK_PARAMETERS;
+
+#[test]
+fn words_of_other_apis_are_answered_with_the_names_here() {
+    let tasks = &TASK_PARAMETERS[..];
+    for (word, known, expected) in [
+        ("limit", &LIST_PARAMETERS[..], "did you mean page-size?"),
+        ("per_page", &LIST_PARAMETERS, "did you mean page-size?"),
+        ("per-page", &LIST_PARAMETERS, "did you mean page-size?"),
+        ("perPage", &LIST_PARAMETERS, "did you mean page-size?"),
+        ("page[size]", &LIST_PARAMETERS, "did you mean page-size?"),
+        ("offset", &LIST_PARAMETERS, "did you mean cursor?"),
+        ("offset", tasks, "did you mean page?"),
+        ("since", &LIST_PARAMETERS, "did you mean created-since or updated-since?"),
+        ("Until", &LIST_PARAMETERS, "did you mean created-until or updated-until?"),
+        ("sort", &LIST_PARAMETERS, "did you mean sort-by or sort-order?"),
+        ("status", &LIST_PARAMETERS, "did you mean state?"),
+        ("state", tasks, "did you mean status?"),
+        (
+            "q",
+            &LIST_PARAMETERS,
+            "did you mean messages, notes or feedback-comment, to search for a text?",
+        ),
+        ("q", &["text", "messages"], "did you mean text, to search for a text?"),
+        ("body", CREATE_FIELDS, "did you mean message-body?"),
+        ("body", NOTE_FIELDS, "did you mean note-text?"),
+        ("text", NOTE_FIELDS, "did you mean note-text?"),
+        ("assignee", EDIT_FIELDS, "did you mean assignee-id or assignee-email?"),
+        // If the call has no such thing, and for all other words, the nearest name counts.
+        ("limit", &["title"], "did you mean title?"),
+        ("stat", &LIST_PARAMETERS, "did you mean state?"),
+        ("pagesise", &LIST_PARAMETERS, "did you mean page-size?"),
+    ] {
+        assert_eq!(hint(word, known).as_deref(), Some(expected), "{word}");
+    }
+    assert_eq!(hint("limit", &[]), None);
+}

@@ -52,6 +52,7 @@ mod issues {
     mod write_faults;
 }
 mod keys;
+mod library_defaults;
 mod metrics;
 mod openapi;
 mod queues {

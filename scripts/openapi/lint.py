@@ -59,6 +59,10 @@ def findings(document):
         root = {"components": document["components"], **schema}
         for error in OAS31Validator(root).iter_errors(example):
             yield f"{pointer(path)}: the example does not fit its schema: {error.message}"
+        if "contentSchema" in schema:
+            root = {"components": document["components"], **schema["contentSchema"]}
+            for error in OAS31Validator(root).iter_errors(json.loads(example)):
+                yield f"{pointer(path)}: the JSON in the example does not fit: {error.message}"
         shown += 1
     if shown < 100:
         yield f"only {shown} examples were found; the walk that looks for them is broken"

@@ -15,7 +15,7 @@ pub(crate) fn paths() -> Value {
 }
 
 fn list() -> Value {
-    let mut content = json_content(schema("Apps"), json!({"apps": [example()]}));
+    let mut content = json_content(schema("AppList"), json!({"apps": [example()]}));
     add_lines(&mut content, "One app per line.", &format!("{}\n", example()));
     Operation::desk("listApps", "List apps", "")
         .takes(["list-format"])
@@ -56,7 +56,7 @@ pub(crate) fn schemas() -> Value {
                 "created_at": instant(),
             },
         },
-        "Apps": {
+        "AppList": {
             "type": "object",
             "required": ["apps"],
             "properties": {"apps": list(schema("App"))},

@@ -1,10 +1,18 @@
-//! Two building blocks of the description: references to schemas, and maps joined into one.
+//! Building blocks of the description: references to schemas, values that may be null, and maps
+//! joined into one.
 
 use serde_json::{Map, Value, json};
 
 /// A reference to the schema of this name.
 pub(crate) fn schema(name: &str) -> Value {
     json!({"$ref": format!("#/components/schemas/{name}")})
+}
+
+/// A record as the value of a map, or null. The longer form of "null" has a reason: a generator
+/// simplifies the shorter one to a record that may be missing, and then its own code for maps of
+/// such records fails the type check.
+pub(crate) fn or_null(record: Value) -> Value {
+    json!({"oneOf": [record, {"type": ["string", "null"], "const": null}]})
 }
 
 /// The members of all maps, in their order. No two maps have a key in common.

@@ -1,6 +1,7 @@
 //! How a parameter is described, and the parameters that several operations share. The name of a
 //! parameter is the model's, or that of the API's first description; `x-spellings` adds the other
-//! spelling.
+//! spelling. No parameter has a `default` in its schema: some generated clients send every default,
+//! and a page together with a cursor is an error. The description names the default instead.
 
 use caseload_model::issue_query::{PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX};
 use caseload_model::parameters::BOUND_MS_MAX;
@@ -15,15 +16,16 @@ pub(crate) fn query(name: &str, description: &str, schema: Value) -> Value {
     parameter
 }
 
-/// A query parameter whose value is JSON, percent-encoded.
-pub(crate) fn query_json(name: &str, description: &str, schema: Value, example: Value) -> Value {
-    let mut parameter = json!({
-        "name": name,
-        "in": "query",
-        "description": description,
-        "content": {"application/json": {"schema": schema, "example": example}},
+/// A query parameter whose value is JSON, percent-encoded. It is a text with the schema of its
+/// content, because generators leave out an operation that has a parameter with `content`.
+pub(crate) fn query_json(name: &str, description: &str, content: Value, example: Value) -> Value {
+    let schema = json!({
+        "type": "string",
+        "contentMediaType": "application/json",
+        "contentSchema": content,
     });
-    spell(&mut parameter, name);
+    let mut parameter = query(name, description, schema);
+    parameter["example"] = example.to_string().into();
     parameter
 }
 
@@ -33,7 +35,8 @@ pub(crate) const OTHER_LISTS: &str =
 
 /// A query parameter of words separated by commas, or as a JSON array.
 pub(crate) fn query_words(name: &str, description: &str, words: &[&str]) -> Value {
-    let schema = json!({"type": "array", "minItems": 1, "items": {"enum": words}});
+    let word = json!({"type": "string", "enum": words});
+    let schema = json!({"type": "array", "minItems": 1, "items": word});
     let mut parameter = query(name, &format!("{description} {OTHER_LISTS}"), schema);
     parameter["style"] = "form".into();
     parameter["explode"] = false.into();
@@ -123,22 +126,17 @@ pub(crate) fn common() -> Value {
             "format",
             "The format of the list. Without it, `Accept` chooses between `application/json` and \
              JSON lines.",
-            json!({"enum": ["json", "jsonl", "ndjson"]}),
+            json!({"type": "string", "enum": ["json", "jsonl", "ndjson"]}),
         ),
         "page": query(
             "page",
-            "The page, from 1. `page` × `page-size` is at most 50000.",
-            json!({"type": "integer", "minimum": 1, "maximum": 50_000, "default": 1}),
+            "The page, from 1, which is the default. `page` × `page-size` is at most 50000.",
+            json!({"type": "integer", "minimum": 1, "maximum": 50_000}),
         ),
         "page-size": query(
             "page-size",
-            "The number of records on a page.",
-            json!({
-                "type": "integer",
-                "minimum": 1,
-                "maximum": PAGE_SIZE_MAX,
-                "default": PAGE_SIZE_DEFAULT,
-            }),
+            &format!("The number of records on a page; the default is {PAGE_SIZE_DEFAULT}."),
+            json!({"type": "integer", "minimum": 1, "maximum": PAGE_SIZE_MAX}),
         ),
     })
 }

@@ -13,7 +13,7 @@ pub(crate) fn paths() -> Value {
 fn list() -> Value {
     let queue = json!({"id": "123", "name": "Queue A", "title": "Queue A"});
     let line = format!("{queue}\n");
-    let mut content = json_content(schema("Queues"), json!({"queues": [queue]}));
+    let mut content = json_content(schema("QueueList"), json!({"queues": [queue]}));
     add_lines(&mut content, "One queue per line.", &line);
     Operation::desk("listQueues", "List queues", "")
         .takes(["list-format"])
@@ -25,7 +25,7 @@ fn list() -> Value {
 pub(crate) fn schemas() -> Value {
     let text = || json!({"type": "string"});
     json!({
-        "Queues": {
+        "QueueList": {
             "type": "object",
             "required": ["queues"],
             "properties": {"queues": {"type": "array", "items": schema("Queue")}},

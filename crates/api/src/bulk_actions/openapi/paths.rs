@@ -243,8 +243,9 @@ impl FamilyPaths {
     }
 
     fn results(&self) -> Value {
-        let (record, line, table) = match self.family {
+        let (kind, record, line, table) = match self.family {
             Family::Identity => (
+                "ProfileResult",
                 json!({
                     "index": 0, "line": 1, "outcome": "created",
                     "core-profile-id": "1666311221477632",
@@ -254,12 +255,13 @@ impl FamilyPaths {
                 "index,line,outcome,core-profile-id\r\n0,1,created,1666311221477632\r\n",
             ),
             Family::Issues => (
+                "ImportedIssue",
                 json!({"index": 0, "line": 1, "outcome": "created", "id": 1}),
                 "{\"index\":0,\"line\":1,\"outcome\":\"created\",\"id\":1}\n",
                 "index,line,outcome,id,created_at,original_created_at\r\n0,1,created,1,,\r\n",
             ),
         };
-        let content = records::content("ResultRecord", &record, line, table);
+        let content = records::content(kind, &record, line, table);
         self.file("Results", "Get the results of a task", &content)
     }
 

@@ -142,12 +142,14 @@ fn boolean(patch: bool, about: &str) -> Value {
 }
 
 fn custom_fields(patch: bool) -> Value {
-    let kinds = if patch { &["string", "number", "null"][..] } else { &["string", "number"] };
+    // Null is a form of the number, for the reason that `or_null` has.
+    let number = if patch { json!(["number", "null"]) } else { json!("number") };
+    let text = json!({"type": "string", "maxLength": TEXT_CHARS_MAX});
     let map = json!({
         "type": "object",
         "maxProperties": COLLECTION_ELEMENTS_MAX,
         "propertyNames": {"maxLength": KEY_CHARS_MAX},
-        "additionalProperties": {"type": kinds, "maxLength": TEXT_CHARS_MAX},
+        "additionalProperties": {"anyOf": [text, {"type": number}]},
     });
     value(patch, map)
 }

@@ -11,14 +11,13 @@ use crate::openapi::parameters::instant;
 pub(super) fn schemas() -> Value {
     let codes: Vec<_> = EntryErrorCode::ALL.iter().map(|code| code.as_str()).collect();
     json!({
-        "ResultRecord": {
+        "ProfileResult": {
             "description": "Depends on the action of the task: the outcome of the entry, or for a \
                             get action the whole profile.",
             "anyOf": [
                 schema("CreatedCoreProfile"),
                 schema("UpdatedCoreProfile"),
                 schema("UpdatedAppProfile"),
-                schema("ImportedIssue"),
                 schema("CoreProfile"),
                 schema("AppProfile"),
             ],
@@ -78,7 +77,7 @@ fn outcome(words: &[&str], ids: &[&str], own: Value) -> Value {
             "minimum": 1,
             "description": "The line of the payload, from 1.",
         },
-        "outcome": {"enum": words},
+        "outcome": {"type": "string", "enum": words},
     });
     let required: Vec<_> = ["index", "line", "outcome"].iter().chain(ids).collect();
     json!({
@@ -137,8 +136,10 @@ pub(super) fn content(record: &str, example: &Value, lines: &str, table: &str) -
     content
 }
 
-/// A range of the plain file, in any format.
+/// A range of the plain file, in any format. CSV comes first, because some generators read an answer
+/// as its first type, and a part of a JSON text is not JSON.
 pub(super) fn range() -> Value {
-    let types = ["application/json", "text/csv"].into_iter().chain(LINES);
-    Value::Object(types.map(|media_type| (media_type.to_owned(), json!({}))).collect())
+    let part = json!({"schema": {"type": "string", "description": "A part of the text."}});
+    let types = ["text/csv", "application/json"].into_iter().chain(LINES);
+    Value::Object(types.map(|media_type| (media_type.to_owned(), part.clone())).collect())
 }

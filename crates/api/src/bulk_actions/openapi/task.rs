@@ -26,19 +26,20 @@ pub(crate) fn parameters() -> Value {
         "action-issues": actions(Family::Issues),
         "wait": query(
             "wait",
-            "The most seconds to hold the answer back until the task is completed.",
-            json!({"type": "integer", "minimum": 0, "maximum": 60, "default": 0}),
+            "The most seconds to hold the answer back until the task is completed; the default is \
+             0.",
+            json!({"type": "integer", "minimum": 0, "maximum": 60}),
         ),
         "format": query(
             "format",
             "The format of the records. Without it, `Accept` chooses between `application/json`, \
              JSON lines and `text/csv`.",
-            json!({"enum": ["json", "jsonl", "ndjson", "csv"]}),
+            json!({"type": "string", "enum": ["json", "jsonl", "ndjson", "csv"]}),
         ),
         "download": query(
             "download",
-            "Answer with a gzip file of the chosen format.",
-            json!({"type": "boolean", "default": false}),
+            "Whether to answer with a gzip file of the chosen format.",
+            json!({"type": "boolean"}),
         ),
         "If-None-Match": condition(
             "If-None-Match",
@@ -196,7 +197,6 @@ fn form(family: Family, payload: Value) -> Value {
             "payload": payload,
             "dry_run": {
                 "type": "boolean",
-                "default": false,
                 "description": "With `true` the task writes nothing; its results and errors show \
                                 what it would do.",
                 "x-spellings": ["dry-run", "dry_run"],

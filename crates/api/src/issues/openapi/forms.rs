@@ -1,12 +1,13 @@
 //! The forms that write issues, field by field. A form can only carry JSON as text, so such a field
 //! is a text with the schema of its content. An empty optional field counts as absent, except a
-//! title.
+//! title. Each content type of a call has a schema of its own, even with equal fields: generated
+//! clients choose the content type by the class of the body.
 
 use caseload_model::ids::{FOREIGN_ID_CHARS_MAX, ISSUE_ID_MAX};
 use caseload_model::issue::{IssueState, MESSAGE_BODY_BYTES_MAX, TAG_CHARS_MAX, TEXT_CHARS_MAX};
 use serde_json::{Map, Value, json};
 
-use crate::openapi::json::schema;
+use crate::openapi::json::{or_null, schema};
 use crate::openapi::parameters::spellings;
 
 /// The most issues of one edit.
@@ -31,7 +32,7 @@ pub(super) fn schemas() -> Value {
     ];
     let message = [
         ("message-body", body("The message.")),
-        ("message-type", json!({"enum": ["Text"], "default": "Text"})),
+        ("message-type", json!({"type": "string", "enum": ["Text"]})),
         ("agent-id", id("The agent who writes. Without it, the author is the end user.")),
     ];
     let note = [
@@ -48,8 +49,11 @@ pub(super) fn schemas() -> Value {
         "MessageForm": form(&message, &["message-body"]),
         "MessageUpload": form(&[&message[..], &files].concat(), &["message-body"]),
         "NoteForm": form(&note, &["note-text"]),
+        "NoteUpload": form(&note, &["note-text"]),
         "EditForm": edit(),
+        "EditUpload": edit(),
         "BulkEditForm": bulk_edit(),
+        "BulkEditUpload": bulk_edit(),
     })
 }
 
@@ -65,7 +69,7 @@ fn edit() -> Value {
         ("agent-profile-id", id("The agent who edits.")),
         ("queue_id", id("The id of a queue.")),
     ];
-    changing(form(&fields, &[]), &["agent-profile-id"])
+    with_fields(1, form(&fields, &[]))
 }
 
 fn bulk_edit() -> Value {
@@ -87,21 +91,13 @@ fn bulk_edit() -> Value {
         ("custom_fields", custom_fields()),
         ("action_taken_by", text(who, TEXT_CHARS_MAX)),
     ];
-    changing(form(&fields, &["issue-ids"]), &["issue-ids", "action_taken_by"])
+    with_fields(2, form(&fields, &["issue-ids"]))
 }
 
-/// A form that must change something. The fields `others` alone change nothing.
-fn changing(mut form: Value, others: &[&str]) -> Value {
-    let names = form["properties"].as_object().into_iter().flat_map(Map::keys);
-    let names = names.filter(|name| !others.contains(&name.as_str()));
-    form["anyOf"] = names
-        .map(|name| {
-            let mut properties = Map::new();
-            let chars_min = usize::from(name != "title");
-            properties.insert(name.clone(), json!({"minLength": chars_min}));
-            json!({"required": [name], "properties": properties})
-        })
-        .collect();
+/// A form with at least `number` fields, so that an edit changes something. The descriptions of the
+/// calls name the fields that change nothing by themselves.
+fn with_fields(number: usize, mut form: Value) -> Value {
+    form["minProperties"] = number.into();
     form
 }
 
@@ -176,10 +172,7 @@ fn meta() -> Value {
 }
 
 fn custom_fields() -> Value {
-    let map = json!({
-        "type": "object",
-        "additionalProperties": {"oneOf": [schema("CustomField"), {"type": "null"}]},
-    });
+    let map = json!({"type": "object", "additionalProperties": or_null(schema("CustomField"))});
     json_text("json-custom-fields", "By key. In an edit, null removes a key.", map)
 }
 

@@ -63,7 +63,7 @@ pub(super) fn schemas() -> Value {
                             milliseconds for `date`, a boolean or its word for `checkbox`.",
             "required": ["type"],
             "properties": {
-                "type": {"enum": [
+                "type": {"type": "string", "enum": [
                     "singleline", "multiline", "number", "date", "dropdown", "checkbox",
                 ]},
                 "value": {"type": ["string", "number", "boolean", "null"]},
@@ -110,12 +110,15 @@ fn cursor_envelope() -> Value {
     })
 }
 
-/// Unix milliseconds, or the ISO form with milliseconds.
+/// Unix milliseconds, or the ISO form with milliseconds. It has no `format`, because clients that
+/// turn a `date-time` into a date of their language do so with a number, too.
 fn any_instant() -> Value {
-    json!({"oneOf": [
-        instant(),
-        {"type": "string", "format": "date-time", "examples": ["2023-01-01T02:21:46.000Z"]},
-    ]})
+    let iso = json!({
+        "type": "string",
+        "description": "ISO 8601.",
+        "examples": ["2023-01-01T02:21:46.000Z"],
+    });
+    json!({"oneOf": [instant(), iso]})
 }
 
 fn fields(time: &Value, changed_at: &Value, message: &str, note: &str) -> Map<String, Value> {
@@ -195,7 +198,7 @@ fn message(time: &Value, required: &[&str]) -> Value {
             "id": {"type": "string"},
             "body": {"type": "string", "description": "It may contain markup."},
             "created_at": time,
-            "origin": {"enum": ["end-user", "helpshift"]},
+            "origin": {"type": "string", "enum": ["end-user", "helpshift"]},
             "author": schema("Person"),
             "attachments": {"type": "array", "minItems": 1, "items": schema("Attachment")},
             "attachment": schema("Attachment"),

@@ -105,8 +105,9 @@ fn view() -> Value {
         ),
         "timestamp-format": query(
             "timestamp-format",
-            "The form of instants; `state_data.changed_at` is always a number.",
-            json!({"enum": ["unix", "iso-8601"], "default": "unix"}),
+            "The form of instants; `unix` is the default. `state_data.changed_at` is always a \
+             number.",
+            json!({"type": "string", "enum": ["unix", "iso-8601"]}),
         ),
     })
 }
@@ -119,12 +120,12 @@ fn order() -> Value {
             "sort-by",
             "The time that the list is sorted by. The default is the creation time, or the update \
              time if the query has a bound on it.",
-            json!({"enum": keys}),
+            json!({"type": "string", "enum": keys}),
         ),
         "sort-order": query(
             "sort-order",
-            "Oldest or newest first.",
-            json!({"enum": orders, "default": "desc"}),
+            "Oldest first, or newest first, which is the default.",
+            json!({"type": "string", "enum": orders}),
         ),
     })
 }
@@ -149,14 +150,14 @@ fn position() -> Value {
         ),
         "trailer": query(
             "trailer",
-            "Whether a stream ends in a line that says that it is complete. Without that line, a \
-             broken transfer is the only sign of a cut stream.",
-            json!({"type": "boolean", "default": true}),
+            "Whether a stream ends in a line that says that it is complete; `true` is the default. \
+             Without that line, a broken transfer is the only sign of a cut stream.",
+            json!({"type": "boolean"}),
         ),
         "count": query(
             "count",
             "Whether to include the totals. Only with `cursor` or `after`.",
-            json!({"type": "boolean", "default": false}),
+            json!({"type": "boolean"}),
         ),
     })
 }

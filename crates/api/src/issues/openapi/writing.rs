@@ -2,9 +2,9 @@
 //! test compares both with the fields that the model reads.
 
 use caseload_model::error_code::ErrorCode;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use crate::openapi::json::schema;
+use crate::openapi::json::{or_null, schema};
 use crate::openapi::operation::{Operation, json_content};
 use crate::openapi::parameters::instant;
 
@@ -40,7 +40,7 @@ pub(super) fn create() -> Value {
     let form = json!({"message-body": "Nothing arrives.", "email": "ada@example.org"});
     operation
         .takes(["domain", "Idempotency-Key"])
-        .body(form_or_upload("IssueForm", Some("IssueUpload"), &form))
+        .body(form_or_upload("Issue", &form))
         .answers(201, "The issue.", &["Location"], &json_content(schema("CreatedIssue"), answer))
         .links(
             201,
@@ -69,12 +69,8 @@ pub(super) fn message() -> Value {
          the state of the issue: docs/api.md, \"Writing issues\".",
     )
     .takes(["domain", "issue_id", "Idempotency-Key"])
-    .body(form_or_upload(
-        "MessageForm",
-        Some("MessageUpload"),
-        &json!({"message-body": "Now it works."}),
-    ))
-    .answers(201, "The message.", &["Location"], &json_content(schema("AddedMessage"), answer))
+    .body(form_or_upload("Message", &json!({"message-body": "Now it works."})))
+    .answers(201, "The message.", &["Location"], &json_content(schema("NewMessage"), answer))
     .fails(&FORM)
     .fails(&KEYED)
     .fails(&[ErrorCode::NotFound])
@@ -85,8 +81,8 @@ pub(super) fn note() -> Value {
     let answer = json!({"added-note": "called back"});
     writing("addPrivateNote", "Add a private note", "Only agents see it.")
         .takes(["domain", "issue_id", "Idempotency-Key"])
-        .body(form_or_upload("NoteForm", None, &json!({"note-text": "called back"})))
-        .answers(201, "The note.", &["Location"], &json_content(schema("AddedNote"), answer))
+        .body(form_or_upload("Note", &json!({"note-text": "called back"})))
+        .answers(201, "The note.", &["Location"], &json_content(schema("NewNote"), answer))
         .fails(&FORM)
         .fails(&KEYED)
         .fails(&[ErrorCode::NotFound])
@@ -98,11 +94,12 @@ pub(super) fn edit() -> Value {
     writing(
         "editIssue",
         "Edit an issue",
-        "`tags` replace all tags; `custom_fields` and `meta` merge by key. The answer has the \
-         changed members.",
+        "`tags` replace all tags; `custom_fields` and `meta` merge by key. At least one field \
+         changes something: an empty one counts as absent, except `title`, and `agent-profile-id` \
+         only names the editor. The answer has the changed members.",
     )
     .takes(["domain", "issue_id"])
-    .body(form_or_upload("EditForm", None, &json!({"status": "resolved"})))
+    .body(form_or_upload("Edit", &json!({"status": "resolved"})))
     .answers(200, "The changed members.", &[], &json_content(schema("EditedIssue"), answer))
     .fails(&FORM)
     .fails(&[ErrorCode::NotFound])
@@ -114,14 +111,12 @@ pub(super) fn edit_many() -> Value {
     writing(
         "editIssues",
         "Edit many issues",
-        "The edit is one transaction: with any fault, such as an unknown id, it changes nothing.",
+        "At least one field changes something: an empty one counts as absent, and \
+         `action_taken_by` only names the author. The edit is one transaction: with any fault, \
+         such as an unknown id, it changes nothing.",
     )
     .takes(["domain"])
-    .body(form_or_upload(
-        "BulkEditForm",
-        None,
-        &json!({"issue-ids": "[12,13]", "status": "resolved"}),
-    ))
+    .body(form_or_upload("BulkEdit", &json!({"issue-ids": "[12,13]", "status": "resolved"})))
     .answers(200, "The edit that was made.", &[], &json_content(schema("EditedIssues"), answer))
     .fails(&FORM)
     .build()
@@ -131,26 +126,23 @@ fn writing(id: &str, summary: &str, description: &str) -> Operation {
     Operation::guarded(id, "issues", summary, &format!("{description} Needs a write key."))
 }
 
-/// Both content types; `upload` is the schema with files, if the call takes them.
-fn form_or_upload(form: &str, upload: Option<&str>, example: &Value) -> Value {
-    let media = |name| json!({"schema": schema(name), "example": example});
-    let content: Map<_, _> = [
-        ("application/x-www-form-urlencoded".to_owned(), media(form)),
-        ("multipart/form-data".to_owned(), media(upload.unwrap_or(form))),
-    ]
-    .into_iter()
-    .collect();
-    json!({"required": true, "content": content})
+/// Both content types, by the schemas `{name}Form` and `{name}Upload`.
+fn form_or_upload(name: &str, example: &Value) -> Value {
+    let media = |kind| json!({"schema": schema(&format!("{name}{kind}")), "example": example});
+    json!({
+        "required": true,
+        "content": {
+            "application/x-www-form-urlencoded": media("Form"),
+            "multipart/form-data": media("Upload"),
+        },
+    })
 }
 
 pub(super) fn schemas() -> Value {
     let text = || json!({"type": "string"});
     let tags = || json!({"type": "array", "items": {"type": "string"}});
     let fields = || json!({"type": "object", "additionalProperties": schema("CustomField")});
-    let patch = json!({
-        "type": "object",
-        "additionalProperties": {"oneOf": [schema("CustomField"), {"type": "null"}]},
-    });
+    let patch = json!({"type": "object", "additionalProperties": or_null(schema("CustomField"))});
     let map = || json!({"type": "object", "additionalProperties": true});
     let files = || json!({"type": "array", "minItems": 1, "items": schema("Attachment")});
     let created = ["created_at", "id", "title", "tags", "meta", "custom_fields"];
@@ -165,15 +157,15 @@ pub(super) fn schemas() -> Value {
             "attachment": schema("Attachment"),
             "attachments": files(),
         })),
-        "AddedMessage": object(&["added-message"], json!({
+        "NewMessage": object(&["added-message"], json!({
             "added-message": object(&["body", "type"], json!({
                 "body": text(),
-                "type": {"const": "Text"},
+                "type": {"type": "string", "const": "Text"},
                 "attachment": schema("Attachment"),
                 "attachments": files(),
             })),
         })),
-        "AddedNote": object(&["added-note"], json!({"added-note": text()})),
+        "NewNote": object(&["added-note"], json!({"added-note": text()})),
         "EditedIssue": object(&["updated-data"], json!({
             "updated-data": object(&[], json!({
                 "status": schema("IssueState"),

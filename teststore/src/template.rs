@@ -60,7 +60,7 @@ fn make(runtime: &Runtime, name: &str) {
         run(&format!("CREATE DATABASE {name}"));
         let location: StoreLocation = server::url_of(name).parse().expect("an address");
         let made = runtime.block_on(async {
-            caseload_location::open(&location, OpenMode::Admin).await?.close().await
+            caseload_location::open(&location, OpenMode::Create).await?.close().await
         });
         made.expect("a store is made");
         // A connection to the template would prevent copies of it.

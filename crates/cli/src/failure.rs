@@ -83,6 +83,10 @@ impl Failure {
     }
 }
 
+/// How to name a store, and which commands make one.
+const NAME_A_STORE: &str = "name a store with --store or CASELOAD_STORE; `caseload domain create \
+                            NAME` and `caseload serve` make one";
+
 /// An I/O error in words, without the operating system's error number.
 pub(crate) fn io_reason(error: &io::Error) -> String {
     let text = error.to_string();
@@ -102,11 +106,14 @@ impl From<StoreError> for Failure {
                 | StoreError::NotFound { .. }
                 | StoreError::BackupTarget { .. }
                 | StoreError::CopyRefused(_)
+                | StoreError::NoStore { .. }
         );
         let mut failure = Self::new(if usage { USAGE } else { SERVER }, error.to_string());
-        if let StoreError::NotOpened { hint, .. } = error {
-            failure.hint = hint;
-        }
+        failure.hint = match error {
+            StoreError::NotOpened { hint, .. } => hint,
+            StoreError::NoStore { .. } => Some(NAME_A_STORE.to_owned()),
+            _ => None,
+        };
         failure
     }
 }

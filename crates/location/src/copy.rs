@@ -30,9 +30,6 @@ pub async fn copy(
     if from.is_same(to) {
         return Err(refused("source and target are the same store"));
     }
-    if !from.exists() {
-        return Err(StoreError::NotFound { what: format!("the store {from}") });
-    }
     let source = open(from, Side::Source).await?;
     let target = match open(to, Side::Target).await {
         Ok(target) => target,

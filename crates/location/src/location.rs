@@ -14,21 +14,13 @@ use tokio::task::spawn_blocking;
 /// The location of a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StoreLocation {
-    /// A SQLite database file. Opening makes the file and missing folders.
+    /// A SQLite database file. Servers make the file and missing folders.
     Sqlite(PathBuf),
-    /// An existing PostgreSQL database. Opening makes its tables.
+    /// An existing PostgreSQL database. Servers make its tables.
     Postgres(Box<PostgresAddress>),
 }
 
 impl StoreLocation {
-    /// Whether a store may exist here, without opening it.
-    pub fn exists(&self) -> bool {
-        match self {
-            Self::Sqlite(path) => path.try_exists().unwrap_or(true),
-            Self::Postgres(_) => true,
-        }
-    }
-
     /// The same location, with this password if its address has none.
     #[must_use]
     pub fn or_password(self, password: &str) -> Self {
@@ -82,7 +74,7 @@ impl FromStr for StoreLocation {
     }
 }
 
-/// Opens a store and brings its tables up to date. Its background work runs on the current runtime.
+/// Opens a store and brings its tables up to date. The mode says whether a missing store is made. Its background work runs on the current runtime.
 pub async fn open(location: &StoreLocation, mode: OpenMode) -> Result<Arc<dyn Store>, StoreError> {
     match location {
         StoreLocation::Sqlite(path) => {

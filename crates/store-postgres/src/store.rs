@@ -33,10 +33,10 @@ pub struct PostgresStore {
 }
 
 impl PostgresStore {
-    /// Connects to a database and brings its tables up to date. Any number of servers and commands
-    /// may have it open.
+    /// Connects to a database and brings its tables up to date; if the mode makes stores, also those
+    /// of an empty database. Any number of servers and commands may have it open.
     pub async fn open(address: &PostgresAddress, mode: OpenMode) -> Result<Self, StoreError> {
-        let engine = Arc::new(Engine::open(address).await?);
+        let engine = Arc::new(Engine::open(address, mode.makes_store()).await?);
         copy::refuse_unfinished(&engine, address).await?;
         let wake_ups = Arc::new(watch::Sender::new(0));
         let listener = match mode {
@@ -44,7 +44,7 @@ impl PostgresStore {
                 let wake_ups = Arc::clone(&wake_ups);
                 engine.listen(notify::CHANNEL, move || wake(&wake_ups))
             }
-            OpenMode::Admin => None,
+            OpenMode::Admin | OpenMode::Create => None,
         };
         Ok(Self {
             compactor: issues::Compactor::start(&engine),

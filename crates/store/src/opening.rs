@@ -4,10 +4,19 @@
 /// The kind of program that opens a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OpenMode {
-    /// A server. An embedded store refuses a second one.
+    /// A server. It makes the store if there is none. An embedded store refuses a second one.
     Server,
-    /// A command that runs alongside a server.
+    /// A command that runs alongside a server, on a store that exists.
     Admin,
+    /// A command that runs alongside a server and makes the store if there is none.
+    Create,
+}
+
+impl OpenMode {
+    /// Whether opening makes a store where there is none.
+    pub const fn makes_store(self) -> bool {
+        matches!(self, Self::Server | Self::Create)
+    }
 }
 
 /// The text is not the location of a store.

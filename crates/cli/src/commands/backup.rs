@@ -25,12 +25,7 @@ pub(crate) struct BackupArgs {
 }
 
 pub(crate) fn run(args: &BackupArgs, printer: &mut Printer) -> Result<Done, Failure> {
-    let location = &args.store.store;
-    if !location.exists() {
-        return Err(Failure::usage(format!("the store {location} does not exist"))
-            .with_hint("name it with --store or CASELOAD_STORE"));
-    }
-    let report = with_store(location, async |store| {
+    let report = with_store(&args.store.store, async |store| {
         let mut signals = StopSignals::listen()?;
         let command = CreateBackup { file: args.file.clone(), overwrite: args.overwrite };
         tokio::select! {

@@ -6,6 +6,7 @@
 use std::time::Instant;
 
 use caseload_location::{CopyStore, StoreLocation};
+use caseload_store::StoreError;
 use caseload_store::copy::{CopyBatch, CopyReport, CopyStage, CopyStep};
 use clap::Args;
 use clap::builder::FalseyValueParser;
@@ -46,7 +47,7 @@ pub(crate) fn run(args: &CopyArgs, printer: &mut Printer) -> Result<Done, Failur
     let copied = on_threads(async {
         let mut signals = StopSignals::listen()?;
         tokio::select! {
-            copied = caseload_location::copy(&command, &report) => copied.map_err(Failure::from),
+            copied = caseload_location::copy(&command, &report) => copied.map_err(not_copied),
             () = signals.wait() => Err(Failure::interrupted()
                 .with_hint("the same command continues the copy")),
         }
@@ -69,6 +70,15 @@ pub(crate) fn run(args: &CopyArgs, printer: &mut Printer) -> Result<Done, Failur
         counted(records, "record", "records"),
     ));
     Ok(Done::Good)
+}
+
+fn not_copied(error: StoreError) -> Failure {
+    let is_missing = matches!(error, StoreError::NoStore { .. });
+    let failure = Failure::from(error);
+    if is_missing {
+        return failure.with_hint("--from (CASELOAD_FROM) names the store to copy");
+    }
+    failure
 }
 
 /// Prints the stages and the progress of a copy.

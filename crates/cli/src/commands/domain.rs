@@ -7,7 +7,7 @@ use clap::builder::FalseyValueParser;
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use super::session::{domain_named, with_store};
+use super::session::{domain_named, with_new_store, with_store};
 use crate::args::{ListArgs, StoreArgs, parse_domain};
 use crate::clock::{now, readable};
 use crate::failure::{Done, Failure};
@@ -65,7 +65,7 @@ fn create(args: CreateArgs) -> Result<Done, Failure> {
     let random = u64::from_le_bytes(random_bytes()?);
     let command = CreateDomain { name: args.name, now: now(), random };
     let domain =
-        with_store(&args.store.store, async |store| Ok(store.create_domain(command).await?))?;
+        with_new_store(&args.store.store, async |store| Ok(store.create_domain(command).await?))?;
     note(format_args!("created domain {}", domain.name));
     Ok(Done::Good)
 }

@@ -16,7 +16,7 @@ pub(crate) fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Res
     runtime.map_err(|error| Failure::server(format!("cannot start: {error}")))?.block_on(work)
 }
 
-/// Opens a store, on which a server may be running, works on it and closes it.
+/// Opens an existing store, on which a server may be running, works on it and closes it.
 pub(crate) fn with_store<T, F>(
     location: &StoreLocation,
     work: impl FnOnce(Arc<dyn Store>) -> F,
@@ -24,8 +24,30 @@ pub(crate) fn with_store<T, F>(
 where
     F: Future<Output = Result<T, Failure>>,
 {
+    in_store(location, OpenMode::Admin, work)
+}
+
+/// Does the same, and makes the store if there is none.
+pub(crate) fn with_new_store<T, F>(
+    location: &StoreLocation,
+    work: impl FnOnce(Arc<dyn Store>) -> F,
+) -> Result<T, Failure>
+where
+    F: Future<Output = Result<T, Failure>>,
+{
+    in_store(location, OpenMode::Create, work)
+}
+
+fn in_store<T, F>(
+    location: &StoreLocation,
+    mode: OpenMode,
+    work: impl FnOnce(Arc<dyn Store>) -> F,
+) -> Result<T, Failure>
+where
+    F: Future<Output = Result<T, Failure>>,
+{
     block_on(async {
-        let store = caseload_location::open(location, OpenMode::Admin).await?;
+        let store = caseload_location::open(location, mode).await?;
         let done = work(Arc::clone(&store)).await;
         store.close().await?;
         done

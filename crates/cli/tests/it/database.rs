@@ -11,16 +11,15 @@ use crate::common::{Server, Workdir, transcript_of};
 /// A password that no output may show.
 const SECRET: &str = "hunter2";
 
-/// Runs `domain list` on a store that refuses it; returns the message, which has no password.
+/// Runs `domain create` on a store that refuses it; returns the message, which has no password.
 fn refused(workdir: &Workdir, store: &str) -> String {
-    let output = list(workdir, store);
+    let output = run(workdir, store, &["domain", "create", "acme"]);
     assert_eq!(output.status.code(), Some(3), "{}", transcript_of(&output));
     String::from_utf8(output.stderr).unwrap()
 }
 
-fn list(workdir: &Workdir, store: &str) -> Output {
-    let output =
-        workdir.caseload(&["domain", "list"]).env("CASELOAD_STORE", store).output().unwrap();
+fn run(workdir: &Workdir, store: &str, args: &[&str]) -> Output {
+    let output = workdir.caseload(args).env("CASELOAD_STORE", store).output().unwrap();
     let all = transcript_of(&output);
     assert!(!all.contains(SECRET) && !all.contains(&password(store)), "{all}");
     output
@@ -60,6 +59,14 @@ fn a_database_that_does_not_exist_gets_an_error_with_a_hint() {
         assert!(said.contains(reason) && said.contains(hint), "{said}");
     }
     assert_eq!(query(url, "SELECT 1 WHERE to_regclass('domains') IS NOT NULL"), [""; 0]);
+    // A command that makes no store has none there.
+    let output = run(&workdir, &with_database(url, "nowhere"), &["domain", "list"]);
+    let said = transcript_of(&output);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("there is no store at ") && said.contains("\"nowhere\" does not"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -70,6 +77,11 @@ fn a_database_of_another_program_is_left_unchanged() {
     let said = refused(&workdir, database.url());
     assert!(said.contains("public.invoices") && said.contains("of its own"), "{said}");
     let tables = "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace";
+    assert_eq!(query(database.url(), tables), ["invoices"]);
+    let output = run(&workdir, database.url(), &["domain", "list"]);
+    let said = transcript_of(&output);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("there is no store at ") && said.contains("public.invoices"), "{said}");
     assert_eq!(query(database.url(), tables), ["invoices"]);
 
     let newer = Database::from_template();
@@ -127,7 +139,7 @@ fn a_password_may_come_from_the_environment_or_from_a_file() {
     assert!(refused(&workdir, &store).contains("chmod 600"));
     let private = std::fs::Permissions::from_mode(0o600);
     std::fs::set_permissions(workdir.path("pass"), private).unwrap();
-    let output = list(&workdir, &store);
+    let output = run(&workdir, &store, &["domain", "list"]);
     assert!(String::from_utf8_lossy(&output.stdout).starts_with("acme\t"));
 }
 

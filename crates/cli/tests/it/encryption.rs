@@ -51,6 +51,15 @@ fn signed(
 /// A case: the store, and `None` if the connection succeeds or a part of the error text.
 type Case<'c> = (&'c str, Option<&'c str>);
 
+/// A server with a store that is reached without encryption.
+fn cluster_with_store(workdir: &Workdir) -> Cluster {
+    let cluster = Cluster::start();
+    let mut make = workdir.caseload(&["domain", "create", "acme"]);
+    let made = make.env("CASELOAD_STORE", Cluster::url_with(&[&cluster], "")).output().unwrap();
+    assert!(made.status.success(), "{}", transcript_of(&made));
+    cluster
+}
+
 /// Runs a command on the store for each case.
 fn assert_cases(workdir: &Workdir, cluster: &Cluster, what: &str, cases: &[Case<'_>]) {
     for (parameters, expected) in cases {
@@ -78,7 +87,7 @@ const EXPIRED: Option<&str> = Some("certificate expired");
 #[test]
 fn each_sslmode_accepts_and_refuses_the_connections_that_it_should() {
     let workdir = Workdir::new();
-    let cluster = Cluster::start();
+    let cluster = cluster_with_store(&workdir);
     let (ours, theirs) = (authority("ours"), authority("theirs"));
     workdir.write("ours.pem", ours.pem());
     workdir.write("theirs.pem", theirs.pem());
@@ -175,7 +184,7 @@ fn assert_by_name(workdir: &Workdir, cluster: &Cluster) {
 #[test]
 fn a_database_that_asks_for_a_certificate_takes_the_right_one_only() {
     let workdir = Workdir::new();
-    let cluster = Cluster::start();
+    let cluster = cluster_with_store(&workdir);
     let (ours, theirs) = (authority("ours"), authority("theirs"));
     workdir.write("ours.pem", ours.pem());
     let server = signed(&ours, NUMBER, ExtendedKeyUsagePurpose::ServerAuth, 2100);

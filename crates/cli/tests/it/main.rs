@@ -17,6 +17,7 @@ mod encryption;
 mod failover;
 mod help;
 mod issues;
+mod no_store;
 mod openapi;
 mod replicas;
 mod serve;

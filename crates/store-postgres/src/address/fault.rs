@@ -33,6 +33,11 @@ impl PostgresAddress {
         StoreError::NotOpened { store: self.to_string(), reason: reason.into(), hint: hint.into() }
     }
 
+    /// The error for a database in which there is no store.
+    pub(crate) fn no_store(&self, reason: String) -> StoreError {
+        StoreError::NoStore { place: self.to_string(), reason: Some(reason) }
+    }
+
     /// The reason and a hint, if waiting does not help.
     fn lasting(&self, error: &Error) -> Option<(String, Option<String>)> {
         if let Some(fault) = error.as_db_error() {

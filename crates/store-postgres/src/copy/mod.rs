@@ -69,7 +69,8 @@ pub async fn open_copy_end(
     address: &PostgresAddress,
     side: Side,
 ) -> Result<Arc<dyn CopyEnd>, StoreError> {
-    let (client, driver) = Engine::connect_alone(address).await?;
+    let may_create = side == Side::Target;
+    let (client, driver) = Engine::connect_alone(address, may_create).await?;
     let end = PostgresEnd { address: address.clone(), client, driver, row_bytes: Mutex::default() };
     end.refuse_servers().await?;
     if side == Side::Source {
@@ -134,7 +135,7 @@ impl PostgresEnd {
 
     /// Compacts the deltas that the last server left.
     async fn compact(&self) -> Result<(), StoreError> {
-        let engine = Engine::open(&self.address).await?;
+        let engine = Engine::open(&self.address, false).await?;
         let compacted = async {
             while compact_remaining(&engine).await? {}
             join_parts(&engine).await
@@ -424,7 +425,7 @@ impl CopyEnd for PostgresEnd {
 
     fn check(&self) -> StoreFuture<'_, CheckReport> {
         Box::pin(async {
-            let engine = Engine::open(&self.address).await?;
+            let engine = Engine::open(&self.address, false).await?;
             let report = check::run(&engine).await;
             engine.close();
             report

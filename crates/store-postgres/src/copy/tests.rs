@@ -77,8 +77,8 @@ async fn every_table_and_column_is_copied_or_named_as_postgresqls_own() {
     client.batch_execute(&format!("CREATE DATABASE {name}")).await.unwrap();
     let mut url = url::Url::parse(&std::env::var("TEST_DATABASE_URL").unwrap()).unwrap();
     url.set_path(&name);
-    let (there, _driver) =
-        Engine::connect_alone(&PostgresAddress::parse(url.as_str()).unwrap()).await.unwrap();
+    let address = PostgresAddress::parse(url.as_str()).unwrap();
+    let (there, _driver) = Engine::connect_alone(&address, true).await.unwrap();
     let stored = columns(&there).await;
     drop(there);
     client.batch_execute(&format!("DROP DATABASE {name} WITH (FORCE)")).await.unwrap();

@@ -26,9 +26,13 @@ const QUESTIONS: &str = "SELECT
             AND objid = pg_class.oid AND deptype = 'e')),
     has_schema_privilege(current_schema(), 'CREATE')";
 
-/// Refuses a database that is not a store and cannot become one. The query is not prepared, because
+/// Refuses a database that is not a store and cannot become one, or may not. The query is not prepared, because
 /// a pooler may be in between.
-pub(super) async fn examine(client: &Client, address: &PostgresAddress) -> Result<(), StoreError> {
+pub(super) async fn examine(
+    client: &Client,
+    address: &PostgresAddress,
+    may_create: bool,
+) -> Result<(), StoreError> {
     let rows = client.query_typed(QUESTIONS, &[]).await.map_err(store_error)?;
     let row = rows
         .first()
@@ -55,8 +59,16 @@ pub(super) async fn examine(client: &Client, address: &PostgresAddress) -> Resul
         );
     };
     let (migrated, table): (bool, Option<&str>) = (row.get(4), row.get(5));
-    if migrated {
+    if migrated && (may_create || has_migrations(client).await?) {
         return Ok(());
+    }
+    if !may_create {
+        return Err(address.no_store(match table {
+            Some(table) if !migrated => {
+                format!("the database has other tables, for example {schema}.{table}")
+            }
+            _ => "the database is empty".to_owned(),
+        }));
     }
     if let Some(table) = table {
         return refuse(
@@ -73,4 +85,12 @@ pub(super) async fn examine(client: &Client, address: &PostgresAddress) -> Resul
         );
     }
     Ok(())
+}
+
+/// Whether a migration is recorded. The first command of a new store may have ended between the
+/// table of migrations and the migrations.
+async fn has_migrations(client: &Client) -> Result<bool, StoreError> {
+    let recorded = "SELECT EXISTS (SELECT FROM refinery_schema_history)";
+    let rows = client.query_typed(recorded, &[]).await.map_err(store_error)?;
+    Ok(rows.first().is_some_and(|row| row.get(0)))
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use refinery::error::Kind;
 use tokio_postgres::Client;
+use tokio_postgres::error::SqlState;
 
 use super::error::store_error;
 use super::examine::examine;
@@ -24,14 +25,15 @@ const TURN: i64 = 0x6361_7365_6c6f_6164;
 /// How long connecting may take.
 const GREETING_MAX: Duration = Duration::from_secs(10);
 
-/// Migrates the tables. Returns whether a pooler assigns connections per transaction.
+/// Migrates the tables; if `may_create`, also those of an empty database. Returns whether a pooler assigns connections per transaction.
 pub(super) async fn bring_up_to_date(
     connector: &Connector,
     address: &PostgresAddress,
+    may_create: bool,
 ) -> Result<bool, StoreError> {
-    let mut client = connected(connector, address).await?;
-    examine(&client, address).await?;
-    let turn = connected(connector, address).await?;
+    let mut client = connected(connector, address, may_create).await?;
+    examine(&client, address, may_create).await?;
+    let turn = connected(connector, address, may_create).await?;
     let pooled = pooled(&client, &turn, address).await?;
     turn.batch_execute(&format!("BEGIN; SELECT pg_advisory_xact_lock({TURN})"))
         .await
@@ -55,11 +57,20 @@ pub(super) async fn bring_up_to_date(
     }
 }
 
-async fn connected(connector: &Connector, address: &PostgresAddress) -> Result<Client, StoreError> {
+async fn connected(
+    connector: &Connector,
+    address: &PostgresAddress,
+    may_create: bool,
+) -> Result<Client, StoreError> {
     let connected = tokio::time::timeout(GREETING_MAX, connector.connect()).await;
     let (client, connection) = connected
         .map_err(|_| StoreError::Unreachable("the database does not answer".to_owned()))?
-        .map_err(|error| address.not_connected(&error))?;
+        .map_err(|error| match error.as_db_error() {
+            Some(fault) if !may_create && *fault.code() == SqlState::INVALID_CATALOG_NAME => {
+                address.no_store(fault.message().to_owned())
+            }
+            _ => address.not_connected(&error),
+        })?;
     tokio::spawn(connection);
     Ok(client)
 }

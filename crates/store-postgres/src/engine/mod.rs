@@ -67,10 +67,13 @@ pub(super) struct Engine {
 }
 
 impl Engine {
-    /// Connects and migrates the tables.
-    pub(super) async fn open(address: &PostgresAddress) -> Result<Self, StoreError> {
+    /// Connects and migrates the tables. An empty database is refused unless `may_create`.
+    pub(super) async fn open(
+        address: &PostgresAddress,
+        may_create: bool,
+    ) -> Result<Self, StoreError> {
         let connector = address.connector()?;
-        let pooled = migrate::bring_up_to_date(&connector, address).await?;
+        let pooled = migrate::bring_up_to_date(&connector, address, may_create).await?;
         Self::of(connector, pooled)
     }
 
@@ -98,12 +101,13 @@ impl Engine {
     }
 
     /// Migrates the tables and opens a connection outside the pool. The task drives the connection
-    /// until it ends.
+    /// until it ends. An empty database is refused unless `may_create`.
     pub(super) async fn connect_alone(
         address: &PostgresAddress,
+        may_create: bool,
     ) -> Result<(tokio_postgres::Client, JoinHandle<()>), StoreError> {
         let connector = address.connector()?;
-        migrate::bring_up_to_date(&connector, address).await?;
+        migrate::bring_up_to_date(&connector, address, may_create).await?;
         let connected = connector.connect().await;
         let (client, connection) = connected.map_err(|error| address.not_connected(&error))?;
         let driver = tokio::spawn(async move {

@@ -57,12 +57,13 @@ struct SqliteEnd {
 impl SqliteEnd {
     fn open(path: PathBuf, side: Side) -> Result<Self, Fault> {
         let shown = path.display();
-        let (conn, lock) = Engine::open_alone(&path).map_err(|error| match error {
-            Fault(StoreError::ServerRunning { .. }) => {
-                refused(format!("a server, or another copy, uses sqlite:{shown}; stop it first"))
-            }
-            Fault(other) => other,
-        })?;
+        let (conn, lock) =
+            Engine::open_alone(&path, side == Side::Target).map_err(|error| match error {
+                Fault(StoreError::ServerRunning { .. }) => refused(format!(
+                    "a server, or another copy, uses sqlite:{shown}; stop it first"
+                )),
+                Fault(other) => other,
+            })?;
         match side {
             Side::Source => conn.execute_batch("BEGIN IMMEDIATE").map_err(|error| {
                 match error.sqlite_error_code() {

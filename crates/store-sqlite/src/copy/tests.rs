@@ -50,7 +50,7 @@ const fn type_of(kind: Kind) -> &'static str {
 fn every_table_and_column_is_copied_or_named_as_sqlites_own() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("caseload.db");
-    drop(SqliteStore::open(&path, OpenMode::Admin).unwrap());
+    drop(SqliteStore::open(&path, OpenMode::Create).unwrap());
     let conn = Connection::open(&path).unwrap();
     let mut names = conn
         .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT GLOB 'sqlite_*'")

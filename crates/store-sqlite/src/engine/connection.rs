@@ -79,6 +79,6 @@ pub(super) fn open_reader(path: &Path) -> Result<Connection, Fault> {
     Ok(conn)
 }
 
-fn unavailable(what: &str, error: &dyn std::fmt::Display) -> StoreError {
+pub(super) fn unavailable(what: &str, error: &dyn std::fmt::Display) -> StoreError {
     StoreError::Unavailable(format!("{what} cannot be opened: {error}"))
 }

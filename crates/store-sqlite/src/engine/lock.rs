@@ -16,7 +16,7 @@ pub(crate) struct ServerLock(Mutex<Option<File>>);
 
 impl ServerLock {
     pub(super) fn take(path: &Path, mode: OpenMode) -> Result<Self, Fault> {
-        if mode == OpenMode::Admin {
+        if mode != OpenMode::Server {
             return Ok(Self(Mutex::new(None)));
         }
         let file = open_lock_file(path, ".lock")?;

@@ -9,6 +9,7 @@ pub(crate) mod error;
 mod gauges;
 mod lock;
 mod migrate;
+mod presence;
 mod queue;
 mod readers;
 mod thread;
@@ -48,8 +49,8 @@ pub(super) struct Engine {
 }
 
 impl Engine {
-    /// Opens the file, creates it and its folders if they are missing, and migrates its tables. In
-    /// server mode, a second server is refused. `prepare` runs first, on the connection that
+    /// Opens the file and migrates its tables. If the mode makes stores, creates a missing file with
+    /// its folders. In server mode, a second server is refused. `prepare` runs first, on the connection that
     /// writes, and commits by itself. `last_member` makes the final command of each group in which
     /// tasks may have become runnable.
     pub(super) fn open(
@@ -58,7 +59,11 @@ impl Engine {
         prepare: impl FnOnce(&Connection) -> Result<(), Fault>,
         last_member: Option<LastMember>,
     ) -> Result<Self, Fault> {
-        connection::make_folders(path)?;
+        if mode.makes_store() {
+            connection::make_folders(path)?;
+        } else {
+            presence::require(path)?;
+        }
         let lock = ServerLock::take(path, mode)?;
         let first = migrate::open_current(path)?;
         prepare(&first)?;
@@ -77,10 +82,18 @@ impl Engine {
         })
     }
 
-    /// Opens the file with a single connection. It fails while a server has the file, and no server
-    /// can open the file until the lock is released.
-    pub(super) fn open_alone(path: &Path) -> Result<(Connection, ServerLock), Fault> {
-        connection::make_folders(path)?;
+    /// Opens the file with a single connection, and creates it if it is missing and `may_create`. It
+    /// fails while a server has the file, and no server can open the file until the lock is
+    /// released.
+    pub(super) fn open_alone(
+        path: &Path,
+        may_create: bool,
+    ) -> Result<(Connection, ServerLock), Fault> {
+        if may_create {
+            connection::make_folders(path)?;
+        } else {
+            presence::require(path)?;
+        }
         let lock = ServerLock::take(path, OpenMode::Server)?;
         Ok((migrate::open_current(path)?, lock))
     }

@@ -39,6 +39,9 @@ pub enum StoreError {
     ServerRunning { path: PathBuf },
     #[error("{path} holds a newer version of the store than this program knows")]
     NewerVersion { path: PathBuf },
+    /// Nothing is there, or something that is not a store, and the command makes none.
+    #[error("there is no store at {place}{}", because(reason.as_deref()))]
+    NoStore { place: String, reason: Option<String> },
     /// The file or database is not a store that this program can open, or it may not open it.
     #[error("cannot open {store}: {reason}")]
     NotOpened { store: String, reason: String, hint: Option<String> },
@@ -67,4 +70,9 @@ pub enum StoreError {
     Contended,
     #[error("stored data is damaged: {0}")]
     Corrupt(String),
+}
+
+/// The reason after a sentence, if there is one.
+fn because(reason: Option<&str>) -> String {
+    reason.map(|reason| format!(": {reason}")).unwrap_or_default()
 }

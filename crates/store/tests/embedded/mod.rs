@@ -46,7 +46,7 @@ fn server(folder: &Path) -> Result<Arc<dyn Store>, StoreError> {
 }
 
 fn admin(folder: &Path) -> Arc<dyn Store> {
-    open(&file(folder), OpenMode::Admin).unwrap()
+    open(&file(folder), OpenMode::Create).unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -318,8 +318,39 @@ fn a_file_that_is_not_a_database_is_refused() {
     let refused = server(folder.path()).map(|_| ());
     assert!(matches!(refused, Err(StoreError::Corrupt(_))), "{refused:?}");
     let below = folder.path().join("caseload.db/below/x.db");
-    let refused = open(&below, OpenMode::Admin).map(|_| ());
+    let refused = open(&below, OpenMode::Create).map(|_| ());
     assert!(matches!(refused, Err(StoreError::Unavailable(_))), "{refused:?}");
+}
+
+#[test]
+fn a_command_for_an_existing_store_refuses_what_is_none_and_makes_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    std::fs::write(path("empty.db"), "").unwrap();
+    let other = rusqlite::Connection::open(path("other.db")).unwrap();
+    other.execute_batch("CREATE TABLE invoices (id INTEGER)").unwrap();
+    drop(other);
+    // What the first command of a new store leaves if it ends too early.
+    let begun = rusqlite::Connection::open(path("begun.db")).unwrap();
+    begun
+        .execute_batch(
+            "CREATE TABLE refinery_schema_history (version INT4 PRIMARY KEY, name VARCHAR(255),
+             applied_on VARCHAR(255), checksum VARCHAR(255))",
+        )
+        .unwrap();
+    drop(begun);
+    let files = || std::fs::read_dir(folder.path()).unwrap().count();
+    let before = files();
+    for name in ["missing.db", "no/folder/x.db", "empty.db/x.db", "empty.db", "other.db", "."] {
+        let refused = open(&path(name), OpenMode::Admin).map(|_| ());
+        assert!(matches!(refused, Err(StoreError::NoStore { .. })), "{name}: {refused:?}");
+        assert_eq!(files(), before, "{name}");
+    }
+    let refused = open(&path("begun.db"), OpenMode::Admin).map(|_| ());
+    assert!(matches!(refused, Err(StoreError::NoStore { .. })), "{refused:?}");
+    assert_eq!(files(), before);
+    open(&path("begun.db"), OpenMode::Create).unwrap();
+    open(&path("begun.db"), OpenMode::Admin).unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]

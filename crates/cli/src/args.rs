@@ -67,3 +67,13 @@ impl ServerArgs {
 pub(crate) fn parse_domain(text: &str) -> Result<DomainName, String> {
     DomainName::parse(text).map_err(|error| error.to_string())
 }
+
+/// Checks that an address to listen on has a port.
+pub(crate) fn parse_listen(text: &str) -> Result<String, String> {
+    match text.rsplit_once(':') {
+        Some((host, port)) if !host.is_empty() && port.parse::<u16>().is_ok() => {
+            Ok(text.to_owned())
+        }
+        _ => Err("write HOST:PORT, for example 127.0.0.1:8080".to_owned()),
+    }
+}

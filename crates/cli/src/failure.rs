@@ -1,6 +1,9 @@
 //! Why a command failed: the exit status, the sentence after `error:` and, if one helps, the
 //! sentence after `hint:`. Errors of the other crates become failures here, so that every command
-//! reports the same error in the same words.
+//! reports the same error in the same words. The exit status is 0 if the command did its work; 1 if
+//! it did and some entries failed, or a check found faults; 2 for a mistake of the caller's; 3 for a
+//! failure of the server, the network or the store; 4 if the caller may not do it; 130 after a
+//! signal.
 
 use std::io;
 use std::path::Path;
@@ -37,12 +40,14 @@ pub(crate) struct Failure {
     pub(crate) quiet: bool,
 }
 
-/// Exit status for a mistake in the command line or in a file that it names.
+/// Exit status for a mistake in the command line, in a file that it names, or in a request.
 const USAGE: u8 = 2;
 /// Exit status for a failure of the server, the network or the store.
 const SERVER: u8 = 3;
-/// Exit status after SIGINT, as shells define it.
-const INTERRUPTED: u8 = 130;
+/// Exit status for a caller whom the server does not know or does not permit the call.
+const NOT_ALLOWED: u8 = 4;
+/// Exit status after SIGINT, as shells define it. SIGTERM ends a command in the same way.
+pub(crate) const INTERRUPTED: u8 = 130;
 
 impl Failure {
     fn new(exit: u8, message: impl Into<String>) -> Self {
@@ -61,7 +66,12 @@ impl Failure {
 
     /// A signal ended the command.
     pub(crate) fn interrupted() -> Self {
-        Self::new(INTERRUPTED, "interrupted")
+        Self::interrupted_after("interrupted")
+    }
+
+    /// A signal ended the command; the text says how far it came.
+    pub(crate) fn interrupted_after(text: impl Into<String>) -> Self {
+        Self::new(INTERRUPTED, text)
     }
 
     /// A file that cannot be read or written.
@@ -107,6 +117,7 @@ impl From<StoreError> for Failure {
                 | StoreError::BackupTarget { .. }
                 | StoreError::CopyRefused(_)
                 | StoreError::NoStore { .. }
+                | StoreError::Refused(_)
         );
         let mut failure = Self::new(if usage { USAGE } else { SERVER }, error.to_string());
         failure.hint = match error {
@@ -121,16 +132,28 @@ impl From<StoreError> for Failure {
 impl From<ClientError> for Failure {
     fn from(error: ClientError) -> Self {
         let hint = hint_of(&error);
-        let usage = matches!(
-            error,
+        let exit = match &error {
             ClientError::InvalidUrl { .. }
-                | ClientError::InvalidDomain(_)
-                | ClientError::InvalidKey
-                | ClientError::Payload(_)
-        );
-        let mut failure = Self::new(if usage { USAGE } else { SERVER }, error.to_string());
+            | ClientError::InvalidDomain(_)
+            | ClientError::InvalidKey
+            | ClientError::InvalidIdempotencyKey
+            | ClientError::Payload(_) => USAGE,
+            error => error.status().map_or(SERVER, exit_of),
+        };
+        let mut failure = Self::new(exit, error.to_string());
         failure.hint = hint.map(str::to_owned);
         failure
+    }
+}
+
+/// The exit status for a refusal with this HTTP status.
+const fn exit_of(status: u16) -> u8 {
+    match status {
+        401 | 403 => NOT_ALLOWED,
+        // The request may succeed later as it is.
+        408 | 429 => SERVER,
+        400..500 => USAGE,
+        _ => SERVER,
     }
 }
 
@@ -146,8 +169,35 @@ fn hint_of(error: &ClientError) -> Option<&'static str> {
         (403, _) => {
             Some("the key belongs to another domain or may only read; see `caseload key list`")
         }
+        (409, "already_retried") => Some("`caseload bulk status TASK` names the retry"),
         (409, "not_completed") => Some("`caseload bulk status TASK` shows the task's progress"),
         (429, "queue_full") => Some("wait until some of the domain's tasks have completed"),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_exit_status_says_who_can_do_something_about_a_refusal() {
+        for (status, exit) in [
+            (400, USAGE),
+            (401, NOT_ALLOWED),
+            (403, NOT_ALLOWED),
+            (404, USAGE),
+            (405, USAGE),
+            (409, USAGE),
+            (413, USAGE),
+            (415, USAGE),
+            (422, USAGE),
+            (429, SERVER),
+            (500, SERVER),
+            (502, SERVER),
+            (503, SERVER),
+        ] {
+            assert_eq!(exit_of(status), exit, "{status}");
+        }
     }
 }

@@ -1,12 +1,13 @@
 //! The caseload program: server, administration and client in one binary. This crate reads
 //! arguments, environment and files, wires the other crates together, and prints. It has no rules
-//! for profiles, issues or tasks. Standard output carries data only. Exit status: 0 success, 1 some
-//! entries failed or a check found faults, 2 usage error, 3 server, network or store error.
+//! for profiles, issues or tasks. Standard output carries data only. `failure` has the exit
+//! statuses.
 
 mod args;
 mod clock;
 mod commands;
 mod failure;
+mod interruption;
 mod logging;
 mod printer;
 mod program;

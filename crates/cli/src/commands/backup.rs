@@ -11,7 +11,6 @@ use super::session::with_store;
 use crate::args::StoreArgs;
 use crate::failure::{Done, Failure};
 use crate::printer::{Printer, counted, grouped, note};
-use crate::server::StopSignals;
 
 #[derive(Debug, Args)]
 pub(crate) struct BackupArgs {
@@ -26,12 +25,8 @@ pub(crate) struct BackupArgs {
 
 pub(crate) fn run(args: &BackupArgs, printer: &mut Printer) -> Result<Done, Failure> {
     let report = with_store(&args.store.store, async |store| {
-        let mut signals = StopSignals::listen()?;
         let command = CreateBackup { file: args.file.clone(), overwrite: args.overwrite };
-        tokio::select! {
-            report = store.backup(command) => report.map_err(|error| with_hint_for(error.into())),
-            () = signals.wait() => Err(Failure::interrupted()),
-        }
+        store.backup(command).await.map_err(|error| with_hint_for(error.into()))
     })?;
     let BackupReport { bytes, check } = report;
     let records = check.verified.iter().map(|(_, number)| number).sum();

@@ -13,9 +13,10 @@ use clap::builder::FalseyValueParser;
 use parking_lot::Mutex;
 
 use crate::failure::{Done, Failure};
+use crate::interruption::interruptible;
 use crate::printer::{Printer, counted, grouped, note};
 use crate::progress::{Progress, Unit};
-use crate::server::{StopSignals, on_threads};
+use crate::server::on_threads;
 use crate::store::parse_store;
 
 #[derive(Debug, Args)]
@@ -44,14 +45,17 @@ pub(crate) fn run(args: &CopyArgs, printer: &mut Printer) -> Result<Done, Failur
         restart: *restart,
         batch: CopyBatch::default(),
     };
-    let copied = on_threads(async {
-        let mut signals = StopSignals::listen()?;
-        tokio::select! {
-            copied = caseload_location::copy(&command, &report) => copied.map_err(not_copied),
-            () = signals.wait() => Err(Failure::interrupted()
-                .with_hint("the same command continues the copy")),
-        }
-    });
+    let copied = on_threads(interruptible(
+        async {
+            caseload_location::copy(&command, &report).await.map_err(|error| match error {
+                StoreError::NoStore { .. } => {
+                    Failure::from(error).with_hint("--from (CASELOAD_FROM) names the store to copy")
+                }
+                error => error.into(),
+            })
+        },
+        || Failure::interrupted().with_hint("the same command continues the copy"),
+    ));
     reporter.lock().finish();
     let CopyReport { tables, attempts, check } = copied?;
     let row = |(table, found): &(&str, caseload_store::copy::TableDigest)| {
@@ -70,15 +74,6 @@ pub(crate) fn run(args: &CopyArgs, printer: &mut Printer) -> Result<Done, Failur
         counted(records, "record", "records"),
     ));
     Ok(Done::Good)
-}
-
-fn not_copied(error: StoreError) -> Failure {
-    let is_missing = matches!(error, StoreError::NoStore { .. });
-    let failure = Failure::from(error);
-    if is_missing {
-        return failure.with_hint("--from (CASELOAD_FROM) names the store to copy");
-    }
-    failure
 }
 
 /// Prints the stages and the progress of a copy.

@@ -7,7 +7,7 @@ use caseload_api::ApiConfig;
 use clap::Args;
 use clap::builder::RangedU64ValueParser;
 
-use crate::args::StoreArgs;
+use crate::args::{StoreArgs, parse_listen};
 use crate::failure::{Done, Failure};
 use crate::logging::{self, LogFormat};
 use crate::printer::note;
@@ -21,7 +21,8 @@ pub(crate) struct ServeArgs {
         long,
         env = "CASELOAD_LISTEN",
         value_name = "HOST:PORT",
-        default_value = "127.0.0.1:8080"
+        default_value = "127.0.0.1:8080",
+        value_parser = parse_listen
     )]
     listen: String,
     #[command(flatten)]

@@ -1,19 +1,38 @@
 //! The surroundings in which most commands work: a runtime with one thread, an open store, and a
-//! domain found by its name.
+//! domain found by its name. A signal ends each of these commands.
 
 use std::future::Future;
+use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use caseload_location::StoreLocation;
 use caseload_model::ids::DomainName;
 use caseload_store::{Domain, OpenMode, Store, StoreError};
 
 use crate::failure::Failure;
+use crate::interruption::interruptible;
+use crate::printer::note;
+
+/// After this time the program says that it waits for the store.
+const SAY_AFTER: Duration = Duration::from_secs(3);
 
 /// Runs a command on a runtime with one thread.
 pub(crate) fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    block_on_or(work, Failure::interrupted)
+}
+
+/// Runs a command on a runtime with one thread. After a signal, `failure` says how far it came.
+pub(crate) fn block_on_or<T>(
+    work: impl Future<Output = Result<T, Failure>>,
+    failure: impl FnOnce() -> Failure,
+) -> Result<T, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime.map_err(|error| Failure::server(format!("cannot start: {error}")))?.block_on(work)
+    let runtime = runtime.map_err(|error| Failure::server(format!("cannot start: {error}")))?;
+    let done = runtime.block_on(interruptible(work, failure));
+    // A thread may still wait for standard input.
+    runtime.shutdown_background();
+    done
 }
 
 /// Opens an existing store, on which a server may be running, works on it and closes it.
@@ -47,11 +66,22 @@ where
     F: Future<Output = Result<T, Failure>>,
 {
     block_on(async {
-        let store = caseload_location::open(location, mode).await?;
+        let opening = caseload_location::open(location, mode);
+        let store = saying(&format!("waiting for the store {location}"), opening).await?;
         let done = work(Arc::clone(&store)).await;
         store.close().await?;
         done
     })
+}
+
+/// Waits for the work; says so if it takes long.
+async fn saying<T>(what: &str, work: impl Future<Output = T>) -> T {
+    let mut work = pin!(work);
+    if let Ok(done) = tokio::time::timeout(SAY_AFTER, &mut work).await {
+        return done;
+    }
+    note(what);
+    work.await
 }
 
 /// Finds a domain by its name.

@@ -119,7 +119,7 @@ fn keys_created_and_revoked_while_a_server_runs_take_effect() {
     let begun = Instant::now();
     loop {
         let output = server.small_call();
-        if output.status.code() == Some(3) {
+        if output.status.code() == Some(4) {
             assert!(String::from_utf8_lossy(&output.stderr).contains("401"));
             break;
         }

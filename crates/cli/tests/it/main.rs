@@ -14,6 +14,7 @@ mod copy;
 mod database;
 mod demo;
 mod encryption;
+mod exit_status;
 mod failover;
 mod help;
 mod issues;

@@ -19,6 +19,7 @@ use clap::Args;
 use clap::builder::FalseyValueParser;
 use tokio::net::TcpListener;
 
+use crate::args::parse_listen;
 use crate::clock::now;
 use crate::commands::key::make_key;
 use crate::failure::{Done, Failure};
@@ -41,7 +42,8 @@ pub(crate) struct DemoArgs {
         long,
         env = "CASELOAD_LISTEN",
         value_name = "HOST:PORT",
-        default_value = "127.0.0.1:8080"
+        default_value = "127.0.0.1:8080",
+        value_parser = parse_listen
     )]
     listen: String,
     #[arg(

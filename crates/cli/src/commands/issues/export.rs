@@ -15,7 +15,6 @@ use crate::args::ServerArgs;
 use crate::failure::{Done, Failure};
 use crate::printer::{Printer, counted, note};
 use crate::progress::{Progress, Unit};
-use crate::server::StopSignals;
 
 #[derive(Debug, Args)]
 pub(crate) struct ExportArgs {
@@ -45,12 +44,8 @@ pub(crate) async fn run(args: ExportArgs, printer: &mut Printer) -> Result<Done,
         note(format_args!("exported {}", counted(exported, "issue", "issues")));
         return Ok(Done::Good);
     };
-    let mut signals = StopSignals::listen()?;
     let mut part = PartFile::create(path)?;
-    let exported = tokio::select! {
-        exported = export(issues, |bytes| part.write(bytes)) => exported?,
-        () = signals.wait() => return Err(Failure::interrupted()),
-    };
+    let exported = export(issues, |bytes| part.write(bytes)).await?;
     part.complete()?;
     note(format_args!("exported {} to {}", counted(exported, "issue", "issues"), path.display()));
     Ok(Done::Good)

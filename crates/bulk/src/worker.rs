@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use caseload_model::task::TaskStatus;
 use caseload_model::time::UnixMillis;
-use caseload_store::{ApplyChunk, ClaimedTask, FailAttempt, StoreError};
+use caseload_store::{ApplyChunk, ClaimedTask, FailAttempt, StoreError, log_end};
 use tokio::task::JoinSet;
 
 use crate::context::Context;
@@ -42,7 +42,8 @@ pub(crate) async fn run(mut context: Context, claim: ClaimedTask) {
             retry_at: UnixMillis(now.0 + RETRY_AFTER_MS),
         });
         match failed.await {
-            Ok(_) | Err(StoreError::LeaseLost | StoreError::Closed) => return,
+            Ok(task) => return log_end(&claim.domain_name, &task),
+            Err(StoreError::LeaseLost | StoreError::Closed) => return,
             Err(error) => context.outage.report(&error, "the fault could not be recorded"),
         }
         let _ = tokio::time::timeout(RECORD_AGAIN, context.stopping.changed()).await;
@@ -76,6 +77,7 @@ async fn process(context: Context, claim: ClaimedTask) -> Result<(), StoreError>
         });
         let applied = applied.await?;
         if applied.task.status == TaskStatus::Completed {
+            log_end(&claim.domain_name, &applied.task);
             break;
         }
         assert!(applied.done > 0, "the store applied nothing of a chunk");

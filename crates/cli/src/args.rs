@@ -8,7 +8,33 @@ use clap::Args;
 use clap::builder::FalseyValueParser;
 
 use crate::failure::Failure;
+use crate::logging::LogFormat;
 use crate::store::{STORE_HELP, parse_store};
+
+/// What is logged. Every command takes these flags.
+#[derive(Debug, Args)]
+pub(crate) struct LogArgs {
+    /// Log filter: error, warn, info, debug, trace, or target=level,…
+    #[arg(
+        long,
+        global = true,
+        env = "CASELOAD_LOG",
+        value_name = "FILTER",
+        default_value = "warn",
+        display_order = 900
+    )]
+    pub(crate) log: String,
+    /// Format of log lines
+    #[arg(
+        long,
+        global = true,
+        env = "CASELOAD_LOG_FORMAT",
+        value_name = "FORMAT",
+        default_value = "text",
+        display_order = 901
+    )]
+    pub(crate) log_format: LogFormat,
+}
 
 /// Which store a command works on.
 #[derive(Debug, Args)]

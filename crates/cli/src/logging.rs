@@ -1,5 +1,6 @@
-//! The server's log: goes to standard error, as text or as one JSON map per line. `CASELOAD_LOG` is
-//! its filter in the usual `target=level` form.
+//! The log: goes to standard error, as text or as one JSON map per line. `CASELOAD_LOG` is its filter
+//! in the usual `target=level` form. A server logs its requests and tasks, and each command of an
+//! administrator the change that it makes.
 
 use std::io::IsTerminal;
 
@@ -15,8 +16,8 @@ pub(crate) enum LogFormat {
     Json,
 }
 
-/// Default for a library that reports each migration in lines of another format.
-const QUIET: &str = "refinery_core=warn";
+/// Default for libraries that report each migration and each notice of the database.
+const QUIET: &str = "refinery_core=warn,tokio_postgres=warn";
 
 /// Starts logging for the rest of the process.
 pub(crate) fn start(filter: &str, format: LogFormat) -> Result<(), Failure> {

@@ -35,7 +35,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     let arguments = Program::try_parse().unwrap_or_else(|error| without_password(error).exit());
     let mut printer = Printer::new();
-    let done = program::run(arguments.command, &mut printer);
+    let done = program::run(arguments, &mut printer);
     match done.and_then(|done| printer.flush().map(|()| done)) {
         Ok(done) => done.into(),
         Err(failure) => report(&failure),

@@ -4,10 +4,12 @@
 
 use clap::{Parser, Subcommand};
 
+use crate::args::LogArgs;
 use crate::commands::{
     admin, backup, bulk, check, copy, demo, domain, issues, key, openapi, serve,
 };
 use crate::failure::{Done, Failure};
+use crate::logging;
 use crate::printer::Printer;
 
 /// A self-hosted server for support-desk data: bulk actions on end-user profiles, and issues.
@@ -19,6 +21,8 @@ use crate::printer::Printer;
 #[derive(Debug, Parser)]
 #[command(name = "caseload", version, max_term_width = 100)]
 pub(crate) struct Program {
+    #[command(flatten)]
+    pub(crate) log: LogArgs,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -58,8 +62,9 @@ pub(crate) enum Command {
 }
 
 /// Runs one command to its end.
-pub(crate) fn run(command: Command, printer: &mut Printer) -> Result<Done, Failure> {
-    match command {
+pub(crate) fn run(program: Program, printer: &mut Printer) -> Result<Done, Failure> {
+    logging::start(&program.log.log, program.log.log_format)?;
+    match program.command {
         Command::Demo(args) => demo::run(&args, printer),
         Command::Serve(args) => serve::run(&args),
         Command::Domain(command) => domain::run(command, printer),

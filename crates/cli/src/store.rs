@@ -11,8 +11,7 @@ use caseload_store::{InvalidLocation, OpenMode, Store, StoreError};
 use crate::failure::Failure;
 
 /// The help text of `--store`.
-pub(crate) const STORE_HELP: &str = "The store: sqlite:PATH, created if it is missing, or \
-                                     postgres://USER@HOST/DATABASE";
+pub(crate) const STORE_HELP: &str = "The store: sqlite:PATH or postgres://USER@HOST/DATABASE";
 /// Pauses between two attempts to open a store: each is twice as long as the one before.
 const PAUSE_MIN: Duration = Duration::from_millis(250);
 const PAUSE_MAX: Duration = Duration::from_secs(5);

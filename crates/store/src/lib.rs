@@ -18,9 +18,11 @@ mod pack;
 pub mod profiles;
 pub mod query;
 pub mod rowset;
+mod task_log;
 pub mod tasks;
 pub mod throttle;
 
 pub use contract::*;
 pub use opening::{InvalidLocation, OpenMode};
 pub use pack::{HEADER_BYTES_MAX, PackedBlock, pack_block, unpack_block, unpacked_size};
+pub use task_log::log_end;

@@ -56,7 +56,7 @@ pub(super) async fn accept(
         Idempotent::Replayed(first) => Ok(idempotency::created(first)),
         Idempotent::Done(task) => {
             tracing::info!(
-                task = task.id,
+                task_id = task.id,
                 action = task.action.as_str(),
                 entries = task.counts.total,
                 key = caller.key_id,

@@ -4,7 +4,7 @@
 use axum::Json;
 use axum::extract::State;
 use caseload_model::error_code::ErrorCode;
-use caseload_store::{CancelTask, StoreError};
+use caseload_store::{CancelTask, StoreError, log_end};
 
 use super::no_fields::NoFields;
 use super::path::OwnTask;
@@ -31,7 +31,9 @@ pub(crate) async fn cancel(
     });
     match cancelled.await {
         Ok(task) => {
-            tracing::info!(task = task.id, key = caller.key_id, "a task is to be cancelled");
+            tracing::info!(task_id = task.id, key = caller.key_id, "a task is to be cancelled");
+            // A running task ends, and is logged, at its server.
+            log_end(&caller.domain_name, &task);
             Ok(Json(TaskView::new(&task, &caller.domain_name)))
         }
         Err(StoreError::TaskCompleted) => {

@@ -78,6 +78,7 @@ fn create_app(args: AppCreateArgs, printer: &mut Printer) -> Result<Done, Failur
         let command = CreateApp { domain: domain.id, id, title: args.title, now: at };
         Ok(store.create_app(command).await?)
     })?;
+    tracing::info!(domain = name.as_str(), app = app.id, "an app was created");
     note(format_args!(
         "created app {:?} of domain {name}, publish id {}",
         app.title, app.publish_id
@@ -123,6 +124,7 @@ fn create_agent(args: AgentCreateArgs, printer: &mut Printer) -> Result<Done, Fa
         let command = CreateAgent { domain: domain.id, id, name, email, now: at };
         Ok(store.create_agent(command).await?)
     })?;
+    tracing::info!(domain = name.as_str(), agent = agent.id, "an agent was created");
     note(format_args!("created agent {:?} of domain {name}", agent.name));
     printer.line(agent.id)?;
     Ok(Done::Good)

@@ -66,6 +66,7 @@ fn create(args: CreateArgs) -> Result<Done, Failure> {
     let command = CreateDomain { name: args.name, now: now(), random };
     let domain =
         with_new_store(&args.store.store, async |store| Ok(store.create_domain(command).await?))?;
+    tracing::info!(domain = domain.name.as_str(), "a domain was created");
     note(format_args!("created domain {}", domain.name));
     Ok(Done::Good)
 }
@@ -98,6 +99,7 @@ fn delete(args: &DeleteArgs) -> Result<Done, Failure> {
         let domain = domain_named(store.as_ref(), name).await?;
         Ok(store.delete_domain(domain.id).await?)
     })?;
+    tracing::info!(domain = name.as_str(), "a domain was deleted");
     note(format_args!("deleted domain {name}"));
     Ok(Done::Good)
 }

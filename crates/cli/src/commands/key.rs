@@ -1,10 +1,9 @@
 //! `caseload key`: the API keys of a domain. A new key's text goes to standard output and is not
 //! stored; later commands name the key by its id.
 
-use caseload_model::ids::DomainId;
 use caseload_model::key::Access;
 use caseload_model::time::UnixMillis;
-use caseload_store::{CreateKey, Key, Store};
+use caseload_store::{CreateKey, Domain, Key, Store};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use serde_json::json;
@@ -69,7 +68,7 @@ pub(crate) fn run(command: KeyCommand, printer: &mut Printer) -> Result<Done, Fa
 /// Creates a key in a domain; returns its id and its text.
 pub(crate) async fn make_key(
     store: &dyn Store,
-    domain: DomainId,
+    domain: &Domain,
     access: Access,
     name: &str,
     span_ms: Option<i64>,
@@ -78,7 +77,7 @@ pub(crate) async fn make_key(
     let id = format!("key-{}", hex::encode(random_bytes::<6>()?));
     let at = now();
     let command = CreateKey {
-        domain,
+        domain: domain.id,
         id: id.clone(),
         hash: hash_of_key(&text),
         name: name.to_owned(),
@@ -87,6 +86,12 @@ pub(crate) async fn make_key(
         expires_at: span_ms.map(|span| UnixMillis(at.0 + span)),
     };
     store.create_key(command).await?;
+    tracing::info!(
+        domain = domain.name.as_str(),
+        key = id,
+        access = access.as_str(),
+        "a key was created"
+    );
     Ok((id, text))
 }
 
@@ -95,7 +100,7 @@ fn create(args: &CreateArgs, printer: &mut Printer) -> Result<Done, Failure> {
     let access = Access::parse(&args.access).unwrap_or(Access::Write);
     let (id, text) = with_store(&args.domain.store.store, async |store| {
         let domain = domain_named(store.as_ref(), name).await?;
-        make_key(store.as_ref(), domain.id, access, &args.name, args.expires).await
+        make_key(store.as_ref(), &domain, access, &args.name, args.expires).await
     })?;
     note(format_args!(
         "created key {id} of domain {name}, access {}; it is shown only this once",
@@ -160,6 +165,7 @@ fn revoke(args: &RevokeArgs) -> Result<Done, Failure> {
         return Err(Failure::usage(format!("domain {name} has no key {:?}", args.id))
             .with_hint(format!("`caseload key list --domain {name}` shows the ids")));
     }
+    tracing::info!(domain = name.as_str(), key = args.id, "a key was revoked");
     note(format_args!("revoked key {} of domain {name}", args.id));
     Ok(Done::Good)
 }

@@ -9,7 +9,6 @@ use clap::builder::RangedU64ValueParser;
 
 use crate::args::{StoreArgs, parse_listen};
 use crate::failure::{Done, Failure};
-use crate::logging::{self, LogFormat};
 use crate::printer::note;
 use crate::server::{LEASE_SECONDS, Server, StopSignals, bind, on_threads};
 use crate::store::open_for_server;
@@ -37,12 +36,6 @@ pub(crate) struct ServeArgs {
     store_wait: u64,
     #[command(flatten)]
     limits: LimitArgs,
-    /// Log filter: error, warn, info, debug, trace, or target=level,…
-    #[arg(long, env = "CASELOAD_LOG", value_name = "FILTER", default_value = "warn")]
-    log: String,
-    /// Format of log lines
-    #[arg(long, env = "CASELOAD_LOG_FORMAT", value_name = "FORMAT", default_value = "text")]
-    log_format: LogFormat,
 }
 
 /// The limits that an operator can set.
@@ -89,7 +82,6 @@ impl LimitArgs {
 }
 
 pub(crate) fn run(args: &ServeArgs) -> Result<Done, Failure> {
-    logging::start(&args.log, args.log_format)?;
     let patience = Duration::from_secs(args.store_wait);
     on_threads(async {
         let mut signals = StopSignals::listen()?;

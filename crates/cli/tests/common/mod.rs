@@ -144,11 +144,15 @@ impl<'p> Server<'p> {
     pub(crate) fn spawn(workdir: &'p Workdir, key: String, mut command: Command) -> Self {
         let mut child = command.spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-        let line = lines.next().unwrap().unwrap();
-        let Some(url) = line.strip_prefix("listening on ") else {
-            panic!("the server printed: {line}");
+        // At `info`, lines of the log come first.
+        let mut before = String::new();
+        let url = loop {
+            let Some(Ok(line)) = lines.next() else { panic!("the server printed: {before}") };
+            match line.strip_prefix("listening on ") {
+                Some(url) => break url.to_owned(),
+                None => before = before + &line + "\n",
+            }
         };
-        let url = url.to_owned();
         // A full pipe would block the server, so its log is read until it ends.
         let log = Arc::new(Mutex::default());
         let written: Arc<Mutex<String>> = Arc::clone(&log);

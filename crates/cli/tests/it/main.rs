@@ -18,6 +18,7 @@ mod exit_status;
 mod failover;
 mod help;
 mod issues;
+mod logs;
 mod no_store;
 mod openapi;
 mod replicas;

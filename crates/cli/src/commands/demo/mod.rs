@@ -23,7 +23,6 @@ use crate::args::parse_listen;
 use crate::clock::now;
 use crate::commands::key::make_key;
 use crate::failure::{Done, Failure};
-use crate::logging::{self, LogFormat};
 use crate::printer::{Printer, note};
 use crate::secret::random_bytes;
 use crate::server::{LEASE_SECONDS, Server, StopSignals, bind, on_threads, try_bind};
@@ -56,13 +55,9 @@ pub(crate) struct DemoArgs {
         value_parser = parse_store
     )]
     store: StoreLocation,
-    /// Log filter: error, warn, info, debug, trace, or target=level,…
-    #[arg(long, env = "CASELOAD_LOG", value_name = "FILTER", default_value = "warn")]
-    log: String,
 }
 
 pub(crate) fn run(args: &DemoArgs, printer: &mut Printer) -> Result<Done, Failure> {
-    logging::start(&args.log, LogFormat::Text)?;
     on_threads(async {
         let store = caseload_location::open(&args.store, OpenMode::Server).await?;
         let mut signals = StopSignals::listen()?;
@@ -104,9 +99,11 @@ async fn prepare(store: &dyn Store) -> Result<String, Failure> {
         domain
     } else {
         let random = u64::from_le_bytes(random_bytes()?);
-        store.create_domain(CreateDomain { name, now: now(), random }).await?
+        let domain = store.create_domain(CreateDomain { name, now: now(), random }).await?;
+        tracing::info!(domain = domain.name.as_str(), "a domain was created");
+        domain
     };
-    let (_, key) = make_key(store, domain.id, Access::Write, "demo", None).await?;
+    let (_, key) = make_key(store, &domain, Access::Write, "demo", None).await?;
     Ok(key)
 }
 

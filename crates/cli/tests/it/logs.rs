@@ -1,0 +1,116 @@
+//! The log: the end of each task and each change by an administrator is a line at `info`.
+
+use std::time::{Duration, Instant};
+
+use caseload_teststore::on_each_store;
+use serde_json::Value;
+
+use crate::common::{PATIENCE, Server, Workdir, profiles};
+
+on_each_store!(blocking:
+    the_end_of_a_task_is_a_line_at_info,
+);
+
+/// Waits for a number of lines in the log of a server that have this message.
+fn lines(server: &Server<'_>, message: &str, count: usize) -> Vec<Value> {
+    let begun = Instant::now();
+    loop {
+        let log = server.log();
+        let found: Vec<Value> = log
+            .lines()
+            .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+            .filter(|line| line["fields"]["message"] == message)
+            .collect();
+        if found.len() >= count {
+            return found;
+        }
+        assert!(begun.elapsed() < PATIENCE, "{message} is not in the log: {log}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn the_end_of_a_task_is_a_line_at_info() {
+    let workdir = Workdir::new();
+    workdir.good(&["domain", "create", "acme"]);
+    let key = workdir.good(&["key", "create", "--domain", "acme"]).trim().to_owned();
+    let args = ["serve", "--listen", "127.0.0.1:0", "--log", "info", "--log-format", "json"];
+    let server = Server::spawn(&workdir, key, workdir.caseload(&args));
+    workdir.write("two.jsonl", profiles(1, "log") + "{\"age\":\"30\"}\n");
+    let submit = ["bulk", "submit", "create_core_profiles"];
+    let task = server.run(&[&submit[..], &["two.jsonl", "--wait"]].concat()).stdout;
+    let task = String::from_utf8(task).unwrap().trim().to_owned();
+    let line = lines(&server, "a task ended", 1).remove(0);
+    assert_eq!(line["level"], "INFO");
+    let fields = &line["fields"];
+    for (name, value) in [
+        ("task_id", Value::from(task)),
+        ("domain", "acme".into()),
+        ("action", "create_core_profiles".into()),
+        ("outcome", "completed_with_errors".into()),
+        ("total", 2.into()),
+        ("succeeded", 1.into()),
+        ("failed", 1.into()),
+        ("unprocessed", 0.into()),
+        ("dry_run", false.into()),
+    ] {
+        assert_eq!(fields[name], value, "{name}: {line}");
+    }
+    for duration in ["duration_ms", "waited_ms"] {
+        assert!(fields[duration].as_i64().is_some_and(|ms| (0..600_000).contains(&ms)), "{line}");
+    }
+
+    // A task that is cancelled while it waits for others ends, too.
+    let issue = |n| {
+        format!(
+            "{{\"title\":\"{n}\",\"created_at\":{n},\"messages\":[{{\"body\":\"m\",\"created_at\":1,\"origin\":\"end-user\"}}]}}\n"
+        )
+    };
+    workdir.write("next.jsonl", profiles(10_000, "next"));
+    for (file, first) in [("one.jsonl", 0), ("two.jsonl", 10_000)] {
+        workdir.write(file, (first..first + 10_000).map(issue).collect::<String>());
+        server.good(&["bulk", "submit", "import_issues", file]);
+    }
+    let waiting = server.good(&[&submit[..], &["next.jsonl"]].concat());
+    server.good(&["bulk", "cancel", waiting.trim()]);
+    let ends = lines(&server, "a task ended", 2);
+    let end = ends.iter().find(|line| line["fields"]["task_id"] == waiting.trim()).unwrap();
+    assert_eq!(end["fields"]["outcome"], "cancelled", "{end}");
+    assert_eq!(end["fields"]["unprocessed"], 10_000, "{end}");
+    assert!(!server.log().contains(&server.key), "the log has the key");
+}
+
+#[test]
+fn each_change_by_an_administrator_is_a_line_at_info_without_the_key() {
+    let workdir = Workdir::new();
+    let run = |args: &[&str]| {
+        let mut command = workdir.caseload(args);
+        let output = command.env("CASELOAD_LOG", "info").output().unwrap();
+        let (out, log) = (output.stdout, output.stderr);
+        (String::from_utf8(out).unwrap().trim().to_owned(), String::from_utf8(log).unwrap())
+    };
+    let has = |log: &str, words: &[&str]| {
+        let found = log
+            .lines()
+            .any(|line| line.contains(" INFO ") && words.iter().all(|word| line.contains(word)));
+        assert!(found, "{words:?} is not in {log}");
+    };
+    let (_, log) = run(&["domain", "create", "acme"]);
+    has(&log, &["a domain was created", "acme"]);
+    let (key, log) = run(&["key", "create", "--domain", "acme", "--access", "read"]);
+    has(&log, &["a key was created", "acme", "key-", "read"]);
+    assert!(!log.contains(&key) && !log.contains(key.trim_start_matches("caseload_")), "{log}");
+    let (list, log) = run(&["key", "list", "--domain", "acme"]);
+    assert!(!log.contains("INFO"), "a list changes nothing: {log}");
+    let id = list.split('\t').next().unwrap().to_owned();
+    let (_, log) = run(&["key", "revoke", "--domain", "acme", &id]);
+    has(&log, &["a key was revoked", "acme", &id]);
+    let (app, log) = run(&["app", "create", "--domain", "acme", "Shop"]);
+    has(&log, &["an app was created", "acme", &app]);
+    let (agent, log) = run(&["agent", "create", "--domain", "acme", "Grace", "grace@example.org"]);
+    has(&log, &["an agent was created", "acme", &agent]);
+    let (_, log) = run(&["domain", "delete", "acme", "--yes"]);
+    has(&log, &["a domain was deleted", "acme"]);
+
+    let quiet = workdir.run(&["domain", "create", "quiet"]);
+    assert_eq!(String::from_utf8(quiet.stderr).unwrap(), "created domain quiet\n");
+}

@@ -1,7 +1,7 @@
 //! `caseload demo`: shows the product in one process. It makes a store of its own, starts a server
-//! on it, and then is a client of that server: it imports and exports profiles, and imports, lists
-//! and walks through issues. It prints each step and commands to copy, and then serves. Another
-//! run on the same store uses the same domain with a new key and new data.
+//! on it, and then is a client of that server: it imports and exports profiles, imports a file with
+//! faults, and imports, lists and walks through issues. It prints each step and commands to copy,
+//! and then serves. Another run on the same store uses the same domain with a new key and new data.
 
 mod report;
 mod steps;
@@ -14,7 +14,7 @@ use caseload_client::Client;
 use caseload_location::StoreLocation;
 use caseload_model::ids::DomainName;
 use caseload_model::key::Access;
-use caseload_store::{CreateDomain, OpenMode, Store};
+use caseload_store::{CreateDomain, OpenMode, Store, StoreError};
 use clap::Args;
 use clap::builder::FalseyValueParser;
 use tokio::net::TcpListener;
@@ -22,6 +22,7 @@ use tokio::net::TcpListener;
 use crate::args::parse_listen;
 use crate::clock::now;
 use crate::commands::key::make_key;
+use crate::commands::session::domain_named;
 use crate::failure::{Done, Failure};
 use crate::printer::{Printer, note};
 use crate::secret::random_bytes;
@@ -78,10 +79,10 @@ pub(crate) fn run(args: &DemoArgs, printer: &mut Printer) -> Result<Done, Failur
         };
         // An interrupted demo shuts its server down gracefully, too.
         let worked = tokio::select! {
-            worked = job => worked.map(|()| true),
-            () = signals.wait() => Ok(false),
+            worked = job => worked,
+            () = signals.wait() => Err(Failure::interrupted()),
         };
-        if matches!(worked, Ok(true)) && !args.exit {
+        if worked.is_ok() && !args.exit {
             note(format_args!("serving on {url} until Ctrl-C"));
             signals.wait().await;
         }
@@ -95,13 +96,16 @@ pub(crate) fn run(args: &DemoArgs, printer: &mut Printer) -> Result<Done, Failur
 /// Creates the domain if it is missing, and a key for it.
 async fn prepare(store: &dyn Store) -> Result<String, Failure> {
     let name = DomainName::parse(DOMAIN).map_err(|error| Failure::usage(error.to_string()))?;
-    let domain = if let Some(domain) = store.domain(&name).await? {
-        domain
-    } else {
-        let random = u64::from_le_bytes(random_bytes()?);
-        let domain = store.create_domain(CreateDomain { name, now: now(), random }).await?;
-        tracing::info!(domain = domain.name.as_str(), "a domain was created");
-        domain
+    let random = u64::from_le_bytes(random_bytes()?);
+    let create = CreateDomain { name: name.clone(), now: now(), random };
+    let domain = match store.create_domain(create).await {
+        Ok(domain) => {
+            tracing::info!(domain = domain.name.as_str(), "a domain was created");
+            domain
+        }
+        // By an earlier run, or by one that started at the same moment.
+        Err(StoreError::AlreadyExists { .. }) => domain_named(store, &name).await?,
+        Err(error) => return Err(error.into()),
     };
     let (_, key) = make_key(store, &domain, Access::Write, "demo", None).await?;
     Ok(key)

@@ -1,5 +1,6 @@
 //! The output of the demo: its store and server, one aligned line per step, and commands to copy.
-//! The commands are complete, with address, key and ids, and a test runs every one of them.
+//! The commands are complete, with address, key and ids, and a test runs every one of them. No line
+//! is wider than a terminal of 80 columns.
 
 use std::time::Duration;
 
@@ -21,18 +22,33 @@ pub(crate) struct Step {
 impl Step {
     pub(crate) fn print(self, printer: &mut Printer) -> Result<(), Failure> {
         let Self { name, result, took, rate } = self;
-        let line = format!("  {name:<18} {result:<44} {:>8} {rate:>10}", time(took));
+        let line = format!("  {name:<17} {result:<39} {:>8} {rate:>10}", time(took));
         printer.line(line.trim_end())
     }
 }
 
-/// The task and the time that the commands to copy name.
+/// The task that the commands to copy name.
 #[derive(Debug)]
 pub(crate) struct Examples {
-    /// The task that imported profiles.
-    pub(crate) task: String,
-    /// An instant with some issues before it and some after it.
-    pub(crate) instant: i64,
+    /// The import with faults.
+    pub(crate) faulty: String,
+}
+
+/// The widest line that is shorter than any usual terminal.
+const COLUMNS_MAX: usize = 79;
+
+/// Prints a text below a step, in lines that fit a terminal.
+pub(crate) fn indented(printer: &mut Printer, text: &str) -> Result<(), Failure> {
+    let mut line = String::from("   ");
+    for word in text.split(' ') {
+        if line.chars().count() + 1 + word.chars().count() > COLUMNS_MAX {
+            printer.line(&line)?;
+            line = String::from("     ");
+        }
+        line.push(' ');
+        line.push_str(word);
+    }
+    printer.line(line)
 }
 
 /// Prints the store, the domain and the server.
@@ -57,7 +73,8 @@ pub(crate) fn opening(
     printer.line("")
 }
 
-/// Prints commands to copy, or a note if the server does not stay.
+/// Prints commands to copy, or a note if the server does not stay. They are the last lines, so that
+/// the key is still on the screen.
 pub(crate) fn by_hand(
     printer: &mut Printer,
     client: &Client,
@@ -69,58 +86,36 @@ pub(crate) fn by_hand(
     if !serving {
         return printer.line("Without --exit the server stays, with commands to try on it.");
     }
-    printer.line("To try it, copy any of these:")?;
-    for (title, commands) in commands(client, key, examples) {
-        printer.line(format_args!("\n  # {title}"))?;
-        for command in commands {
-            printer.line(format_args!("  {command}"))?;
-        }
+    printer.line("To try it, copy these lines into another terminal:")?;
+    printer.line("")?;
+    for line in commands(client, key, examples) {
+        printer.line(format_args!("  {line}"))?;
     }
     printer.line("")
 }
 
-fn commands(client: &Client, key: &str, examples: &Examples) -> Vec<(&'static str, Vec<String>)> {
-    let bulk = format!("$URL/v2/{}/identity/bulk_actions", client.domain());
-    let issues = format!("$URL/v1/{}/issues", client.domain());
-    let Examples { task, instant } = examples;
-    let curl = |rest: String| format!("curl -u \"$KEY:\" {rest}");
+/// Lines for a shell. None is too wide for a terminal of 80 columns, and no answer is longer than a
+/// few screens.
+fn commands(client: &Client, key: &str, examples: &Examples) -> Vec<String> {
+    let domain = client.domain();
+    let bulk = format!("$URL/v2/{domain}/identity/bulk_actions");
+    let issues = format!("$URL/v1/{domain}/issues");
+    let curl = r#"curl -u "$KEY:""#;
     vec![
-        ("the address and the key", vec![format!("URL={}", client.url()), format!("KEY={key}")]),
-        (
-            "create a task: two new profiles, one of them with two faults",
-            vec![curl(format!(
-                "{bulk} -d action=create_core_profiles --data-urlencode \
-                 'payload=[{{\"identities\":[{{\"email\":\"ada@example.net\"}}],\"names\":\
-                 {{\"first_name\":\"Ada\"}}}},{{\"age\":\"30\"}}]'"
-            ))],
-        ),
-        (
-            "the import above: its status, results and errors",
-            vec![
-                curl(format!("{bulk}/{task}")),
-                curl(format!("\"{bulk}/{task}/results?format=jsonl\"")),
-                curl(format!("{bulk}/{task}/errors")),
-            ],
-        ),
-        (
-            "issues: a page of two states, those rated above 3, one by its id",
-            vec![
-                curl(format!("\"{issues}?state=new,new-for-agent&page-size=2\"")),
-                curl(format!(
-                    "-G {issues} -d page-size=2 --data-urlencode 'includes=[\"feedback\"]' \
-                     --data-urlencode 'feedback-rating={{\"and\":[{{\"is_greater_than\":\"3\"}}]}}'"
-                )),
-                curl(format!("{issues}/1")),
-            ],
-        ),
-        (
-            "one step of the cursor procedure: the next one starts at the last issue's created_at",
-            vec![curl(format!(
-                "\"{issues}?created_since={instant}&created_until={}&sort-by=creation-time\
-                 &sort-order=asc\"",
-                instant + 7 * 86_400_000
-            ))],
-        ),
+        format!("URL={}", client.url()),
+        format!("KEY={key}"),
+        format!("TASK={}", examples.faulty),
+        "# the faulty import: its record and its errors".to_owned(),
+        format!("{curl} {bulk}/$TASK"),
+        format!("{curl} {bulk}/$TASK/errors"),
+        "# a new import".to_owned(),
+        format!(r"{curl} {bulk} \"),
+        r"  -d action=create_core_profiles --data-urlencode \".to_owned(),
+        r#"  'payload=[{"identities":[{"email":"ada@example.net"}],"age":36}]'"#.to_owned(),
+        "# issues: two new ones, the first page of a walk, one by its id".to_owned(),
+        format!(r#"{curl} "{issues}?state=new&page-size=2""#),
+        format!(r#"{curl} "{issues}?cursor=&page-size=2""#),
+        format!("{curl} {issues}/1"),
     ]
 }
 

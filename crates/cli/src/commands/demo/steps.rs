@@ -7,12 +7,13 @@ use caseload_client::{Client, IssueParams, Payload, RecordList, Task};
 use caseload_model::task::{Action, Family};
 use serde::Deserialize;
 
-use super::report::{Examples, Step};
+use super::report::{Examples, Step, indented};
 use crate::clock::now;
 use crate::commands::bulk::{summary, wait_with_progress};
 use crate::failure::Failure;
 use crate::printer::{Printer, counted, grouped};
 use crate::samples::{issue_lines, profile_lines};
+use crate::secret::random_bytes;
 
 /// Profiles that the demo imports and exports: the most that one task may have.
 const PROFILES: u64 = 10_000;
@@ -27,24 +28,37 @@ struct Created<'a> {
     id: &'a str,
 }
 
+/// The part of an error record that the demo shows.
+#[derive(Deserialize)]
+struct Refused {
+    errors: Vec<Fault>,
+}
+
+#[derive(Deserialize)]
+struct Fault {
+    pointer: String,
+    code: String,
+    detail: String,
+}
+
 /// Runs all steps.
 pub(crate) async fn run(client: &Client, printer: &mut Printer) -> Result<Examples, Failure> {
     let at = now().0;
-    let tag = format!("run{}", at / 1000);
-    let (task, ids) = import_profiles(client, printer, profile_lines(PROFILES, &tag, at)).await?;
+    // An identity belongs to one profile only, and two runs may begin at the same moment.
+    let tag = format!("run{}", hex::encode(random_bytes::<6>()?));
+    let ids = import_profiles(client, printer, profile_lines(PROFILES, &tag, at)).await?;
     export_profiles(client, printer, &ids).await?;
     import_issues(client, printer, issue_lines(ISSUES, client.domain().as_str(), at)).await?;
-    let instant = at - 90 * DAY_MS;
-    list_issues(client, printer, instant).await?;
+    list_issues(client, printer, at - 90 * DAY_MS).await?;
     walk_issues(client, printer).await?;
-    Ok(Examples { task: task.task_id, instant })
+    import_with_faults(client, printer, &tag).await
 }
 
 async fn import_profiles(
     client: &Client,
     printer: &mut Printer,
     lines: Vec<u8>,
-) -> Result<(Task, Vec<String>), Failure> {
+) -> Result<Vec<String>, Failure> {
     let bytes = lines.len();
     let begun = Instant::now();
     let action = Action::CreateCoreProfiles;
@@ -61,7 +75,7 @@ async fn import_profiles(
     let result = format!("{} created, {} of JSON Lines", grouped(ids.len() as u64), mib(bytes));
     let rate = per_second(task.counts.total, took);
     Step { name: "profiles imported", result, took, rate }.print(printer)?;
-    Ok((task, ids))
+    Ok(ids)
 }
 
 async fn export_profiles(
@@ -127,6 +141,41 @@ async fn walk_issues(client: &Client, printer: &mut Printer) -> Result<(), Failu
     Step { name: "issues walked", result, took, rate: per_second(issues, took) }.print(printer)
 }
 
+/// Imports two profiles, one of them with faults, and prints the faults.
+async fn import_with_faults(
+    client: &Client,
+    printer: &mut Printer,
+    tag: &str,
+) -> Result<Examples, Failure> {
+    let lines = format!(
+        concat!(
+            r#"{{"identities":[{{"uid":"ada-{tag}"}}],"last_country":"SE","age":30}}"#,
+            "\n",
+            r#"{{"identities":[{{"uid":"bob-{tag}"}}],"last_country":"Atlantis","age":"30"}}"#,
+            "\n"
+        ),
+        tag = tag
+    );
+    let begun = Instant::now();
+    let action = Action::CreateCoreProfiles;
+    let task = finished_task(client, action, lines.into_bytes(), "importing faults").await?;
+    let took = begun.elapsed();
+    let mut faults = Vec::new();
+    let errors = client.bulk(action.family()).records(&task.task_id, RecordList::Errors).await?;
+    let mut errors = errors.lines();
+    while let Some(line) = errors.next().await? {
+        let refused: Refused = serde_json::from_slice(&line)
+            .map_err(|error| Failure::server(format!("an error record is not valid: {error}")))?;
+        faults.extend(refused.errors);
+    }
+    let result = format!("{} of {} refused, its faults:", task.counts.failed, task.counts.total);
+    Step { name: "faulty import", result, took, rate: String::new() }.print(printer)?;
+    for Fault { pointer, code, detail } in faults {
+        indented(printer, &format!("{pointer} {code}: {detail}"))?;
+    }
+    Ok(Examples { faulty: task.task_id })
+}
+
 /// Submits a task and waits for it. A task with failed entries ends the demo.
 async fn run_task(
     client: &Client,
@@ -134,13 +183,23 @@ async fn run_task(
     lines: Vec<u8>,
     what: &str,
 ) -> Result<Task, Failure> {
-    let family: Family = action.family();
-    let task = client.bulk(family).submit(action, Payload::bytes(lines)).await?;
-    let task = wait_with_progress(client, family, &task, what).await?;
+    let task = finished_task(client, action, lines, what).await?;
     if task.is_clean() {
         return Ok(task);
     }
     Err(Failure::server(format!("{what}: task {}: {}", task.task_id, summary(&task))))
+}
+
+/// Submits a task and waits for it.
+async fn finished_task(
+    client: &Client,
+    action: Action,
+    lines: Vec<u8>,
+    what: &str,
+) -> Result<Task, Failure> {
+    let family: Family = action.family();
+    let task = client.bulk(family).submit(action, Payload::bytes(lines)).await?;
+    wait_with_progress(client, family, &task, what).await
 }
 
 fn per_second(count: u64, took: Duration) -> String {

@@ -23,3 +23,4 @@ mod no_store;
 mod openapi;
 mod replicas;
 mod serve;
+mod sizes;

@@ -50,8 +50,7 @@ impl Admin for SqliteStore {
     fn delete_domain(&self, domain: DomainId) -> StoreFuture<'_, ()> {
         Box::pin(async move {
             self.engine.write(move |conn, _| domains::begin_removal(conn, domain)).await?;
-            while self.write_weighing(Weight::Long, domains::continue_removal).await? {}
-            Ok(())
+            Ok(domains::finish_removals(&self.engine).await?)
         })
     }
 

@@ -1,13 +1,16 @@
 //! Domains. The first transaction of a removal deletes the domain's name, keys, apps and agents, so
 //! that no caller can reach it. Its records follow in bounded steps, so that other domains are not
-//! blocked. If a crash interrupts a removal, the next server or the next removal finishes it.
-//! Invariant: no table is missed, because the schema itself names the tables: all that have a
-//! `domain_id`.
+//! blocked; then what the rows left in the file and in its log is cleared. If a crash interrupts a
+//! removal, the next server or the next removal finishes it. Invariants: no table is missed,
+//! because the schema itself names the tables: all that have a `domain_id`; a removal ends only
+//! when the file has none of the domain's texts.
 
 use caseload_model::ids::{DomainId, DomainName};
 use caseload_model::time::UnixMillis;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
+use super::engine::{Engine, Weight, WriteContext, empty_log};
+use super::leftovers::{SecureDelete, clear_step};
 use super::profiles::by_id::{MOVED, PLACED};
 use crate::Fault;
 use caseload_store::admin::{
@@ -65,6 +68,7 @@ pub(super) fn demand(conn: &Connection, domain: DomainId) -> Result<(), Fault> {
 /// The first step of a removal. Afterwards no caller can reach the domain.
 pub(super) fn begin_removal(conn: &Connection, domain: DomainId) -> Result<(), Fault> {
     demand(conn, domain)?;
+    let _secure = SecureDelete::begin(conn)?;
     conn.execute("INSERT INTO domain_removals (removed_id) VALUES (?1)", [domain.0])?;
     for table in ENTRY_TABLES {
         conn.execute(&format!("DELETE FROM {table} WHERE domain_id = ?1"), [domain.0])?;
@@ -73,12 +77,70 @@ pub(super) fn begin_removal(conn: &Connection, domain: DomainId) -> Result<(), F
     Ok(())
 }
 
-/// The next step of a removal. Returns false if no removal is pending.
-pub(super) fn continue_removal(conn: &Connection) -> Result<bool, Fault> {
-    let removed: Option<i64> = conn
-        .query_row("SELECT removed_id FROM domain_removals LIMIT 1", [], |row| row.get(0))
-        .optional()?;
-    let Some(removed) = removed else { return Ok(false) };
+/// Ends all removals that have begun.
+pub(super) async fn finish_removals(engine: &Engine) -> Result<(), Fault> {
+    let emptied = loop {
+        let step = engine.write_weighing(Weight::Long, |conn, _| removal_step_of_any(conn)).await?;
+        if let Some(emptied) = step {
+            break emptied;
+        }
+    };
+    if emptied.is_empty() {
+        return Ok(());
+    }
+    let mut next = Some(1);
+    while let Some(from) = next {
+        let clear = move |conn: &Connection, _: &WriteContext<'_>| clear_step(conn, from);
+        next = engine.write_weighing(Weight::Long, clear).await?;
+    }
+    engine.empty_log().await?;
+    engine.write(move |conn, _| forget_removals(conn, &emptied)).await
+}
+
+/// The same on the only connection to the file, which is in no transaction.
+pub(super) fn finish_removals_alone(conn: &Connection) -> Result<(), Fault> {
+    let in_transaction = || conn.unchecked_transaction();
+    let emptied = loop {
+        let tx = in_transaction()?;
+        let step = removal_step_of_any(conn)?;
+        tx.commit()?;
+        if let Some(emptied) = step {
+            break emptied;
+        }
+    };
+    if emptied.is_empty() {
+        return Ok(());
+    }
+    let mut next = Some(1);
+    while let Some(from) = next {
+        let tx = in_transaction()?;
+        next = clear_step(conn, from)?;
+        tx.commit()?;
+    }
+    if empty_log(conn)? {
+        forget_removals(conn, &emptied)?;
+    } else {
+        tracing::warn!("another program reads the store; the next start ends a domain's removal");
+    }
+    Ok(())
+}
+
+/// The next step of a removal. If no records are left of any removed domain, the ids of these
+/// domains.
+fn removal_step_of_any(conn: &Connection) -> Result<Option<Vec<i64>>, Fault> {
+    let mut statement = conn.prepare_cached("SELECT removed_id FROM domain_removals")?;
+    let removed = statement.query_map([], |row| row.get(0))?.collect::<Result<Vec<i64>, _>>()?;
+    let _secure = if removed.is_empty() { None } else { Some(SecureDelete::begin(conn)?) };
+    for domain in &removed {
+        if remove_some(conn, *domain)? {
+            return Ok(None);
+        }
+    }
+    Ok(Some(removed))
+}
+
+/// Deletes some records of a domain; false if none is left.
+fn remove_some(conn: &Connection, removed: i64) -> Result<bool, Fault> {
     if remove_core_profiles(conn, removed)? {
         return Ok(true);
     }
@@ -99,8 +161,14 @@ pub(super) fn continue_removal(conn: &Connection) -> Result<bool, Fault> {
             return Ok(true);
         }
     }
-    conn.execute("DELETE FROM domain_removals WHERE removed_id = ?1", [removed])?;
-    Ok(true)
+    Ok(false)
+}
+
+fn forget_removals(conn: &Connection, domains: &[i64]) -> Result<(), Fault> {
+    for domain in domains {
+        conn.execute("DELETE FROM domain_removals WHERE removed_id = ?1", [domain])?;
+    }
+    Ok(())
 }
 
 /// Deletes some core profiles and the identities that lead to them; false if none is left.

@@ -15,6 +15,7 @@ mod engine;
 mod idempotency;
 mod issues;
 mod keys;
+mod leftovers;
 mod probe;
 mod profiles;
 mod queues;

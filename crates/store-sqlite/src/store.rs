@@ -42,7 +42,7 @@ impl SqliteStore {
                 // void.
                 tasks::void_leases(conn)?;
                 tasks::void_uploads(conn)?;
-                while domains::continue_removal(conn)? {}
+                domains::finish_removals_alone(conn)?;
             }
             Ok(())
         };

@@ -36,6 +36,9 @@ const PAUSE: Duration = Duration::from_secs(1);
 const BUSY_RETRIES: i32 = 75;
 const BUSY_PAUSE: Duration = Duration::from_micros(200);
 
+/// How long emptying the log waits for reads and writes that began before; new writes wait for it.
+const EMPTY_WAIT: Duration = Duration::from_millis(100);
+
 /// The most pages that the writer has to move itself, and how many rounds of moving new pages this
 /// thread makes to get there.
 const LAST_PAGES: u32 = (8 << 20) / PAGE_BYTES;
@@ -220,6 +223,17 @@ fn checkpoint(conn: &Connection, kind: &str) -> Result<bool, Fault> {
             Ok((row.get(0)?, row.get(1)?, row.get(2)?))
         })?;
     Ok(busy == 0 && log == moved)
+}
+
+/// Moves the whole log into the database and truncates it. Returns false if others read or write
+/// so long that it gives up; then it may be called again.
+pub(crate) fn empty_log(conn: &Connection) -> Result<bool, Fault> {
+    // Most of it first, while writers continue.
+    checkpoint(conn, "PASSIVE")?;
+    conn.busy_timeout(EMPTY_WAIT)?;
+    let emptied = checkpoint(conn, "TRUNCATE");
+    conn.busy_timeout(connection::BUSY_TIMEOUT)?;
+    emptied
 }
 
 /// Moves the whole log into the database and truncates it. Gives up if readers or writers block it

@@ -26,6 +26,7 @@ use crate::Fault;
 use caseload_store::throttle::Throttle;
 use caseload_store::{DurationCounts, OpenMode};
 use checkpoint::Checkpointer;
+pub(super) use checkpoint::empty_log;
 pub(super) use command::{LastMember, Member, Weight, WriteContext};
 use gauges::Gauges;
 pub(super) use lock::ServerLock;
@@ -35,6 +36,9 @@ use writer::Writer;
 
 /// The time limit of a read without a budget of its own.
 const READ_BUDGET: Duration = Duration::from_secs(10);
+
+/// The pause between two attempts to empty the log.
+const EMPTY_LOG_PAUSE: Duration = Duration::from_millis(200);
 
 /// An opened database file.
 #[derive(Debug)]
@@ -181,6 +185,23 @@ impl Engine {
         F: FnOnce(&Connection, &mut Throttle) -> Result<T, Fault> + Send + 'static,
     {
         self.readers.read(Some(budget), is_long, work).await
+    }
+
+    /// Moves the whole log into the database and truncates it, so that no page of the log is left.
+    /// Waits for reads that began before.
+    pub(super) async fn empty_log(&self) -> Result<(), Fault> {
+        for attempt in 0.. {
+            let path = self.path.clone();
+            let empty = move || connection::open(&path).and_then(|conn| empty_log(&conn));
+            if on_blocking_thread(empty).await? {
+                break;
+            }
+            if attempt == 0 {
+                tracing::info!("waiting for reads to end, so that the log can be emptied");
+            }
+            tokio::time::sleep(EMPTY_LOG_PAUSE).await;
+        }
+        Ok(())
     }
 
     /// Groups committed since the store was opened.

@@ -5,6 +5,7 @@
 mod backup;
 #[cfg(debug_assertions)]
 mod copy;
+mod deleted;
 #[cfg(debug_assertions)]
 mod failpoints;
 mod gets;

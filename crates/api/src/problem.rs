@@ -45,12 +45,15 @@ pub(crate) struct Problem {
     code: ErrorCode,
     detail: String,
     faults: Vec<Fault>,
+    /// The task that retries the one that was to be retried.
+    retried_by: Option<String>,
     headers: Vec<(HeaderName, HeaderValue)>,
 }
 
 impl Problem {
     pub(crate) fn new(code: ErrorCode, detail: impl Into<String>) -> Self {
-        Self { code, detail: detail.into(), faults: Vec::new(), headers: Vec::new() }
+        let (detail, headers) = (detail.into(), Vec::new());
+        Self { code, detail, faults: Vec::new(), retried_by: None, headers }
     }
 
     /// The refusal of a request with these faults, at least one. The first one sets code and
@@ -109,6 +112,7 @@ impl Problem {
             code: self.code.as_str(),
             request_id,
             errors,
+            retried_by: self.retried_by.as_deref(),
         };
         serde_json::to_vec(&wire).unwrap_or_default()
     }
@@ -133,6 +137,13 @@ impl From<StoreError> for Problem {
                      some to complete, then try again"
                 );
                 Self::new(ErrorCode::QueueFull, detail).retry_after(RETRY_QUEUE_SECONDS)
+            }
+            StoreError::AlreadyRetried { by } => {
+                let detail = format!(
+                    "the task {by} runs the failed and unprocessed entries of this one again; \
+                     retry that task if entries of it fail"
+                );
+                Self { retried_by: Some(by), ..Self::new(ErrorCode::AlreadyRetried, detail) }
             }
             StoreError::IdempotencyKeyReused => {
                 let detail = "this idempotency key belongs to another request of this domain; \
@@ -198,6 +209,8 @@ struct WireProblem<'a> {
     request_id: &'a str,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     errors: Vec<WireFault<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retried_by: Option<&'a str>,
 }
 
 #[derive(Serialize)]

@@ -23,6 +23,9 @@ pub struct Task {
     #[serde(default)]
     pub dry_run: bool,
     pub counts: TaskCounts,
+    /// Warnings in the result records.
+    #[serde(default)]
+    pub warnings: u64,
     /// Unix milliseconds, as are the other times.
     pub created_at: i64,
     #[serde(default)]
@@ -32,6 +35,9 @@ pub struct Task {
     /// The task whose failed and unprocessed entries this one runs again.
     #[serde(default)]
     pub parent_task_id: Option<String>,
+    /// The task that runs the failed and unprocessed entries of this one again.
+    #[serde(default)]
+    pub retried_by: Option<String>,
     /// While the task waits: how many tasks run before it.
     #[serde(default)]
     pub position: Option<u64>,

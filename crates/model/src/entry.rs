@@ -77,11 +77,11 @@ fn from_json(found: json::Fault) -> EntryFault {
 }
 
 fn fault(code: EntryErrorCode, pointer: Option<String>, detail: String) -> EntryFault {
-    EntryFault { code, pointer, detail, value: None }
+    EntryFault { code, pointer, detail, value: None, owner: None }
 }
 
 fn unreadable(faults: Vec<EntryFault>) -> Rejection {
-    Rejection { id: None, faults, readable: false }
+    Rejection { id: None, faults, readable: false, named: None }
 }
 
 #[cfg(test)]

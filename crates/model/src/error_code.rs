@@ -28,6 +28,13 @@ words! {
     }
 }
 
+words! {
+    /// What is odd about an entry that succeeded.
+    EntryWarningCode {
+        LooksLikeSeconds = 1 "looks_like_seconds",
+    }
+}
+
 macro_rules! request_codes {
     ($($variant:ident $word:literal $status:literal $title:literal,)+) => {
         /// The faults of a request as a whole, or of one of its parameters.
@@ -74,6 +81,7 @@ request_codes! {
     MethodNotAllowed "method_not_allowed" 405 "The method is not allowed here",
     NotCompleted "not_completed" 409 "The task has not completed yet",
     AlreadyCompleted "already_completed" 409 "The task is completed",
+    AlreadyRetried "already_retried" 409 "The task was retried before",
     NothingToRetry "nothing_to_retry" 409 "There is nothing to retry",
     IdempotencyInProgress "idempotency_in_progress" 409 "The first request is being answered",
     TooLarge "too_large" 413 "The request is too large",

@@ -83,6 +83,18 @@ pub fn app_profile_id(domain: &DomainName, seed: &[u8]) -> String {
     id
 }
 
+/// An identity in comparable form: the code of its type in one byte, then its value as UTF-8. Email
+/// addresses are folded. Keys sort by their bytes. The types and the way to a key are in `profile`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct IdentityKey(pub(crate) Box<[u8]>);
+
+impl IdentityKey {
+    /// The bytes that are stored and compared.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,13 +1,17 @@
 //! The result and error records of a task: one per entry, as JSON lines. Wire form: docs/api.md,
 //! "Results and errors". Records are collected per chunk and stored exactly as they will be served.
 
-use crate::error_code::EntryErrorCode;
+use crate::error_code::{EntryErrorCode, EntryWarningCode};
+use crate::ids::{CoreProfileId, IdentityKey};
 use crate::json::{self, Json};
 use crate::payload::{Entry, OVERSIZE_PREFIX_BYTES};
 use crate::task::Action;
 
 /// Bytes of a faulty value that an error record repeats; longer values are shortened.
 pub const FAULT_VALUE_BYTES_MAX: usize = 1024;
+/// Most warnings of one entry that are listed. If an exporter sends seconds, every time of an issue
+/// is odd, and the first ones say so.
+pub const WARNINGS_MAX: usize = 10;
 /// Bytes of an unreadable entry that an error record repeats.
 pub const RAW_ENTRY_BYTES_MAX: usize = 1024;
 
@@ -23,6 +27,8 @@ pub struct EntryFault {
     pub detail: String,
     /// The faulty value as JSON text, if there is one.
     pub value: Option<Vec<u8>>,
+    /// The profile that has the identity, if that is the fault.
+    pub owner: Option<CoreProfileId>,
 }
 
 impl EntryFault {
@@ -31,7 +37,8 @@ impl EntryFault {
         pointer: impl Into<String>,
         detail: impl Into<String>,
     ) -> Self {
-        Self { code, pointer: Some(pointer.into()), detail: detail.into(), value: None }
+        let (pointer, detail) = (Some(pointer.into()), detail.into());
+        Self { code, pointer, detail, value: None, owner: None }
     }
 
     /// This fault with the faulty value, shortened if it is long.
@@ -49,7 +56,30 @@ impl EntryFault {
     }
 }
 
-/// Why an entry was rejected before anything was looked up.
+/// Something odd about an entry that succeeds nevertheless.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EntryWarning {
+    pub code: EntryWarningCode,
+    /// RFC 6901 pointer into the entry.
+    pub pointer: String,
+    /// What is odd, how it was taken, and what was perhaps meant.
+    pub detail: String,
+    /// The value as JSON text.
+    pub value: Vec<u8>,
+}
+
+/// The records that an entry names, as far as it can be read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NamedRecords {
+    pub core_profile: Option<CoreProfileId>,
+    pub app_profile: Option<String>,
+    pub issue: Option<u64>,
+    /// Each with its position in the entry.
+    pub identities: Vec<(usize, IdentityKey)>,
+}
+
+/// Why an entry was rejected before anything was looked up. It changes nothing, but the planners
+/// look up the records that it names, so that it is told those faults, too.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rejection {
     /// The entry's id as JSON text, if it has one.
@@ -58,6 +88,8 @@ pub struct Rejection {
     /// Whether the entry is a readable map of allowed size. If not, its record has `raw` instead of
     /// `entry`.
     pub readable: bool,
+    /// What is to be looked up; `None` if that is nothing.
+    pub named: Option<Box<NamedRecords>>,
 }
 
 /// An entry after validation: what it asks for, or why it was rejected.
@@ -74,6 +106,8 @@ pub struct ChunkRecords {
     pub errors: Vec<u8>,
     pub succeeded: u32,
     pub failed: u32,
+    /// Warnings in the results.
+    pub warnings: u32,
 }
 
 impl ChunkRecords {
@@ -88,6 +122,24 @@ impl ChunkRecords {
         rest(out);
         out.extend_from_slice(b"}\n");
         self.succeeded += 1;
+    }
+
+    /// [`ChunkRecords::outcome`] with the warnings of the entry as the last member.
+    pub fn outcome_with(
+        &mut self,
+        entry: &Entry,
+        outcome: &str,
+        warnings: &[EntryWarning],
+        rest: impl FnOnce(&mut Vec<u8>),
+    ) {
+        self.outcome(entry, outcome, |out| {
+            rest(out);
+            if !warnings.is_empty() {
+                out.extend_from_slice(b",\"warnings\":");
+                json::write_array(warnings, out, write_warning);
+            }
+        });
+        self.warnings += warnings.len() as u32;
     }
 
     /// Adds a result line that is a whole record, as get actions return it. `write` appends the
@@ -147,6 +199,7 @@ impl ChunkRecords {
         self.errors.extend_from_slice(&other.errors);
         self.succeeded += other.succeeded;
         self.failed += other.failed;
+        self.warnings += other.warnings;
     }
 }
 
@@ -163,17 +216,40 @@ pub(crate) fn write_decimal(number: impl itoa::Integer, out: &mut Vec<u8>) {
     out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
 }
 
-fn write_fault(fault: &EntryFault, out: &mut Vec<u8>) {
-    out.extend_from_slice(format!("{{\"code\":\"{}\"", fault.code.as_str()).as_bytes());
-    if let Some(pointer) = &fault.pointer {
+fn write_warning(warning: &EntryWarning, out: &mut Vec<u8>) {
+    let EntryWarning { code, pointer, detail, value } = warning;
+    write_finding(code.as_str(), Some(pointer), detail, Some(value), out);
+    out.push(b'}');
+}
+
+/// The members that faults and warnings share, without the closing brace.
+fn write_finding(
+    code: &str,
+    pointer: Option<&str>,
+    detail: &str,
+    value: Option<&[u8]>,
+    out: &mut Vec<u8>,
+) {
+    out.extend_from_slice(format!("{{\"code\":\"{code}\"").as_bytes());
+    if let Some(pointer) = pointer {
         out.extend_from_slice(b",\"pointer\":");
         json::write_string(pointer, out);
     }
     out.extend_from_slice(b",\"detail\":");
-    json::write_string(&fault.detail, out);
-    if let Some(value) = &fault.value {
+    json::write_string(detail, out);
+    if let Some(value) = value {
         out.extend_from_slice(b",\"value\":");
         out.extend_from_slice(value);
+    }
+}
+
+fn write_fault(fault: &EntryFault, out: &mut Vec<u8>) {
+    let (pointer, value) = (fault.pointer.as_deref(), fault.value.as_deref());
+    write_finding(fault.code.as_str(), pointer, &fault.detail, value, out);
+    if let Some(owner) = fault.owner {
+        out.extend_from_slice(b",\"core-profile-id\":\"");
+        write_decimal(owner.0, out);
+        out.push(b'"');
     }
     out.push(b'}');
 }

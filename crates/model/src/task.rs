@@ -195,6 +195,10 @@ pub struct Task {
     pub expires_at: Option<UnixMillis>,
     /// The task whose failed and unprocessed entries this one runs again, if this is a retry.
     pub parent_id: Option<String>,
+    /// The task that runs the failed and unprocessed entries of this one again.
+    pub retried_by: Option<String>,
+    /// Warnings in the result records.
+    pub warnings: u32,
     /// While the task waits to start: the number of the domain's writing tasks before it.
     pub position: Option<u32>,
 }
@@ -290,6 +294,8 @@ mod tests {
             completed_at: None,
             expires_at: None,
             parent_id: None,
+            retried_by: None,
+            warnings: 0,
             position: None,
         };
         assert_eq!(task.progress(), 99);

@@ -153,8 +153,14 @@ impl Naive {
         all.collect()
     }
 
+    /// The result records without warnings: the times of these tests are small.
     fn results(&self) -> Vec<Value> {
-        self.results.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+        let without_warnings = |line| {
+            let mut record: Value = serde_json::from_str(line).unwrap();
+            record.as_object_mut().unwrap().remove("warnings");
+            record
+        };
+        self.results.lines().map(without_warnings).collect()
     }
 
     fn errors(&self) -> Vec<Value> {
@@ -331,9 +337,9 @@ fn ten_thousand_equal_instants_imported_twice_need_few_rounds_of_windows() {
 #[test]
 fn a_dry_run_has_the_same_records_and_writes_nothing() {
     let entries = [
-        r#"{"id":5,"created_at":10,"title":"a","app_id":"new"}"#.to_owned(),
-        r#"{"created_at":10}"#.to_owned(),
-        r#"{"id":5,"created_at":10,"title":"b"}"#.to_owned(),
+        r#"{"id":5,"created_at":100000000010,"title":"a","app_id":"new"}"#.to_owned(),
+        r#"{"created_at":100000000010}"#.to_owned(),
+        r#"{"id":5,"created_at":100000000010,"title":"b"}"#.to_owned(),
         r#"{"title":1}"#.to_owned(),
     ];
     let store = Naive::new();
@@ -348,8 +354,8 @@ fn a_dry_run_has_the_same_records_and_writes_nothing() {
         [
             json!({"index": 0, "line": 1, "outcome": "created", "id": 5}),
             json!({
-                "index": 1, "line": 2, "outcome": "created", "created_at": 11,
-                "original_created_at": 10,
+                "index": 1, "line": 2, "outcome": "created", "created_at": 100_000_000_011_i64,
+                "original_created_at": 100_000_000_010_i64,
             }),
         ]
     );

@@ -5,13 +5,13 @@ use std::collections::HashMap;
 
 use caseload_model::ids::CoreProfileId;
 use caseload_model::profile::{
-    IdentityKey, IdentityRow, ProfileRow, StoredAppProfile, render_app, render_core, show_app_gets,
-    show_core_gets,
+    IdentityKey, IdentityRow, ProfileRow, StoredAppProfile, named_app_profiles,
+    named_core_profiles, render_app, render_core, show_app_gets, show_core_gets,
 };
 use caseload_model::record::{ChunkRecords, PreparedEntry};
 use caseload_model::time::UnixMillis;
 use caseload_store::StoreError;
-use caseload_store::profiles::{ProfileStore, sound};
+use caseload_store::profiles::ProfileStore;
 use tokio_postgres::Row;
 
 use crate::engine::{CopyRows, store_error};
@@ -133,7 +133,7 @@ impl ProfileStore for DomainTx<'_> {
         entries: &[PreparedEntry<CoreProfileId>],
         out: &mut ChunkRecords,
     ) -> Result<(), StoreError> {
-        let ids: Vec<i64> = sound(entries).map(|id| id.0 as i64).collect();
+        let ids: Vec<i64> = named_core_profiles(entries).map(|id| id.0 as i64).collect();
         let found = self.rows(
             "SELECT id, fields, created_at, updated_at FROM core_profiles
              WHERE domain_id = $1 AND id = ANY ($2)",
@@ -154,7 +154,7 @@ impl ProfileStore for DomainTx<'_> {
         entries: &[PreparedEntry<String>],
         out: &mut ChunkRecords,
     ) -> Result<(), StoreError> {
-        let pids: Vec<&[u8]> = sound(entries).map(String::as_bytes).collect();
+        let pids: Vec<&[u8]> = named_app_profiles(entries).map(String::as_bytes).collect();
         let found = self.rows(
             "SELECT pid, app_id, name, emails, fields, created_at, updated_at FROM app_profiles
              WHERE domain_id = $1 AND pid = ANY ($2)",

@@ -42,6 +42,16 @@ pub fn first_answer(
     }
 }
 
+/// Replaces the answer that this transaction stored under `key`.
+pub fn replace_answer(
+    store: &impl CommandStore,
+    key: &IdempotencyKey,
+    answer: &StoredAnswer,
+) -> Result<(), StoreError> {
+    // At its own end an answer has expired, and an expired one is replaced.
+    store.insert_answer(key, answer, key.expires_at).map(drop)
+}
+
 /// Stores `answer`, or returns the first answer if the request is a repeat.
 pub fn store_or_first(
     store: &impl CommandStore,

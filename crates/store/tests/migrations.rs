@@ -8,7 +8,7 @@ use std::path::Path;
 use sha2::{Digest as _, Sha256};
 
 /// Each migration with the SHA-256 of its file.
-const MIGRATIONS: [(&str, &str); 4] = [
+const MIGRATIONS: [(&str, &str); 6] = [
     (
         "store-sqlite/migrations/V1__core.sql",
         "5aab8587bfa4db5461cbb79c9a940c8105b7a82fe841ab7dd5532f12a18070f6",
@@ -18,12 +18,20 @@ const MIGRATIONS: [(&str, &str); 4] = [
         "01912b1170c44a2c5249fc30828d7978b1c7d83c32411467ff8e162ba2a4aa1b",
     ),
     (
+        "store-sqlite/migrations/V3__retries_and_live_times.sql",
+        "0b2077508459ba72b7b856d3c3e54dc3d71f0f1d985f3b53dcab98794e869b7d",
+    ),
+    (
         "store-postgres/migrations/V1__core.sql",
         "4bfa82d917c82d6112c7b049077cdec73685fca640cfa7925115c67f7cdc3165",
     ),
     (
         "store-postgres/migrations/V2__issues.sql",
         "27eacd71f2418081bab63a373ee60cd1eda880d7c63349d99cff49669236eaba",
+    ),
+    (
+        "store-postgres/migrations/V3__retries_and_live_times.sql",
+        "3bc8e004e89b716198a9880f7de9dbd0a625e9788601d8b0df11015613bd2015",
     ),
 ];
 

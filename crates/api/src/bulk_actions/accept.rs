@@ -3,7 +3,7 @@
 use axum::response::Response;
 use caseload_model::task::Action;
 use caseload_model::time::UnixMillis;
-use caseload_store::{CreateTask, Idempotent, StoredAnswer};
+use caseload_store::{CreateTask, Idempotent, StoredAnswer, TaskAnswer};
 
 use super::view::TaskView;
 use crate::problem::Problem;
@@ -34,20 +34,20 @@ pub(super) fn new_task(
     })
 }
 
-/// Gives the task to the store and answers 201. A repeat under `key` receives the first answer. The
-/// answer is rendered first, because the store commits it together with the task.
+/// Gives the task to the store and answers 201. A repeat under `key` receives the first answer,
+/// which the store commits together with the task.
 pub(super) async fn accept(
     state: &AppState,
     caller: &Caller,
     mut command: CreateTask,
     key: Option<(String, [u8; 32])>,
 ) -> Result<Response, Problem> {
-    let view = TaskView::new(&command.accepted(), &caller.domain_name);
-    let body = serde_json::to_vec(&view).map_err(|error| {
-        tracing::error!(%error, "a task cannot be rendered as JSON");
-        Problem::internal()
-    })?;
-    let answer = StoredAnswer { location: view.links.this, body };
+    let domain = caller.domain_name.clone();
+    let answer = TaskAnswer::new(move |task| {
+        let view = TaskView::new(task, &domain);
+        let body = serde_json::to_vec(&view).expect("a task is rendered as JSON");
+        StoredAnswer { location: view.links.this, body }
+    });
     command.idempotency = key.map(|(text, content)| {
         let key = idempotency::stored_key(text, content, command.now, command.expires_at);
         (key, answer.clone())
@@ -63,7 +63,7 @@ pub(super) async fn accept(
                 key_name = caller.key_name,
                 "a task was accepted"
             );
-            Ok(idempotency::created(answer))
+            Ok(idempotency::created(answer.of(&task)))
         }
     }
 }

@@ -49,7 +49,15 @@ impl Table {
                 vec!["index", "line", "outcome", id]
             }
             Action::ImportIssues => {
-                vec!["index", "line", "outcome", id, "created_at", "original_created_at"]
+                vec![
+                    "index",
+                    "line",
+                    "outcome",
+                    id,
+                    "created_at",
+                    "original_created_at",
+                    "warnings",
+                ]
             }
             Action::GetCoreProfiles => {
                 [id].into_iter().chain(core_field_names()).chain(times).collect()

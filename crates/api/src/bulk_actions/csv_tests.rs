@@ -43,7 +43,7 @@ fn results_have_the_columns_of_their_action() {
         (Action::CreateCoreProfiles, "index,line,outcome,core-profile-id"),
         (Action::UpdateCoreProfiles, "index,line,outcome,core-profile-id"),
         (Action::UpdateAppProfiles, "index,line,outcome,pid"),
-        (Action::ImportIssues, "index,line,outcome,id,created_at,original_created_at"),
+        (Action::ImportIssues, "index,line,outcome,id,created_at,original_created_at,warnings"),
         (
             Action::GetCoreProfiles,
             "core-profile-id,identities,names,tags,custom_fields,full_privacy_enabled,\

@@ -130,6 +130,8 @@ mod tests {
             completed_at: None,
             expires_at: None,
             parent_id: None,
+            retried_by: None,
+            warnings: 0,
             position: None,
         };
         let states = [

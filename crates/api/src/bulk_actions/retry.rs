@@ -1,13 +1,14 @@
 //! `POST …/bulk_actions/{task_id}/retry`: a new task of the entries that failed or were not
 //! processed. It needs the same access as creating the task, and takes no fields. A retry is a task
 //! like any other and has the same limits. Its entries keep the index and line that they have in
-//! the parent.
+//! the parent. A task has at most one retry, so that no entry is run twice by mistake; the store
+//! decides between two that arrive together. The retry itself can be retried.
 
 use axum::extract::State;
 use axum::response::Response;
 use caseload_model::error_code::ErrorCode;
 use caseload_model::task::TaskStatus;
-use caseload_store::CreateTask;
+use caseload_store::{CreateTask, StoreError};
 use http::HeaderMap;
 
 use super::accept::{accept, new_task};
@@ -47,6 +48,9 @@ pub(crate) async fn retry(
             task.progress()
         );
         return Err(Problem::new(ErrorCode::NotCompleted, detail).retry_after(RETRY_SECONDS));
+    }
+    if let Some(by) = task.retried_by {
+        return Err(StoreError::AlreadyRetried { by }.into());
     }
     if task.expires_at.is_some_and(|end| end <= state.clock.now()) {
         let detail = "the entries of this task have expired, at the time in its expires_at";

@@ -19,6 +19,7 @@ pub(crate) struct TaskView {
     outcome: Option<&'static str>,
     dry_run: bool,
     counts: CountsView,
+    warnings: u32,
     created_at: UnixMillis,
     queued_at: Option<UnixMillis>,
     started_at: Option<UnixMillis>,
@@ -26,6 +27,8 @@ pub(crate) struct TaskView {
     expires_at: Option<UnixMillis>,
     #[serde(skip_serializing_if = "Option::is_none")]
     parent_task_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retried_by: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     position: Option<u32>,
     pub(super) links: Links,
@@ -62,12 +65,14 @@ impl TaskView {
             outcome: task.outcome.map(Outcome::as_str),
             dry_run: task.dry_run,
             counts: CountsView::from(task.counts),
+            warnings: task.warnings,
             created_at: task.created_at,
             queued_at: task.queued_at,
             started_at: task.started_at,
             completed_at: task.completed_at,
             expires_at: task.expires_at,
             parent_task_id: task.parent_id.clone(),
+            retried_by: task.retried_by.clone(),
             position: task.position,
             links,
         }

@@ -29,6 +29,12 @@ pub(crate) fn schemas() -> Value {
                     "minItems": 1,
                     "items": schema("Fault"),
                 },
+                "retried_by": {
+                    "type": "string",
+                    "format": "uuid",
+                    "description": "Only with `already_retried`: the id of the task that retries \
+                                    this one.",
+                },
             },
         },
         "Fault": {
@@ -146,6 +152,9 @@ fn example(code: ErrorCode) -> Value {
         "code": code.as_str(),
         "request_id": "5f0c2f1e-0d5c-4b7e-9d3a-6d1c1d3f7a10",
     });
+    if code == ErrorCode::AlreadyRetried {
+        problem["retried_by"] = "019b7716-2a80-7c3e-9a51-0f3c8d1e4b23".into();
+    }
     if let Some(parameter) = parameter {
         let fault = json!({"parameter": parameter, "code": code.as_str(), "detail": detail});
         problem["errors"] = json!([fault]);
@@ -212,6 +221,10 @@ const fn sample_of_state(code: ErrorCode) -> &'static str {
             "the task is processing (40 %); ask again until its status is completed"
         }
         ErrorCode::AlreadyCompleted => "the task is already completed and cannot be cancelled",
+        ErrorCode::AlreadyRetried => {
+            "the task 019b7716-2a80-7c3e-9a51-0f3c8d1e4b23 runs the failed and unprocessed entries \
+             of this one again; retry that task if entries of it fail"
+        }
         ErrorCode::NothingToRetry => "every entry of the task succeeded; there is nothing to retry",
         ErrorCode::IdempotencyInProgress => {
             "the first request with this idempotency key is still being answered; send it again"

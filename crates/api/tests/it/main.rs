@@ -20,6 +20,7 @@ mod bulk_actions {
     mod create_repeated;
     mod create_staged;
     mod dry_run;
+    mod entry_faults;
     mod expiry;
     mod follow;
     mod list;

@@ -139,6 +139,8 @@ fn created(id: &str, action: Action, total: u32) -> Task {
         completed_at: None,
         expires_at: Some(UnixMillis(NOW.0 + 1000)),
         parent_id: None,
+        retried_by: None,
+        warnings: 0,
         position: None,
     }
 }
@@ -209,7 +211,7 @@ impl Submit for ScriptedStore {
     fn create_task(&self, command: CreateTask) -> StoreFuture<'_, Idempotent<Task>> {
         Box::pin(async move {
             self.may_fail()?;
-            let task = command.accepted();
+            let task = command.accepted(None);
             self.tasks.lock().unwrap().push((command.domain, task.clone()));
             self.created.lock().unwrap().push(command);
             Ok(Idempotent::Done(task))

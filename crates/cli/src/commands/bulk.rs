@@ -178,6 +178,9 @@ pub(crate) fn summary(task: &Task) -> String {
     if counts.unprocessed > 0 {
         let _ = write!(text, ", {} not processed", grouped(counts.unprocessed));
     }
+    if task.warnings > 0 {
+        let _ = write!(text, ", {}", counted(task.warnings, "warning", "warnings"));
+    }
     text
 }
 

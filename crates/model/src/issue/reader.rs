@@ -2,11 +2,11 @@
 //! entry gets all of its faults at once. The value of a faulty field does not matter, because the
 //! entry is rejected as a whole. `null` reads as absent.
 
-use super::{INSTANT_MS_MAX, parse_iso};
-use crate::error_code::EntryErrorCode;
+use super::{INSTANT_MS_MAX, SECONDS_MAX, parse_iso, write_iso};
+use crate::error_code::{EntryErrorCode, EntryWarningCode};
 use crate::ids::FOREIGN_ID_CHARS_MAX;
 use crate::json::{Json, Member, ValuePath};
-use crate::record::EntryFault;
+use crate::record::{EntryFault, EntryWarning, WARNINGS_MAX};
 use crate::spelling::nearest_word;
 use crate::task::Family;
 use crate::time::UnixMillis;
@@ -38,6 +38,7 @@ impl<'j, const N: usize> Map<'j, '_, N> {
 #[derive(Default)]
 pub(super) struct Reader {
     pub(super) faults: Vec<EntryFault>,
+    pub(super) warnings: Vec<EntryWarning>,
 }
 
 impl Reader {
@@ -56,6 +57,7 @@ impl Reader {
             pointer: at.pointer_within(POINTER_BYTES_MAX),
             detail: detail.into(),
             value: None,
+            owner: None,
         };
         if let Some(value) = value {
             fault = fault.with_value(value);
@@ -296,7 +298,11 @@ impl Reader {
         let json = map.get(name)?;
         let at = map.at.key(name);
         let Json::String(text) = json else {
-            return self.integer_value(json, &at, (0, INSTANT_MS_MAX)).map(UnixMillis);
+            let instant = self.integer_value(json, &at, (0, INSTANT_MS_MAX)).map(UnixMillis)?;
+            if instant.0 < SECONDS_MAX {
+                self.warn_of_seconds(instant, &at);
+            }
+            return Some(instant);
         };
         let instant = parse_iso(text).filter(|t| (0..=INSTANT_MS_MAX).contains(&t.0));
         if instant.is_none() {
@@ -305,6 +311,33 @@ impl Reader {
             self.fault(EntryErrorCode::WrongType, &at, detail, Some(json));
         }
         instant
+    }
+}
+
+impl Reader {
+    /// Warns that a number is more likely a time in seconds. It is taken as it is.
+    fn warn_of_seconds(&mut self, taken: UnixMillis, at: &ValuePath<'_>) {
+        if self.warnings.len() >= WARNINGS_MAX {
+            return;
+        }
+        let iso = |ms: i64| {
+            let mut text = Vec::new();
+            write_iso(UnixMillis(ms), &mut text);
+            String::from_utf8_lossy(&text).into_owned()
+        };
+        let (number, meant) = (taken.0, taken.0 * 1000);
+        let detail = format!(
+            "{number} was taken as milliseconds, {}; as seconds it would be {}: if that is meant, \
+             send {meant}",
+            iso(number),
+            iso(meant)
+        );
+        self.warnings.push(EntryWarning {
+            code: EntryWarningCode::LooksLikeSeconds,
+            pointer: at.pointer(),
+            detail,
+            value: number.to_string().into_bytes(),
+        });
     }
 }
 

@@ -6,10 +6,11 @@ use super::checker::{Checker, name_of, quoted};
 use super::field::{
     AGE_YEARS_MAX, Field, LAST_ACTIVE_MILLIS_MAX, Rule, TAG_CHARS_MAX, TEXT_CHARS_MAX, Table,
 };
-use super::identity::{self, IdentityKey};
+use super::identity;
 use crate::country::{is_country, nearest_country};
 use crate::decimal::{is_integer, is_within};
 use crate::error_code::EntryErrorCode as Code;
+use crate::ids::IdentityKey;
 use crate::json::{Json, Member, ValuePath};
 use crate::language::{is_language, nearest_language};
 use crate::spelling::nearest_word;
@@ -25,14 +26,14 @@ pub(super) enum Purpose {
 }
 
 impl Checker {
-    /// Checks every member except ids against `table`. Returns the keys of the identities if they
-    /// are good.
+    /// Checks every member except ids against `table`. Returns the keys of the good identities,
+    /// each with its position; `None` if the entry has no list of identities.
     pub(super) fn members(
         &mut self,
         table: &Table,
         purpose: Purpose,
         members: &[Member<'_>],
-    ) -> Option<Vec<IdentityKey>> {
+    ) -> Option<Vec<(usize, IdentityKey)>> {
         let mut keys = None;
         let mut guess = 0;
         for (name, value) in members {
@@ -73,13 +74,13 @@ impl Checker {
         self.fault(Code::UnknownField, &ValuePath::field(name), value, detail);
     }
 
-    /// Checks a value. Returns the keys of the identities if this is that field and all are good.
-    fn value(&mut self, field: &Field, value: &Json<'_>) -> Option<Vec<IdentityKey>> {
+    /// Checks a value. Returns the keys of the good identities if this is their field.
+    fn value(&mut self, field: &Field, value: &Json<'_>) -> Option<Vec<(usize, IdentityKey)>> {
         let path = ValuePath::field(field.name);
         let value = if field.rule.merges() { value.as_map_sent() } else { value };
         match (field.rule, value) {
             (Rule::Identities, Json::Array(items)) => {
-                return identity::check(self, &path, value, items);
+                return Some(identity::check(self, &path, value, items));
             }
             (Rule::Names, Json::Object(members)) => self.names(&path, members),
             (Rule::Tags, Json::Array(items)) => self.tags(&path, value, items),

@@ -9,6 +9,7 @@ use super::checker::{Checker, longer_than, quoted};
 use super::field::TEXT_CHARS_MAX;
 use crate::error_code::EntryErrorCode as Code;
 use crate::fold::fold;
+use crate::ids::IdentityKey;
 use crate::json::{Json, Member, ValuePath};
 use crate::spelling::close_word;
 use crate::task::words;
@@ -46,11 +47,6 @@ impl IdentityType {
     }
 }
 
-/// An identity in comparable form: the code of its type in one byte, then its value as UTF-8. Email
-/// addresses are folded. Keys sort by their bytes.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct IdentityKey(Box<[u8]>);
-
 impl IdentityKey {
     /// The key of the identity `value` of type `kind`.
     pub fn new(kind: IdentityType, value: &str) -> Self {
@@ -65,11 +61,6 @@ impl IdentityKey {
             }
         }
         Self(bytes.into_boxed_slice())
-    }
-
-    /// The bytes that are stored and compared.
-    pub fn as_bytes(&self) -> &[u8] {
-        &self.0
     }
 
     /// The key with these bytes; `None` if no key has them.
@@ -99,14 +90,14 @@ fn key_of(identity: &Json<'_>) -> Option<IdentityKey> {
     })
 }
 
-/// Checks the identities of an entry. Returns their keys, in order, if all are good.
+/// Checks the identities of an entry. Returns the keys of those that are good, in order, each with
+/// its position.
 pub(super) fn check(
     checker: &mut Checker,
     path: &ValuePath<'_>,
     value: &Json<'_>,
     items: &[Json<'_>],
-) -> Option<Vec<IdentityKey>> {
-    let faults_before = checker.faults.len();
+) -> Vec<(usize, IdentityKey)> {
     checker.count(path, value, items.len());
     let mut keys = Vec::with_capacity(items.len());
     for (at, item) in items.iter().enumerate() {
@@ -121,8 +112,7 @@ pub(super) fn check(
         }
     }
     duplicates(checker, path, items, &keys);
-    let good = checker.faults.len() == faults_before;
-    good.then(|| keys.into_iter().map(|(_, key)| key).collect())
+    keys
 }
 
 /// Checks one identity. Returns its key if type and value are good, whatever the metadata.

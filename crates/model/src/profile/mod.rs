@@ -18,25 +18,26 @@ mod plan_create;
 mod plan_get;
 mod prepare;
 mod record;
+mod rejected;
 
+pub use crate::ids::IdentityKey;
 pub use checker::FAULTS_MAX;
 pub use field::{
     AGE_YEARS_MAX, COLLECTION_ELEMENTS_MAX, CORE_PROFILE_ID_MAX, KEY_CHARS_MAX,
     LAST_ACTIVE_MILLIS_MAX, PROFILE_BYTES_MAX, TAG_CHARS_MAX, TEXT_CHARS_MAX, app_field_names,
     core_field_names, uncounted_members,
 };
-pub use identity::{
-    IDENTITY_VALUE_CHARS_MAX, IdentityKey, IdentityType, UID_VALUE_CHARS_MAX, identity_keys,
-};
+pub use identity::{IDENTITY_VALUE_CHARS_MAX, IdentityType, UID_VALUE_CHARS_MAX, identity_keys};
 pub use merge::merge_patch;
-pub use plan_app::{AppUpdatePlan, plan_app_updates};
+pub use plan_app::{AppUpdatePlan, named_app_profile, plan_app_updates};
 pub use plan_core::{CoreUpdatePlan, plan_core_updates};
 pub use plan_create::{
     CreatePlan, DryRunOwners, IdentityRow, ProfileRow, plan_creates, plan_optimistic_creates,
 };
-pub use plan_get::{show_app_gets, show_core_gets};
+pub use plan_get::{named_app_profiles, named_core_profiles, show_app_gets, show_core_gets};
 pub use prepare::{
     AppPatch, CorePatch, NewCoreProfile, prepare_app_gets, prepare_app_updates, prepare_core_gets,
     prepare_core_updates, prepare_creates,
 };
 pub use record::{StoredAppProfile, render_app, render_core};
+pub use rejected::{rejected_core_profiles, rejected_identities};

@@ -10,7 +10,7 @@ use super::merge::{Update, update};
 use super::plan_get::missing;
 use super::prepare::AppPatch;
 use super::record::{braced, parse_stored};
-use crate::entry::id_of;
+use super::rejected::{merge_faults, prepared_json, refuse};
 use crate::json;
 use crate::record::{ChunkRecords, PreparedEntry};
 use crate::task::Action;
@@ -23,8 +23,16 @@ pub struct AppUpdatePlan {
     pub records: ChunkRecords,
 }
 
+/// The pid that an entry names, rejected entries included.
+pub fn named_app_profile(prepared: &PreparedEntry<AppPatch>) -> Option<&str> {
+    match &prepared.item {
+        Ok(patch) => Some(&patch.pid),
+        Err(rejected) => rejected.named.as_deref()?.app_profile.as_deref(),
+    }
+}
+
 /// Plans `entries`, whose bytes are in `payload`. `records` has the fields text of every profile
-/// that they name, if it exists. A dry run is planned in the same way, as one slice, and not
+/// that [`named_app_profile`] finds in them, if it exists. A dry run is planned in the same way, as one slice, and not
 /// written.
 pub fn plan_app_updates<S: BuildHasher>(
     payload: &[u8],
@@ -36,29 +44,28 @@ pub fn plan_app_updates<S: BuildHasher>(
     let mut changed: BTreeMap<&str, Vec<u8>> = BTreeMap::new();
     for prepared in entries {
         let entry = &prepared.entry;
-        let pid = match &prepared.item {
-            Ok(patch) => patch.pid.as_str(),
-            Err(rejected) => {
-                out.rejected(action, payload, entry, rejected);
-                continue;
-            }
-        };
-        let Some(fields) = changed.get(pid).or_else(|| records.get(pid)) else {
-            missing(&APP, action, payload, entry, &mut out);
+        let Some(pid) = named_app_profile(prepared) else {
+            refuse(action, payload, prepared, Vec::new(), &mut out);
             continue;
         };
-        let stored = braced(fields);
-        let patch =
-            json::parse(&payload[entry.range.clone()]).expect("a prepared entry is valid JSON");
-        let outcome = match update(&APP, &parse_stored(&stored), &patch) {
+        let Some(fields) = changed.get(pid).or_else(|| records.get(pid)) else {
+            let stored = vec![missing(&APP, payload, entry)];
+            refuse(action, payload, prepared, stored, &mut out);
+            continue;
+        };
+        let patch = prepared_json(payload, entry);
+        let merged = match &prepared.item {
+            Ok(_) => update(&APP, &parse_stored(&braced(fields)), &patch),
+            Err(rejected) => Err(merge_faults(&APP, fields, &patch, rejected)),
+        };
+        let outcome = match merged {
             Ok(Update::Unchanged) => "unchanged",
             Ok(Update::Changed(fields)) => {
                 changed.insert(pid, fields);
                 "updated"
             }
-            Err(faults) => {
-                let id = id_of(&patch, action);
-                out.error(action, payload, entry, id.as_deref(), &faults, true);
+            Err(stored) => {
+                refuse(action, payload, prepared, stored, &mut out);
                 continue;
             }
         };

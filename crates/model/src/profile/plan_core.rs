@@ -8,16 +8,17 @@ use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasher;
 
 use super::field::CORE;
-use super::identity::{IdentityKey, keys_of};
+use super::identity::keys_of;
 use super::merge::{Update, update};
 use super::plan_create::{conflict, write_id};
 use super::plan_get::missing;
 use super::prepare::CorePatch;
 use super::record::{braced, parse_stored};
-use crate::entry::id_of;
-use crate::ids::CoreProfileId;
-use crate::json::{self, Json};
-use crate::record::{ChunkRecords, EntryFault, PreparedEntry};
+use super::rejected::{merge_faults, prepared_json, refuse};
+use crate::ids::{CoreProfileId, IdentityKey};
+use crate::json::Json;
+use crate::payload::Entry;
+use crate::record::{ChunkRecords, EntryFault, PreparedEntry, Rejection};
 use crate::task::Action;
 
 /// The changes of a slice of core profile updates.
@@ -34,7 +35,7 @@ pub struct CoreUpdatePlan {
 
 /// Plans `entries`, whose bytes are in `payload`. `records` has the fields text of every profile
 /// that they name, if it exists; `owners` has the owner of every identity that they name, if it has
-/// one. A dry run is planned in the same way: its outcome is not written, but laid over the stored
+/// one. Rejected entries name profiles and identities, too. A dry run is planned in the same way: its outcome is not written, but laid over the stored
 /// records for the next slice.
 pub fn plan_core_updates<S: BuildHasher, T: BuildHasher>(
     payload: &[u8],
@@ -48,34 +49,32 @@ pub fn plan_core_updates<S: BuildHasher, T: BuildHasher>(
     let mut identities = IdentityOwners { owners, moved: BTreeMap::new() };
     for prepared in entries {
         let entry = &prepared.entry;
-        let patch = match &prepared.item {
-            Ok(patch) => patch,
-            Err(rejected) => {
-                out.rejected(action, payload, entry, rejected);
-                continue;
-            }
+        let find = |id: &CoreProfileId| changed.get(id).or_else(|| records.get(id));
+        let merged = match &prepared.item {
+            Ok(patch) => match find(&patch.id) {
+                Some(fields) => {
+                    let json = prepared_json(payload, entry);
+                    let merged = one(patch, &parse_stored(&braced(fields)), &json, &mut identities);
+                    merged.map(|fields| (patch.id, fields))
+                }
+                None => {
+                    let named = patch.identities.iter().flatten().enumerate();
+                    let json = prepared_json(payload, entry);
+                    let mut stored = vec![missing(&CORE, payload, entry)];
+                    stored.extend(conflicts(&json, named, patch.id, &identities));
+                    Err(stored)
+                }
+            },
+            Err(rejected) => Err(rejected_faults(payload, entry, rejected, find, &identities)),
         };
-        let id = patch.id;
-        let Some(fields) = changed.get(&id).or_else(|| records.get(&id)) else {
-            missing(&CORE, action, payload, entry, &mut out);
-            continue;
-        };
-        let stored = braced(fields);
-        let json =
-            json::parse(&payload[entry.range.clone()]).expect("a prepared entry is valid JSON");
-        let outcome = match one(patch, &parse_stored(&stored), &json, &mut identities) {
-            Ok(None) => "unchanged",
-            Ok(Some(fields)) => {
-                changed.insert(id, fields);
-                "updated"
+        match merged {
+            Ok((id, fields)) => {
+                let outcome = if fields.is_some() { "updated" } else { "unchanged" };
+                changed.extend(fields.map(|fields| (id, fields)));
+                out.outcome(entry, outcome, |out| write_id(id, out));
             }
-            Err(faults) => {
-                let id = id_of(&json, action);
-                out.error(action, payload, entry, id.as_deref(), &faults, true);
-                continue;
-            }
-        };
-        out.outcome(entry, outcome, |out| write_id(id, out));
+            Err(stored) => refuse(action, payload, prepared, stored, &mut out),
+        }
     }
     let (identities_removed, identities_added) = identities.net();
     let changed = changed.into_iter().collect();
@@ -90,13 +89,8 @@ fn one<'a, T: BuildHasher>(
     identities: &mut IdentityOwners<'_, T>,
 ) -> Result<Option<Vec<u8>>, Vec<EntryFault>> {
     let outcome = update(&CORE, stored, json);
-    let wanted = patch.identities.as_deref().unwrap_or_default();
-    let conflicts: Vec<EntryFault> = wanted
-        .iter()
-        .enumerate()
-        .filter_map(|(n, key)| Some((n, identities.owner(key).filter(|owner| *owner != patch.id)?)))
-        .map(|(n, owner)| conflict(json, n, owner))
-        .collect();
+    let wanted = patch.identities.iter().flatten().enumerate();
+    let conflicts = conflicts(json, wanted, patch.id, identities);
     let outcome = match outcome {
         Err(mut faults) => {
             faults.extend(conflicts);
@@ -118,6 +112,39 @@ fn one<'a, T: BuildHasher>(
         }
     }
     Ok(Some(fields))
+}
+
+/// The faults of identities that another profile than `id` has.
+fn conflicts<'k, T: BuildHasher>(
+    json: &Json<'_>,
+    wanted: impl Iterator<Item = (usize, &'k IdentityKey)>,
+    id: CoreProfileId,
+    identities: &IdentityOwners<'_, T>,
+) -> Vec<EntryFault> {
+    let other = |key| identities.owner(key).filter(|owner| *owner != id);
+    let taken = wanted.filter_map(|(n, key)| Some((n, other(key)?)));
+    taken.map(|(n, owner)| conflict(json, n, owner)).collect()
+}
+
+/// The faults that stored records add to those of a rejected entry. Without the id of a profile,
+/// none of its identities is known to be another one's.
+fn rejected_faults<'f, T: BuildHasher>(
+    payload: &[u8],
+    entry: &Entry,
+    rejected: &Rejection,
+    find: impl FnOnce(&CoreProfileId) -> Option<&'f Vec<u8>>,
+    identities: &IdentityOwners<'_, T>,
+) -> Vec<EntryFault> {
+    let Some(named) = rejected.named.as_deref() else { return Vec::new() };
+    let Some(id) = named.core_profile else { return Vec::new() };
+    let json = prepared_json(payload, entry);
+    let mut faults = match find(&id) {
+        Some(fields) => merge_faults(&CORE, fields, &json, rejected),
+        None => vec![missing(&CORE, payload, entry)],
+    };
+    let wanted = named.identities.iter().map(|(n, key)| (*n, key));
+    faults.extend(conflicts(&json, wanted, id, identities));
+    faults
 }
 
 /// The owners of identities while the slice is planned: the stored ones, and over them the changes

@@ -3,13 +3,14 @@
 //! that succeeds with it, and a failed entry takes neither an id nor an identity.
 
 use std::collections::HashMap;
+use std::hash::BuildHasher;
 
 use super::checker::quoted;
-use super::identity::IdentityKey;
 use super::prepare::NewCoreProfile;
+use super::rejected::{prepared_json, refuse, rejected_identities};
 use crate::error_code::EntryErrorCode;
-use crate::ids::CoreProfileId;
-use crate::json::{self, Json, ValuePath};
+use crate::ids::{CoreProfileId, IdentityKey};
+use crate::json::{Json, ValuePath};
 use crate::payload::Entry;
 use crate::record::{ChunkRecords, EntryFault, PreparedEntry, write_decimal};
 use crate::task::Action;
@@ -40,26 +41,52 @@ enum Owner {
     Entry(u32),
 }
 
-/// Plans `entries` as if every identity were free, without looking at any. If the insertion finds
-/// one taken, the caller plans the entries again with [`plan_creates`].
-pub fn plan_optimistic_creates(
+/// Plans `entries` as if every identity of a valid one were free, without looking at any. If the
+/// insertion finds one taken, the caller plans the entries again with [`plan_creates`]. `owners` has
+/// the owner of every identity that rejected entries name, if it has one.
+pub fn plan_optimistic_creates<S: BuildHasher>(
     payload: &[u8],
     entries: &[PreparedEntry<NewCoreProfile>],
+    owners: &HashMap<IdentityKey, CoreProfileId, S>,
     first_id: u64,
 ) -> CreatePlan {
     let mut plan = CreatePlan { next_id: first_id, ..CreatePlan::default() };
     plan.inserts.reserve(entries.len());
     plan.records.results.reserve(entries.len() * RECORD_BYTES);
+    // Usually empty: then valid entries are not looked at.
+    let mut watched: HashMap<&IdentityKey, Option<CoreProfileId>> =
+        rejected_identities(entries).map(|key| (key, owners.get(key).copied())).collect();
     for (at, prepared) in entries.iter().enumerate() {
-        match &prepared.item {
-            Ok(_) => _ = plan.insert(&prepared.entry, at),
-            Err(rejected) => {
-                let action = Action::CreateCoreProfiles;
-                plan.records.rejected(action, payload, &prepared.entry, rejected);
-            }
+        let Ok(profile) = &prepared.item else {
+            let holder = |key: &_| watched.get(key).copied().flatten().map(Owner::Profile);
+            reject(payload, prepared, holder, &mut plan.records);
+            continue;
+        };
+        let id = plan.insert(&prepared.entry, at);
+        if watched.is_empty() {
+            continue;
+        }
+        for key in &profile.identities {
+            watched.entry(key).and_modify(|owner| *owner = owner.or(Some(id)));
         }
     }
     plan
+}
+
+/// Adds the error record of an entry that failed validation; identities of it that belong to a
+/// profile or an earlier entry are faults, too.
+fn reject(
+    payload: &[u8],
+    prepared: &PreparedEntry<NewCoreProfile>,
+    holder: impl Fn(&IdentityKey) -> Option<Owner>,
+    out: &mut ChunkRecords,
+) {
+    let named = prepared.item.as_ref().err().and_then(|rejected| rejected.named.as_deref());
+    let identities = named.map_or(&[][..], |named| &named.identities);
+    let conflicts: Vec<_> =
+        identities.iter().filter_map(|(n, key)| Some((*n, holder(key)?))).collect();
+    let faults = conflict_faults(payload, &prepared.entry, &conflicts);
+    refuse(Action::CreateCoreProfiles, payload, prepared, faults, out);
 }
 
 /// A core profile to insert, with its id as stores keep it.
@@ -110,17 +137,16 @@ pub(super) fn write_id(id: CoreProfileId, out: &mut Vec<u8>) {
 }
 
 /// Plans `entries`, whose bytes are in `payload`. `owners` has the owner of every identity that
-/// they name, if it has one; ids are assigned from `first_id` on. With `dry_run` nothing is
+/// they name, rejected entries included, if it has one; ids are assigned from `first_id` on. With `dry_run` nothing is
 /// inserted, records carry no id, and a conflict within the task names the index of the earlier
 /// entry.
-pub fn plan_creates<S: std::hash::BuildHasher>(
+pub fn plan_creates<S: BuildHasher>(
     payload: &[u8],
     entries: &[PreparedEntry<NewCoreProfile>],
     owners: &HashMap<IdentityKey, CoreProfileId, S>,
     first_id: u64,
     mut dry_run: Option<&mut DryRunOwners>,
 ) -> CreatePlan {
-    let action = Action::CreateCoreProfiles;
     let mut plan = CreatePlan { next_id: first_id, ..CreatePlan::default() };
     let mut taken: HashMap<&IdentityKey, CoreProfileId> = HashMap::new();
     if dry_run.is_none() {
@@ -129,20 +155,17 @@ pub fn plan_creates<S: std::hash::BuildHasher>(
     }
     for (at, prepared) in entries.iter().enumerate() {
         let entry = &prepared.entry;
-        let profile = match &prepared.item {
-            Ok(profile) => profile,
-            Err(rejected) => {
-                plan.records.rejected(action, payload, entry, rejected);
-                continue;
-            }
-        };
         let earlier = dry_run.as_deref();
-        let holder = |key| {
+        let holder = |key: &IdentityKey| {
             let stored = || owners.get(key).or_else(|| taken.get(key));
             let entry = || earlier.and_then(|earlier| earlier.0.get(key));
             stored()
                 .map(|id| Owner::Profile(*id))
                 .or_else(|| entry().map(|index| Owner::Entry(*index)))
+        };
+        let Ok(profile) = &prepared.item else {
+            reject(payload, prepared, holder, &mut plan.records);
+            continue;
         };
         let conflicts: Vec<(usize, Owner)> = profile
             .identities
@@ -152,7 +175,7 @@ pub fn plan_creates<S: std::hash::BuildHasher>(
             .collect();
         if !conflicts.is_empty() {
             let faults = conflict_faults(payload, entry, &conflicts);
-            plan.records.error(action, payload, entry, None, &faults, true);
+            refuse(Action::CreateCoreProfiles, payload, prepared, faults, &mut plan.records);
             continue;
         }
         if let Some(earlier) = dry_run.as_deref_mut() {
@@ -167,7 +190,10 @@ pub fn plan_creates<S: std::hash::BuildHasher>(
 }
 
 fn conflict_faults(payload: &[u8], entry: &Entry, conflicts: &[(usize, Owner)]) -> Vec<EntryFault> {
-    let json = json::parse(&payload[entry.range.clone()]).expect("a prepared entry is valid JSON");
+    if conflicts.is_empty() {
+        return Vec::new();
+    }
+    let json = prepared_json(payload, entry);
     let fault = |&(n, holder)| match holder {
         Owner::Profile(id) => conflict(&json, n, id),
         Owner::Entry(index) => conflict_with(&json, n, &format!("entry {index} of this dry run")),
@@ -177,7 +203,8 @@ fn conflict_faults(payload: &[u8], entry: &Entry, conflicts: &[(usize, Owner)]) 
 
 /// The fault of an entry whose identity `n` already belongs to the profile `id`.
 pub(super) fn conflict(entry: &Json<'_>, n: usize, id: CoreProfileId) -> EntryFault {
-    conflict_with(entry, n, &format!("core profile {id}"))
+    let fault = conflict_with(entry, n, &format!("core profile {id}"));
+    EntryFault { owner: Some(id), ..fault }
 }
 
 fn conflict_with(entry: &Json<'_>, n: usize, holder: &str) -> EntryFault {

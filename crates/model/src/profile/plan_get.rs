@@ -3,33 +3,67 @@
 
 use super::field::{APP, CORE, Table};
 use super::prepare::not_found;
-use crate::entry::id_of;
+use super::rejected::{prepared_json, refuse};
 use crate::ids::CoreProfileId;
-use crate::json;
 use crate::payload::Entry;
-use crate::record::{ChunkRecords, PreparedEntry};
+use crate::record::{ChunkRecords, EntryFault, NamedRecords, PreparedEntry};
 use crate::task::Action;
 
+/// The core profiles that entries name, in order; rejected entries are among them, so that each
+/// entry is told all of its faults.
+pub fn named_core_profiles(
+    entries: &[PreparedEntry<CoreProfileId>],
+) -> impl Iterator<Item = CoreProfileId> + Clone {
+    entries.iter().filter_map(|entry| wanted(entry, core_profile)).copied()
+}
+
+/// The app profiles that entries name, as [`named_core_profiles`] returns core profiles.
+pub fn named_app_profiles(
+    entries: &[PreparedEntry<String>],
+) -> impl Iterator<Item = &String> + Clone {
+    entries.iter().filter_map(|entry| wanted(entry, app_profile))
+}
+
+const fn core_profile(named: &NamedRecords) -> Option<&CoreProfileId> {
+    named.core_profile.as_ref()
+}
+
+const fn app_profile(named: &NamedRecords) -> Option<&String> {
+    named.app_profile.as_ref()
+}
+
+fn wanted<T>(
+    prepared: &PreparedEntry<T>,
+    of: impl FnOnce(&NamedRecords) -> Option<&T>,
+) -> Option<&T> {
+    match &prepared.item {
+        Ok(id) => Some(id),
+        Err(rejected) => of(rejected.named.as_deref()?),
+    }
+}
+
 /// Adds the records of a slice of `get_core_profiles`. `show` appends a profile to the text, as
-/// [`render_core`](super::render_core) does, or returns false if it does not exist.
+/// [`render_core`](super::render_core) does, or returns false if it does not exist. It is called
+/// for [`named_core_profiles`], in order.
 pub fn show_core_gets<E>(
     payload: &[u8],
     entries: &[PreparedEntry<CoreProfileId>],
     out: &mut ChunkRecords,
     show: impl FnMut(&CoreProfileId, &mut Vec<u8>) -> Result<bool, E>,
 ) -> Result<(), E> {
-    gets(Action::GetCoreProfiles, payload, entries, out, show)
+    gets(Action::GetCoreProfiles, payload, entries, out, core_profile, show)
 }
 
 /// Adds the records of a slice of `get_app_profiles`. `show` appends a profile to the text, as
-/// [`render_app`](super::render_app) does, or returns false if it does not exist.
+/// [`render_app`](super::render_app) does, or returns false if it does not exist. It is called for
+/// [`named_app_profiles`], in order.
 pub fn show_app_gets<E>(
     payload: &[u8],
     entries: &[PreparedEntry<String>],
     out: &mut ChunkRecords,
     show: impl FnMut(&String, &mut Vec<u8>) -> Result<bool, E>,
 ) -> Result<(), E> {
-    gets(Action::GetAppProfiles, payload, entries, out, show)
+    gets(Action::GetAppProfiles, payload, entries, out, app_profile, show)
 }
 
 fn gets<T, E>(
@@ -37,32 +71,27 @@ fn gets<T, E>(
     payload: &[u8],
     entries: &[PreparedEntry<T>],
     out: &mut ChunkRecords,
+    of_rejected: impl Fn(&NamedRecords) -> Option<&T>,
     mut show: impl FnMut(&T, &mut Vec<u8>) -> Result<bool, E>,
 ) -> Result<(), E> {
     let table = if action == Action::GetCoreProfiles { &CORE } else { &APP };
     for prepared in entries {
-        match &prepared.item {
-            Ok(id) => {
-                if !out.record(|text| show(id, text))? {
-                    missing(table, action, payload, &prepared.entry, out);
-                }
-            }
-            Err(rejected) => out.rejected(action, payload, &prepared.entry, rejected),
-        }
+        let id = wanted(prepared, &of_rejected);
+        let is_found = match (&prepared.item, id) {
+            (Ok(id), _) if out.record(|text| show(id, text))? => continue,
+            (Ok(_), _) => false,
+            (Err(_), Some(id)) => show(id, &mut Vec::new())?,
+            (Err(_), None) => true,
+        };
+        let entry = &prepared.entry;
+        let stored = if is_found { Vec::new() } else { vec![missing(table, payload, entry)] };
+        refuse(action, payload, prepared, stored, out);
     }
     Ok(())
 }
 
-/// Adds the error record of an entry whose id no profile has.
-pub(super) fn missing(
-    table: &Table,
-    action: Action,
-    payload: &[u8],
-    entry: &Entry,
-    records: &mut ChunkRecords,
-) {
-    let json = json::parse(&payload[entry.range.clone()]).expect("a prepared entry is valid JSON");
-    let id = json.get(action.id_field()).expect("a prepared entry has its id");
-    let faults = [not_found(table, id)];
-    records.error(action, payload, entry, id_of(&json, action).as_deref(), &faults, true);
+/// The fault of an entry whose id no profile has.
+pub(super) fn missing(table: &Table, payload: &[u8], entry: &Entry) -> EntryFault {
+    let json = prepared_json(payload, entry);
+    not_found(table, json.get(table.id_field).expect("an entry that names a profile has its id"))
 }

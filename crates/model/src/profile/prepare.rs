@@ -1,20 +1,20 @@
 //! Validates entries before anything is looked up: each becomes a typed item or is rejected with
-//! all of its faults. The entries of a block stay in order and none is dropped. The planners check
-//! the rules that depend on stored records: the owners of identities, whether an id exists, and the
-//! limits of merged records.
+//! all faults of its own. The entries of a block stay in order and none is dropped. The planners
+//! check the rules that depend on stored records: the owners of identities, whether an id exists,
+//! and the limits of merged records. A rejected entry says which records it names, because the
+//! planners check it as well.
 
 use super::check::Purpose;
 use super::checker::Checker;
 use super::field::{APP, CORE, CORE_PROFILE_ID_MAX, Table};
-use super::identity::IdentityKey;
 use super::record::write_fields;
 use crate::decimal::is_integer;
 use crate::entry::{id_of, read_entry};
 use crate::error_code::EntryErrorCode as Code;
-use crate::ids::CoreProfileId;
+use crate::ids::{CoreProfileId, IdentityKey};
 use crate::json::{Json, Member, ValuePath};
 use crate::payload::{Block, Entry};
-use crate::record::{EntryFault, PreparedEntry, Rejection};
+use crate::record::{EntryFault, NamedRecords, PreparedEntry, Rejection};
 use crate::task::Action;
 
 /// A core profile to create.
@@ -43,7 +43,7 @@ pub struct AppPatch {
 /// Validates the entries of a `create_core_profiles` task.
 pub fn prepare_creates(block: &Block) -> Vec<PreparedEntry<NewCoreProfile>> {
     prepare(block, Action::CreateCoreProfiles, |entry, json, members, checker| {
-        let keys = checker.members(&CORE, Purpose::Create, members);
+        let identities = checker.members(&CORE, Purpose::Create, members);
         let given = json.get("identities");
         match given {
             None | Some(Json::Null) => checker.required("identities", given),
@@ -53,11 +53,12 @@ pub fn prepare_creates(block: &Block) -> Vec<PreparedEntry<NewCoreProfile>> {
             _ => {}
         }
         if !checker.faults.is_empty() {
+            checker.named.identities = identities.unwrap_or_default();
             return None;
         }
         let mut fields = Vec::with_capacity(entry.range.len());
         write_fields(&CORE, &CORE.slots(json), &mut fields);
-        Some(NewCoreProfile { fields, identities: keys? })
+        Some(NewCoreProfile { fields, identities: keys(identities?) })
     })
 }
 
@@ -78,8 +79,18 @@ pub fn prepare_core_updates(block: &Block) -> Vec<PreparedEntry<CorePatch>> {
             let path = ValuePath::field("identities");
             checker.fault(Code::LastIdentity, &path, value, detail.to_owned());
         }
-        Some(CorePatch { id: id?, identities })
+        if !checker.faults.is_empty() {
+            let identities = identities.unwrap_or_default();
+            checker.named =
+                NamedRecords { core_profile: id, identities, ..NamedRecords::default() };
+            return None;
+        }
+        Some(CorePatch { id: id?, identities: identities.map(keys) })
     })
+}
+
+fn keys(identities: Vec<(usize, IdentityKey)>) -> Vec<IdentityKey> {
+    identities.into_iter().map(|(_, key)| key).collect()
 }
 
 /// Validates the entries of an `update_app_profiles` task.
@@ -87,6 +98,10 @@ pub fn prepare_app_updates(block: &Block) -> Vec<PreparedEntry<AppPatch>> {
     prepare(block, Action::UpdateAppProfiles, |_, json, members, checker| {
         let pid = app_profile_id(json, checker);
         checker.members(&APP, Purpose::Update, members);
+        if !checker.faults.is_empty() {
+            checker.named.app_profile = pid;
+            return None;
+        }
         Some(AppPatch { pid: pid? })
     })
 }
@@ -96,6 +111,7 @@ pub fn prepare_core_gets(block: &Block) -> Vec<PreparedEntry<CoreProfileId>> {
     let read = |_: &Entry, json: &Json<'_>, members: &[Member<'_>], checker: &mut Checker| {
         let id = core_profile_id(json, checker);
         checker.members(&CORE, Purpose::Get, members);
+        checker.named.core_profile = id;
         id
     };
     each(block, |entry| match plain_core_get(block.bytes_of(entry)) {
@@ -126,6 +142,10 @@ pub fn prepare_app_gets(block: &Block) -> Vec<PreparedEntry<String>> {
     prepare(block, Action::GetAppProfiles, |_, json, members, checker| {
         let pid = app_profile_id(json, checker);
         checker.members(&APP, Purpose::Get, members);
+        if !checker.faults.is_empty() {
+            checker.named.app_profile = pid;
+            return None;
+        }
         pid
     })
 }
@@ -160,8 +180,10 @@ fn prepare_one<T>(
     match read(entry, &json, members, &mut checker) {
         Some(item) if checker.faults.is_empty() => Ok(item),
         _ => {
+            let named = std::mem::take(&mut checker.named);
+            let named = (named != NamedRecords::default()).then(|| Box::new(named));
             let faults = checker.into_faults();
-            Err(Rejection { id: id_of(&json, action), faults, readable: true })
+            Err(Rejection { id: id_of(&json, action), faults, readable: true, named })
         }
     }
 }

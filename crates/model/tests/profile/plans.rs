@@ -49,7 +49,8 @@ fn an_optimistic_plan_equals_the_full_one_if_every_identity_is_free() {
     ]);
     let prepared = prepare_creates(&block);
     let looked_up = plan_creates(&block.bytes, &prepared, &HashMap::new(), 100, None);
-    assert_eq!(plan_optimistic_creates(&block.bytes, &prepared, 100), looked_up);
+    let optimistic = plan_optimistic_creates(&block.bytes, &prepared, &HashMap::new(), 100);
+    assert_eq!(optimistic, looked_up);
 }
 
 #[test]
@@ -89,6 +90,75 @@ fn new_profiles_get_ids_in_order_and_failed_entries_take_none() {
     assert_eq!(errors[0]["errors"][0]["value"], serde_json::json!({"uid": "a"}));
     assert!(errors[2]["errors"][0]["detail"].as_str().unwrap().contains("core profile 4"));
     assert!(errors[2]["errors"][1]["detail"].as_str().unwrap().contains("core profile 3"));
+}
+
+#[test]
+fn a_rejected_creation_is_told_its_conflicts_and_reserves_nothing() {
+    let block = block([
+        r#"{"identities":[{"uid":"a"},{"uid":5},{"uid":"old"}],"age":"30"}"#,
+        r#"{"identities":[{"uid":"a"}]}"#,
+        r#"{"identities":[{"uid":"a"}],"aeg":30}"#,
+        r#"{"identities":[{"uid":"free"}],"age":151}"#,
+    ]);
+    let owners = HashMap::from([(uid("old"), id(3))]);
+    let prepared = prepare_creates(&block);
+    let wanted = [
+        "wrong_type /identities/1/uid, wrong_type /age, identity_conflict /identities/2",
+        "created",
+        "unknown_field /aeg, identity_conflict /identities/0",
+        "out_of_range /age",
+    ];
+    let plans = [
+        plan_optimistic_creates(&block.bytes, &prepared, &owners, 100),
+        plan_creates(&block.bytes, &prepared, &owners, 100, None),
+    ];
+    for plan in plans {
+        let given = outcomes(&plan.records);
+        assert_eq!(given.iter().map(|(_, o)| o.as_str()).collect::<Vec<_>>(), wanted);
+        assert_eq!((plan.inserts, plan.next_id), (vec![(id(100), 1)], 101));
+        let errors = lines(&plan.records.errors);
+        assert_eq!(errors[0]["errors"][2]["core-profile-id"], "3");
+        assert_eq!(errors[1]["errors"][1]["core-profile-id"], "100");
+    }
+    let mut earlier = DryRunOwners::default();
+    let plan = plan_creates(&block.bytes, &prepared, &owners, 100, Some(&mut earlier));
+    assert_eq!(outcomes(&plan.records).len(), 4);
+    let errors = lines(&plan.records.errors);
+    assert!(errors[1]["errors"][1]["detail"].as_str().unwrap().contains("entry 1 of this dry run"));
+}
+
+#[test]
+fn a_rejected_update_is_told_what_stored_records_add() {
+    let many = |count: usize| {
+        let fields = (0..count).map(|n| format!(r#""k{n}":1"#)).collect::<Vec<_>>();
+        fields.join(",")
+    };
+    let full = format!(r#""identities":[{{"uid":"a"}}],"custom_fields":{{{}}}"#, many(100));
+    let records = HashMap::from([(id(1), full.into_bytes())]);
+    let owners = HashMap::from([(uid("a"), id(1)), (uid("b"), id(2))]);
+    let block = block([
+        r#"{"core-profile-id":"1","aeg":1,"identities":[{"uid":"a"},{"uid":"b"}]}"#,
+        r#"{"core-profile-id":"9","age":"x","identities":[{"uid":"b"}]}"#,
+        r#"{"core-profile-id":"9","identities":[{"uid":"b"}]}"#,
+        r#"{"core-profile-id":"1","age":"x","custom_fields":{"new":1}}"#,
+        r#"{"core-profile-id":"x","identities":[{"uid":"b"}]}"#,
+        r#"{"core-profile-id":"1","age":"x"}"#,
+    ]);
+    let prepared = prepare_core_updates(&block);
+    let plan = plan_core_updates(&block.bytes, &prepared, &records, &owners);
+    let wanted = [
+        "unknown_field /aeg, identity_conflict /identities/1",
+        "wrong_type /age, not_found /core-profile-id, identity_conflict /identities/0",
+        "not_found /core-profile-id, identity_conflict /identities/0",
+        "wrong_type /age, too_many /custom_fields",
+        "wrong_type /core-profile-id",
+        "wrong_type /age",
+    ];
+    let given = outcomes(&plan.records);
+    assert_eq!(given.iter().map(|(_, o)| o.as_str()).collect::<Vec<_>>(), wanted);
+    assert!(plan.changed.is_empty() && plan.identities_added.is_empty());
+    let errors = lines(&plan.records.errors);
+    assert_eq!(errors[0]["errors"][1]["core-profile-id"], "2");
 }
 
 #[test]

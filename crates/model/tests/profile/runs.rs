@@ -7,7 +7,7 @@ use caseload_model::ids::CoreProfileId;
 use caseload_model::payload::Block;
 use caseload_model::profile::{
     IdentityKey, identity_keys, plan_core_updates, plan_creates, prepare_core_gets,
-    prepare_core_updates, prepare_creates,
+    prepare_core_updates, prepare_creates, rejected_core_profiles, rejected_identities,
 };
 use caseload_model::record::ChunkRecords;
 use proptest::prelude::*;
@@ -83,18 +83,16 @@ fn naive_update(world: &mut BTreeMap<u64, Value>, entry: &Value) -> String {
     if entry["age"].is_string() {
         faults.push("wrong_type /age".to_owned());
     }
-    if !faults.is_empty() {
-        return faults.join(", ");
-    }
-    if !world.contains_key(&id) {
-        return "not_found /core-profile-id".to_owned();
+    let is_named = !entry["core-profile-id"].is_null();
+    if is_named && !world.contains_key(&id) {
+        faults.push("not_found /core-profile-id".to_owned());
     }
     for (at, key) in keys.iter().enumerate() {
         let taken = world.iter().any(|(other, profile)| {
             let theirs = profile["identities"].as_array().unwrap();
             *other != id && theirs.iter().any(|identity| self::key(identity) == *key)
         });
-        if taken {
+        if taken && is_named {
             faults.push(format!("identity_conflict /identities/{at}"));
         }
     }
@@ -165,8 +163,10 @@ fn owners_by_records(
 fn run_updates(world: &mut World, block: &Block, slice: std::ops::Range<usize>) -> ChunkRecords {
     let prepared = &prepare_core_updates(block)[slice];
     let items = || prepared.iter().filter_map(|p| p.item.as_ref().ok());
-    let ids: Vec<CoreProfileId> = items().map(|patch| patch.id).collect();
-    let named: Vec<&IdentityKey> = items().flat_map(|p| p.identities.iter().flatten()).collect();
+    let ids = items().map(|patch| patch.id).chain(rejected_core_profiles(prepared));
+    let ids: Vec<CoreProfileId> = ids.collect();
+    let named = items().flat_map(|p| p.identities.iter().flatten());
+    let named: Vec<&IdentityKey> = named.chain(rejected_identities(prepared)).collect();
     let mut records = world.fields.clone();
     records.retain(|id, _| ids.contains(id));
     let mut owners = world.owners.clone();

@@ -20,7 +20,9 @@ pub(super) async fn tasks(client: &Client, findings: &mut Findings) -> Result<()
     let select = format!(
         "SELECT {COLUMNS}, t.next_index, t.purge,
          (SELECT max(p.last_index) FROM payload_blocks p
-          WHERE p.domain_id = t.domain_id AND p.domain_id = $1 AND p.task_id = t.id)
+          WHERE p.domain_id = t.domain_id AND p.domain_id = $1 AND p.task_id = t.id),
+         t.retried_by IS NULL OR EXISTS (SELECT 1 FROM tasks r
+          WHERE r.domain_id = $1 AND r.id = t.retried_by AND r.parent_id = t.id)
          FROM tasks t WHERE t.domain_id = $1"
     );
     let mut found = 0;
@@ -33,6 +35,7 @@ pub(super) async fn tasks(client: &Client, findings: &mut Findings) -> Result<()
                 next_index: count(&row, COLUMNS_COUNT),
                 purge: row.get::<_, i16>(COLUMNS_COUNT + 1).into(),
                 last_index: last_index.map(i32::unsigned_abs),
+                retry_agrees: row.get(COLUMNS_COUNT + 3),
             };
             task_rules::check_task(findings, &name, &task(&row)?, payload);
         }

@@ -97,7 +97,7 @@ async fn mark_queued(client: &Client, command: &ClaimTasks) -> Result<(), StoreE
         let (domain, id): (i64, &[u8]) = (row.get(0), row.get(1));
         client
             .execute(
-                "UPDATE tasks SET status = $3, queued_at = $4
+                "UPDATE tasks SET status = $3, queued_at = greatest($4, created_at)
                  WHERE domain_id = $1 AND id = $2 AND status = 1",
                 &[&domain, &id, &queued, &command.now.0],
             )
@@ -161,8 +161,8 @@ async fn lease(
         .await?;
     let Some(leased) = leased else { return Ok(LeaseAttempt::Locked) };
     let start = format!(
-        "UPDATE tasks t SET status = $3, started_at = coalesce(started_at, $4),
-         queued_at = coalesce(queued_at, $4) FROM domains d
+        "UPDATE tasks t SET status = $3, started_at = coalesce(started_at, greatest($4, t.created_at)),
+         queued_at = coalesce(queued_at, greatest($4, t.created_at)) FROM domains d
          WHERE t.domain_id = $1 AND t.id = $2 AND d.id = t.domain_id
          RETURNING {COLUMNS}, t.next_index, d.name"
     );

@@ -10,14 +10,17 @@ use crate::rows::{count, instant, optional_instant, text};
 /// The columns that [`task`] reads, in its order.
 pub(crate) const COLUMNS: &str = "t.id, t.action, t.status, t.outcome, t.dry_run, \
      t.total, t.succeeded, t.failed, t.unprocessed, t.created_at, t.queued_at, t.started_at, \
-     t.completed_at, t.expires_at, t.parent_id";
+     t.completed_at, t.expires_at, t.parent_id, t.retried_by, t.warnings";
 /// How many there are: further columns of a query begin here.
-pub(crate) const COLUMNS_COUNT: usize = 15;
+pub(crate) const COLUMNS_COUNT: usize = 17;
 /// A task, from a row that begins with [`COLUMNS`].
 pub(crate) fn task(row: &Row) -> Result<Task, StoreError> {
     let number = |column: usize| row.get::<_, i16>(column).into();
     let outcome = row.get::<_, Option<i16>>(3);
-    let has_parent = row.get::<_, Option<&[u8]>>(14).is_some();
+    let id = |column: usize| {
+        let is_given = row.get::<_, Option<&[u8]>>(column).is_some();
+        is_given.then(|| text(row, column)).transpose()
+    };
     Ok(Task {
         id: text(row, 0)?,
         action: word(number(1), Action::from_code)?,
@@ -35,7 +38,9 @@ pub(crate) fn task(row: &Row) -> Result<Task, StoreError> {
         started_at: optional_instant(row, 11),
         completed_at: optional_instant(row, 12),
         expires_at: optional_instant(row, 13),
-        parent_id: has_parent.then(|| text(row, 14)).transpose()?,
+        parent_id: id(14)?,
+        retried_by: id(15)?,
+        warnings: row.get::<_, i64>(16) as u32,
         position: None,
     })
 }

@@ -3,7 +3,7 @@
 //! left them.
 
 use caseload_model::ids::DomainId;
-use caseload_model::task::TaskStatus;
+use caseload_model::task::{Task, TaskStatus};
 use caseload_model::time::UnixMillis;
 use caseload_store::tasks::{
     self as rules, Blocks, ExpiryStore, Lease, LockedTask, PurgeState, TaskStore, already_exists,
@@ -56,11 +56,11 @@ pub(super) async fn save(
     let update = client
         .prepare(
             "UPDATE tasks SET status = $3, outcome = $4, succeeded = $5, failed = $6,
-             unprocessed = $7, completed_at = $8, next_index = $9, attempts = $10
+             unprocessed = $7, completed_at = $8, next_index = $9, attempts = $10, warnings = $11
              WHERE domain_id = $1 AND id = $2",
         )
         .await?;
-    let columns: [&(dyn ToSql + Sync); 10] = [
+    let columns: [&(dyn ToSql + Sync); 11] = [
         &domain,
         &id,
         &code(task.status.code()),
@@ -71,6 +71,7 @@ pub(super) async fn save(
         &task.completed_at.map(|at| at.0),
         &(*next_index as i32),
         &(*attempts as i32),
+        &i64::from(task.warnings),
     ];
     let update = async {
         let changed = client.prepared_execute(&update, &columns).await?;
@@ -131,8 +132,20 @@ impl TaskStore for DomainTx<'_> {
         Ok(self.wait(self.client().row(UNFINISHED, &[&self.domain.0]))?.get::<_, i64>(0) as u32)
     }
 
-    fn insert(&self, command: &CreateTask, first_index: u32) -> Result<bool, StoreError> {
+    fn insert(&self, command: &CreateTask, first_index: u32) -> Result<Option<Task>, StoreError> {
         self.wait(insert(self.client(), command, first_index))
+    }
+
+    fn note_retry(&self, id: &str, retry: &str) -> Result<Option<String>, StoreError> {
+        // If another transaction notes a retry, this waits for its end and then finds that one.
+        let note = "UPDATE tasks SET retried_by = $3
+                    WHERE domain_id = $1 AND id = $2 AND retried_by IS NULL";
+        let (id, retry) = (id.as_bytes(), retry.as_bytes());
+        if self.execute(note, &[&self.domain.0, &id, &retry])? > 0 {
+            return Ok(None);
+        }
+        let select = "SELECT retried_by FROM tasks WHERE domain_id = $1 AND id = $2";
+        self.row_opt(select, &[&self.domain.0, &id])?.map(|row| text(&row, 0)).transpose()
     }
 
     fn touch_upload(&self, id: &str, now: UnixMillis) -> Result<(), StoreError> {
@@ -241,31 +254,40 @@ impl TaskStore for DomainTx<'_> {
 const UNFINISHED: &str = "SELECT count(*) FROM task_queue WHERE domain_id = $1";
 
 /// Adds an accepted task. Its place in the order of acceptance comes from the domain's clock, which
-/// is locked last of all: it is the order of the commits.
+/// is locked last of all: it is the order of the commits. Its time is set under the same lock.
 async fn insert(
     client: &Client,
     command: &CreateTask,
     first_index: u32,
-) -> Result<bool, StoreError> {
-    let domain = command.domain.0;
+) -> Result<Option<Task>, StoreError> {
+    let (domain, family) = (command.domain.0, code(command.action.family().code()));
     let params: [&(dyn ToSql + Sync); 1] = [&domain];
+    let of_family: [&(dyn ToSql + Sync); 2] = [&domain, &family];
     let clock = client
         .prepare(
             "UPDATE domain_clocks SET last_task_seq = last_task_seq + 1 WHERE domain_id = $1
              RETURNING last_task_seq",
         )
         .await?;
+    let last = client
+        .prepare(
+            "SELECT created_at FROM tasks WHERE domain_id = $1 AND family = $2
+             ORDER BY seq DESC LIMIT 1",
+        )
+        .await?;
     let (unfinished, notify) = (client.prepare(UNFINISHED).await?, notify::prepare(client).await?);
-    // Counted after the lock of the clock: no other server accepts a task before this commit.
-    let (notified, clock, unfinished) = join!(
+    // Read after the lock of the clock: no other server accepts a task before this commit.
+    let (notified, clock, unfinished, last) = join!(
         notify::prepared_work(client, &notify),
         client.prepared_row(&clock, &params),
         client.prepared_row(&unfinished, &params),
+        client.prepared_row_opt(&last, &of_family),
     );
     // The first fault is the cause: after it, the transaction refuses the other statements.
     notified?;
     let (seq, writes): (i64, _) = (clock?.get(0), command.action.writes());
     require_room(command, unfinished?.get::<_, i64>(0) as u32)?;
+    let task = command.accepted(last?.map(|row| instant(&row, 0)));
     let inserted = client
         .execute(
             "INSERT INTO tasks (domain_id, id, family, action, writes, dry_run, status,
@@ -275,26 +297,26 @@ async fn insert(
             &[
                 &domain,
                 &command.id.as_bytes(),
-                &code(command.action.family().code()),
+                &family,
                 &code(command.action.code()),
                 &writes,
                 &command.dry_run,
                 &code(TaskStatus::Created.code()),
                 &(command.total as i32),
                 &(first_index as i32),
-                &command.now.0,
-                &command.expires_at.0,
-                &command.parent_id.as_ref().map(String::as_bytes),
+                &task.created_at.0,
+                &task.expires_at.map(|at| at.0),
+                &task.parent_id.as_ref().map(String::as_bytes),
                 &seq,
             ],
         )
         .await?;
     if inserted == 0 {
-        return Ok(false);
+        return Ok(None);
     }
     let queue = "INSERT INTO task_queue (domain_id, task_id, seq, writes) VALUES ($1, $2, $3, $4)";
     client.execute(queue, &[&domain, &command.id.as_bytes(), &seq, &writes]).await?;
-    Ok(true)
+    Ok(Some(task))
 }
 
 /// Purges a step in the first domain that has something expired; false if none has.

@@ -13,7 +13,9 @@ pub(super) fn tasks(conn: &Connection, findings: &mut Findings) -> Result<(), Fa
     let sql = format!(
         "SELECT {COLUMNS}, (SELECT name FROM domains d WHERE d.id = domain_id), next_index,
          (SELECT max(last_index) FROM payload_blocks p
-          WHERE p.domain_id = tasks.domain_id AND p.task_id = tasks.id), purge FROM tasks"
+          WHERE p.domain_id = tasks.domain_id AND p.task_id = tasks.id), purge,
+         retried_by IS NULL OR EXISTS (SELECT 1 FROM tasks r WHERE r.domain_id = tasks.domain_id
+          AND r.id = tasks.retried_by AND r.parent_id = tasks.id) FROM tasks"
     );
     let mut statement = conn.prepare(&sql)?;
     let mut rows = statement.query([])?;
@@ -25,6 +27,7 @@ pub(super) fn tasks(conn: &Connection, findings: &mut Findings) -> Result<(), Fa
             next_index: row.get(COLUMNS_COUNT + 1)?,
             last_index: row.get(COLUMNS_COUNT + 2)?,
             purge: row.get(COLUMNS_COUNT + 3)?,
+            retry_agrees: row.get(COLUMNS_COUNT + 4)?,
         };
         task_rules::check_task(findings, &domain, &task(row)?, payload);
     }

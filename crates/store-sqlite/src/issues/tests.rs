@@ -103,6 +103,7 @@ fn empty_database() -> Connection {
     for tables in [
         include_str!("../../migrations/V1__core.sql"),
         include_str!("../../migrations/V2__issues.sql"),
+        include_str!("../../migrations/V3__retries_and_live_times.sql"),
     ] {
         conn.execute_batch(tables).unwrap();
     }

@@ -5,11 +5,10 @@ use std::collections::HashMap;
 
 use caseload_model::ids::CoreProfileId;
 use caseload_model::profile::{
-    StoredAppProfile, render_app, render_core, show_app_gets, show_core_gets,
+    StoredAppProfile, named_core_profiles, render_app, render_core, show_app_gets, show_core_gets,
 };
 use caseload_model::record::{ChunkRecords, PreparedEntry};
 use caseload_model::time::UnixMillis;
-use caseload_store::profiles::sound;
 use rusqlite::params;
 
 use super::by_id::ById;
@@ -24,7 +23,7 @@ pub(super) fn core(
     out: &mut ChunkRecords,
 ) -> Result<(), Fault> {
     let mut profiles = ById::of(tx.conn, tx.domain, "fields, created_at, updated_at")?;
-    let mut profiles = profiles.in_order(sound(entries).copied())?;
+    let mut profiles = profiles.in_order(named_core_profiles(entries))?;
     show_core_gets(payload, entries, out, |id, out| {
         profiles.next(*id, |row| {
             // Straight from the page into the text: there are thousands of them.

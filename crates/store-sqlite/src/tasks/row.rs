@@ -10,9 +10,9 @@ use crate::Fault;
 /// The columns that [`task`] reads, in its order.
 pub(crate) const COLUMNS: &str = "id, action, status, outcome, dry_run, total, \
      succeeded, failed, unprocessed, created_at, queued_at, started_at, completed_at, expires_at, \
-     parent_id";
+     parent_id, retried_by, warnings";
 /// How many there are: further columns of a query begin here.
-pub(crate) const COLUMNS_COUNT: usize = 15;
+pub(crate) const COLUMNS_COUNT: usize = 17;
 
 /// A task, from a row that begins with [`COLUMNS`].
 pub(crate) fn task(row: &Row<'_>) -> Result<Task, Fault> {
@@ -36,6 +36,8 @@ pub(crate) fn task(row: &Row<'_>) -> Result<Task, Fault> {
         completed_at: time(12)?,
         expires_at: time(13)?,
         parent_id: row.get(14)?,
+        retried_by: row.get(15)?,
+        warnings: row.get(16)?,
         position: None,
     })
 }

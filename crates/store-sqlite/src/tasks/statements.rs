@@ -1,7 +1,7 @@
 //! The statements of the task rules ([`TaskStore`]), of idempotency keys and of the purge.
 
 use caseload_model::ids::DomainId;
-use caseload_model::task::{Outcome, TaskStatus};
+use caseload_model::task::{Outcome, Task, TaskStatus};
 use caseload_model::time::UnixMillis;
 use caseload_store::tasks::{
     Blocks, ExpiryStore, Lease, LockedTask, PurgeState, TaskStore, already_exists, kind_code,
@@ -42,7 +42,7 @@ impl TaskStore for DomainTx<'_> {
         let LockedTask { task, next_index, attempts, .. } = locked;
         let changed = self.execute(
             "UPDATE tasks SET status = ?3, outcome = ?4, succeeded = ?5, failed = ?6,
-             unprocessed = ?7, completed_at = ?8, next_index = ?9, attempts = ?10,
+             unprocessed = ?7, completed_at = ?8, next_index = ?9, attempts = ?10, warnings = ?11,
              lease_server = iif(?3 = 4, NULL, lease_server)
              WHERE domain_id = ?1 AND id = ?2",
             params![
@@ -56,6 +56,7 @@ impl TaskStore for DomainTx<'_> {
                 task.completed_at.map(|at| at.0),
                 next_index,
                 attempts,
+                task.warnings,
             ],
         )?;
         if changed == 1 { Ok(()) } else { Err(StoreError::LeaseLost) }
@@ -84,7 +85,14 @@ impl TaskStore for DomainTx<'_> {
         Ok(self.row(sql, [self.domain.0], |row| Ok(row.get(0)?))?.unwrap_or_default())
     }
 
-    fn insert(&self, command: &CreateTask, first_index: u32) -> Result<bool, StoreError> {
+    fn insert(&self, command: &CreateTask, first_index: u32) -> Result<Option<Task>, StoreError> {
+        let last = self.row(
+            "SELECT created_at FROM tasks WHERE domain_id = ?1 AND family = ?2
+             ORDER BY seq DESC LIMIT 1",
+            [self.domain.0, command.action.family().code()],
+            |row| Ok(UnixMillis(row.get(0)?)),
+        )?;
+        let task = command.accepted(last);
         let inserted = self.execute(
             "INSERT INTO tasks (domain_id, id, family, action, writes, dry_run, status, total,
              unprocessed, next_index, created_at, expires_at, parent_id)
@@ -100,12 +108,22 @@ impl TaskStore for DomainTx<'_> {
                 TaskStatus::Created.code(),
                 command.total,
                 first_index,
-                command.now.0,
-                command.expires_at.0,
-                command.parent_id,
+                task.created_at.0,
+                task.expires_at.map(|at| at.0),
+                task.parent_id,
             ],
         )?;
-        Ok(inserted == 1)
+        Ok((inserted == 1).then_some(task))
+    }
+
+    fn note_retry(&self, id: &str, retry: &str) -> Result<Option<String>, StoreError> {
+        let note = "UPDATE tasks SET retried_by = ?3
+                    WHERE domain_id = ?1 AND id = ?2 AND retried_by IS NULL";
+        if self.execute(note, params![self.domain.0, id, retry])? > 0 {
+            return Ok(None);
+        }
+        let select = "SELECT retried_by FROM tasks WHERE domain_id = ?1 AND id = ?2";
+        self.row(select, params![self.domain.0, id], |row| Ok(row.get(0)?))
     }
 
     fn touch_upload(&self, id: &str, now: UnixMillis) -> Result<(), StoreError> {

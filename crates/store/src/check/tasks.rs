@@ -21,6 +21,8 @@ pub struct TaskPayload {
     pub last_index: Option<u32>,
     /// The progress of removing expired data.
     pub purge: i64,
+    /// Whether the task that retries it, if there is one, is its retry.
+    pub retry_agrees: bool,
 }
 
 /// Checks the rules of one task, and that the payload of its unprocessed entries exists.
@@ -33,6 +35,9 @@ pub fn check_task(findings: &mut Findings, domain: &str, task: &Task, payload: T
     }
     if !outcome_agrees(task) {
         broken("status, outcome and counts contradict each other");
+    }
+    if !payload.retry_agrees {
+        broken("the task that retries it is not its retry");
     }
     let left = task.counts.unprocessed > 0;
     match payload.purge {

@@ -25,6 +25,8 @@ pub enum StoreError {
     IdempotencyKeyReused,
     #[error("the staged blocks of the upload are gone")]
     UploadLost,
+    #[error("the task was retried before, by the task {by}")]
+    AlreadyRetried { by: String },
     #[error("the task is completed")]
     TaskCompleted,
     #[error("another server took this task over")]

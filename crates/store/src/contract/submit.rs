@@ -1,6 +1,9 @@
 //! Submitting bulk action tasks: staging payloads, creating, cancelling, listing and reading tasks
 //! and their records.
 
+use std::fmt;
+use std::sync::Arc;
+
 use caseload_model::ids::DomainId;
 use caseload_model::issue_query::Paging;
 use caseload_model::task::{Action, Counts, Family, Task, TaskStatus};
@@ -21,7 +24,8 @@ pub trait Submit: Send + Sync + 'static {
     fn discard_staged(&self, domain: DomainId, task_id: &str) -> StoreFuture<'_, ()>;
     /// Creates a task with its whole payload, durably. Errors, each of the type
     /// [`StoreError`](super::StoreError): `QueueFull` beyond the limit, `IdempotencyKeyReused` if
-    /// the key belongs to another request, `UploadLost` if staged blocks are gone. After an error
+    /// the key belongs to another request, `UploadLost` if staged blocks are gone, `AlreadyRetried`
+    /// for the second retry of a task. After an error
     /// the staged blocks remain until they are discarded or purged.
     fn create_task(&self, command: CreateTask) -> StoreFuture<'_, Idempotent<Task>>;
     /// The answer stored under an idempotency key that has not expired at `now`, with the SHA-256
@@ -94,12 +98,44 @@ pub struct CreateTask {
     /// The task that this one retries.
     pub parent_id: Option<String>,
     /// The key under which the caller may repeat the request, and the answer to a repeat.
-    pub idempotency: Option<(IdempotencyKey, StoredAnswer)>,
+    pub idempotency: Option<(IdempotencyKey, TaskAnswer)>,
+}
+
+/// Renders the answer to a request that made a task. The store calls it, because the time of the
+/// task is known only in its transaction.
+#[derive(Clone)]
+pub struct TaskAnswer(Arc<dyn Fn(&Task) -> StoredAnswer + Send + Sync>);
+
+impl TaskAnswer {
+    pub fn new(render: impl Fn(&Task) -> StoredAnswer + Send + Sync + 'static) -> Self {
+        Self(Arc::new(render))
+    }
+
+    pub fn of(&self, task: &Task) -> StoredAnswer {
+        (self.0)(task)
+    }
+}
+
+impl From<StoredAnswer> for TaskAnswer {
+    /// The same answer for every task.
+    fn from(answer: StoredAnswer) -> Self {
+        Self::new(move |_| answer.clone())
+    }
+}
+
+impl fmt::Debug for TaskAnswer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("TaskAnswer")
+    }
 }
 
 impl CreateTask {
-    /// The task as it is right after its creation.
-    pub fn accepted(&self) -> Task {
+    /// The task as it is right after its creation. It is not older than the one that the domain
+    /// accepted before it, whose time is `last`: a list in the order of acceptance is then a list
+    /// in the order of time.
+    pub fn accepted(&self, last: Option<UnixMillis>) -> Task {
+        let created_at = self.now.max(last.unwrap_or(self.now));
+        let kept_ms = self.expires_at.0.saturating_sub(self.now.0);
         Task {
             id: self.id.clone(),
             action: self.action,
@@ -107,12 +143,14 @@ impl CreateTask {
             outcome: None,
             dry_run: self.dry_run,
             counts: Counts::new(self.total),
-            created_at: self.now,
+            created_at,
             queued_at: None,
             started_at: None,
             completed_at: None,
-            expires_at: Some(self.expires_at),
+            expires_at: Some(UnixMillis(created_at.0.saturating_add(kept_ms))),
             parent_id: self.parent_id.clone(),
+            retried_by: None,
+            warnings: 0,
             position: None,
         }
     }

@@ -88,6 +88,7 @@ pub static TABLES: &[Table] = &[
             integer("last_created_at"),
             integer("last_change_at"),
             integer("last_app_number"),
+            integer("last_live_created_at"),
         ],
     ),
     small(
@@ -158,6 +159,8 @@ pub static TABLES: &[Table] = &[
             or_null(text("parent_id")),
             or_null(integer("cancel_at")),
             integer("purge"),
+            or_null(text("retried_by")),
+            integer("warnings"),
         ],
     ),
     large(

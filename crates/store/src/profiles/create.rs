@@ -1,9 +1,14 @@
 //! Creating core profiles. Nearly always every identity is free, so the plan is made without a look
 //! at the owners, and the key of the table decides: if an identity is taken, those of the slice are
 //! taken back, and the slice is planned again with all owners read. From then on the owners of the
-//! rest of the chunk are read first.
+//! rest of the chunk are read first. The owners of what rejected entries name are always read.
 
-use caseload_model::profile::{CreatePlan, NewCoreProfile, plan_creates, plan_optimistic_creates};
+use std::collections::HashMap;
+
+use caseload_model::profile::{
+    CreatePlan, IdentityKey, NewCoreProfile, plan_creates, plan_optimistic_creates,
+    rejected_identities,
+};
 use caseload_model::record::{ChunkRecords, PreparedEntry};
 
 use super::changes::ProfileChanges;
@@ -17,15 +22,17 @@ pub fn create(
     payload: &[u8],
     entries: &[PreparedEntry<NewCoreProfile>],
 ) -> Result<ChunkRecords, StoreError> {
+    let mut named: Vec<&IdentityKey> = rejected_identities(entries).collect();
     if !changes.reads_owners && changes.dry_run.is_none() {
-        let plan = plan_optimistic_creates(payload, entries, changes.next_id);
+        let owners = if named.is_empty() { HashMap::new() } else { store.owners(&named)? };
+        let plan = plan_optimistic_creates(payload, entries, &owners, changes.next_id);
         if insert(store, changes, entries, &plan)? {
             changes.next_id = plan.next_id;
             return Ok(plan.records);
         }
         changes.reads_owners = true;
     }
-    let named: Vec<_> = sound(entries).flat_map(|profile| &profile.identities).collect();
+    named.extend(sound(entries).flat_map(|profile| &profile.identities));
     let owners = store.owners(&named)?;
     let earlier = changes.dry_run.as_mut().map(|dry_run| &mut dry_run.owners);
     let plan = plan_creates(payload, entries, &owners, changes.next_id, earlier);

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use caseload_model::ids::CoreProfileId;
-use caseload_model::profile::{CorePatch, CoreUpdatePlan, DryRunOwners, IdentityKey};
+use caseload_model::profile::{CoreUpdatePlan, DryRunOwners, IdentityKey};
 
 /// The changes of one dry run so far.
 #[derive(Debug, Default)]
@@ -22,10 +22,11 @@ pub(super) struct DryRun {
 }
 
 impl DryRun {
-    /// Lays earlier changes over the records and owners that were read for these patches.
-    pub(super) fn lay_over_core<'p>(
+    /// Lays earlier changes over the records that were read, and over the owners of these
+    /// identities.
+    pub(super) fn lay_over_core(
         &self,
-        patches: impl Iterator<Item = &'p CorePatch>,
+        identities: &[&IdentityKey],
         records: &mut HashMap<CoreProfileId, Vec<u8>>,
         owners: &mut HashMap<IdentityKey, CoreProfileId>,
     ) {
@@ -34,7 +35,7 @@ impl DryRun {
                 fields.clone_from(changed);
             }
         }
-        for key in patches.filter_map(|patch| patch.identities.as_ref()).flatten() {
+        for key in identities.iter().copied() {
             match self.identities.get(key) {
                 Some(Some(owner)) => drop(owners.insert(key.clone(), *owner)),
                 Some(None) => drop(owners.remove(key)),

@@ -3,8 +3,8 @@
 
 use caseload_model::ids::CoreProfileId;
 use caseload_model::profile::{
-    AppPatch, CorePatch, CoreUpdatePlan, IdentityKey, IdentityRow, plan_app_updates,
-    plan_core_updates,
+    AppPatch, CorePatch, CoreUpdatePlan, IdentityKey, IdentityRow, named_app_profile,
+    plan_app_updates, plan_core_updates, rejected_core_profiles, rejected_identities,
 };
 use caseload_model::record::{ChunkRecords, PreparedEntry};
 
@@ -19,13 +19,14 @@ pub fn update_core(
     payload: &[u8],
     entries: &[PreparedEntry<CorePatch>],
 ) -> Result<ChunkRecords, StoreError> {
-    let ids: Vec<_> = sound(entries).map(|patch| patch.id).collect();
+    let ids = sound(entries).map(|patch| patch.id).chain(rejected_core_profiles(entries));
+    let ids: Vec<_> = ids.collect();
     let mut fields = store.core_fields(&ids)?;
-    let named: Vec<_> =
-        sound(entries).filter_map(|patch| patch.identities.as_ref()).flatten().collect();
+    let named = sound(entries).filter_map(|patch| patch.identities.as_ref()).flatten();
+    let named: Vec<_> = named.chain(rejected_identities(entries)).collect();
     let mut owners = store.owners(&named)?;
     if let Some(earlier) = &changes.dry_run {
-        earlier.lay_over_core(sound(entries), &mut fields, &mut owners);
+        earlier.lay_over_core(&named, &mut fields, &mut owners);
     }
     let mut plan = plan_core_updates(payload, entries, &fields, &owners);
     match &mut changes.dry_run {
@@ -69,7 +70,7 @@ pub fn update_app(
     payload: &[u8],
     entries: &[PreparedEntry<AppPatch>],
 ) -> Result<ChunkRecords, StoreError> {
-    let pids: Vec<_> = sound(entries).map(|patch| patch.pid.as_str()).collect();
+    let pids: Vec<_> = entries.iter().filter_map(named_app_profile).collect();
     let mut fields = store.app_fields(&pids, changes.dry_run.is_none())?;
     if let Some(earlier) = &changes.dry_run {
         earlier.lay_over_app(&mut fields);

@@ -1,14 +1,15 @@
 //! Accepting a task. A long payload arrives in steps: its blocks are staged under the id that the
 //! task will have, and a row in `uploads` marks them. Accepting the task removes that row and adds
 //! the task, the rest of its payload and the answer to repeats of the request, all in one
-//! transaction. Invariant: blocks belong to a task or to an upload, never to both.
+//! transaction, and sets the time of the task. Invariants: blocks belong to a task or to an upload,
+//! never to both; a task has at most one retry.
 
 use caseload_model::task::Task;
 
 use super::TaskStore;
 use super::statements::Blocks;
 use crate::failpoint::{self, Failpoint};
-use crate::idempotency::store_or_first;
+use crate::idempotency::{replace_answer, store_or_first};
 use crate::{CreateTask, Idempotent, StagePayload, StoreError};
 
 /// Blocks that one step removes of an upload that was given up: a few milliseconds.
@@ -21,12 +22,18 @@ pub fn accept(
 ) -> Result<Idempotent<Task>, StoreError> {
     store.require_domain()?;
     // First of all: a repeat gets its answer even if the queue is full by now.
+    let expected = command.accepted(None);
     if let Some((key, answer)) = &command.idempotency
-        && let Some(first) = store_or_first(store, key, answer, command.now)?
+        && let Some(first) = store_or_first(store, key, &answer.of(&expected), command.now)?
     {
         return Ok(Idempotent::Replayed(first));
     }
     require_room(command, store.unfinished()?)?;
+    if let Some(parent) = &command.parent_id
+        && let Some(by) = store.note_retry(parent, &command.id)?
+    {
+        return Err(StoreError::AlreadyRetried { by });
+    }
     let first_index = match take_staged(store, command)? {
         None => command.blocks.first().map(|block| block.first_index),
         staged => staged,
@@ -35,10 +42,13 @@ pub fn accept(
         return Err(StoreError::Corrupt("a task without entries".to_owned()));
     };
     store.insert_payload(&command.id, &command.blocks)?;
-    if !store.insert(command, first_index)? {
+    let Some(task) = store.insert(command, first_index)? else {
         return Err(already_exists(&command.id));
+    };
+    if let Some((key, answer)) = command.idempotency.as_ref().filter(|_| task != expected) {
+        replace_answer(store, key, &answer.of(&task))?;
     }
-    Ok(Idempotent::Done(command.accepted()))
+    Ok(Idempotent::Done(task))
 }
 
 /// [`StoreError::QueueFull`] if the domain has as many unfinished tasks as it may have.

@@ -267,6 +267,7 @@ fn finish(
     let (succeeded, failed) = records.counts();
     let counts = locked.task.counts.after_chunk(succeeded, failed);
     locked.task.counts = counts;
+    locked.task.warnings += records.warnings();
     locked.next_index = records.next_index();
     let records = records.packed();
     if counts.unprocessed == 0 {

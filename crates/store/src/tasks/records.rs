@@ -43,6 +43,7 @@ pub struct Records {
     line_bytes: usize,
     succeeded: u32,
     failed: u32,
+    warnings: u32,
 }
 
 /// The thread that packs blocks.
@@ -134,6 +135,7 @@ impl Records {
             line_bytes: 0,
             succeeded: 0,
             failed: 0,
+            warnings: 0,
         }
     }
 
@@ -194,6 +196,7 @@ impl Records {
         self.line_bytes += other.line_bytes;
         self.succeeded += other.succeeded;
         self.failed += other.failed;
+        self.warnings += other.warnings;
         self.add_packed(other.packed);
     }
 
@@ -204,6 +207,7 @@ impl Records {
         self.line_bytes += records.results.len() + records.errors.len();
         self.succeeded += records.succeeded;
         self.failed += records.failed;
+        self.warnings += records.warnings;
         OpenBlock { records, first_index, next_index }
     }
 
@@ -222,6 +226,11 @@ impl Records {
     /// Records of closed blocks that succeeded and failed.
     pub const fn counts(&self) -> (u32, u32) {
         (self.succeeded, self.failed)
+    }
+
+    /// Warnings in records of closed blocks.
+    pub const fn warnings(&self) -> u32 {
+        self.warnings
     }
 
     /// Index after the last entry that has a record here.

@@ -59,10 +59,13 @@ pub trait TaskStore: CommandStore {
 
     /// How many tasks are not completed.
     fn unfinished(&self) -> Result<u32, StoreError>;
-    /// Adds a task to the end of the queue; false if there is a task of that id. A backend with
+    /// Adds a task to the end of the queue, with the time that [`CreateTask::accepted`] gives it
+    /// after the last task of its family; `None` if there is a task of that id. A backend with
     /// concurrent transactions makes sure, with [`require_room`](super::require_room), that no
     /// other one filled the queue.
-    fn insert(&self, command: &CreateTask, first_index: u32) -> Result<bool, StoreError>;
+    fn insert(&self, command: &CreateTask, first_index: u32) -> Result<Option<Task>, StoreError>;
+    /// Notes that `retry` retries the task. If another task does so already, the id of that task.
+    fn note_retry(&self, id: &str, retry: &str) -> Result<Option<String>, StoreError>;
 
     /// Notes that an upload received a block, and locks its row.
     fn touch_upload(&self, id: &str, now: UnixMillis) -> Result<(), StoreError>;

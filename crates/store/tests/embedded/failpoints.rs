@@ -40,7 +40,7 @@ async fn accept(store: &Arc<dyn Store>, mut command: CreateTask) {
         StoredAnswer { location: command.id.clone(), body: command.id.clone().into_bytes() };
     let text = command.id.clone();
     let key = IdempotencyKey { text, content: [1; 32], expires_at: later(2_000_000) };
-    command.idempotency = Some((key, answer.clone()));
+    command.idempotency = Some((key, answer.clone().into()));
     match store.create_task(command).await.unwrap() {
         Idempotent::Done(_) => {}
         Idempotent::Replayed(first) => assert_eq!(first, answer),

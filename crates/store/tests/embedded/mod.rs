@@ -255,7 +255,7 @@ async fn a_repeat_after_a_crash_gets_the_first_answer() {
         let key = IdempotencyKey { text: "k".to_owned(), content: [7; 32], expires_at: later(1) };
         let answer = StoredAnswer { location: format!("/{id}"), body: id.as_bytes().to_vec() };
         let mut command = task_of(domain, id, CREATE, &[uid(id)], 1);
-        command.idempotency = Some((key, answer));
+        command.idempotency = Some((key, answer.into()));
         command
     };
     let first = server(folder.path()).unwrap();

@@ -126,7 +126,7 @@ async fn fill_tasks(store: &Arc<dyn Store>, domain: &Domain) {
     let mut half = task_of(domain, "half", Action::CreateCoreProfiles, &entries, 10);
     let key = IdempotencyKey { text: "half".into(), content: [1; 32], expires_at: later(1) };
     let answer = StoredAnswer { location: "/half".to_owned(), body: b"{}".to_vec() };
-    half.idempotency = Some((key, answer));
+    half.idempotency = Some((key, answer.into()));
     store.create_task(half).await.unwrap();
     let claimed = claim(store, 1).await.remove(0);
     assert_eq!((claimed.domain, claimed.task.id.as_str()), (domain.id, "half"));

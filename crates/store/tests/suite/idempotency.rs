@@ -23,7 +23,7 @@ pub(crate) fn keyed(domain: &Domain, id: &str, key: &str, content: u8) -> Create
     let key =
         IdempotencyKey { text: key.to_owned(), content: [content; 32], expires_at: later(HOUR) };
     CreateTask {
-        idempotency: Some((key, answer(id))),
+        idempotency: Some((key, answer(id).into())),
         ..task_of(domain, id, CREATE, &[uid(id)], 1)
     }
 }

@@ -42,6 +42,7 @@ macro_rules! store_suite {
             a_task_is_visible_only_in_its_family_and_domain,
             a_task_id_that_exists_is_refused,
             a_domain_with_a_full_queue_refuses_new_tasks,
+            tasks_are_listed_in_the_order_of_their_times_even_if_clocks_differ,
             claiming_leases_the_oldest_writing_task_and_queues_the_rest,
             reading_tasks_do_not_wait_for_writing_ones,
             the_fair_queue_serves_domains_in_turn,
@@ -79,6 +80,7 @@ macro_rules! store_suite {
             a_cancelled_task_ends_even_if_its_attempt_fails_or_its_lease_expires,
             a_retry_has_the_failed_and_unprocessed_entries_at_their_indexes,
             a_retry_of_a_failed_task_omits_the_entries_that_succeeded,
+            a_task_has_one_retry_that_it_names,
             tasks_are_listed_newest_first_and_filtered_by_status_and_action,
             expired_payloads_and_records_are_purged_in_steps_but_not_their_task,
         );

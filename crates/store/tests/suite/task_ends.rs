@@ -10,6 +10,7 @@ use caseload_store::{
     CancelTask, CreateTask, Domain, FailAttempt, ListTasks, PackedBlock, Store, StoreError,
     unpack_block,
 };
+use futures_util::future::join_all;
 
 use super::support::{
     NOW, apply_all, assert_lease_lost, assert_not_found, assert_sound, chunk, claim, claim_at,
@@ -182,6 +183,37 @@ pub(crate) async fn a_retry_has_the_failed_and_unprocessed_entries_at_their_inde
     assert_eq!((again.counts.failed, again.parent_id.as_deref()), (2, Some("retry")));
     let clean = run(&store, &acme, "clean", CREATE, &[uid("new")]).await;
     assert_eq!(store.retry_payload(acme.id, &clean.id).await.unwrap(), []);
+    assert_sound(&store).await;
+}
+
+pub(crate) async fn a_task_has_one_retry_that_it_names(store: Arc<dyn Store>) {
+    let acme = domain(&store, "acme").await;
+    run(&store, &acme, "before", CREATE, &[uid("taken")]).await;
+    let parent = run(&store, &acme, "t", CREATE, &[uid("taken")]).await;
+    assert_eq!(parent.retried_by, None);
+    let commands = [
+        retry_of(&store, &acme, &parent, "one").await,
+        retry_of(&store, &acme, &parent, "two").await,
+    ];
+    let limited = CreateTask { unfinished_max: 0, ..commands[0].clone() };
+    let refused = store.create_task(limited).await;
+    assert!(matches!(refused, Err(StoreError::QueueFull { .. })), "{refused:?}");
+    let named =
+        async || store.task(acme.id, Family::Identity, "t").await.unwrap().unwrap().retried_by;
+    assert_eq!(named().await, None, "a refused retry is not named");
+    let answers = join_all(commands.map(|command| store.create_task(command))).await;
+    let (mut accepted, mut refused) = (Vec::new(), Vec::new());
+    for answer in answers {
+        match answer {
+            Ok(task) => accepted.push(task.done().unwrap().id),
+            Err(StoreError::AlreadyRetried { by }) => refused.push(by),
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!((accepted.len(), &accepted), (1, &refused), "the refusal names the first");
+    assert_eq!(named().await.as_ref(), accepted.first());
+    while store.purge_expired(later(9_000_000)).await.unwrap() {}
+    assert_eq!(named().await.as_ref(), accepted.first(), "also after the records are purged");
     assert_sound(&store).await;
 }
 

@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use caseload_bulk::{EntryQueue, QueueLimits};
 use caseload_model::task::{Action, Counts, Family, Outcome, TASK_ATTEMPTS_MAX, TaskStatus};
-use caseload_store::{FailAttempt, RenewLeases, Store, StoreError};
+use caseload_store::{
+    CreateTask, FailAttempt, IdempotencyKey, ListTasks, RenewLeases, Store, StoreError,
+    StoredAnswer, TaskAnswer,
+};
 
 use super::support::{
     NOW, apply_all, assert_lease_lost, assert_sound, assert_taken, block, chunk, claim, claim_at,
@@ -84,6 +87,52 @@ pub(crate) async fn a_domain_with_a_full_queue_refuses_new_tasks(store: Arc<dyn 
         apply_all(&store, &claimed, NOW).await;
     }
     store.create_task(with_limit(&acme, "t3")).await.unwrap();
+}
+
+pub(crate) async fn tasks_are_listed_in_the_order_of_their_times_even_if_clocks_differ(
+    store: Arc<dyn Store>,
+) {
+    let acme = domain(&store, "acme").await;
+    let told = TaskAnswer::new(|task| StoredAnswer {
+        location: task.id.clone(),
+        body: task.created_at.0.to_string().into_bytes(),
+    });
+    // The clock of the server that comes second is behind; the last task is of another path.
+    for (id, now, action) in [
+        ("first", later(50), CREATE),
+        ("second", later(20), CREATE),
+        ("third", later(60), GET),
+        ("import", later(10), Action::ImportIssues),
+    ] {
+        let key = IdempotencyKey { text: id.into(), content: [1; 32], expires_at: later(900) };
+        let command = CreateTask {
+            now,
+            expires_at: later(1_000_000 + now.0 - NOW.0),
+            idempotency: Some((key, told.clone())),
+            ..task_of(&acme, id, action, &lines(&[r#"{"core-profile-id":"1"}"#]), 1)
+        };
+        let task = store.create_task(command).await.unwrap().done().unwrap();
+        assert_eq!(task.expires_at.unwrap().0 - task.created_at.0, 1_000_000);
+        let (_, answer) = store.stored_answer(acme.id, id, NOW).await.unwrap().unwrap();
+        assert_eq!(answer.body, task.created_at.0.to_string().into_bytes(), "{id}");
+    }
+    let request = ListTasks {
+        domain: acme.id,
+        family: Family::Identity,
+        statuses: None,
+        actions: None,
+        paging: caseload_model::issue_query::Paging::default(),
+    };
+    let listed = store.list_tasks(request).await.unwrap().tasks;
+    let listed: Vec<_> = listed.iter().map(|task| (task.id.as_str(), task.created_at)).collect();
+    assert_eq!(listed, [("third", later(60)), ("second", later(50)), ("first", later(50))]);
+    let import = store.task(acme.id, Family::Issues, "import").await.unwrap().unwrap();
+    assert_eq!(import.created_at, later(10));
+    for claimed in claim_at(&store, "s", later(15), 9).await {
+        let task = claimed.task;
+        assert!(task.queued_at >= Some(task.created_at), "{task:?}");
+        assert!(task.started_at >= task.queued_at, "{task:?}");
+    }
 }
 
 pub(crate) async fn claiming_leases_the_oldest_writing_task_and_queues_the_rest(

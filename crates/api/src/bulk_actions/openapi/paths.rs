@@ -219,8 +219,9 @@ impl FamilyPaths {
             "retry",
             "",
             "Retry the failed and unprocessed entries",
-            "A new task of the entries of a completed task that failed or were not processed. \
-             Needs the same access as creating the task.",
+            "A new task of the entries of a completed task that failed or were not processed. A \
+             task has at most one retry; the retry itself can be retried. Needs the same access as \
+             creating the task.",
         )
         .takes(["task_id", "Idempotency-Key"])
         .body(no_fields())
@@ -234,6 +235,7 @@ impl FamilyPaths {
             ErrorCode::NotFound,
             ErrorCode::Expired,
             ErrorCode::NotCompleted,
+            ErrorCode::AlreadyRetried,
             ErrorCode::NothingToRetry,
             ErrorCode::IdempotencyInProgress,
             ErrorCode::IdempotencyKeyReused,

@@ -1,6 +1,7 @@
 //! The result and error records of tasks, and the formats in which callers read them.
 
-use caseload_model::error_code::EntryErrorCode;
+use caseload_model::error_code::{EntryErrorCode, EntryWarningCode};
+use caseload_model::record::WARNINGS_MAX;
 use serde_json::{Value, json};
 
 use crate::format::LINES;
@@ -10,6 +11,7 @@ use crate::openapi::parameters::instant;
 
 pub(super) fn schemas() -> Value {
     let codes: Vec<_> = EntryErrorCode::ALL.iter().map(|code| code.as_str()).collect();
+    let warnings: Vec<_> = EntryWarningCode::ALL.iter().map(|code| code.as_str()).collect();
     json!({
         "ProfileResult": {
             "description": "Depends on the action of the task: the outcome of the entry, or for a \
@@ -44,6 +46,13 @@ pub(super) fn schemas() -> Value {
                 "id": {"type": "integer", "description": "Absent for a new issue in a dry run."},
                 "created_at": instant(),
                 "original_created_at": instant(),
+                "warnings": {
+                    "type": "array",
+                    "minItems": 1,
+                    "maxItems": WARNINGS_MAX,
+                    "description": "Oddities of the entry, which succeeded nevertheless.",
+                    "items": schema("EntryWarning"),
+                },
             }),
         ),
         "ErrorRecord": error_record(),
@@ -59,6 +68,24 @@ pub(super) fn schemas() -> Value {
                 },
                 "detail": {"type": "string"},
                 "value": {"description": "The faulty value."},
+                "core-profile-id": {
+                    "type": "string",
+                    "description": "Only with `identity_conflict`: the core profile that has the \
+                                    identity.",
+                },
+            },
+        },
+        "EntryWarning": {
+            "type": "object",
+            "required": ["code", "pointer", "detail", "value"],
+            "properties": {
+                "code": {"type": "string", "enum": warnings},
+                "pointer": {
+                    "type": "string",
+                    "description": "RFC 6901, into the entry: the odd value.",
+                },
+                "detail": {"type": "string"},
+                "value": {"description": "The odd value, which was taken as it is."},
             },
         },
         "EntryErrorCode": {"type": "string", "enum": codes},

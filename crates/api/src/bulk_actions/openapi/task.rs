@@ -96,8 +96,8 @@ fn task() -> Value {
                         only end; `succeeded + failed + unprocessed = total` at every moment.",
         "required": [
             "task_id", "action", "status", "progress", "errors", "results", "outcome", "dry_run",
-            "counts", "created_at", "queued_at", "started_at", "completed_at", "expires_at",
-            "links",
+            "counts", "warnings", "created_at", "queued_at", "started_at", "completed_at",
+            "expires_at", "links",
         ],
         "properties": {
             "task_id": {"type": "string", "format": "uuid"},
@@ -121,6 +121,11 @@ fn task() -> Value {
                     "unprocessed": count(),
                 },
             },
+            "warnings": {
+                "type": "integer",
+                "minimum": 0,
+                "description": "The number of warnings in the result records.",
+            },
             "created_at": instant(),
             "queued_at": time(),
             "started_at": time(),
@@ -129,6 +134,12 @@ fn task() -> Value {
             "parent_task_id": {
                 "type": "string",
                 "description": "Only on a retry: the task whose entries it runs again.",
+            },
+            "retried_by": {
+                "type": "string",
+                "description": "Only on a task that was retried: the task that runs its failed and \
+                                unprocessed entries again. There is at most one; it can be retried \
+                                itself.",
             },
             "position": {
                 "type": "integer",
@@ -159,6 +170,7 @@ pub(super) fn task_example(action: Action) -> Value {
         "outcome": null,
         "dry_run": false,
         "counts": {"total": 2, "succeeded": 0, "failed": 0, "unprocessed": 2},
+        "warnings": 0,
         "created_at": 1_767_225_600_000_u64,
         "queued_at": 1_767_225_600_000_u64,
         "started_at": null,

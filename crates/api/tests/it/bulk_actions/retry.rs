@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering;
 
 use caseload_api::ApiConfig;
 use caseload_teststore::on_each_store;
+use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -13,6 +14,8 @@ use crate::real_server::RealServer;
 on_each_store!(
     a_retry_runs_failed_and_unprocessed_entries_under_their_index_and_line,
     a_retry_may_be_repeated_and_obeys_the_queue_limit,
+    a_task_names_its_retry_and_a_second_one_is_refused,
+    of_many_retries_at_once_one_is_accepted,
 );
 
 async fn a_retry_runs_failed_and_unprocessed_entries_under_their_index_and_line() {
@@ -74,5 +77,59 @@ async fn a_retry_may_be_repeated_and_obeys_the_queue_limit() {
     let (status, body) = retry(&parents[1], "m").await;
     assert_eq!(status, 404);
     assert!(body.contains("\"code\":\"expired\""), "{body}");
+    real.stop().await;
+}
+
+/// A task with a failed entry, which a retry does not mend.
+async fn failing(real: &RealServer) -> Value {
+    let lines = "{\"identities\":[{\"uid\":\"n\"}],\"age\":-1}";
+    let task = real.run("identity", "create_core_profiles", lines).await;
+    assert!(task.get("retried_by").is_none(), "{task}");
+    task
+}
+
+async fn a_task_names_its_retry_and_a_second_one_is_refused() {
+    let real = RealServer::start().await;
+    let parent = failing(&real).await;
+    let path = format!("{}/retry", this(&parent));
+    let keyed = async || {
+        let request = real.request(Method::POST, &path).header("Idempotency-Key", "once");
+        let answer = request.send().await.unwrap();
+        (answer.status().as_u16(), answer.text().await.unwrap())
+    };
+    let first = keyed().await;
+    let retry: Value = serde_json::from_str(&first.1).unwrap();
+    assert_eq!((first.0, &retry["parent_task_id"]), (201, &parent["task_id"]));
+    let named = real.json(&this(&parent)).await;
+    assert_eq!(named["retried_by"], retry["task_id"]);
+    let listed = real.json(PATH).await;
+    assert_eq!(listed["tasks"][1]["retried_by"], retry["task_id"], "{listed}");
+    let (status, problem) = post(&real, &path).await;
+    assert_eq!((status, &problem["code"]), (409, &json!("already_retried")));
+    assert_eq!(problem["retried_by"], retry["task_id"]);
+    let detail = problem["detail"].as_str().unwrap();
+    assert!(detail.contains(retry["task_id"].as_str().unwrap()), "{detail}");
+    assert_eq!(keyed().await, first, "the repeat of the first retry is answered as before");
+    let retry = real.completed(&this(&retry)).await;
+    assert_eq!(post(&real, &path).await.0, 409, "also when the retry has ended");
+    let (status, grandchild) = post(&real, &format!("{}/retry", this(&retry))).await;
+    assert_eq!((status, &grandchild["parent_task_id"]), (201, &retry["task_id"]));
+    let report = real.store.check().await.unwrap();
+    assert_eq!(report.faults, Vec::<String>::new());
+    real.stop().await;
+}
+
+async fn of_many_retries_at_once_one_is_accepted() {
+    let real = RealServer::start().await;
+    let parent = failing(&real).await;
+    let path = format!("{}/retry", this(&parent));
+    let answers = join_all((0..8).map(|_| post(&real, &path))).await;
+    let (accepted, refused): (Vec<_>, Vec<_>) =
+        answers.into_iter().partition(|(status, _)| *status == 201);
+    assert_eq!((accepted.len(), refused.len()), (1, 7), "{refused:?}");
+    for (status, problem) in refused {
+        assert_eq!((status, &problem["code"]), (409, &json!("already_retried")));
+        assert_eq!(problem["retried_by"], accepted[0].1["task_id"]);
+    }
     real.stop().await;
 }

@@ -33,6 +33,7 @@ async fn members_of_the_record_have_the_documented_order() {
         "outcome",
         "dry_run",
         "counts",
+        "warnings",
         "created_at",
         "queued_at",
         "started_at",

@@ -44,6 +44,8 @@ pub(crate) struct Totals {
     pub(crate) created: u64,
     pub(crate) unchanged: u64,
     pub(crate) failed: u64,
+    /// Oddities of entries that were imported nevertheless.
+    pub(crate) warnings: u64,
 }
 
 /// The member of a result record that decides how it is counted.
@@ -107,8 +109,9 @@ pub(crate) async fn run(args: ImportArgs, printer: &mut Printer) -> Result<Done,
     }
     progress.finish();
     errors.map_or(Ok(()), PartFile::complete)?;
-    let Totals { created, unchanged, failed } = totals;
-    printer.line(format_args!("created {created}  unchanged {unchanged}  failed {failed}"))?;
+    let Totals { created, unchanged, failed, warnings } = totals;
+    let odd = if warnings > 0 { format!("  warnings {warnings}") } else { String::new() };
+    printer.line(format_args!("created {created}  unchanged {unchanged}  failed {failed}{odd}"))?;
     Ok(if failed == 0 { Done::Good } else { Done::SomeFailed })
 }
 
@@ -127,6 +130,7 @@ impl Import<'_> {
         ));
         let task = bulk.wait(&task.task_id, |_| {}).await?;
         self.results(&task).await?;
+        self.totals.warnings += task.warnings;
         if task.errors {
             self.failures(&task, part.first_index, &part.line_numbers).await?;
         }

@@ -27,7 +27,7 @@ use crate::error_code::EntryErrorCode;
 use crate::ids::{DomainName, FOREIGN_ID_CHARS_MAX, ISSUE_ID_MAX};
 use crate::json::{Json, ValuePath};
 use crate::payload::{Block, Entry};
-use crate::record::{EntryFault, PreparedEntry, Rejection};
+use crate::record::{EntryFault, EntryWarning, NamedRecords, PreparedEntry, Rejection};
 use crate::task::{Action, Family};
 use crate::time::UnixMillis;
 use issue_map::IssueMap;
@@ -53,6 +53,7 @@ pub struct NewIssue {
     pub agents: Vec<AgentMention>,
     pub head: HeadTemplate,
     pub body: IssueBody,
+    pub warnings: Vec<EntryWarning>,
 }
 
 /// Reads every entry of a block.
@@ -73,12 +74,19 @@ fn prepare(domain: &DomainName, block: &Block, entry: &Entry) -> Result<NewIssue
         reader.faults.extend(too_long(issue));
     }
     match issue {
-        Some(issue) if reader.faults.is_empty() => Ok(issue),
-        _ => Err(Rejection {
-            id: id_of(&tree, Action::ImportIssues),
-            faults: reader.faults,
-            readable: true,
-        }),
+        Some(issue) if reader.faults.is_empty() => {
+            Ok(NewIssue { warnings: reader.warnings, ..issue })
+        }
+        issue => {
+            let issue = issue.and_then(|issue| issue.id);
+            let named = NamedRecords { issue, ..NamedRecords::default() };
+            Err(Rejection {
+                id: id_of(&tree, Action::ImportIssues),
+                faults: reader.faults,
+                readable: true,
+                named: issue.map(|_| Box::new(named)),
+            })
+        }
     }
 }
 
@@ -151,6 +159,7 @@ fn new_issue(source: &Source<'_>, map: &IssueMap<'_, '_>, reader: &mut Reader) -
         agents,
         head,
         body,
+        warnings: Vec::new(),
     }
 }
 

@@ -18,7 +18,7 @@ use crate::error_code::EntryErrorCode;
 use crate::ids::ISSUE_ID_COUNTED_MAX;
 use crate::json::Json;
 use crate::payload::Entry;
-use crate::record::{ChunkRecords, EntryFault, PreparedEntry};
+use crate::record::{ChunkRecords, EntryFault, PreparedEntry, Rejection};
 use crate::task::Action;
 use crate::time::UnixMillis;
 use apps::Apps;
@@ -88,9 +88,13 @@ pub struct ImportPlan {
     pub records: ChunkRecords,
 }
 
-/// The ids in entries, ascending. A context must contain their issues, if they exist.
+/// The ids in entries, ascending; those of rejected entries are among them. A context must contain
+/// their issues, if they exist.
 pub fn named_issue_ids(entries: &[PreparedEntry<NewIssue>]) -> Vec<u64> {
-    let given = entries.iter().filter_map(|entry| entry.item.as_ref().ok()?.id);
+    let given = entries.iter().filter_map(|entry| match &entry.item {
+        Ok(issue) => issue.id,
+        Err(rejected) => rejected.named.as_deref()?.issue,
+    });
     let mut ids: Vec<u64> = given.collect();
     ids.sort_unstable();
     ids.dedup();
@@ -109,10 +113,7 @@ pub fn plan_imports(
     let mut planner = Planner::new(context, entries, dry_run);
     for (source, prepared) in entries.iter().enumerate() {
         match &prepared.item {
-            Err(rejected) => {
-                let records = &mut planner.plan.records;
-                records.rejected(Action::ImportIssues, payload, &prepared.entry, rejected);
-            }
+            Err(rejected) => planner.reject(payload, &prepared.entry, rejected),
             Ok(issue) => planner.plan_entry(source, payload, &prepared.entry, issue),
         }
     }
@@ -204,24 +205,38 @@ impl<'c> Planner<'c> {
             differing.insert(0, "created_at".to_owned());
         }
         if differing.is_empty() {
-            self.plan.records.outcome(entry, "unchanged", |out| {
+            self.plan.records.outcome_with(entry, "unchanged", &issue.warnings, |out| {
                 write_id(id, out);
                 write_shift(created_at, original, out);
             });
             return;
         }
-        let holder = match existing.brought_by.filter(|_| self.dry_run) {
+        let other = format!("other content ({})", differing.join(", "));
+        let fault = self.id_conflict(id, existing.brought_by, &other);
+        self.refuse(payload, entry, Some(id.to_string().as_bytes()), fault);
+    }
+
+    fn id_conflict(&self, id: u64, brought_by: Option<u32>, other: &str) -> EntryFault {
+        let holder = match brought_by.filter(|_| self.dry_run) {
             Some(index) => format!("the entry with index {index} has this id"),
             None => "the domain has an issue with this id".to_owned(),
         };
-        let detail = format!(
-            "{holder} and other content ({}); leave the id out to get a new one",
-            differing.join(", ")
-        );
-        let digits = id.to_string();
-        let fault = EntryFault::new(EntryErrorCode::IdConflict, "/id", detail)
-            .with_value(&Json::Number(&digits));
-        self.refuse(payload, entry, Some(digits.as_bytes()), fault);
+        let detail = format!("{holder} and {other}; leave the id out to get a new one");
+        EntryFault::new(EntryErrorCode::IdConflict, "/id", detail)
+            .with_value(&Json::Number(&id.to_string()))
+    }
+
+    /// Adds the error record of an entry that failed validation. An id that is taken is a fault,
+    /// too, because no issue has the content of such an entry.
+    fn reject(&mut self, payload: &[u8], entry: &Entry, rejected: &Rejection) {
+        let taken = rejected.named.as_deref().and_then(|named| {
+            let id = named.issue?;
+            Some(self.id_conflict(id, self.existing(id)?.brought_by, "other content"))
+        });
+        let faults: Vec<EntryFault> = rejected.faults.iter().cloned().chain(taken).collect();
+        let id = rejected.id.as_deref();
+        let records = &mut self.plan.records;
+        records.error(Action::ImportIssues, payload, entry, id, &faults, rejected.readable);
     }
 
     fn existing(&self, id: u64) -> Option<TakenId<'_>> {
@@ -265,7 +280,7 @@ impl<'c> Planner<'c> {
             source,
         };
         let tell_id = !self.dry_run || issue.id.is_some();
-        self.plan.records.outcome(entry, "created", |out| {
+        self.plan.records.outcome_with(entry, "created", &issue.warnings, |out| {
             if tell_id {
                 write_id(id, out);
             }

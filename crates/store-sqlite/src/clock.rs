@@ -1,6 +1,6 @@
 //! The clock of a domain: one row per domain that assigns ids and times. Both only increase, even
 //! if the system's clock goes back: each is `max(now, last + 1)`. A chunk takes a block of ids and
-//! one change time.
+//! one change time. Creation times of imports are none of the clock's: it only knows the latest.
 
 use caseload_model::ids::{DomainId, ISSUE_ID_COUNTED_MAX};
 use caseload_model::issue::INSTANT_MS_MAX;
@@ -8,9 +8,10 @@ use caseload_model::time::UnixMillis;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::Fault;
+use crate::issues::taken_instants;
 use crate::tx::DomainTx;
 use caseload_store::StoreError;
-use caseload_store::issues::IssueAllocation;
+use caseload_store::issues::{IssueAllocation, free_instant};
 use caseload_store::profiles::ProfileClock;
 
 /// The clock of the domain's profiles; `None` if there is no such domain. No profile of any domain
@@ -47,55 +48,40 @@ pub(super) fn change_time(
     .ok_or(StoreError::LeaseLost.into())
 }
 
-/// The id and the times of a new issue. The change time follows the clock, and the creation time is
-/// later than that of every issue. The two differ only if an import brought an issue from the
-/// future.
-pub(super) fn allocate_issue(
-    conn: &Connection,
-    domain: DomainId,
-    now: UnixMillis,
-) -> Result<IssueAllocation, Fault> {
+/// The id and the times of a new issue. The clock knows the latest creation time of all issues and
+/// the latest one that was given out here, so that issues are looked at only if an import brought
+/// one of the future.
+pub(super) fn allocate_issue(tx: DomainTx<'_>, now: UnixMillis) -> Result<IssueAllocation, Fault> {
+    let (conn, domain) = (tx.conn, tx.domain);
     let changed_at = change_time(conn, domain, now)?;
-    let (id, created_at): (i64, i64) = conn
-        .prepare_cached(
+    let live = "max(?2, last_live_created_at + 1)";
+    let live = format!("{live} + ({live} = last_created_at)");
+    let (id, created_at, latest): (i64, i64, i64) = conn
+        .prepare_cached(&format!(
             "UPDATE domain_clocks SET last_issue_id = last_issue_id + 1,
-             last_created_at = max(?2, last_created_at + 1)
-             WHERE domain_id = ?1 RETURNING last_issue_id, last_created_at",
-        )?
-        .query_row(params![domain.0, changed_at.0], |row| Ok((row.get(0)?, row.get(1)?)))?;
+             last_live_created_at = {live}, last_created_at = max(last_created_at, {live})
+             WHERE domain_id = ?1 RETURNING last_issue_id, last_live_created_at, last_created_at"
+        ))?
+        .query_row(params![domain.0, changed_at.0], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+        })?;
     let id = id.unsigned_abs();
     if id > ISSUE_ID_COUNTED_MAX {
         return Err(StoreError::Unavailable("the domain has no issue id left".to_owned()).into());
     }
-    let created_at = match UnixMillis(created_at) {
-        at if at.0 <= INSTANT_MS_MAX => at,
-        // An import has used the largest possible time.
-        _ => free_instant(conn, domain, changed_at)?,
+    let created_at = if created_at == latest && latest <= INSTANT_MS_MAX {
+        UnixMillis(created_at)
+    } else {
+        let taken = |window| Ok(taken_instants(conn, domain, window)?);
+        let free = free_instant(UnixMillis(created_at), UnixMillis(latest), taken)?;
+        tx.execute(
+            "UPDATE domain_clocks SET last_created_at = min(max(last_created_at, ?2), ?3),
+             last_live_created_at = min(max(last_live_created_at, ?2), ?3) WHERE domain_id = ?1",
+            [domain.0, free.0, INSTANT_MS_MAX],
+        )?;
+        free
     };
     Ok(IssueAllocation { id, created_at, changed_at, row: None })
-}
-
-/// The first time from `from` on at which no issue of the domain was created.
-fn free_instant(
-    conn: &Connection,
-    domain: DomainId,
-    from: UnixMillis,
-) -> Result<UnixMillis, Fault> {
-    let mut taken = conn.prepare_cached(
-        "SELECT created_at FROM issues WHERE domain_id = ?1 AND created_at >= ?2
-         ORDER BY created_at",
-    )?;
-    let mut taken = taken.query(params![domain.0, from.0])?;
-    let mut free = from.0;
-    while let Some(row) = taken.next()? {
-        if row.get::<_, i64>(0)? > free {
-            break;
-        }
-        free += 1;
-    }
-    conn.prepare_cached("UPDATE domain_clocks SET last_created_at = ?2 WHERE domain_id = ?1")?
-        .execute(params![domain.0, INSTANT_MS_MAX])?;
-    Ok(UnixMillis(free))
 }
 
 /// Records the ids, creation times and app numbers that an import has used.

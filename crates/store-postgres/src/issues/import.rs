@@ -221,7 +221,7 @@ async fn stored(
 }
 
 /// The instants of creation in each window.
-async fn taken(
+pub(super) async fn taken(
     client: &Client,
     domain: DomainId,
     windows: &[TimeWindow],

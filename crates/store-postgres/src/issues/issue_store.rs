@@ -4,42 +4,26 @@
 
 use caseload_model::ids::ISSUE_ID_COUNTED_MAX;
 use caseload_model::issue::write::{AgentSummary, AppProfileSummary, Attachment, IssueRecord};
-use caseload_model::issue::{App, AppProfileRow, INSTANT_MS_MAX, IssueQueue};
+use caseload_model::issue::{App, AppProfileRow, INSTANT_MS_MAX, IssueQueue, TimeWindow};
 use caseload_model::time::UnixMillis;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
-use super::super::rows::text;
+use super::super::rows::{instant, text};
 use super::columns::{COLUMNS, COLUMNS_END, NewRow, record};
+use super::import::taken as taken_instants;
 use super::page::FRAGMENTS;
 use super::{attachments, deltas::Deltas};
 use crate::tx::DomainTx;
 use caseload_store::StoreError;
-use caseload_store::issues::{IndexChanges, IssueAllocation, IssueStore, Replacement};
+use caseload_store::issues::{
+    IndexChanges, IssueAllocation, IssueStore, Replacement, free_instant,
+};
 use caseload_store::rowset::row_number;
 
-impl DomainTx<'_> {
-    /// The first instant from `from` on that no issue of the domain has, for use when an issue has
-    /// the last instant there is.
-    fn free_instant(&self, from: UnixMillis) -> Result<UnixMillis, StoreError> {
-        let found = self.row_opt(
-            "SELECT CASE WHEN EXISTS
-                 (SELECT 1 FROM issues WHERE domain_id = $1 AND created_at = $2)
-             THEN (SELECT i.created_at + 1 FROM issues i
-                   WHERE i.domain_id = $1 AND i.created_at >= $2 AND NOT EXISTS
-                   (SELECT 1 FROM issues j
-                    WHERE j.domain_id = $1 AND j.created_at = i.created_at + 1)
-                   ORDER BY i.created_at LIMIT 1)
-             ELSE $2::bigint END",
-            &[&self.domain.0, &from.0],
-        )?;
-        self.execute(
-            "UPDATE domain_clocks SET last_created_at = $2 WHERE domain_id = $1",
-            &[&self.domain.0, &INSTANT_MS_MAX],
-        )?;
-        Ok(UnixMillis(found.map_or(from.0, |row| row.get(0))))
-    }
-}
+/// The creation time that the clock gives out next, `$2` being now: that of the change. It is free
+/// if it is later than the latest one of all issues.
+const LIVE: &str = "greatest($2, last_change_at + 1, last_live_created_at + 1)";
 
 impl IssueStore for DomainTx<'_> {
     fn app(&self, id: Option<&str>) -> Result<Option<(App, bool)>, StoreError> {
@@ -165,13 +149,17 @@ impl IssueStore for DomainTx<'_> {
     }
 
     fn allocate(&self, now: UnixMillis) -> Result<IssueAllocation, StoreError> {
+        let live = format!("{LIVE} + ({LIVE} = last_created_at)::int");
         let clock = self
             .row_opt(
-                "UPDATE domain_clocks SET last_change_at = greatest($2, last_change_at + 1),
-                 last_issue_id = last_issue_id + 1, last_issue_row = last_issue_row + 1,
-                 last_created_at = greatest($2, last_change_at + 1, last_created_at + 1)
-                 WHERE domain_id = $1
-                 RETURNING last_issue_id, last_created_at, last_change_at, last_issue_row",
+                &format!(
+                    "UPDATE domain_clocks SET last_change_at = greatest($2, last_change_at + 1),
+                     last_issue_id = last_issue_id + 1, last_issue_row = last_issue_row + 1,
+                     last_live_created_at = {live},
+                     last_created_at = greatest(last_created_at, {live})
+                     WHERE domain_id = $1 RETURNING last_issue_id, last_live_created_at,
+                     last_created_at, last_change_at, last_issue_row"
+                ),
                 &[&self.domain.0, &now.0],
             )?
             .ok_or(StoreError::LeaseLost)?;
@@ -179,13 +167,14 @@ impl IssueStore for DomainTx<'_> {
         if id > ISSUE_ID_COUNTED_MAX {
             return Err(StoreError::Unavailable("the domain has no issue id left".to_owned()));
         }
-        let changed_at = UnixMillis(clock.get(2));
-        let created_at = match UnixMillis(clock.get(1)) {
-            at if at.0 <= INSTANT_MS_MAX => at,
-            // An issue of an import has the last instant there is.
-            _ => self.free_instant(changed_at)?,
+        let (created_at, latest) = (instant(&clock, 1), instant(&clock, 2));
+        let created_at = if created_at == latest && latest.0 <= INSTANT_MS_MAX {
+            created_at
+        } else {
+            self.free_instant(created_at, latest)?
         };
-        Ok(IssueAllocation { id, created_at, changed_at, row: Some(row_number(clock.get(3))?) })
+        let (changed_at, row) = (instant(&clock, 3), Some(row_number(clock.get(4))?));
+        Ok(IssueAllocation { id, created_at, changed_at, row })
     }
 
     fn insert(&self, allocation: &IssueAllocation, issue: &IssueRecord) -> Result<i64, StoreError> {
@@ -255,6 +244,25 @@ impl IssueStore for DomainTx<'_> {
 
     fn claim(&self, issue_id: u64, files: &[Attachment]) -> Result<(), StoreError> {
         self.wait(attachments::claim(self.client(), self.domain, issue_id, files))
+    }
+}
+
+impl DomainTx<'_> {
+    /// [`free_instant`] if an import brought issues of the future; the clock is told.
+    fn free_instant(&self, from: UnixMillis, latest: UnixMillis) -> Result<UnixMillis, StoreError> {
+        let taken = |window: TimeWindow| {
+            let taken = self.wait(taken_instants(self.client(), self.domain, &[window]))?;
+            Ok(taken.into_iter().flatten().collect())
+        };
+        let free = free_instant(from, latest, taken)?;
+        self.execute(
+            "UPDATE domain_clocks
+             SET last_created_at = least(greatest(last_created_at, $2), $3),
+             last_live_created_at = least(greatest(last_live_created_at, $2), $3)
+             WHERE domain_id = $1",
+            &[&self.domain.0, &free.0, &INSTANT_MS_MAX],
+        )?;
+        Ok(free)
     }
 }
 

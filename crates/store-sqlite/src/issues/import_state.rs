@@ -68,7 +68,7 @@ pub(super) fn stored(
 }
 
 /// The instants of creation in a window.
-pub(super) fn taken(
+pub(crate) fn taken(
     conn: &Connection,
     domain: DomainId,
     window: TimeWindow,

@@ -107,7 +107,7 @@ impl IssueStore for DomainTx<'_> {
     }
 
     fn allocate(&self, now: UnixMillis) -> Result<IssueAllocation, StoreError> {
-        Ok(clock::allocate_issue(self.conn, self.domain, now)?)
+        Ok(clock::allocate_issue(*self, now)?)
     }
 
     fn insert(&self, _birth: &IssueAllocation, issue: &IssueRecord) -> Result<i64, StoreError> {

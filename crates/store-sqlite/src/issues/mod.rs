@@ -20,6 +20,7 @@ mod sql;
 
 pub(super) use columns::{COLUMNS, COLUMNS_END, columns};
 pub(super) use import::Import;
+pub(super) use import_state::taken as taken_instants;
 pub(super) use page::{FRAGMENTS, FRAGMENTS_COUNT, fragments, get, numbers};
 pub(super) use source::IssueSource;
 

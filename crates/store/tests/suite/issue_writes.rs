@@ -100,22 +100,63 @@ async fn agent(store: &Arc<dyn Store>, domain: &Domain, id: &str) {
     store.create_agent(CreateAgent { domain: domain.id, id, name, email, now: NOW }).await.unwrap();
 }
 
-pub(crate) async fn a_new_issue_gets_a_later_time_and_a_larger_id_than_every_other(
+pub(crate) async fn a_live_issue_is_later_than_every_other_live_one_and_gets_a_larger_id(
     store: Arc<dyn Store>,
 ) {
     let acme = domain(&store, "acme").await;
-    let imported = json!({"id": 40, "created_at": NOW.0 + 500}).to_string();
-    run(&store, &acme, "t", Action::ImportIssues, &[imported]).await;
-    let (first, second) = (
-        create(&store, &acme, &[("message-body", "x")]).await,
-        create(&store, &acme, &[("message-body", "y")]).await,
-    );
-    assert_eq!((first, second), (41, 42));
-    let (first, second) = (issue(&store, &acme, 41).await, issue(&store, &acme, 42).await);
-    assert_eq!(first["created_at"], NOW.0 + 501, "later than the imported issue");
-    assert_eq!(second["created_at"], NOW.0 + 502);
-    assert_eq!(first["messages"][0]["created_at"], first["created_at"]);
-    assert!(second["updated_at"].as_i64() > first["updated_at"].as_i64());
+    let imported = [(40, 1), (41, 2), (42, 3), (43, 500), (44, 5)]
+        .map(|(id, at)| json!({"id": id, "created_at": NOW.0 + at}).to_string());
+    run(&store, &acme, "t", Action::ImportIssues, &imported).await;
+    let mut issues = Vec::new();
+    for body in ["x", "y", "z"] {
+        let id = create(&store, &acme, &[("message-body", body)]).await;
+        issues.push(issue(&store, &acme, id).await);
+    }
+    let at = |n: usize| issues[n]["created_at"].as_i64().unwrap() - NOW.0;
+    assert_eq!([at(0), at(1), at(2)], [4, 6, 7], "now, or the next millisecond that is free");
+    let ids: Vec<_> = issues.iter().map(|issue| issue["id"].as_u64().unwrap()).collect();
+    assert_eq!(ids, [45, 46, 47]);
+    assert_eq!(issues[0]["messages"][0]["created_at"], issues[0]["created_at"]);
+    assert!(issues[1]["updated_at"].as_i64() > issues[0]["updated_at"].as_i64());
+    assert_sound(&store).await;
+}
+
+pub(crate) async fn an_import_of_the_far_future_shifts_no_live_issue(store: Arc<dyn Store>) {
+    let acme = domain(&store, "acme").await;
+    let before = create(&store, &acme, &[("message-body", "x")]).await;
+    let future: Vec<_> = [NOW.0 + HOUR, NOW.0 + 1000 * HOUR, INSTANT_MS_MAX - 1]
+        .map(|at| json!({"created_at": at}).to_string())
+        .into();
+    run(&store, &acme, "t", Action::ImportIssues, &future).await;
+    let mut last = issue(&store, &acme, before).await["created_at"].as_i64().unwrap();
+    for _ in 0..3 {
+        let id = create(&store, &acme, &[("message-body", "x")]).await;
+        let at = issue(&store, &acme, id).await["created_at"].as_i64().unwrap();
+        assert!(at > last && at < NOW.0 + 10, "{at} after {last}");
+        last = at;
+    }
+    assert_sound(&store).await;
+}
+
+pub(crate) async fn imports_at_the_last_instant_take_the_nearest_free_ones_before_it(
+    store: Arc<dyn Store>,
+) {
+    let acme = domain(&store, "acme").await;
+    let at = |at: i64| json!({"created_at": at, "title": at.to_string()}).to_string();
+    let lines = [at(INSTANT_MS_MAX), at(INSTANT_MS_MAX - 2), at(INSTANT_MS_MAX)];
+    run(&store, &acme, "t", Action::ImportIssues, &lines).await;
+    let twice = [at(INSTANT_MS_MAX), at(INSTANT_MS_MAX - 1)];
+    run(&store, &acme, "u", Action::ImportIssues, &twice).await;
+    let mut exported = Vec::new();
+    for (id, back) in [(1, 0), (2, 2), (3, 1), (4, 3), (5, 4)] {
+        let issue = issue(&store, &acme, id).await;
+        assert_eq!(issue["created_at"], INSTANT_MS_MAX - back, "{issue}");
+        exported.push(issue.to_string());
+    }
+    let beta = domain(&store, "beta").await;
+    let again = run(&store, &beta, "again", Action::ImportIssues, &exported).await;
+    assert_eq!(again.counts.succeeded, 5, "what a domain exports can be imported");
+    assert_eq!(issue(&store, &beta, 5).await["created_at"], INSTANT_MS_MAX - 4);
     assert_sound(&store).await;
 }
 

@@ -131,7 +131,9 @@ macro_rules! store_suite {
             a_store_with_rows_in_every_table_passes_the_check,
         );
         $crate::store_suite!(@ $open, issue_writes:
-            a_new_issue_gets_a_later_time_and_a_larger_id_than_every_other,
+            a_live_issue_is_later_than_every_other_live_one_and_gets_a_larger_id,
+            an_import_of_the_far_future_shifts_no_live_issue,
+            imports_at_the_last_instant_take_the_nearest_free_ones_before_it,
             new_issues_get_free_ids_after_the_largest_id_is_taken,
             new_issues_get_current_times_after_the_last_instant_is_taken,
             random_writes_are_indexed_and_counted,

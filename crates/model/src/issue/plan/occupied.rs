@@ -1,9 +1,11 @@
 //! The milliseconds of a domain that a `created_at` occupies. They are stored as runs of
 //! neighbours, so that the next free one is found in one step however long the run, and as windows
 //! in which every occupied one is known. Beyond the latest `created_at` every millisecond is free.
+//! At the end of time, where no later one is free, an instant moves back instead of on.
 
 use std::collections::BTreeMap;
 
+use crate::issue::INSTANT_MS_MAX;
 use crate::time::UnixMillis;
 
 /// Fewest milliseconds of a missing window, because history is dense in places.
@@ -28,7 +30,7 @@ impl MissingWindows {
         spans.map(|(from, until)| TimeWindow { from: UnixMillis(*from), until: UnixMillis(*until) })
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.windows.0.is_empty()
     }
 }
@@ -64,15 +66,30 @@ impl OccupiedInstants {
         }
     }
 
-    /// Occupies the first free instant from `at` on. If it is not known to be free, it is occupied
-    /// anyway and a window is added to `need`: the plan will be made again.
-    pub(super) fn take(&mut self, at: UnixMillis, need: &mut MissingWindows) -> UnixMillis {
+    /// Occupies the first free instant from `at` on, or the last one before it if none is free up to
+    /// [`INSTANT_MS_MAX`]. If it is not known to be free, it is occupied anyway and a window is
+    /// added to `need`: the plan will be made again.
+    pub fn take(&mut self, at: UnixMillis, need: &mut MissingWindows) -> UnixMillis {
         let free = self.taken.end_of(at.0).map_or(at.0, |end| end + 1);
+        if free > INSTANT_MS_MAX {
+            return self.take_before(at, need);
+        }
         if !self.covers(UnixMillis(free)) {
             // Several times as far each time, so that a long run takes few rounds.
             let length = ((free - at.0) * 4).max(WINDOW_MS_MIN);
             let newest = self.max_created_at.map_or(free, |max| max.0);
             need.windows.insert(free, (free + length).min(newest));
+        }
+        self.taken.insert(free, free);
+        UnixMillis(free)
+    }
+
+    /// Occupies the last free instant before the run that `at` is in.
+    fn take_before(&mut self, at: UnixMillis, need: &mut MissingWindows) -> UnixMillis {
+        let free = self.taken.start_of(at.0).map_or(at.0, |start| start - 1);
+        if !self.covers(UnixMillis(free)) {
+            let length = ((at.0 - free) * 4).max(WINDOW_MS_MIN);
+            need.windows.insert((free - length).max(0), free);
         }
         self.taken.insert(free, free);
         UnixMillis(free)
@@ -88,6 +105,12 @@ impl Spans {
     fn end_of(&self, at: i64) -> Option<i64> {
         let (_, end) = self.0.range(..=at).next_back()?;
         Some(*end).filter(|end| *end >= at)
+    }
+
+    /// The start of the span that contains `at`.
+    fn start_of(&self, at: i64) -> Option<i64> {
+        let (start, end) = self.0.range(..=at).next_back()?;
+        Some(*start).filter(|_| *end >= at)
     }
 
     fn insert(&mut self, mut from: i64, mut until: i64) {
@@ -129,6 +152,26 @@ mod tests {
         occupied.take(UnixMillis(100), &mut need);
         let asked = TimeWindow { from: UnixMillis(100), until: UnixMillis(100) };
         assert_eq!(need.windows().collect::<Vec<_>>(), [asked]);
+    }
+
+    #[test]
+    fn at_the_end_of_time_an_instant_moves_to_the_nearest_free_one_before_it() {
+        let last = UnixMillis(INSTANT_MS_MAX);
+        let stored = [INSTANT_MS_MAX, INSTANT_MS_MAX - 1, INSTANT_MS_MAX - 4].map(UnixMillis);
+        let mut occupied = OccupiedInstants::new(Some(last));
+        let mut need = MissingWindows::default();
+        occupied.clone().take(last, &mut need);
+        let window = need.windows().next().expect("whether it is taken is not known");
+        occupied.add_window(window, stored.into_iter().filter(|at| *at >= window.from));
+        let mut need = MissingWindows::default();
+        occupied.clone().take(last, &mut need);
+        let window = need.windows().next().expect("what is before it is not known");
+        assert!(window.until.0 == INSTANT_MS_MAX - 1 && window.from.0 < INSTANT_MS_MAX - 4);
+        occupied.add_window(window, stored.into_iter().filter(|at| *at <= window.until));
+        let mut need = MissingWindows::default();
+        let taken = [(); 4].map(|()| INSTANT_MS_MAX - occupied.take(last, &mut need).0);
+        assert_eq!((taken, need.is_empty()), ([2, 3, 5, 6], true));
+        assert_eq!(occupied.take(UnixMillis(INSTANT_MS_MAX - 9), &mut need).0, INSTANT_MS_MAX - 9);
     }
 
     #[test]

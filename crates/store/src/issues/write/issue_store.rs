@@ -48,8 +48,8 @@ pub trait IssueStore: CommandStore {
 
     /// The time of a change that commits now. It is later than every earlier change of the domain.
     fn change_time(&self, now: UnixMillis) -> Result<UnixMillis, StoreError>;
-    /// The next id of the domain, and instants that no issue has: by the clock, and later than
-    /// every issue. Both instants are equal, unless an import brought an issue of the future.
+    /// The next id of the domain, the time of the change, and a creation time: now, or the next
+    /// millisecond that no issue has. It is later than every other one that this gave out.
     fn allocate(&self, now: UnixMillis) -> Result<IssueAllocation, StoreError>;
     /// Adds an issue and returns its row.
     fn insert(&self, allocation: &IssueAllocation, issue: &IssueRecord) -> Result<i64, StoreError>;

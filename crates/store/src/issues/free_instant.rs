@@ -1,0 +1,56 @@
+//! The creation time of an issue that is written live: now, or the next millisecond that no issue
+//! of the domain has. Imports may have taken milliseconds of the past and of the future; nobody is
+//! moved by them farther than to the next free one.
+
+use caseload_model::issue::{INSTANT_MS_MAX, MissingWindows, OccupiedInstants, TimeWindow};
+use caseload_model::time::UnixMillis;
+
+use crate::StoreError;
+
+/// The first instant from `from` on that no issue has; at the end of time the last one before it.
+/// `latest` is not before any issue, and `taken` returns the instants of issues in a window.
+pub fn free_instant(
+    from: UnixMillis,
+    latest: UnixMillis,
+    mut taken: impl FnMut(TimeWindow) -> Result<Vec<UnixMillis>, StoreError>,
+) -> Result<UnixMillis, StoreError> {
+    let from = from.min(UnixMillis(INSTANT_MS_MAX));
+    let mut occupied = OccupiedInstants::new(Some(latest));
+    loop {
+        let mut need = MissingWindows::default();
+        let free = occupied.clone().take(from, &mut need);
+        if need.is_empty() {
+            return Ok(free);
+        }
+        for window in need.windows() {
+            occupied.add_window(window, taken(window)?);
+        }
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_live_creation_takes_now_or_the_next_free_millisecond() {
+        let max = INSTANT_MS_MAX;
+        for (stored, from, expected) in [
+            (vec![], 7, 7),
+            (vec![max], 7, 7),
+            (vec![7, 8, 10, max], 7, 9),
+            ((7..9000).chain([max]).collect(), 7, 9000),
+            (vec![max - 2, max - 1, max], max - 1, max - 3),
+            (vec![max], max + 1, max - 1),
+        ] {
+            let latest = UnixMillis(stored.last().copied().unwrap_or_default());
+            let taken = |window: TimeWindow| {
+                let within = |at: &&i64| (window.from.0..=window.until.0).contains(*at);
+                Ok(stored.iter().filter(within).map(|at| UnixMillis(*at)).collect())
+            };
+            let free = free_instant(UnixMillis(from), latest, taken).unwrap();
+            assert_eq!(free, UnixMillis(expected), "{stored:?} from {from}");
+        }
+    }
+}

@@ -29,7 +29,7 @@ words! {
 }
 
 words! {
-    /// What is odd about an entry that succeeded.
+    /// The oddities of an entry that succeeded.
     EntryWarningCode {
         LooksLikeSeconds = 1 "looks_like_seconds",
     }

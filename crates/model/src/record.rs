@@ -62,7 +62,7 @@ pub struct EntryWarning {
     pub code: EntryWarningCode,
     /// RFC 6901 pointer into the entry.
     pub pointer: String,
-    /// What is odd, how it was taken, and what was perhaps meant.
+    /// The oddity, how the value was taken, and which one was perhaps meant.
     pub detail: String,
     /// The value as JSON text.
     pub value: Vec<u8>,
@@ -79,7 +79,7 @@ pub struct NamedRecords {
 }
 
 /// Why an entry was rejected before anything was looked up. It changes nothing, but the planners
-/// look up the records that it names, so that it is told those faults, too.
+/// look up the records that it names, so that its record has those faults, too.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rejection {
     /// The entry's id as JSON text, if it has one.
@@ -88,7 +88,7 @@ pub struct Rejection {
     /// Whether the entry is a readable map of allowed size. If not, its record has `raw` instead of
     /// `entry`.
     pub readable: bool,
-    /// What is to be looked up; `None` if that is nothing.
+    /// The records to look up; `None` if there are none.
     pub named: Option<Box<NamedRecords>>,
 }
 

@@ -1,6 +1,6 @@
 //! Domains. The first transaction of a removal deletes the domain's name, keys, apps and agents, so
 //! that no caller can reach it. Its records follow in bounded steps, so that other domains are not
-//! blocked; then what the rows left in the file and in its log is cleared. If a crash interrupts a
+//! blocked; then their remains in the file and in its log are cleared. If a crash interrupts a
 //! removal, the next server or the next removal finishes it. Invariants: no table is missed,
 //! because the schema itself names the tables: all that have a `domain_id`; a removal ends only
 //! when the file has none of the domain's texts.

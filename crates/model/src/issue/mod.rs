@@ -52,8 +52,8 @@ pub const MESSAGE_BODY_BYTES_MAX: usize = 1 << 20;
 pub const TAG_CHARS_MAX: usize = 100;
 /// The latest instant an issue may carry: the end of the year 9999, in milliseconds.
 pub const INSTANT_MS_MAX: i64 = 253_402_300_799_999;
-/// A number below this is more likely a time in seconds than in milliseconds, where it would be
-/// before March 1973.
+/// A number below this is more likely a time in seconds: in milliseconds it would be before March
+/// 1973.
 pub const SECONDS_MAX: i64 = 100_000_000_000;
 /// The `assignee_id` of an unassigned issue.
 pub const UNASSIGNED: &str = "unassigned";

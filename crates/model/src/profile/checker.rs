@@ -42,7 +42,7 @@ pub(super) fn name_of(path: &ValuePath<'_>) -> String {
 #[derive(Debug, Default)]
 pub(super) struct Checker {
     pub(super) faults: Vec<EntryFault>,
-    /// What the entry names, if it has faults.
+    /// The records that the entry names, if it has faults.
     pub(super) named: NamedRecords,
     /// Faults beyond [`FAULTS_MAX`].
     unlisted: usize,

@@ -32,8 +32,8 @@ pub fn named_app_profile(prepared: &PreparedEntry<AppPatch>) -> Option<&str> {
 }
 
 /// Plans `entries`, whose bytes are in `payload`. `records` has the fields text of every profile
-/// that [`named_app_profile`] finds in them, if it exists. A dry run is planned in the same way, as one slice, and not
-/// written.
+/// that [`named_app_profile`] finds in them, if it exists. A dry run is planned in the same way, as
+/// one slice, and not written.
 pub fn plan_app_updates<S: BuildHasher>(
     payload: &[u8],
     entries: &[PreparedEntry<AppPatch>],

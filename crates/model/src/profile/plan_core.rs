@@ -35,8 +35,8 @@ pub struct CoreUpdatePlan {
 
 /// Plans `entries`, whose bytes are in `payload`. `records` has the fields text of every profile
 /// that they name, if it exists; `owners` has the owner of every identity that they name, if it has
-/// one. Rejected entries name profiles and identities, too. A dry run is planned in the same way: its outcome is not written, but laid over the stored
-/// records for the next slice.
+/// one. Rejected entries name profiles and identities, too. A dry run is planned in the same way:
+/// its outcome is not written, but laid over the stored records for the next slice.
 pub fn plan_core_updates<S: BuildHasher, T: BuildHasher>(
     payload: &[u8],
     entries: &[PreparedEntry<CorePatch>],

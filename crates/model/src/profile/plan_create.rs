@@ -42,8 +42,8 @@ enum Owner {
 }
 
 /// Plans `entries` as if every identity of a valid one were free, without looking at any. If the
-/// insertion finds one taken, the caller plans the entries again with [`plan_creates`]. `owners` has
-/// the owner of every identity that rejected entries name, if it has one.
+/// insertion finds one taken, the caller plans the entries again with [`plan_creates`]. `owners`
+/// has the owner of every identity that rejected entries name, if it has one.
 pub fn plan_optimistic_creates<S: BuildHasher>(
     payload: &[u8],
     entries: &[PreparedEntry<NewCoreProfile>],
@@ -137,9 +137,9 @@ pub(super) fn write_id(id: CoreProfileId, out: &mut Vec<u8>) {
 }
 
 /// Plans `entries`, whose bytes are in `payload`. `owners` has the owner of every identity that
-/// they name, rejected entries included, if it has one; ids are assigned from `first_id` on. With `dry_run` nothing is
-/// inserted, records carry no id, and a conflict within the task names the index of the earlier
-/// entry.
+/// they name, rejected entries included, if it has one; ids are assigned from `first_id` on. With
+/// `dry_run` nothing is inserted, records carry no id, and a conflict within the task names the
+/// index of the earlier entry.
 pub fn plan_creates<S: BuildHasher>(
     payload: &[u8],
     entries: &[PreparedEntry<NewCoreProfile>],

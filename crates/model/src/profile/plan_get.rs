@@ -9,8 +9,8 @@ use crate::payload::Entry;
 use crate::record::{ChunkRecords, EntryFault, NamedRecords, PreparedEntry};
 use crate::task::Action;
 
-/// The core profiles that entries name, in order; rejected entries are among them, so that each
-/// entry is told all of its faults.
+/// The core profiles that entries name, in order; rejected entries are among them, so that the
+/// record of each has all of its faults.
 pub fn named_core_profiles(
     entries: &[PreparedEntry<CoreProfileId>],
 ) -> impl Iterator<Item = CoreProfileId> + Clone {

@@ -1,6 +1,6 @@
 //! Entries that failed validation, against stored records: they change nothing and reserve nothing,
-//! but a caller who mends them is to know every fault at once. So the planners look up what such an
-//! entry names, and the faults found there follow its own in its record.
+//! but a caller who mends them is to know every fault at once. So the planners look up the
+//! records that such an entry names, and the faults found there follow its own in its record.
 
 use super::checker::FAULTS_MAX;
 use super::field::Table;
@@ -13,7 +13,7 @@ use crate::payload::Entry;
 use crate::record::{ChunkRecords, EntryFault, NamedRecords, PreparedEntry, Rejection};
 use crate::task::Action;
 
-/// What the rejected entries among these name.
+/// The records that the rejected entries among these name.
 fn named<T>(entries: &[PreparedEntry<T>]) -> impl Iterator<Item = &NamedRecords> + Clone {
     entries.iter().filter_map(|prepared| prepared.item.as_ref().err()?.named.as_deref())
 }

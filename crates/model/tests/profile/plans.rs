@@ -93,7 +93,7 @@ fn new_profiles_get_ids_in_order_and_failed_entries_take_none() {
 }
 
 #[test]
-fn a_rejected_creation_is_told_its_conflicts_and_reserves_nothing() {
+fn a_rejected_creation_has_its_conflicts_in_its_record_and_reserves_nothing() {
     let block = block([
         r#"{"identities":[{"uid":"a"},{"uid":5},{"uid":"old"}],"age":"30"}"#,
         r#"{"identities":[{"uid":"a"}]}"#,
@@ -128,7 +128,7 @@ fn a_rejected_creation_is_told_its_conflicts_and_reserves_nothing() {
 }
 
 #[test]
-fn a_rejected_update_is_told_what_stored_records_add() {
+fn a_rejected_update_has_the_faults_of_stored_records_in_its_record() {
     let many = |count: usize| {
         let fields = (0..count).map(|n| format!(r#""k{n}":1"#)).collect::<Vec<_>>();
         fields.join(",")

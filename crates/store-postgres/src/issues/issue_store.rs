@@ -248,7 +248,7 @@ impl IssueStore for DomainTx<'_> {
 }
 
 impl DomainTx<'_> {
-    /// [`free_instant`] if an import brought issues of the future; the clock is told.
+    /// [`free_instant`] if an import brought issues of the future. The clock learns it.
     fn free_instant(&self, from: UnixMillis, latest: UnixMillis) -> Result<UnixMillis, StoreError> {
         let taken = |window: TimeWindow| {
             let taken = self.wait(taken_instants(self.client(), self.domain, &[window]))?;

@@ -161,7 +161,8 @@ async fn lease(
         .await?;
     let Some(leased) = leased else { return Ok(LeaseAttempt::Locked) };
     let start = format!(
-        "UPDATE tasks t SET status = $3, started_at = coalesce(started_at, greatest($4, t.created_at)),
+        "UPDATE tasks t SET status = $3,
+         started_at = coalesce(started_at, greatest($4, t.created_at)),
          queued_at = coalesce(queued_at, greatest($4, t.created_at)) FROM domains d
          WHERE t.domain_id = $1 AND t.id = $2 AND d.id = t.domain_id
          RETURNING {COLUMNS}, t.next_index, d.name"

@@ -1,4 +1,4 @@
-//! Clears what deleted rows leave in the file: in free pages, and in the unused bytes of others.
+//! Clears the remains of deleted rows in the file: in free pages, and in unused bytes of others.
 //! SQLite would overwrite them only as it needs the space. All pages are looked at, a few in each
 //! write, so that other writes go on in between; pages that have nothing to clear are not written.
 //! `secure_delete` alone would not be enough: rows that were moved or rewritten before the deletion
@@ -18,14 +18,14 @@ use page::{Overflow, clear, clear_tree_page, long};
 const STEP_PAGES: u32 = 256;
 /// The first byte of the range that SQLite locks; the page with it is never used.
 const LOCKED_BYTE: u32 = 1 << 30;
-/// Where the first page has the number of the first trunk page, and the bytes before the list of
-/// pages in a trunk page.
+/// The place of the number of the first trunk page in the first page, and the bytes before the list
+/// of pages in a trunk page.
 const FIRST_TRUNK_AT: usize = 32;
 const TRUNK_HEADER_BYTES: usize = 8;
 /// Bytes of an overflow page before its content.
 const OVERFLOW_HEADER_BYTES: usize = 4;
 
-/// While it lives, SQLite overwrites what the connection deletes.
+/// While it lives, SQLite overwrites the rows that the connection deletes.
 pub(super) struct SecureDelete<'c>(&'c Connection);
 
 impl<'c> SecureDelete<'c> {
@@ -104,7 +104,7 @@ impl Pages<'_> {
         if changed { self.write(number, &page) } else { Ok(()) }
     }
 
-    /// Clears what follows the end of a payload in its last page.
+    /// Clears the bytes after the end of a payload in its last page.
     fn clear_overflow(&mut self, Overflow { first_page, bytes }: Overflow) -> Result<(), Fault> {
         let (mut number, mut left) = (first_page, bytes);
         loop {

@@ -1,6 +1,7 @@
-//! Clears the unused bytes of one page: those that belong to no cell, which may still hold rows that
-//! were deleted or moved. The form of a page is that of <https://sqlite.org/fileformat2.html>.
-//! Invariant: no used byte changes, so that the page means what it meant before.
+//! Clears the unused bytes of one page: those that belong to no cell, which may still hold rows
+//! that were deleted or moved. The form of a page is that of
+//! <https://sqlite.org/fileformat2.html>.
+//! Invariant: no used byte changes, so that the page means the same as before.
 
 use std::ops::Range;
 
@@ -32,7 +33,7 @@ struct Cell {
 /// Clears the unused bytes of a page of a tree. Returns whether a byte changed, and the payloads
 /// that continue elsewhere; `None` if this is not a page of a tree, and then nothing changed. Other
 /// pages begin with the number of a page: up to 256 GiB its first byte is none that a tree has, and
-/// beyond, what follows does not describe cells.
+/// beyond, the bytes after it do not describe cells.
 pub(super) fn clear_tree_page(page: &mut [u8], is_first: bool) -> Option<(bool, Vec<Overflow>)> {
     let header = if is_first { FILE_HEADER_BYTES } else { 0 };
     let kind = Kind::of(*page.get(header)?)?;
@@ -180,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_cell_becomes_zero() {
+    fn bytes_outside_of_cells_become_zero() {
         let mut page = leaf(b'x');
         assert_eq!(clear_tree_page(&mut page, false), Some((true, vec![])));
         assert_eq!(page, leaf(0));
@@ -188,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_free_block_keeps_its_header_alone() {
+    fn of_a_free_block_the_header_alone_remains() {
         let mut page = leaf(0);
         // A block of 20 bytes before the row.
         page[487..507].copy_from_slice(b"\x00\x00\x00\x14deleted text ok!");
@@ -202,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_that_are_no_trees_stay_as_they_are() {
+    fn pages_of_another_form_stay_as_they_are() {
         for change in [(0, 0), (0, 7), (3, 200), (5, 9), (8, 9)] {
             let mut page = leaf(b'x');
             page[change.0] = change.1;

@@ -1,6 +1,6 @@
 //! The creation time of an issue that is written live: now, or the next millisecond that no issue
-//! of the domain has. Imports may have taken milliseconds of the past and of the future; nobody is
-//! moved by them farther than to the next free one.
+//! of the domain has. Imports may have taken milliseconds of the past and of the future; a live
+//! issue moves past them only to the next free one.
 
 use caseload_model::issue::{INSTANT_MS_MAX, MissingWindows, OccupiedInstants, TimeWindow};
 use caseload_model::time::UnixMillis;

@@ -1,7 +1,7 @@
 //! Creating core profiles. Nearly always every identity is free, so the plan is made without a look
 //! at the owners, and the key of the table decides: if an identity is taken, those of the slice are
 //! taken back, and the slice is planned again with all owners read. From then on the owners of the
-//! rest of the chunk are read first. The owners of what rejected entries name are always read.
+//! rest of the chunk are read first. The owners of identities of rejected entries are always read.
 
 use std::collections::HashMap;
 

@@ -44,7 +44,7 @@ fn count(bytes: &[u8], wanted: &[u8]) -> usize {
     places(bytes, wanted).len()
 }
 
-/// What can be read of a block that begins here: another page may interrupt it.
+/// The readable part of a block that begins here: another page may interrupt it.
 fn unpacked(bytes: &[u8]) -> Vec<u8> {
     let mut text = Vec::new();
     let Ok(decoder) = zstd::stream::read::Decoder::new(bytes) else { return text };
@@ -121,13 +121,13 @@ async fn fill(store: &Arc<dyn Store>, domain: &Domain, word: &str) {
 async fn after_a_domain_is_deleted_the_files_have_none_of_its_texts() {
     let folder = tempfile::tempdir().unwrap();
     let served = server(folder.path()).unwrap();
-    let (kept, gone) = (domain(&served, "acme").await, domain(&served, "vanishing").await);
-    fill(&served, &kept, "remains").await;
+    let (other, gone) = (domain(&served, "acme").await, domain(&served, "vanishing").await);
+    fill(&served, &other, "remains").await;
     fill(&served, &gone, "vanishing").await;
     let (plain, packed) = occurrences(folder.path(), "vanishing");
     assert!(plain > 1000 && packed > 10, "{plain} plain, {packed} packed");
-    let kept_before = occurrences(folder.path(), "remains");
-    assert!(kept_before.0 > 1000, "{kept_before:?}");
+    let other_before = occurrences(folder.path(), "remains");
+    assert!(other_before.0 > 1000, "{other_before:?}");
     // An administrator deletes it while the server has the file open.
     let command = admin(folder.path());
     command.delete_domain(gone.id).await.unwrap();
@@ -146,8 +146,8 @@ async fn after_a_domain_is_deleted_the_files_have_none_of_its_texts() {
 async fn a_deletion_that_was_interrupted_ends_with_the_next_start() {
     let folder = tempfile::tempdir().unwrap();
     let store = server(folder.path()).unwrap();
-    let (kept, gone) = (domain(&store, "acme").await, domain(&store, "vanishing").await);
-    fill(&store, &kept, "remains").await;
+    let (other, gone) = (domain(&store, "acme").await, domain(&store, "vanishing").await);
+    fill(&store, &other, "remains").await;
     fill(&store, &gone, "vanishing").await;
     store.close().await.unwrap();
     let conn = rusqlite::Connection::open(file(folder.path())).unwrap();

@@ -155,7 +155,7 @@ pub(crate) async fn imports_at_the_last_instant_take_the_nearest_free_ones_befor
     }
     let beta = domain(&store, "beta").await;
     let again = run(&store, &beta, "again", Action::ImportIssues, &exported).await;
-    assert_eq!(again.counts.succeeded, 5, "what a domain exports can be imported");
+    assert_eq!(again.counts.succeeded, 5, "every export can be imported");
     assert_eq!(issue(&store, &beta, 5).await["created_at"], INSTANT_MS_MAX - 4);
     assert_sound(&store).await;
 }

@@ -93,11 +93,11 @@ pub(crate) async fn tasks_are_listed_in_the_order_of_their_times_even_if_clocks_
     store: Arc<dyn Store>,
 ) {
     let acme = domain(&store, "acme").await;
-    let told = TaskAnswer::new(|task| StoredAnswer {
+    let with_time = TaskAnswer::new(|task| StoredAnswer {
         location: task.id.clone(),
         body: task.created_at.0.to_string().into_bytes(),
     });
-    // The clock of the server that comes second is behind; the last task is of another path.
+    // The clock of the second server is slow; the last task is of another path.
     for (id, now, action) in [
         ("first", later(50), CREATE),
         ("second", later(20), CREATE),
@@ -108,7 +108,7 @@ pub(crate) async fn tasks_are_listed_in_the_order_of_their_times_even_if_clocks_
         let command = CreateTask {
             now,
             expires_at: later(1_000_000 + now.0 - NOW.0),
-            idempotency: Some((key, told.clone())),
+            idempotency: Some((key, with_time.clone())),
             ..task_of(&acme, id, action, &lines(&[r#"{"core-profile-id":"1"}"#]), 1)
         };
         let task = store.create_task(command).await.unwrap().done().unwrap();

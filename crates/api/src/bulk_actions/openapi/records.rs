@@ -11,7 +11,6 @@ use crate::openapi::parameters::instant;
 
 pub(super) fn schemas() -> Value {
     let codes: Vec<_> = EntryErrorCode::ALL.iter().map(|code| code.as_str()).collect();
-    let warnings: Vec<_> = EntryWarningCode::ALL.iter().map(|code| code.as_str()).collect();
     json!({
         "ProfileResult": {
             "description": "Depends on the action of the task: the outcome of the entry, or for a \
@@ -56,39 +55,48 @@ pub(super) fn schemas() -> Value {
             }),
         ),
         "ErrorRecord": error_record(),
-        "EntryFault": {
-            "type": "object",
-            "required": ["code", "detail"],
-            "properties": {
-                "code": schema("EntryErrorCode"),
-                "pointer": {
-                    "type": "string",
-                    "description": "RFC 6901, into the entry: the faulty value, or the position \
-                                    of a missing one.",
-                },
-                "detail": {"type": "string"},
-                "value": {"description": "The faulty value."},
-                "core-profile-id": {
-                    "type": "string",
-                    "description": "Only with `identity_conflict`: the core profile that has the \
-                                    identity.",
-                },
-            },
-        },
-        "EntryWarning": {
-            "type": "object",
-            "required": ["code", "pointer", "detail", "value"],
-            "properties": {
-                "code": {"type": "string", "enum": warnings},
-                "pointer": {
-                    "type": "string",
-                    "description": "RFC 6901, into the entry: the odd value.",
-                },
-                "detail": {"type": "string"},
-                "value": {"description": "The odd value, which was taken as it is."},
-            },
-        },
+        "EntryFault": entry_fault(),
+        "EntryWarning": entry_warning(),
         "EntryErrorCode": {"type": "string", "enum": codes},
+    })
+}
+
+fn entry_fault() -> Value {
+    json!({
+        "type": "object",
+        "required": ["code", "detail"],
+        "properties": {
+            "code": schema("EntryErrorCode"),
+            "pointer": {
+                "type": "string",
+                "description": "RFC 6901, into the entry: the faulty value, or the position \
+                                of a missing one.",
+            },
+            "detail": {"type": "string"},
+            "value": {"description": "The faulty value."},
+            "core-profile-id": {
+                "type": "string",
+                "description": "Only with `identity_conflict`: the core profile that has the \
+                                identity.",
+            },
+        },
+    })
+}
+
+fn entry_warning() -> Value {
+    let warnings: Vec<_> = EntryWarningCode::ALL.iter().map(|code| code.as_str()).collect();
+    json!({
+        "type": "object",
+        "required": ["code", "pointer", "detail", "value"],
+        "properties": {
+            "code": {"type": "string", "enum": warnings},
+            "pointer": {
+                "type": "string",
+                "description": "RFC 6901, into the entry: the odd value.",
+            },
+            "detail": {"type": "string"},
+            "value": {"description": "The odd value, which was taken as it is."},
+        },
     })
 }
 
@@ -163,8 +171,8 @@ pub(super) fn content(record: &str, example: &Value, lines: &str, table: &str) -
     content
 }
 
-/// A range of the plain file, in any format. CSV comes first, because some generators read an answer
-/// as its first type, and a part of a JSON text is not JSON.
+/// A range of the plain file, in any format. CSV comes first, because some generators read an
+/// answer as its first type, and a part of a JSON text is not JSON.
 pub(super) fn range() -> Value {
     let part = json!({"schema": {"type": "string", "description": "A part of the text."}});
     let types = ["text/csv", "application/json"].into_iter().chain(LINES);

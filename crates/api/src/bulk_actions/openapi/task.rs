@@ -137,9 +137,7 @@ fn task() -> Value {
             },
             "retried_by": {
                 "type": "string",
-                "description": "Only on a task that was retried: the task that runs its failed and \
-                                unprocessed entries again. There is at most one; it can be retried \
-                                itself.",
+                "description": "Only on a task that was retried: its retry.",
             },
             "position": {
                 "type": "integer",

@@ -1,5 +1,5 @@
-//! Entries with faults, over the real store and runner: each is told all of its faults at once,
-//! those against stored data included, and changes nothing. Entries that only look wrong succeed
+//! Entries with faults, over the real store and runner: the record of each has all of its faults,
+//! those against stored data included, and it changes nothing. Entries that only look wrong succeed
 //! with warnings.
 
 use caseload_teststore::on_each_store;

@@ -1,7 +1,7 @@
 //! The milliseconds of a domain that a `created_at` occupies. They are stored as runs of
 //! neighbours, so that the next free one is found in one step however long the run, and as windows
 //! in which every occupied one is known. Beyond the latest `created_at` every millisecond is free.
-//! At the end of time, where no later one is free, an instant moves back instead of on.
+//! At the end of time, if no later one is free, an instant moves back instead of on.
 
 use std::collections::BTreeMap;
 
@@ -66,8 +66,8 @@ impl OccupiedInstants {
         }
     }
 
-    /// Occupies the first free instant from `at` on, or the last one before it if none is free up to
-    /// [`INSTANT_MS_MAX`]. If it is not known to be free, it is occupied anyway and a window is
+    /// Occupies the first free instant from `at` on, or the last one before it if none is free up
+    /// to [`INSTANT_MS_MAX`]. If it is not known to be free, it is occupied anyway and a window is
     /// added to `need`: the plan will be made again.
     pub fn take(&mut self, at: UnixMillis, need: &mut MissingWindows) -> UnixMillis {
         let free = self.taken.end_of(at.0).map_or(at.0, |end| end + 1);
@@ -161,11 +161,11 @@ mod tests {
         let mut occupied = OccupiedInstants::new(Some(last));
         let mut need = MissingWindows::default();
         occupied.clone().take(last, &mut need);
-        let window = need.windows().next().expect("whether it is taken is not known");
+        let window = need.windows().next().expect("it is not known whether it is taken");
         occupied.add_window(window, stored.into_iter().filter(|at| *at >= window.from));
         let mut need = MissingWindows::default();
         occupied.clone().take(last, &mut need);
-        let window = need.windows().next().expect("what is before it is not known");
+        let window = need.windows().next().expect("the ones before it are not known");
         assert!(window.until.0 == INSTANT_MS_MAX - 1 && window.from.0 < INSTANT_MS_MAX - 4);
         occupied.add_window(window, stored.into_iter().filter(|at| *at <= window.until));
         let mut need = MissingWindows::default();

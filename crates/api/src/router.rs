@@ -86,9 +86,11 @@ fn routes(config: &ApiConfig) -> Routes {
 }
 
 /// The middleware, innermost first. The layer that removes trailing slashes must wrap the routes
-/// from outside, because it has to run before a route is looked up.
+/// from outside, because it has to run before a route is looked up. A panic of a handler is caught
+/// within the guard, so that its answer has the headers of the quota, and any other one outside.
 fn stack(routes: Router, state: AppState) -> Router {
     let guarded = routes
+        .layer(CatchPanicLayer::custom(middleware::panicked))
         .layer(from_fn_with_state(state.clone(), auth::guard))
         .layer(from_fn_with_state(state, metrics::count));
     Router::new()

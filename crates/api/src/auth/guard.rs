@@ -37,15 +37,13 @@ pub(crate) async fn guard(
         Ok(known) => known,
         Err(problem) => {
             let mut response = problem.into_response();
-            if let Some(quota) = Quota::unused(state.config.rate_limit, state.clock.now()) {
-                quota.add_headers(&mut response);
-            }
+            let quota = Quota::unused(state.config.rate_limit, state.clock.now());
+            quota.add_headers(&mut response);
             return Ok(response);
         }
     };
     let quota = state.rates.count(&grant, state.config.rate_limit, state.clock.now());
-    let refusal = quota.and_then(|quota| quota.refusal());
-    let mut response = match refusal.map_or_else(|| check_domain(&grant, &domain), Err) {
+    let mut response = match quota.refusal().map_or_else(|| check_domain(&grant, &domain), Err) {
         Ok(()) => {
             let caller = Caller::new(&grant, hash);
             let mut request = request;
@@ -54,9 +52,7 @@ pub(crate) async fn guard(
         }
         Err(problem) => problem.into_response(),
     };
-    if let Some(quota) = quota {
-        quota.add_headers(&mut response);
-    }
+    quota.add_headers(&mut response);
     Ok(response)
 }
 

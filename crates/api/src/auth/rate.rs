@@ -23,6 +23,9 @@ const WINDOW_SECONDS: i64 = 60;
 /// The most keys that are counted at a time. Operators create keys, so this limit on memory is
 /// rarely reached; if it is, all counts start again from zero.
 const WINDOWS_MAX: usize = 100_000;
+/// The limit and the remaining requests that a server without a limit reports. Clients of the API
+/// family read both as 32-bit integers, and stop if they are missing.
+const NO_LIMIT: u32 = i32::MAX as u32;
 
 const X_LIMIT: HeaderName = HeaderName::from_static("x-rate-limit-limit");
 const X_REMAINING: HeaderName = HeaderName::from_static("x-rate-limit-remaining");
@@ -53,10 +56,10 @@ pub(super) struct Quota {
 }
 
 impl RateLimiter {
-    /// Counts a request of the key; `None` without a limit.
-    pub(super) fn count(&self, grant: &KeyGrant, limit: u32, now: UnixMillis) -> Option<Quota> {
+    /// Counts a request of the key. A limit of 0 means no limit, and nothing is counted.
+    pub(super) fn count(&self, grant: &KeyGrant, limit: u32, now: UnixMillis) -> Quota {
         if limit == 0 {
-            return None;
+            return Quota::unused(limit, now);
         }
         let mut windows = self.windows.lock();
         let key = (grant.domain, grant.key.id.clone());
@@ -76,7 +79,7 @@ impl RateLimiter {
             window.used += 1;
         }
         let remaining = limit.saturating_sub(window.used);
-        Some(Quota { limit, remaining, refused, now, resets_at: window.ends_at })
+        Quota { limit, remaining, refused, now, resets_at: window.ends_at }
     }
 }
 
@@ -88,13 +91,11 @@ impl Window {
 }
 
 impl Quota {
-    /// The quota of a key without requests; `None` without a limit.
-    pub(super) const fn unused(limit: u32, now: UnixMillis) -> Option<Self> {
-        if limit == 0 {
-            return None;
-        }
+    /// The quota of a key without requests. A limit of 0 means no limit.
+    pub(super) const fn unused(limit: u32, now: UnixMillis) -> Self {
+        let limit = if limit == 0 { NO_LIMIT } else { limit };
         let resets_at = UnixMillis(now.0 + WINDOW_SECONDS * 1000);
-        Some(Self { limit, remaining: limit, refused: false, now, resets_at })
+        Self { limit, remaining: limit, refused: false, now, resets_at }
     }
 
     /// The refusal, if the request exceeds the limit.
@@ -161,7 +162,7 @@ mod tests {
 
     /// Remaining requests, or `None` for a refusal.
     fn at(limiter: &RateLimiter, grant: &KeyGrant, now: i64) -> Option<u32> {
-        let quota = limiter.count(grant, 3, UnixMillis(now)).expect("a limit");
+        let quota = limiter.count(grant, 3, UnixMillis(now));
         (!quota.refused).then_some(quota.remaining)
     }
 
@@ -191,7 +192,8 @@ mod tests {
                 [Some(2), Some(1), Some(0), None]
             );
         }
-        assert_eq!(limiter.count(&grant(1, "a"), 0, UnixMillis(0)), None);
+        let unlimited = limiter.count(&grant(1, "a"), 0, UnixMillis(0));
+        assert_eq!((unlimited.limit, unlimited.remaining), (2_147_483_647, 2_147_483_647));
     }
 
     #[test]

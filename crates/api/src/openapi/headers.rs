@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 /// The headers of every answer.
 pub(crate) const ALWAYS: [&str; 1] = ["X-Request-Id"];
-/// The headers of every answer to a working key.
+/// The headers of every answer on a guarded path.
 pub(crate) const QUOTA: [&str; 5] = [
     "X-Rate-Limit-Limit",
     "X-Rate-Limit-Remaining",
@@ -24,14 +24,19 @@ pub(crate) fn headers() -> Value {
             json!({"type": "string", "minLength": 1, "maxLength": 128}),
             "5f0c2f1e-0d5c-4b7e-9d3a-6d1c1d3f7a10",
         ),
-        "X-Rate-Limit-Limit": header("The number of requests per window.", count(), 1500),
-        "X-Rate-Limit-Remaining": header("The requests that remain in this window.", count(), 1499),
+        "X-Rate-Limit-Limit": required(
+            "The number of requests per window; 2147483647 without a limit.",
+            count(),
+            1500,
+        ),
+        "X-Rate-Limit-Remaining":
+            required("The requests that remain in this window.", count(), 1499),
         "X-Rate-Limit-Reset":
-            header("The end of the window, in Unix milliseconds.", count(), 1_767_225_660_000_u64),
+            required("The end of the window, in Unix milliseconds.", count(), 1_767_225_660_000_u64),
         "RateLimit-Policy":
-            header("Requests and seconds of a window.", text(), "\"key\";q=1500;w=60"),
+            required("Requests and seconds of a window.", text(), "\"key\";q=1500;w=60"),
         "RateLimit":
-            header("Requests and seconds that remain in it.", text(), "\"key\";r=1499;t=60"),
+            required("Requests and seconds that remain in it.", text(), "\"key\";r=1499;t=60"),
         "Retry-After": header("How many seconds to wait before the next try.", count(), 1),
         "Retry-After-Always":
             required("How many seconds to wait before the next try.", count(), 10),

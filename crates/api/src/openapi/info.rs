@@ -18,7 +18,7 @@ spelling.
 operation says that it ignores them.
 - Times are integer Unix milliseconds. Numbers are stored with all of their digits.
 - Every answer has `X-Request-Id`. Every answer on a `/v1` or `/v2` path has the \
-rate-limit headers, unless the server runs without a limit.
+rate-limit headers; without a limit they report 2147483647 requests.
 - Answers of 4 KiB or more are compressed with zstd or gzip, as `Accept-Encoding` prefers.
 - Errors are `application/problem+json` with all faults of the request in `errors`.
 ";

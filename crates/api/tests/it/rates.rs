@@ -110,10 +110,40 @@ async fn paths_outside_of_the_apis_are_not_counted() {
 }
 
 #[tokio::test]
-async fn zero_means_no_limit() {
+async fn without_a_limit_the_headers_report_the_largest_32_bit_number() {
     let server = limited(0).await;
+    let reset = (NOW.0 + 60_000).to_string();
+    let largest = [
+        ("x-rate-limit-limit", "2147483647"),
+        ("x-rate-limit-remaining", "2147483647"),
+        ("x-rate-limit-reset", &reset),
+        ("ratelimit-policy", "\"key\";q=2147483647;w=60"),
+        ("ratelimit", "\"key\";r=2147483647;t=60"),
+    ];
     for _ in 0..50 {
-        let answer = ask(&server, WRITE, LIST).await;
-        assert_eq!((answer.status().as_u16(), header(&answer, "x-rate-limit-limit")), (200, ""));
+        assert_eq!(ask(&server, WRITE, LIST).await.status(), 200);
     }
+    for (key, path, status) in [
+        (WRITE, LIST, 200),
+        ("no such key", LIST, 401),
+        (WRITE, "/v1/other/issues", 403),
+        (WRITE, "/v1/acme/nothing", 404),
+    ] {
+        let answer = ask(&server, key, path).await;
+        assert_eq!(answer.status(), status, "{path}");
+        for (name, value) in largest {
+            assert_eq!(header(&answer, name), value, "{path}: {name}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_answer_after_a_panic_has_the_headers_too() {
+    let server = limited(1500).await;
+    server.store.fail(|| panic!("words"));
+    let answer = ask(&server, WRITE, LIST).await;
+    assert_eq!(
+        (answer.status().as_u16(), header(&answer, "x-rate-limit-remaining")),
+        (500, "1499")
+    );
 }

@@ -30,7 +30,7 @@ const DRAIN_SECONDS: u64 = 2;
 
 /// Sets the request id, and renders the problem that a handler returns.
 pub(crate) async fn request_id(request: Request, next: Next) -> Response {
-    let id = valid_id(request.headers()).unwrap_or_else(new_id);
+    let id = valid_id(request.headers()).unwrap_or_else(new_request_id);
     let head = *request.method() == Method::HEAD;
     let span = tracing::info_span!(
         "request",
@@ -60,7 +60,8 @@ fn valid_id(headers: &HeaderMap) -> Option<HeaderValue> {
     is_valid.then(|| id.clone())
 }
 
-fn new_id() -> HeaderValue {
+/// A fresh id.
+pub(crate) fn new_request_id() -> HeaderValue {
     let text = Uuid::new_v4().to_string();
     HeaderValue::try_from(text).unwrap_or_else(|_| HeaderValue::from_static("none"))
 }

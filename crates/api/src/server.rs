@@ -7,19 +7,17 @@ use std::io;
 use std::time::Duration;
 
 use hyper::server::conn::http1;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::{GracefulShutdown, Watcher};
+use hyper_util::rt::TokioTimer;
+use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
+use crate::connection::{self, HEAD_BYTES_MAX};
 use crate::{AppState, router};
 
 /// How long requests in flight may take once the server has been asked to stop.
 pub const SHUTDOWN_SECONDS_MAX: u64 = 8;
-/// The most bytes of the head of a request: twice the longest target that the server reads, because
-/// filters are part of the target.
-const HEAD_BYTES_MAX: usize = 128 << 10;
 /// Pause after a failed accept: the missing resource (file handles, memory) may become free.
 const ACCEPT_PAUSE_MS: u64 = 50;
 
@@ -33,7 +31,7 @@ pub async fn serve(
     http.timer(TokioTimer::new())
         .header_read_timeout(state.config.head_timeout)
         .max_header_size(HEAD_BYTES_MAX);
-    let stopping = state.stopping.clone();
+    let (stopping, counts) = (state.stopping.clone(), state.request_counts.clone());
     let service = TowerToHyperService::new(router(state));
     let graceful = GracefulShutdown::new();
     let mut connections = JoinSet::new();
@@ -43,8 +41,10 @@ pub async fn serve(
             biased;
             () = &mut shutdown => break,
             accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => {
-                    let one = connection(http.clone(), stream, service.clone(), graceful.watcher());
+                Ok(accepted) => {
+                    let (service, counts) = (service.clone(), counts.clone());
+                    let watcher = graceful.watcher();
+                    let one = connection::serve(http.clone(), accepted, service, counts, watcher);
                     connections.spawn(one);
                 }
                 Err(error) => {
@@ -63,19 +63,4 @@ pub async fn serve(
     }
     connections.shutdown().await;
     Ok(())
-}
-
-async fn connection(
-    http: http1::Builder,
-    stream: TcpStream,
-    service: TowerToHyperService<axum::Router>,
-    watcher: Watcher,
-) {
-    if let Err(error) = stream.set_nodelay(true) {
-        tracing::debug!(%error, "TCP_NODELAY could not be set");
-    }
-    let served = http.serve_connection(TokioIo::new(stream), service);
-    if let Err(error) = watcher.watch(served).await {
-        tracing::debug!(%error, "a connection ended early");
-    }
 }

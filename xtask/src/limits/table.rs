@@ -61,6 +61,12 @@ pub(super) const FIGURES: &[Figure] = &[
         "Each key may make {} requests in {s} seconds",
         &["--rate-limit", "rate::WINDOW_SECONDS"],
     ),
+    figure(API, "the reset is {s} seconds ahead", &["rate::WINDOW_SECONDS"]),
+    figure(
+        API,
+        "the head has more than {KiB} KiB or more than {} headers",
+        &["HEAD_BYTES_MAX", "HEADERS_MAX"],
+    ),
     figure(API, "q={plain};w={s}", &["--rate-limit", "rate::WINDOW_SECONDS"]),
     figure(API, "more than {} entries, or an array", &["PAYLOAD_ENTRIES_MAX"]),
     figure(API, "up to {MiB} MiB of compressed data", &["upload_bytes_held"]),

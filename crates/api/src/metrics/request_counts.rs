@@ -37,6 +37,13 @@ impl RequestCounts {
         requests.entry(kind).or_default().add(took);
     }
 
+    /// Counts a request that was refused before it was parsed. Its route and its method are not
+    /// known.
+    pub(crate) fn add_refused(&self) {
+        let labels = RequestLabels { route: "other".to_owned(), method: "other", status: "4xx" };
+        self.add(labels, Duration::ZERO);
+    }
+
     pub(super) fn write(&self, out: &mut MetricsText) {
         out.head("caseload_build_info", "gauge", "The version of the program.");
         let version = env!("CARGO_PKG_VERSION");

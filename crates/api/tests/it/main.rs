@@ -33,6 +33,7 @@ mod bulk_actions {
     mod support;
 }
 mod everywhere;
+mod heads;
 mod health {
     mod get;
 }

@@ -1,0 +1,64 @@
+//! The answer to a request that hyper refuses before it has parsed it. hyper writes a status line,
+//! a date and no body. This module makes a problem of it, in the form of every other error.
+
+use caseload_model::error_code::ErrorCode;
+
+use crate::middleware::new_request_id;
+use crate::problem::Problem;
+
+/// The most bytes of the head of a request: twice the longest target that the server reads, because
+/// filters are part of the target.
+pub(crate) const HEAD_BYTES_MAX: usize = 128 << 10;
+/// The most bytes of a target; a longer one does not fit into hyper's form of it.
+const TARGET_BYTES_MAX: usize = u16::MAX as usize - 1;
+/// The most headers of a request: hyper's default.
+const HEADERS_MAX: usize = 100;
+
+/// The bytes that are sent in place of hyper's own answer, `written`.
+pub(super) fn answer_instead_of(written: &[u8]) -> Vec<u8> {
+    let head = String::from_utf8_lossy(written);
+    let mut lines = head.split("\r\n");
+    let status_line = lines.next().unwrap_or_default();
+    let status = status_line.split(' ').nth(1).and_then(|word| word.parse().ok()).unwrap_or(400);
+    let date = lines.find(|line| line.to_ascii_lowercase().starts_with("date:"));
+    let id = new_request_id();
+    let id = id.to_str().unwrap_or_default();
+    tracing::debug!(id, status, "a request was refused before it was parsed");
+    let body = problem(status).body(id);
+    let mut answer = format!(
+        "{status_line}\r\ncontent-type: application/problem+json\r\ncontent-length: {}\r\n\
+         x-request-id: {id}\r\nconnection: close\r\n",
+        body.len()
+    );
+    if let Some(date) = date {
+        answer.push_str(date);
+        answer.push_str("\r\n");
+    }
+    answer.push_str("\r\n");
+    let mut answer = answer.into_bytes();
+    answer.extend_from_slice(&body);
+    answer
+}
+
+fn problem(status: u16) -> Problem {
+    if status == ErrorCode::TargetTooLong.status() {
+        let detail = format!(
+            "the target of the request has more than {TARGET_BYTES_MAX} bytes; send a shorter \
+             query, for example long lists of ids in several requests"
+        );
+        return Problem::new(ErrorCode::TargetTooLong, detail);
+    }
+    if status == ErrorCode::HeadTooLarge.status() {
+        let detail = format!(
+            "the head of the request has more than {HEAD_BYTES_MAX} bytes or more than \
+             {HEADERS_MAX} headers; send fewer and shorter headers, and long lists in several \
+             requests"
+        );
+        return Problem::new(ErrorCode::HeadTooLarge, detail);
+    }
+    let detail = "the head of the request cannot be read as HTTP/1.1: the first line is a method, \
+                  a target and HTTP/1.1 with one space between them, and each header is one line \
+                  NAME: VALUE. Percent-encode special characters of the target: a space is %20, \
+                  a quote %22, < is %3C, > is %3E";
+    Problem::new(ErrorCode::InvalidRequest, detail)
+}

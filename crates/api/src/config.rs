@@ -1,8 +1,11 @@
-//! The limits of the server that its operator may set, with their defaults.
+//! The settings of a server that its operator may change, with their defaults: its limits, and the
+//! address under which callers reach it.
 
 use std::time::Duration;
 
-/// The limits of the server.
+use crate::base_url::{PublicUrl, TrustedProxies};
+
+/// The settings of the server.
 #[derive(Debug, Clone)]
 pub struct ApiConfig {
     /// The largest request body, in bytes.
@@ -26,6 +29,10 @@ pub struct ApiConfig {
     pub body_pause_max: Duration,
     /// How long a client may take to send the head of a request, or stay silent between two.
     pub head_timeout: Duration,
+    /// The URL with which all links begin; `None` if each request names its host.
+    pub public_url: Option<PublicUrl>,
+    /// The proxies whose word counts about how a caller addressed the server.
+    pub trusted_proxies: TrustedProxies,
 }
 
 impl Default for ApiConfig {
@@ -41,6 +48,8 @@ impl Default for ApiConfig {
             uploads_bytes_held: 32 << 20,
             body_pause_max: Duration::from_mins(1),
             head_timeout: Duration::from_mins(1),
+            public_url: None,
+            trusted_proxies: TrustedProxies::default(),
         }
     }
 }

@@ -9,6 +9,7 @@ mod state;
 
 mod accept;
 mod auth;
+mod base_url;
 mod compression;
 mod connection;
 mod etag;
@@ -39,6 +40,7 @@ mod queues;
 pub mod test_support;
 
 use auth::Caller;
+pub use base_url::{InvalidProxy, InvalidPublicUrl, PublicUrl, TrustedProxies};
 pub use config::ApiConfig;
 pub use openapi_document::{openapi, openapi_text};
 pub use router::{route_paths, router};

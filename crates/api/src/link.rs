@@ -1,6 +1,6 @@
 //! The `Link` header of a list (RFC 8288): `first`, `prev`, `next` and `last` with the caller's own
-//! parameters. The targets are paths, because the host that a request names cannot be trusted. No
-//! link leads to an error: after the last numbered page, a list of issues continues by cursor.
+//! parameters. The caller of this module says where the list is, by its URL or by its path. No link
+//! leads to an error: after the last numbered page, a list of issues continues by cursor.
 //! Each link repeats the parameters, so a long header is sent as one field for each link: some HTTP
 //! clients refuse fields beyond 8 KiB, most beyond 64 KiB.
 
@@ -22,34 +22,34 @@ pub(crate) fn total_pages(page_size: u64, total_hits: u64) -> u64 {
     total_hits.div_ceil(page_size).max(1)
 }
 
-/// The header for a page of issues at `path`; `deeper` is the cursor after this page.
+/// The header for a page of issues at the URL `list`; `deeper` is the cursor after this page.
 pub(crate) fn header(
-    path: &str,
+    list: &str,
     pairs: &[(String, String)],
     paging: Paging,
     total_hits: u64,
     deeper: impl FnOnce() -> Option<String>,
 ) -> Vec<HeaderValue> {
-    numbered(path, pairs, paging, total_hits, || {
-        Some(target(path, pairs, &[("page", None), ("cursor", Some(deeper()?))]))
+    numbered(list, pairs, paging, total_hits, || {
+        Some(target(list, pairs, &[("page", None), ("cursor", Some(deeper()?))]))
     })
 }
 
 /// The header for one step of a list by cursor.
 pub(crate) fn stepped(
-    path: &str,
+    list: &str,
     pairs: &[(String, String)],
     next: Option<&str>,
 ) -> Vec<HeaderValue> {
     let by =
-        |cursor: &str| target(path, pairs, &[("after", None), ("cursor", Some(cursor.to_owned()))]);
+        |cursor: &str| target(list, pairs, &[("after", None), ("cursor", Some(cursor.to_owned()))]);
     let links = [("first", Some(by(""))), ("next", next.map(by))];
     header_of(links)
 }
 
 /// The header for a numbered page of any list; `rest` is the target after the last numbered page.
 pub(crate) fn numbered(
-    path: &str,
+    list: &str,
     pairs: &[(String, String)],
     paging: Paging,
     total_hits: u64,
@@ -61,7 +61,7 @@ pub(crate) fn numbered(
     let numbered = |page: u64| {
         Some(page)
             .filter(|page| reachable(*page))
-            .map(|page| target(path, pairs, &[("page", Some(page.to_string()))]))
+            .map(|page| target(list, pairs, &[("page", Some(page.to_string()))]))
     };
     let next = (number < last).then(|| numbered(number + 1).or_else(rest));
     let links = [
@@ -86,8 +86,8 @@ fn header_of<const N: usize>(links: [(&str, Option<String>); N]) -> Vec<HeaderVa
     fields.filter_map(|field| HeaderValue::try_from(field).ok()).collect()
 }
 
-/// The path with the caller's parameters, some of them replaced, or removed if `None`.
-fn target(path: &str, pairs: &[(String, String)], changes: &[(&str, Option<String>)]) -> String {
+/// The URL with the caller's parameters, some of them replaced, or removed if `None`.
+fn target(list: &str, pairs: &[(String, String)], changes: &[(&str, Option<String>)]) -> String {
     let mut open: Vec<_> = changes.iter().collect();
     let mut query: Vec<(&str, &str)> = Vec::new();
     for (name, value) in pairs {
@@ -103,7 +103,7 @@ fn target(path: &str, pairs: &[(String, String)], changes: &[(&str, Option<Strin
     let encode = |text| utf8_percent_encode(text, RESERVED);
     let query: Vec<_> =
         query.iter().map(|(name, value)| format!("{}={}", encode(name), encode(value))).collect();
-    format!("{path}?{}", query.join("&"))
+    format!("{list}?{}", query.join("&"))
 }
 
 #[cfg(test)]

@@ -11,8 +11,8 @@ use tower_http::normalize_path::NormalizePath;
 
 use crate::problem::Problem;
 use crate::{
-    ApiConfig, AppState, agents, apps, attachments, auth, bulk_actions, compression, health,
-    issues, metrics, middleware, openapi_document, queues,
+    ApiConfig, AppState, agents, apps, attachments, auth, base_url, bulk_actions, compression,
+    health, issues, metrics, middleware, openapi_document, queues,
 };
 
 /// The application: all routes inside the whole middleware stack.
@@ -90,6 +90,7 @@ fn routes(config: &ApiConfig) -> Routes {
 /// within the guard, so that its answer has the headers of the quota, and any other one outside.
 fn stack(routes: Router, state: AppState) -> Router {
     let guarded = routes
+        .layer(from_fn_with_state(state.clone(), base_url::complete))
         .layer(CatchPanicLayer::custom(middleware::panicked))
         .layer(from_fn_with_state(state.clone(), auth::guard))
         .layer(from_fn_with_state(state, metrics::count));

@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     fn entries(bytes: usize) -> ChunkEntries {
-        let block = Block { bytes: vec![0; bytes], entries: Vec::new() };
+        let block = Block { bytes: vec![0; bytes], ..Block::default() };
         let work = ChunkWork::GetAppProfiles(Vec::new());
         ChunkEntries { block: Arc::new(block), work: Arc::new(work), from: 0 }
     }

@@ -92,7 +92,7 @@ mod tests {
     fn read(bytes: &[u8], oversize: Option<u64>) -> (Block, Entry) {
         let entry = Entry { index: 3, line: 7, range: 2..2 + bytes.len(), oversize };
         let bytes = [b"##", bytes, b"##"].concat();
-        (Block { bytes, entries: vec![entry.clone()] }, entry)
+        (Block { bytes, entries: vec![entry.clone()], ..Block::default() }, entry)
     }
 
     fn rejected(bytes: &[u8]) -> Rejection {

@@ -41,7 +41,7 @@ fn prepare(entry: &str) -> Result<NewIssue, Rejection> {
     let domain = DomainName::parse("acme").unwrap();
     let bytes = entry.as_bytes().to_vec();
     let entries = vec![Entry { index: 0, line: 1, range: 0..bytes.len(), oversize: None }];
-    prepare_imports(&domain, &Block { bytes, entries }).remove(0).item
+    prepare_imports(&domain, &Block { bytes, entries, ..Block::default() }).remove(0).item
 }
 
 fn render(issue: &NewIssue) -> String {

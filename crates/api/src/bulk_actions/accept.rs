@@ -6,6 +6,7 @@ use caseload_model::time::UnixMillis;
 use caseload_store::{CreateTask, Idempotent, StoredAnswer, TaskAnswer};
 
 use super::view::TaskView;
+use crate::base_url::BaseUrl;
 use crate::problem::Problem;
 use crate::random::random_bytes;
 use crate::{AppState, Caller, idempotency};
@@ -35,7 +36,7 @@ pub(super) fn new_task(
 }
 
 /// Gives the task to the store and answers 201. A repeat under `key` receives the first answer,
-/// which the store commits together with the task.
+/// which the store commits together with the task. Its links are paths there.
 pub(super) async fn accept(
     state: &AppState,
     caller: &Caller,
@@ -44,7 +45,7 @@ pub(super) async fn accept(
 ) -> Result<Response, Problem> {
     let domain = caller.domain_name.clone();
     let answer = TaskAnswer::new(move |task| {
-        let view = TaskView::new(task, &domain);
+        let view = TaskView::new(task, &domain, &BaseUrl::default());
         let body = serde_json::to_vec(&view).expect("a task is rendered as JSON");
         StoredAnswer { location: view.links.this, body }
     });

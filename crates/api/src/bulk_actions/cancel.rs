@@ -10,6 +10,7 @@ use super::no_fields::NoFields;
 use super::path::OwnTask;
 use super::view::TaskView;
 use crate::AppState;
+use crate::base_url::BaseUrl;
 use crate::problem::Problem;
 use crate::query::QueryPairs;
 
@@ -18,6 +19,7 @@ pub(crate) async fn cancel(
     State(state): State<AppState>,
     query: QueryPairs,
     own: OwnTask,
+    base: BaseUrl,
     fields: NoFields,
 ) -> Result<Json<TaskView>, Problem> {
     Problem::check([query.unknown(&[]), fields.0].concat())?;
@@ -34,7 +36,7 @@ pub(crate) async fn cancel(
             tracing::info!(task_id = task.id, key = caller.key_id, "a task is to be cancelled");
             // A running task ends, and is logged, at its server.
             log_end(&caller.domain_name, &task);
-            Ok(Json(TaskView::new(&task, &caller.domain_name)))
+            Ok(Json(TaskView::new(&task, &caller.domain_name, &base)))
         }
         Err(StoreError::TaskCompleted) => {
             let detail = "the task is already completed and cannot be cancelled";

@@ -14,6 +14,7 @@ use super::accept::{accept, new_task};
 use super::path::BulkPath;
 use super::staging::Staging;
 use super::task_form::{TaskForm, TaskRequest};
+use crate::base_url::OwnUrls;
 use crate::form::body::{self, FormKind, broken_escape, broken_multipart, in_time, read_error};
 use crate::form::{Decoder, FieldSink, decompressed};
 use crate::problem::Problem;
@@ -30,6 +31,7 @@ pub(crate) async fn create(
     caller: Caller,
     BulkPath(family): BulkPath,
     query: QueryPairs,
+    own_urls: OwnUrls,
     request: Request,
 ) -> Result<Response, Problem> {
     let kind = body::kind(request.headers(), ACCEPTED_TYPES)?;
@@ -37,7 +39,8 @@ pub(crate) async fn create(
     let mut faults = query.unknown(&[]);
     let key = idempotency::key(request.headers(), &mut faults);
     let _mark = idempotency::begin(&state, &caller, key.as_deref()).await?;
-    let staging = Staging::new(&state, &caller)?;
+    let own_urls = if family == Family::Issues { own_urls } else { OwnUrls::default() };
+    let staging = Staging::new(&state, &caller)?.with_own_urls(own_urls);
     let form = TaskForm::new(kind, family, key.is_some(), faults, staging);
     let form = read(request, kind, &state.config, form).await?;
     let TaskRequest { action, dry_run, mut payload } = form.finish(&caller).await?;

@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::path::BulkPath;
 use super::view::TaskView;
+use crate::base_url::BaseUrl;
 use crate::format::Format;
 use crate::link::{self, total_pages};
 use crate::problem::{Fault, Problem};
@@ -34,6 +35,7 @@ pub(crate) async fn list(
     State(state): State<AppState>,
     caller: Caller,
     BulkPath(family): BulkPath,
+    base: BaseUrl,
     uri: Uri,
     headers: HeaderMap,
     query: QueryPairs,
@@ -56,7 +58,7 @@ pub(crate) async fn list(
         paging,
     });
     let page = page.await?;
-    let views = page.tasks.iter().map(|task| TaskView::new(task, &caller.domain_name));
+    let views = page.tasks.iter().map(|task| TaskView::new(task, &caller.domain_name, &base));
     let envelope = Envelope {
         page: paging.page,
         page_size: paging.page_size,
@@ -65,7 +67,7 @@ pub(crate) async fn list(
         total_pages: total_pages(paging.page_size, page.total_hits),
     };
     let mut response = chosen.answer(&envelope.tasks, &envelope);
-    let links = link::numbered(uri.path(), pairs, paging, page.total_hits, || None);
+    let links = link::numbered(&base.of_path(uri.path()), pairs, paging, page.total_hits, || None);
     for link in links {
         response.headers_mut().append(header::LINK, link);
     }

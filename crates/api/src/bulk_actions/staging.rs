@@ -3,11 +3,14 @@
 //! commits, one at a time, while the server reads on. Invariant: dropping this value discards the
 //! staged blocks; once the store has accepted the task, it finds none to discard.
 
+use std::sync::Arc;
+
 use caseload_model::ids::DomainId;
 use caseload_store::{PackedBlock, StagePayload, StoreError};
 use tokio::task::{JoinError, JoinHandle};
 
 use super::accept::new_task_id;
+use crate::base_url::OwnUrls;
 use crate::problem::Problem;
 use crate::{AppState, Caller};
 
@@ -22,6 +25,8 @@ pub(crate) struct Staging {
     state: AppState,
     domain: DomainId,
     task_id: String,
+    /// Of the server, as the request reached it.
+    own_urls: Arc<OwnUrls>,
     buffered: Vec<PackedBlock>,
     buffered_bytes: usize,
     /// How many blocks the store has, including those of the running commit.
@@ -42,11 +47,22 @@ impl Staging {
             state: state.clone(),
             domain: caller.domain_id,
             task_id: new_task_id(state.clock.now())?,
+            own_urls: Arc::default(),
             buffered: Vec::new(),
             buffered_bytes: 0,
             staged: 0,
             commit: None,
         })
+    }
+
+    /// Adds the base URLs of the server to the blocks that may contain them. Only issues have URLs.
+    pub(super) fn with_own_urls(mut self, urls: OwnUrls) -> Self {
+        self.own_urls = Arc::new(urls);
+        self
+    }
+
+    pub(super) fn own_urls(&self) -> Arc<OwnUrls> {
+        self.own_urls.clone()
     }
 
     /// The id of the future task.

@@ -18,6 +18,7 @@ use super::path::OwnTask;
 use super::view::TaskView;
 use crate::AppState;
 use crate::accept::Accept;
+use crate::base_url::BaseUrl;
 use crate::problem::{Fault, Problem};
 use crate::query::QueryPairs;
 
@@ -33,11 +34,12 @@ pub(crate) async fn status(
     query: QueryPairs,
     headers: HeaderMap,
     own: OwnTask,
+    base: BaseUrl,
 ) -> Result<Response, Problem> {
     let wait = wait(&query)?;
     let OwnTask { caller, task } = own;
     if wants_events(&headers) {
-        let events = Sse::new(events(Follower::new(&state, caller, task)));
+        let events = Sse::new(events(Follower::new(&state, caller, task), base));
         let alive = KeepAlive::new().interval(Duration::from_secs(KEEP_ALIVE_SECONDS));
         return Ok(([(header::VARY, "Accept")], events.keep_alive(alive)).into_response());
     }
@@ -53,7 +55,7 @@ pub(crate) async fn status(
         tokio::time::timeout(wait, completed).await.unwrap_or(Ok(()))?;
         follower.task
     };
-    let view = TaskView::new(&task, &domain);
+    let view = TaskView::new(&task, &domain, &base);
     Ok(([(header::VARY, "Accept")], Json(view)).into_response())
 }
 
@@ -77,13 +79,16 @@ fn wants_events(headers: &HeaderMap) -> bool {
 }
 
 /// The current record, then each later one.
-fn events(follower: Follower) -> impl Stream<Item = Result<Event, Infallible>> + Send {
-    stream::unfold((follower, true), |(mut follower, is_first)| async move {
+fn events(
+    follower: Follower,
+    base: BaseUrl,
+) -> impl Stream<Item = Result<Event, Infallible>> + Send {
+    stream::unfold((follower, base, true), |(mut follower, base, is_first)| async move {
         if !is_first && !follower.advance().await.unwrap_or(false) {
             return None;
         }
-        let view = TaskView::new(&follower.task, follower.domain_name());
+        let view = TaskView::new(&follower.task, follower.domain_name(), &base);
         let event = Event::default().data(serde_json::to_string(&view).unwrap_or_default());
-        Some((Ok(event), (follower, false)))
+        Some((Ok(event), (follower, base, false)))
     })
 }

@@ -11,6 +11,7 @@ use sha2::{Digest, Sha256};
 use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::staging::{Staging, panicked};
+use crate::base_url::OwnUrls;
 use crate::problem::Problem;
 
 /// How many compressions may run while further bytes are read: enough that the store can take the
@@ -66,8 +67,8 @@ impl Upload {
         if self.full.is_empty() {
             return Ok(());
         }
-        let blocks = std::mem::take(&mut self.full);
-        self.compressions.push_back(spawn_blocking(move || compress(&blocks)));
+        let (blocks, urls) = (std::mem::take(&mut self.full), self.staging.own_urls());
+        self.compressions.push_back(spawn_blocking(move || compress(blocks, &urls)));
         self.wait_for_all_but(COMPRESSIONS_MAX).await
     }
 
@@ -78,8 +79,9 @@ impl Upload {
             return Ok(Err(fault));
         }
         let (reader, mut rest, mut staging) = (self.reader, self.full, self.staging);
+        let urls = staging.own_urls();
         let ended = spawn_blocking(move || match reader.finish(&mut rest) {
-            Ok(entries) => compress(&rest).map(|packed| Ok((entries, packed))),
+            Ok(entries) => compress(rest, &urls).map(|packed| Ok((entries, packed))),
             Err(fault) => Ok(Err(fault)),
         });
         match ended.await.map_err(panicked)?? {
@@ -103,6 +105,9 @@ impl Upload {
     }
 }
 
-fn compress(blocks: &[Block]) -> Result<Vec<PackedBlock>, StoreError> {
+fn compress(mut blocks: Vec<Block>, urls: &OwnUrls) -> Result<Vec<PackedBlock>, StoreError> {
+    for block in &mut blocks {
+        block.base_urls = urls.occurring_in(&block.bytes);
+    }
     blocks.iter().map(pack_block).collect()
 }

@@ -1,5 +1,5 @@
 //! The task record in its wire form. Names, order and types are those of docs/api.md, "Task". Links
-//! are paths, so that the server need not know its host name.
+//! begin with the base URL of the request; in a stored answer they are paths.
 
 use caseload_model::ids::DomainName;
 use caseload_model::task::{Counts, Outcome, Task, TaskStatus};
@@ -7,6 +7,7 @@ use caseload_model::time::UnixMillis;
 use serde::Serialize;
 
 use super::path::BulkPath;
+use crate::base_url::BaseUrl;
 
 #[derive(Debug, Serialize)]
 pub(crate) struct TaskView {
@@ -51,8 +52,9 @@ pub(super) struct Links {
 }
 
 impl TaskView {
-    pub(super) fn new(task: &Task, domain: &DomainName) -> Self {
-        let this = format!("{}/{}", BulkPath::of(domain, task.action.family()), task.id);
+    pub(super) fn new(task: &Task, domain: &DomainName, base: &BaseUrl) -> Self {
+        let path = BulkPath::of(domain, task.action.family());
+        let this = base.of_path(&format!("{path}/{}", task.id));
         let links =
             Links { results: format!("{this}/results"), errors: format!("{this}/errors"), this };
         Self {

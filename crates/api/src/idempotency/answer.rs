@@ -1,12 +1,14 @@
 //! The first answer to a request with a key: whether the store has one, and how the server sends
 //! it.
 
+use axum::body::Bytes;
 use axum::response::{IntoResponse, Response};
 use caseload_model::error_code::ErrorCode;
 use caseload_store::{StoreError, StoredAnswer};
 use http::{StatusCode, header};
 
 use super::in_progress::InProgressMark;
+use crate::base_url::PathsInBody;
 use crate::problem::Problem;
 use crate::{AppState, Caller};
 
@@ -50,11 +52,18 @@ pub(crate) async fn first_answer(
     }
 }
 
-/// The answer 201 with the stored bytes, the same for the first request and each repeat.
+/// The answer 201 with the stored bytes, the same for the first request and each repeat. Its URLs
+/// are paths until the base URL is added.
 pub(crate) fn created(answer: StoredAnswer) -> Response {
     let headers = [
         (header::LOCATION, answer.location),
         (header::CONTENT_TYPE, "application/json".to_owned()),
     ];
-    (StatusCode::CREATED, headers, answer.body).into_response()
+    let body = Bytes::from(answer.body);
+    let paths = PathsInBody::find(&body);
+    let mut response = (StatusCode::CREATED, headers, body).into_response();
+    if let Some(paths) = paths {
+        response.extensions_mut().insert(paths);
+    }
+    response
 }

@@ -9,6 +9,7 @@ use http::{HeaderMap, header};
 use super::deadline::in_time;
 use super::envelope::{self, Envelope, Next};
 use super::id::{InvalidIssueId, IssueId, unknown_issue};
+use crate::base_url::BaseUrl;
 use crate::problem::{Fault, Problem};
 use crate::query::QueryPairs;
 use crate::{AppState, Caller, etag};
@@ -18,6 +19,7 @@ pub(crate) async fn get(
     State(state): State<AppState>,
     caller: Caller,
     id: Result<IssueId, InvalidIssueId>,
+    base: BaseUrl,
     headers: HeaderMap,
     QueryPairs(pairs): QueryPairs,
 ) -> Result<Response, Problem> {
@@ -31,13 +33,13 @@ pub(crate) async fn get(
     let (domain, budget) = (caller.domain_id, state.config.query_timeout);
     let read = state.store.issue(GetIssue { domain, id, view, budget });
     let issue = in_time(budget, read).await?.ok_or_else(unknown_issue)?;
-    let tag = etag::of_issues(&issue.version, &format!("{domain:?} {view:?}"));
+    let tag = etag::of_issues(&issue.version, &format!("{domain:?} {view:?} {base}"));
     if etag::has_already(&headers, &tag) {
         return Ok(etag::unchanged(&tag));
     }
     let envelope = Envelope {
         paging: Paging::default(),
-        issues: issue.body.into(),
+        issues: base.inserted(issue.body, &issue.urls).into(),
         total_hits: Some(1),
         next: Next::Unsaid,
     };

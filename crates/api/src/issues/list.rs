@@ -15,6 +15,7 @@ use http::{HeaderMap, HeaderValue, Uri, header};
 use super::deadline::in_time;
 use super::envelope::{self, Envelope, Next};
 use super::stream::{self, StepReader};
+use crate::base_url::BaseUrl;
 use crate::format::{Chosen, Format};
 use crate::problem::{Fault, Problem};
 use crate::query::{QueryPairs, refused};
@@ -39,6 +40,7 @@ const NO_FILTERS: [&str; 10] = [
 pub(crate) async fn list(
     State(state): State<AppState>,
     caller: Caller,
+    base: BaseUrl,
     uri: Uri,
     headers: HeaderMap,
     query: QueryPairs,
@@ -54,7 +56,8 @@ pub(crate) async fn list(
     }
     let lines = chosen.format == Format::Jsonl && !request.explicit_paging;
     let pairs = query.0;
-    let call = ListCall { state, caller, path: uri.path(), headers, pairs, request, chosen };
+    let url = base.of_path(uri.path());
+    let call = ListCall { state, caller, base, url, headers, pairs, request, chosen };
     let answer = match (lines, &call.request.cursor) {
         (true, _) => call.stream().await,
         (false, Some(cursor)) => call.step(cursor).await,
@@ -82,10 +85,12 @@ fn paged_stream(query: &QueryPairs) -> Problem {
 }
 
 /// A call of the list with valid parameters.
-struct ListCall<'u> {
+struct ListCall {
     state: AppState,
     caller: Caller,
-    path: &'u str,
+    base: BaseUrl,
+    /// Of the list, without a query.
+    url: String,
     headers: HeaderMap,
     pairs: Vec<(String, String)>,
     request: ListRequest,
@@ -103,7 +108,7 @@ impl From<StoreError> for ListError {
     }
 }
 
-impl ListCall<'_> {
+impl ListCall {
     /// A numbered page.
     async fn page(&self) -> Result<Response, ListError> {
         let (request, paging) = (&self.request, self.request.paging);
@@ -117,9 +122,9 @@ impl ListCall<'_> {
         });
         let page = in_time(budget, read).await?;
         let total_hits = Some(page.total_hits);
-        let issues = page.body.into();
+        let issues = self.base.inserted(page.body, &page.urls).into();
         let envelope = Envelope { paging, issues, total_hits, next: Next::Unsaid };
-        let links = link::header(self.path, &self.pairs, paging, page.total_hits, || {
+        let links = link::header(&self.url, &self.pairs, paging, page.total_hits, || {
             let pages = u32::try_from(paging.page).unwrap_or(u32::MAX);
             page.last.map(|after| self.cursor(after, pages))
         });
@@ -137,11 +142,11 @@ impl ListCall<'_> {
         let page_size = self.request.paging.page_size;
         let envelope = Envelope {
             paging: Paging { page: u64::from(pages), page_size },
-            issues: step.body.into(),
+            issues: self.base.inserted(step.body, &step.urls).into(),
             total_hits: step.total_hits,
             next: next.as_deref().map_or(Next::End, Next::Cursor),
         };
-        let links = link::stepped(self.path, &self.pairs, next.as_deref());
+        let links = link::stepped(&self.url, &self.pairs, next.as_deref());
         Ok(self.answer(envelope, &step.version, links))
     }
 
@@ -156,6 +161,7 @@ impl ListCall<'_> {
         let reader = StepReader {
             state: self.state.clone(),
             caller: self.caller.clone(),
+            base: self.base.clone(),
             request,
             pages: self.request.cursor.as_ref().map_or(0, CursorPaging::pages_before),
             content_type: self.chosen.content_type,
@@ -195,7 +201,8 @@ impl ListCall<'_> {
     ) -> Response {
         let Envelope { paging, total_hits, next, .. } = &envelope;
         let (domain, view) = (self.caller.domain_id, self.request.view);
-        let shown = format!("{domain:?} {view:?} {paging:?} {total_hits:?} {next:?}");
+        let base = &self.base;
+        let shown = format!("{domain:?} {view:?} {paging:?} {total_hits:?} {next:?} {base}");
         let tag = etag::of_issues(version, &shown);
         if etag::has_already(&self.headers, &tag) {
             return etag::unchanged(&format!("W/{tag}"));

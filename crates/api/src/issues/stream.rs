@@ -16,6 +16,7 @@ use http::header;
 
 use super::deadline::in_time;
 use crate::auth::require_working_key;
+use crate::base_url::BaseUrl;
 use crate::{AppState, Caller};
 
 /// A step ends after this many issues.
@@ -27,6 +28,7 @@ pub(super) const STEP_BYTES: usize = 2 << 20;
 pub(super) struct StepReader {
     pub(super) state: AppState,
     pub(super) caller: Caller,
+    pub(super) base: BaseUrl,
     pub(super) request: StepIssues,
     /// Answers of this list before the stream, which the cursor counts.
     pub(super) pages: u32,
@@ -88,7 +90,7 @@ impl IssueStream {
             None => self.next().await?,
         };
         self.issues += u64::from(step.count);
-        let mut piece = step.body;
+        let mut piece = self.reader.base.inserted(step.body, &step.urls);
         self.ended = !step.more;
         if self.ended && self.reader.trailer {
             let (count, cursor) = (self.issues, self.reader.cursor());

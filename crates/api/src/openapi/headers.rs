@@ -31,8 +31,11 @@ pub(crate) fn headers() -> Value {
         ),
         "X-Rate-Limit-Remaining":
             required("The requests that remain in this window.", count(), 1499),
-        "X-Rate-Limit-Reset":
-            required("The end of the window, in Unix milliseconds.", count(), 1_767_225_660_000_u64),
+        "X-Rate-Limit-Reset": required(
+            "The end of the window, in Unix milliseconds.",
+            count(),
+            1_767_225_660_000_u64,
+        ),
         "RateLimit-Policy":
             required("Requests and seconds of a window.", text(), "\"key\";q=1500;w=60"),
         "RateLimit":
@@ -41,15 +44,15 @@ pub(crate) fn headers() -> Value {
         "Retry-After-Always":
             required("How many seconds to wait before the next try.", count(), 10),
         "Link": header(
-            "RFC 8288: `first`, `prev`, `next` and `last` with the caller's own parameters, as \
-             paths. No target answers with an error.",
+            "RFC 8288: `first`, `prev`, `next` and `last` with the caller's own parameters. No \
+             target answers with an error.",
             text(),
-            "</v1/acme/issues?state=new&page=2>; rel=\"next\"",
+            "<https://desk.example/v1/acme/issues?state=new&page=2>; rel=\"next\"",
         ),
         "Location": required(
-            "The path of the new record.",
+            "The URL of the new record.",
             json!({"type": "string", "format": "uri-reference"}),
-            "/v2/acme/identity/bulk_actions/019b7716-2a80-7c3e-9a51-0f3c8d1e4b22",
+            "https://desk.example/v2/acme/identity/bulk_actions/019b7716-2a80-7c3e-9a51-0f3c8d1e4b22",
         ),
         "ETag": required("The tag of this answer, for `If-None-Match`.", text(), "\"a1\""),
         "Tag": header("The tag of a page. A stream has none.", text(), "W/\"a1\""),

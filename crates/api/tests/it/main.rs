@@ -12,6 +12,7 @@ mod apps {
 mod attachments {
     mod get;
 }
+mod base_url;
 mod bulk_actions {
     mod cancel;
     mod create;

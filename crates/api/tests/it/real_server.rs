@@ -20,7 +20,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::scripted_store::NOW;
-use crate::server::{READ, WRITE};
+use crate::server::{READ, WRITE, url_of};
 
 /// How long a task of a test may take.
 const TASK_SECONDS_MAX: u64 = 60;
@@ -94,8 +94,14 @@ impl RealServer {
         self.store.close().await.unwrap();
     }
 
+    /// The URL of a path.
+    pub(crate) fn url(&self, path: &str) -> String {
+        url_of(self.address, path)
+    }
+
+    /// A request to a path, or to a URL that an answer has.
     pub(crate) fn request(&self, method: Method, path: &str) -> RequestBuilder {
-        self.client.request(method, format!("http://{}{path}", self.address)).bearer_auth(WRITE)
+        self.client.request(method, url_of(self.address, path)).bearer_auth(WRITE)
     }
 
     pub(crate) async fn text(&self, path: &str) -> String {

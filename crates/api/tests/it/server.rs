@@ -57,8 +57,14 @@ impl Server {
         self.serving
     }
 
+    /// The URL of a path.
+    pub(crate) fn url(&self, path: &str) -> String {
+        url_of(self.address, path)
+    }
+
+    /// A request without a key, to a path or to a URL that an answer has.
     pub(crate) fn bare(&self, method: Method, path: &str) -> RequestBuilder {
-        self.client.request(method, format!("http://{}{path}", self.address))
+        self.client.request(method, url_of(self.address, path))
     }
 
     /// A request with the write key of `acme`.
@@ -76,8 +82,13 @@ impl Server {
     }
 }
 
-/// A whole answer: status, headers by name, body. Ids are replaced, and headers that depend on the
-/// machine are left out.
+/// The URL of a path; a URL is itself.
+pub(crate) fn url_of(address: SocketAddr, path: &str) -> String {
+    if path.starts_with('/') { format!("http://{address}{path}") } else { path.to_owned() }
+}
+
+/// A whole answer: status, headers by name, body. Ids and the address of the server are
+/// replaced, and headers that depend on the machine are left out.
 pub(crate) async fn snapshot(response: Response) -> String {
     let mut headers: Vec<String> = response
         .headers()
@@ -89,16 +100,22 @@ pub(crate) async fn snapshot(response: Response) -> String {
                 && !name.contains("rate-limit")
                 && !name.starts_with("ratelimit")
         })
-        .map(|(name, value)| format!("{name}: {}", value.to_str().unwrap()))
+        .map(|(name, value)| match (name.as_str(), value.to_str().unwrap()) {
+            // A tag depends on the port of the server.
+            ("etag", tag) => format!("etag: {}\"[tag]\"", &tag[..tag.find('"').unwrap()]),
+            (name, value) => format!("{name}: {value}"),
+        })
         .collect();
     headers.sort();
     let status = response.status();
+    let base = response.url().origin().ascii_serialization();
     let body = response.text().await.unwrap();
     let body = match serde_json::from_str::<serde_json::Value>(&body) {
         Ok(json) => serde_json::to_string_pretty(&json).unwrap(),
         Err(_) => body,
     };
-    redact_ids(&format!("{status}\n{}\n\n{body}", headers.join("\n")))
+    let answer = format!("{status}\n{}\n\n{body}", headers.join("\n"));
+    redact_ids(&answer.replace(&base, "http://[server]"))
 }
 
 /// Replaces every UUID.

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use caseload_api::ApiConfig;
+use caseload_api::{ApiConfig, PublicUrl, TrustedProxies};
 use clap::Args;
 use clap::builder::RangedU64ValueParser;
 
@@ -35,7 +35,30 @@ pub(crate) struct ServeArgs {
           value_parser = clap::value_parser!(u64).range(0..=86_400))]
     store_wait: u64,
     #[command(flatten)]
+    links: LinkArgs,
+    #[command(flatten)]
     limits: LimitArgs,
+}
+
+/// How callers reach the server, for the links in answers.
+#[derive(Debug, Args)]
+pub(crate) struct LinkArgs {
+    /// URL under which callers reach the server, for the links in answers; it may have a path.
+    /// Without it, links begin with the host that the request names
+    #[arg(long, env = "CASELOAD_PUBLIC_URL", value_name = "URL")]
+    public_url: Option<PublicUrl>,
+    /// Address or network of a proxy that says in Forwarded or X-Forwarded-… headers how a caller
+    /// reached it; may be given several times, or as a list with commas
+    #[arg(long, env = "CASELOAD_TRUSTED_PROXY", value_name = "ADDRESS", value_delimiter = ',')]
+    trusted_proxy: Vec<TrustedProxies>,
+}
+
+impl LinkArgs {
+    fn config(&self, limits: &LimitArgs) -> ApiConfig {
+        let mut trusted_proxies = TrustedProxies::default();
+        trusted_proxies.extend(self.trusted_proxy.iter().cloned());
+        ApiConfig { public_url: self.public_url.clone(), trusted_proxies, ..limits.config() }
+    }
 }
 
 /// The limits that an operator can set.
@@ -90,8 +113,8 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Done, Failure> {
             () = signals.wait() => return Ok(Done::Good),
         };
         let listener = bind(&args.listen).await?;
-        let server =
-            Server::start(store, listener, args.limits.config(), Duration::from_secs(args.lease))?;
+        let config = args.links.config(&args.limits);
+        let server = Server::start(store, listener, config, Duration::from_secs(args.lease))?;
         note(format_args!("listening on http://{}", server.address()));
         signals.wait().await;
         server.stop().await?;

@@ -88,3 +88,29 @@ fn the_log_is_text_or_json_on_standard_error() {
         }
     }
 }
+
+#[test]
+fn links_begin_with_the_public_url_and_wrong_addresses_are_refused() {
+    let workdir = Workdir::new();
+    let key = workdir.serve().key.clone();
+    let serve =
+        |args: &[&str]| workdir.caseload(&[&["serve", "--listen", "127.0.0.1:0"], args].concat());
+    let links = ["--public-url", "https://desk.example/x/", "--trusted-proxy", "::1,10.0.0.0/8"];
+    let server = Server::spawn(&workdir, key, serve(&links));
+    workdir.write("one.jsonl", "{\"identities\":[{\"uid\":\"u\"}]}\n");
+    let task = server.good(&["bulk", "submit", "create_core_profiles", "one.jsonl", "--wait"]);
+    let record = server.good(&["bulk", "status", task.trim()]);
+    let url = "\"self\":\"https://desk.example/x/v2/acme/identity/bulk_actions/";
+    assert!(record.contains(url), "{record}");
+    for (flag, value, reason) in [
+        ("--public-url", "desk.example", "http:// or https://"),
+        ("--public-url", "https://desk.example/?a", "a query or a fragment"),
+        ("--trusted-proxy", "proxy.example", "is not an address"),
+        ("--trusted-proxy", "10.0.0.0/33", "a network such as"),
+    ] {
+        let output = serve(&[flag, value]).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{flag} {value}: {said}");
+        assert!(said.contains(flag) && said.contains(reason), "{flag} {value}: {said}");
+    }
+}

@@ -2,6 +2,8 @@
 //! concatenates them, so the stored bytes are served unchanged. A view with instants in the ISO
 //! form is the exception: it rewrites them.
 
+use std::ops::Range;
+
 use super::iso_times;
 use super::view::{IssueView, TimestampFormat};
 
@@ -83,8 +85,13 @@ impl IssueFragments<'_> {
     }
 }
 
-/// Appends the issue as `view` shows it: a JSON map on one line, without a line break.
-pub fn write_issue(issue: &IssueFragments<'_>, view: &IssueView, out: &mut Vec<u8>) {
+/// Appends the issue as `view` shows it: a JSON map on one line, without a line break. Returns the
+/// place of the messages in `out`, which is empty if they are not shown.
+pub fn write_issue(
+    issue: &IssueFragments<'_>,
+    view: &IssueView,
+    out: &mut Vec<u8>,
+) -> Range<usize> {
     if view.timestamps == TimestampFormat::Unix {
         return concatenate(issue, view, out);
     }
@@ -97,10 +104,10 @@ pub fn write_issue(issue: &IssueFragments<'_>, view: &IssueView, out: &mut Vec<u
         private_notes: notes.as_deref(),
         ..*issue
     };
-    concatenate(&issue, view, out);
+    concatenate(&issue, view, out)
 }
 
-fn concatenate(issue: &IssueFragments<'_>, view: &IssueView, out: &mut Vec<u8>) {
+fn concatenate(issue: &IssueFragments<'_>, view: &IssueView, out: &mut Vec<u8>) -> Range<usize> {
     let value = |out: &mut Vec<u8>, wanted: bool, key: &str, fragment: Option<&[u8]>| {
         if let Some(fragment) = fragment.filter(|_| wanted) {
             out.extend_from_slice(key.as_bytes());
@@ -110,6 +117,7 @@ fn concatenate(issue: &IssueFragments<'_>, view: &IssueView, out: &mut Vec<u8>) 
     out.push(b'{');
     out.extend_from_slice(issue.head);
     value(out, !view.exclude_messages, ",\"messages\":", Some(issue.messages));
+    let messages_end = out.len();
     value(out, true, ",\"meta\":", Some(issue.meta));
     value(out, view.custom_fields, ",\"custom_fields\":", Some(issue.custom_fields));
     value(out, view.feedback, ",", issue.feedback);
@@ -119,4 +127,6 @@ fn concatenate(issue: &IssueFragments<'_>, view: &IssueView, out: &mut Vec<u8>) 
     value(out, view.sentiment_analysis, ",\"sentiment_analysis\":", issue.sentiment_analysis);
     value(out, view.smart_intents, ",\"smart_intents\":", issue.smart_intents);
     out.push(b'}');
+    let messages_bytes = if view.exclude_messages { 0 } else { issue.messages.len() };
+    messages_end - messages_bytes..messages_end
 }

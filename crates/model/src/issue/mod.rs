@@ -5,6 +5,7 @@
 //! [`IssueFragments`]. [`IssueColumns`] repeat what filters and sorting need. Invariant: both are
 //! made from one reading of one entry, so they always agree.
 
+pub mod attachment_url;
 mod columns;
 mod counters;
 mod custom_field;

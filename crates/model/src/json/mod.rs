@@ -13,6 +13,7 @@ mod scan;
 mod skip;
 #[cfg(test)]
 mod tests;
+mod walk;
 mod write;
 
 use std::borrow::Cow;
@@ -21,6 +22,7 @@ use std::collections::HashMap;
 pub(crate) use path::ValuePath;
 pub use read::{Fault, FaultKind, parse, skip_value};
 pub use scan::{ScanFault, Scanner};
+pub use walk::{elements_at, members_at};
 pub use write::{write_array, write_map, write_string};
 
 /// Levels to which an entry may nest arrays and maps. Common readers give up at 128; this leaves

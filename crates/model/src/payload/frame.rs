@@ -1,5 +1,6 @@
 //! The stored form of a block: a version byte, the number of entries, the position and length of
-//! each entry as variable-length integers, then all bytes in one run. Decoding reuses the given
+//! each entry as variable-length integers, then all bytes in one run. A block with base URLs has
+//! another version, and their number, lengths and texts after it. Decoding reuses the given
 //! buffer and lets the entries point into it. Positions ascend and may have gaps, because a retry
 //! contains only the failed entries of a task at their original positions.
 
@@ -7,6 +8,11 @@ use super::{Block, Entry};
 
 /// The first byte of a stored block. A change of the form increments it.
 const VERSION: u8 = 1;
+/// The first byte of a stored block with base URLs.
+const VERSION_WITH_URLS: u8 = 2;
+/// The most base URLs of a block, and the longest one. A server has a few short ones.
+const BASE_URLS_MAX: u64 = 16;
+const BASE_URL_BYTES_MAX: u64 = 4 << 10;
 /// Fewest bytes of an entry in the head: index, line and length.
 const ENTRY_HEAD_BYTES_MIN: usize = 3;
 
@@ -20,7 +26,16 @@ impl Block {
     pub fn encode(&self) -> Vec<u8> {
         let bytes: usize = self.entries.iter().map(|entry| entry.range.len()).sum();
         let mut out = Vec::with_capacity(bytes + 8 * self.entries.len() + 8);
-        out.push(VERSION);
+        if self.base_urls.is_empty() {
+            out.push(VERSION);
+        } else {
+            out.push(VERSION_WITH_URLS);
+            write_varint(self.base_urls.len() as u64, &mut out);
+            for url in &self.base_urls {
+                write_varint(url.len() as u64, &mut out);
+                out.extend_from_slice(url.as_bytes());
+            }
+        }
         write_varint(self.entries.len() as u64, &mut out);
         let (mut next_index, mut next_line) = (0, 0);
         for entry in &self.entries {
@@ -44,9 +59,11 @@ impl Block {
     /// The block that [`Block::encode`] wrote. Its bytes are the given ones, including the head.
     pub fn decode(bytes: Vec<u8>) -> Result<Self, CorruptBlock> {
         let mut head = Head { bytes: &bytes, at: 0 };
-        if head.byte()? != VERSION {
-            return Err(CorruptBlock("its version is unknown"));
-        }
+        let base_urls = match head.byte()? {
+            VERSION => Vec::new(),
+            VERSION_WITH_URLS => head.base_urls()?,
+            _ => return Err(CorruptBlock("its version is unknown")),
+        };
         let count = head.varint()?;
         if count > (bytes.len() / ENTRY_HEAD_BYTES_MIN) as u64 {
             return Err(CorruptBlock("it is shorter than its entries"));
@@ -74,7 +91,7 @@ impl Block {
             entry.range.start += base;
             entry.range.end += base;
         }
-        Ok(Self { bytes, entries })
+        Ok(Self { bytes, entries, base_urls })
     }
 }
 
@@ -106,6 +123,25 @@ impl Head<'_> {
             }
         }
         Err(CorruptBlock("a number in its head is too large"))
+    }
+
+    fn base_urls(&mut self) -> Result<Vec<String>, CorruptBlock> {
+        let count = self.varint()?;
+        if count > BASE_URLS_MAX {
+            return Err(CorruptBlock("it has too many base URLs"));
+        }
+        (0..count).map(|_| self.base_url()).collect()
+    }
+
+    fn base_url(&mut self) -> Result<String, CorruptBlock> {
+        let length = self.varint()?;
+        if length > BASE_URL_BYTES_MAX {
+            return Err(CorruptBlock("a base URL is too long"));
+        }
+        let end = self.at + length as usize;
+        let text = self.bytes.get(self.at..end).and_then(|url| std::str::from_utf8(url).ok());
+        self.at = end;
+        text.map(str::to_owned).ok_or(CorruptBlock("a base URL cannot be read"))
     }
 
     /// A position, stored as its distance from the lowest possible one.

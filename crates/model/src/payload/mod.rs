@@ -50,6 +50,9 @@ pub struct Entry {
 pub struct Block {
     pub bytes: Vec<u8>,
     pub entries: Vec<Entry>,
+    /// Base URLs of the server that accepted the payload, if entries may contain them. An import
+    /// takes them off the URLs of attachments.
+    pub base_urls: Vec<String>,
 }
 
 impl Block {

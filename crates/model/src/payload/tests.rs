@@ -283,10 +283,27 @@ fn decoding_a_stored_block_reuses_its_buffer() {
 }
 
 #[test]
+fn a_stored_block_has_the_base_urls_that_its_entries_may_contain() {
+    let mut blocks = drive(PayloadReader::new(MIB), &[b"{}\n{}\n"]).unwrap();
+    blocks[0].base_urls = vec!["http://h:1".to_owned(), "https://desk.example/x".to_owned()];
+    let stored = blocks[0].encode();
+    assert!(stored.starts_with(b"\x02\x02\x0ahttp://h:1\x16https://desk.example/x\x02\x00\x01"));
+    let back = Block::decode(stored.clone()).unwrap();
+    assert_eq!(back.base_urls, blocks[0].base_urls);
+    assert_eq!(rows(&[back]), rows(&blocks));
+    for end in 0..stored.len() {
+        assert!(Block::decode(stored[..end].to_vec()).is_err(), "{end}");
+    }
+}
+
+#[test]
 fn each_kind_of_damage_to_a_stored_block_has_its_own_message() {
-    let cases: [(&[u8], &str); 9] = [
+    let cases: [(&[u8], &str); 12] = [
+        (b"\x02\x11", "too many base URLs"),
+        (b"\x02\x01\xff\x7f", "too long"),
+        (b"\x02\x01\x02h", "cannot be read"),
         (b"", "ends within its head"),
-        (b"\x02\x00", "version"),
+        (b"\x03\x00", "version"),
         (b"\x01", "ends within its head"),
         (b"\x01\xff\xff\xff\xff\x0f", "shorter than its entries"),
         (b"\x01\x01\x00\x01\x04{", "length differs"),
@@ -305,7 +322,7 @@ fn each_kind_of_damage_to_a_stored_block_has_its_own_message() {
 #[should_panic(expected = "the positions of entries ascend")]
 fn encoding_a_block_whose_positions_do_not_ascend_panics() {
     let entry = Entry { index: 1, line: 1, range: 0..0, oversize: None };
-    let _ = Block { bytes: Vec::new(), entries: vec![entry.clone(), entry] }.encode();
+    let _ = Block { entries: vec![entry.clone(), entry], ..Block::default() }.encode();
 }
 
 /// The rules of JSON lines applied to the whole payload at once.

@@ -137,7 +137,8 @@ pub(super) async fn get(
             };
             let Some(row) = issues.row_of(id)? else { return Ok(None) };
             let page = issues.render(Selection::Rows(&[row]), &rendering)?;
-            Ok(Some(RenderedIssue { body: page.body, version: page.version.finish() }))
+            let RenderedPage { body, urls, version, .. } = page;
+            Ok(Some(RenderedIssue { body, urls, version: version.finish() }))
         })
         .await
 }

@@ -3,7 +3,7 @@
 
 use std::pin::pin;
 
-use caseload_model::issue::{IssueBody, IssueFragments, write_issue};
+use caseload_model::issue::{IssueBody, IssueFragments};
 use caseload_model::issue_query::{ListPosition, SortKey};
 use caseload_model::json::{self, Json};
 use caseload_model::time::UnixMillis;
@@ -105,8 +105,7 @@ fn add(row: &Row, rendering: &Rendering, out: &mut RenderedPage) -> bool {
         out.body.push(b',');
     }
     let issue = fragments(row);
-    write_issue(&issue, &rendering.view, &mut out.body);
-    out.version.add(&issue);
+    out.write(&issue, rendering);
     if rendering.form == StepForm::Lines {
         out.body.push(b'\n');
     }

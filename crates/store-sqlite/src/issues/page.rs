@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use caseload_model::issue::{IssueBody, IssueFragments, write_issue};
+use caseload_model::issue::{IssueBody, IssueFragments};
 use caseload_model::issue_query::{IssueView, ListPosition, SortKey};
 use caseload_model::time::UnixMillis;
 use rusqlite::types::{FromSqlError, Value, ValueRef};
@@ -129,8 +129,7 @@ fn render(
             return Err(StoreError::Corrupt("an issue without fragments".to_owned()).into());
         }
         let issue = shown_fragments(row, rendering.view)?;
-        write_issue(&issue, &rendering.view, &mut out.body);
-        out.version.add(&issue);
+        out.write(&issue, rendering);
         if rendering.form == StepForm::Lines {
             out.body.push(b'\n');
         }
@@ -158,7 +157,7 @@ pub(crate) fn get(conn: &Connection, request: &GetIssue) -> Result<Option<Render
         key: SortKey::CreationTime,
     };
     let page = render_rows(conn, &[row_number(row)?], &rendering)?;
-    Ok(Some(RenderedIssue { body: page.body, version: page.version.finish() }))
+    Ok(Some(RenderedIssue { body: page.body, urls: page.urls, version: page.version.finish() }))
 }
 
 /// The position of the issue in this row in lists sorted by `key`.

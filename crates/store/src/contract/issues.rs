@@ -89,6 +89,9 @@ pub struct IssuePage {
     pub count: u32,
     /// The issues as JSON maps, separated by commas, without brackets.
     pub body: Vec<u8>,
+    /// The positions in the body of the paths of attachments, before which a server puts its
+    /// address.
+    pub urls: Vec<usize>,
     /// The position of the last issue on this page, for links beyond the page limit.
     pub last: Option<ListPosition>,
     /// The version of the issues on this page.
@@ -129,6 +132,8 @@ pub struct StepIssues {
 pub struct IssueStep {
     pub count: u32,
     pub body: Vec<u8>,
+    /// As in [`IssuePage::urls`].
+    pub urls: Vec<usize>,
     /// The position of the last issue of this step; `None` in an empty step.
     pub last: Option<ListPosition>,
     /// Whether issues follow it.
@@ -153,6 +158,8 @@ pub struct GetIssue {
 pub struct RenderedIssue {
     /// A JSON map.
     pub body: Vec<u8>,
+    /// As in [`IssuePage::urls`].
+    pub urls: Vec<usize>,
     pub version: ListVersion,
 }
 

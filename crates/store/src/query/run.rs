@@ -42,6 +42,7 @@ pub fn page_of(total_hits: u64, page: RenderedPage) -> IssuePage {
         total_hits,
         count: page.count as u32,
         body: page.body,
+        urls: page.urls,
         last: page.last,
         version: if page.count == 0 { ListVersion::default() } else { page.version.finish() },
     }
@@ -55,6 +56,7 @@ pub fn step_of(total_hits: Option<u64>, page: RenderedPage) -> IssueStep {
         more: page.count < page.found,
         last: page.last,
         body: page.body,
+        urls: page.urls,
         version: page.version.finish(),
     }
 }

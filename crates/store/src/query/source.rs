@@ -5,7 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use caseload_model::issue::ListVersionHasher;
+use caseload_model::issue::attachment_url::find_in_messages;
+use caseload_model::issue::{IssueFragments, ListVersionHasher, write_issue};
 use caseload_model::issue_query::{
     IssueQuery, IssueView, ListPosition, SortKey, SortOrder, TimeRange,
 };
@@ -76,6 +77,8 @@ impl Rendering {
 #[derive(Debug, Default)]
 pub struct RenderedPage {
     pub body: Vec<u8>,
+    /// The positions in the body of the paths of attachments.
+    pub urls: Vec<usize>,
     pub version: ListVersionHasher,
     /// Selected issues.
     pub found: usize,
@@ -83,6 +86,15 @@ pub struct RenderedPage {
     pub count: usize,
     /// The position of the last issue in the body.
     pub last: Option<ListPosition>,
+}
+
+impl RenderedPage {
+    /// Appends an issue.
+    pub fn write(&mut self, issue: &IssueFragments<'_>, rendering: &Rendering) {
+        let messages = write_issue(issue, &rendering.view, &mut self.body);
+        find_in_messages(&self.body[messages.clone()], messages.start, &mut self.urls);
+        self.version.add(issue);
+    }
 }
 
 /// An issue's row with its place in an order. Instants of creation are unique, so a backend may

@@ -157,7 +157,8 @@ fn task() -> Value {
 
 /// A task that has just been accepted.
 pub(super) fn task_example(action: Action) -> Value {
-    let this = format!("/v2/acme/{}/bulk_actions/{TASK_ID}", action.family().as_str());
+    let this =
+        format!("https://desk.example/v2/acme/{}/bulk_actions/{TASK_ID}", action.family().as_str());
     json!({
         "task_id": TASK_ID,
         "action": action.as_str(),

@@ -39,7 +39,7 @@ async fn form_a_makes_a_task_of_an_array() {
     let location = answer.headers()["location"].to_str().unwrap().to_owned();
     insta::assert_snapshot!(snapshot(answer).await);
     let command = last(&server);
-    assert_eq!(location, format!("{PATH}/{}", command.id));
+    assert_eq!(location, server.url(&format!("{PATH}/{}", command.id)));
     assert_eq!((command.action, command.total), (Action::CreateCoreProfiles, 2));
     assert_eq!((command.now, command.unfinished_max, command.dry_run), (NOW, 1000, false));
     assert_eq!(command.expires_at.0, NOW.0 + 30 * 86_400_000);
@@ -140,9 +140,10 @@ async fn the_issue_path_takes_its_own_action_and_links_to_itself() {
     let answer = server.request(Method::POST, &format!("{path}/")).multipart(form);
     let answer = answer.send().await.unwrap();
     assert_eq!(answer.status(), 201);
-    assert_eq!(answer.headers()["location"], format!("{path}/{}", last(&server).id).as_str());
+    let url = server.url(&format!("{path}/{}", last(&server).id));
+    assert_eq!(answer.headers()["location"], url.as_str());
     let task: serde_json::Value = answer.json().await.unwrap();
-    assert_eq!(task["links"]["results"], format!("{path}/{}/results", last(&server).id));
+    assert_eq!(task["links"]["results"], format!("{url}/results"));
 }
 
 #[tokio::test]

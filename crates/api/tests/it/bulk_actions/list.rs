@@ -53,7 +53,8 @@ async fn tasks_are_listed_newest_first_in_pages() {
     assert_eq!(problem["errors"].as_array().unwrap().len(), 2, "{problem}");
     let path = format!("{PATH}?status=created&page_size=2&page=2");
     let answer = real.request(Method::GET, &path).send().await.unwrap();
-    let page = |n| format!("<{PATH}?status=created&page_size=2&page={n}>");
+    let url = real.url(PATH);
+    let page = |n| format!("<{url}?status=created&page_size=2&page={n}>");
     let links = format!(
         "{}; rel=\"first\", {}; rel=\"prev\", {}; rel=\"next\", {}; rel=\"last\"",
         page(1),

@@ -4,7 +4,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use crate::real_server::RealServer;
-use crate::server::READ;
+use crate::server::{READ, url_of};
 
 pub(super) const PATH: &str = "/v2/acme/identity/bulk_actions";
 pub(super) const ISSUES: &str = "/v2/acme/issues/bulk_actions";
@@ -39,7 +39,7 @@ pub(super) fn this(task: &Value) -> String {
 }
 
 pub(super) async fn forbidden(real: &RealServer, path: &str) -> bool {
-    let url = format!("http://{}{path}", real.address);
+    let url = url_of(real.address, path);
     let answer = real.client.post(url).bearer_auth(READ).send().await.unwrap();
     answer.status() == StatusCode::FORBIDDEN
 }

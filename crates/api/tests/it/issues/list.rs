@@ -21,9 +21,13 @@ pub(super) async fn with_issues(total_hits: u64) -> Server {
         body: br#"{"id":1,"lifetime":1.10},{"id":2}"#.to_vec(),
         last: Some(ListPosition { at: UnixMillis(41), id: 2 }),
         version: [7; 16],
+        ..IssuePage::default()
     };
-    *server.store.issue.lock().unwrap() =
-        Some(RenderedIssue { body: br#"{"id":7}"#.to_vec(), version: [7; 16] });
+    *server.store.issue.lock().unwrap() = Some(RenderedIssue {
+        body: br#"{"id":7}"#.to_vec(),
+        version: [7; 16],
+        ..Default::default()
+    });
     server
 }
 
@@ -31,13 +35,15 @@ pub(super) async fn with_issues(total_hits: u64) -> Server {
 async fn a_list_is_an_envelope_around_the_stored_bytes() {
     let server = with_issues(250).await;
     let answer = server.get(&format!("{PATH}?page=2&state=new")).await;
-    assert_eq!(
-        answer.headers()["link"],
-        "</v1/acme/issues?page=1&state=new>; rel=\"first\", \
-         </v1/acme/issues?page=1&state=new>; rel=\"prev\", \
-         </v1/acme/issues?page=3&state=new>; rel=\"next\", \
-         </v1/acme/issues?page=3&state=new>; rel=\"last\""
+    let page = |n: u32| format!("<{}?page={n}&state=new>", server.url(PATH));
+    let links = format!(
+        "{}; rel=\"first\", {}; rel=\"prev\", {}; rel=\"next\", {}; rel=\"last\"",
+        page(1),
+        page(1),
+        page(3),
+        page(3)
     );
+    assert_eq!(answer.headers()["link"], links.as_str());
     assert_eq!(answer.headers()["content-type"], "application/json");
     assert_eq!(
         answer.text().await.unwrap(),

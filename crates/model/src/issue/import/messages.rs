@@ -10,6 +10,7 @@ use super::people::People;
 use super::source::Source;
 use crate::error_code::EntryErrorCode;
 use crate::ids::{FOREIGN_ID_CHARS_MAX, timed_id};
+use crate::issue::attachment_url::without_base;
 use crate::issue::message::{Message, Origin};
 use crate::issue::person::read_person;
 use crate::issue::reader::Reader;
@@ -42,6 +43,7 @@ const MESSAGE_BYTES_USUAL: usize = 320;
 /// Reads the messages. A message that is not a map is a fault and skipped; a message without a time
 /// has that of the issue.
 pub(super) fn read_all<'j>(
+    source: &Source<'_>,
     map: &IssueMap<'j, '_>,
     issue_created_at: UnixMillis,
     reader: &mut Reader,
@@ -50,11 +52,12 @@ pub(super) fn read_all<'j>(
     let list_at = map.at.key("messages");
     let numbered = items.iter().enumerate();
     numbered
-        .filter_map(|(n, item)| read(item, issue_created_at, &list_at.item(n), reader))
+        .filter_map(|(n, item)| read(source, item, issue_created_at, &list_at.item(n), reader))
         .collect()
 }
 
 fn read<'j>(
+    source: &Source<'_>,
     json: &'j Json<'j>,
     issue_created_at: UnixMillis,
     at: &ValuePath<'_>,
@@ -75,7 +78,7 @@ fn read<'j>(
     let attachments = attachments
         .iter()
         .enumerate()
-        .filter_map(|(n, item)| attachment(item, &attachments_at.item(n), reader))
+        .filter_map(|(n, item)| attachment(source, item, &attachments_at.item(n), reader))
         .collect();
     for (name, expected) in [("intent_labels", "an array"), ("sentiment", "a map")] {
         match map.get(name) {
@@ -92,19 +95,26 @@ fn read<'j>(
         attachments,
         attachment: map
             .get("attachment")
-            .and_then(|json| attachment(json, &at.key("attachment"), reader)),
+            .and_then(|json| attachment(source, json, &at.key("attachment"), reader)),
         intent_labels: map.get("intent_labels"),
         sentiment: map.get("sentiment").map(Json::as_map_sent),
         kind: reader.text(&map, "type", FOREIGN_ID_CHARS_MAX),
     })
 }
 
-/// Reads the record of an attachment and renders it.
-fn attachment(json: &Json<'_>, at: &ValuePath<'_>, reader: &mut Reader) -> Option<Vec<u8>> {
+/// Reads the record of an attachment and renders it, with a URL of this server as a path.
+fn attachment(
+    source: &Source<'_>,
+    json: &Json<'_>,
+    at: &ValuePath<'_>,
+    reader: &mut Reader,
+) -> Option<Vec<u8>> {
     let map = reader.map(json, &ATTACHMENT_FIELDS, at)?;
     let mut out = b"{".to_vec();
     let mut members = Members::new(&mut out, false);
-    for name in ["url", "file_name", "content_type"] {
+    let url = reader.text(&map, "url", TEXT_CHARS_MAX);
+    members.optional_text("url", url.map(|url| without_base(url, source.base_urls)));
+    for name in ["file_name", "content_type"] {
         members.optional_text(name, reader.text(&map, name, TEXT_CHARS_MAX));
     }
     if let Some(size) = reader.integer(&map, "size", (0, i64::MAX)) {

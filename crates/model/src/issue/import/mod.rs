@@ -66,7 +66,7 @@ pub fn prepare_imports(domain: &DomainName, block: &Block) -> Vec<PreparedEntry<
 fn prepare(domain: &DomainName, block: &Block, entry: &Entry) -> Result<NewIssue, Rejection> {
     let tree = read_entry(Action::ImportIssues, block, entry)?;
     let mut reader = Reader::default();
-    let source = Source::new(domain, &tree);
+    let source = Source::new(domain, &block.base_urls, &tree);
     let issue = reader
         .map(&tree, &ISSUE_FIELDS, &ValuePath::Root)
         .map(|map| new_issue(&source, &map, &mut reader));
@@ -125,7 +125,7 @@ fn new_issue(source: &Source<'_>, map: &IssueMap<'_, '_>, reader: &mut Reader) -
     }
     let created_at = reader.instant(map, "created_at").unwrap_or_default();
     let original = reader.instant(map, "original_created_at");
-    let messages = messages::read_all(map, created_at, reader);
+    let messages = messages::read_all(source, map, created_at, reader);
     let author = head::read_author(map, reader);
     let assignee = head::read_assignee(map, reader);
     let app_id = reader.id(map, "app_id");

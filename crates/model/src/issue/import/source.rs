@@ -10,13 +10,19 @@ use crate::json::Json;
 /// The entry and the domain that generated ids are derived from.
 pub(super) struct Source<'s> {
     pub(super) domain: &'s DomainName,
+    /// Those of the server that accepted the entry.
+    pub(super) base_urls: &'s [String],
     entry: &'s Json<'s>,
     fingerprint: OnceCell<[u8; 32]>,
 }
 
 impl<'s> Source<'s> {
-    pub(super) fn new(domain: &'s DomainName, entry: &'s Json<'s>) -> Self {
-        Self { domain, entry, fingerprint: OnceCell::new() }
+    pub(super) fn new(
+        domain: &'s DomainName,
+        base_urls: &'s [String],
+        entry: &'s Json<'s>,
+    ) -> Self {
+        Self { domain, base_urls, entry, fingerprint: OnceCell::new() }
     }
 
     /// A hash of the entry's content. It is computed once, and only if an id is missing.

@@ -80,6 +80,7 @@ fn the_query_parameters_are_those_that_the_server_reads() {
             ("get", "results" | "errors") => &FILE_PARAMETERS,
             ("get", "agents") => &AGENT_PARAMETERS,
             ("get", "apps" | "queues") => &["format"],
+            ("get", "messages" | "private-notes") => &issue_query::MESSAGE_LIST_PARAMETERS,
             _ => &[],
         };
         let hyphens = |name: &str| name.replace('_', "-");

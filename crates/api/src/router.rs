@@ -60,11 +60,11 @@ fn routes(config: &ApiConfig) -> Routes {
         .route("/v1/{domain}/issues/{issue_id}", single_and_edit)
         .route(
             "/v1/{domain}/issues/{issue_id}/messages",
-            post(issues::add_message).layer(body_limit),
+            post(issues::add_message).layer(body_limit).get(issues::list_messages),
         )
         .route(
             "/v1/{domain}/issues/{issue_id}/private-notes",
-            post(issues::add_note).layer(body_limit),
+            post(issues::add_note).layer(body_limit).get(issues::list_notes),
         )
         .route("/v1/{domain}/attachments/{attachment_id}", get(attachments::get))
         .route("/v1/{domain}/apps", get(apps::list))

@@ -1,6 +1,6 @@
-//! The envelope around issues: members in a fixed order, the issues as the store rendered them. A
-//! list by page has its totals. A list by cursor has the next cursor, and the totals if the caller
-//! asked for them.
+//! The envelope around issues, messages or notes: members in a fixed order, the records as the
+//! store rendered them. A list by page has its totals. A list by cursor has the next cursor, and
+//! the totals if the caller asked for them.
 
 use std::array;
 use std::convert::Infallible;
@@ -16,12 +16,17 @@ use hyper::body::{Frame, SizeHint};
 
 use crate::link::total_pages;
 
+/// The key of issues.
+pub(super) const ISSUES: &str = "issues";
+
 /// The values of an envelope.
 #[derive(Debug, Clone)]
 pub(super) struct Envelope<'a> {
     pub(super) paging: Paging,
-    /// Issues with commas between them.
-    pub(super) issues: Bytes,
+    /// The key of the records.
+    pub(super) key: &'static str,
+    /// Records with commas between them.
+    pub(super) records: Bytes,
     pub(super) total_hits: Option<u64>,
     pub(super) next: Next<'a>,
 }
@@ -39,7 +44,8 @@ pub(super) enum Next<'a> {
 
 pub(super) fn respond(envelope: Envelope<'_>) -> Response {
     let Paging { page: number, page_size } = envelope.paging;
-    let head = format!("{{\"page\":{number},\"page-size\":{page_size},\"issues\":[");
+    let key = envelope.key;
+    let head = format!("{{\"page\":{number},\"page-size\":{page_size},\"{key}\":[");
     let mut tail = b"]".to_vec();
     // Writing to memory cannot fail.
     if let Some(hits) = envelope.total_hits {
@@ -53,7 +59,7 @@ pub(super) fn respond(envelope: Envelope<'_>) -> Response {
         Next::Unsaid => Ok(()),
     };
     tail.push(b'}');
-    let body = EnvelopeBody([head.into(), envelope.issues, tail.into()].into_iter());
+    let body = EnvelopeBody([head.into(), envelope.records, tail.into()].into_iter());
     ([(header::CONTENT_TYPE, "application/json")], Body::new(body)).into_response()
 }
 

@@ -39,7 +39,8 @@ pub(crate) async fn get(
     }
     let envelope = Envelope {
         paging: Paging::default(),
-        issues: base.inserted(issue.body, &issue.urls).into(),
+        key: envelope::ISSUES,
+        records: base.inserted(issue.body, &issue.urls).into(),
         total_hits: Some(1),
         next: Next::Unsaid,
     };

@@ -122,8 +122,9 @@ impl ListCall {
         });
         let page = in_time(budget, read).await?;
         let total_hits = Some(page.total_hits);
-        let issues = self.base.inserted(page.body, &page.urls).into();
-        let envelope = Envelope { paging, issues, total_hits, next: Next::Unsaid };
+        let records = self.base.inserted(page.body, &page.urls).into();
+        let envelope =
+            Envelope { paging, key: envelope::ISSUES, records, total_hits, next: Next::Unsaid };
         let links = link::header(&self.url, &self.pairs, paging, page.total_hits, || {
             let pages = u32::try_from(paging.page).unwrap_or(u32::MAX);
             page.last.map(|after| self.cursor(after, pages))
@@ -142,7 +143,8 @@ impl ListCall {
         let page_size = self.request.paging.page_size;
         let envelope = Envelope {
             paging: Paging { page: u64::from(pages), page_size },
-            issues: self.base.inserted(step.body, &step.urls).into(),
+            key: envelope::ISSUES,
+            records: self.base.inserted(step.body, &step.urls).into(),
             total_hits: step.total_hits,
             next: next.as_deref().map_or(Next::End, Next::Cursor),
         };

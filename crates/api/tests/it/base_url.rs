@@ -99,6 +99,8 @@ async fn every_url_of_an_attachment_is_absolute_and_stored_as_a_path() {
         (ISSUES.to_owned(), "application/json"),
         (format!("{ISSUES}?cursor=&timestamp-format=iso-8601"), "application/json"),
         (ISSUES.to_owned(), "application/x-ndjson"),
+        (format!("{ISSUES}/1/messages"), "application/json"),
+        (format!("{ISSUES}/1/messages?cursor=&timestamp-format=iso-8601"), "application/json"),
     ] {
         let own = under(&real, &real.address.to_string(), &path, accept).await;
         for url in [&url, &second] {
@@ -208,7 +210,7 @@ async fn an_exported_issue_is_exported_as_the_same_bytes_by_another_server() {
 async fn a_tag_belongs_to_the_host_of_the_request() {
     let real = RealServer::start().await;
     with_file(&real, None, "k").await;
-    for path in [ISSUES, "/v1/acme/issues/1"] {
+    for path in [ISSUES, "/v1/acme/issues/1", "/v1/acme/issues/1/messages"] {
         let get = |host: &'static str, tag: &str| {
             let get = real.request(Method::GET, path).header("Host", host);
             get.header("If-None-Match", tag).send()

@@ -49,6 +49,7 @@ mod issues {
     mod list_filters;
     mod list_forms;
     mod list_stream;
+    mod message_lists;
     mod messages;
     mod private_notes;
     pub(crate) mod support;

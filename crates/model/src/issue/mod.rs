@@ -16,6 +16,7 @@ mod instant;
 mod iso_times;
 mod list_version;
 mod message;
+mod oldest_first;
 mod person;
 mod plan;
 mod reader;
@@ -35,6 +36,7 @@ pub use head::HeadTemplate;
 pub use import::{AgentMention, AppProfileMention, ISSUE_FIELDS, NewIssue, prepare_imports};
 pub use instant::{parse_iso, write_iso};
 pub use list_version::{ListVersion, ListVersionHasher};
+pub use oldest_first::{PlacedRecord, oldest_first, with_iso_times};
 pub use plan::{
     App, AppProfileRow, ImportContext, ImportPlan, IssueRow, MissingWindows, OccupiedInstants,
     StoredIssue, TimeWindow, named_issue_ids, plan_imports,

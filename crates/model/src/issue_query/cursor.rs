@@ -37,7 +37,16 @@ pub struct CursorScope([u8; 8]);
 
 impl CursorScope {
     pub fn of(domain: DomainId, query: &IssueQuery) -> Self {
-        let digest = Sha256::digest(format!("{} {query:?}", domain.0));
+        Self::digest(&format!("{} {query:?}", domain.0))
+    }
+
+    /// The list of this name within an issue.
+    pub(super) fn of_issue(domain: DomainId, issue_id: u64, list: &str) -> Self {
+        Self::digest(&format!("{} issue {issue_id} {list}", domain.0))
+    }
+
+    fn digest(list: &str) -> Self {
+        let digest = Sha256::digest(list);
         let mut scope = [0; 8];
         scope.copy_from_slice(&digest[..8]);
         Self(scope)

@@ -3,7 +3,7 @@
 //! and `count`. Whether a token belongs to the list depends on the domain, so
 //! [`CursorPaging::position`] checks that later.
 
-use super::{Cursor, CursorScope, IssueQuery, ListPosition};
+use super::{Cursor, CursorScope, IssueQuery, ListPosition, Sort};
 use crate::error_code::ErrorCode;
 use crate::ids::{DomainId, ISSUE_ID_MAX};
 use crate::issue::parse_iso;
@@ -38,15 +38,24 @@ impl CursorPaging {
         domain: DomainId,
         query: &IssueQuery,
     ) -> Result<Option<ListPosition>, ParameterFault> {
+        self.position_in(CursorScope::of(domain, query), query.sort)
+    }
+
+    /// The same in the list of this scope and order.
+    pub(super) fn position_in(
+        &self,
+        scope: CursorScope,
+        sort: Sort,
+    ) -> Result<Option<ListPosition>, ParameterFault> {
         let cursor = match self.start {
             Start::Beginning => return Ok(None),
             Start::After(position) => return Ok(Some(position)),
             Start::Cursor(cursor) => cursor,
         };
-        if cursor.sort == query.sort && cursor.scope == CursorScope::of(domain, query) {
+        if cursor.sort == sort && cursor.scope == scope {
             return Ok(Some(cursor.after));
         }
-        let detail = if cursor.sort == query.sort {
+        let detail = if cursor.sort == sort {
             "the cursor belongs to a list with other filters or of another domain; send the same \
              filters with it as before, or * to begin this list"
                 .to_owned()

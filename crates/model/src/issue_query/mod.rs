@@ -9,6 +9,7 @@ mod custom_fields;
 mod fragment_reader;
 mod list;
 mod matches;
+mod message_list;
 mod query;
 mod rating;
 
@@ -23,5 +24,8 @@ pub use custom_fields::{Comparison, FieldFilter, FieldMatcher, FieldTest, FieldT
 pub use fragment_reader::TextSource;
 pub use list::{LIST_PARAMETERS, ListRequest, SINGLE_PARAMETERS, parse_list, parse_single};
 pub use matches::SearchableIssue;
+pub use message_list::{
+    MESSAGE_LIST_PARAMETERS, MessageListRequest, MessageListScope, parse_message_list,
+};
 pub use query::{IssueQuery, Sort, SortKey, SortOrder, TimeRange};
 pub use rating::RatingSet;

@@ -71,6 +71,8 @@ pub(super) fn schemas() -> Value {
         },
         "IssueEnvelope": envelope(),
         "IssueCursorEnvelope": cursor_envelope(),
+        "MessageEnvelope": part_envelope("messages", "Message"),
+        "PrivateNoteEnvelope": part_envelope("private_notes", "PrivateNote"),
     })
 }
 
@@ -108,6 +110,20 @@ fn cursor_envelope() -> Value {
             "next-cursor": {"oneOf": [token, {"type": "null"}]},
         },
     })
+}
+
+/// The envelope of a list of one issue, by page or by cursor.
+fn part_envelope(key: &str, record: &str) -> Value {
+    let mut envelope = cursor_envelope();
+    envelope["description"] = "A part of a list. By page it has totals; by cursor it has \
+                               `next-cursor`, and totals with `count=true`."
+        .into();
+    envelope["required"] = json!(["page", "page-size", key]);
+    let mut properties = into_members(envelope["properties"].take());
+    properties.shift_remove("issues");
+    properties.insert(key.to_owned(), json!({"type": "array", "items": schema(record)}));
+    envelope["properties"] = properties.into();
+    envelope
 }
 
 /// Unix milliseconds, or the ISO form with milliseconds. It has no `format`, because clients that

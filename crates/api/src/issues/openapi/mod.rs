@@ -26,8 +26,14 @@ pub(crate) fn paths() -> Value {
             "put": writing::edit_many(),
         },
         "/v1/{domain}/issues/{issue_id}": {"get": reading::single(), "put": writing::edit()},
-        "/v1/{domain}/issues/{issue_id}/messages": {"post": writing::message()},
-        "/v1/{domain}/issues/{issue_id}/private-notes": {"post": writing::note()},
+        "/v1/{domain}/issues/{issue_id}/messages": {
+            "get": reading::messages(),
+            "post": writing::message(),
+        },
+        "/v1/{domain}/issues/{issue_id}/private-notes": {
+            "get": reading::notes(),
+            "post": writing::note(),
+        },
     })
 }
 

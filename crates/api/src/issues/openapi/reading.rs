@@ -75,6 +75,48 @@ pub(super) fn list() -> Value {
     .build()
 }
 
+pub(super) fn messages() -> Value {
+    let message = issue::example()["messages"][0].clone();
+    let page = json!({
+        "page": 1, "page-size": 100, "messages": [message], "total-hits": 1, "total-pages": 1,
+    });
+    part("listMessages", "List the messages of an issue", "MessageEnvelope", (page, &message))
+}
+
+pub(super) fn notes() -> Value {
+    let note = json!({
+        "body": "called back",
+        "created_at": 1_767_225_600_000_u64,
+        "author": {"name": "Desk", "id": "eva", "emails": ["eva@desk.example"]},
+    });
+    let page = json!({
+        "page": 1, "page-size": 100, "private_notes": [note], "total-hits": 1, "total-pages": 1,
+    });
+    let envelope = "PrivateNoteEnvelope";
+    part("listPrivateNotes", "List the private notes of an issue", envelope, (page, &note))
+}
+
+/// A list of an issue, with an example of its page and of a record.
+fn part(id: &str, summary: &str, envelope: &str, (page, record): (Value, &Value)) -> Value {
+    let mut content = json_content(schema(envelope), page);
+    add_lines(&mut content, "The records of the page, one per line.", &format!("{record}\n"));
+    Operation::guarded(
+        id,
+        "issues",
+        summary,
+        "Oldest first; those of the same time are in the order of the issue. For issues that are \
+         too long to be read whole. By cursor the answer has `next-cursor`, and totals only with \
+         `count=true`.",
+    )
+    .takes(["domain", "issue_id", "page", "page-size", "cursor", "count", "timestamp-format"])
+    .takes(["list-format", "If-None-Match"])
+    .answers(200, "A part of the list.", &["Link", "ETag"], &content)
+    .answers(304, "The caller already has the current answer.", &["ETag"], &Value::Null)
+    .fails(&QUERY)
+    .fails(&[ErrorCode::PageTooDeep, ErrorCode::NotFound, ErrorCode::QueryTooExpensive])
+    .build()
+}
+
 pub(super) fn single() -> Value {
     let mut shown = issue::example();
     shown["custom_fields"] = json!({"plan": {"type": "dropdown", "value": "gold"}});

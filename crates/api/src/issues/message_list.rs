@@ -1,0 +1,267 @@
+//! `GET /v1/{domain}/issues/{issue_id}/messages` and `…/private-notes`: the messages or the notes
+//! of an issue, oldest first, by page or by cursor. They are for issues that are too long to be
+//! read whole.
+
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use caseload_model::issue::attachment_url::find_in_messages;
+use caseload_model::issue::{PlacedRecord, TimestampFormat, oldest_first, with_iso_times};
+use caseload_model::issue_query::{
+    CursorPaging, IssueView, ListPosition, MessageListRequest, MessageListScope, Paging,
+    parse_message_list,
+};
+use caseload_model::json::elements_at;
+use caseload_model::time::UnixMillis;
+use caseload_store::{GetIssue, RenderedIssue};
+use http::{HeaderMap, HeaderValue, Uri, header};
+use tokio::task::spawn_blocking;
+
+use super::deadline::in_time;
+use super::envelope::{self, Envelope, Next};
+use super::id::{InvalidIssueId, IssueId, unknown_issue};
+use crate::base_url::BaseUrl;
+use crate::format::{Chosen, Format};
+use crate::problem::{Fault, Problem};
+use crate::query::{QueryPairs, refused};
+use crate::{AppState, Caller, etag, link};
+
+/// An issue of more bytes is taken apart on a thread for blocking work.
+const INLINE_BYTES_MAX: usize = 256 << 10;
+
+/// One of the two lists of an issue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum List {
+    Messages,
+    PrivateNotes,
+}
+
+impl List {
+    /// The member of the issue, and the key of the envelope.
+    const fn key(self) -> &'static str {
+        match self {
+            Self::Messages => "messages",
+            Self::PrivateNotes => "private_notes",
+        }
+    }
+
+    const fn records(self) -> &'static str {
+        match self {
+            Self::Messages => "messages",
+            Self::PrivateNotes => "notes",
+        }
+    }
+
+    /// As little as possible in addition to the list, with times that can be compared.
+    fn view(self) -> IssueView {
+        let private_notes = self == Self::PrivateNotes;
+        IssueView { private_notes, exclude_messages: private_notes, ..IssueView::default() }
+    }
+}
+
+/// The parts of a request that choose the answer.
+#[derive(Debug)]
+pub(crate) struct ListCall {
+    base: BaseUrl,
+    uri: Uri,
+    headers: HeaderMap,
+    query: QueryPairs,
+}
+
+/// `GET /v1/{domain}/issues/{issue_id}/messages`
+pub(crate) async fn list_messages(
+    State(state): State<AppState>,
+    caller: Caller,
+    id: Result<IssueId, InvalidIssueId>,
+    base: BaseUrl,
+    uri: Uri,
+    headers: HeaderMap,
+    query: QueryPairs,
+) -> Result<Response, Problem> {
+    let call = ListCall { base, uri, headers, query };
+    call.answer(&state, &caller, id, List::Messages).await
+}
+
+/// `GET /v1/{domain}/issues/{issue_id}/private-notes`
+pub(crate) async fn list_notes(
+    State(state): State<AppState>,
+    caller: Caller,
+    id: Result<IssueId, InvalidIssueId>,
+    base: BaseUrl,
+    uri: Uri,
+    headers: HeaderMap,
+    query: QueryPairs,
+) -> Result<Response, Problem> {
+    let call = ListCall { base, uri, headers, query };
+    call.answer(&state, &caller, id, List::PrivateNotes).await
+}
+
+impl ListCall {
+    async fn answer(
+        self,
+        state: &AppState,
+        caller: &Caller,
+        id: Result<IssueId, InvalidIssueId>,
+        list: List,
+    ) -> Result<Response, Problem> {
+        let mut faults = Vec::new();
+        let id = id.map_err(|invalid| faults.push(invalid.into()));
+        let request = parse_message_list(&self.query.0, list.records())
+            .map_err(|others| faults.extend(others.into_iter().map(Fault::from)));
+        let format = self.query.first("format");
+        let chosen = Format::chosen(format, &self.headers, Format::OF_LISTS)
+            .map_err(|fault| faults.push(fault));
+        Problem::check(faults)?;
+        let (Ok(id), Ok(request), Ok(chosen)) = (id, request, chosen) else {
+            return Err(unknown_issue());
+        };
+        let id = id.known()?;
+        let (domain, budget) = (caller.domain_id, state.config.query_timeout);
+        let scope = MessageListScope::of(domain, id, list.key());
+        let after = request.cursor.as_ref().map(|cursor| scope.position(cursor)).transpose();
+        let after = after.map_err(|fault| refused(vec![fault]))?.flatten();
+        let read = state.store.issue(GetIssue { domain, id, view: list.view(), budget });
+        let issue = in_time(budget, read).await?.ok_or_else(unknown_issue)?;
+        let base = &self.base;
+        let shown = format!("{domain:?} {list:?} {request:?} {chosen:?} {base}");
+        let tag = etag::of_issues(&issue.version, &shown);
+        if etag::has_already(&self.headers, &tag) {
+            return Ok(etag::unchanged(&format!("W/{tag}")));
+        }
+        let MessageListRequest { paging, timestamps, .. } = request;
+        let by_cursor = request.cursor.is_some();
+        let reading = Reading { list, paging, after, by_cursor, timestamps };
+        let part = if issue.body.len() <= INLINE_BYTES_MAX {
+            reading.part_of(&issue)
+        } else {
+            spawn_blocking(move || reading.part_of(&issue)).await.map_err(|error| {
+                tracing::error!(%error, "an issue could not be taken apart");
+                Problem::internal()
+            })?
+        };
+        let mut response = self.respond(list, &request, scope, chosen, part);
+        let tag = HeaderValue::try_from(format!("W/{tag}"));
+        response.headers_mut().extend(tag.map(|tag| (header::ETAG, tag)));
+        response.headers_mut().insert(header::VARY, HeaderValue::from_static("Accept"));
+        Ok(response)
+    }
+
+    fn respond(
+        &self,
+        list: List,
+        request: &MessageListRequest,
+        scope: MessageListScope,
+        chosen: Chosen,
+        part: Part,
+    ) -> Response {
+        let (url, paging) = (self.base.of_path(self.uri.path()), request.paging);
+        let number = request.cursor.as_ref().map(|cursor| cursor.pages_before().saturating_add(1));
+        let page = number.map_or(paging.page, u64::from);
+        let token = |after| scope.cursor(after, u32::try_from(page).unwrap_or(u32::MAX));
+        let next = part.last.filter(|_| part.more).map(token);
+        let links = match request.cursor {
+            Some(_) => link::stepped(&url, &self.query.0, next.as_deref()),
+            None => link::header(&url, &self.query.0, paging, part.total, || next.clone()),
+        };
+        let counted = request.cursor.as_ref().is_none_or(|cursor: &CursorPaging| cursor.count);
+        let records = self.base.inserted(part.body, &part.urls);
+        let envelope = Envelope {
+            paging: Paging { page, page_size: paging.page_size },
+            key: list.key(),
+            records: records.into(),
+            total_hits: counted.then_some(part.total),
+            next: match (&request.cursor, &next) {
+                (None, _) => Next::Unsaid,
+                (Some(_), Some(token)) => Next::Cursor(token),
+                (Some(_), None) => Next::End,
+            },
+        };
+        let mut response = match chosen.format {
+            Format::Jsonl => {
+                let headers = [(header::CONTENT_TYPE, chosen.content_type)];
+                (headers, lines(&envelope.records)).into_response()
+            }
+            Format::Json | Format::Csv => envelope::respond(envelope),
+        };
+        for link in links {
+            response.headers_mut().append(header::LINK, link);
+        }
+        response
+    }
+}
+
+/// Which part of a list is read, and how it is shown.
+#[derive(Debug, Clone, Copy)]
+struct Reading {
+    list: List,
+    paging: Paging,
+    after: Option<ListPosition>,
+    by_cursor: bool,
+    timestamps: TimestampFormat,
+}
+
+/// A part of a list.
+#[derive(Debug, Default)]
+struct Part {
+    /// The records with commas between them.
+    body: Vec<u8>,
+    /// The positions in it of the paths of attachments.
+    urls: Vec<usize>,
+    /// Of the last record.
+    last: Option<ListPosition>,
+    /// Whether records follow it.
+    more: bool,
+    /// The length of the list.
+    total: u64,
+}
+
+impl Reading {
+    fn part_of(&self, issue: &RenderedIssue) -> Part {
+        let all = oldest_first(&issue.body, self.list.key());
+        let from = match (self.by_cursor, self.after) {
+            (false, _) => {
+                usize::try_from(self.paging.offset()).unwrap_or(usize::MAX).min(all.len())
+            }
+            (true, None) => 0,
+            (true, Some(after)) => all.partition_point(|one| place(one) <= (after.at, after.id)),
+        };
+        let size = usize::try_from(self.paging.page_size).unwrap_or(usize::MAX);
+        let shown = &all[from..from.saturating_add(size).min(all.len())];
+        let mut array = b"[".to_vec();
+        for record in shown {
+            if array.len() > 1 {
+                array.push(b',');
+            }
+            array.extend_from_slice(&issue.body[record.bytes.clone()]);
+        }
+        array.push(b']');
+        if self.timestamps == TimestampFormat::Iso8601 {
+            array = with_iso_times(&array);
+        }
+        let mut urls = Vec::new();
+        find_in_messages(&array, 0, &mut urls);
+        // The envelope has brackets of its own.
+        array.pop();
+        array.remove(0);
+        for at in &mut urls {
+            *at -= 1;
+        }
+        Part {
+            body: array,
+            urls,
+            last: shown.last().map(|one| ListPosition { at: one.created_at, id: one.index }),
+            more: from + shown.len() < all.len(),
+            total: all.len() as u64,
+        }
+    }
+}
+
+/// One record per line.
+fn lines(records: &[u8]) -> Vec<u8> {
+    let array = [b"[", records, b"]"].concat();
+    let lines = elements_at(&array, 0).flat_map(|record| [&array[record], b"\n"]);
+    lines.collect::<Vec<_>>().concat()
+}
+
+fn place(record: &PlacedRecord) -> (UnixMillis, u64) {
+    (record.created_at, record.index)
+}

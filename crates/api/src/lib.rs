@@ -31,6 +31,7 @@ mod agents;
 mod apps;
 mod attachments;
 mod bulk_actions;
+mod front_page;
 mod health;
 mod issues;
 mod metrics;

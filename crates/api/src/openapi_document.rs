@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::openapi::json::{merged, schema};
 use crate::openapi::operation::{Operation, json_content};
 use crate::openapi::{headers, info, parameters, problem};
-use crate::{agents, apps, attachments, bulk_actions, health, issues, metrics, queues};
+use crate::{agents, apps, attachments, bulk_actions, front_page, health, issues, metrics, queues};
 
 /// The document.
 pub fn openapi() -> Value {
@@ -27,6 +27,7 @@ pub fn openapi() -> Value {
         "tags": info::tags(),
         "security": [{"basic": []}, {"bearer": []}],
         "paths": merged([
+            front_page::openapi::paths(),
             health::openapi::paths(),
             metrics::openapi::paths(),
             paths(),
@@ -46,6 +47,7 @@ pub fn openapi() -> Value {
                 apps::openapi::parameters(),
                 attachments::openapi::parameters(),
                 agents::openapi::parameters(),
+                front_page::openapi::parameters(),
             ]),
             "headers": headers::headers(),
             "responses": problem::responses(),
@@ -57,6 +59,7 @@ pub fn openapi() -> Value {
                 apps::openapi::schemas(),
                 agents::openapi::schemas(),
                 queues::openapi::schemas(),
+                front_page::openapi::schemas(),
                 health::openapi::schemas(),
                 schemas(),
             ]),

@@ -12,7 +12,7 @@ use tower_http::normalize_path::NormalizePath;
 use crate::problem::Problem;
 use crate::{
     ApiConfig, AppState, agents, apps, attachments, auth, base_url, bulk_actions, compression,
-    health, issues, metrics, middleware, openapi_document, queues,
+    front_page, health, issues, metrics, middleware, openapi_document, queues,
 };
 
 /// The application: all routes inside the whole middleware stack.
@@ -52,6 +52,8 @@ fn routes(config: &ApiConfig) -> Routes {
     let single_and_edit = put(issues::edit).layer(body_limit).get(issues::get);
     let create = || post(bulk_actions::create).layer(body_limit).get(bulk_actions::list);
     Routes::new()
+        .route("/", get(front_page::front_page))
+        .route("/docs/{page}", get(front_page::docs))
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))
         .route("/metrics", get(metrics::get))

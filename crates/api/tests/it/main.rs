@@ -34,6 +34,7 @@ mod bulk_actions {
     mod support;
 }
 mod everywhere;
+mod front_page;
 mod heads;
 mod health {
     mod get;

@@ -60,6 +60,7 @@ mod keys;
 mod library_defaults;
 mod metrics;
 mod openapi;
+mod orders;
 mod queues {
     mod list;
 }

@@ -1,7 +1,9 @@
 //! Groups of flags that several commands share. A flag wins over its environment variable, and the
 //! variable over the default.
 
-use caseload_client::Client;
+use std::time::Duration;
+
+use caseload_client::{Client, ClientError};
 use caseload_location::StoreLocation;
 use caseload_model::ids::DomainName;
 use clap::Args;
@@ -9,9 +11,10 @@ use clap::builder::FalseyValueParser;
 
 use crate::failure::Failure;
 use crate::logging::LogFormat;
+use crate::printer::note;
 use crate::store::{STORE_HELP, parse_store};
 
-/// What is logged. Every command takes these flags.
+/// The log. Every command takes these flags.
 #[derive(Debug, Args)]
 pub(crate) struct LogArgs {
     /// Log filter: error, warn, info, debug, trace, or target=level,…
@@ -70,6 +73,31 @@ pub(crate) struct ListArgs {
     pub(crate) json: bool,
 }
 
+/// The idempotency key of a request.
+#[derive(Debug, Args)]
+pub(crate) struct KeyArg {
+    /// Any text, a different one for each task: repeating the command with the same key creates no
+    /// second task and prints the id of the first
+    #[arg(long, env = "CASELOAD_IDEMPOTENCY_KEY", value_name = "KEY")]
+    pub(crate) idempotency_key: Option<String>,
+}
+
+/// Whether a file that was submitted before is submitted again.
+#[derive(Debug, Args)]
+pub(crate) struct AgainArg {
+    /// Submit the file again; without it, a file that was submitted before, with the same options
+    /// to the same domain, creates no second task. RUN is the name of a run to continue
+    #[arg(long, env = "CASELOAD_AGAIN", value_name = "RUN", num_args = 0..=1,
+          require_equals = true, default_missing_value = "true")]
+    again: Option<String>,
+}
+
+impl AgainArg {
+    pub(crate) fn name(&self) -> Option<&str> {
+        self.again.as_deref()
+    }
+}
+
 /// Which server a command calls.
 #[derive(Debug, Args)]
 pub(crate) struct ServerArgs {
@@ -86,8 +114,16 @@ pub(crate) struct ServerArgs {
 
 impl ServerArgs {
     pub(crate) fn client(&self) -> Result<Client, Failure> {
-        Ok(Client::new(&self.url, &self.domain, &self.api_key)?)
+        client_of(&self.url, &self.domain, &self.api_key)
     }
+}
+
+/// A client that says what it waits for.
+pub(crate) fn client_of(url: &str, domain: &str, api_key: &str) -> Result<Client, Failure> {
+    let say = |refusal: &ClientError, wait: Duration| {
+        note(format_args!("waiting {} s: {refusal}", wait.as_secs()));
+    };
+    Ok(Client::new(url, domain, api_key)?.on_wait(say))
 }
 
 pub(crate) fn parse_domain(text: &str) -> Result<DomainName, String> {

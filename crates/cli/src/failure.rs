@@ -1,8 +1,8 @@
 //! Why a command failed: the exit status, the sentence after `error:` and, if one helps, the
 //! sentence after `hint:`. Errors of the other crates become failures here, so that every command
 //! reports the same error in the same words. The exit status is 0 if the command did its work; 1 if
-//! it did and some entries failed, or a check found faults; 2 for a mistake of the caller's; 3 for a
-//! failure of the server, the network or the store; 4 if the caller may not do it; 130 after a
+//! it did and some entries failed, or a check found faults; 2 for a mistake of the caller's; 3 for
+//! a failure of the server, the network or the store; 4 if the caller may not do it; 130 after a
 //! signal.
 
 use std::io;

@@ -1,6 +1,7 @@
-//! Ctrl-C and SIGTERM for commands that are not servers: the work is dropped where it waits, which
-//! removes unfinished files, and the command ends with the status of an interruption. A command that
-//! is stuck elsewhere, for example because nobody reads its output, is ended a little later.
+//! Ctrl-C and SIGTERM for commands that are not servers: the work is dropped at the point that it
+//! waits at, which removes unfinished files, and the command ends with the status of an
+//! interruption. A command that is stuck elsewhere, for example because its output has no reader,
+//! is ended a little later.
 
 use std::future::Future;
 use std::time::Duration;

@@ -1,6 +1,6 @@
-//! The log: goes to standard error, as text or as one JSON map per line. `CASELOAD_LOG` is its filter
-//! in the usual `target=level` form. A server logs its requests and tasks, and each command of an
-//! administrator the change that it makes.
+//! The log: goes to standard error, as text or as one JSON map per line. `CASELOAD_LOG` is its
+//! filter in the usual `target=level` form. A server logs its requests and tasks, and each command
+//! of an administrator the change that it makes.
 
 use std::io::IsTerminal;
 

@@ -9,6 +9,8 @@ mod commands;
 mod failure;
 mod interruption;
 mod logging;
+mod own_command;
+mod payload_file;
 mod printer;
 mod program;
 mod progress;

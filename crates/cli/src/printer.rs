@@ -1,12 +1,23 @@
 //! All output: data goes to standard output, messages go to standard error. If the reader closes
 //! standard output (`caseload issues export | head`), the program ends without a message. A table
 //! has a header and aligned columns on a terminal; elsewhere a row is a line of tab-separated
-//! cells.
+//! cells. A message goes above the progress bar, if there is one.
 
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
 
+use indicatif::ProgressBar;
+use parking_lot::Mutex;
+
 use crate::failure::Failure;
+
+/// The progress bar at the bottom of the terminal.
+static BAR: Mutex<Option<ProgressBar>> = Mutex::new(None);
+
+/// Sets or removes the progress bar that messages go above.
+pub(crate) fn set_bar(bar: Option<ProgressBar>) {
+    *BAR.lock() = bar;
+}
 
 /// The output of a command.
 #[derive(Debug)]
@@ -48,7 +59,14 @@ impl Printer {
 
 /// Prints a message. An error is ignored: no other channel could report it.
 pub(crate) fn note(text: impl fmt::Display) {
-    let _ = writeln!(io::stderr().lock(), "{text}");
+    let write = || {
+        let _ = writeln!(io::stderr().lock(), "{text}");
+    };
+    let bar = BAR.lock().clone();
+    match bar {
+        Some(bar) => bar.suspend(write),
+        None => write(),
+    }
 }
 
 /// Rows as columns of equal width, two spaces apart.

@@ -14,9 +14,9 @@ use crate::printer::Printer;
 
 /// A self-hosted server for support-desk data: bulk actions on end-user profiles, and issues.
 ///
-/// Data goes to standard output, messages go to standard error. Exit status: 0 done, 1 done and some
-/// entries failed or a check found faults, 2 a mistake in the command, a file or a request, 3 an
-/// error of the server, the network or the store, 4 not allowed, 130 interrupted. Each flag can
+/// Data goes to standard output, messages go to standard error. Exit status: 0 done, 1 done and
+/// some entries failed or a check found faults, 2 a mistake in the command, a file or a request, 3
+/// an error of the server, the network or the store, 4 not allowed, 130 interrupted. Each flag can
 /// also be set by the environment variable that its help names.
 #[derive(Debug, Parser)]
 #[command(name = "caseload", version, max_term_width = 100)]

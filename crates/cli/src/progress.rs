@@ -1,14 +1,12 @@
 //! Progress of a long operation: a bar if standard error is a terminal, otherwise a line every few
-//! seconds. Messages that must stay visible are printed with [`Progress::say`], which redraws the
-//! bar below them.
+//! seconds. Messages go above the bar. Invariant: there is one bar at a time.
 
-use std::fmt;
 use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::printer::{grouped, note};
+use crate::printer::{grouped, note, set_bar};
 
 /// Time between two lines without a bar.
 const LINE_EVERY: Duration = Duration::from_secs(5);
@@ -41,6 +39,7 @@ impl Progress {
             bar.set_style(style(total.is_some(), unit));
             bar.set_message(what.to_owned());
             bar.enable_steady_tick(Duration::from_millis(200));
+            set_bar(Some(bar.clone()));
             bar
         });
         Self { bar, what: what.to_owned(), total, unit, last_line: Instant::now() }
@@ -56,19 +55,9 @@ impl Progress {
         }
     }
 
-    /// Prints a line that stays, above the bar if there is one.
-    pub(crate) fn say(&self, text: impl fmt::Display) {
-        match &self.bar {
-            Some(bar) => bar.suspend(|| note(text)),
-            None => note(text),
-        }
-    }
-
-    /// Removes the bar.
+    /// Removes the bar. Dropping the progress does the same.
     pub(crate) fn finish(self) {
-        if let Some(bar) = self.bar {
-            bar.finish_and_clear();
-        }
+        drop(self);
     }
 
     fn plain(&self, position: u64) -> String {
@@ -82,6 +71,15 @@ impl Progress {
             }
             (None, Unit::Bytes) => format!("{what}: {} MiB", position >> 20),
             (None, Unit::Count) => format!("{what}: {}", grouped(position)),
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if let Some(bar) = self.bar.take() {
+            set_bar(None);
+            bar.finish_and_clear();
         }
     }
 }

@@ -15,7 +15,7 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 
 use crate::body::Body;
 use crate::error::ClientError;
-use crate::http::Client;
+use crate::http::{Client, Written};
 use crate::task::{Task, TaskPage};
 
 /// How long the server may hold back its answer about a task that is not completed.
@@ -124,6 +124,31 @@ impl<'a> Bulk<'a> {
         payload: Payload,
         options: &SubmitOptions,
     ) -> Result<Task, ClientError> {
+        let request = self.submission(action, payload, options)?;
+        self.task(&self.client.write(request).await?)
+    }
+
+    /// Submits a task of entries in memory under an idempotency key. As long as the server puts the
+    /// request off because of a limit, the client waits and repeats it.
+    pub async fn submit_keyed(
+        &self,
+        action: Action,
+        lines: Bytes,
+        dry_run: bool,
+        idempotency_key: &str,
+    ) -> Result<Task, ClientError> {
+        let idempotency_key = Some(idempotency_key.to_owned());
+        let options = SubmitOptions { dry_run, idempotency_key };
+        let request = || self.submission(action, Payload::bytes(lines.clone()), &options);
+        self.task(&self.client.write_again(request).await?)
+    }
+
+    fn submission(
+        &self,
+        action: Action,
+        payload: Payload,
+        options: &SubmitOptions,
+    ) -> Result<RequestBuilder, ClientError> {
         let file = payload.0.file_name("payload.jsonl");
         let mut form = Form::new().text("action", action.as_str());
         if options.dry_run {
@@ -131,14 +156,14 @@ impl<'a> Bulk<'a> {
         }
         let form = form.part("payload", file);
         let request = self.client.request(Method::POST, &self.url("")).multipart(form);
-        self.write(with_key(request, options.idempotency_key.as_deref())?).await
+        with_key(request, options.idempotency_key.as_deref())
     }
 
     /// Cancels a task: it ends after the current chunk, and the entries that it did not reach stay
     /// unprocessed. Returns the task, which may still be running.
     pub async fn cancel(&self, task_id: &str) -> Result<Task, ClientError> {
         let url = self.task_url(task_id, "/cancel")?;
-        self.write(self.client.request(Method::POST, &url)).await
+        self.task(&self.client.write(self.client.request(Method::POST, &url)).await?)
     }
 
     /// Makes a new task of the entries of a completed one that failed or were not processed.
@@ -148,7 +173,7 @@ impl<'a> Bulk<'a> {
         idempotency_key: Option<&str>,
     ) -> Result<Task, ClientError> {
         let request = self.client.request(Method::POST, &self.task_url(task_id, "/retry")?);
-        self.write(with_key(request, idempotency_key)?).await
+        self.task(&self.client.write(with_key(request, idempotency_key)?).await?)
     }
 
     /// A page of the tasks of this path, newest first. `params` are sent unchanged: `status`,
@@ -158,10 +183,10 @@ impl<'a> Bulk<'a> {
         TaskPage::read(&body).map_err(|error| self.client.unexpected(error))
     }
 
-    /// Sends a request whose answer is a task.
-    async fn write(&self, request: RequestBuilder) -> Result<Task, ClientError> {
-        let body = self.client.write(request).await?;
-        Task::read(&body).map_err(|error| self.client.unexpected(error))
+    /// Reads an answer that is a task.
+    fn task(&self, written: &Written) -> Result<Task, ClientError> {
+        let task = Task::read(&written.body).map_err(|error| self.client.unexpected(error))?;
+        Ok(Task { replayed: written.replayed, ..task })
     }
 
     /// The task as it is now.

@@ -28,7 +28,7 @@ pub enum ClientError {
     Unreachable { url: String, reason: String },
     /// The server, or a proxy in front of it, answered in a form that this API does not have.
     #[error("{url} did not answer as a Caseload server does: {reason}")]
-    Unexpected { url: String, reason: String },
+    Unexpected { url: String, status: Option<u16>, reason: String },
     /// A stream of issues broke off, and again each time the client resumed it.
     #[error(
         "the stream of issues from {url} broke off after {issues} issues and could not be resumed"
@@ -42,10 +42,11 @@ pub enum ClientError {
 }
 
 impl ClientError {
-    /// The HTTP status, if the server answered with a problem.
+    /// The HTTP status of a refusal.
     pub fn status(&self) -> Option<u16> {
         match self {
             Self::Problem(problem) => Some(problem.status),
+            Self::Unexpected { status, .. } => *status,
             _ => None,
         }
     }
@@ -128,7 +129,7 @@ pub(crate) fn error_of_answer(url: &str, status: u16, body: &[u8]) -> ClientErro
     let text = String::from_utf8_lossy(body);
     let text: String = text.trim().chars().take(TEXT_CHARS_MAX).collect();
     let reason = if text.is_empty() { format!("{status}") } else { format!("{status} {text:?}") };
-    ClientError::Unexpected { url: url.to_owned(), reason }
+    ClientError::Unexpected { url: url.to_owned(), status: Some(status), reason }
 }
 
 /// An error of the connection, with its innermost cause: the outer ones only say "error".

@@ -1,9 +1,11 @@
 //! One server, one domain, one key: this module builds and sends requests. It repeats a read that
 //! the server puts off (429, or 503 with `Retry-After`) a few times, after the wait that the server
-//! asks for. It never repeats a call that writes. The key travels as the user name of Basic
+//! asks for. Of the calls that write it repeats only those with an idempotency key. The listener of
+//! the client learns of each wait. The key travels as the user name of Basic
 //! authentication with an empty password, as the specification of the issue API requires.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -23,6 +25,14 @@ const SILENCE_SECONDS: u64 = 300;
 const TRIES_MAX: u32 = 6;
 /// The longest wait between two tries.
 const RETRY_WAIT_SECONDS_MAX: u64 = 60;
+/// The same for a write that the server puts off because of a limit on requests or tasks.
+const LIMIT_WAIT_SECONDS_MAX: u64 = 3600;
+
+/// The header of an answer that an earlier request with the same idempotency key had.
+const REPLAYED: &str = "idempotent-replayed";
+
+/// Called before each wait, with the refusal and the time to wait.
+type WaitListener = dyn Fn(&ClientError, Duration) + Send + Sync;
 
 /// Calls one domain of one server with one API key. Cheap to clone.
 #[derive(Clone)]
@@ -32,6 +42,15 @@ pub struct Client {
     base: String,
     domain: DomainName,
     api_key: String,
+    waits: Option<Arc<WaitListener>>,
+}
+
+/// The answer to a call that writes.
+#[derive(Debug)]
+pub(crate) struct Written {
+    pub(crate) body: Bytes,
+    /// An earlier request with the same idempotency key had this answer.
+    pub(crate) replayed: bool,
 }
 
 impl fmt::Debug for Client {
@@ -67,7 +86,18 @@ impl Client {
         }
         let base = address.as_str().trim_end_matches('/').to_owned();
         let http = builder.build().map_err(|error| transport_error(&base, &error))?;
-        Ok(Self { http, base, domain, api_key: api_key.to_owned() })
+        Ok(Self { http, base, domain, api_key: api_key.to_owned(), waits: None })
+    }
+
+    /// Sets a listener that learns of each wait between two tries of a request: why the server put
+    /// it off, and how long the client waits.
+    #[must_use]
+    pub fn on_wait(
+        mut self,
+        listener: impl Fn(&ClientError, Duration) + Send + Sync + 'static,
+    ) -> Self {
+        self.waits = Some(Arc::new(listener));
+        self
     }
 
     /// The server's address.
@@ -106,12 +136,20 @@ impl Client {
             if response.status().is_success() {
                 return Ok(Body::new(self.base.clone(), response));
             }
-            match retry_wait(&response) {
-                Some(wait) if tries < TRIES_MAX => tokio::time::sleep(wait).await,
-                _ => return Err(self.refusal(response).await),
+            let refused = self.refused(response).await;
+            match refused.wait_of_read(tries) {
+                Some(wait) => self.wait(&refused.error, wait).await,
+                None => return Err(refused.error),
             }
             tries += 1;
         }
+    }
+
+    async fn wait(&self, refusal: &ClientError, wait: Duration) {
+        if let Some(listener) = &self.waits {
+            listener(refusal, wait);
+        }
+        tokio::time::sleep(wait).await;
     }
 
     /// Sends a read and collects its body.
@@ -129,41 +167,100 @@ impl Client {
     }
 
     /// Sends a request that writes, once, and collects the body of the answer.
-    pub(crate) async fn write(&self, request: RequestBuilder) -> Result<Bytes, ClientError> {
+    pub(crate) async fn write(&self, request: RequestBuilder) -> Result<Written, ClientError> {
+        self.written(request).await?.map_err(|refused| refused.error)
+    }
+
+    /// Sends a request with an idempotency key, and again if the server puts it off. `request`
+    /// makes each try.
+    pub(crate) async fn write_again(
+        &self,
+        request: impl Fn() -> Result<RequestBuilder, ClientError>,
+    ) -> Result<Written, ClientError> {
+        let mut tries = 1;
+        loop {
+            let refused = match self.written(request()?).await? {
+                Ok(written) => return Ok(written),
+                Err(refused) => refused,
+            };
+            match refused.wait_of_write(tries) {
+                Some(wait) => self.wait(&refused.error, wait).await,
+                None => return Err(refused.error),
+            }
+            tries += 1;
+        }
+    }
+
+    async fn written(
+        &self,
+        request: RequestBuilder,
+    ) -> Result<Result<Written, Refused>, ClientError> {
         let sent = request.send().await;
         let response = sent.map_err(|error| transport_error(&self.base, &error))?;
-        if response.status().is_success() {
-            return response.bytes().await.map_err(|error| transport_error(&self.base, &error));
+        if !response.status().is_success() {
+            return Ok(Err(self.refused(response).await));
         }
-        Err(self.refusal(response).await)
+        let replayed = response.headers().get(REPLAYED).is_some_and(|value| value == "true");
+        let body = response.bytes().await;
+        let body = body.map_err(|error| transport_error(&self.base, &error))?;
+        Ok(Ok(Written { body, replayed }))
     }
 
     pub(crate) fn unexpected(&self, reason: impl fmt::Display) -> ClientError {
-        ClientError::Unexpected { url: self.base.clone(), reason: reason.to_string() }
+        let (url, reason) = (self.base.clone(), reason.to_string());
+        ClientError::Unexpected { url, status: None, reason }
     }
 
-    async fn refusal(&self, response: Response) -> ClientError {
+    async fn refused(&self, response: Response) -> Refused {
         let status = response.status();
-        if status.is_redirection() {
+        let header = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
+        let retry_after = header.and_then(|value| value.trim().parse().ok());
+        let error = if status.is_redirection() {
             let target = response.headers().get("location").and_then(|to| to.to_str().ok());
             let target = target.unwrap_or("another address");
-            return self.unexpected(format!("{} leads to {target}", status.as_u16()));
-        }
-        let body = response.bytes().await.unwrap_or_default();
-        error_of_answer(&self.base, status.as_u16(), &body)
+            self.unexpected(format!("{} leads to {target}", status.as_u16()))
+        } else {
+            let body = response.bytes().await.unwrap_or_default();
+            error_of_answer(&self.base, status.as_u16(), &body)
+        };
+        Refused { status, retry_after, error }
     }
 }
 
-/// How long to wait before sending the same read again; `None` if the answer will not change.
-fn retry_wait(response: &Response) -> Option<Duration> {
-    let header = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
-    let wanted = header.and_then(|value| value.trim().parse::<u64>().ok());
-    let seconds = match response.status() {
-        StatusCode::TOO_MANY_REQUESTS => wanted.unwrap_or(1),
-        StatusCode::SERVICE_UNAVAILABLE => wanted?,
-        _ => return None,
-    };
-    (seconds <= RETRY_WAIT_SECONDS_MAX).then(|| Duration::from_secs(seconds.max(1)))
+/// An unsuccessful answer.
+#[derive(Debug)]
+struct Refused {
+    status: StatusCode,
+    /// The header `Retry-After`, in seconds.
+    retry_after: Option<u64>,
+    error: ClientError,
+}
+
+impl Refused {
+    /// How long to wait before sending the same read again; `None` if the answer will not change,
+    /// or after too many tries.
+    fn wait_of_read(&self, tries: u32) -> Option<Duration> {
+        let seconds = match self.status {
+            StatusCode::TOO_MANY_REQUESTS => self.retry_after.unwrap_or(1),
+            StatusCode::SERVICE_UNAVAILABLE => self.retry_after?,
+            _ => return None,
+        };
+        let may = tries < TRIES_MAX && seconds <= RETRY_WAIT_SECONDS_MAX;
+        may.then(|| Duration::from_secs(seconds.max(1)))
+    }
+
+    /// The same for a write with an idempotency key. A limit on requests or tasks, and a first
+    /// request that is still being answered, end some time, so the number of tries has no limit.
+    fn wait_of_write(&self, tries: u32) -> Option<Duration> {
+        let passes = match self.status {
+            StatusCode::TOO_MANY_REQUESTS => true,
+            StatusCode::CONFLICT => self.error.code() == Some("idempotency_in_progress"),
+            _ => return self.wait_of_read(tries),
+        };
+        let seconds = self.retry_after.unwrap_or(1);
+        let may = passes && seconds <= LIMIT_WAIT_SECONDS_MAX;
+        may.then(|| Duration::from_secs(seconds.max(1)))
+    }
 }
 
 fn parse_url(text: &str) -> Result<Url, ClientError> {

@@ -141,8 +141,6 @@ impl IssueStream<'_> {
             return lines.next().await;
         }
         let mut pairs = self.params.pairs();
-        // Only the last line shows that the stream is complete.
-        pairs.retain(|(name, _)| *name != "trailer");
         if let Some(position) = &self.position {
             pairs.retain(|(name, _)| *name != "cursor");
             pairs.push(("after", position));

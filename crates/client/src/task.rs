@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 /// A bulk action task as the server reports it.
+#[expect(clippy::struct_excessive_bools, reason = "most are members of the server's record")]
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Task {
     pub task_id: String,
@@ -41,6 +42,10 @@ pub struct Task {
     /// While the task waits: how many tasks run before it.
     #[serde(default)]
     pub position: Option<u64>,
+    /// An earlier request with the same idempotency key made the task. Only an answer to such a
+    /// request says so.
+    #[serde(skip)]
+    pub replayed: bool,
     /// The record as the server sent it.
     #[serde(skip)]
     pub record: String,

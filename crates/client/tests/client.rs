@@ -21,6 +21,7 @@ struct ReceivedRequest {
     line: String,
     authorization: String,
     content_type: String,
+    idempotency_key: String,
     body: String,
 }
 
@@ -65,8 +66,9 @@ async fn read(request: Request) -> ReceivedRequest {
         value.unwrap_or_default().to_owned()
     };
     let (authorization, content_type) = (header("authorization"), header("content-type"));
+    let idempotency_key = header("idempotency-key");
     let body = String::from_utf8(body.into()).unwrap();
-    ReceivedRequest { line, authorization, content_type, body }
+    ReceivedRequest { line, authorization, content_type, idempotency_key, body }
 }
 
 impl Script {
@@ -227,6 +229,53 @@ async fn writes_and_final_answers_are_not_repeated() {
             bulk.status("t-1").await.is_err()
         };
         assert!(refused);
+        assert_eq!(script.lines().len(), 1, "{status}");
+    }
+}
+
+#[tokio::test]
+async fn a_write_with_an_idempotency_key_is_repeated_and_the_listener_learns_of_each_wait() {
+    let soon: &[(&str, &str)] = &[("retry-after", "1")];
+    let in_progress = r#"{"status":409,"code":"idempotency_in_progress"}"#;
+    let replayed: &[(&str, &str)] = &[("idempotent-replayed", "true")];
+    let answers = vec![
+        (429, soon, String::new()),
+        (409, soon, in_progress.to_owned()),
+        (503, soon, String::new()),
+        (201, replayed, task("created", 9)),
+    ];
+    let script = script(answers).await;
+    let waits = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&waits);
+    let client = script.client.clone().on_wait(move |refusal, wait| {
+        seen.lock().unwrap().push((refusal.status(), wait.as_secs()));
+    });
+    let bulk = client.bulk(Family::Identity);
+    let lines = Bytes::from_static(b"{\"a\":1}\n");
+    let action = Action::CreateCoreProfiles;
+    let task = bulk.submit_keyed(action, lines, true, "key-1").await.unwrap();
+    assert!(task.replayed);
+    assert_eq!(*waits.lock().unwrap(), [(Some(429), 1), (Some(409), 1), (Some(503), 1)]);
+    let received = script.received.lock().unwrap();
+    assert_eq!(received.len(), 4);
+    for request in received.iter() {
+        assert_eq!(request.idempotency_key, "key-1");
+        assert!(request.body.contains("{\"a\":1}") && request.body.contains("dry_run"));
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_that_will_not_change_is_not_repeated() {
+    let reused = r#"{"status":422,"code":"idempotency_key_reused"}"#;
+    let conflict = r#"{"status":409,"code":"not_completed"}"#;
+    let soon: &[(&str, &str)] = &[("retry-after", "1")];
+    for (status, headers, body) in [(422, soon, reused), (409, soon, conflict), (503, &[][..], "")]
+    {
+        let script = script(vec![(status, headers, body.to_owned())]).await;
+        let bulk = script.client.bulk(Family::Identity);
+        let lines = Bytes::from_static(b"{}\n");
+        let sent = bulk.submit_keyed(Action::CreateCoreProfiles, lines, false, "k").await;
+        assert_eq!(sent.unwrap_err().status(), Some(status));
         assert_eq!(script.lines().len(), 1, "{status}");
     }
 }

@@ -72,15 +72,6 @@ async fn read(client: &Client, pairs: &[(&str, &str)]) -> (Vec<String>, Result<(
 }
 
 #[tokio::test]
-async fn a_stream_always_asks_for_its_last_line() {
-    let (client, targets) = server(vec![(format!("{}{}", issue(1), end(1)), true)]).await;
-    let (seen, ended) = read(&client, &[("trailer", "false"), ("state", "new")]).await;
-    assert_eq!((seen, ended.is_ok()), (vec![issue(1)], true));
-    let targets = targets.lock().unwrap();
-    assert!(targets[0].contains("state=new") && !targets[0].contains("trailer"), "{targets:?}");
-}
-
-#[tokio::test]
 async fn a_stream_that_is_cut_anywhere_resumes_after_its_last_complete_line() {
     let whole = [issue(1), issue(2), issue(3)].concat();
     let after_first = issue(1).len();

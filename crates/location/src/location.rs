@@ -74,7 +74,8 @@ impl FromStr for StoreLocation {
     }
 }
 
-/// Opens a store and brings its tables up to date. The mode says whether a missing store is made. Its background work runs on the current runtime.
+/// Opens a store and brings its tables up to date. The mode says whether a missing store is made.
+/// Its background work runs on the current runtime.
 pub async fn open(location: &StoreLocation, mode: OpenMode) -> Result<Arc<dyn Store>, StoreError> {
     match location {
         StoreLocation::Sqlite(path) => {

@@ -33,8 +33,8 @@ pub struct PostgresStore {
 }
 
 impl PostgresStore {
-    /// Connects to a database and brings its tables up to date; if the mode makes stores, also those
-    /// of an empty database. Any number of servers and commands may have it open.
+    /// Connects to a database and brings its tables up to date; if the mode makes stores, also
+    /// those of an empty database. Any number of servers and commands may have it open.
     pub async fn open(address: &PostgresAddress, mode: OpenMode) -> Result<Self, StoreError> {
         let engine = Arc::new(Engine::open(address, mode.makes_store()).await?);
         copy::refuse_unfinished(&engine, address).await?;

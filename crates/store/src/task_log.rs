@@ -1,6 +1,6 @@
-//! The log line for the end of a task. Whoever gets a completed task back from the store writes it:
-//! the worker that applied the last chunk, or the call that cancelled the task. It has no data of
-//! the tenant's beyond the name of the domain.
+//! The log line for the end of a task. The caller that gets a completed task back from the store
+//! writes it: the worker that applied the last chunk, or the call that cancelled the task. It has
+//! no data of the tenant's beyond the name of the domain.
 
 use caseload_model::ids::DomainName;
 use caseload_model::task::{Outcome, Task};

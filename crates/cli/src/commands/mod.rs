@@ -13,3 +13,4 @@ pub(crate) mod key;
 pub(crate) mod openapi;
 pub(crate) mod serve;
 pub(crate) mod session;
+pub(crate) mod submission;

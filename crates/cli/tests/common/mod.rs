@@ -118,6 +118,8 @@ pub(crate) fn redacted() -> insta::internals::SettingsBindDropGuard {
         (r"( +\d+(\.\d)? ms| +\d+\.\d+ s)\b( +[\d,]+/s)?", " [TIMES]"),
         (r"(URL=http://\S+|run\d+)", "[RUN]"),
         (r"\d{13}", "[TIME]"),
+        // On a slow machine, progress is reported between the other lines.
+        (r"(?m)^[a-z ]+: (\d+ %|[\d,]+ of [\d,]+)\n", ""),
     ] {
         settings.add_filter(pattern, word);
     }

@@ -98,11 +98,9 @@ fn the_first_screen_of_the_demo_fits_a_terminal_and_its_commands_work_until_ctrl
 fn try_commands(screen: &str) -> Vec<String> {
     let whole = screen.replace("\\\n", " ");
     let lines: Vec<&str> = whole.lines().map(str::trim).collect();
-    let settings: String = lines
-        .iter()
-        .filter(|line| ["URL=", "KEY=", "TASK="].iter().any(|name| line.starts_with(name)))
-        .map(|line| format!("{line}\n"))
-        .collect();
+    let is_setting = |line: &&str| ["URL=", "KEY=", "TASK="].iter().any(|n| line.starts_with(n));
+    let settings: Vec<&str> = lines.iter().copied().filter(is_setting).collect();
+    let settings = settings.join("\n") + "\n";
     let commands = lines.iter().filter(|line| line.starts_with("curl "));
     commands.map(|command| try_command(&settings, command)).collect()
 }

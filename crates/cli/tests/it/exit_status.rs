@@ -57,7 +57,7 @@ fn files(workdir: &Workdir) {
 }
 
 #[test]
-fn the_exit_status_tells_done_from_mistakes_failures_and_refusals() {
+fn the_exit_status_is_one_of_done_mistake_failure_and_refusal() {
     let workdir = Workdir::new();
     files(&workdir);
     workdir.good(&["domain", "create", "acme"]);
@@ -151,7 +151,7 @@ fn a_command_without_its_server_or_store_ends_with_3_or_2() {
     }
 }
 
-/// Starts a command, waits until it has connected to a server that never answers, and interrupts it.
+/// Starts a command, waits until it has connected to a silent server, and interrupts it.
 fn interrupted(mut command: Command, silent: &TcpListener) -> Output {
     let child = command.spawn().unwrap();
     let begun = Instant::now();
@@ -195,10 +195,20 @@ fn every_command_that_is_interrupted_ends_with_130() {
 }
 
 #[test]
-fn a_command_that_waits_for_a_reader_of_its_output_is_interrupted_too() {
+fn a_command_that_waits_for_its_input_or_for_a_reader_of_its_output_is_interrupted_too() {
     let workdir = Workdir::new();
     let server = workdir.serve();
-    // More than a pipe takes, and nobody reads it.
+    for command in
+        [&["issues", "import", "-"][..], &["bulk", "submit", "create_core_profiles", "-", "--wait"]]
+    {
+        let mut run = server.caseload(command);
+        let mut child = run.stdin(std::process::Stdio::piped()).spawn().unwrap();
+        let _open = child.stdin.take();
+        std::thread::sleep(Duration::from_millis(500));
+        signal(&child, "INT");
+        assert_exit(&child.wait_with_output().unwrap(), 130, command);
+    }
+    // More than a pipe takes, without a reader.
     let issue = format!("{{\"title\":\"{}\",\"created_at\":1}}\n", "x".repeat(2_000));
     workdir.write("issues.jsonl", issue.repeat(200));
     server.good(&["issues", "import", "issues.jsonl"]);

@@ -60,11 +60,8 @@ fn the_end_of_a_task_is_a_line_at_info() {
     }
 
     // A task that is cancelled while it waits for others ends, too.
-    let issue = |n| {
-        format!(
-            "{{\"title\":\"{n}\",\"created_at\":{n},\"messages\":[{{\"body\":\"m\",\"created_at\":1,\"origin\":\"end-user\"}}]}}\n"
-        )
-    };
+    let message = r#"{"body":"m","created_at":1,"origin":"end-user"}"#;
+    let issue = |n| format!("{{\"title\":\"{n}\",\"created_at\":{n},\"messages\":[{message}]}}\n");
     workdir.write("next.jsonl", profiles(10_000, "next"));
     for (file, first) in [("one.jsonl", 0), ("two.jsonl", 10_000)] {
         workdir.write(file, (first..first + 10_000).map(issue).collect::<String>());

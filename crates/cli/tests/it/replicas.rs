@@ -73,9 +73,9 @@ fn each_does_for_the_other() {
 /// A domain runs one writing task at a time, so tasks after long ones certainly wait. Cancelling
 /// such a task completes it in the answer; the last one is cancelled first.
 fn cancelled_through_another(one: &Server<'_>, other: &Server<'_>) {
-    let long = ["bulk", "submit", "create_core_profiles", "long.jsonl"];
+    let long = ["bulk", "submit", "create_core_profiles", "long.jsonl", "--again"];
     let before: Vec<_> = (0..4).map(|_| one.good(&long)).collect();
-    for task in [submitted(one, &[]), submitted(one, &[])].iter().rev() {
+    for task in [submitted(one, &["--again"]), submitted(one, &["--again"])].iter().rev() {
         let path = format!("{}/cancel", task_path(task));
         let cancelled = ask(other, "POST", &path, "Content-Length: 0\r\n");
         assert!(cancelled.starts_with("HTTP/1.1 200"), "{cancelled}");
@@ -121,7 +121,7 @@ fn tasks_of_a_killed_server_are_taken_over_within_the_lease() {
         let workdir = Workdir::new();
         workdir.write("many.jsonl", profiles(10_000, "over"));
         let (first, second) = two(&workdir);
-        let tasks: Vec<_> = (0..5).map(|_| submitted(&first, &[])).collect();
+        let tasks: Vec<_> = (0..5).map(|_| submitted(&first, &["--again"])).collect();
         first.kill();
         taken_over_by(&second, &tasks);
         assert!(workdir.run(&["check"]).status.success());
@@ -140,7 +140,7 @@ fn tasks_of_a_frozen_server_are_taken_over_within_the_lease() {
         let workdir = Workdir::new();
         workdir.write("many.jsonl", profiles(10_000, "over"));
         let first = workdir.serve();
-        let tasks: Vec<_> = (0..5).map(|_| submitted(&first, &[])).collect();
+        let tasks: Vec<_> = (0..5).map(|_| submitted(&first, &["--again"])).collect();
         let pid = first.child.as_ref().unwrap().id();
         // Its connections stay open, and it still has its locks in the database.
         signal(pid, "-STOP");
@@ -149,7 +149,7 @@ fn tasks_of_a_frozen_server_are_taken_over_within_the_lease() {
         taken_over_by(&second, &tasks);
         // It finds that another server has its task.
         signal(pid, "-CONT");
-        let late = submitted(&first, &[]);
+        let late = submitted(&first, &["--again"]);
         while !ask(&first, "GET", &format!("{}?wait=5", task_path(&late)), "").contains(COMPLETED) {
             assert!(begun.elapsed() < 2 * PATIENCE, "it does not go on");
         }
@@ -220,7 +220,7 @@ fn a_database_that_is_gone_is_503_and_is_found_again() {
     let issues = "/v1/acme/issues";
     assert!(ask(&server, "GET", issues, "").starts_with("HTTP/1.1 200"));
     workdir.write("many.jsonl", profiles(10_000, "cut"));
-    let task = submitted(&server, &[]);
+    let task = submitted(&server, &["--again"]);
     wire.cut();
     for path in [issues, "/readyz"] {
         let answer = ask(&server, "GET", path, "");

@@ -26,8 +26,8 @@ const QUESTIONS: &str = "SELECT
             AND objid = pg_class.oid AND deptype = 'e')),
     has_schema_privilege(current_schema(), 'CREATE')";
 
-/// Refuses a database that is not a store and cannot become one, or may not. The query is not prepared, because
-/// a pooler may be in between.
+/// Refuses a database that is not a store and cannot become one, or may not. The query is not
+/// prepared, because a pooler may be in between.
 pub(super) async fn examine(
     client: &Client,
     address: &PostgresAddress,

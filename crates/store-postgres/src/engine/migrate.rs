@@ -25,7 +25,8 @@ const TURN: i64 = 0x6361_7365_6c6f_6164;
 /// How long connecting may take.
 const GREETING_MAX: Duration = Duration::from_secs(10);
 
-/// Migrates the tables; if `may_create`, also those of an empty database. Returns whether a pooler assigns connections per transaction.
+/// Migrates the tables; if `may_create`, also those of an empty database. Returns whether a pooler
+/// assigns connections per transaction.
 pub(super) async fn bring_up_to_date(
     connector: &Connector,
     address: &PostgresAddress,

@@ -53,10 +53,10 @@ pub(super) struct Engine {
 }
 
 impl Engine {
-    /// Opens the file and migrates its tables. If the mode makes stores, creates a missing file with
-    /// its folders. In server mode, a second server is refused. `prepare` runs first, on the connection that
-    /// writes, and commits by itself. `last_member` makes the final command of each group in which
-    /// tasks may have become runnable.
+    /// Opens the file and migrates its tables. If the mode makes stores, creates a missing file
+    /// with its folders. In server mode, a second server is refused. `prepare` runs first, on the
+    /// connection that writes, and commits by itself. `last_member` makes the final command of each
+    /// group in which tasks may have become runnable.
     pub(super) fn open(
         path: &Path,
         mode: OpenMode,
@@ -86,8 +86,8 @@ impl Engine {
         })
     }
 
-    /// Opens the file with a single connection, and creates it if it is missing and `may_create`. It
-    /// fails while a server has the file, and no server can open the file until the lock is
+    /// Opens the file with a single connection, and creates it if it is missing and `may_create`.
+    /// It fails while a server has the file, and no server can open the file until the lock is
     /// released.
     pub(super) fn open_alone(
         path: &Path,

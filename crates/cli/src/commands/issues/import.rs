@@ -1,24 +1,24 @@
 //! `caseload issues import`: imports a file of issues as one task after another. The next part is
 //! submitted when the task before it has completed. Messages and error records name the entry's
-//! line in the whole file. After an interruption the same import can be repeated: the server
-//! reports the issues that it already has as unchanged.
+//! line in the whole file. An import can be repeated, for example after an interruption: a part
+//! that an earlier run submitted has its task already, and the import follows that task.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader, stdin};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use caseload_client::{Client, Payload, RecordList, Task};
+use caseload_client::{Client, RecordList, Task};
 use caseload_model::task::{Action, Family};
 use clap::Args;
 use clap::builder::FalseyValueParser;
 use serde::Deserialize;
 
-use super::entries::{Part, SplitError, Splitter};
 use super::export::PartFile;
-use crate::args::ServerArgs;
-use crate::commands::bulk::summary;
+use crate::args::{AgainArg, ServerArgs};
+use crate::commands::bulk::{QueueNotes, summary};
+use crate::commands::session::block_on_or;
+use crate::commands::submission::Submission;
 use crate::failure::{Done, Failure};
-use crate::printer::{Printer, counted, grouped};
+use crate::payload_file::{Input, Part, PartKeys, PartLimits, PartReader};
+use crate::printer::{Printer, counted, grouped, note};
 use crate::progress::{Progress, Unit};
 
 /// Failed entries that are printed one by one.
@@ -26,7 +26,8 @@ const FAILURES_PRINTED_MAX: u64 = 20;
 
 #[derive(Debug, Args)]
 pub(crate) struct ImportArgs {
-    /// File of issues, one JSON map per line; - means standard input
+    /// File of issues, one JSON map per line; may be compressed with gzip or zstd; - means standard
+    /// input
     file: PathBuf,
     /// Write all error records to this file as JSON Lines
     #[arg(long, env = "CASELOAD_ERRORS", value_name = "FILE")]
@@ -34,6 +35,8 @@ pub(crate) struct ImportArgs {
     /// Wait for each task to complete; an import always does
     #[arg(long = "wait", env = "CASELOAD_WAIT", value_parser = FalseyValueParser::new())]
     _wait: bool,
+    #[command(flatten)]
+    again: AgainArg,
     #[command(flatten)]
     server: ServerArgs,
 }
@@ -71,41 +74,52 @@ struct EntryFault {
     detail: String,
 }
 
+/// The place of a part in the file.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    entries_before: u64,
+    lines_before: u64,
+}
+
 /// A running import.
 struct Import<'a> {
     client: &'a Client,
-    progress: Progress,
+    submission: &'a Submission,
+    keys: PartKeys,
     errors: Option<PartFile>,
     totals: Totals,
 }
 
-pub(crate) async fn run(args: ImportArgs, printer: &mut Printer) -> Result<Done, Failure> {
+pub(crate) fn run(args: &ImportArgs, printer: &mut Printer) -> Result<Done, Failure> {
+    let submission = Submission::new(Action::ImportIssues, &args.file, args.again.name())?;
     let client = args.server.client()?;
-    let (reader, length) = open(&args.file)?;
+    block_on_or(import(args, &client, &submission, printer), || submission.interrupted())
+}
+
+async fn import(
+    args: &ImportArgs,
+    client: &Client,
+    submission: &Submission,
+    printer: &mut Printer,
+) -> Result<Done, Failure> {
+    let input = Input::open(&args.file)?;
     let errors = args.errors.as_deref().map(PartFile::create).transpose()?;
-    let mut import = Import {
-        client: &client,
-        progress: Progress::new("importing issues", length, Unit::Bytes),
-        errors,
-        totals: Totals::default(),
-    };
-    let mut splitter = Splitter::new(reader);
-    loop {
-        let part = splitter.next().map_err(|error| split_failure(&args.file, &error))?;
-        let Some(part) = part else { break };
-        import.part(part).await.map_err(|failure| match failure.hint {
-            Some(_) => failure,
-            None => {
-                failure.with_hint("repeat the import: issues that are there already stay unchanged")
-            }
-        })?;
-        import.progress.reached(splitter.bytes_read());
+    let mut progress = Progress::new("importing issues", input.length, Unit::Bytes);
+    let read = input.read.clone();
+    let mut parts = PartReader::start(input, PartLimits::IMPORT, false);
+    let keys = submission.keys(client);
+    let totals = Totals::default();
+    let mut import = Import { client, submission, keys, errors, totals };
+    while let Some(part) = parts.next().await.map_err(|error| submission.unreadable(&error))? {
+        let reached = read.load(std::sync::atomic::Ordering::Relaxed);
+        import.part(part).await.map_err(|failure| submission.stopped(failure))?;
+        progress.reached(reached);
     }
-    let Import { progress, errors, totals, .. } = import;
+    let Import { errors, totals, .. } = import;
     if totals.failed > FAILURES_PRINTED_MAX {
         let more = counted(totals.failed - FAILURES_PRINTED_MAX, "more entry", "more entries");
         let hint = if errors.is_some() { "" } else { "; --errors FILE writes all error records" };
-        progress.say(format_args!("… and {more} failed{hint}"));
+        note(format_args!("… and {more} failed{hint}"));
     }
     progress.finish();
     errors.map_or(Ok(()), PartFile::complete)?;
@@ -118,21 +132,27 @@ pub(crate) async fn run(args: ImportArgs, printer: &mut Printer) -> Result<Done,
 impl Import<'_> {
     /// Submits one part, waits for its task and reads the results and errors.
     async fn part(&mut self, part: Part) -> Result<(), Failure> {
-        let bulk = self.client.bulk(Family::Issues);
-        let task = bulk.submit(Action::ImportIssues, Payload::bytes(part.lines)).await?;
-        let first = part.first_index + 1;
-        let last = part.first_index + part.line_numbers.len() as u64;
-        self.progress.say(format_args!(
-            "task {}: entries {} to {}",
-            task.task_id,
-            grouped(first),
-            grouped(last)
-        ));
-        let task = bulk.wait(&task.task_id, |_| {}).await?;
-        self.results(&task).await?;
-        self.totals.warnings += task.warnings;
+        let place = Place { entries_before: part.entries_before, lines_before: part.lines_before };
+        let entries = format!("entries {} to {}", grouped(part.first()), grouped(part.last()));
+        let task = self.submission.submit(self.client, &mut self.keys, part).await?;
+        let before = if task.replayed { ", submitted before" } else { "" };
+        note(format_args!("task {}: {entries}{before}", task.task_id));
+        self.submission.awaits(Some(&task.task_id));
+        let mut ended = self.wait(&task).await?;
+        self.results(&ended.task, task.replayed && ended.at_once).await?;
+        self.totals.warnings += ended.task.warnings;
+        // An earlier run's task may have ended before its last entry.
+        while task.replayed && ended.task.counts.unprocessed > 0 {
+            let retry = self.retry(&ended.task).await?;
+            self.submission.awaits(Some(&retry.task_id));
+            ended = self.wait(&retry).await?;
+            self.results(&ended.task, false).await?;
+            self.totals.warnings += ended.task.warnings;
+        }
+        self.submission.awaits(None);
+        let task = ended.task;
         if task.errors {
-            self.failures(&task, part.first_index, &part.line_numbers).await?;
+            self.failures(&task, place).await?;
         }
         if task.counts.unprocessed > 0 {
             let message = format!("task {} ended early: {}", task.task_id, summary(&task));
@@ -141,39 +161,65 @@ impl Import<'_> {
         Ok(())
     }
 
-    async fn results(&mut self, task: &Task) -> Result<(), Failure> {
+    async fn wait(&self, task: &Task) -> Result<Ended, Failure> {
+        let mut queue = QueueNotes::default();
+        let mut answers = 0;
+        let bulk = self.client.bulk(Family::Issues);
+        let task = bulk
+            .wait(&task.task_id, |task| {
+                answers += 1;
+                queue.look_at(task);
+            })
+            .await?;
+        Ok(Ended { task, at_once: answers == 1 })
+    }
+
+    /// The task that runs the entries which an earlier run's task left.
+    async fn retry(&self, task: &Task) -> Result<Task, Failure> {
+        let bulk = self.client.bulk(Family::Issues);
+        note(format_args!("task {} ended early: {}; retrying it", task.task_id, summary(task)));
+        Ok(match &task.retried_by {
+            Some(retry) => bulk.status(retry).await?,
+            None => bulk.retry(&task.task_id, Some(&format!("retry-{}", task.task_id))).await?,
+        })
+    }
+
+    /// Counts the results. Issues that an earlier run created are there already.
+    async fn results(&mut self, task: &Task, is_earlier: bool) -> Result<(), Failure> {
         let bulk = self.client.bulk(Family::Issues);
         let mut lines = bulk.records(&task.task_id, RecordList::Results).await?.lines();
         while let Some(line) = lines.next().await? {
             match read_record::<Outcome>(&line)?.outcome.as_str() {
                 "unchanged" => self.totals.unchanged += 1,
+                _ if is_earlier => self.totals.unchanged += 1,
                 _ => self.totals.created += 1,
             }
         }
         Ok(())
     }
 
-    async fn failures(
-        &mut self,
-        task: &Task,
-        first_index: u64,
-        line_numbers: &[u64],
-    ) -> Result<(), Failure> {
+    async fn failures(&mut self, task: &Task, place: Place) -> Result<(), Failure> {
         let bulk = self.client.bulk(Family::Issues);
         let mut lines = bulk.records(&task.task_id, RecordList::Errors).await?.lines();
         while let Some(record) = lines.next().await? {
             let error: ErrorRecord = read_record(&record)?;
-            let file_line = line_numbers.get(error.index as usize).copied().unwrap_or(error.line);
             if self.totals.failed < FAILURES_PRINTED_MAX {
-                self.progress.say(fault_line(file_line, &error));
+                note(fault_line(place.lines_before + error.line, &error));
             }
             self.totals.failed += 1;
             if let Some(file) = &mut self.errors {
-                file.write(&in_file_terms(&record, &error, first_index, file_line)?)?;
+                file.write(&in_file_terms(&record, &error, place)?)?;
             }
         }
         Ok(())
     }
+}
+
+/// A completed task.
+struct Ended {
+    task: Task,
+    /// It was completed when the import first looked.
+    at_once: bool,
 }
 
 /// A failed entry and all of its faults, in one line.
@@ -188,15 +234,11 @@ fn fault_line(file_line: u64, error: &ErrorRecord) -> String {
 }
 
 /// An error record with the index and the line in the whole file instead of those in the part.
-fn in_file_terms(
-    record: &[u8],
-    error: &ErrorRecord,
-    first_index: u64,
-    file_line: u64,
-) -> Result<Vec<u8>, Failure> {
+fn in_file_terms(record: &[u8], error: &ErrorRecord, place: Place) -> Result<Vec<u8>, Failure> {
     let head = format!("{{\"index\":{},\"line\":{}", error.index, error.line);
     let rest = record.strip_prefix(head.as_bytes()).ok_or_else(|| unknown_record(record))?;
-    let index = first_index + error.index;
+    let index = place.entries_before + error.index;
+    let file_line = place.lines_before + error.line;
     let mut line = format!("{{\"index\":{index},\"line\":{file_line}").into_bytes();
     line.extend_from_slice(rest);
     line.push(b'\n');
@@ -210,31 +252,6 @@ fn read_record<'a, T: Deserialize<'a>>(line: &'a [u8]) -> Result<T, Failure> {
 fn unknown_record(line: &[u8]) -> Failure {
     let text: String = String::from_utf8_lossy(line).chars().take(100).collect();
     Failure::server(format!("the server sent a record that is not valid: {text}"))
-}
-
-fn open(file: &Path) -> Result<(Box<dyn BufRead>, Option<u64>), Failure> {
-    if file == Path::new("-") {
-        return Ok((Box::new(BufReader::new(stdin())), None));
-    }
-    let unreadable = |error: std::io::Error| Failure::file("read", file, &error);
-    let opened = File::open(file).map_err(unreadable)?;
-    let metadata = opened.metadata().map_err(unreadable)?;
-    if metadata.is_dir() {
-        return Err(Failure::usage(format!("cannot read {}: it is a folder", file.display())));
-    }
-    let length = metadata.is_file().then_some(metadata.len());
-    Ok((Box::new(BufReader::with_capacity(1 << 20, opened)), length))
-}
-
-fn split_failure(file: &Path, error: &SplitError) -> Failure {
-    match error {
-        SplitError::Io(error) => Failure::file("read", file, error),
-        SplitError::LineTooLong(_) => {
-            Failure::usage(format!("cannot import {}: {error}", file.display()))
-        }
-        SplitError::Array => Failure::usage(format!("cannot import {}: {error}", file.display()))
-            .with_hint("`jq -c '.[]' FILE` turns an array into lines"),
-    }
 }
 
 #[cfg(test)]
@@ -256,7 +273,8 @@ mod tests {
     #[test]
     fn only_index_and_line_of_an_error_record_change() {
         let error: ErrorRecord = read_record(RECORD.as_bytes()).unwrap();
-        let moved = in_file_terms(RECORD.as_bytes(), &error, 10_000, 10_004).unwrap();
+        let place = Place { entries_before: 10_000, lines_before: 10_002 };
+        let moved = in_file_terms(RECORD.as_bytes(), &error, place).unwrap();
         let expected = RECORD.replace(r#""index":1,"line":2"#, r#""index":10001,"line":10004"#);
         assert_eq!(String::from_utf8(moved).unwrap(), expected + "\n");
     }

@@ -2,7 +2,6 @@
 //! the server's bytes unchanged. A list goes to standard output, the page number and total to
 //! standard error.
 
-mod entries;
 mod export;
 mod import;
 mod list;
@@ -41,7 +40,7 @@ pub(crate) fn run(command: IssuesCommand, printer: &mut Printer) -> Result<Done,
     match command {
         IssuesCommand::List(args) => list::run(args, printer),
         IssuesCommand::Get(args) => block_on(get(args, printer)),
-        IssuesCommand::Import(args) => block_on(import::run(args, printer)),
+        IssuesCommand::Import(args) => import::run(&args, printer),
         IssuesCommand::Export(args) => block_on(export::run(args, printer)),
     }
 }

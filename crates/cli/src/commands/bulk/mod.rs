@@ -2,26 +2,27 @@
 //! records and lists are data; progress is a message. A task is under one of two paths of the API,
 //! profiles or issues; the program finds out under which one an id is.
 
-use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+mod follow;
+mod submit;
 
-use caseload_client::{Body, Client, ClientError, Payload, RecordList, SubmitOptions, Task};
-use caseload_model::task::{Action, Family};
+use caseload_client::{Body, Client, ClientError, RecordList, Task};
+use caseload_model::task::Family;
 use caseload_model::time::UnixMillis;
-use clap::builder::{FalseyValueParser, PossibleValuesParser};
+use clap::builder::FalseyValueParser;
 use clap::{Args, Subcommand};
+pub(crate) use follow::{QueueNotes, summary, wait_with_progress};
 
 use super::session::block_on;
-use crate::args::{ListArgs, ServerArgs};
+use crate::args::{KeyArg, ListArgs, ServerArgs};
 use crate::clock::readable;
 use crate::failure::{Done, Failure};
 use crate::printer::{Printer, counted, grouped, note};
-use crate::progress::{Progress, Unit};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum BulkCommand {
-    /// Submit a task and print its id
-    Submit(SubmitArgs),
+    /// Submit a file as one task, or as several if it has more than 10,000 entries, and print their
+    /// ids
+    Submit(submit::SubmitArgs),
     /// Print a task's record
     Status(TaskArgs),
     /// Print a completed task's results as JSON Lines
@@ -34,34 +35,6 @@ pub(crate) enum BulkCommand {
     Retry(RetryArgs),
     /// List the tasks of a domain, newest first
     List(TaskListArgs),
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct SubmitArgs {
-    /// Action to apply to the entries
-    #[arg(value_parser = PossibleValuesParser::new(Action::ALL.iter().map(|a| a.as_str())))]
-    action: String,
-    /// File of entries, one JSON map per line; - means standard input
-    file: PathBuf,
-    /// Wait until the task is completed; the exit status is 1 if entries failed
-    #[arg(long, env = "CASELOAD_WAIT", value_parser = FalseyValueParser::new())]
-    wait: bool,
-    /// Write nothing, but return the results and errors of a real run
-    #[arg(long, env = "CASELOAD_DRY_RUN", value_parser = FalseyValueParser::new())]
-    dry_run: bool,
-    #[command(flatten)]
-    key: KeyArg,
-    #[command(flatten)]
-    server: ServerArgs,
-}
-
-/// The idempotency key of a request.
-#[derive(Debug, Args)]
-pub(crate) struct KeyArg {
-    /// Any text, a different one for each task: repeating the command with the same key creates no
-    /// second task and prints the id of the first
-    #[arg(long, env = "CASELOAD_IDEMPOTENCY_KEY", value_name = "KEY")]
-    idempotency_key: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -110,7 +83,7 @@ pub(crate) struct TaskArgs {
 
 pub(crate) fn run(command: BulkCommand, printer: &mut Printer) -> Result<Done, Failure> {
     match command {
-        BulkCommand::Submit(args) => block_on(submit(args, printer)),
+        BulkCommand::Submit(args) => submit::run(&args, printer),
         BulkCommand::Status(args) => block_on(status(args, printer)),
         BulkCommand::Results(args) => block_on(records(args, RecordList::Results, printer)),
         BulkCommand::Errors(args) => block_on(records(args, RecordList::Errors, printer)),
@@ -118,82 +91,6 @@ pub(crate) fn run(command: BulkCommand, printer: &mut Printer) -> Result<Done, F
         BulkCommand::Retry(args) => block_on(retry(args, printer)),
         BulkCommand::List(args) => block_on(list(args, printer)),
     }
-}
-
-async fn submit(args: SubmitArgs, printer: &mut Printer) -> Result<Done, Failure> {
-    let client = args.server.client()?;
-    let action = Action::parse(&args.action)
-        .ok_or_else(|| Failure::usage(format!("{:?} is not an action", args.action)))?;
-    let payload = payload_of(&args.file).await?;
-    let bulk = client.bulk(action.family());
-    let options =
-        SubmitOptions { dry_run: args.dry_run, idempotency_key: args.key.idempotency_key };
-    let task = bulk.submit_with(action, payload, &options).await?;
-    printer.line(&task.task_id)?;
-    if args.wait { follow(&client, action.family(), &task).await } else { Ok(Done::Good) }
-}
-
-/// Waits for a task to complete and prints a summary.
-async fn follow(client: &Client, family: Family, task: &Task) -> Result<Done, Failure> {
-    let task = wait_with_progress(client, family, task, "entries").await?;
-    note(summary(&task));
-    if task.is_clean() {
-        return Ok(Done::Good);
-    }
-    if task.errors {
-        note(format_args!("hint: `caseload bulk errors {}` lists the faults", task.task_id));
-    }
-    Ok(Done::SomeFailed)
-}
-
-/// Waits for a task and shows its progress.
-pub(crate) async fn wait_with_progress(
-    client: &Client,
-    family: Family,
-    task: &Task,
-    what: &str,
-) -> Result<Task, Failure> {
-    let mut progress = Progress::new(what, Some(task.counts.total), Unit::Count);
-    let waited = client
-        .bulk(family)
-        .wait(&task.task_id, |task| {
-            progress.reached(task.counts.total - task.counts.unprocessed);
-        })
-        .await;
-    progress.finish();
-    Ok(waited?)
-}
-
-/// The outcome and the counts of a task, in one line.
-pub(crate) fn summary(task: &Task) -> String {
-    let counts = &task.counts;
-    let outcome = task.outcome.as_deref().unwrap_or(&task.status).replace('_', " ");
-    let dry_run = if task.dry_run { "dry run, nothing was written: " } else { "" };
-    let mut text = format!(
-        "{dry_run}{outcome}: {}, {} succeeded, {} failed",
-        counted(counts.total, "entry", "entries"),
-        grouped(counts.succeeded),
-        grouped(counts.failed)
-    );
-    if counts.unprocessed > 0 {
-        let _ = write!(text, ", {} not processed", grouped(counts.unprocessed));
-    }
-    if task.warnings > 0 {
-        let _ = write!(text, ", {}", counted(task.warnings, "warning", "warnings"));
-    }
-    text
-}
-
-async fn payload_of(file: &Path) -> Result<Payload, Failure> {
-    if file == Path::new("-") {
-        return Ok(Payload::reader(tokio::io::stdin()));
-    }
-    let unreadable = |error: std::io::Error| Failure::file("read", file, &error);
-    let opened = tokio::fs::File::open(file).await.map_err(unreadable)?;
-    if opened.metadata().await.map_err(unreadable)?.is_dir() {
-        return Err(Failure::usage(format!("cannot read {}: it is a folder", file.display())));
-    }
-    Ok(Payload::file(opened).await?)
 }
 
 async fn status(args: TaskArgs, printer: &mut Printer) -> Result<Done, Failure> {
@@ -225,6 +122,7 @@ async fn records(args: TaskArgs, list: RecordList, printer: &mut Printer) -> Res
     Ok(Done::Good)
 }
 
+/// Copies a list of records to standard output.
 async fn copy(mut body: Body, printer: &mut Printer) -> Result<(), Failure> {
     while let Some(chunk) = body.chunk().await? {
         printer.data(&chunk)?;
@@ -248,7 +146,7 @@ async fn retry(args: RetryArgs, printer: &mut Printer) -> Result<Done, Failure> 
     let (_, family) = find_task(&client, &args.task).await?;
     let task = client.bulk(family).retry(&args.task, args.key.idempotency_key.as_deref()).await?;
     printer.line(&task.task_id)?;
-    if args.wait { follow(&client, family, &task).await } else { Ok(Done::Good) }
+    if args.wait { follow::follow(&client, family, &task).await } else { Ok(Done::Good) }
 }
 
 async fn list(args: TaskListArgs, printer: &mut Printer) -> Result<Done, Failure> {

@@ -1,0 +1,96 @@
+//! Follows tasks to their end: shows the progress, says what a task waits for, and prints its
+//! outcome.
+
+use std::fmt::Write as _;
+use std::time::{Duration, Instant};
+
+use caseload_client::{Client, Task};
+use caseload_model::task::Family;
+
+use crate::failure::{Done, Failure};
+use crate::printer::{counted, grouped, note};
+use crate::progress::{Progress, Unit};
+
+/// Time between two lines about a task's place in the queue.
+const QUEUE_LINE_EVERY: Duration = Duration::from_secs(5);
+
+/// Waits for a task to complete and prints a summary.
+pub(super) async fn follow(client: &Client, family: Family, task: &Task) -> Result<Done, Failure> {
+    let task = wait_with_progress(client, family, task, "entries").await?;
+    note(summary(&task));
+    Ok(end_of(&task))
+}
+
+/// The end of the command for a completed task; a task that is not clean gets a hint.
+pub(super) fn end_of(task: &Task) -> Done {
+    let id = &task.task_id;
+    if task.is_clean() {
+        return Done::Good;
+    }
+    if task.errors {
+        note(format_args!("hint: `caseload bulk errors {id}` lists the faults"));
+    }
+    if task.counts.unprocessed > 0 {
+        note(format_args!("hint: `caseload bulk retry {id}` runs the entries that are left"));
+    }
+    Done::SomeFailed
+}
+
+/// Waits for a task and shows its progress.
+pub(crate) async fn wait_with_progress(
+    client: &Client,
+    family: Family,
+    task: &Task,
+    what: &str,
+) -> Result<Task, Failure> {
+    let mut progress = Progress::new(what, Some(task.counts.total), Unit::Count);
+    let mut queue = QueueNotes::default();
+    let waited = client
+        .bulk(family)
+        .wait(&task.task_id, |task| {
+            queue.look_at(task);
+            progress.reached(task.counts.total - task.counts.unprocessed);
+        })
+        .await;
+    progress.finish();
+    Ok(waited?)
+}
+
+/// Says which place in the queue a task has, when it changes.
+#[derive(Debug, Default)]
+pub(crate) struct QueueNotes {
+    said: Option<(u64, Instant)>,
+}
+
+impl QueueNotes {
+    pub(crate) fn look_at(&mut self, task: &Task) {
+        let Some(before) = task.position.filter(|before| *before > 0) else { return };
+        let is_news =
+            self.said.is_none_or(|(said, at)| said != before && at.elapsed() >= QUEUE_LINE_EVERY);
+        if is_news {
+            self.said = Some((before, Instant::now()));
+            let tasks = counted(before, "task", "tasks");
+            note(format_args!("task {} waits in the queue; {tasks} run before it", task.task_id));
+        }
+    }
+}
+
+/// The outcome and the counts of a task, in one line.
+pub(crate) fn summary(task: &Task) -> String {
+    let counts = &task.counts;
+    let outcome = task.outcome.as_deref().unwrap_or(&task.status).replace('_', " ");
+    let dry_run = if task.dry_run { "dry run, nothing was written: " } else { "" };
+    let mut text = format!(
+        "{dry_run}{outcome}: {}, {} succeeded, {} failed",
+        counted(counts.total, "entry", "entries"),
+        grouped(counts.succeeded),
+        grouped(counts.failed)
+    );
+    if counts.unprocessed > 0 {
+        let _ = write!(text, ", {} not processed", grouped(counts.unprocessed));
+    }
+    if task.warnings > 0 {
+        let _ = write!(text, ", {}", counted(task.warnings, "warning", "warnings"));
+    }
+    text
+}

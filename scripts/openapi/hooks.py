@@ -75,7 +75,8 @@ def before_load_schema(context, document):
     """Says in the strictest words what openapi.json says in words that generators of clients know.
 
     A query parameter whose text is JSON becomes one with `content`, so that its content is generated
-    too. An error has to have its status and one of its codes. A part of a JSON text is not JSON.
+    too. A boolean of a form is also 1 or 0. An error has to have its status and one of its codes. A
+    part of a JSON text is not JSON.
     """
     for parameter in document["components"]["parameters"].values():
         schema = parameter["schema"]
@@ -85,6 +86,12 @@ def before_load_schema(context, document):
                 "application/json": {"schema": schema["contentSchema"], "example": example}
             }
             del parameter["schema"]
+    for name, schema in document["components"]["schemas"].items():
+        if name.endswith(("Form", "Upload")):
+            for field in schema["properties"].values():
+                if field.get("type") == "boolean":
+                    field.pop("type")
+                    field["enum"] = [True, False, "true", "false", 1, 0, "1", "0"]
     shared = document["components"]["responses"].values()
     operations = [operation for path in document["paths"].values() for operation in path.values()]
     for operation in operations:

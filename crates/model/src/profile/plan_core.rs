@@ -51,20 +51,18 @@ pub fn plan_core_updates<S: BuildHasher, T: BuildHasher>(
         let entry = &prepared.entry;
         let find = |id: &CoreProfileId| changed.get(id).or_else(|| records.get(id));
         let merged = match &prepared.item {
-            Ok(patch) => match find(&patch.id) {
-                Some(fields) => {
-                    let json = prepared_json(payload, entry);
+            Ok(patch) => {
+                let json = prepared_json(payload, entry);
+                if let Some(fields) = find(&patch.id) {
                     let merged = one(patch, &parse_stored(&braced(fields)), &json, &mut identities);
                     merged.map(|fields| (patch.id, fields))
-                }
-                None => {
+                } else {
                     let named = patch.identities.iter().flatten().enumerate();
-                    let json = prepared_json(payload, entry);
                     let mut stored = vec![missing(&CORE, payload, entry)];
                     stored.extend(conflicts(&json, named, patch.id, &identities));
                     Err(stored)
                 }
-            },
+            }
             Err(rejected) => Err(rejected_faults(payload, entry, rejected, find, &identities)),
         };
         match merged {

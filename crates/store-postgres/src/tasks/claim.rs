@@ -73,7 +73,7 @@ pub(crate) async fn claim(client: &Client, command: &ClaimTasks) -> Result<Claim
     let mut claims = Claims::default();
     for place in queue(client, command).await?.choose(command.tasks_max) {
         match lease(client, command, &place).await? {
-            LeaseAttempt::Leased(claimed) => claims.claimed.push(claimed),
+            LeaseAttempt::Leased(claimed) => claims.claimed.push(*claimed),
             LeaseAttempt::Locked => claims.locked.push(place),
             LeaseAttempt::Removed => {}
         }
@@ -134,7 +134,7 @@ async fn queue(client: &Client, command: &ClaimTasks) -> Result<FairQueue<QueueP
 
 /// The outcome of an attempt to lease a task.
 enum LeaseAttempt {
-    Leased(ClaimedTask),
+    Leased(Box<ClaimedTask>),
     /// Another transaction locks its row, or another server leased it first.
     Locked,
     /// Its domain was removed a moment ago.
@@ -171,7 +171,7 @@ async fn lease(
     let started =
         client.row_opt(&start, &[&place.domain, &place.id, &processing, &command.now.0]).await?;
     let Some(row) = started else { return Ok(LeaseAttempt::Removed) };
-    Ok(LeaseAttempt::Leased(claimed(place, &row, leased.get(0))?))
+    Ok(LeaseAttempt::Leased(Box::new(claimed(place, &row, leased.get(0))?)))
 }
 
 fn claimed(place: &QueuePlace, row: &Row, lease_epoch: i64) -> Result<ClaimedTask, StoreError> {

@@ -1,6 +1,7 @@
 //! The formats of lists and of records, and how a caller chooses one: by the parameter `format`,
 //! else by `Accept`, else JSON. JSON lines have several media types in use, which all mean the
-//! same; an answer has the one that the caller accepts. This module does not know what is listed.
+//! same; an answer has the one that the caller accepts. This module does not know the records of a
+//! list.
 
 use axum::response::{IntoResponse, Response};
 use caseload_model::error_code::ErrorCode;

@@ -118,7 +118,7 @@ impl ServerArgs {
     }
 }
 
-/// A client that says what it waits for.
+/// A client that reports each of its waits.
 pub(crate) fn client_of(url: &str, domain: &str, api_key: &str) -> Result<Client, Failure> {
     let say = |refusal: &ClientError, wait: Duration| {
         note(format_args!("waiting {} s: {refusal}", wait.as_secs()));

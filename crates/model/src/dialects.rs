@@ -20,7 +20,7 @@ const fn dialect(
     Dialect { words, names }
 }
 
-/// What other APIs call the search for a text. The hint says so, because the names here do not.
+/// Names of the text search in other APIs. The hint is needed, because the names here do not.
 const TEXT: &[&str] = &["q", "query", "search", "text", "term", "keyword", "keywords", "contains"];
 
 static DIALECTS: &[Dialect] = &[

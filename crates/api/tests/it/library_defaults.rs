@@ -130,7 +130,7 @@ rows! {
         means("state=%5B%22new%22%2C+%22resolved%22%5D", STATES);
 }
 
-// Maps, in a query: some libraries take them apart, and the answer says what to send.
+// Maps, in a query: some libraries take them apart, and the answer names the right form.
 rows! {
     axios_takes_a_map_apart: is_refused("tags[or][]=a", "a map is sent as JSON: tags={");
     php_takes_a_map_apart: is_refused("tags%5Bor%5D%5B0%5D=a", "a map is sent as JSON: tags={");

@@ -9,7 +9,8 @@ use caseload_model::task::PAYLOAD_ENTRIES_MAX;
 pub(super) const ENTRY_BYTES_MAX: usize = 64 << 20;
 /// Largest part of an import in bytes; an entry that is larger than this is a part alone.
 const IMPORT_PART_BYTES_MAX: usize = 32 << 20;
-/// The same for a part of another task: what servers accept by default, less the form around it.
+/// The same for a part of another task: the default body limit of
+/// servers, less the form around the file.
 const SUBMIT_PART_BYTES_MAX: usize = 120 << 20;
 
 /// The size of a part.

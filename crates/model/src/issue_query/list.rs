@@ -57,8 +57,8 @@ pub const LIST_PARAMETERS: [&str; 36] = [
 pub const SINGLE_PARAMETERS: [&str; 3] = ["includes", "excludes", "timestamp-format"];
 
 /// How to read beyond the last numbered page.
-const DEEPER: &str = "To read further, send cursor instead of page: * to begin, then what \
-    next-cursor of the answer before says, until it is null (the header Link has it as rel=next). \
+const DEEPER: &str = "To read further, send cursor instead of page: * to begin, then the \
+    next-cursor of the previous answer, until it is null (the header Link has it as rel=next). \
     Or walk by time: sort-by=creation-time, sort-order=asc, without page; process every issue but \
     the last, set created_since to the created_at of the last, repeat until one issue is left";
 

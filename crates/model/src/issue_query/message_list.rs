@@ -12,8 +12,8 @@ pub const MESSAGE_LIST_PARAMETERS: [&str; 6] =
     ["page", "page-size", "cursor", "count", "timestamp-format", "format"];
 
 /// How to read beyond the last numbered page.
-const DEEPER: &str = "To read further, send cursor instead of page: empty to begin, then what \
-    next-cursor of the answer before says, until it is null";
+const DEEPER: &str = "To read further, send cursor instead of page: empty to begin, then the \
+    next-cursor of the previous answer, until it is null";
 /// The order of these lists.
 const OLDEST_FIRST: Sort = Sort { key: SortKey::CreationTime, order: SortOrder::Ascending };
 

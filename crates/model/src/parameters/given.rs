@@ -1,6 +1,6 @@
 //! The values that a caller sends under one name, in a query or in a form. A scalar has one value.
 //! A list comes as a JSON array, as members with commas between them, as the same name several
-//! times, or as `name[]`, in any mixture. This module does not know what a member means.
+//! times, or as `name[]`, in any mixture. This module does not know the meaning of a member.
 
 use crate::spelling::unbracketed;
 

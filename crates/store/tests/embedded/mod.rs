@@ -331,7 +331,7 @@ fn a_command_for_an_existing_store_refuses_what_is_none_and_makes_no_file() {
     let other = rusqlite::Connection::open(path("other.db")).unwrap();
     other.execute_batch("CREATE TABLE invoices (id INTEGER)").unwrap();
     drop(other);
-    // What the first command of a new store leaves if it ends too early.
+    // The remains of a first command that ended too early.
     let begun = rusqlite::Connection::open(path("begun.db")).unwrap();
     begun
         .execute_batch(

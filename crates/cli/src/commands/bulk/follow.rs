@@ -1,5 +1,4 @@
-//! Follows tasks to their end: shows the progress, says what a task waits for, and prints its
-//! outcome.
+//! Follows tasks to their end: shows the progress, reports waits, and prints its outcome.
 
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};

@@ -18,10 +18,13 @@ on_each_store!(blocking:
     a_file_of_more_than_10_000_entries_is_several_tasks,
 );
 
+/// The first issue's creation, in milliseconds.
+const BEGUN: usize = 1_700_000_000_000;
+
 /// Issues without ids: only the idempotency key distinguishes a repeat from new issues.
 fn issues(count: usize) -> String {
     (0..count).fold(String::new(), |mut lines, n| {
-        let _ = writeln!(lines, "{{\"title\":\"№ {n}\",\"created_at\":{}}}", 1_000_000 + n);
+        let _ = writeln!(lines, "{{\"title\":\"№ {n}\",\"created_at\":{}}}", BEGUN + n);
         lines
     })
 }
@@ -280,7 +283,7 @@ fn the_program_says_what_it_waits_for() {
          waiting 1 s: the server answered 503 unavailable: the server cannot reach its database \
          now\n\
          waiting 1 s: the server answered 429 rate_limited: retry after 2026-01-01 00:00:00 UTC\n\
-         task t-1 waits in the queue; 3 tasks run before it\n\
+         task t-1 waits in the queue; tasks before it: 3\n\
          succeeded: 1 entry, 1 succeeded, 0 failed\n"
     );
     let requests = requests.join().unwrap();

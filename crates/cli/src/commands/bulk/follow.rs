@@ -68,8 +68,11 @@ impl QueueNotes {
             self.said.is_none_or(|(said, at)| said != before && at.elapsed() >= QUEUE_LINE_EVERY);
         if is_news {
             self.said = Some((before, Instant::now()));
-            let tasks = counted(before, "task", "tasks");
-            note(format_args!("task {} waits in the queue; {tasks} run before it", task.task_id));
+            let id = &task.task_id;
+            note(format_args!(
+                "task {id} waits in the queue; tasks before it: {}",
+                grouped(before)
+            ));
         }
     }
 }

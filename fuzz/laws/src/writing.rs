@@ -226,10 +226,14 @@ fn edited(
     let plan = plan.expect("room for an edit");
     assert!(second::is_json(&plan.answer), "an answer is JSON");
     let facts = &before.columns.facts;
-    let state = match (&targets.assignee, &facts.assignee_id) {
-        (Some(None), Some(_)) => IssueState::New,
-        (Some(Some(_)), _) if facts.state == IssueState::New => IssueState::NewForAgent,
-        _ => facts.state,
+    let is_assigned = |agent: &AgentSummary| facts.assignee_id.as_ref() == Some(&agent.id);
+    let state = match (&targets.assignee, facts.state) {
+        (
+            Some(None),
+            IssueState::NewForAgent | IssueState::AgentReplied | IssueState::WaitingForAgent,
+        ) if facts.assignee_id.is_some() => IssueState::New,
+        (Some(Some(agent)), IssueState::New) if !is_assigned(agent) => IssueState::NewForAgent,
+        (_, state) => state,
     };
     let state = if message.is_some() { IssueState::AgentReplied } else { state };
     moved(before, &plan.issue, request.status.unwrap_or(state), moment);

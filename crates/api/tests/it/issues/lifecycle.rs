@@ -14,6 +14,7 @@ use super::support::{ISSUES, assert_sound, create, desk, form, issue, put, say, 
 on_each_store!(
     create_reply_resolve_reopen,
     states_follow_the_state_table,
+    unassigning_returns_open_issues_to_new_and_leaves_the_others,
     an_exported_issue_is_unchanged_if_imported_again,
 );
 on_each_store!(threads 4:
@@ -62,9 +63,9 @@ async fn states_follow_the_state_table() {
         ("new-for-agent", "new-for-agent", "agent-replied", "new"),
         ("agent-replied", "waiting-for-agent", "agent-replied", "new"),
         ("waiting-for-agent", "waiting-for-agent", "agent-replied", "new"),
-        ("pending-reassignment", "pending-reassignment", "agent-replied", "new"),
-        ("resolved", "waiting-for-agent", "agent-replied", "new"),
-        ("rejected", "waiting-for-agent", "agent-replied", "new"),
+        ("pending-reassignment", "pending-reassignment", "agent-replied", "pending-reassignment"),
+        ("resolved", "waiting-for-agent", "agent-replied", "resolved"),
+        ("rejected", "waiting-for-agent", "agent-replied", "rejected"),
     ] {
         let events: [(&str, Fields<'_>, &str); 3] = [
             ("/messages", &[("message-body", "x")], end_user),
@@ -85,6 +86,37 @@ async fn states_follow_the_state_table() {
             assert!(after.2 > before.2, "every write moves updated_at");
             let changed = if from == to { before.1 } else { after.2 };
             assert_eq!(after.1, changed, "{from} {call} {fields:?}: changed_at");
+        }
+    }
+    assert_sound(&real).await;
+    real.stop().await;
+}
+
+async fn unassigning_returns_open_issues_to_new_and_leaves_the_others() {
+    let real = desk().await;
+    for (from, to) in [
+        ("new-for-agent", "new"),
+        ("agent-replied", "new"),
+        ("waiting-for-agent", "new"),
+        ("resolved", "resolved"),
+        ("rejected", "rejected"),
+        ("pending-reassignment", "pending-reassignment"),
+    ] {
+        let paths = [
+            create(&real, &[("message-body", "x")]).await,
+            create(&real, &[("message-body", "x")]).await,
+        ];
+        for path in &paths {
+            put(&real, path, &[("assignee-id", "eva"), ("status", from)]).await;
+        }
+        put(&real, &paths[0], &[("assignee-id", "unassigned")]).await;
+        let id = paths[1].rsplit('/').next().unwrap();
+        let fields = [("issue-ids", &*format!("[{id}]")), ("assignee-id", "unassigned")];
+        form(&real, Method::PUT, ISSUES, &fields, 200).await;
+        for path in &paths {
+            let issue = issue(&real, path).await;
+            assert_eq!(issue["assignee_id"], "unassigned", "{from}");
+            assert_eq!(issue["state_data"]["state"], to, "{from}");
         }
     }
     assert_sound(&real).await;

@@ -14,15 +14,18 @@ pub(super) const fn after_message(state: IssueState, origin: Origin) -> IssueSta
     }
 }
 
-/// The state after the assignee changed from `before` to `after`.
+/// The state after the assignee changed from `before` to `after`. Removing the assignee returns an
+/// issue that an agent was working on to the new ones. Closed issues stay closed, and an issue that
+/// waits for another assignee still waits for one.
 pub(super) fn after_assignment(
     state: IssueState,
     before: Option<&str>,
     after: Option<&str>,
 ) -> IssueState {
-    match (before, after) {
-        (Some(_), None) => IssueState::New,
-        (_, Some(_)) if state == IssueState::New => IssueState::NewForAgent,
+    use IssueState::{AgentReplied, New, NewForAgent, WaitingForAgent};
+    match (before, after, state) {
+        (Some(_), None, NewForAgent | AgentReplied | WaitingForAgent) => New,
+        (before, Some(_), New) if before != after => NewForAgent,
         _ => state,
     }
 }
@@ -49,10 +52,10 @@ mod tests {
                 AgentReplied,
                 PendingReassignment,
                 PendingReassignment,
-                New,
+                PendingReassignment,
             ),
-            (Resolved, WaitingForAgent, AgentReplied, Resolved, Resolved, New),
-            (Rejected, WaitingForAgent, AgentReplied, Rejected, Rejected, New),
+            (Resolved, WaitingForAgent, AgentReplied, Resolved, Resolved, Resolved),
+            (Rejected, WaitingForAgent, AgentReplied, Rejected, Rejected, Rejected),
         ];
         assert_eq!(table.map(|row| row.0).as_slice(), IssueState::ALL, "no state is left out");
         for (state, end_user, agent, assigned, reassigned, unassigned) in table {
@@ -62,6 +65,8 @@ mod tests {
             assert_eq!(after_assignment(state, Some("a"), Some("b")), reassigned, "{state:?}");
             assert_eq!(after_assignment(state, Some("a"), None), unassigned, "{state:?}");
             assert_eq!(after_assignment(state, None, None), state, "nothing was unassigned");
+            let same = after_assignment(state, Some("a"), Some("a"));
+            assert_eq!(same, state, "nothing was assigned");
         }
     }
 }

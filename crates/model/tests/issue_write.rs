@@ -5,9 +5,9 @@
 use caseload_model::error_code::ErrorCode;
 use caseload_model::ids::DomainName;
 use caseload_model::issue::write::{
-    AgentSummary, Attachment, CreateContext, EditTargets, IssueRecord, IssueWriteError,
-    MessageAuthor, Moment, NewMessage, author_pid, bulk_edit_answer, plan_create, plan_edit,
-    plan_message, plan_note, read_bulk_edit, read_create, read_edit, read_message, read_note,
+    AgentSummary, Attachment, CreateContext, EditDraft, EditTargets, IssueRecord, IssueWriteError,
+    MessageAuthor, Moment, NewMessage, author_pid, bulk_edit_answer, plan_create, plan_message,
+    plan_note, read_bulk_edit, read_create, read_edit, read_message, read_note,
 };
 use caseload_model::issue::{App, IssueQueue, IssueState, write_issue};
 use caseload_model::issue_query::{IssueView, ParameterFault};
@@ -65,7 +65,8 @@ fn text(issue: &IssueRecord) -> String {
 fn edited(issue: &IssueRecord, fields: Fields<'_>, targets: &EditTargets) -> (IssueRecord, Value) {
     let (request, faults) = read_edit(&pairs(fields));
     assert_eq!(faults, []);
-    let plan = plan_edit(&acme(), issue, &request, targets, None, at(2000)).unwrap();
+    let draft = EditDraft::new(issue, &request, targets, None);
+    let plan = draft.finish(&acme(), at(2000)).unwrap();
     (plan.issue, serde_json::from_slice(&plan.answer).unwrap())
 }
 
@@ -262,10 +263,10 @@ fn parts_that_an_edit_does_not_name_keep_their_bytes() {
         ("title", "\"quoted\" \u{1F600}"),
     ];
     let issue = created(&fields);
-    let (after, told) = edited(&issue, &[("status", "new")], &EditTargets::default());
-    assert_eq!(told, json!({"updated-data": {}}));
+    let (after, told) = edited(&issue, &[("tags", r#"["t"]"#)], &EditTargets::default());
+    assert_eq!(told, json!({"updated-data": {"tags": ["t"]}}));
     let moved = text(&issue).replace("\"updated_at\":1000", "\"updated_at\":2000");
-    assert_eq!(text(&after), moved);
+    assert_eq!(text(&after), moved.replace("\"tags\":[]", "\"tags\":[\"t\"]"));
     assert_eq!(after.columns.facts.changed_at, UnixMillis(1000), "the state stayed");
     let (after, _) = edited(&issue, &[("title", "")], &EditTargets::default());
     assert_eq!(shown(&after)["title"], "", "an empty title is a title");
@@ -287,8 +288,44 @@ fn a_new_queue_and_assignee_are_rendered_and_reported() {
     let issue = shown(&after);
     assert_eq!(issue["queue"], json!({"id": "q", "name": "Q"}));
     assert_eq!(issue["assignee_name"], "Eva");
-    let (_, again) = edited(&after, &fields, &targets);
+    let (unchanged, again) = edited(&after, &fields, &targets);
     assert_eq!(again, json!({"updated-data": {}}), "nothing changed");
+    assert_eq!(unchanged, after);
+}
+
+#[test]
+fn an_edit_with_the_values_that_an_issue_has_changes_no_byte() {
+    let fields = [
+        ("title", "t"),
+        ("tags", r#"["b","a"]"#),
+        ("meta", r#"{"n":1.50,"m":{"k":"v"}}"#),
+        ("custom_fields", r#"{"n":{"type":"number","value":1.50}}"#),
+    ];
+    let issue = created(&[&[("message-body", "x")][..], &fields].concat());
+    let nobody = EditTargets { assignee: Some(None), queue: None };
+    let (after, told) = edited(&issue, &[&fields[..], &[("status", "New")][..]].concat(), &nobody);
+    assert_eq!((after, told), (issue.clone(), json!({"updated-data": {}})));
+    for gone in [("meta", r#"{"x":null}"#), ("custom_fields", r#"{"x":null}"#)] {
+        let (after, told) = edited(&issue, &[gone], &EditTargets::default());
+        assert_eq!((after, told), (issue.clone(), json!({"updated-data": {}})), "{gone:?}");
+    }
+    for changed in [
+        ("title", ""),
+        ("tags", r#"["a","b"]"#),
+        ("meta", r#"{"n":"1.5"}"#),
+        ("custom_fields", r#"{"n":{"type":"number","value":1.5}}"#),
+    ] {
+        let (after, _) = edited(&issue, &[changed], &EditTargets::default());
+        assert_eq!(after.columns.facts.updated_at, UnixMillis(2000), "{changed:?}");
+    }
+    let draft = |targets: &EditTargets, message: Option<&NewMessage<'_>>| {
+        let request = Default::default();
+        EditDraft::new(&issue, &request, targets, message).changes_issue()
+    };
+    let author = MessageAuthor::EndUser;
+    let message = NewMessage { body: "m", author, attachments: &[] };
+    assert!(draft(&nobody, Some(&message)), "a message is a change");
+    assert!(!draft(&nobody, None));
 }
 
 #[test]
@@ -309,7 +346,8 @@ fn an_edit_applies_the_assignee_then_the_message_then_the_status() {
         assert_eq!(faults, []);
         let message = with_message.then_some(&message);
         let issue = created(&[("message-body", "x")]);
-        let plan = plan_edit(&acme(), &issue, &request.edit, targets, message, at(9)).unwrap();
+        let draft = EditDraft::new(&issue, &request.edit, targets, message);
+        let plan = draft.finish(&acme(), at(9)).unwrap();
         assert_eq!(plan.issue.columns.facts.state, state, "{form:?}");
         let answer: Value = serde_json::from_slice(&bulk_edit_answer(&request, targets)).unwrap();
         assert_eq!(answer["issue-count"], 1);
@@ -374,7 +412,8 @@ proptest! {
             let edit = |fields: Fields<'_>, assignee| {
                 let request = read_edit(&pairs(fields)).0;
                 let targets = EditTargets { assignee, queue: None };
-                plan_edit(&acme(), &before, &request, &targets, None, moment).map(|plan| plan.issue)
+                let draft = EditDraft::new(&before, &request, &targets, None);
+                draft.finish(&acme(), moment).map(|plan| plan.issue)
             };
             let tags = json!([word]).to_string();
             issue = match kind {
@@ -390,7 +429,8 @@ proptest! {
             let (facts, shown) = (&issue.columns.facts, shown(&issue));
             prop_assert_eq!(&shown["state_data"]["state"], facts.state.as_str());
             prop_assert_eq!(&shown["state_data"]["changed_at"], facts.changed_at.0);
-            prop_assert_eq!(&shown["updated_at"], moment.at.0);
+            let updated = if issue == before { before.columns.facts.updated_at } else { moment.at };
+            prop_assert_eq!(&shown["updated_at"], updated.0);
             prop_assert_eq!(&shown["tags"], &json!(facts.tags));
             let assignee = facts.assignee_id.as_deref().unwrap_or("unassigned");
             prop_assert_eq!(&shown["assignee_id"], assignee);

@@ -6,10 +6,10 @@
 use caseload_model::error_code::ErrorCode;
 use caseload_model::issue::write::{
     AgentSelector, AgentSummary, Assignment, Attachment, BULK_EDIT_FIELDS, CREATE_FIELDS,
-    CreateContext, EDIT_FIELDS, EditRequest, EditTargets, IssueRecord, MESSAGE_FIELDS,
+    CreateContext, EDIT_FIELDS, EditDraft, EditRequest, EditTargets, IssueRecord, MESSAGE_FIELDS,
     MessageAuthor, Moment, NOTE_FIELDS, NewMessage, ParsedForm, author_pid, bulk_edit_answer,
-    message_answer, note_answer, plan_create, plan_edit, plan_message, plan_note, read_bulk_edit,
-    read_create, read_edit, read_message, read_note,
+    message_answer, note_answer, plan_create, plan_message, plan_note, read_bulk_edit, read_create,
+    read_edit, read_message, read_note,
 };
 use caseload_model::issue::{App, IssueQueue, IssueState};
 use caseload_model::issue_query::ParameterFault;
@@ -222,8 +222,9 @@ fn edited(
     moment: Moment,
 ) -> IssueRecord {
     let targets = targets(request);
-    let plan = plan_edit(&domain(), before, request, &targets, message, moment);
-    let plan = plan.expect("room for an edit");
+    let draft = EditDraft::new(before, request, &targets, message);
+    let is_changed = draft.changes_issue();
+    let plan = draft.finish(&domain(), moment).expect("room for an edit");
     assert!(second::is_json(&plan.answer), "an answer is JSON");
     let facts = &before.columns.facts;
     let is_assigned = |agent: &AgentSummary| facts.assignee_id.as_ref() == Some(&agent.id);
@@ -236,14 +237,18 @@ fn edited(
         (_, state) => state,
     };
     let state = if message.is_some() { IssueState::AgentReplied } else { state };
-    moved(before, &plan.issue, request.status.unwrap_or(state), moment);
-    let again = plan_edit(&domain(), &plan.issue, request, &targets, None, moment);
-    let again = again.expect("room for the same edit");
+    if is_changed {
+        moved(before, &plan.issue, request.status.unwrap_or(state), moment);
+    } else {
+        assert_eq!(plan.issue, *before, "an edit without a change writes nothing");
+        assert_eq!(request.status.unwrap_or(state), facts.state);
+    }
+    let later = Moment { at: UnixMillis(moment.at.0 + 1), ..moment };
+    let again = EditDraft::new(&plan.issue, request, &targets, None);
+    let again = again.finish(&domain(), later).expect("room for the same edit");
     let told = String::from_utf8(again.answer).expect("an answer is UTF-8");
     assert_eq!(told, r#"{"updated-data":{}}"#, "the same edit again changes nothing");
-    if message.is_none() {
-        assert_eq!(again.issue, plan.issue, "the same edit again changes nothing");
-    }
+    assert_eq!(again.issue, plan.issue, "the same edit again changes nothing");
     plan.issue
 }
 

@@ -37,7 +37,8 @@ pub trait Issues: Send + Sync + 'static {
     fn add_message(&self, command: AddMessage) -> StoreFuture<'_, Idempotent<StoredAnswer>>;
     /// Adds a private note; returns the answer to the caller.
     fn add_note(&self, command: AddNote) -> StoreFuture<'_, Idempotent<StoredAnswer>>;
-    /// Changes an issue; returns the body of the answer.
+    /// Changes an issue; returns the body of the answer. A request that changes nothing writes
+    /// nothing, here and in the command that follows.
     fn edit_issue(&self, command: EditIssue) -> StoreFuture<'_, Vec<u8>>;
     /// Changes many issues in one transaction; returns the body of the answer. Any fault, an
     /// unknown issue included, leaves all issues unchanged.

@@ -7,8 +7,14 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::support::{ISSUES, assert_sound, create, desk, form, issue, put, send, state};
+use crate::real_server::RealServer;
 
-on_each_store!(an_edit_answers_with_the_changed_members_only, a_bulk_edit_changes_all_or_none,);
+on_each_store!(
+    an_edit_answers_with_the_changed_members_only,
+    a_bulk_edit_changes_all_or_none,
+    an_edit_that_changes_nothing_leaves_the_time_and_the_tag,
+    a_bulk_edit_writes_only_the_issues_that_it_changes,
+);
 
 async fn an_edit_answers_with_the_changed_members_only() {
     let real = desk().await;
@@ -42,7 +48,8 @@ async fn an_edit_answers_with_the_changed_members_only() {
     for (fields, told) in cases {
         let before = state(&real, &path).await;
         assert_eq!(put(&real, &path, fields).await, told, "{fields:?}");
-        assert!(state(&real, &path).await.2 > before.2, "{fields:?}: updated_at");
+        let moved = state(&real, &path).await.2 > before.2;
+        assert_eq!(moved, told != json!({}), "{fields:?}: updated_at");
     }
     let issue = issue(&real, &path).await;
     assert_eq!(issue["title"], "T");
@@ -103,6 +110,81 @@ async fn a_bulk_edit_changes_all_or_none() {
     let issue = issue(&real, &paths[2]).await;
     assert_eq!(issue["messages"][1]["author"]["name"], "write-key");
     assert_eq!(issue["state_data"]["state"], "resolved", "a given status has the last word");
+    assert_sound(&real).await;
+    real.stop().await;
+}
+
+/// The entity tag of a GET.
+async fn tag(real: &RealServer, path: &str) -> String {
+    let answer = real.request(Method::GET, path).send().await.unwrap();
+    answer.headers()["etag"].to_str().unwrap().to_owned()
+}
+
+async fn an_edit_that_changes_nothing_leaves_the_time_and_the_tag() {
+    let mut real = desk().await;
+    real.run_tasks();
+    let entry = json!({
+        "id": 7, "title": "Help", "created_at": 5, "tags": ["a", "b"], "assignee_id": "eva",
+        "assignee_name": "Eva of old", "state_data": {"state": "resolved", "changed_at": 6},
+        "meta": {"k": "1"}, "custom_fields": {"c": {"type": "number", "value": 2}},
+        "queue": {"id": "q", "name": "Queue"},
+    });
+    real.run("issues", "import_issues", &entry.to_string()).await;
+    let path = format!("{ISSUES}/7");
+    let list = format!("{ISSUES}?state=resolved");
+    let before = (real.text(&path).await, tag(&real, &path).await, tag(&real, &list).await);
+    let same: [&[(&str, &str)]; 10] = [
+        &[("status", "resolved")],
+        &[("status", "RESOLVED"), ("title", "Help")],
+        &[("tags", r#"["a","b"]"#)],
+        &[("assignee-id", "eva")],
+        &[("assignee-email", "eva@desk.example")],
+        &[("meta", r#"{"k":1}"#)],
+        &[("meta", r#"{"gone":null}"#)],
+        &[("custom_fields", r#"{"c":{"value":2,"type":"number"},"gone":null}"#)],
+        &[("queue_id", "q")],
+        &[("assignee-id", "eva"), ("status", "resolved"), ("tags", r#"["a", "b"]"#)],
+    ];
+    for fields in same {
+        assert_eq!(put(&real, &path, fields).await, json!({}), "{fields:?}");
+        let after = (real.text(&path).await, tag(&real, &path).await, tag(&real, &list).await);
+        assert_eq!(after, before, "{fields:?}");
+    }
+    put(&real, &path, &[("tags", r#"["b","a"]"#)]).await;
+    assert_ne!(tag(&real, &path).await, before.1);
+    assert_ne!(tag(&real, &list).await, before.2);
+    assert_sound(&real).await;
+    real.stop().await;
+}
+
+async fn a_bulk_edit_writes_only_the_issues_that_it_changes() {
+    let real = desk().await;
+    let tags = [r#"["a"]"#, r#"["b"]"#, r#"["a"]"#];
+    let mut paths = Vec::new();
+    for tags in tags {
+        paths.push(create(&real, &[("message-body", "x"), ("tags", tags)]).await);
+    }
+    let before = [state(&real, &paths[0]).await, state(&real, &paths[1]).await];
+    let fields = [("issue-ids", "[1,2,3]"), ("tags", tags[0]), ("status", "new")];
+    let answer = form(&real, Method::PUT, ISSUES, &fields, 200).await;
+    assert_eq!(answer["issue-count"], 3, "the named issues are counted");
+    assert_eq!(state(&real, &paths[0]).await, before[0], "it had these tags");
+    assert!(state(&real, &paths[1]).await.2 > before[1].2);
+    let all = real.text(ISSUES).await;
+    let fields = [
+        ("issue-ids", "[1,2,3]"),
+        ("tags", tags[0]),
+        ("status", "New"),
+        ("assignee-id", "unassigned"),
+        ("custom_fields", r#"{"gone":null}"#),
+    ];
+    form(&real, Method::PUT, ISSUES, &fields, 200).await;
+    assert_eq!(real.text(ISSUES).await, all, "nothing was written");
+    let fields = [("issue-ids", "[1,2,3]"), ("tags", tags[0]), ("message-body", "m")];
+    form(&real, Method::PUT, ISSUES, &fields, 200).await;
+    for path in &paths {
+        assert_eq!(issue(&real, path).await["messages"][1]["body"], "m", "a message is a change");
+    }
     assert_sound(&real).await;
     real.stop().await;
 }

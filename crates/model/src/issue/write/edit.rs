@@ -1,14 +1,16 @@
 //! Plans the edit of one issue, alone or as one of many: the changes, the new state and the answer.
 //! The assignee changes first, then the message is added; a given status overrides the states that
-//! these set.
+//! these set. The first step of a plan needs no time, so that the domain's clock is asked only for
+//! an edit that changes something. Invariant: an edit that changes nothing leaves every byte of the
+//! issue as it is, its times included.
 
 use super::Moment;
 use super::author::AgentSummary;
 use super::merge::{CustomFieldPatch, merge};
-use super::message::{NewMessage, add_message};
+use super::message::{NewMessage, append_message};
 use super::record::{IssueRecord, IssueWriteError};
 use super::requests::{BulkEditRequest, EditRequest};
-use super::state::after_assignment;
+use super::state::{after_assignment, after_message};
 use crate::ids::DomainName;
 use crate::issue::fragments::IssueBody;
 use crate::issue::render::{Members, write_texts};
@@ -23,6 +25,18 @@ pub struct EditTargets {
     pub queue: Option<IssueQueue>,
 }
 
+/// An edit of one issue, except for the parts that depend on its time.
+#[derive(Debug)]
+pub struct EditDraft<'e> {
+    stored: &'e IssueRecord,
+    /// With every change but those of title, message and times.
+    issue: IssueRecord,
+    /// If it is another one.
+    title: Option<&'e str>,
+    message: Option<&'e NewMessage<'e>>,
+    answer: Vec<u8>,
+}
+
 /// An issue after an edit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EditPlan {
@@ -31,63 +45,86 @@ pub struct EditPlan {
     pub answer: Vec<u8>,
 }
 
-/// Plans an edit.
-pub fn plan_edit(
-    domain: &DomainName,
-    stored: &IssueRecord,
-    edit: &EditRequest,
-    targets: &EditTargets,
-    message: Option<&NewMessage<'_>>,
-    moment: Moment,
-) -> Result<EditPlan, IssueWriteError> {
-    let mut issue = stored.clone();
-    let mut answer = b"{\"updated-data\":{".to_vec();
-    let mut members = Members::new(&mut answer, false);
-    if let Some(assignee) = &targets.assignee {
-        assign(&mut issue, assignee.as_ref());
-    }
-    if let Some(message) = message {
-        add_message(domain, &mut issue, message, moment)?;
-    }
-    let facts = &mut issue.columns.facts;
-    if let Some(status) = edit.status {
-        facts.state = status;
-    }
-    if facts.state != stored.columns.facts.state {
-        members.text("status", facts.state.as_str());
-    }
-    if facts.assignee_id != stored.columns.facts.assignee_id {
-        members.text("assignee", facts.assignee_id.as_deref().unwrap_or(UNASSIGNED));
-    }
-    let title = edit.title.as_deref();
-    if let Some(title) = title.filter(|title| !has_title(stored, title)) {
-        members.text("title", title);
-    }
-    if let Some(tags) = &edit.tags {
-        facts.tags.clone_from(tags);
-        if *tags != stored.columns.facts.tags {
+impl<'e> EditDraft<'e> {
+    pub fn new(
+        stored: &'e IssueRecord,
+        edit: &'e EditRequest,
+        targets: &EditTargets,
+        message: Option<&'e NewMessage<'e>>,
+    ) -> Self {
+        let mut issue = stored.clone();
+        let mut answer = b"{\"updated-data\":{".to_vec();
+        let mut members = Members::new(&mut answer, false);
+        if let Some(assignee) = &targets.assignee {
+            assign(&mut issue, assignee.as_ref());
+        }
+        let facts = &mut issue.columns.facts;
+        if let Some(message) = message {
+            facts.state = after_message(facts.state, message.origin());
+        }
+        if let Some(status) = edit.status {
+            facts.state = status;
+        }
+        if facts.state != stored.columns.facts.state {
+            members.text("status", facts.state.as_str());
+        }
+        if facts.assignee_id != stored.columns.facts.assignee_id {
+            members.text("assignee", facts.assignee_id.as_deref().unwrap_or(UNASSIGNED));
+        }
+        let title = edit.title.as_deref().filter(|title| !has_title(stored, title));
+        members.optional_text("title", title);
+        if let Some(tags) = edit.tags.as_ref().filter(|tags| **tags != facts.tags) {
+            facts.tags.clone_from(tags);
             write_texts(tags.iter().map(String::as_str), members.key("tags"));
         }
-    }
-    change_maps(&mut issue.body, edit, &mut members);
-    if let Some(queue) = &targets.queue {
-        let before = issue.columns.facts.queue.replace(queue.clone());
-        if before.is_none_or(|before| before.id != queue.id) {
-            members.text("queue_id", &queue.id);
+        change_maps(&mut issue.body, edit, &mut members);
+        if let Some(queue) = &targets.queue {
+            set_queue(&mut issue, queue, &mut members);
         }
-        issue.body.queue = Some(queue.render());
+        answer.extend_from_slice(b"}}");
+        Self { stored, issue, title, message, answer }
     }
-    answer.extend_from_slice(b"}}");
-    let issue = issue.finish_write(stored, title, moment.at)?;
-    Ok(EditPlan { issue, answer })
+
+    /// Whether the edit changes anything.
+    pub fn changes_issue(&self) -> bool {
+        self.title.is_some() || self.message.is_some() || self.issue != *self.stored
+    }
+
+    /// The plan. An edit that changes nothing leaves the issue as it is.
+    pub fn finish(self, domain: &DomainName, moment: Moment) -> Result<EditPlan, IssueWriteError> {
+        if !self.changes_issue() {
+            return Ok(EditPlan { issue: self.issue, answer: self.answer });
+        }
+        let Self { stored, mut issue, title, message, answer } = self;
+        if let Some(message) = message {
+            append_message(domain, &mut issue, message, moment)?;
+        }
+        let issue = issue.finish_write(stored, title, moment.at)?;
+        Ok(EditPlan { issue, answer })
+    }
 }
 
+/// Assigns the issue, unless it has this assignee already.
 fn assign(issue: &mut IssueRecord, assignee: Option<&AgentSummary>) {
     let facts = &mut issue.columns.facts;
     let after = assignee.map(|agent| agent.id.as_str());
+    if facts.assignee_id.as_deref() == after {
+        return;
+    }
     facts.state = after_assignment(facts.state, facts.assignee_id.as_deref(), after);
     facts.assignee_id = after.map(str::to_owned);
     facts.assignee_name = assignee.map(|agent| agent.name.clone());
+}
+
+/// Moves the issue to a queue, unless it is there already.
+fn set_queue(issue: &mut IssueRecord, queue: &IssueQueue, members: &mut Members<'_>) {
+    let facts = &mut issue.columns.facts;
+    if facts.queue.as_ref().is_some_and(|before| before.id == queue.id) {
+        return;
+    }
+    members.text("queue_id", &queue.id);
+    issue.body.queue = Some(queue.render());
+    facts.queue = Some(queue.clone());
 }
 
 fn has_title(stored: &IssueRecord, title: &str) -> bool {

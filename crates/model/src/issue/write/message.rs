@@ -30,6 +30,16 @@ pub struct NewMessage<'m> {
     pub attachments: &'m [Attachment],
 }
 
+impl NewMessage<'_> {
+    /// The side that the message comes from.
+    pub(super) const fn origin(&self) -> Origin {
+        match self.author {
+            MessageAuthor::EndUser => Origin::EndUser,
+            MessageAuthor::Desk(_) => Origin::Agent,
+        }
+    }
+}
+
 /// Renders one message of this moment.
 pub(super) fn render_message(
     domain: &DomainName,
@@ -56,28 +66,25 @@ pub(super) fn render_message(
     out
 }
 
-/// Appends the message and sets the state that follows; the caller updates head and times.
-pub(super) fn add_message(
+/// Appends the message; the caller updates state, head and times.
+pub(super) fn append_message(
     domain: &DomainName,
     issue: &mut IssueRecord,
     message: &NewMessage<'_>,
     moment: Moment,
 ) -> Result<(), IssueWriteError> {
     let content = (message.body, message.attachments);
-    let (origin, rendered) = match &message.author {
+    let origin = message.origin();
+    let rendered = match &message.author {
         MessageAuthor::EndUser => {
             let author = IssueAuthor::of(issue).ok_or(IssueWriteError::Damaged)?;
-            let origin = Origin::EndUser;
-            (origin, render_message(domain, content, origin, &author.person(), moment))
+            render_message(domain, content, origin, &author.person(), moment)
         }
         MessageAuthor::Desk(agent) => {
-            let origin = Origin::Agent;
-            (origin, render_message(domain, content, origin, &agent.person(), moment))
+            render_message(domain, content, origin, &agent.person(), moment)
         }
     };
     append(&mut issue.body.messages, &rendered);
-    let facts = &mut issue.columns.facts;
-    facts.state = after_message(facts.state, origin);
     Ok(())
 }
 
@@ -89,7 +96,9 @@ pub fn plan_message(
     moment: Moment,
 ) -> Result<IssueRecord, IssueWriteError> {
     let mut issue = stored.clone();
-    add_message(domain, &mut issue, message, moment)?;
+    append_message(domain, &mut issue, message, moment)?;
+    let facts = &mut issue.columns.facts;
+    facts.state = after_message(facts.state, message.origin());
     issue.finish_write(stored, None, moment.at)
 }
 

@@ -1,8 +1,8 @@
 //! Single writes of issues: forms are read into typed requests, and pure plans compute the issue
 //! after a request. Wire rules: docs/api.md, "Writing issues". A plan gets everything that the
 //! store and the clock determine, and returns whole records and the exact bytes of the answer, so a
-//! backend only reads, writes and commits. Invariant: every write changes `updated_at`, and
-//! `state_data.changed_at` changes exactly when the state does.
+//! backend only reads, writes and commits. Invariant: `updated_at` changes exactly when the issue
+//! does, and `state_data.changed_at` exactly when the state does.
 
 mod attachment;
 mod author;
@@ -21,7 +21,7 @@ pub use attachment::{
 };
 pub use author::{AgentSummary, AppProfileSummary, author_pid};
 pub use create::{CreateContext, CreatePlan, plan_create};
-pub use edit::{EditPlan, EditTargets, bulk_edit_answer, plan_edit};
+pub use edit::{EditDraft, EditPlan, EditTargets, bulk_edit_answer};
 pub use forms::{
     BULK_EDIT_FIELDS, BULK_EDIT_ISSUES_MAX, BULK_MESSAGE_BYTES_MAX, CREATE_FIELDS, EDIT_FIELDS,
     MESSAGE_FIELDS, NOTE_FIELDS, ParsedForm, read_bulk_edit, read_create, read_edit, read_message,
@@ -40,7 +40,7 @@ pub use requests::{
 use crate::time::UnixMillis;
 
 /// The time of a write, and the random number that makes its ids unique.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Moment {
     pub at: UnixMillis,
     pub random: u64,

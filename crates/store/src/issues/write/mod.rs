@@ -1,8 +1,9 @@
 //! The writing commands. Each command looks up its references, reads the issues that it changes,
 //! gets the plan from the model and writes it. It reads the domain's clock last, when only a size
 //! limit can still refuse the request, so times of change are in the order of commits. A backend
-//! implements [`IssueStore`] in a transaction. Invariant: a command that fails leaves no trace,
-//! because its transaction is rolled back.
+//! implements [`IssueStore`] in a transaction. Invariants: a command that fails leaves no trace,
+//! because its transaction is rolled back; an edit that changes nothing of an issue writes nothing
+//! of it.
 
 mod issue_store;
 mod lookups;
@@ -10,8 +11,8 @@ mod lookups;
 use caseload_model::error_code::ErrorCode;
 use caseload_model::fold::fold;
 use caseload_model::issue::write::{
-    AgentSummary, CreateContext, IssueRecord, IssueWriteError, MessageAuthor, Moment, NewMessage,
-    author_pid, bulk_edit_answer, message_answer, note_answer, plan_create, plan_edit,
+    AgentSummary, CreateContext, EditDraft, IssueRecord, IssueWriteError, MessageAuthor, Moment,
+    NewMessage, author_pid, bulk_edit_answer, message_answer, note_answer, plan_create,
     plan_message, plan_note,
 };
 use caseload_model::issue_query::ParameterFault;
@@ -123,7 +124,7 @@ pub fn add_note<W: IssueStore>(
     })
 }
 
-/// Changes one issue.
+/// Changes one issue, if the request differs from it.
 pub fn edit<W: IssueStore>(store: &W, command: &EditIssue) -> Result<Vec<u8>, StoreError> {
     let EditIssue { origin, issue_id, request } = command;
     store.require_domain()?;
@@ -131,14 +132,17 @@ pub fn edit<W: IssueStore>(store: &W, command: &EditIssue) -> Result<Vec<u8>, St
     let mut lookups = Lookups::new(store);
     let targets = lookups.targets(request)?;
     lookups.check()?;
-    let moment = moment(store, origin)?;
-    let plan = plan_edit(&origin.domain_name, &stored, request, &targets, None, moment)
-        .map_err(|why| refused("issue", why))?;
-    put(store, row, &stored, plan.issue)?;
+    let draft = EditDraft::new(&stored, request, &targets, None);
+    let is_changed = draft.changes_issue();
+    let at = if is_changed { moment(store, origin)? } else { Moment::default() };
+    let plan = draft.finish(&origin.domain_name, at).map_err(|why| refused("issue", why))?;
+    if is_changed {
+        put(store, row, &stored, plan.issue)?;
+    }
     Ok(plan.answer)
 }
 
-/// Changes many issues, all of them or none.
+/// Changes many issues, all of them or none. Issues that have the requested values are not written.
 pub fn edit_many<W: IssueStore>(store: &W, command: &EditIssues) -> Result<Vec<u8>, StoreError> {
     let EditIssues { origin, request } = command;
     store.require_domain()?;
@@ -153,22 +157,35 @@ pub fn edit_many<W: IssueStore>(store: &W, command: &EditIssues) -> Result<Vec<u
         attachments: &[],
     });
     store.lock(&rows)?;
-    let mut moment = moment(store, origin)?;
+    // All changes of the command have one time, which the first changed issue asks for.
+    let mut next: Option<Moment> = None;
     let mut changes = IndexChanges::default();
     for rows in rows.chunks(EDITED_AT_ONCE) {
         let mut replaced = Vec::with_capacity(rows.len());
         for (row, stored) in rows.iter().zip(store.records(rows)?) {
-            let (domain, edit) = (&origin.domain_name, &request.edit);
-            let plan = plan_edit(domain, &stored, edit, &targets, message.as_ref(), moment)
+            let draft = EditDraft::new(&stored, &request.edit, &targets, message.as_ref());
+            if !draft.changes_issue() {
+                continue;
+            }
+            let at = match next {
+                Some(at) => at,
+                None => moment(store, origin)?,
+            };
+            // Each message gets an id of its own.
+            next = Some(Moment { random: at.random.wrapping_add(1), ..at });
+            let plan = draft
+                .finish(&origin.domain_name, at)
                 .map_err(|why| refused(&request.issue_ids.field, why))?;
             note(&mut changes, (*row).into(), Some(&stored), &plan.issue)?;
             replaced.push(Replacement { row: *row, issue: plan.issue });
-            // Each message gets an id of its own.
-            moment.random = moment.random.wrapping_add(1);
         }
-        store.replace(&replaced)?;
+        if !replaced.is_empty() {
+            store.replace(&replaced)?;
+        }
     }
-    store.update_index(changes)?;
+    if next.is_some() {
+        store.update_index(changes)?;
+    }
     Ok(bulk_edit_answer(request, &targets))
 }
 

@@ -288,12 +288,12 @@ impl Issues for PostgresStore {
         self.and_compact(domain, issues::add_note(&self.engine, command))
     }
 
-    fn edit_issue(&self, command: EditIssue) -> StoreFuture<'_, Vec<u8>> {
+    fn edit_issue(&self, command: EditIssue) -> StoreFuture<'_, Idempotent<StoredAnswer>> {
         let domain = command.origin.domain;
         self.and_compact(domain, issues::edit(&self.engine, command))
     }
 
-    fn edit_issues(&self, command: EditIssues) -> StoreFuture<'_, Vec<u8>> {
+    fn edit_issues(&self, command: EditIssues) -> StoreFuture<'_, Idempotent<StoredAnswer>> {
         let domain = command.origin.domain;
         self.and_compact(domain, issues::edit_many(&self.engine, command))
     }

@@ -285,12 +285,12 @@ impl Issues for SqliteStore {
         self.write_in(domain, move |tx| write::add_note(&tx, &command))
     }
 
-    fn edit_issue(&self, command: EditIssue) -> StoreFuture<'_, Vec<u8>> {
+    fn edit_issue(&self, command: EditIssue) -> StoreFuture<'_, Idempotent<StoredAnswer>> {
         let domain = command.origin.domain;
         self.write_in(domain, move |tx| write::edit(&tx, &command))
     }
 
-    fn edit_issues(&self, command: EditIssues) -> StoreFuture<'_, Vec<u8>> {
+    fn edit_issues(&self, command: EditIssues) -> StoreFuture<'_, Idempotent<StoredAnswer>> {
         let domain = command.origin.domain;
         self.write_in(domain, move |tx| write::edit_many(&tx, &command))
     }

@@ -54,7 +54,7 @@ pub(super) async fn accept(
         (key, answer.clone())
     });
     match state.store.create_task(command).await? {
-        Idempotent::Replayed(first) => Ok(idempotency::created(first)),
+        Idempotent::Replayed(first) => Ok(idempotency::created(Idempotent::Replayed(first))),
         Idempotent::Done(task) => {
             tracing::info!(
                 task_id = task.id,
@@ -64,7 +64,7 @@ pub(super) async fn accept(
                 key_name = caller.key_name,
                 "a task was accepted"
             );
-            Ok(idempotency::created(answer.of(&task)))
+            Ok(idempotency::created(Idempotent::Done(answer.of(&task))))
         }
     }
 }

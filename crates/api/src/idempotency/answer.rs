@@ -4,8 +4,9 @@
 use axum::body::Bytes;
 use axum::response::{IntoResponse, Response};
 use caseload_model::error_code::ErrorCode;
-use caseload_store::{StoreError, StoredAnswer};
-use http::{StatusCode, header};
+use caseload_store::{Idempotent, StoreError, StoredAnswer};
+use http::header::{self, HeaderName};
+use http::{HeaderValue, StatusCode};
 
 use super::in_progress::InProgressMark;
 use crate::base_url::PathsInBody;
@@ -14,6 +15,8 @@ use crate::{AppState, Caller};
 
 /// `Retry-After` while the first request is still being answered, in seconds.
 const RETRY_SECONDS: u64 = 1;
+/// `true` in an answer that the store had from an earlier request with the same key.
+const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 
 /// Marks the key of the request, if it has one, for the life of the mark. Refuses the request while
 /// another one has the mark and no answer yet.
@@ -46,24 +49,45 @@ pub(crate) async fn first_answer(
 ) -> Result<Option<Response>, Problem> {
     let Some(key) = key else { return Ok(None) };
     match state.store.stored_answer(caller.domain_id, key, state.clock.now()).await? {
-        Some((first, answer)) if first == content => Ok(Some(created(answer))),
+        Some((first, answer)) if first == content => {
+            Ok(Some(created(Idempotent::Replayed(answer))))
+        }
         Some(_) => Err(StoreError::IdempotencyKeyReused.into()),
         None => Ok(None),
     }
 }
 
-/// The answer 201 with the stored bytes, the same for the first request and each repeat. Its URLs
-/// are paths until the base URL is added.
-pub(crate) fn created(answer: StoredAnswer) -> Response {
-    let headers = [
-        (header::LOCATION, answer.location),
-        (header::CONTENT_TYPE, "application/json".to_owned()),
-    ];
+/// The answer 201 with the stored bytes, the same for the first request and each repeat. A repeat
+/// is marked as one. Its URLs are paths until the base URL is added.
+pub(crate) fn created(outcome: Idempotent<StoredAnswer>) -> Response {
+    let (answer, replayed) = parts(outcome);
+    let location = [(header::LOCATION, answer.location)];
     let body = Bytes::from(answer.body);
     let paths = PathsInBody::find(&body);
-    let mut response = (StatusCode::CREATED, headers, body).into_response();
+    let mut response = (StatusCode::CREATED, location, replayed, json(body)).into_response();
     if let Some(paths) = paths {
         response.extensions_mut().insert(paths);
     }
     response
+}
+
+/// The answer 200 with the stored bytes of a change. A repeat is marked as one.
+pub(crate) fn changed(outcome: Idempotent<StoredAnswer>) -> Response {
+    let (answer, replayed) = parts(outcome);
+    (replayed, json(answer.body.into())).into_response()
+}
+
+fn parts(outcome: Idempotent<StoredAnswer>) -> (StoredAnswer, Option<ReplayedHeader>) {
+    match outcome {
+        Idempotent::Done(answer) => (answer, None),
+        Idempotent::Replayed(first) => {
+            (first, Some([(REPLAYED, HeaderValue::from_static("true"))]))
+        }
+    }
+}
+
+type ReplayedHeader = [(HeaderName, HeaderValue); 1];
+
+fn json(body: Bytes) -> impl IntoResponse {
+    ([(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))], body)
 }

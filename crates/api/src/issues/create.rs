@@ -21,7 +21,7 @@ pub(crate) async fn create(
     let call = WriteCall::new(&state, &caller, "creating an issue", None, &query)?;
     let mut files = FileUpload::new(&state, &caller);
     let form = FormRules { read: read_create, references: CreateRequest::references };
-    let (origin, request, _mark) = call.post(request, &mut files, form).await?;
+    let (origin, request, _mark) = call.read(request, &mut files, form).await?;
     let command = CreateIssue { origin, request, attachments: files.files.clone() };
     created(state.store.create_issue(command).await, &mut files)
 }

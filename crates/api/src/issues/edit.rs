@@ -2,16 +2,16 @@
 //! one transaction.
 
 use axum::extract::{Request, State};
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use caseload_model::issue::write::{BulkEditRequest, EditRequest, read_bulk_edit, read_edit};
 use caseload_store::{EditIssue, EditIssues};
-use http::header;
 
 use super::id::{InvalidIssueId, IssueId};
 use super::write_call::{FormRules, WriteCall, write_error};
+use crate::form::NoFiles;
 use crate::problem::Problem;
 use crate::query::QueryPairs;
-use crate::{AppState, Caller};
+use crate::{AppState, Caller, idempotency};
 
 /// `PUT /v1/{domain}/issues/{issue_id}`
 pub(crate) async fn edit(
@@ -23,9 +23,9 @@ pub(crate) async fn edit(
 ) -> Result<Response, Problem> {
     let call = WriteCall::new(&state, &caller, "editing an issue", Some(id), &query)?;
     let form = FormRules { read: read_edit, references: EditRequest::references };
-    let (origin, request) = call.put(request, form).await?;
+    let (origin, request, _mark) = call.read(request, &mut NoFiles, form).await?;
     let command = EditIssue { origin, issue_id: id?.known()?, request };
-    Ok(edited(state.store.edit_issue(command).await.map_err(write_error)?))
+    Ok(idempotency::changed(state.store.edit_issue(command).await.map_err(write_error)?))
 }
 
 /// `PUT /v1/{domain}/issues`
@@ -37,11 +37,7 @@ pub(crate) async fn edit_many(
 ) -> Result<Response, Problem> {
     let call = WriteCall::new(&state, &caller, "editing issues", None, &query)?;
     let form = FormRules { read: read_bulk_edit, references: BulkEditRequest::references };
-    let (origin, request) = call.put(request, form).await?;
+    let (origin, request, _mark) = call.read(request, &mut NoFiles, form).await?;
     let command = EditIssues { origin, request };
-    Ok(edited(state.store.edit_issues(command).await.map_err(write_error)?))
-}
-
-fn edited(body: Vec<u8>) -> Response {
-    ([(header::CONTENT_TYPE, "application/json")], body).into_response()
+    Ok(idempotency::changed(state.store.edit_issues(command).await.map_err(write_error)?))
 }

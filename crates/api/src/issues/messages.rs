@@ -23,7 +23,7 @@ pub(crate) async fn add_message(
     let call = WriteCall::new(&state, &caller, "adding a message", Some(id), &query)?;
     let mut files = FileUpload::new(&state, &caller);
     let form = FormRules { read: read_message, references: MessageRequest::references };
-    let (origin, request, _mark) = call.post(request, &mut files, form).await?;
+    let (origin, request, _mark) = call.read(request, &mut files, form).await?;
     let (issue_id, attachments) = (id?.known()?, files.files.clone());
     let command = AddMessage { origin, issue_id, request, attachments };
     created(state.store.add_message(command).await, &mut files)

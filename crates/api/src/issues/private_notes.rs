@@ -3,7 +3,7 @@
 use axum::extract::{Request, State};
 use axum::response::Response;
 use caseload_model::issue::write::{NoteRequest, read_note};
-use caseload_store::{AddNote, Idempotent};
+use caseload_store::AddNote;
 
 use super::id::{InvalidIssueId, IssueId};
 use super::write_call::{FormRules, WriteCall, write_error};
@@ -22,9 +22,7 @@ pub(crate) async fn add_note(
 ) -> Result<Response, Problem> {
     let call = WriteCall::new(&state, &caller, "adding a note", Some(id), &query)?;
     let form = FormRules { read: read_note, references: NoteRequest::references };
-    let (origin, request, _mark) = call.post(request, &mut NoFiles, form).await?;
+    let (origin, request, _mark) = call.read(request, &mut NoFiles, form).await?;
     let command = AddNote { origin, issue_id: id?.known()?, request };
-    match state.store.add_note(command).await.map_err(write_error)? {
-        Idempotent::Done(answer) | Idempotent::Replayed(answer) => Ok(idempotency::created(answer)),
-    }
+    Ok(idempotency::created(state.store.add_note(command).await.map_err(write_error)?))
 }

@@ -10,7 +10,7 @@ use caseload_store::{Idempotent, StoreError, StoredAnswer, WriteOrigin};
 
 use super::file_upload::FileUpload;
 use super::id::{InvalidIssueId, IssueId, unknown_issue};
-use crate::form::{self, Fields, Files, NoFiles};
+use crate::form::{self, Fields, Files};
 use crate::idempotency::{self, InProgressMark};
 use crate::problem::{Fault, Problem};
 use crate::query::QueryPairs;
@@ -48,9 +48,9 @@ impl<'c> WriteCall<'c> {
         Ok(Self { state, caller, name, issue, faults })
     }
 
-    /// Reads a POST, which makes a record and may have an idempotency key. The caller must hold the
-    /// mark on that key until the call is answered.
-    pub(super) async fn post<T>(
+    /// Reads the request, which may have an idempotency key. The caller must hold the mark on that
+    /// key until the call is answered.
+    pub(super) async fn read<T>(
         mut self,
         request: Request,
         files: &mut impl Files,
@@ -63,18 +63,6 @@ impl<'c> WriteCall<'c> {
         let content = self.content(&fields, files.content());
         let request = self.request(fields, files.take_faults(), form).await?;
         Ok((origin(state, caller, key.map(|text| (text, content)))?, request, mark))
-    }
-
-    /// Reads a PUT, which takes neither files nor an idempotency key.
-    pub(super) async fn put<T>(
-        self,
-        request: Request,
-        form: FormRules<T>,
-    ) -> Result<(WriteOrigin, T), Problem> {
-        let (state, caller) = (self.state, self.caller);
-        let fields = form::read(request, &state.config, &mut NoFiles).await?;
-        let request = self.request(fields, Vec::new(), form).await?;
-        Ok((origin(state, caller, None)?, request))
     }
 
     /// The typed request, or all faults of the call, its form, its files and its references.
@@ -137,13 +125,11 @@ pub(super) fn created(
     outcome: Result<Idempotent<StoredAnswer>, StoreError>,
     files: &mut FileUpload<'_>,
 ) -> Result<Response, Problem> {
-    match outcome.map_err(write_error)? {
-        Idempotent::Done(answer) => {
-            files.set_claimed();
-            Ok(idempotency::created(answer))
-        }
-        Idempotent::Replayed(first) => Ok(idempotency::created(first)),
+    let outcome = outcome.map_err(write_error)?;
+    if matches!(outcome, Idempotent::Done(_)) {
+        files.set_claimed();
     }
+    Ok(idempotency::created(outcome))
 }
 
 /// The only record that a writing call may not find is its issue.

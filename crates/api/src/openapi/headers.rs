@@ -54,6 +54,11 @@ pub(crate) fn headers() -> Value {
             json!({"type": "string", "format": "uri-reference"}),
             "https://desk.example/v2/acme/identity/bulk_actions/019b7716-2a80-7c3e-9a51-0f3c8d1e4b22",
         ),
+        "Idempotent-Replayed": header(
+            "The answer is the stored one of an earlier request with the same `Idempotency-Key`.",
+            json!({"type": "string", "enum": ["true"]}),
+            "true",
+        ),
         "ETag": required("The tag of this answer, for `If-None-Match`.", text(), "\"a1\""),
         "Tag": header("The tag of a page. A stream has none.", text(), "W/\"a1\""),
         "Accept-Ranges": header("The server accepts ranges of bytes.", text(), "bytes"),

@@ -274,8 +274,8 @@ impl Issues for ScriptedStore {
         create_issue(command: CreateIssue) -> Idempotent<StoredAnswer>;
         add_message(command: AddMessage) -> Idempotent<StoredAnswer>;
         add_note(command: AddNote) -> Idempotent<StoredAnswer>;
-        edit_issue(command: EditIssue) -> Vec<u8>;
-        edit_issues(command: EditIssues) -> Vec<u8>;
+        edit_issue(command: EditIssue) -> Idempotent<StoredAnswer>;
+        edit_issues(command: EditIssues) -> Idempotent<StoredAnswer>;
         reference_faults(domain: DomainId, references: References) -> Vec<ParameterFault>;
         queues(domain: DomainId) -> Vec<IssueQueue>;
         stage_attachment(command: StageAttachment) -> ();

@@ -167,7 +167,10 @@ pub(super) async fn add_note(
     engine.write_blocking(move |db| write::add_note(&DomainTx { db, domain }, &command)).await
 }
 
-pub(super) async fn edit(engine: &Arc<Engine>, command: EditIssue) -> Result<Vec<u8>, StoreError> {
+pub(super) async fn edit(
+    engine: &Arc<Engine>,
+    command: EditIssue,
+) -> Result<Idempotent<StoredAnswer>, StoreError> {
     let domain = command.origin.domain;
     engine.write_blocking(move |db| write::edit(&DomainTx { db, domain }, &command)).await
 }
@@ -175,7 +178,7 @@ pub(super) async fn edit(engine: &Arc<Engine>, command: EditIssue) -> Result<Vec
 pub(super) async fn edit_many(
     engine: &Arc<Engine>,
     command: EditIssues,
-) -> Result<Vec<u8>, StoreError> {
+) -> Result<Idempotent<StoredAnswer>, StoreError> {
     let domain = command.origin.domain;
     engine.write_blocking(move |db| write::edit_many(&DomainTx { db, domain }, &command)).await
 }

@@ -1,6 +1,6 @@
 //! Requests that a caller may repeat. The store writes the first answer under the caller's key in
-//! the transaction of its effect, so neither exists without the other. A command that makes a
-//! record may carry an [`IdempotencyKey`]; its outcome is then an [`Idempotent`].
+//! the transaction of its effect, so neither exists without the other. A command that makes or
+//! changes a record may carry an [`IdempotencyKey`]; its outcome is then an [`Idempotent`].
 
 use caseload_model::time::UnixMillis;
 
@@ -17,7 +17,7 @@ pub struct IdempotencyKey {
 /// The answer to the first request with a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredAnswer {
-    /// The path of the record that the request made.
+    /// The path of the record that the request made or changed.
     pub location: String,
     /// The body of the answer, byte for byte.
     pub body: Vec<u8>,

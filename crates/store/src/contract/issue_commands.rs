@@ -21,7 +21,7 @@ pub struct WriteOrigin {
     pub random: u64,
     /// The author if the request names none.
     pub key_name: String,
-    /// Only for commands that make a record.
+    /// If the caller may repeat the command.
     pub idempotency: Option<IdempotencyKey>,
 }
 

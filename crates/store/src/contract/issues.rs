@@ -37,12 +37,12 @@ pub trait Issues: Send + Sync + 'static {
     fn add_message(&self, command: AddMessage) -> StoreFuture<'_, Idempotent<StoredAnswer>>;
     /// Adds a private note; returns the answer to the caller.
     fn add_note(&self, command: AddNote) -> StoreFuture<'_, Idempotent<StoredAnswer>>;
-    /// Changes an issue; returns the body of the answer. A request that changes nothing writes
+    /// Changes an issue; returns the answer to the caller. A request that changes nothing writes
     /// nothing, here and in the command that follows.
-    fn edit_issue(&self, command: EditIssue) -> StoreFuture<'_, Vec<u8>>;
-    /// Changes many issues in one transaction; returns the body of the answer. Any fault, an
+    fn edit_issue(&self, command: EditIssue) -> StoreFuture<'_, Idempotent<StoredAnswer>>;
+    /// Changes many issues in one transaction; returns the answer to the caller. Any fault, an
     /// unknown issue included, leaves all issues unchanged.
-    fn edit_issues(&self, command: EditIssues) -> StoreFuture<'_, Vec<u8>>;
+    fn edit_issues(&self, command: EditIssues) -> StoreFuture<'_, Idempotent<StoredAnswer>>;
     /// The references that lead nowhere, of a request that is refused already, so that its caller
     /// gets all faults in one answer.
     fn reference_faults(

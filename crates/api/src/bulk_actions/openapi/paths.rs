@@ -81,7 +81,7 @@ impl FamilyPaths {
         operation
             .takes(["Idempotency-Key"])
             .body(self.create_body())
-            .answers(201, "The task.", &["Location"], &task)
+            .answers(201, "The task.", &["Location", "Idempotent-Replayed"], &task)
             .links(201, self.links())
             .fails(&[
                 ErrorCode::InvalidRequest,
@@ -225,7 +225,7 @@ impl FamilyPaths {
         )
         .takes(["task_id", "Idempotency-Key"])
         .body(no_fields())
-        .answers(201, "The new task.", &["Location"], &task)
+        .answers(201, "The new task.", &["Location", "Idempotent-Replayed"], &task)
         .links(201, self.links())
         .fails(&[
             ErrorCode::InvalidRequest,

@@ -19,6 +19,9 @@ const FORM: [ErrorCode; 8] = [
     ErrorCode::TooLarge,
     ErrorCode::UnsupportedMediaType,
 ];
+/// The headers of an answer about a new record, and about a changed one.
+const CREATED: &[&str] = &["Location", "Idempotent-Replayed"];
+const EDITED: &[&str] = &["Idempotent-Replayed"];
 /// The further errors of a request with an idempotency key.
 const KEYED: [ErrorCode; 2] = [ErrorCode::IdempotencyInProgress, ErrorCode::IdempotencyKeyReused];
 
@@ -41,7 +44,7 @@ pub(super) fn create() -> Value {
     operation
         .takes(["domain", "Idempotency-Key"])
         .body(form_or_upload("Issue", &form))
-        .answers(201, "The issue.", &["Location"], &json_content(schema("CreatedIssue"), answer))
+        .answers(201, "The issue.", CREATED, &json_content(schema("CreatedIssue"), answer))
         .links(
             201,
             json!({
@@ -70,7 +73,7 @@ pub(super) fn message() -> Value {
     )
     .takes(["domain", "issue_id", "Idempotency-Key"])
     .body(form_or_upload("Message", &json!({"message-body": "Now it works."})))
-    .answers(201, "The message.", &["Location"], &json_content(schema("NewMessage"), answer))
+    .answers(201, "The message.", CREATED, &json_content(schema("NewMessage"), answer))
     .fails(&FORM)
     .fails(&KEYED)
     .fails(&[ErrorCode::NotFound])
@@ -82,7 +85,7 @@ pub(super) fn note() -> Value {
     writing("addPrivateNote", "Add a private note", "Only agents see it.")
         .takes(["domain", "issue_id", "Idempotency-Key"])
         .body(form_or_upload("Note", &json!({"note-text": "called back"})))
-        .answers(201, "The note.", &["Location"], &json_content(schema("NewNote"), answer))
+        .answers(201, "The note.", CREATED, &json_content(schema("NewNote"), answer))
         .fails(&FORM)
         .fails(&KEYED)
         .fails(&[ErrorCode::NotFound])
@@ -98,10 +101,11 @@ pub(super) fn edit() -> Value {
          changes something: an empty one counts as absent, except `title`, and `agent-profile-id` \
          only names the editor. The answer has the changed members.",
     )
-    .takes(["domain", "issue_id"])
+    .takes(["domain", "issue_id", "Idempotency-Key"])
     .body(form_or_upload("Edit", &json!({"status": "resolved"})))
-    .answers(200, "The changed members.", &[], &json_content(schema("EditedIssue"), answer))
+    .answers(200, "The changed members.", EDITED, &json_content(schema("EditedIssue"), answer))
     .fails(&FORM)
+    .fails(&KEYED)
     .fails(&[ErrorCode::NotFound])
     .build()
 }
@@ -115,10 +119,11 @@ pub(super) fn edit_many() -> Value {
          `action_taken_by` only names the author. The edit is one transaction: with any fault, \
          such as an unknown id, it changes nothing.",
     )
-    .takes(["domain"])
+    .takes(["domain", "Idempotency-Key"])
     .body(form_or_upload("BulkEdit", &json!({"issue-ids": "[12,13]", "status": "resolved"})))
-    .answers(200, "The edit that was made.", &[], &json_content(schema("EditedIssues"), answer))
+    .answers(200, "The edit that was made.", EDITED, &json_content(schema("EditedIssues"), answer))
     .fails(&FORM)
+    .fails(&KEYED)
     .build()
 }
 

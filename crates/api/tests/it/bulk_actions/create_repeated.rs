@@ -15,6 +15,7 @@ use crate::real_server::RealServer;
 use crate::server::READ;
 
 on_each_store!(
+    a_replayed_answer_of_any_call_says_so,
     a_repeat_gets_the_bytes_of_the_first_answer_in_every_task_state,
     a_used_key_with_other_content_is_refused_and_a_new_key_is_not,
     a_refused_request_leaves_its_key_free,
@@ -78,6 +79,39 @@ async fn a_repeat_gets_the_bytes_of_the_first_answer_in_every_task_state() {
     real.completed(&first.1).await;
     assert_eq!(sent(lines(&real, "key", LINES)).await, first, "the task is completed now");
     assert_eq!(hits(&real).await, 1);
+    real.stop().await;
+}
+
+async fn a_replayed_answer_of_any_call_says_so() {
+    let mut real = RealServer::without_runner(ApiConfig::default()).await;
+    real.run_tasks();
+    let replayed = async |request: RequestBuilder| {
+        let answer = request.send().await.unwrap();
+        assert!(answer.status().is_success(), "{}", answer.status());
+        let mark = answer.headers().get("idempotent-replayed").cloned();
+        (mark.map(|mark| mark.to_str().unwrap().to_owned()), answer.text().await.unwrap())
+    };
+    let faulty = real.run("identity", "create_core_profiles", "{}").await;
+    let retry = format!("{}/retry", faulty["links"]["self"].as_str().unwrap());
+    let issue = real.request(Method::POST, "/v1/acme/issues").form(&[("message-body", "x")]);
+    assert_eq!(replayed(issue).await.0, None, "without a key nothing is replayed");
+    let calls: [(&str, Method, &str, &[(&str, &str)]); 6] = [
+        ("task", Method::POST, PATH, &[("action", "create_core_profiles"), ("payload", "[{}]")]),
+        ("retry", Method::POST, &retry, &[]),
+        ("issue", Method::POST, "/v1/acme/issues", &[("message-body", "x")]),
+        ("message", Method::POST, "/v1/acme/issues/1/messages", &[("message-body", "x")]),
+        ("note", Method::POST, "/v1/acme/issues/1/private-notes", &[("note-text", "x")]),
+        ("edit", Method::PUT, "/v1/acme/issues/1", &[("title", "x")]),
+    ];
+    for (key, method, path, fields) in calls {
+        let call = || {
+            let request = real.request(method.clone(), path).header("Idempotency-Key", key);
+            if fields.is_empty() { request } else { request.form(fields) }
+        };
+        let (mark, first) = replayed(call()).await;
+        assert_eq!(mark, None, "{key}");
+        assert_eq!(replayed(call()).await, (Some("true".to_owned()), first), "{key}");
+    }
     real.stop().await;
 }
 

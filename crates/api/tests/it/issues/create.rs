@@ -121,6 +121,7 @@ async fn a_repeated_creation_gets_the_first_answer_and_makes_one_issue() {
     };
     let first = post(&[("message-body", "x"), ("title", "t")]).send().await.unwrap();
     assert_eq!(first.headers()["location"], real.url("/v1/acme/issues/1").as_str());
+    assert!(!first.headers().contains_key("idempotent-replayed"));
     let first = json_of(first).await;
     assert_eq!(first.0, 201);
     let multipart = Form::new().text("title", "t").text("message_body", "x");

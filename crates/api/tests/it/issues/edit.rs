@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 
 use caseload_teststore::on_each_store;
-use reqwest::Method;
+use reqwest::multipart::Form;
+use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 
 use super::support::{ISSUES, assert_sound, create, desk, form, issue, put, send, state};
@@ -14,6 +15,7 @@ on_each_store!(
     a_bulk_edit_changes_all_or_none,
     an_edit_that_changes_nothing_leaves_the_time_and_the_tag,
     a_bulk_edit_writes_only_the_issues_that_it_changes,
+    a_repeated_edit_gets_the_first_answer_and_changes_nothing_more,
 );
 
 async fn an_edit_answers_with_the_changed_members_only() {
@@ -185,6 +187,59 @@ async fn a_bulk_edit_writes_only_the_issues_that_it_changes() {
     for path in &paths {
         assert_eq!(issue(&real, path).await["messages"][1]["body"], "m", "a message is a change");
     }
+    assert_sound(&real).await;
+    real.stop().await;
+}
+
+/// Status, mark of a replay, location and body of an answer.
+async fn whole(request: RequestBuilder) -> (u16, Option<String>, Option<String>, String) {
+    let answer = request.send().await.unwrap();
+    let header = |name: &str| answer.headers().get(name).map(|v| v.to_str().unwrap().to_owned());
+    let (replayed, location) = (header("idempotent-replayed"), header("location"));
+    (answer.status().as_u16(), replayed, location, answer.text().await.unwrap())
+}
+
+async fn a_repeated_edit_gets_the_first_answer_and_changes_nothing_more() {
+    let real = desk().await;
+    let path = create(&real, &[("message-body", "x")]).await;
+    let edit = |key: &'static str, fields: &[(&str, &str)]| {
+        real.request(Method::PUT, &path).header("Idempotency-Key", key).form(fields)
+    };
+    let first = whole(edit("one", &[("status", "resolved"), ("title", "T")])).await;
+    let body = r#"{"updated-data":{"status":"resolved","title":"T"}}"#;
+    assert_eq!(first, (200, None, None, body.to_owned()));
+    put(&real, &path, &[("status", "rejected")]).await;
+    let before = real.text(&path).await;
+    let multipart = Form::new().text("title", "T").text("status", "resolved");
+    let turned = real.request(Method::PUT, &path).header("Idempotency-Key", "one");
+    for again in
+        [edit("one", &[("status", "resolved"), ("title", "T")]), turned.multipart(multipart)]
+    {
+        let again = whole(again).await;
+        assert_eq!(again, (200, Some("true".to_owned()), None, body.to_owned()));
+    }
+    assert_eq!(real.text(&path).await, before, "a repeat changes nothing");
+    assert_eq!(whole(edit("one", &[("status", "new")])).await.0, 422, "another content");
+
+    let many = |key: &'static str, text: &'static str| {
+        let fields = [("issue-ids", "[1]"), ("message-body", text)];
+        real.request(Method::PUT, ISSUES).header("Idempotency-Key", key).form(&fields)
+    };
+    assert_eq!(whole(many("one", "m")).await.0, 422, "another call");
+    let first = whole(many("two", "m")).await;
+    assert_eq!((first.0, &first.1), (200, &None), "{}", first.3);
+    let again = whole(many("two", "m")).await;
+    assert_eq!(again, (200, Some("true".to_owned()), None, first.3));
+    assert_eq!(issue(&real, &path).await["messages"].as_array().unwrap().len(), 2);
+    let refused = whole(edit("free", &[("status", "odd")])).await;
+    assert_eq!(refused.0, 400, "{}", refused.3);
+    assert_eq!(whole(edit("free", &[("status", "new")])).await.0, 200, "a fault uses no key up");
+    let long = "x".repeat(256);
+    let faulty = real.request(Method::PUT, &path).header("Idempotency-Key", &long);
+    let (status, body) = send(faulty.form(&[("status", "odd")])).await;
+    let faults = body["errors"].as_array().unwrap().iter();
+    let names: Vec<_> = faults.map(|fault| fault["parameter"].as_str().unwrap()).collect();
+    assert_eq!((status, names), (400, vec!["Idempotency-Key", "status"]), "{body}");
     assert_sound(&real).await;
     real.stop().await;
 }

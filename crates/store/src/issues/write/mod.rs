@@ -125,27 +125,41 @@ pub fn add_note<W: IssueStore>(
 }
 
 /// Changes one issue, if the request differs from it.
-pub fn edit<W: IssueStore>(store: &W, command: &EditIssue) -> Result<Vec<u8>, StoreError> {
+pub fn edit<W: IssueStore>(
+    store: &W,
+    command: &EditIssue,
+) -> Result<Idempotent<StoredAnswer>, StoreError> {
     let EditIssue { origin, issue_id, request } = command;
-    store.require_domain()?;
-    let (row, stored) = issue(store, *issue_id)?;
-    let mut lookups = Lookups::new(store);
-    let targets = lookups.targets(request)?;
-    lookups.check()?;
-    let draft = EditDraft::new(&stored, request, &targets, None);
-    let is_changed = draft.changes_issue();
-    let at = if is_changed { moment(store, origin)? } else { Moment::default() };
-    let plan = draft.finish(&origin.domain_name, at).map_err(|why| refused("issue", why))?;
-    if is_changed {
-        put(store, row, &stored, plan.issue)?;
-    }
-    Ok(plan.answer)
+    once(store, origin, || {
+        let (row, stored) = issue(store, *issue_id)?;
+        let mut lookups = Lookups::new(store);
+        let targets = lookups.targets(request)?;
+        lookups.check()?;
+        let draft = EditDraft::new(&stored, request, &targets, None);
+        let is_changed = draft.changes_issue();
+        let at = if is_changed { moment(store, origin)? } else { Moment::default() };
+        let plan = draft.finish(&origin.domain_name, at).map_err(|why| refused("issue", why))?;
+        if is_changed {
+            put(store, row, &stored, plan.issue)?;
+        }
+        Ok(StoredAnswer { location: location(origin, *issue_id), body: plan.answer })
+    })
 }
 
 /// Changes many issues, all of them or none. Issues that have the requested values are not written.
-pub fn edit_many<W: IssueStore>(store: &W, command: &EditIssues) -> Result<Vec<u8>, StoreError> {
+pub fn edit_many<W: IssueStore>(
+    store: &W,
+    command: &EditIssues,
+) -> Result<Idempotent<StoredAnswer>, StoreError> {
+    once(store, &command.origin, || {
+        let body = edit_all(store, command)?;
+        Ok(StoredAnswer { location: format!("/v1/{}/issues", command.origin.domain_name), body })
+    })
+}
+
+/// The edit of many issues; the body of the answer.
+fn edit_all<W: IssueStore>(store: &W, command: &EditIssues) -> Result<Vec<u8>, StoreError> {
     let EditIssues { origin, request } = command;
-    store.require_domain()?;
     let mut lookups = Lookups::new(store);
     let rows = lookups.issues(&request.issue_ids)?;
     let targets = lookups.targets(&request.edit)?;

@@ -5,9 +5,9 @@
 use caseload_model::error_code::ErrorCode;
 use caseload_model::ids::DomainName;
 use caseload_model::issue::write::{
-    AgentSummary, Attachment, CreateContext, EditDraft, EditTargets, IssueRecord, IssueWriteError,
-    MessageAuthor, Moment, NewMessage, author_pid, bulk_edit_answer, plan_create, plan_message,
-    plan_note, read_bulk_edit, read_create, read_edit, read_message, read_note,
+    AgentSummary, Attachment, CreateContext, Desk, EditDraft, EditTargets, IssueRecord,
+    IssueWriteError, MessageAuthor, Moment, NewMessage, author_pid, bulk_edit_answer, plan_create,
+    plan_message, plan_note, read_bulk_edit, read_create, read_edit, read_message, read_note,
 };
 use caseload_model::issue::{App, IssueQueue, IssueState, write_issue};
 use caseload_model::issue_query::{IssueView, ParameterFault};
@@ -358,15 +358,24 @@ fn an_edit_applies_the_assignee_then_the_message_then_the_status() {
 
 #[test]
 fn a_desk_author_always_has_the_same_id() {
-    let (a, b) = (AgentSummary::of_desk(&acme(), "Robot"), AgentSummary::of_desk(&acme(), "robot"));
+    let named = |name| Desk::default().author_named(&acme(), name);
+    let (a, b) = (named("Robot"), named("robot"));
     assert_eq!(a.id, b.id);
-    assert_ne!(a.id, AgentSummary::of_desk(&acme(), "Other").id);
+    assert_ne!(a.id, named("Other").id);
     assert_eq!(a.name, "Robot");
 }
 
 #[test]
-fn the_desk_has_a_default_name() {
-    assert_eq!(AgentSummary::of_desk(&acme(), ""), AgentSummary::of_desk(&acme(), "Desk"));
+fn the_desk_has_a_default_name_and_always_an_address() {
+    let desk = Desk::default();
+    let author = desk.author(&acme());
+    assert_eq!((&*author.name, &*author.email), ("Desk", "desk@acme.invalid"));
+    let named = Desk { name: "Help".to_owned(), email: Some("help@acme.example".to_owned()) };
+    let author = named.author(&acme());
+    assert_eq!((&*author.name, &*author.email), ("Help", "help@acme.example"));
+    assert_eq!(named.signed(&acme(), eva()), eva(), "an agent keeps their own address");
+    let unknown = AgentSummary { email: String::new(), ..eva() };
+    assert_eq!(named.signed(&acme(), unknown).email, "help@acme.example");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use caseload_model::ids::{DomainId, DomainName};
 use caseload_model::issue::IssueQueue;
-use caseload_model::issue::write::{Attachment, References};
+use caseload_model::issue::write::{Attachment, Desk, References};
 use caseload_model::issue_query::ParameterFault;
 use caseload_model::task::{Family, Task};
 use caseload_model::time::UnixMillis;
@@ -36,6 +36,12 @@ impl Admin for PostgresStore {
 
     fn domain(&self, name: &DomainName) -> StoreFuture<'_, Option<Domain>> {
         self.read(name.clone(), |client, name| Box::pin(domains::by_name(client, name)))
+    }
+
+    fn set_desk(&self, domain: DomainId, desk: Desk) -> StoreFuture<'_, ()> {
+        self.write((domain, desk), |client, (domain, desk)| {
+            Box::pin(domains::set_desk(client, *domain, desk))
+        })
     }
 
     fn delete_domain(&self, domain: DomainId) -> StoreFuture<'_, ()> {

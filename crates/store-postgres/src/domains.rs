@@ -4,6 +4,7 @@
 //! `domain_id`.
 
 use caseload_model::ids::{DomainId, DomainName};
+use caseload_model::issue::write::Desk;
 use tokio_postgres::Row;
 
 use super::engine::Client;
@@ -45,20 +46,47 @@ pub(super) async fn create(client: &Client, command: &CreateDomain) -> Result<Do
             ],
         )
         .await?;
-    Ok(Domain { id: DomainId(id), name: command.name.clone(), created_at: command.now })
+    Ok(Domain {
+        id: DomainId(id),
+        name: command.name.clone(),
+        created_at: command.now,
+        desk: Desk::default(),
+    })
 }
 
 pub(super) async fn all(client: &Client) -> Result<Vec<Domain>, StoreError> {
-    let select = "SELECT id, name, created_at FROM domains ORDER BY name";
-    client.rows(select, &[]).await?.iter().map(domain).collect()
+    let select = format!("SELECT {COLUMNS} FROM domains ORDER BY name");
+    client.rows(&select, &[]).await?.iter().map(domain).collect()
 }
 
 pub(super) async fn by_name(
     client: &Client,
     name: &DomainName,
 ) -> Result<Option<Domain>, StoreError> {
-    let select = "SELECT id, name, created_at FROM domains WHERE name = $1";
-    client.row_opt(select, &[&name.as_str()]).await?.as_ref().map(domain).transpose()
+    let select = format!("SELECT {COLUMNS} FROM domains WHERE name = $1");
+    client.row_opt(&select, &[&name.as_str()]).await?.as_ref().map(domain).transpose()
+}
+
+/// Sets the author of messages and notes that no agent signs.
+pub(super) async fn set_desk(
+    client: &Client,
+    domain: DomainId,
+    desk: &Desk,
+) -> Result<(), StoreError> {
+    let changed = client
+        .execute(
+            "UPDATE domains SET desk_name = $2, desk_email = $3 WHERE id = $1",
+            &[&domain.0, &desk.name.as_bytes(), &desk.email.as_deref().map(str::as_bytes)],
+        )
+        .await?;
+    if changed == 0 { Err(unknown_domain()) } else { Ok(()) }
+}
+
+/// The author of messages and notes that no agent signs.
+pub(super) async fn desk(client: &Client, domain: DomainId) -> Result<Desk, StoreError> {
+    let select = "SELECT desk_name, desk_email FROM domains WHERE id = $1";
+    let row = client.row_opt(select, &[&domain.0]).await?.ok_or_else(unknown_domain)?;
+    desk_of(&row, 0)
 }
 
 /// The ids and names of all domains.
@@ -124,10 +152,19 @@ pub(super) async fn domain_tables(client: &Client) -> Result<Vec<String>, StoreE
     Ok(tables.iter().map(|row| row.get(0)).collect())
 }
 
+const COLUMNS: &str = "id, name, created_at, desk_name, desk_email";
+
 fn domain(row: &Row) -> Result<Domain, StoreError> {
     Ok(Domain {
         id: DomainId(row.get(0)),
         name: rows::domain_name(row, 1)?,
         created_at: rows::instant(row, 2),
+        desk: desk_of(row, 3)?,
     })
+}
+
+/// From two columns, the name and the address.
+fn desk_of(row: &Row, column: usize) -> Result<Desk, StoreError> {
+    let name = rows::text(row, column)?;
+    Ok(Desk { name, email: rows::optional_text(row, column + 1)? })
 }

@@ -15,6 +15,14 @@ pub(super) fn text(row: &Row, column: usize) -> Result<String, StoreError> {
     }
 }
 
+/// A `bytea` column with text that may be null.
+pub(super) fn optional_text(row: &Row, column: usize) -> Result<Option<String>, StoreError> {
+    match row.get::<_, Option<&[u8]>>(column) {
+        None => Ok(None),
+        Some(_) => text(row, column).map(Some),
+    }
+}
+
 /// A time in milliseconds.
 pub(super) fn instant(row: &Row, column: usize) -> UnixMillis {
     UnixMillis(row.get(column))

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use caseload_model::ids::{DomainId, DomainName};
 use caseload_model::issue::IssueQueue;
-use caseload_model::issue::write::{Attachment, References};
+use caseload_model::issue::write::{Attachment, Desk, References};
 use caseload_model::issue_query::ParameterFault;
 use caseload_model::task::{Family, Task};
 use caseload_model::time::UnixMillis;
@@ -45,6 +45,10 @@ impl Admin for SqliteStore {
     fn domain(&self, name: &DomainName) -> StoreFuture<'_, Option<Domain>> {
         let name = name.clone();
         self.read(move |conn| domains::by_name(conn, &name))
+    }
+
+    fn set_desk(&self, domain: DomainId, desk: Desk) -> StoreFuture<'_, ()> {
+        self.write(move |conn| domains::set_desk(conn, domain, &desk))
     }
 
     fn delete_domain(&self, domain: DomainId) -> StoreFuture<'_, ()> {

@@ -6,6 +6,7 @@
 //! when the file has none of the domain's texts.
 
 use caseload_model::ids::{DomainId, DomainName};
+use caseload_model::issue::write::Desk;
 use caseload_model::time::UnixMillis;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
@@ -38,22 +39,43 @@ pub(super) fn create(conn: &Connection, command: &CreateDomain) -> Result<Domain
          VALUES (?1, ?2, ?3, ?4, ?5)",
     )?
     .execute(params![id, app.id, app.publish_id, app.title, app.created_at.0])?;
-    Ok(Domain { id: DomainId(id), name: command.name.clone(), created_at: command.now })
+    Ok(Domain {
+        id: DomainId(id),
+        name: command.name.clone(),
+        created_at: command.now,
+        desk: Desk::default(),
+    })
 }
 
 pub(super) fn all(conn: &Connection) -> Result<Vec<Domain>, Fault> {
     let mut statement =
-        conn.prepare_cached("SELECT id, name, created_at FROM domains ORDER BY name")?;
+        conn.prepare_cached(&format!("SELECT {COLUMNS} FROM domains ORDER BY name"))?;
     let rows = statement.query_map([], columns)?;
     rows.map(|row| domain(row?)).collect()
 }
 
 pub(super) fn by_name(conn: &Connection, name: &DomainName) -> Result<Option<Domain>, Fault> {
-    conn.prepare_cached("SELECT id, name, created_at FROM domains WHERE name = ?1")?
+    conn.prepare_cached(&format!("SELECT {COLUMNS} FROM domains WHERE name = ?1"))?
         .query_row([name.as_str()], columns)
         .optional()?
         .map(domain)
         .transpose()
+}
+
+/// Sets the author of messages and notes that no agent signs.
+pub(super) fn set_desk(conn: &Connection, domain: DomainId, desk: &Desk) -> Result<(), Fault> {
+    let changed = conn
+        .prepare_cached("UPDATE domains SET desk_name = ?2, desk_email = ?3 WHERE id = ?1")?
+        .execute(params![domain.0, desk.name, desk.email])?;
+    if changed == 0 { Err(unknown_domain().into()) } else { Ok(()) }
+}
+
+/// The author of messages and notes that no agent signs.
+pub(super) fn desk(conn: &Connection, domain: DomainId) -> Result<Desk, Fault> {
+    conn.prepare_cached("SELECT desk_name, desk_email FROM domains WHERE id = ?1")?
+        .query_row([domain.0], |row| Ok(Desk { name: row.get(0)?, email: row.get(1)? }))
+        .optional()?
+        .ok_or_else(|| unknown_domain().into())
 }
 
 /// Fails if the domain does not exist.
@@ -213,13 +235,16 @@ fn primary_key(conn: &Connection, table: &str) -> Result<String, Fault> {
     Ok(names.join(", "))
 }
 
-type Columns = (i64, String, i64);
+const COLUMNS: &str = "id, name, created_at, desk_name, desk_email";
+
+type Columns = (i64, String, i64, Desk);
 
 fn columns(row: &Row<'_>) -> rusqlite::Result<Columns> {
-    Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+    let desk = Desk { name: row.get(3)?, email: row.get(4)? };
+    Ok((row.get(0)?, row.get(1)?, row.get(2)?, desk))
 }
 
-fn domain((id, name, created_at): Columns) -> Result<Domain, Fault> {
+fn domain((id, name, created_at, desk): Columns) -> Result<Domain, Fault> {
     let name = DomainName::parse(&name).map_err(|e| StoreError::Corrupt(e.to_string()))?;
-    Ok(Domain { id: DomainId(id), name, created_at: UnixMillis(created_at) })
+    Ok(Domain { id: DomainId(id), name, created_at: UnixMillis(created_at), desk })
 }

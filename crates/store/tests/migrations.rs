@@ -8,7 +8,7 @@ use std::path::Path;
 use sha2::{Digest as _, Sha256};
 
 /// Each migration with the SHA-256 of its file.
-const MIGRATIONS: [(&str, &str); 6] = [
+const MIGRATIONS: [(&str, &str); 8] = [
     (
         "store-sqlite/migrations/V1__core.sql",
         "5aab8587bfa4db5461cbb79c9a940c8105b7a82fe841ab7dd5532f12a18070f6",
@@ -32,6 +32,14 @@ const MIGRATIONS: [(&str, &str); 6] = [
     (
         "store-postgres/migrations/V3__retries_and_live_times.sql",
         "3bc8e004e89b716198a9880f7de9dbd0a625e9788601d8b0df11015613bd2015",
+    ),
+    (
+        "store-sqlite/migrations/V4__desk.sql",
+        "9047889e3103b95a703332ec481bc0560520740ae78bf230be0fabc13285da1d",
+    ),
+    (
+        "store-postgres/migrations/V4__desk.sql",
+        "43f76b56f62fcbd4061ad24987be4aa6f306b04810f3cf144c0230f0050918dc",
     ),
 ];
 

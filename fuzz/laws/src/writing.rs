@@ -6,10 +6,10 @@
 use caseload_model::error_code::ErrorCode;
 use caseload_model::issue::write::{
     AgentSelector, AgentSummary, Assignment, Attachment, BULK_EDIT_FIELDS, CREATE_FIELDS,
-    CreateContext, EDIT_FIELDS, EditDraft, EditRequest, EditTargets, IssueRecord, MESSAGE_FIELDS,
-    MessageAuthor, Moment, NOTE_FIELDS, NewMessage, ParsedForm, author_pid, bulk_edit_answer,
-    message_answer, note_answer, plan_create, plan_message, plan_note, read_bulk_edit, read_create,
-    read_edit, read_message, read_note,
+    CreateContext, Desk, EDIT_FIELDS, EditDraft, EditRequest, EditTargets, IssueRecord,
+    MESSAGE_FIELDS, MessageAuthor, Moment, NOTE_FIELDS, NewMessage, ParsedForm, author_pid,
+    bulk_edit_answer, message_answer, note_answer, plan_create, plan_message, plan_note,
+    read_bulk_edit, read_create, read_edit, read_message, read_note,
 };
 use caseload_model::issue::{App, IssueQueue, IssueState};
 use caseload_model::issue_query::ParameterFault;
@@ -151,7 +151,7 @@ fn agent(by: &AgentSelector) -> AgentSummary {
         AgentSelector::Id(id) => {
             AgentSummary { id: id.clone(), name: "Eva".to_owned(), email: "Eva@desk".to_owned() }
         }
-        AgentSelector::Email(email) => AgentSummary::of_desk(&domain(), email),
+        AgentSelector::Email(email) => Desk::default().author_named(&domain(), email),
     }
 }
 
@@ -178,7 +178,7 @@ fn message(before: IssueRecord, pairs: &Pairs, moment: Moment) -> IssueRecord {
 fn note(before: IssueRecord, pairs: &Pairs, moment: Moment) -> IssueRecord {
     let Some(request) = read(pairs, NOTE_FIELDS, read_note) else { return before };
     let author = request.author.as_ref().map(|reference| agent(&reference.to));
-    let author = author.unwrap_or_else(|| AgentSummary::of_desk(&domain(), "key"));
+    let author = author.unwrap_or_else(|| Desk::default().author(&domain()));
     let after = plan_note(&before, &request.text, &author, moment).expect("room for a note");
     moved(&before, &after, before.columns.facts.state, moment);
     assert_eq!(after.body.messages, before.body.messages, "a note is not a message");
@@ -193,8 +193,8 @@ fn edit(before: IssueRecord, pairs: &Pairs, moment: Moment) -> IssueRecord {
 
 fn bulk_edit(before: IssueRecord, pairs: &Pairs, moment: Moment) -> IssueRecord {
     let Some(request) = read(pairs, BULK_EDIT_FIELDS, read_bulk_edit) else { return before };
-    let name = request.action_taken_by.as_deref().unwrap_or("key");
-    let author = MessageAuthor::Desk(AgentSummary::of_desk(&domain(), name));
+    let name = request.action_taken_by.as_deref().unwrap_or("Desk");
+    let author = MessageAuthor::Desk(Desk::default().author_named(&domain(), name));
     let attachments = &files(pairs, moment);
     let message = request.message.as_ref().map(|body| NewMessage { body, author, attachments });
     let answer = bulk_edit_answer(&request, &targets(&request.edit));

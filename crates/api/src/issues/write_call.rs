@@ -114,7 +114,6 @@ fn origin(
         domain_name: caller.domain_name.clone(),
         now,
         random: random_u64()?,
-        key_name: caller.key_name.clone(),
         idempotency: key.map(|(text, content)| idempotency::stored_key(text, content, now, now)),
     })
 }

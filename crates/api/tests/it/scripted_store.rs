@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use caseload_model::ids::{DomainId, DomainName};
 use caseload_model::issue::IssueQueue;
-use caseload_model::issue::write::{Attachment, References};
+use caseload_model::issue::write::{Attachment, Desk, References};
 use caseload_model::issue_query::ParameterFault;
 use caseload_model::key::Access;
 use caseload_model::task::{Action, Counts, Family, Outcome, Task, TaskStatus};
@@ -159,6 +159,7 @@ impl Admin for ScriptedStore {
         create_domain(command: CreateDomain) -> Domain;
         domains() -> Vec<Domain>;
         domain(name: &DomainName) -> Option<Domain>;
+        set_desk(domain: DomainId, desk: Desk) -> ();
         delete_domain(domain: DomainId) -> ();
         create_key(command: CreateKey) -> ();
         keys(domain: DomainId) -> Vec<Key>;

@@ -9,6 +9,7 @@ const COMMANDS: [&str; 34] = [
     "domain",
     "domain create",
     "domain list",
+    "domain edit",
     "domain delete",
     "key",
     "key create",

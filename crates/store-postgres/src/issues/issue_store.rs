@@ -3,12 +3,15 @@
 //! clock is locked from the first read of it until the transaction ends.
 
 use caseload_model::ids::ISSUE_ID_COUNTED_MAX;
-use caseload_model::issue::write::{AgentSummary, AppProfileSummary, Attachment, IssueRecord};
+use caseload_model::issue::write::{
+    AgentSummary, AppProfileSummary, Attachment, Desk, IssueRecord,
+};
 use caseload_model::issue::{App, AppProfileRow, INSTANT_MS_MAX, IssueQueue, TimeWindow};
 use caseload_model::time::UnixMillis;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
+use super::super::domains;
 use super::super::rows::{instant, text};
 use super::columns::{COLUMNS, COLUMNS_END, NewRow, record};
 use super::import::taken as taken_instants;
@@ -52,6 +55,10 @@ impl IssueStore for DomainTx<'_> {
             &[&self.domain.0],
         )?;
         found.iter().map(agent).collect()
+    }
+
+    fn desk(&self) -> Result<Desk, StoreError> {
+        self.wait(domains::desk(self.client(), self.domain))
     }
 
     fn queue(&self, id: &str) -> Result<Option<IssueQueue>, StoreError> {

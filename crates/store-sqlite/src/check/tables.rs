@@ -33,8 +33,8 @@ pub(super) fn references(conn: &Connection, findings: &mut Findings) -> Result<(
     Ok(())
 }
 
-/// Every record belongs to a domain that exists or is being removed, and every domain has a clock
-/// and a default app.
+/// Every record belongs to a domain that exists or is being removed, and every domain has a clock,
+/// a default app and the name of its desk.
 pub(super) fn domains(conn: &Connection, findings: &mut Findings) -> Result<(), Fault> {
     for table in domain_tables(conn)? {
         let strays = conn.query_row(
@@ -48,7 +48,8 @@ pub(super) fn domains(conn: &Connection, findings: &mut Findings) -> Result<(), 
         rules::without_domain(findings, &table, strays);
     }
     let mut statement = conn.prepare(
-        "SELECT d.name, c.domain_id IS NOT NULL, a.id IS NOT NULL FROM domains d
+        "SELECT d.name, c.domain_id IS NOT NULL, a.id IS NOT NULL, d.desk_name <> ''
+         FROM domains d
          LEFT JOIN domain_clocks c ON c.domain_id = d.id
          LEFT JOIN apps a ON a.domain_id = d.id AND a.id = d.default_app_id",
     )?;
@@ -57,7 +58,7 @@ pub(super) fn domains(conn: &Connection, findings: &mut Findings) -> Result<(), 
     while let Some(row) = rows.next()? {
         count += 1;
         let name: String = row.get(0)?;
-        rules::domain(findings, &name, row.get(1)?, row.get(2)?);
+        rules::domain(findings, &name, [row.get(1)?, row.get(2)?, row.get(3)?]);
     }
     findings.verified("domains", count);
     Ok(())

@@ -1,12 +1,14 @@
 //! The statements of the writing commands ([`IssueStore`]). The writer thread runs one command at
 //! a time, so no statement locks anything.
 
-use caseload_model::issue::write::{AgentSummary, AppProfileSummary, Attachment, IssueRecord};
+use caseload_model::issue::write::{
+    AgentSummary, AppProfileSummary, Attachment, Desk, IssueRecord,
+};
 use caseload_model::issue::{App, AppProfileRow, IssueQueue};
 use caseload_model::time::UnixMillis;
 use rusqlite::{OptionalExtension, Row, params};
 
-use super::super::{attachments, clock};
+use super::super::{attachments, clock, domains};
 use super::import::{
     insert_columns, insert_columns_statement, insert_fragments, insert_fragments_statement,
 };
@@ -52,6 +54,10 @@ impl IssueStore for DomainTx<'_> {
             .map_err(store_error)?;
         let agents = statement.query_map([self.domain.0], agent).map_err(store_error)?;
         agents.collect::<Result<_, _>>().map_err(store_error)
+    }
+
+    fn desk(&self) -> Result<Desk, StoreError> {
+        Ok(domains::desk(self.conn, self.domain)?)
     }
 
     fn queue(&self, id: &str) -> Result<Option<IssueQueue>, StoreError> {

@@ -3,9 +3,15 @@
 
 use super::Findings;
 
-/// A domain has a clock and a default app.
-pub fn domain(findings: &mut Findings, name: &str, has_clock: bool, has_default_app: bool) {
-    for (exists, what) in [(has_clock, "clock"), (has_default_app, "default app")] {
+/// A domain has a clock, a default app, and a desk with a name.
+pub fn domain(
+    findings: &mut Findings,
+    name: &str,
+    [has_clock, has_default_app, has_desk_name]: [bool; 3],
+) {
+    for (exists, what) in
+        [(has_clock, "clock"), (has_default_app, "default app"), (has_desk_name, "desk name")]
+    {
         if !exists {
             findings.fault(format!("domain {name} has no {what}"));
         }

@@ -2,6 +2,7 @@
 //! a store belongs to a domain.
 
 use caseload_model::ids::{DomainId, DomainName};
+use caseload_model::issue::write::Desk;
 use caseload_model::key::Access;
 use caseload_model::time::UnixMillis;
 
@@ -16,6 +17,9 @@ pub trait Admin: Send + Sync + 'static {
     fn domains(&self) -> StoreFuture<'_, Vec<Domain>>;
     /// The domain of that name; `None` if there is none.
     fn domain(&self, name: &DomainName) -> StoreFuture<'_, Option<Domain>>;
+    /// Sets the author of messages and notes that no agent signs. It takes effect with the next
+    /// command that writes one, on every server.
+    fn set_desk(&self, domain: DomainId, desk: Desk) -> StoreFuture<'_, ()>;
     /// Removes a domain and everything in it.
     fn delete_domain(&self, domain: DomainId) -> StoreFuture<'_, ()>;
 
@@ -47,6 +51,7 @@ pub struct Domain {
     pub id: DomainId,
     pub name: DomainName,
     pub created_at: UnixMillis,
+    pub desk: Desk,
 }
 
 /// Makes a domain and its default app `Web` with publish id `1`.

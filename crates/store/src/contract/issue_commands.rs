@@ -19,8 +19,6 @@ pub struct WriteOrigin {
     pub now: UnixMillis,
     /// Makes generated ids unique.
     pub random: u64,
-    /// The author if the request names none.
-    pub key_name: String,
     /// If the caller may repeat the command.
     pub idempotency: Option<IdempotencyKey>,
 }

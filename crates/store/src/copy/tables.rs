@@ -77,7 +77,17 @@ const fn large(name: &'static str, columns: &'static [Column]) -> Table {
 
 /// All tables, in the order in which they are copied.
 pub static TABLES: &[Table] = &[
-    small("domains", &[integer("id"), text("name"), text("default_app_id"), integer("created_at")]),
+    small(
+        "domains",
+        &[
+            integer("id"),
+            text("name"),
+            text("default_app_id"),
+            integer("created_at"),
+            text("desk_name"),
+            or_null(text("desk_email")),
+        ],
+    ),
     small("domain_removals", &[integer("removed_id")]),
     small(
         "domain_clocks",

@@ -31,7 +31,6 @@ fn origin(domain: &Domain, key: Option<String>) -> WriteOrigin {
         domain_name: domain.name.clone(),
         now: NOW,
         random: 7,
-        key_name: "the key".to_owned(),
         idempotency: key.map(|text| IdempotencyKey {
             text,
             content: [7; 32],

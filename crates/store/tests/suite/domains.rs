@@ -4,10 +4,11 @@
 use std::sync::Arc;
 
 use caseload_model::ids::{DomainId, DomainName};
+use caseload_model::issue::write::Desk;
 use caseload_model::key::Access;
 use caseload_model::task::{Action, Family};
 use caseload_model::time::UnixMillis;
-use caseload_store::{CreateAgent, CreateApp, CreateDomain, CreateKey, Store};
+use caseload_store::{CreateAgent, CreateApp, CreateDomain, CreateKey, Domain, Store};
 
 use super::support::{
     NOW, assert_not_found, assert_sound, assert_taken, domain, later, lines, run, task_of, uid,
@@ -51,6 +52,21 @@ pub(crate) async fn domains_are_listed_by_name(store: Arc<dyn Store>) {
     assert_eq!(names, ["a", "a-1", "b", "c"]);
     let unknown = DomainName::parse("d").unwrap();
     assert_eq!(store.domain(&unknown).await.unwrap(), None);
+}
+
+pub(crate) async fn a_desk_has_a_default_and_belongs_to_its_domain(store: Arc<dyn Store>) {
+    let (acme, other) = (domain(&store, "acme").await, domain(&store, "other").await);
+    assert_eq!(acme.desk, Desk::default());
+    let (name, email) = ("Aid \u{e9}".to_owned(), Some("aid@acme.example".to_owned()));
+    let desk = Desk { name, email };
+    store.set_desk(acme.id, desk.clone()).await.unwrap();
+    let listed = store.domains().await.unwrap();
+    assert_eq!(listed, [Domain { desk: desk.clone(), ..acme.clone() }, other]);
+    assert_eq!(store.domain(&acme.name).await.unwrap().unwrap().desk, desk);
+    store.set_desk(acme.id, Desk::default()).await.unwrap();
+    assert_eq!(store.domain(&acme.name).await.unwrap(), Some(acme));
+    assert_not_found(&store.set_desk(DomainId(4711), desk).await);
+    assert_sound(&store).await;
 }
 
 pub(crate) async fn a_key_grants_access_until_it_expires_or_is_revoked(store: Arc<dyn Store>) {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use caseload_model::issue::write::{Attachment, read_create};
+use caseload_model::issue::write::{Attachment, Desk, read_create};
 use caseload_model::key::Access;
 use caseload_model::task::Action;
 use caseload_store::{
@@ -56,6 +56,8 @@ async fn fill_domain(store: &Arc<dyn Store>, domain: &Domain, seed: u8) {
     let email = "ann@desk.example".to_owned();
     let agent = CreateAgent { domain: domain.id, id, name, email, now: NOW };
     store.create_agent(agent).await.unwrap();
+    let (name, email) = ("Help\u{e9}".to_owned(), Some("help@desk.example".to_owned()));
+    store.set_desk(domain.id, Desk { name, email }).await.unwrap();
     fill_profiles(store, domain).await;
     let issues = caseload_testdata::issues(u64::from(seed), 260);
     run(store, domain, "import", Action::ImportIssues, &issues).await;
@@ -100,7 +102,6 @@ async fn fill_attachments(store: &Arc<dyn Store>, domain: &Domain) {
         domain_name: domain.name.clone(),
         now: NOW,
         random: 7,
-        key_name: "k".to_owned(),
         idempotency: Some(key),
     };
     let file = Attachment {

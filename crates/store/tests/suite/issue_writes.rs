@@ -40,7 +40,6 @@ fn origin(domain: &Domain, now: UnixMillis) -> WriteOrigin {
         domain_name: domain.name.clone(),
         now,
         random: 7,
-        key_name: "the key".to_owned(),
         idempotency: None,
     }
 }

@@ -30,6 +30,7 @@ macro_rules! store_suite {
             a_new_domain_has_one_app_called_web,
             two_domains_cannot_share_a_name,
             domains_are_listed_by_name,
+            a_desk_has_a_default_and_belongs_to_its_domain,
             a_key_grants_access_until_it_expires_or_is_revoked,
             a_key_with_a_known_id_or_hash_is_refused,
             records_of_an_unknown_domain_are_refused,

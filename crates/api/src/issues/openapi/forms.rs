@@ -39,7 +39,7 @@ pub(super) fn schemas() -> Value {
         ("note-text", required_text("The note.", TEXT_CHARS_MAX)),
         (
             "profile-id",
-            id("The agent who writes. Without it, the author is the name of the API key."),
+            id("The agent who writes. Without it, the author is the desk of the domain."),
         ),
     ];
     let files = [("attachment", file()), ("attachments", files())];

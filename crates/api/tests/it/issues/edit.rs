@@ -110,7 +110,11 @@ async fn a_bulk_edit_changes_all_or_none() {
     let key = [("issue-ids", "[3]"), ("message-body", "x"), ("status", "Resolved")];
     form(&real, Method::PUT, ISSUES, &key, 200).await;
     let issue = issue(&real, &paths[2]).await;
-    assert_eq!(issue["messages"][1]["author"]["name"], "write-key");
+    let author = &issue["messages"][1]["author"];
+    assert_eq!(
+        (&author["name"], &author["emails"]),
+        (&json!("Desk"), &json!(["desk@acme.invalid"]))
+    );
     assert_eq!(issue["state_data"]["state"], "resolved", "a given status has the last word");
     assert_sound(&real).await;
     real.stop().await;

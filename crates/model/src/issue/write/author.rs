@@ -1,6 +1,6 @@
-//! The authors of writes: the end user of a new or existing issue, an agent, or the desk under some
-//! name. An end user has one app profile per app and identity. Its id is derived from the two, so
-//! the same person gets the same profile without a lookup.
+//! The authors of writes: the end user of a new or existing issue, or an agent. An end user has one
+//! app profile per app and identity. Its id is derived from the two, so the same person gets the
+//! same profile without a lookup.
 
 use std::borrow::Cow;
 
@@ -10,9 +10,6 @@ use crate::fold::fold;
 use crate::ids::{DomainName, app_profile_id};
 use crate::issue::person::Person;
 use crate::json::{self, Json};
-
-/// The name of the desk if neither the request nor the key has one.
-const DESK_NAME: &str = "Desk";
 
 /// The parts of an agent that a write needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,14 +21,6 @@ pub struct AgentSummary {
 }
 
 impl AgentSummary {
-    /// A person at the desk who is known by name only; the name may be empty.
-    pub fn of_desk(domain: &DomainName, name: &str) -> Self {
-        let name = if name.is_empty() { DESK_NAME } else { name };
-        let seed = format!("agent\0{}", fold(name));
-        let id = app_profile_id(domain, seed.as_bytes());
-        Self { id, name: name.to_owned(), email: String::new() }
-    }
-
     pub(super) fn person(&self) -> Person<'_> {
         let emails = Some(self.email.as_str()).filter(|email| !email.is_empty());
         Person {

@@ -19,6 +19,7 @@ pub(super) const TEXT_MESSAGE: &str = "Text";
 pub enum MessageAuthor {
     /// The issue's own author.
     EndUser,
+    /// An agent or the desk, with an address.
     Desk(AgentSummary),
 }
 

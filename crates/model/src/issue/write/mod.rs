@@ -7,6 +7,7 @@
 mod attachment;
 mod author;
 mod create;
+mod desk;
 mod edit;
 mod fields;
 mod forms;
@@ -21,6 +22,7 @@ pub use attachment::{
 };
 pub use author::{AgentSummary, AppProfileSummary, author_pid};
 pub use create::{CreateContext, CreatePlan, plan_create};
+pub use desk::{DESK_TEXT_CHARS_MAX, Desk};
 pub use edit::{EditDraft, EditPlan, EditTargets, bulk_edit_answer};
 pub use forms::{
     BULK_EDIT_FIELDS, BULK_EDIT_ISSUES_MAX, BULK_MESSAGE_BYTES_MAX, CREATE_FIELDS, EDIT_FIELDS,

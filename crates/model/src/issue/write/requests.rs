@@ -59,7 +59,7 @@ pub struct MessageRequest {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NoteRequest {
     pub text: String,
-    /// The note is written in the key's name if absent.
+    /// The note is the desk's if absent.
     pub author: Option<Reference<AgentSelector>>,
 }
 

@@ -2,7 +2,9 @@
 //! backend runs commands concurrently, it locks an issue that is read for a change, and the
 //! domain's clock once it is read, until the transaction ends.
 
-use caseload_model::issue::write::{AgentSummary, AppProfileSummary, Attachment, IssueRecord};
+use caseload_model::issue::write::{
+    AgentSummary, AppProfileSummary, Attachment, Desk, IssueRecord,
+};
 use caseload_model::issue::{App, AppProfileRow, IssueQueue};
 use caseload_model::time::UnixMillis;
 
@@ -34,6 +36,8 @@ pub trait IssueStore: CommandStore {
     fn agent(&self, id: &str) -> Result<Option<AgentSummary>, StoreError>;
     /// Oldest first.
     fn agents(&self) -> Result<Vec<AgentSummary>, StoreError>;
+    /// The author of messages and notes that no agent signs.
+    fn desk(&self) -> Result<Desk, StoreError>;
     fn queue(&self, id: &str) -> Result<Option<IssueQueue>, StoreError>;
     fn app_profile(&self, pid: &str) -> Result<Option<AppProfileSummary>, StoreError>;
 

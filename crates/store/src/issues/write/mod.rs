@@ -90,7 +90,10 @@ pub fn add_message<W: IssueStore>(
         let mut lookups = Lookups::new(store);
         let agent = request.agent.as_ref().map(|agent| lookups.agent(agent)).transpose()?.flatten();
         lookups.check()?;
-        let author = agent.map_or(MessageAuthor::EndUser, MessageAuthor::Desk);
+        let author = match agent {
+            Some(agent) => MessageAuthor::Desk(signed(store, origin, agent)?),
+            None => MessageAuthor::EndUser,
+        };
         let message = NewMessage { body: &request.body, author, attachments: files };
         let moment = moment(store, origin)?;
         let changed = plan_message(&origin.domain_name, &stored, &message, moment)
@@ -114,8 +117,10 @@ pub fn add_note<W: IssueStore>(
         let author =
             request.author.as_ref().map(|agent| lookups.agent(agent)).transpose()?.flatten();
         lookups.check()?;
-        let author =
-            author.unwrap_or_else(|| AgentSummary::of_desk(&origin.domain_name, &origin.key_name));
+        let author = match author {
+            Some(agent) => signed(store, origin, agent)?,
+            None => store.desk()?.author(&origin.domain_name),
+        };
         let changed = plan_note(&stored, &request.text, &author, moment(store, origin)?)
             .map_err(|why| refused("note-text", why))?;
         put(store, row, &stored, changed)?;
@@ -163,13 +168,14 @@ fn edit_all<W: IssueStore>(store: &W, command: &EditIssues) -> Result<Vec<u8>, S
     let mut lookups = Lookups::new(store);
     let rows = lookups.issues(&request.issue_ids)?;
     let targets = lookups.targets(&request.edit)?;
-    let desk = desk(&lookups, origin, request.action_taken_by.as_deref())?;
+    let message = match request.message.as_deref() {
+        Some(body) => {
+            let author = desk_author(store, &lookups, origin, request.action_taken_by.as_deref())?;
+            Some(NewMessage { body, author: MessageAuthor::Desk(author), attachments: &[] })
+        }
+        None => None,
+    };
     lookups.check()?;
-    let message = request.message.as_deref().map(|body| NewMessage {
-        body,
-        author: MessageAuthor::Desk(desk),
-        attachments: &[],
-    });
     store.lock(&rows)?;
     // All changes of the command have one time, which the first changed issue asks for.
     let mut next: Option<Moment> = None;
@@ -204,20 +210,36 @@ fn edit_all<W: IssueStore>(store: &W, command: &EditIssues) -> Result<Vec<u8>, S
 }
 
 /// The author of desk messages: the agent with this id or address, otherwise an author of this
-/// name.
-fn desk<W: IssueStore>(
+/// name; the desk if there is no name.
+fn desk_author<W: IssueStore>(
+    store: &W,
     lookups: &Lookups<'_, W>,
     origin: &WriteOrigin,
     named: Option<&str>,
 ) -> Result<AgentSummary, StoreError> {
     let Some(named) = named else {
-        return Ok(AgentSummary::of_desk(&origin.domain_name, &origin.key_name));
+        return Ok(store.desk()?.author(&origin.domain_name));
     };
-    if let Some(agent) = lookups.agent_by_id(named)? {
+    let agent = match lookups.agent_by_id(named)? {
+        Some(agent) => Some(agent),
+        None => lookups.agent_by_email(&fold(named))?,
+    };
+    match agent {
+        Some(agent) => signed(store, origin, agent),
+        None => Ok(store.desk()?.author_named(&origin.domain_name, named)),
+    }
+}
+
+/// The agent as an author, who always has an address.
+fn signed<W: IssueStore>(
+    store: &W,
+    origin: &WriteOrigin,
+    agent: AgentSummary,
+) -> Result<AgentSummary, StoreError> {
+    if !agent.email.is_empty() {
         return Ok(agent);
     }
-    let agent = lookups.agent_by_email(&fold(named))?;
-    Ok(agent.unwrap_or_else(|| AgentSummary::of_desk(&origin.domain_name, named)))
+    Ok(store.desk()?.signed(&origin.domain_name, agent))
 }
 
 /// Runs a command that may be repeated, and stores its answer with its effect.

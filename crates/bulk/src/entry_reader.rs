@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use caseload_model::ids::{DomainId, DomainName};
+use caseload_model::issue::DeskAddresses;
 use caseload_model::payload::{Block, Entry};
 use caseload_model::record::PreparedEntry;
 use caseload_model::task::Action;
@@ -37,6 +38,8 @@ pub(crate) struct EntryReader {
     action: Action,
     /// A dry run is one chunk, because it stores nothing that a second chunk could read.
     dry_run: bool,
+    /// The addresses that an import fills in.
+    addresses: Arc<DeskAddresses>,
     /// Index of the next entry to read, and the number of entries from there on.
     next_index: u32,
     left: u32,
@@ -60,6 +63,7 @@ impl EntryReader {
             task_id: claim.task.id.clone(),
             action: claim.task.action,
             dry_run: claim.task.dry_run,
+            addresses: Arc::default(),
             next_index: claim.next_index,
             left: claim.task.counts.unprocessed,
         }
@@ -72,6 +76,9 @@ impl EntryReader {
         queue: Arc<EntryQueue>,
     ) -> Result<(), StoreError> {
         let queue = EndsQueue(queue);
+        if self.action == Action::ImportIssues {
+            self.addresses = Arc::new(store.desk_addresses(self.domain).await?);
+        }
         let mut validating: VecDeque<JoinHandle<ValidatedBlock>> = VecDeque::new();
         let mut whole: Option<ValidatedBlock> = None;
         loop {
@@ -104,8 +111,9 @@ impl EntryReader {
         self.next_index = last.index + 1;
         self.left = self.left.saturating_sub(block.entries.len() as u32);
         let (action, domain_name) = (self.action, self.domain_name.clone());
+        let addresses = self.addresses.clone();
         Ok(tokio::task::spawn_blocking(move || {
-            let work = prepare(action, &domain_name, &block);
+            let work = prepare(action, (&domain_name, &addresses), &block);
             ValidatedBlock { block, work }
         }))
     }
@@ -173,7 +181,11 @@ fn moved(mut entry: Entry, offset: usize) -> Entry {
 }
 
 /// Validates every entry by the rules of its action.
-fn prepare(action: Action, domain: &DomainName, block: &Block) -> ChunkWork {
+fn prepare(
+    action: Action,
+    (domain, addresses): (&DomainName, &DeskAddresses),
+    block: &Block,
+) -> ChunkWork {
     match action {
         Action::CreateCoreProfiles => {
             ChunkWork::CreateCoreProfiles(profile::prepare_creates(block))
@@ -186,6 +198,8 @@ fn prepare(action: Action, domain: &DomainName, block: &Block) -> ChunkWork {
         }
         Action::GetCoreProfiles => ChunkWork::GetCoreProfiles(profile::prepare_core_gets(block)),
         Action::GetAppProfiles => ChunkWork::GetAppProfiles(profile::prepare_app_gets(block)),
-        Action::ImportIssues => ChunkWork::ImportIssues(issue::prepare_imports(domain, block)),
+        Action::ImportIssues => {
+            ChunkWork::ImportIssues(issue::prepare_imports_of(domain, addresses, block))
+        }
     }
 }

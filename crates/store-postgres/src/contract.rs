@@ -2,8 +2,8 @@
 //! and notifies runners or counts tasks if the commit concerns them.
 
 use caseload_model::ids::{DomainId, DomainName};
-use caseload_model::issue::IssueQueue;
 use caseload_model::issue::write::{Attachment, Desk, References};
+use caseload_model::issue::{DeskAddresses, IssueQueue};
 use caseload_model::issue_query::ParameterFault;
 use caseload_model::task::{Family, Task};
 use caseload_model::time::UnixMillis;
@@ -221,6 +221,10 @@ impl Work for PostgresStore {
         self.read((domain, task_id.to_owned()), move |client, (domain, task_id)| {
             Box::pin(tasks::payload_block(client, *domain, task_id, from_index))
         })
+    }
+
+    fn desk_addresses(&self, domain: DomainId) -> StoreFuture<'_, DeskAddresses> {
+        Box::pin(issues::desk_addresses(&self.engine, domain))
     }
 
     fn apply_chunk(&self, command: ApplyChunk) -> StoreFuture<'_, ChunkApplied> {

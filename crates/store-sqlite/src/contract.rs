@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use caseload_model::ids::{DomainId, DomainName};
-use caseload_model::issue::IssueQueue;
 use caseload_model::issue::write::{Attachment, Desk, References};
+use caseload_model::issue::{DeskAddresses, IssueQueue};
 use caseload_model::issue_query::ParameterFault;
 use caseload_model::task::{Family, Task};
 use caseload_model::time::UnixMillis;
@@ -223,6 +223,10 @@ impl Work for SqliteStore {
     ) -> StoreFuture<'_, Option<Vec<u8>>> {
         let task_id = task_id.to_owned();
         self.read_in(domain, move |tx| tx.payload_block(&task_id, from_index))
+    }
+
+    fn desk_addresses(&self, domain: DomainId) -> StoreFuture<'_, DeskAddresses> {
+        self.read_in(domain, |tx| write::desk_addresses(&tx))
     }
 
     fn apply_chunk(&self, command: ApplyChunk) -> StoreFuture<'_, ChunkApplied> {

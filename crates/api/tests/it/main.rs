@@ -50,6 +50,7 @@ mod issues {
     mod list_filters;
     mod list_forms;
     mod list_stream;
+    mod members;
     mod message_lists;
     mod messages;
     mod private_notes;

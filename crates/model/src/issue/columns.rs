@@ -56,6 +56,7 @@ pub struct IssueFacts {
     pub rating: Option<u8>,
     pub language: Option<String>,
     pub platform_type: Option<String>,
+    /// `None` means [`ISSUE_MODE_DEFAULT`](super::ISSUE_MODE_DEFAULT).
     pub issue_mode: Option<String>,
     pub redacted: bool,
     /// As sent, in the same order and with repeats.

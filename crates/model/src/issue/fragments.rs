@@ -1,11 +1,22 @@
 //! An issue as it is stored: JSON fragments from which a view picks. Writing an issue only
 //! concatenates them, so the stored bytes are served unchanged. A view with instants in the ISO
-//! form is the exception: it rewrites them.
+//! form is the exception: it rewrites them. Members that every issue shows and that are not stored
+//! for every issue get their default here: `issue_mode_data`, and `queue` if it is asked for.
+
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 
 use std::ops::Range;
 
 use super::iso_times;
 use super::view::{IssueView, TimestampFormat};
+
+/// The mode of an issue whose head has none. A test compares it with the constant.
+const MODE_DEFAULT: &[u8] = b",\"issue_mode_data\":{\"issue_mode\":\"default\"}";
+/// The last member of a head, if there is one. No text can be mistaken for it, because quotes
+/// within a string are escaped. The finder is built once, because that takes longer than a search.
+static CC: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b",\"cc\":["));
 
 /// The fragments other than the head, owned. Each is a whole JSON value, except `feedback` and
 /// `predict_labels`, which are members without braces.
@@ -115,13 +126,13 @@ fn concatenate(issue: &IssueFragments<'_>, view: &IssueView, out: &mut Vec<u8>) 
         }
     };
     out.push(b'{');
-    out.extend_from_slice(issue.head);
+    write_head(issue.head, out);
     value(out, !view.exclude_messages, ",\"messages\":", Some(issue.messages));
     let messages_end = out.len();
     value(out, true, ",\"meta\":", Some(issue.meta));
     value(out, view.custom_fields, ",\"custom_fields\":", Some(issue.custom_fields));
     value(out, view.feedback, ",", issue.feedback);
-    value(out, view.queue, ",\"queue\":", issue.queue);
+    value(out, view.queue, ",\"queue\":", Some(issue.queue.unwrap_or(b"null")));
     value(out, view.private_notes, ",\"private_notes\":", issue.private_notes);
     value(out, view.predict_labels, ",", issue.predict_labels);
     value(out, view.sentiment_analysis, ",\"sentiment_analysis\":", issue.sentiment_analysis);
@@ -129,4 +140,61 @@ fn concatenate(issue: &IssueFragments<'_>, view: &IssueView, out: &mut Vec<u8>) 
     out.push(b'}');
     let messages_bytes = if view.exclude_messages { 0 } else { issue.messages.len() };
     messages_end - messages_bytes..messages_end
+}
+
+/// Writes the head, with the default mode if it has none.
+fn write_head(head: &[u8], out: &mut Vec<u8>) {
+    // Only `cc` is a list at the end of a head; the mode has its place before it.
+    let ends_with_list = head.last() == Some(&b']');
+    let cc = if ends_with_list { CC.find(head) } else { None };
+    let (before, after) = head.split_at(cc.unwrap_or(head.len()));
+    out.extend_from_slice(before);
+    // Of the members that may come last here, the mode alone is a map.
+    if before.last() != Some(&b'}') {
+        out.extend_from_slice(MODE_DEFAULT);
+    }
+    out.extend_from_slice(after);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::issue::ISSUE_MODE_DEFAULT;
+
+    fn shown(head: &str, queue: Option<&str>, view: IssueView) -> String {
+        let body = IssueBody {
+            meta: b"{}".to_vec(),
+            queue: queue.map(|queue| queue.as_bytes().to_vec()),
+            ..IssueBody::default()
+        };
+        let view = IssueView { exclude_messages: true, ..view };
+        let mut out = Vec::new();
+        write_issue(&IssueFragments::new(head.as_bytes(), &body), &view, &mut out);
+        String::from_utf8_lossy(&out).into_owned()
+    }
+
+    #[test]
+    fn an_issue_without_a_mode_shows_the_default_in_the_place_of_a_mode() {
+        let default = format!(r#","issue_mode_data":{{"issue_mode":"{ISSUE_MODE_DEFAULT}"}}"#);
+        let mode = r#","issue_mode_data":{"issue_mode":"chat"}"#;
+        let fact = r#""state_data":{"state":"new","changed_at":1},"updated_at":1"#;
+        let texts = r#","language":"de","platform_type":"}""#;
+        for facts in [fact.to_owned(), format!("{fact}{texts}")] {
+            for cc in ["", r#","cc":[]"#, r#","cc":["a",",\"cc\":[","}"]"#] {
+                let without = shown(&format!("{facts}{cc}"), None, IssueView::default());
+                assert_eq!(without, format!(r#"{{{facts}{default}{cc},"meta":{{}}}}"#));
+                let with = shown(&format!("{facts}{mode}{cc}"), None, IssueView::default());
+                assert_eq!(with, format!(r#"{{{facts}{mode}{cc},"meta":{{}}}}"#));
+            }
+        }
+    }
+
+    #[test]
+    fn a_queue_is_shown_as_null_where_it_is_asked_for_and_there_is_none() {
+        let head = r#""id":1,"issue_mode_data":{"issue_mode":"chat"}"#;
+        let view = IssueView { queue: true, ..IssueView::default() };
+        assert!(shown(head, None, view).ends_with(r#","queue":null}"#));
+        assert!(shown(head, Some(r#"{"id":"q"}"#), view).ends_with(r#","queue":{"id":"q"}}"#));
+        assert!(!shown(head, None, IssueView::default()).contains("queue"));
+    }
 }

@@ -98,12 +98,13 @@ mod tests {
                 r#""created_at":"2023-01-01T02:21:46.000Z","#,
                 r#""original_created_at":"1969-12-31T23:59:59.999Z","#,
                 r#""updated_at":"9999-12-31T23:59:59.999Z","#,
+                r#""issue_mode_data":{"issue_mode":"default"},"#,
                 r#""messages":[{"id":"a","body":"1672539706000","#,
                 r#""created_at":"1970-01-01T00:00:00.000Z","#,
                 r#""author":{"name":"","created_at":3},"attachments":[{"created_at":4}]},"#,
                 r#"{"created_at":"2000-02-29T00:00:00.000Z"}],"#,
                 r#""meta":{"created_at":"7","m":1.50},"#,
-                r#""custom_fields":{"created_at":{"type":"number","value":5}},"#,
+                r#""custom_fields":{"created_at":{"type":"number","value":5}},"queue":null,"#,
                 r#""private_notes":[{"body":"n","created_at":"1970-01-01T00:00:00.001Z"}]}"#,
             )
         );

@@ -33,7 +33,10 @@ pub use custom_field::{FieldType, has_value};
 pub(crate) use custom_field::{boolean_text, scalar_text};
 pub use fragments::{IssueBody, IssueFragments, write_issue};
 pub use head::HeadTemplate;
-pub use import::{AgentMention, AppProfileMention, ISSUE_FIELDS, NewIssue, prepare_imports};
+pub use import::{
+    AgentMention, AppProfileMention, DeskAddresses, ISSUE_FIELDS, NewIssue, prepare_imports,
+    prepare_imports_of,
+};
 pub use instant::{parse_iso, write_iso};
 pub use list_version::{ListVersion, ListVersionHasher};
 pub use oldest_first::{PlacedRecord, oldest_first, with_iso_times};
@@ -58,5 +61,7 @@ pub const INSTANT_MS_MAX: i64 = 253_402_300_799_999;
 /// A number below this is more likely a time in seconds: in milliseconds it would be before March
 /// 1973.
 pub const SECONDS_MAX: i64 = 100_000_000_000;
+/// The `issue_mode` of an issue that came without one. It is shown and found, but not stored.
+pub const ISSUE_MODE_DEFAULT: &str = "default";
 /// The `assignee_id` of an unassigned issue.
 pub const UNASSIGNED: &str = "unassigned";

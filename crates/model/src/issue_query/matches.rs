@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use super::custom_fields::holds_for;
 use super::{Condition, FieldFilter, IssueQuery, Sort, SortKey, SortOrder};
 use crate::fold::fold;
-use crate::issue::{IssueColumns, IssueFragments};
+use crate::issue::{ISSUE_MODE_DEFAULT, IssueColumns, IssueFragments};
 use crate::json::{self, Json};
 use crate::time::UnixMillis;
 
@@ -41,6 +41,7 @@ impl IssueQuery {
     pub fn matches_columns(&self, issue: &IssueColumns) -> bool {
         let facts = &issue.facts;
         let queue = facts.queue.as_ref().map(|queue| queue.id.as_str());
+        let mode = facts.issue_mode.as_deref().unwrap_or(ISSUE_MODE_DEFAULT);
         self.created.contains(issue.created_at)
             && self.updated.contains(facts.updated_at)
             && self.changed.contains(facts.changed_at)
@@ -50,7 +51,7 @@ impl IssueQuery {
             && one_of(self.platform_types.as_deref(), facts.platform_type.as_deref())
             && one_of(self.queue_ids.as_deref(), queue)
             && one_of(self.end_user_ids.as_deref(), Some(&facts.hs_user_id))
-            && one_of(self.issue_modes.as_deref(), facts.issue_mode.as_deref())
+            && one_of(self.issue_modes.as_deref(), Some(mode))
             && has(&self.tags, &facts.tags)
             && has(&self.languages, facts.language.as_slice())
             && has(&self.assignee_ids, facts.assignee_id.as_slice())

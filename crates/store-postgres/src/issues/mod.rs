@@ -25,8 +25,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use caseload_model::ids::DomainId;
-use caseload_model::issue::IssueQueue;
 use caseload_model::issue::write::{Attachment, References};
+use caseload_model::issue::{DeskAddresses, IssueQueue};
 use caseload_model::issue_query::{ParameterFault, SortKey};
 use caseload_model::time::UnixMillis;
 
@@ -191,6 +191,17 @@ pub(super) async fn reference_faults(
     engine
         .read_blocking(super::engine::READ_BUDGET, false, move |db, _| {
             write::reference_faults(&DomainTx { db, domain }, &references)
+        })
+        .await
+}
+
+pub(super) async fn desk_addresses(
+    engine: &Arc<Engine>,
+    domain: DomainId,
+) -> Result<DeskAddresses, StoreError> {
+    engine
+        .read_blocking(super::engine::READ_BUDGET, false, move |db, _| {
+            write::desk_addresses(&DomainTx { db, domain })
         })
         .await
 }

@@ -63,7 +63,7 @@ fn add_term(
     Ok(())
 }
 
-/// The issues of a sparse kind with a value from `from` on and before `until`.
+/// The issues with a term of this kind from `from` on and before `until`.
 pub(super) fn between(
     conn: &Connection,
     domain: DomainId,
@@ -71,11 +71,22 @@ pub(super) fn between(
     from: &[u8],
     until: &[u8],
 ) -> Result<RoaringBitmap, Fault> {
+    let mut rows = RowSetBuilder::default();
+    if !kind.is_sparse() {
+        let mut select = conn.prepare_cached(
+            "SELECT block, rows FROM issue_sets
+             WHERE domain_id = ?1 AND kind = ?2 AND value >= ?3 AND value < ?4",
+        )?;
+        let mut found = select.query(params![domain.0, kind.code(), from, until])?;
+        while let Some(row) = found.next()? {
+            rows.add(row.get(0)?, blob(row, 1)?)?;
+        }
+        return Ok(rows.finish());
+    }
     let mut select = conn.prepare_cached(
         "SELECT rows FROM issue_values WHERE domain_id = ?1 AND kind = ?2 AND block = ?3
          AND value >= ?4 AND value < ?5",
     )?;
-    let mut rows = RowSetBuilder::default();
     for block in blocks_of(conn, domain)? {
         let bound = params![domain.0, kind.code(), block, from, until];
         let mut found = select.query(bound)?;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use caseload_model::ids::{CoreProfileId, DomainId, DomainName};
-use caseload_model::issue::NewIssue;
+use caseload_model::issue::{DeskAddresses, NewIssue};
 use caseload_model::payload::Block;
 use caseload_model::profile::{AppPatch, CorePatch, NewCoreProfile};
 use caseload_model::record::PreparedEntry;
@@ -33,6 +33,8 @@ pub trait Work: Send + Sync + 'static {
         task_id: &str,
         from_index: u32,
     ) -> StoreFuture<'_, Option<Vec<u8>>>;
+    /// The addresses that an import fills into messages of the desk.
+    fn desk_addresses(&self, domain: DomainId) -> StoreFuture<'_, DeskAddresses>;
     /// Applies entries of a task: effects, records and counts in one durable transaction. The chunk
     /// with the last entry completes the task in the same transaction. The store may take further
     /// entries from [`ApplyChunk::following`] and may apply fewer than it has (see

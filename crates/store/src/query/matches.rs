@@ -6,7 +6,8 @@
 use caseload_model::decimal::Decimal;
 use caseload_model::fold::fold;
 use caseload_model::issue::{
-    FieldType, OptionalField, TermKind, choice_term, field_term, number_term, text_term,
+    FieldType, ISSUE_MODE_DEFAULT, OptionalField, TermKind, choice_term, field_term, number_term,
+    text_term,
 };
 use caseload_model::issue_query::{
     Comparison, Condition, FieldFilter, FieldTest, FieldTests, IssueQuery, RatingSet, SortKey,
@@ -99,7 +100,7 @@ fn filters(query: &IssueQuery, assignees: &[String]) -> Vec<Set> {
     texts(&mut sets, TermKind::App, query.app_ids.as_deref());
     condition(&mut sets, TermKind::Language, &query.languages, Some(OptionalField::Language));
     texts(&mut sets, TermKind::Platform, query.platform_types.as_deref());
-    texts(&mut sets, TermKind::Mode, query.issue_modes.as_deref());
+    modes(&mut sets, query.issue_modes.as_deref());
     rating(&mut sets, query.rating);
     if let Some(states) = &query.states {
         let words = states.iter().map(|state| state.as_str().as_bytes().to_vec());
@@ -124,6 +125,20 @@ fn texts(sets: &mut Vec<Set>, kind: TermKind, texts: Option<&[String]>) {
     if let Some(texts) = texts {
         sets.push(Set::any(kind, texts.iter().map(|text| text_term(text))));
     }
+}
+
+/// The issues with one of these modes. An issue without a mode has the default one.
+fn modes(sets: &mut Vec<Set>, wanted: Option<&[String]>) {
+    let Some(wanted) = wanted else { return };
+    let named = Set::any(TermKind::Mode, wanted.iter().map(|mode| text_term(mode)));
+    if !wanted.iter().any(|mode| mode == ISSUE_MODE_DEFAULT) {
+        sets.push(named);
+        return;
+    }
+    // No term of a text has this many bytes of the highest value.
+    let (from, until) = (Vec::new(), vec![0xff; 32]);
+    let any = Set::Leaf(Leaf::Range { kind: TermKind::Mode, from, until });
+    sets.push(Set::Or(vec![named, any.not()]));
 }
 
 /// A condition on values. `part` names the term of issues that have a value; assignees have none,

@@ -11,7 +11,7 @@ use roaring::RoaringBitmap;
 pub enum Leaf {
     /// The issues that have at least one of these terms.
     Term { kind: TermKind, values: Vec<Vec<u8>> },
-    /// The issues with a term of a sparse kind from `from` on and before `until`.
+    /// The issues with a term of this kind from `from` on and before `until`.
     Range { kind: TermKind, from: Vec<u8>, until: Vec<u8> },
     /// The issues with these ids.
     Ids(Vec<u64>),

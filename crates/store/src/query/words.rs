@@ -138,6 +138,7 @@ pub(super) fn set(set: &Set) -> String {
 fn leaf(leaf: &Leaf) -> String {
     match leaf {
         Leaf::Term { kind, values } => term(*kind, values),
+        Leaf::Range { kind: TermKind::Mode, .. } => "has an issue mode".to_owned(),
         Leaf::Range { from, .. } => format!("{} within a range", field(from).0),
         Leaf::Ids(ids) if ids.len() == 1 => "one of 1 id".to_owned(),
         Leaf::Ids(ids) => format!("one of {} ids", ids.len()),

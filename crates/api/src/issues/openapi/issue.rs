@@ -2,14 +2,14 @@
 //! same members as an answer and accepts more forms of their values.
 
 use caseload_model::ids::ISSUE_ID_MAX;
-use caseload_model::issue::IssueState;
+use caseload_model::issue::{ISSUE_MODE_DEFAULT, IssueState};
 use serde_json::{Map, Value, json};
 
 use crate::openapi::json::{into_members, schema};
 use crate::openapi::parameters::instant;
 
 /// The members of every issue, except `messages`, which `excludes` can remove.
-const ALWAYS: [&str; 16] = [
+const ALWAYS: [&str; 17] = [
     "id",
     "title",
     "tags",
@@ -25,6 +25,7 @@ const ALWAYS: [&str; 16] = [
     "state_data",
     "created_at",
     "updated_at",
+    "issue_mode_data",
     "meta",
 ];
 
@@ -174,7 +175,12 @@ fn head(time: &Value, changed_at: &Value) -> Value {
         "issue_mode_data": {
             "type": "object",
             "required": ["issue_mode"],
-            "properties": {"issue_mode": text()},
+            "properties": {"issue_mode": {
+                "type": "string",
+                "description": format!(
+                    "`{ISSUE_MODE_DEFAULT}` if the issue came without a mode."
+                ),
+            }},
         },
         "cc": {"type": "array", "items": text()},
     })
@@ -194,7 +200,8 @@ fn optional_members(message: &str, note: &str) -> Value {
         "feedback_rating": {"type": "integer", "minimum": 1, "maximum": 5},
         "feedback_comment": text(),
         "queue": {
-            "type": "object",
+            "type": ["object", "null"],
+            "description": "Null if the issue is in no queue.",
             "required": ["id", "name"],
             "properties": {"id": text(), "name": text()},
         },
@@ -280,6 +287,7 @@ pub(super) fn example() -> Value {
         "state_data": {"state": "new", "changed_at": 1_767_225_600_000_u64},
         "created_at": 1_767_225_600_000_u64,
         "updated_at": 1_767_225_600_000_u64,
+        "issue_mode_data": {"issue_mode": ISSUE_MODE_DEFAULT},
         "messages": [{
             "id": "acme_message_20260101000000000-7e7211c0966b107",
             "body": "Nothing arrives.",

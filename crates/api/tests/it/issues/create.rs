@@ -65,7 +65,7 @@ async fn a_new_issue_has_the_fields_of_the_form_and_defaults_for_the_rest() {
             "author_email": "Ada@Example.org", "assignee_id": "unassigned", "assignee_name": null,
             "redacted": false, "state_data": {"state": "new", "changed_at": at},
             "created_at": at, "updated_at": at, "language": "de", "platform_type": "ios",
-            "cc": ["b@example.org"],
+            "issue_mode_data": {"issue_mode": "default"}, "queue": null, "cc": ["b@example.org"],
             "messages": [{
                 "id": message["id"], "body": "Nothing <b>works</b>\u{0}", "created_at": at,
                 "origin": "end-user",

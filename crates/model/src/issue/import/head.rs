@@ -6,7 +6,7 @@ use crate::ids::FOREIGN_ID_CHARS_MAX;
 use crate::issue::columns::{IssueFacts, IssueQueue, IssueState};
 use crate::issue::head::{Assignee, Author, HeadContext, HeadTemplate};
 use crate::issue::reader::Reader;
-use crate::issue::{TAG_CHARS_MAX, TEXT_CHARS_MAX, UNASSIGNED};
+use crate::issue::{ISSUE_MODE_DEFAULT, TAG_CHARS_MAX, TEXT_CHARS_MAX, UNASSIGNED};
 use crate::json::{Json, ValuePath};
 use crate::time::UnixMillis;
 
@@ -78,11 +78,15 @@ fn state_data(
     (state, reader.instant(&data, "changed_at").unwrap_or(created_at))
 }
 
+/// The mode. The default one is stored as none, so that an issue that is exported with it and one
+/// that never had a mode are equal.
 fn issue_mode<'j>(map: &IssueMap<'j, '_>, reader: &mut Reader) -> Option<&'j str> {
     const FIELDS: [&str; 1] = ["issue_mode"];
     let at = map.at.key("issue_mode_data");
     let data = reader.map(map.get("issue_mode_data")?, &FIELDS, &at)?;
-    reader.text(&data, "issue_mode", FOREIGN_ID_CHARS_MAX)
+    reader
+        .text(&data, "issue_mode", FOREIGN_ID_CHARS_MAX)
+        .filter(|mode| *mode != ISSUE_MODE_DEFAULT)
 }
 
 /// The queue. Its id replaces a missing name.

@@ -124,16 +124,18 @@ fn attachment(
     Some(out)
 }
 
-/// Renders the messages as an array. Gaps are filled, and a long name may fill very many of them,
-/// so rendering stops once the array alone is longer than an issue may be: that entry is rejected.
+/// Renders the messages as an array, and returns the indices of those of the desk that came without
+/// an address. Gaps are filled, and a long name may fill very many of them, so rendering stops once
+/// the array alone is longer than an issue may be: that entry is rejected.
 pub(super) fn render_all<'c>(
     source: &Source<'_>,
     messages: &[Message<'c>],
     people: &mut People<'c>,
-) -> Vec<u8> {
+) -> (Vec<u8>, Vec<usize>) {
     let bodies: usize = messages.iter().map(|message| message.body.len()).sum();
     let mut out = Vec::with_capacity(bodies + messages.len() * MESSAGE_BYTES_USUAL + 2);
     out.push(b'[');
+    let mut unaddressed = Vec::new();
     for (n, message) in messages.iter().enumerate() {
         if out.len() > Family::Issues.entry_bytes_max() {
             break;
@@ -142,7 +144,11 @@ pub(super) fn render_all<'c>(
             out.push(b',');
         }
         let origin = people.origin(n, message);
-        let author = people.resolve(message.author.as_ref(), origin);
+        let mut author = people.resolve(message.author.as_ref(), origin);
+        if origin == Origin::Agent && author.emails.iter().all(|email| email.is_empty()) {
+            people.add_address(&mut author, messages);
+            unaddressed.push(n);
+        }
         let id = match message.id {
             Some(id) => Cow::Borrowed(id),
             None => Cow::Owned(message_id(source, n, message.created_at)),
@@ -150,7 +156,7 @@ pub(super) fn render_all<'c>(
         message.render(&id, origin, &author, &mut out);
     }
     out.push(b']');
-    out
+    (out, unaddressed)
 }
 
 /// The id of a message without one: its time, and a hash of the entry's content and the message's

@@ -4,9 +4,11 @@
 //!
 //! Everything that depends on the entry alone is decided here, without looking at stored data, so
 //! the same content always becomes the same issue. Generated ids are hashes of the content, so a
-//! repeated import meets the issues that it wrote before. The plan decides what depends on the
-//! store: the id, the app, and a `created_at` that is taken.
+//! repeated import meets the issues that it wrote before. The one exception are the addresses of
+//! desk messages that have none ([`DeskAddresses`]). The plan decides what depends on the store:
+//! the id, the app, and a `created_at` that is taken.
 
+mod desk_addresses;
 mod extras;
 mod fingerprint;
 mod head;
@@ -15,6 +17,7 @@ mod messages;
 mod people;
 mod source;
 
+pub use desk_addresses::DeskAddresses;
 pub use issue_map::ISSUE_FIELDS;
 pub use people::{AgentMention, AppProfileMention};
 
@@ -30,6 +33,7 @@ use crate::payload::{Block, Entry};
 use crate::record::{EntryFault, EntryWarning, NamedRecords, PreparedEntry, Rejection};
 use crate::task::{Action, Family};
 use crate::time::UnixMillis;
+use desk_addresses::FilledAddresses;
 use issue_map::IssueMap;
 use people::People;
 use source::Source;
@@ -54,19 +58,37 @@ pub struct NewIssue {
     pub head: HeadTemplate,
     pub body: IssueBody,
     pub warnings: Vec<EntryWarning>,
+    /// The indices of messages of the desk that the entry gives no address. Theirs are filled in.
+    pub unaddressed: Vec<usize>,
+}
+
+/// Reads every entry of a block, for a domain whose desk and agents have no addresses.
+pub fn prepare_imports(domain: &DomainName, block: &Block) -> Vec<PreparedEntry<NewIssue>> {
+    prepare_imports_of(domain, &DeskAddresses::default(), block)
 }
 
 /// Reads every entry of a block.
-pub fn prepare_imports(domain: &DomainName, block: &Block) -> Vec<PreparedEntry<NewIssue>> {
-    let prepare_one =
-        |entry: &Entry| PreparedEntry { entry: entry.clone(), item: prepare(domain, block, entry) };
+pub fn prepare_imports_of(
+    domain: &DomainName,
+    addresses: &DeskAddresses,
+    block: &Block,
+) -> Vec<PreparedEntry<NewIssue>> {
+    let addresses = FilledAddresses::new(addresses, domain);
+    let prepare_one = |entry: &Entry| PreparedEntry {
+        entry: entry.clone(),
+        item: prepare((domain, &addresses), block, entry),
+    };
     block.entries.iter().map(prepare_one).collect()
 }
 
-fn prepare(domain: &DomainName, block: &Block, entry: &Entry) -> Result<NewIssue, Rejection> {
+fn prepare(
+    (domain, addresses): (&DomainName, &FilledAddresses<'_>),
+    block: &Block,
+    entry: &Entry,
+) -> Result<NewIssue, Rejection> {
     let tree = read_entry(Action::ImportIssues, block, entry)?;
     let mut reader = Reader::default();
-    let source = Source::new(domain, &block.base_urls, &tree);
+    let source = Source::new(domain, addresses, &block.base_urls, &tree);
     let issue = reader
         .map(&tree, &ISSUE_FIELDS, &ValuePath::Root)
         .map(|map| new_issue(&source, &map, &mut reader));
@@ -93,8 +115,8 @@ fn prepare(domain: &DomainName, block: &Block, entry: &Entry) -> Result<NewIssue
 /// The fault of an issue that could not be imported again after an export, because filled gaps make
 /// it longer than an entry may be.
 fn too_long(issue: &NewIssue) -> Option<EntryFault> {
-    // Names of parts, and an instant that the plan may add.
-    const OTHER_BYTES_MAX: usize = 192;
+    // Names of parts, defaults of parts that are not stored, and an instant that the plan may add.
+    const OTHER_BYTES_MAX: usize = 256;
     let limit = Family::Issues.entry_bytes_max();
     // Members that the plan sets count with their greatest length; every byte of an id may take
     // six.
@@ -143,10 +165,8 @@ fn new_issue(source: &Source<'_>, map: &IssueMap<'_, '_>, reader: &mut Reader) -
         map,
         reader,
     );
-    let body = IssueBody {
-        messages: messages::render_all(source, &messages, &mut people),
-        ..extras::read(map, &facts, created_at, reader)
-    };
+    let (messages, unaddressed) = messages::render_all(source, &messages, &mut people);
+    let body = IssueBody { messages, ..extras::read(map, &facts, created_at, reader) };
     let (app_profiles, agents) = people.into_named();
     NewIssue {
         id,
@@ -160,6 +180,7 @@ fn new_issue(source: &Source<'_>, map: &IssueMap<'_, '_>, reader: &mut Reader) -
         head,
         body,
         warnings: Vec::new(),
+        unaddressed,
     }
 }
 

@@ -5,6 +5,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use super::desk_addresses::is_default_address;
 use super::source::Source;
 use crate::fold::fold;
 use crate::ids::app_profile_id;
@@ -43,6 +44,9 @@ pub(super) struct People<'c> {
     agents: Vec<AgentMention>,
     /// Indices in the two lists, by id.
     indices: [HashMap<String, usize>; 2],
+    /// The addresses that messages give, by the id of their author. Made for the first message of
+    /// the desk without an address.
+    addresses: Option<HashMap<&'c str, &'c str>>,
 }
 
 impl<'c> People<'c> {
@@ -62,6 +66,7 @@ impl<'c> People<'c> {
             app_profiles: Vec::new(),
             agents: Vec::new(),
             indices: Default::default(),
+            addresses: None,
         };
         people.hs_user_id = people.author_profile(messages);
         let emails = Some(author.email).filter(|email| !email.is_empty());
@@ -166,12 +171,31 @@ impl<'c> People<'c> {
         match origin {
             Origin::EndUser => self.add_app_profile(&id, person.name, &person.emails),
             Origin::Agent => {
-                let email = person.emails.first().map(|email| (*email).to_owned());
-                self.add_agent(&id, person.name, email);
+                let own = person.emails.first().filter(|email| !is_default_address(email));
+                self.add_agent(&id, person.name, own.map(|email| (*email).to_owned()));
             }
         }
         person.id = Some(id);
         person
+    }
+
+    /// Adds the address of a desk message that has none: the agent's, from another message of the
+    /// entry or from the domain, else that of the domain's desk.
+    pub(super) fn add_address(&mut self, author: &mut Person<'c>, messages: &[Message<'c>]) {
+        let given = self.addresses.get_or_insert_with(|| {
+            let mut given = HashMap::new();
+            for author in messages.iter().filter_map(|message| message.author.as_ref()) {
+                let email = author.emails.iter().find(|email| !email.is_empty());
+                // Ids of an entry are borrowed from it.
+                if let (Some(Cow::Borrowed(id)), Some(email)) = (&author.id, email) {
+                    given.entry(*id).or_insert(*email);
+                }
+            }
+            given
+        });
+        let id = author.id.as_deref().unwrap_or_default();
+        let email = given.get(id).copied().unwrap_or_else(|| self.source.addresses.of(id));
+        author.emails = vec![email];
     }
 
     /// The id of an author without one.

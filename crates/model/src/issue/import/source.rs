@@ -3,13 +3,15 @@
 
 use std::cell::OnceCell;
 
+use super::desk_addresses::FilledAddresses;
 use super::fingerprint;
 use crate::ids::DomainName;
 use crate::json::Json;
 
-/// The entry and the domain that generated ids are derived from.
+/// The entry and the domain that generated ids are derived from, and the domain's addresses.
 pub(super) struct Source<'s> {
     pub(super) domain: &'s DomainName,
+    pub(super) addresses: &'s FilledAddresses<'s>,
     /// Those of the server that accepted the entry.
     pub(super) base_urls: &'s [String],
     entry: &'s Json<'s>,
@@ -19,10 +21,11 @@ pub(super) struct Source<'s> {
 impl<'s> Source<'s> {
     pub(super) fn new(
         domain: &'s DomainName,
+        addresses: &'s FilledAddresses<'s>,
         base_urls: &'s [String],
         entry: &'s Json<'s>,
     ) -> Self {
-        Self { domain, base_urls, entry, fingerprint: OnceCell::new() }
+        Self { domain, addresses, base_urls, entry, fingerprint: OnceCell::new() }
     }
 
     /// A hash of the entry's content. It is computed once, and only if an id is missing.

@@ -1,16 +1,26 @@
 //! Compares the content of issues: first the bytes of fragments, which are nearly always equal or
 //! decide the matter, then JSON trees, in which the order of keys does not count and numbers are
-//! equal if their digits are.
+//! equal if their digits are. Values that the domain fills in do not count: the default mode, and
+//! the addresses of desk messages that an entry gives none.
 
+use crate::issue::ISSUE_MODE_DEFAULT;
 use crate::issue::fragments::IssueFragments;
 use crate::json::{self, Json, Member};
 
-/// The names of the fields in which two issues differ; empty if their content is equal.
-pub(super) fn differences(a: &IssueFragments<'_>, b: &IssueFragments<'_>) -> Vec<String> {
+/// The names of the fields in which a stored issue differs from a new one; empty if their content is
+/// equal. `unaddressed` are the indices of the new messages whose addresses were filled in,
+/// ascending.
+pub(super) fn differences(
+    a: &IssueFragments<'_>,
+    b: &IssueFragments<'_>,
+    unaddressed: &[usize],
+) -> Vec<String> {
     let mut names = Vec::new();
     members(Some(a.head), Some(b.head), &mut names);
+    if !are_same_messages(a.messages, b.messages, unaddressed) {
+        names.push("messages".to_owned());
+    }
     for (name, a, b) in [
-        ("messages", Some(a.messages), Some(b.messages)),
         ("meta", Some(a.meta), Some(b.meta)),
         ("custom_fields", Some(a.custom_fields), Some(b.custom_fields)),
         ("queue", a.queue, b.queue),
@@ -40,6 +50,44 @@ fn is_same(a: Option<&[u8]>, b: Option<&[u8]>) -> bool {
     }
 }
 
+/// Whether two arrays of messages are equal, apart from the addresses of the authors of
+/// `unaddressed` ones.
+fn are_same_messages(a: &[u8], b: &[u8], unaddressed: &[usize]) -> bool {
+    if is_same(Some(a), Some(b)) {
+        return true;
+    }
+    let (Ok(Json::Array(mut a)), Ok(Json::Array(mut b))) = (json::parse(a), json::parse(b)) else {
+        return false;
+    };
+    if unaddressed.is_empty() || a.len() != b.len() {
+        return false;
+    }
+    for n in unaddressed {
+        for list in [&mut a, &mut b] {
+            if let Some(message) = list.get_mut(*n) {
+                remove_address(message);
+            }
+        }
+    }
+    a.iter().zip(&b).all(|(a, b)| a.same(b))
+}
+
+/// Removes the addresses of a message's author.
+fn remove_address(message: &mut Json<'_>) {
+    let Json::Object(members) = message else { return };
+    for (_, author) in members.iter_mut().filter(|(key, _)| key == "author") {
+        if let Json::Object(author) = author {
+            author.retain(|(key, _)| key != "emails");
+        }
+    }
+}
+
+/// Whether a member has the value that an issue without it shows.
+fn is_default((key, value): &Member<'_>) -> bool {
+    let mode = value.get("issue_mode").and_then(Json::as_str);
+    key == "issue_mode_data" && mode == Some(ISSUE_MODE_DEFAULT)
+}
+
 /// Compares two runs of members without braces, name by name.
 fn members(a: Option<&[u8]>, b: Option<&[u8]>, names: &mut Vec<String>) {
     if a == b {
@@ -52,11 +100,13 @@ fn members(a: Option<&[u8]>, b: Option<&[u8]>, names: &mut Vec<String>) {
         return;
     };
     let find = |members: &[Member<'_>], key: &str| members.iter().position(|(k, _)| k == key);
-    for (key, value) in &a {
-        if !find(&b, key).is_some_and(|n| value.same(&b[n].1)) {
+    for member in &a {
+        let (key, value) = member;
+        let is_equal = find(&b, key).map_or_else(|| is_default(member), |n| value.same(&b[n].1));
+        if !is_equal {
             names.push(key.clone().into_owned());
         }
     }
-    let added = b.iter().filter(|(key, _)| find(&a, key).is_none());
+    let added = b.iter().filter(|member| find(&a, &member.0).is_none() && !is_default(member));
     names.extend(added.map(|(key, _)| key.clone().into_owned()));
 }

@@ -199,8 +199,11 @@ impl<'c> Planner<'c> {
         };
         let (created_at, original) = (existing.created_at, existing.original_created_at);
         let head = issue.head.render(id, (&app.app_id, &app.publish_id), created_at, original);
-        let mut differing =
-            differences(&existing.fragments, &IssueFragments::new(&head, &issue.body));
+        let mut differing = differences(
+            &existing.fragments,
+            &IssueFragments::new(&head, &issue.body),
+            &issue.unaddressed,
+        );
         if !is_same_instant(issue, created_at, original) {
             differing.insert(0, "created_at".to_owned());
         }

@@ -8,7 +8,7 @@ use caseload_model::issue::write::{
     AgentSelector, AgentSummary, AppProfileSummary, Assignment, EditRequest, EditTargets,
     Reference, References,
 };
-use caseload_model::issue::{App, IssueQueue};
+use caseload_model::issue::{App, DeskAddresses, IssueQueue};
 use caseload_model::issue_query::ParameterFault;
 
 use super::IssueStore;
@@ -144,6 +144,13 @@ impl<'w, W: IssueStore> Lookups<'w, W> {
         }
         Ok(found.into_iter().flatten().collect())
     }
+}
+
+/// The addresses of the domain's desk and of its agents.
+pub fn desk_addresses<W: IssueStore>(store: &W) -> Result<DeskAddresses, StoreError> {
+    let agents = store.agents()?.into_iter().filter(|agent| !agent.email.is_empty());
+    let agents = agents.map(|agent| (agent.id, agent.email)).collect();
+    Ok(DeskAddresses { desk: store.desk()?, agents })
 }
 
 /// The faults of references that lead nowhere.

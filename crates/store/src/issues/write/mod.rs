@@ -26,7 +26,7 @@ use crate::{
 use lookups::Lookups;
 
 pub use issue_store::{IssueAllocation, IssueStore, Replacement};
-pub use lookups::reference_faults;
+pub use lookups::{desk_addresses, reference_faults};
 
 /// Issues that a bulk edit has in memory at a time.
 const EDITED_AT_ONCE: usize = 50;

@@ -152,7 +152,8 @@ fn an_entry_with_only_a_creation_time_becomes_a_complete_issue() {
             "domain": "acme", "hs_user_id": pid, "author_name": "", "author_email": "",
             "assignee_id": "unassigned", "assignee_name": null, "redacted": false,
             "state_data": {"state": "new", "changed_at": 1000}, "created_at": 1000,
-            "updated_at": 1000, "messages": [], "meta": {}, "custom_fields": {},
+            "updated_at": 1000, "issue_mode_data": {"issue_mode": "default"}, "messages": [],
+            "meta": {}, "custom_fields": {}, "queue": null,
         })
     );
 }
@@ -378,10 +379,18 @@ fn gaps_in_messages_are_filled_from_the_issue() {
         (
             r#"{"origin":"helpshift"}"#,
             "helpshift",
-            json!({"name": "Ada", "id": "ada", "emails": []}),
+            json!({"name": "Ada", "id": "ada", "emails": ["desk@acme.invalid"]}),
         ),
-        (r#"{"author":{"id":"ada"}}"#, "helpshift", json!({"name": "", "id": "ada", "emails": []})),
-        (r#"{"author":{"id":"bot"}}"#, "helpshift", json!({"name": "", "id": "bot", "emails": []})),
+        (
+            r#"{"author":{"id":"ada","emails":[""]}}"#,
+            "helpshift",
+            json!({"name": "", "id": "ada", "emails": ["desk@acme.invalid"]}),
+        ),
+        (
+            r#"{"author":{"id":"bot","emails":["bot@x"]}}"#,
+            "helpshift",
+            json!({"name": "", "id": "bot", "emails": ["bot@x"]}),
+        ),
         (r#"{"author":{"id":"eva"}}"#, "end-user", json!({"name": "", "id": "eva", "emails": []})),
         (
             r#"{"author":{"emails":["EVA@example.org"]}}"#,
@@ -411,7 +420,7 @@ fn an_agent_s_message_without_an_author_belongs_to_an_unnamed_agent() {
     let issue = prepare(entry).unwrap();
     assert_eq!(issue.agents.len(), 1);
     assert!(issue.agents[0].id.starts_with("acme_profile_"));
-    let author = json!({"name": "", "id": issue.agents[0].id, "emails": []});
+    let author = json!({"name": "", "id": issue.agents[0].id, "emails": ["desk@acme.invalid"]});
     assert_eq!(rendered(entry)["messages"][1]["author"], author);
 }
 

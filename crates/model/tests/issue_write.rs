@@ -373,7 +373,7 @@ fn the_desk_has_a_default_name_and_always_an_address() {
     let named = Desk { name: "Help".to_owned(), email: Some("help@acme.example".to_owned()) };
     let author = named.author(&acme());
     assert_eq!((&*author.name, &*author.email), ("Help", "help@acme.example"));
-    assert_eq!(named.signed(&acme(), eva()), eva(), "an agent keeps their own address");
+    assert_eq!(named.signed(&acme(), eva()), eva(), "the address of an agent stays");
     let unknown = AgentSummary { email: String::new(), ..eva() };
     assert_eq!(named.signed(&acme(), unknown).email, "help@acme.example");
 }

@@ -19,6 +19,7 @@ mod issue_query;
 mod issue_words;
 mod issues;
 mod json;
+mod json_form;
 mod matchers;
 mod merge;
 mod multipart;
@@ -57,7 +58,7 @@ const MANY: u32 = 1500;
 const FEW: u32 = 200;
 
 /// All laws, by name.
-pub const LAWS: [Law; 23] = [
+pub const LAWS: [Law; 24] = [
     law("authorization", authorization::holds, words::AUTHORIZATION, MANY),
     law("block", block::holds, &[], MANY),
     law("conditions", conditions::holds, issue_words::CONDITIONS, MANY),
@@ -71,6 +72,7 @@ pub const LAWS: [Law; 23] = [
     law("issue_query", issue_query::holds, issue_words::QUERY, MANY),
     law("issues", issues::holds, issue_words::ISSUES, MANY),
     law("json", json::holds, words::JSON, MANY),
+    law("json_form", json_form::holds, words::JSON_FORM, FEW),
     law("matchers", matchers::holds, issue_words::MATCHERS, MANY),
     law("merge", merge::holds, words::JSON, MANY),
     law("multipart", multipart::holds, words::MULTIPART, FEW),

@@ -129,6 +129,29 @@ pub(crate) const PROFILES: &[&str] = &[
     "\"uid\":\"v\"",
 ];
 
+pub(crate) const JSON_FORM: &[&str] = &[
+    "{\"action\":\"create_core_profiles\",\"payload\":[{}]}",
+    "\"action\":",
+    "\"payload\":",
+    "\"dry_run\":",
+    "\"dry-run\":",
+    "\"get_app_profiles\"",
+    "\"import_issues\"",
+    "true",
+    "false",
+    "null",
+    "[",
+    "]",
+    "{",
+    "}",
+    ",",
+    ":",
+    "\\u0061",
+    "\\ud83d",
+    "\\\"",
+    "\u{feff}",
+];
+
 pub(crate) const FORM: &[&str] = &[
     "action=",
     "payload=",

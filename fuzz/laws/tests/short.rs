@@ -90,6 +90,7 @@ short_runs! {
     issue_query,
     issues,
     json,
+    json_form,
     matchers,
     merge,
     multipart,

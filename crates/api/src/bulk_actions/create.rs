@@ -16,14 +16,15 @@ use super::staging::Staging;
 use super::task_form::{TaskForm, TaskRequest};
 use crate::base_url::OwnUrls;
 use crate::form::body::{self, FormKind, broken_escape, broken_multipart, in_time, read_error};
-use crate::form::{Decoder, FieldSink, decompressed};
+use crate::form::{BrokenJson, Decoder, FieldSink, ObjectDecoder, decompressed};
 use crate::problem::Problem;
 use crate::query::QueryPairs;
 use crate::{ApiConfig, AppState, Caller, idempotency};
 
 const ACCEPTED_TYPES: &str = "application/x-www-form-urlencoded with the fields action and payload \
-                              (a JSON array), or multipart/form-data with the fields action and \
-                              payload (a file of JSON lines)";
+                              (a JSON array), multipart/form-data with the fields action and \
+                              payload (a file of JSON lines), or application/json with an object \
+                              that has the members action and payload (an array)";
 
 /// Accepts a task.
 pub(crate) async fn create(
@@ -90,8 +91,31 @@ async fn read(
     match kind {
         FormKind::Urlencoded => read_urlencoded(request, config, &mut form).await?,
         FormKind::Multipart => read_multipart(request, config, &mut form).await?,
+        FormKind::Json => {
+            if let Err(broken) = read_json(request, config, &mut form).await? {
+                return Err(form.refuse_broken(broken).await);
+            }
+        }
     }
     Ok(form)
+}
+
+/// Reads one object. The inner error is broken grammar, which the form may know more about.
+async fn read_json(
+    request: Request,
+    config: &ApiConfig,
+    form: &mut TaskForm,
+) -> Result<Result<(), BrokenJson>, Problem> {
+    let mut body = request.into_limited_body().into_data_stream();
+    let mut decoder = ObjectDecoder::default();
+    while let Some(piece) = in_time(config, body.next()).await? {
+        let piece: Bytes = piece.map_err(|error| read_error(&error, config))?;
+        if let Err(broken) = decoder.push(&piece, form) {
+            return Ok(Err(broken));
+        }
+        form.settle().await?;
+    }
+    Ok(decoder.finish())
 }
 
 async fn read_urlencoded(

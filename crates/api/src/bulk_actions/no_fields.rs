@@ -1,12 +1,14 @@
-//! The body of calls that take no fields. Most clients send no body or an empty form. A form with
-//! fields is refused, because its sender expects the fields to have an effect.
+//! The body of calls that take no fields. Most clients send no body, an empty form or an empty
+//! object. A body with fields is refused, because its sender expects the fields to have an effect.
 
 use axum::extract::{FromRequest, Request};
 use caseload_model::error_code::ErrorCode;
 use http::header;
 
 use crate::AppState;
-use crate::form::{Decoder, FieldSink};
+use crate::form::{
+    Decoder, FieldSink, MemberSink, ObjectDecoder, ValueKind, broken_json, decompressed,
+};
 use crate::problem::{Fault, Problem};
 use crate::query::unknown;
 
@@ -23,38 +25,68 @@ impl FromRequest<AppState> for NoFields {
     type Rejection = Problem;
 
     async fn from_request(request: Request, _: &AppState) -> Result<Self, Problem> {
-        let form = request.headers().get(header::CONTENT_TYPE).is_some_and(|given| {
-            let given = given.as_bytes().to_ascii_lowercase();
-            given.starts_with(b"application/x-www-form-urlencoded")
-        });
-        if !form {
+        let content_type = request.headers().get(header::CONTENT_TYPE);
+        let given = content_type.map(|given| given.as_bytes().to_ascii_lowercase());
+        let is = |kind: &[u8]| given.as_ref().is_some_and(|given| given.starts_with(kind));
+        let (form, json) = (is(b"application/x-www-form-urlencoded"), is(b"application/json"));
+        if !form && !json {
             return Ok(Self(Vec::new()));
         }
-        let body = axum::body::to_bytes(request.into_body(), NO_FIELDS_BYTES_MAX).await;
+        let body = decompressed(request)?.into_body();
+        let body = axum::body::to_bytes(body, NO_FIELDS_BYTES_MAX).await;
         let body = body.map_err(|_| {
             let detail = "the body cannot be read, or is too long: this call takes no fields";
             Problem::new(ErrorCode::InvalidRequest, detail)
         })?;
-        let names = form_names(&body).into_iter().take(NAMES_MAX);
-        Ok(Self(names.map(|name| unknown(&name, &[], "field")).collect()))
+        let names = if json { member_names(&body)? } else { form_names(&body) };
+        Ok(Self(names.into_iter().map(|name| unknown(&name, &[], "field")).collect()))
     }
 }
 
-/// The names of the fields of an urlencoded form, each once.
-fn form_names(body: &[u8]) -> Vec<String> {
-    struct Names(Vec<String>);
-    impl FieldSink for Names {
-        fn begin(&mut self, name: &str) {
-            if !self.0.iter().any(|known| known == name) && self.0.len() < NAMES_MAX {
-                self.0.push(name.to_owned());
-            }
+/// Names, each once, up to the number that an answer names.
+#[derive(Default)]
+struct Names(Vec<String>);
+
+impl Names {
+    fn add(&mut self, name: &str) {
+        if !self.0.iter().any(|known| known == name) && self.0.len() < NAMES_MAX {
+            self.0.push(name.to_owned());
         }
-        fn data(&mut self, _: &[u8]) {}
-        fn end(&mut self) {}
     }
-    let mut names = Names(Vec::new());
+}
+
+impl FieldSink for Names {
+    fn begin(&mut self, name: &str) {
+        self.add(name);
+    }
+    fn data(&mut self, _: &[u8]) {}
+    fn end(&mut self) {}
+}
+
+impl MemberSink for Names {
+    fn begin(&mut self, name: &str, _: ValueKind) {
+        self.add(name);
+    }
+    fn data(&mut self, _: &[u8]) {}
+    fn end(&mut self) {}
+}
+
+/// The names of the fields of an urlencoded form.
+fn form_names(body: &[u8]) -> Vec<String> {
+    let mut names = Names::default();
     let mut decoder = Decoder::default();
     // A broken form does not matter: its readable names are refused, and the rest is ignored.
     let _ = decoder.push(body, &mut names).and_then(|()| decoder.finish(&mut names));
     names.0
+}
+
+/// The names of the members of a JSON object. No body at all is an object without members.
+fn member_names(body: &[u8]) -> Result<Vec<String>, Problem> {
+    if body.trim_ascii().is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut names = Names::default();
+    let mut decoder = ObjectDecoder::default();
+    decoder.push(body, &mut names).and_then(|()| decoder.finish()).map_err(broken_json)?;
+    Ok(names.0)
 }

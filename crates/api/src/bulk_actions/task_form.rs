@@ -1,5 +1,5 @@
-//! The fields of a bulk request, collected from either kind of form and in any order, and all
-//! faults of the request. Both decoders feed it through [`FieldSink`].
+//! The fields of a bulk request, collected from any kind of body and in any order, and all faults
+//! of the request. The decoders feed it through [`FieldSink`] and [`MemberSink`].
 
 use caseload_model::error_code::ErrorCode;
 use caseload_model::ids::DomainName;
@@ -11,8 +11,8 @@ use super::path::BulkPath;
 use super::staging::Staging;
 use super::upload::{Payload, Upload};
 use crate::Caller;
-use crate::form::FieldSink;
 use crate::form::body::FormKind;
+use crate::form::{BrokenJson, FieldSink, MemberSink, ValueKind, broken_json};
 use crate::problem::{Fault, Problem};
 use crate::query::unknown;
 
@@ -41,6 +41,8 @@ pub(super) struct TaskForm {
     faults: Vec<Fault>,
     /// Unknown fields so far.
     unknown_fields: usize,
+    /// Whether the open field is a string of a JSON body.
+    quoted: bool,
 }
 
 /// A valid request.
@@ -110,7 +112,7 @@ impl FieldSink for TaskForm {
             Some(1) if self.upload.is_none() => {
                 let entry_bytes_max = self.family.entry_bytes_read_max();
                 let reader = match self.kind {
-                    FormKind::Urlencoded => PayloadReader::array(entry_bytes_max),
+                    FormKind::Urlencoded | FormKind::Json => PayloadReader::array(entry_bytes_max),
                     FormKind::Multipart => PayloadReader::new(entry_bytes_max),
                 };
                 let staging = self.staging.take();
@@ -159,6 +161,27 @@ impl FieldSink for TaskForm {
     }
 }
 
+/// A value of another type than its field is reported like a wrong text, because its JSON is not an
+/// action, a boolean or an array.
+impl MemberSink for TaskForm {
+    fn begin(&mut self, name: &str, kind: ValueKind) {
+        FieldSink::begin(self, name);
+        self.quoted = kind == ValueKind::Text;
+        if kind == ValueKind::Number && matches!(self.open, OpenField::DryRun) {
+            // The text of a form may be a digit, but a number is not a truth value.
+            FieldSink::data(self, b"the number ");
+        }
+    }
+
+    fn data(&mut self, bytes: &[u8]) {
+        FieldSink::data(self, bytes);
+    }
+
+    fn end(&mut self) {
+        FieldSink::end(self);
+    }
+}
+
 impl TaskForm {
     /// `faults` are those of the query and the headers, so that the caller receives all together.
     /// With `hashed`, the payload is hashed as it arrives.
@@ -180,6 +203,7 @@ impl TaskForm {
             hashed,
             faults,
             unknown_fields: 0,
+            quoted: false,
         }
     }
 
@@ -220,6 +244,18 @@ impl TaskForm {
                 faults.extend(self.faults);
                 Err(Problem::faults(faults))
             }
+        }
+    }
+
+    /// The refusal of a JSON body with broken grammar. Within an array of entries the reader of the
+    /// payload knows the entry.
+    pub(super) async fn refuse_broken(self, broken: BrokenJson) -> Problem {
+        let in_payload = matches!(self.open, OpenField::Payload) && !self.quoted;
+        let Some(upload) = self.upload.filter(|_| in_payload) else { return broken_json(broken) };
+        match upload.finish().await {
+            Ok(Err(fault)) => Problem::faults(vec![payload_fault(fault)]),
+            Ok(Ok(_)) => broken_json(broken),
+            Err(problem) => problem,
         }
     }
 
@@ -267,7 +303,7 @@ fn read_dry_run(value: Option<&[u8]>) -> Result<bool, Fault> {
 
 fn missing_payload(kind: FormKind) -> Fault {
     let wanted = match kind {
-        FormKind::Urlencoded => "a JSON array with one map per entry",
+        FormKind::Urlencoded | FormKind::Json => "a JSON array with one map per entry",
         FormKind::Multipart => "a file of JSON lines, one map per line",
     };
     let detail = format!("the field payload is missing; send {wanted}");

@@ -16,11 +16,13 @@ use super::urlencoded::BrokenEscape;
 use crate::ApiConfig;
 use crate::problem::Problem;
 
-/// The encoding of a form.
+/// The encoding of the fields of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FormKind {
     Urlencoded,
     Multipart,
+    /// One object with the fields as members.
+    Json,
 }
 
 /// The kind of form of the content type; `accepted` lists the accepted types for the caller.
@@ -31,6 +33,7 @@ pub(crate) fn kind(headers: &HeaderMap, accepted: &str) -> Result<FormKind, Prob
     match given.split(';').next().unwrap_or_default().trim().to_ascii_lowercase().as_str() {
         "application/x-www-form-urlencoded" => Ok(FormKind::Urlencoded),
         "multipart/form-data" => Ok(FormKind::Multipart),
+        "application/json" => Ok(FormKind::Json),
         "" => unsupported(format!("the request has no Content-Type; send {accepted}")),
         other => {
             let shown: String = other.chars().take(100).collect();

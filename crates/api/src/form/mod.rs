@@ -1,41 +1,32 @@
-//! Request forms, urlencoded or multipart, plain or compressed. [`read`] collects the fields of a
-//! small form and passes files on. Bulk actions share the decoders but do not collect their
-//! payload. This module does not know what fields mean.
+//! Request forms: urlencoded, multipart or a JSON object, plain or compressed. [`read`] collects
+//! the fields of a small form and passes files on. Bulk actions share the decoders but do not
+//! collect their payload. Of the fields this module knows only which of them are lists or maps.
 
 pub(crate) mod body;
 mod decompress;
+mod fields;
+mod json_fields;
+mod json_object;
 mod urlencoded;
 
 use axum::RequestExt;
 use axum::body::Bytes;
 use axum::extract::Request;
-use caseload_model::error_code::ErrorCode;
 use futures_util::StreamExt;
 
 use crate::ApiConfig;
 use crate::problem::{Fault, Problem};
 use body::{FormKind, broken_escape, broken_multipart, in_time, read_error};
+use json_fields::JsonFields;
 
 pub(crate) use decompress::decompressed;
+pub(crate) use fields::Fields;
+pub(crate) use json_fields::broken_json;
+pub(crate) use json_object::{BrokenJson, MemberSink, ObjectDecoder, ValueKind};
 pub(crate) use urlencoded::{BrokenEscape, Decoder, FieldSink};
 
-const ACCEPTED_TYPES: &str =
-    "application/x-www-form-urlencoded, or multipart/form-data, which may also carry files";
-/// The most bytes that the fields of a form may have together, without files. This is several times
-/// the size of the longest message with all its maps.
-const FIELDS_BYTES_MAX: usize = 24 << 20;
-/// The most fields of a form, without files.
-const FIELDS_MAX: usize = 1000;
-
-/// The fields of a form in their order.
-#[derive(Debug, Default)]
-pub(crate) struct Fields {
-    pub(crate) pairs: Vec<(String, String)>,
-    pub(crate) faults: Vec<Fault>,
-    open: Option<(String, Vec<u8>)>,
-    bytes: usize,
-    too_many: bool,
-}
+const ACCEPTED_TYPES: &str = "application/json, application/x-www-form-urlencoded, or \
+                              multipart/form-data, which may also carry files";
 
 /// The receiver of the files of a form.
 pub(crate) trait Files {
@@ -89,11 +80,29 @@ pub(crate) async fn read(
     match kind {
         FormKind::Urlencoded => read_urlencoded(request, config, &mut fields).await?,
         FormKind::Multipart => read_multipart(request, config, &mut fields, files).await?,
+        FormKind::Json => read_json(request, config, &mut fields).await?,
     }
-    if kind == FormKind::Urlencoded {
-        fields.refuse_files(files);
+    if kind != FormKind::Multipart {
+        fields.refuse_files(|name| files.takes(name));
     }
     Ok(fields)
+}
+
+async fn read_json(
+    request: Request,
+    config: &ApiConfig,
+    fields: &mut Fields,
+) -> Result<(), Problem> {
+    let mut body = request.into_limited_body().into_data_stream();
+    let mut decoder = ObjectDecoder::default();
+    let mut sink = JsonFields::new(fields);
+    while let Some(piece) = in_time(config, body.next()).await? {
+        let piece: Bytes = piece.map_err(|error| read_error(&error, config))?;
+        decoder.push(&piece, &mut sink).map_err(broken_json)?;
+        sink.check()?;
+    }
+    decoder.finish().map_err(broken_json)?;
+    sink.check()
 }
 
 async fn read_urlencoded(
@@ -139,65 +148,4 @@ async fn read_multipart(
         fields.check()?;
     }
     Ok(())
-}
-
-impl FieldSink for Fields {
-    fn begin(&mut self, name: &str) {
-        self.too_many |= self.pairs.len() >= FIELDS_MAX;
-        self.bytes += name.len();
-        self.open = Some((name.to_owned(), Vec::new()));
-    }
-
-    fn data(&mut self, bytes: &[u8]) {
-        self.bytes += bytes.len();
-        if self.bytes > FIELDS_BYTES_MAX {
-            return;
-        }
-        if let Some((_, value)) = &mut self.open {
-            value.extend_from_slice(bytes);
-        }
-    }
-
-    fn end(&mut self) {
-        let Some((name, value)) = self.open.take() else { return };
-        if self.too_many {
-            return;
-        }
-        if let Ok(value) = String::from_utf8(value) {
-            self.pairs.push((name, value));
-            return;
-        }
-        let detail = format!("the field {name} is not UTF-8; encode texts as UTF-8");
-        self.faults.push(Fault::parameter(name, ErrorCode::InvalidValue, detail));
-    }
-}
-
-impl Fields {
-    fn check(&self) -> Result<(), Problem> {
-        if self.too_many {
-            let detail = format!("the form has more than {FIELDS_MAX} fields");
-            return Err(Problem::new(ErrorCode::InvalidRequest, detail));
-        }
-        if self.bytes > FIELDS_BYTES_MAX {
-            let detail = format!(
-                "the fields have more than {FIELDS_BYTES_MAX} bytes together; send less, or send \
-                 long texts as attachments"
-            );
-            return Err(Problem::new(ErrorCode::TooLarge, detail));
-        }
-        Ok(())
-    }
-
-    /// Refuses file fields, which an urlencoded form cannot have.
-    fn refuse_files(&mut self, files: &impl Files) {
-        let Self { pairs, faults, .. } = self;
-        pairs.retain(|(name, _)| {
-            if !files.takes(name) {
-                return true;
-            }
-            let detail = format!("{name} is a file; send the form as multipart/form-data");
-            faults.push(Fault::parameter(name, ErrorCode::InvalidValue, detail));
-            false
-        });
-    }
 }

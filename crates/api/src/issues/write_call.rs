@@ -1,11 +1,14 @@
 //! The steps that all writing calls share: from the HTTP request to the typed request and the
-//! common part of the store's command. The model reads the fields of a form. Invariant: a handler
-//! receives a request only if it has no fault; otherwise the caller receives all faults at once.
+//! common part of the store's command. The model reads the fields of a form or of a JSON body.
+//! Invariant: a handler receives a request only if it has no fault; otherwise the caller receives
+//! all faults at once.
 
 use axum::extract::Request;
 use axum::response::Response;
-use caseload_model::issue::write::{ParsedForm, References};
+use caseload_model::error_code::ErrorCode;
+use caseload_model::issue::write::{ParsedForm, References, is_required_field};
 use caseload_model::key::Access;
+use caseload_model::spelling::same_name;
 use caseload_store::{Idempotent, StoreError, StoredAnswer, WriteOrigin};
 
 use super::file_upload::FileUpload;
@@ -72,7 +75,15 @@ impl<'c> WriteCall<'c> {
         files: Vec<Fault>,
         form: FormRules<T>,
     ) -> Result<T, Problem> {
-        let (request, faults) = (form.read)(&fields.pairs);
+        let (request, mut faults) = (form.read)(&fields.pairs);
+        // A field that could not be taken over is not missing as well.
+        faults.retain(|fault| {
+            let is_given = fields.faults.iter().any(|given| {
+                same_name(&fault.parameter, &given.parameter)
+                    || !is_required_field(&fault.parameter)
+            });
+            fault.code != ErrorCode::MissingField || !is_given
+        });
         self.faults.extend(fields.faults);
         self.faults.extend(faults.into_iter().map(Fault::from));
         self.faults.extend(files);
@@ -87,7 +98,8 @@ impl<'c> WriteCall<'c> {
     }
 
     /// A hash of the request's content: the call, the issue, the fields and the files. The order
-    /// and spelling of the fields do not matter, the order of the values of one field does.
+    /// and spelling of the fields and the encoding of the body do not matter, the order of the
+    /// values of one field does.
     fn content(&self, form: &Fields, files: [u8; 32]) -> [u8; 32] {
         let pairs = form.pairs.iter();
         let mut fields: Vec<(String, &str)> =

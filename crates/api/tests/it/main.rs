@@ -18,6 +18,7 @@ mod bulk_actions {
     mod create;
     mod create_compressed;
     mod create_faults;
+    mod create_json;
     mod create_repeated;
     mod create_staged;
     mod dry_run;
@@ -44,6 +45,7 @@ mod issues {
     mod edit;
     mod etags;
     mod get;
+    mod json_bodies;
     mod lifecycle;
     mod list;
     mod list_by_cursor;

@@ -57,7 +57,12 @@ pub(crate) struct DeskArgs {
     desk_name: Option<String>,
     /// Address of messages without that of an agent; `desk@NAME.invalid` until it is set, and again
     /// if the given text is empty
-    #[arg(long, env = "CASELOAD_DESK_EMAIL", value_name = "ADDRESS", value_parser = parse_desk_email)]
+    #[arg(
+        long,
+        env = "CASELOAD_DESK_EMAIL",
+        value_name = "ADDRESS",
+        value_parser = parse_desk_email
+    )]
     desk_email: Option<String>,
 }
 

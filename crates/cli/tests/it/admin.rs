@@ -57,7 +57,7 @@ fn admin_commands_create_the_store_and_report_each_change() {
     // The store's own tests cover the rest of this table.
     let output = workdir.run(&["check"]);
     assert_eq!(String::from_utf8_lossy(&output.stderr), "the store is sound\n");
-    assert!(String::from_utf8_lossy(&output.stdout).contains("1\tdomains\n"));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("2\tdomains\n"));
     let in_a_file = Backend::current() == Backend::Sqlite;
     assert_eq!(exists(&workdir.path("caseload-data/caseload.db")), in_a_file);
 }

@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_is_shown_as_null_where_it_is_asked_for_and_there_is_none() {
+    fn a_queue_that_is_asked_for_and_missing_is_shown_as_null() {
         let head = r#""id":1,"issue_mode_data":{"issue_mode":"chat"}"#;
         let view = IssueView { queue: true, ..IssueView::default() };
         assert!(shown(head, None, view).ends_with(r#","queue":null}"#));

@@ -105,7 +105,6 @@ async fn fill(store: &Arc<dyn Store>, domain: &Domain, word: &str) {
         domain_name: domain.name.clone(),
         now: NOW,
         random: 7,
-        key_name: word.to_owned(),
         idempotency: Some(key),
     };
     let made = store.create_issue(CreateIssue { origin, request, attachments: Vec::new() }).await;

@@ -23,6 +23,7 @@ struct FamilyPaths {
     noun: &'static str,
     form: &'static str,
     upload: &'static str,
+    body: &'static str,
     action: Action,
 }
 
@@ -35,6 +36,7 @@ impl FamilyPaths {
                 noun: "ProfileTask",
                 form: "IdentityTaskForm",
                 upload: "IdentityTaskUpload",
+                body: "IdentityTaskJson",
                 action: Action::CreateCoreProfiles,
             },
             Family::Issues => Self {
@@ -43,6 +45,7 @@ impl FamilyPaths {
                 noun: "IssueTask",
                 form: "IssueTaskForm",
                 upload: "IssueTaskUpload",
+                body: "IssueTaskJson",
                 action: Action::ImportIssues,
             },
         }
@@ -119,6 +122,10 @@ impl FamilyPaths {
                     "schema": schema(self.upload),
                     "encoding": {"payload": {"contentType": "application/x-ndjson"}},
                     "example": {"action": action, "payload": format!("{entry}\n")},
+                },
+                "application/json": {
+                    "schema": schema(self.body),
+                    "example": {"action": action, "payload": [entry]},
                 },
             },
         })
@@ -208,6 +215,7 @@ impl FamilyPaths {
         .answers(200, "The task, completed or about to be.", &[], &task)
         .fails(&[ErrorCode::InvalidRequest, ErrorCode::UnknownParameter, ErrorCode::InvalidValue])
         .fails(&[ErrorCode::NotFound, ErrorCode::AlreadyCompleted])
+        .fails(&[ErrorCode::UnsupportedMediaType])
         .build()
     }
 
@@ -238,6 +246,7 @@ impl FamilyPaths {
             ErrorCode::AlreadyRetried,
             ErrorCode::NothingToRetry,
             ErrorCode::IdempotencyInProgress,
+            ErrorCode::UnsupportedMediaType,
             ErrorCode::IdempotencyKeyReused,
             ErrorCode::QueueFull,
         ])
@@ -326,10 +335,13 @@ impl FamilyPaths {
     }
 }
 
-/// The body of a call that takes no fields: none, or an empty form.
+/// The body of a call that takes no fields: none, an empty form, or an empty object.
 fn no_fields() -> Value {
     json!({
         "required": false,
-        "content": {"application/x-www-form-urlencoded": {"schema": schema("NoFields")}},
+        "content": {
+            "application/x-www-form-urlencoded": {"schema": schema("NoFields")},
+            "application/json": {"schema": schema("NoFieldsJson")},
+        },
     })
 }

@@ -78,11 +78,10 @@ pub(super) fn schemas() -> Value {
         "IdentityTaskUpload": form(Family::Identity, file_payload(Family::Identity)),
         "IssueTaskForm": form(Family::Issues, array_payload(Family::Issues)),
         "IssueTaskUpload": form(Family::Issues, file_payload(Family::Issues)),
-        "NoFields": {
-            "type": "object",
-            "description": "This call takes no fields.",
-            "maxProperties": 0,
-        },
+        "IdentityTaskJson": body(Family::Identity),
+        "IssueTaskJson": body(Family::Issues),
+        "NoFields": no_fields("This call takes no fields."),
+        "NoFieldsJson": no_fields("This call takes no members."),
     })
 }
 
@@ -197,6 +196,10 @@ pub(super) fn completed_example(action: Action) -> Value {
     task
 }
 
+fn no_fields(description: &str) -> Value {
+    json!({"type": "object", "description": description, "maxProperties": 0})
+}
+
 /// The fields of a new task.
 fn form(family: Family, payload: Value) -> Value {
     let actions: Vec<_> = Action::of_family(family).map(Action::as_str).collect();
@@ -215,6 +218,23 @@ fn form(family: Family, payload: Value) -> Value {
         },
         "additionalProperties": false,
     })
+}
+
+/// The JSON body of a new task. A wrong entry is an error of the task and not of the request, so
+/// the schema of the payload accepts any entry.
+fn body(family: Family) -> Value {
+    let payload = json!({
+        "type": "array",
+        "description": "One map per entry. A fault of a single entry is reported in the errors of \
+                        the task.",
+        "minItems": 1,
+        "maxItems": PAYLOAD_ENTRIES_MAX,
+        "items": {},
+        "x-entry-schema": entry(family),
+    });
+    let mut body = form(family, payload);
+    body["properties"]["dry_run"]["type"] = json!(["boolean", "null"]);
+    body
 }
 
 /// An entry of any action of the family.

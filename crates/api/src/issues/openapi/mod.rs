@@ -8,6 +8,7 @@
 mod filters;
 mod forms;
 mod issue;
+mod json_bodies;
 mod parameters;
 mod reading;
 mod writing;
@@ -39,5 +40,5 @@ pub(crate) fn paths() -> Value {
 
 /// Every schema of this room.
 pub(crate) fn schemas() -> Value {
-    merged([issue::schemas(), forms::schemas(), writing::schemas()])
+    merged([issue::schemas(), forms::schemas(), json_bodies::schemas(), writing::schemas()])
 }

@@ -1,5 +1,5 @@
-//! The operations that write issues, and their answers. The module `forms` describes the forms. A
-//! test compares both with the fields that the model reads.
+//! The operations that write issues, and their answers. The modules `forms` and `json_bodies`
+//! describe their bodies. A test compares these with the fields that the model reads.
 
 use caseload_model::error_code::ErrorCode;
 use serde_json::{Value, json};
@@ -43,7 +43,7 @@ pub(super) fn create() -> Value {
     let form = json!({"message-body": "Nothing arrives.", "email": "ada@example.org"});
     operation
         .takes(["domain", "Idempotency-Key"])
-        .body(form_or_upload("Issue", &form))
+        .body(bodies("Issue", &form, &form))
         .answers(201, "The issue.", CREATED, &json_content(schema("CreatedIssue"), answer))
         .links(
             201,
@@ -65,6 +65,7 @@ pub(super) fn create() -> Value {
 
 pub(super) fn message() -> Value {
     let answer = json!({"added-message": {"body": "Now it works.", "type": "Text"}});
+    let form = json!({"message-body": "Now it works."});
     writing(
         "addMessage",
         "Add a message",
@@ -72,7 +73,7 @@ pub(super) fn message() -> Value {
          the state of the issue: docs/api.md, \"Writing issues\".",
     )
     .takes(["domain", "issue_id", "Idempotency-Key"])
-    .body(form_or_upload("Message", &json!({"message-body": "Now it works."})))
+    .body(bodies("Message", &form, &form))
     .answers(201, "The message.", CREATED, &json_content(schema("NewMessage"), answer))
     .fails(&FORM)
     .fails(&KEYED)
@@ -82,9 +83,10 @@ pub(super) fn message() -> Value {
 
 pub(super) fn note() -> Value {
     let answer = json!({"added-note": "called back"});
+    let form = json!({"note-text": "called back"});
     writing("addPrivateNote", "Add a private note", "Only agents see it.")
         .takes(["domain", "issue_id", "Idempotency-Key"])
-        .body(form_or_upload("Note", &json!({"note-text": "called back"})))
+        .body(bodies("Note", &form, &form))
         .answers(201, "The note.", CREATED, &json_content(schema("NewNote"), answer))
         .fails(&FORM)
         .fails(&KEYED)
@@ -94,6 +96,7 @@ pub(super) fn note() -> Value {
 
 pub(super) fn edit() -> Value {
     let answer = json!({"updated-data": {"status": "resolved"}});
+    let form = json!({"status": "resolved"});
     writing(
         "editIssue",
         "Edit an issue",
@@ -102,7 +105,7 @@ pub(super) fn edit() -> Value {
          only names the editor. The answer has the changed members.",
     )
     .takes(["domain", "issue_id", "Idempotency-Key"])
-    .body(form_or_upload("Edit", &json!({"status": "resolved"})))
+    .body(bodies("Edit", &form, &form))
     .answers(200, "The changed members.", EDITED, &json_content(schema("EditedIssue"), answer))
     .fails(&FORM)
     .fails(&KEYED)
@@ -120,7 +123,11 @@ pub(super) fn edit_many() -> Value {
          such as an unknown id, it changes nothing.",
     )
     .takes(["domain", "Idempotency-Key"])
-    .body(form_or_upload("BulkEdit", &json!({"issue-ids": "[12,13]", "status": "resolved"})))
+    .body(bodies(
+        "BulkEdit",
+        &json!({"issue-ids": "[12,13]", "status": "resolved"}),
+        &json!({"issue-ids": [12, 13], "status": "resolved"}),
+    ))
     .answers(200, "The edit that was made.", EDITED, &json_content(schema("EditedIssues"), answer))
     .fails(&FORM)
     .fails(&KEYED)
@@ -131,14 +138,17 @@ fn writing(id: &str, summary: &str, description: &str) -> Operation {
     Operation::guarded(id, "issues", summary, &format!("{description} Needs a write key."))
 }
 
-/// Both content types, by the schemas `{name}Form` and `{name}Upload`.
-fn form_or_upload(name: &str, example: &Value) -> Value {
-    let media = |kind| json!({"schema": schema(&format!("{name}{kind}")), "example": example});
+/// The three content types, by the schemas `{name}Form`, `{name}Upload` and `{name}Json`, with the
+/// example of both forms and that of a JSON body.
+fn bodies(name: &str, form: &Value, body: &Value) -> Value {
+    let media =
+        |kind, example| json!({"schema": schema(&format!("{name}{kind}")), "example": example});
     json!({
         "required": true,
         "content": {
-            "application/x-www-form-urlencoded": media("Form"),
-            "multipart/form-data": media("Upload"),
+            "application/x-www-form-urlencoded": media("Form", form),
+            "multipart/form-data": media("Upload", form),
+            "application/json": media("Json", body),
         },
     })
 }

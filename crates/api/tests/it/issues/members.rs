@@ -1,5 +1,5 @@
-//! The members that every issue has, whatever it came with: its mode, its queue if it is asked for,
-//! and an address of each author at the desk. Defaults survive an export and an import.
+//! The members that every issue has: its mode, its queue if it is asked for, and an address of each
+//! author at the desk. Defaults survive an export and an import.
 
 use caseload_model::issue::write::Desk;
 use caseload_teststore::on_each_store;
@@ -14,7 +14,7 @@ on_each_store!(
     an_issue_without_a_queue_has_a_queue_of_null_if_it_is_asked_for,
     an_imported_message_of_the_desk_always_has_an_address,
     defaults_survive_an_export_and_an_import_into_an_empty_domain,
-    a_repeated_import_is_unchanged_whatever_the_desk_is_called_now,
+    a_repeated_import_is_unchanged_after_a_change_of_the_desk,
 );
 
 /// Everything that `includes` can add.
@@ -93,7 +93,7 @@ async fn every_issue_has_a_mode_and_is_found_by_it() {
     assert_eq!(ids("issue_modes=%5B%22default%22%5D&created-until=12").await, [11, 12]);
     assert_eq!(ids("issue_modes=%5B%22email%22%5D").await, [0_u64; 0]);
     put(&real, &format!("{ISSUES}/17"), &[("title", "t")]).await;
-    assert_eq!(ids("issue_modes=%5B%22default%22%5D").await.len(), 6, "an edit keeps the mode");
+    assert_eq!(ids("issue_modes=%5B%22default%22%5D").await.len(), 6, "an edit leaves the mode");
     assert_sound(&real).await;
     real.stop().await;
 }
@@ -173,7 +173,7 @@ async fn defaults_survive_an_export_and_an_import_into_an_empty_domain() {
     }
 }
 
-async fn a_repeated_import_is_unchanged_whatever_the_desk_is_called_now() {
+async fn a_repeated_import_is_unchanged_after_a_change_of_the_desk() {
     let mut real = desk().await;
     real.run_tasks();
     assert_eq!(import(&real, &entries()).await, ["created"; 6]);

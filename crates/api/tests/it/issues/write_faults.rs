@@ -239,8 +239,12 @@ async fn a_read_key_writes_nothing() {
 
 async fn other_content_types_and_methods_are_refused() {
     let real = desk().await;
-    let json = real.request(Method::POST, ISSUES).json(&serde_json::json!({"message-body": "x"}));
-    assert_eq!(send(json).await.0, 415);
+    for kind in ["text/plain", "application/xml", "text/json"] {
+        let request = real.request(Method::POST, ISSUES).header("Content-Type", kind);
+        let (status, body) = send(request.body("message-body=x")).await;
+        assert_eq!(status, 415, "{kind}");
+        assert!(body["detail"].as_str().unwrap().contains("application/json"), "{body}");
+    }
     let answer = real.request(Method::DELETE, &format!("{ISSUES}/1")).send().await.unwrap();
     assert_eq!(answer.status(), 405);
     assert_eq!(answer.headers()["allow"], "PUT,GET,HEAD");

@@ -32,8 +32,8 @@ impl<'a> FilledAddresses<'a> {
     }
 }
 
-/// Whether this is the default address of some domain's desk. It is nobody's own address, so that
-/// no agent gets it.
+/// Whether this is the default address of some domain's desk. No agent has this address, so an
+/// import gives it to none.
 pub(super) fn is_default_address(email: &str) -> bool {
     email.starts_with("desk@") && email.ends_with(".invalid")
 }

@@ -7,8 +7,8 @@ use crate::issue::ISSUE_MODE_DEFAULT;
 use crate::issue::fragments::IssueFragments;
 use crate::json::{self, Json, Member};
 
-/// The names of the fields in which a stored issue differs from a new one; empty if their content is
-/// equal. `unaddressed` are the indices of the new messages whose addresses were filled in,
+/// The names of the fields in which a stored issue differs from a new one; empty if their content
+/// is equal. `unaddressed` are the indices of the new messages whose addresses were filled in,
 /// ascending.
 pub(super) fn differences(
     a: &IssueFragments<'_>,

@@ -11,6 +11,7 @@ mod desk;
 mod edit;
 mod fields;
 mod forms;
+mod kinds;
 mod merge;
 mod message;
 mod record;
@@ -29,6 +30,7 @@ pub use forms::{
     MESSAGE_FIELDS, NOTE_FIELDS, ParsedForm, read_bulk_edit, read_create, read_edit, read_message,
     read_note,
 };
+pub use kinds::{FieldKind, field_kind, is_required_field};
 pub use merge::CustomFieldPatch;
 pub use message::{
     MessageAuthor, NewMessage, message_answer, note_answer, plan_message, plan_note,

@@ -210,7 +210,7 @@ fn edit_all<W: IssueStore>(store: &W, command: &EditIssues) -> Result<Vec<u8>, S
 }
 
 /// The author of desk messages: the agent with this id or address, otherwise an author of this
-/// name; the desk if there is no name.
+/// name; without a name the desk.
 fn desk_author<W: IssueStore>(
     store: &W,
     lookups: &Lookups<'_, W>,

@@ -1,0 +1,204 @@
+//! The JSON bodies that write issues: the fields of the forms, with lists and maps as they are. A
+//! null counts as absent, so every optional field may be null; many clients send all fields of a
+//! type.
+
+use caseload_model::ids::{FOREIGN_ID_CHARS_MAX, ISSUE_ID_MAX};
+use caseload_model::issue::write::BULK_EDIT_ISSUES_MAX;
+use caseload_model::issue::{IssueState, TAG_CHARS_MAX, TEXT_CHARS_MAX};
+use serde_json::{Map, Value, json};
+
+use crate::openapi::json::{or_null, schema};
+use crate::openapi::parameters::spellings;
+
+pub(super) fn schemas() -> Value {
+    let create = [
+        ("message-body", required_text("The first message.")),
+        ("email", text("The address of the author.")),
+        ("title", text("The default is the message.")),
+        ("author-name", text("The name of the author.")),
+        ("tags", tags()),
+        ("meta", meta()),
+        ("custom_fields", custom_fields()),
+        ("platform-type", word("The platform that creates the issue, such as `web`.")),
+        ("platform-id", id("Accepted and ignored.")),
+        ("app-id", id("The id of an app. The default is the app with the publish id `1`.")),
+        ("language", word("The language of the issue.")),
+        ("cc", texts("Further addresses.", TEXT_CHARS_MAX)),
+        ("end_user_id", id("The id of the author's app profile.")),
+        ("identifier", id("Another name of the author.")),
+    ];
+    let message = [
+        ("message-body", required_text("The message.")),
+        ("message-type", json!({"type": ["string", "null"], "enum": ["Text", null]})),
+        ("agent-id", id("The agent who writes. Without it, the author is the end user.")),
+    ];
+    let note = [
+        ("note-text", required_text("The note.")),
+        ("profile-id", id("The agent who writes. Without it, the author is the desk.")),
+    ];
+    json!({
+        "IssueJson": object(&create, &["message-body"], 1),
+        "MessageJson": object(&message, &["message-body"], 1),
+        "NoteJson": object(&note, &["note-text"], 1),
+        "EditJson": edit(),
+        "BulkEditJson": bulk_edit(),
+        "GivenCustomField": custom_field(),
+    })
+}
+
+fn edit() -> Value {
+    let fields = [
+        ("title", text("The title.")),
+        ("tags", tags()),
+        ("meta", meta()),
+        ("custom_fields", custom_fields()),
+        ("status", status()),
+        ("assignee-id", assignee()),
+        ("assignee-email", text("The address of an agent.")),
+        ("agent-profile-id", id("The agent who edits.")),
+        ("queue_id", id("The id of a queue.")),
+    ];
+    object(&fields, &[], 1)
+}
+
+fn bulk_edit() -> Value {
+    let ids = json!({
+        "type": "array",
+        "description": "The issues.",
+        "minItems": 1,
+        "maxItems": BULK_EDIT_ISSUES_MAX,
+        "items": {"oneOf": [
+            {"type": "integer", "minimum": 1, "maximum": ISSUE_ID_MAX},
+            {"type": "string", "pattern": "^[0-9]+$"},
+        ]},
+    });
+    let who = "The author of the message: the id or address of an agent, or any name.";
+    let fields = [
+        ("issue-ids", ids),
+        ("tags", tags()),
+        ("assignee-id", assignee()),
+        ("assignee-email", text("The address of an agent.")),
+        ("status", status()),
+        ("message-body", text("A message from the desk to each issue.")),
+        ("custom_fields", custom_fields()),
+        ("action_taken_by", text(who)),
+    ];
+    object(&fields, &["issue-ids"], 2)
+}
+
+/// The value of a custom field, by its type.
+fn custom_field() -> Value {
+    let of = |kinds: Value, value: Value| {
+        json!({
+            "type": "object",
+            "required": ["type"],
+            "properties": {"type": {"type": "string", "enum": kinds}, "value": value},
+            "additionalProperties": false,
+        })
+    };
+    json!({
+        "description": "A custom field. Null in place of it removes the field in an edit.",
+        "oneOf": [
+            of(
+                json!(["singleline", "multiline", "dropdown"]),
+                json!({"type": ["string", "null"], "maxLength": TEXT_CHARS_MAX}),
+            ),
+            of(json!(["number"]), json!({"type": ["number", "null"]})),
+            of(json!(["date"]), json!({
+                "type": ["integer", "null"], "minimum": i64::MIN, "maximum": i64::MAX,
+            })),
+            of(json!(["checkbox"]), json!({
+                "type": ["boolean", "string", "null"],
+                "enum": [true, false, "true", "false", null],
+            })),
+        ],
+    })
+}
+
+fn object(fields: &[(&str, Value)], required: &[&str], members_min: usize) -> Value {
+    let spelled = fields.iter().map(|(name, field)| {
+        let mut field = field.clone();
+        if let Some(both) = spellings(name) {
+            field["x-spellings"] = json!(both);
+        }
+        ((*name).to_owned(), field)
+    });
+    json!({
+        "type": "object",
+        "required": required,
+        "minProperties": members_min,
+        "properties": spelled.collect::<Map<_, _>>(),
+        "additionalProperties": false,
+    })
+}
+
+fn text(description: &str) -> Value {
+    json!({
+        "type": ["string", "null"], "maxLength": TEXT_CHARS_MAX, "description": description,
+    })
+}
+
+fn required_text(description: &str) -> Value {
+    json!({
+        "type": "string", "minLength": 1, "maxLength": TEXT_CHARS_MAX, "description": description,
+    })
+}
+
+fn word(description: &str) -> Value {
+    json!({
+        "type": ["string", "null"],
+        "maxLength": FOREIGN_ID_CHARS_MAX,
+        "description": description,
+    })
+}
+
+/// An id. A number counts as its digits.
+fn id(description: &str) -> Value {
+    json!({
+        "type": ["string", "integer", "null"],
+        "maxLength": FOREIGN_ID_CHARS_MAX,
+        "description": description,
+    })
+}
+
+fn assignee() -> Value {
+    id("The id of an agent, or `unassigned`.")
+}
+
+fn status() -> Value {
+    let states = IssueState::ALL.iter().map(|state| json!(state.as_str()));
+    let states: Vec<_> = states.chain([Value::Null]).collect();
+    json!({
+        "type": ["string", "null"],
+        "enum": states,
+        "description": "The state, in upper or lower case.",
+    })
+}
+
+fn texts(description: &str, chars_max: usize) -> Value {
+    json!({
+        "type": ["array", "null"],
+        "description": description,
+        "items": {"type": "string", "maxLength": chars_max},
+    })
+}
+
+fn tags() -> Value {
+    texts("All tags of the issue.", TAG_CHARS_MAX)
+}
+
+fn meta() -> Value {
+    json!({
+        "type": ["object", "null"],
+        "description": "Scalars become strings. In an edit, null removes a key.",
+        "additionalProperties": true,
+    })
+}
+
+fn custom_fields() -> Value {
+    json!({
+        "type": ["object", "null"],
+        "description": "By key. In an edit, null removes a key.",
+        "additionalProperties": or_null(schema("GivenCustomField")),
+    })
+}

@@ -278,12 +278,11 @@ impl ObjectDecoder {
             return self.broken(at, HALF_PAIR);
         }
         if byte == b'"' {
-            self.state = match self.state {
-                State::Name => State::Colon,
-                _ => {
-                    sink.end();
-                    State::Next
-                }
+            self.state = if matches!(self.state, State::Name) {
+                State::Colon
+            } else {
+                sink.end();
+                State::Next
             };
             return Ok(1);
         }

@@ -5,9 +5,10 @@
 use caseload_model::error_code::ErrorCode;
 use caseload_model::ids::DomainName;
 use caseload_model::issue::write::{
-    AgentSummary, Attachment, CreateContext, Desk, EditDraft, EditTargets, IssueRecord,
-    IssueWriteError, MessageAuthor, Moment, NewMessage, author_pid, bulk_edit_answer, plan_create,
-    plan_message, plan_note, read_bulk_edit, read_create, read_edit, read_message, read_note,
+    AgentSummary, Attachment, CreateContext, Desk, EditDraft, EditRequest, EditTargets,
+    IssueRecord, IssueWriteError, MessageAuthor, Moment, NewMessage, author_pid, bulk_edit_answer,
+    plan_create, plan_message, plan_note, read_bulk_edit, read_create, read_edit, read_message,
+    read_note,
 };
 use caseload_model::issue::{App, IssueQueue, IssueState, write_issue};
 use caseload_model::issue_query::{IssueView, ParameterFault};
@@ -319,7 +320,7 @@ fn an_edit_with_the_values_that_an_issue_has_changes_no_byte() {
         assert_eq!(after.columns.facts.updated_at, UnixMillis(2000), "{changed:?}");
     }
     let draft = |targets: &EditTargets, message: Option<&NewMessage<'_>>| {
-        let request = Default::default();
+        let request = EditRequest::default();
         EditDraft::new(&issue, &request, targets, message).changes_issue()
     };
     let author = MessageAuthor::EndUser;

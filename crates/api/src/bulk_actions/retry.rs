@@ -36,7 +36,7 @@ pub(crate) async fn retry(
     caller.require(task.action.access_of(task.dry_run), "retrying this task")?;
     let _mark = idempotency::begin(&state, &caller, key.as_deref()).await?;
     let content = idempotency::content_hash(&[b"retry", task.id.as_bytes()]);
-    // A repeat receives the first answer, whatever has happened to the parent since.
+    // A repeat receives the first answer, even if the parent has changed since.
     if let Some(first) = idempotency::first_answer(&state, &caller, key.as_deref(), content).await?
     {
         return Ok(first);

@@ -11,7 +11,7 @@ use parking_lot::{Mutex, MutexGuard};
 #[derive(Debug, Default)]
 pub(crate) struct KeysInProgress(Mutex<HashSet<(DomainId, String)>>);
 
-/// The mark on one key. It ends with the request, whatever its outcome.
+/// The mark on one key. It ends with the request, also with a failed one.
 #[derive(Debug)]
 pub(crate) struct InProgressMark {
     keys: Arc<KeysInProgress>,

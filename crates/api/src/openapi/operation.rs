@@ -1,5 +1,5 @@
-//! The builder of an operation. It adds what every operation has: the headers of every answer, and
-//! the errors of every guarded path.
+//! The builder of an operation. It adds the parts that all operations share: the headers of every
+//! answer, and the errors of every guarded path.
 
 use caseload_model::error_code::ErrorCode;
 use serde_json::{Map, Value, json};

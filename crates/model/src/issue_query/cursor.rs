@@ -1,8 +1,8 @@
 //! The token from which a cursor list continues: the position of the last issue, the order, and a
 //! digest of the query and the domain. The token holds all of its state, so any server accepts it
 //! at any time and no server stores anything. It is neither a secret nor a permission: a forged
-//! token reads only what its caller may read anyway. Invariant: a token that differs from what a
-//! server issued is rejected.
+//! token reads only records that its caller may read anyway. Invariant: a token that differs from
+//! all issued tokens is rejected.
 //!
 //! Layout of version 1, big-endian, as base64url without padding (36 bytes, 48 characters): version
 //! 1, order 1, page number 4, instant 8, issue id 8, scope 8, checksum 6.

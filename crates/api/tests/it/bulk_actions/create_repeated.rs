@@ -29,6 +29,9 @@ on_each_store!(threads 4:
     a_hundred_repeats_at_once_make_one_task,
 );
 
+/// The fields of a form.
+type Fields<'f> = &'f [(&'f str, &'f str)];
+
 const PATH: &str = "/v2/acme/identity/bulk_actions";
 const LINES: &str = "{\"identities\":[{\"uid\":\"a\"}]}\n{\"identities\":[{\"uid\":\"b\"}]}\n";
 
@@ -95,7 +98,7 @@ async fn a_replayed_answer_of_any_call_says_so() {
     let retry = format!("{}/retry", faulty["links"]["self"].as_str().unwrap());
     let issue = real.request(Method::POST, "/v1/acme/issues").form(&[("message-body", "x")]);
     assert_eq!(replayed(issue).await.0, None, "without a key nothing is replayed");
-    let calls: [(&str, Method, &str, &[(&str, &str)]); 6] = [
+    let calls: [(&str, Method, &str, Fields<'_>); 6] = [
         ("task", Method::POST, PATH, &[("action", "create_core_profiles"), ("payload", "[{}]")]),
         ("retry", Method::POST, &retry, &[]),
         ("issue", Method::POST, "/v1/acme/issues", &[("message-body", "x")]),

@@ -23,7 +23,7 @@ const ALL: &str = "includes=%5B%22feedback%22,%22custom_fields%22,%22queue%22,%2
 
 /// Imports entries; the outcomes.
 async fn import(real: &RealServer, entries: &[Value]) -> Vec<String> {
-    let lines: String = entries.iter().map(|entry| format!("{entry}\n")).collect();
+    let lines = entries.iter().map(Value::to_string).collect::<Vec<_>>().join("\n");
     import_lines(real, &lines).await
 }
 

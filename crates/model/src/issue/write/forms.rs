@@ -1,5 +1,5 @@
-//! Reads the forms of the writing calls into typed requests. A request only names what it refers to
-//! (agents, an app, a queue, issues); the store decides whether it exists. Each reader returns the
+//! Reads the forms of the writing calls into typed requests. A request only names its references
+//! (agents, an app, a queue, issues); the store decides whether they exist. Each reader returns the
 //! request as far as it could be read, together with every fault.
 
 use super::fields::Fields;

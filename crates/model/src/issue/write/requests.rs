@@ -1,6 +1,6 @@
-//! The typed requests of the writing calls. A request names what it refers to (agents, an app, a
-//! queue, issues) together with the field that does so, so that a failed lookup can name the wrong
-//! field. [`References`] has all of these at once.
+//! The typed requests of the writing calls. A request names its references (agents, an app, a
+//! queue, issues) together with the fields that have them, so that a failed lookup can name the
+//! wrong field. [`References`] has all of these at once.
 
 use super::merge::CustomFieldPatch;
 use crate::issue::IssueState;

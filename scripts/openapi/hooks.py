@@ -11,6 +11,7 @@ import re
 
 import schemathesis
 from hypothesis import strategies as st
+from schemathesis.core.parameters import ParameterLocation
 
 PAGE_DEPTH_MAX = 50_000
 DOMAIN = re.compile("[a-z0-9][a-z0-9-]{0,62}")
@@ -66,6 +67,11 @@ REFERENCES = {
     "queue_id": "123",
 }
 
+# Fields, and parameters (filled in below), that the server reads in more forms than the document gives
+# them: lists of texts and ids also as one text, booleans also as digits.
+FIELDS_OF_MORE_FORMS = {"tags", "cc", "issue-ids", "dry_run"}
+PARAMETERS_OF_MORE_FORMS = set()
+
 # A token comes from an answer; the generator cannot invent one.
 schemathesis.openapi.format("cursor", st.just(""))
 
@@ -86,6 +92,8 @@ def before_load_schema(context, document):
     """
     for parameter in document["components"]["parameters"].values():
         schema = parameter["schema"]
+        if parameter["in"] == "query" and ("contentSchema" in schema or schema.get("type") == "boolean"):
+            PARAMETERS_OF_MORE_FORMS.add(parameter["name"])
         if parameter["in"] == "query" and "contentSchema" in schema:
             example = json.loads(parameter.pop("example"))
             parameter["content"] = {
@@ -160,9 +168,23 @@ def filter_case(context, case):
     return page * size <= PAGE_DEPTH_MAX or page < 1 or not 1 <= size <= 1000
 
 
+def without_more_forms(case):
+    """Leaves out of a wrong request what may be right in a form that the document does not have."""
+    if case.meta is None:
+        return
+    for location, values, names in (
+        (ParameterLocation.QUERY, case.query, PARAMETERS_OF_MORE_FORMS),
+        (ParameterLocation.BODY, case.body, FIELDS_OF_MORE_FORMS),
+    ):
+        if isinstance(values, dict) and case.meta.is_negative_at(location):
+            for name in names & values.keys():
+                del values[name]
+
+
 @schemathesis.hook
 def map_case(context, case):
     """A key opens one domain: every good name becomes that one, bad names stay as they are."""
+    without_more_forms(case)
     domain = (case.path_parameters or {}).get("domain")
     if isinstance(domain, str) and DOMAIN.fullmatch(domain):
         case.path_parameters["domain"] = "acme"

@@ -108,7 +108,7 @@ async fn a_copy_from_a_source_in_use_or_into_a_filled_target_is_refused() {
     let same = refusal(copied(&from_to(source.path(), source.path())).await);
     assert_eq!(same, "source and target are the same store");
     let missing = copied(&from_to(target.path(), source.path())).await;
-    assert!(matches!(missing, Err(StoreError::NotFound { .. })), "{missing:?}");
+    assert!(matches!(missing, Err(StoreError::NoStore { .. })), "{missing:?}");
     let serving = server(source.path()).unwrap();
     let served = refusal(copied(&from_to(source.path(), target.path())).await);
     assert!(served.starts_with("a server, or another copy, uses sqlite:"), "{served}");

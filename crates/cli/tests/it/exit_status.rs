@@ -29,6 +29,7 @@ const CLIENT_COMMANDS: &[&[&str]] = &[
 const STORE_COMMANDS: &[&[&str]] = &[
     &["domain", "create", "later"],
     &["domain", "list"],
+    &["domain", "edit", "acme", "--desk-name", "Shop"],
     &["domain", "delete", "later", "--yes"],
     &["key", "create", "--domain", "acme"],
     &["key", "list", "--domain", "acme"],

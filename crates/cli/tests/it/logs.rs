@@ -105,6 +105,8 @@ fn each_change_by_an_administrator_is_a_line_at_info_without_the_key() {
     has(&log, &["an app was created", "acme", &app]);
     let (agent, log) = run(&["agent", "create", "--domain", "acme", "Grace", "grace@example.org"]);
     has(&log, &["an agent was created", "acme", &agent]);
+    let (_, log) = run(&["domain", "edit", "acme", "--desk-name", "Shop"]);
+    has(&log, &["the desk of a domain was changed", "acme"]);
     let (_, log) = run(&["domain", "delete", "acme", "--yes"]);
     has(&log, &["a domain was deleted", "acme"]);
 

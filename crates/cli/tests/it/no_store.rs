@@ -8,6 +8,7 @@ use crate::common::{Server, Workdir, transcript_of};
 /// Every command that needs a store, except those that make one.
 const COMMANDS: &[&[&str]] = &[
     &["domain", "list"],
+    &["domain", "edit", "acme", "--desk-name", "Shop"],
     &["domain", "delete", "acme", "--yes"],
     &["key", "create", "--domain", "acme"],
     &["key", "list", "--domain", "acme"],

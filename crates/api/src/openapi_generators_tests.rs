@@ -81,6 +81,25 @@ fn each_content_type_of_a_body_has_a_schema_of_its_own() {
 }
 
 #[test]
+fn json_is_the_first_content_type_of_a_body() {
+    let document = openapi();
+    for (path, method, operation) in operations(&document) {
+        let content = operation["requestBody"]["content"].as_object();
+        let first = content.and_then(|content| content.keys().next());
+        assert!(first.is_none_or(|first| first == "application/json"), "{method} {path}");
+    }
+}
+
+#[test]
+fn the_words_of_an_enum_in_a_body_or_answer_are_all_of_one_type() {
+    visit(&openapi()["components"]["schemas"], &mut |value| {
+        let words = value["enum"].as_array();
+        let all_texts = words.is_none_or(|words| words.iter().all(Value::is_string));
+        assert!(all_texts, "{value}");
+    });
+}
+
+#[test]
 fn an_error_is_a_problem_and_no_reference_is_narrowed() {
     let document = openapi();
     for (path, method, operation) in operations(&document) {

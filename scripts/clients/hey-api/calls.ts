@@ -34,7 +34,7 @@ const created = await createIssueTask({
   throwOnError,
   path: { domain },
   headers: { "Idempotency-Key": crypto.randomUUID() },
-  body: { action: "import_issues", payload: JSON.stringify(entries) },
+  body: { action: "import_issues", payload: entries },
 });
 let task = created.data;
 console.log("create:", task.counts.total);
@@ -79,7 +79,7 @@ const { data: issue } = await createIssue({
   body: {
     "message-body": "The screen stays dark.",
     email: "ada@example.org",
-    tags: JSON.stringify([tag, "dark"]),
+    tags: [tag, "dark"],
   },
 });
 console.log("create issue:", issue.title, ...issue.tags.slice(1));
@@ -87,7 +87,7 @@ console.log("create issue:", issue.title, ...issue.tags.slice(1));
 const { data: edited } = await editIssue({
   throwOnError,
   path: { domain, issue_id: Number(issue.id) },
-  body: { status: "resolved", tags: JSON.stringify([tag, "done"]) },
+  body: { status: "resolved", tags: [tag, "done"] },
 });
 const { status, tags } = edited["updated-data"];
 console.log("edit:", status, ...tags!.slice(1));

@@ -32,17 +32,10 @@ function whole<Record>(records: Record[] | string): Record[] {
   return records;
 }
 
-/** A form as the server reads it. */
-function form(fields: object): URLSearchParams {
-  return new URLSearchParams(fields as Record<string, string>);
-}
-
 let task = await good(
   client.POST("/v2/{domain}/issues/bulk_actions", {
     params: { path: { domain }, header: { "Idempotency-Key": crypto.randomUUID() } },
-    body: { action: "import_issues", payload: JSON.stringify(entries) },
-    bodySerializer: form,
-    headers: { "Content-Type": "application/x-www-form-urlencoded" },
+    body: { action: "import_issues", payload: entries },
   }),
 );
 console.log("create:", task.counts.total);
@@ -97,10 +90,8 @@ const issue = await good(
     body: {
       "message-body": "The screen stays dark.",
       email: "ada@example.org",
-      tags: JSON.stringify([tag, "dark"]),
+      tags: [tag, "dark"],
     },
-    bodySerializer: form,
-    headers: { "Content-Type": "application/x-www-form-urlencoded" },
   }),
 );
 console.log("create issue:", issue.title, ...issue.tags.slice(1));
@@ -108,9 +99,7 @@ console.log("create issue:", issue.title, ...issue.tags.slice(1));
 const edited = await good(
   client.PUT("/v1/{domain}/issues/{issue_id}", {
     params: { path: { domain, issue_id: Number(issue.id) } },
-    body: { status: "resolved", tags: JSON.stringify([tag, "done"]) },
-    bodySerializer: form,
-    headers: { "Content-Type": "application/x-www-form-urlencoded" },
+    body: { status: "resolved", tags: [tag, "done"] },
   }),
 );
 const { status, tags } = edited["updated-data"];

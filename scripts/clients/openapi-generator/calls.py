@@ -4,7 +4,17 @@ import json
 import os
 from uuid import uuid4
 
-from caseload_client import ApiClient, Configuration, IssueEnvelope, IssuesApi, IssueTasksApi
+from caseload_client import (
+    ApiClient,
+    Configuration,
+    EditJson,
+    IssueEnvelope,
+    IssueJson,
+    IssuesApi,
+    IssueState,
+    IssueTaskJson,
+    IssueTasksApi,
+)
 
 TAG = f"openapi-generator-{uuid4()}"
 ENTRIES = [
@@ -23,8 +33,7 @@ domain = "acme"
 
 task = tasks.create_issue_task(
     domain,
-    action="import_issues",
-    payload=json.dumps(ENTRIES),
+    IssueTaskJson(action="import_issues", payload=ENTRIES),
     idempotency_key=str(uuid4()),
 )
 print("create:", task.counts.total)
@@ -58,16 +67,17 @@ print("list:", page.total_hits, *[issue.title for issue in page.issues])
 one = issues.get_issue(domain, page.issues[0].id).issues[0]
 print("one issue:", one.title, one.state_data.state.value)
 
-issue = issues.create_issue(
-    domain,
-    message_body="The screen stays dark.",
-    email="ada@example.org",
-    tags=json.dumps([TAG, "dark"]),
+new = IssueJson.model_validate(
+    {
+        "message-body": "The screen stays dark.",
+        "email": "ada@example.org",
+        "tags": [TAG, "dark"],
+    }
 )
+issue = issues.create_issue(domain, new)
 print("create issue:", issue.title, *issue.tags[1:])
 
-edited = issues.edit_issue(
-    domain, int(issue.id), status="resolved", tags=json.dumps([TAG, "done"])
-).updated_data
+edit = EditJson(status=IssueState.RESOLVED, tags=[TAG, "done"])
+edited = issues.edit_issue(domain, int(issue.id), edit).updated_data
 assert edited.status and edited.tags, edited
 print("edit:", edited.status.value, *edited.tags[1:])

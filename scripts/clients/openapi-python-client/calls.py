@@ -14,12 +14,12 @@ from caseload_client.api.issue_tasks import (
 )
 from caseload_client.api.issues import create_issue, edit_issue, get_issue, list_issues
 from caseload_client.models import (
-    EditForm,
-    EditFormStatus,
+    EditJson,
     IssueEnvelope,
-    IssueForm,
-    IssueTaskForm,
-    IssueTaskFormAction,
+    IssueJson,
+    IssueState,
+    IssueTaskJson,
+    IssueTaskJsonAction,
     ListIssuesStateItem,
     Problem,
 )
@@ -44,7 +44,7 @@ def good(answer: Answer | Problem | None) -> Answer:
 client = AuthenticatedClient(os.environ["CASELOAD_CHECK_URL"], os.environ["CASELOAD_CHECK_KEY"])
 domain = "acme"
 
-body = IssueTaskForm(IssueTaskFormAction.IMPORT_ISSUES, json.dumps(ENTRIES))
+body = IssueTaskJson(IssueTaskJsonAction.IMPORT_ISSUES, ENTRIES)
 task = good(create_issue_task.sync(domain, client=client, body=body, idempotency_key=str(uuid4())))
 print("create:", task.counts.total)
 
@@ -78,11 +78,11 @@ print("list:", page.total_hits, *[issue.title for issue in page.issues])
 one = good(get_issue.sync(domain, page.issues[0].id, client=client)).issues[0]
 print("one issue:", one.title, one.state_data.state)
 
-form = IssueForm("The screen stays dark.", email="ada@example.org", tags=json.dumps([TAG, "dark"]))
-issue = good(create_issue.sync(domain, client=client, body=form))
+new = IssueJson("The screen stays dark.", email="ada@example.org", tags=[TAG, "dark"])
+issue = good(create_issue.sync(domain, client=client, body=new))
 print("create issue:", issue.title, *issue.tags[1:])
 
-edit = EditForm(status=EditFormStatus.RESOLVED, tags=json.dumps([TAG, "done"]))
+edit = EditJson(status=IssueState.RESOLVED, tags=[TAG, "done"])
 edited = good(edit_issue.sync(domain, int(issue.id), client=client, body=edit)).updated_data
 assert edited.tags, edited
 print("edit:", edited.status, *edited.tags[1:])

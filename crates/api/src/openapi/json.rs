@@ -8,11 +8,16 @@ pub(crate) fn schema(name: &str) -> Value {
     json!({"$ref": format!("#/components/schemas/{name}")})
 }
 
-/// A record as the value of a map, or null. The longer form of "null" has a reason: a generator
-/// simplifies the shorter one to a record that may be missing, and then its own code for maps of
-/// such records fails the type check.
+/// A record as the value of a map, or null.
 pub(crate) fn or_null(record: Value) -> Value {
-    json!({"oneOf": [record, {"type": ["string", "null"], "const": null}]})
+    json!({"oneOf": [record, null_value()]})
+}
+
+/// Null as a choice for the values of a map. The longer form has a reason: a generator simplifies
+/// the shorter one to a record that may be missing, and then its own code for maps of such records
+/// fails the type check.
+pub(crate) fn null_value() -> Value {
+    json!({"type": ["string", "null"], "const": null})
 }
 
 /// The members of all maps, in their order. No two maps have a key in common.

@@ -114,6 +114,10 @@ impl FamilyPaths {
         json!({
             "required": true,
             "content": {
+                "application/json": {
+                    "schema": schema(self.body),
+                    "example": {"action": action, "payload": [entry]},
+                },
                 "application/x-www-form-urlencoded": {
                     "schema": schema(self.form),
                     "example": {"action": action, "payload": json!([entry]).to_string()},
@@ -122,10 +126,6 @@ impl FamilyPaths {
                     "schema": schema(self.upload),
                     "encoding": {"payload": {"contentType": "application/x-ndjson"}},
                     "example": {"action": action, "payload": format!("{entry}\n")},
-                },
-                "application/json": {
-                    "schema": schema(self.body),
-                    "example": {"action": action, "payload": [entry]},
                 },
             },
         })
@@ -340,8 +340,8 @@ fn no_fields() -> Value {
     json!({
         "required": false,
         "content": {
-            "application/x-www-form-urlencoded": {"schema": schema("NoFields")},
             "application/json": {"schema": schema("NoFieldsJson")},
+            "application/x-www-form-urlencoded": {"schema": schema("NoFields")},
         },
     })
 }

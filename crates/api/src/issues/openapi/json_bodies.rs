@@ -89,8 +89,8 @@ fn bulk_edit() -> Value {
     object(&fields, &["issue-ids"], 2)
 }
 
-/// The value of a custom field, by its type, or null. One schema has all five, because the code that
-/// a generator writes for a choice within a choice fails its type check.
+/// The value of a custom field, by its type, or null. One schema has all five, because the code
+/// that a generator writes for a choice within a choice fails its type check.
 fn custom_field() -> Value {
     let of = |kinds: Value, value: Value| {
         json!({

@@ -139,8 +139,8 @@ fn writing(id: &str, summary: &str, description: &str) -> Operation {
 }
 
 /// The three content types, by the schemas `{name}Form`, `{name}Upload` and `{name}Json`, with the
-/// example of both forms and that of a JSON body. JSON comes first, because a generator may make the
-/// arguments of the first type and then send them as JSON.
+/// example of both forms and that of a JSON body. JSON comes first, because a generator may make
+/// the arguments of the first type and then send them as JSON.
 fn bodies(name: &str, form: &Value, body: &Value) -> Value {
     let media =
         |kind, example| json!({"schema": schema(&format!("{name}{kind}")), "example": example});

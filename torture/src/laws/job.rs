@@ -154,17 +154,18 @@ impl Job {
         client.bulk(self.family()).submit_with(self.action, payload, &self.options()).await
     }
 
-    /// Records an answer to the submission: the first one, or one that must equal the first.
+    /// Records an answer to the submission: the first one, or one that must equal the first, apart
+    /// from the address of the server that sent it.
     pub(crate) fn answered(&mut self, task: Task) -> Result<()> {
+        let answer = without_address(&task.record)?;
         match &self.first {
             Some(first) => {
                 ensure!(
-                    *first == task.record,
-                    "{self}: the first answer was {first}, a repeat got {}",
-                    task.record
+                    *first == answer,
+                    "{self}: the first answer was {first}, a repeat got {answer}"
                 );
             }
-            None => self.first = Some(task.record.clone()),
+            None => self.first = Some(answer),
         }
         if self.seen.is_none() {
             self.check(&task)?;
@@ -293,4 +294,12 @@ fn indexes(records: &[Value]) -> Result<Vec<usize>> {
 pub(crate) fn all_differ<T: Ord>(values: impl IntoIterator<Item = T>) -> bool {
     let mut seen = BTreeSet::new();
     values.into_iter().all(|value| seen.insert(value))
+}
+
+/// A task record without the address of the server, with which its links begin.
+fn without_address(record: &str) -> Result<String> {
+    let parsed: Value = serde_json::from_str(record)?;
+    let link = parsed["links"]["self"].as_str().context("a task has a link to itself")?;
+    let path = link.find("/v2/").context("the link of a task leads to the second version")?;
+    Ok(record.replace(&link[..path], ""))
 }

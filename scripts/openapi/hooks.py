@@ -77,8 +77,11 @@ schemathesis.openapi.format("cursor", st.just(""))
 
 
 def is_issue_id(value):
+    """Digits, or a whole number. To a schema 12.0 is one, and no client writes an id like that."""
     if isinstance(value, str):
         return re.fullmatch("[0-9]+", value, re.ASCII) is not None
+    if isinstance(value, float):
+        return value.is_integer() and value >= 1
     return isinstance(value, int) and not isinstance(value, bool) and value >= 1
 
 
@@ -191,7 +194,7 @@ def map_case(context, case):
     body = case.body if isinstance(case.body, dict) else {}
     for name in REFERENCES.keys() & body.keys():
         value = body[name]
-        if isinstance(value, int) and not isinstance(value, bool):
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
             body[name] = REFERENCES[name]
         if isinstance(value, str) and 0 < len(value) <= 255:
             body[name] = REFERENCES[name]

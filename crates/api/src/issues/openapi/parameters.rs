@@ -136,7 +136,7 @@ fn position() -> Value {
             "cursor",
             "Lists from a position: empty or `*` to begin, then `next-cursor` of the previous \
              answer, with the same filters and order. Cannot be combined with `page` or `after`.",
-            json!({"type": "string", "format": "cursor", "examples": ["*", TOKEN]}),
+            json!({"type": "string", "format": "cursor", "examples": ["*"]}),
         ),
         "after": query(
             "after",

@@ -28,7 +28,7 @@ const READ_BYTES: usize = 64 << 10;
 
 /// The bulk actions of one path of a server.
 #[derive(Debug, Clone, Copy)]
-pub struct Bulk<'a> {
+pub struct BulkActions<'a> {
     client: &'a Client,
     family: Family,
 }
@@ -93,12 +93,12 @@ impl Payload {
 
 impl Client {
     /// The bulk actions of one of the two paths.
-    pub const fn bulk(&self, family: Family) -> Bulk<'_> {
-        Bulk { client: self, family }
+    pub const fn bulk(&self, family: Family) -> BulkActions<'_> {
+        BulkActions { client: self, family }
     }
 }
 
-impl<'a> Bulk<'a> {
+impl<'a> BulkActions<'a> {
     fn url(&self, rest: &str) -> String {
         self.client.path("v2", &format!("{}/bulk_actions{rest}", self.family.as_str()))
     }

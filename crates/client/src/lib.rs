@@ -15,7 +15,7 @@ mod task;
 mod walk;
 
 pub use body::{Body, Lines};
-pub use bulk::{Bulk, Payload, RecordList, SubmitOptions};
+pub use bulk::{BulkActions, Payload, RecordList, SubmitOptions};
 pub use cursor::{Cursor, CursorStuck};
 pub use error::{ClientError, Problem, ProblemFault};
 pub use http::Client;

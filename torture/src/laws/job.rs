@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use anyhow::{Context as _, Result, ensure};
-use caseload_client::{Bulk, Client, ClientError, Payload, RecordList, SubmitOptions, Task};
+use caseload_client::{BulkActions, Client, ClientError, Payload, RecordList, SubmitOptions, Task};
 use caseload_model::task::{Action, Family};
 use serde_json::Value;
 
@@ -276,7 +276,11 @@ impl std::fmt::Display for Job {
 }
 
 /// Reads a whole list of a task.
-pub(crate) async fn records(bulk: Bulk<'_>, task_id: &str, list: RecordList) -> Result<Vec<Value>> {
+pub(crate) async fn records(
+    bulk: BulkActions<'_>,
+    task_id: &str,
+    list: RecordList,
+) -> Result<Vec<Value>> {
     let mut lines = bulk.records(task_id, list).await?.lines();
     let mut records = Vec::new();
     while let Some(line) = lines.next().await? {

@@ -34,8 +34,8 @@ pub(super) struct Envelope<'a> {
 /// How the list continues after an envelope.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Next<'a> {
-    /// The envelope does not say: the list is by page.
-    Unsaid,
+    /// It has numbered pages, which the totals and the links describe.
+    ByPage,
     /// The list continues at this cursor.
     Cursor(&'a str),
     /// The list by cursor ends here.
@@ -56,7 +56,7 @@ pub(super) fn respond(envelope: Envelope<'_>) -> Response {
         // A token needs no escapes.
         Next::Cursor(token) => write!(tail, ",\"next-cursor\":\"{token}\""),
         Next::End => write!(tail, ",\"next-cursor\":null"),
-        Next::Unsaid => Ok(()),
+        Next::ByPage => Ok(()),
     };
     tail.push(b'}');
     let body = EnvelopeBody([head.into(), envelope.records, tail.into()].into_iter());

@@ -42,7 +42,7 @@ pub(crate) async fn get(
         key: envelope::ISSUES,
         records: base.inserted(issue.body, &issue.urls).into(),
         total_hits: Some(1),
-        next: Next::Unsaid,
+        next: Next::ByPage,
     };
     Ok(([(header::ETAG, tag)], envelope::respond(envelope)).into_response())
 }

@@ -124,7 +124,7 @@ impl ListCall {
         let total_hits = Some(page.total_hits);
         let records = self.base.inserted(page.body, &page.urls).into();
         let envelope =
-            Envelope { paging, key: envelope::ISSUES, records, total_hits, next: Next::Unsaid };
+            Envelope { paging, key: envelope::ISSUES, records, total_hits, next: Next::ByPage };
         let links = link::header(&self.url, &self.pairs, paging, page.total_hits, || {
             let pages = u32::try_from(paging.page).unwrap_or(u32::MAX);
             page.last.map(|after| self.cursor(after, pages))

@@ -170,7 +170,7 @@ impl ListCall {
             records: records.into(),
             total_hits: counted.then_some(part.total),
             next: match (&request.cursor, &next) {
-                (None, _) => Next::Unsaid,
+                (None, _) => Next::ByPage,
                 (Some(_), Some(token)) => Next::Cursor(token),
                 (Some(_), None) => Next::End,
             },

@@ -7,7 +7,9 @@ use caseload_model::issue::{DeskAddresses, IssueQueue};
 use caseload_model::issue_query::ParameterFault;
 use caseload_model::task::{Family, Task};
 use caseload_model::time::UnixMillis;
-use caseload_store::tasks as rules;
+use caseload_store::issues::write;
+use caseload_store::sql::Sql;
+use caseload_store::tasks::{self as rules, Claims};
 use caseload_store::{
     AddMessage, AddNote, Admin, Agent, App, ApplyChunk, BackupReport, CancelTask, CheckReport,
     ChunkApplied, ClaimTasks, ClaimedTask, CreateAgent, CreateApp, CreateBackup, CreateDomain,
@@ -15,33 +17,29 @@ use caseload_store::{
     GetIssue, Idempotent, IssuePage, IssueStep, Issues, Key, KeyGrant, ListIssues, ListTasks,
     PackedBlock, RecordBlock, RecordBlockSize, RecordKind, RenderedIssue, RenewLeases,
     StageAttachment, StagePayload, StepIssues, StoreError, StoreFuture, StoreMetrics, StoredAnswer,
-    Submit, TaskPage, Upkeep, Work,
+    Submit, TaskPage, Upkeep, Work, admin, attachments, idempotency,
 };
 use tokio::sync::watch;
 
-use crate::engine::READ_BUDGET;
 use crate::store::{PostgresStore, wake};
-use crate::tasks::Claims;
-use crate::tx::DomainTx;
-use crate::{agents, apps, check, domains, idempotency, issues, keys, tasks};
+use crate::{check, domains, issues, tasks};
 
 impl Admin for PostgresStore {
     fn create_domain(&self, command: CreateDomain) -> StoreFuture<'_, Domain> {
-        self.write(command, |client, command| Box::pin(domains::create(client, command)))
+        Box::pin(self.engine.write_blocking(move |db| admin::create_domain(db, &command)))
     }
 
     fn domains(&self) -> StoreFuture<'_, Vec<Domain>> {
-        self.read((), |client, ()| Box::pin(domains::all(client)))
+        self.read(|db| admin::domains(db))
     }
 
     fn domain(&self, name: &DomainName) -> StoreFuture<'_, Option<Domain>> {
-        self.read(name.clone(), |client, name| Box::pin(domains::by_name(client, name)))
+        let name = name.clone();
+        self.read(move |db| admin::domain_by_name(db, &name))
     }
 
     fn set_desk(&self, domain: DomainId, desk: Desk) -> StoreFuture<'_, ()> {
-        self.write((domain, desk), |client, (domain, desk)| {
-            Box::pin(domains::set_desk(client, *domain, desk))
-        })
+        self.write_in(domain, move |tx| admin::set_desk(&tx, &desk))
     }
 
     fn delete_domain(&self, domain: DomainId) -> StoreFuture<'_, ()> {
@@ -54,49 +52,47 @@ impl Admin for PostgresStore {
     }
 
     fn create_key(&self, command: CreateKey) -> StoreFuture<'_, ()> {
-        self.write(command, |client, command| Box::pin(keys::create(client, command)))
+        self.write_in(command.domain, move |tx| admin::create_key(&tx, &command))
     }
 
     fn keys(&self, domain: DomainId) -> StoreFuture<'_, Vec<Key>> {
-        self.read(domain, |client, domain| Box::pin(keys::of_domain(client, *domain)))
+        self.read_in(domain, |tx| admin::keys(&tx))
     }
 
     fn revoke_key(&self, domain: DomainId, id: &str, at: UnixMillis) -> StoreFuture<'_, bool> {
-        self.write((domain, id.to_owned(), at), |client, (domain, id, at)| {
-            Box::pin(keys::revoke(client, *domain, id, *at))
-        })
+        let id = id.to_owned();
+        self.write_in(domain, move |tx| admin::revoke_key(&tx, &id, at))
     }
 
     fn key_by_hash(&self, hash: [u8; 32]) -> StoreFuture<'_, Option<KeyGrant>> {
-        self.read(hash, |client, hash| Box::pin(keys::by_hash(client, hash)))
+        self.read(move |db| admin::key_by_hash(db, &hash))
     }
 
     fn touch_key(&self, domain: DomainId, id: &str, at: UnixMillis) -> StoreFuture<'_, ()> {
-        self.write((domain, id.to_owned(), at), |client, (domain, id, at)| {
-            Box::pin(keys::touch(client, *domain, id, *at))
-        })
+        let id = id.to_owned();
+        self.write_in(domain, move |tx| admin::touch_key(&tx, &id, at))
     }
 
     fn create_app(&self, command: CreateApp) -> StoreFuture<'_, App> {
-        self.write(command, |client, command| Box::pin(apps::create(client, command)))
+        self.write_in(command.domain, move |tx| admin::create_app(&tx, &command))
     }
 
     fn apps(&self, domain: DomainId) -> StoreFuture<'_, Vec<App>> {
-        self.read(domain, |client, domain| Box::pin(apps::of_domain(client, *domain)))
+        self.read_in(domain, |tx| admin::apps(&tx))
     }
 
     fn create_agent(&self, command: CreateAgent) -> StoreFuture<'_, Agent> {
-        self.write(command, |client, command| Box::pin(agents::create(client, command)))
+        self.write_in(command.domain, move |tx| admin::create_agent(&tx, &command))
     }
 
     fn agents(&self, domain: DomainId) -> StoreFuture<'_, Vec<Agent>> {
-        self.read(domain, |client, domain| Box::pin(agents::of_domain(client, *domain)))
+        self.read_in(domain, |tx| admin::agents(&tx))
     }
 }
 
 impl Submit for PostgresStore {
     fn stage_payload(&self, command: StagePayload) -> StoreFuture<'_, ()> {
-        self.change_in(command.domain, move |tx| rules::stage(&tx, &command))
+        self.write_in(command.domain, move |tx| rules::stage(&tx, &command))
     }
 
     fn discard_staged(&self, domain: DomainId, task_id: &str) -> StoreFuture<'_, ()> {
@@ -104,7 +100,7 @@ impl Submit for PostgresStore {
         Box::pin(async move {
             loop {
                 let id = task_id.clone();
-                if !self.change_in(domain, move |tx| rules::discard_step(&tx, &id)).await? {
+                if !self.write_in(domain, move |tx| rules::discard_step(&tx, &id)).await? {
                     return Ok(());
                 }
             }
@@ -112,7 +108,7 @@ impl Submit for PostgresStore {
     }
 
     fn create_task(&self, command: CreateTask) -> StoreFuture<'_, Idempotent<Task>> {
-        let accept = self.change_in(command.domain, move |tx| rules::accept(&tx, &command));
+        let accept = self.write_in(command.domain, move |tx| rules::accept(&tx, &command));
         self.and_wake(accept)
     }
 
@@ -122,23 +118,21 @@ impl Submit for PostgresStore {
         key: &str,
         now: UnixMillis,
     ) -> StoreFuture<'_, Option<([u8; 32], StoredAnswer)>> {
-        self.read((domain, key.to_owned(), now), |client, (domain, key, now)| {
-            Box::pin(idempotency::stored_answer(client, *domain, key, *now))
-        })
+        let key = key.to_owned();
+        self.read_in(domain, move |tx| idempotency::stored_answer(&tx, &key, now))
     }
 
     fn task(&self, domain: DomainId, family: Family, id: &str) -> StoreFuture<'_, Option<Task>> {
-        self.read((domain, family, id.to_owned()), |client, (domain, family, id)| {
-            Box::pin(tasks::of_family(client, *domain, *family, id))
-        })
+        let id = id.to_owned();
+        self.read_in(domain, move |tx| rules::of_family(&tx, family, &id))
     }
 
     fn list_tasks(&self, request: ListTasks) -> StoreFuture<'_, TaskPage> {
-        self.read(request, |client, request| Box::pin(tasks::list(client, request)))
+        self.read_in(request.domain, move |tx| rules::page(&tx, &request))
     }
 
     fn cancel_task(&self, command: CancelTask) -> StoreFuture<'_, Task> {
-        let cancel = self.change_in(command.domain, move |tx| rules::cancel(&tx, &command));
+        let cancel = self.write_in(command.domain, move |tx| rules::cancel(&tx, &command));
         let cancel = self.and_wake(cancel);
         Box::pin(async move {
             let task = cancel.await?;
@@ -149,9 +143,7 @@ impl Submit for PostgresStore {
 
     fn retry_payload(&self, domain: DomainId, task_id: &str) -> StoreFuture<'_, Vec<PackedBlock>> {
         let task_id = task_id.to_owned();
-        Box::pin(self.engine.read_blocking(READ_BUDGET, false, move |db, _| {
-            rules::retry_payload(&DomainTx { db, domain }, &task_id)
-        }))
+        self.read_in(domain, move |tx| rules::retry_payload(&tx, &task_id))
     }
 
     fn record_block(
@@ -161,9 +153,8 @@ impl Submit for PostgresStore {
         kind: RecordKind,
         from_index: u32,
     ) -> StoreFuture<'_, Option<RecordBlock>> {
-        self.read((domain, task_id.to_owned()), move |client, (domain, task_id)| {
-            Box::pin(tasks::record_block(client, *domain, task_id, kind, from_index))
-        })
+        let task_id = task_id.to_owned();
+        self.read_in(domain, move |tx| rules::record_block(&tx, &task_id, kind, from_index))
     }
 
     fn record_sizes(
@@ -172,9 +163,8 @@ impl Submit for PostgresStore {
         task_id: &str,
         kind: RecordKind,
     ) -> StoreFuture<'_, Vec<RecordBlockSize>> {
-        self.read((domain, task_id.to_owned()), move |client, (domain, task_id)| {
-            Box::pin(tasks::record_sizes(client, *domain, task_id, kind))
-        })
+        let task_id = task_id.to_owned();
+        self.read_in(domain, move |tx| rules::record_sizes(&tx, &task_id, kind))
     }
 
     fn task_ends(&self) -> watch::Receiver<u64> {
@@ -187,8 +177,7 @@ impl Work for PostgresStore {
         Box::pin(async move {
             let (server, now) = (command.server.clone(), command.now);
             self.engine.follow_lease(command.lease());
-            let claim =
-                self.write(command, |client, command| Box::pin(tasks::claim(client, command)));
+            let claim = self.engine.write_blocking(move |db| rules::claim(db, &command));
             let Claims { claimed, locked } = claim.await?;
             self.leases.add(&server, &claimed);
             if tasks::end_holders(&self.engine, locked, now).await {
@@ -218,13 +207,12 @@ impl Work for PostgresStore {
         task_id: &str,
         from_index: u32,
     ) -> StoreFuture<'_, Option<Vec<u8>>> {
-        self.read((domain, task_id.to_owned()), move |client, (domain, task_id)| {
-            Box::pin(tasks::payload_block(client, *domain, task_id, from_index))
-        })
+        let task_id = task_id.to_owned();
+        self.read_in(domain, move |tx| rules::payload_block(&tx, &task_id, from_index))
     }
 
     fn desk_addresses(&self, domain: DomainId) -> StoreFuture<'_, DeskAddresses> {
-        Box::pin(issues::desk_addresses(&self.engine, domain))
+        self.read_in(domain, |tx| write::desk_addresses(&tx))
     }
 
     fn apply_chunk(&self, command: ApplyChunk) -> StoreFuture<'_, ChunkApplied> {
@@ -254,7 +242,7 @@ impl Work for PostgresStore {
     fn fail_attempt(&self, command: FailAttempt) -> StoreFuture<'_, Task> {
         Box::pin(async move {
             self.leases.remove(command.domain, &command.task_id, command.lease_epoch);
-            let fail = self.change_in(command.domain, move |tx| rules::fail_attempt(&tx, &command));
+            let fail = self.write_in(command.domain, move |tx| rules::fail_attempt(&tx, &command));
             let task = self.and_wake(fail).await?;
             self.note(&task);
             Ok(task)
@@ -285,27 +273,27 @@ impl Issues for PostgresStore {
 
     fn create_issue(&self, command: CreateIssue) -> StoreFuture<'_, Idempotent<StoredAnswer>> {
         let domain = command.origin.domain;
-        self.and_compact(domain, issues::create(&self.engine, command))
+        self.and_compact(domain, self.write_in(domain, move |tx| write::create(&tx, &command)))
     }
 
     fn add_message(&self, command: AddMessage) -> StoreFuture<'_, Idempotent<StoredAnswer>> {
         let domain = command.origin.domain;
-        self.and_compact(domain, issues::add_message(&self.engine, command))
+        self.and_compact(domain, self.write_in(domain, move |tx| write::add_message(&tx, &command)))
     }
 
     fn add_note(&self, command: AddNote) -> StoreFuture<'_, Idempotent<StoredAnswer>> {
         let domain = command.origin.domain;
-        self.and_compact(domain, issues::add_note(&self.engine, command))
+        self.and_compact(domain, self.write_in(domain, move |tx| write::add_note(&tx, &command)))
     }
 
     fn edit_issue(&self, command: EditIssue) -> StoreFuture<'_, Idempotent<StoredAnswer>> {
         let domain = command.origin.domain;
-        self.and_compact(domain, issues::edit(&self.engine, command))
+        self.and_compact(domain, self.write_in(domain, move |tx| write::edit(&tx, &command)))
     }
 
     fn edit_issues(&self, command: EditIssues) -> StoreFuture<'_, Idempotent<StoredAnswer>> {
         let domain = command.origin.domain;
-        self.and_compact(domain, issues::edit_many(&self.engine, command))
+        self.and_compact(domain, self.write_in(domain, move |tx| write::edit_many(&tx, &command)))
     }
 
     fn reference_faults(
@@ -313,23 +301,24 @@ impl Issues for PostgresStore {
         domain: DomainId,
         references: References,
     ) -> StoreFuture<'_, Vec<ParameterFault>> {
-        Box::pin(issues::reference_faults(&self.engine, domain, references))
+        self.read_in(domain, move |tx| write::reference_faults(&tx, &references))
     }
 
     fn queues(&self, domain: DomainId) -> StoreFuture<'_, Vec<IssueQueue>> {
-        Box::pin(issues::queues(&self.engine, domain))
+        self.read_in(domain, |tx| write::queues(&tx))
     }
 
     fn stage_attachment(&self, command: StageAttachment) -> StoreFuture<'_, ()> {
-        Box::pin(issues::stage_attachment(&self.engine, command))
+        self.write_in(command.domain, move |tx| attachments::stage(&tx, &command))
     }
 
     fn discard_attachments(&self, domain: DomainId, ids: Vec<String>) -> StoreFuture<'_, ()> {
-        Box::pin(issues::discard_attachments(&self.engine, domain, ids))
+        self.write_in(domain, move |tx| attachments::discard(&tx, &ids))
     }
 
     fn attachment(&self, domain: DomainId, id: &str) -> StoreFuture<'_, Option<Attachment>> {
-        Box::pin(issues::attachment(&self.engine, domain, id.to_owned()))
+        let id = id.to_owned();
+        self.read_in(domain, move |tx| attachments::get(&tx, &id))
     }
 
     fn attachment_piece(
@@ -338,7 +327,8 @@ impl Issues for PostgresStore {
         id: &str,
         number: u32,
     ) -> StoreFuture<'_, Option<Vec<u8>>> {
-        Box::pin(issues::attachment_piece(&self.engine, domain, id.to_owned(), number))
+        let id = id.to_owned();
+        self.read_in(domain, move |tx| attachments::piece(&tx, &id, number))
     }
 }
 
@@ -349,7 +339,11 @@ impl Upkeep for PostgresStore {
 
     fn metrics(&self) -> StoreFuture<'_, StoreMetrics> {
         Box::pin(async move {
-            let read = self.read((), |client, ()| Box::pin(tasks::sizes(client)));
+            let read = self.read(|db| {
+                let size = "SELECT pg_database_size(current_database())";
+                let bytes = db.find(size, &[], |row| row.get(0))?.unwrap_or_default();
+                Ok((bytes, rules::unfinished_by_lease(db)?))
+            });
             let (database_bytes, (tasks_waiting, tasks_running)) = read.await?;
             let completed = self.completed.lock().clone();
             Ok(StoreMetrics {
@@ -380,7 +374,8 @@ impl Upkeep for PostgresStore {
             let removal = self.write((), |client, ()| Box::pin(domains::continue_removal(client)));
             let removed = removal.await?;
             let purged = self.engine.write_blocking(move |db| tasks::purge_step(db, now)).await?;
-            Ok(issues::purge(&self.engine, now).await? || purged || removed)
+            // Deltas that other servers left.
+            Ok(issues::compact_remaining(&self.engine).await? || purged || removed)
         })
     }
 

@@ -4,16 +4,12 @@
 //! distributed by it. Invariant: no server has state of record in its memory.
 
 mod address;
-mod agents;
-mod apps;
 mod check;
 mod contract;
 mod copy;
 mod domains;
 mod engine;
-mod idempotency;
 mod issues;
-mod keys;
 mod notify;
 mod probe;
 mod profiles;

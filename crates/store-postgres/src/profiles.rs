@@ -5,42 +5,23 @@ use std::collections::HashMap;
 
 use caseload_model::ids::CoreProfileId;
 use caseload_model::profile::{
-    IdentityKey, IdentityRow, ProfileRow, StoredAppProfile, named_app_profiles,
-    named_core_profiles, render_app, render_core, show_app_gets, show_core_gets,
+    IdentityRow, ProfileRow, named_core_profiles, render_core, show_core_gets,
 };
 use caseload_model::record::{ChunkRecords, PreparedEntry};
 use caseload_model::time::UnixMillis;
-use caseload_store::StoreError;
 use caseload_store::profiles::ProfileStore;
+use caseload_store::sql::Sql;
+use caseload_store::{StoreError, values};
 use tokio_postgres::Row;
 
 use crate::engine::{CopyRows, store_error};
-use crate::rows::{instant, text};
+use crate::rows::instant;
 use crate::tx::DomainTx;
 
 const CORE_PROFILES: &str = "core_profiles (domain_id, id, created_at, updated_at, fields)";
 
 impl ProfileStore for DomainTx<'_> {
-    fn owners(
-        &self,
-        identities: &[&IdentityKey],
-    ) -> Result<HashMap<IdentityKey, CoreProfileId>, StoreError> {
-        if identities.is_empty() {
-            return Ok(HashMap::new());
-        }
-        let named: HashMap<&[u8], &IdentityKey> =
-            identities.iter().map(|identity| (identity.as_bytes(), *identity)).collect();
-        let keys: Vec<&[u8]> = named.keys().copied().collect();
-        let found = self.rows(
-            "SELECT key, core_profile_id FROM identities WHERE domain_id = $1 AND key = ANY ($2)",
-            &[&self.domain.0, &keys],
-        )?;
-        let owner = |row: &Row| {
-            let identity = (*named.get(row.get::<_, &[u8]>(0))?).clone();
-            Some((identity, profile_id(row, 1)))
-        };
-        Ok(found.iter().filter_map(owner).collect())
-    }
+    const LOCK_PIDS: &'static str = " ORDER BY pid FOR UPDATE";
 
     fn insert_identities(&self, identities: &[IdentityRow<'_>]) -> Result<u64, StoreError> {
         self.with_identities(
@@ -65,8 +46,10 @@ impl ProfileStore for DomainTx<'_> {
     ) -> Result<HashMap<CoreProfileId, Vec<u8>>, StoreError> {
         let ids: Vec<i64> = ids.iter().map(|id| id.0 as i64).collect();
         let select = "SELECT id, fields FROM core_profiles WHERE domain_id = $1 AND id = ANY ($2)";
-        let found = self.rows(select, &[&self.domain.0, &ids])?;
-        Ok(found.iter().map(|row| (profile_id(row, 0), row.get(1))).collect())
+        let found = self.list(select, values![self.domain, ids], |row| {
+            Ok((CoreProfileId(row.get(0)?), row.get(1)?))
+        })?;
+        Ok(found.into_iter().collect())
     }
 
     fn insert_core_profiles(
@@ -91,25 +74,12 @@ impl ProfileStore for DomainTx<'_> {
     ) -> Result<u64, StoreError> {
         let (ids, fields): (Vec<i64>, Vec<&[u8]>) =
             changed.iter().map(|(id, fields)| (id.0 as i64, fields.as_slice())).unzip();
-        self.execute(
+        self.change(
             "UPDATE core_profiles p SET fields = n.fields, updated_at = $4
              FROM unnest($2::bigint[], $3::bytea[]) AS n (id, fields)
              WHERE p.domain_id = $1 AND p.id = n.id",
-            &[&self.domain.0, &ids, &fields, &at.0],
+            values![self.domain, ids, fields, at],
         )
-    }
-
-    fn app_fields(
-        &self,
-        pids: &[&str],
-        for_update: bool,
-    ) -> Result<HashMap<String, Vec<u8>>, StoreError> {
-        let pids: Vec<&[u8]> = pids.iter().map(|pid| pid.as_bytes()).collect();
-        let select = "SELECT pid, fields FROM app_profiles WHERE domain_id = $1 AND pid = ANY ($2)";
-        let locking = format!("{select} ORDER BY pid FOR UPDATE");
-        let select = if for_update { &locking } else { select };
-        let found = self.rows(select, &[&self.domain.0, &pids])?;
-        found.iter().map(|row| Ok((text(row, 0)?, row.get(1)))).collect()
     }
 
     fn update_app_profiles(
@@ -119,11 +89,11 @@ impl ProfileStore for DomainTx<'_> {
     ) -> Result<u64, StoreError> {
         let (pids, fields): (Vec<&[u8]>, Vec<&[u8]>) =
             changed.iter().map(|(pid, fields)| (pid.as_bytes(), fields.as_slice())).unzip();
-        self.execute(
+        self.change(
             "UPDATE app_profiles p SET fields = n.fields, updated_at = $4
              FROM unnest($2::bytea[], $3::bytea[]) AS n (pid, fields)
              WHERE p.domain_id = $1 AND p.pid = n.pid",
-            &[&self.domain.0, &pids, &fields, &at.0],
+            values![self.domain, pids, fields, at],
         )
     }
 
@@ -147,34 +117,6 @@ impl ProfileStore for DomainTx<'_> {
             Ok(true)
         })
     }
-
-    fn get_app(
-        &self,
-        payload: &[u8],
-        entries: &[PreparedEntry<String>],
-        out: &mut ChunkRecords,
-    ) -> Result<(), StoreError> {
-        let pids: Vec<&[u8]> = named_app_profiles(entries).map(String::as_bytes).collect();
-        let found = self.rows(
-            "SELECT pid, app_id, name, emails, fields, created_at, updated_at FROM app_profiles
-             WHERE domain_id = $1 AND pid = ANY ($2)",
-            &[&self.domain.0, &pids],
-        )?;
-        let rows: HashMap<&[u8], &Row> = found.iter().map(|row| (row.get(0), row)).collect();
-        show_app_gets(payload, entries, out, |pid, out| {
-            let Some(row) = rows.get(pid.as_bytes()) else { return Ok(false) };
-            let profile = StoredAppProfile {
-                app_id: text(row, 1)?,
-                name: text(row, 2)?,
-                emails: row.get(3),
-                fields: row.get(4),
-                created_at: instant(row, 5),
-                updated_at: instant(row, 6),
-            };
-            render_app(pid, &profile, out);
-            Ok(true)
-        })
-    }
 }
 
 impl DomainTx<'_> {
@@ -188,7 +130,7 @@ impl DomainTx<'_> {
             return Ok(0);
         }
         let (keys, ids): (Vec<&[u8]>, Vec<i64>) = identities.iter().copied().unzip();
-        self.execute(sql, &[&self.domain.0, &keys, &ids])
+        self.change(sql, values![self.domain, keys, ids])
     }
 }
 

@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use crate::address::PostgresAddress;
-use crate::engine::{Client, Engine, Listener};
+use crate::engine::{BlockingClient, Client, Engine, Listener, READ_BUDGET};
 use crate::probe::Probe;
 use crate::tasks::Leases;
 use crate::tx::DomainTx;
@@ -57,15 +57,13 @@ impl PostgresStore {
         })
     }
 
-    pub(crate) fn read<C, T, F>(&self, command: C, work: F) -> StoreFuture<'_, T>
+    /// A read by the rules that all backends share.
+    pub(crate) fn read<T, F>(&self, work: F) -> StoreFuture<'_, T>
     where
-        C: Send + Sync + 'static,
         T: Send + 'static,
-        F: for<'a> FnOnce(&'a Client, &'a C) -> BoxFuture<'a, Result<T, StoreError>>
-            + Send
-            + 'static,
+        F: FnOnce(&BlockingClient<'_>) -> Result<T, StoreError> + Send + 'static,
     {
-        Box::pin(self.engine.read(None, command, work))
+        Box::pin(self.engine.read_blocking(READ_BUDGET, false, move |db, _| work(db)))
     }
 
     pub(crate) fn write<C, T, F>(&self, command: C, work: F) -> StoreFuture<'_, T>
@@ -81,12 +79,21 @@ impl PostgresStore {
     }
 
     /// A write by the rules that all backends share, in one domain.
-    pub(crate) fn change_in<T, F>(&self, domain: DomainId, work: F) -> StoreFuture<'_, T>
+    pub(crate) fn write_in<T, F>(&self, domain: DomainId, work: F) -> StoreFuture<'_, T>
     where
         T: Send + 'static,
         F: Fn(DomainTx<'_>) -> Result<T, StoreError> + Send + Sync + 'static,
     {
         Box::pin(self.engine.write_blocking(move |db| work(DomainTx { db, domain })))
+    }
+
+    /// [`PostgresStore::read`] in one domain.
+    pub(crate) fn read_in<T, F>(&self, domain: DomainId, work: F) -> StoreFuture<'_, T>
+    where
+        T: Send + 'static,
+        F: FnOnce(DomainTx<'_>) -> Result<T, StoreError> + Send + 'static,
+    {
+        self.read(move |db| work(DomainTx { db, domain }))
     }
 
     /// Sends a wake-up after a write that may have made tasks runnable.

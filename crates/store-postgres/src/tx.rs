@@ -1,11 +1,18 @@
-//! One domain in an open transaction: the type that the shared rules get. Each module that knows a
-//! resource implements the resource's statements for it. A method is one round trip, and runs on a
-//! thread that may block.
+//! An open transaction, which the shared rules work on: it runs the statements that both databases
+//! read the same. Each module that knows a resource implements the other statements of its rules
+//! for it. A method is one round trip, and runs on a thread that may block.
 
+use std::error::Error;
+
+use bytes::BytesMut;
 use caseload_model::ids::DomainId;
 use caseload_store::StoreError;
+use caseload_store::idempotency::CommandStore;
+use caseload_store::sql::{self, Sql, Value};
 use tokio_postgres::Row;
+use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
 
+use crate::domains::LOCK_DOMAIN;
 use crate::engine::{BlockingClient, Client, Params};
 
 /// One domain, in a transaction.
@@ -13,6 +20,47 @@ use crate::engine::{BlockingClient, Client, Params};
 pub(crate) struct DomainTx<'c> {
     pub(crate) db: &'c BlockingClient<'c>,
     pub(crate) domain: DomainId,
+}
+
+impl Sql for BlockingClient<'_> {
+    fn change(&self, sql: &str, values: &[Value<'_>]) -> Result<u64, StoreError> {
+        let bound = bound(values);
+        self.wait(self.client().execute(&native(sql), &parameters(&bound)))
+    }
+
+    fn each(
+        &self,
+        sql: &str,
+        values: &[Value<'_>],
+        read: &mut dyn FnMut(&dyn sql::Row) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let bound = bound(values);
+        let rows = self.wait(self.client().rows(&native(sql), &parameters(&bound)))?;
+        rows.iter().try_for_each(|row| read(&ReadRow(row)))
+    }
+}
+
+impl Sql for DomainTx<'_> {
+    fn change(&self, sql: &str, values: &[Value<'_>]) -> Result<u64, StoreError> {
+        self.db.change(sql, values)
+    }
+
+    fn each(
+        &self,
+        sql: &str,
+        values: &[Value<'_>],
+        read: &mut dyn FnMut(&dyn sql::Row) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        self.db.each(sql, values, read)
+    }
+}
+
+impl CommandStore for DomainTx<'_> {
+    const DOMAIN: &'static str = LOCK_DOMAIN;
+
+    fn domain(&self) -> DomainId {
+        self.domain
+    }
 }
 
 impl<'c> DomainTx<'c> {
@@ -41,5 +89,87 @@ impl<'c> DomainTx<'c> {
     /// How many rows were changed.
     pub(crate) fn execute(&self, sql: &str, params: Params<'_>) -> Result<u64, StoreError> {
         self.wait(self.client().execute(sql, params))
+    }
+}
+
+/// A statement as PostgreSQL writes it.
+pub(crate) fn native(sql: &str) -> String {
+    sql.replace('?', "$")
+}
+
+/// A value of a statement, in the format of the parameter's type.
+#[derive(Debug)]
+pub(crate) struct Bound<'v>(Value<'v>);
+
+pub(crate) fn bound<'v>(values: &[Value<'v>]) -> Vec<Bound<'v>> {
+    values.iter().map(|value| Bound(*value)).collect()
+}
+
+pub(crate) fn parameters<'b>(bound: &'b [Bound<'_>]) -> Vec<&'b (dyn ToSql + Sync)> {
+    bound.iter().map(|value| value as &(dyn ToSql + Sync)).collect()
+}
+
+impl ToSql for Bound<'_> {
+    fn to_sql(
+        &self,
+        ty: &Type,
+        out: &mut BytesMut,
+    ) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
+        // No column has a number outside its type, so that the nearest one compares the same.
+        let int4 = |number: i64| number.clamp(i32::MIN.into(), i32::MAX.into()) as i32;
+        match (self.0, ty) {
+            (Value::Null, _) => Ok(IsNull::Yes),
+            (Value::Int(number), &Type::BOOL) => (number != 0).to_sql(ty, out),
+            (Value::Int(number), &Type::INT2) => i16::try_from(number)?.to_sql(ty, out),
+            (Value::Int(number), &Type::INT4) => int4(number).to_sql(ty, out),
+            (Value::Int(number), _) => number.to_sql(ty, out),
+            (Value::Text(text), _) => text.as_bytes().to_sql(ty, out),
+            (Value::Bytes(bytes), _) => bytes.to_sql(ty, out),
+            (Value::Ints(list), &Type::INT4_ARRAY) => {
+                list.iter().map(|number| int4(*number)).collect::<Vec<_>>().to_sql(ty, out)
+            }
+            (Value::Ints(list), _) => list.to_sql(ty, out),
+            (Value::Texts(list), _) => list.to_sql(ty, out),
+            (Value::Blobs(list), _) => list.to_sql(ty, out),
+        }
+    }
+
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+
+    to_sql_checked!();
+}
+
+/// A value of a row.
+struct Read<'r>(Value<'r>);
+
+impl<'r> FromSql<'r> for Read<'r> {
+    fn from_sql(ty: &Type, raw: &'r [u8]) -> Result<Self, Box<dyn Error + Sync + Send>> {
+        Ok(Self(match *ty {
+            Type::BOOL => Value::Int(bool::from_sql(ty, raw)?.into()),
+            Type::INT2 => Value::Int(i16::from_sql(ty, raw)?.into()),
+            Type::INT4 => Value::Int(i32::from_sql(ty, raw)?.into()),
+            Type::INT8 => Value::Int(i64::from_sql(ty, raw)?),
+            _ => Value::Bytes(raw),
+        }))
+    }
+
+    fn from_sql_null(_: &Type) -> Result<Self, Box<dyn Error + Sync + Send>> {
+        Ok(Self(Value::Null))
+    }
+
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+}
+
+/// A row that the shared rules read.
+pub(crate) struct ReadRow<'r>(pub(crate) &'r Row);
+
+impl sql::Row for ReadRow<'_> {
+    fn value(&self, column: usize) -> Result<Value<'_>, StoreError> {
+        let read = self.0.try_get::<_, Read<'_>>(column);
+        read.map(|read| read.0).map_err(|error| StoreError::Corrupt(error.to_string()))
     }
 }

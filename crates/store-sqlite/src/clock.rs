@@ -8,20 +8,20 @@ use caseload_model::time::UnixMillis;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::Fault;
-use crate::issues::taken_instants;
 use crate::tx::DomainTx;
-use caseload_store::StoreError;
-use caseload_store::issues::{IssueAllocation, free_instant};
+use caseload_store::issues::{IssueAllocation, free_instant, taken_instants};
 use caseload_store::profiles::ProfileClock;
+use caseload_store::sql::Sql;
+use caseload_store::{StoreError, values};
 
 /// The clock of the domain's profiles; `None` if there is no such domain. No profile of any domain
 /// has an id after the clock's, because ids are row numbers.
 pub(super) fn profiles(tx: DomainTx<'_>) -> Result<Option<ProfileClock>, StoreError> {
-    tx.row(
+    tx.find(
         "SELECT max(last_core_profile_id, coalesce((SELECT max(seq) FROM core_profiles), 0)),
          last_change_at FROM domain_clocks WHERE domain_id = ?1",
-        [tx.domain.0],
-        |row| Ok(ProfileClock { last_id: row.get(0)?, last_change: UnixMillis(row.get(1)?) }),
+        values![tx.domain],
+        |row| Ok(ProfileClock { last_id: row.get(0)?, last_change: row.get(1)? }),
     )
 }
 
@@ -29,7 +29,7 @@ pub(super) fn profiles(tx: DomainTx<'_>) -> Result<Option<ProfileClock>, StoreEr
 pub(super) fn advance_profiles(tx: DomainTx<'_>, clock: ProfileClock) -> Result<(), StoreError> {
     let sql = "UPDATE domain_clocks SET last_core_profile_id = max(last_core_profile_id, ?2),
                last_change_at = max(last_change_at, ?3) WHERE domain_id = ?1";
-    tx.execute(sql, [tx.domain.0, clock.last_id, clock.last_change.0]).map(drop)
+    tx.change(sql, values![tx.domain, clock.last_id, clock.last_change]).map(drop)
 }
 
 /// The time of a change that commits now. It is later than every earlier change in the domain.
@@ -72,12 +72,12 @@ pub(super) fn allocate_issue(tx: DomainTx<'_>, now: UnixMillis) -> Result<IssueA
     let created_at = if created_at == latest && latest <= INSTANT_MS_MAX {
         UnixMillis(created_at)
     } else {
-        let taken = |window| Ok(taken_instants(conn, domain, window)?);
+        let taken = |window| taken_instants(&tx, window);
         let free = free_instant(UnixMillis(created_at), UnixMillis(latest), taken)?;
-        tx.execute(
+        tx.change(
             "UPDATE domain_clocks SET last_created_at = min(max(last_created_at, ?2), ?3),
              last_live_created_at = min(max(last_live_created_at, ?2), ?3) WHERE domain_id = ?1",
-            [domain.0, free.0, INSTANT_MS_MAX],
+            values![domain, free, INSTANT_MS_MAX],
         )?;
         free
     };

@@ -10,7 +10,6 @@ use caseload_model::issue_query::ParameterFault;
 use caseload_model::task::{Family, Task};
 use caseload_model::time::UnixMillis;
 use caseload_store::failpoint::{self, Failpoint};
-use caseload_store::idempotency::CommandStore;
 use caseload_store::issues::write;
 use caseload_store::query::{explain, list, step, tests_texts};
 use caseload_store::tasks as rules;
@@ -21,34 +20,31 @@ use caseload_store::{
     GetIssue, Idempotent, IssuePage, IssueStep, Issues, Key, KeyGrant, ListIssues, ListTasks,
     PackedBlock, RecordBlock, RecordBlockSize, RecordKind, RenderedIssue, RenewLeases,
     StageAttachment, StagePayload, StepIssues, StoreFuture, StoreMetrics, StoredAnswer, Submit,
-    TaskPage, Upkeep, Work, WorkerSlots,
+    TaskPage, Upkeep, Work, WorkerSlots, admin, attachments, idempotency,
 };
 use rusqlite::Connection;
 use tokio::sync::watch;
 
 use crate::engine::{Weight, WriteContext, on_blocking_thread};
-use crate::tx::DomainTx;
-use crate::{
-    SqliteStore, agents, apps, attachments, backup, boxed, check, domains, issues, keys, queues,
-    tasks,
-};
+use crate::tx::{DomainTx, Tx};
+use crate::{SqliteStore, backup, boxed, check, domains, issues, tasks};
 
 impl Admin for SqliteStore {
     fn create_domain(&self, command: CreateDomain) -> StoreFuture<'_, Domain> {
-        self.write(move |conn| domains::create(conn, &command))
+        self.write(move |conn| Ok(admin::create_domain(&Tx(conn), &command)?))
     }
 
     fn domains(&self) -> StoreFuture<'_, Vec<Domain>> {
-        self.read(domains::all)
+        self.read(|conn| Ok(admin::domains(&Tx(conn))?))
     }
 
     fn domain(&self, name: &DomainName) -> StoreFuture<'_, Option<Domain>> {
         let name = name.clone();
-        self.read(move |conn| domains::by_name(conn, &name))
+        self.read(move |conn| Ok(admin::domain_by_name(&Tx(conn), &name)?))
     }
 
     fn set_desk(&self, domain: DomainId, desk: Desk) -> StoreFuture<'_, ()> {
-        self.write(move |conn| domains::set_desk(conn, domain, &desk))
+        self.write_in(domain, move |tx| admin::set_desk(&tx, &desk))
     }
 
     fn delete_domain(&self, domain: DomainId) -> StoreFuture<'_, ()> {
@@ -59,41 +55,41 @@ impl Admin for SqliteStore {
     }
 
     fn create_key(&self, command: CreateKey) -> StoreFuture<'_, ()> {
-        self.write(move |conn| keys::create(conn, &command))
+        self.write_in(command.domain, move |tx| admin::create_key(&tx, &command))
     }
 
     fn keys(&self, domain: DomainId) -> StoreFuture<'_, Vec<Key>> {
-        self.read(move |conn| keys::of_domain(conn, domain))
+        self.read_in(domain, move |tx| admin::keys(&tx))
     }
 
     fn revoke_key(&self, domain: DomainId, id: &str, at: UnixMillis) -> StoreFuture<'_, bool> {
         let id = id.to_owned();
-        self.write(move |conn| keys::revoke(conn, domain, &id, at))
+        self.write_in(domain, move |tx| admin::revoke_key(&tx, &id, at))
     }
 
     fn key_by_hash(&self, hash: [u8; 32]) -> StoreFuture<'_, Option<KeyGrant>> {
-        self.read(move |conn| keys::by_hash(conn, hash))
+        self.read(move |conn| Ok(admin::key_by_hash(&Tx(conn), &hash)?))
     }
 
     fn touch_key(&self, domain: DomainId, id: &str, at: UnixMillis) -> StoreFuture<'_, ()> {
         let id = id.to_owned();
-        self.write(move |conn| keys::touch(conn, domain, &id, at))
+        self.write_in(domain, move |tx| admin::touch_key(&tx, &id, at))
     }
 
     fn create_app(&self, command: CreateApp) -> StoreFuture<'_, App> {
-        self.write(move |conn| apps::create(conn, &command))
+        self.write_in(command.domain, move |tx| admin::create_app(&tx, &command))
     }
 
     fn apps(&self, domain: DomainId) -> StoreFuture<'_, Vec<App>> {
-        self.read(move |conn| apps::of_domain(conn, domain))
+        self.read_in(domain, move |tx| admin::apps(&tx))
     }
 
     fn create_agent(&self, command: CreateAgent) -> StoreFuture<'_, Agent> {
-        self.write(move |conn| agents::create(conn, &command))
+        self.write_in(command.domain, move |tx| admin::create_agent(&tx, &command))
     }
 
     fn agents(&self, domain: DomainId) -> StoreFuture<'_, Vec<Agent>> {
-        self.read(move |conn| agents::of_domain(conn, domain))
+        self.read_in(domain, move |tx| admin::agents(&tx))
     }
 }
 
@@ -147,16 +143,16 @@ impl Submit for SqliteStore {
         now: UnixMillis,
     ) -> StoreFuture<'_, Option<([u8; 32], StoredAnswer)>> {
         let key = key.to_owned();
-        self.read_in(domain, move |tx| tx.answer(&key, now))
+        self.read_in(domain, move |tx| idempotency::stored_answer(&tx, &key, now))
     }
 
     fn task(&self, domain: DomainId, family: Family, id: &str) -> StoreFuture<'_, Option<Task>> {
         let id = id.to_owned();
-        self.read_in(domain, move |tx| tx.task(family, &id))
+        self.read_in(domain, move |tx| rules::of_family(&tx, family, &id))
     }
 
     fn list_tasks(&self, request: ListTasks) -> StoreFuture<'_, TaskPage> {
-        self.read_in(request.domain, move |tx| tx.task_page(&request))
+        self.read_in(request.domain, move |tx| rules::page(&tx, &request))
     }
 
     fn cancel_task(&self, command: CancelTask) -> StoreFuture<'_, Task> {
@@ -177,7 +173,7 @@ impl Submit for SqliteStore {
         from_index: u32,
     ) -> StoreFuture<'_, Option<RecordBlock>> {
         let task_id = task_id.to_owned();
-        self.read_in(domain, move |tx| tx.record_block(&task_id, kind, from_index))
+        self.read_in(domain, move |tx| rules::record_block(&tx, &task_id, kind, from_index))
     }
 
     fn record_sizes(
@@ -187,7 +183,7 @@ impl Submit for SqliteStore {
         kind: RecordKind,
     ) -> StoreFuture<'_, Vec<RecordBlockSize>> {
         let task_id = task_id.to_owned();
-        self.read_in(domain, move |tx| tx.record_sizes(&task_id, kind))
+        self.read_in(domain, move |tx| rules::record_sizes(&tx, &task_id, kind))
     }
 
     fn task_ends(&self) -> watch::Receiver<u64> {
@@ -197,22 +193,21 @@ impl Submit for SqliteStore {
 
 impl Work for SqliteStore {
     fn claim_tasks(&self, command: ClaimTasks) -> StoreFuture<'_, Vec<ClaimedTask>> {
-        let claim = move |conn: &Connection| tasks::claim(conn, &command);
-        let written = self.write(claim);
+        let written = self.write(move |conn| Ok(rules::claim(&Tx(conn), &command)?));
         Box::pin(async move {
-            let claimed = written.await?;
+            let claims = written.await?;
             failpoint::reached(Failpoint::ClaimAfterCommit);
-            Ok(claimed)
+            Ok(claims.claimed)
         })
     }
 
     fn renew_leases(&self, command: RenewLeases) -> StoreFuture<'_, ()> {
-        self.write(move |conn| tasks::renew(conn, &command))
+        self.write(move |conn| Ok(tasks::renew(Tx(conn), &command)?))
     }
 
     fn release_leases(&self, server: &str) -> StoreFuture<'_, ()> {
         let server = server.to_owned();
-        self.and_wake(self.write(move |conn| tasks::release(conn, &server)))
+        self.and_wake(self.write(move |conn| Ok(tasks::release(Tx(conn), &server)?)))
     }
 
     fn payload_block(
@@ -222,7 +217,7 @@ impl Work for SqliteStore {
         from_index: u32,
     ) -> StoreFuture<'_, Option<Vec<u8>>> {
         let task_id = task_id.to_owned();
-        self.read_in(domain, move |tx| tx.payload_block(&task_id, from_index))
+        self.read_in(domain, move |tx| rules::payload_block(&tx, &task_id, from_index))
     }
 
     fn desk_addresses(&self, domain: DomainId) -> StoreFuture<'_, DeskAddresses> {
@@ -312,20 +307,20 @@ impl Issues for SqliteStore {
     }
 
     fn queues(&self, domain: DomainId) -> StoreFuture<'_, Vec<IssueQueue>> {
-        self.read(move |conn| queues::of_domain(conn, domain))
+        self.read_in(domain, move |tx| write::queues(&tx))
     }
 
     fn stage_attachment(&self, command: StageAttachment) -> StoreFuture<'_, ()> {
-        self.write(move |conn| attachments::stage(conn, &command))
+        self.write_in(command.domain, move |tx| attachments::stage(&tx, &command))
     }
 
     fn discard_attachments(&self, domain: DomainId, ids: Vec<String>) -> StoreFuture<'_, ()> {
-        self.write(move |conn| attachments::discard(conn, domain, &ids))
+        self.write_in(domain, move |tx| attachments::discard(&tx, &ids))
     }
 
     fn attachment(&self, domain: DomainId, id: &str) -> StoreFuture<'_, Option<Attachment>> {
         let id = id.to_owned();
-        self.read(move |conn| attachments::get(conn, domain, &id))
+        self.read_in(domain, move |tx| attachments::get(&tx, &id))
     }
 
     fn attachment_piece(
@@ -335,7 +330,7 @@ impl Issues for SqliteStore {
         number: u32,
     ) -> StoreFuture<'_, Option<Vec<u8>>> {
         let id = id.to_owned();
-        self.read(move |conn| attachments::piece(conn, domain, &id, number))
+        self.read_in(domain, move |tx| attachments::piece(&tx, &id, number))
     }
 }
 
@@ -345,7 +340,7 @@ impl Upkeep for SqliteStore {
     }
 
     fn metrics(&self) -> StoreFuture<'_, StoreMetrics> {
-        let tasks = self.engine.read(tasks::unfinished_by_lease);
+        let tasks = self.engine.read(|conn| Ok(rules::unfinished_by_lease(&Tx(conn))?));
         Box::pin(async move {
             let (tasks_waiting, tasks_running) = tasks.await?;
             let completed = self.completed.lock().clone();
@@ -373,9 +368,8 @@ impl Upkeep for SqliteStore {
     }
 
     fn purge_expired(&self, now: UnixMillis) -> StoreFuture<'_, bool> {
-        let written = self.write_weighing(Weight::Long, move |conn| {
-            Ok(rules::purge_step(&tasks::Expiry(conn), now)? | attachments::purge(conn, now)?)
-        });
+        let written =
+            self.write_weighing(Weight::Long, move |conn| Ok(rules::purge_step(&Tx(conn), now)?));
         Box::pin(async move {
             let more = written.await?;
             failpoint::reached(Failpoint::PurgeAfterCommit);

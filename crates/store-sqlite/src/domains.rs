@@ -5,91 +5,23 @@
 //! because the schema itself names the tables: all that have a `domain_id`; a removal ends only
 //! when the file has none of the domain's texts.
 
-use caseload_model::ids::{DomainId, DomainName};
-use caseload_model::issue::write::Desk;
-use caseload_model::time::UnixMillis;
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use caseload_model::ids::DomainId;
+use rusqlite::{Connection, params};
 
 use super::engine::{Engine, Weight, WriteContext, empty_log};
 use super::leftovers::{SecureDelete, clear_step};
 use super::profiles::by_id::{MOVED, PLACED};
 use crate::Fault;
-use caseload_store::admin::{
-    DEFAULT_APP_NUMBER, ENTRY_TABLES, already_exists, default_app, removal_step, unknown_domain,
-};
-use caseload_store::{CreateDomain, Domain, StoreError};
+use crate::tx::DomainTx;
+use caseload_store::admin::{ENTRY_TABLES, removal_step};
+use caseload_store::idempotency::CommandStore as _;
 
 /// The table without an index by domain.
 const CORE_PROFILES_TABLE: &str = "core_profiles";
 
-pub(super) fn create(conn: &Connection, command: &CreateDomain) -> Result<Domain, Fault> {
-    if by_name(conn, &command.name)?.is_some() {
-        return Err(already_exists("domain", command.name.as_str()).into());
-    }
-    let app = default_app(command);
-    conn.prepare_cached(
-        "INSERT INTO domains (name, default_app_id, created_at) VALUES (?1, ?2, ?3)",
-    )?
-    .execute(params![command.name.as_str(), app.id, command.now.0])?;
-    let id = conn.last_insert_rowid();
-    conn.prepare_cached("INSERT INTO domain_clocks (domain_id, last_app_number) VALUES (?1, ?2)")?
-        .execute(params![id, DEFAULT_APP_NUMBER])?;
-    conn.prepare_cached(
-        "INSERT INTO apps (domain_id, id, publish_id, title, created_at)
-         VALUES (?1, ?2, ?3, ?4, ?5)",
-    )?
-    .execute(params![id, app.id, app.publish_id, app.title, app.created_at.0])?;
-    Ok(Domain {
-        id: DomainId(id),
-        name: command.name.clone(),
-        created_at: command.now,
-        desk: Desk::default(),
-    })
-}
-
-pub(super) fn all(conn: &Connection) -> Result<Vec<Domain>, Fault> {
-    let mut statement =
-        conn.prepare_cached(&format!("SELECT {COLUMNS} FROM domains ORDER BY name"))?;
-    let rows = statement.query_map([], columns)?;
-    rows.map(|row| domain(row?)).collect()
-}
-
-pub(super) fn by_name(conn: &Connection, name: &DomainName) -> Result<Option<Domain>, Fault> {
-    conn.prepare_cached(&format!("SELECT {COLUMNS} FROM domains WHERE name = ?1"))?
-        .query_row([name.as_str()], columns)
-        .optional()?
-        .map(domain)
-        .transpose()
-}
-
-/// Sets the author of messages and notes that no agent signs.
-pub(super) fn set_desk(conn: &Connection, domain: DomainId, desk: &Desk) -> Result<(), Fault> {
-    let changed = conn
-        .prepare_cached("UPDATE domains SET desk_name = ?2, desk_email = ?3 WHERE id = ?1")?
-        .execute(params![domain.0, desk.name, desk.email])?;
-    if changed == 0 { Err(unknown_domain().into()) } else { Ok(()) }
-}
-
-/// The author of messages and notes that no agent signs.
-pub(super) fn desk(conn: &Connection, domain: DomainId) -> Result<Desk, Fault> {
-    conn.prepare_cached("SELECT desk_name, desk_email FROM domains WHERE id = ?1")?
-        .query_row([domain.0], |row| Ok(Desk { name: row.get(0)?, email: row.get(1)? }))
-        .optional()?
-        .ok_or_else(|| unknown_domain().into())
-}
-
-/// Fails if the domain does not exist.
-pub(super) fn demand(conn: &Connection, domain: DomainId) -> Result<(), Fault> {
-    if conn.prepare_cached("SELECT 1 FROM domains WHERE id = ?1")?.exists([domain.0])? {
-        Ok(())
-    } else {
-        Err(unknown_domain().into())
-    }
-}
-
 /// The first step of a removal. Afterwards no caller can reach the domain.
 pub(super) fn begin_removal(conn: &Connection, domain: DomainId) -> Result<(), Fault> {
-    demand(conn, domain)?;
+    DomainTx { conn, domain }.require_domain()?;
     let _secure = SecureDelete::begin(conn)?;
     conn.execute("INSERT INTO domain_removals (removed_id) VALUES (?1)", [domain.0])?;
     for table in ENTRY_TABLES {
@@ -233,18 +165,4 @@ fn primary_key(conn: &Connection, table: &str) -> Result<String, Fault> {
         .query_map([table], |row| row.get::<_, String>(0))?
         .collect::<Result<Vec<_>, _>>()?;
     Ok(names.join(", "))
-}
-
-const COLUMNS: &str = "id, name, created_at, desk_name, desk_email";
-
-type Columns = (i64, String, i64, Desk);
-
-fn columns(row: &Row<'_>) -> rusqlite::Result<Columns> {
-    let desk = Desk { name: row.get(3)?, email: row.get(4)? };
-    Ok((row.get(0)?, row.get(1)?, row.get(2)?, desk))
-}
-
-fn domain((id, name, created_at, desk): Columns) -> Result<Domain, Fault> {
-    let name = DomainName::parse(&name).map_err(|e| StoreError::Corrupt(e.to_string()))?;
-    Ok(Domain { id: DomainId(id), name, created_at: UnixMillis(created_at), desk })
 }

@@ -2,9 +2,6 @@
 //! SQL, which runs on the writer thread or on a reader of the pool ([`engine`]). Every key begins
 //! with the domain.
 
-mod agents;
-mod apps;
-mod attachments;
 mod backup;
 mod check;
 mod clock;
@@ -12,13 +9,10 @@ mod contract;
 mod copy;
 mod domains;
 mod engine;
-mod idempotency;
 mod issues;
-mod keys;
 mod leftovers;
 mod probe;
 mod profiles;
-mod queues;
 mod slot_leasing;
 mod store;
 mod tasks;

@@ -14,7 +14,7 @@ use tokio::sync::watch;
 use crate::engine::{Engine, LastMember, Weight, WriteContext};
 use crate::probe::Probe;
 use crate::slot_leasing::SlotLeasing;
-use crate::tx::DomainTx;
+use crate::tx::{DomainTx, Tx};
 use crate::{Fault, boxed, copy, domains, tasks};
 
 /// An opened SQLite store.
@@ -40,8 +40,7 @@ impl SqliteStore {
             if mode == OpenMode::Server {
                 // The lock was free, so an earlier server is gone and its leases and uploads are
                 // void.
-                tasks::void_leases(conn)?;
-                tasks::void_uploads(conn)?;
+                tasks::void_leases_and_uploads(Tx(conn))?;
                 domains::finish_removals_alone(conn)?;
             }
             Ok(())

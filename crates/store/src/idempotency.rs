@@ -1,31 +1,42 @@
 //! Requests that a caller may repeat: the rules of idempotency keys. Invariant: an answer and the
 //! effect that it reports commit in one transaction, so that a repeat after a crash finds both or
-//! neither. A key that has expired counts as absent, whether or not its row was purged yet.
+//! neither. A key that has expired counts as absent, whether or not its row was purged yet. Of
+//! repeats that arrive together, at any server, the key's row lets one through: the others wait for
+//! its commit and read its answer.
 
+use caseload_model::ids::DomainId;
 use caseload_model::time::UnixMillis;
 
-use crate::{IdempotencyKey, StoreError, StoredAnswer};
+use crate::sql::Sql;
+use crate::{IdempotencyKey, StoreError, StoredAnswer, values};
 
-/// Statements that every writing command of a domain needs, in one transaction.
-pub trait CommandStore {
+/// One domain in a transaction.
+pub trait CommandStore: Sql {
+    /// Finds the row of the domain `?1`. If another transaction may remove the domain, that one
+    /// waits for the end of this one.
+    const DOMAIN: &'static str;
+
+    fn domain(&self) -> DomainId;
+
     /// [`StoreError::NotFound`] if the domain was removed. Its removal waits for this transaction.
-    fn require_domain(&self) -> Result<(), StoreError>;
+    fn require_domain(&self) -> Result<(), StoreError> {
+        let found = self.find(Self::DOMAIN, values![self.domain()], |_| Ok(()))?;
+        found.ok_or_else(StoreError::unknown_domain)
+    }
+}
 
-    /// The answer stored under a key that has not expired, and the hash of its request.
-    fn answer(
-        &self,
-        key: &str,
-        now: UnixMillis,
-    ) -> Result<Option<([u8; 32], StoredAnswer)>, StoreError>;
-
-    /// Stores an answer, in place of an expired one; false if the key has an answer. If another
-    /// transaction is storing an answer under the same key, this waits for its end.
-    fn insert_answer(
-        &self,
-        key: &IdempotencyKey,
-        answer: &StoredAnswer,
-        now: UnixMillis,
-    ) -> Result<bool, StoreError>;
+/// The answer stored under a key that has not expired, and the hash of its request.
+pub fn stored_answer(
+    store: &impl CommandStore,
+    key: &str,
+    now: UnixMillis,
+) -> Result<Option<([u8; 32], StoredAnswer)>, StoreError> {
+    store.find(
+        "SELECT content, location, answer FROM idempotency_keys
+         WHERE domain_id = ?1 AND key = ?2 AND expires_at > ?3",
+        values![store.domain(), key, now],
+        |row| Ok((row.get(0)?, StoredAnswer { location: row.get(1)?, body: row.get(2)? })),
+    )
 }
 
 /// The first answer if the request is a repeat. [`StoreError::IdempotencyKeyReused`] if the key
@@ -35,21 +46,11 @@ pub fn first_answer(
     key: &IdempotencyKey,
     now: UnixMillis,
 ) -> Result<Option<StoredAnswer>, StoreError> {
-    match store.answer(&key.text, now)? {
+    match stored_answer(store, &key.text, now)? {
         Some((content, answer)) if content == key.content => Ok(Some(answer)),
         Some(_) => Err(StoreError::IdempotencyKeyReused),
         None => Ok(None),
     }
-}
-
-/// Replaces the answer that this transaction stored under `key`.
-pub fn replace_answer(
-    store: &impl CommandStore,
-    key: &IdempotencyKey,
-    answer: &StoredAnswer,
-) -> Result<(), StoreError> {
-    // At its own end an answer has expired, and an expired one is replaced.
-    store.insert_answer(key, answer, key.expires_at).map(drop)
 }
 
 /// Stores `answer`, or returns the first answer if the request is a repeat.
@@ -59,9 +60,39 @@ pub fn store_or_first(
     answer: &StoredAnswer,
     now: UnixMillis,
 ) -> Result<Option<StoredAnswer>, StoreError> {
-    if store.insert_answer(key, answer, now)? {
+    if insert_answer(store, key, answer, now)? {
         return Ok(None);
     }
     // If the other answer was purged in between, the backend runs the transaction again.
     first_answer(store, key, now)?.map_or(Err(StoreError::Contended), |first| Ok(Some(first)))
+}
+
+/// Replaces the answer that this transaction stored under `key`.
+pub fn replace_answer(
+    store: &impl CommandStore,
+    key: &IdempotencyKey,
+    answer: &StoredAnswer,
+) -> Result<(), StoreError> {
+    // At its own end an answer has expired, and an expired one is replaced.
+    insert_answer(store, key, answer, key.expires_at).map(drop)
+}
+
+/// Stores an answer, in place of an expired one; false if the key has an answer. If another
+/// transaction is storing an answer under the same key, this waits for its end.
+fn insert_answer(
+    store: &impl CommandStore,
+    key: &IdempotencyKey,
+    answer: &StoredAnswer,
+    now: UnixMillis,
+) -> Result<bool, StoreError> {
+    let (domain, StoredAnswer { location, body }) = (store.domain(), answer);
+    let stored = store.change(
+        "INSERT INTO idempotency_keys AS stored
+         (domain_id, key, content, location, answer, expires_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+         ON CONFLICT (domain_id, key) DO UPDATE SET content = excluded.content,
+         location = excluded.location, answer = excluded.answer, expires_at = excluded.expires_at
+         WHERE stored.domain_id = ?1 AND stored.expires_at <= ?7",
+        values![domain, key.text, key.content, location, body, key.expires_at, now],
+    )?;
+    Ok(stored > 0)
 }

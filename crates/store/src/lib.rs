@@ -1,13 +1,14 @@
-//! The store of Caseload: the contract ([`Store`]) of plain-data commands and bounded
-//! reads, and the rules that every backend shares. A backend is a crate of its own; it implements
-//! the contract with its own SQL and migrations, and uses the modules below. This crate does not
-//! know SQL. The planners of the model decide about profiles and issues; a backend commits
-//! their plans.
+//! The store of Caseload: the contract ([`Store`]) of plain-data commands and bounded reads, and
+//! the rules that every backend shares, with the statements that both databases read the same
+//! ([`sql`]). A backend is a crate of its own; it implements the contract with its own engine,
+//! migrations and further statements, and uses the modules below. The planners of the model decide
+//! about profiles and issues; a backend commits their plans.
 
 mod contract;
 
 // For backends.
 pub mod admin;
+pub mod attachments;
 pub mod check;
 pub mod copy;
 pub mod failpoint;
@@ -18,6 +19,7 @@ mod pack;
 pub mod profiles;
 pub mod query;
 pub mod rowset;
+pub mod sql;
 mod task_log;
 pub mod tasks;
 pub mod throttle;

@@ -34,7 +34,7 @@ const CHECKS: &[(&str, Check)] = &[
 pub(super) async fn run(engine: &Engine) -> Result<CheckReport, StoreError> {
     let mut report = CheckReport::default();
     for (name, check) in CHECKS {
-        let read = engine.read_in_turn(None, check, |client, check| {
+        let read = engine.read_with_limit_per_statement(None, check, |client, check| {
             Box::pin(async move {
                 let mut findings = Findings::default();
                 match check(client, &mut findings).await {

@@ -9,11 +9,12 @@ use crate::domains::ids_and_names;
 use crate::engine::Client;
 use crate::engine::store_error;
 use crate::rows::{count, text};
-use crate::tasks::{COLUMNS, COLUMNS_COUNT, task};
+use crate::tx::ReadRow;
 use caseload_store::StoreError;
 use caseload_store::check::Findings;
 use caseload_store::check::tables as rules;
 use caseload_store::check::tasks::{self as task_rules, RecordCounts, StoredRecords, TaskPayload};
+use caseload_store::tasks::{COLUMNS, COLUMNS_COUNT, task};
 
 /// Each task by itself.
 pub(super) async fn tasks(client: &Client, findings: &mut Findings) -> Result<(), StoreError> {
@@ -37,7 +38,7 @@ pub(super) async fn tasks(client: &Client, findings: &mut Findings) -> Result<()
                 last_index: last_index.map(i32::unsigned_abs),
                 retry_agrees: row.get(COLUMNS_COUNT + 3),
             };
-            task_rules::check_task(findings, &name, &task(&row)?, payload);
+            task_rules::check_task(findings, &name, &task(&ReadRow(&row))?, payload);
         }
     }
     findings.verified("tasks", found);
@@ -96,7 +97,7 @@ pub(super) async fn records(client: &Client, findings: &mut Findings) -> Result<
         let select = format!("SELECT {COLUMNS}, t.purge FROM tasks t WHERE t.domain_id = $1");
         let mut rows = pin!(client.stream(&select, [domain]).await?);
         while let Some(row) = rows.try_next().await.map_err(store_error)? {
-            let task = task(&row)?;
+            let task = task(&ReadRow(&row))?;
             let purge = row.get::<_, i16>(COLUMNS_COUNT).into();
             records.compare(findings, (domain, &name), &task.id, &task.counts, purge);
         }

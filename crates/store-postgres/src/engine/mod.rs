@@ -135,7 +135,7 @@ impl Engine {
     }
 
     /// Runs a read in one snapshot that may begin its own transaction, to send all statements in
-    /// one flight ([`Session::whole`]).
+    /// one flight ([`Session::in_one_flight`]).
     pub(super) async fn read_in_session<T>(
         &self,
         budget: Option<Duration>,
@@ -156,7 +156,7 @@ impl Engine {
 
     /// Runs a read in one snapshot. `each` limits every statement; without it, statements have no
     /// limit.
-    pub(super) async fn read_in_turn<C, T, F>(
+    pub(super) async fn read_with_limit_per_statement<C, T, F>(
         &self,
         each: Option<Duration>,
         command: C,

@@ -86,7 +86,7 @@ impl Session {
     /// Runs a whole read in one flight: `BEGIN`, the work and the end are sent without waiting in
     /// between. The work must send all its statements before it waits for the first answer, and
     /// they must be [prepared](Self::prepare) before.
-    pub(crate) async fn whole<T>(
+    pub(crate) async fn in_one_flight<T>(
         &self,
         work: impl Future<Output = Result<T, StoreError>>,
     ) -> Result<T, StoreError> {

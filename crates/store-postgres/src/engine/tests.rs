@@ -151,7 +151,7 @@ async fn reads_of_a_silent_database_end_at_their_deadline() {
     wire.assert_recovers().await;
     wire.fall_silent();
     let read = wire.engine.read_in_session(Some(BOUND), async |session: &Session| {
-        session.whole(session.client().batch("SELECT 1")).await
+        session.in_one_flight(session.client().batch("SELECT 1")).await
     });
     let answer = in_time(read).await;
     assert!(matches!(answer, Err(StoreError::DeadlinePassed)), "{answer:?}");
@@ -169,7 +169,7 @@ async fn a_read_in_one_flight_leaves_no_transaction_open() {
                 session.client().prepared_row(&isolation, &[]),
                 session.client().prepared_row(&select, &[&1]),
             );
-            let (isolation, _) = session.whole(both).await?;
+            let (isolation, _) = session.in_one_flight(both).await?;
             Ok(isolation.get::<_, String>(0))
         });
         let answer = read.await;

@@ -6,11 +6,12 @@ use caseload_model::issue::{IssueBody, IssueColumns};
 use tokio::try_join;
 use tokio_postgres::{Row, Statement};
 
-use super::super::engine::{BoundRow, Client, CopyRows, Values};
-use super::super::rows::text;
-use super::page::{FRAGMENTS_COUNT, body, fragments};
+use super::page::{FRAGMENTS_COUNT, fragments};
+use crate::engine::{BoundRow, Client, CopyRows, Values};
+use crate::rows::text;
+use crate::tx::ReadRow;
 use caseload_store::StoreError;
-use caseload_store::issues::StoredColumns;
+use caseload_store::issues::{StoredColumns, body};
 
 /// The columns that [`columns`] reads; they follow the fragments.
 pub(crate) const COLUMNS: &str = "i.id, i.created_at, i.updated_at, i.changed_at, \
@@ -49,7 +50,7 @@ pub(crate) fn columns(row: &Row) -> Result<IssueColumns, StoreError> {
 
 /// The whole issue, from such a row.
 pub(super) fn record(row: &Row) -> Result<IssueRecord, StoreError> {
-    Ok(IssueRecord { columns: columns(row)?, head: row.get(0), body: body(row) })
+    Ok(IssueRecord { columns: columns(row)?, head: row.get(0), body: body(&ReadRow(row))? })
 }
 
 /// An issue to be written.

@@ -13,9 +13,9 @@ use caseload_model::issue::TermKind;
 use roaring::RoaringBitmap;
 use tokio_postgres::Row;
 
-use super::super::domains::DEMAND;
-use super::super::engine::Client;
 use super::sets::{apply, block_number};
+use crate::domains::LOCK_DOMAIN;
+use crate::engine::Client;
 use caseload_store::StoreError;
 use caseload_store::rowset::encode;
 
@@ -36,7 +36,7 @@ pub(super) async fn step(client: &Client, domain: DomainId) -> Result<bool, Stor
     let locked = client
         .row("SELECT pg_try_advisory_xact_lock($1, $2)", &[&LOCK_CLASS, &(domain.0 as i32)])
         .await?;
-    if !locked.get::<_, bool>(0) || client.row_opt(DEMAND, &[&domain.0]).await?.is_none() {
+    if !locked.get::<_, bool>(0) || client.row_opt(LOCK_DOMAIN, &[&domain.0]).await?.is_none() {
         return Ok(false);
     }
     client.batch(LOOK_UP).await?;

@@ -14,9 +14,9 @@ use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
-use super::super::domains;
-use super::super::engine::Engine;
 use super::compaction;
+use crate::domains;
+use crate::engine::Engine;
 use caseload_store::StoreError;
 
 /// Time without a write of the domain after which it is compacted.
@@ -158,11 +158,11 @@ pub(crate) async fn compact_remaining(engine: &Engine) -> Result<bool, StoreErro
 
 /// Joins the parts of each sparse term.
 pub(crate) async fn join_parts(engine: &Engine) -> Result<(), StoreError> {
-    let domains = engine.read(None, (), |client, ()| Box::pin(domains::all(client))).await?;
-    for domain in domains {
+    let domains = engine.read(None, (), |client, ()| Box::pin(domains::ids_and_names(client)));
+    for (domain, _) in domains.await? {
         let mut behind = Some((i16::MIN, 0, Vec::new()));
         while let Some(from) = behind {
-            let joined = engine.write((domain.id, from), |client, (domain, from)| {
+            let joined = engine.write((DomainId(domain), from), |client, (domain, from)| {
                 Box::pin(compaction::join_parts(client, *domain, from))
             });
             behind = joined.await?;

@@ -11,8 +11,8 @@ use caseload_model::ids::DomainId;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
-use super::super::engine::Client;
 use super::columns::{CopyStatements, NewRow, NewRows};
+use crate::engine::Client;
 use caseload_store::StoreError;
 
 /// Bytes of issues in one copy, and in one copy to an idle database: each copy takes round trips of
@@ -79,11 +79,11 @@ impl<'c> CopyPipeline<'c> {
             Some(statements) => statements.clone(),
             None => self.statements.insert(CopyStatements::prepare(self.client).await?).clone(),
         };
-        self.send_beside(statements.add(self.client, rows).boxed())
+        self.send_with_issues(statements.add(self.client, rows).boxed())
     }
 
     /// Sends a statement that belongs to the issues at the same time.
-    pub(super) fn send_beside(
+    pub(super) fn send_with_issues(
         &mut self,
         mut sent: BoxFuture<'c, Result<(), StoreError>>,
     ) -> Result<(), StoreError> {
@@ -96,7 +96,7 @@ impl<'c> CopyPipeline<'c> {
 
     /// Whether another transaction is known to wait: asks, and returns the answer to the last
     /// question if it has arrived.
-    pub(super) async fn waited_for(&mut self) -> Result<bool, StoreError> {
+    pub(super) async fn has_waiters(&mut self) -> Result<bool, StoreError> {
         let client = self.client;
         let mut asked = if let Some(asked) = self.asked.take() {
             asked

@@ -9,8 +9,8 @@ use caseload_model::issue::Facet;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
-use super::super::engine::BlockingClient;
 use super::sql::{self, Bounds};
+use crate::engine::BlockingClient;
 use caseload_store::StoreError;
 use caseload_store::query::{CountQuestion, CounterSum, Days};
 

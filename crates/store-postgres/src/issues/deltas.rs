@@ -6,8 +6,8 @@ use caseload_model::issue::TermKind;
 use tokio::try_join;
 use tokio_postgres::types::ToSql;
 
-use super::super::engine::{Client, Column, CopyRows, Params};
 use crate::engine::store_error;
+use crate::engine::{Client, Column, CopyRows, Params};
 use caseload_store::StoreError;
 use caseload_store::issues::{IndexChanges, IndexUpdate, TermStep, TermUpdate, not_in_term};
 use caseload_store::rowset::{LIST, encode_rows, offset_of};

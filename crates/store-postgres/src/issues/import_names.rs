@@ -10,7 +10,7 @@ use caseload_model::issue::{App, AppProfileRow, ImportPlan};
 use tokio::try_join;
 use tokio_postgres::types::ToSql;
 
-use super::super::engine::{Client, Params};
+use crate::engine::{Client, Params};
 use caseload_store::StoreError;
 
 const APPS: &str = "INSERT INTO apps (domain_id, id, publish_id, title, created_at)

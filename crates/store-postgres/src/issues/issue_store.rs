@@ -3,86 +3,30 @@
 //! clock is locked from the first read of it until the transaction ends.
 
 use caseload_model::ids::ISSUE_ID_COUNTED_MAX;
-use caseload_model::issue::write::{
-    AgentSummary, AppProfileSummary, Attachment, Desk, IssueRecord,
-};
-use caseload_model::issue::{App, AppProfileRow, INSTANT_MS_MAX, IssueQueue, TimeWindow};
+use caseload_model::issue::INSTANT_MS_MAX;
+use caseload_model::issue::write::IssueRecord;
 use caseload_model::time::UnixMillis;
+use caseload_store::issues::{
+    IndexChanges, IssueAllocation, IssueStore, Replacement, free_instant, taken_instants,
+};
+use caseload_store::rowset::row_number;
+use caseload_store::sql::Sql;
+use caseload_store::{StoreError, values};
+use tokio::join;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
-use super::super::domains;
-use super::super::rows::{instant, text};
 use super::columns::{COLUMNS, COLUMNS_END, NewRow, record};
-use super::import::taken as taken_instants;
+use super::deltas::Deltas;
 use super::page::FRAGMENTS;
-use super::{attachments, deltas::Deltas};
+use crate::rows::instant;
 use crate::tx::DomainTx;
-use caseload_store::StoreError;
-use caseload_store::issues::{
-    IndexChanges, IssueAllocation, IssueStore, Replacement, free_instant,
-};
-use caseload_store::rowset::row_number;
 
 /// The creation time that the clock gives out next, `$2` being now: that of the change. It is free
 /// if it is later than the latest one of all issues.
 const LIVE: &str = "greatest($2, last_change_at + 1, last_live_created_at + 1)";
 
 impl IssueStore for DomainTx<'_> {
-    fn app(&self, id: Option<&str>) -> Result<Option<(App, bool)>, StoreError> {
-        let found = self.row_opt(
-            "SELECT a.id, a.publish_id, a.id = d.default_app_id
-             FROM domains d JOIN apps a
-             ON a.domain_id = d.id AND a.id = coalesce($2::bytea, d.default_app_id)
-             WHERE d.id = $1 AND a.domain_id = $1",
-            &[&self.domain.0, &id.map(str::as_bytes)],
-        )?;
-        let Some(row) = found else { return Ok(None) };
-        Ok(Some((App { app_id: text(&row, 0)?, publish_id: text(&row, 1)? }, row.get(2))))
-    }
-
-    fn agent(&self, id: &str) -> Result<Option<AgentSummary>, StoreError> {
-        let found = self.row_opt(
-            "SELECT id, name, email FROM agents WHERE domain_id = $1 AND id = $2",
-            &[&self.domain.0, &id.as_bytes()],
-        )?;
-        found.as_ref().map(agent).transpose()
-    }
-
-    fn agents(&self) -> Result<Vec<AgentSummary>, StoreError> {
-        let found = self.rows(
-            "SELECT id, name, email FROM agents WHERE domain_id = $1 ORDER BY created_at, id",
-            &[&self.domain.0],
-        )?;
-        found.iter().map(agent).collect()
-    }
-
-    fn desk(&self) -> Result<Desk, StoreError> {
-        self.wait(domains::desk(self.client(), self.domain))
-    }
-
-    fn queue(&self, id: &str) -> Result<Option<IssueQueue>, StoreError> {
-        let found = self.row_opt(
-            "SELECT id, name FROM queues WHERE domain_id = $1 AND id = $2",
-            &[&self.domain.0, &id.as_bytes()],
-        )?;
-        let Some(row) = found else { return Ok(None) };
-        Ok(Some(IssueQueue { id: text(&row, 0)?, name: text(&row, 1)? }))
-    }
-
-    fn app_profile(&self, pid: &str) -> Result<Option<AppProfileSummary>, StoreError> {
-        let found = self.row_opt(
-            "SELECT pid, name, emails FROM app_profiles WHERE domain_id = $1 AND pid = $2",
-            &[&self.domain.0, &pid.as_bytes()],
-        )?;
-        let Some(row) = found else { return Ok(None) };
-        Ok(Some(AppProfileSummary {
-            pid: text(&row, 0)?,
-            name: text(&row, 1)?,
-            emails: row.get(2),
-        }))
-    }
-
     fn rows_of(&self, ids: &[u64]) -> Result<Vec<Option<u32>>, StoreError> {
         let ids: Vec<i64> = ids.iter().map(|id| i64::try_from(*id).unwrap_or(-1)).collect();
         let found = self.rows(
@@ -103,16 +47,17 @@ impl IssueStore for DomainTx<'_> {
              JOIN issue_bodies b ON b.domain_id = $1 AND b.row = i.row
              WHERE i.domain_id = $1 AND i.id = $2"
         );
-        let (_, found) = self.wait(async {
+        let (locked, found) = self.wait(async {
             let client = self.client();
             let (lock, select) = (client.prepare(lock).await?, client.prepare(&select).await?);
             let params: [&(dyn ToSql + Sync); 2] = [&self.domain.0, &id];
-            tokio::try_join!(
+            Ok(join!(
                 client.prepared_row_opt(&lock, &params),
                 client.prepared_row_opt(&select, &params),
-            )
+            ))
         })?;
-        let Some(row) = found else { return Ok(None) };
+        // The first fault is the cause: after it, the transaction refuses the other statement.
+        let Some(row) = locked.and(found)? else { return Ok(None) };
         Ok(Some((row_number(row.get(COLUMNS_END))?, record(&row)?)))
     }
 
@@ -210,7 +155,7 @@ impl IssueStore for DomainTx<'_> {
         let fields: Vec<_> = bodies().map(|body| &body.custom_fields[..]).collect();
         let shown_queues: Vec<_> = bodies().map(|body| body.queue.as_deref()).collect();
         let notes: Vec<_> = bodies().map(|body| body.private_notes.as_deref()).collect();
-        self.wait(async {
+        let (columns, fragments) = self.wait(async {
             let client = self.client();
             let columns = client.prepare(UPDATE_COLUMNS).await?;
             let fragments = client.prepare(UPDATE_FRAGMENTS).await?;
@@ -218,56 +163,30 @@ impl IssueStore for DomainTx<'_> {
                 [&self.domain.0, &rows, &updated, &changed, &states, &assignees, &queues];
             let of_fragments: [&(dyn ToSql + Sync); 8] =
                 [&self.domain.0, &rows, &heads, &messages, &metas, &fields, &shown_queues, &notes];
-            tokio::try_join!(
+            Ok(join!(
                 client.prepared_execute(&columns, &of_columns),
                 client.prepared_execute(&fragments, &of_fragments),
-            )
+            ))
         })?;
-        Ok(())
+        columns.and(fragments).map(drop)
     }
 
     fn update_index(&self, changes: IndexChanges) -> Result<(), StoreError> {
         let deltas = Deltas::new(self.domain, changes)?;
         self.wait(deltas.write(self.client(), self.domain))
     }
-
-    fn add_app_profile(&self, profile: &AppProfileRow, at: UnixMillis) -> Result<(), StoreError> {
-        let AppProfileRow { pid, app_id, name, emails } = profile;
-        self.execute(
-            "INSERT INTO app_profiles
-             (domain_id, pid, app_id, name, emails, created_at, updated_at, fields)
-             VALUES ($1, $2, $3, $4, $5, $6, $6, '') ON CONFLICT DO NOTHING",
-            &[
-                &self.domain.0,
-                &pid.as_bytes(),
-                &app_id.as_bytes(),
-                &name.as_bytes(),
-                &emails,
-                &at.0,
-            ],
-        )?;
-        Ok(())
-    }
-
-    fn claim(&self, issue_id: u64, files: &[Attachment]) -> Result<(), StoreError> {
-        self.wait(attachments::claim(self.client(), self.domain, issue_id, files))
-    }
 }
 
 impl DomainTx<'_> {
     /// [`free_instant`] if an import brought issues of the future. The clock learns it.
     fn free_instant(&self, from: UnixMillis, latest: UnixMillis) -> Result<UnixMillis, StoreError> {
-        let taken = |window: TimeWindow| {
-            let taken = self.wait(taken_instants(self.client(), self.domain, &[window]))?;
-            Ok(taken.into_iter().flatten().collect())
-        };
-        let free = free_instant(from, latest, taken)?;
-        self.execute(
+        let free = free_instant(from, latest, |window| taken_instants(self, window))?;
+        self.change(
             "UPDATE domain_clocks
              SET last_created_at = least(greatest(last_created_at, $2), $3),
              last_live_created_at = least(greatest(last_live_created_at, $2), $3)
              WHERE domain_id = $1",
-            &[&self.domain.0, &free.0, &INSTANT_MS_MAX],
+            values![self.domain, free, INSTANT_MS_MAX],
         )?;
         Ok(free)
     }
@@ -284,7 +203,3 @@ const UPDATE_FRAGMENTS: &str = "UPDATE issue_bodies b SET head = e.head, message
      FROM unnest($2::bigint[], $3::bytea[], $4::bytea[], $5::bytea[], $6::bytea[], $7::bytea[],
      $8::bytea[]) AS e(row, head, messages, meta, custom_fields, queue, private_notes)
      WHERE b.domain_id = $1 AND b.row = e.row";
-
-fn agent(row: &Row) -> Result<AgentSummary, StoreError> {
-    Ok(AgentSummary { id: text(row, 0)?, name: text(row, 1)?, email: text(row, 2)? })
-}

@@ -4,7 +4,6 @@
 //! answered. This module holds the statements. Invariant: rows, fragments and the deltas of
 //! counters and sets change in one transaction.
 
-mod attachments;
 mod columns;
 mod compaction;
 mod compactor;
@@ -25,23 +24,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use caseload_model::ids::DomainId;
-use caseload_model::issue::write::{Attachment, References};
-use caseload_model::issue::{DeskAddresses, IssueQueue};
-use caseload_model::issue_query::{ParameterFault, SortKey};
-use caseload_model::time::UnixMillis;
+use caseload_model::issue_query::SortKey;
 
 use super::engine::{Engine, Session};
-use super::rows::text;
-use super::tx::DomainTx;
-use caseload_store::issues::write;
 use caseload_store::query::{
     self, Planned, RenderedPage, Rendering, Request, Selection, Source as _, Thresholds, page_of,
     step_of, tests_texts,
 };
 use caseload_store::{
-    AddMessage, AddNote, CreateIssue, EditIssue, EditIssues, ExplainedStep, GetIssue, Idempotent,
-    IssuePage, IssueStep, ListIssues, RenderedIssue, StageAttachment, StepForm, StepIssues,
-    StoreError, StoredAnswer,
+    ExplainedStep, GetIssue, IssuePage, IssueStep, ListIssues, RenderedIssue, StepForm, StepIssues,
+    StoreError,
 };
 pub(super) use columns::{COLUMNS, COLUMNS_END, columns};
 pub(super) use compactor::{Compactor, compact_remaining, join_parts};
@@ -141,143 +133,4 @@ pub(super) async fn get(
             Ok(Some(RenderedIssue { body, urls, version: version.finish() }))
         })
         .await
-}
-
-pub(super) async fn create(
-    engine: &Arc<Engine>,
-    command: CreateIssue,
-) -> Result<Idempotent<StoredAnswer>, StoreError> {
-    let domain = command.origin.domain;
-    engine.write_blocking(move |db| write::create(&DomainTx { db, domain }, &command)).await
-}
-
-pub(super) async fn add_message(
-    engine: &Arc<Engine>,
-    command: AddMessage,
-) -> Result<Idempotent<StoredAnswer>, StoreError> {
-    let domain = command.origin.domain;
-    engine.write_blocking(move |db| write::add_message(&DomainTx { db, domain }, &command)).await
-}
-
-pub(super) async fn add_note(
-    engine: &Arc<Engine>,
-    command: AddNote,
-) -> Result<Idempotent<StoredAnswer>, StoreError> {
-    let domain = command.origin.domain;
-    engine.write_blocking(move |db| write::add_note(&DomainTx { db, domain }, &command)).await
-}
-
-pub(super) async fn edit(
-    engine: &Arc<Engine>,
-    command: EditIssue,
-) -> Result<Idempotent<StoredAnswer>, StoreError> {
-    let domain = command.origin.domain;
-    engine.write_blocking(move |db| write::edit(&DomainTx { db, domain }, &command)).await
-}
-
-pub(super) async fn edit_many(
-    engine: &Arc<Engine>,
-    command: EditIssues,
-) -> Result<Idempotent<StoredAnswer>, StoreError> {
-    let domain = command.origin.domain;
-    engine.write_blocking(move |db| write::edit_many(&DomainTx { db, domain }, &command)).await
-}
-
-pub(super) async fn reference_faults(
-    engine: &Arc<Engine>,
-    domain: DomainId,
-    references: References,
-) -> Result<Vec<ParameterFault>, StoreError> {
-    engine
-        .read_blocking(super::engine::READ_BUDGET, false, move |db, _| {
-            write::reference_faults(&DomainTx { db, domain }, &references)
-        })
-        .await
-}
-
-pub(super) async fn desk_addresses(
-    engine: &Arc<Engine>,
-    domain: DomainId,
-) -> Result<DeskAddresses, StoreError> {
-    engine
-        .read_blocking(super::engine::READ_BUDGET, false, move |db, _| {
-            write::desk_addresses(&DomainTx { db, domain })
-        })
-        .await
-}
-
-/// Oldest first.
-pub(super) async fn queues(
-    engine: &Arc<Engine>,
-    domain: DomainId,
-) -> Result<Vec<IssueQueue>, StoreError> {
-    let select = "SELECT id, name FROM queues WHERE domain_id = $1 ORDER BY created_at, id";
-    engine
-        .read(None, domain, |client, domain| {
-            Box::pin(async move {
-                let found = client.rows(select, &[&domain.0]).await?;
-                let queue = |row| Ok(IssueQueue { id: text(row, 0)?, name: text(row, 1)? });
-                found.iter().map(queue).collect()
-            })
-        })
-        .await
-}
-
-pub(super) async fn stage_attachment(
-    engine: &Arc<Engine>,
-    command: StageAttachment,
-) -> Result<(), StoreError> {
-    engine.write(command, |client, command| Box::pin(attachments::stage(client, command))).await
-}
-
-pub(super) async fn discard_attachments(
-    engine: &Arc<Engine>,
-    domain: DomainId,
-    ids: Vec<String>,
-) -> Result<(), StoreError> {
-    engine
-        .write((domain, ids), |client, (domain, ids)| {
-            Box::pin(attachments::discard(client, *domain, ids))
-        })
-        .await
-}
-
-pub(super) async fn attachment(
-    engine: &Arc<Engine>,
-    domain: DomainId,
-    id: String,
-) -> Result<Option<Attachment>, StoreError> {
-    engine
-        .read(None, (domain, id), |client, (domain, id)| {
-            Box::pin(attachments::get(client, *domain, id))
-        })
-        .await
-}
-
-pub(super) async fn attachment_piece(
-    engine: &Arc<Engine>,
-    domain: DomainId,
-    id: String,
-    number: u32,
-) -> Result<Option<Vec<u8>>, StoreError> {
-    engine
-        .read(None, (domain, id), move |client, (domain, id)| {
-            Box::pin(attachments::piece(client, *domain, id, number))
-        })
-        .await
-}
-
-/// Removes some unclaimed staged files, and compacts the deltas of other servers. Returns whether
-/// more may remain.
-pub(super) async fn purge(engine: &Arc<Engine>, now: UnixMillis) -> Result<bool, StoreError> {
-    let domains = engine.read(None, (), |client, ()| Box::pin(super::domains::all(client))).await?;
-    for domain in domains {
-        let purged = engine.write(domain.id, move |client, domain| {
-            Box::pin(attachments::purge(client, *domain, now))
-        });
-        if purged.await? {
-            return Ok(true);
-        }
-    }
-    compact_remaining(engine).await
 }

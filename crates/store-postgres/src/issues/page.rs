@@ -3,7 +3,7 @@
 
 use std::pin::pin;
 
-use caseload_model::issue::{IssueBody, IssueFragments};
+use caseload_model::issue::IssueFragments;
 use caseload_model::issue_query::{ListPosition, SortKey};
 use caseload_model::json::{self, Json};
 use caseload_model::time::UnixMillis;
@@ -24,21 +24,6 @@ pub(crate) const FRAGMENTS_COUNT: usize = 10;
 pub(crate) fn fragments(row: &Row) -> IssueFragments<'_> {
     IssueFragments {
         head: row.get(0),
-        messages: row.get(1),
-        meta: row.get(2),
-        custom_fields: row.get(3),
-        feedback: row.get(4),
-        queue: row.get(5),
-        private_notes: row.get(6),
-        predict_labels: row.get(7),
-        sentiment_analysis: row.get(8),
-        smart_intents: row.get(9),
-    }
-}
-
-/// The fragments after the head.
-pub(super) fn body(row: &Row) -> IssueBody {
-    IssueBody {
         messages: row.get(1),
         meta: row.get(2),
         custom_fields: row.get(3),

@@ -41,7 +41,7 @@ pub(super) async fn one_flight(
         let (Some(statement), Some((_, params))) = (&of_total, &select) else { return Ok(None) };
         client.prepared_row(statement, params).await.map(Some)
     };
-    let (page, row) = session.whole(try_join(page, counted)).await?;
+    let (page, row) = session.in_one_flight(try_join(page, counted)).await?;
     let summands = match (&count, &row) {
         (Some(count), Some(row)) => count.summands(row),
         _ => (0, [0; 2]),

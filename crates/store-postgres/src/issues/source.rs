@@ -14,11 +14,11 @@ use roaring::RoaringBitmap;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
-use super::super::engine::{BlockingClient, Params};
 use super::counts::Count;
 use super::scan::BoundScan;
 use super::sql::{bounds, column_of, direction};
 use super::{counts, matches, page, sets, sql};
+use crate::engine::{BlockingClient, Params};
 use caseload_store::StoreError;
 use caseload_store::query::{
     CountQuestion, CounterSum, DaySplit, Days, Index, IssueTexts, Matches, RenderedPage, Rendering,

@@ -9,21 +9,20 @@ use std::time::{Duration, Instant};
 use caseload_model::task::Action;
 use caseload_store::profiles::ProfileClock;
 use caseload_store::tasks::{
-    ChunkBlocks, ChunkEnd, ChunkStart, ChunkStore, PackedRecords, PlannedChunk, chunk_applied,
-    kind_code, plan_dry_run, read_chunk, store_planned, write_chunk,
+    ChunkBlocks, ChunkEnd, ChunkStart, ChunkStore, PackedRecords, PlannedChunk, kind_code, locked,
+    plan_dry_run, read_chunk, store_planned, write_chunk,
 };
 use caseload_store::{ApplyChunk, ChunkApplied, StoreError};
 use parking_lot::Mutex;
 use tokio::{join, try_join};
 use tokio_postgres::types::ToSql;
 
-use super::row::code;
-use super::statements::{LOCK, locked, save, select};
-use crate::domains::DEMAND;
+use super::statements::{LOCK, save, select};
+use crate::domains::LOCK_DOMAIN;
 use crate::engine::{BlockingClient, Client, CopyRows, Engine, READ_BUDGET, store_error};
 use crate::issues::Import;
 use crate::rows::instant;
-use crate::tx::DomainTx;
+use crate::tx::{DomainTx, ReadRow};
 
 /// How long a chunk takes further slices. Only a caller that cancels the task waits for a chunk of
 /// profiles. Every writer of the domain waits for a chunk of issues: it ends after the first of
@@ -54,10 +53,9 @@ pub(crate) async fn apply(
     }
     let planned = Arc::new(plan(engine, &command).await?);
     let (work, chunk) = (command.clone(), planned.clone());
-    let stored = engine
+    let applied = engine
         .write_blocking(move |db| store_planned(&mut Chunk::new(db, &work), &work, &chunk))
         .await?;
-    let applied = chunk_applied(stored, planned.done, planned.rest.clone());
     drop_aside((planned, command));
     Ok(applied)
 }
@@ -68,11 +66,13 @@ async fn write(engine: &Engine, command: Arc<ApplyChunk>) -> Result<ChunkApplied
     let (work, blocks) = (command.clone(), taken.clone());
     let applied = engine.write_blocking(move |db| {
         let again = std::mem::take(&mut *blocks.lock());
-        let mut entries = bounded(ChunkBlocks::begin_again(&work, again)?, work.action);
-        let task = write_chunk(&mut Chunk::new(db, &work), &work, &mut entries);
-        let (done, rest, all) = entries.end();
+        let mut entries = ChunkBlocks::begin_again(&work, again)?;
+        if work.action == Action::ImportIssues {
+            entries = entries.within(ISSUES_BYTES_MAX, ISSUES_WAIT_MAX);
+        }
+        let (applied, all) = write_chunk(&mut Chunk::new(db, &work), &work, entries);
         *blocks.lock() = all;
-        Ok(chunk_applied(task?, done, rest))
+        applied
     });
     let applied = applied.await?;
     drop_aside((taken, command));
@@ -97,14 +97,6 @@ async fn plan(engine: &Engine, command: &Arc<ApplyChunk>) -> Result<PlannedChunk
 /// Thousands of entries: the caller does not wait until they are dropped.
 fn drop_aside(spent: impl Send + 'static) {
     drop(tokio::task::spawn_blocking(move || drop(spent)));
-}
-
-/// Has a chunk of the action take as many blocks as it may.
-fn bounded(entries: ChunkBlocks, action: Action) -> ChunkBlocks {
-    match action {
-        Action::ImportIssues => entries.within(ISSUES_BYTES_MAX, ISSUES_WAIT_MAX),
-        _ => entries,
-    }
 }
 
 /// The transaction of a chunk.
@@ -142,23 +134,25 @@ impl<'c> ChunkStore for Chunk<'c> {
         let (client, domain, id) = (self.tx.client(), self.tx.domain.0, id.as_bytes());
         let (of_task, of_domain): ([&(dyn ToSql + Sync); 2], [&(dyn ToSql + Sync); 1]) =
             ([&domain, &id], [&domain]);
-        let (queued, there, found, clock) = self.tx.wait(async {
-            let (lock, demand) = (client.prepare(LOCK).await?, client.prepare(DEMAND).await?);
+        let (there, found, clock) = self.tx.wait(async {
+            let (lock, lock_domain) =
+                (client.prepare(LOCK).await?, client.prepare(LOCK_DOMAIN).await?);
             let (select, clock) = (client.prepare(&select()).await?, client.prepare(CLOCK).await?);
             // Sent together, executed in this order: the reads see the state after the lock's wait.
             let (queued, there, found, clock) = join!(
                 client.prepared_row_opt(&lock, &of_task),
-                client.prepared_row_opt(&demand, &of_domain),
+                client.prepared_row_opt(&lock_domain, &of_domain),
                 client.prepared_row_opt(&select, &of_task),
                 client.prepared_row_opt(&clock, &of_domain),
             );
             // The first fault is the cause: after it, the transaction refuses the other statements.
-            Ok((queued?, there?, found?, clock?))
+            queued?;
+            Ok((there?, found?, clock?))
         })?;
         self.begun = Instant::now();
         let (Some(_), Some(found), Some(clock)) = (there, found, clock) else { return Ok(None) };
         Ok(Some(ChunkStart {
-            task: locked(queued.as_ref(), &found)?,
+            task: locked(&ReadRow(&found))?,
             clock: ProfileClock { last_id: clock.get(0), last_change: instant(&clock, 1) },
         }))
     }
@@ -166,7 +160,7 @@ impl<'c> ChunkStore for Chunk<'c> {
     fn should_end(&mut self) -> Result<bool, StoreError> {
         let may_wait =
             self.action == Action::ImportIssues && self.begun.elapsed() >= ISSUES_WAITED_FOR_MAX;
-        Ok(self.should_not_wait() || may_wait && self.import.is_waited_for()?)
+        Ok(self.should_not_wait() || may_wait && self.import.has_waiters()?)
     }
 
     fn should_not_wait(&self) -> bool {
@@ -183,7 +177,7 @@ impl<'c> ChunkStore for Chunk<'c> {
             try_join!(
                 self.import.finish(end.imported),
                 copy_records(client, domain, &end.task.task.id, end.records),
-                save(client, domain, end.task),
+                save(client, tx.domain, end.task),
             )?;
             let Some(ProfileClock { last_id, last_change }) = end.clock else { return Ok(()) };
             // Last of all: it locks the domain's clock.
@@ -204,7 +198,7 @@ async fn copy_records(
 ) -> Result<(), StoreError> {
     let mut rows = CopyRows::new();
     for PackedRecords { kind, first_index, next_index, lines, bytes } in records {
-        rows.row(7).add(domain).add(task_id).add(code(kind_code(*kind)));
+        rows.row(7).add(domain).add(task_id).add(kind_code(*kind) as i16);
         rows.add(*first_index as i32).add(*next_index as i32).add(*lines as i32).add(&bytes[..]);
     }
     let copy = client.prepare_copy(RECORDS).await?;

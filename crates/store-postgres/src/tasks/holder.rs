@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use caseload_model::time::UnixMillis;
 
-use super::super::engine::{Client, Engine};
-use super::claim::QueuePlace;
 use caseload_store::StoreError;
+use caseload_store::tasks::QueuePlace;
+
+use crate::engine::{Client, Engine};
 
 /// How long the session must have waited for its server.
 const STILL: Duration = Duration::from_secs(1);
@@ -47,7 +48,7 @@ async fn end_holder(
              AND q.lease_server IS NOT NULL AND q.lease_until <= $3
              AND a.wait_event_type = 'Client'
              AND a.state_change < clock_timestamp() - make_interval(secs => $4)",
-            &[&place.domain, &place.id, &now.0, &STILL.as_secs_f64()],
+            &[&place.domain.0, &place.id.as_bytes(), &now.0, &STILL.as_secs_f64()],
         )
         .await?;
     Ok(ended > 0)

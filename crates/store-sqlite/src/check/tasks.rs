@@ -4,9 +4,10 @@ use rusqlite::Connection;
 
 use super::Findings;
 use crate::Fault;
-use crate::tasks::{COLUMNS, COLUMNS_COUNT, task};
+use crate::tx::ReadRow;
 use caseload_store::check::tables as rules;
 use caseload_store::check::tasks::{self as task_rules, RecordCounts, StoredRecords, TaskPayload};
+use caseload_store::tasks::{COLUMNS, COLUMNS_COUNT, task};
 
 /// Each task by itself.
 pub(super) fn tasks(conn: &Connection, findings: &mut Findings) -> Result<(), Fault> {
@@ -29,7 +30,7 @@ pub(super) fn tasks(conn: &Connection, findings: &mut Findings) -> Result<(), Fa
             purge: row.get(COLUMNS_COUNT + 3)?,
             retry_agrees: row.get(COLUMNS_COUNT + 4)?,
         };
-        task_rules::check_task(findings, &domain, &task(row)?, payload);
+        task_rules::check_task(findings, &domain, &task(&ReadRow(row))?, payload);
     }
     findings.verified("tasks", count);
     Ok(())
@@ -60,7 +61,7 @@ pub(super) fn records(conn: &Connection, findings: &mut Findings) -> Result<(), 
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let name: Option<String> = row.get(COLUMNS_COUNT + 1)?;
-        let (Some(name), task) = (name, task(row)?) else { continue };
+        let (Some(name), task) = (name, task(&ReadRow(row))?) else { continue };
         let domain = (row.get(COLUMNS_COUNT)?, name.as_str());
         let purge = row.get(COLUMNS_COUNT + 2)?;
         records.compare(findings, domain, &task.id, &task.counts, purge);

@@ -65,7 +65,7 @@ impl WriteContext<'_> {
         let age = self.began.elapsed();
         self.gauges.restart_soon.load(Ordering::Relaxed)
             || age >= URGED_TIME && self.gauges.small_waiting.load(Ordering::Relaxed) > 0
-            || age >= GROUP_TIME && self.is_waited_for()
+            || age >= GROUP_TIME && self.has_waiters()
     }
 
     /// Notes that the command may have made tasks runnable at `now`.
@@ -74,8 +74,8 @@ impl WriteContext<'_> {
     }
 
     /// Whether another command waits for the writer.
-    pub(crate) fn is_waited_for(&self) -> bool {
-        self.gauges.is_waited_for()
+    pub(crate) fn has_waiters(&self) -> bool {
+        self.gauges.has_waiters()
     }
 }
 

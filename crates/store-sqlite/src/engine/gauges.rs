@@ -30,7 +30,7 @@ pub(super) struct Gauges {
 
 impl Gauges {
     /// Whether a command waits for the writer.
-    pub(super) fn is_waited_for(&self) -> bool {
+    pub(super) fn has_waiters(&self) -> bool {
         let Self { small_waiting, long_waiting, .. } = self;
         small_waiting.load(Ordering::Relaxed) + long_waiting.load(Ordering::Relaxed) > 0
     }

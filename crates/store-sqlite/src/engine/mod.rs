@@ -133,7 +133,7 @@ impl Engine {
 
     /// Whether the writer is idle.
     pub(super) fn is_idle(&self) -> bool {
-        !self.gauges.at_work.load(Ordering::Relaxed) && !self.gauges.is_waited_for()
+        !self.gauges.at_work.load(Ordering::Relaxed) && !self.gauges.has_waiters()
     }
 
     /// Runs a read in one transaction, within [`READ_BUDGET`].

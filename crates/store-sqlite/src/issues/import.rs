@@ -2,21 +2,23 @@
 //! the clock's row are written once, when the chunk ends. A thread of its own computes the changes
 //! of the index while the writer inserts the next issues.
 
-use std::collections::HashMap;
 use std::ops::Range;
 
 use caseload_model::ids::DomainId;
-use caseload_model::issue::{ImportPlan, IssueBody, IssueColumns, StoredIssue, TimeWindow};
+use caseload_model::issue::{
+    ImportContext, ImportPlan, IssueBody, IssueColumns, StoredIssue, TimeWindow,
+};
 use caseload_model::time::UnixMillis;
+use caseload_store::issues::{ImportStore, stored_issue, taken_instants};
+use caseload_store::sql::Sql;
+use caseload_store::{ApplyChunk, ChunkEntries, StoreError, values};
 use rusqlite::{CachedStatement, Connection, params};
 
-use super::super::clock;
+use super::index;
 use super::index_thread::{IndexThread, Slice};
-use super::{import_state, index};
-use crate::Fault;
+use super::page::FRAGMENTS;
 use crate::tx::DomainTx;
-use caseload_store::issues::{ImportState, ImportStore};
-use caseload_store::{ApplyChunk, ChunkEntries, StoreError};
+use crate::{Fault, clock};
 
 /// The import of one chunk.
 #[derive(Debug)]
@@ -27,19 +29,32 @@ pub(crate) struct Import<'c> {
     changed_at: Option<UnixMillis>,
 }
 
-impl ImportStore for Import<'_> {
-    fn known(&mut self) -> Result<ImportState, StoreError> {
-        Ok(import_state::known(self.tx.conn, self.tx.domain)?)
+impl<'c> ImportStore for Import<'c> {
+    type Domain = DomainTx<'c>;
+
+    fn domain(&self) -> DomainTx<'c> {
+        self.tx
     }
 
-    fn stored(&mut self, ids: &[u64]) -> Result<HashMap<u64, StoredIssue>, StoreError> {
-        Ok(import_state::stored(self.tx.conn, self.tx.domain, ids.iter().copied())?)
+    fn clock(&mut self) -> Result<(u64, u64), StoreError> {
+        let select =
+            "SELECT last_issue_id, last_app_number FROM domain_clocks WHERE domain_id = ?1";
+        let found =
+            self.tx.find(select, values![self.tx.domain], |row| Ok((row.get(0)?, row.get(1)?)));
+        found?.ok_or(StoreError::LeaseLost)
+    }
+
+    fn stored(&mut self, ids: &[i64]) -> Result<Vec<(u64, StoredIssue)>, StoreError> {
+        let select = format!(
+            "SELECT {FRAGMENTS}, id, created_at, original_created_at FROM rarray(?2) named
+             CROSS JOIN issues ON domain_id = ?1 AND id = named.value
+             JOIN issue_bodies USING (row)"
+        );
+        self.tx.list(&select, values![self.tx.domain, ids], stored_issue)
     }
 
     fn taken(&mut self, windows: &[TimeWindow]) -> Result<Vec<Vec<UnixMillis>>, StoreError> {
-        let taken =
-            |window: &TimeWindow| Ok(import_state::taken(self.tx.conn, self.tx.domain, *window)?);
-        windows.iter().map(taken).collect()
+        windows.iter().map(|window| taken_instants(&self.tx, *window)).collect()
     }
 
     fn insert(
@@ -63,15 +78,15 @@ impl<'c> Import<'c> {
     }
 
     /// Writes the index and the clock's numbers.
-    pub(crate) fn finish(&mut self, known: &ImportState) -> Result<(), Fault> {
+    pub(crate) fn finish(&mut self, imported: &ImportContext) -> Result<(), Fault> {
         let indexing = std::mem::take(&mut self.indexing);
         index::update(self.tx.conn, self.tx.domain, &indexing.end()?)?;
         clock::advance_for_import(
             self.tx.conn,
             self.tx.domain,
-            known.last_issue_id,
-            known.max_created_at,
-            known.next_publish_number,
+            imported.last_issue_id,
+            imported.occupied.max_created_at(),
+            imported.next_publish_number,
         )
     }
 

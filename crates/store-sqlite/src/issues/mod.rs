@@ -7,7 +7,6 @@
 mod columns;
 mod counts;
 mod import;
-mod import_state;
 mod index;
 mod index_thread;
 mod issue_store;
@@ -20,7 +19,6 @@ mod sql;
 
 pub(super) use columns::{COLUMNS, COLUMNS_END, columns};
 pub(super) use import::Import;
-pub(super) use import_state::taken as taken_instants;
 pub(super) use page::{FRAGMENTS, FRAGMENTS_COUNT, fragments, get, numbers};
 pub(super) use source::IssueSource;
 

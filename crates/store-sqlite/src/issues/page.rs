@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use caseload_model::issue::{IssueBody, IssueFragments};
+use caseload_model::issue::IssueFragments;
 use caseload_model::issue_query::{IssueView, ListPosition, SortKey};
 use caseload_model::time::UnixMillis;
 use rusqlite::types::{FromSqlError, Value, ValueRef};
@@ -50,21 +50,6 @@ fn shown_fragments<'r>(row: &'r Row<'_>, view: IssueView) -> rusqlite::Result<Is
         predict_labels: optional(view.predict_labels, 7)?,
         sentiment_analysis: optional(view.sentiment_analysis, 8)?,
         smart_intents: optional(view.smart_intents, 9)?,
-    })
-}
-
-/// The fragments after the head, from a row that begins with [`FRAGMENTS`].
-pub(super) fn body(row: &Row<'_>) -> rusqlite::Result<IssueBody> {
-    Ok(IssueBody {
-        messages: row.get(1)?,
-        meta: row.get(2)?,
-        custom_fields: row.get(3)?,
-        feedback: row.get(4)?,
-        queue: row.get(5)?,
-        private_notes: row.get(6)?,
-        predict_labels: row.get(7)?,
-        sentiment_analysis: row.get(8)?,
-        smart_intents: row.get(9)?,
     })
 }
 

@@ -5,9 +5,10 @@ use caseload_model::issue::write::IssueRecord;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::columns::{COLUMNS, COLUMNS_END, columns};
-use super::page::{FRAGMENTS, body};
+use super::page::FRAGMENTS;
 use crate::Fault;
-use caseload_store::issues::Replacement;
+use crate::tx::ReadRow;
+use caseload_store::issues::{Replacement, body};
 
 /// The row of an issue and its record.
 pub(super) fn read(
@@ -38,7 +39,8 @@ pub(super) fn read_row(conn: &Connection, row: u32) -> Result<IssueRecord, Fault
 
 /// From a row with fragments, columns and the row's number.
 fn record(row: &Row<'_>) -> Result<(u32, IssueRecord), Fault> {
-    let record = IssueRecord { columns: columns(row)?, head: row.get(0)?, body: body(row)? };
+    let record =
+        IssueRecord { columns: columns(row)?, head: row.get(0)?, body: body(&ReadRow(row))? };
     Ok((row.get(COLUMNS_END)?, record))
 }
 

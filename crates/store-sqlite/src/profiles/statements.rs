@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use caseload_model::ids::CoreProfileId;
-use caseload_model::profile::{IdentityKey, IdentityRow, ProfileRow};
+use caseload_model::profile::{IdentityRow, ProfileRow};
 use caseload_model::record::{ChunkRecords, PreparedEntry};
 use caseload_model::time::UnixMillis;
 use caseload_store::StoreError;
@@ -17,20 +17,7 @@ use super::rows::insert_rows;
 use crate::tx::DomainTx;
 
 impl ProfileStore for DomainTx<'_> {
-    fn owners(
-        &self,
-        identities: &[&IdentityKey],
-    ) -> Result<HashMap<IdentityKey, CoreProfileId>, StoreError> {
-        self.row_of_each(
-            "SELECT core_profile_id FROM identities WHERE domain_id = ?1 AND key = ?2",
-            identities,
-            |identity| (self.domain.0, identity.as_bytes()),
-            |identity, row| {
-                let owner: i64 = row.get(0)?;
-                Ok(((*identity).clone(), CoreProfileId(owner.unsigned_abs())))
-            },
-        )
-    }
+    const LOCK_PIDS: &'static str = "";
 
     fn insert_identities(&self, identities: &[IdentityRow<'_>]) -> Result<u64, StoreError> {
         let rows: Vec<[&dyn ToSql; 3]> = identities
@@ -91,19 +78,6 @@ impl ProfileStore for DomainTx<'_> {
         Ok(placed + moved)
     }
 
-    fn app_fields(
-        &self,
-        pids: &[&str],
-        _for_update: bool,
-    ) -> Result<HashMap<String, Vec<u8>>, StoreError> {
-        self.row_of_each(
-            "SELECT fields FROM app_profiles WHERE domain_id = ?1 AND pid = ?2",
-            pids,
-            |pid| (self.domain.0, pid),
-            |pid, row| Ok(((*pid).to_owned(), row.get(0)?)),
-        )
-    }
-
     fn update_app_profiles(
         &self,
         changed: &[(String, Vec<u8>)],
@@ -124,14 +98,5 @@ impl ProfileStore for DomainTx<'_> {
         out: &mut ChunkRecords,
     ) -> Result<(), StoreError> {
         Ok(get::core(*self, payload, entries, out)?)
-    }
-
-    fn get_app(
-        &self,
-        payload: &[u8],
-        entries: &[PreparedEntry<String>],
-        out: &mut ChunkRecords,
-    ) -> Result<(), StoreError> {
-        Ok(get::app(*self, payload, entries, out)?)
     }
 }

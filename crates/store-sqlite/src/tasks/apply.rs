@@ -1,53 +1,64 @@
 //! The transaction of a chunk on the writer thread. A get action and a dry run are planned on
 //! readers, so that only their records take the writer's time.
 
-use caseload_model::task::Task;
-use caseload_model::time::UnixMillis;
+use caseload_store::sql::Sql as _;
 use caseload_store::tasks::{
-    ChunkBlocks, ChunkEnd, ChunkStart, ChunkStore, PackedRecords, TaskStore as _, chunk_applied,
+    ChunkBlocks, ChunkEnd, ChunkStart, ChunkStore, PackedRecords, PlannedChunk, TaskStore as _,
     kind_code, plan_dry_run, store_planned, write_chunk,
 };
-use caseload_store::{ApplyChunk, ChunkApplied, StoreError};
-use rusqlite::{Connection, params};
+use caseload_store::{ApplyChunk, ChunkApplied, StoreError, values};
+use rusqlite::Connection;
 
 use super::reading;
-use crate::clock;
 use crate::engine::{Engine, Weight, WriteContext};
 use crate::issues::Import;
 use crate::tx::DomainTx;
+use crate::{Fault, clock};
 
 pub(crate) async fn apply(
     engine: &Engine,
     command: ApplyChunk,
 ) -> Result<ChunkApplied, StoreError> {
-    if command.action.writes() && !command.dry_run {
-        let (applied, spent) = engine
-            .write_weighing(Weight::Long, move |conn, context| {
-                let mut entries = ChunkBlocks::begin(&command)?;
-                let task =
-                    write_chunk(&mut Chunk::new(conn, context, &command), &command, &mut entries)?;
-                let (done, rest, taken) = entries.end();
-                note_end(&task, command.now, context);
-                Ok((chunk_applied(task, done, rest), (taken, command)))
-            })
-            .await?;
-        drop_aside(spent);
-        return Ok(applied);
+    let (planned, command) = plan(engine, command).await?;
+    let weight = planned
+        .as_ref()
+        .map_or(Weight::Long, |planned| Weight::of_bytes(planned.records.packed_bytes()));
+    let (applied, spent) = engine
+        .write_weighing(weight, move |conn, context| {
+            let mut chunk = Chunk::new(conn, context, &command);
+            let planned = match planned {
+                None if !command.action.writes() => {
+                    Some(reading::read_on_writer(chunk.tx, context, &command)?)
+                }
+                planned => planned,
+            };
+            let (applied, taken) = match &planned {
+                Some(planned) => (store_planned(&mut chunk, &command, planned), Vec::new()),
+                None => write_chunk(&mut chunk, &command, ChunkBlocks::begin(&command)?),
+            };
+            let applied = applied?;
+            if applied.task.outcome.is_some() {
+                // The domain's next writing task may begin.
+                context.made_runnable(command.now);
+            }
+            Ok((applied, (taken, planned, command)))
+        })
+        .await?;
+    // Thousands of entries: neither the writer nor the caller waits until they are dropped.
+    drop(tokio::task::spawn_blocking(move || drop(spent)));
+    Ok(applied)
+}
+
+/// The plan of a chunk that is planned on readers; `None` if the writer does all of it.
+async fn plan(
+    engine: &Engine,
+    command: ApplyChunk,
+) -> Result<(Option<PlannedChunk>, ApplyChunk), Fault> {
+    let (writes, dry_run) = (command.action.writes(), command.dry_run);
+    if writes && !dry_run || !writes && engine.is_idle() {
+        return Ok((None, command));
     }
-    if !command.action.writes() && engine.is_idle() {
-        let (applied, spent) = engine
-            .write_weighing(Weight::Long, move |conn, context| {
-                let mut chunk = Chunk::new(conn, context, &command);
-                let planned = reading::read_on_writer(chunk.tx, context, &command)?;
-                let task = store_planned(&mut chunk, &command, &planned)?;
-                note_end(&task, command.now, context);
-                Ok((chunk_applied(task, planned.done, planned.rest.clone()), (planned, command)))
-            })
-            .await?;
-        drop_aside(spent);
-        return Ok(applied);
-    }
-    let (planned, command) = if command.action.writes() {
+    let (planned, command) = if writes {
         // All of a task in one go: it takes as long as it takes.
         engine
             .read_within(None, move |conn| {
@@ -59,28 +70,7 @@ pub(crate) async fn apply(
     } else {
         reading::read_chunk(engine, command).await?
     };
-    let weight = Weight::of_bytes(planned.records.packed_bytes());
-    let (applied, spent) = engine
-        .write_weighing(weight, move |conn, context| {
-            let task = store_planned(&mut Chunk::new(conn, context, &command), &command, &planned)?;
-            note_end(&task, command.now, context);
-            Ok((chunk_applied(task, planned.done, planned.rest.clone()), (planned, command)))
-        })
-        .await?;
-    drop_aside(spent);
-    Ok(applied)
-}
-
-/// Thousands of entries: neither the writer nor the caller waits until they are dropped.
-fn drop_aside(spent: impl Send + 'static) {
-    drop(tokio::task::spawn_blocking(move || drop(spent)));
-}
-
-/// After a task completed, the domain's next writing task may begin.
-fn note_end(task: &Task, now: UnixMillis, context: &WriteContext<'_>) {
-    if task.outcome.is_some() {
-        context.made_runnable(now);
-    }
+    Ok((Some(planned), command))
 }
 
 /// The transaction of a chunk.
@@ -122,30 +112,23 @@ impl<'c> ChunkStore for Chunk<'c> {
     }
 
     fn should_not_wait(&self) -> bool {
-        self.context.is_waited_for()
+        self.context.has_waiters()
     }
 
     fn finish(&mut self, end: &ChunkEnd<'_>) -> Result<(), StoreError> {
-        if let Some(known) = end.imported {
-            self.import.finish(known)?;
+        if let Some(imported) = end.imported {
+            self.import.finish(imported)?;
         }
         if let Some(clock) = end.clock {
             clock::advance_profiles(self.tx, clock)?;
         }
+        let (domain, task_id) = (self.tx.domain, &end.task.task.id);
         for PackedRecords { kind, first_index, next_index, lines, bytes } in end.records {
-            self.tx.execute(
+            self.tx.change(
                 "INSERT INTO record_blocks
                  (domain_id, task_id, kind, first_index, next_index, lines, bytes)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-                params![
-                    self.tx.domain.0,
-                    end.task.task.id,
-                    kind_code(*kind),
-                    first_index,
-                    next_index,
-                    lines,
-                    bytes,
-                ],
+                values![domain, task_id, kind_code(*kind), first_index, next_index, lines, bytes],
             )?;
         }
         self.tx.save(end.task)

@@ -66,7 +66,7 @@ pub(super) fn read_on_writer(
         read_slice(&tx, entries.part().1, slice, &mut records)?;
         if context.should_yield()
             || records.line_bytes() >= READ_BYTES_MAX
-            || !entries.more(|| context.is_waited_for())?
+            || !entries.more(|| context.has_waiters())?
         {
             return PlannedChunk::new(records, entries);
         }

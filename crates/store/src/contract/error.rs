@@ -74,6 +74,18 @@ pub enum StoreError {
     Corrupt(String),
 }
 
+impl StoreError {
+    /// A command names a domain that was removed or never was.
+    pub fn unknown_domain() -> Self {
+        Self::NotFound { what: "the domain".to_owned() }
+    }
+
+    /// A command creates a record of this kind under an existing id.
+    pub fn exists(kind: &str, id: &str) -> Self {
+        Self::AlreadyExists { what: format!("{kind} {id}") }
+    }
+}
+
 /// The reason after a sentence, if there is one.
 fn because(reason: Option<&str>) -> String {
     reason.map(|reason| format!(": {reason}")).unwrap_or_default()

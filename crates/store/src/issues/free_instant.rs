@@ -5,7 +5,8 @@
 use caseload_model::issue::{INSTANT_MS_MAX, MissingWindows, OccupiedInstants, TimeWindow};
 use caseload_model::time::UnixMillis;
 
-use crate::StoreError;
+use crate::idempotency::CommandStore;
+use crate::{StoreError, values};
 
 /// The first instant from `from` on that no issue has; at the end of time the last one before it.
 /// `latest` is not before any issue, and `taken` returns the instants of issues in a window.
@@ -26,6 +27,18 @@ pub fn free_instant(
             occupied.add_window(window, taken(window)?);
         }
     }
+}
+
+/// The instants of creation in a window.
+pub fn taken_instants(
+    store: &impl CommandStore,
+    window: TimeWindow,
+) -> Result<Vec<UnixMillis>, StoreError> {
+    store.list(
+        "SELECT created_at FROM issues WHERE domain_id = ?1 AND created_at BETWEEN ?2 AND ?3",
+        values![store.domain(), window.from, window.until],
+        |row| row.get(0),
+    )
 }
 
 #[cfg(test)]

@@ -6,20 +6,33 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use caseload_model::issue::{ImportPlan, NewIssue, StoredIssue, TimeWindow, named_issue_ids};
+use caseload_model::ids::ISSUE_ID_COUNTED_MAX;
+use caseload_model::issue::{
+    App, ImportContext, ImportPlan, IssueBody, NewIssue, OccupiedInstants, StoredIssue, TimeWindow,
+    named_issue_ids, plan_imports,
+};
 use caseload_model::record::{ChunkRecords, PreparedEntry};
 use caseload_model::time::UnixMillis;
 
-use super::import_plan::{ImportPlanner, ImportState};
-use crate::{ChunkEntries, ChunkWork, StoreError};
+use crate::idempotency::CommandStore;
+use crate::sql::{Row, Sql};
+use crate::{ChunkEntries, ChunkWork, StoreError, values};
+
+/// Above this number of windows, one window around all of them is read, unless it is much longer
+/// than all of them together.
+const WINDOWS_APART_MAX: usize = 16;
+const SCAN_STRETCH_MAX: i64 = 4;
 
 /// Statements of an import into one domain, in the transaction of its chunk.
 pub trait ImportStore {
-    /// The state of the domain before the first plan. If the import writes, no other transaction
-    /// adds an issue until this one ends.
-    fn known(&mut self) -> Result<ImportState, StoreError>;
-    /// The stored issues among `ids`.
-    fn stored(&mut self, ids: &[u64]) -> Result<HashMap<u64, StoredIssue>, StoreError>;
+    type Domain: CommandStore;
+
+    fn domain(&self) -> Self::Domain;
+    /// The last issue id and the last app number of the domain's clock, before the first plan. If
+    /// the import writes, no other transaction adds an issue until this one ends.
+    fn clock(&mut self) -> Result<(u64, u64), StoreError>;
+    /// The stored issues among `ids`, read with [`stored_issue`].
+    fn stored(&mut self, ids: &[i64]) -> Result<Vec<(u64, StoredIssue)>, StoreError>;
     /// The instants of creation in each window.
     fn taken(&mut self, windows: &[TimeWindow]) -> Result<Vec<Vec<UnixMillis>>, StoreError>;
     /// Inserts the issues of a plan and the names that they use. The backend may take them out of
@@ -36,12 +49,13 @@ pub trait ImportStore {
 #[derive(Debug)]
 pub struct Import {
     dry_run: bool,
-    known: Option<ImportState>,
+    /// The state of the domain. It is read once per chunk and updated after each plan.
+    context: Option<ImportContext>,
 }
 
 impl Import {
     pub const fn new(dry_run: bool) -> Self {
-        Self { dry_run, known: None }
+        Self { dry_run, context: None }
     }
 
     /// Imports some entries of a block and returns their records.
@@ -52,39 +66,110 @@ impl Import {
         slice: Range<usize>,
     ) -> Result<ChunkRecords, StoreError> {
         let entries = entries_of(&part.work, &slice)?;
-        let known = match self.known.take() {
-            Some(known) => known,
-            None => store.known()?,
+        let context = match &mut self.context {
+            Some(context) => context,
+            None => self.context.insert(read_context(store)?),
         };
-        let named = named_issue_ids(entries);
-        let ids: Vec<u64> = known.maybe_taken(&named).collect();
-        let stored = if ids.is_empty() { HashMap::new() } else { store.stored(&ids)? };
-        let mut planning =
-            ImportPlanner::new(known, stored, &part.block.bytes, entries, self.dry_run);
+        // Ids above the last one are free, except for those that do not count for the next one.
+        let last_id = context.last_issue_id;
+        let may_exist = |id: &u64| *id <= last_id || *id > ISSUE_ID_COUNTED_MAX;
+        let named = named_issue_ids(entries).into_iter().filter(may_exist);
+        let ids: Vec<i64> = named.map(u64::cast_signed).collect();
+        let stored = if ids.is_empty() { Vec::new() } else { store.stored(&ids)? };
+        context.stored = stored.into_iter().collect();
         let mut plan = loop {
-            match planning.plan() {
+            match plan_imports(context, &part.block.bytes, entries, self.dry_run) {
                 Ok(plan) => break plan,
-                Err(windows) => {
+                Err(need) => {
+                    let windows = joined(need.windows().collect());
                     let taken = store.taken(&windows)?;
                     for (window, taken) in windows.into_iter().zip(taken) {
-                        planning.note(window, taken);
+                        context.occupied.add_window(window, taken);
                     }
                 }
             }
         };
-        let mut known = planning.end();
         if !self.dry_run {
             store.insert(part, slice, &mut plan)?;
-            known.add(&mut plan);
+            context.apps.append(&mut plan.apps);
+            context.next_publish_number = plan.next_publish_number;
+            context.last_issue_id = plan.last_issue_id;
+            context.occupied = OccupiedInstants::new(plan.max_created_at);
         }
-        self.known = Some(known);
         Ok(plan.records)
     }
 
     /// The state of the domain after the import; `None` if nothing was imported.
-    pub fn known(&self) -> Option<&ImportState> {
-        self.known.as_ref().filter(|_| !self.dry_run)
+    pub fn imported(&self) -> Option<&ImportContext> {
+        self.context.as_ref().filter(|_| !self.dry_run)
     }
+}
+
+/// The state of the domain before the first plan.
+fn read_context(store: &mut impl ImportStore) -> Result<ImportContext, StoreError> {
+    let (last_issue_id, last_app_number) = store.clock()?;
+    let domain = store.domain();
+    // This comes after the lock of the clock, so it sees all commits under an earlier lock.
+    let newest = "SELECT max(created_at) FROM issues WHERE domain_id = ?1";
+    let newest = domain.find(newest, values![domain.domain()], |row| row.get(0))?.flatten();
+    let mut default_app = None;
+    let apps = domain.list(
+        "SELECT a.id, a.publish_id, a.id = d.default_app_id FROM domains d
+         JOIN apps a ON a.domain_id = d.id WHERE d.id = ?1 AND a.domain_id = ?1
+         ORDER BY a.created_at, a.id",
+        values![domain.domain()],
+        |row| {
+            let app = App { app_id: row.get(0)?, publish_id: row.get(1)? };
+            if row.get(2)? {
+                default_app = Some(app.clone());
+            }
+            Ok(app)
+        },
+    )?;
+    Ok(ImportContext {
+        default_app: default_app
+            .ok_or_else(|| StoreError::Corrupt("a domain without default app".to_owned()))?,
+        apps,
+        next_publish_number: last_app_number + 1,
+        last_issue_id,
+        stored: HashMap::new(),
+        occupied: OccupiedInstants::new(newest),
+    })
+}
+
+/// An issue and its id, from a row of its fragments, its id, and its two times of creation.
+pub fn stored_issue(row: &dyn Row) -> Result<(u64, StoredIssue), StoreError> {
+    let (created_at, original_created_at) = (row.get(11)?, row.get(12)?);
+    let issue =
+        StoredIssue { head: row.get(0)?, body: body(row)?, created_at, original_created_at };
+    Ok((row.get(10)?, issue))
+}
+
+/// The fragments after the head, from a row that begins with all fragments.
+pub fn body(row: &dyn Row) -> Result<IssueBody, StoreError> {
+    Ok(IssueBody {
+        messages: row.get(1)?,
+        meta: row.get(2)?,
+        custom_fields: row.get(3)?,
+        feedback: row.get(4)?,
+        queue: row.get(5)?,
+        private_notes: row.get(6)?,
+        predict_labels: row.get(7)?,
+        sentiment_analysis: row.get(8)?,
+        smart_intents: row.get(9)?,
+    })
+}
+
+/// The windows, or one window around them if that saves questions without reading much more.
+fn joined(windows: Vec<TimeWindow>) -> Vec<TimeWindow> {
+    let (Some(first), Some(last)) = (windows.first(), windows.last()) else { return windows };
+    let around = TimeWindow { from: first.from, until: last.until };
+    let length = |window: &TimeWindow| window.until.0 - window.from.0 + 1;
+    let together: i64 = windows.iter().map(length).sum();
+    if windows.len() > WINDOWS_APART_MAX && length(&around) <= together * SCAN_STRETCH_MAX {
+        return vec![around];
+    }
+    windows
 }
 
 /// The entries of a slice of issues.

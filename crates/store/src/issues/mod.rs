@@ -1,17 +1,14 @@
 //! Writing issues, independent of the backend: the writing commands, the plans of imports, and
-//! index maintenance. No SQL here: a backend implements [`IssueStore`] and writes an
-//! [`IndexUpdate`].
+//! index maintenance. A backend implements [`IssueStore`] and writes an [`IndexUpdate`].
 
 mod free_instant;
 mod import;
-mod import_plan;
 mod index_changes;
 mod stored_columns;
 pub mod write;
 
-pub use free_instant::free_instant;
-pub use import::{Import, ImportStore, entries_of};
-pub use import_plan::{ImportPlanner, ImportState};
+pub use free_instant::{free_instant, taken_instants};
+pub use import::{Import, ImportStore, body, entries_of, stored_issue};
 pub use index_changes::{
     IndexChanges, IndexUpdate, IndexedIssue, TermStep, TermUpdate, not_in_term,
 };

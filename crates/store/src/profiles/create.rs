@@ -3,8 +3,6 @@
 //! taken back, and the slice is planned again with all owners read. From then on the owners of the
 //! rest of the chunk are read first. The owners of identities of rejected entries are always read.
 
-use std::collections::HashMap;
-
 use caseload_model::profile::{
     CreatePlan, IdentityKey, NewCoreProfile, plan_creates, plan_optimistic_creates,
     rejected_identities,
@@ -12,7 +10,7 @@ use caseload_model::profile::{
 use caseload_model::record::{ChunkRecords, PreparedEntry};
 
 use super::changes::ProfileChanges;
-use super::statements::{ProfileStore, sound};
+use super::statements::{ProfileStore, owners, sound};
 use crate::StoreError;
 
 /// Creates the profiles of some entries; their records.
@@ -24,7 +22,7 @@ pub fn create(
 ) -> Result<ChunkRecords, StoreError> {
     let mut named: Vec<&IdentityKey> = rejected_identities(entries).collect();
     if !changes.reads_owners && changes.dry_run.is_none() {
-        let owners = if named.is_empty() { HashMap::new() } else { store.owners(&named)? };
+        let owners = owners(store, &named)?;
         let plan = plan_optimistic_creates(payload, entries, &owners, changes.next_id);
         if insert(store, changes, entries, &plan)? {
             changes.next_id = plan.next_id;
@@ -33,7 +31,7 @@ pub fn create(
         changes.reads_owners = true;
     }
     named.extend(sound(entries).flat_map(|profile| &profile.identities));
-    let owners = store.owners(&named)?;
+    let owners = owners(store, &named)?;
     let earlier = changes.dry_run.as_mut().map(|dry_run| &mut dry_run.owners);
     let plan = plan_creates(payload, entries, &owners, changes.next_id, earlier);
     if changes.dry_run.is_none() && !insert(store, changes, entries, &plan)? {

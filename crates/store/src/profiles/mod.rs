@@ -12,5 +12,6 @@ mod update;
 
 pub use changes::{ProfileChanges, ProfileClock};
 pub use create::create;
+pub(crate) use statements::get_app;
 pub use statements::{ProfileStore, sound};
 pub use update::{update_app, update_core};

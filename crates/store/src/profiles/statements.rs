@@ -1,22 +1,25 @@
-//! Statements on the profiles of one domain, which a backend implements. None of them decides
-//! anything about profiles.
+//! Statements on the profiles of one domain, which decide nothing about profiles. Those that differ
+//! between databases are methods of [`ProfileStore`].
 
 use std::collections::HashMap;
 
 use caseload_model::ids::CoreProfileId;
-use caseload_model::profile::{IdentityKey, IdentityRow, ProfileRow};
+use caseload_model::profile::{
+    IdentityKey, IdentityRow, ProfileRow, StoredAppProfile, named_app_profiles, render_app,
+    show_app_gets,
+};
 use caseload_model::record::{ChunkRecords, PreparedEntry};
 use caseload_model::time::UnixMillis;
 
-use crate::StoreError;
+use crate::idempotency::CommandStore;
+use crate::{StoreError, values};
 
 /// Statements on the profiles of one domain, in one transaction.
-pub trait ProfileStore {
-    /// The profiles that own these identities.
-    fn owners(
-        &self,
-        identities: &[&IdentityKey],
-    ) -> Result<HashMap<IdentityKey, CoreProfileId>, StoreError>;
+pub trait ProfileStore: CommandStore {
+    /// The end of a statement that locks the app profiles that it reads. They are locked if they
+    /// are about to change, because writes of issues change app profiles, too.
+    const LOCK_PIDS: &'static str;
+
     /// Inserts the identities that are free, which come in key order; how many were inserted.
     fn insert_identities(&self, identities: &[IdentityRow<'_>]) -> Result<u64, StoreError>;
     /// Deletes identities of these profiles, which come in key order; how many were deleted.
@@ -39,13 +42,6 @@ pub trait ProfileStore {
         at: UnixMillis,
     ) -> Result<u64, StoreError>;
 
-    /// The fields of those app profiles that exist. They are locked if they are about to change,
-    /// because writes of issues change app profiles, too.
-    fn app_fields(
-        &self,
-        pids: &[&str],
-        for_update: bool,
-    ) -> Result<HashMap<String, Vec<u8>>, StoreError>;
     /// Writes new fields; how many profiles were there.
     fn update_app_profiles(
         &self,
@@ -60,13 +56,78 @@ pub trait ProfileStore {
         entries: &[PreparedEntry<CoreProfileId>],
         out: &mut ChunkRecords,
     ) -> Result<(), StoreError>;
-    /// Adds the records of entries that get app profiles to `out`.
-    fn get_app(
-        &self,
-        payload: &[u8],
-        entries: &[PreparedEntry<String>],
-        out: &mut ChunkRecords,
-    ) -> Result<(), StoreError>;
+}
+
+/// The profiles that own these identities.
+pub(super) fn owners(
+    store: &impl ProfileStore,
+    identities: &[&IdentityKey],
+) -> Result<HashMap<IdentityKey, CoreProfileId>, StoreError> {
+    let mut owners = HashMap::new();
+    if identities.is_empty() {
+        return Ok(owners);
+    }
+    let named: HashMap<&[u8], &IdentityKey> =
+        identities.iter().map(|identity| (identity.as_bytes(), *identity)).collect();
+    let keys: Vec<&[u8]> = named.keys().copied().collect();
+    store.each(
+        "SELECT key, core_profile_id FROM identities WHERE domain_id = ?1 AND key = ANY (?2)",
+        values![store.domain(), keys],
+        &mut |row| {
+            let identity = named.get(row.get::<&[u8]>(0)?).copied().cloned();
+            owners.extend(identity.zip(Some(CoreProfileId(row.get(1)?))));
+            Ok(())
+        },
+    )?;
+    Ok(owners)
+}
+
+/// The fields of those app profiles that exist.
+pub(super) fn app_fields<S: ProfileStore>(
+    store: &S,
+    pids: &[&str],
+    for_update: bool,
+) -> Result<HashMap<String, Vec<u8>>, StoreError> {
+    let select = format!(
+        "SELECT pid, fields FROM app_profiles WHERE domain_id = ?1 AND pid = ANY (?2){}",
+        if for_update { S::LOCK_PIDS } else { "" }
+    );
+    let fields =
+        store.list(&select, values![store.domain(), pids], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(fields.into_iter().collect())
+}
+
+/// Adds the records of entries that get app profiles to `out`.
+pub(crate) fn get_app(
+    store: &impl ProfileStore,
+    payload: &[u8],
+    entries: &[PreparedEntry<String>],
+    out: &mut ChunkRecords,
+) -> Result<(), StoreError> {
+    let pids: Vec<&str> = named_app_profiles(entries).map(String::as_str).collect();
+    let mut profiles = HashMap::<String, StoredAppProfile>::new();
+    store.each(
+        "SELECT pid, app_id, name, emails, fields, created_at, updated_at FROM app_profiles
+         WHERE domain_id = ?1 AND pid = ANY (?2)",
+        values![store.domain(), pids],
+        &mut |row| {
+            let profile = StoredAppProfile {
+                app_id: row.get(1)?,
+                name: row.get(2)?,
+                emails: row.get(3)?,
+                fields: row.get(4)?,
+                created_at: row.get(5)?,
+                updated_at: row.get(6)?,
+            };
+            profiles.insert(row.get(0)?, profile);
+            Ok(())
+        },
+    )?;
+    show_app_gets(payload, entries, out, |pid, out| {
+        let Some(profile) = profiles.get(pid) else { return Ok(false) };
+        render_app(pid, profile, out);
+        Ok(true)
+    })
 }
 
 /// The items of the entries that passed validation.

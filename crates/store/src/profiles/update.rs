@@ -9,7 +9,7 @@ use caseload_model::profile::{
 use caseload_model::record::{ChunkRecords, PreparedEntry};
 
 use super::changes::ProfileChanges;
-use super::statements::{ProfileStore, sound};
+use super::statements::{ProfileStore, app_fields, owners, sound};
 use crate::StoreError;
 
 /// Updates the core profiles of some entries; their records.
@@ -24,7 +24,7 @@ pub fn update_core(
     let mut fields = store.core_fields(&ids)?;
     let named = sound(entries).filter_map(|patch| patch.identities.as_ref()).flatten();
     let named: Vec<_> = named.chain(rejected_identities(entries)).collect();
-    let mut owners = store.owners(&named)?;
+    let mut owners = owners(store, &named)?;
     if let Some(earlier) = &changes.dry_run {
         earlier.lay_over_core(&named, &mut fields, &mut owners);
     }
@@ -71,7 +71,7 @@ pub fn update_app(
     entries: &[PreparedEntry<AppPatch>],
 ) -> Result<ChunkRecords, StoreError> {
     let pids: Vec<_> = entries.iter().filter_map(named_app_profile).collect();
-    let mut fields = store.app_fields(&pids, changes.dry_run.is_none())?;
+    let mut fields = app_fields(store, &pids, changes.dry_run.is_none())?;
     if let Some(earlier) = &changes.dry_run {
         earlier.lay_over_app(&mut fields);
     }

@@ -6,11 +6,10 @@
 
 use caseload_model::task::Task;
 
-use super::TaskStore;
-use super::statements::Blocks;
+use super::statements::{PAYLOAD, TaskStore, delete_some, read};
 use crate::failpoint::{self, Failpoint};
 use crate::idempotency::{replace_answer, store_or_first};
-use crate::{CreateTask, Idempotent, StagePayload, StoreError};
+use crate::{CreateTask, Idempotent, StagePayload, StoreError, values};
 
 /// Blocks that one step removes of an upload that was given up: a few milliseconds.
 const STEP_BLOCKS: u32 = 1;
@@ -28,11 +27,9 @@ pub fn accept(
     {
         return Ok(Idempotent::Replayed(first));
     }
-    require_room(command, store.unfinished()?)?;
-    if let Some(parent) = &command.parent_id
-        && let Some(by) = store.note_retry(parent, &command.id)?
-    {
-        return Err(StoreError::AlreadyRetried { by });
+    require_room(command, unfinished(store)?)?;
+    if let Some(parent) = &command.parent_id {
+        note_retry(store, parent, &command.id)?;
     }
     let first_index = match take_staged(store, command)? {
         None => command.blocks.first().map(|block| block.first_index),
@@ -42,13 +39,68 @@ pub fn accept(
         return Err(StoreError::Corrupt("a task without entries".to_owned()));
     };
     store.insert_payload(&command.id, &command.blocks)?;
-    let Some(task) = store.insert(command, first_index)? else {
-        return Err(already_exists(&command.id));
-    };
+    let (place, last) = store.next_place(command)?;
+    let task = command.accepted(last);
+    insert(store, &task, first_index, place)?;
+    store.enqueue(command, place)?;
     if let Some((key, answer)) = command.idempotency.as_ref().filter(|_| task != expected) {
         replace_answer(store, key, &answer.of(&task))?;
     }
     Ok(Idempotent::Done(task))
+}
+
+/// Notes that the task `retry` retries the task `id`, unless another task does so already.
+fn note_retry(store: &impl TaskStore, id: &str, retry: &str) -> Result<(), StoreError> {
+    // If another transaction notes a retry, this waits for its end and then finds that one.
+    let note = "UPDATE tasks SET retried_by = ?3
+                WHERE domain_id = ?1 AND id = ?2 AND retried_by IS NULL";
+    if store.change(note, values![store.domain(), id, retry])? > 0 {
+        return Ok(());
+    }
+    let select = "SELECT retried_by FROM tasks WHERE domain_id = ?1 AND id = ?2";
+    match store.find(select, values![store.domain(), id], |row| row.get(0))? {
+        Some(by) => Err(StoreError::AlreadyRetried { by }),
+        None => Ok(()),
+    }
+}
+
+/// How many tasks of the domain are not completed.
+fn unfinished<S: TaskStore>(store: &S) -> Result<u32, StoreError> {
+    let count = format!("SELECT count(*) FROM {} q WHERE q.domain_id = ?1", S::QUEUE);
+    let counted = store.find(&count, values![store.domain()], |row| row.get(0))?;
+    Ok(counted.unwrap_or_default())
+}
+
+fn insert(
+    store: &impl TaskStore,
+    task: &Task,
+    first_index: u32,
+    place: Option<i64>,
+) -> Result<(), StoreError> {
+    let Task { id, action, status, dry_run, counts, created_at, .. } = task;
+    let (family, code, writes) = (action.family().code(), action.code(), action.writes());
+    let inserted = store.change(
+        "INSERT INTO tasks (domain_id, id, family, action, writes, dry_run, status, total,
+         unprocessed, next_index, created_at, expires_at, parent_id, seq)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8, ?9, ?10, ?11, ?12, ?13)
+         ON CONFLICT (domain_id, id) DO NOTHING",
+        values![
+            store.domain(),
+            id,
+            family,
+            code,
+            writes,
+            dry_run,
+            status.code(),
+            counts.total,
+            first_index,
+            created_at,
+            task.expires_at,
+            task.parent_id,
+            place,
+        ],
+    )?;
+    if inserted == 1 { Ok(()) } else { Err(already_exists(id)) }
 }
 
 /// [`StoreError::QueueFull`] if the domain has as many unfinished tasks as it may have.
@@ -69,23 +121,44 @@ fn take_staged(store: &impl TaskStore, command: &CreateTask) -> Result<Option<u3
     if command.staged == 0 {
         return Ok(None);
     }
-    let is_whole = store.take_upload(&command.id)?;
-    let staged = store.payload_ranges(&command.id)?;
+    // Without its row, the blocks belong to the task.
+    let take = "DELETE FROM uploads WHERE domain_id = ?1 AND id = ?2 AND touched_at > 0";
+    let is_whole = store.change(take, values![store.domain(), command.id])? > 0;
+    let staged = payload_ranges(store, &command.id)?;
     if !is_whole || staged.len() != command.staged as usize {
         return Err(StoreError::UploadLost);
     }
     Ok(staged.into_iter().map(|(first, _)| first).min())
 }
 
+/// First and last index of each payload block.
+pub(super) fn payload_ranges(
+    store: &impl TaskStore,
+    id: &str,
+) -> Result<Vec<(u32, u32)>, StoreError> {
+    store.list(
+        "SELECT first_index, last_index FROM payload_blocks WHERE domain_id = ?1 AND task_id = ?2",
+        values![store.domain(), id],
+        |row| Ok((row.get(0)?, row.get(1)?)),
+    )
+}
+
 /// Stores blocks of a payload whose task is not accepted yet.
 pub fn stage(store: &impl TaskStore, command: &StagePayload) -> Result<(), StoreError> {
     store.require_domain()?;
-    store.touch_upload(&command.task_id, command.now)?;
+    let StagePayload { task_id, blocks, now, .. } = command;
+    // This locks the row.
+    store.change(
+        "INSERT INTO uploads AS u (domain_id, id, touched_at) VALUES (?1, ?2, ?3)
+         ON CONFLICT (domain_id, id) DO UPDATE SET touched_at = excluded.touched_at
+         WHERE u.domain_id = ?1",
+        values![store.domain(), task_id, now],
+    )?;
     // Looked for while the upload's row is locked: accepting the task removes that row.
-    if store.read(&command.task_id)?.is_some() {
-        return Err(already_exists(&command.task_id));
+    if read(store, task_id)?.is_some() {
+        return Err(already_exists(task_id));
     }
-    store.insert_payload(&command.task_id, &command.blocks)?;
+    store.insert_payload(task_id, blocks)?;
     failpoint::reached(Failpoint::StageBeforeCommit);
     Ok(())
 }
@@ -93,11 +166,13 @@ pub fn stage(store: &impl TaskStore, command: &StagePayload) -> Result<(), Store
 /// Removes some blocks of an upload, or the upload itself once it has none left; false if there is
 /// no such upload.
 pub fn discard_step(store: &impl TaskStore, id: &str) -> Result<bool, StoreError> {
-    if !store.give_up_upload(id)? {
+    let give_up = "UPDATE uploads SET touched_at = 0 WHERE domain_id = ?1 AND id = ?2";
+    if store.change(give_up, values![store.domain(), id])? == 0 {
         return Ok(false);
     }
-    if store.delete_some(id, Blocks::Payload, STEP_BLOCKS)? == 0 {
-        store.delete_upload(id)?;
+    if delete_some(store, id, PAYLOAD, STEP_BLOCKS)? == 0 {
+        let delete = "DELETE FROM uploads WHERE domain_id = ?1 AND id = ?2";
+        store.change(delete, values![store.domain(), id])?;
     }
     failpoint::reached(Failpoint::DiscardBeforeCommit);
     Ok(true)

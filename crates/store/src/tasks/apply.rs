@@ -5,6 +5,7 @@
 
 use std::ops::Range;
 
+use caseload_model::issue::ImportContext;
 use caseload_model::record::ChunkRecords;
 use caseload_model::task::{Action, Outcome, Task};
 
@@ -13,7 +14,7 @@ use super::end::{complete, save};
 use super::records::{PackedRecords, Records};
 use super::statements::{LockedTask, TaskStore};
 use crate::failpoint::{self, Failpoint};
-use crate::issues::{Import, ImportState, ImportStore};
+use crate::issues::{Import, ImportStore};
 use crate::profiles::{self, ProfileChanges, ProfileClock, ProfileStore};
 use crate::{ApplyChunk, ChunkApplied, ChunkEntries, ChunkWork, StoreError};
 
@@ -61,7 +62,7 @@ pub struct ChunkEnd<'c> {
     /// The clock after changes of profiles.
     pub clock: Option<ProfileClock>,
     /// The state of the domain after an import.
-    pub imported: Option<&'c ImportState>,
+    pub imported: Option<&'c ImportContext>,
 }
 
 /// A chunk that was planned from a snapshot: its records are not stored yet.
@@ -129,8 +130,19 @@ impl Effects {
     }
 }
 
-/// Applies a chunk of a writing action; the task after it.
-pub fn write_chunk<S: ChunkStore>(
+/// Applies a chunk of a writing action. Also returns all blocks that it took: the next try begins
+/// with them if the database undoes this one, and to drop their thousands of entries takes time.
+pub fn write_chunk(
+    store: &mut impl ChunkStore,
+    command: &ApplyChunk,
+    mut entries: ChunkBlocks,
+) -> (Result<ChunkApplied, StoreError>, Vec<ChunkEntries>) {
+    let task = write(store, command, &mut entries);
+    let (done, rest, taken) = entries.end();
+    (task.map(|task| applied(task, done, rest)), taken)
+}
+
+fn write<S: ChunkStore>(
     store: &mut S,
     command: &ApplyChunk,
     entries: &mut ChunkBlocks,
@@ -207,24 +219,26 @@ pub fn read_slice(
     let before = open.succeeded + open.failed;
     match &*part.work {
         ChunkWork::GetCoreProfiles(all) => store.get_core(payload, &all[slice], open)?,
-        ChunkWork::GetAppProfiles(all) => store.get_app(payload, &all[slice], open)?,
+        ChunkWork::GetAppProfiles(all) => profiles::get_app(store, payload, &all[slice], open)?,
         _ => return Err(StoreError::Corrupt("a writing action among gets".to_owned())),
     }
     assert_each_entry_has_a_record(open.succeeded + open.failed - before, count);
     records.added(part.index_before(behind))
 }
 
-/// Stores the records of a planned chunk; the task after it.
+/// Stores the records of a planned chunk.
 pub fn store_planned(
     store: &mut impl ChunkStore,
     command: &ApplyChunk,
     planned: &PlannedChunk,
-) -> Result<Task, StoreError> {
+) -> Result<ChunkApplied, StoreError> {
     let ChunkStart { task, .. } = begin(store, command)?;
-    if task.cancel_requested {
-        return stop(store, command, task);
-    }
-    finish(store, command, task, &planned.records, None)
+    let task = if task.cancel_requested {
+        stop(store, command, task)
+    } else {
+        finish(store, command, task, &planned.records, None)
+    };
+    Ok(applied(task?, planned.done, planned.rest.clone()))
 }
 
 /// Locks the task if this chunk is its next one and comes from the holder of its lease.
@@ -280,7 +294,7 @@ fn finish(
         task: &locked,
         records,
         clock: effects.and_then(|effects| effects.profiles.clock()),
-        imported: effects.and_then(|effects| effects.issues.known()),
+        imported: effects.and_then(|effects| effects.issues.imported()),
     })?;
     failpoint::reached(Failpoint::ChunkBeforeCommit);
     Ok(locked.task)
@@ -288,7 +302,7 @@ fn finish(
 
 /// The answer to a chunk, from the task after it, the number of its entries and the block that has
 /// entries left.
-pub fn chunk_applied(task: Task, done: usize, rest: Option<ChunkEntries>) -> ChunkApplied {
+fn applied(task: Task, done: usize, rest: Option<ChunkEntries>) -> ChunkApplied {
     match task.outcome {
         // A caller cancelled it before the chunk: no entry was applied.
         Some(Outcome::Cancelled) => ChunkApplied { task, done: 0, rest: None },

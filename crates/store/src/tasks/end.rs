@@ -10,7 +10,7 @@ use super::records::PackedRecords;
 use super::retry_payload;
 use super::statements::{LockedTask, TaskStore};
 use crate::failpoint::{self, Failpoint};
-use crate::{CancelTask, FailAttempt, StoreError};
+use crate::{CancelTask, FailAttempt, StoreError, values};
 
 impl LockedTask {
     /// Whether the lease of that epoch is the current one.
@@ -54,7 +54,11 @@ pub fn cancel(store: &impl TaskStore, command: &CancelTask) -> Result<Task, Stor
         complete(store, &mut locked, Outcome::Cancelled, command.now, &[])?;
         save(store, &locked)?;
     } else {
-        store.request_cancel(&command.task_id, command.now)?;
+        store.change(
+            "UPDATE tasks SET cancel_at = coalesce(cancel_at, ?3)
+             WHERE domain_id = ?1 AND id = ?2",
+            values![store.domain(), command.task_id, command.now],
+        )?;
     }
     failpoint::reached(Failpoint::CancelBeforeCommit);
     Ok(locked.task)

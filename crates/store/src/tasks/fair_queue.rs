@@ -5,54 +5,58 @@
 
 use std::collections::BTreeMap;
 
-/// The unfinished tasks as one transaction reads them. `P` is a task's place in the queue; a
-/// smaller place is older.
-#[derive(Debug)]
-pub struct FairQueue<P> {
-    domains: BTreeMap<i64, DomainQueue<P>>,
-    domain_with_writer: Option<i64>,
+use caseload_model::ids::DomainId;
+
+/// The unfinished tasks as one transaction reads them.
+#[derive(Debug, Default)]
+pub(super) struct FairQueue {
+    domains: BTreeMap<DomainId, DomainQueue>,
+    domain_with_writer: Option<DomainId>,
 }
 
-#[derive(Debug, Clone)]
-struct DomainQueue<P> {
+#[derive(Debug, Default)]
+struct DomainQueue {
     running: u32,
     /// Places of the runnable tasks.
-    runnable: Vec<P>,
+    runnable: Vec<QueuePlace>,
+}
+
+/// A task's place in the queue, ordered as the tasks of a domain are: a smaller one is older.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct QueuePlace {
+    pub seq: i64,
+    pub domain: DomainId,
+    pub id: String,
 }
 
 /// The columns of an unfinished task that decide when it is leased.
-#[derive(Debug, Clone, Copy)]
-pub struct QueuedTask {
-    pub domain: i64,
-    pub writes: bool,
+#[derive(Debug)]
+pub(super) struct QueuedTask {
+    pub(super) place: QueuePlace,
+    pub(super) writes: bool,
     /// Whether a server works on it.
-    pub leased: bool,
+    pub(super) leased: bool,
     /// Whether it may run by now.
-    pub due: bool,
+    pub(super) due: bool,
 }
 
-impl<P> Default for FairQueue<P> {
-    fn default() -> Self {
-        Self { domains: BTreeMap::new(), domain_with_writer: None }
-    }
-}
-
-impl<P: Clone + Ord> FairQueue<P> {
+impl FairQueue {
     /// Adds a task. Tasks come by domain; in a domain first those that read, and the oldest first.
-    pub fn add(&mut self, task: QueuedTask, place: P) {
-        let domain = self.domains.entry(task.domain).or_default();
-        if task.writes && self.domain_with_writer.replace(task.domain) == Some(task.domain) {
+    pub(super) fn add(&mut self, task: QueuedTask) {
+        let id = task.place.domain;
+        let domain = self.domains.entry(id).or_default();
+        if task.writes && self.domain_with_writer.replace(id) == Some(id) {
             return;
         }
         if task.leased {
             domain.running += 1;
         } else if task.due {
-            domain.runnable.push(place);
+            domain.runnable.push(task.place);
         }
     }
 
     /// At most `tasks_max` tasks: again and again one of the domain that has the fewest so far.
-    pub fn choose(self, tasks_max: usize) -> Vec<P> {
+    pub(super) fn choose(self, tasks_max: usize) -> Vec<QueuePlace> {
         let mut domains: Vec<_> = self.domains.into_values().collect();
         for domain in &mut domains {
             domain.runnable.sort_unstable_by(|a, b| b.cmp(a));
@@ -70,15 +74,11 @@ impl<P: Clone + Ord> FairQueue<P> {
     }
 }
 
-impl<P> Default for DomainQueue<P> {
-    fn default() -> Self {
-        Self { running: 0, runnable: Vec::new() }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{FairQueue, QueuedTask};
+    use caseload_model::ids::DomainId;
+
+    use super::{FairQueue, QueuePlace, QueuedTask};
 
     /// A task: domain, place, whether it writes, is leased, is due.
     type Task = (i64, i64, bool, bool, bool);
@@ -114,9 +114,10 @@ mod tests {
 
     fn chosen(tasks: &[Task], tasks_max: usize) -> Vec<i64> {
         let mut queue = FairQueue::default();
-        for (domain, place, writes, leased, due) in tasks.iter().copied() {
-            queue.add(QueuedTask { domain, writes, leased, due }, place);
+        for (domain, seq, writes, leased, due) in tasks.iter().copied() {
+            let place = QueuePlace { seq, domain: DomainId(domain), id: String::new() };
+            queue.add(QueuedTask { place, writes, leased, due });
         }
-        queue.choose(tasks_max)
+        queue.choose(tasks_max).iter().map(|place| place.seq).collect()
     }
 }

@@ -1,28 +1,35 @@
 //! Bulk action tasks: the rules of their whole life, for every backend. A backend implements
-//! [`TaskStore`], [`ChunkStore`] and [`ExpiryStore`] with statements that decide nothing; each
-//! function here runs inside one transaction that the backend opened. Invariants: the counts of a
-//! task add up at both sides of every commit, a task completes in the transaction that processes
-//! its last entry, and only the holder of the current lease changes a leased task.
+//! [`TaskStore`], [`QueueStore`], [`ChunkStore`] and [`ExpiryStore`] with statements that decide
+//! nothing; each function here runs inside one transaction that the backend opened. Invariants: the
+//! counts of a task add up at both sides of every commit, a task completes in the transaction that
+//! processes its last entry, and only the holder of the current lease changes a leased task.
 
 mod accept;
 mod apply;
 mod chunk_blocks;
+mod claim;
 mod end;
 mod fair_queue;
 mod purge;
+mod reads;
 mod records;
 mod retry_payload;
 mod statements;
 
 pub use accept::{accept, already_exists, discard_step, require_room, stage};
 pub use apply::{
-    ChunkEnd, ChunkStart, ChunkStore, PlannedChunk, READ_BYTES_MAX, chunk_applied, plan_dry_run,
-    read_chunk, read_slice, store_planned, write_chunk,
+    ChunkEnd, ChunkStart, ChunkStore, PlannedChunk, READ_BYTES_MAX, plan_dry_run, read_chunk,
+    read_slice, store_planned, write_chunk,
 };
 pub use chunk_blocks::ChunkBlocks;
+pub use claim::{Claims, QueueStore, claim};
 pub use end::{cancel, fail_attempt};
-pub use fair_queue::{FairQueue, QueuedTask};
+pub use fair_queue::QueuePlace;
 pub use purge::{ExpiryStore, purge_step};
+pub use reads::{of_family, page, payload_block, record_block, record_sizes, unfinished_by_lease};
 pub use records::{PackedRecords, Records, kind_code};
 pub use retry_payload::retry_payload;
-pub use statements::{Blocks, Lease, LockedTask, PurgeState, TaskStore, word};
+pub use statements::{
+    COLUMNS, COLUMNS_COUNT, LAST_TIME, Lease, LockedTask, NextPlace, SAVED_COLUMNS, TaskStore,
+    TaskTables, locked, select_locked, task,
+};

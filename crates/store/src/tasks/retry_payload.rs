@@ -8,9 +8,11 @@ use std::collections::BTreeSet;
 use caseload_model::payload::Block;
 use caseload_model::task::{Outcome, TaskStatus};
 
-use super::records::PackedRecords;
-use super::statements::{LockedTask, TaskStore};
-use crate::{PackedBlock, RecordKind, StoreError, pack_block, unpack_block};
+use super::accept::payload_ranges;
+use super::records::{PackedRecords, kind_code};
+use super::statements::{LockedTask, TaskStore, read};
+use crate::sql::Row;
+use crate::{PackedBlock, RecordKind, StoreError, pack_block, unpack_block, values};
 
 /// The first bytes of every error record; the index of its entry follows.
 const RECORD_BEGIN: &[u8] = b"{\"index\":";
@@ -41,19 +43,25 @@ pub(super) fn trim(
     if locked.task.outcome == Some(Outcome::Failed) {
         return Ok(());
     }
-    let id = &locked.task.id;
+    let (domain, id) = (store.domain(), &locked.task.id);
     let entries = RetryEntries::of(store, locked, unsaved)?;
     let (mut spent, mut cut) = (Vec::new(), Vec::new());
-    for (first, last) in store.payload_ranges(id)? {
+    for (first, last) in payload_ranges(store, id)? {
         match entries.share_of(first, last) {
             Share::All => {}
-            Share::None => spent.push(last),
-            Share::Some => cut.push(last),
+            Share::None => spent.push(i64::from(last)),
+            Share::Some => cut.push(i64::from(last)),
         }
     }
     let mut rest = Vec::new();
     for last_indexes in cut.chunks(BLOCKS_AT_ONCE) {
-        for block in store.payload_blocks(id, Some(last_indexes))? {
+        let blocks = store.list(
+            "SELECT first_index, last_index, bytes FROM payload_blocks
+             WHERE domain_id = ?1 AND task_id = ?2 AND last_index = ANY (?3) ORDER BY last_index",
+            values![domain, id, last_indexes],
+            payload_block,
+        )?;
+        for block in blocks {
             rest.extend(entries.cut(&block.bytes)?);
         }
     }
@@ -62,19 +70,28 @@ pub(super) fn trim(
         return Ok(());
     }
     // Deleted first: a block that is cut down may have the key of another one that goes.
-    store.delete_payload(id, &spent)?;
+    store.change(
+        "DELETE FROM payload_blocks
+         WHERE domain_id = ?1 AND task_id = ?2 AND last_index = ANY (?3)",
+        values![domain, id, spent],
+    )?;
     store.insert_payload(id, &rest)
 }
 
 /// The payload of the retry of a completed task.
 pub fn retry_payload(store: &impl TaskStore, id: &str) -> Result<Vec<PackedBlock>, StoreError> {
-    let task = store
-        .read(id)?
+    let task = read(store, id)?
         .filter(|found| found.task.status == TaskStatus::Completed)
         .ok_or_else(|| StoreError::NotFound { what: format!("a completed task {id}") })?;
     let entries = RetryEntries::of(store, &task, &[])?;
     let mut blocks = Vec::new();
-    for block in store.payload_blocks(id, None)? {
+    let stored = store.list(
+        "SELECT first_index, last_index, bytes FROM payload_blocks
+         WHERE domain_id = ?1 AND task_id = ?2 ORDER BY last_index",
+        values![store.domain(), id],
+        payload_block,
+    )?;
+    for block in stored {
         match entries.share_of(block.first_index, block.last_index) {
             Share::All => blocks.push(block),
             Share::None => {}
@@ -82,6 +99,10 @@ pub fn retry_payload(store: &impl TaskStore, id: &str) -> Result<Vec<PackedBlock
         }
     }
     Ok(blocks)
+}
+
+fn payload_block(row: &dyn Row) -> Result<PackedBlock, StoreError> {
+    Ok(PackedBlock { first_index: row.get(0)?, last_index: row.get(1)?, bytes: row.get(2)? })
 }
 
 impl RetryEntries {
@@ -95,9 +116,12 @@ impl RetryEntries {
         let unprocessed_from = if counts.unprocessed == 0 { u32::MAX } else { locked.next_index };
         let mut entries = Self { failed: BTreeSet::new(), unprocessed_from };
         if counts.failed > 0 {
-            for block in store.error_blocks(&locked.task.id)? {
-                entries.add_failed(&block)?;
-            }
+            store.each(
+                "SELECT bytes FROM record_blocks
+                 WHERE domain_id = ?1 AND task_id = ?2 AND kind = ?3",
+                values![store.domain(), locked.task.id, kind_code(RecordKind::Errors)],
+                &mut |row| entries.add_failed(row.get(0)?),
+            )?;
             for block in unsaved.iter().filter(|block| block.kind == RecordKind::Errors) {
                 entries.add_failed(&block.bytes)?;
             }

@@ -1,12 +1,14 @@
-//! Statements on the tasks of one domain, which a backend implements. None of them decides
-//! anything: that is left to the rules in the other modules of this folder.
+//! Tasks as the rules read and write them. A rule contains its own statements; those that differ
+//! between databases are methods of [`TaskStore`], which decide nothing.
 //! Invariant: a task that was locked stays as it was read until the transaction ends.
 
-use caseload_model::task::Task;
+use caseload_model::ids::DomainId;
+use caseload_model::task::{Action, Counts, Outcome, Task, TaskStatus};
 use caseload_model::time::UnixMillis;
 
 use crate::idempotency::CommandStore;
-use crate::{CreateTask, PackedBlock, StoreError};
+use crate::sql::{Row, Sql, ToValue, Value};
+use crate::{CreateTask, PackedBlock, StoreError, values};
 
 /// A task with the columns that only the store uses, as the transaction that changes it reads it.
 #[derive(Debug, Clone)]
@@ -29,74 +31,158 @@ pub struct Lease {
     pub until: UnixMillis,
 }
 
-/// How far the purge of an expired task is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PurgeState {
-    Begun = 1,
-    Done = 2,
-}
-
-/// The two kinds of compressed blocks that a task has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Blocks {
-    Payload,
-    Records,
+/// The tables of tasks, which two databases arrange in two ways.
+pub trait TaskTables: Sql {
+    /// Unfinished tasks: a table with the columns `domain_id`, `task_id`, `seq`, `writes`,
+    /// `not_before`, `lease_server` and `lease_until`.
+    const QUEUE: &'static str;
+    /// Tasks, each with the columns of its lease.
+    const LEASED_TASKS: &'static str;
 }
 
 /// The tasks of one domain, in one transaction. A task is named by its id.
-pub trait TaskStore: CommandStore {
+pub trait TaskStore: CommandStore + TaskTables {
     /// Reads a task and locks it.
-    fn lock(&self, id: &str) -> Result<Option<LockedTask>, StoreError>;
-    /// Reads a task without a lock, and without its lease.
-    fn read(&self, id: &str) -> Result<Option<LockedTask>, StoreError>;
+    fn lock(&self, id: &str) -> Result<Option<LockedTask>, StoreError> {
+        read(self, id)
+    }
     /// Writes state, counts and position of a locked task. A completed task loses its lease, leaves
     /// the queue and wakes the servers: another task of the domain may be runnable.
     fn save(&self, task: &LockedTask) -> Result<(), StoreError>;
-    /// Marks a leased task, so that its server ends it before the next chunk.
-    fn request_cancel(&self, id: &str, now: UnixMillis) -> Result<(), StoreError>;
     /// Ends the lease. No server takes the task before `retry_at`.
     fn end_lease(&self, id: &str, retry_at: UnixMillis) -> Result<(), StoreError>;
 
-    /// How many tasks are not completed.
-    fn unfinished(&self) -> Result<u32, StoreError>;
-    /// Adds a task to the end of the queue, with the time that [`CreateTask::accepted`] gives it
-    /// after the last task of its family; `None` if there is a task of that id. A backend with
-    /// concurrent transactions makes sure, with [`require_room`](super::require_room), that no
-    /// other one filled the queue.
-    fn insert(&self, command: &CreateTask, first_index: u32) -> Result<Option<Task>, StoreError>;
-    /// Notes that `retry` retries the task. If another task does so already, the id of that task.
-    fn note_retry(&self, id: &str, retry: &str) -> Result<Option<String>, StoreError>;
+    /// The next place in the order of acceptance, or `None` if the table numbers its rows itself,
+    /// and the time of the last task of the family. A database with concurrent transactions makes
+    /// sure, with [`require_room`](super::require_room), that no other one filled the queue.
+    fn next_place(&self, command: &CreateTask) -> Result<NextPlace, StoreError> {
+        let family = command.action.family().code();
+        Ok((None, self.find(LAST_TIME, values![self.domain(), family], |row| row.get(0))?))
+    }
+    /// Adds a new task to the queue, if that is a table of its own.
+    fn enqueue(&self, _: &CreateTask, _place: Option<i64>) -> Result<(), StoreError> {
+        Ok(())
+    }
 
-    /// Notes that an upload received a block, and locks its row.
-    fn touch_upload(&self, id: &str, now: UnixMillis) -> Result<(), StoreError>;
-    /// Removes the row of an upload, so that its blocks belong to the task; false if there is none
-    /// or it was given up.
-    fn take_upload(&self, id: &str) -> Result<bool, StoreError>;
-    /// Gives an upload up; false if there is none.
-    fn give_up_upload(&self, id: &str) -> Result<bool, StoreError>;
-    /// Removes the row of an upload that has no blocks left.
-    fn delete_upload(&self, id: &str) -> Result<(), StoreError>;
-
-    /// First and last index of each payload block.
-    fn payload_ranges(&self, id: &str) -> Result<Vec<(u32, u32)>, StoreError>;
-    /// The payload blocks with these last indexes, or all of them, in order.
-    fn payload_blocks(
-        &self,
-        id: &str,
-        last_indexes: Option<&[u32]>,
-    ) -> Result<Vec<PackedBlock>, StoreError>;
     /// [`StoreError::AlreadyExists`] if one of these blocks is there.
     fn insert_payload(&self, id: &str, blocks: &[PackedBlock]) -> Result<(), StoreError>;
-    fn delete_payload(&self, id: &str, last_indexes: &[u32]) -> Result<(), StoreError>;
-    /// The blocks of error records, compressed.
-    fn error_blocks(&self, id: &str) -> Result<Vec<Vec<u8>>, StoreError>;
-    /// Deletes at most `blocks_max` blocks; how many were deleted.
-    fn delete_some(&self, id: &str, blocks: Blocks, blocks_max: u32) -> Result<u64, StoreError>;
-    fn set_purge_state(&self, id: &str, state: PurgeState) -> Result<(), StoreError>;
 }
 
-/// The word that is stored under a number.
-pub fn word<T>(code: i64, from_code: impl FnOnce(i64) -> Option<T>) -> Result<T, StoreError> {
-    from_code(code)
-        .ok_or_else(|| StoreError::Corrupt(format!("{code} is not the number of a word of tasks")))
+/// A place in the order of acceptance, and the time of the last task before it.
+pub type NextPlace = (Option<i64>, Option<UnixMillis>);
+
+/// The time of the last task of a family.
+pub const LAST_TIME: &str = "SELECT created_at FROM tasks WHERE domain_id = ?1 AND family = ?2
+     ORDER BY seq DESC LIMIT 1";
+
+/// The columns that [`task`] reads, in its order.
+pub const COLUMNS: &str = "id, action, status, outcome, dry_run, total, succeeded, failed, \
+     unprocessed, created_at, queued_at, started_at, completed_at, expires_at, parent_id, \
+     retried_by, warnings";
+/// How many there are: further columns of a query begin here.
+pub const COLUMNS_COUNT: usize = 17;
+
+/// A task, from a row that begins with [`COLUMNS`]. A row that cannot be read is damage, never a
+/// task with defaults.
+pub fn task(row: &dyn Row) -> Result<Task, StoreError> {
+    let outcome: Option<i64> = row.get(3)?;
+    Ok(Task {
+        id: row.get(0)?,
+        action: row.word(1, Action::from_code)?,
+        status: row.word(2, TaskStatus::from_code)?,
+        outcome: outcome.map(|_| row.word(3, Outcome::from_code)).transpose()?,
+        dry_run: row.get(4)?,
+        counts: Counts {
+            total: row.get(5)?,
+            succeeded: row.get(6)?,
+            failed: row.get(7)?,
+            unprocessed: row.get(8)?,
+        },
+        created_at: row.get(9)?,
+        queued_at: row.get(10)?,
+        started_at: row.get(11)?,
+        completed_at: row.get(12)?,
+        expires_at: row.get(13)?,
+        parent_id: row.get(14)?,
+        retried_by: row.get(15)?,
+        warnings: row.get(16)?,
+        position: None,
+    })
+}
+
+/// The columns of a task that the rules change, with the places of [`LockedTask::saved`].
+pub const SAVED_COLUMNS: &str = "status = ?3, outcome = ?4, succeeded = ?5, failed = ?6, \
+     unprocessed = ?7, completed_at = ?8, next_index = ?9, attempts = ?10, warnings = ?11";
+
+impl LockedTask {
+    /// The domain, the id, and the values of [`SAVED_COLUMNS`].
+    pub fn saved(&self, domain: DomainId) -> [Value<'_>; 11] {
+        let Self { task, next_index, attempts, .. } = self;
+        let counts = &task.counts;
+        [
+            Value::Int(domain.0),
+            Value::Text(&task.id),
+            Value::Int(task.status.code()),
+            task.outcome.map_or(Value::Null, |outcome| Value::Int(outcome.code())),
+            counts.succeeded.to_value(),
+            counts.failed.to_value(),
+            counts.unprocessed.to_value(),
+            task.completed_at.to_value(),
+            next_index.to_value(),
+            attempts.to_value(),
+            task.warnings.to_value(),
+        ]
+    }
+}
+
+/// The statement of [`read`].
+pub fn select_locked<S: TaskTables + ?Sized>() -> String {
+    format!(
+        "SELECT {COLUMNS}, next_index, attempts, cancel_at IS NOT NULL, lease_server IS NOT NULL,
+         lease_epoch, lease_until FROM {} WHERE t.domain_id = ?1 AND t.id = ?2",
+        S::LEASED_TASKS
+    )
+}
+
+/// A task, from a row of [`select_locked`].
+pub fn locked(row: &dyn Row) -> Result<LockedTask, StoreError> {
+    let is_leased: bool = row.get(COLUMNS_COUNT + 3)?;
+    let lease =
+        || Ok(Lease { epoch: row.get(COLUMNS_COUNT + 4)?, until: row.get(COLUMNS_COUNT + 5)? });
+    Ok(LockedTask {
+        task: task(row)?,
+        next_index: row.get(COLUMNS_COUNT)?,
+        attempts: row.get(COLUMNS_COUNT + 1)?,
+        cancel_requested: row.get(COLUMNS_COUNT + 2)?,
+        lease: is_leased.then(lease).transpose()?,
+    })
+}
+
+/// Reads a task without a lock.
+pub(super) fn read<S: TaskStore + ?Sized>(
+    store: &S,
+    id: &str,
+) -> Result<Option<LockedTask>, StoreError> {
+    store.find(&select_locked::<S>(), values![store.domain(), id], locked)
+}
+
+/// A kind of compressed blocks of a task: their table, and the columns of its key after the task.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Blocks(&'static str, &'static str);
+
+pub(super) const PAYLOAD: Blocks = Blocks("payload_blocks", "last_index");
+pub(super) const RECORDS: Blocks = Blocks("record_blocks", "kind, first_index");
+
+/// Deletes at most `blocks_max` blocks of a task; how many were deleted.
+pub(super) fn delete_some(
+    store: &impl TaskStore,
+    id: &str,
+    Blocks(table, key): Blocks,
+    blocks_max: u32,
+) -> Result<u64, StoreError> {
+    let delete = format!(
+        "DELETE FROM {table} WHERE domain_id = ?1 AND task_id = ?2 AND ({key}) IN
+         (SELECT {key} FROM {table} WHERE domain_id = ?1 AND task_id = ?2 LIMIT ?3)"
+    );
+    store.change(&delete, values![store.domain(), id, blocks_max])
 }

@@ -101,10 +101,11 @@ const ROWS_WITHOUT_A_DOMAIN: &str = "SELECT count(*) FROM {table} WHERE domain_i
                                      (SELECT id FROM domains UNION ALL \
                                      SELECT removed_id FROM domain_removals)";
 
-/// Every literal of the backend's sources, with the name of its file.
+/// Every literal of the backend's sources and of the shared rules, with the name of its file.
 fn backend_literals() -> Vec<(String, String)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../store-postgres/src");
-    let (mut open, mut found) = (vec![folder], Vec::new());
+    let sources = ["src", "../store-postgres/src"];
+    let mut open = sources.map(|path| Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).to_vec();
+    let mut found = Vec::new();
     while let Some(folder) = open.pop() {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
@@ -115,7 +116,8 @@ fn backend_literals() -> Vec<(String, String)> {
                 }
                 continue;
             }
-            let source = std::fs::read_to_string(&path).unwrap();
+            // The shared statements have the places of values as SQLite writes them.
+            let source = std::fs::read_to_string(&path).unwrap().replace('?', "$");
             let file = path.file_name().unwrap().to_string_lossy().into_owned();
             found.extend(literals(&source).into_iter().map(|literal| (file.clone(), literal)));
         }
@@ -158,6 +160,7 @@ macro_rules! statements_of {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn every_statement_binds_each_of_its_tables_to_a_domain() {
     let texts = statements_of!(
+        tasks: metrics_count_the_tasks_that_wait_and_those_that_run;
         domains: deleting_a_domain_removes_all_its_data_and_no_other_data,
             an_agent_id_that_exists_is_refused, records_of_an_unknown_domain_are_refused;
         uploads: discarding_removes_an_upload_that_no_task_accepted,

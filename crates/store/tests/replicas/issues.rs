@@ -13,8 +13,8 @@ use caseload_model::issue_query::{
 };
 use caseload_model::task::Action;
 use caseload_store::{
-    AddMessage, CreateIssue, Domain, EditIssue, EditIssues, IdempotencyKey, ListIssues, StepForm,
-    StepIssues, Store, StoreError, WriteOrigin,
+    AddMessage, ClaimTasks, CreateIssue, Domain, EditIssue, EditIssues, IdempotencyKey, ListIssues,
+    StepForm, StepIssues, Store, StoreError, WriteOrigin,
 };
 use caseload_testdata::SplitMix;
 use futures_util::future::{join, join_all};
@@ -376,4 +376,24 @@ async fn acknowledged_writes_exist_once_when_connections_are_cut() {
     follow(&store, &mut changes(&acme), &mut seen).await;
     assert_eq!(seen.len(), 120, "no issue exists twice");
     assert_sound(&store).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_edit_that_waits_too_long_for_a_locked_issue_reports_the_lock() {
+    let database = Database::new();
+    let store = database.server();
+    let acme = domain(&store, "acme").await;
+    let issue_id = create(&store, &acme, None).await.unwrap();
+    // A write waits for a lock as long as a lease lasts, and at least a second.
+    let claim =
+        ClaimTasks { server: "s".to_owned(), now: NOW, lease_until: later(1000), tasks_max: 1 };
+    store.claim_tasks(claim).await.unwrap();
+    let other = database.client().await;
+    other.batch_execute("BEGIN; SELECT 1 FROM issues FOR UPDATE").await.unwrap();
+    for attempt in 0..4 {
+        let edit = RandomChange::Edit { issue_id, status: "resolved" };
+        let fault = edit.apply(&store, &acme).await.unwrap_err();
+        let is_lock = matches!(&fault, StoreError::NotWritten(text) if text.contains("55P03"));
+        assert!(is_lock, "attempt {attempt}: {fault:?}");
+    }
 }

@@ -56,6 +56,7 @@ macro_rules! store_suite {
             one_chunk_applies_all_blocks_that_its_feed_holds,
             blocks_out_of_order_are_refused,
             runners_are_notified_of_new_work,
+            metrics_count_the_tasks_that_wait_and_those_that_run,
             every_command_on_a_closed_store_returns_closed,
         );
         $crate::store_suite!(@ $open, uploads:

@@ -416,3 +416,13 @@ pub(crate) async fn every_command_on_a_closed_store_returns_closed(store: Arc<dy
         assert!(matches!(answer, Err(StoreError::Closed)), "{answer:?}");
     }
 }
+
+pub(crate) async fn metrics_count_the_tasks_that_wait_and_those_that_run(store: Arc<dyn Store>) {
+    let acme = domain(&store, "acme").await;
+    for id in ["a", "b", "c"] {
+        store.create_task(task_of(&acme, id, CREATE, &uids(1), 1)).await.unwrap();
+    }
+    claim(&store, 5).await;
+    let metrics = store.metrics().await.unwrap();
+    assert_eq!((metrics.tasks_waiting, metrics.tasks_running), (2, 1));
+}

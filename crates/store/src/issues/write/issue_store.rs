@@ -2,10 +2,7 @@
 //! backend runs commands concurrently, it locks an issue that is read for a change, and the
 //! domain's clock once it is read, until the transaction ends.
 
-use caseload_model::issue::write::{
-    AgentSummary, AppProfileSummary, Attachment, Desk, IssueRecord,
-};
-use caseload_model::issue::{App, AppProfileRow, IssueQueue};
+use caseload_model::issue::write::IssueRecord;
 use caseload_model::time::UnixMillis;
 
 use crate::StoreError;
@@ -31,16 +28,6 @@ pub struct Replacement {
 
 /// A domain in a transaction that writes.
 pub trait IssueStore: CommandStore {
-    /// The app with this id, or the default app, and whether it is the default one.
-    fn app(&self, id: Option<&str>) -> Result<Option<(App, bool)>, StoreError>;
-    fn agent(&self, id: &str) -> Result<Option<AgentSummary>, StoreError>;
-    /// Oldest first.
-    fn agents(&self) -> Result<Vec<AgentSummary>, StoreError>;
-    /// The author of messages and notes that no agent signs.
-    fn desk(&self) -> Result<Desk, StoreError>;
-    fn queue(&self, id: &str) -> Result<Option<IssueQueue>, StoreError>;
-    fn app_profile(&self, pid: &str) -> Result<Option<AppProfileSummary>, StoreError>;
-
     /// The rows of these issues, in the order given.
     fn rows_of(&self, ids: &[u64]) -> Result<Vec<Option<u32>>, StoreError>;
     /// Locks an issue that is about to change, and returns it with its row.
@@ -61,8 +48,4 @@ pub trait IssueStore: CommandStore {
     fn replace(&self, replaced: &[Replacement]) -> Result<(), StoreError>;
     /// Updates counters and term sets.
     fn update_index(&self, changes: IndexChanges) -> Result<(), StoreError>;
-    /// Adds the author's app profile if its pid is free.
-    fn add_app_profile(&self, profile: &AppProfileRow, at: UnixMillis) -> Result<(), StoreError>;
-    /// Attaches staged files to an issue.
-    fn claim(&self, issue_id: u64, files: &[Attachment]) -> Result<(), StoreError>;
 }

@@ -5,14 +5,16 @@
 use caseload_model::error_code::ErrorCode;
 use caseload_model::fold::fold;
 use caseload_model::issue::write::{
-    AgentSelector, AgentSummary, AppProfileSummary, Assignment, EditRequest, EditTargets,
+    AgentSelector, AgentSummary, AppProfileSummary, Assignment, Desk, EditRequest, EditTargets,
     Reference, References,
 };
 use caseload_model::issue::{App, DeskAddresses, IssueQueue};
 use caseload_model::issue_query::ParameterFault;
 
 use super::IssueStore;
-use crate::StoreError;
+use crate::idempotency::CommandStore;
+use crate::sql::Row;
+use crate::{StoreError, values};
 
 /// Characters of an id that a fault repeats.
 const ID_CHARS_SHOWN: usize = 100;
@@ -51,7 +53,13 @@ impl<'w, W: IssueStore> Lookups<'w, W> {
         &mut self,
         given: Option<&Reference<String>>,
     ) -> Result<Option<(App, bool)>, StoreError> {
-        let found = self.store.app(given.map(|given| given.to.as_str()))?;
+        let found = self.store.find(
+            "SELECT a.id, a.publish_id, a.id = d.default_app_id FROM domains d JOIN apps a
+             ON a.domain_id = d.id AND a.id = coalesce(?2, d.default_app_id)
+             WHERE d.id = ?1 AND a.domain_id = ?1",
+            values![self.store.domain(), given.map(|given| &given.to)],
+            |row| Ok((App { app_id: row.get(0)?, publish_id: row.get(1)? }, row.get(2)?)),
+        )?;
         if let (None, Some(given)) = (&found, given) {
             self.unknown(&given.field, "app", &given.to, "GET /apps lists the apps by their id");
         }
@@ -74,18 +82,20 @@ impl<'w, W: IssueStore> Lookups<'w, W> {
     }
 
     pub(super) fn agent_by_id(&self, id: &str) -> Result<Option<AgentSummary>, StoreError> {
-        self.store.agent(id)
+        let select = "SELECT id, name, email FROM agents WHERE domain_id = ?1 AND id = ?2";
+        self.store.find(select, values![self.store.domain(), id], agent)
     }
 
     /// The oldest agent with this address. The address is folded.
     pub(super) fn agent_by_email(&self, email: &str) -> Result<Option<AgentSummary>, StoreError> {
         let is_meant =
             |agent: &AgentSummary| !agent.email.is_empty() && fold(&agent.email) == email;
-        Ok(self.store.agents()?.into_iter().find(is_meant))
+        Ok(agents(self.store)?.into_iter().find(is_meant))
     }
 
     fn queue(&mut self, given: &Reference<String>) -> Result<Option<IssueQueue>, StoreError> {
-        let found = self.store.queue(&given.to)?;
+        let select = "SELECT id, name FROM queues WHERE domain_id = ?1 AND id = ?2";
+        let found = self.store.find(select, values![self.store.domain(), given.to], queue)?;
         if found.is_none() {
             self.unknown(&given.field, "queue", &given.to, "GET /queues lists the queues");
         }
@@ -93,7 +103,14 @@ impl<'w, W: IssueStore> Lookups<'w, W> {
     }
 
     pub(super) fn app_profile(&self, pid: &str) -> Result<Option<AppProfileSummary>, StoreError> {
-        self.store.app_profile(pid)
+        self.store.find(
+            "SELECT pid, name, emails FROM app_profiles WHERE domain_id = ?1 AND pid = ?2",
+            values![self.store.domain(), pid],
+            |row| {
+                let (pid, name, emails) = (row.get(0)?, row.get(1)?, row.get(2)?);
+                Ok(AppProfileSummary { pid, name, emails })
+            },
+        )
     }
 
     /// The agents and the queue that an edit refers to.
@@ -146,11 +163,38 @@ impl<'w, W: IssueStore> Lookups<'w, W> {
     }
 }
 
+/// The agents of the domain, oldest first.
+fn agents(store: &impl CommandStore) -> Result<Vec<AgentSummary>, StoreError> {
+    let select = "SELECT id, name, email FROM agents WHERE domain_id = ?1 ORDER BY created_at, id";
+    store.list(select, values![store.domain()], agent)
+}
+
+fn agent(row: &dyn Row) -> Result<AgentSummary, StoreError> {
+    Ok(AgentSummary { id: row.get(0)?, name: row.get(1)?, email: row.get(2)? })
+}
+
+fn queue(row: &dyn Row) -> Result<IssueQueue, StoreError> {
+    Ok(IssueQueue { id: row.get(0)?, name: row.get(1)? })
+}
+
+/// The queues of the domain, oldest first. Imports create the queues that they name.
+pub fn queues(store: &impl CommandStore) -> Result<Vec<IssueQueue>, StoreError> {
+    let select = "SELECT id, name FROM queues WHERE domain_id = ?1 ORDER BY created_at, id";
+    store.list(select, values![store.domain()], queue)
+}
+
+/// The author of messages and notes that no agent signs.
+pub(super) fn desk(store: &impl CommandStore) -> Result<Desk, StoreError> {
+    let select = "SELECT desk_name, desk_email FROM domains WHERE id = ?1";
+    let desk = |row: &dyn Row| Ok(Desk { name: row.get(0)?, email: row.get(1)? });
+    store.find(select, values![store.domain()], desk)?.ok_or_else(StoreError::unknown_domain)
+}
+
 /// The addresses of the domain's desk and of its agents.
-pub fn desk_addresses<W: IssueStore>(store: &W) -> Result<DeskAddresses, StoreError> {
-    let agents = store.agents()?.into_iter().filter(|agent| !agent.email.is_empty());
+pub fn desk_addresses(store: &impl CommandStore) -> Result<DeskAddresses, StoreError> {
+    let agents = agents(store)?.into_iter().filter(|agent| !agent.email.is_empty());
     let agents = agents.map(|agent| (agent.id, agent.email)).collect();
-    Ok(DeskAddresses { desk: store.desk()?, agents })
+    Ok(DeskAddresses { desk: desk(store)?, agents })
 }
 
 /// The faults of references that lead nowhere.

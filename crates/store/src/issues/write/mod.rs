@@ -10,23 +10,25 @@ mod lookups;
 
 use caseload_model::error_code::ErrorCode;
 use caseload_model::fold::fold;
+use caseload_model::issue::AppProfileRow;
 use caseload_model::issue::write::{
     AgentSummary, CreateContext, EditDraft, IssueRecord, IssueWriteError, MessageAuthor, Moment,
     NewMessage, author_pid, bulk_edit_answer, message_answer, note_answer, plan_create,
     plan_message, plan_note,
 };
 use caseload_model::issue_query::ParameterFault;
+use caseload_model::time::UnixMillis;
 
 use super::{IndexChanges, IndexedIssue};
 use crate::idempotency::{first_answer, store_or_first};
 use crate::{
     AddMessage, AddNote, CreateIssue, EditIssue, EditIssues, Idempotent, StoreError, StoredAnswer,
-    WriteOrigin,
+    WriteOrigin, attachments, values,
 };
 use lookups::Lookups;
 
 pub use issue_store::{IssueAllocation, IssueStore, Replacement};
-pub use lookups::{desk_addresses, reference_faults};
+pub use lookups::{desk_addresses, queues, reference_faults};
 
 /// Issues that a bulk edit has in memory at a time.
 const EDITED_AT_ONCE: usize = 50;
@@ -73,10 +75,26 @@ pub fn create<W: IssueStore>(
         let mut changes = IndexChanges::default();
         note(&mut changes, row, None, &plan.issue)?;
         store.update_index(changes)?;
-        store.add_app_profile(&plan.app_profile, allocation.changed_at)?;
-        store.claim(allocation.id, files)?;
+        add_app_profile(store, &plan.app_profile, allocation.changed_at)?;
+        attachments::claim(store, allocation.id, files)?;
         Ok(StoredAnswer { location: location(origin, allocation.id), body: plan.answer })
     })
+}
+
+/// Adds the author's app profile if its pid is free.
+fn add_app_profile(
+    store: &impl IssueStore,
+    profile: &AppProfileRow,
+    at: UnixMillis,
+) -> Result<(), StoreError> {
+    let (AppProfileRow { pid, app_id, name, emails }, fields) = (profile, [0_u8; 0].as_slice());
+    store.change(
+        "INSERT INTO app_profiles
+         (domain_id, pid, app_id, name, emails, created_at, updated_at, fields)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7) ON CONFLICT DO NOTHING",
+        values![store.domain(), pid, app_id, name, emails, at, fields],
+    )?;
+    Ok(())
 }
 
 /// Adds a message.
@@ -99,7 +117,7 @@ pub fn add_message<W: IssueStore>(
         let changed = plan_message(&origin.domain_name, &stored, &message, moment)
             .map_err(|why| refused("message-body", why))?;
         put(store, row, &stored, changed)?;
-        store.claim(*issue_id, files)?;
+        attachments::claim(store, *issue_id, files)?;
         let body = message_answer(&origin.domain_name, &request.body, files);
         Ok(StoredAnswer { location: location(origin, *issue_id), body })
     })
@@ -119,7 +137,7 @@ pub fn add_note<W: IssueStore>(
         lookups.check()?;
         let author = match author {
             Some(agent) => signed(store, origin, agent)?,
-            None => store.desk()?.author(&origin.domain_name),
+            None => lookups::desk(store)?.author(&origin.domain_name),
         };
         let changed = plan_note(&stored, &request.text, &author, moment(store, origin)?)
             .map_err(|why| refused("note-text", why))?;
@@ -218,7 +236,7 @@ fn desk_author<W: IssueStore>(
     named: Option<&str>,
 ) -> Result<AgentSummary, StoreError> {
     let Some(named) = named else {
-        return Ok(store.desk()?.author(&origin.domain_name));
+        return Ok(lookups::desk(store)?.author(&origin.domain_name));
     };
     let agent = match lookups.agent_by_id(named)? {
         Some(agent) => Some(agent),
@@ -226,7 +244,7 @@ fn desk_author<W: IssueStore>(
     };
     match agent {
         Some(agent) => signed(store, origin, agent),
-        None => Ok(store.desk()?.author_named(&origin.domain_name, named)),
+        None => Ok(lookups::desk(store)?.author_named(&origin.domain_name, named)),
     }
 }
 
@@ -239,7 +257,7 @@ fn signed<W: IssueStore>(
     if !agent.email.is_empty() {
         return Ok(agent);
     }
-    Ok(store.desk()?.signed(&origin.domain_name, agent))
+    Ok(lookups::desk(store)?.signed(&origin.domain_name, agent))
 }
 
 /// Runs a command that may be repeated, and stores its answer with its effect.

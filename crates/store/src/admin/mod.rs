@@ -1,0 +1,20 @@
+//! Domains, API keys, apps and agents: the commands of operators, and the lists that callers read.
+
+mod agents;
+mod apps;
+mod domains;
+mod keys;
+
+pub use agents::{agents, create_agent};
+pub use apps::{apps, create_app};
+pub use domains::{create_domain, domain_by_name, domains, set_desk};
+pub use keys::{create_key, key_by_hash, keys, revoke_key, touch_key};
+
+/// The tables that the first step of a removal empties, so that no caller can reach the domain.
+pub const ENTRY_TABLES: [&str; 5] = ["keys", "apps", "agents", "queues", "domain_clocks"];
+
+/// How many records of a table one step of a removal deletes. A piece of an attachment has up to a
+/// megabyte, so that a step deletes fewer of them.
+pub fn removal_step(table: &str) -> u32 {
+    if table == "attachment_pieces" { 64 } else { 2000 }
+}

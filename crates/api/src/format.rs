@@ -9,6 +9,7 @@ use http::{HeaderMap, HeaderValue, Uri, header};
 use serde::Serialize;
 
 use crate::accept::Accept;
+use crate::csv;
 use crate::problem::{Fault, Problem};
 use crate::query::QueryPairs;
 
@@ -36,27 +37,56 @@ pub(crate) struct Chosen {
 }
 
 impl Chosen {
-    /// A short list: its whole JSON, or one record per line.
-    pub(crate) fn answer<T: Serialize>(&self, records: &[T], json: &impl Serialize) -> Response {
-        let mut body = Vec::new();
+    /// A short list: its whole JSON, one record per line, or a table with these columns.
+    pub(crate) fn answer<T: Serialize>(
+        &self,
+        records: &[T],
+        columns: &[&str],
+        json: &impl Serialize,
+    ) -> Response {
         let written = match self.format {
-            Format::Json | Format::Csv => serde_json::to_writer(&mut body, json),
-            Format::Jsonl => records.iter().try_for_each(|record| {
-                serde_json::to_writer(&mut body, record)?;
-                body.push(b'\n');
-                Ok(())
-            }),
+            Format::Json => serde_json::to_vec(json),
+            Format::Jsonl | Format::Csv => lines(records),
         };
-        if let Err(error) = written {
-            tracing::error!(%error, "a list cannot be rendered as JSON");
-            return Problem::internal().into_response();
+        match written {
+            Ok(json) if self.format == Format::Json => self.with_type(json),
+            Ok(lines) => self.answer_lines(lines, columns),
+            Err(error) => {
+                tracing::error!(%error, "a list cannot be rendered as JSON");
+                Problem::internal().into_response()
+            }
         }
+    }
+
+    /// Records, one per line: as they are, or as a table with these columns.
+    pub(crate) fn answer_lines(&self, lines: Vec<u8>, columns: &[&str]) -> Response {
+        if self.format != Format::Csv {
+            return self.with_type(lines);
+        }
+        if let Ok(table) = csv::table(columns, &lines) {
+            return self.with_type(table);
+        }
+        tracing::error!("a list cannot be written as a table");
+        Problem::internal().into_response()
+    }
+
+    fn with_type(&self, body: Vec<u8>) -> Response {
         let headers = [
             (header::CONTENT_TYPE, HeaderValue::from_static(self.content_type)),
             (header::VARY, HeaderValue::from_static("Accept")),
         ];
         (headers, body).into_response()
     }
+}
+
+/// One record per line.
+fn lines<T: Serialize>(records: &[T]) -> serde_json::Result<Vec<u8>> {
+    let mut lines = Vec::new();
+    for record in records {
+        serde_json::to_writer(&mut lines, record)?;
+        lines.push(b'\n');
+    }
+    Ok(lines)
 }
 
 /// The words of the parameter `format`.
@@ -68,10 +98,8 @@ const WORDS: [(&str, Format); 4] = [
 ];
 
 impl Format {
-    /// The formats of records, in the order of preference among equal weights.
-    pub(crate) const OF_RECORDS: &[Self] = &[Self::Json, Self::Jsonl, Self::Csv];
-    /// The formats of lists.
-    pub(crate) const OF_LISTS: &[Self] = &[Self::Json, Self::Jsonl];
+    /// All formats, in the order of preference among equal weights.
+    const ALL: [Self; 3] = [Self::Json, Self::Jsonl, Self::Csv];
 
     /// The extension of a file.
     pub(crate) const fn as_str(self) -> &'static str {
@@ -98,21 +126,16 @@ impl Format {
         Chosen { format: self, content_type, explicit }
     }
 
-    /// The format of a request among those that are `offered`.
-    pub(crate) fn chosen(
-        parameter: Option<&str>,
-        headers: &HeaderMap,
-        offered: &[Self],
-    ) -> Result<Chosen, Fault> {
+    /// The format of a request.
+    pub(crate) fn chosen(parameter: Option<&str>, headers: &HeaderMap) -> Result<Chosen, Fault> {
         let Some(word) = parameter else {
-            let types: Vec<_> = offered.iter().map(|format| format.media_types()).collect();
+            let types = Self::ALL.map(Self::media_types);
             let (at, media_type) = Accept::of(headers).preferred(&types);
-            return Ok(offered[at].with_type(media_type, false));
+            return Ok(Self::ALL[at].with_type(media_type, false));
         };
-        let found = WORDS.iter().find(|(known, format)| *known == word && offered.contains(format));
-        match found {
+        match WORDS.iter().find(|(known, _)| *known == word) {
             Some((_, format)) => Ok(format.with_type(format.media_types()[0], true)),
-            None => Err(unknown_format(word, offered)),
+            None => Err(unknown_format(word)),
         }
     }
 }
@@ -123,17 +146,15 @@ impl Format {
         let pairs = uri.query().unwrap_or_default().split('&');
         let mut readable = pairs.filter_map(|pair| QueryPairs::parse(pair).ok());
         let word = readable.find_map(|pair| pair.first("format").map(str::to_owned));
-        let chosen = Self::chosen(word.as_deref(), headers, Self::OF_LISTS);
+        let chosen = Self::chosen(word.as_deref(), headers);
         chosen.map_err(|fault| Problem::faults(vec![fault]))
     }
 }
 
-fn unknown_format(word: &str, offered: &[Format]) -> Fault {
-    let accepted = WORDS.iter().filter(|(_, format)| offered.contains(format));
-    let accepted: Vec<&str> = accepted.map(|(word, _)| *word).collect();
+fn unknown_format(word: &str) -> Fault {
+    let accepted = WORDS.map(|(word, _)| word).join(", ");
     let shown: String = word.chars().take(100).collect();
-    let what = if word == "csv" { "a format of this list" } else { "a format" };
-    let detail = format!("{shown:?} is not {what}; accepted: {}", accepted.join(", "));
+    let detail = format!("{shown:?} is not a format; accepted: {accepted}");
     Fault::parameter("format", ErrorCode::InvalidValue, detail)
 }
 
@@ -172,34 +193,26 @@ mod tests {
             ("text/*", "text/csv; charset=utf-8; header=present"),
             ("text/html", "application/json"),
         ] {
-            let chosen = Format::chosen(None, &accepting(accept), Format::OF_RECORDS);
+            let chosen = Format::chosen(None, &accepting(accept));
             assert_eq!(chosen.unwrap().content_type, content_type, "{accept}");
         }
-        // A list without CSV answers a caller that wants CSV with JSON.
-        let chosen = Format::chosen(None, &accepting("text/csv"), Format::OF_LISTS);
-        assert_eq!(chosen.unwrap().format, Format::Json);
     }
 
     #[test]
-    fn the_parameter_wins_over_accept_and_knows_the_words_of_its_list() {
-        let headers = accepting("text/csv");
+    fn the_parameter_wins_over_accept() {
+        let headers = accepting("text/csv, application/xml");
         for (word, format, content_type) in [
             ("json", Format::Json, "application/json"),
             ("jsonl", Format::Jsonl, "application/x-ndjson"),
             ("ndjson", Format::Jsonl, "application/x-ndjson"),
+            ("csv", Format::Csv, "text/csv; charset=utf-8; header=present"),
         ] {
-            for offered in [Format::OF_RECORDS, Format::OF_LISTS] {
-                let chosen = Format::chosen(Some(word), &headers, offered).unwrap();
-                assert_eq!((chosen.format, chosen.content_type), (format, content_type), "{word}");
-                assert!(chosen.explicit);
-            }
+            let chosen = Format::chosen(Some(word), &headers).unwrap();
+            assert_eq!((chosen.format, chosen.content_type), (format, content_type), "{word}");
+            assert!(chosen.explicit);
         }
-        let refused =
-            |word, offered| Format::chosen(Some(word), &headers, offered).unwrap_err().detail;
-        let lists = "\"csv\" is not a format of this list; accepted: json, jsonl, ndjson";
-        assert_eq!(refused("csv", Format::OF_LISTS), lists);
         for word in ["CSV", "xml", ""] {
-            let detail = refused(word, Format::OF_RECORDS);
+            let detail = Format::chosen(Some(word), &headers).unwrap_err().detail;
             assert!(detail.ends_with("accepted: json, jsonl, ndjson, csv"), "{detail}");
         }
     }

@@ -12,6 +12,7 @@ mod auth;
 mod base_url;
 mod compression;
 mod connection;
+mod csv;
 mod etag;
 mod form;
 mod format;

@@ -24,6 +24,8 @@ use crate::{AppState, Caller};
 const ROLE: &str = "agent";
 /// The query parameters of the list.
 pub(crate) const PARAMETERS: [&str; 5] = ["page", "page-size", "emails", "roles", "format"];
+/// The columns of the list as a table: those members that have values.
+const COLUMNS: [&str; 4] = ["id", "name", "email", "role"];
 /// The default page size.
 const PAGE_SIZE: u64 = 100;
 
@@ -36,8 +38,7 @@ pub(crate) async fn list(
 ) -> Result<Response, Problem> {
     let mut faults = Vec::new();
     let [page, page_size, emails, roles, format] = PARAMETERS;
-    let chosen = Format::chosen(query.first(format), &headers, Format::OF_LISTS)
-        .map_err(|fault| faults.push(fault));
+    let chosen = Format::chosen(query.first(format), &headers).map_err(|fault| faults.push(fault));
     let page = number(&query, page, 1, u64::from(u32::MAX), &mut faults);
     let page_size = number(&query, page_size, PAGE_SIZE, PAGE_SIZE_MAX, &mut faults);
     let emails = texts(&query, emails, &mut faults);
@@ -63,7 +64,7 @@ pub(crate) async fn list(
         "total-profiles": total,
         "total-pages": total_pages(page_size, total),
     });
-    Ok(chosen.answer(&profiles, &page))
+    Ok(chosen.answer(&profiles, &COLUMNS, &page))
 }
 
 fn view(agent: &Agent) -> Value {

@@ -5,7 +5,7 @@ use caseload_model::issue_query::PAGE_SIZE_MAX;
 use serde_json::{Value, json};
 
 use crate::openapi::json::schema;
-use crate::openapi::operation::{Operation, add_lines, json_content};
+use crate::openapi::operation::{Operation, add_lines, add_table, json_content};
 use crate::openapi::parameters::query_words;
 
 pub(crate) fn paths() -> Value {
@@ -29,6 +29,8 @@ fn list() -> Value {
     let line = format!("{}\n", page["profiles"][0]);
     let mut content = json_content(schema("AgentEnvelope"), page);
     add_lines(&mut content, "The agents of the page, one per line.", &line);
+    let table = "id,name,email,role\r\na1,Grace Hopper,grace@example.org,agent\r\n";
+    add_table(&mut content, "The agents of the page, one per row.", table);
     Operation::desk("listAgents", "List agents", "In the order of their creation.")
         .takes(["page", "page-size", "emails", "roles", "list-format"])
         .answers(200, "A page of agents.", &[], &content)

@@ -27,7 +27,7 @@ pub(crate) async fn list(
     let chosen = Format::of_short_list(&uri, &headers)?;
     let apps = state.store.apps(caller.domain_id).await?;
     let apps: Vec<Value> = apps.iter().map(view).collect();
-    Ok(chosen.answer(&apps, &json!({ "apps": apps })))
+    Ok(chosen.answer(&apps, &["id", "title", "publish_id", "created_at"], &json!({ "apps": apps })))
 }
 
 /// `GET /v1/{domain}/apps/{publish_id}`: the oldest app with this publish id.

@@ -4,7 +4,7 @@ use caseload_model::error_code::ErrorCode;
 use serde_json::{Value, json};
 
 use crate::openapi::json::schema;
-use crate::openapi::operation::{Operation, add_lines, json_content};
+use crate::openapi::operation::{Operation, add_lines, add_table, json_content};
 use crate::openapi::parameters::{instant, path_id};
 
 pub(crate) fn paths() -> Value {
@@ -17,6 +17,8 @@ pub(crate) fn paths() -> Value {
 fn list() -> Value {
     let mut content = json_content(schema("AppList"), json!({"apps": [example()]}));
     add_lines(&mut content, "One app per line.", &format!("{}\n", example()));
+    let table = "id,title,publish_id,created_at\r\na1,Web,1,1767225600000\r\n";
+    add_table(&mut content, "One app per row.", table);
     Operation::desk("listApps", "List apps", "")
         .takes(["list-format"])
         .answers(200, "All apps.", &[], &content)

@@ -2,7 +2,7 @@
 //! record, so no value is lost.
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
-use caseload_model::json::write_string;
+use caseload_model::json::{DEPTH_MAX, write_string};
 use proptest::prelude::*;
 
 use super::*;

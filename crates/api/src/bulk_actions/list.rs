@@ -1,5 +1,5 @@
 //! `GET …/bulk_actions`: the tasks of one path, newest first, in the envelope of issue lists with
-//! `tasks` in place of `issues`, or as lines.
+//! `tasks` in place of `issues`, as lines, or as a table.
 
 use axum::extract::State;
 use axum::response::Response;
@@ -16,6 +16,31 @@ use crate::link::{self, total_pages};
 use crate::problem::{Fault, Problem};
 use crate::query::QueryPairs;
 use crate::{AppState, Caller};
+
+/// The columns of the list as a table: every member of a task but its links.
+const COLUMNS: [&str; 21] = [
+    "task_id",
+    "action",
+    "status",
+    "progress",
+    "outcome",
+    "errors",
+    "results",
+    "dry_run",
+    "counts.total",
+    "counts.succeeded",
+    "counts.failed",
+    "counts.unprocessed",
+    "warnings",
+    "created_at",
+    "queued_at",
+    "started_at",
+    "completed_at",
+    "expires_at",
+    "parent_task_id",
+    "retried_by",
+    "position",
+];
 
 /// The wire form; members in this order.
 #[derive(Debug, Serialize)]
@@ -40,7 +65,7 @@ pub(crate) async fn list(
     headers: HeaderMap,
     query: QueryPairs,
 ) -> Result<Response, Problem> {
-    let chosen = Format::chosen(query.first("format"), &headers, Format::OF_LISTS);
+    let chosen = Format::chosen(query.first("format"), &headers);
     let (chosen, request) = match (chosen, parse_task_list(family, &query.0)) {
         (Ok(chosen), Ok(request)) => (chosen, request),
         (chosen, request) => {
@@ -66,7 +91,7 @@ pub(crate) async fn list(
         total_hits: page.total_hits,
         total_pages: total_pages(paging.page_size, page.total_hits),
     };
-    let mut response = chosen.answer(&envelope.tasks, &envelope);
+    let mut response = chosen.answer(&envelope.tasks, &COLUMNS, &envelope);
     let links = link::numbered(&base.of_path(uri.path()), pairs, paging, page.total_hits, || None);
     for link in links {
         response.headers_mut().append(header::LINK, link);

@@ -112,7 +112,7 @@ impl FileRequest {
     /// The format, and whether the caller wants a gzip download.
     fn form(&self) -> Result<(Chosen, bool), Problem> {
         let ([format, download], mut faults) = self.query.only(PARAMETERS);
-        let chosen = Format::chosen(format, &self.headers, Format::OF_RECORDS);
+        let chosen = Format::chosen(format, &self.headers);
         let download = download.unwrap_or("false");
         let download = boolean_word(download).unwrap_or_else(|| {
             let shown: String = download.chars().take(100).collect();

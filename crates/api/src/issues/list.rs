@@ -1,5 +1,6 @@
 //! `GET /v1/{domain}/issues` in its three forms: a numbered page, one step by cursor, and a stream
-//! of lines. The parameters and `Accept` choose the form; the query is the same in all of them.
+//! of lines or of rows. The parameters and `Accept` choose the form; the query is the same in all
+//! of them.
 
 use axum::extract::State;
 use axum::response::Response;
@@ -14,7 +15,8 @@ use http::{HeaderMap, HeaderValue, Uri, header};
 
 use super::deadline::in_time;
 use super::envelope::{self, Envelope, Next};
-use super::stream::{self, StepReader};
+use super::stream::{self, StepReader, StreamForm};
+use super::table::IssueTable;
 use crate::base_url::BaseUrl;
 use crate::format::{Chosen, Format};
 use crate::problem::{Fault, Problem};
@@ -23,7 +25,7 @@ use crate::{AppState, Caller, etag, link};
 
 /// The parameters that are not filters: they choose the members of each issue and the part of the
 /// list.
-const NO_FILTERS: [&str; 10] = [
+const NO_FILTERS: [&str; 11] = [
     "page",
     "page-size",
     "cursor",
@@ -34,6 +36,7 @@ const NO_FILTERS: [&str; 10] = [
     "timestamp-format",
     "format",
     "trailer",
+    "columns",
 ];
 
 /// `GET /v1/{domain}/issues`
@@ -45,20 +48,24 @@ pub(crate) async fn list(
     headers: HeaderMap,
     query: QueryPairs,
 ) -> Result<Response, Problem> {
-    let chosen = Format::chosen(query.first("format"), &headers, Format::OF_LISTS);
+    let chosen = Format::chosen(query.first("format"), &headers);
     let request = issue_query::parse_list(&query.0);
     let (chosen, request) = match (chosen, request) {
         (Ok(chosen), Ok(request)) => (chosen, request),
         (chosen, request) => return Err(refused_by(chosen.err(), request.err())),
     };
-    if chosen.explicit && chosen.format == Format::Jsonl && request.explicit_paging {
+    let is_stream = chosen.format != Format::Json;
+    if chosen.explicit && is_stream && request.explicit_paging {
         return Err(paged_stream(&query));
     }
-    let lines = chosen.format == Format::Jsonl && !request.explicit_paging;
+    let is_stream = is_stream && !request.explicit_paging;
+    if request.columns.is_some() && !(is_stream && chosen.format == Format::Csv) {
+        return Err(columns_of_no_table());
+    }
     let pairs = query.0;
     let url = base.of_path(uri.path());
     let call = ListCall { state, caller, base, url, headers, pairs, request, chosen };
-    let answer = match (lines, &call.request.cursor) {
+    let answer = match (is_stream, &call.request.cursor) {
         (true, _) => call.stream().await,
         (false, Some(cursor)) => call.step(cursor).await,
         (false, None) => call.page().await,
@@ -82,6 +89,13 @@ fn paged_stream(query: &QueryPairs) -> Problem {
     let detail = "a stream has no pages: leave page out to read everything (page-size may stay), \
                   or send format=json for one page";
     Problem::faults(vec![Fault::parameter(spelled, ErrorCode::ConflictingParameter, detail)])
+}
+
+/// The refusal of columns for an answer that is not a table.
+fn columns_of_no_table() -> Problem {
+    let detail = "columns are those of a table: send format=csv, too, and no page; or leave \
+                  columns out";
+    Problem::faults(vec![Fault::parameter("columns", ErrorCode::ConflictingParameter, detail)])
 }
 
 /// A call of the list with valid parameters.
@@ -152,7 +166,7 @@ impl ListCall {
         Ok(self.answer(envelope, &step.version, links))
     }
 
-    /// Every match, as lines.
+    /// Every match, as lines or rows.
     async fn stream(&self) -> Result<Response, ListError> {
         let mut request = self.step_request()?;
         let sized = self.pairs.iter().any(|(name, _)| same_name("page-size", name));
@@ -160,6 +174,13 @@ impl ListCall {
             request.issues_max = stream::STEP_ISSUES;
         }
         request.bytes_max = stream::STEP_BYTES;
+        let form = if self.chosen.format == Format::Csv {
+            let (columns, view) = self.request.table();
+            request.view = view;
+            StreamForm::Table(IssueTable::new(columns))
+        } else {
+            StreamForm::Lines { trailer: !self.request.without_trailer }
+        };
         let reader = StepReader {
             state: self.state.clone(),
             caller: self.caller.clone(),
@@ -167,7 +188,7 @@ impl ListCall {
             request,
             pages: self.request.cursor.as_ref().map_or(0, CursorPaging::pages_before),
             content_type: self.chosen.content_type,
-            trailer: !self.request.without_trailer,
+            form,
         };
         Ok(reader.respond().await?)
     }

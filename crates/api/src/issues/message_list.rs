@@ -3,7 +3,7 @@
 //! read whole.
 
 use axum::extract::State;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use caseload_model::issue::attachment_url::find_in_messages;
 use caseload_model::issue::{PlacedRecord, TimestampFormat, oldest_first, with_iso_times};
 use caseload_model::issue_query::{
@@ -48,6 +48,28 @@ impl List {
         match self {
             Self::Messages => "messages",
             Self::PrivateNotes => "notes",
+        }
+    }
+
+    /// The columns of the list as a table.
+    const fn columns(self) -> &'static [&'static str] {
+        match self {
+            Self::Messages => &[
+                "id",
+                "created_at",
+                "origin",
+                "author.id",
+                "author.name",
+                "author.emails",
+                "body",
+                "attachments",
+                "type",
+                "intent_labels",
+                "sentiment",
+            ],
+            Self::PrivateNotes => {
+                &["created_at", "author.id", "author.name", "author.emails", "body", "attachments"]
+            }
         }
     }
 
@@ -108,8 +130,7 @@ impl ListCall {
         let request = parse_message_list(&self.query.0, list.records())
             .map_err(|others| faults.extend(others.into_iter().map(Fault::from)));
         let format = self.query.first("format");
-        let chosen = Format::chosen(format, &self.headers, Format::OF_LISTS)
-            .map_err(|fault| faults.push(fault));
+        let chosen = Format::chosen(format, &self.headers).map_err(|fault| faults.push(fault));
         Problem::check(faults)?;
         let (Ok(id), Ok(request), Ok(chosen)) = (id, request, chosen) else {
             return Err(unknown_issue());
@@ -176,11 +197,8 @@ impl ListCall {
             },
         };
         let mut response = match chosen.format {
-            Format::Jsonl => {
-                let headers = [(header::CONTENT_TYPE, chosen.content_type)];
-                (headers, lines(&envelope.records)).into_response()
-            }
-            Format::Json | Format::Csv => envelope::respond(envelope),
+            Format::Json => envelope::respond(envelope),
+            _ => chosen.answer_lines(lines(&envelope.records), list.columns()),
         };
         for link in links {
             response.headers_mut().append(header::LINK, link);

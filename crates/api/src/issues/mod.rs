@@ -15,6 +15,7 @@ mod messages;
 pub(crate) mod openapi;
 mod private_notes;
 mod stream;
+mod table;
 mod write_call;
 
 pub(crate) use create::create;

@@ -1,9 +1,10 @@
-//! Every match as JSON lines, one issue per line. The server reads the list in steps, each in a
-//! snapshot of its own, and reads a step when the client has taken the previous one. So memory does
-//! not grow with the list, and a slow client holds no snapshot open. A stream that cannot continue
-//! (the server stops, the key is revoked, the store fails) breaks off: clients see an incomplete
-//! transfer, and the last line is missing. A caller may leave that line out; a broken transfer is
-//! then the only sign. Invariant: the line with `end` follows the last issue, and only then.
+//! Every match as JSON lines or as a table, one issue per line or row. The server reads the list in
+//! steps, each in a snapshot of its own, and reads a step when the client has taken the previous
+//! one. So memory does not grow with the list, and a slow client holds no snapshot open. A stream
+//! that cannot continue (the server stops, the key is revoked, the store fails) breaks off: clients
+//! see an incomplete transfer, and the last line is missing. A caller may leave that line out, and
+//! a table has none; a broken transfer is then the only sign. Invariant: the line with `end`
+//! follows the last issue, and only then.
 
 use std::io;
 
@@ -13,10 +14,13 @@ use caseload_model::issue_query::{Cursor, CursorScope};
 use caseload_store::{IssueStep, StepForm, StepIssues, StoreError};
 use futures_util::stream;
 use http::header;
+use tokio::task::spawn_blocking;
 
 use super::deadline::in_time;
+use super::table::IssueTable;
 use crate::auth::require_working_key;
 use crate::base_url::BaseUrl;
+use crate::csv::DamagedRecord;
 use crate::{AppState, Caller};
 
 /// A step ends after this many issues.
@@ -32,10 +36,19 @@ pub(super) struct StepReader {
     pub(super) request: StepIssues,
     /// Answers of this list before the stream, which the cursor counts.
     pub(super) pages: u32,
-    /// The media type of the lines.
+    /// The media type of the stream.
     pub(super) content_type: &'static str,
-    /// Whether a last line says that the stream is complete.
-    pub(super) trailer: bool,
+    pub(super) form: StreamForm,
+}
+
+/// What the issues of a stream are written as.
+#[derive(Debug, Clone)]
+pub(super) enum StreamForm {
+    /// JSON lines; `trailer` says whether a last line confirms that the stream is complete.
+    Lines {
+        trailer: bool,
+    },
+    Table(IssueTable),
 }
 
 /// The body of the answer.
@@ -85,17 +98,24 @@ impl IssueStream {
         if self.ended {
             return Ok(None);
         }
-        let step = match self.first.take() {
-            Some(first) => first,
-            None => self.next().await?,
+        let (step, begins) = match self.first.take() {
+            Some(first) => (first, true),
+            None => (self.next().await?, false),
         };
         self.issues += u64::from(step.count);
         let mut piece = self.reader.base.inserted(step.body, &step.urls);
         self.ended = !step.more;
-        if self.ended && self.reader.trailer {
-            let (count, cursor) = (self.issues, self.reader.cursor());
-            let end = format!("{{\"end\":true,\"count\":{count},\"next-cursor\":\"{cursor}\"}}\n");
-            piece.extend_from_slice(end.as_bytes());
+        match &self.reader.form {
+            StreamForm::Lines { trailer } => {
+                if self.ended && *trailer {
+                    let (count, cursor) = (self.issues, self.reader.cursor());
+                    let end = format!(
+                        "{{\"end\":true,\"count\":{count},\"next-cursor\":\"{cursor}\"}}\n"
+                    );
+                    piece.extend_from_slice(end.as_bytes());
+                }
+            }
+            StreamForm::Table(table) => piece = rows(table.clone(), piece, begins).await?,
         }
         Ok(Some(piece.into()))
     }
@@ -112,5 +132,21 @@ impl IssueStream {
             tracing::warn!(%error, issues = self.issues, "a stream of issues breaks off");
             io::Error::other("the issues cannot be read further")
         })
+    }
+}
+
+/// The rows of issues, after the header at the beginning of the stream.
+async fn rows(table: IssueTable, lines: Vec<u8>, begins: bool) -> io::Result<Vec<u8>> {
+    let written = spawn_blocking(move || {
+        let mut out = if begins { table.header() } else { Vec::new() };
+        out.extend_from_slice(&table.rows(&lines)?);
+        Ok::<_, DamagedRecord>(out)
+    });
+    match written.await {
+        Ok(Ok(rows)) => Ok(rows),
+        damaged => {
+            tracing::error!(?damaged, "issues cannot be written as a table");
+            Err(io::Error::other("the issues cannot be written as a table"))
+        }
     }
 }

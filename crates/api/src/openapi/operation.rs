@@ -136,6 +136,14 @@ pub(crate) fn add_lines(content: &mut Value, description: &str, example: &str) {
     }
 }
 
+/// The records as a table, in addition to the other formats of a list.
+pub(crate) fn add_table(content: &mut Value, description: &str, example: &str) {
+    content["text/csv"] = json!({
+        "schema": {"type": "string", "description": format!("{description} RFC 4180.")},
+        "example": example,
+    });
+}
+
 /// A JSON body with this schema and example.
 pub(crate) fn json_content(schema: Value, example: Value) -> Value {
     json!({"application/json": {"schema": schema, "example": example}})

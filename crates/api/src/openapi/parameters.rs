@@ -124,9 +124,9 @@ pub(crate) fn common() -> Value {
         ),
         "list-format": query(
             "format",
-            "The format of the list. Without it, `Accept` chooses between `application/json` and \
-             JSON lines.",
-            json!({"type": "string", "enum": ["json", "jsonl", "ndjson"]}),
+            "The format of the list. Without it, `Accept` chooses between `application/json`, \
+             JSON lines and `text/csv`.",
+            json!({"type": "string", "enum": ["json", "jsonl", "ndjson", "csv"]}),
         ),
         "page": query(
             "page",

@@ -26,5 +26,5 @@ pub(crate) async fn list(
     // Clients of the family read either of the two names.
     let view = |q: &IssueQueue| json!({"id": q.id, "name": q.name, "title": q.name});
     let queues: Vec<Value> = queues.iter().map(view).collect();
-    Ok(chosen.answer(&queues, &json!({ "queues": queues })))
+    Ok(chosen.answer(&queues, &["id", "name"], &json!({ "queues": queues })))
 }

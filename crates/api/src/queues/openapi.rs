@@ -4,7 +4,7 @@ use caseload_model::error_code::ErrorCode;
 use serde_json::{Value, json};
 
 use crate::openapi::json::schema;
-use crate::openapi::operation::{Operation, add_lines, json_content};
+use crate::openapi::operation::{Operation, add_lines, add_table, json_content};
 
 pub(crate) fn paths() -> Value {
     json!({"/v1/{domain}/queues": {"get": list()}})
@@ -15,6 +15,7 @@ fn list() -> Value {
     let line = format!("{queue}\n");
     let mut content = json_content(schema("QueueList"), json!({"queues": [queue]}));
     add_lines(&mut content, "One queue per line.", &line);
+    add_table(&mut content, "One queue per row.", "id,name\r\n123,Queue A\r\n");
     Operation::desk("listQueues", "List queues", "")
         .takes(["list-format"])
         .answers(200, "All queues.", &[], &content)

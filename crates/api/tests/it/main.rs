@@ -52,6 +52,7 @@ mod issues {
     mod list_filters;
     mod list_forms;
     mod list_stream;
+    mod list_tables;
     mod members;
     mod message_lists;
     mod messages;

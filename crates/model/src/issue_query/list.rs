@@ -5,7 +5,7 @@ use super::condition::{Subject, parse_condition};
 use super::custom_fields::parse_custom_fields;
 use super::rating::parse_rating;
 use super::{
-    Condition, CursorPaging, IssueQuery, RatingSet, Sort, SortKey, SortOrder, TimeRange,
+    Condition, CursorPaging, IssueQuery, RatingSet, Sort, SortKey, SortOrder, TimeRange, columns,
     cursor_paging,
 };
 use crate::ids::ISSUE_ID_MAX;
@@ -15,7 +15,7 @@ use crate::parameters::instant::Bound;
 use crate::parameters::{Paging, ParameterFault, Parameters, paging};
 
 /// The parameters of a list. `format` is a matter of HTTP, which reads its value.
-pub const LIST_PARAMETERS: [&str; 36] = [
+pub const LIST_PARAMETERS: [&str; 37] = [
     "created-since",
     "created-until",
     "updated-since",
@@ -52,6 +52,7 @@ pub const LIST_PARAMETERS: [&str; 36] = [
     "count",
     "format",
     "trailer",
+    "columns",
 ];
 /// The parameters of a single issue.
 pub const SINGLE_PARAMETERS: [&str; 3] = ["includes", "excludes", "timestamp-format"];
@@ -74,6 +75,18 @@ pub struct ListRequest {
     pub cursor: Option<CursorPaging>,
     /// Whether a stream leaves out the line that confirms its end.
     pub without_trailer: bool,
+    /// The columns of a table, if the caller names them.
+    pub columns: Option<Vec<String>>,
+}
+
+impl ListRequest {
+    /// The columns of the list as a table, and the view that has the members for them.
+    pub fn table(&self) -> (Vec<String>, IssueView) {
+        let named = self.columns.clone();
+        let columns = named.unwrap_or_else(|| columns::default_columns(&self.view));
+        let view = columns::view_of(&columns, &self.view);
+        (columns, view)
+    }
 }
 
 /// A word of `includes`.
@@ -111,6 +124,7 @@ pub fn parse_list(pairs: &[(String, String)]) -> Result<ListRequest, Vec<Paramet
         explicit_paging: parameters.get("page").is_some(),
         cursor: cursor_paging::read(&mut parameters),
         without_trailer: parameters.boolean("trailer") == Some(false),
+        columns: columns::read(&mut parameters),
     };
     if parameters.faults.is_empty() { Ok(request) } else { Err(parameters.faults) }
 }

@@ -2,6 +2,7 @@
 //! backend turns an [`IssueQuery`] into SQL; [`IssueQuery::matches`] defines which issues that SQL
 //! must find. Wire grammar: docs/api.md, "Listing issues".
 
+mod columns;
 mod condition;
 mod cursor;
 mod cursor_paging;
@@ -17,6 +18,7 @@ pub use crate::issue::{IssueView, TimestampFormat};
 pub use crate::parameters::{
     PAGE_DEPTH_MAX, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, Paging, ParameterFault,
 };
+pub use columns::{COLUMNS_DEFAULT, COLUMNS_MAX};
 pub use condition::{Condition, TextMatcher};
 pub use cursor::{Cursor, CursorScope, DamagedCursor, ListPosition};
 pub use cursor_paging::CursorPaging;

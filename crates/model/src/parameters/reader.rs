@@ -15,12 +15,13 @@ use crate::spelling::{boolean_word, same_name, unbracketed};
 use crate::time::UnixMillis;
 
 /// The parameters that are lists, of every call. Any other parameter has one value.
-const LISTS: [(&str, ListForm); 19] = [
+const LISTS: [(&str, ListForm); 20] = [
     ("action", ListForm::Commas),
     ("app-ids", ListForm::Commas),
     ("assignee-emails", ListForm::Texts),
     ("assignee-ids", ListForm::Commas),
     ("author-emails", ListForm::Texts),
+    ("columns", ListForm::Commas),
     ("end-user-ids", ListForm::Texts),
     ("excludes", ListForm::Commas),
     ("feedback-comment", ListForm::Texts),

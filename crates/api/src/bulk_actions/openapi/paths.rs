@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::records;
 use super::task::{TASK_ID, completed_example, task_example};
 use crate::openapi::json::schema;
-use crate::openapi::operation::{Operation, QUERY, add_lines, json_content};
+use crate::openapi::operation::{Operation, QUERY, add_lines, add_table, json_content};
 
 pub(crate) fn paths() -> Value {
     let all = Family::ALL.iter().flat_map(|family| FamilyPaths::of(*family).paths());
@@ -167,6 +167,8 @@ impl FamilyPaths {
         let line = format!("{}\n", completed_example(self.action));
         let mut page = json_content(schema("TaskEnvelope"), example);
         add_lines(&mut page, "The tasks of the page, one per line.", &line);
+        let table = "task_id,action,status\r\n0198f0c2,create_core_profiles,completed\r\n";
+        add_table(&mut page, "The tasks of the page, one per row, with all columns.", table);
         self.operation("list", "s", "List tasks", "The tasks of this path, newest first.")
             .takes(["status", action, "page", "page-size", "list-format"])
             .answers(200, "A page of tasks.", &["Link"], &page)

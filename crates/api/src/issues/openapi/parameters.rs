@@ -3,7 +3,7 @@
 
 use caseload_model::ids::ISSUE_ID_MAX;
 use caseload_model::issue::IssueState;
-use caseload_model::issue_query::{SortKey, SortOrder};
+use caseload_model::issue_query::{COLUMNS_MAX, SortKey, SortOrder};
 use serde_json::{Value, json};
 
 use super::filters;
@@ -153,6 +153,19 @@ fn position() -> Value {
             "Whether a stream ends in a line that says that it is complete; `true` is the default. \
              Without that line, a broken transfer is the only sign of a cut stream.",
             json!({"type": "boolean"}),
+        ),
+        "columns": query_json(
+            "columns",
+            "The columns of the list as a table: members of an issue, with dots into maps. Only \
+             with `format=csv`.",
+            json!({
+                "type": "array",
+                "minItems": 1,
+                "maxItems": COLUMNS_MAX,
+                "uniqueItems": true,
+                "items": {"type": "string"},
+            }),
+            json!(["id", "title", "custom_fields.plan"]),
         ),
         "count": query(
             "count",

@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 use super::issue;
 use super::parameters::TOKEN;
 use crate::openapi::json::schema;
-use crate::openapi::operation::{Operation, QUERY, add_lines, json_content};
+use crate::openapi::operation::{Operation, QUERY, add_lines, add_table, json_content};
 
 /// The parameters of the list, without those of the page.
-const LIST: [&str; 34] = [
+const LIST: [&str; 35] = [
     "created-since",
     "created-until",
     "updated-since",
@@ -44,6 +44,7 @@ const LIST: [&str; 34] = [
     "count",
     "list-format",
     "trailer",
+    "columns",
 ];
 
 pub(super) fn list() -> Value {
@@ -58,14 +59,16 @@ pub(super) fn list() -> Value {
     let about = "Every match, one issue per line, and a last line with their number. A stream \
                  without that line was cut.";
     add_lines(&mut content, about, &lines);
+    let about = "Every match, one issue per row.";
+    add_table(&mut content, about, "id,title\r\n12,Refund of order 1001\r\n");
     Operation::guarded(
         "listIssues",
         "issues",
         "List issues",
         "Filters combine with AND. Issues with equal times are in the order of their ids, so that \
          paging is stable. A page beyond the last has no issues and the true totals. With `cursor` \
-         the list continues from a position instead of a page number, to any depth. As JSON lines, \
-         without `page`, it is a stream of every match.",
+         the list continues from a position instead of a page number, to any depth. As JSON lines \
+         or as a table, without `page`, it is a stream of every match.",
     )
     .takes(["domain"].into_iter().chain(LIST).chain(["page", "page-size", "If-None-Match"]))
     .answers(200, "A page of issues, a step by cursor, or a stream.", &["Link", "Tag"], &content)
@@ -100,6 +103,8 @@ pub(super) fn notes() -> Value {
 fn part(id: &str, summary: &str, envelope: &str, (page, record): (Value, &Value)) -> Value {
     let mut content = json_content(schema(envelope), page);
     add_lines(&mut content, "The records of the page, one per line.", &format!("{record}\n"));
+    let table = "created_at,body\r\n1767225600000,called back\r\n";
+    add_table(&mut content, "The records of the page, one per row.", table);
     Operation::guarded(
         id,
         "issues",

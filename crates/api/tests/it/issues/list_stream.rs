@@ -100,6 +100,7 @@ async fn a_page_number_overrides_the_stream_of_lines() {
 
 async fn the_form_of_a_list_is_chosen_by_format_else_by_accept_and_json_wins_a_tie() {
     const JSON: &str = "application/json";
+    const CSV: &str = "text/csv; charset=utf-8; header=present";
     let real = with_issues().await;
     let ask = |query: &str, accept: &'static str| {
         let request = real.request(Method::GET, &format!("{PATH}?{query}"));
@@ -113,7 +114,10 @@ async fn the_form_of_a_list_is_chosen_by_format_else_by_accept_and_json_wins_a_t
         ("", "application/x-ndjson, application/json;q=0.9", LINES),
         ("", "application/json;q=0.1, application/*;q=0.2", LINES),
         ("", "application/x-ndjson, */*", JSON),
-        ("", "text/csv", JSON),
+        ("", "text/csv", CSV),
+        ("", "text/csv;q=0.4, application/json;q=0.5", JSON),
+        ("format=csv", JSON, CSV),
+        ("page=2", "text/csv", JSON),
         ("format=jsonl", JSON, LINES),
         ("format=ndjson", "*/*", LINES),
         ("format=json", LINES, JSON),
@@ -128,10 +132,10 @@ async fn the_form_of_a_list_is_chosen_by_format_else_by_accept_and_json_wins_a_t
         assert_eq!(text.ends_with('\n'), content_type != JSON, "{query} {accept}");
     }
     for (query, parameter, said) in [
-        ("format=csv", "format", "accepted: json, jsonl, ndjson"),
-        ("format=xml", "format", "accepted: json, jsonl, ndjson"),
-        ("format=", "format", "accepted: json, jsonl, ndjson"),
+        ("format=xml", "format", "accepted: json, jsonl, ndjson, csv"),
+        ("format=", "format", "accepted: json, jsonl, ndjson, csv"),
         ("format=jsonl&page=1", "page", "leave page out"),
+        ("format=csv&page=1", "page", "leave page out"),
         ("format=json&format=jsonl", "format", "different values"),
     ] {
         let answer = ask(query, "*/*").await.unwrap();
@@ -141,7 +145,7 @@ async fn the_form_of_a_list_is_chosen_by_format_else_by_accept_and_json_wins_a_t
         assert!(body["errors"][0]["detail"].as_str().unwrap().contains(said), "{body}");
     }
     // A wrong format is one fault among the others.
-    let body: Value = ask("format=csv&limit=5&page=0", "*/*").await.unwrap().json().await.unwrap();
+    let body: Value = ask("format=CSV&limit=5&page=0", "*/*").await.unwrap().json().await.unwrap();
     assert_eq!(body["errors"].as_array().unwrap().len(), 3, "{body}");
     real.stop().await;
 }

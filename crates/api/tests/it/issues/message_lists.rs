@@ -168,7 +168,7 @@ async fn wrong_requests_name_their_faults() {
         (format!("{issue}/messages?page-size=1001"), 400, "out_of_range"),
         (format!("{issue}/messages?page=501"), 400, "page_too_deep"),
         (format!("{issue}/messages?tags=a"), 400, "unknown_parameter"),
-        (format!("{issue}/messages?format=csv"), 400, "invalid_value"),
+        (format!("{issue}/messages?format=xml"), 400, "invalid_value"),
         (format!("{issue}/messages?cursor=damaged"), 400, "invalid_value"),
         (format!("{issue}/private-notes?timestamp-format=x"), 400, "invalid_value"),
     ] {

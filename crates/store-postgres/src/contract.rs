@@ -22,6 +22,7 @@ use caseload_store::{
 use tokio::sync::watch;
 
 use crate::store::{PostgresStore, wake};
+use crate::tx::DomainTx;
 use crate::{check, domains, issues, tasks};
 
 impl Admin for PostgresStore {
@@ -65,7 +66,7 @@ impl Admin for PostgresStore {
     }
 
     fn key_by_hash(&self, hash: [u8; 32]) -> StoreFuture<'_, Option<KeyGrant>> {
-        self.read(move |db| admin::key_by_hash(db, &hash))
+        self.find(admin::key_by_hash(hash))
     }
 
     fn touch_key(&self, domain: DomainId, id: &str, at: UnixMillis) -> StoreFuture<'_, ()> {
@@ -118,13 +119,11 @@ impl Submit for PostgresStore {
         key: &str,
         now: UnixMillis,
     ) -> StoreFuture<'_, Option<([u8; 32], StoredAnswer)>> {
-        let key = key.to_owned();
-        self.read_in(domain, move |tx| idempotency::stored_answer(&tx, &key, now))
+        self.find(idempotency::stored_answer(domain, key, now))
     }
 
     fn task(&self, domain: DomainId, family: Family, id: &str) -> StoreFuture<'_, Option<Task>> {
-        let id = id.to_owned();
-        self.read_in(domain, move |tx| rules::of_family(&tx, family, &id))
+        self.find(rules::of_family::<DomainTx<'_>>(domain, family, id))
     }
 
     fn list_tasks(&self, request: ListTasks) -> StoreFuture<'_, TaskPage> {
@@ -153,8 +152,7 @@ impl Submit for PostgresStore {
         kind: RecordKind,
         from_index: u32,
     ) -> StoreFuture<'_, Option<RecordBlock>> {
-        let task_id = task_id.to_owned();
-        self.read_in(domain, move |tx| rules::record_block(&tx, &task_id, kind, from_index))
+        self.find(rules::record_block(domain, task_id, kind, from_index))
     }
 
     fn record_sizes(
@@ -163,8 +161,7 @@ impl Submit for PostgresStore {
         task_id: &str,
         kind: RecordKind,
     ) -> StoreFuture<'_, Vec<RecordBlockSize>> {
-        let task_id = task_id.to_owned();
-        self.read_in(domain, move |tx| rules::record_sizes(&tx, &task_id, kind))
+        self.ask(rules::record_sizes(domain, task_id, kind))
     }
 
     fn task_ends(&self) -> watch::Receiver<u64> {
@@ -177,7 +174,8 @@ impl Work for PostgresStore {
         Box::pin(async move {
             let (server, now) = (command.server.clone(), command.now);
             self.engine.follow_lease(command.lease());
-            let claim = self.engine.write_blocking(move |db| rules::claim(db, &command));
+            let claim =
+                self.write(command, |client, command| Box::pin(rules::claim(client, command)));
             let Claims { claimed, locked } = claim.await?;
             self.leases.add(&server, &claimed);
             if tasks::end_holders(&self.engine, locked, now).await {
@@ -207,8 +205,7 @@ impl Work for PostgresStore {
         task_id: &str,
         from_index: u32,
     ) -> StoreFuture<'_, Option<Vec<u8>>> {
-        let task_id = task_id.to_owned();
-        self.read_in(domain, move |tx| rules::payload_block(&tx, &task_id, from_index))
+        self.find(rules::payload_block(domain, task_id, from_index))
     }
 
     fn desk_addresses(&self, domain: DomainId) -> StoreFuture<'_, DeskAddresses> {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use caseload_model::ids::DomainId;
 use caseload_model::task::Task;
+use caseload_store::sql::Query;
 use caseload_store::{CompletedTasks, OpenMode, StoreError, StoreFuture, StoreMetrics};
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
@@ -55,6 +56,18 @@ impl PostgresStore {
             completed: Mutex::default(),
             listener: Mutex::new(listener),
         })
+    }
+
+    /// The answer to a query.
+    pub(crate) fn ask<T: Send + 'static>(&self, query: Query<T>) -> StoreFuture<'_, Vec<T>> {
+        let read = self.engine.read(None, query, |client, query| Box::pin(client.answer_to(query)));
+        Box::pin(read)
+    }
+
+    /// The answer to a query that has one row at most.
+    pub(crate) fn find<T: Send + 'static>(&self, query: Query<T>) -> StoreFuture<'_, Option<T>> {
+        let rows = self.ask(query);
+        Box::pin(async move { Ok(rows.await?.pop()) })
     }
 
     /// A read by the rules that all backends share.

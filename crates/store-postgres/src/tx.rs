@@ -8,7 +8,7 @@ use bytes::BytesMut;
 use caseload_model::ids::DomainId;
 use caseload_store::StoreError;
 use caseload_store::idempotency::CommandStore;
-use caseload_store::sql::{self, Sql, Value};
+use caseload_store::sql::{self, Query, Sql, Value};
 use tokio_postgres::Row;
 use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
 
@@ -37,6 +37,16 @@ impl Sql for BlockingClient<'_> {
         let bound = bound(values);
         let rows = self.wait(self.client().rows(&native(sql), &parameters(&bound)))?;
         rows.iter().try_for_each(|row| read(&ReadRow(row)))
+    }
+}
+
+impl Client {
+    /// The rows of the answer to a query.
+    pub(crate) async fn answer_to<T>(&self, query: &Query<T>) -> Result<Vec<T>, StoreError> {
+        let values = query.values();
+        let bound = bound(&values);
+        let rows = self.rows(&native(&query.sql), &parameters(&bound)).await?;
+        rows.iter().map(|row| (query.read)(&ReadRow(row))).collect()
     }
 }
 

@@ -68,7 +68,7 @@ impl Admin for SqliteStore {
     }
 
     fn key_by_hash(&self, hash: [u8; 32]) -> StoreFuture<'_, Option<KeyGrant>> {
-        self.read(move |conn| Ok(admin::key_by_hash(&Tx(conn), &hash)?))
+        self.find(admin::key_by_hash(hash))
     }
 
     fn touch_key(&self, domain: DomainId, id: &str, at: UnixMillis) -> StoreFuture<'_, ()> {
@@ -142,13 +142,11 @@ impl Submit for SqliteStore {
         key: &str,
         now: UnixMillis,
     ) -> StoreFuture<'_, Option<([u8; 32], StoredAnswer)>> {
-        let key = key.to_owned();
-        self.read_in(domain, move |tx| idempotency::stored_answer(&tx, &key, now))
+        self.find(idempotency::stored_answer(domain, key, now))
     }
 
     fn task(&self, domain: DomainId, family: Family, id: &str) -> StoreFuture<'_, Option<Task>> {
-        let id = id.to_owned();
-        self.read_in(domain, move |tx| rules::of_family(&tx, family, &id))
+        self.find(rules::of_family::<Tx<'_>>(domain, family, id))
     }
 
     fn list_tasks(&self, request: ListTasks) -> StoreFuture<'_, TaskPage> {
@@ -172,8 +170,7 @@ impl Submit for SqliteStore {
         kind: RecordKind,
         from_index: u32,
     ) -> StoreFuture<'_, Option<RecordBlock>> {
-        let task_id = task_id.to_owned();
-        self.read_in(domain, move |tx| rules::record_block(&tx, &task_id, kind, from_index))
+        self.find(rules::record_block(domain, task_id, kind, from_index))
     }
 
     fn record_sizes(
@@ -182,8 +179,7 @@ impl Submit for SqliteStore {
         task_id: &str,
         kind: RecordKind,
     ) -> StoreFuture<'_, Vec<RecordBlockSize>> {
-        let task_id = task_id.to_owned();
-        self.read_in(domain, move |tx| rules::record_sizes(&tx, &task_id, kind))
+        self.ask(rules::record_sizes(domain, task_id, kind))
     }
 
     fn task_ends(&self) -> watch::Receiver<u64> {
@@ -193,7 +189,7 @@ impl Submit for SqliteStore {
 
 impl Work for SqliteStore {
     fn claim_tasks(&self, command: ClaimTasks) -> StoreFuture<'_, Vec<ClaimedTask>> {
-        let written = self.write(move |conn| Ok(rules::claim(&Tx(conn), &command)?));
+        let written = self.write(move |conn| Ok(tasks::claim(Tx(conn), &command)?));
         Box::pin(async move {
             let claims = written.await?;
             failpoint::reached(Failpoint::ClaimAfterCommit);
@@ -216,8 +212,7 @@ impl Work for SqliteStore {
         task_id: &str,
         from_index: u32,
     ) -> StoreFuture<'_, Option<Vec<u8>>> {
-        let task_id = task_id.to_owned();
-        self.read_in(domain, move |tx| rules::payload_block(&tx, &task_id, from_index))
+        self.find(rules::payload_block(domain, task_id, from_index))
     }
 
     fn desk_addresses(&self, domain: DomainId) -> StoreFuture<'_, DeskAddresses> {

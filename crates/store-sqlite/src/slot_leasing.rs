@@ -8,12 +8,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use caseload_model::time::UnixMillis;
-use caseload_store::{ClaimedTask, StoreError, WorkerSlots, tasks};
+use caseload_store::{ClaimedTask, StoreError, WorkerSlots};
 use parking_lot::Mutex;
 use rusqlite::Connection;
 use tokio::sync::watch;
 
 use crate::engine::{Member, WriteContext};
+use crate::tasks;
 use crate::tx::Tx;
 
 /// The registered slots, and the wake-ups for work that they do not get.
@@ -69,7 +70,7 @@ impl Member for Leasing {
         if self.taken == 0 {
             return true;
         }
-        let claimed = catch_unwind(AssertUnwindSafe(|| tasks::claim(&Tx(conn), &command)));
+        let claimed = catch_unwind(AssertUnwindSafe(|| tasks::claim(Tx(conn), &command)));
         match claimed.unwrap_or_else(|_| Err(StoreError::Unavailable("a panic".to_owned()))) {
             Ok(claims) => {
                 self.has_all = claims.claimed.len() < self.taken;

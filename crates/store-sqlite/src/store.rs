@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use caseload_model::ids::DomainId;
 use caseload_model::task::Task;
+use caseload_store::sql::{Query, Sql};
 use caseload_store::{CompletedTasks, OpenMode, StoreError, StoreFuture, StoreMetrics};
 use parking_lot::Mutex;
 use rusqlite::Connection;
@@ -66,6 +67,16 @@ impl SqliteStore {
         F: FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
     {
         boxed(self.engine.read(work))
+    }
+
+    /// The answer to a query.
+    pub(crate) fn ask<T: Send + 'static>(&self, query: Query<T>) -> StoreFuture<'_, Vec<T>> {
+        self.read(move |conn| Ok(Tx(conn).ask(&query)?))
+    }
+
+    /// The answer to a query that has one row at most.
+    pub(crate) fn find<T: Send + 'static>(&self, query: Query<T>) -> StoreFuture<'_, Option<T>> {
+        self.read(move |conn| Ok(Tx(conn).ask(&query)?.pop()))
     }
 
     pub(crate) fn write<T, F>(&self, work: F) -> StoreFuture<'_, T>

@@ -7,7 +7,7 @@
 use caseload_model::ids::DomainId;
 use caseload_model::time::UnixMillis;
 
-use crate::sql::Sql;
+use crate::sql::{Query, Sql};
 use crate::{IdempotencyKey, StoreError, StoredAnswer, values};
 
 /// One domain in a transaction.
@@ -27,14 +27,14 @@ pub trait CommandStore: Sql {
 
 /// The answer stored under a key that has not expired, and the hash of its request.
 pub fn stored_answer(
-    store: &impl CommandStore,
+    domain: DomainId,
     key: &str,
     now: UnixMillis,
-) -> Result<Option<([u8; 32], StoredAnswer)>, StoreError> {
-    store.find(
+) -> Query<([u8; 32], StoredAnswer)> {
+    Query::new(
         "SELECT content, location, answer FROM idempotency_keys
          WHERE domain_id = ?1 AND key = ?2 AND expires_at > ?3",
-        values![store.domain(), key, now],
+        [domain.into(), key.into(), now.into()],
         |row| Ok((row.get(0)?, StoredAnswer { location: row.get(1)?, body: row.get(2)? })),
     )
 }
@@ -46,7 +46,7 @@ pub fn first_answer(
     key: &IdempotencyKey,
     now: UnixMillis,
 ) -> Result<Option<StoredAnswer>, StoreError> {
-    match stored_answer(store, &key.text, now)? {
+    match store.ask(&stored_answer(store.domain(), &key.text, now))?.pop() {
         Some((content, answer)) if content == key.content => Ok(Some(answer)),
         Some(_) => Err(StoreError::IdempotencyKeyReused),
         None => Ok(None),

@@ -22,6 +22,48 @@ pub enum Value<'v> {
     Blobs(&'v [&'v [u8]]),
 }
 
+/// A value that a [`Query`] owns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OwnedValue {
+    Int(i64),
+    Text(String),
+    Bytes(Vec<u8>),
+}
+
+/// A read of one statement as data. A rule that only reads with one statement returns it, so that a
+/// backend may wait for the answer without a thread that blocks.
+#[derive(Debug)]
+pub struct Query<T> {
+    pub sql: String,
+    values: Vec<OwnedValue>,
+    /// Reads a row of the answer.
+    pub read: fn(&dyn Row) -> Result<T, StoreError>,
+}
+
+impl<T> Query<T> {
+    pub fn new(
+        sql: impl Into<String>,
+        values: impl IntoIterator<Item = OwnedValue>,
+        read: fn(&dyn Row) -> Result<T, StoreError>,
+    ) -> Self {
+        Self { sql: sql.into(), values: values.into_iter().collect(), read }
+    }
+
+    pub fn values(&self) -> Vec<Value<'_>> {
+        self.values.iter().map(OwnedValue::borrowed).collect()
+    }
+}
+
+impl OwnedValue {
+    const fn borrowed(&self) -> Value<'_> {
+        match self {
+            Self::Int(number) => Value::Int(*number),
+            Self::Text(text) => Value::Text(text.as_str()),
+            Self::Bytes(bytes) => Value::Bytes(bytes.as_slice()),
+        }
+    }
+}
+
 /// The values of a statement, in order.
 #[macro_export]
 macro_rules! values {
@@ -54,6 +96,11 @@ pub trait Sql {
             Ok(())
         })?;
         Ok(rows)
+    }
+
+    /// The answer to a query.
+    fn ask<T>(&self, query: &Query<T>) -> Result<Vec<T>, StoreError> {
+        self.list(&query.sql, &query.values(), query.read)
     }
 
     /// The row of a statement that has one row at most.
@@ -188,4 +235,23 @@ impl<T: ToValue> ToValue for Option<T> {
     fn to_value(&self) -> Value<'_> {
         self.as_ref().map_or(Value::Null, ToValue::to_value)
     }
+}
+
+macro_rules! owned_value {
+    ($($type:ty: $value:ident => $read:expr;)+) => {
+        $(impl From<$type> for OwnedValue {
+            fn from($value: $type) -> Self {
+                $read
+            }
+        })+
+    };
+}
+
+owned_value! {
+    i64: number => Self::Int(number);
+    u32: number => Self::Int(number.into());
+    UnixMillis: at => Self::Int(at.0);
+    DomainId: domain => Self::Int(domain.0);
+    &str: text => Self::Text(text.to_owned());
+    [u8; 32]: bytes => Self::Bytes(bytes.to_vec());
 }

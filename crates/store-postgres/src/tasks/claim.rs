@@ -6,13 +6,14 @@ use std::collections::HashSet;
 use caseload_model::ids::DomainId;
 use caseload_model::task::TaskStatus;
 use caseload_model::time::UnixMillis;
-use caseload_store::sql::Sql;
+use caseload_store::sql::Query;
 use caseload_store::tasks::{QueuePlace, QueueStore};
-use caseload_store::{ClaimTasks, ClaimedTask, RenewLeases, StoreError, values};
+use caseload_store::{ClaimTasks, ClaimedTask, RenewLeases, StoreError};
 use parking_lot::Mutex;
 
-use crate::engine::{BlockingClient, Client};
+use crate::engine::Client;
 use crate::notify;
+use crate::tx::DomainTx;
 
 /// The leases whose claims were answered. Only these are renewed: a lease whose commit got no
 /// answer may exist although no server works on the task, and has to end.
@@ -56,41 +57,57 @@ impl Leases {
     }
 }
 
-impl QueueStore for BlockingClient<'_> {
+impl QueueStore for Client {
+    type Tables = DomainTx<'static>;
+
     /// Rows that another server is marking are passed over.
-    fn mark_queued(&self, now: UnixMillis) -> Result<(), StoreError> {
-        let marked: Vec<(DomainId, Vec<u8>)> = self.list(
-            "UPDATE task_queue q SET queued = TRUE FROM
-             (SELECT domain_id, task_id FROM task_queue WHERE NOT queued FOR UPDATE SKIP LOCKED) new
-             WHERE q.domain_id = new.domain_id AND q.task_id = new.task_id
-             RETURNING q.domain_id, q.task_id",
-            &[],
-            |row| Ok((row.get(0)?, row.get(1)?)),
-        )?;
-        for (domain, id) in marked {
-            self.change(
+    async fn mark_queued(&self, now: UnixMillis) -> Result<(), StoreError> {
+        let marked = self
+            .rows(
+                "UPDATE task_queue q SET queued = TRUE FROM (SELECT domain_id, task_id
+                 FROM task_queue WHERE NOT queued FOR UPDATE SKIP LOCKED) new
+                 WHERE q.domain_id = new.domain_id AND q.task_id = new.task_id
+                 RETURNING q.domain_id, q.task_id",
+                &[],
+            )
+            .await?;
+        let queued = TaskStatus::Queued.code() as i16;
+        for row in marked {
+            let (domain, id): (i64, &[u8]) = (row.get(0), row.get(1));
+            self.execute(
                 "UPDATE tasks SET status = $3, queued_at = greatest($4, created_at)
                  WHERE domain_id = $1 AND id = $2 AND status = 1",
-                values![domain, id, TaskStatus::Queued.code(), now],
-            )?;
+                &[&domain, &id, &queued, &now.0],
+            )
+            .await?;
         }
         Ok(())
     }
 
-    fn lease(&self, place: &QueuePlace, command: &ClaimTasks) -> Result<Option<i64>, StoreError> {
+    async fn lease(
+        &self,
+        place: &QueuePlace,
+        command: &ClaimTasks,
+    ) -> Result<Option<i64>, StoreError> {
         let ClaimTasks { server, lease_until, now, .. } = command;
-        self.find(
-            "UPDATE task_queue q SET lease_server = $3, lease_until = $4,
-             lease_epoch = q.lease_epoch + 1, queued = TRUE FROM
-             (SELECT domain_id, task_id FROM task_queue
-             WHERE domain_id = $1 AND task_id = $2 AND (lease_server IS NULL OR lease_until <= $5)
-             AND not_before <= $5
-             FOR UPDATE SKIP LOCKED) free
-             WHERE q.domain_id = $1 AND q.domain_id = free.domain_id AND q.task_id = free.task_id
-             RETURNING q.lease_epoch",
-            values![place.domain, place.id, server, lease_until, now],
-            |row| row.get(0),
-        )
+        let id = place.id.as_bytes();
+        let leased = self
+            .row_opt(
+                "UPDATE task_queue q SET lease_server = $3, lease_until = $4,
+                 lease_epoch = q.lease_epoch + 1, queued = TRUE FROM
+                 (SELECT domain_id, task_id FROM task_queue
+                 WHERE domain_id = $1 AND task_id = $2 AND not_before <= $5
+                 AND (lease_server IS NULL OR lease_until <= $5) FOR UPDATE SKIP LOCKED) free
+                 WHERE q.domain_id = $1 AND q.domain_id = free.domain_id
+                 AND q.task_id = free.task_id RETURNING q.lease_epoch",
+                &[&place.domain.0, &id, server, &lease_until.0, &now.0],
+            )
+            .await?;
+        Ok(leased.map(|row| row.get(0)))
+    }
+
+    async fn ask<T>(&self, query: &Query<T>) -> Result<Vec<T>, StoreError> {
+        self.answer_to(query).await
     }
 }
 

@@ -6,4 +6,4 @@ mod reading;
 mod statements;
 
 pub(super) use apply::apply;
-pub(super) use statements::{release, renew, void_leases_and_uploads};
+pub(super) use statements::{claim, release, renew, void_leases_and_uploads};

@@ -5,12 +5,13 @@
 use caseload_model::ids::DomainId;
 use caseload_model::task::TaskStatus;
 use caseload_model::time::UnixMillis;
-use caseload_store::sql::Sql;
+use caseload_store::sql::{Query, Sql};
 use caseload_store::tasks::{
-    ExpiryStore, LockedTask, QueuePlace, QueueStore, SAVED_COLUMNS, TaskStore, TaskTables,
-    already_exists,
+    self as rules, Claims, ExpiryStore, LockedTask, QueuePlace, QueueStore, SAVED_COLUMNS,
+    TaskStore, TaskTables, already_exists,
 };
 use caseload_store::{ClaimTasks, PackedBlock, RenewLeases, StoreError, values};
+use futures_util::FutureExt as _;
 
 use crate::tx::{DomainTx, Tx};
 
@@ -61,12 +62,18 @@ impl TaskStore for DomainTx<'_> {
 }
 
 impl QueueStore for Tx<'_> {
-    fn mark_queued(&self, now: UnixMillis) -> Result<(), StoreError> {
+    type Tables = Self;
+
+    async fn mark_queued(&self, now: UnixMillis) -> Result<(), StoreError> {
         let mark = "UPDATE tasks SET status = ?1, queued_at = max(?2, created_at) WHERE status = 1";
         self.change(mark, values![TaskStatus::Queued.code(), now]).map(drop)
     }
 
-    fn lease(&self, place: &QueuePlace, command: &ClaimTasks) -> Result<Option<i64>, StoreError> {
+    async fn lease(
+        &self,
+        place: &QueuePlace,
+        command: &ClaimTasks,
+    ) -> Result<Option<i64>, StoreError> {
         let ClaimTasks { server, lease_until, .. } = command;
         self.find(
             "UPDATE tasks SET lease_server = ?2, lease_until = ?3, lease_epoch = lease_epoch + 1
@@ -75,6 +82,16 @@ impl QueueStore for Tx<'_> {
             |row| row.get(0),
         )
     }
+
+    async fn ask<T>(&self, query: &Query<T>) -> Result<Vec<T>, StoreError> {
+        Sql::ask(self, query)
+    }
+}
+
+/// Leases runnable tasks to a server. No statement waits for another thread.
+pub(crate) fn claim(tx: Tx<'_>, command: &ClaimTasks) -> Result<Claims, StoreError> {
+    let claimed = rules::claim(&tx, command).now_or_never();
+    claimed.unwrap_or_else(|| Err(StoreError::Unavailable("a statement waits".to_owned())))
 }
 
 /// Voids every lease and every upload, when a server opens the store alone: no server works on a

@@ -6,7 +6,7 @@ use caseload_model::key::Access;
 use caseload_model::time::UnixMillis;
 
 use crate::idempotency::CommandStore;
-use crate::sql::{Row, Sql};
+use crate::sql::{Query, Row};
 use crate::{CreateKey, Key, KeyGrant, StoreError, values};
 
 const COLUMNS: &str =
@@ -39,12 +39,12 @@ pub fn revoke_key(store: &impl CommandStore, id: &str, at: UnixMillis) -> Result
     Ok(store.change(revoke, values![store.domain(), id, at])? > 0)
 }
 
-pub fn key_by_hash(store: &impl Sql, hash: &[u8; 32]) -> Result<Option<KeyGrant>, StoreError> {
+pub fn key_by_hash(hash: [u8; 32]) -> Query<KeyGrant> {
     let select = format!(
         "SELECT {COLUMNS}, d.id, d.name FROM keys k JOIN domains d ON d.id = k.domain_id
          WHERE k.hash = ?1"
     );
-    store.find(&select, values![hash], |row| {
+    Query::new(select, [hash.into()], |row| {
         let (domain, domain_name) = (row.get(COLUMNS_COUNT)?, row.get(COLUMNS_COUNT + 1)?);
         Ok(KeyGrant { domain, domain_name, key: key(row)? })
     })

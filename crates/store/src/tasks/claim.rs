@@ -9,15 +9,25 @@ use caseload_model::time::UnixMillis;
 
 use super::fair_queue::{FairQueue, QueuePlace, QueuedTask};
 use super::statements::{COLUMNS, COLUMNS_COUNT, TaskTables, task};
-use crate::{ClaimTasks, ClaimedTask, StoreError, values};
+use crate::sql::Query;
+use crate::{ClaimTasks, ClaimedTask, StoreError};
 
-/// The queue of all domains, in one transaction.
-pub trait QueueStore: TaskTables {
+/// The queue of all domains, in one transaction. A backend that waits for its database does so
+/// without a thread that blocks: servers claim all the time.
+pub trait QueueStore {
+    type Tables: TaskTables;
+
     /// Marks new tasks as queued.
-    fn mark_queued(&self, now: UnixMillis) -> Result<(), StoreError>;
+    fn mark_queued(&self, now: UnixMillis) -> impl Future<Output = Result<(), StoreError>>;
     /// Leases a task and returns the epoch of the lease; `None` if another transaction locks it, or
     /// another server leased it first.
-    fn lease(&self, place: &QueuePlace, command: &ClaimTasks) -> Result<Option<i64>, StoreError>;
+    fn lease(
+        &self,
+        place: &QueuePlace,
+        command: &ClaimTasks,
+    ) -> impl Future<Output = Result<Option<i64>, StoreError>>;
+    /// The answer to a query.
+    fn ask<T>(&self, query: &Query<T>) -> impl Future<Output = Result<Vec<T>, StoreError>>;
 }
 
 /// The answer to a claim.
@@ -29,56 +39,58 @@ pub struct Claims {
 }
 
 /// Leases runnable tasks to a server.
-pub fn claim(store: &impl QueueStore, command: &ClaimTasks) -> Result<Claims, StoreError> {
-    store.mark_queued(command.now)?;
+pub async fn claim<S: QueueStore>(store: &S, command: &ClaimTasks) -> Result<Claims, StoreError> {
+    store.mark_queued(command.now).await?;
+    let mut queue = FairQueue::default();
+    for task in store.ask(&unfinished::<S::Tables>(command.now)).await? {
+        queue.add(task);
+    }
     let mut claims = Claims::default();
-    for place in queue(store, command.now)?.choose(command.tasks_max) {
-        match store.lease(&place, command)? {
-            Some(epoch) => claims.claimed.extend(start(store, &place, epoch, command.now)?),
-            None => claims.locked.push(place),
+    for place in queue.choose(command.tasks_max) {
+        let Some(lease_epoch) = store.lease(&place, command).await? else {
+            claims.locked.push(place);
+            continue;
+        };
+        // There is none if its domain was removed a moment ago.
+        if let Some(started) = store.ask(&start(&place, command.now)).await?.pop() {
+            claims.claimed.push(ClaimedTask { lease_epoch, ..started });
         }
     }
     Ok(claims)
 }
 
-fn queue<S: QueueStore>(store: &S, now: UnixMillis) -> Result<FairQueue, StoreError> {
+/// All unfinished tasks.
+fn unfinished<T: TaskTables>(now: UnixMillis) -> Query<QueuedTask> {
     let select = format!(
         "SELECT domain_id, seq, task_id, writes, lease_server IS NOT NULL AND lease_until > ?1,
          not_before <= ?1 FROM {} q WHERE domain_id IN (SELECT id FROM domains)
          ORDER BY domain_id, writes, seq",
-        S::QUEUE
+        T::QUEUE
     );
-    let mut queue = FairQueue::default();
-    store.each(&select, values![now], &mut |row| {
+    Query::new(select, [now.into()], |row| {
         let place = QueuePlace { domain: row.get(0)?, seq: row.get(1)?, id: row.get(2)? };
         let (writes, leased, due) = (row.get(3)?, row.get(4)?, row.get(5)?);
-        queue.add(QueuedTask { place, writes, leased, due });
-        Ok(())
-    })?;
-    Ok(queue)
+        Ok(QueuedTask { place, writes, leased, due })
+    })
 }
 
-/// Starts a task that was leased; `None` if its domain was removed a moment ago.
-fn start(
-    store: &impl QueueStore,
-    place: &QueuePlace,
-    lease_epoch: i64,
-    now: UnixMillis,
-) -> Result<Option<ClaimedTask>, StoreError> {
+/// Starts a task that was leased. The claimed task has no epoch yet.
+fn start(place: &QueuePlace, now: UnixMillis) -> Query<ClaimedTask> {
     let start = format!(
         "UPDATE tasks SET status = ?3, started_at = coalesce(started_at, greatest(?4, created_at)),
          queued_at = coalesce(queued_at, greatest(?4, created_at))
          WHERE domain_id = ?1 AND id = ?2 AND domain_id IN (SELECT id FROM domains)
          RETURNING {COLUMNS}, next_index,
-         (SELECT d.name FROM domains d WHERE d.id = tasks.domain_id)"
+         (SELECT d.name FROM domains d WHERE d.id = tasks.domain_id), domain_id"
     );
     let status = TaskStatus::Processing.code();
-    store.find(&start, values![place.domain, place.id, status, now], |row| {
+    let values = [place.domain.into(), place.id.as_str().into(), status.into(), now.into()];
+    Query::new(start, values, |row| {
         Ok(ClaimedTask {
-            domain: place.domain,
+            domain: row.get(COLUMNS_COUNT + 2)?,
             domain_name: row.get(COLUMNS_COUNT + 1)?,
             task: task(row)?,
-            lease_epoch,
+            lease_epoch: 0,
             next_index: row.get(COLUMNS_COUNT)?,
         })
     })

@@ -1,11 +1,12 @@
 //! Reading tasks, lists of them, and their payloads and records block by block, all in the snapshot
 //! of one transaction.
 
+use caseload_model::ids::DomainId;
 use caseload_model::task::{Family, Task};
 
 use super::records::kind_code;
 use super::statements::{COLUMNS, COLUMNS_COUNT, TaskStore, TaskTables, task};
-use crate::sql::Row;
+use crate::sql::{Query, Row, Sql};
 use crate::{
     HEADER_BYTES_MAX, ListTasks, RecordBlock, RecordBlockSize, RecordKind, StoreError, TaskPage,
     unpack_block, unpacked_size, values,
@@ -28,14 +29,10 @@ fn with_position(row: &dyn Row) -> Result<Task, StoreError> {
 }
 
 /// A task of the family.
-pub fn of_family<S: TaskStore>(
-    store: &S,
-    family: Family,
-    id: &str,
-) -> Result<Option<Task>, StoreError> {
+pub fn of_family<S: TaskTables>(domain: DomainId, family: Family, id: &str) -> Query<Task> {
     let select =
         format!("{} WHERE t.domain_id = ?1 AND t.id = ?2 AND t.family = ?3", select::<S>());
-    store.find(&select, values![store.domain(), id, family.code()], with_position)
+    Query::new(select, [domain.into(), id.into(), family.code().into()], with_position)
 }
 
 /// A page of tasks, newest first, and the exact number of all that match.
@@ -66,7 +63,7 @@ fn bits(codes: Option<impl Iterator<Item = i64>>) -> i64 {
 }
 
 /// Unfinished tasks of all domains: those without a lease, and those with one.
-pub fn unfinished_by_lease<S: TaskTables>(store: &S) -> Result<(u64, u64), StoreError> {
+pub fn unfinished_by_lease<S: TaskTables + Sql>(store: &S) -> Result<(u64, u64), StoreError> {
     let count = format!(
         "SELECT count(*) - count(lease_server), count(lease_server) FROM {} q
          WHERE domain_id IN (SELECT id FROM domains)",
@@ -77,44 +74,36 @@ pub fn unfinished_by_lease<S: TaskTables>(store: &S) -> Result<(u64, u64), Store
 }
 
 /// The first payload block with an entry at or after `from_index`, unpacked.
-pub fn payload_block(
-    store: &impl TaskStore,
-    id: &str,
-    from_index: u32,
-) -> Result<Option<Vec<u8>>, StoreError> {
-    store.find(
+pub fn payload_block(domain: DomainId, id: &str, from_index: u32) -> Query<Vec<u8>> {
+    Query::new(
         "SELECT bytes FROM payload_blocks WHERE domain_id = ?1 AND task_id = ?2
          AND last_index >= ?3 ORDER BY last_index LIMIT 1",
-        values![store.domain(), id, from_index],
+        [domain.into(), id.into(), from_index.into()],
         |row| unpack_block(row.get(0)?),
     )
 }
 
 /// The first block of records that begins at or after `from_index`.
 pub fn record_block(
-    store: &impl TaskStore,
+    domain: DomainId,
     id: &str,
     kind: RecordKind,
     from_index: u32,
-) -> Result<Option<RecordBlock>, StoreError> {
-    store.find(
+) -> Query<RecordBlock> {
+    Query::new(
         "SELECT next_index, bytes FROM record_blocks WHERE domain_id = ?1 AND task_id = ?2
          AND kind = ?3 AND first_index >= ?4 ORDER BY first_index LIMIT 1",
-        values![store.domain(), id, kind_code(kind), from_index],
+        [domain.into(), id.into(), kind_code(kind).into(), from_index.into()],
         |row| Ok(RecordBlock { lines: unpack_block(row.get(1)?)?, next_index: row.get(0)? }),
     )
 }
 
 /// The unpacked sizes of all blocks of records.
-pub fn record_sizes(
-    store: &impl TaskStore,
-    id: &str,
-    kind: RecordKind,
-) -> Result<Vec<RecordBlockSize>, StoreError> {
-    store.list(
+pub fn record_sizes(domain: DomainId, id: &str, kind: RecordKind) -> Query<RecordBlockSize> {
+    Query::new(
         "SELECT first_index, substr(bytes, 1, ?4) FROM record_blocks
          WHERE domain_id = ?1 AND task_id = ?2 AND kind = ?3 ORDER BY first_index",
-        values![store.domain(), id, kind_code(kind), HEADER_BYTES_MAX as u64],
+        [domain.into(), id.into(), kind_code(kind).into(), (HEADER_BYTES_MAX as u32).into()],
         |row| Ok(RecordBlockSize { first_index: row.get(0)?, bytes: unpacked_size(row.get(1)?)? }),
     )
 }

@@ -7,7 +7,7 @@ use caseload_model::task::{Action, Counts, Outcome, Task, TaskStatus};
 use caseload_model::time::UnixMillis;
 
 use crate::idempotency::CommandStore;
-use crate::sql::{Row, Sql, ToValue, Value};
+use crate::sql::{Row, ToValue, Value};
 use crate::{CreateTask, PackedBlock, StoreError, values};
 
 /// A task with the columns that only the store uses, as the transaction that changes it reads it.
@@ -32,7 +32,7 @@ pub struct Lease {
 }
 
 /// The tables of tasks, which two databases arrange in two ways.
-pub trait TaskTables: Sql {
+pub trait TaskTables {
     /// Unfinished tasks: a table with the columns `domain_id`, `task_id`, `seq`, `writes`,
     /// `not_before`, `lease_server` and `lease_until`.
     const QUEUE: &'static str;

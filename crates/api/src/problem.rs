@@ -17,6 +17,12 @@ const RETRY_UNAVAILABLE_SECONDS: u64 = 5;
 /// `Retry-After` of a full task queue, in seconds.
 const RETRY_QUEUE_SECONDS: u64 = 10;
 
+/// The detail for a key that does not work.
+pub(crate) const NO_SUCH_KEY: &str =
+    "the API key is not known, has expired or was revoked; use one that works";
+/// The most faults that an answer lists.
+pub(crate) const FAULTS_MAX: usize = 100;
+
 /// One fault of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Fault {
@@ -58,15 +64,19 @@ impl Problem {
 
     /// The refusal of a request with these faults, at least one. The first one sets code and
     /// status.
-    pub(crate) fn faults(faults: Vec<Fault>) -> Self {
+    pub(crate) fn faults(mut faults: Vec<Fault>) -> Self {
         assert!(!faults.is_empty(), "a refused request has at least one fault");
+        let count = faults.len();
+        faults.truncate(FAULTS_MAX);
         let first = &faults[0];
         let code = first.code;
-        let detail = match faults.len() {
+        let listed = if count > FAULTS_MAX { "the first of them" } else { "all" };
+        let detail = match count {
             1 => first.detail.clone(),
-            n => {
-                format!("the request has {n} faults, all under errors; the first: {}", first.detail)
-            }
+            n => format!(
+                "the request has {n} faults, {listed} under errors; the first: {}",
+                first.detail
+            ),
         };
         Self { faults, ..Self::new(code, detail) }
     }
@@ -80,6 +90,12 @@ impl Problem {
         let detail = "the server had an internal error; its log has the cause under this \
                       request_id. Try again, and report it to the operator if it persists";
         Self::new(ErrorCode::Internal, detail)
+    }
+
+    /// The refusal of a request without a key that works.
+    pub(crate) fn unauthorized(detail: &'static str) -> Self {
+        let challenge = HeaderValue::from_static("Basic realm=\"caseload\", Bearer");
+        Self::new(ErrorCode::Unauthorized, detail).header(header::WWW_AUTHENTICATE, challenge)
     }
 
     pub(crate) fn unavailable(detail: &str) -> Self {
@@ -154,6 +170,7 @@ impl From<StoreError> for Problem {
             StoreError::Refused(faults) if !faults.is_empty() => {
                 Self::faults(faults.into_iter().map(Fault::from).collect())
             }
+            StoreError::KeyEnded => Self::unauthorized(NO_SUCH_KEY),
             StoreError::AttachmentLost => {
                 let detail = "the body took too long to arrive, and the server discarded the \
                               files received so far; send the request again";

@@ -12,6 +12,10 @@ use percent_encoding::percent_decode_str;
 
 use crate::problem::{Fault, Problem};
 
+/// The most parameters of a query. A list of more values goes into one of them, with commas or as
+/// JSON.
+pub(crate) const PARAMETERS_MAX: usize = 100;
+
 /// The query parameters in their order, decoded.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct QueryPairs(pub Vec<(String, String)>);
@@ -26,9 +30,18 @@ impl<S: Send + Sync> FromRequestParts<S> for QueryPairs {
 
 impl QueryPairs {
     pub(crate) fn parse(query: &str) -> Result<Self, Problem> {
+        let sent = query.split('&').filter(|pair| !pair.is_empty());
+        let count = sent.clone().count();
+        if count > PARAMETERS_MAX {
+            let detail = format!(
+                "the query has {count} parameters; at most {PARAMETERS_MAX} are allowed. Send a \
+                 long list as one parameter, with commas or as a JSON array"
+            );
+            return Err(Problem::new(ErrorCode::TooMany, detail));
+        }
         let mut pairs = Vec::new();
         let mut faults = Vec::new();
-        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+        for pair in sent {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             match (decode(name), decode(value)) {
                 (Some(name), Some(value)) => pairs.push((name, value)),
@@ -124,6 +137,13 @@ fn name_as_sent(pair: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_query_has_at_most_a_hundred_parameters() {
+        let query = |count: usize| vec!["a=1"; count].join("&");
+        assert!(QueryPairs::parse(&query(PARAMETERS_MAX)).is_ok());
+        assert!(QueryPairs::parse(&query(PARAMETERS_MAX + 1)).is_err());
+    }
 
     #[test]
     fn queries_are_decoded_once_and_broken_ones_are_refused() {

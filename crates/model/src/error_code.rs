@@ -25,6 +25,7 @@ words! {
         LastIdentity = 16 "last_identity",
         NotFound = 17 "not_found",
         IdConflict = 18 "id_conflict",
+        NotProcessed = 19 "not_processed",
     }
 }
 
@@ -74,6 +75,7 @@ request_codes! {
     InvalidPayload "invalid_payload" 400 "The payload cannot be read",
     EmptyPayload "empty_payload" 400 "The payload has no entries",
     TooManyEntries "too_many_entries" 400 "The payload has too many entries",
+    TooMany "too_many" 400 "There are too many of something",
     Unauthorized "unauthorized" 401 "A valid API key is needed",
     Forbidden "forbidden" 403 "The API key may not do this",
     NotFound "not_found" 404 "There is no such thing here",

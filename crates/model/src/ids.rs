@@ -13,8 +13,9 @@ pub const FOREIGN_ID_CHARS_MAX: usize = 255;
 /// Largest issue id (2^53 - 1): every JSON client reads it exactly.
 pub const ISSUE_ID_MAX: u64 = (1 << 53) - 1;
 /// Largest issue id that moves the next generated one. An import may bring greater ids; if they
-/// counted, one issue with the largest id would leave no id for later issues.
-pub const ISSUE_ID_COUNTED_MAX: u64 = 8_999_999_999_999_999;
+/// counted, one issue with the largest id would leave no id for later issues. Should the generated
+/// ids ever pass this one, they go on through the free ids up to [`ISSUE_ID_MAX`].
+pub const ISSUE_ID_COUNTED_MAX: u64 = 8_000_000_000_000_000;
 /// Longest domain name, in bytes.
 pub const DOMAIN_NAME_BYTES_MAX: usize = 63;
 

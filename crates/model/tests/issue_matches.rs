@@ -43,6 +43,7 @@ fn import(entries: &[String]) -> Vec<Issue> {
         default_app: app,
         next_publish_number: 2,
         last_issue_id: 0,
+        free_ids: Vec::new(),
         stored: HashMap::new(),
         occupied: OccupiedInstants::new(None),
     };

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use caseload_model::ids::DomainName;
 use caseload_model::issue::{
     App, CounterKey, Facet, ImportContext, ImportPlan, IssueColumns, IssueFragments,
-    OccupiedInstants, StoredIssue, counted_days, counter_keys, named_issue_ids, plan_imports,
-    prepare_imports, span_of_day, write_issue,
+    OccupiedInstants, StoredIssue, counted_days, counter_keys, free_ids_needed, named_issue_ids,
+    plan_imports, prepare_imports, span_of_day, write_issue,
 };
 use caseload_model::issue_query::IssueView;
 use caseload_model::payload::{Block, Entry};
@@ -77,11 +77,15 @@ impl Naive {
             .into_iter()
             .filter_map(|id| Some((id, self.issues.get(&id)?.0.clone())))
             .collect::<HashMap<_, _>>();
+        let needed = free_ids_needed(self.last_issue_id, prepared.len());
+        let free = (self.last_issue_id + 1..).filter(|id| !self.issues.contains_key(id));
+        let free_ids = free.take(needed).collect();
         let mut context = ImportContext {
             default_app: self.apps[0].clone(),
             apps: self.apps.clone(),
             next_publish_number: self.next_publish_number,
             last_issue_id: self.last_issue_id,
+            free_ids,
             stored,
             occupied: OccupiedInstants::new(taken.last().copied().map(UnixMillis)),
         };
@@ -196,7 +200,7 @@ fn a_free_id_is_kept_and_a_missing_one_is_assigned() {
 }
 
 #[test]
-fn an_issue_with_the_largest_id_leaves_ids_for_later_issues() {
+fn an_import_of_any_id_leaves_ids_for_later_issues() {
     let entries = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
     let mut store = imported(&[
         r#"{"id":9007199254740991,"created_at":1}"#,
@@ -209,11 +213,15 @@ fn an_issue_with_the_largest_id_leaves_ids_for_later_issues() {
         store.issues.keys().copied().collect::<Vec<u64>>(),
         [1, 4, 5, 9_000_000_000_000_000, 9_007_199_254_740_991]
     );
-    store.import(&entries(&[r#"{"id":8999999999999999,"created_at":6}"#]), 5);
-    store.import(&entries(&[r#"{"created_at":7}"#]), 6);
-    assert_eq!(store.issues.len(), 6);
-    assert_eq!(store.errors()[0]["errors"][0]["code"], "out_of_range");
-    assert_eq!(store.errors()[0]["errors"][0]["pointer"], "/id");
+    let taken = |id: u64, at: u32| format!(r#"{{"id":{id},"created_at":{at}}}"#);
+    let last = 8_000_000_000_000_000;
+    store.import(&[taken(last, 6), taken(last + 2, 7), taken(last + 3, 8)], 5);
+    store.import(&entries(&[r#"{"created_at":9}"#, r#"{"created_at":10}"#]), 8);
+    store.import(&[taken(last + 5, 11), r#"{"created_at":12}"#.to_owned()], 10);
+    let ids: Vec<u64> = store.issues.keys().copied().filter(|id| *id >= last).collect();
+    let beyond = [9_000_000_000_000_000, 9_007_199_254_740_991];
+    assert_eq!(ids, [[0, 1, 2, 3, 4, 5, 6].map(|n| last + n).as_slice(), &beyond].concat());
+    assert!(store.errors().is_empty());
 }
 
 #[test]

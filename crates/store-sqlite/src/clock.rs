@@ -2,14 +2,14 @@
 //! if the system's clock goes back: each is `max(now, last + 1)`. A chunk takes a block of ids and
 //! one change time. Creation times of imports are none of the clock's: it only knows the latest.
 
-use caseload_model::ids::{DomainId, ISSUE_ID_COUNTED_MAX};
+use caseload_model::ids::DomainId;
 use caseload_model::issue::INSTANT_MS_MAX;
 use caseload_model::time::UnixMillis;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::Fault;
 use crate::tx::DomainTx;
-use caseload_store::issues::{IssueAllocation, free_instant, taken_instants};
+use caseload_store::issues::{IssueAllocation, free_instant, live_id, taken_instants};
 use caseload_store::profiles::ProfileClock;
 use caseload_store::sql::Sql;
 use caseload_store::{StoreError, values};
@@ -65,10 +65,7 @@ pub(super) fn allocate_issue(tx: DomainTx<'_>, now: UnixMillis) -> Result<IssueA
         .query_row(params![domain.0, changed_at.0], |row| {
             Ok((row.get(0)?, row.get(1)?, row.get(2)?))
         })?;
-    let id = id.unsigned_abs();
-    if id > ISSUE_ID_COUNTED_MAX {
-        return Err(StoreError::Unavailable("the domain has no issue id left".to_owned()).into());
-    }
+    let id = live_id(&tx, id.unsigned_abs())?;
     let created_at = if created_at == latest && latest <= INSTANT_MS_MAX {
         UnixMillis(created_at)
     } else {

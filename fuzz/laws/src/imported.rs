@@ -44,6 +44,7 @@ pub(crate) fn plan(
         apps: vec![default_app()],
         next_publish_number: 2,
         last_issue_id: stored.iter().map(|record| record.columns.id).max().unwrap_or_default(),
+        free_ids: Vec::new(),
         stored: stored.iter().map(|record| (record.columns.id, of_store(record))).collect(),
         occupied: OccupiedInstants::new(taken().max()),
     };

@@ -9,17 +9,13 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use caseload_model::error_code::ErrorCode;
 use caseload_store::{KeyGrant, StoreError};
-use http::{HeaderValue, header};
 use percent_encoding::percent_decode_str;
 
 use super::caller::Caller;
 use super::credentials::key_hash;
 use super::rate::Quota;
 use crate::AppState;
-use crate::problem::Problem;
-
-const NO_SUCH_KEY: &str =
-    "the API key is not known, has expired or was revoked; use one that works";
+use crate::problem::{NO_SUCH_KEY, Problem};
 
 /// Lets a request to an API path pass if it has a working key of the domain in the path and the key
 /// is within its limit. A request without a working key does not count, so that no caller can use
@@ -61,8 +57,8 @@ async fn known_key(
     state: &AppState,
     named: Result<[u8; 32], &'static str>,
 ) -> Result<([u8; 32], Arc<KeyGrant>), Problem> {
-    let hash = named.map_err(unauthorized)?;
-    let grant = grant(state, hash).await?.ok_or_else(|| unauthorized(NO_SUCH_KEY))?;
+    let hash = named.map_err(Problem::unauthorized)?;
+    let grant = grant(state, hash).await?.ok_or_else(|| Problem::unauthorized(NO_SUCH_KEY))?;
     Ok((hash, grant))
 }
 
@@ -70,7 +66,7 @@ async fn known_key(
 /// of the store does not end them.
 pub(crate) async fn require_working_key(state: &AppState, caller: &Caller) -> Result<(), Problem> {
     match grant(state, caller.key_hash).await {
-        Ok(None) => Err(unauthorized(NO_SUCH_KEY)),
+        Ok(None) => Err(Problem::unauthorized(NO_SUCH_KEY)),
         Ok(Some(_)) | Err(_) => Ok(()),
     }
 }
@@ -98,11 +94,6 @@ fn api_domain(path: &str) -> Option<&str> {
         Some("v1" | "v2") => Some(segments.next().unwrap_or_default()),
         _ => None,
     }
-}
-
-fn unauthorized(detail: &'static str) -> Problem {
-    let challenge = HeaderValue::from_static("Basic realm=\"caseload\", Bearer");
-    Problem::new(ErrorCode::Unauthorized, detail).header(header::WWW_AUTHENTICATE, challenge)
 }
 
 #[cfg(test)]

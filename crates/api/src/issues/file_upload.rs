@@ -4,6 +4,8 @@
 
 use caseload_model::error_code::ErrorCode;
 use caseload_model::ids::timed_id;
+use caseload_model::issue::IssuePart;
+use caseload_model::issue::attachment_url::is_harmless_name;
 use caseload_model::issue::write::{
     Attachment, CONTENT_TYPE_BYTES_MAX, FILE_NAME_CHARS_MAX, PLAIN_BYTES,
 };
@@ -12,14 +14,12 @@ use caseload_store::{ATTACHMENT_PIECE_BYTES, StageAttachment};
 use sha2::{Digest, Sha256};
 
 use crate::form::Files;
-use crate::problem::{Fault, Problem};
+use crate::problem::{FAULTS_MAX, Fault, Problem};
 use crate::random::random_u64;
 use crate::{AppState, Caller};
 
 /// The form fields for files. A client that sends several may name them `attachments[]`.
 pub(crate) const FILE_FIELDS: [&str; 2] = ["attachment", "attachments"];
-/// The most files of one request.
-const FILES_MAX: usize = 100;
 /// The name of a file that was sent without one.
 const NO_NAME: &str = "attachment";
 
@@ -85,8 +85,23 @@ impl<'s> FileUpload<'s> {
     fn refuse(&mut self, code: ErrorCode, detail: String) {
         let Some(open) = &mut self.open else { return };
         open.refused = true;
-        self.faults.push(Fault::parameter(&open.field, code, detail));
+        // A body may have a million empty files.
+        if self.faults.len() < FAULTS_MAX {
+            self.faults.push(Fault::parameter(&open.field, code, detail));
+        }
     }
+}
+
+/// The name under which a file is stored: without control characters, and with one dot in place of
+/// several in a row. An import takes no other names, and an exported issue has to be importable.
+fn stored_name(sent: &str) -> String {
+    let mut name = String::with_capacity(sent.len());
+    for c in sent.chars().filter(|c| !c.is_control()) {
+        if c != '.' || !name.ends_with('.') {
+            name.push(c);
+        }
+    }
+    if name.is_empty() { NO_NAME.to_owned() } else { name }
 }
 
 impl Files for FileUpload<'_> {
@@ -100,10 +115,13 @@ impl Files for FileUpload<'_> {
         // Some clients send the whole path.
         let name = name.rsplit(['/', '\\']).next().unwrap_or_default();
         let name = if name.is_empty() { NO_NAME } else { name };
-        let content_type = content_type.filter(|given| !given.is_empty()).unwrap_or(PLAIN_BYTES);
+        let name = stored_name(name);
+        let chars = name.chars().count();
+        let is_type = |given: &&str| !given.is_empty() && is_harmless_name(given);
+        let content_type = content_type.filter(is_type).unwrap_or(PLAIN_BYTES);
         let file = Attachment {
             id: String::new(),
-            file_name: name.to_owned(),
+            file_name: name,
             content_type: content_type.to_owned(),
             size: 0,
         };
@@ -115,7 +133,7 @@ impl Files for FileUpload<'_> {
             hash: Sha256::new(),
             refused: false,
         });
-        if name.chars().count() > FILE_NAME_CHARS_MAX {
+        if chars > FILE_NAME_CHARS_MAX {
             let detail = format!("a file's name has at most {FILE_NAME_CHARS_MAX} characters");
             self.refuse(ErrorCode::OutOfRange, detail);
         }
@@ -123,9 +141,8 @@ impl Files for FileUpload<'_> {
             let detail = format!("a content type has at most {CONTENT_TYPE_BYTES_MAX} bytes");
             self.refuse(ErrorCode::OutOfRange, detail);
         }
-        if self.files.len() >= FILES_MAX {
-            let detail = format!("a request has at most {FILES_MAX} files");
-            self.refuse(ErrorCode::OutOfRange, detail);
+        if let Some(detail) = IssuePart::Attachments.too_many(self.files.len() + 1) {
+            self.refuse(ErrorCode::TooMany, detail);
         }
     }
 

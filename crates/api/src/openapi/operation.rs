@@ -19,11 +19,12 @@ const GUARDED: [ErrorCode; 5] = [
 ];
 
 /// The errors of an invalid query.
-pub(crate) const QUERY: [ErrorCode; 4] = [
+pub(crate) const QUERY: [ErrorCode; 5] = [
     ErrorCode::UnknownParameter,
     ErrorCode::ConflictingParameter,
     ErrorCode::InvalidValue,
     ErrorCode::OutOfRange,
+    ErrorCode::TooMany,
 ];
 
 /// An operation under construction.

@@ -197,6 +197,9 @@ fn sample(code: ErrorCode) -> (Option<&'static str>, &'static str) {
             Some("payload"),
             "the payload has more than 10000 entries; send them in several requests",
         ),
+        ErrorCode::TooMany => {
+            (Some("tags"), "1001 tags are too many: an issue may have at most 1000")
+        }
         ErrorCode::Unauthorized => {
             (None, "the API key is not known, has expired or was revoked; use one that works")
         }

@@ -47,6 +47,7 @@ mod issues {
     mod get;
     mod json_bodies;
     mod lifecycle;
+    mod limits;
     mod list;
     mod list_by_cursor;
     mod list_filters;

@@ -33,6 +33,31 @@ pub(super) fn without_base<'u>(url: &'u str, base_urls: &[String]) -> &'u str {
     paths.into_iter().find(|path| is_attachment_path(path)).unwrap_or(url)
 }
 
+/// Whether a URL from elsewhere may be shown as a link: one of the two web schemes or a path, which
+/// no browser runs or takes for another host. Browsers drop tabs and line breaks in a URL and read
+/// a backslash as a slash, so neither may hide the beginning.
+pub(super) fn is_harmless_url(url: &str) -> bool {
+    let begins = |scheme: &str| {
+        url.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
+    };
+    if url.chars().any(char::is_control) {
+        return false;
+    }
+    if begins("http://") || begins("https://") {
+        return true;
+    }
+    let first = url.split(['/', '\\', '?', '#']).next().unwrap_or_default();
+    let other_host = url.starts_with(['/', '\\']) && url[1..].starts_with(['/', '\\']);
+    // A colon in the first part of a path would end a scheme.
+    !first.contains(':') && !other_host && !url.starts_with(' ')
+}
+
+/// Whether the name or the type of a file from elsewhere has nothing that a header or a file system
+/// would take for something else.
+pub fn is_harmless_name(text: &str) -> bool {
+    !text.chars().any(char::is_control) && !text.contains("..")
+}
+
 /// Adds to `urls` the positions of the attachments' paths in `messages`, a rendered array, each
 /// increased by `offset`.
 pub fn find_in_messages(messages: &[u8], offset: usize, urls: &mut Vec<usize>) {
@@ -106,6 +131,50 @@ mod tests {
             ("", false),
         ] {
             assert_eq!(is_attachment_path(path), is_one, "{path}");
+        }
+    }
+
+    #[test]
+    fn only_web_urls_and_paths_are_harmless() {
+        for url in [
+            "",
+            "/v1/acme/attachments/x",
+            "files/a.png",
+            "a.png?at=12:30",
+            "http://h/x",
+            "HTTPS://h/x:y",
+            "./a:b",
+        ] {
+            assert!(is_harmless_url(url), "{url}");
+        }
+        for url in [
+            "javascript:alert(1)",
+            "JavaScript:alert(1)",
+            " javascript:alert(1)",
+            "java\tscript:alert(1)",
+            "\u{1}javascript:alert(1)",
+            "data:text/html,x",
+            "file:///etc/passwd",
+            "http:evil",
+            "//evil.example/x",
+            "/\\evil.example/x",
+            "\\\\evil.example",
+            "/a\r\nb",
+        ] {
+            assert!(!is_harmless_url(url), "{url:?}");
+        }
+    }
+
+    #[test]
+    fn names_without_control_characters_and_double_dots_are_harmless() {
+        for (name, good) in [
+            ("r\u{e9}sum\u{e9} 1.pdf", true),
+            ("../../etc/passwd", false),
+            ("a\r\nX: y", false),
+            ("a\u{85}b", false),
+            ("text/plain; charset=utf-8", true),
+        ] {
+            assert_eq!(is_harmless_name(name), good, "{name:?}");
         }
     }
 

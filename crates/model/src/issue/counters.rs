@@ -4,6 +4,11 @@
 //! the sum of its days, so that years are summed from few counters. An edit changes the counters by
 //! the difference between two results of this module.
 
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use sha2::{Digest, Sha256};
+
 use super::IssueColumns;
 use crate::task::words;
 
@@ -57,6 +62,21 @@ pub const fn counted_days(day: i64) -> (i64, i64) {
     (first, first + SPAN_DAYS - 1)
 }
 
+/// Longer values count under a hash: no index of a database takes keys of any length.
+const VALUE_BYTES_MAX: usize = 1024;
+/// Marks a hash; no text begins with this byte.
+const HASHED: u8 = 0xff;
+
+/// The value of the counters of a text: the text itself, or a hash of a long one.
+pub fn counted_text(text: &str) -> Cow<'_, [u8]> {
+    if text.len() <= VALUE_BYTES_MAX {
+        return Cow::Borrowed(text.as_bytes());
+    }
+    let mut value = vec![HASHED];
+    value.extend_from_slice(&Sha256::digest(text));
+    Cow::Owned(value)
+}
+
 /// Passes each counter of days that counts the issue to `visit`, once, as facet, value and day. The
 /// counters of the spans that contain these days count the issue, too.
 pub fn visit_counters(issue: &IssueColumns, visit: &mut impl FnMut(Facet, &[u8], i64)) {
@@ -65,15 +85,16 @@ pub fn visit_counters(issue: &IssueColumns, visit: &mut impl FnMut(Facet, &[u8],
     let state = facts.state.as_str().as_bytes();
     visit(Facet::All, b"", created);
     visit(Facet::State, state, created);
-    visit(Facet::App, issue.app_id.as_bytes(), created);
-    visit(Facet::Assignee, facts.assignee_id.as_deref().unwrap_or_default().as_bytes(), created);
+    visit(Facet::App, &counted_text(&issue.app_id), created);
+    let assignee = facts.assignee_id.as_deref().unwrap_or_default();
+    visit(Facet::Assignee, &counted_text(assignee), created);
     for (facet, text) in [
         (Facet::Queue, facts.queue.as_ref().map(|queue| queue.id.as_str())),
         (Facet::Language, facts.language.as_deref()),
         (Facet::Platform, facts.platform_type.as_deref()),
     ] {
         if let Some(text) = text {
-            visit(facet, text.as_bytes(), created);
+            visit(facet, &counted_text(text), created);
         }
     }
     if let Some(rating) = facts.rating {
@@ -81,14 +102,21 @@ pub fn visit_counters(issue: &IssueColumns, visit: &mut impl FnMut(Facet, &[u8],
     }
     visit(Facet::Updated, b"", facts.updated_at.day());
     visit(Facet::StateChanged, state, facts.changed_at.day());
-    distinct_tags(issue, |tag| visit(Facet::Tag, tag.as_bytes(), created));
+    distinct_tags(issue, |tag| visit(Facet::Tag, &counted_text(tag), created));
 }
+
+/// Up to this number of tags, comparing each with those before it costs less than a set.
+const COMPARED_TAGS_MAX: usize = 16;
 
 /// Each tag once.
 pub(super) fn distinct_tags(issue: &IssueColumns, mut visit: impl FnMut(&str)) {
     let tags = &issue.facts.tags;
+    if tags.len() > COMPARED_TAGS_MAX {
+        let mut seen = HashSet::with_capacity(tags.len());
+        tags.iter().filter(|tag| seen.insert(tag.as_str())).for_each(|tag| visit(tag));
+        return;
+    }
     for (n, tag) in tags.iter().enumerate() {
-        // With few tags, a set would cost more than it saves.
         if !tags[..n].contains(tag) {
             visit(tag);
         }

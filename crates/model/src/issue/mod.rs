@@ -14,6 +14,7 @@ mod head;
 mod import;
 mod instant;
 mod iso_times;
+mod limits;
 mod list_version;
 mod message;
 mod oldest_first;
@@ -27,7 +28,8 @@ pub mod write;
 
 pub use columns::{IssueColumns, IssueFacts, IssueQueue, IssueState};
 pub use counters::{
-    CounterKey, Facet, SPAN_DAYS, counted_days, counter_keys, span_of_day, visit_counters,
+    CounterKey, Facet, SPAN_DAYS, counted_days, counted_text, counter_keys, span_of_day,
+    visit_counters,
 };
 pub use custom_field::{FieldType, has_value};
 pub(crate) use custom_field::{boolean_text, scalar_text};
@@ -38,11 +40,14 @@ pub use import::{
     prepare_imports_of,
 };
 pub use instant::{parse_iso, write_iso};
+pub use limits::{
+    ATTACHMENTS_MAX, CUSTOM_FIELDS_MAX, IssuePart, MESSAGES_MAX, META_KEYS_MAX, TAGS_MAX,
+};
 pub use list_version::{ListVersion, ListVersionHasher};
 pub use oldest_first::{PlacedRecord, oldest_first, with_iso_times};
 pub use plan::{
     App, AppProfileRow, ImportContext, ImportPlan, IssueRow, MissingWindows, OccupiedInstants,
-    StoredIssue, TimeWindow, named_issue_ids, plan_imports,
+    StoredIssue, TimeWindow, free_ids_needed, named_issue_ids, plan_imports,
 };
 pub use terms::{
     OptionalField, TermKind, choice_term, day_term, field_term, number_term, term_day, text_term,
@@ -55,7 +60,7 @@ pub const TEXT_CHARS_MAX: usize = 100_000;
 /// Longest body of a message, in bytes.
 pub const MESSAGE_BODY_BYTES_MAX: usize = 1 << 20;
 /// Longest tag, in code points.
-pub const TAG_CHARS_MAX: usize = 100;
+pub const TAG_CHARS_MAX: usize = 1000;
 /// The latest instant an issue may carry: the end of the year 9999, in milliseconds.
 pub const INSTANT_MS_MAX: i64 = 253_402_300_799_999;
 /// A number below this is more likely a time in seconds: in milliseconds it would be before March

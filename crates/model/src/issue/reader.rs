@@ -2,6 +2,7 @@
 //! entry gets all of its faults at once. The value of a faulty field does not matter, because the
 //! entry is rejected as a whole. `null` reads as absent.
 
+use super::limits::IssuePart;
 use super::{INSTANT_MS_MAX, SECONDS_MAX, parse_iso, write_iso};
 use crate::error_code::{EntryErrorCode, EntryWarningCode};
 use crate::ids::FOREIGN_ID_CHARS_MAX;
@@ -11,8 +12,8 @@ use crate::spelling::nearest_word;
 use crate::task::Family;
 use crate::time::UnixMillis;
 
-/// Most faults of one entry that are listed; one more then says that there are others.
-const FAULTS_MAX: usize = 1000;
+/// Most faults of one entry that are listed; the last of them says how many more there are.
+pub(super) const FAULTS_MAX: usize = 100;
 /// Bytes of the longest pointer of a fault, without escapes. Together with the limit on faults this
 /// keeps the error record of an entry from growing far beyond the entry.
 const POINTER_BYTES_MAX: usize = 4096;
@@ -37,7 +38,9 @@ impl<'j, const N: usize> Map<'j, '_, N> {
 /// The faults of one entry, while it is read.
 #[derive(Default)]
 pub(super) struct Reader {
-    pub(super) faults: Vec<EntryFault>,
+    faults: Vec<EntryFault>,
+    /// Faults beyond [`FAULTS_MAX`].
+    unlisted: usize,
     pub(super) warnings: Vec<EntryWarning>,
 }
 
@@ -50,6 +53,7 @@ impl Reader {
         value: Option<&Json<'_>>,
     ) {
         if self.is_full() {
+            self.unlisted += 1;
             return;
         }
         let mut fault = EntryFault {
@@ -63,9 +67,35 @@ impl Reader {
             fault = fault.with_value(value);
         }
         self.faults.push(fault);
+    }
+
+    /// Whether the entry has no fault so far.
+    pub(super) fn is_good(&self) -> bool {
+        self.faults.is_empty()
+    }
+
+    /// Adds a fault of the entry as a whole.
+    pub(super) fn add(&mut self, fault: EntryFault) {
         if self.is_full() {
-            let detail = "the entry has more faults than can be listed";
-            self.faults.push(EntryFault::new(code, "", detail));
+            self.unlisted += 1;
+        } else {
+            self.faults.push(fault);
+        }
+    }
+
+    /// All faults, ready for a record.
+    pub(super) fn into_faults(mut self) -> Vec<EntryFault> {
+        if let (Some(last), 1..) = (self.faults.last_mut(), self.unlisted) {
+            let more = format!("; {} more faults of this entry are not listed", self.unlisted);
+            last.detail.push_str(&more);
+        }
+        self.faults
+    }
+
+    /// A part of which there are more than an issue may have is one fault.
+    pub(super) fn check_count(&mut self, part: IssuePart, count: usize, at: &ValuePath<'_>) {
+        if let Some(detail) = part.too_many(count) {
+            self.fault(EntryErrorCode::TooMany, at, detail, None);
         }
     }
 
@@ -89,7 +119,9 @@ impl Reader {
         for (field, value) in self.members(json, at)? {
             if let Some(n) = names.iter().position(|name| name == field) {
                 map.values[n] = Some(value).filter(|value| **value != Json::Null);
-            } else if !self.is_full() {
+            } else if self.is_full() {
+                self.unlisted += 1;
+            } else {
                 let nearest = nearest_word(field, *names).unwrap_or_default();
                 let key = shown(field);
                 let detail = format!("{key:?} is not a field here; the nearest is {nearest:?}");
@@ -148,6 +180,19 @@ impl Reader {
         None
     }
 
+    /// The elements of a list of which an issue may have only so many. If there are more, that is
+    /// one fault, and none of them is read.
+    pub(super) fn limited_list<'j, const N: usize>(
+        &mut self,
+        map: &Map<'j, '_, N>,
+        name: &str,
+        part: IssuePart,
+    ) -> Option<&'j [Json<'j>]> {
+        let items = self.list(map, name)?;
+        self.check_count(part, items.len(), &map.at.key(name));
+        (items.len() <= part.limit()).then_some(items)
+    }
+
     /// An array of strings; `null` elements are skipped.
     pub(super) fn texts<'j, const N: usize>(
         &mut self,
@@ -156,9 +201,18 @@ impl Reader {
         chars_max: usize,
     ) -> Option<Vec<&'j str>> {
         let items = self.list(map, name)?;
-        let at = map.at.key(name);
+        Some(self.texts_of(items, &map.at.key(name), chars_max))
+    }
+
+    /// The strings of an array; `null` elements are skipped.
+    pub(super) fn texts_of<'j>(
+        &mut self,
+        items: &'j [Json<'j>],
+        at: &ValuePath<'_>,
+        chars_max: usize,
+    ) -> Vec<&'j str> {
         let given = items.iter().enumerate().filter(|(_, item)| **item != Json::Null);
-        Some(given.filter_map(|(n, item)| self.text_value(item, &at.item(n), chars_max)).collect())
+        given.filter_map(|(n, item)| self.text_value(item, &at.item(n), chars_max)).collect()
     }
 
     /// A string of at most `chars_max` code points.

@@ -29,8 +29,8 @@ pub use write::{write_array, write_map, write_string};
 /// room for the records that wrap an entry.
 pub const DEPTH_MAX: usize = 100;
 
-/// Most faults of content that are collected from one text; reading ends after them.
-pub const FAULTS_MAX: usize = 1000;
+/// Most faults that are collected from one text; reading ends after them, and the last one says so.
+pub const FAULTS_MAX: usize = 100;
 
 /// Maps with up to this many keys are searched linearly; larger ones are hashed first.
 const SEARCHED_KEYS_MAX: usize = 16;

@@ -53,6 +53,7 @@ pub fn parse(bytes: &[u8]) -> Result<Json<'_>, Vec<Fault>> {
         Ok(json) if reader.faults.is_empty() => Ok(json),
         Ok(_) => Err(reader.faults),
         Err(broken) => {
+            reader.faults.truncate(FAULTS_MAX - 1);
             reader.faults.push(*broken);
             Err(reader.faults)
         }

@@ -38,6 +38,9 @@ const LISTS: [(&str, ListForm); 20] = [
     ("tags", ListForm::Texts),
 ];
 
+/// Most faults of one request that are listed: a list may have thousands of words.
+const FAULTS_MAX: usize = 100;
+
 fn list_form(name: &str) -> Option<ListForm> {
     LISTS.iter().find(|(list, _)| *list == name).map(|(_, form)| *form)
 }
@@ -108,6 +111,9 @@ impl<'p> Parameters<'p> {
     }
 
     pub(crate) fn fault(&mut self, spelled: &str, code: ErrorCode, detail: impl Into<String>) {
+        if self.faults.len() >= FAULTS_MAX {
+            return;
+        }
         let parameter = spelled.to_owned();
         self.faults.push(ParameterFault { parameter, code, detail: detail.into() });
     }

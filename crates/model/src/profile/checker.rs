@@ -11,7 +11,7 @@ use crate::record::{EntryFault, NamedRecords};
 
 /// Most faults of one entry that are listed; the last of them says how many more there are. Without
 /// this limit an entry full of faults would leave a record many times its size.
-pub const FAULTS_MAX: usize = 1000;
+pub const FAULTS_MAX: usize = 100;
 /// Code points of a caller's text that a message quotes.
 const QUOTED_CHARS_MAX: usize = 60;
 

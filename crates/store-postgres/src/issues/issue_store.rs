@@ -2,12 +2,11 @@
 //! parallel, on any server: an issue is locked before it is read to be changed, and the domain's
 //! clock is locked from the first read of it until the transaction ends.
 
-use caseload_model::ids::ISSUE_ID_COUNTED_MAX;
 use caseload_model::issue::INSTANT_MS_MAX;
 use caseload_model::issue::write::IssueRecord;
 use caseload_model::time::UnixMillis;
 use caseload_store::issues::{
-    IndexChanges, IssueAllocation, IssueStore, Replacement, free_instant, taken_instants,
+    IndexChanges, IssueAllocation, IssueStore, Replacement, free_instant, live_id, taken_instants,
 };
 use caseload_store::rowset::row_number;
 use caseload_store::sql::Sql;
@@ -115,10 +114,7 @@ impl IssueStore for DomainTx<'_> {
                 &[&self.domain.0, &now.0],
             )?
             .ok_or(StoreError::LeaseLost)?;
-        let id = clock.get::<_, i64>(0).unsigned_abs();
-        if id > ISSUE_ID_COUNTED_MAX {
-            return Err(StoreError::Unavailable("the domain has no issue id left".to_owned()));
-        }
+        let id = live_id(self, clock.get::<_, i64>(0).unsigned_abs())?;
         let (created_at, latest) = (instant(&clock, 1), instant(&clock, 2));
         let created_at = if created_at == latest && latest.0 <= INSTANT_MS_MAX {
             created_at

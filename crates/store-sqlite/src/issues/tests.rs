@@ -82,6 +82,7 @@ fn world(seed: u64, count: u64) -> Vec<Issue> {
         default_app: app,
         next_publish_number: 2,
         last_issue_id: 0,
+        free_ids: Vec::new(),
         stored: HashMap::new(),
         occupied: OccupiedInstants::new(None),
     };

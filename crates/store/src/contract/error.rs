@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 use std::pin::Pin;
+use std::time::Duration;
 
 use caseload_model::issue_query::ParameterFault;
 
@@ -23,12 +24,18 @@ pub enum StoreError {
     QueueFull { unfinished: u32, limit: u32 },
     #[error("the idempotency key was used for another request")]
     IdempotencyKeyReused,
+    #[error("the API key of the caller does not work any more")]
+    KeyEnded,
     #[error("the staged blocks of the upload are gone")]
     UploadLost,
     #[error("the task was retried before, by the task {by}")]
     AlreadyRetried { by: String },
     #[error("the task is completed")]
     TaskCompleted,
+    /// A chunk did not commit within the time that one may have the store for itself. Nothing of it
+    /// is stored.
+    #[error("a chunk was interrupted after {} ms of work", worked.as_millis())]
+    ChunkInterrupted { worked: Duration },
     #[error("another server took this task over")]
     LeaseLost,
     #[error("the request refers to something that does not exist or does not fit")]

@@ -9,11 +9,12 @@ use std::ops::Range;
 use caseload_model::ids::ISSUE_ID_COUNTED_MAX;
 use caseload_model::issue::{
     App, ImportContext, ImportPlan, IssueBody, NewIssue, OccupiedInstants, StoredIssue, TimeWindow,
-    named_issue_ids, plan_imports,
+    free_ids_needed, named_issue_ids, plan_imports,
 };
 use caseload_model::record::{ChunkRecords, PreparedEntry};
 use caseload_model::time::UnixMillis;
 
+use super::free_ids;
 use crate::idempotency::CommandStore;
 use crate::sql::{Row, Sql};
 use crate::{ChunkEntries, ChunkWork, StoreError, values};
@@ -77,6 +78,8 @@ impl Import {
         let ids: Vec<i64> = named.map(u64::cast_signed).collect();
         let stored = if ids.is_empty() { Vec::new() } else { store.stored(&ids)? };
         context.stored = stored.into_iter().collect();
+        let needed = free_ids_needed(last_id, entries.len());
+        context.free_ids = free_ids(&store.domain(), last_id + 1, needed)?;
         let mut plan = loop {
             match plan_imports(context, &part.block.bytes, entries, self.dry_run) {
                 Ok(plan) => break plan,
@@ -132,6 +135,7 @@ fn read_context(store: &mut impl ImportStore) -> Result<ImportContext, StoreErro
         apps,
         next_publish_number: last_app_number + 1,
         last_issue_id,
+        free_ids: Vec::new(),
         stored: HashMap::new(),
         occupied: OccupiedInstants::new(newest),
     })

@@ -1,12 +1,14 @@
 //! Writing issues, independent of the backend: the writing commands, the plans of imports, and
 //! index maintenance. A backend implements [`IssueStore`] and writes an [`IndexUpdate`].
 
+mod free_ids;
 mod free_instant;
 mod import;
 mod index_changes;
 mod stored_columns;
 pub mod write;
 
+pub use free_ids::{free_ids, live_id};
 pub use free_instant::{free_instant, taken_instants};
 pub use import::{Import, ImportStore, body, entries_of, stored_issue};
 pub use index_changes::{

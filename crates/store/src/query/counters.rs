@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use caseload_model::issue::{Facet, IssueState};
+use caseload_model::issue::{Facet, IssueState, counted_text};
 use caseload_model::issue_query::{
     Condition, IssueQuery, RatingSet, SortKey, SortOrder, TimeRange,
 };
@@ -137,7 +137,7 @@ impl Counters {
         texts: Option<&[String]>,
         filter: Filters,
     ) -> Option<Self> {
-        let values = texts?.iter().map(|text| text.as_bytes().to_vec()).collect();
+        let values = texts?.iter().map(|text| counted_text(text).into_owned()).collect();
         Some(Self::new(query, facet, values, Filters::CREATED.and(filter)))
     }
 

@@ -37,6 +37,7 @@ impl Oracle {
             default_app,
             next_publish_number: 2,
             last_issue_id: 0,
+            free_ids: Vec::new(),
             stored: HashMap::new(),
             occupied: OccupiedInstants::new(None),
         };

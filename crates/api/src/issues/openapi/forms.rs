@@ -4,7 +4,9 @@
 //! clients choose the content type by the class of the body.
 
 use caseload_model::ids::{FOREIGN_ID_CHARS_MAX, ISSUE_ID_MAX};
-use caseload_model::issue::{IssueState, MESSAGE_BODY_BYTES_MAX, TAG_CHARS_MAX, TEXT_CHARS_MAX};
+use caseload_model::issue::{
+    IssueState, MESSAGE_BODY_BYTES_MAX, TAG_CHARS_MAX, TAGS_MAX, TEXT_CHARS_MAX,
+};
 use serde_json::{Map, Value, json};
 
 use crate::openapi::json::{or_null, schema};
@@ -163,7 +165,9 @@ fn texts(description: &str, chars_max: usize) -> Value {
 }
 
 fn tags() -> Value {
-    texts("All tags of the issue.", TAG_CHARS_MAX)
+    let mut tags = texts("All tags of the issue.", TAG_CHARS_MAX);
+    tags["contentSchema"]["maxItems"] = TAGS_MAX.into();
+    tags
 }
 
 fn meta() -> Value {

@@ -4,7 +4,7 @@
 
 use caseload_model::ids::{FOREIGN_ID_CHARS_MAX, ISSUE_ID_MAX};
 use caseload_model::issue::write::BULK_EDIT_ISSUES_MAX;
-use caseload_model::issue::{TAG_CHARS_MAX, TEXT_CHARS_MAX};
+use caseload_model::issue::{TAG_CHARS_MAX, TAGS_MAX, TEXT_CHARS_MAX};
 use serde_json::{Map, Value, json};
 
 use crate::openapi::json::{null_value, schema};
@@ -186,7 +186,9 @@ fn texts(description: &str, chars_max: usize) -> Value {
 }
 
 fn tags() -> Value {
-    texts("All tags of the issue.", TAG_CHARS_MAX)
+    let mut tags = texts("All tags of the issue.", TAG_CHARS_MAX);
+    tags["maxItems"] = TAGS_MAX.into();
+    tags
 }
 
 fn meta() -> Value {

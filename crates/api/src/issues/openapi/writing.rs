@@ -9,13 +9,14 @@ use crate::openapi::operation::{Operation, json_content};
 use crate::openapi::parameters::instant;
 
 /// The errors of every form.
-const FORM: [ErrorCode; 8] = [
+const FORM: [ErrorCode; 9] = [
     ErrorCode::InvalidRequest,
     ErrorCode::UnknownParameter,
     ErrorCode::ConflictingParameter,
     ErrorCode::InvalidValue,
     ErrorCode::OutOfRange,
     ErrorCode::MissingField,
+    ErrorCode::TooMany,
     ErrorCode::TooLarge,
     ErrorCode::UnsupportedMediaType,
 ];

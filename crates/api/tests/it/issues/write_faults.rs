@@ -34,7 +34,7 @@ fn faults(body: &Value) -> Vec<(String, String)> {
 type Wrong = (Method, &'static str, Vec<(&'static str, &'static str)>, &'static str, &'static str);
 
 fn wrong_posts() -> Vec<Wrong> {
-    let long_tag: &str = format!("[\"{}\"]", "x".repeat(101)).leak();
+    let long_tag: &str = format!("[\"{}\"]", "x".repeat(1001)).leak();
     let long_body: &str = "x".repeat((1 << 20) + 1).leak();
     let long_id: &str = "x".repeat(256).leak();
     let body = ("message-body", "x");

@@ -3,13 +3,14 @@
 
 use super::issue_map::IssueMap;
 use crate::ids::FOREIGN_ID_CHARS_MAX;
-use crate::issue::TEXT_CHARS_MAX;
 use crate::issue::columns::{IssueFacts, IssueQueue};
 use crate::issue::custom_field::read_custom_field;
 use crate::issue::fragments::IssueBody;
+use crate::issue::limits::count_keys;
 use crate::issue::person::{read_person, write_person};
 use crate::issue::reader::Reader;
 use crate::issue::render::{Members, write_meta, write_rendered};
+use crate::issue::{IssuePart, TEXT_CHARS_MAX};
 use crate::json::Json;
 use crate::time::UnixMillis;
 
@@ -27,7 +28,11 @@ pub(super) fn read(
     let mut meta = Vec::new();
     match map.get("meta").map(Json::as_map_sent) {
         None => meta.extend_from_slice(b"{}"),
-        Some(json @ Json::Object(_)) => write_meta(json, &mut meta),
+        Some(json @ Json::Object(_)) => {
+            let keys = count_keys(json, true);
+            reader.check_count(IssuePart::MetaKeys, keys, &map.at.key("meta"));
+            write_meta(json, &mut meta);
+        }
         Some(other) => reader.wrong_type("a map", &map.at.key("meta"), other),
     }
     IssueBody {
@@ -48,8 +53,10 @@ fn custom_fields(map: &IssueMap<'_, '_>, reader: &mut Reader) -> Vec<u8> {
     let given = map.get("custom_fields").and_then(|json| reader.members(json, &at));
     let mut out = b"{".to_vec();
     let mut pen = Members::new(&mut out, false);
-    let fields = given.unwrap_or_default().iter();
-    for member in fields.filter(|(_, field)| *field != Json::Null) {
+    let fields = given.unwrap_or_default().iter().filter(|(_, field)| *field != Json::Null);
+    let count = fields.clone().count();
+    reader.check_count(IssuePart::CustomFields, count, &at);
+    for member in fields.take(IssuePart::CustomFields.limit()) {
         read_custom_field(member, &at, &mut pen, reader);
     }
     out.push(b'}');

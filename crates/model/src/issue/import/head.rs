@@ -6,7 +6,7 @@ use crate::ids::FOREIGN_ID_CHARS_MAX;
 use crate::issue::columns::{IssueFacts, IssueQueue, IssueState};
 use crate::issue::head::{Assignee, Author, HeadContext, HeadTemplate};
 use crate::issue::reader::Reader;
-use crate::issue::{ISSUE_MODE_DEFAULT, TAG_CHARS_MAX, TEXT_CHARS_MAX, UNASSIGNED};
+use crate::issue::{ISSUE_MODE_DEFAULT, IssuePart, TAG_CHARS_MAX, TEXT_CHARS_MAX, UNASSIGNED};
 use crate::json::{Json, ValuePath};
 use crate::time::UnixMillis;
 
@@ -49,17 +49,18 @@ pub(super) fn read(
         platform_type: owned(reader.text(map, "platform_type", FOREIGN_ID_CHARS_MAX)),
         issue_mode: owned(issue_mode(map, reader)),
         redacted: reader.boolean(map, "redacted").unwrap_or_default(),
-        tags: reader
-            .texts(map, "tags", TAG_CHARS_MAX)
-            .unwrap_or_default()
-            .into_iter()
-            .map(str::to_owned)
-            .collect(),
+        tags: tags(map, reader),
     };
     let title = reader.text(map, "title", TEXT_CHARS_MAX).unwrap_or_default();
     let cc = reader.texts(map, "cc", TEXT_CHARS_MAX);
     let head = HeadTemplate::new(context, &facts, title, cc);
     (facts, head)
+}
+
+fn tags(map: &IssueMap<'_, '_>, reader: &mut Reader) -> Vec<String> {
+    let items = reader.limited_list(map, "tags", IssuePart::Tags).unwrap_or_default();
+    let texts = reader.texts_of(items, &map.at.key("tags"), TAG_CHARS_MAX);
+    texts.into_iter().map(str::to_owned).collect()
 }
 
 /// The state and when it changed. By default the issue is new, from its creation on.

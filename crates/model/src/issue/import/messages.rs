@@ -10,12 +10,12 @@ use super::people::People;
 use super::source::Source;
 use crate::error_code::EntryErrorCode;
 use crate::ids::{FOREIGN_ID_CHARS_MAX, timed_id};
-use crate::issue::attachment_url::without_base;
+use crate::issue::attachment_url::{is_harmless_name, is_harmless_url, without_base};
 use crate::issue::message::{Message, Origin};
 use crate::issue::person::read_person;
 use crate::issue::reader::Reader;
 use crate::issue::render::Members;
-use crate::issue::{MESSAGE_BODY_BYTES_MAX, TEXT_CHARS_MAX};
+use crate::issue::{IssuePart, MESSAGE_BODY_BYTES_MAX, TEXT_CHARS_MAX};
 use crate::json::{Json, ValuePath};
 use crate::task::Family;
 use crate::time::UnixMillis;
@@ -34,9 +34,6 @@ const MESSAGE_FIELDS: [&str; 10] = [
 ];
 const ATTACHMENT_FIELDS: [&str; 4] = ["url", "file_name", "content_type", "size"];
 
-/// Bytes of the shortest rendered message.
-const MESSAGE_BYTES_MIN: usize = 80;
-
 /// Bytes that most messages take in addition to their bodies.
 const MESSAGE_BYTES_USUAL: usize = 320;
 
@@ -48,7 +45,7 @@ pub(super) fn read_all<'j>(
     issue_created_at: UnixMillis,
     reader: &mut Reader,
 ) -> Vec<Message<'j>> {
-    let items = reader.list_with_room(map, "messages", MESSAGE_BYTES_MIN).unwrap_or_default();
+    let items = reader.limited_list(map, "messages", IssuePart::Messages).unwrap_or_default();
     let list_at = map.at.key("messages");
     let numbered = items.iter().enumerate();
     numbered
@@ -74,7 +71,8 @@ fn read<'j>(
     }
     let author_at = at.key("author");
     let attachments_at = at.key("attachments");
-    let attachments = reader.list(&map, "attachments").unwrap_or_default();
+    let attachments =
+        reader.limited_list(&map, "attachments", IssuePart::Attachments).unwrap_or_default();
     let attachments = attachments
         .iter()
         .enumerate()
@@ -113,9 +111,21 @@ fn attachment(
     let mut out = b"{".to_vec();
     let mut members = Members::new(&mut out, false);
     let url = reader.text(&map, "url", TEXT_CHARS_MAX);
+    if url.is_some_and(|url| !is_harmless_url(url)) {
+        let detail = "the URL of an attachment begins with http:// or https://, or is a path; it \
+                      has no control characters";
+        reader.fault(EntryErrorCode::OutOfRange, &at.key("url"), detail, map.get("url"));
+    }
     members.optional_text("url", url.map(|url| without_base(url, source.base_urls)));
     for name in ["file_name", "content_type"] {
-        members.optional_text(name, reader.text(&map, name, TEXT_CHARS_MAX));
+        let text = reader.text(&map, name, TEXT_CHARS_MAX);
+        if text.is_some_and(|text| !is_harmless_name(text)) {
+            let detail = format!(
+                "the {name} of an attachment has neither control characters nor two dots in a row"
+            );
+            reader.fault(EntryErrorCode::OutOfRange, &at.key(name), detail, map.get(name));
+        }
+        members.optional_text(name, text);
     }
     if let Some(size) = reader.integer(&map, "size", (0, i64::MAX)) {
         members.number("size", size);

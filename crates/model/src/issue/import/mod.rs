@@ -92,19 +92,17 @@ fn prepare(
     let issue = reader
         .map(&tree, &ISSUE_FIELDS, &ValuePath::Root)
         .map(|map| new_issue(&source, &map, &mut reader));
-    if let Some(issue) = issue.as_ref().filter(|_| reader.faults.is_empty()) {
-        reader.faults.extend(too_long(issue));
+    if let Some(fault) = issue.as_ref().filter(|_| reader.is_good()).and_then(too_long) {
+        reader.add(fault);
     }
     match issue {
-        Some(issue) if reader.faults.is_empty() => {
-            Ok(NewIssue { warnings: reader.warnings, ..issue })
-        }
+        Some(issue) if reader.is_good() => Ok(NewIssue { warnings: reader.warnings, ..issue }),
         issue => {
             let issue = issue.and_then(|issue| issue.id);
             let named = NamedRecords { issue, ..NamedRecords::default() };
             Err(Rejection {
                 id: id_of(&tree, Action::ImportIssues),
-                faults: reader.faults,
+                faults: reader.into_faults(),
                 readable: true,
                 named: issue.map(|_| Box::new(named)),
             })

@@ -40,6 +40,9 @@ pub(super) struct People<'c> {
     author: &'c Author<'c>,
     assignee: &'c Assignee<'c>,
     hs_user_id: String,
+    /// The address of the author, folded once: it may be long, and every message of an
+    /// end user may be compared with it.
+    own_email: String,
     app_profiles: Vec<AppProfileMention>,
     agents: Vec<AgentMention>,
     /// Indices in the two lists, by id.
@@ -63,6 +66,7 @@ impl<'c> People<'c> {
             author,
             assignee,
             hs_user_id: String::new(),
+            own_email: fold(author.email),
             app_profiles: Vec::new(),
             agents: Vec::new(),
             indices: Default::default(),
@@ -148,7 +152,7 @@ impl<'c> People<'c> {
     }
 
     fn is_own_email(&self, email: &str) -> bool {
-        !email.is_empty() && fold(email) == fold(self.author.email)
+        !email.is_empty() && fold(email) == self.own_email
     }
 
     /// The author of a message, with every gap filled. An agent's message without an author is the

@@ -13,9 +13,10 @@ mod occupied;
 use std::collections::{HashMap, HashSet};
 
 use super::fragments::{IssueBody, IssueFragments};
+use super::reader::FAULTS_MAX;
 use super::{AgentMention, IssueColumns, IssueQueue, NewIssue};
 use crate::error_code::EntryErrorCode;
-use crate::ids::ISSUE_ID_COUNTED_MAX;
+use crate::ids::{ISSUE_ID_COUNTED_MAX, ISSUE_ID_MAX};
 use crate::json::Json;
 use crate::payload::Entry;
 use crate::record::{ChunkRecords, EntryFault, PreparedEntry, Rejection};
@@ -46,8 +47,12 @@ pub struct ImportContext {
     pub apps: Vec<App>,
     /// The number to try for the next publish id; taken ones are skipped.
     pub next_publish_number: u64,
-    /// The greatest issue id of the domain, except those beyond [`ISSUE_ID_COUNTED_MAX`].
+    /// The last generated issue id of the domain, or a greater imported one, except those beyond
+    /// [`ISSUE_ID_COUNTED_MAX`].
     pub last_issue_id: u64,
+    /// Ids beyond [`ISSUE_ID_COUNTED_MAX`] and the last one that no stored issue has, ascending: as
+    /// many as [`free_ids_needed`] asks for.
+    pub free_ids: Vec<u64>,
     /// The stored issues among [`named_issue_ids`].
     pub stored: HashMap<u64, StoredIssue>,
     pub occupied: OccupiedInstants,
@@ -99,6 +104,16 @@ pub fn named_issue_ids(entries: &[PreparedEntry<NewIssue>]) -> Vec<u64> {
     ids.sort_unstable();
     ids.dedup();
     ids
+}
+
+/// How many free ids beyond [`ISSUE_ID_COUNTED_MAX`] a plan of these entries may need: none, as
+/// long as the generated ids are below.
+pub fn free_ids_needed(last_issue_id: u64, entries: usize) -> usize {
+    if last_issue_id + entries as u64 <= ISSUE_ID_COUNTED_MAX {
+        return 0;
+    }
+    // Each entry takes at most one, by its own choice or the plan's.
+    entries
 }
 
 /// Plans a run of entries; `payload` is the buffer that they point into. If the plan depends on
@@ -183,13 +198,13 @@ impl<'c> Planner<'c> {
     fn plan_entry(&mut self, source: usize, payload: &[u8], entry: &Entry, issue: &'c NewIssue) {
         let app = self.apps.resolve(issue.app_id.as_deref(), issue.app_publish_id.as_deref());
         let Some(id) = issue.id else {
-            if self.plan.last_issue_id >= ISSUE_ID_COUNTED_MAX {
-                let detail =
-                    format!("no id is left up to {ISSUE_ID_COUNTED_MAX}: give one that is free");
+            if let Some(id) = self.next_id() {
+                self.plan.last_issue_id = id;
+                self.create(source, entry, issue, id, app);
+            } else {
+                let detail = format!("no id is left up to {ISSUE_ID_MAX}: give one that is free");
                 let fault = EntryFault::new(EntryErrorCode::OutOfRange, "/id", detail);
                 self.refuse(payload, entry, None, fault);
-            } else {
-                self.create(source, entry, issue, self.plan.last_issue_id + 1, app);
             }
             return;
         };
@@ -219,6 +234,17 @@ impl<'c> Planner<'c> {
         self.refuse(payload, entry, Some(id.to_string().as_bytes()), fault);
     }
 
+    /// The next generated id. Beyond the greatest id that counts, an import may have taken it.
+    fn next_id(&self) -> Option<u64> {
+        let next = self.plan.last_issue_id + 1;
+        if next <= ISSUE_ID_COUNTED_MAX {
+            return Some(next);
+        }
+        let free = &self.context.free_ids;
+        let from = free.partition_point(|id| *id < next);
+        free[from..].iter().copied().find(|id| !self.placed.contains_key(id))
+    }
+
     fn id_conflict(&self, id: u64, brought_by: Option<u32>, other: &str) -> EntryFault {
         let holder = match brought_by.filter(|_| self.dry_run) {
             Some(index) => format!("the entry with index {index} has this id"),
@@ -236,7 +262,9 @@ impl<'c> Planner<'c> {
             let id = named.issue?;
             Some(self.id_conflict(id, self.existing(id)?.brought_by, "other content"))
         });
-        let faults: Vec<EntryFault> = rejected.faults.iter().cloned().chain(taken).collect();
+        let own = FAULTS_MAX - usize::from(taken.is_some());
+        let faults: Vec<EntryFault> =
+            rejected.faults.iter().take(own).cloned().chain(taken).collect();
         let id = rejected.id.as_deref();
         let records = &mut self.plan.records;
         records.error(Action::ImportIssues, payload, entry, id, &faults, rejected.readable);

@@ -92,7 +92,7 @@ pub fn plan_create(
         render_message(domain, (&request.body, attachments), Origin::EndUser, &person, at);
     let mut messages = Vec::new();
     write_rendered(&[message], &mut messages);
-    let meta = merge(b"{}", request.meta.as_deref().unwrap_or(b"{}"));
+    let meta = merge(b"{}", request.meta.as_deref().unwrap_or(b"{}"))?;
     let custom_fields = request.custom_fields.render_set();
     let body = IssueBody { messages, meta, custom_fields, ..IssueBody::default() };
     let issue = IssueRecord { columns, head, body }.check_size()?;

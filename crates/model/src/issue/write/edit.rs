@@ -15,7 +15,7 @@ use crate::ids::DomainName;
 use crate::issue::fragments::IssueBody;
 use crate::issue::render::{Members, write_texts};
 use crate::issue::{IssueQueue, IssueState, UNASSIGNED};
-use crate::json::{self, Json};
+use crate::json::{self, Json, write_string};
 
 /// The records that the references of an edit lead to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -35,6 +35,8 @@ pub struct EditDraft<'e> {
     title: Option<&'e str>,
     message: Option<&'e NewMessage<'e>>,
     answer: Vec<u8>,
+    /// Why the edit cannot be applied to this issue.
+    refused: Option<IssueWriteError>,
 }
 
 /// An issue after an edit.
@@ -77,25 +79,31 @@ impl<'e> EditDraft<'e> {
             facts.tags.clone_from(tags);
             write_texts(tags.iter().map(String::as_str), members.key("tags"));
         }
-        change_maps(&mut issue.body, edit, &mut members);
+        let refused = change_maps(&mut issue.body, edit, &mut members).err();
         if let Some(queue) = &targets.queue {
             set_queue(&mut issue, queue, &mut members);
         }
         answer.extend_from_slice(b"}}");
-        Self { stored, issue, title, message, answer }
+        Self { stored, issue, title, message, answer, refused }
     }
 
-    /// Whether the edit changes anything.
+    /// Whether the edit changes anything, or would if it were not refused.
     pub fn changes_issue(&self) -> bool {
-        self.title.is_some() || self.message.is_some() || self.issue != *self.stored
+        self.refused.is_some()
+            || self.title.is_some()
+            || self.message.is_some()
+            || self.issue != *self.stored
     }
 
     /// The plan. An edit that changes nothing leaves the issue as it is.
     pub fn finish(self, domain: &DomainName, moment: Moment) -> Result<EditPlan, IssueWriteError> {
+        if let Some(why) = self.refused {
+            return Err(why);
+        }
         if !self.changes_issue() {
             return Ok(EditPlan { issue: self.issue, answer: self.answer });
         }
-        let Self { stored, mut issue, title, message, answer } = self;
+        let Self { stored, mut issue, title, message, answer, .. } = self;
         if let Some(message) = message {
             append_message(domain, &mut issue, message, moment)?;
         }
@@ -132,21 +140,47 @@ fn has_title(stored: &IssueRecord, title: &str) -> bool {
     json::parse(&map).is_ok_and(|head| head.get("title").and_then(Json::as_str) == Some(title))
 }
 
-fn change_maps(body: &mut IssueBody, edit: &EditRequest, members: &mut Members<'_>) {
+fn change_maps(
+    body: &mut IssueBody,
+    edit: &EditRequest,
+    members: &mut Members<'_>,
+) -> Result<(), IssueWriteError> {
     if let Some(patch) = &edit.meta {
-        let merged = merge(&body.meta, patch);
+        let merged = merge(&body.meta, patch)?;
         if merged != body.meta {
             members.raw("meta", patch);
             body.meta = merged;
         }
     }
     if let Some(patch) = &edit.custom_fields {
-        let (fields, changed) = patch.apply(&body.custom_fields);
+        let (fields, changed) = patch.apply(&body.custom_fields)?;
         if changed != CustomFieldPatch::default() {
             members.raw("custom_fields", &changed.render());
             body.custom_fields = fields;
         }
     }
+    Ok(())
+}
+
+/// Bytes that an edit writes into each of its issues, field by field, however often the issue has
+/// the value already.
+pub(super) fn written_bytes(
+    edit: &EditRequest,
+    message: Option<&str>,
+) -> [(&'static str, usize); 3] {
+    let length = |write: &dyn Fn(&mut Vec<u8>)| {
+        let mut out = Vec::new();
+        write(&mut out);
+        out.len()
+    };
+    let message = message.map_or(0, |body| length(&|out| write_string(body, out)));
+    let tags = edit
+        .tags
+        .as_ref()
+        .map_or(0, |tags| length(&|out| write_texts(tags.iter().map(String::as_str), out)));
+    let fields = edit.custom_fields.as_ref().map_or(0, |patch| patch.render().len());
+    // The quotation marks around a message are not a part of it.
+    [("message-body", message.saturating_sub(2)), ("tags", tags), ("custom_fields", fields)]
 }
 
 /// The body of the answer to an edit of `count` issues.

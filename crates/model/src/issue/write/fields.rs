@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use crate::dialects::hint;
 use crate::error_code::ErrorCode;
+use crate::issue::IssuePart;
 use crate::issue::reader::{Reader, shown};
 use crate::json::{self, Json, Member, ValuePath};
 use crate::parameters::ParameterFault;
@@ -18,6 +19,8 @@ use crate::spelling::{same_name, unbracketed};
 const LISTS: [(&str, ListForm); 3] =
     [("tags", ListForm::Texts), ("cc", ListForm::Texts), ("issue-ids", ListForm::Commas)];
 
+/// A list of strings, as error messages describe it.
+const TEXTS: &str = "a JSON array of strings such as [\"a\",\"b\"]";
 /// Most faults of one form that are listed.
 const FAULTS_MAX: usize = 100;
 
@@ -182,8 +185,32 @@ impl<'f> Fields<'f> {
 
     /// A list of strings.
     pub(super) fn texts(&mut self, name: &str, chars_max: usize) -> Option<Vec<String>> {
-        const EXPECTED: &str = "a JSON array of strings such as [\"a\",\"b\"]";
-        let (spelled, items) = self.list(name, EXPECTED)?;
+        let (spelled, items) = self.list(name, TEXTS)?;
+        Some(self.texts_of(spelled, items, chars_max))
+    }
+
+    /// A list of strings of which an issue may have only so many.
+    pub(super) fn limited_texts(
+        &mut self,
+        name: &str,
+        part: IssuePart,
+        chars_max: usize,
+    ) -> Option<Vec<String>> {
+        let (spelled, items) = self.list(name, TEXTS)?;
+        if !self.check_count(spelled, part, items.len()) {
+            return Some(Vec::new());
+        }
+        Some(self.texts_of(spelled, items, chars_max))
+    }
+
+    /// Whether an issue may have so many of a part; otherwise that is a fault.
+    pub(super) fn check_count(&mut self, spelled: &str, part: IssuePart, count: usize) -> bool {
+        let Some(detail) = part.too_many(count) else { return true };
+        self.fault(spelled, ErrorCode::TooMany, detail);
+        false
+    }
+
+    fn texts_of(&mut self, spelled: &str, items: Vec<Json<'f>>, chars_max: usize) -> Vec<String> {
         let mut texts = Vec::with_capacity(items.len());
         for item in items {
             match item {
@@ -191,10 +218,10 @@ impl<'f> Fields<'f> {
                     self.check_chars(spelled, &text, chars_max);
                     texts.push(text.into_owned());
                 }
-                other => self.unexpected(spelled, EXPECTED, &other),
+                other => self.unexpected(spelled, TEXTS, &other),
             }
         }
-        Some(texts)
+        texts
     }
 
     /// A JSON map in its order, with the name as the caller spelled it. An empty array is an empty
@@ -225,7 +252,7 @@ impl<'f> Fields<'f> {
     ) -> T {
         let mut reader = Reader::default();
         let value = read(&ValuePath::Root, &mut reader);
-        for fault in reader.faults {
+        for fault in reader.into_faults() {
             let pointer = fault.pointer.unwrap_or_default();
             self.invalid(spelled, format!("{spelled} at {pointer}: {}", fault.detail));
         }

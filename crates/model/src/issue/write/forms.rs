@@ -2,6 +2,7 @@
 //! (agents, an app, a queue, issues); the store decides whether they exist. Each reader returns the
 //! request as far as it could be read, together with every fault.
 
+use super::edit::written_bytes;
 use super::fields::Fields;
 use super::merge::CustomFieldPatch;
 use super::message::TEXT_MESSAGE;
@@ -13,16 +14,19 @@ use crate::error_code::ErrorCode;
 use crate::fold::fold;
 use crate::ids::{FOREIGN_ID_CHARS_MAX, ISSUE_ID_MAX};
 use crate::issue::custom_field::read_custom_field;
+use crate::issue::limits::count_keys;
 use crate::issue::reader::shown;
 use crate::issue::render::{Members, write_meta};
-use crate::issue::{IssueState, MESSAGE_BODY_BYTES_MAX, TAG_CHARS_MAX, TEXT_CHARS_MAX, UNASSIGNED};
+use crate::issue::{
+    IssuePart, IssueState, MESSAGE_BODY_BYTES_MAX, TAG_CHARS_MAX, TEXT_CHARS_MAX, UNASSIGNED,
+};
 use crate::json::{DEPTH_MAX, Json, write_string};
 use crate::parameters::ParameterFault;
 
 /// Most issues of one bulk edit.
 pub const BULK_EDIT_ISSUES_MAX: usize = 5000;
-/// Most bytes of a bulk edit's message, over all of its issues.
-pub const BULK_MESSAGE_BYTES_MAX: usize = 128 << 20;
+/// Most bytes that a bulk edit writes: those of all its fields, times its issues.
+pub const BULK_EDIT_BYTES_MAX: usize = 128 << 20;
 
 /// The fields of `POST …/issues`.
 pub const CREATE_FIELDS: &[&str] = &[
@@ -81,7 +85,7 @@ pub fn read_create(pairs: &[(String, String)]) -> ParsedForm<CreateRequest> {
         author_name: owned(fields.text("author-name", TEXT_CHARS_MAX)),
         end_user_id: owned(fields.text("end_user_id", FOREIGN_ID_CHARS_MAX)),
         identifier: owned(fields.text("identifier", TEXT_CHARS_MAX)),
-        tags: fields.texts("tags", TAG_CHARS_MAX).unwrap_or_default(),
+        tags: tags(&mut fields).unwrap_or_default(),
         meta: meta(&mut fields),
         custom_fields: custom_fields(&mut fields).unwrap_or_default(),
         platform_type: owned(fields.text("platform-type", FOREIGN_ID_CHARS_MAX)),
@@ -135,16 +139,9 @@ pub fn read_bulk_edit(pairs: &[(String, String)]) -> ParsedForm<BulkEditRequest>
     let edit = changes(&mut fields);
     let message = fields.get("message-body").map(|(spelled, body)| {
         fields.check_bytes(spelled, body, MESSAGE_BODY_BYTES_MAX);
-        let together = body.len() * issue_ids.to.len();
-        if body.len() <= MESSAGE_BODY_BYTES_MAX && together > BULK_MESSAGE_BYTES_MAX {
-            let detail = format!(
-                "the message takes {together} bytes over all issues; at most \
-                 {BULK_MESSAGE_BYTES_MAX} are allowed; name fewer issues at once"
-            );
-            fields.fault(spelled, ErrorCode::TooLarge, detail);
-        }
         body.to_owned()
     });
+    check_written(&mut fields, &edit, message.as_deref(), issue_ids.to.len());
     let action_taken_by = owned(fields.text("action_taken_by", TEXT_CHARS_MAX));
     let changing =
         BULK_EDIT_FIELDS.iter().filter(|name| !["issue-ids", "action_taken_by"].contains(name));
@@ -152,9 +149,35 @@ pub fn read_bulk_edit(pairs: &[(String, String)]) -> ParsedForm<BulkEditRequest>
     (BulkEditRequest { issue_ids, edit, message, action_taken_by }, fields.faults)
 }
 
+/// Refuses a bulk edit that would write too much: a short request may name thousands of issues. The
+/// fault is that of the longest field.
+fn check_written(
+    fields: &mut Fields<'_>,
+    edit: &EditRequest,
+    message: Option<&str>,
+    issues: usize,
+) {
+    // A message that is too long for one issue is a fault already.
+    let message = message.filter(|body| body.len() <= MESSAGE_BODY_BYTES_MAX);
+    let written = written_bytes(edit, message);
+    let together = written.iter().map(|(_, bytes)| bytes).sum::<usize>() * issues;
+    let longest = written.into_iter().max_by_key(|(_, bytes)| *bytes);
+    let Some((name, _)) = longest.filter(|_| together > BULK_EDIT_BYTES_MAX) else { return };
+    let spelled = fields.sent(name).map_or(name, |(spelled, _)| spelled);
+    let detail = format!(
+        "the edit writes {together} bytes over all issues; at most {BULK_EDIT_BYTES_MAX} are \
+         allowed; name fewer issues at once, or send shorter fields"
+    );
+    fields.fault(spelled, ErrorCode::TooLarge, detail);
+}
+
+fn tags(fields: &mut Fields<'_>) -> Option<Vec<String>> {
+    fields.limited_texts("tags", IssuePart::Tags, TAG_CHARS_MAX)
+}
+
 /// The changes that both kinds of edit share.
 fn changes(fields: &mut Fields<'_>) -> EditRequest {
-    let tags = fields.texts("tags", TAG_CHARS_MAX);
+    let tags = tags(fields);
     let states = IssueState::ALL.iter().map(|state| (state.as_str(), *state));
     EditRequest {
         tags,
@@ -229,6 +252,8 @@ fn meta(fields: &mut Fields<'_>) -> Option<Vec<u8>> {
         let detail = format!("{spelled} nests deeper than {LEVELS_MAX} levels; make it flatter");
         fields.fault(spelled, ErrorCode::InvalidValue, detail);
     }
+    // A null removes its key, so it does not count.
+    fields.check_count(spelled, IssuePart::MetaKeys, count_keys(&map, false));
     let mut out = Vec::new();
     write_meta(&map, &mut out);
     Some(out)
@@ -250,6 +275,10 @@ fn nests_within(json: &Json<'_>, levels: usize) -> bool {
 fn custom_fields(fields: &mut Fields<'_>) -> Option<CustomFieldPatch> {
     let (spelled, members) = fields.map("custom_fields")?;
     let mut patch = CustomFieldPatch::default();
+    let set = members.iter().filter(|(_, field)| *field != Json::Null).count();
+    if !fields.check_count(spelled, IssuePart::CustomFields, set) {
+        return Some(patch);
+    }
     for member in &members {
         let (key, field) = member;
         if *field == Json::Null {

@@ -4,13 +4,18 @@
 use super::Moment;
 use super::attachment::{Attachment, write_attachments};
 use super::author::{AgentSummary, IssueAuthor};
+use super::merge::require_room;
 use super::record::{IssueRecord, IssueWriteError, append};
 use super::state::after_message;
 use crate::ids::{DomainName, timed_id};
 use crate::issue::message::{Message, Origin};
 use crate::issue::person::{Person, write_person};
 use crate::issue::render::Members;
+use crate::issue::{IssuePart, MESSAGES_MAX};
+use crate::json::elements_at;
 
+/// Bytes of the shortest rendered message.
+const MESSAGE_BYTES_MIN: usize = 80;
 /// The type of every message, as answers show it.
 pub(super) const TEXT_MESSAGE: &str = "Text";
 
@@ -74,6 +79,7 @@ pub(super) fn append_message(
     message: &NewMessage<'_>,
     moment: Moment,
 ) -> Result<(), IssueWriteError> {
+    require_message_room(&issue.body.messages)?;
     let content = (message.body, message.attachments);
     let origin = message.origin();
     let rendered = match &message.author {
@@ -87,6 +93,16 @@ pub(super) fn append_message(
     };
     append(&mut issue.body.messages, &rendered);
     Ok(())
+}
+
+/// Refuses one more message if the issue has as many as it may have.
+fn require_message_room(messages: &[u8]) -> Result<(), IssueWriteError> {
+    // Most issues are too short to have so many.
+    if messages.len() < MESSAGES_MAX * MESSAGE_BYTES_MIN {
+        return Ok(());
+    }
+    let before = elements_at(messages, 0).count();
+    require_room(IssuePart::Messages, before, before + 1)
 }
 
 /// The issue with one more message.

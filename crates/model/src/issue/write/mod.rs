@@ -26,7 +26,7 @@ pub use create::{CreateContext, CreatePlan, plan_create};
 pub use desk::{DESK_TEXT_CHARS_MAX, Desk};
 pub use edit::{EditDraft, EditPlan, EditTargets, bulk_edit_answer};
 pub use forms::{
-    BULK_EDIT_FIELDS, BULK_EDIT_ISSUES_MAX, BULK_MESSAGE_BYTES_MAX, CREATE_FIELDS, EDIT_FIELDS,
+    BULK_EDIT_BYTES_MAX, BULK_EDIT_FIELDS, BULK_EDIT_ISSUES_MAX, CREATE_FIELDS, EDIT_FIELDS,
     MESSAGE_FIELDS, NOTE_FIELDS, ParsedForm, read_bulk_edit, read_create, read_edit, read_message,
     read_note,
 };

@@ -3,7 +3,7 @@
 
 use crate::issue::fragments::{IssueBody, IssueFragments};
 use crate::issue::render::write_texts;
-use crate::issue::{IssueColumns, IssueFacts, UNASSIGNED};
+use crate::issue::{IssueColumns, IssueFacts, IssuePart, UNASSIGNED};
 use crate::json::{self, Json, write_string};
 use crate::record::write_decimal;
 use crate::task::Family;
@@ -26,6 +26,8 @@ pub struct IssueRecord {
 pub enum IssueWriteError {
     #[error("the issue would be longer than an issue may be")]
     TooLarge,
+    #[error("the issue would have more of a part than an issue may have")]
+    TooMany { part: IssuePart, count: usize },
     #[error("the stored issue cannot be read")]
     Damaged,
 }

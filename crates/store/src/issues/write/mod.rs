@@ -10,12 +10,12 @@ mod lookups;
 
 use caseload_model::error_code::ErrorCode;
 use caseload_model::fold::fold;
-use caseload_model::issue::AppProfileRow;
 use caseload_model::issue::write::{
     AgentSummary, CreateContext, EditDraft, IssueRecord, IssueWriteError, MessageAuthor, Moment,
     NewMessage, author_pid, bulk_edit_answer, message_answer, note_answer, plan_create,
     plan_message, plan_note,
 };
+use caseload_model::issue::{AppProfileRow, IssuePart};
 use caseload_model::issue_query::ParameterFault;
 use caseload_model::time::UnixMillis;
 
@@ -332,6 +332,19 @@ fn refused(field: &str, why: IssueWriteError) -> StoreError {
                 detail: detail.to_owned(),
             };
             StoreError::Refused(vec![fault])
+        }
+        IssueWriteError::TooMany { part, count } => {
+            let field = match part {
+                IssuePart::Tags => "tags",
+                IssuePart::MetaKeys => "meta",
+                IssuePart::CustomFields => "custom_fields",
+                IssuePart::Messages => "message-body",
+                IssuePart::Attachments => "attachments",
+            };
+            let detail = part.too_many(count).unwrap_or_default();
+            let detail = format!("with this change, {detail}");
+            let (parameter, code) = (field.to_owned(), ErrorCode::TooMany);
+            StoreError::Refused(vec![ParameterFault { parameter, code, detail }])
         }
         IssueWriteError::Damaged => StoreError::Corrupt(why.to_string()),
     }

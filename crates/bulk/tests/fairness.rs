@@ -53,6 +53,7 @@ impl Fixture {
         let total = reader.finish(&mut blocks).unwrap();
         let now = self.clock.now();
         let command = CreateTask {
+            key: None,
             domain: domain.id,
             id: id.to_owned(),
             action: Action::CreateCoreProfiles,

@@ -67,6 +67,7 @@ impl Sql for DomainTx<'_> {
 
 impl CommandStore for DomainTx<'_> {
     const DOMAIN: &'static str = LOCK_DOMAIN;
+    const DOMAIN_LOCK: &'static str = " FOR KEY SHARE";
 
     fn domain(&self) -> DomainId {
         self.domain

@@ -66,6 +66,7 @@ impl Sql for DomainTx<'_> {
 
 impl CommandStore for DomainTx<'_> {
     const DOMAIN: &'static str = "SELECT 1 FROM domains WHERE id = ?1";
+    const DOMAIN_LOCK: &'static str = "";
 
     fn domain(&self) -> DomainId {
         self.domain
@@ -82,7 +83,9 @@ impl DomainTx<'_> {
     ) -> Result<u64, StoreError> {
         let run = || -> Result<_, Fault> {
             let mut statement = self.conn.prepare_cached(sql)?;
-            items.iter().try_fold(0, |rows, item| Ok(rows + statement.execute(params(item))?))
+            items.iter().try_fold(0, |rows, item| {
+                        Ok(rows + statement.execute(params(item))?)
+            })
         };
         Ok(run()? as u64)
     }

@@ -188,6 +188,7 @@ async fn applied(
     let name = DomainName::parse(&format!("acme-{round}")).unwrap();
     let domain = store.create_domain(CreateDomain { name, now: NOW, random: 0 }).await.unwrap();
     let task = CreateTask {
+        key: None,
         domain: domain.id,
         id: "t".to_owned(),
         action: Action::CreateCoreProfiles,

@@ -139,6 +139,7 @@ async fn fill(store: &Arc<dyn Store>, domain: &Domain, issues: u64) {
         let block = payload(task);
         let id = format!("t{task}");
         let command = CreateTask {
+            key: None,
             domain: domain.id,
             id: id.clone(),
             action: Action::ImportIssues,

@@ -10,8 +10,8 @@ use crate::{StageAttachment, StoreError, values};
 
 /// Adds the next piece of a file.
 pub fn stage(store: &impl CommandStore, command: &StageAttachment) -> Result<(), StoreError> {
-    store.require_domain()?;
-    let StageAttachment { domain, id, number, bytes, now } = command;
+    let StageAttachment { domain, key, id, number, bytes, now } = command;
+    store.require_caller(key.as_deref(), *now)?;
     if *number == 0 {
         store.change(
             "INSERT INTO attachments (domain_id, id, file_name, content_type, size, created_at)

@@ -16,12 +16,33 @@ pub trait CommandStore: Sql {
     /// waits for the end of this one.
     const DOMAIN: &'static str;
 
+    /// Ends a statement that finds the row of a domain as [`CommandStore::DOMAIN`] does.
+    const DOMAIN_LOCK: &'static str;
+
     fn domain(&self) -> DomainId;
 
     /// [`StoreError::NotFound`] if the domain was removed. Its removal waits for this transaction.
     fn require_domain(&self) -> Result<(), StoreError> {
         let found = self.find(Self::DOMAIN, values![self.domain()], |_| Ok(()))?;
         found.ok_or_else(StoreError::unknown_domain)
+    }
+
+    /// [`CommandStore::require_domain`] for a caller. [`StoreError::KeyEnded`] if the caller's key
+    /// was revoked or has expired: a request may take minutes to arrive.
+    fn require_caller(&self, key: Option<&str>, now: UnixMillis) -> Result<(), StoreError> {
+        let Some(key) = key else { return self.require_domain() };
+        let select = format!(
+            "SELECT EXISTS (SELECT 1 FROM keys k WHERE k.domain_id = ?1 AND k.id = ?2
+             AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?3))
+             FROM domains WHERE id = ?1{}",
+            Self::DOMAIN_LOCK
+        );
+        let works = self.find(&select, values![self.domain(), key, now], |row| row.get(0))?;
+        match works {
+            Some(true) => Ok(()),
+            Some(false) => Err(StoreError::KeyEnded),
+            None => Err(StoreError::unknown_domain()),
+        }
     }
 }
 

@@ -21,6 +21,7 @@ pub(super) fn new_task(
     let retention = i64::try_from(state.config.keep_results.as_millis()).unwrap_or(i64::MAX);
     Ok(CreateTask {
         domain: caller.domain_id,
+        key: Some(caller.key_id.clone()),
         id: new_task_id(now)?,
         action,
         dry_run: false,

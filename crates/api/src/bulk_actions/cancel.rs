@@ -27,6 +27,7 @@ pub(crate) async fn cancel(
     caller.require(task.action.access_of(task.dry_run), "cancelling this task")?;
     let cancelled = state.store.cancel_task(CancelTask {
         domain: caller.domain_id,
+        key: Some(caller.key_id.clone()),
         family: task.action.family(),
         task_id: task.id,
         now: state.clock.now(),

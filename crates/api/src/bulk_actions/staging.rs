@@ -24,6 +24,8 @@ const COMMIT_BYTES: usize = 1 << 20;
 pub(crate) struct Staging {
     state: AppState,
     domain: DomainId,
+    /// The id of the caller's key.
+    key: String,
     task_id: String,
     /// Of the server, as the request reached it.
     own_urls: Arc<OwnUrls>,
@@ -46,6 +48,7 @@ impl Staging {
         Ok(Self {
             state: state.clone(),
             domain: caller.domain_id,
+            key: caller.key_id.clone(),
             task_id: new_task_id(state.clock.now())?,
             own_urls: Arc::default(),
             buffered: Vec::new(),
@@ -115,7 +118,8 @@ impl Staging {
         self.staged = self.staged.saturating_add(count);
         self.buffered_bytes -= bytes;
         let (task_id, now) = (self.task_id.clone(), self.state.clock.now());
-        let command = StagePayload { domain: self.domain, task_id, blocks, now };
+        let (domain, key) = (self.domain, Some(self.key.clone()));
+        let command = StagePayload { domain, key, task_id, blocks, now };
         let store = self.state.store.clone();
         let done = tokio::spawn(async move { store.stage_payload(command).await });
         self.commit = Some(Commit { bytes, done });

@@ -73,6 +73,7 @@ impl<'s> FileUpload<'s> {
         }
         let command = StageAttachment {
             domain: self.caller.domain_id,
+            key: Some(self.caller.key_id.clone()),
             id: open.file.id.clone(),
             number: open.pieces,
             bytes: std::mem::take(&mut open.piece),

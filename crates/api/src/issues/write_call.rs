@@ -124,6 +124,7 @@ fn origin(
     Ok(WriteOrigin {
         domain: caller.domain_id,
         domain_name: caller.domain_name.clone(),
+        key: Some(caller.key_id.clone()),
         now,
         random: random_u64()?,
         idempotency: key.map(|(text, content)| idempotency::stored_key(text, content, now, now)),

@@ -71,6 +71,7 @@ mod queues {
 }
 mod rates;
 mod real_server;
+mod revoked;
 mod scripted_store;
 mod server;
 mod shutdown;

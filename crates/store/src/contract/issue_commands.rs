@@ -16,6 +16,9 @@ use crate::IdempotencyKey;
 pub struct WriteOrigin {
     pub domain: DomainId,
     pub domain_name: DomainName,
+    /// The id of the caller's API key: the transaction looks again whether the key works. `None`
+    /// for commands that need no key.
+    pub key: Option<String>,
     pub now: UnixMillis,
     /// Makes generated ids unique.
     pub random: u64,
@@ -71,6 +74,8 @@ pub const ATTACHMENT_PIECE_BYTES: usize = 1 << 20;
 #[derive(Debug, Clone)]
 pub struct StageAttachment {
     pub domain: DomainId,
+    /// As in [`WriteOrigin`].
+    pub key: Option<String>,
     /// Of the attachment.
     pub id: String,
     pub number: u32,

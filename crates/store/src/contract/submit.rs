@@ -71,6 +71,8 @@ pub trait Submit: Send + Sync + 'static {
 #[derive(Debug, Clone)]
 pub struct StagePayload {
     pub domain: DomainId,
+    /// As in [`WriteOrigin`](super::WriteOrigin).
+    pub key: Option<String>,
     /// The id of the task to come.
     pub task_id: String,
     /// The blocks that follow those staged so far.
@@ -82,6 +84,8 @@ pub struct StagePayload {
 #[derive(Debug, Clone)]
 pub struct CreateTask {
     pub domain: DomainId,
+    /// As in [`WriteOrigin`](super::WriteOrigin).
+    pub key: Option<String>,
     pub id: String,
     pub action: Action,
     pub dry_run: bool,
@@ -179,6 +183,8 @@ pub struct TaskPage {
 #[derive(Debug, Clone)]
 pub struct CancelTask {
     pub domain: DomainId,
+    /// As in [`WriteOrigin`](super::WriteOrigin).
+    pub key: Option<String>,
     pub family: Family,
     pub task_id: String,
     pub now: UnixMillis,

@@ -19,7 +19,7 @@ pub fn accept(
     store: &impl TaskStore,
     command: &CreateTask,
 ) -> Result<Idempotent<Task>, StoreError> {
-    store.require_domain()?;
+    store.require_caller(command.key.as_deref(), command.now)?;
     // First of all: a repeat gets its answer even if the queue is full by now.
     let expected = command.accepted(None);
     if let Some((key, answer)) = &command.idempotency
@@ -145,7 +145,7 @@ pub(super) fn payload_ranges(
 
 /// Stores blocks of a payload whose task is not accepted yet.
 pub fn stage(store: &impl TaskStore, command: &StagePayload) -> Result<(), StoreError> {
-    store.require_domain()?;
+    store.require_caller(command.key.as_deref(), command.now)?;
     let StagePayload { task_id, blocks, now, .. } = command;
     // This locks the row.
     store.change(

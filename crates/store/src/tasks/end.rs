@@ -8,7 +8,7 @@ use caseload_model::time::UnixMillis;
 
 use super::records::PackedRecords;
 use super::retry_payload;
-use super::statements::{LockedTask, TaskStore};
+use super::statements::{LockedTask, TaskStore, read};
 use crate::failpoint::{self, Failpoint};
 use crate::{CancelTask, FailAttempt, StoreError, values};
 
@@ -43,25 +43,44 @@ pub(super) fn complete(
 
 /// Cancels a task, or asks its server to.
 pub fn cancel(store: &impl TaskStore, command: &CancelTask) -> Result<Task, StoreError> {
-    let mut locked = store
-        .lock(&command.task_id)?
-        .filter(|locked| locked.task.action.family() == command.family)
-        .ok_or_else(|| StoreError::NotFound { what: format!("task {}", command.task_id) })?;
-    if locked.task.status == TaskStatus::Completed {
-        return Err(StoreError::TaskCompleted);
+    store.require_caller(command.key.as_deref(), command.now)?;
+    let unfinished = |found: Option<LockedTask>| {
+        let found = found
+            .filter(|found| found.task.action.family() == command.family)
+            .ok_or_else(|| StoreError::NotFound { what: format!("task {}", command.task_id) })?;
+        match found.task.status {
+            TaskStatus::Completed => Err(StoreError::TaskCompleted),
+            _ => Ok(found),
+        }
+    };
+    let is_running =
+        |found: &LockedTask| found.lease.is_some_and(|lease| lease.until > command.now);
+    // Without a lock: the chunk that is running has locked the task, and it may be a long one.
+    let found = unfinished(read(store, &command.task_id)?)?;
+    if is_running(&found) && request_cancel(store, command)? {
+        return Ok(found.task);
     }
-    if locked.lease.is_none_or(|lease| lease.until <= command.now) {
+    let mut locked = unfinished(store.lock(&command.task_id)?)?;
+    if is_running(&locked) {
+        request_cancel(store, command)?;
+    } else {
         complete(store, &mut locked, Outcome::Cancelled, command.now, &[])?;
         save(store, &locked)?;
-    } else {
-        store.change(
-            "UPDATE tasks SET cancel_at = coalesce(cancel_at, ?3)
-             WHERE domain_id = ?1 AND id = ?2",
-            values![store.domain(), command.task_id, command.now],
-        )?;
+        failpoint::reached(Failpoint::CancelBeforeCommit);
     }
-    failpoint::reached(Failpoint::CancelBeforeCommit);
     Ok(locked.task)
+}
+
+/// Asks the server that works on a task to end it before its next chunk; false if the task was
+/// completed a moment ago.
+fn request_cancel(store: &impl TaskStore, command: &CancelTask) -> Result<bool, StoreError> {
+    let changed = store.change(
+        "UPDATE tasks SET cancel_at = coalesce(cancel_at, ?3)
+         WHERE domain_id = ?1 AND id = ?2 AND status < 4",
+        values![store.domain(), command.task_id, command.now],
+    )?;
+    failpoint::reached(Failpoint::CancelBeforeCommit);
+    Ok(changed > 0)
 }
 
 /// Gives a task back, and counts the fault if it is the task's own. The last attempt completes the

@@ -275,6 +275,7 @@ async fn a_repeat_after_a_crash_gets_the_first_answer() {
 async fn a_new_server_purges_the_uploads_of_the_one_before() {
     let folder = tempfile::tempdir().unwrap();
     let stage = |domain: &Domain, id: &str| StagePayload {
+        key: None,
         domain: domain.id,
         task_id: id.to_owned(),
         blocks: task_of(domain, id, CREATE, &[uid("a")], 1).blocks,

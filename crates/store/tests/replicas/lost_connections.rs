@@ -47,8 +47,13 @@ fn command(domain: &Domain, id: &str) -> (StagePayload, CreateTask) {
     task.idempotency = keyed(domain, id, id, 1).idempotency;
     let first = task.blocks.remove(0);
     task.staged = 1;
-    let staged =
-        StagePayload { domain: domain.id, task_id: id.to_owned(), blocks: vec![first], now: NOW };
+    let staged = StagePayload {
+        key: None,
+        domain: domain.id,
+        task_id: id.to_owned(),
+        blocks: vec![first],
+        now: NOW,
+    };
     (staged, task)
 }
 

@@ -136,10 +136,35 @@ async fn one_servers_work_notifies_the_others() {
     one.release_leases("one").await.unwrap();
     tokio::time::timeout(patience, bell.changed()).await.unwrap().unwrap();
     assert_lease_lost(&one.apply_chunk(chunk(&claimed, block(&[uid("a")], 0), NOW)).await);
-    let cancel =
-        CancelTask { domain: acme.id, family: CREATE.family(), task_id: "t".to_owned(), now: NOW };
+    let cancel = CancelTask {
+        key: None,
+        domain: acme.id,
+        family: CREATE.family(),
+        task_id: "t".to_owned(),
+        now: NOW,
+    };
     one.cancel_task(cancel).await.unwrap();
     tokio::time::timeout(patience, bell.changed()).await.unwrap().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn cancelling_does_not_wait_for_the_chunk_that_is_running() {
+    let database = Database::new();
+    let one = database.server();
+    let acme = domain(&one, "acme").await;
+    one.create_task(task_of(&acme, "t", CREATE, &[uid("a")], 1)).await.unwrap();
+    let claimed = claim_at(&one, "one", NOW, 1).await.remove(0);
+    // A chunk has the task locked until it commits.
+    let running = database.client().await;
+    running.batch_execute("BEGIN; SELECT 1 FROM task_queue FOR UPDATE").await.unwrap();
+    let (domain, family, task_id) = (acme.id, CREATE.family(), "t".to_owned());
+    let cancel = CancelTask { key: None, domain, family, task_id, now: NOW };
+    assert_eq!(one.cancel_task(cancel).await.unwrap().outcome, None);
+    running.batch_execute("COMMIT").await.unwrap();
+    let next = chunk(&claimed, next_block(&one, &claimed, 0).await, NOW);
+    let applied = one.apply_chunk(next).await.unwrap();
+    assert_eq!((applied.done, applied.task.counts.unprocessed), (0, 1));
+    assert_sound(&one).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -90,7 +90,7 @@ async fn fill_attachments(store: &Arc<dyn Store>, domain: &Domain) {
         for number in 0..pieces {
             let bytes = vec![number as u8; 1000];
             let (id, domain) = (id.to_owned(), domain.id);
-            let command = StageAttachment { domain, id, number, bytes, now: NOW };
+            let command = StageAttachment { key: None, domain, id, number, bytes, now: NOW };
             store.stage_attachment(command).await.unwrap();
         }
     }
@@ -98,6 +98,7 @@ async fn fill_attachments(store: &Arc<dyn Store>, domain: &Domain) {
     assert_eq!(faults, []);
     let key = IdempotencyKey { text: "key".into(), content: [9; 32], expires_at: later(9_000_000) };
     let origin = WriteOrigin {
+        key: None,
         domain: domain.id,
         domain_name: domain.name.clone(),
         now: NOW,
@@ -136,7 +137,7 @@ async fn fill_tasks(store: &Arc<dyn Store>, domain: &Domain) {
     store.create_task(waiting.clone()).await.unwrap();
     let (task_id, blocks) = ("upload".to_owned(), waiting.blocks);
     store
-        .stage_payload(StagePayload { domain: domain.id, task_id, blocks, now: NOW })
+        .stage_payload(StagePayload { key: None, domain: domain.id, task_id, blocks, now: NOW })
         .await
         .unwrap();
 }

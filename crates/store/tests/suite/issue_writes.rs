@@ -36,6 +36,7 @@ fn pairs(fields: Fields<'_>) -> Vec<(String, String)> {
 
 fn origin(domain: &Domain, now: UnixMillis) -> WriteOrigin {
     WriteOrigin {
+        key: None,
         domain: domain.id,
         domain_name: domain.name.clone(),
         now,
@@ -393,7 +394,7 @@ async fn staged(
 ) -> Attachment {
     for (number, bytes) in pieces.iter().enumerate() {
         let (id, number, bytes) = (id.to_owned(), number as u32, bytes.clone());
-        let command = StageAttachment { domain: domain.id, id, number, bytes, now: NOW };
+        let command = StageAttachment { key: None, domain: domain.id, id, number, bytes, now: NOW };
         store.stage_attachment(command).await.unwrap();
     }
     Attachment {
@@ -451,6 +452,7 @@ pub(crate) async fn unclaimed_attachments_are_purged(store: Arc<dyn Store>) {
     while store.purge_expired(later(HOUR)).await.unwrap() {}
     assert_eq!(store.attachment_piece(acme.id, "a2", 1).await.unwrap(), None);
     let late = StageAttachment {
+        key: None,
         domain: acme.id,
         id: "a3".to_owned(),
         number: 2,

@@ -57,6 +57,7 @@ pub(crate) fn task_of(
         .map(|(n, lines)| pack_block(&block(lines, (n * per_block) as u32)).unwrap())
         .collect();
     CreateTask {
+        key: None,
         domain: domain.id,
         id: id.to_owned(),
         action,

@@ -27,7 +27,9 @@ fn uids(count: usize) -> Vec<String> {
 
 async fn cancel(store: &Arc<dyn Store>, domain: &Domain, id: &str) -> Result<Task, StoreError> {
     let (task_id, family) = (id.to_owned(), Family::Identity);
-    store.cancel_task(CancelTask { domain: domain.id, family, task_id, now: later(5) }).await
+    store
+        .cancel_task(CancelTask { key: None, domain: domain.id, family, task_id, now: later(5) })
+        .await
 }
 
 /// The entries of packed blocks, with their indexes and lines.
@@ -83,7 +85,7 @@ pub(crate) async fn cancelling_a_task_without_a_lease_takes_effect_at_once(store
     assert_eq!(claim(&store, 9).await.len(), 0);
     assert_not_found(&cancel(&store, &acme, "x").await);
     let (task_id, family) = ("a".to_owned(), Family::Issues);
-    let command = CancelTask { domain: acme.id, family, task_id, now: NOW };
+    let command = CancelTask { key: None, domain: acme.id, family, task_id, now: NOW };
     assert_not_found(&store.cancel_task(command).await);
     assert_sound(&store).await;
 }

@@ -29,7 +29,8 @@ async fn stage_at(
     millis: i64,
 ) -> Result<(), StoreError> {
     let (task_id, blocks) = (id.to_owned(), blocks.to_vec());
-    let command = StagePayload { domain: domain.id, task_id, blocks, now: later(millis) };
+    let command =
+        StagePayload { key: None, domain: domain.id, task_id, blocks, now: later(millis) };
     store.stage_payload(command).await
 }
 

@@ -266,7 +266,7 @@ fn once<W: IssueStore>(
     origin: &WriteOrigin,
     write: impl FnOnce() -> Result<StoredAnswer, StoreError>,
 ) -> Result<Idempotent<StoredAnswer>, StoreError> {
-    store.require_domain()?;
+    store.require_caller(origin.key.as_deref(), origin.now)?;
     if let Some(key) = &origin.idempotency
         && let Some(first) = first_answer(store, key, origin.now)?
     {

@@ -2,6 +2,7 @@
 //! signal to stop. Cloning it is cheap.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use caseload_model::time::Clock;
 use caseload_store::Work;
@@ -18,4 +19,7 @@ pub(crate) struct Context {
     pub(crate) stopping: watch::Receiver<bool>,
     pub(crate) queue_limits: QueueLimits,
     pub(crate) outage: Arc<Outage>,
+    /// Work without a commit after which a task's entries are applied one by one, and after which
+    /// one of these is parked.
+    pub(crate) work_max: Duration,
 }

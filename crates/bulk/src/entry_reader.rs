@@ -16,6 +16,7 @@ use caseload_store::{ChunkEntries, ChunkWork, ClaimedTask, StoreError, Work};
 use tokio::task::JoinHandle;
 
 use crate::entry_queue::{EntryQueue, QueueLimits};
+use crate::progress::Progress;
 
 /// Bytes of validated entries in all queues from which on no queue may hold more than its share.
 /// A single task may have all of them.
@@ -56,7 +57,7 @@ impl Drop for EndsQueue {
 
 impl EntryReader {
     /// Begins at the first unprocessed entry of a claimed task.
-    pub(crate) fn new(claim: &ClaimedTask) -> Self {
+    pub(crate) fn new(claim: &ClaimedTask, progress: Progress) -> Self {
         Self {
             domain: claim.domain,
             domain_name: claim.domain_name.clone(),
@@ -64,8 +65,8 @@ impl EntryReader {
             action: claim.task.action,
             dry_run: claim.task.dry_run,
             addresses: Arc::default(),
-            next_index: claim.next_index,
-            left: claim.task.counts.unprocessed,
+            next_index: progress.next_index,
+            left: progress.left,
         }
     }
 
@@ -120,10 +121,19 @@ impl EntryReader {
 
     /// The stored block of the payload with the next entry.
     async fn stored_block(&self, store: &dyn Work) -> Result<Block, StoreError> {
-        let stored = store.payload_block(self.domain, &self.task_id, self.next_index).await?;
-        let bytes = stored.ok_or_else(|| corrupt("a payload ends before its task"))?;
-        Block::decode(bytes).map_err(|e| StoreError::Corrupt(e.to_string()))
+        stored_block(store, (self.domain, &self.task_id), self.next_index).await
     }
+}
+
+/// The stored block of a task's payload that has the first entry from `next_index` on.
+pub(crate) async fn stored_block(
+    store: &dyn Work,
+    (domain, task_id): (DomainId, &str),
+    next_index: u32,
+) -> Result<Block, StoreError> {
+    let stored = store.payload_block(domain, task_id, next_index).await?;
+    let bytes = stored.ok_or_else(|| corrupt("a payload ends before its task"))?;
+    Block::decode(bytes).map_err(|e| StoreError::Corrupt(e.to_string()))
 }
 
 fn corrupt(what: &str) -> StoreError {
@@ -181,7 +191,7 @@ fn moved(mut entry: Entry, offset: usize) -> Entry {
 }
 
 /// Validates every entry by the rules of its action.
-fn prepare(
+pub(crate) fn prepare(
     action: Action,
     (domain, addresses): (&DomainName, &DeskAddresses),
     block: &Block,

@@ -3,10 +3,13 @@
 //! its position in the payload, so a runner may die at any moment and another one resumes after the
 //! last committed chunk.
 
+mod chunks;
 mod context;
 mod entry_queue;
 mod entry_reader;
+mod one_by_one;
 mod outage;
+mod progress;
 mod purge;
 mod runner;
 mod worker;

@@ -22,6 +22,8 @@ use crate::worker_slots::Slots;
 
 /// How long a lease lasts without renewal, by default.
 const LEASE: Duration = Duration::from_secs(30);
+/// The default of [`RunnerConfig::work_max`].
+const WORK_MAX: Duration = Duration::from_mins(1);
 /// Renewals in the time of a lease, so that it outlives a missed one.
 const RENEWALS: u32 = 3;
 
@@ -39,6 +41,9 @@ pub struct RunnerConfig {
     pub poll_every: Duration,
     /// How often to remove expired records.
     pub purge_every: Duration,
+    /// Work on a chunk without a commit after which its entries are applied one by one, and on one
+    /// of these after which it becomes an error.
+    pub work_max: Duration,
 }
 
 impl RunnerConfig {
@@ -49,6 +54,7 @@ impl RunnerConfig {
             lease: LEASE,
             poll_every: Duration::from_millis(500),
             purge_every: Duration::from_mins(1),
+            work_max: WORK_MAX,
         }
     }
 }
@@ -77,6 +83,7 @@ impl Runner {
             stopping: watcher,
             queue_limits: queue_limits(),
             outage: Arc::new(Outage::default()),
+            work_max: config.work_max,
         };
         let purging = tokio::spawn(purge_loop(context.clone(), upkeep, config.purge_every));
         let running = tokio::spawn(run(context, config));

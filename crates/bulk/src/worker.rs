@@ -2,17 +2,14 @@
 //! is a commit of the store. When the runner stops, the worker ends after its current chunk, and
 //! the task resumes after the restart.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use caseload_model::task::TaskStatus;
 use caseload_model::time::UnixMillis;
-use caseload_store::{ApplyChunk, ClaimedTask, FailAttempt, StoreError, log_end};
-use tokio::task::JoinSet;
+use caseload_store::{ClaimedTask, FailAttempt, StoreError, log_end};
 
 use crate::context::Context;
-use crate::entry_queue::EntryQueue;
-use crate::entry_reader::EntryReader;
+use crate::progress::{Progress, Stop};
+use crate::{chunks, one_by_one};
 
 /// Milliseconds before a task is tried again after a fault of the server.
 const RETRY_AFTER_MS: i64 = 5_000;
@@ -50,52 +47,26 @@ pub(crate) async fn run(mut context: Context, claim: ClaimedTask) {
     }
 }
 
-/// Applies the entries of the task while the reader validates the next ones.
+/// Applies the task in chunks. Once these do not commit in time or servers died with them, its
+/// entries are applied one by one, until the one that is the cause is parked.
 async fn process(context: Context, claim: ClaimedTask) -> Result<(), StoreError> {
-    let queue = Arc::new(EntryQueue::new(context.queue_limits.clone()));
-    let mut reading = JoinSet::new();
-    reading.spawn(EntryReader::new(&claim).fill(context.store.clone(), queue.clone()));
-    let mut rest = None;
-    while !*context.stopping.borrow() {
-        let entries = match rest.take() {
-            Some(entries) => entries,
-            None => match queue.next().await {
-                Some(entries) => entries,
-                None => return Err(ended_early(reading).await),
-            },
+    let mut progress = Progress::of(&claim);
+    let mut one_by_one = claim.one_by_one;
+    loop {
+        let stop = if one_by_one {
+            one_by_one::apply(&context, &claim, &mut progress).await?
+        } else {
+            chunks::apply(&context, &claim, &mut progress).await?
         };
-        let applied = context.store.apply_chunk(ApplyChunk {
-            domain: claim.domain,
-            domain_name: claim.domain_name.clone(),
-            task_id: claim.task.id.clone(),
-            action: claim.task.action,
-            dry_run: claim.task.dry_run,
-            lease_epoch: claim.lease_epoch,
-            entries,
-            following: Some(queue.clone()),
-            now: context.clock.now(),
-        });
-        let applied = applied.await?;
-        if applied.task.status == TaskStatus::Completed {
-            log_end(&claim.domain_name, &applied.task);
-            break;
+        match stop {
+            Stop::Ended => return Ok(()),
+            Stop::TooLong => one_by_one = true,
+            Stop::Parked => one_by_one = false,
         }
-        assert!(applied.done > 0, "the store applied nothing of a chunk");
-        rest = applied.rest;
     }
-    Ok(())
 }
 
 /// Whether a fault would stop any task and passes by itself.
 const fn passes(error: &StoreError) -> bool {
     matches!(error, StoreError::NotWritten(_) | StoreError::Unreachable(_))
-}
-
-/// The reason why the queue ended before its task.
-async fn ended_early(mut reading: JoinSet<Result<(), StoreError>>) -> StoreError {
-    match reading.join_next().await {
-        Some(Ok(Err(error))) => error,
-        Some(Err(stopped)) if stopped.is_panic() => std::panic::resume_unwind(stopped.into_panic()),
-        _ => StoreError::Corrupt("a payload ends before its task".to_owned()),
-    }
 }

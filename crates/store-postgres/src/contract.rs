@@ -17,7 +17,7 @@ use caseload_store::{
     GetIssue, Idempotent, IssuePage, IssueStep, Issues, Key, KeyGrant, ListIssues, ListTasks,
     PackedBlock, RecordBlock, RecordBlockSize, RecordKind, RenderedIssue, RenewLeases,
     StageAttachment, StagePayload, StepIssues, StoreError, StoreFuture, StoreMetrics, StoredAnswer,
-    Submit, TaskPage, Upkeep, Work, admin, attachments, idempotency,
+    Submit, TaskPage, Trial, TryEntry, Upkeep, Work, admin, attachments, idempotency,
 };
 use tokio::sync::watch;
 
@@ -210,6 +210,10 @@ impl Work for PostgresStore {
 
     fn desk_addresses(&self, domain: DomainId) -> StoreFuture<'_, DeskAddresses> {
         self.read_in(domain, |tx| write::desk_addresses(&tx))
+    }
+
+    fn try_entry(&self, command: TryEntry) -> StoreFuture<'_, Trial> {
+        self.write_in(command.domain, move |tx| rules::try_entry(&tx, &command))
     }
 
     fn apply_chunk(&self, command: ApplyChunk) -> StoreFuture<'_, ChunkApplied> {

@@ -20,7 +20,7 @@ use caseload_store::{
     GetIssue, Idempotent, IssuePage, IssueStep, Issues, Key, KeyGrant, ListIssues, ListTasks,
     PackedBlock, RecordBlock, RecordBlockSize, RecordKind, RenderedIssue, RenewLeases,
     StageAttachment, StagePayload, StepIssues, StoreFuture, StoreMetrics, StoredAnswer, Submit,
-    TaskPage, Upkeep, Work, WorkerSlots, admin, attachments, idempotency,
+    TaskPage, Trial, TryEntry, Upkeep, Work, WorkerSlots, admin, attachments, idempotency,
 };
 use rusqlite::Connection;
 use tokio::sync::watch;
@@ -217,6 +217,10 @@ impl Work for SqliteStore {
 
     fn desk_addresses(&self, domain: DomainId) -> StoreFuture<'_, DeskAddresses> {
         self.read_in(domain, |tx| write::desk_addresses(&tx))
+    }
+
+    fn try_entry(&self, command: TryEntry) -> StoreFuture<'_, Trial> {
+        self.write_in(command.domain, move |tx| rules::try_entry(&tx, &command))
     }
 
     fn apply_chunk(&self, command: ApplyChunk) -> StoreFuture<'_, ChunkApplied> {

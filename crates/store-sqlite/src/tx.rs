@@ -13,6 +13,7 @@ use caseload_store::sql::{self, Sql, Value};
 use rusqlite::types::{ToSqlOutput, Value as Owned, ValueRef};
 use rusqlite::{Connection, Params, Row, ToSql, params_from_iter};
 
+use crate::engine::WorkLimit;
 use crate::{Fault, store_error};
 
 /// All domains, in the transaction of the connection.
@@ -28,6 +29,7 @@ pub(crate) struct DomainTx<'c> {
 
 impl Sql for Tx<'_> {
     fn change(&self, sql: &str, values: &[Value<'_>]) -> Result<u64, StoreError> {
+        WorkLimit::check()?;
         let mut statement = self.0.prepare_cached(&native(sql)).map_err(store_error)?;
         let values = params_from_iter(values.iter().map(|value| Bound(*value)));
         Ok(statement.execute(values).map_err(store_error)? as u64)
@@ -39,6 +41,7 @@ impl Sql for Tx<'_> {
         values: &[Value<'_>],
         read: &mut dyn FnMut(&dyn sql::Row) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
+        WorkLimit::check()?;
         let mut statement = self.0.prepare_cached(&native(sql)).map_err(store_error)?;
         let values = params_from_iter(values.iter().map(|value| Bound(*value)));
         let mut rows = statement.query(values).map_err(store_error)?;
@@ -84,7 +87,8 @@ impl DomainTx<'_> {
         let run = || -> Result<_, Fault> {
             let mut statement = self.conn.prepare_cached(sql)?;
             items.iter().try_fold(0, |rows, item| {
-                        Ok(rows + statement.execute(params(item))?)
+                WorkLimit::check()?;
+                Ok(rows + statement.execute(params(item))?)
             })
         };
         Ok(run()? as u64)

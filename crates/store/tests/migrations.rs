@@ -8,7 +8,7 @@ use std::path::Path;
 use sha2::{Digest as _, Sha256};
 
 /// Each migration with the SHA-256 of its file.
-const MIGRATIONS: [(&str, &str); 8] = [
+const MIGRATIONS: [(&str, &str); 10] = [
     (
         "store-sqlite/migrations/V1__core.sql",
         "5aab8587bfa4db5461cbb79c9a940c8105b7a82fe841ab7dd5532f12a18070f6",
@@ -40,6 +40,14 @@ const MIGRATIONS: [(&str, &str); 8] = [
     (
         "store-postgres/migrations/V4__desk.sql",
         "43f76b56f62fcbd4061ad24987be4aa6f306b04810f3cf144c0230f0050918dc",
+    ),
+    (
+        "store-sqlite/migrations/V5__trials.sql",
+        "de8ccd73e5a6cecd3cdb5b2ec87ac77d1988a400186d1358a2e29537728524b3",
+    ),
+    (
+        "store-postgres/migrations/V5__trials.sql",
+        "c8a0575f44ca8818a3f34a30db13c94c43b74e8b9421dc6b7172b636b5da134a",
     ),
 ];
 

@@ -33,6 +33,9 @@ const ISSUES_WAITED_FOR_MAX: Duration = Duration::from_millis(30);
 const ISSUES_MAX: Duration = Duration::from_secs(1);
 /// Bytes of payload blocks of a chunk of issues, which are held until it is committed.
 const ISSUES_BYTES_MAX: usize = 32 << 20;
+/// A chunk that was not written after this time met the limit on the time of a transaction: see
+/// `engine`. Shorter faults have other causes.
+const INTERRUPTED_FROM: Duration = Duration::from_secs(25);
 /// How long a chunk of issues waits for its next block: only writers of its domain wait with it,
 /// and one more chunk costs more than that.
 const ISSUES_WAIT_MAX: Duration = Duration::from_millis(50);
@@ -61,6 +64,7 @@ pub(crate) async fn apply(
 }
 
 async fn write(engine: &Engine, command: Arc<ApplyChunk>) -> Result<ChunkApplied, StoreError> {
+    let began = Instant::now();
     // The blocks that a try took from the feed: the next try begins with them.
     let taken = Arc::new(Mutex::new(Vec::new()));
     let (work, blocks) = (command.clone(), taken.clone());
@@ -74,7 +78,12 @@ async fn write(engine: &Engine, command: Arc<ApplyChunk>) -> Result<ChunkApplied
         *blocks.lock() = all;
         applied
     });
-    let applied = applied.await?;
+    let applied = applied.await.map_err(|fault| match fault {
+        StoreError::NotWritten(_) if began.elapsed() >= INTERRUPTED_FROM => {
+            StoreError::ChunkInterrupted { worked: began.elapsed() }
+        }
+        fault => fault,
+    })?;
     drop_aside((taken, command));
     Ok(applied)
 }

@@ -13,6 +13,7 @@ mod presence;
 mod queue;
 mod readers;
 mod thread;
+mod work_limit;
 mod writer;
 
 use std::path::{Path, PathBuf};
@@ -32,6 +33,7 @@ use gauges::Gauges;
 pub(super) use lock::ServerLock;
 use readers::Readers;
 pub(super) use thread::on_blocking_thread;
+pub(super) use work_limit::WorkLimit;
 use writer::Writer;
 
 /// The time limit of a read without a budget of its own.

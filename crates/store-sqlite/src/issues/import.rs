@@ -17,6 +17,7 @@ use rusqlite::{CachedStatement, Connection, params};
 use super::index;
 use super::index_thread::{IndexThread, Slice};
 use super::page::FRAGMENTS;
+use crate::engine::WorkLimit;
 use crate::tx::DomainTx;
 use crate::{Fault, clock};
 
@@ -149,6 +150,7 @@ fn insert_issues(conn: &Connection, domain: DomainId, slice: &Slice) -> Result<V
     let mut fragments = insert_fragments_statement(conn)?;
     let mut rows = Vec::with_capacity(slice.issues.len());
     for (issue, body) in slice.bodies()? {
+        WorkLimit::check()?;
         insert_columns(&mut columns, domain, &issue.columns)?;
         let row = conn.last_insert_rowid();
         insert_fragments(&mut fragments, row, &issue.head, body)?;

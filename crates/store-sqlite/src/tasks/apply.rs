@@ -1,6 +1,8 @@
 //! The transaction of a chunk on the writer thread. A get action and a dry run are planned on
 //! readers, so that only their records take the writer's time.
 
+use std::time::Duration;
+
 use caseload_store::sql::Sql as _;
 use caseload_store::tasks::{
     ChunkBlocks, ChunkEnd, ChunkStart, ChunkStore, PackedRecords, PlannedChunk, TaskStore as _,
@@ -10,10 +12,16 @@ use caseload_store::{ApplyChunk, ChunkApplied, StoreError, values};
 use rusqlite::Connection;
 
 use super::reading;
-use crate::engine::{Engine, Weight, WriteContext};
+use crate::engine::{Engine, Weight, WorkLimit, WriteContext};
 use crate::issues::Import;
 use crate::tx::DomainTx;
 use crate::{Fault, clock};
+
+/// How long a chunk takes further slices, and how long it may have the writer for itself. A chunk
+/// that takes longer is undone, and its task is tried again with fewer entries: callers who cancel,
+/// and operators who revoke a key or delete a domain, wait for it.
+const WORK_USUAL: Duration = Duration::from_secs(1);
+const WORK_MAX: Duration = Duration::from_secs(4);
 
 pub(crate) async fn apply(
     engine: &Engine,
@@ -25,7 +33,8 @@ pub(crate) async fn apply(
         .map_or(Weight::Long, |planned| Weight::of_bytes(planned.records.packed_bytes()));
     let (applied, spent) = engine
         .write_weighing(weight, move |conn, context| {
-            let mut chunk = Chunk::new(conn, context, &command);
+            let limit = WorkLimit::begin(WORK_MAX);
+            let mut chunk = Chunk::new(conn, (context, &limit), &command);
             let planned = match planned {
                 None if !command.action.writes() => {
                     Some(reading::read_on_writer(chunk.tx, context, &command)?)
@@ -78,12 +87,17 @@ struct Chunk<'c> {
     tx: DomainTx<'c>,
     import: Import<'c>,
     context: &'c WriteContext<'c>,
+    limit: &'c WorkLimit,
 }
 
 impl<'c> Chunk<'c> {
-    fn new(conn: &'c Connection, context: &'c WriteContext<'c>, command: &ApplyChunk) -> Self {
+    fn new(
+        conn: &'c Connection,
+        (context, limit): (&'c WriteContext<'c>, &'c WorkLimit),
+        command: &ApplyChunk,
+    ) -> Self {
         let tx = DomainTx { conn, domain: command.domain };
-        Self { tx, import: Import::new(tx, command), context }
+        Self { tx, import: Import::new(tx, command), context, limit }
     }
 }
 
@@ -108,7 +122,7 @@ impl<'c> ChunkStore for Chunk<'c> {
     }
 
     fn should_end(&mut self) -> Result<bool, StoreError> {
-        Ok(self.context.should_yield())
+        Ok(self.context.should_yield() || self.limit.elapsed() >= WORK_USUAL)
     }
 
     fn should_not_wait(&self) -> bool {

@@ -7,8 +7,8 @@ use caseload_model::task::TaskStatus;
 use caseload_model::time::UnixMillis;
 use caseload_store::sql::{Query, Sql};
 use caseload_store::tasks::{
-    self as rules, Claims, ExpiryStore, LockedTask, QueuePlace, QueueStore, SAVED_COLUMNS,
-    TaskStore, TaskTables, already_exists,
+    self as rules, Claims, ExpiryStore, Leased, LockedTask, QueuePlace, QueueStore, SAVED_COLUMNS,
+    TaskStore, TaskTables, already_exists, death,
 };
 use caseload_store::{ClaimTasks, PackedBlock, RenewLeases, StoreError, values};
 use futures_util::FutureExt as _;
@@ -73,13 +73,14 @@ impl QueueStore for Tx<'_> {
         &self,
         place: &QueuePlace,
         command: &ClaimTasks,
-    ) -> Result<Option<i64>, StoreError> {
+    ) -> Result<Option<Leased>, StoreError> {
         let ClaimTasks { server, lease_until, .. } = command;
         self.find(
             "UPDATE tasks SET lease_server = ?2, lease_until = ?3, lease_epoch = lease_epoch + 1
              WHERE seq = ?1 RETURNING lease_epoch",
             values![place.seq, server, lease_until],
-            |row| row.get(0),
+            // A server that died had the file alone: the next one noted its death as it opened it.
+            |row| Ok(Leased { epoch: row.get(0)?, after_death: false }),
         )
     }
 
@@ -95,8 +96,14 @@ pub(crate) fn claim(tx: Tx<'_>, command: &ClaimTasks) -> Result<Claims, StoreErr
 }
 
 /// Voids every lease and every upload, when a server opens the store alone: no server works on a
-/// task, and no request adds blocks to an upload.
+/// task, and no request adds blocks to an upload. A lease that was not given back is that of a
+/// server that died.
 pub(crate) fn void_leases_and_uploads(tx: Tx<'_>) -> Result<(), StoreError> {
+    let lost = "SELECT domain_id, id FROM tasks WHERE lease_server IS NOT NULL AND status < 4";
+    let lost: Vec<(DomainId, String)> = tx.list(lost, &[], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    for (domain, id) in lost {
+        Sql::ask(&tx, &death(domain, &id))?;
+    }
     let leases =
         "UPDATE tasks SET lease_server = NULL, lease_until = 0 WHERE lease_server IS NOT NULL";
     tx.change(leases, &[])?;

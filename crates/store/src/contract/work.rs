@@ -2,14 +2,15 @@
 //! chunk.
 
 use std::fmt::Debug;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use caseload_model::ids::{CoreProfileId, DomainId, DomainName};
 use caseload_model::issue::{DeskAddresses, NewIssue};
-use caseload_model::payload::Block;
+use caseload_model::payload::{Block, Entry};
 use caseload_model::profile::{AppPatch, CorePatch, NewCoreProfile};
-use caseload_model::record::PreparedEntry;
+use caseload_model::record::{PreparedEntry, Rejection};
 use caseload_model::task::{Action, Task};
 use caseload_model::time::UnixMillis;
 use tokio::sync::watch;
@@ -35,11 +36,15 @@ pub trait Work: Send + Sync + 'static {
     ) -> StoreFuture<'_, Option<Vec<u8>>>;
     /// The addresses that an import fills into messages of the desk.
     fn desk_addresses(&self, domain: DomainId) -> StoreFuture<'_, DeskAddresses>;
+    /// Notes that an entry is about to be validated and applied alone, before that begins, and says
+    /// whether it should be. The note outlives the server, so that an entry that ends its server
+    /// each time is found.
+    fn try_entry(&self, command: TryEntry) -> StoreFuture<'_, Trial>;
     /// Applies entries of a task: effects, records and counts in one durable transaction. The chunk
     /// with the last entry completes the task in the same transaction. The store may take further
     /// entries from [`ApplyChunk::following`] and may apply fewer than it has (see
     /// [`ChunkApplied::rest`]). [`StoreError::LeaseLost`](super::StoreError) if another server has
-    /// the task.
+    /// the task; `ChunkInterrupted` if the chunk has the store for itself for too long.
     fn apply_chunk(&self, command: ApplyChunk) -> StoreFuture<'_, ChunkApplied>;
     /// Ends the lease of a task until `retry_at`. If the fault counts against the task and this was
     /// its last attempt, the task completes with outcome `failed`.
@@ -94,6 +99,27 @@ pub struct ClaimedTask {
     pub lease_epoch: i64,
     /// Index of the first entry that is not processed.
     pub next_index: u32,
+    /// Whether the task's entries are to be applied one by one, because servers died or took too
+    /// long with several at once.
+    pub one_by_one: bool,
+}
+
+/// Asks whether an entry is to be applied alone.
+#[derive(Debug, Clone)]
+pub struct TryEntry {
+    pub domain: DomainId,
+    pub task_id: String,
+    pub lease_epoch: i64,
+    /// Of the entry, in the task.
+    pub index: u32,
+}
+
+/// The answer to [`TryEntry`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trial {
+    Try,
+    /// Servers died with this entry: it becomes an error without being applied.
+    Park,
 }
 
 /// Extends all leases of a server.
@@ -129,6 +155,43 @@ impl ChunkWork {
 
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// A part of the entries.
+    #[must_use]
+    pub fn part(&self, range: Range<usize>) -> Self {
+        match self {
+            Self::CreateCoreProfiles(entries) => Self::CreateCoreProfiles(entries[range].to_vec()),
+            Self::UpdateCoreProfiles(entries) => Self::UpdateCoreProfiles(entries[range].to_vec()),
+            Self::UpdateAppProfiles(entries) => Self::UpdateAppProfiles(entries[range].to_vec()),
+            Self::GetCoreProfiles(entries) => Self::GetCoreProfiles(entries[range].to_vec()),
+            Self::GetAppProfiles(entries) => Self::GetAppProfiles(entries[range].to_vec()),
+            Self::ImportIssues(entries) => Self::ImportIssues(entries[range].to_vec()),
+        }
+    }
+
+    /// An entry that is an error without being read.
+    pub fn rejected(action: Action, entry: Entry, why: Rejection) -> Self {
+        match action {
+            Action::CreateCoreProfiles => {
+                Self::CreateCoreProfiles(vec![PreparedEntry { entry, item: Err(why) }])
+            }
+            Action::UpdateCoreProfiles => {
+                Self::UpdateCoreProfiles(vec![PreparedEntry { entry, item: Err(why) }])
+            }
+            Action::UpdateAppProfiles => {
+                Self::UpdateAppProfiles(vec![PreparedEntry { entry, item: Err(why) }])
+            }
+            Action::GetCoreProfiles => {
+                Self::GetCoreProfiles(vec![PreparedEntry { entry, item: Err(why) }])
+            }
+            Action::GetAppProfiles => {
+                Self::GetAppProfiles(vec![PreparedEntry { entry, item: Err(why) }])
+            }
+            Action::ImportIssues => {
+                Self::ImportIssues(vec![PreparedEntry { entry, item: Err(why) }])
+            }
+        }
     }
 }
 
@@ -185,6 +248,8 @@ pub struct ChunkApplied {
     pub task: Task,
     /// The number of entries that this call applied.
     pub done: usize,
+    /// Index of the first entry that is not processed.
+    pub next_index: u32,
     /// Entries that the store took and did not apply; the next chunk begins with them.
     pub rest: Option<ChunkEntries>,
 }

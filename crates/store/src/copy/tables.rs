@@ -171,6 +171,9 @@ pub static TABLES: &[Table] = &[
             integer("purge"),
             or_null(text("retried_by")),
             integer("warnings"),
+            integer("one_by_one"),
+            integer("tries"),
+            integer("tried_index"),
         ],
     ),
     large(

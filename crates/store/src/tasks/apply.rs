@@ -139,14 +139,14 @@ pub fn write_chunk(
 ) -> (Result<ChunkApplied, StoreError>, Vec<ChunkEntries>) {
     let task = write(store, command, &mut entries);
     let (done, rest, taken) = entries.end();
-    (task.map(|task| applied(task, done, rest)), taken)
+    (task.map(|locked| applied(locked, done, rest)), taken)
 }
 
 fn write<S: ChunkStore>(
     store: &mut S,
     command: &ApplyChunk,
     entries: &mut ChunkBlocks,
-) -> Result<Task, StoreError> {
+) -> Result<LockedTask, StoreError> {
     let ChunkStart { task, clock } = begin(store, command)?;
     if task.cancel_requested {
         return stop(store, command, task);
@@ -263,10 +263,10 @@ fn stop(
     store: &impl ChunkStore,
     command: &ApplyChunk,
     mut locked: LockedTask,
-) -> Result<Task, StoreError> {
+) -> Result<LockedTask, StoreError> {
     complete(&store.statements(), &mut locked, Outcome::Cancelled, command.now, &[])?;
     save(&store.statements(), &locked)?;
-    Ok(locked.task)
+    Ok(locked)
 }
 
 /// Stores records, counts and position, and completes the task if nothing is left of it. A request
@@ -277,7 +277,7 @@ fn finish(
     mut locked: LockedTask,
     records: &Records,
     effects: Option<&Effects>,
-) -> Result<Task, StoreError> {
+) -> Result<LockedTask, StoreError> {
     let (succeeded, failed) = records.counts();
     let counts = locked.task.counts.after_chunk(succeeded, failed);
     locked.task.counts = counts;
@@ -297,16 +297,17 @@ fn finish(
         imported: effects.and_then(|effects| effects.issues.imported()),
     })?;
     failpoint::reached(Failpoint::ChunkBeforeCommit);
-    Ok(locked.task)
+    Ok(locked)
 }
 
 /// The answer to a chunk, from the task after it, the number of its entries and the block that has
 /// entries left.
-fn applied(task: Task, done: usize, rest: Option<ChunkEntries>) -> ChunkApplied {
+fn applied(locked: LockedTask, done: usize, rest: Option<ChunkEntries>) -> ChunkApplied {
+    let LockedTask { task, next_index, .. } = locked;
     match task.outcome {
         // A caller cancelled it before the chunk: no entry was applied.
-        Some(Outcome::Cancelled) => ChunkApplied { task, done: 0, rest: None },
-        _ => ChunkApplied { task, done, rest },
+        Some(Outcome::Cancelled) => ChunkApplied { task, done: 0, next_index, rest: None },
+        _ => ChunkApplied { task, done, next_index, rest },
     }
 }
 

@@ -9,6 +9,7 @@ use caseload_model::time::UnixMillis;
 
 use super::fair_queue::{FairQueue, QueuePlace, QueuedTask};
 use super::statements::{COLUMNS, COLUMNS_COUNT, TaskTables, task};
+use super::trial::death;
 use crate::sql::Query;
 use crate::{ClaimTasks, ClaimedTask, StoreError};
 
@@ -19,15 +20,22 @@ pub trait QueueStore {
 
     /// Marks new tasks as queued.
     fn mark_queued(&self, now: UnixMillis) -> impl Future<Output = Result<(), StoreError>>;
-    /// Leases a task and returns the epoch of the lease; `None` if another transaction locks it, or
-    /// another server leased it first.
+    /// Leases a task; `None` if another transaction locks it, or another server leased it first.
     fn lease(
         &self,
         place: &QueuePlace,
         command: &ClaimTasks,
-    ) -> impl Future<Output = Result<Option<i64>, StoreError>>;
+    ) -> impl Future<Output = Result<Option<Leased>, StoreError>>;
     /// The answer to a query.
     fn ask<T>(&self, query: &Query<T>) -> impl Future<Output = Result<Vec<T>, StoreError>>;
+}
+
+/// A new lease of a task.
+#[derive(Debug, Clone, Copy)]
+pub struct Leased {
+    pub epoch: i64,
+    /// Whether an earlier lease ran out instead of being given back.
+    pub after_death: bool,
 }
 
 /// The answer to a claim.
@@ -47,13 +55,16 @@ pub async fn claim<S: QueueStore>(store: &S, command: &ClaimTasks) -> Result<Cla
     }
     let mut claims = Claims::default();
     for place in queue.choose(command.tasks_max) {
-        let Some(lease_epoch) = store.lease(&place, command).await? else {
+        let Some(leased) = store.lease(&place, command).await? else {
             claims.locked.push(place);
             continue;
         };
+        if leased.after_death {
+            store.ask(&death(place.domain, &place.id)).await?;
+        }
         // There is none if its domain was removed a moment ago.
         if let Some(started) = store.ask(&start(&place, command.now)).await?.pop() {
-            claims.claimed.push(ClaimedTask { lease_epoch, ..started });
+            claims.claimed.push(ClaimedTask { lease_epoch: leased.epoch, ..started });
         }
     }
     Ok(claims)
@@ -80,18 +91,19 @@ fn start(place: &QueuePlace, now: UnixMillis) -> Query<ClaimedTask> {
         "UPDATE tasks SET status = ?3, started_at = coalesce(started_at, greatest(?4, created_at)),
          queued_at = coalesce(queued_at, greatest(?4, created_at))
          WHERE domain_id = ?1 AND id = ?2 AND domain_id IN (SELECT id FROM domains)
-         RETURNING {COLUMNS}, next_index,
+         RETURNING {COLUMNS}, next_index, one_by_one,
          (SELECT d.name FROM domains d WHERE d.id = tasks.domain_id), domain_id"
     );
     let status = TaskStatus::Processing.code();
     let values = [place.domain.into(), place.id.as_str().into(), status.into(), now.into()];
     Query::new(start, values, |row| {
         Ok(ClaimedTask {
-            domain: row.get(COLUMNS_COUNT + 2)?,
-            domain_name: row.get(COLUMNS_COUNT + 1)?,
+            domain: row.get(COLUMNS_COUNT + 3)?,
+            domain_name: row.get(COLUMNS_COUNT + 2)?,
             task: task(row)?,
             lease_epoch: 0,
             next_index: row.get(COLUMNS_COUNT)?,
+            one_by_one: row.get(COLUMNS_COUNT + 1)?,
         })
     })
 }

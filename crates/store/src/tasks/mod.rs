@@ -15,6 +15,7 @@ mod reads;
 mod records;
 mod retry_payload;
 mod statements;
+mod trial;
 
 pub use accept::{accept, already_exists, discard_step, require_room, stage};
 pub use apply::{
@@ -22,7 +23,7 @@ pub use apply::{
     read_slice, store_planned, write_chunk,
 };
 pub use chunk_blocks::ChunkBlocks;
-pub use claim::{Claims, QueueStore, claim};
+pub use claim::{Claims, Leased, QueueStore, claim};
 pub use end::{cancel, fail_attempt};
 pub use fair_queue::QueuePlace;
 pub use purge::{ExpiryStore, purge_step};
@@ -33,3 +34,4 @@ pub use statements::{
     COLUMNS, COLUMNS_COUNT, LAST_TIME, Lease, LockedTask, NextPlace, SAVED_COLUMNS, TaskStore,
     TaskTables, locked, select_locked, task,
 };
+pub use trial::{death, try_entry};

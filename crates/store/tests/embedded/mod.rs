@@ -10,6 +10,8 @@ mod deleted;
 mod failpoints;
 mod gets;
 mod issues;
+#[cfg(debug_assertions)]
+mod poison;
 mod slot_leasing;
 mod steps;
 

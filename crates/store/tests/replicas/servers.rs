@@ -8,6 +8,7 @@ use caseload_bulk::{EntryQueue, QueueLimits};
 use caseload_location::open;
 use caseload_model::ids::DomainName;
 use caseload_model::task::{Action, Counts};
+use caseload_model::time::UnixMillis;
 use caseload_store::{
     ApplyChunk, CancelTask, ChunkEntries, CreateDomain, Idempotent, OpenMode, RenewLeases,
     StoreError,
@@ -262,4 +263,33 @@ async fn connections(database: &Database, what: &str) -> i64 {
         "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND {what}"
     );
     database.client().await.query_one(&select, &[]).await.unwrap().get(0)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn servers_that_die_twice_at_an_entry_lead_to_trials_of_single_entries() {
+    let database = Database::new();
+    let (one, two) = (database.server(), database.server());
+    let acme = domain(&one, "acme").await;
+    let entries: Vec<_> = (0..4).map(|n| uid(&n.to_string())).collect();
+    one.create_task(task_of(&acme, "t", CREATE, &entries, 1)).await.unwrap();
+    let mut now = NOW;
+    let mut next = async |store: &Arc<dyn caseload_store::Store>, server: &str| {
+        let claimed = claim_at(store, server, now, 1).await.remove(0);
+        now = UnixMillis(now.0 + LEASE_MS);
+        claimed
+    };
+    let first = next(&one, "one").await;
+    assert!(!first.one_by_one);
+    // A chunk in between: the next death is at another entry.
+    let command = chunk(&first, next_block(&one, &first, 0).await, NOW);
+    one.apply_chunk(command).await.unwrap();
+    assert!(!next(&two, "two").await.one_by_one, "the first death");
+    let third = next(&one, "three").await;
+    assert!(third.one_by_one, "the second death at one entry");
+    assert_eq!(third.next_index, 1);
+    // A server that gives its leases back did not die.
+    one.release_leases("three").await.unwrap();
+    let task = apply_all(&two, &next(&two, "four").await, now).await;
+    assert_eq!(task.counts.succeeded, 4);
+    assert_sound(&two).await;
 }

@@ -15,6 +15,7 @@ pub(crate) mod steps;
 pub(crate) mod support;
 pub(crate) mod task_ends;
 pub(crate) mod tasks;
+pub(crate) mod trials;
 pub(crate) mod uploads;
 
 /// Makes one test per behaviour. `$open` is a function that returns a new store and a guard that
@@ -58,6 +59,10 @@ macro_rules! store_suite {
             runners_are_notified_of_new_work,
             metrics_count_the_tasks_that_wait_and_those_that_run,
             every_command_on_a_closed_store_returns_closed,
+        );
+        $crate::store_suite!(@ $open, trials:
+            an_entry_tried_twice_alone_without_a_commit_is_parked,
+            only_the_holder_of_the_lease_tries_an_entry,
         );
         $crate::store_suite!(@ $open, uploads:
             a_task_begins_with_its_staged_blocks,

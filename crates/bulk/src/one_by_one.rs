@@ -1,0 +1,141 @@
+//! Applies the entries of a task one by one, to find the one that servers die with or that takes
+//! too long. The store notes each entry before it is even validated, so that the note is there if
+//! the server dies. An entry that is found is parked: it becomes an error, `not_processed`, and the
+//! task goes on in chunks. Invariant: nothing of an entry is looked at before its note is durable.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use caseload_model::error_code::EntryErrorCode;
+use caseload_model::issue::DeskAddresses;
+use caseload_model::json::{DEPTH_MAX, skip_value};
+use caseload_model::payload::{Block, Entry};
+use caseload_model::record::{EntryFault, Rejection};
+use caseload_model::task::{Action, TaskStatus};
+use caseload_store::{
+    ChunkApplied, ChunkEntries, ChunkWork, ClaimedTask, StoreError, Trial, TryEntry, log_end,
+};
+
+use crate::chunks::chunk;
+use crate::context::Context;
+use crate::entry_reader::{prepare, stored_block};
+use crate::progress::{Progress, Stop};
+
+/// Applies entries until one is parked or the task ends.
+pub(crate) async fn apply(
+    context: &Context,
+    claim: &ClaimedTask,
+    progress: &mut Progress,
+) -> Result<Stop, StoreError> {
+    let task_id = claim.task.id.as_str();
+    tracing::warn!(task_id, "the entries of a task are applied one by one");
+    let addresses = match claim.task.action {
+        Action::ImportIssues => context.store.desk_addresses(claim.domain).await?,
+        _ => DeskAddresses::default(),
+    };
+    let addresses = Arc::new(addresses);
+    loop {
+        let place = (claim.domain, task_id);
+        let block = stored_block(&*context.store, place, progress.next_index).await?;
+        let next_index = progress.next_index;
+        for entry in block.entries.iter().filter(|entry| entry.index >= next_index) {
+            if *context.stopping.borrow() {
+                return Ok(Stop::Ended);
+            }
+            let alone = alone(&block, entry);
+            let (applied, parked) = apply_one(context, claim, &alone, &addresses).await?;
+            progress.note(&applied);
+            if applied.task.status == TaskStatus::Completed {
+                log_end(&claim.domain_name, &applied.task);
+                return Ok(Stop::Ended);
+            }
+            if parked {
+                return Ok(Stop::Parked);
+            }
+        }
+    }
+}
+
+/// Applies or parks one entry; whether it was parked.
+async fn apply_one(
+    context: &Context,
+    claim: &ClaimedTask,
+    alone: &Arc<Block>,
+    addresses: &Arc<DeskAddresses>,
+) -> Result<(ChunkApplied, bool), StoreError> {
+    let entry = &alone.entries[0];
+    let trial = context.store.try_entry(TryEntry {
+        domain: claim.domain,
+        task_id: claim.task.id.clone(),
+        lease_epoch: claim.lease_epoch,
+        index: entry.index,
+    });
+    let mut reason = match trial.await? {
+        Trial::Try => None,
+        Trial::Park => Some("the server stopped each time it worked on this entry".to_owned()),
+    };
+    let mut worked = Duration::ZERO;
+    loop {
+        let work = match &reason {
+            None => validated(claim, alone.clone(), addresses.clone()).await,
+            Some(reason) => {
+                ChunkWork::rejected(claim.task.action, entry.clone(), parked(alone, reason))
+            }
+        };
+        let entries = ChunkEntries { block: alone.clone(), work: Arc::new(work), from: 0 };
+        match context.store.apply_chunk(chunk(context, claim, entries, None)).await {
+            Err(StoreError::ChunkInterrupted { worked: more }) if reason.is_none() => {
+                worked += more;
+                if worked >= context.work_max {
+                    let seconds = worked.as_secs();
+                    reason =
+                        Some(format!("this entry could not be stored within {seconds} s of work"));
+                }
+            }
+            applied => {
+                let applied = applied?;
+                if let Some(reason) = &reason {
+                    let (task_id, index) = (&claim.task.id, entry.index);
+                    tracing::warn!(task_id, index, %reason, "an entry was not processed");
+                }
+                return Ok((applied, reason.is_some()));
+            }
+        }
+    }
+}
+
+async fn validated(
+    claim: &ClaimedTask,
+    alone: Arc<Block>,
+    addresses: Arc<DeskAddresses>,
+) -> ChunkWork {
+    let (action, domain) = (claim.task.action, claim.domain_name.clone());
+    tokio::task::spawn_blocking(move || prepare(action, (&domain, &addresses), &alone))
+        .await
+        .unwrap_or_else(|stopped| std::panic::resume_unwind(stopped.into_panic()))
+}
+
+/// A block of this entry alone, so that its size is that of the entry.
+fn alone(block: &Block, entry: &Entry) -> Arc<Block> {
+    let bytes = block.bytes[entry.range.clone()].to_vec();
+    let entry = Entry { range: 0..bytes.len(), ..entry.clone() };
+    Arc::new(Block { bytes, entries: vec![entry], base_urls: block.base_urls.clone() })
+}
+
+/// The error of an entry that is not applied. The entry is not read for it, except to see whether a
+/// record may repeat it as JSON.
+fn parked(alone: &Block, reason: &str) -> Rejection {
+    let (bytes, entry) = (&alone.bytes, &alone.entries[0]);
+    let text = bytes.trim_ascii();
+    let is_map = text.starts_with(b"{") && skip_value(text, DEPTH_MAX) == Ok(text.len());
+    let detail = format!(
+        "{reason}, so the task went on without it; send it alone, and report it to the operator \
+         if that fails, too"
+    );
+    Rejection {
+        id: None,
+        faults: vec![EntryFault::new(EntryErrorCode::NotProcessed, "", detail)],
+        readable: is_map && entry.oversize.is_none() && std::str::from_utf8(bytes).is_ok(),
+        named: None,
+    }
+}

@@ -14,6 +14,8 @@ use serde::Serialize;
 
 /// `Retry-After` of an answer that the server cannot give now, in seconds.
 const RETRY_UNAVAILABLE_SECONDS: u64 = 5;
+/// `Retry-After` of a domain that has reached its quota, in seconds.
+const RETRY_QUOTA_SECONDS: u64 = 60;
 /// `Retry-After` of a full task queue, in seconds.
 const RETRY_QUEUE_SECONDS: u64 = 10;
 
@@ -102,6 +104,24 @@ impl Problem {
         Self::new(ErrorCode::Unavailable, detail).retry_after(RETRY_UNAVAILABLE_SECONDS)
     }
 
+    /// Stored bytes that do not have their checksum, or cannot be read. They are never served.
+    fn damaged(cause: &str) -> Self {
+        tracing::error!(%cause, "stored data is damaged");
+        let detail = "stored data that this answer needs is damaged, and the server does not \
+                      serve it; send the operator this request_id: caseload check names the \
+                      damage, and a backup has the data";
+        Self::new(ErrorCode::Damaged, detail)
+    }
+
+    fn quota_exceeded(quota: &str) -> Self {
+        tracing::warn!(%quota, "a domain has reached its quota");
+        let detail = format!(
+            "the domain has reached its quota: {quota}; this request changed nothing. The operator \
+             can raise the quota, and expired results make room by themselves"
+        );
+        Self::new(ErrorCode::QuotaExceeded, detail).retry_after(RETRY_QUOTA_SECONDS)
+    }
+
     /// Adds `Retry-After`, in seconds.
     pub(crate) fn retry_after(self, seconds: u64) -> Self {
         self.header(header::RETRY_AFTER, HeaderValue::from(seconds))
@@ -154,6 +174,8 @@ impl From<StoreError> for Problem {
                 );
                 Self::new(ErrorCode::QueueFull, detail).retry_after(RETRY_QUEUE_SECONDS)
             }
+            StoreError::QuotaExceeded(quota) => Self::quota_exceeded(&quota),
+            StoreError::Corrupt(cause) => Self::damaged(&cause),
             StoreError::AlreadyRetried { by } => {
                 let detail = format!(
                     "the task {by} runs the failed and unprocessed entries of this one again; \

@@ -47,7 +47,7 @@ pub async fn bulk_form(
         expires_at: None,
         revoked_at: None,
     };
-    let grant = KeyGrant { domain: DomainId(1), domain_name: domain, key };
+    let grant = KeyGrant { domain: DomainId(1), domain_name: domain, domain_rate_limit: None, key };
     let caller = Caller::new(&grant, [0; 32]);
     let read = async {
         let request = bulk_actions::read_only(request, family, state, &caller).await?;

@@ -17,7 +17,8 @@ const RETRY_AFTER_MS: i64 = 5_000;
 const RECORD_AGAIN: Duration = Duration::from_secs(1);
 
 /// Runs a claimed task. A fault of the server, a panic included, counts against the task, unless
-/// the disk cannot be written or the database is unreachable: those faults pass.
+/// the disk cannot be written, the database is unreachable or the domain has reached its quota:
+/// those faults pass.
 pub(crate) async fn run(mut context: Context, claim: ClaimedTask) {
     let work = tokio::spawn(process(context.clone(), claim.clone()));
     let (fault, counted) = match work.await {
@@ -68,5 +69,8 @@ async fn process(context: Context, claim: ClaimedTask) -> Result<(), StoreError>
 
 /// Whether a fault would stop any task and passes by itself.
 const fn passes(error: &StoreError) -> bool {
-    matches!(error, StoreError::NotWritten(_) | StoreError::Unreachable(_))
+    matches!(
+        error,
+        StoreError::NotWritten(_) | StoreError::Unreachable(_) | StoreError::QuotaExceeded(_)
+    )
 }

@@ -1,7 +1,7 @@
 //! The system's clock, time spans as flags give them, and timestamps as people read them. No other
 //! module of the program reads the clock.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use caseload_model::time::{Clock, UnixMillis};
 
@@ -15,6 +15,58 @@ pub(crate) fn now() -> UnixMillis {
 /// The system's clock.
 pub(crate) fn system_clock() -> Clock {
     Clock::new(now)
+}
+
+/// How often the clock is looked at, and by how much it may differ from the expected time.
+const LOOK: Duration = Duration::from_secs(1);
+const JUMP_MS: i64 = 60_000;
+
+/// Looks at the system's clock all the time and logs its jumps.
+pub(crate) async fn log_jumps() {
+    let mut before = (now(), Instant::now());
+    loop {
+        tokio::time::sleep(LOOK).await;
+        let looked = (now(), Instant::now());
+        let ran = looked.1.duration_since(before.1);
+        match jump(before.0, looked.0, ran) {
+            Some(Jump::Forward(seconds)) => tracing::warn!(
+                seconds,
+                "the system's clock jumped forward; issues get the time that it shows until it is \
+                 back, and times of change stay ahead of it after that"
+            ),
+            Some(Jump::Back(seconds)) => tracing::warn!(
+                seconds,
+                "the system's clock jumped back; times of change wait until it has caught up"
+            ),
+            Some(Jump::Stopped(seconds)) => tracing::warn!(
+                seconds,
+                "this process was suspended, or all clocks of the system jumped forward"
+            ),
+            None => {}
+        }
+        before = looked;
+    }
+}
+
+/// The jump of a clock, in seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Jump {
+    Forward(i64),
+    Back(i64),
+    Stopped(i64),
+}
+
+/// The jump between two looks at the clock, with the time that the process ran in between.
+fn jump(before: UnixMillis, after: UnixMillis, ran: Duration) -> Option<Jump> {
+    let moved = after.0.saturating_sub(before.0);
+    let ran = i64::try_from(ran.as_millis()).unwrap_or(i64::MAX);
+    let off = moved.saturating_sub(ran);
+    match off / 1000 {
+        seconds if off > JUMP_MS => Some(Jump::Forward(seconds)),
+        seconds if off < -JUMP_MS => Some(Jump::Back(-seconds)),
+        _ if ran > JUMP_MS => Some(Jump::Stopped(ran / 1000)),
+        _ => None,
+    }
 }
 
 /// `2026-11-21 14:05:09 UTC`.
@@ -57,6 +109,29 @@ mod tests {
         }
         for text in ["", "d", "90", "0d", "-1d", "1.5d", "101y", "9223372036854775807d", "1ä"] {
             assert!(parse_span(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_clock_that_is_off_by_more_than_a_minute_has_jumped() {
+        let after = |moved_ms: i64, ran_ms: u64| {
+            jump(
+                UnixMillis(5_000_000),
+                UnixMillis(5_000_000 + moved_ms),
+                Duration::from_millis(ran_ms),
+            )
+        };
+        for (moved, ran, expected) in [
+            (1_000, 1_000, None),
+            (61_000, 1_000, None),
+            (61_001, 1_000, Some(Jump::Forward(60))),
+            (3_601_000, 1_000, Some(Jump::Forward(3600))),
+            (-59_000, 1_000, None),
+            (-3_599_000, 1_000, Some(Jump::Back(3600))),
+            (90_000, 90_000, Some(Jump::Stopped(90))),
+            (30_000, 30_000, None),
+        ] {
+            assert_eq!(after(moved, ran), expected, "{moved} ms in {ran} ms");
         }
     }
 

@@ -15,7 +15,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use crate::clock::system_clock;
+use crate::clock::{log_jumps, system_clock};
 use crate::failure::{Failure, io_reason};
 use crate::secret::random_bytes;
 
@@ -54,6 +54,7 @@ impl Server {
             clock,
             RunnerConfig { lease, ..RunnerConfig::new(server_id) },
         );
+        tokio::spawn(log_jumps());
         let (ending, ended) = oneshot::channel();
         let http = tokio::spawn(caseload_api::serve(listener, state, async {
             let _ = ended.await;

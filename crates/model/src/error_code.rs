@@ -93,10 +93,12 @@ request_codes! {
     IdempotencyKeyReused "idempotency_key_reused" 422 "The key belongs to another request",
     RateLimited "rate_limited" 429 "Too many requests",
     QueueFull "queue_full" 429 "Too many unfinished tasks",
+    QuotaExceeded "quota_exceeded" 429 "The domain has reached its quota",
     HeadTooLarge "head_too_large" 431 "The head of the request is too large",
     Internal "internal" 500 "An unexpected error of the server's",
     QueryTooExpensive "query_too_expensive" 503 "The query passed its deadline",
     Unavailable "unavailable" 503 "The server cannot answer now",
+    Damaged "damaged" 503 "Stored data is damaged",
 }
 
 #[cfg(test)]

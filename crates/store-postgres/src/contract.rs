@@ -13,11 +13,11 @@ use caseload_store::tasks::{self as rules, Claims};
 use caseload_store::{
     AddMessage, AddNote, Admin, Agent, App, ApplyChunk, BackupReport, CancelTask, CheckReport,
     ChunkApplied, ClaimTasks, ClaimedTask, CreateAgent, CreateApp, CreateBackup, CreateDomain,
-    CreateIssue, CreateKey, CreateTask, Domain, EditIssue, EditIssues, ExplainedStep, FailAttempt,
-    GetIssue, Idempotent, IssuePage, IssueStep, Issues, Key, KeyGrant, ListIssues, ListTasks,
-    PackedBlock, RecordBlock, RecordBlockSize, RecordKind, RenderedIssue, RenewLeases,
-    StageAttachment, StagePayload, StepIssues, StoreError, StoreFuture, StoreMetrics, StoredAnswer,
-    Submit, TaskPage, Trial, TryEntry, Upkeep, Work, admin, attachments, idempotency,
+    CreateIssue, CreateKey, CreateTask, Domain, DomainLimits, DomainUsage, EditIssue, EditIssues,
+    ExplainedStep, FailAttempt, GetIssue, Idempotent, IssuePage, IssueStep, Issues, Key, KeyGrant,
+    ListIssues, ListTasks, PackedBlock, RecordBlock, RecordBlockSize, RecordKind, RenderedIssue,
+    RenewLeases, StageAttachment, StagePayload, StepIssues, StoreError, StoreFuture, StoreMetrics,
+    StoredAnswer, Submit, TaskPage, Trial, TryEntry, Upkeep, Work, admin, attachments, idempotency,
 };
 use tokio::sync::watch;
 
@@ -41,6 +41,14 @@ impl Admin for PostgresStore {
 
     fn set_desk(&self, domain: DomainId, desk: Desk) -> StoreFuture<'_, ()> {
         self.write_in(domain, move |tx| admin::set_desk(&tx, &desk))
+    }
+
+    fn set_limits(&self, domain: DomainId, limits: DomainLimits) -> StoreFuture<'_, ()> {
+        self.write_in(domain, move |tx| admin::set_limits(&tx, limits))
+    }
+
+    fn usage(&self, domain: DomainId) -> StoreFuture<'_, DomainUsage> {
+        self.read_in(domain, |tx| admin::usage(&tx))
     }
 
     fn delete_domain(&self, domain: DomainId) -> StoreFuture<'_, ()> {

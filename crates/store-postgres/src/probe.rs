@@ -1,6 +1,6 @@
 //! The readiness check for load balancers and operators: can the store be written? It costs at most
 //! one commit a second, however often it is called. A standby and a missing database are reported
-//! at once.
+//! at once, damage until the store is opened again.
 
 use std::time::{Duration, Instant};
 
@@ -17,6 +17,7 @@ pub(super) struct Probe(Mutex<Option<Instant>>);
 
 impl Probe {
     pub(super) async fn ready(&self, engine: &Engine) -> Result<(), StoreError> {
+        engine.require_undamaged()?;
         let probed = *self.0.lock();
         if probed.is_some_and(|at| at.elapsed() < PROBE_COUNTS) {
             // A recent probe has written; this checks that the database still answers.

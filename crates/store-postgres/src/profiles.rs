@@ -9,16 +9,24 @@ use caseload_model::profile::{
 };
 use caseload_model::record::{ChunkRecords, PreparedEntry};
 use caseload_model::time::UnixMillis;
-use caseload_store::profiles::ProfileStore;
+use caseload_store::checksum::{self, CORE_PROFILES};
+use caseload_store::profiles::{ChangeTimes, ProfileStore};
 use caseload_store::sql::Sql;
 use caseload_store::{StoreError, values};
 use tokio_postgres::Row;
 
 use crate::engine::{CopyRows, store_error};
 use crate::rows::instant;
-use crate::tx::DomainTx;
+use crate::tx::{DomainTx, ReadRow};
 
-const CORE_PROFILES: &str = "core_profiles (domain_id, id, created_at, updated_at, fields)";
+const NEW_PROFILES: &str =
+    "core_profiles (domain_id, id, created_at, updated_at, fields, checksum)";
+
+/// Reads profiles of the domain `$1` by their ids `$2`, with their checksums.
+fn select_profiles() -> String {
+    let columns = CORE_PROFILES.select();
+    format!("SELECT {columns} FROM core_profiles WHERE domain_id = $1 AND id = ANY ($2)")
+}
 
 impl ProfileStore for DomainTx<'_> {
     const LOCK_PIDS: &'static str = " ORDER BY pid FOR UPDATE";
@@ -45,9 +53,10 @@ impl ProfileStore for DomainTx<'_> {
         ids: &[CoreProfileId],
     ) -> Result<HashMap<CoreProfileId, Vec<u8>>, StoreError> {
         let ids: Vec<i64> = ids.iter().map(|id| id.0 as i64).collect();
-        let select = "SELECT id, fields FROM core_profiles WHERE domain_id = $1 AND id = ANY ($2)";
-        let found = self.list(select, values![self.domain, ids], |row| {
-            Ok((CoreProfileId(row.get(0)?), row.get(1)?))
+        let select = select_profiles();
+        let found = self.list(&select, values![self.domain, ids], |row| {
+            CORE_PROFILES.require(row)?;
+            Ok((CoreProfileId(row.get(1)?), row.get(3)?))
         })?;
         Ok(found.into_iter().collect())
     }
@@ -55,14 +64,18 @@ impl ProfileStore for DomainTx<'_> {
     fn insert_core_profiles(
         &self,
         profiles: &[ProfileRow<'_>],
-        at: UnixMillis,
+        times: ChangeTimes,
     ) -> Result<(), StoreError> {
+        let ChangeTimes { created_at, changed_at } = times;
         let mut rows = CopyRows::new();
         for (id, profile) in profiles {
-            rows.row(5).add(self.domain.0).add(*id).add(at.0).add(at.0).add(&profile.fields[..]);
+            let fields = &profile.fields[..];
+            let sum = checksum::of_core_profile(self.domain, *id, changed_at, fields);
+            rows.row(6).add(self.domain.0).add(*id).add(created_at.0).add(changed_at.0);
+            rows.add(fields).add(sum + created_at.0);
         }
         self.wait(async {
-            let copy = self.client().prepare_copy(CORE_PROFILES).await?;
+            let copy = self.client().prepare_copy(NEW_PROFILES).await?;
             self.client().copy_rows(&copy, rows).await.map_err(store_error)
         })
     }
@@ -74,11 +87,15 @@ impl ProfileStore for DomainTx<'_> {
     ) -> Result<u64, StoreError> {
         let (ids, fields): (Vec<i64>, Vec<&[u8]>) =
             changed.iter().map(|(id, fields)| (id.0 as i64, fields.as_slice())).unzip();
+        let sum =
+            |(id, fields): (&i64, &&[u8])| checksum::of_core_profile(self.domain, *id, at, fields);
+        let sums: Vec<i64> = ids.iter().zip(&fields).map(sum).collect();
         self.change(
-            "UPDATE core_profiles p SET fields = n.fields, updated_at = $4
-             FROM unnest($2::bigint[], $3::bytea[]) AS n (id, fields)
+            "UPDATE core_profiles p SET fields = n.fields, updated_at = $4,
+             checksum = n.checksum + p.created_at
+             FROM unnest($2::bigint[], $3::bytea[], $5::bigint[]) AS n (id, fields, checksum)
              WHERE p.domain_id = $1 AND p.id = n.id",
-            values![self.domain, ids, fields, at],
+            values![self.domain, ids, fields, at, sums],
         )
     }
 
@@ -89,11 +106,16 @@ impl ProfileStore for DomainTx<'_> {
     ) -> Result<u64, StoreError> {
         let (pids, fields): (Vec<&[u8]>, Vec<&[u8]>) =
             changed.iter().map(|(pid, fields)| (pid.as_bytes(), fields.as_slice())).unzip();
+        let sum = |(pid, fields): &(String, Vec<u8>)| {
+            checksum::of_app_profile_fields(self.domain, pid, at, fields)
+        };
+        let sums: Vec<i64> = changed.iter().map(sum).collect();
         self.change(
-            "UPDATE app_profiles p SET fields = n.fields, updated_at = $4
-             FROM unnest($2::bytea[], $3::bytea[]) AS n (pid, fields)
+            "UPDATE app_profiles p SET fields = n.fields, updated_at = $4,
+             fields_checksum = n.checksum
+             FROM unnest($2::bytea[], $3::bytea[], $5::bigint[]) AS n (pid, fields, checksum)
              WHERE p.domain_id = $1 AND p.pid = n.pid",
-            values![self.domain, pids, fields, at],
+            values![self.domain, pids, fields, at, sums],
         )
     }
 
@@ -104,16 +126,13 @@ impl ProfileStore for DomainTx<'_> {
         out: &mut ChunkRecords,
     ) -> Result<(), StoreError> {
         let ids: Vec<i64> = named_core_profiles(entries).map(|id| id.0 as i64).collect();
-        let found = self.rows(
-            "SELECT id, fields, created_at, updated_at FROM core_profiles
-             WHERE domain_id = $1 AND id = ANY ($2)",
-            &[&self.domain.0, &ids],
-        )?;
+        let found = self.rows(&select_profiles(), &[&self.domain.0, &ids])?;
+        found.iter().try_for_each(|row| CORE_PROFILES.require(&ReadRow(row)))?;
         let rows: HashMap<CoreProfileId, &Row> =
-            found.iter().map(|row| (profile_id(row, 0), row)).collect();
+            found.iter().map(|row| (profile_id(row, 1), row)).collect();
         show_core_gets(payload, entries, out, |id, out| {
             let Some(row) = rows.get(id) else { return Ok(false) };
-            render_core(*id, instant(row, 2), row.get(1), instant(row, 3), out);
+            render_core(*id, instant(row, 4), row.get(3), instant(row, 2), out);
             Ok(true)
         })
     }

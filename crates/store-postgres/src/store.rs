@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use caseload_model::ids::DomainId;
 use caseload_model::task::Task;
+use caseload_store::fair_slots::NO_DOMAIN;
 use caseload_store::sql::Query;
 use caseload_store::{CompletedTasks, OpenMode, StoreError, StoreFuture, StoreMetrics};
 use futures_util::future::BoxFuture;
@@ -76,7 +77,15 @@ impl PostgresStore {
         T: Send + 'static,
         F: FnOnce(&BlockingClient<'_>) -> Result<T, StoreError> + Send + 'static,
     {
-        Box::pin(self.engine.read_blocking(READ_BUDGET, false, move |db, _| work(db)))
+        self.read_for(NO_DOMAIN, work)
+    }
+
+    fn read_for<T, F>(&self, domain: DomainId, work: F) -> StoreFuture<'_, T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&BlockingClient<'_>) -> Result<T, StoreError> + Send + 'static,
+    {
+        Box::pin(self.engine.read_blocking(domain, READ_BUDGET, false, move |db, _| work(db)))
     }
 
     pub(crate) fn write<C, T, F>(&self, command: C, work: F) -> StoreFuture<'_, T>
@@ -97,7 +106,12 @@ impl PostgresStore {
         T: Send + 'static,
         F: Fn(DomainTx<'_>) -> Result<T, StoreError> + Send + Sync + 'static,
     {
-        Box::pin(self.engine.write_blocking(move |db| work(DomainTx { db, domain })))
+        Box::pin(self.engine.write_blocking(move |db| {
+            let tx = DomainTx { db, domain };
+            let answer = work(tx)?;
+            tx.end_bytes()?;
+            Ok(answer)
+        }))
     }
 
     /// [`PostgresStore::read`] in one domain.
@@ -106,7 +120,7 @@ impl PostgresStore {
         T: Send + 'static,
         F: FnOnce(DomainTx<'_>) -> Result<T, StoreError> + Send + 'static,
     {
-        self.read(move |db| work(DomainTx { db, domain }))
+        self.read_for(domain, move |db| work(DomainTx { db, domain }))
     }
 
     /// Sends a wake-up after a write that may have made tasks runnable.

@@ -7,6 +7,7 @@ use std::error::Error;
 use bytes::BytesMut;
 use caseload_model::ids::DomainId;
 use caseload_store::StoreError;
+use caseload_store::admin::add_bytes;
 use caseload_store::idempotency::CommandStore;
 use caseload_store::sql::{self, Query, Sql, Value};
 use tokio_postgres::Row;
@@ -72,9 +73,20 @@ impl CommandStore for DomainTx<'_> {
     fn domain(&self) -> DomainId {
         self.domain
     }
+
+    /// They are written when the transaction ends, because the clock is locked last.
+    fn store_bytes(&self, more: i64) -> Result<(), StoreError> {
+        self.db.more_bytes.set(self.db.more_bytes.get() + more);
+        Ok(())
+    }
 }
 
 impl<'c> DomainTx<'c> {
+    /// Writes the bytes that were stored; the last statement of a transaction.
+    pub(crate) fn end_bytes(&self) -> Result<(), StoreError> {
+        add_bytes(self, self.db.more_bytes.take())
+    }
+
     pub(crate) const fn client(&self) -> &'c Client {
         self.db.client()
     }

@@ -13,7 +13,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use caseload_store::{BackupReport, CreateBackup, StoreError};
 
-use crate::engine::Engine;
+use crate::engine::{Engine, make_file};
 use crate::{Fault, check};
 
 /// Pages to copy between two checks whether the caller still waits.
@@ -83,6 +83,7 @@ fn folder_of(file: &Path) -> &Path {
 fn copy(conn: &Connection, target: &Path, stop: &AtomicBool) -> Result<(), Fault> {
     // The snapshot of a read transaction begins with its first read.
     conn.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0))?;
+    make_file(target)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;

@@ -11,16 +11,17 @@ use caseload_model::task::{Family, Task};
 use caseload_model::time::UnixMillis;
 use caseload_store::failpoint::{self, Failpoint};
 use caseload_store::issues::write;
-use caseload_store::query::{explain, list, step, tests_texts};
+use caseload_store::query::{explain, is_expensive, list, step};
 use caseload_store::tasks as rules;
 use caseload_store::{
     AddMessage, AddNote, Admin, Agent, App, ApplyChunk, BackupReport, CancelTask, CheckReport,
     ChunkApplied, ClaimTasks, ClaimedTask, CreateAgent, CreateApp, CreateBackup, CreateDomain,
-    CreateIssue, CreateKey, CreateTask, Domain, EditIssue, EditIssues, ExplainedStep, FailAttempt,
-    GetIssue, Idempotent, IssuePage, IssueStep, Issues, Key, KeyGrant, ListIssues, ListTasks,
-    PackedBlock, RecordBlock, RecordBlockSize, RecordKind, RenderedIssue, RenewLeases,
-    StageAttachment, StagePayload, StepIssues, StoreFuture, StoreMetrics, StoredAnswer, Submit,
-    TaskPage, Trial, TryEntry, Upkeep, Work, WorkerSlots, admin, attachments, idempotency,
+    CreateIssue, CreateKey, CreateTask, Domain, DomainLimits, DomainUsage, EditIssue, EditIssues,
+    ExplainedStep, FailAttempt, GetIssue, Idempotent, IssuePage, IssueStep, Issues, Key, KeyGrant,
+    ListIssues, ListTasks, PackedBlock, RecordBlock, RecordBlockSize, RecordKind, RenderedIssue,
+    RenewLeases, StageAttachment, StagePayload, StepIssues, StoreFuture, StoreMetrics,
+    StoredAnswer, Submit, TaskPage, Trial, TryEntry, Upkeep, Work, WorkerSlots, admin, attachments,
+    idempotency,
 };
 use rusqlite::Connection;
 use tokio::sync::watch;
@@ -45,6 +46,14 @@ impl Admin for SqliteStore {
 
     fn set_desk(&self, domain: DomainId, desk: Desk) -> StoreFuture<'_, ()> {
         self.write_in(domain, move |tx| admin::set_desk(&tx, &desk))
+    }
+
+    fn set_limits(&self, domain: DomainId, limits: DomainLimits) -> StoreFuture<'_, ()> {
+        self.write_in(domain, move |tx| admin::set_limits(&tx, limits))
+    }
+
+    fn usage(&self, domain: DomainId) -> StoreFuture<'_, DomainUsage> {
+        self.read_in(domain, |tx| admin::usage(&tx))
     }
 
     fn delete_domain(&self, domain: DomainId) -> StoreFuture<'_, ()> {
@@ -248,28 +257,41 @@ impl Work for SqliteStore {
 
 impl Issues for SqliteStore {
     fn list_issues(&self, request: ListIssues) -> StoreFuture<'_, IssuePage> {
-        let is_long = tests_texts(&request.query);
-        boxed(self.engine.read_throttled(request.budget, is_long, move |conn, throttle| {
-            list(&issues::IssueSource::new(conn, request.domain), &request, throttle)
-        }))
+        let is_long = is_expensive(&request.query);
+        boxed(self.engine.read_throttled(
+            request.domain,
+            Some(request.budget),
+            is_long,
+            move |conn, throttle| {
+                list(&issues::IssueSource::new(conn, request.domain), &request, throttle)
+            },
+        ))
     }
 
     fn step_issues(&self, request: StepIssues) -> StoreFuture<'_, IssueStep> {
-        let is_long = tests_texts(&request.query);
-        boxed(self.engine.read_throttled(request.budget, is_long, move |conn, throttle| {
-            step(&issues::IssueSource::new(conn, request.domain), &request, throttle)
-        }))
+        let is_long = is_expensive(&request.query);
+        boxed(self.engine.read_throttled(
+            request.domain,
+            Some(request.budget),
+            is_long,
+            move |conn, throttle| {
+                step(&issues::IssueSource::new(conn, request.domain), &request, throttle)
+            },
+        ))
     }
 
     fn explain_issues(&self, request: ListIssues) -> StoreFuture<'_, Vec<ExplainedStep>> {
-        boxed(self.engine.read_throttled(request.budget, true, move |conn, _| {
-            explain(&issues::IssueSource::new(conn, request.domain), &request)
-        }))
+        boxed(self.engine.read_throttled(
+            request.domain,
+            Some(request.budget),
+            true,
+            move |conn, _| explain(&issues::IssueSource::new(conn, request.domain), &request),
+        ))
     }
 
     fn issue(&self, request: GetIssue) -> StoreFuture<'_, Option<RenderedIssue>> {
         let budget = Some(request.budget);
-        boxed(self.engine.read_within(budget, move |conn| issues::get(conn, &request)))
+        boxed(self.engine.read_in(request.domain, budget, move |conn| issues::get(conn, &request)))
     }
 
     fn create_issue(&self, command: CreateIssue) -> StoreFuture<'_, Idempotent<StoredAnswer>> {

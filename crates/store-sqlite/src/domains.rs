@@ -9,7 +9,7 @@ use caseload_model::ids::DomainId;
 use rusqlite::{Connection, params};
 
 use super::engine::{Engine, Weight, WriteContext, empty_log};
-use super::leftovers::{SecureDelete, clear_step};
+use super::leftovers::{SecureDelete, clear_step, has_page_table, rewrite};
 use super::profiles::by_id::{MOVED, PLACED};
 use crate::Fault;
 use crate::tx::DomainTx;
@@ -42,13 +42,22 @@ pub(super) async fn finish_removals(engine: &Engine) -> Result<(), Fault> {
     if emptied.is_empty() {
         return Ok(());
     }
+    clear_remains(engine).await?;
+    engine.empty_log().await?;
+    engine.write(move |conn, _| forget_removals(conn, &emptied)).await
+}
+
+/// Clears the remains of deleted rows in the file.
+async fn clear_remains(engine: &Engine) -> Result<(), Fault> {
+    if !engine.read(has_page_table).await? {
+        return engine.rewrite().await;
+    }
     let mut next = Some(1);
     while let Some(from) = next {
         let clear = move |conn: &Connection, _: &WriteContext<'_>| clear_step(conn, from);
         next = engine.write_weighing(Weight::Long, clear).await?;
     }
-    engine.empty_log().await?;
-    engine.write(move |conn, _| forget_removals(conn, &emptied)).await
+    Ok(())
 }
 
 /// The same on the only connection to the file, which is in no transaction.
@@ -65,7 +74,10 @@ pub(super) fn finish_removals_alone(conn: &Connection) -> Result<(), Fault> {
     if emptied.is_empty() {
         return Ok(());
     }
-    let mut next = Some(1);
+    let mut next = has_page_table(conn)?.then_some(1);
+    if next.is_none() {
+        rewrite(conn)?;
+    }
     while let Some(from) = next {
         let tx = in_transaction()?;
         next = clear_step(conn, from)?;

@@ -1,6 +1,7 @@
 //! The readiness check for load balancers and operators: can the store be written? It costs at most
 //! one commit a second, however often it is called. A failed write of any kind is reported for a
-//! few seconds, so that a disk with room for small writes only does not look healthy.
+//! few seconds, so that a disk with room for small writes only does not look healthy. Damage is
+//! reported until the store is opened again.
 
 use std::time::{Duration, Instant};
 
@@ -20,6 +21,7 @@ pub(super) struct Probe(Mutex<Option<Instant>>);
 
 impl Probe {
     pub(super) async fn ready(&self, engine: &Engine) -> Result<(), Fault> {
+        engine.require_undamaged()?;
         if let Some(ago) = engine.last_fault().filter(|ago| *ago < FAULT_COUNTS) {
             return Err(
                 StoreError::NotWritten(format!("a write failed {} s ago", ago.as_secs())).into()

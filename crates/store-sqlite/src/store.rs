@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use rusqlite::Connection;
 use tokio::sync::watch;
 
-use crate::engine::{Engine, LastMember, Weight, WriteContext};
+use crate::engine::{Engine, LastMember, READ_BUDGET, Weight, WriteContext};
 use crate::probe::Probe;
 use crate::slot_leasing::SlotLeasing;
 use crate::tx::{DomainTx, Tx};
@@ -93,7 +93,8 @@ impl SqliteStore {
         T: Send + 'static,
         F: FnOnce(DomainTx<'_>) -> Result<T, StoreError> + Send + 'static,
     {
-        self.read(move |conn| Ok(work(DomainTx { conn, domain })?))
+        let work = move |conn: &Connection| Ok(work(DomainTx { conn, domain })?);
+        boxed(self.engine.read_in(domain, Some(READ_BUDGET), work))
     }
 
     /// [`SqliteStore::write`] in one domain.

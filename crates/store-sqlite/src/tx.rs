@@ -8,6 +8,7 @@ use std::rc::Rc;
 
 use caseload_model::ids::DomainId;
 use caseload_store::StoreError;
+use caseload_store::admin::add_bytes;
 use caseload_store::idempotency::CommandStore;
 use caseload_store::sql::{self, Sql, Value};
 use rusqlite::types::{ToSqlOutput, Value as Owned, ValueRef};
@@ -73,6 +74,10 @@ impl CommandStore for DomainTx<'_> {
 
     fn domain(&self) -> DomainId {
         self.domain
+    }
+
+    fn store_bytes(&self, more: i64) -> Result<(), StoreError> {
+        add_bytes(self, more)
     }
 }
 

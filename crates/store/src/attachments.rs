@@ -5,6 +5,7 @@
 
 use caseload_model::issue::write::Attachment;
 
+use crate::checksum::{ATTACHMENT_PIECES, ATTACHMENTS, sealed};
 use crate::idempotency::CommandStore;
 use crate::{StageAttachment, StoreError, values};
 
@@ -27,12 +28,12 @@ pub fn stage(store: &impl CommandStore, command: &StageAttachment) -> Result<(),
     if grown == 0 {
         return Err(StoreError::AttachmentLost);
     }
-    store.change(
-        "INSERT INTO attachment_pieces (domain_id, attachment_id, number, bytes)
-         VALUES (?1, ?2, ?3, ?4)",
-        values![domain, id, number, bytes],
-    )?;
-    Ok(())
+    let insert = format!(
+        "INSERT INTO attachment_pieces ({}) VALUES (?1, ?2, ?3, ?4, ?5)",
+        ATTACHMENT_PIECES.select()
+    );
+    store.change(&insert, &sealed(values![domain, id, number, bytes]))?;
+    store.store_bytes(bytes.len() as i64)
 }
 
 /// Attaches staged files to an issue.
@@ -42,10 +43,12 @@ pub fn claim(
     files: &[Attachment],
 ) -> Result<(), StoreError> {
     for Attachment { id, file_name, content_type, size } in files {
+        let domain = store.domain();
         let claimed = store.change(
-            "UPDATE attachments SET issue_id = ?3, file_name = ?4, content_type = ?5
+            "UPDATE attachments SET issue_id = ?3, file_name = ?4, content_type = ?5,
+             checksum = ?7 + created_at
              WHERE domain_id = ?1 AND id = ?2 AND issue_id IS NULL AND size = ?6",
-            values![store.domain(), id, issue_id, file_name, content_type, size],
+            &sealed(values![domain, id, issue_id, file_name, content_type, size]),
         )?;
         if claimed == 0 {
             return Err(StoreError::AttachmentLost);
@@ -58,8 +61,10 @@ pub fn claim(
 pub fn discard(store: &impl CommandStore, ids: &[String]) -> Result<(), StoreError> {
     for id in ids {
         let file = "DELETE FROM attachments
-                    WHERE domain_id = ?1 AND id = ?2 AND issue_id IS NULL";
-        if store.change(file, values![store.domain(), id])? > 0 {
+                    WHERE domain_id = ?1 AND id = ?2 AND issue_id IS NULL RETURNING size";
+        if let Some(size) = store.find(file, values![store.domain(), id], |row| row.get(0))? {
+            let size: i64 = size;
+            store.store_bytes(-size)?;
             let pieces =
                 "DELETE FROM attachment_pieces WHERE domain_id = ?1 AND attachment_id = ?2";
             store.change(pieces, values![store.domain(), id])?;
@@ -70,15 +75,15 @@ pub fn discard(store: &impl CommandStore, ids: &[String]) -> Result<(), StoreErr
 
 /// A file of a message.
 pub fn get(store: &impl CommandStore, id: &str) -> Result<Option<Attachment>, StoreError> {
-    store.find(
-        "SELECT id, file_name, content_type, size FROM attachments
-         WHERE domain_id = ?1 AND id = ?2 AND issue_id IS NOT NULL",
-        values![store.domain(), id],
-        |row| {
-            let (id, file_name, content_type) = (row.get(0)?, row.get(1)?, row.get(2)?);
-            Ok(Attachment { id, file_name, content_type, size: row.get(3)? })
-        },
-    )
+    let select = format!(
+        "SELECT {} FROM attachments WHERE domain_id = ?1 AND id = ?2 AND issue_id IS NOT NULL",
+        ATTACHMENTS.select()
+    );
+    store.find(&select, values![store.domain(), id], |row| {
+        ATTACHMENTS.require(row)?;
+        let (id, file_name, content_type) = (row.get(1)?, row.get(3)?, row.get(4)?);
+        Ok(Attachment { id, file_name, content_type, size: row.get(5)? })
+    })
 }
 
 /// A piece of a file.
@@ -87,10 +92,13 @@ pub fn piece(
     id: &str,
     number: u32,
 ) -> Result<Option<Vec<u8>>, StoreError> {
-    store.find(
-        "SELECT bytes FROM attachment_pieces
+    let select = format!(
+        "SELECT {} FROM attachment_pieces
          WHERE domain_id = ?1 AND attachment_id = ?2 AND number = ?3",
-        values![store.domain(), id, number],
-        |row| row.get(0),
-    )
+        ATTACHMENT_PIECES.select()
+    );
+    store.find(&select, values![store.domain(), id, number], |row| {
+        ATTACHMENT_PIECES.require(row)?;
+        row.get(3)
+    })
 }

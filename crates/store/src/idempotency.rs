@@ -7,7 +7,8 @@
 use caseload_model::ids::DomainId;
 use caseload_model::time::UnixMillis;
 
-use crate::sql::{Query, Sql};
+use crate::checksum::{IDEMPOTENCY_KEYS, sealed};
+use crate::sql::{Query, Sql, ToValue as _};
 use crate::{IdempotencyKey, StoreError, StoredAnswer, values};
 
 /// One domain in a transaction.
@@ -20,6 +21,11 @@ pub trait CommandStore: Sql {
     const DOMAIN_LOCK: &'static str;
 
     fn domain(&self) -> DomainId;
+
+    /// Adds to the bytes that the domain stores, or takes from them, in the same transaction.
+    /// [`StoreError::QuotaExceeded`] if the domain then stores more than it may; a backend may
+    /// return it at the end of the transaction.
+    fn store_bytes(&self, more: i64) -> Result<(), StoreError>;
 
     /// [`StoreError::NotFound`] if the domain was removed. Its removal waits for this transaction.
     fn require_domain(&self) -> Result<(), StoreError> {
@@ -52,12 +58,14 @@ pub fn stored_answer(
     key: &str,
     now: UnixMillis,
 ) -> Query<([u8; 32], StoredAnswer)> {
-    Query::new(
-        "SELECT content, location, answer FROM idempotency_keys
-         WHERE domain_id = ?1 AND key = ?2 AND expires_at > ?3",
-        [domain.into(), key.into(), now.into()],
-        |row| Ok((row.get(0)?, StoredAnswer { location: row.get(1)?, body: row.get(2)? })),
-    )
+    let select = format!(
+        "SELECT {} FROM idempotency_keys WHERE domain_id = ?1 AND key = ?2 AND expires_at > ?3",
+        IDEMPOTENCY_KEYS.select()
+    );
+    Query::new(select, [domain.into(), key.into(), now.into()], |row| {
+        IDEMPOTENCY_KEYS.require(row)?;
+        Ok((row.get(2)?, StoredAnswer { location: row.get(3)?, body: row.get(4)? }))
+    })
 }
 
 /// The first answer if the request is a repeat. [`StoreError::IdempotencyKeyReused`] if the key
@@ -107,13 +115,17 @@ fn insert_answer(
     now: UnixMillis,
 ) -> Result<bool, StoreError> {
     let (domain, StoredAnswer { location, body }) = (store.domain(), answer);
+    let mut row = sealed(values![domain, key.text, key.content, location, body, key.expires_at]);
+    row.push(now.to_value());
     let stored = store.change(
         "INSERT INTO idempotency_keys AS stored
-         (domain_id, key, content, location, answer, expires_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+         (domain_id, key, content, location, answer, expires_at, checksum)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
          ON CONFLICT (domain_id, key) DO UPDATE SET content = excluded.content,
-         location = excluded.location, answer = excluded.answer, expires_at = excluded.expires_at
-         WHERE stored.domain_id = ?1 AND stored.expires_at <= ?7",
-        values![domain, key.text, key.content, location, body, key.expires_at, now],
+         location = excluded.location, answer = excluded.answer, expires_at = excluded.expires_at,
+         checksum = excluded.checksum
+         WHERE stored.domain_id = ?1 AND stored.expires_at <= ?8",
+        &row,
     )?;
     Ok(stored > 0)
 }

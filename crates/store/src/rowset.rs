@@ -108,6 +108,10 @@ fn damaged() -> StoreError {
 
 /// Adds the rows of one block to `into`.
 pub fn decode(block: u32, blob: &[u8], into: &mut RoaringBitmap) -> Result<(), StoreError> {
+    // A larger number would be that of another block.
+    if block > u32::from(u16::MAX) {
+        return Err(damaged());
+    }
     *into |= match content(blob)? {
         Content::Offsets(offsets) => listed(block, offsets)?,
         Content::Rows(rows) => rows,

@@ -1,6 +1,7 @@
 //! The throttle of reads that look at very many issues. Every few issues such a read checks its
 //! deadline and whether other reads are being served. While there are others, it sleeps most of the
-//! time, so all long reads together take a small share of one core. Alone, it runs at full speed.
+//! time, so all long reads together take a small share of one core. Alone, it runs at full speed,
+//! and so does a read that turns out to be short.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -12,6 +13,8 @@ use crate::StoreError;
 const STEPS_PER_LOOK: u32 = 32;
 /// Time at work between two sleeps.
 const SLICE: Duration = Duration::from_millis(1);
+/// Time at work before the first sleep.
+const FREE: Duration = Duration::from_millis(20);
 /// A sleep lasts this many slices for each long read in progress.
 const SLEEP_SLICES: u32 = 10;
 
@@ -39,6 +42,7 @@ pub struct Throttle {
     is_long: bool,
     steps: u32,
     slice_began: Instant,
+    worked: Duration,
     short_seen: u64,
 }
 
@@ -55,6 +59,7 @@ impl Throttle {
             is_long,
             steps: 0,
             slice_began: Instant::now(),
+            worked: Duration::ZERO,
             short_seen: load.short.load(Ordering::Relaxed),
         }
     }
@@ -83,7 +88,8 @@ impl Throttle {
 
     fn sleep(&mut self, now: Instant) {
         let short = self.load.short.load(Ordering::Relaxed);
-        if short != self.short_seen {
+        self.worked += now - self.slice_began;
+        if short != self.short_seen && self.worked > FREE {
             self.short_seen = short;
             let long = self.load.long.load(Ordering::Relaxed).max(1) as u32;
             let time = (now - self.slice_began) * SLEEP_SLICES * long;

@@ -262,7 +262,9 @@ async fn a_restart_discards_an_unfinished_copy() {
     let from = sqlite(source.path());
     assert!(!child(&from.to_string(), &middle.url(), Some((Failpoint::CopyAfterCommit, 60))));
     let renamed = Connection::open(other.path().join("caseload.db")).unwrap();
-    renamed.execute("UPDATE domains SET name = 'renamed' WHERE name = 'acme'", []).unwrap();
+    renamed
+        .execute("UPDATE domains SET checksum = NULL, name = 'renamed' WHERE name = 'acme'", [])
+        .unwrap();
     let changed = copied(&sqlite(other.path()), &location(&middle), 100).await;
     let Err(StoreError::CopyRefused(reason)) = changed else { panic!("{changed:?}") };
     assert!(reason.contains("it is another store, or it has changed since"), "{reason}");

@@ -8,7 +8,7 @@ use std::path::Path;
 use sha2::{Digest as _, Sha256};
 
 /// Each migration with the SHA-256 of its file.
-const MIGRATIONS: [(&str, &str); 10] = [
+const MIGRATIONS: [(&str, &str); 12] = [
     (
         "store-sqlite/migrations/V1__core.sql",
         "5aab8587bfa4db5461cbb79c9a940c8105b7a82fe841ab7dd5532f12a18070f6",
@@ -48,6 +48,14 @@ const MIGRATIONS: [(&str, &str); 10] = [
     (
         "store-postgres/migrations/V5__trials.sql",
         "c8a0575f44ca8818a3f34a30db13c94c43b74e8b9421dc6b7172b636b5da134a",
+    ),
+    (
+        "store-sqlite/migrations/V6__checksums_and_quotas.sql",
+        "867383dc5226d0e2e20ed51ef9324efc75ee07eea65d7cc998658b4d6b1aa97a",
+    ),
+    (
+        "store-postgres/migrations/V6__checksums_and_quotas.sql",
+        "2fdb90ef955e540046b92ccf019f2e93c672b5e1521990f8a31e1482e8c01d15",
     ),
 ];
 

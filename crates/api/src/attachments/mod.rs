@@ -15,6 +15,7 @@ use caseload_model::error_code::ErrorCode;
 use caseload_model::ids::DomainId;
 use caseload_model::issue::write::{Attachment, served_type};
 use caseload_store::{ATTACHMENT_PIECE_BYTES, StoreError};
+use futures_util::StreamExt as _;
 use http::{HeaderMap, HeaderValue, Method, header};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
@@ -62,7 +63,11 @@ pub(crate) async fn get(
     }
     let headers = headers(&file, &tag)?;
     let (size, bytes) = (file.size, partial.map_or(0..file.size, |(first, last)| first..last + 1));
-    let body = Body::from_stream(pieces(state, caller.domain_id, file, bytes));
+    // The first piece is read at once, so that damage then is an error answer and not a cut body.
+    let mut pieces = Box::pin(pieces(state, caller.domain_id, file, bytes));
+    let first = pieces.next().await.transpose()?;
+    let first = futures_util::stream::iter(first.map(Ok::<_, StoreError>));
+    let body = Body::from_stream(first.chain(pieces));
     let mut response = (headers, body).into_response();
     if let Some(part) = partial {
         range::mark_partial(&mut response, part, size);

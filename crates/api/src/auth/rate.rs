@@ -1,5 +1,6 @@
-//! The limit on the requests of a key: a number of requests in each window of [`WINDOW_SECONDS`],
-//! counted by this process alone and in memory. A window begins with the first request after the
+//! The limit on the requests of a key, and the limit of a domain on the requests of all its keys: a
+//! number of requests in each window of [`WINDOW_SECONDS`], counted by this process alone and in
+//! memory. A window begins with the first request after the
 //! end of the previous one. A server that restarts counts from zero.
 //!
 //! The headers are those that clients of the API family read, and the `RateLimit` fields of the
@@ -51,18 +52,31 @@ pub(super) struct Quota {
     limit: u32,
     remaining: u32,
     refused: bool,
+    /// Whether the limit is that of the domain.
+    of_domain: bool,
     now: UnixMillis,
     resets_at: UnixMillis,
 }
 
 impl RateLimiter {
-    /// Counts a request of the key. A limit of 0 means no limit, and nothing is counted.
+    /// Counts a request of the key, and of its domain if that has a limit; the one that leaves less
+    /// is the answer. A limit of 0 means no limit, and nothing is counted.
     pub(super) fn count(&self, grant: &KeyGrant, limit: u32, now: UnixMillis) -> Quota {
+        let of_key = self.count_one((grant.domain, grant.key.id.clone()), limit, now);
+        let Some(limit) = grant.domain_rate_limit.filter(|_| !of_key.refused) else {
+            return of_key;
+        };
+        // No key has an empty id.
+        let of_domain = self.count_one((grant.domain, String::new()), limit.max(1), now);
+        let of_domain = Quota { of_domain: true, ..of_domain };
+        if of_domain.refused || of_domain.remaining < of_key.remaining { of_domain } else { of_key }
+    }
+
+    fn count_one(&self, key: (DomainId, String), limit: u32, now: UnixMillis) -> Quota {
         if limit == 0 {
             return Quota::unused(limit, now);
         }
         let mut windows = self.windows.lock();
-        let key = (grant.domain, grant.key.id.clone());
         if windows.len() >= WINDOWS_MAX && !windows.contains_key(&key) {
             windows.retain(|_, window| window.is_open(now));
             if windows.len() >= WINDOWS_MAX {
@@ -79,7 +93,7 @@ impl RateLimiter {
             window.used += 1;
         }
         let remaining = limit.saturating_sub(window.used);
-        Quota { limit, remaining, refused, now, resets_at: window.ends_at }
+        Quota { limit, remaining, refused, of_domain: false, now, resets_at: window.ends_at }
     }
 }
 
@@ -95,7 +109,7 @@ impl Quota {
     pub(super) const fn unused(limit: u32, now: UnixMillis) -> Self {
         let limit = if limit == 0 { NO_LIMIT } else { limit };
         let resets_at = UnixMillis(now.0 + WINDOW_SECONDS * 1000);
-        Self { limit, remaining: limit, refused: false, now, resets_at }
+        Self { limit, remaining: limit, refused: false, of_domain: false, now, resets_at }
     }
 
     /// The refusal, if the request exceeds the limit.
@@ -104,12 +118,17 @@ impl Quota {
             return None;
         }
         let civil = UnixMillis(self.resets_at.0.saturating_add(999)).civil();
+        let (whose, code) = if self.of_domain {
+            ("domain, with all its API keys,", ErrorCode::QuotaExceeded)
+        } else {
+            ("API key", ErrorCode::RateLimited)
+        };
         let detail = format!(
-            "the API key may make {} requests in {WINDOW_SECONDS} s and has made them; retry after \
+            "the {whose} may make {} requests in {WINDOW_SECONDS} s and has made them; retry after \
              {:04}-{:02}-{:02} {:02}:{:02}:{:02} UTC",
             self.limit, civil.year, civil.month, civil.day, civil.hour, civil.minute, civil.second
         );
-        Some(Problem::new(ErrorCode::RateLimited, detail).retry_after(self.seconds_left()))
+        Some(Problem::new(code, detail).retry_after(self.seconds_left()))
     }
 
     /// Adds the headers that describe the quota.
@@ -148,6 +167,7 @@ mod tests {
         KeyGrant {
             domain: DomainId(domain),
             domain_name: DomainName::parse("acme").expect("a domain name"),
+            domain_rate_limit: None,
             key: Key {
                 id: id.to_owned(),
                 name: String::new(),
@@ -194,6 +214,23 @@ mod tests {
         }
         let unlimited = limiter.count(&grant(1, "a"), 0, UnixMillis(0));
         assert_eq!((unlimited.limit, unlimited.remaining), (2_147_483_647, 2_147_483_647));
+    }
+
+    #[test]
+    fn all_keys_of_a_domain_share_its_own_limit() {
+        let limiter = RateLimiter::default();
+        let limited = |id: &str| KeyGrant { domain_rate_limit: Some(3), ..grant(1, id) };
+        let count = |key: &KeyGrant| limiter.count(key, 1500, UnixMillis(0));
+        let left: Vec<u32> =
+            ["a", "b", "a"].map(|id| count(&limited(id))).map(|quota| quota.remaining).to_vec();
+        assert_eq!(left, [2, 1, 0]);
+        let refused = count(&limited("b"));
+        assert!(refused.refused && refused.of_domain);
+        assert_eq!(refused.limit, 3);
+        assert_eq!(refused.refusal().map(|problem| problem.status()), Some(429));
+        assert!(!count(&grant(2, "a")).refused, "another domain");
+        let of_key = limiter.count(&limited("c"), 1, UnixMillis(70_000));
+        assert_eq!((of_key.limit, of_key.remaining), (1, 0), "the lower limit is shown");
     }
 
     #[test]

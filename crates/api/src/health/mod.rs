@@ -5,6 +5,8 @@ pub(crate) mod openapi;
 
 use axum::Json;
 use axum::extract::State;
+use caseload_model::error_code::ErrorCode;
+use caseload_store::StoreError;
 use serde_json::{Value, json};
 
 use crate::AppState;
@@ -20,6 +22,12 @@ pub(crate) async fn readyz(State(state): State<AppState>) -> Result<Json<Value>,
     let ready = tokio::time::timeout(state.config.query_timeout, state.store.ready());
     match ready.await {
         Ok(Ok(())) => Ok(Json(json!({"status": "ok"}))),
+        Ok(Err(StoreError::Corrupt(cause))) => {
+            tracing::error!(%cause, "the store is damaged");
+            let detail = "stored data was found to be damaged since the start; caseload check \
+                          names the damage. The server goes on and serves all other data";
+            Err(Problem::new(ErrorCode::Damaged, detail))
+        }
         Ok(Err(error)) => {
             tracing::error!(%error, "the store is not ready");
             Err(Problem::unavailable("the store cannot be read and written now; try again"))

@@ -15,11 +15,12 @@ pub(crate) fn paths() -> Value {
     let ready = health(
         "getReadiness",
         "Does the store answer?",
-        "Answers 200 if the store can be read and written.",
+        "Answers 200 if the store can be read and written, and the server has found no damage in \
+         it since its start.",
     );
     json!({
         "/healthz": {"get": alive.build()},
-        "/readyz": {"get": ready.fails(&[ErrorCode::Unavailable]).build()},
+        "/readyz": {"get": ready.fails(&[ErrorCode::Unavailable, ErrorCode::Damaged]).build()},
     })
 }
 

@@ -10,12 +10,14 @@ use super::problem;
 use crate::format::LINES;
 
 /// The errors of every guarded operation.
-const GUARDED: [ErrorCode; 5] = [
+const GUARDED: [ErrorCode; 7] = [
     ErrorCode::Unauthorized,
     ErrorCode::Forbidden,
     ErrorCode::RateLimited,
+    ErrorCode::QuotaExceeded,
     ErrorCode::Internal,
     ErrorCode::Unavailable,
+    ErrorCode::Damaged,
 ];
 
 /// The errors of an invalid query.

@@ -268,6 +268,23 @@ const fn sample_of_state(code: ErrorCode) -> &'static str {
              for example by created_since and created_until"
         }
         ErrorCode::Unavailable => "the store cannot answer now; try again",
+        other => sample_of_data(other),
+    }
+}
+
+/// A sample detail of an error about the stored data, or about the server itself.
+const fn sample_of_data(code: ErrorCode) -> &'static str {
+    match code {
+        ErrorCode::QuotaExceeded => {
+            "the domain has reached its quota: it would store 1073741901 bytes and may store \
+             1073741824; this request changed nothing. The operator can raise the quota, and \
+             expired results make room by themselves"
+        }
+        ErrorCode::Damaged => {
+            "stored data that this answer needs is damaged, and the server does not serve it; send \
+             the operator this request_id: caseload check names the damage, and a backup has the \
+             data"
+        }
         _ => {
             "the server had an internal error; its log has the cause under this request_id. Try \
              again, and report it to the operator if it persists"

@@ -69,6 +69,7 @@ mod orders;
 mod queues {
     mod list;
 }
+mod quotas;
 mod rates;
 mod real_server;
 mod revoked;

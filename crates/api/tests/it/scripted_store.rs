@@ -15,11 +15,11 @@ use caseload_model::task::{Action, Counts, Family, Outcome, Task, TaskStatus};
 use caseload_model::time::UnixMillis;
 use caseload_store::{
     AddMessage, AddNote, Admin, Agent, App, BackupReport, CancelTask, CheckReport, CreateAgent,
-    CreateApp, CreateBackup, CreateDomain, CreateIssue, CreateKey, CreateTask, Domain, EditIssue,
-    EditIssues, ExplainedStep, GetIssue, Idempotent, IssuePage, IssueStep, Issues, Key, KeyGrant,
-    ListIssues, ListTasks, PackedBlock, RecordBlock, RecordBlockSize, RecordKind, RenderedIssue,
-    StageAttachment, StagePayload, StepIssues, StoreError, StoreFuture, StoreMetrics, StoredAnswer,
-    Submit, TaskPage, Upkeep,
+    CreateApp, CreateBackup, CreateDomain, CreateIssue, CreateKey, CreateTask, Domain,
+    DomainLimits, DomainUsage, EditIssue, EditIssues, ExplainedStep, GetIssue, Idempotent,
+    IssuePage, IssueStep, Issues, Key, KeyGrant, ListIssues, ListTasks, PackedBlock, RecordBlock,
+    RecordBlockSize, RecordKind, RenderedIssue, StageAttachment, StagePayload, StepIssues,
+    StoreError, StoreFuture, StoreMetrics, StoredAnswer, Submit, TaskPage, Upkeep,
 };
 use sha2::{Digest, Sha256};
 use tokio::sync::Notify;
@@ -73,7 +73,8 @@ impl ScriptedStore {
             revoked_at: None,
         };
         let domain_name = DomainName::parse(name).unwrap();
-        let grant = KeyGrant { domain: DomainId(domain), domain_name, key };
+        let grant =
+            KeyGrant { domain: DomainId(domain), domain_name, domain_rate_limit: None, key };
         self.keys.lock().unwrap().insert(Sha256::digest(text).into(), grant);
     }
 
@@ -160,6 +161,8 @@ impl Admin for ScriptedStore {
         domains() -> Vec<Domain>;
         domain(name: &DomainName) -> Option<Domain>;
         set_desk(domain: DomainId, desk: Desk) -> ();
+        set_limits(domain: DomainId, limits: DomainLimits) -> ();
+        usage(domain: DomainId) -> DomainUsage;
         delete_domain(domain: DomainId) -> ();
         create_key(command: CreateKey) -> ();
         keys(domain: DomainId) -> Vec<Key>;

@@ -1,9 +1,10 @@
 //! `caseload domain`: the tenants of a store, with the name and the address under which their desk
-//! writes. Deleting a domain removes everything in it, so it needs the additional flag `--yes`.
+//! writes, and their quotas. Deleting a domain removes everything in it, so it needs the additional
+//! flag `--yes`.
 
 use caseload_model::ids::DomainName;
 use caseload_model::issue::write::{DESK_TEXT_CHARS_MAX, Desk};
-use caseload_store::{CreateDomain, Domain};
+use caseload_store::{CreateDomain, Domain, DomainLimits, DomainUsage};
 use clap::builder::FalseyValueParser;
 use clap::{Args, Subcommand};
 use serde_json::json;
@@ -21,7 +22,7 @@ pub(crate) enum DomainCommand {
     Create(CreateArgs),
     /// List all domains
     List(DomainListArgs),
-    /// Change the name or the address of a domain's desk
+    /// Change the desk or the quotas of a domain
     Edit(EditArgs),
     /// Delete a domain with everything in it
     Delete(DeleteArgs),
@@ -46,8 +47,35 @@ pub(crate) struct EditArgs {
     #[command(flatten)]
     desk: DeskArgs,
     #[command(flatten)]
+    limits: LimitsArgs,
+    #[command(flatten)]
     store: StoreArgs,
 }
+
+/// The quotas of a domain.
+#[derive(Debug, Args)]
+pub(crate) struct LimitsArgs {
+    /// Bytes that the domain may store in issues, profiles, payloads, records and files; `none`
+    /// removes the limit
+    #[arg(long, env = "CASELOAD_QUOTA_BYTES", value_name = "BYTES", value_parser = parse_quota)]
+    quota_bytes: Option<Quota>,
+    /// Unfinished tasks that the domain may have; `none` removes the limit
+    #[arg(long, env = "CASELOAD_QUOTA_TASKS", value_name = "NUMBER", value_parser = parse_number)]
+    quota_tasks: Option<Quota>,
+    /// Requests that all keys of the domain may make in 60 s at each server, below the limit of
+    /// each key; `none` removes the limit
+    #[arg(
+        long,
+        env = "CASELOAD_DOMAIN_RATE_LIMIT",
+        value_name = "NUMBER",
+        value_parser = parse_number
+    )]
+    rate_limit: Option<Quota>,
+}
+
+/// A limit, or none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Quota(Option<u64>);
 
 /// How messages and notes are signed that no agent writes.
 #[derive(Debug, Args)]
@@ -68,6 +96,9 @@ pub(crate) struct DeskArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct DomainListArgs {
+    /// Show the usage and the quotas of each domain
+    #[arg(long, env = "CASELOAD_USAGE", value_parser = FalseyValueParser::new())]
+    usage: bool,
     #[command(flatten)]
     list: ListArgs,
     #[command(flatten)]
@@ -111,6 +142,42 @@ impl DeskArgs {
     }
 }
 
+impl LimitsArgs {
+    /// The limits with the given changes; `None` if there are none.
+    fn changed(&self, mut limits: DomainLimits) -> Option<DomainLimits> {
+        let Self { quota_bytes, quota_tasks, rate_limit } = self;
+        quota_bytes.or(*quota_tasks).or(*rate_limit)?;
+        let number = |quota: Quota| quota.0.and_then(|number| u32::try_from(number).ok());
+        if let Some(quota) = quota_bytes {
+            limits.quota_bytes = quota.0;
+        }
+        if let Some(quota) = quota_tasks {
+            limits.quota_tasks = number(*quota);
+        }
+        if let Some(quota) = rate_limit {
+            limits.rate_limit = number(*quota);
+        }
+        Some(limits)
+    }
+}
+
+fn parse_quota(text: &str) -> Result<Quota, String> {
+    quota(text, i64::MAX.unsigned_abs())
+}
+
+fn parse_number(text: &str) -> Result<Quota, String> {
+    quota(text, 1_000_000_000)
+}
+
+fn quota(text: &str, most: u64) -> Result<Quota, String> {
+    if text == "none" {
+        return Ok(Quota(None));
+    }
+    let number = text.parse().ok().filter(|number| (1..=most).contains(number));
+    let wrong = || format!("write a whole number from 1 to {most}, or none");
+    number.map(|number| Quota(Some(number))).ok_or_else(wrong)
+}
+
 fn parse_desk_name(text: &str) -> Result<String, String> {
     let chars = text.chars().count();
     if text.trim().is_empty() || chars > DESK_TEXT_CHARS_MAX || text.chars().any(char::is_control) {
@@ -150,23 +217,53 @@ fn create(args: CreateArgs) -> Result<Done, Failure> {
 }
 
 fn edit(args: &EditArgs) -> Result<Done, Failure> {
-    if args.desk.changed(Desk::default()).is_none() {
+    let new_desk = args.desk.changed(Desk::default());
+    if new_desk.is_none() && args.limits.changed(DomainLimits::default()).is_none() {
         let failure = Failure::usage("there is nothing to change".to_owned());
-        return Err(failure.with_hint("give --desk-name, --desk-email or both"));
+        return Err(failure.with_hint(
+            "give --desk-name, --desk-email, --quota-bytes, --quota-tasks or --rate-limit",
+        ));
     }
     let name = &args.name;
-    let desk = with_store(&args.store.store, async |store| {
+    let (desk, limits) = with_store(&args.store.store, async |store| {
         let domain = domain_named(store.as_ref(), name).await?;
-        let desk = args.desk.changed(domain.desk).unwrap_or_default();
-        store.set_desk(domain.id, desk.clone()).await?;
-        Ok(desk)
+        let desk = args.desk.changed(domain.desk);
+        if let Some(desk) = &desk {
+            store.set_desk(domain.id, desk.clone()).await?;
+        }
+        let limits = args.limits.changed(domain.limits);
+        if let Some(limits) = limits {
+            store.set_limits(domain.id, limits).await?;
+        }
+        Ok((desk, limits))
     })?;
-    tracing::info!(domain = name.as_str(), "the desk of a domain was changed");
-    note(format_args!("the desk of domain {name} is {:?} <{}>", desk.name, desk.address(name)));
+    if let Some(desk) = desk {
+        tracing::info!(domain = name.as_str(), "the desk of a domain was changed");
+        let address = desk.address(name);
+        note(format_args!("the desk of domain {name} is {:?} <{address}>", desk.name));
+    }
+    if let Some(limits) = limits {
+        tracing::info!(domain = name.as_str(), "the limits of a domain were changed");
+        let DomainLimits { quota_bytes, quota_tasks, rate_limit } = limits;
+        note(format_args!(
+            "domain {name} may store {} bytes, have {} unfinished tasks and make {} requests in \
+             60 s",
+            limit(quota_bytes, "any number of"),
+            limit(quota_tasks.map(u64::from), "any number of"),
+            limit(rate_limit.map(u64::from), "any number of"),
+        ));
+    }
     Ok(Done::Good)
 }
 
+fn limit(limit: Option<u64>, none: &str) -> String {
+    limit.map_or_else(|| none.to_owned(), |limit| limit.to_string())
+}
+
 fn list(args: &DomainListArgs, printer: &mut Printer) -> Result<Done, Failure> {
+    if args.usage {
+        return list_usage(args, printer);
+    }
     let domains = with_store(&args.store.store, async |store| Ok(store.domains().await?))?;
     if args.list.json {
         for Domain { name, created_at, desk, .. } in domains {
@@ -185,6 +282,43 @@ fn list(args: &DomainListArgs, printer: &mut Printer) -> Result<Done, Failure> {
     };
     let rows: Vec<_> = domains.iter().map(row).collect();
     printer.table(&["NAME", "CREATED", "DESK", "DESK EMAIL"], &rows)?;
+    Ok(Done::Good)
+}
+
+/// The domains with their usage and their quotas.
+fn list_usage(args: &DomainListArgs, printer: &mut Printer) -> Result<Done, Failure> {
+    let domains = with_store(&args.store.store, async |store| {
+        let mut found = Vec::new();
+        for domain in store.domains().await? {
+            let usage = store.usage(domain.id).await?;
+            found.push((domain, usage));
+        }
+        Ok(found)
+    })?;
+    if args.list.json {
+        for (Domain { name, limits, .. }, usage) in domains {
+            printer.line(json!({
+                "name": name.as_str(),
+                "bytes": usage.bytes, "quota_bytes": limits.quota_bytes,
+                "tasks": usage.tasks, "quota_tasks": limits.quota_tasks,
+                "rate_limit": limits.rate_limit,
+            }))?;
+        }
+        return Ok(Done::Good);
+    }
+    let row = |(Domain { name, limits, .. }, usage): &(Domain, DomainUsage)| {
+        vec![
+            name.as_str().to_owned(),
+            usage.bytes.to_string(),
+            limit(limits.quota_bytes, "none"),
+            usage.tasks.to_string(),
+            limit(limits.quota_tasks.map(u64::from), "none"),
+            limit(limits.rate_limit.map(u64::from), "none"),
+        ]
+    };
+    let rows: Vec<_> = domains.iter().map(row).collect();
+    let columns = ["NAME", "BYTES", "QUOTA BYTES", "TASKS", "QUOTA TASKS", "RATE LIMIT"];
+    printer.table(&columns, &rows)?;
     Ok(Done::Good)
 }
 

@@ -75,7 +75,7 @@ impl<'a> IssueFragments<'a> {
 
 impl IssueFragments<'_> {
     /// Bytes of all fragments together, without their names.
-    pub(super) fn bytes(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         let Self {
             head,
             messages,

@@ -12,7 +12,8 @@ use crate::domains::ids_and_names;
 use crate::engine::Client;
 use crate::engine::store_error;
 use crate::issues::{
-    COLUMNS, COLUMNS_END, FRAGMENTS, FRAGMENTS_COUNT, apply_delta, block_number, columns, fragments,
+    COLUMNS, COLUMNS_END, FRAGMENTS, FRAGMENTS_COUNT, apply_delta, block_number, columns,
+    fragments, sums,
 };
 use crate::rows::text;
 use caseload_store::StoreError;
@@ -59,7 +60,7 @@ pub(super) async fn rows(client: &Client, findings: &mut Findings) -> Result<(),
                 broken(rules::NO_FRAGMENTS);
                 continue;
             }
-            rules::disagreements(&columns(&row)?, &fragments(&row), &mut broken);
+            rules::disagreements(&columns(&row)?, &fragments(&row), sums(&row), &mut broken);
         }
         let strays = "SELECT count(*) FROM issue_bodies b WHERE b.domain_id = $1 AND NOT EXISTS
                  (SELECT 1 FROM issues i WHERE i.domain_id = $1 AND i.row = b.row)";

@@ -2,6 +2,7 @@
 //! Each check is one function in a list and runs in a snapshot of its own, so that writers
 //! continue. Pages and indexes are left to the tools of the database.
 
+mod checksums;
 mod issues;
 mod profiles;
 mod tables;
@@ -18,6 +19,7 @@ type Check = for<'a> fn(&'a Client, &'a mut Findings) -> BoxFuture<'a, Result<()
 
 /// All checks, in the order of the report.
 const CHECKS: &[(&str, Check)] = &[
+    ("checksums of rows", |client, findings| Box::pin(checksums::rows(client, findings))),
     ("domains", |client, findings| Box::pin(tables::domains(client, findings))),
     ("tasks", |client, findings| Box::pin(tasks::tasks(client, findings))),
     ("the queue", |client, findings| Box::pin(tasks::queue(client, findings))),

@@ -27,6 +27,7 @@ use super::engine::Engine;
 use super::issues::{compact_remaining, join_parts};
 use super::{PostgresAddress, check};
 use crate::engine::store_error;
+use caseload_store::checksum::CLOCK_COLUMNS;
 use caseload_store::copy::end::{CopyEnd, Progress, Side, refused};
 use caseload_store::copy::numbering::RowSpan;
 use caseload_store::copy::rows::{CopyBatch, Rows, Value, decode, encode};
@@ -413,9 +414,12 @@ impl CopyEnd for PostgresEnd {
                    (SELECT max(t.seq) FROM tasks t WHERE t.domain_id = c.domain_id), 0),
                  last_issue_row = coalesce(
                    (SELECT max(i.\"row\") FROM issues i WHERE i.domain_id = c.domain_id), 0);
+                 UPDATE domain_clocks SET checksum = {} + last_profile_change_at + last_task_seq
+                   + last_issue_row;
                  COMMIT; ANALYZE",
                 last_domain_id.max(1),
                 last_domain_id > 0,
+                CLOCK_COLUMNS.join(" + "),
             );
             self.client.batch_execute(&settle).await.map_err(store_error)?;
             failpoint::reached(Failpoint::CopyBeforeFinish);

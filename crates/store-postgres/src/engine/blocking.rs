@@ -5,6 +5,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use caseload_model::ids::DomainId;
 use tokio::runtime::Handle;
 
 use super::{BlockingClient, Client, Engine, Session, TRIES_MAX, not_written, too_many_conflicts};
@@ -21,6 +22,7 @@ impl Engine {
     /// very many records, waits while long reads use half of the connections.
     pub(crate) async fn read_blocking<T, F>(
         &self,
+        domain: DomainId,
         budget: Duration,
         is_long: bool,
         work: F,
@@ -31,31 +33,36 @@ impl Engine {
     {
         let until = Instant::now() + budget;
         let got = tokio::time::timeout_at(until.into(), async {
-            let permits = Arc::clone(&self.read_limits.long_permits);
-            let permit = if is_long { permits.acquire_owned().await.ok() } else { None };
-            Ok((permit, self.connection().await?))
+            let limits = &self.read_limits;
+            let slots = if is_long { &limits.long_slots } else { &limits.short_slots };
+            Ok((slots.take(domain).await?, self.connection().await?))
         });
-        let (permit, connection) = got.await.unwrap_or(Err(StoreError::DeadlinePassed))?;
+        let (slot, connection) = got.await.unwrap_or(Err(StoreError::DeadlinePassed))?;
         let left = until.saturating_duration_since(Instant::now());
         let session = Session::read(Client::new(connection), Some(left));
         let mut throttle = Throttle::new(Some(until), &self.read_limits.load, is_long);
         let runtime = Handle::current();
         on_a_thread(move || {
             let answer = session.run_blocking(&runtime, Some(until), |db| work(db, &mut throttle));
-            drop(permit);
+            drop(slot);
             session.end_read(answer)
         })
         .await
+        .inspect_err(|fault| self.note_damage(fault))
     }
 
     /// Runs a read of a task in one snapshot. It may send very many statements.
-    pub(crate) async fn read_blocking_at_leisure<T, F>(&self, work: F) -> Result<T, StoreError>
+    pub(crate) async fn read_blocking_at_leisure<T, F>(
+        &self,
+        domain: DomainId,
+        work: F,
+    ) -> Result<T, StoreError>
     where
         T: Send + 'static,
         F: FnOnce(&BlockingClient<'_>) -> Result<T, StoreError> + Send + 'static,
     {
         let limit = self.bounds().leisure;
-        let read = self.read_blocking(limit, false, move |db, _| work(db));
+        let read = self.read_blocking(domain, limit, false, move |db, _| work(db));
         read.await.map_err(|fault| match fault {
             // The task is not at fault: the database or the network is stuck.
             StoreError::DeadlinePassed => {
@@ -86,6 +93,9 @@ impl Engine {
             match tried.await {
                 Err(StoreError::Contended) => {}
                 done => {
+                    if let Err(fault) = &done {
+                        self.note_damage(fault);
+                    }
                     self.note_write(began.elapsed(), done.is_ok());
                     return done;
                 }

@@ -2,6 +2,7 @@
 //! sends one statement after the other and waits for each answer. Invariant: no wait lasts beyond
 //! the deadline of the whole transaction.
 
+use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
@@ -18,6 +19,8 @@ pub(crate) struct BlockingClient<'c> {
     until: Option<Instant>,
     /// Set when an answer did not come in time.
     overdue: &'c AtomicBool,
+    /// Bytes that the transaction stored so far.
+    pub(crate) more_bytes: Cell<i64>,
 }
 
 impl<'c> BlockingClient<'c> {
@@ -27,7 +30,7 @@ impl<'c> BlockingClient<'c> {
         until: Option<Instant>,
         overdue: &'c AtomicBool,
     ) -> Self {
-        Self { client, runtime, until, overdue }
+        Self { client, runtime, until, overdue, more_bytes: Cell::new(0) }
     }
 
     pub(crate) const fn client(&self) -> &'c Client {

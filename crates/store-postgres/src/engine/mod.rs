@@ -33,6 +33,8 @@ use super::address::{Connector, PostgresAddress};
 pub(super) use arrays::Column;
 pub(super) use blocking_client::BlockingClient;
 use bounds::Bounds;
+use caseload_model::ids::DomainId;
+use caseload_store::fair_slots::NO_DOMAIN;
 use caseload_store::{DurationCounts, StoreError};
 pub(super) use client::{Client, Params};
 pub(super) use copying::CopyRows;
@@ -64,6 +66,8 @@ pub(super) struct Engine {
     writes: Mutex<DurationCounts>,
     read_limits: ReadLimits,
     bounds: Mutex<Bounds>,
+    /// The first damage that was found since the store was opened.
+    damage: Mutex<Option<String>>,
 }
 
 impl Engine {
@@ -97,6 +101,7 @@ impl Engine {
             writes: Mutex::default(),
             read_limits: ReadLimits::new(CONNECTIONS_MAX),
             bounds: Mutex::default(),
+            damage: Mutex::default(),
         })
     }
 
@@ -128,7 +133,7 @@ impl Engine {
     where
         F: for<'a> FnOnce(&'a Client, &'a C) -> BoxFuture<'a, Result<T, StoreError>>,
     {
-        self.read_in_session(budget, async |session: &Session| {
+        self.read_in_session(NO_DOMAIN, budget, async |session: &Session| {
             session.run(|client| work(client, &command)).await
         })
         .await
@@ -138,12 +143,14 @@ impl Engine {
     /// one flight ([`Session::in_one_flight`]).
     pub(super) async fn read_in_session<T>(
         &self,
+        domain: DomainId,
         budget: Option<Duration>,
         work: impl AsyncFnOnce(&Session) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let budget = budget.unwrap_or(READ_BUDGET);
         let until = Instant::now() + budget;
         let read = async {
+            let _slot = self.read_limits.short_slots.take(domain).await?;
             let connection = self.connection().await?;
             let left = until.saturating_duration_since(Instant::now());
             let session = Session::read(Client::new(connection), Some(left));
@@ -151,7 +158,21 @@ impl Engine {
             session.end_read(answer)
         };
         // The database limits each statement. This limits all of them, and the network.
-        tokio::time::timeout(budget, read).await.unwrap_or(Err(StoreError::DeadlinePassed))
+        let read = tokio::time::timeout(budget, read).await;
+        let read = read.unwrap_or(Err(StoreError::DeadlinePassed));
+        read.inspect_err(|fault| self.note_damage(fault))
+    }
+
+    /// Notes damage that a read or a write found.
+    fn note_damage(&self, fault: &StoreError) {
+        if let StoreError::Corrupt(damage) = fault {
+            self.damage.lock().get_or_insert_with(|| damage.clone());
+        }
+    }
+
+    /// Fails with the first damage that a read or a write found, if one did.
+    pub(super) fn require_undamaged(&self) -> Result<(), StoreError> {
+        self.damage.lock().clone().map_or(Ok(()), |damage| Err(StoreError::Corrupt(damage)))
     }
 
     /// Runs a read in one snapshot. `each` limits every statement; without it, statements have no

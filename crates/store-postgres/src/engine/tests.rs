@@ -124,7 +124,9 @@ async fn reads_of_a_task_from_a_silent_database_end_in_time() {
     let wire = Wire::new().await;
     wire.assert_recovers().await;
     wire.fall_silent();
-    let read = wire.engine.read_blocking_at_leisure(|db| db.wait(db.client().batch("SELECT 1")));
+    let read = wire
+        .engine
+        .read_blocking_at_leisure(NO_DOMAIN, |db| db.wait(db.client().batch("SELECT 1")));
     assert_unreachable(in_time(read).await);
     wire.assert_recovers().await;
 }
@@ -132,7 +134,7 @@ async fn reads_of_a_task_from_a_silent_database_end_in_time() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn reads_of_a_silent_database_end_at_their_deadline() {
     let wire = Wire::new().await;
-    let read = wire.engine.read_blocking(BOUND, false, {
+    let read = wire.engine.read_blocking(NO_DOMAIN, BOUND, false, {
         let silent = Arc::clone(&wire.silent);
         move |db, _| {
             db.wait(db.client().batch("SELECT 1"))?;
@@ -150,7 +152,7 @@ async fn reads_of_a_silent_database_end_at_their_deadline() {
     wire.assert_recovers().await;
     wire.assert_recovers().await;
     wire.fall_silent();
-    let read = wire.engine.read_in_session(Some(BOUND), async |session: &Session| {
+    let read = wire.engine.read_in_session(NO_DOMAIN, Some(BOUND), async |session: &Session| {
         session.in_one_flight(session.client().batch("SELECT 1")).await
     });
     let answer = in_time(read).await;
@@ -162,16 +164,17 @@ async fn reads_of_a_silent_database_end_at_their_deadline() {
 async fn a_read_in_one_flight_leaves_no_transaction_open() {
     let wire = Wire::new().await;
     for (statement, fails) in [("SELECT 1 / $1::int", false), ("SELECT 1 / ($1::int - 1)", true)] {
-        let read = wire.engine.read_in_session(Some(PATIENCE), async |session: &Session| {
-            let select = session.prepare(statement).await?;
-            let isolation = session.prepare("SHOW transaction_isolation").await?;
-            let both = try_join(
-                session.client().prepared_row(&isolation, &[]),
-                session.client().prepared_row(&select, &[&1]),
-            );
-            let (isolation, _) = session.in_one_flight(both).await?;
-            Ok(isolation.get::<_, String>(0))
-        });
+        let read =
+            wire.engine.read_in_session(NO_DOMAIN, Some(PATIENCE), async |session: &Session| {
+                let select = session.prepare(statement).await?;
+                let isolation = session.prepare("SHOW transaction_isolation").await?;
+                let both = try_join(
+                    session.client().prepared_row(&isolation, &[]),
+                    session.client().prepared_row(&select, &[&1]),
+                );
+                let (isolation, _) = session.in_one_flight(both).await?;
+                Ok(isolation.get::<_, String>(0))
+            });
         let answer = read.await;
         if fails {
             answer.unwrap_err();

@@ -2,7 +2,7 @@
 
 use caseload_model::ids::DomainId;
 use caseload_model::issue::write::IssueRecord;
-use caseload_model::issue::{IssueBody, IssueColumns};
+use caseload_model::issue::{IssueBody, IssueColumns, IssueFragments};
 use tokio::try_join;
 use tokio_postgres::{Row, Statement};
 
@@ -11,7 +11,8 @@ use crate::engine::{BoundRow, Client, CopyRows, Values};
 use crate::rows::text;
 use crate::tx::ReadRow;
 use caseload_store::StoreError;
-use caseload_store::issues::{StoredColumns, body};
+use caseload_store::checksum;
+use caseload_store::issues::{StoredColumns, record_fragments};
 
 /// The columns that [`columns`] reads; they follow the fragments.
 pub(crate) const COLUMNS: &str = "i.id, i.created_at, i.updated_at, i.changed_at, \
@@ -34,7 +35,11 @@ pub(crate) fn columns(row: &Row) -> Result<IssueColumns, StoreError> {
         changed_at: row.get(at(3)),
         state: row.get::<_, i16>(at(4)).into(),
         redacted: row.get(at(5)),
-        rating: row.get::<_, Option<i16>>(at(6)).map(|rating| rating as u8),
+        rating: row
+            .get::<_, Option<i16>>(at(6))
+            .map(u8::try_from)
+            .transpose()
+            .map_err(|_| StoreError::Corrupt("a rating is out of range".to_owned()))?,
         original_created_at: row.get(at(7)),
         app_id: text(row, at(8))?,
         platform_type: optional(9)?,
@@ -50,7 +55,8 @@ pub(crate) fn columns(row: &Row) -> Result<IssueColumns, StoreError> {
 
 /// The whole issue, from such a row.
 pub(super) fn record(row: &Row) -> Result<IssueRecord, StoreError> {
-    Ok(IssueRecord { columns: columns(row)?, head: row.get(0), body: body(&ReadRow(row))? })
+    let (head, body) = record_fragments(&ReadRow(row))?;
+    Ok(IssueRecord { columns: columns(row)?, head, body })
 }
 
 /// An issue to be written.
@@ -67,7 +73,7 @@ const COLUMNS_OF_ROW: &str = "issues (domain_id, row, id, created_at, updated_at
      state, redacted, rating, original_created_at, app_id, platform_type, queue_id, hs_user_id, \
      assignee_id, language, issue_mode, author_email)";
 const FRAGMENTS_OF_ROW: &str = "issue_bodies (domain_id, row, head, messages, meta, custom_fields, \
-     feedback, queue, private_notes, predict_labels, sentiment_analysis, smart_intents)";
+     feedback, queue, private_notes, predict_labels, sentiment_analysis, smart_intents, checksums)";
 
 impl NewRow<'_> {
     fn write_columns(&self, domain: DomainId, out: &mut impl Values) {
@@ -106,7 +112,8 @@ impl NewRow<'_> {
             .add(body.private_notes.as_deref())
             .add(body.predict_labels.as_deref())
             .add(body.sentiment_analysis.as_deref())
-            .add(body.smart_intents.as_deref());
+            .add(body.smart_intents.as_deref())
+            .add(&checksum::of_fragments(&IssueFragments::new(head, body))[..]);
     }
 
     /// Inserts the issue.
@@ -141,7 +148,7 @@ impl NewRows {
 
     pub(super) fn add(&mut self, domain: DomainId, issue: &NewRow<'_>) {
         issue.write_columns(domain, self.columns.row(18));
-        issue.write_fragments(domain, self.fragments.row(12));
+        issue.write_fragments(domain, self.fragments.row(13));
     }
 
     /// Bytes of all rows.

@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use caseload_model::issue::{ImportContext, ImportPlan, IssueFragments, StoredIssue, TimeWindow};
 use caseload_model::time::UnixMillis;
+use caseload_store::checksum::set_clock;
 use caseload_store::issues::{ImportStore, IndexChanges, IndexedIssue, entries_of, stored_issue};
 use caseload_store::rowset::row_number;
 use caseload_store::sql::Sql;
@@ -153,7 +154,7 @@ impl<'c> Import<'c> {
         pipeline.send_with_issues(names.write(client, domain).boxed())?;
         // This runs while the database writes the issues and their names.
         let deltas = Deltas::of_new(domain, changes)?;
-        let update = client.prepare(UPDATE_CLOCK).await?;
+        let update = client.prepare(&update_clock()).await?;
         let (last_id, last_app) =
             (imported.last_issue_id as i64, imported.next_publish_number as i64 - 1);
         let created_at = imported.occupied.max_created_at().unwrap_or_default().0;
@@ -168,10 +169,16 @@ impl<'c> Import<'c> {
     }
 }
 
-const UPDATE_CLOCK: &str = "UPDATE domain_clocks SET last_issue_id = greatest(last_issue_id, $2),
-     last_created_at = greatest(last_created_at, $3),
-     last_app_number = greatest(last_app_number, $4), last_issue_row = $5, last_change_at = $6
-     WHERE domain_id = $1";
+fn update_clock() -> String {
+    let set = set_clock(&[
+        ("last_issue_id", "greatest(last_issue_id, $2)"),
+        ("last_created_at", "greatest(last_created_at, $3)"),
+        ("last_app_number", "greatest(last_app_number, $4)"),
+        ("last_issue_row", "$5::bigint"),
+        ("last_change_at", "$6::bigint"),
+    ]);
+    format!("{set} WHERE domain_id = $1")
+}
 
 impl Clock {
     fn change_time(&mut self, now: UnixMillis) -> i64 {

@@ -5,9 +5,11 @@
 use caseload_model::issue::INSTANT_MS_MAX;
 use caseload_model::issue::write::IssueRecord;
 use caseload_model::time::UnixMillis;
+use caseload_store::checksum::{self, set_clock};
 use caseload_store::issues::{
     IndexChanges, IssueAllocation, IssueStore, Replacement, free_instant, live_id, taken_instants,
 };
+use caseload_store::profiles::CLOCK_AHEAD_MS_MAX;
 use caseload_store::rowset::row_number;
 use caseload_store::sql::Sql;
 use caseload_store::{StoreError, values};
@@ -21,9 +23,10 @@ use super::page::FRAGMENTS;
 use crate::rows::instant;
 use crate::tx::DomainTx;
 
-/// The creation time that the clock gives out next, `$2` being now: that of the change. It is free
-/// if it is later than the latest one of all issues.
-const LIVE: &str = "greatest($2, last_change_at + 1, last_live_created_at + 1)";
+/// The time of the change that the clock gives out next, `$2` being now. An issue is created at
+/// that time, or now if the clock is far ahead; this instant is free if it is later than the latest
+/// one of all issues.
+const CHANGE: &str = "greatest($2::bigint, last_change_at + 1)";
 
 impl IssueStore for DomainTx<'_> {
     fn rows_of(&self, ids: &[u64]) -> Result<Vec<Option<u32>>, StoreError> {
@@ -92,23 +95,34 @@ impl IssueStore for DomainTx<'_> {
 
     fn change_time(&self, now: UnixMillis) -> Result<UnixMillis, StoreError> {
         let found = self.row_opt(
-            "UPDATE domain_clocks SET last_change_at = greatest($2, last_change_at + 1)
-             WHERE domain_id = $1 RETURNING last_change_at",
+            &format!(
+                "{} WHERE domain_id = $1 RETURNING last_change_at",
+                set_clock(&[("last_change_at", CHANGE)])
+            ),
             &[&self.domain.0, &now.0],
         )?;
         found.map(|row| UnixMillis(row.get(0))).ok_or(StoreError::LeaseLost)
     }
 
     fn allocate(&self, now: UnixMillis) -> Result<IssueAllocation, StoreError> {
-        let live = format!("{LIVE} + ({LIVE} = last_created_at)::int");
+        let change =
+            format!("CASE WHEN {CHANGE} > $2 + {CLOCK_AHEAD_MS_MAX} THEN $2 ELSE {CHANGE} END");
+        let live = format!(
+            "greatest({change}, CASE WHEN last_live_created_at > $2 + {CLOCK_AHEAD_MS_MAX}
+             THEN 0 ELSE last_live_created_at + 1 END)"
+        );
+        let live = format!("{live} + ({live} = last_created_at)::int");
+        let set = set_clock(&[
+            ("last_change_at", CHANGE),
+            ("last_issue_id", "last_issue_id + 1"),
+            ("last_issue_row", "last_issue_row + 1"),
+            ("last_live_created_at", &live),
+            ("last_created_at", &format!("greatest(last_created_at, {live})")),
+        ]);
         let clock = self
             .row_opt(
                 &format!(
-                    "UPDATE domain_clocks SET last_change_at = greatest($2, last_change_at + 1),
-                     last_issue_id = last_issue_id + 1, last_issue_row = last_issue_row + 1,
-                     last_live_created_at = {live},
-                     last_created_at = greatest(last_created_at, {live})
-                     WHERE domain_id = $1 RETURNING last_issue_id, last_live_created_at,
+                    "{set} WHERE domain_id = $1 RETURNING last_issue_id, last_live_created_at,
                      last_created_at, last_change_at, last_issue_row"
                 ),
                 &[&self.domain.0, &now.0],
@@ -151,14 +165,28 @@ impl IssueStore for DomainTx<'_> {
         let fields: Vec<_> = bodies().map(|body| &body.custom_fields[..]).collect();
         let shown_queues: Vec<_> = bodies().map(|body| body.queue.as_deref()).collect();
         let notes: Vec<_> = bodies().map(|body| body.private_notes.as_deref()).collect();
+        let sums: Vec<_> = replaced
+            .iter()
+            .map(|replaced| checksum::of_fragments(&replaced.issue.fragments()))
+            .collect();
+        let sums: Vec<&[u8]> = sums.iter().map(|sums| &sums[..]).collect();
         let (columns, fragments) = self.wait(async {
             let client = self.client();
             let columns = client.prepare(UPDATE_COLUMNS).await?;
             let fragments = client.prepare(UPDATE_FRAGMENTS).await?;
             let of_columns: [&(dyn ToSql + Sync); 7] =
                 [&self.domain.0, &rows, &updated, &changed, &states, &assignees, &queues];
-            let of_fragments: [&(dyn ToSql + Sync); 8] =
-                [&self.domain.0, &rows, &heads, &messages, &metas, &fields, &shown_queues, &notes];
+            let of_fragments: [&(dyn ToSql + Sync); 9] = [
+                &self.domain.0,
+                &rows,
+                &heads,
+                &messages,
+                &metas,
+                &fields,
+                &shown_queues,
+                &notes,
+                &sums,
+            ];
             Ok(join!(
                 client.prepared_execute(&columns, &of_columns),
                 client.prepared_execute(&fragments, &of_fragments),
@@ -177,13 +205,12 @@ impl DomainTx<'_> {
     /// [`free_instant`] if an import brought issues of the future. The clock learns it.
     fn free_instant(&self, from: UnixMillis, latest: UnixMillis) -> Result<UnixMillis, StoreError> {
         let free = free_instant(from, latest, |window| taken_instants(self, window))?;
-        self.change(
-            "UPDATE domain_clocks
-             SET last_created_at = least(greatest(last_created_at, $2), $3),
-             last_live_created_at = least(greatest(last_live_created_at, $2), $3)
-             WHERE domain_id = $1",
-            values![self.domain, free, INSTANT_MS_MAX],
-        )?;
+        let set = set_clock(&[
+            ("last_created_at", "least(greatest(last_created_at, $2), $3)"),
+            ("last_live_created_at", "least(greatest(last_live_created_at, $2), $3)"),
+        ]);
+        let set = format!("{set} WHERE domain_id = $1");
+        self.change(&set, values![self.domain, free, INSTANT_MS_MAX])?;
         Ok(free)
     }
 }
@@ -195,7 +222,8 @@ const UPDATE_COLUMNS: &str = "UPDATE issues i SET updated_at = e.updated_at,
      WHERE i.domain_id = $1 AND i.row = e.row";
 const UPDATE_FRAGMENTS: &str = "UPDATE issue_bodies b SET head = e.head, messages = e.messages,
      meta = e.meta, custom_fields = e.custom_fields, queue = e.queue,
-     private_notes = e.private_notes
+     private_notes = e.private_notes, checksums = e.checksums
      FROM unnest($2::bigint[], $3::bytea[], $4::bytea[], $5::bytea[], $6::bytea[], $7::bytea[],
-     $8::bytea[]) AS e(row, head, messages, meta, custom_fields, queue, private_notes)
+     $8::bytea[], $9::bytea[])
+     AS e(row, head, messages, meta, custom_fields, queue, private_notes, checksums)
      WHERE b.domain_id = $1 AND b.row = e.row";

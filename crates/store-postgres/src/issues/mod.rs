@@ -28,8 +28,8 @@ use caseload_model::issue_query::SortKey;
 
 use super::engine::{Engine, Session};
 use caseload_store::query::{
-    self, Planned, RenderedPage, Rendering, Request, Selection, Source as _, Thresholds, page_of,
-    step_of, tests_texts,
+    self, Planned, RenderedPage, Rendering, Request, Selection, Source as _, Thresholds,
+    is_expensive, page_of, step_of,
 };
 use caseload_store::{
     ExplainedStep, GetIssue, IssuePage, IssueStep, ListIssues, RenderedIssue, StepForm, StepIssues,
@@ -38,7 +38,7 @@ use caseload_store::{
 pub(super) use columns::{COLUMNS, COLUMNS_END, columns};
 pub(super) use compactor::{Compactor, compact_remaining, join_parts};
 pub(super) use import::Import;
-pub(super) use page::{FRAGMENTS, FRAGMENTS_COUNT, fragments};
+pub(super) use page::{FRAGMENTS, FRAGMENTS_COUNT, fragments, sums};
 pub(super) use sets::{apply as apply_delta, block_number};
 use source::IssueSource;
 
@@ -51,9 +51,9 @@ pub(super) async fn list(
     if let Some((total, page)) = one_flight(engine, budget, domain, plan, &rendering).await? {
         return Ok(page_of(total.unwrap_or_default(), page));
     }
-    let is_long = tests_texts(&request.query);
+    let is_long = is_expensive(&request.query);
     engine
-        .read_blocking(budget, is_long, move |db, throttle| {
+        .read_blocking(domain, budget, is_long, move |db, throttle| {
             query::list(&IssueSource { db, domain }, &request, throttle)
         })
         .await
@@ -68,9 +68,9 @@ pub(super) async fn step(
     if let Some((total, page)) = one_flight(engine, budget, domain, plan, &rendering).await? {
         return Ok(step_of(total, page));
     }
-    let is_long = tests_texts(&request.query);
+    let is_long = is_expensive(&request.query);
     engine
-        .read_blocking(budget, is_long, move |db, throttle| {
+        .read_blocking(domain, budget, is_long, move |db, throttle| {
             query::step(&IssueSource { db, domain }, &request, throttle)
         })
         .await
@@ -82,7 +82,7 @@ pub(super) async fn explain(
 ) -> Result<Vec<ExplainedStep>, StoreError> {
     let domain = request.domain;
     engine
-        .read_blocking(request.budget, true, move |db, _| {
+        .read_blocking(domain, request.budget, true, move |db, _| {
             query::explain(&IssueSource { db, domain }, &request)
         })
         .await
@@ -103,7 +103,7 @@ async fn one_flight(
     let Planned::Plan(plan) = Planned::of(request, Thresholds::USUAL) else { return Ok(None) };
     let Some(question) = plan.as_one_question() else { return Ok(None) };
     engine.note_short_read();
-    let found = engine.read_in_session(Some(budget), async |session: &Session| {
+    let found = engine.read_in_session(domain, Some(budget), async |session: &Session| {
         scan::one_flight(session, domain, question, rendering).await
     });
     found.await.map(Some)
@@ -118,7 +118,7 @@ pub(super) async fn get(
         return Ok(None);
     }
     engine
-        .read_blocking(budget, false, move |db, _| {
+        .read_blocking(domain, budget, false, move |db, _| {
             let issues = IssueSource { db, domain };
             let rendering = Rendering {
                 view,

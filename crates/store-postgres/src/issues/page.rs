@@ -12,13 +12,14 @@ use tokio_postgres::{Row, RowStream};
 
 use crate::engine::store_error;
 use caseload_store::query::{RenderedPage, Rendering};
-use caseload_store::{StepForm, StoreError};
+use caseload_store::{StepForm, StoreError, checksum};
 
 /// The columns that [`fragments`] reads, in its order.
 pub(crate) const FRAGMENTS: &str = "b.head, b.messages, b.meta, b.custom_fields, \
-     b.feedback, b.queue, b.private_notes, b.predict_labels, b.sentiment_analysis, b.smart_intents";
+     b.feedback, b.queue, b.private_notes, b.predict_labels, b.sentiment_analysis, \
+     b.smart_intents, b.checksums";
 /// The number of these columns; further columns of a query follow them.
-pub(crate) const FRAGMENTS_COUNT: usize = 10;
+pub(crate) const FRAGMENTS_COUNT: usize = 11;
 
 /// Fragments, from a row that begins with them.
 pub(crate) fn fragments(row: &Row) -> IssueFragments<'_> {
@@ -36,6 +37,11 @@ pub(crate) fn fragments(row: &Row) -> IssueFragments<'_> {
     }
 }
 
+/// The checksums of the fragments, from such a row.
+pub(crate) fn sums(row: &Row) -> Option<&[u8]> {
+    row.get(FRAGMENTS_COUNT - 1)
+}
+
 /// Bytes of most issues.
 const ISSUE_BYTES_USUAL: usize = 4096;
 
@@ -50,7 +56,10 @@ pub(super) fn render(
 ) -> Result<bool, StoreError> {
     let room = rendering.bytes_max.saturating_sub(out.body.len());
     out.body.reserve(room.min(rows.len() * ISSUE_BYTES_USUAL));
-    let written = rows.iter().take_while(|row| add(row, rendering, out)).count();
+    let mut written = 0;
+    while written < rows.len() && add(&rows[written], rendering, out)? {
+        written += 1;
+    }
     if let Some(last) = rows[..written].last() {
         out.last = Some(position(fragments(last).head, rendering.key)?);
     }
@@ -70,7 +79,7 @@ pub(super) async fn render_stream(
             out.body.reserve(rendering.issues_max.min(ISSUES_USUAL) * ISSUE_BYTES_USUAL);
         }
         out.found += 1;
-        if add(&row, rendering, &mut out) {
+        if add(&row, rendering, &mut out)? {
             last = Some(row);
         }
     }
@@ -81,21 +90,22 @@ pub(super) async fn render_stream(
 }
 
 /// Renders one issue. Returns false if the page is full.
-fn add(row: &Row, rendering: &Rendering, out: &mut RenderedPage) -> bool {
+fn add(row: &Row, rendering: &Rendering, out: &mut RenderedPage) -> Result<bool, StoreError> {
     let full = out.count > 0 && out.body.len() >= rendering.bytes_max;
     if full || out.count >= rendering.issues_max {
-        return false;
+        return Ok(false);
     }
     if rendering.form == StepForm::Commas && !out.body.is_empty() {
         out.body.push(b',');
     }
     let issue = fragments(row);
+    checksum::require_fragments(&issue, &rendering.view, sums(row))?;
     out.write(&issue, rendering);
     if rendering.form == StepForm::Lines {
         out.body.push(b'\n');
     }
     out.count += 1;
-    true
+    Ok(true)
 }
 
 /// The position of the issue with this head in lists sorted by `key`.

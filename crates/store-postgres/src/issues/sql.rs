@@ -194,7 +194,7 @@ pub(super) fn shown(view: IssueView) -> String {
     };
     format!(
         "b.head, {}, b.meta, {}, b.feedback, b.queue, {}, b.predict_labels,
-         b.sentiment_analysis, b.smart_intents",
+         b.sentiment_analysis, b.smart_intents, b.checksums",
         long(!view.exclude_messages, "b.messages", "''::bytea"),
         long(view.custom_fields, "b.custom_fields", "''::bytea"),
         long(view.private_notes, "b.private_notes", "NULL::bytea"),

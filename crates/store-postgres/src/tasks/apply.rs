@@ -7,12 +7,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use caseload_model::task::Action;
+use caseload_store::checksum::{self, set_clock};
 use caseload_store::profiles::ProfileClock;
 use caseload_store::tasks::{
     ChunkBlocks, ChunkEnd, ChunkStart, ChunkStore, PackedRecords, PlannedChunk, kind_code, locked,
     plan_dry_run, read_chunk, store_planned, write_chunk,
 };
-use caseload_store::{ApplyChunk, ChunkApplied, StoreError};
+use caseload_store::{ApplyChunk, ChunkApplied, StoreError, values};
 use parking_lot::Mutex;
 use tokio::{join, try_join};
 use tokio_postgres::types::ToSql;
@@ -44,7 +45,7 @@ const ISSUES_WAIT_MAX: Duration = Duration::from_millis(50);
 const CLOCK: &str = "SELECT last_core_profile_id, last_profile_change_at FROM domain_clocks
                      WHERE domain_id = $1";
 const RECORDS: &str =
-    "record_blocks (domain_id, task_id, kind, first_index, next_index, lines, bytes)";
+    "record_blocks (domain_id, task_id, kind, first_index, next_index, lines, bytes, checksum)";
 
 pub(crate) async fn apply(
     engine: &Engine,
@@ -57,7 +58,12 @@ pub(crate) async fn apply(
     let planned = Arc::new(plan(engine, &command).await?);
     let (work, chunk) = (command.clone(), planned.clone());
     let applied = engine
-        .write_blocking(move |db| store_planned(&mut Chunk::new(db, &work), &work, &chunk))
+        .write_blocking(move |db| {
+            let mut tx = Chunk::new(db, &work);
+            let applied = store_planned(&mut tx, &work, &chunk)?;
+            tx.tx.end_bytes()?;
+            Ok(applied)
+        })
         .await?;
     drop_aside((planned, command));
     Ok(applied)
@@ -74,9 +80,12 @@ async fn write(engine: &Engine, command: Arc<ApplyChunk>) -> Result<ChunkApplied
         if work.action == Action::ImportIssues {
             entries = entries.within(ISSUES_BYTES_MAX, ISSUES_WAIT_MAX);
         }
-        let (applied, all) = write_chunk(&mut Chunk::new(db, &work), &work, entries);
+        let mut chunk = Chunk::new(db, &work);
+        let (applied, all) = write_chunk(&mut chunk, &work, entries);
         *blocks.lock() = all;
-        applied
+        let applied = applied?;
+        chunk.tx.end_bytes()?;
+        Ok(applied)
     });
     let applied = applied.await.map_err(|fault| match fault {
         StoreError::NotWritten(_) if began.elapsed() >= INTERRUPTED_FROM => {
@@ -90,17 +99,17 @@ async fn write(engine: &Engine, command: Arc<ApplyChunk>) -> Result<ChunkApplied
 
 /// Plans from a snapshot.
 async fn plan(engine: &Engine, command: &Arc<ApplyChunk>) -> Result<PlannedChunk, StoreError> {
-    let work = command.clone();
+    let (work, domain) = (command.clone(), command.domain);
     if command.action.writes() {
         // All of a task in one go: it takes as long as it takes.
-        let plan = engine.read_blocking_at_leisure(move |db| {
+        let plan = engine.read_blocking_at_leisure(domain, move |db| {
             let Chunk { tx, mut import, .. } = Chunk::new(db, &work);
             plan_dry_run(&tx, &mut import, &work)
         });
         return plan.await;
     }
     let read = move |db: &BlockingClient<'_>| read_chunk(&Chunk::new(db, &work).tx, &work);
-    engine.read_blocking(READ_BUDGET, false, move |db, _| read(db)).await
+    engine.read_blocking(domain, READ_BUDGET, false, move |db, _| read(db)).await
 }
 
 /// Thousands of entries: the caller does not wait until they are dropped.
@@ -190,11 +199,12 @@ impl<'c> ChunkStore for Chunk<'c> {
             )?;
             let Some(ProfileClock { last_id, last_change }) = end.clock else { return Ok(()) };
             // Last of all: it locks the domain's clock.
-            let update = "UPDATE domain_clocks SET
-                          last_core_profile_id = greatest(last_core_profile_id, $2),
-                          last_profile_change_at = greatest(last_profile_change_at, $3)
-                          WHERE domain_id = $1";
-            client.execute(update, &[&domain, &last_id, &last_change.0]).await.map(drop)
+            let set = set_clock(&[
+                ("last_core_profile_id", "greatest(last_core_profile_id, $2)"),
+                ("last_profile_change_at", "greatest(last_profile_change_at, $3)"),
+            ]);
+            let update = format!("{set} WHERE domain_id = $1");
+            client.execute(&update, &[&domain, &last_id, &last_change.0]).await.map(drop)
         })
     }
 }
@@ -207,8 +217,11 @@ async fn copy_records(
 ) -> Result<(), StoreError> {
     let mut rows = CopyRows::new();
     for PackedRecords { kind, first_index, next_index, lines, bytes } in records {
-        rows.row(7).add(domain).add(task_id).add(kind_code(*kind) as i16);
-        rows.add(*first_index as i32).add(*next_index as i32).add(*lines as i32).add(&bytes[..]);
+        let kind = kind_code(*kind);
+        let row = values![domain, task_id, kind, first_index, next_index, lines, bytes];
+        rows.row(8).add(domain).add(task_id).add(kind as i16);
+        rows.add(*first_index as i32).add(*next_index as i32).add(*lines as i32);
+        rows.add(&bytes[..]).add(checksum::of(row));
     }
     let copy = client.prepare_copy(RECORDS).await?;
     client.copy_rows(&copy, rows).await.map_err(store_error)

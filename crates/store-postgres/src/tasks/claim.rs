@@ -75,7 +75,8 @@ impl QueueStore for Client {
         for row in marked {
             let (domain, id): (i64, &[u8]) = (row.get(0), row.get(1));
             self.execute(
-                "UPDATE tasks SET status = $3, queued_at = greatest($4, created_at)
+                "UPDATE tasks SET status = $3, queued_at = greatest($4, created_at),
+                 checksum = checksum + greatest($4, created_at) - coalesce(queued_at, 0)
                  WHERE domain_id = $1 AND id = $2 AND status = 1",
                 &[&domain, &id, &queued, &now.0],
             )

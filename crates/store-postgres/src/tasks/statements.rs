@@ -5,10 +5,11 @@
 use caseload_model::ids::DomainId;
 use caseload_model::task::TaskStatus;
 use caseload_model::time::UnixMillis;
+use caseload_store::checksum::{self, set_clock};
 use caseload_store::sql::Sql;
 use caseload_store::tasks::{
-    self as rules, ExpiryStore, LAST_TIME, LockedTask, NextPlace, SAVED_COLUMNS, TaskStore,
-    TaskTables, already_exists, require_room, select_locked,
+    self as rules, ExpiryStore, LAST_TIME, LockedTask, NextPlace, Room, SAVED_COLUMNS, TaskStore,
+    TaskTables, already_exists, select_locked,
 };
 use caseload_store::{CreateTask, PackedBlock, StoreError, values};
 use tokio::join;
@@ -22,7 +23,8 @@ use crate::tx::{DomainTx, ReadRow, bound, native, parameters};
 /// Locks the queue row of a task, from its domain and its id.
 pub(super) const LOCK: &str =
     "SELECT 1 FROM task_queue WHERE domain_id = $1 AND task_id = $2 FOR UPDATE";
-const PAYLOAD: &str = "payload_blocks (domain_id, task_id, first_index, last_index, bytes)";
+const PAYLOAD: &str =
+    "payload_blocks (domain_id, task_id, first_index, last_index, bytes, checksum)";
 const QUEUE: &str = "task_queue";
 const LEASED_TASKS: &str =
     "tasks t LEFT JOIN task_queue q ON q.domain_id = t.domain_id AND q.task_id = t.id";
@@ -97,15 +99,17 @@ impl TaskStore for DomainTx<'_> {
 
     /// The place comes from the domain's clock, which is locked last of all: the order of
     /// acceptance is the order of the commits. The last time is read under the same lock.
-    fn next_place(&self, command: &CreateTask) -> Result<NextPlace, StoreError> {
+    fn next_place(&self, command: &CreateTask, room: Room) -> Result<NextPlace, StoreError> {
         let (client, family) = (self.client(), command.action.family().code() as i16);
         let of_family: [&(dyn ToSql + Sync); 2] = [&self.domain.0, &family];
         let params: [&(dyn ToSql + Sync); 1] = [&self.domain.0];
         self.wait(async {
-            let clock = "UPDATE domain_clocks SET last_task_seq = last_task_seq + 1
-                         WHERE domain_id = $1 RETURNING last_task_seq";
+            let clock = format!(
+                "{} WHERE domain_id = $1 RETURNING last_task_seq",
+                set_clock(&[("last_task_seq", "last_task_seq + 1")])
+            );
             let unfinished = "SELECT count(*) FROM task_queue WHERE domain_id = $1";
-            let (clock, notify) = (client.prepare(clock).await?, notify::prepare(client).await?);
+            let (clock, notify) = (client.prepare(&clock).await?, notify::prepare(client).await?);
             let unfinished = client.prepare(unfinished).await?;
             let last = client.prepare(&native(LAST_TIME)).await?;
             // Read after the lock of the clock: no other server accepts a task before this commit.
@@ -118,7 +122,7 @@ impl TaskStore for DomainTx<'_> {
             // The first fault is the cause: after it, the transaction refuses the other statements.
             notified?;
             let place = clock?.get(0);
-            require_room(command, unfinished?.get::<_, i64>(0) as u32)?;
+            room.require(unfinished?.get::<_, i64>(0) as u32)?;
             Ok((Some(place), last?.map(|row| instant(&row, 0))))
         })
     }
@@ -137,8 +141,10 @@ impl TaskStore for DomainTx<'_> {
         let mut rows = CopyRows::new();
         for PackedBlock { first_index, last_index, bytes } in blocks {
             assert!(first_index <= last_index, "a payload block ends before it begins");
-            rows.row(5).add(self.domain.0).add(id);
-            rows.add(*first_index as i32).add(*last_index as i32).add(&bytes[..]);
+            let row = values![self.domain, id, first_index, last_index, bytes];
+            rows.row(6).add(self.domain.0).add(id);
+            rows.add(*first_index as i32).add(*last_index as i32);
+            rows.add(&bytes[..]).add(checksum::of(row));
         }
         self.wait(async {
             let copy = self.client().prepare_copy(PAYLOAD).await?;
@@ -154,7 +160,9 @@ impl TaskStore for DomainTx<'_> {
 pub(crate) fn purge_step(db: &BlockingClient<'_>, now: UnixMillis) -> Result<bool, StoreError> {
     let domains = db.list("SELECT id FROM domains ORDER BY id", &[], |row| row.get(0))?;
     for domain in domains {
-        if rules::purge_step(&DomainTx { db, domain }, now)? {
+        let tx = DomainTx { db, domain };
+        if rules::purge_step(&tx, now)? {
+            tx.end_bytes()?;
             return Ok(true);
         }
     }

@@ -6,7 +6,7 @@ use rusqlite::Connection;
 
 use super::Findings;
 use crate::Fault;
-use crate::issues::{COLUMNS, COLUMNS_END, FRAGMENTS, FRAGMENTS_COUNT, columns, fragments};
+use crate::issues::{COLUMNS, COLUMNS_END, FRAGMENTS, FRAGMENTS_COUNT, columns, fragments, sums};
 use caseload_store::check::issues as rules;
 
 /// Each issue, its fragments and its references.
@@ -42,7 +42,7 @@ pub(super) fn rows(conn: &Connection, findings: &mut Findings) -> Result<(), Fau
             broken(rules::NO_FRAGMENTS);
             continue;
         }
-        rules::disagreements(&columns(row)?, &fragments(row)?, &mut broken);
+        rules::disagreements(&columns(row)?, &fragments(row)?, sums(row)?, &mut broken);
     }
     findings.verified("issues", count);
     Ok(())

@@ -19,6 +19,7 @@ use rusqlite::{Connection, ErrorCode, OptionalExtension, params, params_from_ite
 use super::check;
 use super::engine::{Engine, ServerLock, on_blocking_thread};
 use crate::{Fault, boxed, store_error};
+use caseload_store::checksum::CLOCK_COLUMNS;
 use caseload_store::copy::end::{CopyEnd, Progress, Side, refused};
 use caseload_store::copy::numbering::RowSpan;
 use caseload_store::copy::rows::{CopyBatch, Row, Rows, Value, decode, encode};
@@ -182,6 +183,8 @@ impl CopyEnd for SqliteEnd {
                 "INSERT INTO sqlite_sequence (name, seq) VALUES ('domains', ?1)",
                 [last_domain_id],
             )?;
+            let sum = CLOCK_COLUMNS.join(" + ");
+            conn.execute(&format!("UPDATE domain_clocks SET checksum = {sum}"), [])?;
             failpoint::reached(Failpoint::CopyBeforeFinish);
             Ok(())
         })

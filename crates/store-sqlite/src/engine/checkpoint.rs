@@ -4,23 +4,21 @@
 //! writer moves the rest between two groups, because another thread cannot win that gap from a busy
 //! writer. While a long read pins the log, the restart is tried again every second.
 
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 use std::fs::File;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use caseload_store::StoreError;
 use parking_lot::{Condvar, Mutex};
 use rusqlite::Connection;
 
 use super::connection::{self, PAGE_BYTES};
 use super::gauges::Gauges;
+use super::lock::database_file;
 use super::thread::WorkerThread;
 use crate::Fault;
+use caseload_store::StoreError;
 
 /// A longer log is moved while the writer continues. It holds a few tasks of 10,000 entries, so
 /// that pages that one task wrote are not moved while the next task still reads them.
@@ -88,7 +86,7 @@ impl Checkpointer {
     pub(super) fn start(path: &Path, gauges: Arc<Gauges>) -> Result<Self, Fault> {
         let signal = Arc::new(Signal::default());
         let (seen, path) = (signal.clone(), path.to_owned());
-        let file = database_file(&path)?;
+        let (file, _) = database_file(&path)?;
         let thread = WorkerThread::start("store-checkpoint", move || match open(&path) {
             Ok(conn) => run(&conn, &file, &gauges, &seen),
             Err(e) => tracing::error!(error = %e, "no checkpoints: the log will grow"),
@@ -121,21 +119,6 @@ fn open(path: &Path) -> Result<Connection, Fault> {
 fn retry_briefly(retries: i32) -> bool {
     std::thread::sleep(BUSY_PAUSE);
     retries < BUSY_RETRIES
-}
-
-/// A handle of the database file for syncing it without SQLite. It stays open until the process
-/// ends: closing it would release the POSIX locks that SQLite holds on the same file.
-fn database_file(path: &Path) -> Result<Arc<File>, Fault> {
-    static OPENED: Mutex<BTreeMap<(u64, u64), Arc<File>>> = Mutex::new(BTreeMap::new());
-    let cannot = |e| StoreError::Unavailable(format!("{} cannot be opened: {e}", path.display()));
-    let file = std::fs::metadata(path).map_err(cannot)?;
-    let mut opened = OPENED.lock();
-    match opened.entry((file.dev(), file.ino())) {
-        Entry::Occupied(file) => Ok(file.get().clone()),
-        Entry::Vacant(place) => {
-            Ok(place.insert(Arc::new(File::open(path).map_err(cannot)?)).clone())
-        }
-    }
 }
 
 fn run(conn: &Connection, file: &File, gauges: &Gauges, signal: &Signal) {

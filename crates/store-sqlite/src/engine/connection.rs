@@ -31,15 +31,6 @@ const STATEMENTS_CACHED: usize = 256;
 /// checkpoint thread truncates an idle log.
 const LOG_BYTES_RETAINED: u32 = 256 << 20;
 
-/// Creates the folders of `path`.
-pub(super) fn make_folders(path: &Path) -> Result<(), Fault> {
-    match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => Ok(std::fs::create_dir_all(folder)
-            .map_err(|e| unavailable(&format!("the folder of {}", path.display()), &e))?),
-        _ => Ok(()),
-    }
-}
-
 /// Opens a connection that may write.
 pub(super) fn open(path: &Path) -> Result<Connection, Fault> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE

@@ -3,8 +3,10 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use caseload_store::DurationCounts;
+use caseload_store::{DurationCounts, StoreError};
 use parking_lot::Mutex;
+
+use crate::Fault;
 
 /// The state of the writer and of the log.
 #[derive(Debug, Default)]
@@ -26,6 +28,8 @@ pub(super) struct Gauges {
     pub(super) restart_now: AtomicBool,
     /// The time of the last failed commit or checkpoint.
     pub(super) fault_at: Mutex<Option<Instant>>,
+    /// The first damage that was found since the store was opened.
+    pub(super) damage: Mutex<Option<String>>,
 }
 
 impl Gauges {
@@ -37,6 +41,13 @@ impl Gauges {
 
     pub(super) fn note_write(&self, took: Duration) {
         self.writes.lock().add(took);
+    }
+
+    /// Notes damage that a read or a write found.
+    pub(super) fn note_damage<T>(&self, answer: &Result<T, Fault>) {
+        if let Err(Fault(StoreError::Corrupt(damage))) = answer {
+            self.damage.lock().get_or_insert_with(|| damage.clone());
+        }
     }
 
     pub(super) fn note_fault(&self) {

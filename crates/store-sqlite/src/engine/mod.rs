@@ -21,23 +21,27 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use caseload_model::ids::DomainId;
 use rusqlite::Connection;
 
 use crate::Fault;
+use crate::leftovers::rewrite;
+use caseload_store::fair_slots::NO_DOMAIN;
 use caseload_store::throttle::Throttle;
-use caseload_store::{DurationCounts, OpenMode};
+use caseload_store::{DurationCounts, OpenMode, StoreError};
 use checkpoint::Checkpointer;
 pub(super) use checkpoint::empty_log;
 pub(super) use command::{LastMember, Member, Weight, WriteContext};
 use gauges::Gauges;
 pub(super) use lock::ServerLock;
+pub(super) use presence::make_file;
 use readers::Readers;
 pub(super) use thread::on_blocking_thread;
 pub(super) use work_limit::WorkLimit;
 use writer::Writer;
 
 /// The time limit of a read without a budget of its own.
-const READ_BUDGET: Duration = Duration::from_secs(10);
+pub(super) const READ_BUDGET: Duration = Duration::from_secs(10);
 
 /// The pause between two attempts to empty the log.
 const EMPTY_LOG_PAUSE: Duration = Duration::from_millis(200);
@@ -65,13 +69,11 @@ impl Engine {
         prepare: impl FnOnce(&Connection) -> Result<(), Fault>,
         last_member: Option<LastMember>,
     ) -> Result<Self, Fault> {
-        if mode.makes_store() {
-            connection::make_folders(path)?;
-        } else {
-            presence::require(path)?;
+        let (path, lock, first) = open_first(path, mode, mode.makes_store())?;
+        let path = path.as_path();
+        if mode == OpenMode::Server {
+            presence::report_lax_modes(path);
         }
-        let lock = ServerLock::take(path, mode)?;
-        let first = migrate::open_current(path)?;
         prepare(&first)?;
         let gauges = Arc::new(Gauges::default());
         let checkpointer = Checkpointer::start(path, gauges.clone())?;
@@ -80,7 +82,7 @@ impl Engine {
         Ok(Self {
             path: path.to_owned(),
             writer,
-            readers: Readers::new(path),
+            readers: Readers::new(path, gauges.clone()),
             checkpointer,
             gauges,
             mode,
@@ -95,13 +97,8 @@ impl Engine {
         path: &Path,
         may_create: bool,
     ) -> Result<(Connection, ServerLock), Fault> {
-        if may_create {
-            connection::make_folders(path)?;
-        } else {
-            presence::require(path)?;
-        }
-        let lock = ServerLock::take(path, OpenMode::Server)?;
-        Ok((migrate::open_current(path)?, lock))
+        let (_, lock, conn) = open_first(path, OpenMode::Server, may_create)?;
+        Ok((conn, lock))
     }
 
     /// The path of the file.
@@ -111,7 +108,7 @@ impl Engine {
 
     /// Fails with [`StoreError::ServerRunning`] if a server has the file open.
     pub(super) fn refuse_if_served(path: &Path) -> Result<(), Fault> {
-        ServerLock::take(path, OpenMode::Server).map(|lock| lock.release())
+        ServerLock::take(&presence::resolved(path), OpenMode::Server).map(|lock| lock.release())
     }
 
     /// Runs a command on the writer thread, in a savepoint of its own. Returns once its group is
@@ -130,7 +127,17 @@ impl Engine {
         T: Send + 'static,
         F: FnOnce(&Connection, &WriteContext<'_>) -> Result<T, Fault> + Send + 'static,
     {
-        self.writer.submit(weight, work).await
+        let answer = self.writer.submit(weight, work).await;
+        self.gauges.note_damage(&answer);
+        answer
+    }
+
+    /// Fails with the first damage that a read or a write found, if one did.
+    pub(super) fn require_undamaged(&self) -> Result<(), Fault> {
+        match self.gauges.damage.lock().clone() {
+            Some(damage) => Err(StoreError::Corrupt(damage).into()),
+            None => Ok(()),
+        }
     }
 
     /// Whether the writer is idle.
@@ -157,7 +164,21 @@ impl Engine {
         T: Send + 'static,
         F: FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
     {
-        self.readers.read(budget, false, |conn, _| work(conn)).await
+        self.read_in(NO_DOMAIN, budget, work).await
+    }
+
+    /// [`Engine::read_within`] for a domain, which takes turns with the others.
+    pub(super) async fn read_in<T, F>(
+        &self,
+        domain: DomainId,
+        budget: Option<Duration>,
+        work: F,
+    ) -> Result<T, Fault>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
+    {
+        self.readers.read(domain, budget, false, |conn, _| work(conn)).await
     }
 
     /// Runs a read on up to `readers_max` readers in parallel, each in a transaction of its own. It
@@ -165,20 +186,22 @@ impl Engine {
     /// state that they share.
     pub(super) async fn read_side_by_side<F>(
         &self,
+        domain: DomainId,
         readers_max: usize,
         work: F,
     ) -> Result<(), Fault>
     where
         F: Fn(&Connection) -> Result<(), Fault> + Send + Sync + 'static,
     {
-        self.readers.read_side_by_side(READ_BUDGET, readers_max, work).await
+        self.readers.read_side_by_side(domain, READ_BUDGET, readers_max, work).await
     }
 
     /// Runs a read that may be long, with a throttle. Only a few long reads run at a time, and they
     /// do not take readers from short ones.
     pub(super) async fn read_throttled<T, F>(
         &self,
-        budget: Duration,
+        domain: DomainId,
+        budget: Option<Duration>,
         is_long: bool,
         work: F,
     ) -> Result<T, Fault>
@@ -186,7 +209,7 @@ impl Engine {
         T: Send + 'static,
         F: FnOnce(&Connection, &mut Throttle) -> Result<T, Fault> + Send + 'static,
     {
-        self.readers.read(Some(budget), is_long, work).await
+        self.readers.read(domain, budget, is_long, work).await
     }
 
     /// Moves the whole log into the database and truncates it, so that no page of the log is left.
@@ -204,6 +227,12 @@ impl Engine {
             tokio::time::sleep(EMPTY_LOG_PAUSE).await;
         }
         Ok(())
+    }
+
+    /// Rewrites the whole file, on a connection of its own; other writes wait.
+    pub(super) async fn rewrite(&self) -> Result<(), Fault> {
+        let path = self.path.clone();
+        on_blocking_thread(move || rewrite(&connection::open(&path)?)).await
     }
 
     /// Groups committed since the store was opened.
@@ -242,6 +271,33 @@ impl Engine {
         self.lock.release();
         Ok(())
     }
+}
+
+/// Locks the file, opens its first connection and migrates the tables; the file, without symbolic
+/// links. Makes the file if it is missing and `may_create`.
+fn open_first(
+    path: &Path,
+    mode: OpenMode,
+    may_create: bool,
+) -> Result<(PathBuf, ServerLock, Connection), Fault> {
+    lock::refuse_second_name(&presence::resolved(path))?;
+    if may_create {
+        presence::make_folders(path)?;
+        presence::refuse_foreign(path)?;
+    } else {
+        presence::require(path)?;
+    }
+    let path = presence::resolved(path);
+    let lock = ServerLock::take(&path, mode)?;
+    if may_create {
+        presence::refuse_foreign_tables(&path)?;
+        // The lock file of migrations comes first: it shows that an empty file is ours.
+        drop(lock::lock_for_migration(&path)?);
+        make_file(&path)?;
+    }
+    lock.take_file()?;
+    let first = migrate::open_current(&path)?;
+    Ok((path, lock, first))
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
-//! The pool of read connections. A read runs on a blocking thread in one read transaction. Its
-//! deadline counts from the call and includes the wait for a connection. Connections are opened on
+//! The pool of read connections. A read runs on a blocking thread in one read transaction. Domains
+//! take turns: one with very many reads does not keep another one waiting. The deadline of a read
+//! counts from the call and includes the wait for a slot. Connections are opened on
 //! first use. Invariant: a connection returns to the pool only without an open transaction and
 //! without a deadline.
 
@@ -8,14 +9,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use caseload_model::ids::DomainId;
 use parking_lot::Mutex;
 use rusqlite::Connection;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::connection;
+use super::gauges::Gauges;
 use super::thread::on_blocking_thread;
 use crate::Fault;
 use caseload_store::StoreError;
+use caseload_store::fair_slots::{FairSlots, Slot};
 use caseload_store::throttle::{ReadLoad, Throttle};
 
 /// The least number of concurrent short reads, even with few cores. Half as many long reads may run
@@ -35,15 +38,16 @@ struct Pool {
 #[derive(Debug)]
 pub(super) struct Readers {
     pool: Arc<Pool>,
-    short_permits: Arc<Semaphore>,
-    /// How many short permits a parallel read leaves to others.
+    short_slots: FairSlots,
+    /// How many short slots a parallel read leaves to others.
     spared: usize,
-    long_permits: Arc<Semaphore>,
+    long_slots: FairSlots,
     load: Arc<ReadLoad>,
+    gauges: Arc<Gauges>,
 }
 
 impl Readers {
-    pub(super) fn new(path: &Path) -> Self {
+    pub(super) fn new(path: &Path, gauges: Arc<Gauges>) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let readers = READERS_MIN.max(2 * cores);
         Self {
@@ -52,10 +56,12 @@ impl Readers {
                 idle: Mutex::default(),
                 closed: AtomicBool::new(false),
             }),
-            short_permits: Arc::new(Semaphore::new(readers)),
+            // One more than a domain may have.
+            short_slots: FairSlots::new(readers + 1),
             spared: readers / 2,
-            long_permits: Arc::new(Semaphore::new(readers / 2)),
+            long_slots: FairSlots::new(readers / 2 + 1),
             load: Arc::default(),
+            gauges,
         }
     }
 
@@ -63,6 +69,7 @@ impl Readers {
     /// throttled.
     pub(super) async fn read<T, F>(
         &self,
+        domain: DomainId,
         budget: Option<Duration>,
         is_long: bool,
         work: F,
@@ -72,22 +79,25 @@ impl Readers {
         F: FnOnce(&Connection, &mut Throttle) -> Result<T, Fault> + Send + 'static,
     {
         let deadline = budget.and_then(|budget| Instant::now().checked_add(budget));
-        let permits = if is_long { &self.long_permits } else { &self.short_permits };
-        let permit = permit(permits, deadline).await?;
+        let slots = if is_long { &self.long_slots } else { &self.short_slots };
+        let slot = slot(slots, domain, deadline).await?;
         let pool = self.pool.clone();
         let mut throttle = Throttle::new(deadline, &self.load, is_long);
-        on_blocking_thread(move || {
+        let answer = on_blocking_thread(move || {
             let answer = pool.run(deadline, |conn| work(conn, &mut throttle));
-            drop(permit);
+            drop(slot);
             answer
         })
-        .await
+        .await;
+        self.gauges.note_damage(&answer);
+        answer
     }
 
     /// Runs a read on up to `readers_max` readers in parallel: on at least one, and on no more than
     /// leave half of all readers to others. Returns the first fault.
     pub(super) async fn read_side_by_side<F>(
         &self,
+        domain: DomainId,
         budget: Duration,
         readers_max: usize,
         work: F,
@@ -96,18 +106,18 @@ impl Readers {
         F: Fn(&Connection) -> Result<(), Fault> + Send + Sync + 'static,
     {
         let deadline = Instant::now().checked_add(budget);
-        let mut permits = vec![permit(&self.short_permits, deadline).await?];
-        while permits.len() < readers_max && self.short_permits.available_permits() > self.spared {
-            let Ok(further) = self.short_permits.clone().try_acquire_owned() else { break };
-            permits.push(further);
+        let mut slots = vec![slot(&self.short_slots, domain, deadline).await?];
+        while slots.len() < readers_max {
+            let Some(further) = self.short_slots.try_further(domain, self.spared) else { break };
+            slots.push(further);
         }
         let work = Arc::new(work);
         let mut running = Vec::new();
-        for permit in permits {
+        for slot in slots {
             let (pool, work) = (self.pool.clone(), work.clone());
             running.push(on_blocking_thread(move || {
                 let answer = pool.run(deadline, |conn| work(conn));
-                drop((permit, work));
+                drop((slot, work));
                 answer
             }));
         }
@@ -115,30 +125,31 @@ impl Readers {
         for reader in running {
             answer = answer.and(reader.await);
         }
+        self.gauges.note_damage(&answer);
         answer
     }
 
     /// Refuses further reads and closes idle connections. Busy ones close after their read.
     pub(super) fn close(&self) {
-        self.short_permits.close();
-        self.long_permits.close();
+        self.short_slots.close();
+        self.long_slots.close();
         self.pool.closed.store(true, Ordering::SeqCst);
         self.pool.idle.lock().clear();
     }
 }
 
-async fn permit(
-    permits: &Arc<Semaphore>,
+async fn slot(
+    slots: &FairSlots,
+    domain: DomainId,
     deadline: Option<Instant>,
-) -> Result<OwnedSemaphorePermit, Fault> {
-    let permit = permits.clone().acquire_owned();
-    let permit = match deadline {
-        None => permit.await,
-        Some(deadline) => tokio::time::timeout_at(deadline.into(), permit)
+) -> Result<Slot, Fault> {
+    let slot = slots.take(domain);
+    Ok(match deadline {
+        None => slot.await?,
+        Some(deadline) => tokio::time::timeout_at(deadline.into(), slot)
             .await
-            .map_err(|_| StoreError::DeadlinePassed)?,
-    };
-    Ok(permit.map_err(|_| StoreError::Closed)?)
+            .map_err(|_| StoreError::DeadlinePassed)??,
+    })
 }
 
 impl Pool {

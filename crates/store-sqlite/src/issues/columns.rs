@@ -5,6 +5,7 @@ use rusqlite::Row;
 
 use super::page::{FRAGMENTS_COUNT, fragments};
 use crate::Fault;
+use caseload_store::StoreError;
 use caseload_store::issues::StoredColumns;
 
 /// The columns that [`columns`] reads; they follow the fragments.
@@ -23,7 +24,11 @@ pub(crate) fn columns(row: &Row<'_>) -> Result<IssueColumns, Fault> {
         updated_at: row.get(at(2))?,
         changed_at: row.get(at(3))?,
         state: row.get(at(4))?,
-        redacted: row.get(at(5))?,
+        redacted: match row.get::<_, i64>(at(5))? {
+            0 => false,
+            1 => true,
+            _ => return Err(StoreError::Corrupt("a truth value is a number".to_owned()).into()),
+        },
         rating: row.get(at(6))?,
         original_created_at: row.get(at(7))?,
         app_id: row.get(at(8))?,

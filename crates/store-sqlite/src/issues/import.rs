@@ -6,9 +6,10 @@ use std::ops::Range;
 
 use caseload_model::ids::DomainId;
 use caseload_model::issue::{
-    ImportContext, ImportPlan, IssueBody, IssueColumns, StoredIssue, TimeWindow,
+    ImportContext, ImportPlan, IssueBody, IssueColumns, IssueFragments, StoredIssue, TimeWindow,
 };
 use caseload_model::time::UnixMillis;
+use caseload_store::checksum::{self, sealed};
 use caseload_store::issues::{ImportStore, stored_issue, taken_instants};
 use caseload_store::sql::Sql;
 use caseload_store::{ApplyChunk, ChunkEntries, StoreError, values};
@@ -93,43 +94,47 @@ impl<'c> Import<'c> {
 
     /// Creates apps, queues, agents and app profiles whose ids are free.
     fn keep_names(&mut self, conn: &Connection, plan: &ImportPlan) -> Result<(), Fault> {
-        let domain = self.tx.domain.0;
         for app in &plan.apps {
             // Each app gets a time of its own: apps are listed oldest first.
             let at = clock::change_time(conn, self.tx.domain, self.now)?.0;
-            conn.prepare_cached(
-                "INSERT INTO apps (domain_id, id, publish_id, title, created_at)
-                 VALUES (?1, ?2, ?3, ?2, ?4)",
-            )?
-            .execute(params![domain, app.app_id, app.publish_id, at])?;
+            let id = &app.app_id;
+            self.tx.change(
+                "INSERT INTO apps (domain_id, id, publish_id, title, created_at, checksum)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                &sealed(values![self.tx.domain, id, app.publish_id, id, at]),
+            )?;
         }
         if plan.queues.is_empty() && plan.agents.is_empty() && plan.app_profiles.is_empty() {
             return Ok(());
         }
         let now = self.changed_at(conn)?.0;
         for queue in &plan.queues {
-            conn.prepare_cached(
-                "INSERT INTO queues (domain_id, id, name, created_at) VALUES (?1, ?2, ?3, ?4)
-                 ON CONFLICT DO NOTHING",
-            )?
-            .execute(params![domain, queue.id, queue.name, now])?;
+            self.tx.change(
+                "INSERT INTO queues (domain_id, id, name, created_at, checksum)
+                 VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING",
+                &sealed(values![self.tx.domain, queue.id, queue.name, now]),
+            )?;
         }
         for agent in &plan.agents {
             let email = agent.email.as_deref().unwrap_or_default();
-            conn.prepare_cached(
-                "INSERT INTO agents (domain_id, id, name, email, created_at)
-                 VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING",
-            )?
-            .execute(params![domain, agent.id, agent.name, email, now])?;
+            self.tx.change(
+                "INSERT INTO agents (domain_id, id, name, email, created_at, checksum)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING",
+                &sealed(values![self.tx.domain, agent.id, agent.name, email, now]),
+            )?;
         }
         let mut insert = conn.prepare_cached(
             "INSERT INTO app_profiles
-             (domain_id, pid, app_id, name, emails, created_at, updated_at, fields)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, x'') ON CONFLICT DO NOTHING",
+             (domain_id, pid, app_id, name, emails, created_at, updated_at, fields, checksum,
+             fields_checksum)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, x'', ?7, ?8) ON CONFLICT DO NOTHING",
         )?;
+        let (domain, at) = (self.tx.domain, UnixMillis(now));
         for profile in &plan.app_profiles {
             let (pid, app, name) = (&profile.pid, &profile.app_id, &profile.name);
-            insert.execute(params![domain, pid, app, name, profile.emails, now])?;
+            let sum = checksum::of_app_profile(domain, profile, at);
+            let fields = checksum::of_app_profile_fields(domain, pid, at, &[]);
+            insert.execute(params![domain.0, pid, app, name, profile.emails, now, sum, fields])?;
         }
         Ok(())
     }
@@ -201,8 +206,8 @@ pub(super) fn insert_columns(
 pub(super) fn insert_fragments_statement(conn: &Connection) -> Result<CachedStatement<'_>, Fault> {
     Ok(conn.prepare_cached(
         "INSERT INTO issue_bodies (row, head, messages, meta, custom_fields, feedback, queue,
-         private_notes, predict_labels, sentiment_analysis, smart_intents)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+         private_notes, predict_labels, sentiment_analysis, smart_intents, checksums)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
     )?)
 }
 
@@ -225,6 +230,7 @@ pub(super) fn insert_fragments(
         body.predict_labels,
         body.sentiment_analysis,
         body.smart_intents,
+        checksum::of_fragments(&IssueFragments::new(head, body)),
     ])?;
     Ok(())
 }

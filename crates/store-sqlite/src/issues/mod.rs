@@ -19,7 +19,7 @@ mod sql;
 
 pub(super) use columns::{COLUMNS, COLUMNS_END, columns};
 pub(super) use import::Import;
-pub(super) use page::{FRAGMENTS, FRAGMENTS_COUNT, fragments, get, numbers};
+pub(super) use page::{FRAGMENTS, FRAGMENTS_COUNT, fragments, get, numbers, sums};
 pub(super) use source::IssueSource;
 
 #[cfg(test)]

@@ -12,17 +12,22 @@ use super::sql::Sql;
 use crate::Fault;
 use caseload_store::query::{RenderedPage, Rendering};
 use caseload_store::rowset::row_number;
-use caseload_store::{GetIssue, RenderedIssue, StepForm, StoreError};
+use caseload_store::{GetIssue, RenderedIssue, StepForm, StoreError, checksum};
 
 /// The columns that [`fragments`] reads, in its order.
 pub(crate) const FRAGMENTS: &str = "head, messages, meta, custom_fields, feedback, \
-     queue, private_notes, predict_labels, sentiment_analysis, smart_intents";
+     queue, private_notes, predict_labels, sentiment_analysis, smart_intents, checksums";
 /// The number of these columns; further columns of a query follow them.
-pub(crate) const FRAGMENTS_COUNT: usize = 10;
+pub(crate) const FRAGMENTS_COUNT: usize = 11;
 
 /// Fragments, from a row that begins with [`FRAGMENTS`].
 pub(crate) fn fragments<'r>(row: &'r Row<'_>) -> rusqlite::Result<IssueFragments<'r>> {
     shown_fragments(row, IssueView::FULL)
+}
+
+/// The checksums of the fragments, from such a row.
+pub(crate) fn sums<'r>(row: &'r Row<'_>) -> rusqlite::Result<Option<&'r [u8]>> {
+    row.get_ref(FRAGMENTS_COUNT - 1)?.as_blob_or_null().map_err(FromSqlError::into)
 }
 
 /// The fragments that a view shows. The row may hold anything for the others.
@@ -114,6 +119,7 @@ fn render(
             return Err(StoreError::Corrupt("an issue without fragments".to_owned()).into());
         }
         let issue = shown_fragments(row, rendering.view)?;
+        checksum::require_fragments(&issue, &rendering.view, sums(row)?)?;
         out.write(&issue, rendering);
         if rendering.form == StepForm::Lines {
             out.body.push(b'\n');
@@ -169,7 +175,7 @@ pub(super) fn select(view: IssueView, wanted: &str) -> String {
         if shown { column } else { hidden }
     };
     format!(
-        "SELECT head, {}, meta, {}, {}, {}, {}, {}, {}, {}, wanted.row
+        "SELECT head, {}, meta, {}, {}, {}, {}, {}, {}, {}, checksums, wanted.row
          FROM ({wanted}) wanted LEFT JOIN issue_bodies b ON b.row = wanted.row",
         shown(!view.exclude_messages, "messages", "x''"),
         shown(view.custom_fields, "custom_fields", "x''"),

@@ -1,6 +1,7 @@
 //! Reads and replaces whole issues, one at a time. The caller updates the index.
 
 use caseload_model::ids::DomainId;
+use caseload_model::issue::IssueFragments;
 use caseload_model::issue::write::IssueRecord;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
@@ -8,7 +9,8 @@ use super::columns::{COLUMNS, COLUMNS_END, columns};
 use super::page::FRAGMENTS;
 use crate::Fault;
 use crate::tx::ReadRow;
-use caseload_store::issues::{Replacement, body};
+use caseload_store::checksum;
+use caseload_store::issues::{Replacement, record_fragments};
 
 /// The row of an issue and its record.
 pub(super) fn read(
@@ -39,9 +41,8 @@ pub(super) fn read_row(conn: &Connection, row: u32) -> Result<IssueRecord, Fault
 
 /// From a row with fragments, columns and the row's number.
 fn record(row: &Row<'_>) -> Result<(u32, IssueRecord), Fault> {
-    let record =
-        IssueRecord { columns: columns(row)?, head: row.get(0)?, body: body(&ReadRow(row))? };
-    Ok((row.get(COLUMNS_END)?, record))
+    let (head, body) = record_fragments(&ReadRow(row))?;
+    Ok((row.get(COLUMNS_END)?, IssueRecord { columns: columns(row)?, head, body }))
 }
 
 /// Replaces an issue. Writes only the values that an edit may change.
@@ -62,7 +63,7 @@ pub(super) fn replace(conn: &Connection, replaced: &Replacement) -> Result<(), F
     ])?;
     conn.prepare_cached(
         "UPDATE issue_bodies SET head = ?2, messages = ?3, meta = ?4, custom_fields = ?5,
-         queue = ?6, private_notes = ?7 WHERE row = ?1",
+         queue = ?6, private_notes = ?7, checksums = ?8 WHERE row = ?1",
     )?
     .execute(params![
         row,
@@ -72,6 +73,7 @@ pub(super) fn replace(conn: &Connection, replaced: &Replacement) -> Result<(), F
         body.custom_fields,
         body.queue,
         body.private_notes,
+        checksum::of_fragments(&IssueFragments::new(head, body)),
     ])?;
     Ok(())
 }

@@ -105,6 +105,9 @@ fn empty_database() -> Connection {
         include_str!("../../migrations/V1__core.sql"),
         include_str!("../../migrations/V2__issues.sql"),
         include_str!("../../migrations/V3__retries_and_live_times.sql"),
+        include_str!("../../migrations/V4__desk.sql"),
+        include_str!("../../migrations/V5__trials.sql"),
+        include_str!("../../migrations/V6__checksums_and_quotas.sql"),
     ] {
         conn.execute_batch(tables).unwrap();
     }

@@ -2,7 +2,8 @@
 //! SQLite would overwrite them only as it needs the space. All pages are looked at, a few in each
 //! write, so that other writes go on in between; pages that have nothing to clear are not written.
 //! `secure_delete` alone would not be enough: rows that were moved or rewritten before the deletion
-//! began have left copies, too. Invariant: no row changes.
+//! began have left copies, too. An SQLite library that was built without its table of pages
+//! (`sqlite_dbpage`) rewrites the whole file instead. Invariant: no row changes.
 
 mod page;
 
@@ -24,6 +25,21 @@ const FIRST_TRUNK_AT: usize = 32;
 const TRUNK_HEADER_BYTES: usize = 8;
 /// Bytes of an overflow page before its content.
 const OVERFLOW_HEADER_BYTES: usize = 4;
+
+/// Whether the SQLite library has its table of pages.
+pub(super) fn has_page_table(conn: &Connection) -> Result<bool, Fault> {
+    let known = "SELECT 1 FROM pragma_module_list WHERE name = 'sqlite_dbpage'";
+    Ok(conn.prepare_cached(known)?.exists([])?)
+}
+
+/// Rewrites the whole file, without anything that belongs to no row. No transaction may be open
+/// on the connection. Every other write waits until it ends, and the disk needs room for two more
+/// copies of the file.
+pub(super) fn rewrite(conn: &Connection) -> Result<(), Fault> {
+    tracing::info!("this SQLite library has no table of pages: the whole store is rewritten");
+    // The new file is written to the disk first, not to memory.
+    Ok(conn.execute_batch("PRAGMA temp_store = FILE; VACUUM; PRAGMA temp_store = MEMORY")?)
+}
 
 /// While it lives, SQLite overwrites the rows that the connection deletes.
 pub(super) struct SecureDelete<'c>(&'c Connection);

@@ -8,7 +8,8 @@ use caseload_model::profile::{IdentityRow, ProfileRow};
 use caseload_model::record::{ChunkRecords, PreparedEntry};
 use caseload_model::time::UnixMillis;
 use caseload_store::StoreError;
-use caseload_store::profiles::ProfileStore;
+use caseload_store::checksum;
+use caseload_store::profiles::{ChangeTimes, ProfileStore};
 use rusqlite::ToSql;
 
 use super::by_id::{MOVED, PLACED};
@@ -45,15 +46,22 @@ impl ProfileStore for DomainTx<'_> {
     fn insert_core_profiles(
         &self,
         profiles: &[ProfileRow<'_>],
-        at: UnixMillis,
+        times: ChangeTimes,
     ) -> Result<(), StoreError> {
-        let rows: Vec<[&dyn ToSql; 5]> = profiles
+        let ChangeTimes { created_at, changed_at } = times;
+        let sum = |id, fields: &[u8]| {
+            checksum::of_core_profile(self.domain, id, changed_at, fields) + created_at.0
+        };
+        let sums: Vec<i64> =
+            profiles.iter().map(|(id, profile)| sum(*id, &profile.fields)).collect();
+        let rows: Vec<[&dyn ToSql; 6]> = profiles
             .iter()
-            .map(|(id, profile)| -> [&dyn ToSql; 5] {
-                [&self.domain.0, id, &at.0, &at.0, &profile.fields]
+            .zip(&sums)
+            .map(|((id, profile), sum)| -> [&dyn ToSql; 6] {
+                [&self.domain.0, id, &created_at.0, &changed_at.0, &profile.fields, sum]
             })
             .collect();
-        let columns = "core_profiles (domain_id, seq, created_at, updated_at, fields)";
+        let columns = "core_profiles (domain_id, seq, created_at, updated_at, fields, checksum)";
         if insert_rows(self.conn, columns, &rows)? < rows.len() {
             return Err(StoreError::Corrupt("an id that was to be free is a profile's".to_owned()));
         }
@@ -66,10 +74,14 @@ impl ProfileStore for DomainTx<'_> {
         at: UnixMillis,
     ) -> Result<u64, StoreError> {
         let update = |found: &str, changed: &[(CoreProfileId, Vec<u8>)]| {
-            let sql =
-                format!("UPDATE core_profiles SET fields = ?3, updated_at = ?4 WHERE {found}");
+            let sql = format!(
+                "UPDATE core_profiles SET fields = ?3, updated_at = ?4, checksum = ?5 + created_at
+                 WHERE {found}"
+            );
             self.execute_each(&sql, changed, |(id, fields)| {
-                (self.domain.0, id.0 as i64, fields, at.0)
+                let id = id.0 as i64;
+                let sum = checksum::of_core_profile(self.domain, id, at, fields);
+                (self.domain.0, id, fields, at.0, sum)
             })
         };
         let placed = update(PLACED, changed)?;
@@ -84,10 +96,13 @@ impl ProfileStore for DomainTx<'_> {
         at: UnixMillis,
     ) -> Result<u64, StoreError> {
         self.execute_each(
-            "UPDATE app_profiles SET fields = ?3, updated_at = ?4
+            "UPDATE app_profiles SET fields = ?3, updated_at = ?4, fields_checksum = ?5
              WHERE domain_id = ?1 AND pid = ?2",
             changed,
-            |(pid, fields)| (self.domain.0, pid, fields, at.0),
+            |(pid, fields)| {
+                let sum = checksum::of_app_profile_fields(self.domain, pid, at, fields);
+                (self.domain.0, pid, fields, at.0, sum)
+            },
         )
     }
 

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use caseload_store::checksum::sealed;
 use caseload_store::sql::Sql as _;
 use caseload_store::tasks::{
     ChunkBlocks, ChunkEnd, ChunkStart, ChunkStore, PackedRecords, PlannedChunk, TaskStore as _,
@@ -138,11 +139,12 @@ impl<'c> ChunkStore for Chunk<'c> {
         }
         let (domain, task_id) = (self.tx.domain, &end.task.task.id);
         for PackedRecords { kind, first_index, next_index, lines, bytes } in end.records {
+            let kind = kind_code(*kind);
             self.tx.change(
                 "INSERT INTO record_blocks
-                 (domain_id, task_id, kind, first_index, next_index, lines, bytes)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-                values![domain, task_id, kind_code(*kind), first_index, next_index, lines, bytes],
+                 (domain_id, task_id, kind, first_index, next_index, lines, bytes, checksum)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+                &sealed(values![domain, task_id, kind, first_index, next_index, lines, bytes]),
             )?;
         }
         self.tx.save(end.task)

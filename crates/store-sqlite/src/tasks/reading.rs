@@ -39,9 +39,11 @@ pub(super) async fn read_chunk(
     let reading = Arc::new(Reading::begin(command)?);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let runs = reading.command.entries.work.len().div_ceil(RUN_ENTRIES);
-    let work = reading.clone();
+    let (work, domain) = (reading.clone(), reading.command.domain);
     engine
-        .read_side_by_side(cores.min(runs).min(READERS_MAX), move |conn| work.read_runs(conn))
+        .read_side_by_side(domain, cores.min(runs).min(READERS_MAX), move |conn| {
+            work.read_runs(conn)
+        })
         .await?;
     let reading = Arc::into_inner(reading)
         .ok_or_else(|| StoreError::Unavailable("a reader did not end".to_owned()))?;

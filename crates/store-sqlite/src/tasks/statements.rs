@@ -5,6 +5,7 @@
 use caseload_model::ids::DomainId;
 use caseload_model::task::TaskStatus;
 use caseload_model::time::UnixMillis;
+use caseload_store::checksum::sealed;
 use caseload_store::sql::{Query, Sql};
 use caseload_store::tasks::{
     self as rules, Claims, ExpiryStore, Leased, LockedTask, QueuePlace, QueueStore, SAVED_COLUMNS,
@@ -49,9 +50,10 @@ impl TaskStore for DomainTx<'_> {
         for PackedBlock { first_index, last_index, bytes } in blocks {
             assert!(first_index <= last_index, "a payload block ends before it begins");
             let inserted = self.change(
-                "INSERT INTO payload_blocks (domain_id, task_id, first_index, last_index, bytes)
-                 VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING",
-                values![self.domain, id, first_index, last_index, bytes],
+                "INSERT INTO payload_blocks
+                 (domain_id, task_id, first_index, last_index, bytes, checksum)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING",
+                &sealed(values![self.domain, id, first_index, last_index, bytes]),
             )?;
             if inserted == 0 {
                 return Err(already_exists(id));
@@ -65,7 +67,9 @@ impl QueueStore for Tx<'_> {
     type Tables = Self;
 
     async fn mark_queued(&self, now: UnixMillis) -> Result<(), StoreError> {
-        let mark = "UPDATE tasks SET status = ?1, queued_at = max(?2, created_at) WHERE status = 1";
+        let mark = "UPDATE tasks SET status = ?1, queued_at = max(?2, created_at),
+                    checksum = checksum + max(?2, created_at) - coalesce(queued_at, 0)
+                    WHERE status = 1";
         self.change(mark, values![TaskStatus::Queued.code(), now]).map(drop)
     }
 

@@ -1,14 +1,15 @@
-//! Domains: creating and listing them, and the desk that writes in their name.
+//! Domains: creating and listing them, the desk that writes in their name, and their quotas.
+//! The row of a domain is small and seldom written, so that each write writes all of it.
 
 use caseload_model::ids::{DomainId, DomainName};
 use caseload_model::issue::write::Desk;
 
 use super::apps::{DEFAULT_APP_NUMBER, default_app};
+use crate::checksum::{self, APPS, DOMAINS, sealed, set_clock};
 use crate::idempotency::CommandStore;
 use crate::sql::{Row, Sql};
-use crate::{CreateDomain, Domain, StoreError, values};
-
-const COLUMNS: &str = "id, name, created_at, desk_name, desk_email";
+use crate::tasks::{TaskTables, unfinished};
+use crate::{CreateDomain, Domain, DomainLimits, DomainUsage, StoreError, values};
 
 /// Creates a domain with its clock and its default app.
 pub fn create_domain(store: &impl Sql, command: &CreateDomain) -> Result<Domain, StoreError> {
@@ -20,34 +21,115 @@ pub fn create_domain(store: &impl Sql, command: &CreateDomain) -> Result<Domain,
         |row| row.get(0),
     )?;
     let id: DomainId = made.ok_or_else(|| StoreError::exists("domain", name.as_str()))?;
-    let clock = "INSERT INTO domain_clocks (domain_id, last_app_number) VALUES (?1, ?2)";
-    store.change(clock, values![id, DEFAULT_APP_NUMBER])?;
+    let clock =
+        "INSERT INTO domain_clocks (domain_id, last_app_number, checksum) VALUES (?1, ?2, ?3)";
+    store.change(clock, values![id, DEFAULT_APP_NUMBER, id.0 + DEFAULT_APP_NUMBER])?;
     store.change(
-        "INSERT INTO apps (domain_id, id, publish_id, title, created_at)
-         VALUES (?1, ?2, ?3, ?4, ?5)",
-        values![id, app.id, app.publish_id, app.title, app.created_at],
+        &format!("INSERT INTO apps ({}) VALUES (?1, ?2, ?3, ?4, ?5, ?6)", APPS.select()),
+        &sealed(values![id, app.id, app.publish_id, app.title, app.created_at]),
     )?;
-    Ok(Domain { id, name: name.clone(), created_at: *now, desk: Desk::default() })
+    let (name, created_at) = (name.clone(), *now);
+    let domain =
+        Domain { id, name, created_at, desk: Desk::default(), limits: DomainLimits::default() };
+    save(store, &domain, &app.id)?;
+    Ok(domain)
 }
 
 /// All domains by name.
 pub fn domains(store: &impl Sql) -> Result<Vec<Domain>, StoreError> {
-    store.list(&format!("SELECT {COLUMNS} FROM domains ORDER BY name"), &[], domain)
+    let select = format!("SELECT {} FROM domains ORDER BY name", DOMAINS.select());
+    store.list(&select, &[], |row| Ok(domain(row)?.0))
 }
 
 pub fn domain_by_name(store: &impl Sql, name: &DomainName) -> Result<Option<Domain>, StoreError> {
-    let select = format!("SELECT {COLUMNS} FROM domains WHERE name = ?1");
-    store.find(&select, values![name.as_str()], domain)
+    let select = format!("SELECT {} FROM domains WHERE name = ?1", DOMAINS.select());
+    store.find(&select, values![name.as_str()], |row| Ok(domain(row)?.0))
 }
 
-fn domain(row: &dyn Row) -> Result<Domain, StoreError> {
-    let desk = Desk { name: row.get(3)?, email: row.get(4)? };
-    Ok(Domain { id: row.get(0)?, name: row.get(1)?, created_at: row.get(2)?, desk })
+/// A domain and the id of its default app, from a row of [`DOMAINS`].
+fn domain(row: &dyn Row) -> Result<(Domain, String), StoreError> {
+    DOMAINS.require(row)?;
+    let domain = Domain {
+        id: row.get(0)?,
+        name: row.get(1)?,
+        created_at: row.get(3)?,
+        desk: Desk { name: row.get(4)?, email: row.get(5)? },
+        limits: DomainLimits {
+            quota_bytes: row.get(6)?,
+            quota_tasks: row.get(7)?,
+            rate_limit: row.get(8)?,
+        },
+    };
+    Ok((domain, row.get(2)?))
 }
 
 /// Sets the author of messages and notes that no agent signs.
 pub fn set_desk(store: &impl CommandStore, desk: &Desk) -> Result<(), StoreError> {
-    let set = "UPDATE domains SET desk_name = ?2, desk_email = ?3 WHERE id = ?1";
-    let changed = store.change(set, values![store.domain(), desk.name, desk.email])?;
-    if changed == 0 { Err(StoreError::unknown_domain()) } else { Ok(()) }
+    change(store, |domain| domain.desk = desk.clone())
+}
+
+/// Sets the quotas of the domain.
+pub fn set_limits(store: &impl CommandStore, limits: DomainLimits) -> Result<(), StoreError> {
+    change(store, |domain| domain.limits = limits)
+}
+
+fn change(store: &impl CommandStore, change: impl FnOnce(&mut Domain)) -> Result<(), StoreError> {
+    store.require_domain()?;
+    let select = format!("SELECT {} FROM domains WHERE id = ?1", DOMAINS.select());
+    let found = store.find(&select, values![store.domain()], domain)?;
+    let (mut domain, default_app) = found.ok_or_else(StoreError::unknown_domain)?;
+    change(&mut domain);
+    save(store, &domain, &default_app)
+}
+
+fn save(store: &impl Sql, domain: &Domain, default_app: &str) -> Result<(), StoreError> {
+    let Domain { id, name, created_at, desk, limits } = domain;
+    let DomainLimits { quota_bytes, quota_tasks, rate_limit } = limits;
+    let name = name.as_str();
+    let row = values![
+        id,
+        name,
+        default_app,
+        created_at,
+        desk.name,
+        desk.email,
+        quota_bytes,
+        quota_tasks,
+        rate_limit,
+    ];
+    store.change(
+        "UPDATE domains SET desk_name = ?2, desk_email = ?3, quota_bytes = ?4, quota_tasks = ?5,
+         rate_limit = ?6, checksum = ?7 WHERE id = ?1",
+        values![id, desk.name, desk.email, quota_bytes, quota_tasks, rate_limit, checksum::of(row)],
+    )?;
+    Ok(())
+}
+
+/// Adds to the bytes that the domain stores, or takes from them.
+pub fn add_bytes(store: &impl CommandStore, more: i64) -> Result<(), StoreError> {
+    if more == 0 {
+        return Ok(());
+    }
+    let add = format!(
+        "{} WHERE domain_id = ?1
+         RETURNING stored_bytes, (SELECT quota_bytes FROM domains WHERE id = ?1)",
+        set_clock(&[("stored_bytes", "stored_bytes + ?2")])
+    );
+    let stored: Option<(i64, Option<i64>)> =
+        store.find(&add, values![store.domain(), more], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    match stored {
+        Some((bytes, Some(quota))) if more > 0 && bytes > quota => Err(StoreError::QuotaExceeded(
+            format!("it would store {bytes} bytes and may store {quota}"),
+        )),
+        // The clock of a domain that is being removed is gone.
+        _ => Ok(()),
+    }
+}
+
+/// The present usage of the domain.
+pub fn usage<S: CommandStore + TaskTables>(store: &S) -> Result<DomainUsage, StoreError> {
+    let select = "SELECT stored_bytes FROM domain_clocks WHERE domain_id = ?1";
+    let bytes: Option<i64> = store.find(select, values![store.domain()], |row| row.get(0))?;
+    let bytes = bytes.ok_or_else(StoreError::unknown_domain)?.max(0).unsigned_abs();
+    Ok(DomainUsage { bytes, tasks: unfinished(store)? })
 }

@@ -5,65 +5,71 @@
 use caseload_model::key::Access;
 use caseload_model::time::UnixMillis;
 
+use crate::checksum::{KEYS, sealed};
 use crate::idempotency::CommandStore;
 use crate::sql::{Query, Row};
 use crate::{CreateKey, Key, KeyGrant, StoreError, values};
-
-const COLUMNS: &str =
-    "k.id, k.name, k.write_access, k.created_at, k.last_used_at, k.expires_at, k.revoked_at";
-/// How many there are: further columns of a query begin here.
-const COLUMNS_COUNT: usize = 7;
 
 pub fn create_key(store: &impl CommandStore, command: &CreateKey) -> Result<(), StoreError> {
     store.require_domain()?;
     let CreateKey { domain, id, hash, name, access, now, expires_at } = command;
     let writes = *access == Access::Write;
     let added = store.change(
-        "INSERT INTO keys (domain_id, id, hash, name, write_access, created_at, expires_at)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING",
-        values![domain, id, hash, name, writes, now, expires_at],
+        "INSERT INTO keys (domain_id, id, hash, name, write_access, created_at, expires_at,
+         checksum) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT DO NOTHING",
+        &sealed(values![domain, id, hash, name, writes, now, expires_at]),
     )?;
     if added == 0 { Err(StoreError::exists("key", id)) } else { Ok(()) }
 }
 
 pub fn keys(store: &impl CommandStore) -> Result<Vec<Key>, StoreError> {
     let select =
-        format!("SELECT {COLUMNS} FROM keys k WHERE k.domain_id = ?1 ORDER BY created_at, id");
+        format!("SELECT {} FROM keys WHERE domain_id = ?1 ORDER BY created_at, id", KEYS.select());
     store.list(&select, values![store.domain()], key)
 }
 
 /// Returns false if the domain has no such key. A second revocation does not change the time.
 pub fn revoke_key(store: &impl CommandStore, id: &str, at: UnixMillis) -> Result<bool, StoreError> {
-    let revoke = "UPDATE keys SET revoked_at = coalesce(revoked_at, ?3)
+    let revoke = "UPDATE keys SET revoked_at = coalesce(revoked_at, ?3),
+                  checksum = checksum + coalesce(revoked_at, ?3) - coalesce(revoked_at, 0)
                   WHERE domain_id = ?1 AND id = ?2";
     Ok(store.change(revoke, values![store.domain(), id, at])? > 0)
 }
 
 pub fn key_by_hash(hash: [u8; 32]) -> Query<KeyGrant> {
     let select = format!(
-        "SELECT {COLUMNS}, d.id, d.name FROM keys k JOIN domains d ON d.id = k.domain_id
-         WHERE k.hash = ?1"
+        "SELECT {}, d.name, d.rate_limit FROM keys k JOIN domains d ON d.id = k.domain_id
+         WHERE k.hash = ?1",
+        KEYS.select_of("k")
     );
     Query::new(select, [hash.into()], |row| {
-        let (domain, domain_name) = (row.get(COLUMNS_COUNT)?, row.get(COLUMNS_COUNT + 1)?);
-        Ok(KeyGrant { domain, domain_name, key: key(row)? })
+        Ok(KeyGrant {
+            domain: row.get(0)?,
+            domain_name: row.get(KEYS.width())?,
+            domain_rate_limit: row.get(KEYS.width() + 1)?,
+            key: key(row)?,
+        })
     })
 }
 
 pub fn touch_key(store: &impl CommandStore, id: &str, at: UnixMillis) -> Result<(), StoreError> {
-    let touch = "UPDATE keys SET last_used_at = greatest(coalesce(last_used_at, ?3), ?3)
+    let touch = "UPDATE keys SET last_used_at = greatest(coalesce(last_used_at, ?3), ?3),
+                 checksum = checksum + greatest(coalesce(last_used_at, ?3), ?3)
+                     - coalesce(last_used_at, 0)
                  WHERE domain_id = ?1 AND id = ?2";
     store.change(touch, values![store.domain(), id, at]).map(drop)
 }
 
+/// A key, from a row that begins with [`KEYS`]. A wrong bit must not open more than the key did.
 fn key(row: &dyn Row) -> Result<Key, StoreError> {
+    KEYS.require(row)?;
     Ok(Key {
-        id: row.get(0)?,
-        name: row.get(1)?,
-        access: if row.get(2)? { Access::Write } else { Access::Read },
-        created_at: row.get(3)?,
-        last_used_at: row.get(4)?,
-        expires_at: row.get(5)?,
-        revoked_at: row.get(6)?,
+        id: row.get(1)?,
+        name: row.get(3)?,
+        access: if row.get(4)? { Access::Write } else { Access::Read },
+        created_at: row.get(5)?,
+        expires_at: row.get(6)?,
+        last_used_at: row.get(7)?,
+        revoked_at: row.get(8)?,
     })
 }

@@ -7,7 +7,7 @@ mod keys;
 
 pub use agents::{agents, create_agent};
 pub use apps::{apps, create_app};
-pub use domains::{create_domain, domain_by_name, domains, set_desk};
+pub use domains::{add_bytes, create_domain, domain_by_name, domains, set_desk, set_limits, usage};
 pub use keys::{create_key, key_by_hash, keys, revoke_key, touch_key};
 
 /// The tables that the first step of a removal empties, so that no caller can reach the domain.

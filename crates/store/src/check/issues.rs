@@ -6,9 +6,11 @@ use std::collections::HashMap;
 use caseload_model::issue::{
     CounterKey, Facet, IssueColumns, IssueFragments, UNASSIGNED, counted_days, counter_keys,
 };
+use caseload_model::issue_query::IssueView;
 use caseload_model::json::{self, Json};
 
 use super::Findings;
+use crate::checksum::require_fragments;
 
 /// The references and limits of an issue, in the order in which backends report them.
 pub const REFERENCES: [&str; 6] = [
@@ -22,12 +24,17 @@ pub const REFERENCES: [&str; 6] = [
 /// The fault of an issue without fragments.
 pub const NO_FRAGMENTS: &str = "its fragments are not there";
 
-/// Reports fragments that do not parse or do not agree with the columns.
+/// Reports fragments that do not have their checksums, do not parse or do not agree with the
+/// columns.
 pub fn disagreements(
     columns: &IssueColumns,
     issue: &IssueFragments<'_>,
+    sums: Option<&[u8]>,
     broken: &mut impl FnMut(&str),
 ) {
+    if require_fragments(issue, &IssueView::FULL, sums).is_err() {
+        broken("its fragments do not have their checksums");
+    }
     for (name, fragment) in [
         ("messages", Some(issue.messages)),
         ("private_notes", issue.private_notes),

@@ -2,6 +2,7 @@
 //! passes them to the functions here, which report violated rules. A check repairs nothing.
 //! Invariant: each rule is written once, so that all backends obey the same rules.
 
+pub mod checksums;
 pub mod issues;
 pub mod profiles;
 pub mod tables;

@@ -20,6 +20,10 @@ pub trait Admin: Send + Sync + 'static {
     /// Sets the author of messages and notes that no agent signs. It takes effect with the next
     /// command that writes one, on every server.
     fn set_desk(&self, domain: DomainId, desk: Desk) -> StoreFuture<'_, ()>;
+    /// Sets the quotas of a domain. Running servers obey it within seconds.
+    fn set_limits(&self, domain: DomainId, limits: DomainLimits) -> StoreFuture<'_, ()>;
+    /// The present usage of a domain.
+    fn usage(&self, domain: DomainId) -> StoreFuture<'_, DomainUsage>;
     /// Removes a domain and everything in it.
     fn delete_domain(&self, domain: DomainId) -> StoreFuture<'_, ()>;
 
@@ -52,6 +56,27 @@ pub struct Domain {
     pub name: DomainName,
     pub created_at: UnixMillis,
     pub desk: Desk,
+    pub limits: DomainLimits,
+}
+
+/// The quotas of a domain; `None` is without a limit of its own.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DomainLimits {
+    /// Bytes of its issues, profiles, payloads, records and files.
+    pub quota_bytes: Option<u64>,
+    /// Tasks that are not completed.
+    pub quota_tasks: Option<u32>,
+    /// Requests of all its keys in a window of a minute, at each server.
+    pub rate_limit: Option<u32>,
+}
+
+/// The usage of a domain.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DomainUsage {
+    /// As in [`DomainLimits::quota_bytes`].
+    pub bytes: u64,
+    /// As in [`DomainLimits::quota_tasks`].
+    pub tasks: u32,
 }
 
 /// Makes a domain and its default app `Web` with publish id `1`.
@@ -92,6 +117,8 @@ pub struct CreateKey {
 pub struct KeyGrant {
     pub domain: DomainId,
     pub domain_name: DomainName,
+    /// The requests that all keys of the domain may make in a minute.
+    pub domain_rate_limit: Option<u32>,
     pub key: Key,
 }
 

@@ -22,6 +22,9 @@ pub enum StoreError {
     BackupTarget { file: PathBuf, reason: &'static str },
     #[error("the domain has {unfinished} unfinished tasks, {limit} are allowed")]
     QueueFull { unfinished: u32, limit: u32 },
+    /// The domain has no room for more; the text has the quota.
+    #[error("the domain has reached its quota: {0}")]
+    QuotaExceeded(String),
     #[error("the idempotency key was used for another request")]
     IdempotencyKeyReused,
     #[error("the API key of the caller does not work any more")]

@@ -12,6 +12,7 @@ use tokio::sync::watch;
 
 use super::{IdempotencyKey, Idempotent, StoreFuture, StoredAnswer};
 use crate::PackedBlock;
+use crate::profiles::CLOCK_AHEAD_MS_MAX;
 
 /// Creating, reading and cancelling tasks. Other servers may run them.
 pub trait Submit: Send + Sync + 'static {
@@ -136,8 +137,11 @@ impl fmt::Debug for TaskAnswer {
 impl CreateTask {
     /// The task as it is right after its creation. It is not older than the one that the domain
     /// accepted before it, whose time is `last`: a list in the order of acceptance is then a list
-    /// in the order of time.
+    /// in the order of time. A time far ahead comes from a clock that was wrong, and is not
+    /// followed.
     pub fn accepted(&self, last: Option<UnixMillis>) -> Task {
+        let ahead_max = self.now.0.saturating_add(CLOCK_AHEAD_MS_MAX);
+        let last = last.filter(|last| last.0 <= ahead_max);
         let created_at = self.now.max(last.unwrap_or(self.now));
         let kept_ms = self.expires_at.0.saturating_sub(self.now.0);
         Task {

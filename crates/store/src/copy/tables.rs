@@ -86,6 +86,10 @@ pub static TABLES: &[Table] = &[
             integer("created_at"),
             text("desk_name"),
             or_null(text("desk_email")),
+            or_null(integer("quota_bytes")),
+            or_null(integer("quota_tasks")),
+            or_null(integer("rate_limit")),
+            or_null(integer("checksum")),
         ],
     ),
     small("domain_removals", &[integer("removed_id")]),
@@ -99,6 +103,7 @@ pub static TABLES: &[Table] = &[
             integer("last_change_at"),
             integer("last_app_number"),
             integer("last_live_created_at"),
+            integer("stored_bytes"),
         ],
     ),
     small(
@@ -113,6 +118,7 @@ pub static TABLES: &[Table] = &[
             or_null(integer("last_used_at")),
             or_null(integer("expires_at")),
             or_null(integer("revoked_at")),
+            or_null(integer("checksum")),
         ],
     ),
     small(
@@ -123,13 +129,30 @@ pub static TABLES: &[Table] = &[
             text("publish_id"),
             text("title"),
             integer("created_at"),
+            or_null(integer("checksum")),
         ],
     ),
     small(
         "agents",
-        &[integer("domain_id"), text("id"), text("name"), text("email"), integer("created_at")],
+        &[
+            integer("domain_id"),
+            text("id"),
+            text("name"),
+            text("email"),
+            integer("created_at"),
+            or_null(integer("checksum")),
+        ],
     ),
-    small("queues", &[integer("domain_id"), text("id"), text("name"), integer("created_at")]),
+    small(
+        "queues",
+        &[
+            integer("domain_id"),
+            text("id"),
+            text("name"),
+            integer("created_at"),
+            or_null(integer("checksum")),
+        ],
+    ),
     small(
         "idempotency_keys",
         &[
@@ -139,6 +162,7 @@ pub static TABLES: &[Table] = &[
             text("location"),
             bytes("answer"),
             integer("expires_at"),
+            or_null(integer("checksum")),
         ],
     ),
     small("uploads", &[integer("domain_id"), text("id"), integer("touched_at")]),
@@ -174,6 +198,7 @@ pub static TABLES: &[Table] = &[
             integer("one_by_one"),
             integer("tries"),
             integer("tried_index"),
+            or_null(integer("checksum")),
         ],
     ),
     large(
@@ -184,6 +209,7 @@ pub static TABLES: &[Table] = &[
             integer("first_index"),
             integer("last_index"),
             bytes("bytes"),
+            or_null(integer("checksum")),
         ],
     ),
     large(
@@ -196,6 +222,7 @@ pub static TABLES: &[Table] = &[
             integer("next_index"),
             integer("lines"),
             bytes("bytes"),
+            or_null(integer("checksum")),
         ],
     ),
     large(
@@ -206,6 +233,7 @@ pub static TABLES: &[Table] = &[
             integer("created_at"),
             integer("updated_at"),
             bytes("fields"),
+            or_null(integer("checksum")),
         ],
     ),
     large("identities", &[integer("domain_id"), bytes("key"), integer("core_profile_id")]),
@@ -220,6 +248,8 @@ pub static TABLES: &[Table] = &[
             integer("created_at"),
             integer("updated_at"),
             bytes("fields"),
+            or_null(integer("checksum")),
+            or_null(integer("fields_checksum")),
         ],
     ),
     large(
@@ -260,6 +290,7 @@ pub static TABLES: &[Table] = &[
             or_null(bytes("predict_labels")),
             or_null(bytes("sentiment_analysis")),
             or_null(bytes("smart_intents")),
+            or_null(bytes("checksums")),
         ],
     ),
     large(
@@ -296,10 +327,17 @@ pub static TABLES: &[Table] = &[
             text("content_type"),
             integer("size"),
             integer("created_at"),
+            or_null(integer("checksum")),
         ],
     ),
     large(
         "attachment_pieces",
-        &[integer("domain_id"), text("attachment_id"), integer("number"), bytes("bytes")],
+        &[
+            integer("domain_id"),
+            text("attachment_id"),
+            integer("number"),
+            bytes("bytes"),
+            or_null(integer("checksum")),
+        ],
     ),
 ];

@@ -8,13 +8,15 @@ use std::ops::Range;
 
 use caseload_model::ids::ISSUE_ID_COUNTED_MAX;
 use caseload_model::issue::{
-    App, ImportContext, ImportPlan, IssueBody, NewIssue, OccupiedInstants, StoredIssue, TimeWindow,
-    free_ids_needed, named_issue_ids, plan_imports,
+    App, ImportContext, ImportPlan, IssueBody, IssueFragments, IssueRow, NewIssue,
+    OccupiedInstants, StoredIssue, TimeWindow, free_ids_needed, named_issue_ids, plan_imports,
 };
+use caseload_model::issue_query::IssueView;
 use caseload_model::record::{ChunkRecords, PreparedEntry};
 use caseload_model::time::UnixMillis;
 
 use super::free_ids;
+use crate::checksum;
 use crate::idempotency::CommandStore;
 use crate::sql::{Row, Sql};
 use crate::{ChunkEntries, ChunkWork, StoreError, values};
@@ -52,11 +54,18 @@ pub struct Import {
     dry_run: bool,
     /// The state of the domain. It is read once per chunk and updated after each plan.
     context: Option<ImportContext>,
+    /// Bytes of the issues so far.
+    bytes: i64,
 }
 
 impl Import {
     pub const fn new(dry_run: bool) -> Self {
-        Self { dry_run, context: None }
+        Self { dry_run, context: None, bytes: 0 }
+    }
+
+    /// Bytes of the issues that were imported.
+    pub const fn bytes(&self) -> i64 {
+        self.bytes
     }
 
     /// Imports some entries of a block and returns their records.
@@ -93,6 +102,11 @@ impl Import {
             }
         };
         if !self.dry_run {
+            let of_issue = |issue: &IssueRow| {
+                let body = entries[issue.source].item.as_ref().ok().map(|entry| &entry.body);
+                body.map_or(0, |body| IssueFragments::new(&issue.head, body).bytes() as i64)
+            };
+            self.bytes += plan.issues.iter().map(of_issue).sum::<i64>();
             store.insert(part, slice, &mut plan)?;
             context.apps.append(&mut plan.apps);
             context.next_publish_number = plan.next_publish_number;
@@ -141,16 +155,25 @@ fn read_context(store: &mut impl ImportStore) -> Result<ImportContext, StoreErro
     })
 }
 
-/// An issue and its id, from a row of its fragments, its id, and its two times of creation.
+/// An issue and its id, from a row of its fragments with their checksums, its id, and its two times
+/// of creation.
 pub fn stored_issue(row: &dyn Row) -> Result<(u64, StoredIssue), StoreError> {
-    let (created_at, original_created_at) = (row.get(11)?, row.get(12)?);
-    let issue =
-        StoredIssue { head: row.get(0)?, body: body(row)?, created_at, original_created_at };
-    Ok((row.get(10)?, issue))
+    let (created_at, original_created_at) = (row.get(12)?, row.get(13)?);
+    let (head, body) = record_fragments(row)?;
+    let issue = StoredIssue { head, body, created_at, original_created_at };
+    Ok((row.get(11)?, issue))
 }
 
-/// The fragments after the head, from a row that begins with all fragments.
-pub fn body(row: &dyn Row) -> Result<IssueBody, StoreError> {
+/// The head and the other fragments, from a row that begins with all fragments and their checksums.
+/// Damage is reported: the fragments that are read here are written again, with a new checksum.
+pub fn record_fragments(row: &dyn Row) -> Result<(Vec<u8>, IssueBody), StoreError> {
+    let (head, body) = (row.get::<Vec<u8>>(0)?, body(row)?);
+    let sums: Option<&[u8]> = row.get(10)?;
+    checksum::require_fragments(&IssueFragments::new(&head, &body), &IssueView::FULL, sums)?;
+    Ok((head, body))
+}
+
+fn body(row: &dyn Row) -> Result<IssueBody, StoreError> {
     Ok(IssueBody {
         messages: row.get(1)?,
         meta: row.get(2)?,

@@ -10,7 +10,7 @@ pub mod write;
 
 pub use free_ids::{free_ids, live_id};
 pub use free_instant::{free_instant, taken_instants};
-pub use import::{Import, ImportStore, body, entries_of, stored_issue};
+pub use import::{Import, ImportStore, entries_of, record_fragments, stored_issue};
 pub use index_changes::{
     IndexChanges, IndexUpdate, IndexedIssue, TermStep, TermUpdate, not_in_term,
 };

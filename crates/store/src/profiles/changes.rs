@@ -15,9 +15,30 @@ pub struct ProfileClock {
     pub last_change: UnixMillis,
 }
 
+/// How far the clock of changes may be ahead of the system's clock before creations no longer
+/// follow it. It is ahead by more only if the system's clock was wrong for a while.
+pub const CLOCK_AHEAD_MS_MAX: i64 = 60_000;
+
+/// The time at which a record is created and the time of the change that creates it. They differ
+/// only after the system's clock was ahead and came back: changes stay in their order, creations
+/// return to the true time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChangeTimes {
+    pub created_at: UnixMillis,
+    pub changed_at: UnixMillis,
+}
+
+impl ChangeTimes {
+    pub fn of(now: UnixMillis, changed_at: UnixMillis) -> Self {
+        let is_ahead = changed_at.0 > now.0.saturating_add(CLOCK_AHEAD_MS_MAX);
+        Self { created_at: if is_ahead { now } else { changed_at }, changed_at }
+    }
+}
+
 /// The changes of one chunk, which all its slices share: one change time and a block of ids.
 #[derive(Debug)]
 pub struct ProfileChanges {
+    now: UnixMillis,
     pub(super) changed_at: UnixMillis,
     pub(super) next_id: u64,
     /// Whether the chunk wrote a profile.
@@ -32,12 +53,18 @@ impl ProfileChanges {
     pub fn new(clock: ProfileClock, now: UnixMillis, dry_run: bool) -> Self {
         let ms = now.0.max(0);
         Self {
+            now,
             changed_at: UnixMillis(ms.max(clock.last_change.0 + 1)),
             next_id: (ms * MICROS).max(clock.last_id + 1).unsigned_abs(),
             written: false,
             reads_owners: false,
             dry_run: dry_run.then(DryRun::default),
         }
+    }
+
+    /// The times of a profile that the chunk creates.
+    pub(super) fn times(&self) -> ChangeTimes {
+        ChangeTimes::of(self.now, self.changed_at)
     }
 
     /// The clock after the chunk; `None` if it wrote no profile.

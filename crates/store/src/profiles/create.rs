@@ -58,7 +58,8 @@ fn insert(
         store.delete_identities(&identities)?;
         return Ok(false);
     }
-    store.insert_core_profiles(&profiles, changes.changed_at)?;
+    store.insert_core_profiles(&profiles, changes.times())?;
+    store.store_bytes(profiles.iter().map(|(_, profile)| profile.fields.len() as i64).sum())?;
     changes.written = true;
     Ok(true)
 }

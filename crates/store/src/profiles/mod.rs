@@ -10,7 +10,7 @@ mod dry_run;
 mod statements;
 mod update;
 
-pub use changes::{ProfileChanges, ProfileClock};
+pub use changes::{CLOCK_AHEAD_MS_MAX, ChangeTimes, ProfileChanges, ProfileClock};
 pub use create::create;
 pub(crate) use statements::get_app;
 pub use statements::{ProfileStore, sound};

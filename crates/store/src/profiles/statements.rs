@@ -11,6 +11,8 @@ use caseload_model::profile::{
 use caseload_model::record::{ChunkRecords, PreparedEntry};
 use caseload_model::time::UnixMillis;
 
+use super::changes::ChangeTimes;
+use crate::checksum::{APP_PROFILE_FIELDS, APP_PROFILES};
 use crate::idempotency::CommandStore;
 use crate::{StoreError, values};
 
@@ -33,7 +35,7 @@ pub trait ProfileStore: CommandStore {
     fn insert_core_profiles(
         &self,
         profiles: &[ProfileRow<'_>],
-        at: UnixMillis,
+        times: ChangeTimes,
     ) -> Result<(), StoreError>;
     /// Writes new fields; how many profiles were there.
     fn update_core_profiles(
@@ -89,11 +91,14 @@ pub(super) fn app_fields<S: ProfileStore>(
     for_update: bool,
 ) -> Result<HashMap<String, Vec<u8>>, StoreError> {
     let select = format!(
-        "SELECT pid, fields FROM app_profiles WHERE domain_id = ?1 AND pid = ANY (?2){}",
+        "SELECT {} FROM app_profiles WHERE domain_id = ?1 AND pid = ANY (?2){}",
+        APP_PROFILE_FIELDS.select(),
         if for_update { S::LOCK_PIDS } else { "" }
     );
-    let fields =
-        store.list(&select, values![store.domain(), pids], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let fields = store.list(&select, values![store.domain(), pids], |row| {
+        APP_PROFILE_FIELDS.require(row)?;
+        Ok((row.get(1)?, row.get(3)?))
+    })?;
     Ok(fields.into_iter().collect())
 }
 
@@ -106,23 +111,26 @@ pub(crate) fn get_app(
 ) -> Result<(), StoreError> {
     let pids: Vec<&str> = named_app_profiles(entries).map(String::as_str).collect();
     let mut profiles = HashMap::<String, StoredAppProfile>::new();
-    store.each(
-        "SELECT pid, app_id, name, emails, fields, created_at, updated_at FROM app_profiles
-         WHERE domain_id = ?1 AND pid = ANY (?2)",
-        values![store.domain(), pids],
-        &mut |row| {
-            let profile = StoredAppProfile {
-                app_id: row.get(1)?,
-                name: row.get(2)?,
-                emails: row.get(3)?,
-                fields: row.get(4)?,
-                created_at: row.get(5)?,
-                updated_at: row.get(6)?,
-            };
-            profiles.insert(row.get(0)?, profile);
-            Ok(())
-        },
-    )?;
+    let select = format!(
+        "SELECT {}, {} FROM app_profiles WHERE domain_id = ?1 AND pid = ANY (?2)",
+        APP_PROFILES.select(),
+        APP_PROFILE_FIELDS.select()
+    );
+    store.each(&select, values![store.domain(), pids], &mut |row| {
+        let fields = APP_PROFILES.width();
+        APP_PROFILES.require(row)?;
+        APP_PROFILE_FIELDS.require_at(row, fields)?;
+        let profile = StoredAppProfile {
+            app_id: row.get(2)?,
+            name: row.get(3)?,
+            emails: row.get(4)?,
+            created_at: row.get(5)?,
+            updated_at: row.get(fields + 2)?,
+            fields: row.get(fields + 3)?,
+        };
+        profiles.insert(row.get(1)?, profile);
+        Ok(())
+    })?;
     show_app_gets(payload, entries, out, |pid, out| {
         let Some(profile) = profiles.get(pid) else { return Ok(false) };
         render_app(pid, profile, out);

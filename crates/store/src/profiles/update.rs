@@ -1,6 +1,9 @@
 //! Updating core and app profiles: reads the fields and the owners that the entries name, and
 //! writes the net effect of the slice. A profile that does not change is not written.
 
+use std::collections::HashMap;
+use std::hash::Hash;
+
 use caseload_model::ids::CoreProfileId;
 use caseload_model::profile::{
     AppPatch, CorePatch, CoreUpdatePlan, IdentityKey, IdentityRow, named_app_profile,
@@ -29,9 +32,11 @@ pub fn update_core(
         earlier.lay_over_core(&named, &mut fields, &mut owners);
     }
     let mut plan = plan_core_updates(payload, entries, &fields, &owners);
-    match &mut changes.dry_run {
-        Some(dry_run) => dry_run.note_core(&mut plan),
-        None => write_core(store, changes, &plan)?,
+    if let Some(dry_run) = &mut changes.dry_run {
+        dry_run.note_core(&mut plan);
+    } else {
+        write_core(store, changes, &plan)?;
+        store.store_bytes(more_bytes(&plan.changed, &fields))?;
     }
     Ok(plan.records)
 }
@@ -59,6 +64,14 @@ fn write_core(
     Ok(())
 }
 
+/// By how many bytes new fields are longer than those before.
+fn more_bytes<K: Eq + Hash>(changed: &[(K, Vec<u8>)], before: &HashMap<K, Vec<u8>>) -> i64 {
+    let longer = |(key, fields): &(K, Vec<u8>)| {
+        fields.len() as i64 - before.get(key).map_or(0, |before| before.len() as i64)
+    };
+    changed.iter().map(longer).sum()
+}
+
 fn rows(identities: &[(IdentityKey, CoreProfileId)]) -> Vec<IdentityRow<'_>> {
     identities.iter().map(|(key, id)| (key.as_bytes(), id.0 as i64)).collect()
 }
@@ -80,6 +93,7 @@ pub fn update_app(
         dry_run.note_app(plan.changed);
     } else if !plan.changed.is_empty() {
         changes.written = true;
+        store.store_bytes(more_bytes(&plan.changed, &fields))?;
         let updated = store.update_app_profiles(&plan.changed, changes.changed_at)?;
         assert_eq!(updated, plan.changed.len() as u64, "an app profile that was read is there");
     }

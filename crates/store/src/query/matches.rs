@@ -60,6 +60,26 @@ pub fn tests_texts(query: &IssueQuery) -> bool {
         || tests_text_of_fields(query)
 }
 
+/// Values of filters from which on a query reads a large union of sets.
+const UNION_VALUES_MAX: usize = 100;
+
+/// Whether answering the query may take long: it tests texts, or reads very many sets.
+pub fn is_expensive(query: &IssueQuery) -> bool {
+    let lists = [
+        &query.app_ids,
+        &query.platform_types,
+        &query.queue_ids,
+        &query.end_user_ids,
+        &query.issue_modes,
+    ];
+    let conditions = [&query.tags, &query.languages, &query.assignee_ids, &query.assignee_emails];
+    let of_lists = lists.into_iter().flatten().map(Vec::len);
+    let of_conditions = conditions.into_iter().chain([&query.author_emails]).map(|condition| {
+        condition.and.len() + condition.or.as_ref().map_or(0, Vec::len) + condition.nor.len()
+    });
+    tests_texts(query) || of_lists.chain(of_conditions).sum::<usize>() > UNION_VALUES_MAX
+}
+
 /// Whether the condition tests a text and not only whether there is one.
 pub(super) fn has_words(condition: &Condition) -> bool {
     !condition.and.is_empty() || condition.or.is_some() || !condition.nor.is_empty()

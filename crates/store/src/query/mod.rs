@@ -24,7 +24,7 @@ pub use counters::{CounterSum, Counters};
 pub use days::{DaySplit, Days};
 pub use explain::explain;
 pub use index::Index;
-pub use matches::{Matches, Span, tests_texts};
+pub use matches::{Matches, Span, is_expensive};
 pub use plan::{Page, Plan, Planned, Request, Scan, Total};
 pub use run::{list, page_of, step, step_of};
 pub use set::{Answers, Leaf, Rows, Set};

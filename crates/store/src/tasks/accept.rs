@@ -6,10 +6,11 @@
 
 use caseload_model::task::Task;
 
-use super::statements::{PAYLOAD, TaskStore, delete_some, read};
+use super::room::Room;
+use super::statements::{PAYLOAD, TaskStore, TaskTables, delete_some, read, task_checksum};
 use crate::failpoint::{self, Failpoint};
-use crate::idempotency::{replace_answer, store_or_first};
-use crate::{CreateTask, Idempotent, StagePayload, StoreError, values};
+use crate::idempotency::{CommandStore, replace_answer, store_or_first};
+use crate::{CreateTask, Idempotent, PackedBlock, StagePayload, StoreError, values};
 
 /// Blocks that one step removes of an upload that was given up: a few milliseconds.
 const STEP_BLOCKS: u32 = 1;
@@ -27,7 +28,8 @@ pub fn accept(
     {
         return Ok(Idempotent::Replayed(first));
     }
-    require_room(command, unfinished(store)?)?;
+    let room = Room::of(store, command)?;
+    room.require(unfinished(store)?)?;
     if let Some(parent) = &command.parent_id {
         note_retry(store, parent, &command.id)?;
     }
@@ -39,7 +41,8 @@ pub fn accept(
         return Err(StoreError::Corrupt("a task without entries".to_owned()));
     };
     store.insert_payload(&command.id, &command.blocks)?;
-    let (place, last) = store.next_place(command)?;
+    store.store_bytes(packed_bytes(&command.blocks))?;
+    let (place, last) = store.next_place(command, room)?;
     let task = command.accepted(last);
     insert(store, &task, first_index, place)?;
     store.enqueue(command, place)?;
@@ -65,7 +68,7 @@ fn note_retry(store: &impl TaskStore, id: &str, retry: &str) -> Result<(), Store
 }
 
 /// How many tasks of the domain are not completed.
-fn unfinished<S: TaskStore>(store: &S) -> Result<u32, StoreError> {
+pub fn unfinished<S: CommandStore + TaskTables>(store: &S) -> Result<u32, StoreError> {
     let count = format!("SELECT count(*) FROM {} q WHERE q.domain_id = ?1", S::QUEUE);
     let counted = store.find(&count, values![store.domain()], |row| row.get(0))?;
     Ok(counted.unwrap_or_default())
@@ -81,8 +84,8 @@ fn insert(
     let (family, code, writes) = (action.family().code(), action.code(), action.writes());
     let inserted = store.change(
         "INSERT INTO tasks (domain_id, id, family, action, writes, dry_run, status, total,
-         unprocessed, next_index, created_at, expires_at, parent_id, seq)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8, ?9, ?10, ?11, ?12, ?13)
+         unprocessed, next_index, created_at, expires_at, parent_id, seq, checksum)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
          ON CONFLICT (domain_id, id) DO NOTHING",
         values![
             store.domain(),
@@ -98,17 +101,15 @@ fn insert(
             task.expires_at,
             task.parent_id,
             place,
+            task_checksum(store.domain(), task, first_index, 0),
         ],
     )?;
     if inserted == 1 { Ok(()) } else { Err(already_exists(id)) }
 }
 
-/// [`StoreError::QueueFull`] if the domain has as many unfinished tasks as it may have.
-pub const fn require_room(command: &CreateTask, unfinished: u32) -> Result<(), StoreError> {
-    if unfinished < command.unfinished_max {
-        return Ok(());
-    }
-    Err(StoreError::QueueFull { unfinished, limit: command.unfinished_max })
+/// Bytes of packed blocks.
+pub(super) fn packed_bytes(blocks: &[PackedBlock]) -> i64 {
+    blocks.iter().map(|block| block.bytes.len() as i64).sum()
 }
 
 /// The fault of an id that a task has.
@@ -159,6 +160,7 @@ pub fn stage(store: &impl TaskStore, command: &StagePayload) -> Result<(), Store
         return Err(already_exists(task_id));
     }
     store.insert_payload(task_id, blocks)?;
+    store.store_bytes(packed_bytes(blocks))?;
     failpoint::reached(Failpoint::StageBeforeCommit);
     Ok(())
 }

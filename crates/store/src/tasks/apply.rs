@@ -14,6 +14,7 @@ use super::end::{complete, save};
 use super::records::{PackedRecords, Records};
 use super::statements::{LockedTask, TaskStore};
 use crate::failpoint::{self, Failpoint};
+use crate::idempotency::CommandStore as _;
 use crate::issues::{Import, ImportStore};
 use crate::profiles::{self, ProfileChanges, ProfileClock, ProfileStore};
 use crate::{ApplyChunk, ChunkApplied, ChunkEntries, ChunkWork, StoreError};
@@ -289,6 +290,9 @@ fn finish(
         complete(&store.statements(), &mut locked, outcome, command.now, records)?;
     }
     locked.task.assert_lawful();
+    let packed: usize = records.iter().map(|block| block.bytes.len()).sum();
+    let imported = effects.map_or(0, |effects| effects.issues.bytes());
+    store.statements().store_bytes(packed as i64 + imported)?;
     failpoint::reached(Failpoint::ChunkAfterEffects);
     store.finish(&ChunkEnd {
         task: &locked,

@@ -89,7 +89,10 @@ fn unfinished<T: TaskTables>(now: UnixMillis) -> Query<QueuedTask> {
 fn start(place: &QueuePlace, now: UnixMillis) -> Query<ClaimedTask> {
     let start = format!(
         "UPDATE tasks SET status = ?3, started_at = coalesce(started_at, greatest(?4, created_at)),
-         queued_at = coalesce(queued_at, greatest(?4, created_at))
+         queued_at = coalesce(queued_at, greatest(?4, created_at)),
+         checksum = checksum + coalesce(started_at, greatest(?4, created_at))
+             - coalesce(started_at, 0) + coalesce(queued_at, greatest(?4, created_at))
+             - coalesce(queued_at, 0)
          WHERE domain_id = ?1 AND id = ?2 AND domain_id IN (SELECT id FROM domains)
          RETURNING {COLUMNS}, next_index, one_by_one,
          (SELECT d.name FROM domains d WHERE d.id = tasks.domain_id), domain_id"

@@ -14,10 +14,11 @@ mod purge;
 mod reads;
 mod records;
 mod retry_payload;
+mod room;
 mod statements;
 mod trial;
 
-pub use accept::{accept, already_exists, discard_step, require_room, stage};
+pub use accept::{accept, already_exists, discard_step, stage, unfinished};
 pub use apply::{
     ChunkEnd, ChunkStart, ChunkStore, PlannedChunk, READ_BYTES_MAX, plan_dry_run, read_chunk,
     read_slice, store_planned, write_chunk,
@@ -30,6 +31,7 @@ pub use purge::{ExpiryStore, purge_step};
 pub use reads::{of_family, page, payload_block, record_block, record_sizes, unfinished_by_lease};
 pub use records::{PackedRecords, Records, kind_code};
 pub use retry_payload::retry_payload;
+pub use room::Room;
 pub use statements::{
     COLUMNS, COLUMNS_COUNT, LAST_TIME, Lease, LockedTask, NextPlace, SAVED_COLUMNS, TaskStore,
     TaskTables, locked, select_locked, task,

@@ -6,6 +6,7 @@ use caseload_model::task::{Family, Task};
 
 use super::records::kind_code;
 use super::statements::{COLUMNS, COLUMNS_COUNT, TaskStore, TaskTables, task};
+use crate::checksum::{PAYLOAD_BLOCKS, RECORD_BLOCKS};
 use crate::sql::{Query, Row, Sql};
 use crate::{
     HEADER_BYTES_MAX, ListTasks, RecordBlock, RecordBlockSize, RecordKind, StoreError, TaskPage,
@@ -75,12 +76,15 @@ pub fn unfinished_by_lease<S: TaskTables + Sql>(store: &S) -> Result<(u64, u64),
 
 /// The first payload block with an entry at or after `from_index`, unpacked.
 pub fn payload_block(domain: DomainId, id: &str, from_index: u32) -> Query<Vec<u8>> {
-    Query::new(
-        "SELECT bytes FROM payload_blocks WHERE domain_id = ?1 AND task_id = ?2
+    let select = format!(
+        "SELECT {} FROM payload_blocks WHERE domain_id = ?1 AND task_id = ?2
          AND last_index >= ?3 ORDER BY last_index LIMIT 1",
-        [domain.into(), id.into(), from_index.into()],
-        |row| unpack_block(row.get(0)?),
-    )
+        PAYLOAD_BLOCKS.select()
+    );
+    Query::new(select, [domain.into(), id.into(), from_index.into()], |row| {
+        PAYLOAD_BLOCKS.require(row)?;
+        unpack_block(row.get(4)?)
+    })
 }
 
 /// The first block of records that begins at or after `from_index`.
@@ -90,12 +94,16 @@ pub fn record_block(
     kind: RecordKind,
     from_index: u32,
 ) -> Query<RecordBlock> {
-    Query::new(
-        "SELECT next_index, bytes FROM record_blocks WHERE domain_id = ?1 AND task_id = ?2
+    let select = format!(
+        "SELECT {} FROM record_blocks WHERE domain_id = ?1 AND task_id = ?2
          AND kind = ?3 AND first_index >= ?4 ORDER BY first_index LIMIT 1",
-        [domain.into(), id.into(), kind_code(kind).into(), from_index.into()],
-        |row| Ok(RecordBlock { lines: unpack_block(row.get(1)?)?, next_index: row.get(0)? }),
-    )
+        RECORD_BLOCKS.select()
+    );
+    let values = [domain.into(), id.into(), kind_code(kind).into(), from_index.into()];
+    Query::new(select, values, |row| {
+        RECORD_BLOCKS.require(row)?;
+        Ok(RecordBlock { lines: unpack_block(row.get(6)?)?, next_index: row.get(4)? })
+    })
 }
 
 /// The unpacked sizes of all blocks of records.

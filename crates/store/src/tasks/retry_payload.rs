@@ -8,9 +8,10 @@ use std::collections::BTreeSet;
 use caseload_model::payload::Block;
 use caseload_model::task::{Outcome, TaskStatus};
 
-use super::accept::payload_ranges;
+use super::accept::{packed_bytes, payload_ranges};
 use super::records::{PackedRecords, kind_code};
 use super::statements::{LockedTask, TaskStore, read};
+use crate::checksum::{PAYLOAD_BLOCKS, RECORD_BLOCKS};
 use crate::sql::Row;
 use crate::{PackedBlock, RecordKind, StoreError, pack_block, unpack_block, values};
 
@@ -55,12 +56,12 @@ pub(super) fn trim(
     }
     let mut rest = Vec::new();
     for last_indexes in cut.chunks(BLOCKS_AT_ONCE) {
-        let blocks = store.list(
-            "SELECT first_index, last_index, bytes FROM payload_blocks
+        let select = format!(
+            "SELECT {} FROM payload_blocks
              WHERE domain_id = ?1 AND task_id = ?2 AND last_index = ANY (?3) ORDER BY last_index",
-            values![domain, id, last_indexes],
-            payload_block,
-        )?;
+            PAYLOAD_BLOCKS.select()
+        );
+        let blocks = store.list(&select, values![domain, id, last_indexes], payload_block)?;
         for block in blocks {
             rest.extend(entries.cut(&block.bytes)?);
         }
@@ -70,12 +71,14 @@ pub(super) fn trim(
         return Ok(());
     }
     // Deleted first: a block that is cut down may have the key of another one that goes.
-    store.change(
+    let removed = store.list(
         "DELETE FROM payload_blocks
-         WHERE domain_id = ?1 AND task_id = ?2 AND last_index = ANY (?3)",
+         WHERE domain_id = ?1 AND task_id = ?2 AND last_index = ANY (?3) RETURNING length(bytes)",
         values![domain, id, spent],
+        |row| row.get::<i64>(0),
     )?;
-    store.insert_payload(id, &rest)
+    store.insert_payload(id, &rest)?;
+    store.store_bytes(packed_bytes(&rest) - removed.iter().sum::<i64>())
 }
 
 /// The payload of the retry of a completed task.
@@ -85,12 +88,11 @@ pub fn retry_payload(store: &impl TaskStore, id: &str) -> Result<Vec<PackedBlock
         .ok_or_else(|| StoreError::NotFound { what: format!("a completed task {id}") })?;
     let entries = RetryEntries::of(store, &task, &[])?;
     let mut blocks = Vec::new();
-    let stored = store.list(
-        "SELECT first_index, last_index, bytes FROM payload_blocks
-         WHERE domain_id = ?1 AND task_id = ?2 ORDER BY last_index",
-        values![store.domain(), id],
-        payload_block,
-    )?;
+    let select = format!(
+        "SELECT {} FROM payload_blocks WHERE domain_id = ?1 AND task_id = ?2 ORDER BY last_index",
+        PAYLOAD_BLOCKS.select()
+    );
+    let stored = store.list(&select, values![store.domain(), id], payload_block)?;
     for block in stored {
         match entries.share_of(block.first_index, block.last_index) {
             Share::All => blocks.push(block),
@@ -102,7 +104,8 @@ pub fn retry_payload(store: &impl TaskStore, id: &str) -> Result<Vec<PackedBlock
 }
 
 fn payload_block(row: &dyn Row) -> Result<PackedBlock, StoreError> {
-    Ok(PackedBlock { first_index: row.get(0)?, last_index: row.get(1)?, bytes: row.get(2)? })
+    PAYLOAD_BLOCKS.require(row)?;
+    Ok(PackedBlock { first_index: row.get(2)?, last_index: row.get(3)?, bytes: row.get(4)? })
 }
 
 impl RetryEntries {
@@ -116,12 +119,16 @@ impl RetryEntries {
         let unprocessed_from = if counts.unprocessed == 0 { u32::MAX } else { locked.next_index };
         let mut entries = Self { failed: BTreeSet::new(), unprocessed_from };
         if counts.failed > 0 {
-            store.each(
-                "SELECT bytes FROM record_blocks
+            let select = format!(
+                "SELECT {} FROM record_blocks
                  WHERE domain_id = ?1 AND task_id = ?2 AND kind = ?3",
-                values![store.domain(), locked.task.id, kind_code(RecordKind::Errors)],
-                &mut |row| entries.add_failed(row.get(0)?),
-            )?;
+                RECORD_BLOCKS.select()
+            );
+            let errors = kind_code(RecordKind::Errors);
+            store.each(&select, values![store.domain(), locked.task.id, errors], &mut |row| {
+                RECORD_BLOCKS.require(row)?;
+                entries.add_failed(row.get(6)?)
+            })?;
             for block in unsaved.iter().filter(|block| block.kind == RecordKind::Errors) {
                 entries.add_failed(&block.bytes)?;
             }

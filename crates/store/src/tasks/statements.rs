@@ -6,6 +6,8 @@ use caseload_model::ids::DomainId;
 use caseload_model::task::{Action, Counts, Outcome, Task, TaskStatus};
 use caseload_model::time::UnixMillis;
 
+use super::room::Room;
+use crate::checksum;
 use crate::idempotency::CommandStore;
 use crate::sql::{Row, ToValue, Value};
 use crate::{CreateTask, PackedBlock, StoreError, values};
@@ -54,8 +56,9 @@ pub trait TaskStore: CommandStore + TaskTables {
 
     /// The next place in the order of acceptance, or `None` if the table numbers its rows itself,
     /// and the time of the last task of the family. A database with concurrent transactions makes
-    /// sure, with [`require_room`](super::require_room), that no other one filled the queue.
-    fn next_place(&self, command: &CreateTask) -> Result<NextPlace, StoreError> {
+    /// sure, with [`Room::require`], that no other one filled the queue.
+    fn next_place(&self, command: &CreateTask, room: Room) -> Result<NextPlace, StoreError> {
+        let _ = room;
         let family = command.action.family().code();
         Ok((None, self.find(LAST_TIME, values![self.domain(), family], |row| row.get(0))?))
     }
@@ -112,11 +115,12 @@ pub fn task(row: &dyn Row) -> Result<Task, StoreError> {
 
 /// The columns of a task that the rules change, with the places of [`LockedTask::saved`].
 pub const SAVED_COLUMNS: &str = "status = ?3, outcome = ?4, succeeded = ?5, failed = ?6, \
-     unprocessed = ?7, completed_at = ?8, next_index = ?9, attempts = ?10, warnings = ?11";
+     unprocessed = ?7, completed_at = ?8, next_index = ?9, attempts = ?10, warnings = ?11, \
+     checksum = ?12";
 
 impl LockedTask {
     /// The domain, the id, and the values of [`SAVED_COLUMNS`].
-    pub fn saved(&self, domain: DomainId) -> [Value<'_>; 11] {
+    pub fn saved(&self, domain: DomainId) -> [Value<'_>; 12] {
         let Self { task, next_index, attempts, .. } = self;
         let counts = &task.counts;
         [
@@ -131,8 +135,38 @@ impl LockedTask {
             next_index.to_value(),
             attempts.to_value(),
             task.warnings.to_value(),
+            Value::Int(task_checksum(domain, task, *next_index, *attempts)),
         ]
     }
+}
+
+/// The checksum of a task's row ([`TASKS`](crate::checksum::TASKS)).
+pub(super) fn task_checksum(domain: DomainId, task: &Task, next_index: u32, attempts: u32) -> i64 {
+    let (counts, action) = (&task.counts, task.action);
+    let (family, code, writes) = (action.family().code(), action.code(), action.writes());
+    let outcome = task.outcome.map(Outcome::code);
+    let at = |instant: Option<UnixMillis>| instant.map_or(0, |at| at.0);
+    checksum::of(values![
+        domain,
+        task.id,
+        family,
+        code,
+        writes,
+        task.dry_run,
+        counts.total,
+        task.created_at,
+        task.expires_at,
+        task.parent_id,
+        outcome,
+        counts.succeeded,
+        counts.failed,
+        counts.unprocessed,
+        task.completed_at,
+        next_index,
+        attempts,
+        task.warnings,
+    ]) + at(task.queued_at)
+        + at(task.started_at)
 }
 
 /// The statement of [`read`].
@@ -182,7 +216,13 @@ pub(super) fn delete_some(
 ) -> Result<u64, StoreError> {
     let delete = format!(
         "DELETE FROM {table} WHERE domain_id = ?1 AND task_id = ?2 AND ({key}) IN
-         (SELECT {key} FROM {table} WHERE domain_id = ?1 AND task_id = ?2 LIMIT ?3)"
+         (SELECT {key} FROM {table} WHERE domain_id = ?1 AND task_id = ?2 LIMIT ?3)
+         RETURNING length(bytes)"
     );
-    store.change(&delete, values![store.domain(), id, blocks_max])
+    let removed: Vec<i64> =
+        store.list(&delete, values![store.domain(), id, blocks_max], |row| row.get(0))?;
+    if !removed.is_empty() {
+        store.store_bytes(-removed.iter().sum::<i64>())?;
+    }
+    Ok(removed.len() as u64)
 }

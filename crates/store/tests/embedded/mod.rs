@@ -10,6 +10,7 @@ mod deleted;
 mod failpoints;
 mod gets;
 mod issues;
+mod names;
 #[cfg(debug_assertions)]
 mod poison;
 mod slot_leasing;
@@ -320,7 +321,7 @@ fn a_file_that_is_not_a_database_is_refused() {
     std::fs::write(folder.path().join("caseload.db"), "not a database at all ".repeat(999))
         .unwrap();
     let refused = server(folder.path()).map(|_| ());
-    assert!(matches!(refused, Err(StoreError::Corrupt(_))), "{refused:?}");
+    assert!(matches!(refused, Err(StoreError::NotOpened { .. })), "{refused:?}");
     let below = folder.path().join("caseload.db/below/x.db");
     let refused = open(&below, OpenMode::Create).map(|_| ());
     assert!(matches!(refused, Err(StoreError::Unavailable(_))), "{refused:?}");

@@ -8,6 +8,7 @@ pub(crate) mod filters;
 pub(crate) mod idempotency;
 pub(crate) mod issue_writes;
 pub(crate) mod issues;
+pub(crate) mod limits;
 pub(crate) mod oracle;
 pub(crate) mod profiles;
 pub(crate) mod queries;
@@ -133,6 +134,14 @@ macro_rules! store_suite {
             a_step_ends_at_its_byte_limit_and_the_next_one_continues,
             a_position_outside_the_filtered_range_is_moved_to_its_end,
             a_step_that_exceeds_its_budget_returns_deadline_passed,
+        );
+        $crate::store_suite!(@ $open, limits:
+            limits_are_stored_with_their_domain,
+            a_write_beyond_the_quota_on_bytes_changes_nothing,
+            a_task_beyond_the_quota_on_bytes_waits_for_room,
+            a_domain_may_have_as_many_unfinished_tasks_as_its_quota,
+            staged_blocks_count_until_they_are_discarded,
+            creation_times_return_to_the_true_time_after_a_jump_of_the_clock,
         );
         $crate::store_suite!(@ $open, filled:
             a_store_with_rows_in_every_table_passes_the_check,

@@ -98,7 +98,7 @@ async fn unknown_formats_and_parameters_are_named() {
 }
 
 #[tokio::test]
-async fn a_store_that_fails_at_the_first_block_is_an_error_and_not_a_cut_body() {
+async fn damage_at_the_first_block_is_an_error_and_not_a_cut_body() {
     let server = with_task().await;
     server.store.fail(|| StoreError::Corrupt("block 7 of /var/data".to_owned()));
     let answer = server.get(&format!("{PATH}/results")).await;

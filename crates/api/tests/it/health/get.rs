@@ -24,3 +24,12 @@ async fn a_store_that_cannot_be_written_is_not_ready_but_the_process_is_healthy(
     let answer = server.bare(Method::GET, "/readyz").send().await.unwrap();
     insta::assert_snapshot!(snapshot(answer).await);
 }
+
+#[tokio::test]
+async fn readiness_reports_damage_that_was_met() {
+    let server = Server::start().await;
+    server.store.fail(|| StoreError::Corrupt("a row of keys (id 7)".to_owned()));
+    assert_eq!(server.get("/healthz").await.status(), 200);
+    let answer = server.bare(Method::GET, "/readyz").send().await.unwrap();
+    insta::assert_snapshot!(snapshot(answer).await);
+}

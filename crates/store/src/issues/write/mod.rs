@@ -23,7 +23,7 @@ use super::{IndexChanges, IndexedIssue};
 use crate::idempotency::{first_answer, store_or_first};
 use crate::{
     AddMessage, AddNote, CreateIssue, EditIssue, EditIssues, Idempotent, StoreError, StoredAnswer,
-    WriteOrigin, attachments, values,
+    WriteOrigin, attachments, checksum, values,
 };
 use lookups::Lookups;
 
@@ -72,6 +72,7 @@ pub fn create<W: IssueStore>(
         };
         let plan = plan_create(&context, request).map_err(|why| refused("message-body", why))?;
         let row = store.insert(&allocation, &plan.issue)?;
+        store.store_bytes(bytes(&plan.issue))?;
         let mut changes = IndexChanges::default();
         note(&mut changes, row, None, &plan.issue)?;
         store.update_index(changes)?;
@@ -88,11 +89,15 @@ fn add_app_profile(
     at: UnixMillis,
 ) -> Result<(), StoreError> {
     let (AppProfileRow { pid, app_id, name, emails }, fields) = (profile, [0_u8; 0].as_slice());
+    let domain = store.domain();
+    let sum = checksum::of_app_profile(domain, profile, at);
+    let fields_sum = checksum::of_app_profile_fields(domain, pid, at, fields);
     store.change(
         "INSERT INTO app_profiles
-         (domain_id, pid, app_id, name, emails, created_at, updated_at, fields)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7) ON CONFLICT DO NOTHING",
-        values![store.domain(), pid, app_id, name, emails, at, fields],
+         (domain_id, pid, app_id, name, emails, created_at, updated_at, fields, checksum,
+         fields_checksum)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7, ?8, ?9) ON CONFLICT DO NOTHING",
+        values![domain, pid, app_id, name, emails, at, fields, sum, fields_sum],
     )?;
     Ok(())
 }
@@ -198,6 +203,7 @@ fn edit_all<W: IssueStore>(store: &W, command: &EditIssues) -> Result<Vec<u8>, S
     // All changes of the command have one time, which the first changed issue asks for.
     let mut next: Option<Moment> = None;
     let mut changes = IndexChanges::default();
+    let mut more_bytes = 0;
     for rows in rows.chunks(EDITED_AT_ONCE) {
         let mut replaced = Vec::with_capacity(rows.len());
         for (row, stored) in rows.iter().zip(store.records(rows)?) {
@@ -215,6 +221,7 @@ fn edit_all<W: IssueStore>(store: &W, command: &EditIssues) -> Result<Vec<u8>, S
                 .finish(&origin.domain_name, at)
                 .map_err(|why| refused(&request.issue_ids.field, why))?;
             note(&mut changes, (*row).into(), Some(&stored), &plan.issue)?;
+            more_bytes += bytes(&plan.issue) - bytes(&stored);
             replaced.push(Replacement { row: *row, issue: plan.issue });
         }
         if !replaced.is_empty() {
@@ -223,6 +230,7 @@ fn edit_all<W: IssueStore>(store: &W, command: &EditIssues) -> Result<Vec<u8>, S
     }
     if next.is_some() {
         store.update_index(changes)?;
+        store.store_bytes(more_bytes)?;
     }
     Ok(bulk_edit_answer(request, &targets))
 }
@@ -302,8 +310,14 @@ fn put<W: IssueStore>(
 ) -> Result<(), StoreError> {
     let mut changes = IndexChanges::default();
     note(&mut changes, row.into(), Some(before), &after)?;
+    store.store_bytes(bytes(&after) - bytes(before))?;
     store.replace(&[Replacement { row, issue: after }])?;
     store.update_index(changes)
+}
+
+/// Bytes of an issue as it is stored.
+fn bytes(issue: &IssueRecord) -> i64 {
+    issue.fragments().bytes() as i64
 }
 
 /// Adds a written issue to the index changes.

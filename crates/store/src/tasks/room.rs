@@ -1,0 +1,35 @@
+//! How many unfinished tasks a domain may have: the limit of the server, and that of the domain.
+
+use crate::idempotency::CommandStore;
+use crate::{CreateTask, StoreError, values};
+
+/// How many unfinished tasks the domain may have, with the one that is being accepted.
+#[derive(Debug, Clone, Copy)]
+pub struct Room {
+    /// The limit of the server.
+    limit: u32,
+    /// The limit of the domain.
+    quota: Option<u32>,
+}
+
+impl Room {
+    pub(super) fn of(store: &impl CommandStore, command: &CreateTask) -> Result<Self, StoreError> {
+        let select = "SELECT quota_tasks FROM domains WHERE id = ?1";
+        let quota = store.find(select, values![store.domain()], |row| row.get(0))?.flatten();
+        Ok(Self { limit: command.unfinished_max, quota })
+    }
+
+    /// [`StoreError::QueueFull`] or [`StoreError::QuotaExceeded`] if the domain has as many
+    /// unfinished tasks as it may have.
+    pub fn require(self, unfinished: u32) -> Result<(), StoreError> {
+        if let Some(quota) = self.quota.filter(|quota| unfinished >= *quota) {
+            return Err(StoreError::QuotaExceeded(format!(
+                "it has {unfinished} unfinished tasks and may have {quota}"
+            )));
+        }
+        if unfinished < self.limit {
+            return Ok(());
+        }
+        Err(StoreError::QueueFull { unfinished, limit: self.limit })
+    }
+}

@@ -5,11 +5,12 @@
 //! server has no acceptable one, it sends the body uncompressed.
 
 use std::io;
+use std::sync::Arc;
 
 use async_compression::Level;
 use async_compression::tokio::bufread::{GzipEncoder, ZstdEncoder};
 use axum::body::{Body, Bytes, HttpBody};
-use axum::extract::Request;
+use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
 use futures_util::{Stream, TryStreamExt};
@@ -19,6 +20,8 @@ use tokio::io::AsyncRead;
 use tokio_util::io::{ReaderStream, StreamReader};
 
 use crate::accept::{weight_of, weighted};
+use crate::memory::{Memory, MemoryBudget};
+use crate::problem::Problem;
 
 /// The smallest answer that is compressed.
 const COMPRESSED_BYTES_MIN: u64 = 4 << 10;
@@ -42,6 +45,14 @@ impl Coding {
             Self::Gzip => "gzip",
         }
     }
+
+    /// The memory of a coder and its pieces.
+    const fn memory_bytes(self) -> usize {
+        match self {
+            Self::Zstd => 2 << 20,
+            Self::Gzip => 512 << 10,
+        }
+    }
 }
 
 /// The preference of a caller.
@@ -53,7 +64,11 @@ struct CodingPreference {
 }
 
 /// Compresses the answer if the caller accepts that and the body is large enough.
-pub(crate) async fn compress(request: Request, next: Next) -> Response {
+pub(crate) async fn compress(
+    State(budget): State<Arc<MemoryBudget>>,
+    request: Request,
+    next: Next,
+) -> Response {
     let preference = preference(request.headers());
     let head = *request.method() == Method::HEAD;
     let mut response = next.run(request).await;
@@ -62,6 +77,8 @@ pub(crate) async fn compress(request: Request, next: Next) -> Response {
     }
     response.headers_mut().append(header::VARY, HeaderValue::from_static("Accept-Encoding"));
     let Some(coding) = preference.coding else { return response };
+    // An answer without memory for a coder is sent as it is.
+    let Some(memory) = budget.try_take(None, coding.memory_bytes()) else { return response };
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static(coding.as_str()));
     headers.remove(header::CONTENT_LENGTH);
@@ -71,14 +88,19 @@ pub(crate) async fn compress(request: Request, next: Next) -> Response {
         return response;
     }
     response.map(|body| match coding {
-        Coding::Zstd => compressed(ZstdEncoder::with_quality(reader(body), ZSTD_LEVEL)),
-        Coding::Gzip => compressed(GzipEncoder::with_quality(reader(body), GZIP_LEVEL)),
+        Coding::Zstd => compressed(ZstdEncoder::with_quality(reader(body), ZSTD_LEVEL), memory),
+        Coding::Gzip => compressed(GzipEncoder::with_quality(reader(body), GZIP_LEVEL), memory),
     })
 }
 
 /// `plain` as a gzip file.
-pub(crate) fn gzip_file(plain: impl Stream<Item = io::Result<Bytes>> + Send + 'static) -> Body {
-    compressed(GzipEncoder::with_quality(StreamReader::new(Box::pin(plain)), GZIP_LEVEL))
+pub(crate) async fn gzip_file(
+    budget: &Arc<MemoryBudget>,
+    plain: impl Stream<Item = io::Result<Bytes>> + Send + 'static,
+) -> Result<Body, Problem> {
+    let memory = budget.take(None, Coding::Gzip.memory_bytes()).await?;
+    let encoder = GzipEncoder::with_quality(StreamReader::new(Box::pin(plain)), GZIP_LEVEL);
+    Ok(compressed(encoder, memory))
 }
 
 /// The coding that the caller prefers: zstd if several are equal, none if it prefers a plain body.
@@ -129,8 +151,12 @@ fn reader(body: Body) -> StreamReader<impl Stream<Item = io::Result<Bytes>>, Byt
     StreamReader::new(body.into_data_stream().map_err(io::Error::other))
 }
 
-fn compressed(encoder: impl AsyncRead + Send + 'static) -> Body {
-    Body::from_stream(ReaderStream::with_capacity(encoder, PIECE_BYTES_MAX))
+fn compressed(encoder: impl AsyncRead + Send + 'static, memory: Memory) -> Body {
+    let pieces = ReaderStream::with_capacity(encoder, PIECE_BYTES_MAX);
+    Body::from_stream(pieces.inspect_ok(move |_| {
+        // The coder lives as long as this.
+        let _ = &memory;
+    }))
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use crate::base_url::{PublicUrl, TrustedProxies};
+use crate::pace::PaceLimits;
 
 /// The settings of the server.
 #[derive(Debug, Clone)]
@@ -25,10 +26,18 @@ pub struct ApiConfig {
     /// The same for all uploads together; above it, each upload is staged from its first megabyte
     /// on.
     pub uploads_bytes_held: usize,
-    /// How long a client may pause while it sends its body.
-    pub body_pause_max: Duration,
-    /// How long a client may take to send the head of a request, or stay silent between two.
+    /// The memory of all requests together, in bytes, apart from the page caches of the store.
+    pub memory_bytes: usize,
+    /// The most connections at a time.
+    pub connections_max: usize,
+    /// How slowly a client may send a body or receive an answer.
+    pub pace: PaceLimits,
+    /// How long a client may take to send the head of a request.
     pub head_timeout: Duration,
+    /// How long a connection may be silent between two requests.
+    pub idle_timeout: Duration,
+    /// Whether the metrics have an address of their own, so that this one does not show them.
+    pub has_admin_address: bool,
     /// The URL with which all links begin; `None` if each request names its host.
     pub public_url: Option<PublicUrl>,
     /// The proxies whose word counts about how a caller addressed the server.
@@ -46,8 +55,12 @@ impl Default for ApiConfig {
             keep_results: Duration::from_hours(24 * 30),
             upload_bytes_held: 8 << 20,
             uploads_bytes_held: 32 << 20,
-            body_pause_max: Duration::from_mins(1),
-            head_timeout: Duration::from_mins(1),
+            memory_bytes: 512 << 20,
+            connections_max: 960,
+            pace: PaceLimits::default(),
+            head_timeout: Duration::from_secs(10),
+            idle_timeout: Duration::from_mins(1),
+            has_admin_address: false,
             public_url: None,
             trusted_proxies: TrustedProxies::default(),
         }

@@ -3,6 +3,7 @@
 //! same; an answer has the one that the caller accepts. This module does not know the records of a
 //! list.
 
+use axum::body::Bytes;
 use axum::response::{IntoResponse, Response};
 use caseload_model::error_code::ErrorCode;
 use http::{HeaderMap, HeaderValue, Uri, header};
@@ -10,6 +11,7 @@ use serde::Serialize;
 
 use crate::accept::Accept;
 use crate::csv;
+use crate::memory::Memory;
 use crate::problem::{Fault, Problem};
 use crate::query::QueryPairs;
 
@@ -18,6 +20,9 @@ pub(crate) const LINES: [&str; 3] =
     ["application/x-ndjson", "application/jsonl", "application/ndjson"];
 const JSON: &str = "application/json";
 const CSV: &str = "text/csv";
+
+/// The memory that is taken for a short list before it is read.
+pub(crate) const SHORT_LIST_BYTES: usize = 1 << 20;
 
 /// A format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -37,9 +42,11 @@ pub(crate) struct Chosen {
 }
 
 impl Chosen {
-    /// A short list: its whole JSON, one record per line, or a table with these columns.
+    /// A short list: its whole JSON, one record per line, or a table with these columns. It holds
+    /// its memory until it is sent.
     pub(crate) fn answer<T: Serialize>(
         &self,
+        memory: Memory,
         records: &[T],
         columns: &[&str],
         json: &impl Serialize,
@@ -49,8 +56,8 @@ impl Chosen {
             Format::Jsonl | Format::Csv => lines(records),
         };
         match written {
-            Ok(json) if self.format == Format::Json => self.with_type(json),
-            Ok(lines) => self.answer_lines(lines, columns),
+            Ok(json) if self.format == Format::Json => self.with_type(memory.hold(json)),
+            Ok(lines) => self.answer_lines(memory, lines, columns),
             Err(error) => {
                 tracing::error!(%error, "a list cannot be rendered as JSON");
                 Problem::internal().into_response()
@@ -59,18 +66,23 @@ impl Chosen {
     }
 
     /// Records, one per line: as they are, or as a table with these columns.
-    pub(crate) fn answer_lines(&self, lines: Vec<u8>, columns: &[&str]) -> Response {
+    pub(crate) fn answer_lines(
+        &self,
+        memory: Memory,
+        lines: Vec<u8>,
+        columns: &[&str],
+    ) -> Response {
         if self.format != Format::Csv {
-            return self.with_type(lines);
+            return self.with_type(memory.hold(lines));
         }
         if let Ok(table) = csv::table(columns, &lines) {
-            return self.with_type(table);
+            return self.with_type(memory.hold(table));
         }
         tracing::error!("a list cannot be written as a table");
         Problem::internal().into_response()
     }
 
-    fn with_type(&self, body: Vec<u8>) -> Response {
+    fn with_type(&self, body: Bytes) -> Response {
         let headers = [
             (header::CONTENT_TYPE, HeaderValue::from_static(self.content_type)),
             (header::VARY, HeaderValue::from_static("Accept")),

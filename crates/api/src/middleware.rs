@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody};
-use axum::extract::Request;
+use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use http::header::{self, HeaderName};
@@ -17,9 +17,11 @@ use http::{HeaderMap, HeaderValue, Method};
 use http_body_util::BodyExt;
 use hyper::body::{Frame, SizeHint};
 use tracing::Instrument;
-use uuid::Uuid;
 
+use crate::connection::check_transfer_coding;
+use crate::cpu::CpuPool;
 use crate::problem::Problem;
+use crate::request_id::new_request_id;
 
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// The longest request id that the server accepts from a caller.
@@ -28,8 +30,23 @@ const REQUEST_ID_BYTES_MAX: usize = 128;
 /// arrives.
 const DRAIN_SECONDS: u64 = 2;
 
+/// From so many faults on, a problem is rendered on another thread.
+const FAULTS_INLINE_MAX: usize = 16;
+
+/// Marks a request whose path has an empty segment. The layer that removes slashes at the end runs
+/// before the routes and would hide it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct EmptySegment;
+
 /// Sets the request id, and renders the problem that a handler returns.
-pub(crate) async fn request_id(request: Request, next: Next) -> Response {
+pub(crate) async fn request_id(
+    State(cpu): State<CpuPool>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    if request.uri().path().contains("//") {
+        request.extensions_mut().insert(EmptySegment);
+    }
     let id = valid_id(request.headers()).unwrap_or_else(new_request_id);
     let head = *request.method() == Method::HEAD;
     let span = tracing::info_span!(
@@ -38,9 +55,17 @@ pub(crate) async fn request_id(request: Request, next: Next) -> Response {
         method = %request.method(),
         path = request.uri().path(),
     );
-    let mut response = next.run(request).instrument(span.clone()).await;
+    let mut response = match check_transfer_coding(request.headers()) {
+        Ok(()) => next.run(request).instrument(span.clone()).await,
+        Err(problem) => problem.into_response(),
+    };
     if let Some(problem) = response.extensions_mut().remove::<Arc<Problem>>() {
-        let body = problem.body(id.to_str().unwrap_or_default());
+        let text = id.to_str().unwrap_or_default().to_owned();
+        let body = if problem.faults_count() > FAULTS_INLINE_MAX {
+            cpu.run(move || problem.body(&text)).await.unwrap_or_default()
+        } else {
+            problem.body(&text)
+        };
         let content_type = HeaderValue::from_static("application/problem+json");
         response.headers_mut().insert(header::CONTENT_TYPE, content_type);
         response.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from(body.len()));
@@ -58,12 +83,6 @@ fn valid_id(headers: &HeaderMap) -> Option<HeaderValue> {
     let is_valid =
         (1..=REQUEST_ID_BYTES_MAX).contains(&bytes.len()) && bytes.iter().all(u8::is_ascii_graphic);
     is_valid.then(|| id.clone())
-}
-
-/// A fresh id.
-pub(crate) fn new_request_id() -> HeaderValue {
-    let text = Uuid::new_v4().to_string();
-    HeaderValue::try_from(text).unwrap_or_else(|_| HeaderValue::from_static("none"))
 }
 
 /// The answer after a panic of a handler. The text of the panic goes to the log only.

@@ -132,6 +132,10 @@ impl Problem {
         self
     }
 
+    pub(crate) const fn faults_count(&self) -> usize {
+        self.faults.len()
+    }
+
     /// The HTTP status.
     pub(crate) fn status(&self) -> u16 {
         self.code.status()

@@ -2,7 +2,7 @@
 //! the guard checks the key before anything else, also on unknown paths and methods.
 
 use axum::Router;
-use axum::extract::{DefaultBodyLimit, Request};
+use axum::extract::Request;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::{MethodRouter, get, post, put};
 use caseload_model::error_code::ErrorCode;
@@ -11,20 +11,36 @@ use tower_http::normalize_path::NormalizePath;
 
 use crate::problem::Problem;
 use crate::{
-    ApiConfig, AppState, agents, apps, attachments, auth, base_url, bulk_actions, compression,
-    front_page, health, issues, metrics, middleware, openapi_document, queues,
+    AppState, agents, apps, attachments, auth, base_url, bulk_actions, compression, front_page,
+    health, issues, metrics, middleware, openapi_document, queues,
 };
 
 /// The application: all routes inside the whole middleware stack.
-pub fn router(state: AppState) -> Router {
-    let routes = routes(&state.config).router.fallback(unknown_path);
+pub fn router(state: &AppState) -> Router {
+    let routes = routes().router.fallback(unknown_path);
     let routes = routes.method_not_allowed_fallback(unknown_method);
     stack(routes.with_state(state.clone()), state)
 }
 
+/// The paths for operators alone: health, readiness and metrics.
+pub(crate) fn admin_router(state: AppState) -> Router {
+    let routes = Router::new()
+        .route("/healthz", get(health::healthz))
+        .route("/readyz", get(health::readyz))
+        .route("/metrics", get(metrics::get_open))
+        .fallback(unknown_path)
+        .method_not_allowed_fallback(unknown_method);
+    let cpu = state.cpu.clone();
+    routes
+        .with_state(state)
+        .layer(CatchPanicLayer::custom(middleware::panicked))
+        .layer(from_fn(middleware::drain_unread_body))
+        .layer(from_fn_with_state(cpu, middleware::request_id))
+}
+
 /// The path templates of all routes, for the test that compares them with the description.
 pub fn route_paths() -> Vec<&'static str> {
-    routes(&ApiConfig::default()).paths
+    routes().paths
 }
 
 /// The routes and their paths, because a router does not list its own.
@@ -45,12 +61,10 @@ impl Routes {
     }
 }
 
-fn routes(config: &ApiConfig) -> Routes {
-    let body_limit = DefaultBodyLimit::max(config.body_bytes_max);
-    let list_and_write =
-        post(issues::create).put(issues::edit_many).layer(body_limit).get(issues::list);
-    let single_and_edit = put(issues::edit).layer(body_limit).get(issues::get);
-    let create = || post(bulk_actions::create).layer(body_limit).get(bulk_actions::list);
+fn routes() -> Routes {
+    let list_and_write = post(issues::create).put(issues::edit_many).get(issues::list);
+    let single_and_edit = put(issues::edit).get(issues::get);
+    let create = || post(bulk_actions::create).get(bulk_actions::list);
     Routes::new()
         .route("/", get(front_page::front_page))
         .route("/docs/{page}", get(front_page::docs))
@@ -62,11 +76,11 @@ fn routes(config: &ApiConfig) -> Routes {
         .route("/v1/{domain}/issues/{issue_id}", single_and_edit)
         .route(
             "/v1/{domain}/issues/{issue_id}/messages",
-            post(issues::add_message).layer(body_limit).get(issues::list_messages),
+            post(issues::add_message).get(issues::list_messages),
         )
         .route(
             "/v1/{domain}/issues/{issue_id}/private-notes",
-            post(issues::add_note).layer(body_limit).get(issues::list_notes),
+            post(issues::add_note).get(issues::list_notes),
         )
         .route("/v1/{domain}/attachments/{attachment_id}", get(attachments::get))
         .route("/v1/{domain}/apps", get(apps::list))
@@ -90,18 +104,18 @@ fn routes(config: &ApiConfig) -> Routes {
 /// The middleware, innermost first. The layer that removes trailing slashes must wrap the routes
 /// from outside, because it has to run before a route is looked up. A panic of a handler is caught
 /// within the guard, so that its answer has the headers of the quota, and any other one outside.
-fn stack(routes: Router, state: AppState) -> Router {
+fn stack(routes: Router, state: &AppState) -> Router {
     let guarded = routes
         .layer(from_fn_with_state(state.clone(), base_url::complete))
         .layer(CatchPanicLayer::custom(middleware::panicked))
         .layer(from_fn_with_state(state.clone(), auth::guard))
-        .layer(from_fn_with_state(state, metrics::count));
-    Router::new()
+        .layer(from_fn_with_state(state.clone(), metrics::count));
+    let whole = Router::new()
         .fallback_service(NormalizePath::trim_trailing_slash(guarded))
         .layer(CatchPanicLayer::custom(middleware::panicked))
-        .layer(from_fn(compression::compress))
-        .layer(from_fn(middleware::drain_unread_body))
-        .layer(from_fn(middleware::request_id))
+        .layer(from_fn_with_state(state.memory.clone(), compression::compress))
+        .layer(from_fn(middleware::drain_unread_body));
+    whole.layer(from_fn_with_state(state.cpu.clone(), middleware::request_id))
 }
 
 async fn unknown_path(request: Request) -> Problem {

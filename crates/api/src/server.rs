@@ -4,8 +4,10 @@
 //! cuts the remaining connections.
 
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Router;
 use hyper::server::conn::http1;
 use hyper_util::rt::TokioTimer;
 use hyper_util::server::graceful::GracefulShutdown;
@@ -13,7 +15,8 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-use crate::connection::{self, HEAD_BYTES_MAX};
+use crate::connection::{self, HEAD_BYTES_MAX, Shared, Slots, TimeLimits};
+use crate::router::admin_router;
 use crate::{AppState, router};
 
 /// How long requests in flight may take once the server has been asked to stop.
@@ -21,18 +24,53 @@ pub const SHUTDOWN_SECONDS_MAX: u64 = 8;
 /// Pause after a failed accept: the missing resource (file handles, memory) may become free.
 const ACCEPT_PAUSE_MS: u64 = 50;
 
+/// The most connections to the address for operators.
+const ADMIN_CONNECTIONS_MAX: usize = 64;
+
 /// Serves until `shutdown` is ready and the connections have ended.
 pub async fn serve(
     listener: TcpListener,
     state: AppState,
     shutdown: impl Future<Output = ()>,
 ) -> io::Result<()> {
+    let slots = Slots::new(state.config.connections_max, state.seen.clone());
+    let (shared, stopping) = (shared(&state), state.stopping.clone());
+    accept(listener, router(&state), (shared, slots), shutdown, move || {
+        stopping.send_replace(true);
+    })
+    .await;
+    Ok(())
+}
+
+/// Serves health, readiness and metrics, for operators, until `shutdown` is ready.
+pub async fn serve_admin(
+    listener: TcpListener,
+    state: AppState,
+    shutdown: impl Future<Output = ()>,
+) -> io::Result<()> {
+    let slots = Slots::of_operators(ADMIN_CONNECTIONS_MAX, state.seen.clone());
+    accept(listener, admin_router(state.clone()), (shared(&state), slots), shutdown, || {}).await;
+    Ok(())
+}
+
+fn shared(state: &AppState) -> Shared {
+    Shared {
+        limits: TimeLimits::of(&state.config),
+        counts: state.request_counts.clone(),
+        seen: state.seen.clone(),
+    }
+}
+
+async fn accept(
+    listener: TcpListener,
+    router: Router,
+    (shared, slots): (Shared, Arc<Slots>),
+    shutdown: impl Future<Output = ()>,
+    stop: impl FnOnce(),
+) {
     let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new())
-        .header_read_timeout(state.config.head_timeout)
-        .max_header_size(HEAD_BYTES_MAX);
-    let (stopping, counts) = (state.stopping.clone(), state.request_counts.clone());
-    let service = TowerToHyperService::new(router(state));
+    http.timer(TokioTimer::new()).header_read_timeout(None).max_header_size(HEAD_BYTES_MAX);
+    let service = TowerToHyperService::new(router);
     let graceful = GracefulShutdown::new();
     let mut connections = JoinSet::new();
     let mut shutdown = std::pin::pin!(shutdown);
@@ -42,9 +80,10 @@ pub async fn serve(
             () = &mut shutdown => break,
             accepted = listener.accept() => match accepted {
                 Ok(accepted) => {
-                    let (service, counts) = (service.clone(), counts.clone());
-                    let watcher = graceful.watcher();
-                    let one = connection::serve(http.clone(), accepted, service, counts, watcher);
+                    let slot = Arc::new(slots.accept(accepted.1.ip().to_canonical()));
+                    let own = (shared.clone(), slot);
+                    let (service, watcher) = (service.clone(), graceful.watcher());
+                    let one = connection::serve(http.clone(), accepted, service, own, watcher);
                     connections.spawn(one);
                 }
                 Err(error) => {
@@ -56,11 +95,10 @@ pub async fn serve(
         }
     }
     drop(listener);
-    stopping.send_replace(true);
+    stop();
     let limit = Duration::from_secs(SHUTDOWN_SECONDS_MAX);
     if tokio::time::timeout(limit, graceful.shutdown()).await.is_err() {
         tracing::warn!(open = connections.len(), "connections did not end in time and are cut");
     }
     connections.shutdown().await;
-    Ok(())
 }

@@ -11,8 +11,11 @@ use tokio::sync::watch;
 use crate::ApiConfig;
 use crate::auth::{KeyCache, RateLimiter};
 use crate::bulk_actions::{FollowedTasks, UploadMemory};
+use crate::cpu::CpuPool;
 use crate::idempotency::KeysInProgress;
+use crate::memory::MemoryBudget;
 use crate::metrics::RequestCounts;
+use crate::seen::Seen;
 
 /// The state that all handlers share.
 #[derive(Clone)]
@@ -26,22 +29,30 @@ pub struct AppState {
     pub(crate) request_counts: Arc<RequestCounts>,
     pub(crate) followed_tasks: Arc<FollowedTasks>,
     pub(crate) upload_memory: Arc<UploadMemory>,
+    pub(crate) memory: Arc<MemoryBudget>,
+    pub(crate) cpu: CpuPool,
+    pub(crate) seen: Arc<Seen>,
     /// True once the server has been asked to stop: from then on no request waits.
     pub(crate) stopping: watch::Sender<bool>,
 }
 
 impl AppState {
     pub fn new(store: Arc<dyn Serve>, clock: Clock, config: ApiConfig) -> Self {
+        let seen = Arc::<Seen>::default();
+        let memory = MemoryBudget::new(config.memory_bytes, seen.clone());
         Self {
             store,
             clock,
             config: Arc::new(config),
-            keys: Arc::default(),
+            keys: Arc::new(KeyCache::new(seen.clone())),
             keys_in_progress: Arc::default(),
             rates: Arc::default(),
             request_counts: Arc::default(),
             followed_tasks: Arc::default(),
             upload_memory: Arc::default(),
+            memory: Arc::new(memory),
+            cpu: CpuPool::default(),
+            seen,
             stopping: watch::Sender::new(false),
         }
     }

@@ -6,6 +6,7 @@
 mod args;
 mod clock;
 mod commands;
+mod descriptors;
 mod failure;
 mod interruption;
 mod logging;

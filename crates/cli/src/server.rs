@@ -32,19 +32,19 @@ pub(crate) struct Server {
     http: JoinHandle<std::io::Result<()>>,
     ending: oneshot::Sender<()>,
     address: SocketAddr,
+    /// Health, readiness and metrics, if they have an address of their own.
+    admin: Option<(JoinHandle<std::io::Result<()>>, oneshot::Sender<()>, SocketAddr)>,
 }
 
 impl Server {
-    /// Starts serving on the current runtime.
+    /// Starts serving on the current runtime. The second listener is for operators.
     pub(crate) fn start(
         store: Arc<dyn Store>,
-        listener: TcpListener,
+        (listener, admin): (TcpListener, Option<TcpListener>),
         config: ApiConfig,
         lease: Duration,
     ) -> Result<Self, Failure> {
-        let address = listener
-            .local_addr()
-            .map_err(|error| Failure::server(format!("no address: {}", io_reason(&error))))?;
+        let address = address_of(&listener)?;
         let clock = system_clock();
         let server_id = hex::encode(random_bytes::<16>()?);
         let state = AppState::new(store.clone(), clock.clone(), config);
@@ -55,11 +55,22 @@ impl Server {
             RunnerConfig { lease, ..RunnerConfig::new(server_id) },
         );
         tokio::spawn(log_jumps());
+        let admin = match admin {
+            Some(listener) => {
+                let address = address_of(&listener)?;
+                let (ending, ended) = oneshot::channel();
+                let serving = caseload_api::serve_admin(listener, state.clone(), async {
+                    let _ = ended.await;
+                });
+                Some((tokio::spawn(serving), ending, address))
+            }
+            None => None,
+        };
         let (ending, ended) = oneshot::channel();
         let http = tokio::spawn(caseload_api::serve(listener, state, async {
             let _ = ended.await;
         }));
-        Ok(Self { store, runner, http, ending, address })
+        Ok(Self { store, runner, http, ending, address, admin })
     }
 
     /// The address that it listens on.
@@ -67,12 +78,22 @@ impl Server {
         self.address
     }
 
+    /// The address for operators.
+    pub(crate) fn admin_address(&self) -> Option<SocketAddr> {
+        self.admin.as_ref().map(|(_, _, address)| *address)
+    }
+
     /// Shuts the server down gracefully.
     pub(crate) async fn stop(self) -> Result<(), Failure> {
-        let Self { store, runner, http, ending, .. } = self;
+        let Self { store, runner, http, ending, admin, .. } = self;
         let _ = ending.send(());
         let in_order = async {
             let (served, ()) = tokio::join!(http, runner.stop());
+            // Operators see the server until its requests have ended.
+            if let Some((serving, ending, _)) = admin {
+                let _ = ending.send(());
+                let _ = serving.await;
+            }
             match served {
                 Ok(Ok(())) => {}
                 Ok(Err(error)) => tracing::error!(%error, "the listener ended with an error"),
@@ -87,6 +108,20 @@ impl Server {
         tracing::warn!("the shutdown took too long; open requests are cut off");
         Ok(())
     }
+}
+
+fn address_of(listener: &TcpListener) -> Result<SocketAddr, Failure> {
+    let address = listener
+        .local_addr()
+        .map_err(|error| Failure::server(format!("no address: {}", io_reason(&error))))?;
+    if !address.ip().to_canonical().is_loopback() {
+        tracing::warn!(
+            %address,
+            "the server can be reached from other machines, and without TLS everyone on the way \
+             reads keys and data; put a proxy with TLS in front of it"
+        );
+    }
+    Ok(address)
 }
 
 /// Binds the address to listen on; an error has a hint for the operator.

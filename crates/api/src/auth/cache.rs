@@ -12,6 +12,8 @@ use caseload_store::{KeyGrant, Serve, StoreError};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
+use crate::seen::{Event, Origin, Seen};
+
 /// How long a look-up is valid. It is below the promised 5 s, so that requests in flight when a key
 /// is revoked are within the promise too.
 const KEY_CACHE_SECONDS: u64 = 4;
@@ -21,9 +23,10 @@ const TOUCH_MS: i64 = 60_000;
 const ENTRIES_MAX: usize = 10_000;
 
 /// Keys by the SHA-256 of their text.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct KeyCache {
     entries: Mutex<HashMap<[u8; 32], Entry>>,
+    seen: Arc<Seen>,
 }
 
 #[derive(Debug)]
@@ -36,6 +39,10 @@ struct Entry {
 }
 
 impl KeyCache {
+    pub(crate) fn new(seen: Arc<Seen>) -> Self {
+        Self { entries: Mutex::default(), seen }
+    }
+
     /// The grant of the key with this hash; `None` if there is none, or if it does not work at
     /// `now`.
     pub(crate) async fn grant(
@@ -58,10 +65,22 @@ impl KeyCache {
         };
         if !grant.works_at(now) {
             self.with(|entries| entries.remove(&hash));
+            self.log_revoked(&grant);
             return Ok(None);
         }
         self.touch(store, hash, &grant, now);
         Ok(Some(grant))
+    }
+
+    /// Logs that a revoked key is still in use.
+    fn log_revoked(&self, grant: &KeyGrant) {
+        let origin = Origin::Domain(grant.domain);
+        if grant.key.revoked_at.is_some()
+            && let Some(left_out) = self.seen.line(Event::RevokedKey, origin)
+        {
+            let (domain, key) = (grant.domain_name.as_str(), &grant.key.id);
+            tracing::warn!(domain, key, left_out, "a revoked key was used");
+        }
     }
 
     async fn look_up(

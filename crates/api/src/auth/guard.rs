@@ -9,13 +9,20 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use caseload_model::error_code::ErrorCode;
 use caseload_store::{KeyGrant, StoreError};
+
+use http::{HeaderMap, HeaderValue, header};
 use percent_encoding::percent_decode_str;
 
 use super::caller::Caller;
 use super::credentials::key_hash;
 use super::rate::Quota;
-use crate::AppState;
+use crate::base_url::client_of;
+use crate::connection::Connection;
+use crate::middleware::EmptySegment;
+use crate::peer::PeerAddress;
 use crate::problem::{NO_SUCH_KEY, Problem};
+use crate::seen::{Event, Origin};
+use crate::{AppState, same_site};
 
 /// Lets a request to an API path pass if it has a working key of the domain in the path and the key
 /// is within its limit. A request without a working key does not count, so that no caller can use
@@ -26,20 +33,26 @@ pub(crate) async fn guard(
     next: Next,
 ) -> Result<Response, Problem> {
     let Some(domain) = api_domain(request.uri().path()) else {
+        check_slashes(&request)?;
         return Ok(next.run(request).await);
     };
     let domain = percent_decode_str(domain).decode_utf8_lossy().into_owned();
     let (hash, grant) = match known_key(&state, key_hash(request.headers())).await {
         Ok(known) => known,
         Err(problem) => {
+            log_failure(&state, &request, &problem);
             let mut response = problem.into_response();
             let quota = Quota::unused(state.config.rate_limit, state.clock.now());
             quota.add_headers(&mut response);
+            add_private_headers(&mut response);
             return Ok(response);
         }
     };
+    let is_admitted = request.extensions().get::<Connection>().is_none_or(Connection::authenticate);
     let quota = state.rates.count(&grant, state.config.rate_limit, state.clock.now());
-    let mut response = match quota.refusal().map_or_else(|| check_domain(&grant, &domain), Err) {
+    let checked = check(&state, &request, &grant, &domain, quota.refusal());
+    let mut response = match checked {
+        Ok(()) if !is_admitted => no_connection_left(&state).into_response(),
         Ok(()) => {
             let caller = Caller::new(&grant, hash);
             let mut request = request;
@@ -49,7 +62,84 @@ pub(crate) async fn guard(
         Err(problem) => problem.into_response(),
     };
     quota.add_headers(&mut response);
+    add_private_headers(&mut response);
     Ok(response)
+}
+
+/// The checks of a request with a working key, in this order.
+fn check(
+    state: &AppState,
+    request: &Request,
+    grant: &KeyGrant,
+    domain: &str,
+    over_limit: Option<Problem>,
+) -> Result<(), Problem> {
+    if let Some(problem) = over_limit {
+        if let Some(left_out) = state.seen.line(Event::RateLimit, Origin::Domain(grant.domain)) {
+            let (domain, key) = (grant.domain_name.as_str(), &grant.key.id);
+            tracing::warn!(domain, key, left_out, "a key is over its rate limit");
+        }
+        return Err(problem);
+    }
+    check_domain(grant, domain).inspect_err(|problem| log_failure(state, request, problem))?;
+    same_site::check(request, &state.config).inspect_err(|_| {
+        if let Some(left_out) = state.seen.line(Event::CrossSite, Origin::Domain(grant.domain)) {
+            let domain = grant.domain_name.as_str();
+            tracing::warn!(domain, left_out, "a write of another site was refused");
+        }
+    })?;
+    check_slashes(request)
+}
+
+/// A path with an empty segment is another path, and no resource has one.
+fn check_slashes(request: &Request) -> Result<(), Problem> {
+    if request.extensions().get::<EmptySegment>().is_none() {
+        return Ok(());
+    }
+    let detail = "no resource has a path with //; write one slash between two segments";
+    Err(Problem::new(ErrorCode::NotFound, detail))
+}
+
+/// The connections for callers with a key are all in use.
+fn no_connection_left(state: &AppState) -> Problem {
+    if let Some(left_out) = state.seen.line(Event::ConnectionLimit, Origin::Everyone) {
+        tracing::warn!(left_out, "all connections for callers with a key are in use");
+    }
+    let detail = "the server has as many connections as it may have; close idle ones and try again";
+    Problem::unavailable(detail).header(header::CONNECTION, HeaderValue::from_static("close"))
+}
+
+/// Logs a request that did not authenticate, with the address that it came from.
+fn log_failure(state: &AppState, request: &Request, problem: &Problem) {
+    let Some(peer) = request.extensions().get::<PeerAddress>() else { return };
+    let Some(left_out) = state.seen.line(Event::FailedAuthentication, Origin::Address(peer.0))
+    else {
+        return;
+    };
+    let client = client_of(request.headers(), peer.0, &state.config.trusted_proxies);
+    tracing::warn!(
+        peer = %peer.0,
+        %client,
+        status = problem.status(),
+        left_out,
+        "a request did not authenticate"
+    );
+}
+
+/// The answers of a domain are for its caller alone: no cache stores them, and no browser guesses
+/// that they are something else.
+fn add_private_headers(response: &mut Response) {
+    let headers = response.headers_mut();
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+}
+
+/// Whether the request has a working key, of any domain.
+pub(crate) async fn require_any_key(
+    state: &AppState,
+    request_headers: &HeaderMap,
+) -> Result<(), Problem> {
+    known_key(state, key_hash(request_headers)).await.map(drop)
 }
 
 /// The hash and the grant of the key that a request names.

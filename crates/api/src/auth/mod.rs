@@ -11,5 +11,5 @@ mod rate;
 pub(crate) use cache::KeyCache;
 pub(crate) use caller::Caller;
 pub(crate) use credentials::key_hash;
-pub(crate) use guard::{guard, require_working_key};
+pub(crate) use guard::{guard, require_any_key, require_working_key};
 pub(crate) use rate::RateLimiter;

@@ -41,6 +41,23 @@ pub(super) fn read(headers: &HeaderMap, trusted: &TrustedProxies) -> Forwarded {
     }
 }
 
+/// The address of the client, by the word of trusted proxies; else that of the peer.
+pub(crate) fn client_of(headers: &HeaderMap, peer: IpAddr, trusted: &TrustedProxies) -> IpAddr {
+    if !trusted.contains(peer) {
+        return peer;
+    }
+    let listed = elements(headers, "x-forwarded-for");
+    let clients = listed.iter().rev().map_while(|text| address(text));
+    let mut last = peer;
+    for client in clients {
+        last = client;
+        if !trusted.contains(client) {
+            break;
+        }
+    }
+    last
+}
+
 /// The host and the scheme of `Forwarded`.
 #[derive(Debug, Default)]
 struct Standard {

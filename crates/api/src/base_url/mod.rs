@@ -19,6 +19,7 @@ mod valid_host;
 
 pub(crate) use answers::{PathsInBody, complete};
 pub(crate) use base::BaseUrl;
-pub(crate) use own::OwnUrls;
+pub(crate) use forwarded::client_of;
+pub(crate) use own::{OwnUrls, authorities};
 pub use proxies::{InvalidProxy, TrustedProxies};
 pub use public::{InvalidPublicUrl, PublicUrl};

@@ -5,11 +5,12 @@
 
 use std::convert::Infallible;
 
-use axum::extract::FromRequestParts;
+use axum::extract::{FromRequestParts, Request};
 use http::request::Parts;
 
 use super::base::BaseUrl;
-use super::host;
+use super::{forwarded, host};
+use crate::peer::PeerAddress;
 use crate::{ApiConfig, AppState};
 
 /// The names of the loopback address, as hosts have them.
@@ -18,6 +19,26 @@ const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 /// The base URLs of this server, each with its host.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct OwnUrls(pub(crate) Vec<String>);
+
+/// The hosts, with their ports, under which the server may be known to the sender of a request.
+pub(crate) fn authorities(request: &Request, config: &ApiConfig) -> Vec<String> {
+    let mut found = Vec::new();
+    if let Some(public) = &config.public_url {
+        let text = public.text();
+        let rest = text.split_once("://").map_or("", |(_, rest)| rest);
+        found.extend(rest.split('/').next().map(str::to_owned));
+    }
+    let host = host::requested(request.uri(), request.headers());
+    found.extend(host.ok().flatten().map(str::to_owned));
+    let peer = request.extensions().get::<PeerAddress>();
+    if peer.is_some_and(|peer| config.trusted_proxies.contains(peer.0)) {
+        let named = forwarded::read(request.headers(), &config.trusted_proxies);
+        let port = named.port.map(|port| format!(":{port}")).unwrap_or_default();
+        let with_port = |host: String| if host::has_port(&host) { host } else { host + &port };
+        found.extend(named.host.map(with_port));
+    }
+    found
+}
 
 impl OwnUrls {
     pub(super) fn of(parts: &Parts, config: &ApiConfig) -> Self {

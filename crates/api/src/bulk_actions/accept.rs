@@ -3,12 +3,13 @@
 use axum::response::Response;
 use caseload_model::task::Action;
 use caseload_model::time::UnixMillis;
-use caseload_store::{CreateTask, Idempotent, StoredAnswer, TaskAnswer};
+use caseload_store::{CreateTask, Idempotent, StoreError, StoredAnswer, TaskAnswer};
 
 use super::view::TaskView;
 use crate::base_url::BaseUrl;
 use crate::problem::Problem;
 use crate::random::random_bytes;
+use crate::seen::{Event, Origin};
 use crate::{AppState, Caller, idempotency};
 
 /// A task without entries.
@@ -54,7 +55,16 @@ pub(super) async fn accept(
         let key = idempotency::stored_key(text, content, command.now, command.expires_at);
         (key, answer.clone())
     });
-    match state.store.create_task(command).await? {
+    let created = state.store.create_task(command).await.inspect_err(|error| {
+        if matches!(error, StoreError::QueueFull { .. })
+            && let Some(left_out) =
+                state.seen.line(Event::QueueLimit, Origin::Domain(caller.domain_id))
+        {
+            let domain = caller.domain_name.as_str();
+            tracing::warn!(domain, left_out, "a domain is over its limit of unfinished tasks");
+        }
+    });
+    match created? {
         Idempotent::Replayed(first) => Ok(idempotency::created(Idempotent::Replayed(first))),
         Idempotent::Done(task) => {
             tracing::info!(

@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::path::BulkPath;
 use super::view::TaskView;
 use crate::base_url::BaseUrl;
-use crate::format::Format;
+use crate::format::{Format, SHORT_LIST_BYTES};
 use crate::link::{self, total_pages};
 use crate::problem::{Fault, Problem};
 use crate::query::QueryPairs;
@@ -75,6 +75,7 @@ pub(crate) async fn list(
     };
     let pairs = &query.0;
     let paging = request.paging;
+    let memory = state.memory.take(Some(caller.domain_id), SHORT_LIST_BYTES).await?;
     let page = state.store.list_tasks(ListTasks {
         domain: caller.domain_id,
         family,
@@ -91,7 +92,7 @@ pub(crate) async fn list(
         total_hits: page.total_hits,
         total_pages: total_pages(paging.page_size, page.total_hits),
     };
-    let mut response = chosen.answer(&envelope.tasks, &COLUMNS, &envelope);
+    let mut response = chosen.answer(memory, &envelope.tasks, &COLUMNS, &envelope);
     let links = link::numbered(&base.of_path(uri.path()), pairs, paging, page.total_hits, || None);
     for link in links {
         response.headers_mut().append(header::LINK, link);

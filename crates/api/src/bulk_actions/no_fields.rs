@@ -5,12 +5,11 @@ use axum::extract::{FromRequest, Request};
 use caseload_model::error_code::ErrorCode;
 use http::header;
 
-use crate::AppState;
-use crate::form::{
-    Decoder, FieldSink, MemberSink, ObjectDecoder, ValueKind, broken_json, decompressed,
-};
+use crate::form::body_reader::BodyReader;
+use crate::form::{Decoder, FieldSink, MemberSink, ObjectDecoder, ValueKind, broken_json};
 use crate::problem::{Fault, Problem};
 use crate::query::unknown;
+use crate::{AppState, Caller};
 
 /// The faults of a form with fields.
 #[derive(Debug)]
@@ -24,7 +23,7 @@ const NO_FIELDS_BYTES_MAX: usize = 64 << 10;
 impl FromRequest<AppState> for NoFields {
     type Rejection = Problem;
 
-    async fn from_request(request: Request, _: &AppState) -> Result<Self, Problem> {
+    async fn from_request(request: Request, state: &AppState) -> Result<Self, Problem> {
         let content_type = request.headers().get(header::CONTENT_TYPE);
         let given = content_type.map(|given| given.as_bytes().to_ascii_lowercase());
         let is = |kind: &[u8]| given.as_ref().is_some_and(|given| given.starts_with(kind));
@@ -32,15 +31,26 @@ impl FromRequest<AppState> for NoFields {
         if !form && !json {
             return Ok(Self(Vec::new()));
         }
-        let body = decompressed(request)?.into_body();
-        let body = axum::body::to_bytes(body, NO_FIELDS_BYTES_MAX).await;
-        let body = body.map_err(|_| {
-            let detail = "the body cannot be read, or is too long: this call takes no fields";
-            Problem::new(ErrorCode::InvalidRequest, detail)
-        })?;
+        let body = whole(state, request).await?;
         let names = if json { member_names(&body)? } else { form_names(&body) };
         Ok(Self(names.into_iter().map(|name| unknown(&name, &[], "field")).collect()))
     }
+}
+
+/// The whole body.
+async fn whole(state: &AppState, request: Request) -> Result<Vec<u8>, Problem> {
+    let caller = request.extensions().get::<Caller>().map(|caller| caller.domain_id);
+    let owner = caller.ok_or_else(Problem::internal)?;
+    let mut body = BodyReader::of_form(state, owner, request).await?;
+    let mut whole = Vec::new();
+    while let Some(piece) = body.next().await? {
+        if whole.len() + piece.len() > NO_FIELDS_BYTES_MAX {
+            let detail = "the body is too long: this call takes no fields";
+            return Err(Problem::new(ErrorCode::InvalidRequest, detail));
+        }
+        whole.extend_from_slice(&piece);
+    }
+    Ok(whole)
 }
 
 /// Names, each once, up to the number that an answer names.

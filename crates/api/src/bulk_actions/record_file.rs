@@ -14,7 +14,13 @@ use futures_util::{Stream, stream};
 
 use super::csv::Table;
 use crate::format::Format;
+use crate::memory::{Memory, MemoryBudget};
 
+/// Blocks of most files are shorter than this.
+const BLOCK_BYTES: usize = 1 << 20;
+/// The memory of a download: of the block that is open, of a part in another form, and of one that
+/// is being sent.
+pub(super) const DOWNLOAD_BYTES: usize = 3 * BLOCK_BYTES;
 /// How many bytes of lines become rows at a time.
 const RUN_BYTES: usize = 64 << 10;
 
@@ -29,6 +35,7 @@ pub(super) struct RecordFile {
     pub(super) table: Table,
     /// The number of records, by the counts of the task.
     pub(super) records: u32,
+    pub(super) memory: Arc<MemoryBudget>,
 }
 
 /// The offsets of the blocks in a file, and its length.
@@ -96,11 +103,13 @@ impl RecordFile {
     }
 
     /// The whole file. The first block is read at once, so that an error of the store then is an
-    /// error answer and not a cut body.
+    /// error answer and not a cut body. `memory` is that of the whole download.
     pub(super) async fn whole(
         self,
+        memory: Memory,
     ) -> Result<impl Stream<Item = io::Result<Bytes>> + Send, StoreError> {
         let mut reader = RecordReader::new(self);
+        reader._memory = Some(memory);
         reader.open_block().await?;
         Ok(pieces(reader))
     }
@@ -110,8 +119,10 @@ impl RecordFile {
         self,
         layout: &Layout,
         (first, last): (u64, u64),
+        memory: Memory,
     ) -> impl Stream<Item = io::Result<Bytes>> + Send + use<> {
         let mut reader = RecordReader::new(self);
+        reader._memory = Some(memory);
         let mut at = 0;
         if let Some(block) = layout.block_of(first)
             && block.offset > 0
@@ -123,6 +134,16 @@ impl RecordFile {
         stream::try_unfold(range, |mut range| async {
             Ok(range.piece().await?.map(|piece| (piece, range)))
         })
+    }
+
+    /// A part of the file. Most parts are within the memory of the download; a longer one, which
+    /// has large entries, holds its own. It does not wait for it, because the download that waits
+    /// would go on holding the part before.
+    fn held(&self, bytes: Vec<u8>) -> Bytes {
+        if bytes.len() <= BLOCK_BYTES {
+            return bytes.into();
+        }
+        self.memory.overdraw(Some(self.domain), bytes.len()).hold(bytes)
     }
 
     fn unreadable(&self, error: &StoreError) -> io::Error {
@@ -151,6 +172,8 @@ struct RecordReader {
     ended: bool,
     /// Lines so far, if reading began at the first line.
     lines: Option<u64>,
+    /// Of the download, for as long as it is read.
+    _memory: Option<Memory>,
 }
 
 struct OpenBlock {
@@ -159,7 +182,7 @@ struct OpenBlock {
 }
 
 impl RecordReader {
-    const fn new(file: RecordFile) -> Self {
+    fn new(file: RecordFile) -> Self {
         Self {
             file,
             open: None,
@@ -168,6 +191,7 @@ impl RecordReader {
             begun: false,
             ended: false,
             lines: Some(0),
+            _memory: None,
         }
     }
 
@@ -183,7 +207,7 @@ impl RecordReader {
         let block = file.store.record_block(file.domain, &file.task_id, file.kind, from_index);
         let block = block.await?;
         self.next = block.as_ref().map(|block| block.next_index);
-        self.open = block.map(|block| OpenBlock { from_index, lines: block.lines.into() });
+        self.open = block.map(|block| OpenBlock { from_index, lines: file.held(block.lines) });
         Ok(())
     }
 
@@ -227,7 +251,7 @@ impl RecordReader {
                 array.push(if begun { b',' } else { b'[' });
                 let lines = lines.strip_suffix(b"\n").unwrap_or(&lines);
                 array.extend(lines.iter().map(|byte| if *byte == b'\n' { b',' } else { *byte }));
-                Ok(array.into())
+                Ok(self.file.held(array))
             }
             Format::Csv => {
                 let mut rows = Vec::with_capacity(lines.len());
@@ -238,7 +262,7 @@ impl RecordReader {
                     let error = StoreError::Corrupt("a record is not a map".to_owned());
                     self.file.unreadable(&error)
                 })?;
-                Ok(rows.into())
+                Ok(self.file.held(rows))
             }
         }
     }

@@ -18,11 +18,13 @@ use http::{HeaderMap, HeaderValue, Method, header};
 
 use super::csv::Table;
 use super::path::OwnTask;
-use super::record_file::{Layout, RecordFile};
+use super::record_file::{DOWNLOAD_BYTES, Layout, RecordFile};
 use crate::AppState;
 use crate::compression::gzip_file;
+use crate::connection::LongAnswer;
 use crate::etag::{has_already, unchanged};
 use crate::format::{Chosen, Format};
+use crate::memory::Memory;
 use crate::problem::{Fault, Problem};
 use crate::query::QueryPairs;
 use crate::range::{self, ByteRange};
@@ -83,13 +85,15 @@ async fn records(
             RecordKind::Results => own.task.counts.succeeded,
             RecordKind::Errors => own.task.counts.failed,
         },
+        memory: state.memory.clone(),
     };
+    let memory = state.memory.take(Some(own.caller.domain_id), DOWNLOAD_BYTES).await?;
     if download {
         let tag = format!("W/{tag}");
         if has_already(&request.headers, &tag[2..]) {
             return Ok(unchanged(&tag));
         }
-        let compressed = gzip_file(file.whole().await?);
+        let compressed = gzip_file(&state.memory, file.whole(memory).await?).await?;
         return Ok(download_answer(compressed, &own.task, kind, format, &tag));
     }
     if has_already(&request.headers, &tag) {
@@ -97,14 +101,14 @@ async fn records(
     }
     if let Some(range) = ByteRange::requested(&request.method, &request.headers, &tag) {
         let layout = file.layout().await.map_err(|_| records_unavailable())?;
-        return Ok(partial_answer(file, chosen.content_type, &layout, range, &tag));
+        return Ok(partial_answer((file, memory), chosen.content_type, &layout, range, &tag));
     }
     let length = if request.method == Method::HEAD {
         Some(file.layout().await.map_err(|_| records_unavailable())?)
     } else {
         file.known_layout().await?
     };
-    let whole = file.whole().await?;
+    let whole = file.whole(memory).await?;
     Ok(answer(chosen.content_type, &tag, length.map(|layout| layout.total), whole))
 }
 
@@ -178,11 +182,12 @@ fn answer(
     if let Some(length) = length {
         response.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from(length));
     }
+    response.extensions_mut().insert(LongAnswer);
     response
 }
 
 fn partial_answer(
-    file: RecordFile,
+    (file, memory): (RecordFile, Memory),
     content_type: &'static str,
     layout: &Layout,
     range: ByteRange,
@@ -191,7 +196,7 @@ fn partial_answer(
     let Some(bytes) = range.within(layout.total) else {
         return range::unsatisfiable(layout.total);
     };
-    let mut response = answer(content_type, tag, None, file.range(layout, bytes));
+    let mut response = answer(content_type, tag, None, file.range(layout, bytes, memory));
     range::mark_partial(&mut response, bytes, layout.total);
     response
 }
@@ -211,7 +216,9 @@ fn download_answer(
         (header::ETAG, tag.to_owned()),
         (header::VARY, "Accept".to_owned()),
     ];
-    (headers, body).into_response()
+    let mut response = (headers, body).into_response();
+    response.extensions_mut().insert(LongAnswer);
+    response
 }
 
 fn records_unavailable() -> Problem {

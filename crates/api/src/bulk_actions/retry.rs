@@ -60,6 +60,9 @@ pub(crate) async fn retry(
         let detail = "every entry of the task succeeded; there is nothing to retry";
         return Err(Problem::new(ErrorCode::NothingToRetry, detail));
     }
+    // The payload is in memory as a whole until the store has it again.
+    let bytes = state.config.body_bytes_max;
+    let _memory = state.memory.take(Some(caller.domain_id), bytes).await?;
     let blocks = state.store.retry_payload(caller.domain_id, &task.id).await?;
     let command = CreateTask {
         total: task.retryable_entries(),

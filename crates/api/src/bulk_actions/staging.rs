@@ -11,6 +11,7 @@ use tokio::task::{JoinError, JoinHandle};
 
 use super::accept::new_task_id;
 use crate::base_url::OwnUrls;
+use crate::cpu::CpuPool;
 use crate::problem::Problem;
 use crate::{AppState, Caller};
 
@@ -66,6 +67,11 @@ impl Staging {
 
     pub(super) fn own_urls(&self) -> Arc<OwnUrls> {
         self.own_urls.clone()
+    }
+
+    /// The threads that pack its blocks.
+    pub(super) fn cpu(&self) -> CpuPool {
+        self.state.cpu.clone()
     }
 
     /// The id of the future task.

@@ -19,6 +19,7 @@ use super::view::TaskView;
 use crate::AppState;
 use crate::accept::Accept;
 use crate::base_url::BaseUrl;
+use crate::connection::LongAnswer;
 use crate::problem::{Fault, Problem};
 use crate::query::QueryPairs;
 
@@ -41,7 +42,9 @@ pub(crate) async fn status(
     if wants_events(&headers) {
         let events = Sse::new(events(Follower::new(&state, caller, task), base));
         let alive = KeepAlive::new().interval(Duration::from_secs(KEEP_ALIVE_SECONDS));
-        return Ok(([(header::VARY, "Accept")], events.keep_alive(alive)).into_response());
+        let mut response = ([(header::VARY, "Accept")], events.keep_alive(alive)).into_response();
+        response.extensions_mut().insert(LongAnswer);
+        return Ok(response);
     }
     let domain = caller.domain_name.clone();
     let task = if wait.is_zero() {

@@ -12,7 +12,9 @@ use super::staging::Staging;
 use super::upload::{Payload, Upload};
 use crate::Caller;
 use crate::form::body::FormKind;
-use crate::form::{BrokenJson, FieldSink, MemberSink, ValueKind, broken_json};
+use crate::form::{
+    BrokenJson, FieldSink, FormSink, MemberSink, PartHead, PartSink, ValueKind, broken_json,
+};
 use crate::problem::{Fault, Problem};
 use crate::query::unknown;
 
@@ -23,6 +25,11 @@ const WORD_BYTES_MAX: usize = 256;
 
 /// The most faults, and unknown fields, that an answer lists: a body may have millions.
 const FAULTS_MAX: usize = 100;
+
+/// A body with more unknown fields is not read further.
+const UNKNOWN_FIELDS_MAX: usize = 1000;
+/// The memory of reading and packing one upload, apart from its longest entry.
+const UPLOAD_BYTES: usize = 4 << 20;
 
 /// The form of a request while it arrives.
 #[derive(Debug)]
@@ -182,7 +189,44 @@ impl MemberSink for TaskForm {
     }
 }
 
+/// A part is a field, with or without the name of a file.
+impl PartSink for TaskForm {
+    fn begin(&mut self, part: &PartHead) {
+        FieldSink::begin(self, &part.name);
+    }
+
+    fn data(&mut self, bytes: &[u8]) {
+        FieldSink::data(self, bytes);
+    }
+
+    fn end(&mut self) {
+        FieldSink::end(self);
+    }
+}
+
+impl FormSink for TaskForm {
+    fn check(&self) -> Result<(), Problem> {
+        if self.unknown_fields > UNKNOWN_FIELDS_MAX {
+            return Err(Problem::faults(self.faults.clone()));
+        }
+        Ok(())
+    }
+
+    /// Compresses the blocks of the payload that are full.
+    async fn settle(&mut self) -> Result<(), Problem> {
+        match &mut self.upload {
+            Some(upload) => upload.settle().await,
+            None => Ok(()),
+        }
+    }
+}
+
 impl TaskForm {
+    /// The memory that reading a payload of any length needs.
+    pub(super) const fn memory_bytes(&self) -> usize {
+        UPLOAD_BYTES + self.family.entry_bytes_read_max()
+    }
+
     /// `faults` are those of the query and the headers, so that the caller receives all together.
     /// With `hashed`, the payload is hashed as it arrives.
     pub(super) fn new(
@@ -204,14 +248,6 @@ impl TaskForm {
             faults,
             unknown_fields: 0,
             quoted: false,
-        }
-    }
-
-    /// Compresses the blocks of the payload that are full.
-    pub(super) async fn settle(&mut self) -> Result<(), Problem> {
-        match &mut self.upload {
-            Some(upload) => upload.settle().await,
-            None => Ok(()),
         }
     }
 

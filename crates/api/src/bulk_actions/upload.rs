@@ -1,4 +1,4 @@
-//! The payload of a request while it arrives. The bytes go to the model's reader. Blocking threads
+//! The payload of a request while it arrives. The bytes go to the model's reader. Other threads
 //! compress full blocks, a few at a time, while the next ones arrive; then [`Staging`] buffers or
 //! stages them in order. So an upload is never in memory as a whole. No entry counts before the end
 //! of the payload: a refused payload leaves nothing behind.
@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use caseload_model::payload::{Block, PayloadFault, PayloadReader};
 use caseload_store::{PackedBlock, StoreError, pack_block};
 use sha2::{Digest, Sha256};
-use tokio::task::{JoinHandle, spawn_blocking};
+use tokio::task::JoinHandle;
 
 use super::staging::{Staging, panicked};
 use crate::base_url::OwnUrls;
@@ -18,7 +18,7 @@ use crate::problem::Problem;
 /// blocks of one of them at the same time.
 const COMPRESSIONS_MAX: usize = 2;
 
-type Compression = JoinHandle<Result<Vec<PackedBlock>, StoreError>>;
+type Compression = JoinHandle<Result<Result<Vec<PackedBlock>, StoreError>, Problem>>;
 
 /// A payload that is arriving.
 #[derive(Debug)]
@@ -68,7 +68,9 @@ impl Upload {
             return Ok(());
         }
         let (blocks, urls) = (std::mem::take(&mut self.full), self.staging.own_urls());
-        self.compressions.push_back(spawn_blocking(move || compress(blocks, &urls)));
+        let cpu = self.staging.cpu();
+        let work = async move { cpu.run(move || compress(blocks, &urls)).await };
+        self.compressions.push_back(tokio::spawn(work));
         self.wait_for_all_but(COMPRESSIONS_MAX).await
     }
 
@@ -80,11 +82,12 @@ impl Upload {
         }
         let (reader, mut rest, mut staging) = (self.reader, self.full, self.staging);
         let urls = staging.own_urls();
-        let ended = spawn_blocking(move || match reader.finish(&mut rest) {
+        let cpu = staging.cpu();
+        let ended = cpu.run(move || match reader.finish(&mut rest) {
             Ok(entries) => compress(rest, &urls).map(|packed| Ok((entries, packed))),
             Err(fault) => Ok(Err(fault)),
         });
-        match ended.await.map_err(panicked)?? {
+        match ended.await?? {
             Ok((entries, packed)) => {
                 staging.add(packed).await?;
                 let hash = self.hash.map(|hash| hash.finalize().into());
@@ -99,7 +102,7 @@ impl Upload {
         while self.compressions.len() > last
             && let Some(oldest) = self.compressions.pop_front()
         {
-            self.staging.add(oldest.await.map_err(panicked)??).await?;
+            self.staging.add(oldest.await.map_err(panicked)???).await?;
         }
         Ok(())
     }

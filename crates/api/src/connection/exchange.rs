@@ -11,6 +11,9 @@ use std::task::{Context, Poll};
 use axum::body::{Body, Bytes, HttpBody};
 use hyper::body::{Frame, SizeHint};
 use parking_lot::Mutex;
+use tokio::time::Instant;
+
+use super::timing::{Overtime, TimeLimits, Timing};
 
 /// The length of a request's body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,25 +44,33 @@ enum Answer {
     Written,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct State {
     /// How many requests there were.
     requests: u64,
     framing: Option<Framing>,
     answer: Answer,
+    timing: Timing,
 }
 
 /// The shared state of the stream and the service of one connection.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Exchange(Mutex<State>);
 
 impl Exchange {
+    pub(super) fn new(limits: TimeLimits) -> Self {
+        let timing = Timing::new(limits, Instant::now());
+        Self(Mutex::new(State { requests: 0, framing: None, answer: Answer::Sent, timing }))
+    }
+
     /// hyper has parsed the head of a request with this body. Returns the number of the request.
     pub(super) fn begin(&self, body: &impl HttpBody) -> u64 {
         let mut state = self.0.lock();
-        let requests = state.requests + 1;
-        *state = State { requests, framing: Some(Framing::of(body)), answer: Answer::Open };
-        requests
+        state.requests += 1;
+        state.framing = Some(Framing::of(body));
+        state.answer = Answer::Open;
+        state.timing.begin();
+        state.requests
     }
 
     /// The framing of the request whose head was parsed last, once.
@@ -77,6 +88,33 @@ impl Exchange {
         let mut state = self.0.lock();
         if state.answer == Answer::Written {
             state.answer = Answer::Sent;
+            state.timing.end(Instant::now());
+        }
+    }
+
+    /// Bytes have arrived.
+    pub(super) fn received(&self) {
+        self.0.lock().timing.received(Instant::now());
+    }
+
+    /// The head of an answer is known; a long one is a stream or a file.
+    pub(super) fn answer_begins(&self, is_long: bool) {
+        self.0.lock().timing.answer_begins(Instant::now(), is_long);
+    }
+
+    /// The network took this many bytes of an answer; `None` if it takes none now.
+    pub(super) fn sent(&self, bytes: Option<usize>) {
+        self.0.lock().timing.sent(Instant::now(), bytes);
+    }
+
+    /// Waits until the client has exceeded one of its times; returns which one.
+    pub(super) async fn overtime(&self) -> Overtime {
+        loop {
+            let due = match self.0.lock().timing.check(Instant::now()) {
+                Ok(due) => due,
+                Err(overtime) => return overtime,
+            };
+            tokio::time::sleep_until(due).await;
         }
     }
 

@@ -61,6 +61,11 @@ impl HeadReader {
         at
     }
 
+    /// Whether no byte of the head has been read.
+    pub(super) fn is_new(self) -> bool {
+        self.place == Place::Before
+    }
+
     /// Whether the head has been read to its end.
     pub(super) fn has_ended(self) -> bool {
         self.place == Place::Ended

@@ -1,15 +1,18 @@
 //! One connection: the requests on it, one after another. hyper decides how requests are framed,
-//! and refuses those that it cannot parse, without a body. This module adds two things
-//! around it: a query with raw quotes or angle brackets is accepted ([`heads`]), and a request that
-//! hyper refuses gets a problem as its answer ([`refusal`]). The reasons are in
-//! docs/decisions/0036-around-the-connection.md.
+//! and refuses those that it cannot parse, without a body. This module adds four things
+//! around it: a query with raw quotes or angle brackets is accepted ([`heads`]), a request that
+//! hyper refuses gets a problem as its answer ([`refusal`]), a client that takes too long loses its
+//! connection ([`timing`]), and so does one without a key if others need its place ([`slots`]). The
+//! reasons are in docs/decisions/0036-around-the-connection.md and 0038-one-budget.md.
 
 mod exchange;
 mod heads;
 mod refusal;
+mod slots;
 mod stream;
 #[cfg(test)]
 mod tests;
+mod timing;
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -25,38 +28,85 @@ use hyper_util::server::graceful::Watcher;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpStream;
 
-pub(crate) use refusal::HEAD_BYTES_MAX;
+pub(crate) use refusal::{HEAD_BYTES_MAX, check_transfer_coding};
+pub(crate) use slots::{Slot, Slots};
+pub(crate) use timing::TimeLimits;
 
 use crate::metrics::RequestCounts;
 use crate::peer::PeerAddress;
+use crate::seen::{Event, Origin, Seen};
 use exchange::{AnswerBody, Exchange};
 use stream::GuardedStream;
+use timing::Overtime;
+
+/// The connection of a request, as an extension of each request on it.
+#[derive(Debug, Clone)]
+pub(crate) struct Connection(Arc<Slot>);
+
+impl Connection {
+    /// A request on it has a working key. Returns false if such a connection has no room.
+    pub(crate) fn authenticate(&self) -> bool {
+        self.0.authenticate()
+    }
+}
+
+/// Marks the answer that is a stream or a file, and takes as long as its reader does.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LongAnswer;
+
+/// The parts that all connections of a listener share.
+#[derive(Debug, Clone)]
+pub(crate) struct Shared {
+    pub(crate) limits: TimeLimits,
+    pub(crate) counts: Arc<RequestCounts>,
+    pub(crate) seen: Arc<Seen>,
+}
 
 /// Serves the requests of one connection until it ends.
 pub(crate) async fn serve(
     http: http1::Builder,
     (stream, peer): (TcpStream, SocketAddr),
     service: TowerToHyperService<Router>,
-    counts: Arc<RequestCounts>,
+    (shared, slot): (Shared, Arc<Slot>),
     watcher: Watcher,
 ) {
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "TCP_NODELAY could not be set");
     }
-    let exchange = Arc::new(Exchange::default());
-    let guarded = GuardedStream::new(stream, exchange.clone(), counts);
+    let exchange = Arc::new(Exchange::new(shared.limits));
+    let guarded = GuardedStream::new(stream, exchange.clone(), shared.counts);
+    let (address, times) = (PeerAddress::new(peer.ip()), exchange.clone());
+    let connection = Connection(slot.clone());
     let service = service_fn(move |mut request: Request<Incoming>| {
         let number = exchange.begin(request.body());
-        request.extensions_mut().insert(PeerAddress::new(peer.ip()));
+        request.extensions_mut().insert(address);
+        request.extensions_mut().insert(connection.clone());
         let answer = service.call(request);
         let exchange = exchange.clone();
         async move {
             let answer = answer.await?;
+            exchange.answer_begins(answer.extensions().get::<LongAnswer>().is_some());
             Ok::<_, Infallible>(answer.map(|body| AnswerBody::new(body, number, exchange)))
         }
     });
     let served = http.serve_connection(TokioIo::new(guarded), service);
-    if let Err(error) = watcher.watch(served).await {
-        tracing::debug!(%error, "a connection ended early");
+    tokio::select! {
+        served = watcher.watch(served) => if let Err(error) = served {
+            tracing::debug!(%error, "a connection ended early");
+        },
+        overtime = times.overtime() => log_overtime(&shared.seen, address, overtime),
+        () = slot.ended() => tracing::debug!("a connection made room for another one"),
+    }
+}
+
+/// A connection that is only silent is nothing unusual.
+fn log_overtime(seen: &Seen, PeerAddress(peer): PeerAddress, overtime: Overtime) {
+    let what = match overtime {
+        Overtime::Idle => return,
+        Overtime::Head => "the head of a request came too slowly",
+        Overtime::Answer => "an answer was received too slowly",
+    };
+    if let Some(left_out) = seen.line(Event::TooSlow, Origin::Address(peer)) {
+        tracing::warn!(%peer, left_out, "{what}; the connection ends");
     }
 }

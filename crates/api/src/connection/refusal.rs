@@ -2,9 +2,10 @@
 //! a date and no body. This module makes a problem of it, in the form of every other error.
 
 use caseload_model::error_code::ErrorCode;
+use http::{HeaderMap, HeaderValue, header};
 
-use crate::middleware::new_request_id;
 use crate::problem::Problem;
+use crate::request_id::new_request_id;
 
 /// The most bytes of the head of a request: twice the longest target that the server reads, because
 /// filters are part of the target.
@@ -14,8 +15,12 @@ const TARGET_BYTES_MAX: usize = u16::MAX as usize - 1;
 /// The most headers of a request: hyper's default.
 const HEADERS_MAX: usize = 100;
 
-/// The bytes that are sent in place of hyper's own answer, `written`.
-pub(super) fn answer_instead_of(written: &[u8]) -> Vec<u8> {
+/// The status line of a request with an unknown transfer coding.
+const NOT_IMPLEMENTED: &str = "HTTP/1.1 501 Not Implemented";
+
+/// The bytes that are sent in place of hyper's own answer, `written`, to a request whose head
+/// begins with `request`.
+pub(super) fn answer_instead_of(written: &[u8], request: &[u8]) -> Vec<u8> {
     let head = String::from_utf8_lossy(written);
     let mut lines = head.split("\r\n");
     let status_line = lines.next().unwrap_or_default();
@@ -24,7 +29,11 @@ pub(super) fn answer_instead_of(written: &[u8]) -> Vec<u8> {
     let id = new_request_id();
     let id = id.to_str().unwrap_or_default();
     tracing::debug!(id, status, "a request was refused before it was parsed");
-    let body = problem(status).body(id);
+    let (status_line, problem) = match unknown_coding_in(request) {
+        Some(coding) if status == 400 => (NOT_IMPLEMENTED, unknown_coding(&coding)),
+        _ => (status_line, problem(status)),
+    };
+    let body = problem.body(id);
     let mut answer = format!(
         "{status_line}\r\ncontent-type: application/problem+json\r\ncontent-length: {}\r\n\
          x-request-id: {id}\r\nconnection: close\r\n",
@@ -38,6 +47,40 @@ pub(super) fn answer_instead_of(written: &[u8]) -> Vec<u8> {
     let mut answer = answer.into_bytes();
     answer.extend_from_slice(&body);
     answer
+}
+
+/// Refuses a request with a transfer coding other than `chunked`, which is the only one that the
+/// server knows.
+pub(crate) fn check_transfer_coding(headers: &HeaderMap) -> Result<(), Problem> {
+    let fields = headers.get_all(header::TRANSFER_ENCODING).iter();
+    let codings: Vec<_> = fields.map(|field| String::from_utf8_lossy(field.as_bytes())).collect();
+    let coding = codings.join(", ");
+    if codings.is_empty() || is_chunked(&coding) { Ok(()) } else { Err(unknown_coding(&coding)) }
+}
+
+/// The unknown transfer coding in a head that hyper has refused.
+fn unknown_coding_in(head: &[u8]) -> Option<String> {
+    let mut lines = head.split(|byte| *byte == b'\n').skip(1);
+    lines.find_map(|line| {
+        let colon = memchr::memchr(b':', line)?;
+        let is_coding = line[..colon].eq_ignore_ascii_case(b"transfer-encoding");
+        let coding = String::from_utf8_lossy(line[colon + 1..].trim_ascii()).into_owned();
+        (is_coding && !is_chunked(&coding)).then_some(coding)
+    })
+}
+
+fn is_chunked(coding: &str) -> bool {
+    coding.trim().eq_ignore_ascii_case("chunked")
+}
+
+fn unknown_coding(coding: &str) -> Problem {
+    let shown: String = coding.chars().take(100).collect();
+    let detail = format!(
+        "the server does not know the transfer coding {shown:?}; send the body with a \
+         Content-Length or in chunks, and a compressed one with Content-Encoding"
+    );
+    Problem::new(ErrorCode::UnknownCoding, detail)
+        .header(header::CONNECTION, HeaderValue::from_static("close"))
 }
 
 fn problem(status: u16) -> Problem {

@@ -24,6 +24,8 @@ use crate::metrics::RequestCounts;
 /// How long the server goes on receiving after a refusal. Closing the connection at once would
 /// reset it, and a client that is still sending would never see the answer.
 const LINGER_SECONDS: u64 = 2;
+/// The beginning of a head that is noted, for the answer to one that hyper refuses.
+const NOTED_HEAD_BYTES_MAX: usize = 4 << 10;
 /// Bytes that are received at a time then.
 const LINGER_BYTES: usize = 8 << 10;
 
@@ -109,6 +111,8 @@ pub(super) struct GuardedStream<S> {
     received: Queue,
     /// Escaped and not passed on.
     escaped: Queue,
+    /// The beginning of the current head, as it was received.
+    head: Vec<u8>,
     refusal: Option<Refusal>,
 }
 
@@ -116,7 +120,8 @@ impl<S> GuardedStream<S> {
     pub(super) fn new(inner: S, exchange: Arc<Exchange>, counts: Arc<RequestCounts>) -> Self {
         let place = Place::Head(HeadReader::default());
         let (received, escaped) = (Queue::default(), Queue::default());
-        Self { inner, exchange, counts, place, received, escaped, refusal: None }
+        let head = Vec::new();
+        Self { inner, exchange, counts, place, received, escaped, head, refusal: None }
     }
 
     /// Passes on bytes that were received before. Returns false if there are none.
@@ -134,9 +139,13 @@ impl<S> GuardedStream<S> {
             }
             match &mut self.place {
                 Place::Head(reader) => {
+                    if reader.is_new() {
+                        self.head.clear();
+                    }
                     let mut escapes = Vec::new();
                     let head = reader.read(self.received.rest(), &mut escapes);
                     let ended = reader.has_ended();
+                    note_head(&mut self.head, &self.received.rest()[..head]);
                     self.escaped = Queue::new(escaped(&self.received.rest()[..head], &escapes));
                     self.received.advance(head);
                     if ended {
@@ -163,9 +172,13 @@ impl<S> GuardedStream<S> {
         let fresh = &buffer.filled()[from..];
         let passed = match &mut self.place {
             Place::Head(reader) => {
+                if reader.is_new() {
+                    self.head.clear();
+                }
                 let (mut escapes, mut read) = (Vec::new(), *reader);
                 let head = read.read(fresh, &mut escapes);
                 if escapes.is_empty() {
+                    note_head(&mut self.head, &fresh[..head]);
                     self.place =
                         if read.has_ended() { Place::AfterHead } else { Place::Head(read) };
                     head
@@ -186,6 +199,16 @@ impl<S> GuardedStream<S> {
         }
     }
 
+    /// Notes whether the network took bytes of an answer.
+    fn note_sent(&self, sent: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        match &sent {
+            Poll::Ready(Ok(bytes)) => self.exchange.sent(Some(*bytes)),
+            Poll::Pending => self.exchange.sent(None),
+            Poll::Ready(Err(_)) => {}
+        }
+        sent
+    }
+
     /// Whether hyper begins to write an answer of its own.
     fn is_refusal(&self) -> bool {
         self.refusal.is_some() || !self.exchange.is_answering()
@@ -198,11 +221,17 @@ impl<S> GuardedStream<S> {
         }
         self.counts.add_refused();
         self.refusal = Some(Refusal {
-            unsent: Queue::new(answer_instead_of(written)),
+            unsent: Queue::new(answer_instead_of(written, &self.head)),
             is_shut: false,
             linger: Box::pin(tokio::time::sleep(Duration::from_secs(LINGER_SECONDS))),
         });
     }
+}
+
+/// Adds bytes to the noted beginning of a head.
+fn note_head(noted: &mut Vec<u8>, bytes: &[u8]) {
+    let room = NOTED_HEAD_BYTES_MAX - noted.len().min(NOTED_HEAD_BYTES_MAX);
+    noted.extend_from_slice(&bytes[..bytes.len().min(room)]);
 }
 
 impl<S: AsyncRead + Unpin> AsyncRead for GuardedStream<S> {
@@ -220,6 +249,9 @@ impl<S: AsyncRead + Unpin> AsyncRead for GuardedStream<S> {
             ready!(Pin::new(&mut this.inner).poll_read(context, buffer))?;
             if buffer.filled().len() == from {
                 return Poll::Ready(Ok(()));
+            }
+            if !matches!(this.place, Place::Body(_)) {
+                this.exchange.received();
             }
             this.look_at(buffer, from);
             if buffer.filled().len() > from {
@@ -273,7 +305,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for GuardedStream<S> {
             self.refuse(bytes);
             return Poll::Ready(Ok(bytes.len()));
         }
-        Pin::new(&mut self.inner).poll_write(context, bytes)
+        let sent = Pin::new(&mut self.inner).poll_write(context, bytes);
+        self.note_sent(sent)
     }
 
     fn poll_write_vectored(
@@ -286,7 +319,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for GuardedStream<S> {
             self.refuse(&written);
             return Poll::Ready(Ok(written.len()));
         }
-        Pin::new(&mut self.inner).poll_write_vectored(context, slices)
+        let sent = Pin::new(&mut self.inner).poll_write_vectored(context, slices);
+        self.note_sent(sent)
     }
 
     fn is_write_vectored(&self) -> bool {

@@ -10,6 +10,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
 use super::exchange::{AnswerBody, Exchange};
 use super::heads::{HeadReader, escaped};
 use super::stream::GuardedStream;
+use super::timing::TimeLimits;
+use crate::ApiConfig;
 use crate::metrics::RequestCounts;
 
 /// The end of the head at the start of `bytes`, and its bytes as they are passed on.
@@ -136,7 +138,7 @@ async fn requests_are_separated_however_they_arrive() {
     let sent: String = REQUESTS.iter().map(|request| request.bytes).collect();
     for cut in 1..=sent.len() {
         let (mut client, server) = duplex(4096);
-        let exchange = Arc::new(Exchange::default());
+        let exchange = Arc::new(Exchange::new(TimeLimits::of(&ApiConfig::default())));
         let mut stream = GuardedStream::new(server, exchange.clone(), Arc::default());
         let (first, second) = sent.split_at(cut);
         client.write_all(first.as_bytes()).await.expect("room");
@@ -154,7 +156,7 @@ async fn nothing_changes_after_a_body_in_chunks() {
     let head = "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n";
     let rest = "0\r\n\r\nGET /?\" HTTP/1.1\r\n\r\n";
     let (mut client, server) = duplex(4096);
-    let exchange = Arc::new(Exchange::default());
+    let exchange = Arc::new(Exchange::new(TimeLimits::of(&ApiConfig::default())));
     let mut stream = GuardedStream::new(server, exchange.clone(), Arc::default());
     client.write_all(format!("{head}{rest}").as_bytes()).await.expect("room");
     let mut bytes = vec![0; head.len()];
@@ -168,7 +170,7 @@ async fn nothing_changes_after_a_body_in_chunks() {
 #[tokio::test]
 async fn bytes_of_an_answer_pass_and_only_an_answer_to_no_request_is_replaced() {
     let (mut client, server) = duplex(4096);
-    let exchange = Arc::new(Exchange::default());
+    let exchange = Arc::new(Exchange::new(TimeLimits::of(&ApiConfig::default())));
     let counts = Arc::new(RequestCounts::default());
     let mut stream = GuardedStream::new(server, exchange.clone(), counts);
     let request = exchange.begin(&Body::empty());

@@ -55,6 +55,11 @@ impl FieldSink for Fields {
 }
 
 impl Fields {
+    /// The bytes of names and values so far.
+    pub(crate) const fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     pub(super) fn check(&self) -> Result<(), Problem> {
         if self.too_many {
             let detail = format!("the form has more than {FIELDS_MAX} fields");

@@ -17,8 +17,8 @@ const NAME_CHARS_SHOWN: usize = 100;
 
 /// Collects the members of a body.
 #[derive(Debug)]
-pub(super) struct JsonFields<'f> {
-    fields: &'f mut Fields,
+pub(super) struct JsonFields {
+    pub(super) fields: Fields,
     /// The type of the open field's value, and the kind of the field.
     given: ValueKind,
     expected: Option<FieldKind>,
@@ -26,15 +26,14 @@ pub(super) struct JsonFields<'f> {
     dropped: bool,
 }
 
-impl<'f> JsonFields<'f> {
-    pub(super) fn new(fields: &'f mut Fields) -> Self {
+impl Default for JsonFields {
+    fn default() -> Self {
+        let fields = Fields::default();
         Self { fields, given: ValueKind::Text, expected: None, dropped: false }
     }
+}
 
-    pub(super) fn check(&self) -> Result<(), Problem> {
-        self.fields.check()
-    }
-
+impl JsonFields {
     /// Drops the open field, whose value is `given`.
     fn refuse(&mut self, given: &str) {
         let expected = match self.expected {
@@ -60,7 +59,7 @@ impl<'f> JsonFields<'f> {
     }
 }
 
-impl MemberSink for JsonFields<'_> {
+impl MemberSink for JsonFields {
     fn begin(&mut self, name: &str, kind: ValueKind) {
         self.given = kind;
         // The rules of the call name the known field that is nearest to an unknown one.

@@ -1,43 +1,147 @@
-//! Request forms: urlencoded, multipart or a JSON object, plain or compressed. [`read`] collects
-//! the fields of a small form and passes files on. Bulk actions share the decoders but do not
-//! collect their payload. Of the fields this module knows only which of them are lists or maps.
+//! Request forms: urlencoded, multipart or a JSON object, plain or compressed. [`read_form`] feeds
+//! a body to the receiver of its fields, in pieces of bounded size, of which the longer ones are
+//! decoded on other threads. [`read`] collects the fields of a small form and passes files on. Of
+//! the fields this module knows only which of them are lists or maps.
 
 pub(crate) mod body;
-mod decompress;
+pub(crate) mod body_reader;
 mod fields;
 mod json_fields;
 mod json_object;
+mod multipart;
+mod unpack;
 mod urlencoded;
 
-use axum::RequestExt;
-use axum::body::Bytes;
 use axum::extract::Request;
-use futures_util::StreamExt;
+use http::HeaderMap;
 
-use crate::ApiConfig;
+use crate::cpu::{CpuPool, INLINE_BYTES_MAX};
+use crate::memory::Memory;
 use crate::problem::{Fault, Problem};
-use body::{FormKind, broken_escape, broken_multipart, in_time, read_error};
+use crate::{AppState, Caller};
+use body::{FormKind, broken_escape};
+use body_reader::{BodyReader, check_length};
 use json_fields::JsonFields;
 
-pub(crate) use decompress::decompressed;
 pub(crate) use fields::Fields;
 pub(crate) use json_fields::broken_json;
 pub(crate) use json_object::{BrokenJson, MemberSink, ObjectDecoder, ValueKind};
+pub(crate) use multipart::{BrokenMultipart, MultipartDecoder, PartHead, PartSink};
 pub(crate) use urlencoded::{BrokenEscape, Decoder, FieldSink};
 
 const ACCEPTED_TYPES: &str = "application/json, application/x-www-form-urlencoded, or \
                               multipart/form-data, which may also carry files";
+/// The memory that a field of a form needs for each of its bytes: its text, and the request that is
+/// made of it.
+const MEMORY_PER_BYTE: usize = 2;
+
+/// The receiver of the fields of a form in any encoding.
+pub(crate) trait FormSink: FieldSink + MemberSink + PartSink + Send + 'static {
+    /// Refuses a form that is over a limit already.
+    fn check(&self) -> Result<(), Problem>;
+    /// Passes on the arrived bytes, and waits if they are too many to hold.
+    async fn settle(&mut self) -> Result<(), Problem>;
+}
+
+/// Broken grammar of a body.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum BrokenForm {
+    Escape(BrokenEscape),
+    Json(BrokenJson),
+    Multipart(BrokenMultipart),
+}
+
+impl From<BrokenForm> for Problem {
+    fn from(broken: BrokenForm) -> Self {
+        match broken {
+            BrokenForm::Escape(broken) => broken_escape(broken),
+            BrokenForm::Json(broken) => broken_json(broken),
+            BrokenForm::Multipart(broken) => broken.into(),
+        }
+    }
+}
+
+/// The decoder of a form.
+enum FormDecoder {
+    Urlencoded(Decoder),
+    Json(ObjectDecoder),
+    Multipart(MultipartDecoder),
+}
+
+impl FormDecoder {
+    fn new(kind: FormKind, headers: &HeaderMap) -> Result<Self, Problem> {
+        Ok(match kind {
+            FormKind::Urlencoded => Self::Urlencoded(Decoder::default()),
+            FormKind::Json => Self::Json(ObjectDecoder::default()),
+            FormKind::Multipart => Self::Multipart(MultipartDecoder::of(headers)?),
+        })
+    }
+
+    fn push(&mut self, bytes: &[u8], sink: &mut impl FormSink) -> Result<(), BrokenForm> {
+        match self {
+            Self::Urlencoded(decoder) => decoder.push(bytes, sink).map_err(BrokenForm::Escape),
+            Self::Json(decoder) => decoder.push(bytes, sink).map_err(BrokenForm::Json),
+            Self::Multipart(decoder) => decoder.push(bytes, sink).map_err(BrokenForm::Multipart),
+        }
+    }
+
+    fn finish(self, sink: &mut impl FormSink) -> Result<(), BrokenForm> {
+        match self {
+            Self::Urlencoded(decoder) => decoder.finish(sink).map_err(BrokenForm::Escape),
+            Self::Json(decoder) => decoder.finish().map_err(BrokenForm::Json),
+            Self::Multipart(decoder) => decoder.finish().map_err(BrokenForm::Multipart),
+        }
+    }
+}
+
+/// A form that has been read: the receiver of its fields, and the place at which its grammar is
+/// broken, if it is. The receiver may know more about that place.
+pub(crate) type FormRead<S> = (S, Result<(), BrokenForm>);
+
+/// Feeds the body of a form with these headers to `sink`.
+pub(crate) async fn read_form<S: FormSink>(
+    kind: FormKind,
+    headers: &HeaderMap,
+    mut body: BodyReader,
+    cpu: &CpuPool,
+    mut sink: S,
+) -> Result<FormRead<S>, Problem> {
+    let mut decoder = FormDecoder::new(kind, headers)?;
+    while let Some(piece) = body.next().await? {
+        let read;
+        if piece.len() <= INLINE_BYTES_MAX {
+            read = decoder.push(&piece, &mut sink);
+        } else {
+            let work = move || {
+                let read = decoder.push(&piece, &mut sink);
+                (decoder, sink, read)
+            };
+            (decoder, sink, read) = cpu.run(work).await?;
+        }
+        if read.is_err() {
+            return Ok((sink, read));
+        }
+        sink.check()?;
+        sink.settle().await?;
+    }
+    let read = decoder.finish(&mut sink);
+    sink.check()?;
+    sink.settle().await?;
+    Ok((sink, read))
+}
 
 /// The receiver of the files of a form.
-pub(crate) trait Files {
+pub(crate) trait Files: Send + 'static {
     /// Whether a field of this name is a file.
     fn takes(&self, name: &str) -> bool;
     /// The next file begins.
     fn begin(&mut self, field: &str, file_name: Option<&str>, content_type: Option<&str>);
     /// The next bytes of the file.
-    async fn data(&mut self, bytes: &[u8]) -> Result<(), Problem>;
+    fn data(&mut self, bytes: &[u8]);
     /// The file is complete.
-    async fn end(&mut self) -> Result<(), Problem>;
+    fn end(&mut self);
+    /// Passes on the bytes that have arrived.
+    async fn settle(&mut self) -> Result<(), Problem>;
     /// A hash of the names, types and bytes of all files.
     fn content(&self) -> [u8; 32];
     /// The faults of the files so far.
@@ -53,10 +157,9 @@ impl Files for NoFiles {
         false
     }
     fn begin(&mut self, _: &str, _: Option<&str>, _: Option<&str>) {}
-    async fn data(&mut self, _: &[u8]) -> Result<(), Problem> {
-        Ok(())
-    }
-    async fn end(&mut self) -> Result<(), Problem> {
+    fn data(&mut self, _: &[u8]) {}
+    fn end(&mut self) {}
+    async fn settle(&mut self) -> Result<(), Problem> {
         Ok(())
     }
     fn content(&self) -> [u8; 32] {
@@ -67,85 +170,101 @@ impl Files for NoFiles {
     }
 }
 
-/// Reads a form; its files go to `files`.
-pub(crate) async fn read(
-    request: Request,
-    config: &ApiConfig,
-    files: &mut impl Files,
-) -> Result<Fields, Problem> {
-    let kind = body::kind(request.headers(), ACCEPTED_TYPES)?;
-    body::check_length(&request, config)?;
-    let request = decompressed(request)?;
-    let mut fields = Fields::default();
-    match kind {
-        FormKind::Urlencoded => read_urlencoded(request, config, &mut fields).await?,
-        FormKind::Multipart => read_multipart(request, config, &mut fields, files).await?,
-        FormKind::Json => read_json(request, config, &mut fields).await?,
+/// The fields of a small form, and its files.
+struct SmallForm<F> {
+    fields: JsonFields,
+    files: F,
+    in_file: bool,
+    memory: Memory,
+}
+
+impl<F: Files> FieldSink for SmallForm<F> {
+    fn begin(&mut self, name: &str) {
+        self.fields.fields.begin(name);
     }
+    fn data(&mut self, bytes: &[u8]) {
+        self.fields.fields.data(bytes);
+    }
+    fn end(&mut self) {
+        self.fields.fields.end();
+    }
+}
+
+impl<F: Files> MemberSink for SmallForm<F> {
+    fn begin(&mut self, name: &str, kind: ValueKind) {
+        self.fields.begin(name, kind);
+    }
+    fn data(&mut self, bytes: &[u8]) {
+        MemberSink::data(&mut self.fields, bytes);
+    }
+    fn end(&mut self) {
+        MemberSink::end(&mut self.fields);
+    }
+}
+
+impl<F: Files> PartSink for SmallForm<F> {
+    fn begin(&mut self, part: &PartHead) {
+        self.in_file = self.files.takes(&part.name);
+        if self.in_file {
+            let content_type = part.content_type.as_deref();
+            self.files.begin(&part.name, part.file_name.as_deref(), content_type);
+        } else {
+            self.fields.fields.begin(&part.name);
+        }
+    }
+    fn data(&mut self, bytes: &[u8]) {
+        if self.in_file {
+            self.files.data(bytes);
+        } else {
+            self.fields.fields.data(bytes);
+        }
+    }
+    fn end(&mut self) {
+        if self.in_file {
+            self.files.end();
+        } else {
+            self.fields.fields.end();
+        }
+    }
+}
+
+impl<F: Files> FormSink for SmallForm<F> {
+    fn check(&self) -> Result<(), Problem> {
+        self.fields.fields.check()
+    }
+
+    async fn settle(&mut self) -> Result<(), Problem> {
+        self.memory.grow_to(self.fields.fields.bytes() * MEMORY_PER_BYTE).await?;
+        self.files.settle().await
+    }
+}
+
+/// Reads a form; its files go to `files`. The memory is that of its fields.
+pub(crate) async fn read<F: Files>(
+    state: &AppState,
+    caller: &Caller,
+    request: Request,
+    files: F,
+) -> Result<(Fields, F, Memory), Problem> {
+    let (config, domain) = (&state.config, caller.domain_id);
+    let kind = body::kind(request.headers(), ACCEPTED_TYPES)?;
+    check_length(&request, config)?;
+    let headers = request.headers().clone();
+    let memory = state.memory.take(Some(domain), INLINE_BYTES_MAX).await?;
+    // Only a multipart form has files, and a file may take its time.
+    let body = match kind {
+        FormKind::Multipart => BodyReader::of_upload(state, domain, request).await?,
+        FormKind::Urlencoded | FormKind::Json => {
+            BodyReader::of_form(state, domain, request).await?
+        }
+    };
+    let form = SmallForm { fields: JsonFields::default(), files, in_file: false, memory };
+    let (form, read) = read_form(kind, &headers, body, &state.cpu, form).await?;
+    read?;
+    let SmallForm { fields, files, memory, .. } = form;
+    let mut fields = fields.fields;
     if kind != FormKind::Multipart {
         fields.refuse_files(|name| files.takes(name));
     }
-    Ok(fields)
-}
-
-async fn read_json(
-    request: Request,
-    config: &ApiConfig,
-    fields: &mut Fields,
-) -> Result<(), Problem> {
-    let mut body = request.into_limited_body().into_data_stream();
-    let mut decoder = ObjectDecoder::default();
-    let mut sink = JsonFields::new(fields);
-    while let Some(piece) = in_time(config, body.next()).await? {
-        let piece: Bytes = piece.map_err(|error| read_error(&error, config))?;
-        decoder.push(&piece, &mut sink).map_err(broken_json)?;
-        sink.check()?;
-    }
-    decoder.finish().map_err(broken_json)?;
-    sink.check()
-}
-
-async fn read_urlencoded(
-    request: Request,
-    config: &ApiConfig,
-    fields: &mut Fields,
-) -> Result<(), Problem> {
-    let mut body = request.into_limited_body().into_data_stream();
-    let mut decoder = Decoder::default();
-    while let Some(piece) = in_time(config, body.next()).await? {
-        let piece: Bytes = piece.map_err(|error| read_error(&error, config))?;
-        decoder.push(&piece, fields).map_err(broken_escape)?;
-        fields.check()?;
-    }
-    decoder.finish(fields).map_err(broken_escape)?;
-    fields.check()
-}
-
-async fn read_multipart(
-    request: Request,
-    config: &ApiConfig,
-    fields: &mut Fields,
-    files: &mut impl Files,
-) -> Result<(), Problem> {
-    let mut parts = body::multipart(request).await?;
-    let broken = |error| broken_multipart(&error, config);
-    while let Some(mut part) = in_time(config, parts.next_field()).await?.map_err(broken)? {
-        let name = part.name().unwrap_or_default().to_owned();
-        if files.takes(&name) {
-            files.begin(&name, part.file_name(), part.content_type());
-            while let Some(piece) = in_time(config, part.chunk()).await?.map_err(broken)? {
-                files.data(&piece).await?;
-            }
-            files.end().await?;
-            continue;
-        }
-        fields.begin(&name);
-        while let Some(piece) = in_time(config, part.chunk()).await?.map_err(broken)? {
-            fields.data(&piece);
-            fields.check()?;
-        }
-        fields.end();
-        fields.check()?;
-    }
-    Ok(())
+    Ok((fields, files, memory))
 }

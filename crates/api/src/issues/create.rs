@@ -6,7 +6,7 @@ use caseload_model::issue::write::{CreateRequest, read_create};
 use caseload_store::CreateIssue;
 
 use super::file_upload::FileUpload;
-use super::write_call::{FormRules, WriteCall, created};
+use super::write_call::{FormRules, Read, WriteCall, created};
 use crate::problem::Problem;
 use crate::query::QueryPairs;
 use crate::{AppState, Caller};
@@ -19,9 +19,9 @@ pub(crate) async fn create(
     request: Request,
 ) -> Result<Response, Problem> {
     let call = WriteCall::new(&state, &caller, "creating an issue", None, &query)?;
-    let mut files = FileUpload::new(&state, &caller);
+    let files = FileUpload::new(&state, &caller);
     let form = FormRules { read: read_create, references: CreateRequest::references };
-    let (origin, request, _mark) = call.read(request, &mut files, form).await?;
+    let Read { origin, request, mut files, held: _held } = call.read(request, files, form).await?;
     let command = CreateIssue { origin, request, attachments: files.files.clone() };
     created(state.store.create_issue(command).await, &mut files)
 }

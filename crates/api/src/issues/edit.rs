@@ -7,7 +7,7 @@ use caseload_model::issue::write::{BulkEditRequest, EditRequest, read_bulk_edit,
 use caseload_store::{EditIssue, EditIssues};
 
 use super::id::{InvalidIssueId, IssueId};
-use super::write_call::{FormRules, WriteCall, write_error};
+use super::write_call::{FormRules, Read, WriteCall, write_error};
 use crate::form::NoFiles;
 use crate::problem::Problem;
 use crate::query::QueryPairs;
@@ -23,7 +23,7 @@ pub(crate) async fn edit(
 ) -> Result<Response, Problem> {
     let call = WriteCall::new(&state, &caller, "editing an issue", Some(id), &query)?;
     let form = FormRules { read: read_edit, references: EditRequest::references };
-    let (origin, request, _mark) = call.read(request, &mut NoFiles, form).await?;
+    let Read { origin, request, held: _held, .. } = call.read(request, NoFiles, form).await?;
     let command = EditIssue { origin, issue_id: id?.known()?, request };
     Ok(idempotency::changed(state.store.edit_issue(command).await.map_err(write_error)?))
 }
@@ -37,7 +37,7 @@ pub(crate) async fn edit_many(
 ) -> Result<Response, Problem> {
     let call = WriteCall::new(&state, &caller, "editing issues", None, &query)?;
     let form = FormRules { read: read_bulk_edit, references: BulkEditRequest::references };
-    let (origin, request, _mark) = call.read(request, &mut NoFiles, form).await?;
+    let Read { origin, request, held: _held, .. } = call.read(request, NoFiles, form).await?;
     let command = EditIssues { origin, request };
     Ok(idempotency::changed(state.store.edit_issues(command).await.map_err(write_error)?))
 }

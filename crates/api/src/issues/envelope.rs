@@ -11,6 +11,7 @@ use std::task::{Context, Poll};
 use axum::body::{Body, Bytes, HttpBody};
 use axum::response::{IntoResponse, Response};
 use caseload_model::issue_query::Paging;
+use futures_util::{StreamExt, stream};
 use http::header;
 use hyper::body::{Frame, SizeHint};
 
@@ -20,7 +21,7 @@ use crate::link::total_pages;
 pub(super) const ISSUES: &str = "issues";
 
 /// The values of an envelope.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Envelope<'a> {
     pub(super) paging: Paging,
     /// The key of the records.
@@ -29,6 +30,8 @@ pub(super) struct Envelope<'a> {
     pub(super) records: Bytes,
     pub(super) total_hits: Option<u64>,
     pub(super) next: Next<'a>,
+    /// Further records, each after a comma, that are rendered while they are sent.
+    pub(super) rest: Option<Body>,
 }
 
 /// How the list continues after an envelope.
@@ -59,8 +62,16 @@ pub(super) fn respond(envelope: Envelope<'_>) -> Response {
         Next::ByPage => Ok(()),
     };
     tail.push(b'}');
-    let body = EnvelopeBody([head.into(), envelope.records, tail.into()].into_iter());
-    ([(header::CONTENT_TYPE, "application/json")], Body::new(body)).into_response()
+    let body = match envelope.rest {
+        None => Body::new(EnvelopeBody([head.into(), envelope.records, tail.into()].into_iter())),
+        Some(rest) => {
+            let first = [Bytes::from(head), envelope.records].map(Ok::<_, axum::Error>);
+            let end = [Ok(Bytes::from(tail))];
+            let pieces = stream::iter(first).chain(rest.into_data_stream());
+            Body::from_stream(pieces.chain(stream::iter(end)))
+        }
+    };
+    ([(header::CONTENT_TYPE, "application/json")], body).into_response()
 }
 
 /// A body of known length in three pieces.

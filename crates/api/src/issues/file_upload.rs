@@ -1,6 +1,7 @@
 //! The files of a form on their way into the store. The store receives pieces of a megabyte, each
-//! in a write of its own, so the server never holds a whole file. The write of the message claims
-//! the files. If the request is refused or the caller disconnects, the files are discarded.
+//! in a write of its own, while the form arrives, so the server never holds a whole file. The write
+//! of the message claims the files. If the request is refused or the caller disconnects, the files
+//! are discarded.
 
 use caseload_model::error_code::ErrorCode;
 use caseload_model::ids::timed_id;
@@ -24,10 +25,14 @@ pub(crate) const FILE_FIELDS: [&str; 2] = ["attachment", "attachments"];
 const NO_NAME: &str = "attachment";
 
 /// The files of one request.
-pub(super) struct FileUpload<'s> {
-    state: &'s AppState,
-    caller: &'s Caller,
+pub(super) struct FileUpload {
+    state: AppState,
+    caller: Caller,
     open: Option<OpenFile>,
+    /// Full pieces for the store.
+    full: Vec<StageAttachment>,
+    /// Why no id could be made for a file.
+    failed: Option<Problem>,
     pub(super) files: Vec<Attachment>,
     faults: Vec<Fault>,
     /// Over the names, types and bytes of all files.
@@ -46,12 +51,14 @@ struct OpenFile {
     refused: bool,
 }
 
-impl<'s> FileUpload<'s> {
-    pub(super) fn new(state: &'s AppState, caller: &'s Caller) -> Self {
+impl FileUpload {
+    pub(super) fn new(state: &AppState, caller: &Caller) -> Self {
         Self {
-            state,
-            caller,
+            state: state.clone(),
+            caller: caller.clone(),
             open: None,
+            full: Vec::new(),
+            failed: None,
             files: Vec::new(),
             faults: Vec::new(),
             hash: Sha256::new(),
@@ -64,23 +71,32 @@ impl<'s> FileUpload<'s> {
         self.unclaimed.clear();
     }
 
-    async fn flush(&mut self) -> Result<(), Problem> {
-        let Some(open) = &mut self.open else { return Ok(()) };
+    /// Prepares the piece of the open file for the store.
+    fn flush(&mut self) {
+        let Some(open) = &mut self.open else { return };
+        let now = self.state.clock.now();
         if open.file.id.is_empty() {
-            let now = self.state.clock.now();
-            open.file.id = timed_id(&self.caller.domain_name, "attachment", now, random_u64()?);
-            self.unclaimed.push(open.file.id.clone());
+            match random_u64() {
+                Ok(random) => {
+                    open.file.id = timed_id(&self.caller.domain_name, "attachment", now, random);
+                    self.unclaimed.push(open.file.id.clone());
+                }
+                Err(problem) => {
+                    self.failed = Some(problem);
+                    open.refused = true;
+                    return;
+                }
+            }
         }
-        let command = StageAttachment {
+        self.full.push(StageAttachment {
             domain: self.caller.domain_id,
             key: Some(self.caller.key_id.clone()),
             id: open.file.id.clone(),
             number: open.pieces,
             bytes: std::mem::take(&mut open.piece),
-            now: self.state.clock.now(),
-        };
+            now,
+        });
         open.pieces += 1;
-        Ok(self.state.store.stage_attachment(command).await?)
     }
 
     fn refuse(&mut self, code: ErrorCode, detail: String) {
@@ -105,7 +121,7 @@ fn stored_name(sent: &str) -> String {
     if name.is_empty() { NO_NAME.to_owned() } else { name }
 }
 
-impl Files for FileUpload<'_> {
+impl Files for FileUpload {
     fn takes(&self, name: &str) -> bool {
         let (name, _) = unbracketed(name);
         FILE_FIELDS.iter().any(|field| same_name(field, name))
@@ -147,47 +163,54 @@ impl Files for FileUpload<'_> {
         }
     }
 
-    async fn data(&mut self, mut bytes: &[u8]) -> Result<(), Problem> {
+    fn data(&mut self, mut bytes: &[u8]) {
         let bytes_max = self.state.config.attachment_bytes_max as u64;
-        let Some(open) = self.open.as_mut().filter(|open| !open.refused) else { return Ok(()) };
+        let Some(open) = self.open.as_mut().filter(|open| !open.refused) else { return };
         open.file.size += bytes.len() as u64;
         open.hash.update(bytes);
         if open.file.size > bytes_max {
             let name = &open.file.file_name;
             let detail = format!("the file {name:?} has more than {bytes_max} bytes");
             self.refuse(ErrorCode::TooLarge, detail);
-            return Ok(());
+            return;
         }
-        while let Some(open) = self.open.as_mut().filter(|_| !bytes.is_empty()) {
+        while let Some(open) = self.open.as_mut().filter(|open| !bytes.is_empty() && !open.refused)
+        {
             let room = ATTACHMENT_PIECE_BYTES - open.piece.len();
             let (fitting, rest) = bytes.split_at(room.min(bytes.len()));
             open.piece.extend_from_slice(fitting);
             bytes = rest;
             if open.piece.len() == ATTACHMENT_PIECE_BYTES {
-                self.flush().await?;
+                self.flush();
             }
         }
-        Ok(())
     }
 
-    async fn end(&mut self) -> Result<(), Problem> {
+    fn end(&mut self) {
         let unsent = self.open.as_ref().is_some_and(|open| {
             // A browser sends this for an empty file input.
             open.file.size == 0 && open.file.file_name == NO_NAME
         });
         let has_rest = |open: &OpenFile| !open.piece.is_empty() || open.pieces == 0;
         if !unsent && self.open.as_ref().is_some_and(|open| !open.refused && has_rest(open)) {
-            self.flush().await?;
+            self.flush();
         }
-        let Some(open) = self.open.take().filter(|open| !open.refused && !unsent) else {
-            return Ok(());
-        };
+        let Some(open) = self.open.take().filter(|open| !open.refused && !unsent) else { return };
         for text in [&open.file.file_name, &open.file.content_type] {
             self.hash.update((text.len() as u64).to_be_bytes());
             self.hash.update(text);
         }
         self.hash.update(open.hash.finalize());
         self.files.push(open.file);
+    }
+
+    async fn settle(&mut self) -> Result<(), Problem> {
+        if let Some(problem) = self.failed.take() {
+            return Err(problem);
+        }
+        for piece in self.full.drain(..) {
+            self.state.store.stage_attachment(piece).await?;
+        }
         Ok(())
     }
 
@@ -200,7 +223,7 @@ impl Files for FileUpload<'_> {
     }
 }
 
-impl Drop for FileUpload<'_> {
+impl Drop for FileUpload {
     fn drop(&mut self) {
         if self.unclaimed.is_empty() {
             return;

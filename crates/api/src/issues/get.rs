@@ -6,6 +6,7 @@ use caseload_model::issue_query::{self, Paging};
 use caseload_store::GetIssue;
 use http::{HeaderMap, header};
 
+use super::ahead::PAGE_BYTES_AHEAD;
 use super::deadline::in_time;
 use super::envelope::{self, Envelope, Next};
 use super::id::{InvalidIssueId, IssueId, unknown_issue};
@@ -31,6 +32,7 @@ pub(crate) async fn get(
     let (Ok(id), Ok(view)) = (id, view) else { return Err(unknown_issue()) };
     let id = id.known()?;
     let (domain, budget) = (caller.domain_id, state.config.query_timeout);
+    let memory = state.memory.take(Some(domain), PAGE_BYTES_AHEAD).await?;
     let read = state.store.issue(GetIssue { domain, id, view, budget });
     let issue = in_time(budget, read).await?.ok_or_else(unknown_issue)?;
     let tag = etag::of_issues(&issue.version, &format!("{domain:?} {view:?} {base}"));
@@ -40,9 +42,10 @@ pub(crate) async fn get(
     let envelope = Envelope {
         paging: Paging::default(),
         key: envelope::ISSUES,
-        records: base.inserted(issue.body, &issue.urls).into(),
+        records: memory.hold(base.inserted(issue.body, &issue.urls)),
         total_hits: Some(1),
         next: Next::ByPage,
+        rest: None,
     };
     Ok(([(header::ETAG, tag)], envelope::respond(envelope)).into_response())
 }

@@ -2,6 +2,7 @@
 //! of lines or of rows. The parameters and `Accept` choose the form; the query is the same in all
 //! of them.
 
+use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use caseload_model::error_code::ErrorCode;
@@ -13,14 +14,18 @@ use caseload_model::spelling::{same_name, unbracketed};
 use caseload_store::{ListIssues, StepForm, StepIssues, StoreError};
 use http::{HeaderMap, HeaderValue, Uri, header};
 
+use super::ahead::{ListError, PAGE_BYTES_AHEAD};
 use super::deadline::in_time;
 use super::envelope::{self, Envelope, Next};
+use super::steps::IssueSteps;
 use super::stream::{self, StepReader, StreamForm};
 use super::table::IssueTable;
 use crate::base_url::BaseUrl;
 use crate::format::{Chosen, Format};
+use crate::memory::Memory;
 use crate::problem::{Fault, Problem};
 use crate::query::{QueryPairs, refused};
+use crate::seen::{Event, Origin};
 use crate::{AppState, Caller, etag, link};
 
 /// The parameters that are not filters: they choose the members of each issue and the part of the
@@ -71,8 +76,12 @@ pub(crate) async fn list(
         (false, None) => call.page().await,
     };
     answer.map_err(|error| match error {
-        ListError::Store(error) => list_error(error, &call.pairs),
+        ListError::Store(error) => {
+            call.log_deadline(&error);
+            list_error(error, &call.pairs)
+        }
         ListError::Parameter(fault) => refused(vec![fault]),
+        ListError::Refused(problem) => problem,
     })
 }
 
@@ -111,34 +120,42 @@ struct ListCall {
     chosen: Chosen,
 }
 
-enum ListError {
-    Store(StoreError),
-    Parameter(ParameterFault),
-}
-
-impl From<StoreError> for ListError {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
-    }
-}
-
 impl ListCall {
+    fn log_deadline(&self, error: &StoreError) {
+        let origin = Origin::Domain(self.caller.domain_id);
+        if matches!(error, StoreError::DeadlinePassed)
+            && let Some(left_out) = self.state.seen.line(Event::Deadline, origin)
+        {
+            let domain = self.caller.domain_name.as_str();
+            tracing::warn!(domain, left_out, "a list passed its deadline");
+        }
+    }
+
     /// A numbered page.
     async fn page(&self) -> Result<Response, ListError> {
         let (request, paging) = (&self.request, self.request.paging);
         let budget = self.state.config.query_timeout;
+        let memory = self.memory().await?;
         let read = self.state.store.list_issues(ListIssues {
             domain: self.caller.domain_id,
             query: request.query.clone(),
             view: request.view,
             paging,
+            bytes_max: PAGE_BYTES_AHEAD,
             budget,
         });
         let page = in_time(budget, read).await?;
         let total_hits = Some(page.total_hits);
-        let records = self.base.inserted(page.body, &page.urls).into();
-        let envelope =
-            Envelope { paging, key: envelope::ISSUES, records, total_hits, next: Next::ByPage };
+        let records = memory.hold(self.base.inserted(page.body, &page.urls));
+        let rest = self.rest(page.more, page.last, paging.page_size, u64::from(page.count))?;
+        let envelope = Envelope {
+            paging,
+            key: envelope::ISSUES,
+            records,
+            total_hits,
+            next: Next::ByPage,
+            rest,
+        };
         let links = link::header(&self.url, &self.pairs, paging, page.total_hits, || {
             let pages = u32::try_from(paging.page).unwrap_or(u32::MAX);
             page.last.map(|after| self.cursor(after, pages))
@@ -150,17 +167,20 @@ impl ListCall {
     async fn step(&self, cursor: &CursorPaging) -> Result<Response, ListError> {
         let mut request = self.step_request()?;
         request.count = cursor.count;
+        let memory = self.memory().await?;
         let read = self.state.store.step_issues(request);
         let step = in_time(self.state.config.query_timeout, read).await?;
         let pages = cursor.pages_before().saturating_add(1);
+        // A step may have fewer issues than the caller asked for: the next one continues.
         let next = step.last.filter(|_| step.more).map(|after| self.cursor(after, pages));
         let page_size = self.request.paging.page_size;
         let envelope = Envelope {
             paging: Paging { page: u64::from(pages), page_size },
             key: envelope::ISSUES,
-            records: self.base.inserted(step.body, &step.urls).into(),
+            records: memory.hold(self.base.inserted(step.body, &step.urls)),
             total_hits: step.total_hits,
             next: next.as_deref().map_or(Next::End, Next::Cursor),
+            rest: None,
         };
         let links = link::stepped(&self.url, &self.pairs, next.as_deref());
         Ok(self.answer(envelope, &step.version, links))
@@ -182,15 +202,39 @@ impl ListCall {
             StreamForm::Lines { trailer: !self.request.without_trailer }
         };
         let reader = StepReader {
-            state: self.state.clone(),
-            caller: self.caller.clone(),
-            base: self.base.clone(),
-            request,
+            steps: self.steps(request),
             pages: self.request.cursor.as_ref().map_or(0, CursorPaging::pages_before),
             content_type: self.chosen.content_type,
             form,
         };
-        Ok(reader.respond().await?)
+        reader.respond().await
+    }
+
+    /// Memory for as much of a list as is rendered ahead of its reader.
+    async fn memory(&self) -> Result<Memory, ListError> {
+        let taken = self.state.memory.take(Some(self.caller.domain_id), PAGE_BYTES_AHEAD);
+        taken.await.map_err(ListError::Refused)
+    }
+
+    fn steps(&self, request: StepIssues) -> IssueSteps {
+        let (state, caller, base) = (self.state.clone(), self.caller.clone(), self.base.clone());
+        IssueSteps { state, caller, base, request }
+    }
+
+    /// The part of a page that is rendered once its reader has the part before it.
+    fn rest(
+        &self,
+        more: bool,
+        last: Option<ListPosition>,
+        page_size: u64,
+        count: u64,
+    ) -> Result<Option<Body>, ListError> {
+        if !more || last.is_none() {
+            return Ok(None);
+        }
+        let mut request = self.step_request()?;
+        request.after = last;
+        Ok(Some(self.steps(request).rest_of_page(page_size - count)))
     }
 
     fn step_request(&self) -> Result<StepIssues, ListError> {
@@ -202,7 +246,7 @@ impl ListCall {
             view: self.request.view,
             after: position.transpose().map_err(ListError::Parameter)?.flatten(),
             issues_max: self.request.paging.page_size,
-            bytes_max: usize::MAX,
+            bytes_max: PAGE_BYTES_AHEAD,
             form: StepForm::Commas,
             count: false,
             budget: self.state.config.query_timeout,
@@ -222,18 +266,23 @@ impl ListCall {
         version: &ListVersion,
         links: Vec<HeaderValue>,
     ) -> Response {
-        let Envelope { paging, total_hits, next, .. } = &envelope;
+        let Envelope { paging, total_hits, next, rest, .. } = &envelope;
+        // The rest is not known yet, so a page with a rest has no tag.
+        let is_whole = rest.is_none();
         let (domain, view) = (self.caller.domain_id, self.request.view);
         let base = &self.base;
         let shown = format!("{domain:?} {view:?} {paging:?} {total_hits:?} {next:?} {base}");
         let tag = etag::of_issues(version, &shown);
-        if etag::has_already(&self.headers, &tag) {
+        if is_whole && etag::has_already(&self.headers, &tag) {
             return etag::unchanged(&format!("W/{tag}"));
         }
         let mut response = envelope::respond(envelope);
         let headers = response.headers_mut();
         headers.insert(header::VARY, HeaderValue::from_static("Accept"));
-        headers.extend(HeaderValue::try_from(format!("W/{tag}")).map(|tag| (header::ETAG, tag)));
+        if is_whole {
+            headers
+                .extend(HeaderValue::try_from(format!("W/{tag}")).map(|tag| (header::ETAG, tag)));
+        }
         for link in links {
             headers.append(header::LINK, link);
         }

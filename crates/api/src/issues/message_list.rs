@@ -14,18 +14,19 @@ use caseload_model::json::elements_at;
 use caseload_model::time::UnixMillis;
 use caseload_store::{GetIssue, RenderedIssue};
 use http::{HeaderMap, HeaderValue, Uri, header};
-use tokio::task::spawn_blocking;
 
+use super::ahead::PAGE_BYTES_AHEAD;
 use super::deadline::in_time;
 use super::envelope::{self, Envelope, Next};
 use super::id::{InvalidIssueId, IssueId, unknown_issue};
 use crate::base_url::BaseUrl;
 use crate::format::{Chosen, Format};
+use crate::memory::Memory;
 use crate::problem::{Fault, Problem};
 use crate::query::{QueryPairs, refused};
 use crate::{AppState, Caller, etag, link};
 
-/// An issue of more bytes is taken apart on a thread for blocking work.
+/// An issue of more bytes is taken apart on another thread.
 const INLINE_BYTES_MAX: usize = 256 << 10;
 
 /// One of the two lists of an issue.
@@ -140,6 +141,8 @@ impl ListCall {
         let scope = MessageListScope::of(domain, id, list.key());
         let after = request.cursor.as_ref().map(|cursor| scope.position(cursor)).transpose();
         let after = after.map_err(|fault| refused(vec![fault]))?.flatten();
+        // The issue, and the part of it that is shown.
+        let memory = state.memory.take(Some(domain), 2 * PAGE_BYTES_AHEAD).await?;
         let read = state.store.issue(GetIssue { domain, id, view: list.view(), budget });
         let issue = in_time(budget, read).await?.ok_or_else(unknown_issue)?;
         let base = &self.base;
@@ -154,12 +157,9 @@ impl ListCall {
         let part = if issue.body.len() <= INLINE_BYTES_MAX {
             reading.part_of(&issue)
         } else {
-            spawn_blocking(move || reading.part_of(&issue)).await.map_err(|error| {
-                tracing::error!(%error, "an issue could not be taken apart");
-                Problem::internal()
-            })?
+            state.cpu.run(move || reading.part_of(&issue)).await?
         };
-        let mut response = self.respond(list, &request, scope, chosen, part);
+        let mut response = self.respond(list, &request, scope, chosen, (part, memory));
         let tag = HeaderValue::try_from(format!("W/{tag}"));
         response.headers_mut().extend(tag.map(|tag| (header::ETAG, tag)));
         response.headers_mut().insert(header::VARY, HeaderValue::from_static("Accept"));
@@ -172,7 +172,7 @@ impl ListCall {
         request: &MessageListRequest,
         scope: MessageListScope,
         chosen: Chosen,
-        part: Part,
+        (part, memory): (Part, Memory),
     ) -> Response {
         let (url, paging) = (self.base.of_path(self.uri.path()), request.paging);
         let number = request.cursor.as_ref().map(|cursor| cursor.pages_before().saturating_add(1));
@@ -185,20 +185,21 @@ impl ListCall {
         };
         let counted = request.cursor.as_ref().is_none_or(|cursor: &CursorPaging| cursor.count);
         let records = self.base.inserted(part.body, &part.urls);
-        let envelope = Envelope {
-            paging: Paging { page, page_size: paging.page_size },
-            key: list.key(),
-            records: records.into(),
-            total_hits: counted.then_some(part.total),
-            next: match (&request.cursor, &next) {
-                (None, _) => Next::ByPage,
-                (Some(_), Some(token)) => Next::Cursor(token),
-                (Some(_), None) => Next::End,
-            },
-        };
-        let mut response = match chosen.format {
-            Format::Json => envelope::respond(envelope),
-            _ => chosen.answer_lines(lines(&envelope.records), list.columns()),
+        let mut response = if chosen.format == Format::Json {
+            envelope::respond(Envelope {
+                paging: Paging { page, page_size: paging.page_size },
+                key: list.key(),
+                records: memory.hold(records),
+                total_hits: counted.then_some(part.total),
+                next: match (&request.cursor, &next) {
+                    (None, _) => Next::ByPage,
+                    (Some(_), Some(token)) => Next::Cursor(token),
+                    (Some(_), None) => Next::End,
+                },
+                rest: None,
+            })
+        } else {
+            chosen.answer_lines(memory, lines(&records), list.columns())
         };
         for link in links {
             response.headers_mut().append(header::LINK, link);

@@ -7,7 +7,7 @@ use caseload_store::AddMessage;
 
 use super::file_upload::FileUpload;
 use super::id::{InvalidIssueId, IssueId};
-use super::write_call::{FormRules, WriteCall, created};
+use super::write_call::{FormRules, Read, WriteCall, created};
 use crate::problem::Problem;
 use crate::query::QueryPairs;
 use crate::{AppState, Caller};
@@ -21,9 +21,9 @@ pub(crate) async fn add_message(
     request: Request,
 ) -> Result<Response, Problem> {
     let call = WriteCall::new(&state, &caller, "adding a message", Some(id), &query)?;
-    let mut files = FileUpload::new(&state, &caller);
+    let files = FileUpload::new(&state, &caller);
     let form = FormRules { read: read_message, references: MessageRequest::references };
-    let (origin, request, _mark) = call.read(request, &mut files, form).await?;
+    let Read { origin, request, mut files, held: _held } = call.read(request, files, form).await?;
     let (issue_id, attachments) = (id?.known()?, files.files.clone());
     let command = AddMessage { origin, issue_id, request, attachments };
     created(state.store.add_message(command).await, &mut files)

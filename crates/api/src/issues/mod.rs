@@ -2,6 +2,7 @@
 //! that create, edit and answer issues. The store renders issues; this module sends their bytes
 //! without parsing them. The model defines the meaning of parameters and fields.
 
+mod ahead;
 mod create;
 mod deadline;
 mod edit;
@@ -14,6 +15,7 @@ mod message_list;
 mod messages;
 pub(crate) mod openapi;
 mod private_notes;
+mod steps;
 mod stream;
 mod table;
 mod write_call;

@@ -6,7 +6,7 @@ use caseload_model::issue::write::{NoteRequest, read_note};
 use caseload_store::AddNote;
 
 use super::id::{InvalidIssueId, IssueId};
-use super::write_call::{FormRules, WriteCall, write_error};
+use super::write_call::{FormRules, Read, WriteCall, write_error};
 use crate::form::NoFiles;
 use crate::problem::Problem;
 use crate::query::QueryPairs;
@@ -22,7 +22,7 @@ pub(crate) async fn add_note(
 ) -> Result<Response, Problem> {
     let call = WriteCall::new(&state, &caller, "adding a note", Some(id), &query)?;
     let form = FormRules { read: read_note, references: NoteRequest::references };
-    let (origin, request, _mark) = call.read(request, &mut NoFiles, form).await?;
+    let Read { origin, request, held: _held, .. } = call.read(request, NoFiles, form).await?;
     let command = AddNote { origin, issue_id: id?.known()?, request };
     Ok(idempotency::created(state.store.add_note(command).await.map_err(write_error)?))
 }

@@ -13,12 +13,19 @@ use caseload_store::{Idempotent, StoreError, StoredAnswer, WriteOrigin};
 
 use super::file_upload::FileUpload;
 use super::id::{InvalidIssueId, IssueId, unknown_issue};
+use crate::cpu::INLINE_BYTES_MAX;
 use crate::form::{self, Fields, Files};
 use crate::idempotency::{self, InProgressMark};
+use crate::memory::Memory;
 use crate::problem::{Fault, Problem};
 use crate::query::QueryPairs;
 use crate::random::random_u64;
 use crate::{AppState, Caller};
+
+/// A form of more bytes takes memory for the values in its maps and lists.
+const LARGE_FORM_BYTES: usize = 1 << 20;
+/// The memory that a parsed list of short values needs for each of its bytes.
+const MEMORY_PER_PARSED_BYTE: usize = 16;
 
 /// A writing call while its request is read.
 pub(super) struct WriteCall<'c> {
@@ -27,6 +34,16 @@ pub(super) struct WriteCall<'c> {
     name: &'static str,
     issue: Option<IssueId>,
     faults: Vec<Fault>,
+}
+
+/// A request that was read without a fault.
+pub(super) struct Read<T, F> {
+    pub(super) origin: WriteOrigin,
+    pub(super) request: T,
+    pub(super) files: F,
+    /// The mark on the idempotency key and the memory of the form, to be dropped once the call is
+    /// answered.
+    pub(super) held: (Option<InProgressMark>, Memory),
 }
 
 /// How the model reads a form as a request of type `T`.
@@ -51,31 +68,42 @@ impl<'c> WriteCall<'c> {
         Ok(Self { state, caller, name, issue, faults })
     }
 
-    /// Reads the request, which may have an idempotency key. The caller must hold the mark on that
-    /// key until the call is answered.
-    pub(super) async fn read<T>(
+    /// Reads the request, which may have an idempotency key.
+    pub(super) async fn read<T: Send + 'static, F: Files>(
         mut self,
         request: Request,
-        files: &mut impl Files,
+        files: F,
         form: FormRules<T>,
-    ) -> Result<(WriteOrigin, T, Option<InProgressMark>), Problem> {
+    ) -> Result<Read<T, F>, Problem> {
         let (state, caller) = (self.state, self.caller);
         let key = idempotency::key(request.headers(), &mut self.faults);
         let mark = idempotency::begin(state, caller, key.as_deref()).await?;
-        let fields = form::read(request, &state.config, files).await?;
-        let content = self.content(&fields, files.content());
-        let request = self.request(fields, files.take_faults(), form).await?;
-        Ok((origin(state, caller, key.map(|text| (text, content)))?, request, mark))
+        let (fields, mut files, mut memory) = form::read(state, caller, request, files).await?;
+        let bytes = fields.bytes();
+        if bytes > LARGE_FORM_BYTES {
+            memory.grow_to(bytes * MEMORY_PER_PARSED_BYTE).await?;
+        }
+        let (name, issue, file_hash) = (self.name, self.issue, files.content());
+        let work = move || {
+            let content = content(name, issue, &fields, file_hash);
+            let parsed = (form.read)(&fields.pairs);
+            (content, parsed, fields)
+        };
+        let (content, parsed, fields) =
+            if bytes > INLINE_BYTES_MAX { state.cpu.run(work).await? } else { work() };
+        let request = self.request(parsed, fields, files.take_faults(), form.references).await?;
+        let origin = origin(state, caller, key.map(|text| (text, content)))?;
+        Ok(Read { origin, request, files, held: (mark, memory) })
     }
 
     /// The typed request, or all faults of the call, its form, its files and its references.
     async fn request<T>(
         mut self,
+        (request, mut faults): ParsedForm<T>,
         fields: Fields,
         files: Vec<Fault>,
-        form: FormRules<T>,
+        references: fn(&T) -> References,
     ) -> Result<T, Problem> {
-        let (request, mut faults) = (form.read)(&fields.pairs);
         // A field that could not be taken over is not missing as well.
         faults.retain(|fault| {
             let is_given = fields.faults.iter().any(|given| {
@@ -90,28 +118,28 @@ impl<'c> WriteCall<'c> {
         if self.faults.is_empty() {
             return Ok(request);
         }
-        let references = (form.references)(&request);
+        let references = references(&request);
         let (store, domain) = (&self.state.store, self.caller.domain_id);
         let more = store.reference_faults(domain, references).await?;
         self.faults.extend(more.into_iter().map(Fault::from));
         Err(Problem::faults(self.faults))
     }
+}
 
-    /// A hash of the request's content: the call, the issue, the fields and the files. The order
-    /// and spelling of the fields and the encoding of the body do not matter, the order of the
-    /// values of one field does.
-    fn content(&self, form: &Fields, files: [u8; 32]) -> [u8; 32] {
-        let pairs = form.pairs.iter();
-        let mut fields: Vec<(String, &str)> =
-            pairs.map(|(name, value)| (name.replace('_', "-"), value.as_str())).collect();
-        fields.sort_by(|(a, _), (b, _)| a.cmp(b));
-        let issue = self.issue.and_then(IssueId::number).unwrap_or_default().to_be_bytes();
-        let mut parts: Vec<&[u8]> = vec![self.name.as_bytes(), &issue, &files];
-        for (name, value) in &fields {
-            parts.extend([name.as_bytes(), value.as_bytes()]);
-        }
-        idempotency::content_hash(&parts)
+/// A hash of the request's content: the call, the issue, the fields and the files. The order and
+/// spelling of the fields and the encoding of the body do not matter, the order of the values of
+/// one field does.
+fn content(name: &str, issue: Option<IssueId>, form: &Fields, files: [u8; 32]) -> [u8; 32] {
+    let pairs = form.pairs.iter();
+    let mut fields: Vec<(String, &str)> =
+        pairs.map(|(name, value)| (name.replace('_', "-"), value.as_str())).collect();
+    fields.sort_by(|(a, _), (b, _)| a.cmp(b));
+    let issue = issue.and_then(IssueId::number).unwrap_or_default().to_be_bytes();
+    let mut parts: Vec<&[u8]> = vec![name.as_bytes(), &issue, &files];
+    for (name, value) in &fields {
+        parts.extend([name.as_bytes(), value.as_bytes()]);
     }
+    idempotency::content_hash(&parts)
 }
 
 /// The common part of a command. An idempotency key comes with the hash of the request's content.
@@ -135,7 +163,7 @@ fn origin(
 /// discarded.
 pub(super) fn created(
     outcome: Result<Idempotent<StoredAnswer>, StoreError>,
-    files: &mut FileUpload<'_>,
+    files: &mut FileUpload,
 ) -> Result<Response, Problem> {
     let outcome = outcome.map_err(write_error)?;
     if matches!(outcome, Idempotent::Done(_)) {

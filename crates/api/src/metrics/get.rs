@@ -3,19 +3,47 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use axum::Extension;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
+use caseload_model::error_code::ErrorCode;
 use caseload_store::{CompletedTasks, StoreMetrics};
-use http::header;
+use http::{HeaderMap, header};
 
 use super::text::MetricsText;
 use crate::AppState;
+use crate::auth::require_any_key;
+use crate::peer::PeerAddress;
+use crate::problem::Problem;
+
+/// Headers that a proxy adds.
+const FORWARDED: [&str; 3] = ["forwarded", "x-forwarded-for", "x-forwarded-host"];
 
 /// How long the store may take for its figures.
 const STORE_SECONDS_MAX: u64 = 2;
 
-/// `GET /metrics`
-pub(crate) async fn get(State(state): State<AppState>) -> Response {
+/// `GET /metrics`: with a key, or from this machine.
+pub(crate) async fn get(
+    State(state): State<AppState>,
+    peer: Option<Extension<PeerAddress>>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    if state.config.has_admin_address {
+        let detail = "the metrics have an address of their own; the operator has set it with \
+                      --admin-listen";
+        return Err(Problem::new(ErrorCode::NotFound, detail));
+    }
+    // A proxy on this machine passes on the requests of others.
+    let is_passed_on = FORWARDED.iter().any(|name| headers.contains_key(*name));
+    let is_near = peer.is_some_and(|Extension(peer)| peer.0.is_loopback()) && !is_passed_on;
+    if !is_near {
+        require_any_key(&state, &headers).await?;
+    }
+    Ok(get_open(State(state)).await)
+}
+
+/// `GET /metrics` at the address for operators.
+pub(crate) async fn get_open(State(state): State<AppState>) -> Response {
     let mut out = MetricsText::default();
     state.request_counts.write(&mut out);
     let limit = Duration::from_secs(STORE_SECONDS_MAX);
@@ -32,7 +60,12 @@ pub(crate) async fn get(State(state): State<AppState>) -> Response {
         }
         Err(_) => out.line("caseload_store_up", "", 0),
     }
-    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], out.0).into_response()
+    let headers = [
+        (header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8"),
+        (header::CACHE_CONTROL, "no-store"),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    ];
+    (headers, out.0).into_response()
 }
 
 fn write_store(figures: &StoreMetrics, out: &mut MetricsText) {

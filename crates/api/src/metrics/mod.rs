@@ -8,5 +8,5 @@ mod request_counts;
 mod text;
 
 pub(crate) use count::count;
-pub(crate) use get::get;
+pub(crate) use get::{get, get_open};
 pub(crate) use request_counts::RequestCounts;

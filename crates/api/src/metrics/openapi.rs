@@ -1,6 +1,7 @@
 //! The description of the metrics, which need no key.
 //! The list of metrics is in docs/api.md.
 
+use caseload_model::error_code::ErrorCode;
 use serde_json::{Value, json};
 
 use crate::openapi::operation::Operation;
@@ -11,8 +12,11 @@ pub(crate) fn paths() -> Value {
         "service",
         "Metrics for operators",
         "The text format 0.0.4 of Prometheus. It contains no domain \
-         name, record id or key. The metrics are listed in docs/api.md, \"Health and metrics\".",
+         name, record id or key. A caller on another machine needs a key of any domain. If the \
+         operator has set an address for metrics, they are there alone. The metrics are listed in \
+         docs/api.md, \"Health and metrics\".",
     );
+    let metrics = metrics.fails(&[ErrorCode::Unauthorized, ErrorCode::NotFound]);
     let metrics = metrics.answers(
         200,
         "The metrics.",

@@ -80,7 +80,9 @@ impl Operation {
         self
     }
 
+    /// Adds a body, and the errors of every call that has one.
     pub(crate) fn body(mut self, body: Value) -> Self {
+        self.errors.extend([ErrorCode::CrossSite, ErrorCode::TooSlow, ErrorCode::UnknownCoding]);
         self.members.insert("requestBody".to_owned(), body);
         self
     }

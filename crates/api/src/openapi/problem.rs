@@ -207,6 +207,21 @@ fn sample(code: ErrorCode) -> (Option<&'static str>, &'static str) {
             (None, "the API key does not open this domain; use a key of the domain in the path")
         }
         ErrorCode::NotFound => (None, "the domain has no issue with that id"),
+        ErrorCode::CrossSite => (
+            None,
+            "a browser sent this request for a page of another site, which may not write; send it \
+             from a page of the server itself, or from a program",
+        ),
+        ErrorCode::TooSlow => (
+            None,
+            "the body arrived too slowly; send at least 1 KiB a second, and a form within 30 \
+             minutes",
+        ),
+        ErrorCode::UnknownCoding => (
+            None,
+            "the server does not know the transfer coding \"gzip\"; send the body with a \
+             Content-Length or in chunks, and a compressed one with Content-Encoding",
+        ),
         other => (None, sample_of_state(other)),
     }
 }

@@ -10,7 +10,7 @@ use caseload_model::issue::IssueQueue;
 use http::{HeaderMap, Uri};
 use serde_json::{Value, json};
 
-use crate::format::Format;
+use crate::format::{Format, SHORT_LIST_BYTES};
 use crate::problem::Problem;
 use crate::{AppState, Caller};
 
@@ -22,9 +22,10 @@ pub(crate) async fn list(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let chosen = Format::of_short_list(&uri, &headers)?;
+    let memory = state.memory.take(Some(caller.domain_id), SHORT_LIST_BYTES).await?;
     let queues = state.store.queues(caller.domain_id).await?;
     // Clients of the family read either of the two names.
     let view = |q: &IssueQueue| json!({"id": q.id, "name": q.name, "title": q.name});
     let queues: Vec<Value> = queues.iter().map(view).collect();
-    Ok(chosen.answer(&queues, &["id", "name"], &json!({ "queues": queues })))
+    Ok(chosen.answer(memory, &queues, &["id", "name"], &json!({ "queues": queues })))
 }

@@ -13,6 +13,8 @@ mod attachments {
     mod get;
 }
 mod base_url;
+mod browsers;
+mod budget;
 mod bulk_actions {
     mod cancel;
     mod create;
@@ -34,6 +36,7 @@ mod bulk_actions {
     mod status;
     mod support;
 }
+mod connections;
 mod everywhere;
 mod front_page;
 mod heads;

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use caseload_api::ApiConfig;
+use caseload_api::{ApiConfig, PaceLimits};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -34,6 +34,13 @@ fn post_head(extra: &str) -> String {
          Authorization: Bearer {WRITE}\r\nContent-Type: application/x-www-form-urlencoded\r\n\
          {extra}\r\n"
     )
+}
+
+/// Limits that a slow client exceeds soon.
+fn hasty() -> ApiConfig {
+    let (grace, window) = (Duration::from_millis(20), Duration::from_millis(80));
+    let pace = PaceLimits { grace, window, bytes_per_second: 1 << 20, ..PaceLimits::default() };
+    ApiConfig { pace, ..ApiConfig::default() }
 }
 
 async fn small() -> Server {
@@ -80,10 +87,9 @@ async fn a_chunked_body_over_the_limit_is_refused_and_the_answer_arrives() {
 
 #[tokio::test]
 async fn a_body_that_stops_arriving_is_refused() {
-    let config = ApiConfig { body_pause_max: Duration::from_millis(100), ..ApiConfig::default() };
-    let server = Server::configured(config).await;
+    let server = Server::configured(hasty()).await;
     let answer = exchange(&server, &(post_head("Content-Length: 100\r\n") + "action=")).await;
-    assert!(answer.starts_with("HTTP/1.1 400"), "{answer}");
+    assert!(answer.starts_with("HTTP/1.1 408") && answer.contains("too_slow"), "{answer}");
 }
 
 #[tokio::test]

@@ -165,7 +165,7 @@ fn revoke(args: &RevokeArgs) -> Result<Done, Failure> {
         return Err(Failure::usage(format!("domain {name} has no key {:?}", args.id))
             .with_hint(format!("`caseload key list --domain {name}` shows the ids")));
     }
-    tracing::info!(domain = name.as_str(), key = args.id, "a key was revoked");
+    tracing::warn!(domain = name.as_str(), key = args.id, "a key was revoked");
     note(format_args!("revoked key {} of domain {name}", args.id));
     Ok(Done::Good)
 }

@@ -8,6 +8,7 @@ use clap::Args;
 use clap::builder::RangedU64ValueParser;
 
 use crate::args::{StoreArgs, parse_listen};
+use crate::descriptors::connections_max;
 use crate::failure::{Done, Failure};
 use crate::printer::note;
 use crate::server::{LEASE_SECONDS, Server, StopSignals, bind, on_threads};
@@ -34,6 +35,11 @@ pub(crate) struct ServeArgs {
     #[arg(long, env = "CASELOAD_STORE_WAIT", value_name = "SECONDS", default_value = "60",
           value_parser = clap::value_parser!(u64).range(0..=86_400))]
     store_wait: u64,
+    /// Address and port for health, readiness and metrics, for operators alone. Without it, they
+    /// are at --listen, and the metrics need a key or a caller on this machine
+    #[arg(long, env = "CASELOAD_ADMIN_LISTEN", value_name = "HOST:PORT",
+          value_parser = parse_listen)]
+    admin_listen: Option<String>,
     #[command(flatten)]
     links: LinkArgs,
     #[command(flatten)]
@@ -54,10 +60,12 @@ pub(crate) struct LinkArgs {
 }
 
 impl LinkArgs {
-    fn config(&self, limits: &LimitArgs) -> ApiConfig {
+    /// Adds them to the settings of a server.
+    fn add_to(&self, config: &mut ApiConfig) {
         let mut trusted_proxies = TrustedProxies::default();
         trusted_proxies.extend(self.trusted_proxy.iter().cloned());
-        ApiConfig { public_url: self.public_url.clone(), trusted_proxies, ..limits.config() }
+        config.public_url.clone_from(&self.public_url);
+        config.trusted_proxies = trusted_proxies;
     }
 }
 
@@ -84,6 +92,15 @@ pub(crate) struct LimitArgs {
     #[arg(long, env = "CASELOAD_QUEUE_LIMIT", value_name = "NUMBER", default_value = "1000",
           value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     queue_limit: u32,
+    /// Memory for all requests together, apart from the page caches of the store: a number of
+    /// bytes, or with KiB, MiB or GiB
+    #[arg(long, env = "CASELOAD_MEMORY_BUDGET", value_name = "SIZE", default_value = "512MiB",
+          value_parser = parse_bytes)]
+    memory_budget: usize,
+    /// Connections at a time; by default as many as the system allows, less 64 for the store
+    #[arg(long, env = "CASELOAD_CONNECTIONS", value_name = "NUMBER",
+          value_parser = RangedU64ValueParser::<usize>::new().range(16..=1 << 20))]
+    connections: Option<usize>,
     /// How long the results and errors of a task are retained
     #[arg(long, env = "CASELOAD_KEEP_RESULTS", value_name = "DAYS", default_value = "30",
           value_parser = clap::value_parser!(u64).range(1..=36_500))]
@@ -91,8 +108,10 @@ pub(crate) struct LimitArgs {
 }
 
 impl LimitArgs {
-    fn config(&self) -> ApiConfig {
+    fn config(&self, connections_max: usize) -> ApiConfig {
         ApiConfig {
+            memory_bytes: self.memory_budget,
+            connections_max,
             body_bytes_max: self.body_limit,
             attachment_bytes_max: self.attachment_limit,
             query_timeout: Duration::from_secs(self.query_timeout),
@@ -104,8 +123,29 @@ impl LimitArgs {
     }
 }
 
+/// The least memory with which every request has room.
+const MEMORY_BYTES_MIN: usize = 32 << 20;
+
+/// A number of bytes, perhaps with a unit.
+fn parse_bytes(text: &str) -> Result<usize, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match text[digits.len()..].to_ascii_lowercase().as_str() {
+        "" => Some(0),
+        "kib" => Some(10),
+        "mib" => Some(20),
+        "gib" => Some(30),
+        _ => None,
+    };
+    let number = digits.trim_end().parse::<usize>().ok();
+    let bytes = unit.and_then(|unit| number?.checked_mul(1 << unit));
+    bytes.filter(|bytes| *bytes >= MEMORY_BYTES_MIN).ok_or_else(|| {
+        "write a number of bytes, or one such as 512MiB or 2GiB; at least 32MiB".to_owned()
+    })
+}
+
 pub(crate) fn run(args: &ServeArgs) -> Result<Done, Failure> {
     let patience = Duration::from_secs(args.store_wait);
+    let connections = connections_max(args.limits.connections)?;
     on_threads(async {
         let mut signals = StopSignals::listen()?;
         let store = tokio::select! {
@@ -113,11 +153,49 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Done, Failure> {
             () = signals.wait() => return Ok(Done::Good),
         };
         let listener = bind(&args.listen).await?;
-        let config = args.links.config(&args.limits);
-        let server = Server::start(store, listener, config, Duration::from_secs(args.lease))?;
+        let admin = match &args.admin_listen {
+            Some(address) => Some(bind(address).await?),
+            None => None,
+        };
+        let mut config = args.limits.config(connections);
+        args.links.add_to(&mut config);
+        config.has_admin_address = admin.is_some();
+        let server =
+            Server::start(store, (listener, admin), config, Duration::from_secs(args.lease))?;
         note(format_args!("listening on http://{}", server.address()));
+        if let Some(address) = server.admin_address() {
+            note(format_args!("health and metrics on http://{address}"));
+        }
+        note(format_args!(
+            "memory budget {} MiB, without the page caches of the store; up to {connections} \
+             connections",
+            args.limits.memory_budget >> 20
+        ));
         signals.wait().await;
         server.stop().await?;
         Ok(Done::Good)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_memory_budget_is_a_number_of_bytes_with_or_without_a_unit() {
+        for (text, bytes) in [
+            ("33554432", Some(32 << 20)),
+            ("512MiB", Some(512 << 20)),
+            ("2 gib", Some(2 << 30)),
+            ("65536KiB", Some(64 << 20)),
+            ("31MiB", None),
+            ("512MB", None),
+            ("MiB", None),
+            ("-1", None),
+            ("99999999999999999999", None),
+            ("18446744073709551615GiB", None),
+        ] {
+            assert_eq!(parse_bytes(text).ok(), bytes, "{text}");
+        }
+    }
 }

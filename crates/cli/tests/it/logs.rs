@@ -1,5 +1,6 @@
 //! The log: the end of each task and each change by an administrator is a line at `info`.
 
+use std::io::{Read, Write};
 use std::time::{Duration, Instant};
 
 use caseload_teststore::on_each_store;
@@ -76,6 +77,60 @@ fn the_end_of_a_task_is_a_line_at_info() {
     assert!(!server.log().contains(&server.key), "the log has the key");
 }
 
+/// Sends a head without a key that works, and returns the status line.
+fn status_of(server: &Server<'_>, authorization: &str) -> String {
+    let address = server.url.strip_prefix("http://").unwrap();
+    let mut stream = std::net::TcpStream::connect(address).unwrap();
+    let request = format!(
+        "GET /v1/acme/issues HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{authorization}\r\n"
+    );
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer.lines().next().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn failed_authentications_are_logged_with_their_address_once_a_second() {
+    let workdir = Workdir::new();
+    workdir.good(&["domain", "create", "acme"]);
+    let key = workdir.good(&["key", "create", "--domain", "acme"]).trim().to_owned();
+    let args = ["serve", "--listen", "127.0.0.1:0", "--log-format", "json"];
+    let server = Server::spawn(&workdir, key, workdir.caseload(&args));
+    let begun = Instant::now();
+    let secret = "Authorization: Bearer caseload_not-a-key\r\n";
+    for authorization in [secret, "", secret, secret, secret, secret] {
+        assert_eq!(status_of(&server, authorization), "HTTP/1.1 401 Unauthorized");
+    }
+    let found = lines(&server, "a request did not authenticate", 1);
+    assert_eq!(found[0]["level"], "WARN", "{}", found[0]);
+    assert_eq!(found[0]["fields"]["peer"], "127.0.0.1", "{}", found[0]);
+    let logged = lines(&server, "a request did not authenticate", 1).len() as u64;
+    assert!(logged <= begun.elapsed().as_secs() + 1, "{}", server.log());
+    assert!(!server.log().contains("not-a-key"), "{}", server.log());
+}
+
+#[test]
+fn a_revoked_key_that_is_used_is_logged() {
+    let workdir = Workdir::new();
+    workdir.good(&["domain", "create", "acme"]);
+    let key = workdir.good(&["key", "create", "--domain", "acme"]).trim().to_owned();
+    let args = ["serve", "--listen", "127.0.0.1:0", "--log-format", "json"];
+    let server = Server::spawn(&workdir, key.clone(), workdir.caseload(&args));
+    assert_eq!(server.small_call().status.code(), Some(0));
+    let list = workdir.good(&["key", "list", "--domain", "acme"]);
+    let id = list.split('\t').next().unwrap();
+    workdir.good(&["key", "revoke", "--domain", "acme", id]);
+    let begun = Instant::now();
+    while status_of(&server, &format!("Authorization: Bearer {key}\r\n")).contains(" 200 ") {
+        assert!(begun.elapsed() < PATIENCE, "a revoked key still works");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    let found = lines(&server, "a revoked key was used", 1);
+    assert_eq!((&found[0]["level"], &found[0]["fields"]["key"]), (&"WARN".into(), &id.into()));
+    assert!(!server.log().contains(&key), "the log has the key");
+}
+
 #[test]
 fn each_change_by_an_administrator_is_a_line_at_info_without_the_key() {
     let workdir = Workdir::new();
@@ -100,7 +155,8 @@ fn each_change_by_an_administrator_is_a_line_at_info_without_the_key() {
     assert!(!log.contains("INFO"), "a list changes nothing: {log}");
     let id = list.split('\t').next().unwrap().to_owned();
     let (_, log) = run(&["key", "revoke", "--domain", "acme", &id]);
-    has(&log, &["a key was revoked", "acme", &id]);
+    let revoked = |line: &str| line.contains(" WARN ") && line.contains("a key was revoked");
+    assert!(log.lines().any(|line| revoked(line) && line.contains(&id)), "{log}");
     let (app, log) = run(&["app", "create", "--domain", "acme", "Shop"]);
     has(&log, &["an app was created", "acme", &app]);
     let (agent, log) = run(&["agent", "create", "--domain", "acme", "Grace", "grace@example.org"]);

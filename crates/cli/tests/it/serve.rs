@@ -1,6 +1,7 @@
 //! `caseload serve`: a start on a free store, the refusal of a second server and of a port in use,
 //! the shutdown within its time limit, and both formats of the log.
 
+use std::io::{BufRead, BufReader, Read, Write};
 use std::time::{Duration, Instant};
 
 use caseload_teststore::on_each_store;
@@ -81,11 +82,102 @@ fn the_log_is_text_or_json_on_standard_error() {
         signal(&child, "TERM");
         assert_eq!(child.wait().unwrap().code(), Some(0));
         let output = std::io::read_to_string(child.stderr.take().unwrap()).unwrap();
-        let logged = |line: &&str| !line.starts_with("listening on ");
+        let own = ["listening on ", "memory budget "];
+        let logged = |line: &&str| !own.iter().any(|begin| line.starts_with(begin));
         for line in output.lines().filter(logged) {
             assert!(line.starts_with(first), "{format}: {line}");
             assert!(!line.contains('\u{1b}'), "{format}: {line}");
         }
+    }
+}
+
+/// Waits until standard error of a server has a text.
+fn said(server: &Server<'_>, text: &str) {
+    let begun = Instant::now();
+    while !server.log().contains(text) {
+        assert!(begun.elapsed() < PATIENCE, "{text} is not in {}", server.log());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn the_start_says_how_much_memory_and_how_many_connections_there_are() {
+    let workdir = Workdir::new();
+    let key = workdir.serve().key.clone();
+    let serve =
+        |args: &[&str]| workdir.caseload(&[&["serve", "--listen", "127.0.0.1:0"], args].concat());
+    let server = Server::spawn(&workdir, key.clone(), serve(&[]));
+    said(&server, "memory budget 512 MiB, without the page caches of the store; up to ");
+    drop(server);
+    let server =
+        Server::spawn(&workdir, key, serve(&["--memory-budget", "1GiB", "--connections", "100"]));
+    said(&server, "memory budget 1024 MiB");
+    said(&server, "up to 100 connections");
+    for (flag, value, reason) in [
+        ("--memory-budget", "1MiB", "at least 32MiB"),
+        ("--memory-budget", "many", "such as 512MiB"),
+        ("--connections", "1", "16..="),
+        ("--connections", "1048576", "file descriptors"),
+        ("--admin-listen", "9090", "HOST:PORT"),
+    ] {
+        let output = serve(&[flag, value]).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{flag} {value}: {said}");
+        assert!(said.contains(reason), "{flag} {value}: {said}");
+    }
+}
+
+/// The status of a GET.
+fn status_of(url: &str, path: &str) -> String {
+    let address = url.strip_prefix("http://").unwrap();
+    let mut stream = std::net::TcpStream::connect(address).unwrap();
+    let request = format!("GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer[9..12].to_owned()
+}
+
+#[test]
+fn health_and_metrics_may_have_an_address_of_their_own() {
+    let workdir = Workdir::new();
+    let key = workdir.serve().key.clone();
+    let args = ["serve", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"];
+    let server = Server::spawn(&workdir, key, workdir.caseload(&args));
+    said(&server, "memory budget ");
+    let log = server.log();
+    let admin = log.lines().find_map(|line| line.strip_prefix("health and metrics on ")).unwrap();
+    for (path, there, here) in [
+        ("/healthz", "200", "200"),
+        ("/readyz", "200", "200"),
+        ("/metrics", "200", "404"),
+        ("/v1/acme/issues", "404", "401"),
+    ] {
+        assert_eq!(status_of(admin, path), there, "{path} at {admin}");
+        assert_eq!(status_of(&server.url, path), here, "{path} at {}", server.url);
+    }
+    let (status, _) = server.terminate();
+    assert_eq!(status.code(), Some(0));
+}
+
+#[test]
+fn listening_beyond_loopback_without_tls_is_said_at_the_start() {
+    let workdir = Workdir::new();
+    let key = workdir.serve().key.clone();
+    for (address, is_said) in [("0.0.0.0:0", true), ("127.0.0.1:0", false)] {
+        let mut child = workdir.caseload(&["serve", "--listen", address]).spawn().unwrap();
+        let lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+        // The last line of the start.
+        let mut output = String::new();
+        for line in lines {
+            output = output + &line + "\n";
+            if line.starts_with("memory budget ") {
+                signal(&child, "TERM");
+            }
+        }
+        assert_eq!(child.wait().unwrap().code(), Some(0), "{output}");
+        assert_eq!(output.contains("without TLS"), is_said, "{output}");
+        assert!(!output.contains(&key));
     }
 }
 

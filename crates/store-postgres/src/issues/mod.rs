@@ -88,8 +88,8 @@ pub(super) async fn explain(
         .await
 }
 
-/// Total and page, if the plan is one question and the page has no bound on its bytes: they come in
-/// one flight, without a thread that waits for answers.
+/// Total and page, if the plan is one question and issues of usual size have room on the page: they
+/// come in one flight, without a thread that waits for answers.
 async fn one_flight(
     engine: &Engine,
     budget: Duration,
@@ -97,11 +97,11 @@ async fn one_flight(
     request: Request<'_>,
     rendering: &Rendering,
 ) -> Result<Option<(Option<u64>, RenderedPage)>, StoreError> {
-    if rendering.bytes_max < usize::MAX {
-        return Ok(None);
-    }
     let Planned::Plan(plan) = Planned::of(request, Thresholds::USUAL) else { return Ok(None) };
     let Some(question) = plan.as_one_question() else { return Ok(None) };
+    if !page::is_roomy(rendering, question.1.limit) {
+        return Ok(None);
+    }
     engine.note_short_read();
     let found = engine.read_in_session(domain, Some(budget), async |session: &Session| {
         scan::one_flight(session, domain, question, rendering).await

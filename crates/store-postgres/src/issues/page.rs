@@ -48,57 +48,48 @@ const ISSUE_BYTES_USUAL: usize = 4096;
 /// Issues for which room is made at first.
 const ISSUES_USUAL: usize = 100;
 
-/// Renders issues until the page is full. Returns whether all of them fit.
-pub(super) fn render(
-    rows: &[Row],
-    rendering: &Rendering,
-    out: &mut RenderedPage,
-) -> Result<bool, StoreError> {
-    let room = rendering.bytes_max.saturating_sub(out.body.len());
-    out.body.reserve(room.min(rows.len() * ISSUE_BYTES_USUAL));
-    let mut written = 0;
-    while written < rows.len() && add(&rows[written], rendering, out)? {
-        written += 1;
-    }
-    if let Some(last) = rows[..written].last() {
-        out.last = Some(position(fragments(last).head, rendering.key)?);
-    }
-    Ok(written == rows.len())
+/// Whether issues of usual size have room on a page, as many as it may have.
+pub(super) fn is_roomy(rendering: &Rendering, limit: u64) -> bool {
+    let issues = rendering.issues_max.min(usize::try_from(limit).unwrap_or(usize::MAX));
+    issues.saturating_mul(ISSUE_BYTES_USUAL) <= rendering.bytes_max
 }
 
-/// Renders issues while the database sends them, until the page is full.
+/// Renders issues while the database sends them, until the page is full. Returns how many the
+/// database sent.
 pub(super) async fn render_stream(
     rows: RowStream,
     rendering: &Rendering,
-) -> Result<RenderedPage, StoreError> {
+    out: &mut RenderedPage,
+) -> Result<usize, StoreError> {
     let mut rows = pin!(rows);
-    let mut out = RenderedPage::default();
-    let mut last = None;
+    let (mut sent, mut full, mut last) = (0, false, None);
     while let Some(row) = rows.try_next().await.map_err(store_error)? {
-        if out.found == 0 {
-            out.body.reserve(rendering.issues_max.min(ISSUES_USUAL) * ISSUE_BYTES_USUAL);
+        if sent == 0 {
+            let usual = rendering.issues_max.min(ISSUES_USUAL) * ISSUE_BYTES_USUAL;
+            out.body.reserve(rendering.bytes_max.saturating_sub(out.body.len()).min(usual));
         }
-        out.found += 1;
-        if add(&row, rendering, &mut out)? {
+        sent += 1;
+        // Rows after the last one that fits are taken off the wire, and dropped one by one.
+        full = full || !add(&row, rendering, out)?;
+        if !full {
             last = Some(row);
         }
     }
     if let Some(last) = last {
         out.last = Some(position(fragments(&last).head, rendering.key)?);
     }
-    Ok(out)
+    Ok(sent)
 }
 
 /// Renders one issue. Returns false if the page is full.
 fn add(row: &Row, rendering: &Rendering, out: &mut RenderedPage) -> Result<bool, StoreError> {
-    let full = out.count > 0 && out.body.len() >= rendering.bytes_max;
-    if full || out.count >= rendering.issues_max {
+    let issue = fragments(row);
+    if !out.has_room(&issue, rendering) {
         return Ok(false);
     }
     if rendering.form == StepForm::Commas && !out.body.is_empty() {
         out.body.push(b',');
     }
-    let issue = fragments(row);
     checksum::require_fragments(&issue, &rendering.view, sums(row))?;
     out.write(&issue, rendering);
     if rendering.form == StepForm::Lines {

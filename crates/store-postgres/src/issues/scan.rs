@@ -35,7 +35,9 @@ pub(super) async fn one_flight(
     let client = session.client();
     let page = async {
         let rows = client.prepared_stream(&of_page, &page.parameters(&domain.0)).await?;
-        page::render_stream(rows, rendering).await
+        let mut out = RenderedPage::default();
+        out.found = page::render_stream(rows, rendering, &mut out).await?;
+        Ok(out)
     };
     let counted = async {
         let (Some(statement), Some((_, params))) = (&of_total, &select) else { return Ok(None) };
@@ -69,13 +71,9 @@ impl BoundScan {
     /// Selects the fragments that are shown.
     pub(super) fn select(scan: &Scan<'_>, rendering: &Rendering) -> String {
         let sort = scan.query.sort;
-        format!(
-            "SELECT {} FROM ({}) c CROSS JOIN LATERAL (SELECT * FROM issue_bodies
-             WHERE domain_id = $1 AND row = c.row OFFSET 0) b ORDER BY {}",
-            sql::shown(rendering.view),
-            sql::page(scan.index, sort.order),
-            sql::order(sort.key, sort.order),
-        )
+        let order = sql::order(sort.key, sort.order);
+        let page = sql::page(scan.index, sort.order);
+        sql::bounded(rendering.view, &format!("({page}) c"), "c.at, c.id", &order)
     }
 
     pub(super) fn parameters<'p>(&'p self, domain: &'p i64) -> [&'p (dyn ToSql + Sync); 8] {

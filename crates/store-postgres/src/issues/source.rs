@@ -32,7 +32,7 @@ const DAY_SETS: i64 = 256;
 const SPAN_ENTRIES: i64 = 1000;
 /// Issues in one portion of texts.
 const TEXTS: usize = 200;
-/// Issues in the first portion of fragments, and in the largest, if bytes are limited.
+/// Issues in the first portion of fragments, and in the largest, if they may not fit.
 const ISSUES_FIRST: usize = 100;
 const ISSUES_MAX: usize = 1000;
 
@@ -62,29 +62,39 @@ impl IssueSource<'_> {
         found.iter().map(|row| row_number(row.get(0))).collect()
     }
 
-    /// The fragments of the issues of a scan.
-    fn fragments_of_scan(
+    /// Renders the issues that a statement selects, while the database sends them. Returns how many
+    /// it sent.
+    fn render_sent(
         &self,
-        scan: &Scan<'_>,
+        select: &str,
+        params: Params<'_>,
         rendering: &Rendering,
-    ) -> Result<Vec<Row>, StoreError> {
-        let page = BoundScan::new(scan);
-        self.rows(&BoundScan::select(scan, rendering), &page.parameters(&self.domain.0))
+        out: &mut RenderedPage,
+    ) -> Result<usize, StoreError> {
+        self.db.wait(async {
+            let client = self.db.client();
+            let statement = client.prepare(select).await?;
+            let rows = client.prepared_stream(&statement, params).await?;
+            page::render_stream(rows, rendering, out).await
+        })
     }
 
-    /// The fragments of the issues in these rows, in the order given.
-    fn fragments_of(&self, rows: &[u32], rendering: &Rendering) -> Result<Vec<Row>, StoreError> {
-        let select = format!(
-            "SELECT {} FROM unnest($2::bigint[]) WITH ORDINALITY AS c(row, n)
-             CROSS JOIN LATERAL (SELECT * FROM issue_bodies
-             WHERE domain_id = $1 AND row = c.row OFFSET 0) b ORDER BY c.n",
-            sql::shown(rendering.view),
-        );
-        let found = self.rows(&select, &[&self.domain.0, &numbers(rows)])?;
-        if found.len() < rows.len() {
+    /// Renders the issues in these rows, in the order given, until the page is full.
+    fn render_rows(
+        &self,
+        rows: &[u32],
+        rendering: &Rendering,
+        out: &mut RenderedPage,
+    ) -> Result<(), StoreError> {
+        let wanted = "unnest($2::bigint[]) WITH ORDINALITY AS c(row, n)";
+        let select = sql::bounded(rendering.view, wanted, "c.n", "n");
+        let before = out.count;
+        let sent = self.render_sent(&select, &[&self.domain.0, &numbers(rows)], rendering, out)?;
+        // Fewer are sent only after the page is full.
+        if sent < rows.len() && out.count - before == sent {
             return Err(StoreError::Corrupt("an issue without fragments".to_owned()));
         }
-        Ok(found)
+        Ok(())
     }
 
     /// Renders issues in portions until the page has as many bytes as it may have.
@@ -99,7 +109,9 @@ impl IssueSource<'_> {
         while out.count < rows.len() {
             let left = &rows[out.count..];
             let left = &left[..left.len().min(portion)];
-            if !page::render(&self.fragments_of(left, rendering)?, rendering, &mut out)? {
+            let before = out.count;
+            self.render_rows(left, rendering, &mut out)?;
+            if out.count - before < left.len() {
                 break;
             }
             let room = rendering.bytes_max.saturating_sub(out.body.len());
@@ -340,17 +352,28 @@ impl Source for IssueSource<'_> {
         selection: Selection<'_>,
         rendering: &Rendering,
     ) -> Result<RenderedPage, StoreError> {
-        let is_bounded = rendering.bytes_max < usize::MAX;
-        let found = match selection {
-            Selection::Scan(scan) if is_bounded => {
+        let limit = match selection {
+            Selection::Scan(scan) => scan.limit,
+            Selection::Rows(rows) => rows.len() as u64,
+        };
+        let is_roomy = page::is_roomy(rendering, limit);
+        let mut out = RenderedPage::default();
+        match selection {
+            Selection::Scan(scan) if is_roomy => {
+                let page = BoundScan::new(scan);
+                let select = BoundScan::select(scan, rendering);
+                let params = page.parameters(&self.domain.0);
+                out.found = self.render_sent(&select, &params, rendering, &mut out)?;
+            }
+            Selection::Scan(scan) => {
                 return self.render_portions(&self.rows_of(scan)?, rendering);
             }
-            Selection::Rows(rows) if is_bounded => return self.render_portions(rows, rendering),
-            Selection::Scan(scan) => self.fragments_of_scan(scan, rendering)?,
-            Selection::Rows(rows) => self.fragments_of(rows, rendering)?,
-        };
-        let mut out = RenderedPage { found: found.len(), ..RenderedPage::default() };
-        page::render(&found, rendering, &mut out)?;
+            Selection::Rows(rows) if is_roomy => {
+                out.found = rows.len();
+                self.render_rows(rows, rendering, &mut out)?;
+            }
+            Selection::Rows(rows) => return self.render_portions(rows, rendering),
+        }
         Ok(out)
     }
 

@@ -108,17 +108,16 @@ fn render(
     let mut last = None;
     while let Some(row) = found.next()? {
         out.found += 1;
-        let is_full = out.count >= rendering.issues_max || out.body.len() >= rendering.bytes_max;
-        if is_full && out.count > 0 {
+        if row.get_ref(0)? == ValueRef::Null {
+            return Err(StoreError::Corrupt("an issue without fragments".to_owned()).into());
+        }
+        let issue = shown_fragments(row, rendering.view)?;
+        if !out.has_room(&issue, rendering) {
             break;
         }
         if rendering.form == StepForm::Commas && out.count > 0 {
             out.body.push(b',');
         }
-        if row.get_ref(0)? == ValueRef::Null {
-            return Err(StoreError::Corrupt("an issue without fragments".to_owned()).into());
-        }
-        let issue = shown_fragments(row, rendering.view)?;
         checksum::require_fragments(&issue, &rendering.view, sums(row)?)?;
         out.write(&issue, rendering);
         if rendering.form == StepForm::Lines {

@@ -219,6 +219,7 @@ fn totals_and_pages_are_those_of_the_naive_meaning() {
                 query: query.clone(),
                 view: IssueView::FULL,
                 paging,
+                bytes_max: usize::MAX,
                 budget: BUDGET,
             };
             let found = list(&source(conn), &request, &mut Throttle::unlimited()).unwrap();

@@ -77,6 +77,8 @@ pub struct ListIssues {
     pub query: IssueQuery,
     pub view: IssueView,
     pub paging: Paging,
+    /// The most bytes of the page; its first issue is written in any case.
+    pub bytes_max: usize,
     /// Time the read may take.
     pub budget: Duration,
 }
@@ -93,8 +95,11 @@ pub struct IssuePage {
     /// The positions in the body of the paths of attachments, before which a server puts its
     /// address.
     pub urls: Vec<usize>,
-    /// The position of the last issue on this page, for links beyond the page limit.
+    /// The position of the last issue on this page, for links beyond the page limit, and to read on
+    /// if the page was cut.
     pub last: Option<ListPosition>,
+    /// Whether further issues of the page did not fit into its bytes.
+    pub more: bool,
     /// The version of the issues on this page.
     pub version: ListVersion,
 }
@@ -119,7 +124,7 @@ pub struct StepIssues {
     pub after: Option<ListPosition>,
     /// The largest number of issues, at least 1.
     pub issues_max: u64,
-    /// Bytes after which no further issue is written.
+    /// The most bytes of the step; its first issue is written in any case.
     pub bytes_max: usize,
     pub form: StepForm,
     /// Whether to count all issues that match.

@@ -41,6 +41,7 @@ pub fn page_of(total_hits: u64, page: RenderedPage) -> IssuePage {
     IssuePage {
         total_hits,
         count: page.count as u32,
+        more: page.count < page.found,
         body: page.body,
         urls: page.urls,
         last: page.last,

@@ -44,20 +44,20 @@ pub struct Rendering {
     pub view: IssueView,
     pub form: StepForm,
     pub issues_max: usize,
-    /// Once the page has this many bytes, no further issue is added.
+    /// No issue is added that would exceed this, except for the first one.
     pub bytes_max: usize,
     /// The time that the position of the last issue has.
     pub key: SortKey,
 }
 
 impl Rendering {
-    /// A page has every selected issue.
+    /// A page has every selected issue for which it has room.
     pub fn of_list(request: &ListIssues) -> Self {
         Self {
             view: request.view,
             form: StepForm::Commas,
             issues_max: usize::MAX,
-            bytes_max: usize::MAX,
+            bytes_max: request.bytes_max,
             key: request.query.sort.key,
         }
     }
@@ -89,12 +89,33 @@ pub struct RenderedPage {
 }
 
 impl RenderedPage {
+    /// Whether the issue may be appended.
+    pub fn has_room(&self, issue: &IssueFragments<'_>, rendering: &Rendering) -> bool {
+        let fits = self.body.len().saturating_add(bytes_of(issue)) <= rendering.bytes_max;
+        self.count == 0 || (self.count < rendering.issues_max && fits)
+    }
+
     /// Appends an issue.
     pub fn write(&mut self, issue: &IssueFragments<'_>, rendering: &Rendering) {
         let messages = write_issue(issue, &rendering.view, &mut self.body);
         find_in_messages(&self.body[messages.clone()], messages.start, &mut self.urls);
         self.version.add(issue);
     }
+}
+
+/// The bytes of the fragments, which is nearly the length of the rendered issue.
+fn bytes_of(issue: &IssueFragments<'_>) -> usize {
+    let IssueFragments { head, messages, meta, custom_fields, .. } = issue;
+    let optional = [
+        issue.feedback,
+        issue.queue,
+        issue.private_notes,
+        issue.predict_labels,
+        issue.sentiment_analysis,
+        issue.smart_intents,
+    ];
+    let always = head.len() + messages.len() + meta.len() + custom_fields.len();
+    always + optional.iter().flatten().map(|part| part.len()).sum::<usize>()
 }
 
 /// An issue's row with its place in an order. Instants of creation are unique, so a backend may

@@ -212,7 +212,14 @@ async fn total_of_ada(store: &Arc<dyn Store>, domain: &Domain) -> u64 {
     let query = parse_list(&pairs(&filter)).unwrap().query;
     let paging = Paging { page: 1, page_size: 1 };
     let view = IssueView::default();
-    let request = ListIssues { domain: domain.id, query, view, paging, budget: BUDGET };
+    let request = ListIssues {
+        domain: domain.id,
+        query,
+        view,
+        paging,
+        bytes_max: usize::MAX,
+        budget: BUDGET,
+    };
     store.list_issues(request).await.unwrap().total_hits
 }
 

@@ -80,6 +80,7 @@ async fn a_list_takes_no_more_round_trips_than_its_plan_has_questions() {
             query: list.query,
             view: IssueView::default(),
             paging: list.paging,
+            bytes_max: usize::MAX,
             budget: Duration::from_secs(30),
         };
         // The first list prepares its statements.

@@ -41,6 +41,7 @@ pub(crate) async fn random_filters_find_the_same_issues_as_a_naive_store(store: 
                 query: query.clone(),
                 view: IssueView::FULL,
                 paging,
+                bytes_max: usize::MAX,
                 budget: Duration::from_secs(10),
             };
             let found = store.list_issues(request).await.unwrap();

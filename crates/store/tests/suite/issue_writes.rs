@@ -87,6 +87,7 @@ async fn hits(store: &Arc<dyn Store>, domain: &Domain, parameters: Fields<'_>) -
         query,
         view: IssueView::default(),
         paging: Paging::default(),
+        bytes_max: usize::MAX,
         budget: BUDGET,
     };
     let page = store.list_issues(request).await.unwrap();

@@ -38,7 +38,14 @@ async fn page(
     paging: Paging,
 ) -> IssuePage {
     let query = query.clone();
-    let request = ListIssues { domain: domain.id, query, view, paging, budget: BUDGET };
+    let request = ListIssues {
+        domain: domain.id,
+        query,
+        view,
+        paging,
+        bytes_max: usize::MAX,
+        budget: BUDGET,
+    };
     store.list_issues(request).await.unwrap()
 }
 
@@ -384,6 +391,7 @@ pub(crate) async fn a_list_that_exceeds_its_budget_returns_deadline_passed(store
         query: query_of(&[("messages", r#"{"or":["x"]}"#)]),
         view: IssueView::default(),
         paging: Paging::default(),
+        bytes_max: usize::MAX,
         budget: Duration::ZERO,
     };
     let answer = store.list_issues(request).await;

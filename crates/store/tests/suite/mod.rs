@@ -131,6 +131,7 @@ macro_rules! store_suite {
         $crate::store_suite!(@ $open, steps:
             all_steps_together_are_the_whole_sorted_list,
             a_position_among_equal_times_skips_and_repeats_nothing,
+            a_page_ends_before_its_byte_limit_and_a_step_continues_it,
             a_step_ends_at_its_byte_limit_and_the_next_one_continues,
             a_position_outside_the_filtered_range_is_moved_to_its_end,
             a_step_that_exceeds_its_budget_returns_deadline_passed,

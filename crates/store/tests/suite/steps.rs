@@ -10,7 +10,7 @@ use caseload_model::issue_query::{
 };
 use caseload_model::task::Action;
 use caseload_model::time::UnixMillis;
-use caseload_store::{Domain, IssueStep, StepForm, StepIssues, Store, StoreError};
+use caseload_store::{Domain, IssueStep, ListIssues, StepForm, StepIssues, Store, StoreError};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -163,6 +163,52 @@ pub(crate) async fn a_step_ends_at_its_byte_limit_and_the_next_one_continues(
             0 | 1 => assert_eq!(longest, 1, "a step has at least one issue"),
             5000 => assert!((2..60).contains(&longest), "{longest}"),
             _ => assert!(longest <= 60),
+        }
+    }
+}
+
+pub(crate) async fn a_page_ends_before_its_byte_limit_and_a_step_continues_it(
+    store: Arc<dyn Store>,
+) {
+    let acme = domain(&store, "acme").await;
+    let entry = |n: i64| {
+        let message = json!({"body": "x".repeat(10_000), "created_at": n, "origin": "end-user"});
+        let tags: &[&str] = if n % 2 == 0 { &["even"] } else { &[] };
+        json!({"id": n, "created_at": n, "tags": tags, "messages": [message]}).to_string()
+    };
+    run(&store, &acme, "t", IMPORT, &(1..=12).map(entry).collect::<Vec<_>>()).await;
+    for (query, hits) in [
+        (sorted(SortKey::CreationTime, SortOrder::Ascending), 12),
+        (sorted(SortKey::UpdateTime, SortOrder::Descending), 12),
+        (
+            IssueQuery {
+                tags: Condition { or: Some(vec!["even".to_owned()]), ..Condition::default() },
+                ..sorted(SortKey::CreationTime, SortOrder::Descending)
+            },
+            6,
+        ),
+    ] {
+        let naive = steps(&acme, &query, 100);
+        let whole = store.step_issues(naive.clone()).await.unwrap().body;
+        for (bytes_max, fits) in [(1, 1), (25_000, 2), (35_000, 3), (usize::MAX, hits)] {
+            let page = store
+                .list_issues(ListIssues {
+                    domain: acme.id,
+                    query: query.clone(),
+                    view: IssueView::default(),
+                    paging: Paging { page: 1, page_size: 100 },
+                    bytes_max,
+                    budget: BUDGET,
+                })
+                .await
+                .unwrap();
+            assert_eq!((page.total_hits, page.count), (hits, fits as u32), "{bytes_max}");
+            assert_eq!(page.more, fits < hits, "{bytes_max}");
+            assert!(page.count == 1 || page.body.len() <= bytes_max, "{}", page.body.len());
+            let rest = StepIssues { after: page.last, ..naive.clone() };
+            let rest = store.step_issues(rest).await.unwrap().body;
+            let comma = if rest.is_empty() { &b""[..] } else { b"," };
+            assert!([&page.body, comma, &rest].concat() == whole, "{bytes_max}");
         }
     }
 }

@@ -213,5 +213,6 @@ async fn millions_of_unknown_fields_are_refused_quickly_and_briefly() {
     let request = post(&server, PATH).header("Content-Type", "application/x-www-form-urlencoded");
     let (status, body) = refused(request.body(body)).await;
     assert_eq!(status, 400);
-    assert_eq!(faults(&body).len(), 3, "{body}");
+    // After so many, the rest is not read.
+    assert_eq!(faults(&body), ["x unknown_parameter"]);
 }

@@ -66,7 +66,7 @@ pub(crate) fn run(args: &DemoArgs, printer: &mut Printer) -> Result<Done, Failur
         let (listener, port_taken) = listen(&args.listen).await?;
         let server = Server::start(
             store,
-            listener,
+            (listener, None),
             ApiConfig::default(),
             Duration::from_secs(LEASE_SECONDS),
         )?;

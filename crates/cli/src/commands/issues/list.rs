@@ -120,7 +120,14 @@ fn explain(args: &ListArgs, printer: &mut Printer) -> Result<Done, Failure> {
     let steps = with_store(&args.store.store, async |store| {
         let domain = domain_named(&*store, &args.domain).await?.id;
         let (query, view, paging) = (request.query, request.view, request.paging);
-        let request = ListIssues { domain, query, view, paging, budget: EXPLANATION_TIME };
+        let request = ListIssues {
+            domain,
+            query,
+            view,
+            paging,
+            bytes_max: usize::MAX,
+            budget: EXPLANATION_TIME,
+        };
         Ok(store.explain_issues(request).await?)
     })?;
     let rows: Vec<_> = steps

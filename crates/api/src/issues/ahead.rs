@@ -1,0 +1,23 @@
+//! How far ahead of its reader a list is rendered, and how reading one may fail, for all forms of
+//! the list.
+
+use caseload_model::issue_query::ParameterFault;
+use caseload_store::StoreError;
+
+use crate::problem::Problem;
+
+/// A list is rendered at most this far ahead of its reader.
+pub(super) const PAGE_BYTES_AHEAD: usize = 8 << 20;
+
+/// Why a list cannot be read.
+pub(super) enum ListError {
+    Store(StoreError),
+    Parameter(ParameterFault),
+    Refused(Problem),
+}
+
+impl From<StoreError> for ListError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}

@@ -1,0 +1,132 @@
+//! The memory of requests: pages of large issues, a budget that is used up, and bodies that unpack
+//! to very much more than was sent.
+
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+use caseload_api::ApiConfig;
+use caseload_teststore::on_each_store;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::real_server::RealServer;
+use crate::server::{OTHER, Server};
+
+const MIB: usize = 1 << 20;
+
+on_each_store!(a_page_of_large_issues_arrives_whole_and_is_rendered_8_mib_ahead,);
+
+/// An issue with a message of so many bytes, three times.
+fn large(id: usize, bytes: usize) -> String {
+    let message = json!({"body": "x".repeat(bytes), "created_at": id, "origin": "end-user"});
+    let messages = [&message, &message, &message];
+    json!({"id": id, "title": "large", "created_at": id, "messages": messages}).to_string() + "\n"
+}
+
+async fn a_page_of_large_issues_arrives_whole_and_is_rendered_8_mib_ahead() {
+    let real = RealServer::start().await;
+    let lines: String = (1..=5).map(|id| large(id, if id == 5 { 10 } else { MIB })).collect();
+    let task = real.run("issues", "import_issues", &lines).await;
+    assert_eq!(task["counts"]["succeeded"], 5, "{task}");
+    let ids = |page: &Value| -> Vec<u64> {
+        let issues = page["issues"].as_array().unwrap().iter();
+        issues.map(|issue| issue["id"].as_u64().unwrap()).collect()
+    };
+    for (query, expected) in [
+        ("sort-order=asc", &[1, 2, 3, 4, 5][..]),
+        ("sort-order=desc", &[5, 4, 3, 2, 1]),
+        ("sort-order=asc&page=2&page-size=3", &[4, 5]),
+        ("sort-by=update-time&page-size=4", &[5, 4, 3, 2]),
+        ("state=new&messages={\"or\":[\"xxx\"]}&sort-order=asc&page-size=3", &[1, 2, 3]),
+    ] {
+        let answer = real.request(Method::GET, &format!("/v1/acme/issues?{query}")).send().await;
+        let answer = answer.unwrap();
+        let is_cut = expected.iter().filter(|id| **id != 5).count() > 2;
+        assert_eq!(answer.headers().contains_key("etag"), !is_cut, "{query}");
+        let page: Value = serde_json::from_slice(&answer.bytes().await.unwrap()).unwrap();
+        assert_eq!(ids(&page), expected, "{query}");
+        assert_eq!(page["total-hits"], 5, "{query}");
+    }
+    // By cursor, a step ends before 8 MiB and the next one goes on.
+    let (mut cursor, mut walked, mut steps) = (String::new(), Vec::new(), 0);
+    loop {
+        let text = real.text(&format!("/v1/acme/issues?cursor={cursor}&sort-order=asc")).await;
+        assert!(text.len() <= 8 * MIB + 4096, "{}", text.len());
+        let step: Value = serde_json::from_str(&text).unwrap();
+        walked.extend(ids(&step));
+        steps += 1;
+        let Some(next) = step["next-cursor"].as_str() else { break };
+        next.clone_into(&mut cursor);
+    }
+    assert_eq!((walked, steps), (vec![1, 2, 3, 4, 5], 2));
+    let lines = real.text("/v1/acme/issues?format=jsonl&sort-order=asc").await;
+    assert_eq!(lines.lines().count(), 6);
+    real.stop().await;
+}
+
+#[tokio::test]
+async fn who_finds_no_memory_waits_a_second_and_gets_503_while_health_answers() {
+    let config = ApiConfig { memory_bytes: 8 * MIB, ..ApiConfig::default() };
+    let server = Server::configured(config).await;
+    *server.store.list_takes.lock().unwrap() = Duration::from_secs(8);
+    let slow = tokio::spawn(server.request(Method::GET, "/v1/acme/issues").send());
+    while server.store.listed.lock().unwrap().is_empty() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let begun = Instant::now();
+    let own = server.request(Method::GET, "/v1/acme/issues").send();
+    let other = server.bare(Method::GET, "/v1/other/issues").bearer_auth(OTHER).send();
+    let health = server.bare(Method::GET, "/healthz").send();
+    let (own, other, health) = tokio::join!(own, other, health);
+    assert_eq!(health.unwrap().status(), 200);
+    for refused in [own.unwrap(), other.unwrap()] {
+        assert_eq!(refused.status(), 503);
+        assert!(refused.headers().contains_key("retry-after"));
+        let problem: Value = refused.json().await.unwrap();
+        assert_eq!(problem["code"], "unavailable", "{problem}");
+        assert!(problem["detail"].as_str().unwrap().contains("memory"), "{problem}");
+    }
+    assert!(begun.elapsed() >= Duration::from_secs(1));
+    assert_eq!(slow.await.unwrap().unwrap().status(), 200);
+    *server.store.list_takes.lock().unwrap() = Duration::ZERO;
+    assert_eq!(server.get("/v1/acme/issues").await.status(), 200, "the memory was returned");
+}
+
+fn gzip(plain: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    encoder.write_all(plain).unwrap();
+    encoder.finish().unwrap()
+}
+
+async fn post(server: &Server, kind: &str, body: Vec<u8>) -> (u16, Value) {
+    let request = server.request(Method::POST, "/v2/acme/identity/bulk_actions");
+    let request = request.header("Content-Type", kind).header("Content-Encoding", "gzip");
+    let answer = request.body(body).send().await.unwrap();
+    (answer.status().as_u16(), answer.json().await.unwrap())
+}
+
+#[tokio::test]
+async fn a_part_header_of_many_megabytes_is_refused_after_16_kib() {
+    let server = Server::start().await;
+    let filler: Vec<u8> = (0..8 * MIB).map(|n| b'a' + (n % 23) as u8).collect();
+    let head = b"--b\r\nContent-Disposition: form-data; name=\"action\"\r\nX: ";
+    let body = [&head[..], &filler, b"\r\n\r\nx\r\n--b--\r\n"].concat();
+    let (status, problem) = post(&server, "multipart/form-data; boundary=b", gzip(&body)).await;
+    assert_eq!((status, &problem["code"]), (413, &"too_large".into()), "{problem}");
+    assert!(problem["detail"].as_str().unwrap().contains("16384"), "{problem}");
+}
+
+#[tokio::test]
+async fn empty_gzip_members_and_bodies_that_unpack_a_thousandfold_are_refused() {
+    let server = Server::start().await;
+    let form = "application/x-www-form-urlencoded";
+    let begin = gzip(b"action=get_core_profiles&payload=%5B%7B%7D%5D");
+    let (status, task) = post(&server, form, [begin.clone(), gzip(b"").repeat(999)].concat()).await;
+    assert_eq!(status, 201, "{task}");
+    let (status, problem) = post(&server, form, [begin, gzip(b"").repeat(1000)].concat()).await;
+    assert_eq!((status, &problem["code"]), (413, &"too_large".into()), "{problem}");
+    let zeros = [b"x=".to_vec(), vec![b'0'; 16 * MIB]].concat();
+    let (status, problem) = post(&server, form, gzip(&zeros)).await;
+    assert_eq!((status, &problem["code"]), (413, &"too_large".into()), "{problem}");
+    assert!(problem["detail"].as_str().unwrap().contains("1000 times"), "{problem}");
+}

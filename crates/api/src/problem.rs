@@ -104,6 +104,15 @@ impl Problem {
         Self::new(ErrorCode::Unavailable, detail).retry_after(RETRY_UNAVAILABLE_SECONDS)
     }
 
+    /// The database does not answer, so that the outcome of the request is not known.
+    fn unreachable(cause: &str) -> Self {
+        tracing::error!(%cause, "the database cannot be reached");
+        let detail = "the server cannot reach its database now, and does not know whether this \
+                      request took effect; try again, with the same Idempotency-Key if the \
+                      request has one";
+        Self::unavailable(detail)
+    }
+
     /// Stored bytes that do not have their checksum, or cannot be read. They are never served.
     fn damaged(cause: &str) -> Self {
         tracing::error!(%cause, "stored data is damaged");
@@ -222,13 +231,7 @@ impl From<StoreError> for Problem {
                               nothing; try again";
                 Self::unavailable(detail)
             }
-            StoreError::Unreachable(cause) => {
-                tracing::error!(%cause, "the database cannot be reached");
-                let detail = "the server cannot reach its database now, and does not know whether \
-                              this request took effect; try again, with the same \
-                              Idempotency-Key if the request has one";
-                Self::unavailable(detail)
-            }
+            StoreError::Unreachable(cause) => Self::unreachable(&cause),
             StoreError::Unavailable(cause) => {
                 tracing::error!(%cause, "the store cannot answer");
                 Self::unavailable("the store cannot answer now; try again")

@@ -149,7 +149,7 @@ impl Drop for Slot {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 mod tests {
-    use futures_util::FutureExt as _;
+    use futures_util::FutureExt;
 
     use super::*;
 
@@ -161,7 +161,7 @@ mod tests {
         let slots = FairSlots::new(3);
         let mut loud: VecDeque<_> = (0..200).map(|_| Box::pin(slots.take(LOUD))).collect();
         let running: Vec<_> =
-            loud.iter_mut().filter_map(|read| read.now_or_never()).map(Result::unwrap).collect();
+            loud.iter_mut().filter_map(FutureExt::now_or_never).map(Result::unwrap).collect();
         assert_eq!(running.len(), 2, "one domain never has all slots");
         let mut quiet = [0; 2].map(|_| Box::pin(slots.take(QUIET)));
         let first = (&mut quiet[0]).now_or_never().unwrap().unwrap();
@@ -170,7 +170,7 @@ mod tests {
         drop(running);
         drop((&mut quiet[1]).now_or_never().unwrap().unwrap());
         drop(first);
-        let served = loud.iter_mut().skip(2).filter_map(|read| read.now_or_never()).count();
+        let served = loud.iter_mut().skip(2).filter_map(FutureExt::now_or_never).count();
         assert_eq!(served, 198, "everyone is served in the end");
     }
 
@@ -188,7 +188,7 @@ mod tests {
         let mut order = Vec::new();
         for _ in &domains {
             for (domain, read) in domains.iter().zip(&mut reads) {
-                if let Some(slot) = read.as_mut().and_then(|read| read.now_or_never()) {
+                if let Some(slot) = read.as_mut().and_then(FutureExt::now_or_never) {
                     *read = None;
                     order.push(domain.0);
                     drop(slot.unwrap());

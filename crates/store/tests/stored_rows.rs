@@ -232,7 +232,7 @@ async fn columns_there(raw: &Client) -> Vec<Column> {
 fn flip_there(column: &Column, bytes: usize, numbers: &mut Numbers) -> Option<String> {
     let name = format!("\"{}\"", column.name);
     Some(match column.kind.as_str() {
-        "bytea" if bytes == 0 => return None,
+        "bytea" | "text" if bytes == 0 => return None,
         "bytea" => {
             let bit = numbers.below(bytes * 8);
             format!("set_bit({name}, {bit}, 1 - get_bit({name}, {bit}))")
@@ -241,7 +241,6 @@ fn flip_there(column: &Column, bytes: usize, numbers: &mut Numbers) -> Option<St
         "integer" => format!("{name} # (1 << {})", numbers.below(31)),
         "smallint" => format!("({name}::int # (1 << {}))::smallint", numbers.below(15)),
         "boolean" => format!("NOT {name}"),
-        "text" if bytes == 0 => return None,
         // The lowest bit of a character: the others would not always give one.
         "text" => {
             let at = numbers.below(bytes) + 1;
@@ -305,7 +304,7 @@ async fn two_hundred_and_twenty_flipped_bits_of_a_postgresql_store_are_found() {
 /// Whether a read of this table refuses its damage.
 async fn refuses(store: &Arc<dyn Store>, domain: DomainId, table: &str) -> bool {
     let view = IssueView::FULL;
-    let budget = Duration::from_secs(60);
+    let budget = Duration::from_mins(1);
     let outcome = match table {
         "issue_bodies" => {
             let get = GetIssue { domain, id: 1, view, budget };

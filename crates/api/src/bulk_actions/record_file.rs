@@ -109,7 +109,7 @@ impl RecordFile {
         memory: Memory,
     ) -> Result<impl Stream<Item = io::Result<Bytes>> + Send, StoreError> {
         let mut reader = RecordReader::new(self);
-        reader._memory = Some(memory);
+        reader.memory = Some(memory);
         reader.open_block().await?;
         Ok(pieces(reader))
     }
@@ -122,7 +122,7 @@ impl RecordFile {
         memory: Memory,
     ) -> impl Stream<Item = io::Result<Bytes>> + Send + use<> {
         let mut reader = RecordReader::new(self);
-        reader._memory = Some(memory);
+        reader.memory = Some(memory);
         let mut at = 0;
         if let Some(block) = layout.block_of(first)
             && block.offset > 0
@@ -173,7 +173,7 @@ struct RecordReader {
     /// Lines so far, if reading began at the first line.
     lines: Option<u64>,
     /// Of the download, for as long as it is read.
-    _memory: Option<Memory>,
+    memory: Option<Memory>,
 }
 
 struct OpenBlock {
@@ -191,7 +191,7 @@ impl RecordReader {
             begun: false,
             ended: false,
             lines: Some(0),
-            _memory: None,
+            memory: None,
         }
     }
 

@@ -88,6 +88,14 @@ impl Problem {
         if faults.is_empty() { Ok(()) } else { Err(Self::faults(faults)) }
     }
 
+    fn already_retried(by: String) -> Self {
+        let detail = format!(
+            "the task {by} runs the failed and unprocessed entries of this one again; retry that \
+             task if entries of it fail"
+        );
+        Self { retried_by: Some(by), ..Self::new(ErrorCode::AlreadyRetried, detail) }
+    }
+
     pub(crate) fn internal() -> Self {
         let detail = "the server had an internal error; its log has the cause under this \
                       request_id. Try again, and report it to the operator if it persists";
@@ -189,13 +197,7 @@ impl From<StoreError> for Problem {
             }
             StoreError::QuotaExceeded(quota) => Self::quota_exceeded(&quota),
             StoreError::Corrupt(cause) => Self::damaged(&cause),
-            StoreError::AlreadyRetried { by } => {
-                let detail = format!(
-                    "the task {by} runs the failed and unprocessed entries of this one again; \
-                     retry that task if entries of it fail"
-                );
-                Self { retried_by: Some(by), ..Self::new(ErrorCode::AlreadyRetried, detail) }
-            }
+            StoreError::AlreadyRetried { by } => Self::already_retried(by),
             StoreError::IdempotencyKeyReused => {
                 let detail = "this idempotency key belongs to another request of this domain; \
                               send a new key with a new request, and this key only to repeat \

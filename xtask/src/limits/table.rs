@@ -156,6 +156,9 @@ pub(super) const FIGURES: &[Figure] = &[
     figure(OPERATING, "a stream waits up to {s} s", &["memory::STREAM_WAIT"]),
     figure(OPERATING, "silent ones end after {s} s", &["idle_timeout"]),
     figure(OPERATING, "heads end after {s} s", &["head_timeout"]),
+    figure(API, "and {s} s for other quotas", &["RETRY_QUOTA_SECONDS"]),
+    figure(API, "all its keys make in {s} s", &["rate::WINDOW_SECONDS"]),
+    figure(PROGRAM, "all its keys may make in {s} s", &["rate::WINDOW_SECONDS"]),
     figure(API, "at most {}, because a schema", &["PAGE_DEPTH_MAX"]),
     figure(
         OPERATING,
@@ -242,6 +245,7 @@ pub(super) const OTHERS: &[Other] = &[
         "KEY_CACHE_SECONDS and KEY_CHECK_MS together, rounded up",
     ),
     other(API, "it gets a 401 within 5 seconds", "as above"),
+    other(PROGRAM, "Servers obey a change within 5 seconds", "as above"),
     other(API, "expires (within 5 seconds)", "as above"),
     other(
         API,

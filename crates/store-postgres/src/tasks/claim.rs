@@ -7,7 +7,7 @@ use caseload_model::ids::DomainId;
 use caseload_model::task::TaskStatus;
 use caseload_model::time::UnixMillis;
 use caseload_store::sql::Query;
-use caseload_store::tasks::{Leased, QueuePlace, QueueStore};
+use caseload_store::tasks::{Leased, QueuePlace, QueueStore, latest_wait};
 use caseload_store::{ClaimTasks, ClaimedTask, RenewLeases, StoreError};
 use parking_lot::Mutex;
 
@@ -97,11 +97,13 @@ impl QueueStore for Client {
                 "UPDATE task_queue q SET lease_server = $3, lease_until = $4,
                  lease_epoch = q.lease_epoch + 1, queued = TRUE FROM
                  (SELECT domain_id, task_id, lease_server IS NOT NULL AS ran_out FROM task_queue
-                 WHERE domain_id = $1 AND task_id = $2 AND not_before <= $5
-                 AND (lease_server IS NULL OR lease_until <= $5) FOR UPDATE SKIP LOCKED) free
+                 WHERE domain_id = $1 AND task_id = $2
+                 AND (not_before <= $5 OR not_before > $6)
+                 AND (lease_server IS NULL OR lease_until <= $5 OR lease_until > $6)
+                 FOR UPDATE SKIP LOCKED) free
                  WHERE q.domain_id = $1 AND q.domain_id = free.domain_id
                  AND q.task_id = free.task_id RETURNING q.lease_epoch, free.ran_out",
-                &[&place.domain.0, &id, server, &lease_until.0, &now.0],
+                &[&place.domain.0, &id, server, &lease_until.0, &now.0, &latest_wait(*now).0],
             )
             .await?;
         Ok(leased.map(|row| Leased { epoch: row.get(0), after_death: row.get(1) }))

@@ -8,7 +8,7 @@ use std::time::Duration;
 use caseload_model::time::UnixMillis;
 
 use caseload_store::StoreError;
-use caseload_store::tasks::QueuePlace;
+use caseload_store::tasks::{QueuePlace, latest_wait};
 
 use crate::engine::{Client, Engine};
 
@@ -45,10 +45,16 @@ async fn end_holder(
              AND l.granted AND l.mode = 'ExclusiveLock'
              JOIN pg_stat_activity a ON a.pid = l.pid
              WHERE q.domain_id = $1 AND q.task_id = $2
-             AND q.lease_server IS NOT NULL AND q.lease_until <= $3
+             AND q.lease_server IS NOT NULL AND (q.lease_until <= $3 OR q.lease_until > $5)
              AND a.wait_event_type = 'Client'
              AND a.state_change < clock_timestamp() - make_interval(secs => $4)",
-            &[&place.domain.0, &place.id.as_bytes(), &now.0, &STILL.as_secs_f64()],
+            &[
+                &place.domain.0,
+                &place.id.as_bytes(),
+                &now.0,
+                &STILL.as_secs_f64(),
+                &latest_wait(now).0,
+            ],
         )
         .await?;
     Ok(ended > 0)

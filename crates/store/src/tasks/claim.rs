@@ -2,7 +2,8 @@
 //! until their leases end, are given back, or are void because the server was restarted. Each lease
 //! raises the task's epoch; a chunk under an older epoch cannot commit. [`FairQueue`] chooses the
 //! next tasks. Instants are those of the claiming server: if clocks differ, a lease may be taken
-//! early, which costs a chunk and breaks nothing.
+//! early, which costs a chunk and breaks nothing. A clock that was wrong for a moment delays no
+//! task for longer than [`WAIT_MS_MAX`].
 
 use caseload_model::task::TaskStatus;
 use caseload_model::time::UnixMillis;
@@ -12,6 +13,15 @@ use super::statements::{COLUMNS, COLUMNS_COUNT, TaskTables, task};
 use super::trial::death;
 use crate::sql::Query;
 use crate::{ClaimTasks, ClaimedTask, StoreError};
+
+/// A lease or a pause that ends later than this, in milliseconds from now, does not count: a clock
+/// that was ahead has set it. No lease that a server may ask for is longer.
+const WAIT_MS_MAX: i64 = 3_600_000;
+
+/// The latest end of a lease or a pause that counts.
+pub const fn latest_wait(now: UnixMillis) -> UnixMillis {
+    UnixMillis(now.0.saturating_add(WAIT_MS_MAX))
+}
 
 /// The queue of all domains, in one transaction. A backend that waits for its database does so
 /// without a thread that blocks: servers claim all the time.
@@ -73,12 +83,14 @@ pub async fn claim<S: QueueStore>(store: &S, command: &ClaimTasks) -> Result<Cla
 /// All unfinished tasks.
 fn unfinished<T: TaskTables>(now: UnixMillis) -> Query<QueuedTask> {
     let select = format!(
-        "SELECT domain_id, seq, task_id, writes, lease_server IS NOT NULL AND lease_until > ?1,
-         not_before <= ?1 FROM {} q WHERE domain_id IN (SELECT id FROM domains)
+        "SELECT domain_id, seq, task_id, writes,
+         lease_server IS NOT NULL AND lease_until > ?1 AND lease_until <= ?2,
+         not_before <= ?1 OR not_before > ?2
+         FROM {} q WHERE domain_id IN (SELECT id FROM domains)
          ORDER BY domain_id, writes, seq",
         T::QUEUE
     );
-    Query::new(select, [now.into()], |row| {
+    Query::new(select, [now.into(), latest_wait(now).into()], |row| {
         let place = QueuePlace { domain: row.get(0)?, seq: row.get(1)?, id: row.get(2)? };
         let (writes, leased, due) = (row.get(3)?, row.get(4)?, row.get(5)?);
         Ok(QueuedTask { place, writes, leased, due })

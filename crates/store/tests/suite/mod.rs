@@ -50,6 +50,7 @@ macro_rules! store_suite {
             reading_tasks_do_not_wait_for_writing_ones,
             the_fair_queue_serves_domains_in_turn,
             a_lease_expires_can_be_renewed_and_can_be_released,
+            a_clock_that_was_ahead_delays_no_task_for_longer_than_an_hour,
             a_failed_attempt_is_repeated_later_and_the_fifth_fails_the_task,
             an_attempt_that_failed_for_outside_reasons_is_not_counted,
             a_worker_whose_lease_was_taken_cannot_commit,

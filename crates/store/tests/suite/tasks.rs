@@ -205,6 +205,32 @@ pub(crate) async fn a_lease_expires_can_be_renewed_and_can_be_released(store: Ar
     apply_all(&store, &third, later(60_002)).await;
 }
 
+pub(crate) async fn a_clock_that_was_ahead_delays_no_task_for_longer_than_an_hour(
+    store: Arc<dyn Store>,
+) {
+    let acme = domain(&store, "acme").await;
+    store.create_task(task_of(&acme, "t", CREATE, &uids(1), 1)).await.unwrap();
+    let (hour, year) = (3_600_000, 365 * 86_400_000);
+    assert_eq!(claim_at(&store, "ahead", later(year), 1).await.len(), 1);
+    let second = claim_at(&store, "right", NOW, 1).await.remove(0);
+    let fail = |retry_at| FailAttempt {
+        domain: acme.id,
+        task_id: "t".to_owned(),
+        lease_epoch: second.lease_epoch,
+        now: NOW,
+        counted: false,
+        retry_at,
+    };
+    store.fail_attempt(fail(later(year))).await.unwrap();
+    let third = claim_at(&store, "right", NOW, 1).await.remove(0);
+    let pause = FailAttempt { lease_epoch: third.lease_epoch, ..fail(later(hour)) };
+    store.fail_attempt(pause).await.unwrap();
+    assert_eq!(claim_at(&store, "right", NOW, 1).await.len(), 0, "a pause of an hour counts");
+    let last = claim_at(&store, "right", later(hour), 1).await.remove(0);
+    apply_all(&store, &last, later(hour)).await;
+    assert_sound(&store).await;
+}
+
 pub(crate) async fn a_failed_attempt_is_repeated_later_and_the_fifth_fails_the_task(
     store: Arc<dyn Store>,
 ) {

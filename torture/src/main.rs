@@ -6,6 +6,7 @@
 mod crash;
 mod laws;
 mod replicas;
+mod simulation;
 
 use anyhow::{Result, bail};
 
@@ -21,7 +22,11 @@ usage:
                                     servers, restarts the database, cuts and blocks connections,
                                     ends the session of a running chunk; 50 rounds unless ROUNDS
                                     says otherwise. Uses the database server of TEST_DATABASE_URL,
-                                    or starts one with scripts/with-postgres";
+                                    or starts one with scripts/with-postgres
+  torture simulate [SCHEDULES] [SEED]
+                                    plays schedules of the task engine on one virtual clock, with
+                                    the seeds from SEED on: 100,000 unless SCHEDULES says
+                                    otherwise; a single one is printed. Needs no other program";
 
 #[tokio::main]
 async fn main() -> Result<()> {
@@ -30,6 +35,7 @@ async fn main() -> Result<()> {
     match args.first().map(String::as_str) {
         Some("crash") => crash::run(number(1)?.unwrap_or(200) as usize, number(2)?).await,
         Some("replicas") => replicas::run(number(1)?.unwrap_or(50) as usize, number(2)?).await,
+        Some("simulate") => simulation::run(number(1)?.unwrap_or(100_000), number(2)?),
         _ => bail!(USAGE),
     }
 }

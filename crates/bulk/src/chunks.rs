@@ -58,7 +58,7 @@ async fn until_interrupted(
 ) -> Result<Option<Duration>, StoreError> {
     let queue = Arc::new(EntryQueue::new(context.queue_limits.clone()));
     let mut reading = JoinSet::new();
-    let reader = EntryReader::new(claim, *progress);
+    let reader = EntryReader::new(claim, *progress, context.one_thread);
     reading.spawn(reader.fill(context.store.clone(), queue.clone()));
     let mut rest = None;
     while !*context.stopping.borrow() {

@@ -22,4 +22,6 @@ pub(crate) struct Context {
     /// Work without a commit after which a task's entries are applied one by one, and after which
     /// one of these is parked.
     pub(crate) work_max: Duration,
+    /// See [`crate::RunnerConfig::one_thread`].
+    pub(crate) one_thread: bool,
 }

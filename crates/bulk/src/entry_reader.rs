@@ -44,6 +44,7 @@ pub(crate) struct EntryReader {
     /// Index of the next entry to read, and the number of entries from there on.
     next_index: u32,
     left: u32,
+    one_thread: bool,
 }
 
 /// Ends the queue when the reader returns or panics, so that the worker does not wait forever.
@@ -57,7 +58,7 @@ impl Drop for EndsQueue {
 
 impl EntryReader {
     /// Begins at the first unprocessed entry of a claimed task.
-    pub(crate) fn new(claim: &ClaimedTask, progress: Progress) -> Self {
+    pub(crate) fn new(claim: &ClaimedTask, progress: Progress, one_thread: bool) -> Self {
         Self {
             domain: claim.domain,
             domain_name: claim.domain_name.clone(),
@@ -67,6 +68,7 @@ impl EntryReader {
             addresses: Arc::default(),
             next_index: progress.next_index,
             left: progress.left,
+            one_thread,
         }
     }
 
@@ -113,10 +115,14 @@ impl EntryReader {
         self.left = self.left.saturating_sub(block.entries.len() as u32);
         let (action, domain_name) = (self.action, self.domain_name.clone());
         let addresses = self.addresses.clone();
-        Ok(tokio::task::spawn_blocking(move || {
+        let validate = move || {
             let work = prepare(action, (&domain_name, &addresses), &block);
             ValidatedBlock { block, work }
-        }))
+        };
+        if self.one_thread {
+            return Ok(tokio::spawn(async move { validate() }));
+        }
+        Ok(tokio::task::spawn_blocking(validate))
     }
 
     /// The stored block of the payload with the next entry.

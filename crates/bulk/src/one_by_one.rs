@@ -77,7 +77,7 @@ async fn apply_one(
     let mut worked = Duration::ZERO;
     loop {
         let work = match &reason {
-            None => validated(claim, alone.clone(), addresses.clone()).await,
+            None => validated(context.one_thread, claim, alone.clone(), addresses.clone()).await,
             Some(reason) => {
                 ChunkWork::rejected(claim.task.action, entry.clone(), parked(alone, reason))
             }
@@ -105,12 +105,17 @@ async fn apply_one(
 }
 
 async fn validated(
+    one_thread: bool,
     claim: &ClaimedTask,
     alone: Arc<Block>,
     addresses: Arc<DeskAddresses>,
 ) -> ChunkWork {
     let (action, domain) = (claim.task.action, claim.domain_name.clone());
-    tokio::task::spawn_blocking(move || prepare(action, (&domain, &addresses), &alone))
+    let validate = move || prepare(action, (&domain, &addresses), &alone);
+    if one_thread {
+        return validate();
+    }
+    tokio::task::spawn_blocking(validate)
         .await
         .unwrap_or_else(|stopped| std::panic::resume_unwind(stopped.into_panic()))
 }

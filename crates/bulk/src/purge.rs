@@ -20,6 +20,7 @@ pub(crate) async fn purge_loop(context: Context, store: Arc<dyn Upkeep>, every: 
     round.set_missed_tick_behavior(MissedTickBehavior::Delay);
     while !*stopping.borrow() {
         tokio::select! {
+            biased;
             _ = stopping.changed() => {}
             _ = round.tick() => purge(&context, &*store).await,
         }

@@ -44,6 +44,9 @@ pub struct RunnerConfig {
     /// Work on a chunk without a commit after which its entries are applied one by one, and on one
     /// of these after which it becomes an error.
     pub work_max: Duration,
+    /// Whether entries are validated on the runtime's own thread, for a simulation in which no
+    /// other thread may decide about the order of events.
+    pub one_thread: bool,
 }
 
 impl RunnerConfig {
@@ -55,6 +58,7 @@ impl RunnerConfig {
             poll_every: Duration::from_millis(500),
             purge_every: Duration::from_mins(1),
             work_max: WORK_MAX,
+            one_thread: false,
         }
     }
 }
@@ -84,6 +88,7 @@ impl Runner {
             queue_limits: queue_limits(),
             outage: Arc::new(Outage::default()),
             work_max: config.work_max,
+            one_thread: config.one_thread,
         };
         let purging = tokio::spawn(purge_loop(context.clone(), upkeep, config.purge_every));
         let running = tokio::spawn(run(context, config));
@@ -119,21 +124,24 @@ async fn run(context: Context, config: RunnerConfig) {
             continue;
         }
         tokio::select! {
+            // In this order, and not at random, so that a simulation can repeat a run. Leases come
+            // first: their tasks would be lost to another server.
+            biased;
             _ = stopping.changed() => {}
-            woken = wake_ups.changed(), if slots.is_any_free() => {
-                if woken.is_err() {
-                    break;
-                }
-                look = true;
-            }
+            _ = renewal.tick() => renew(&context, &slots, &config.server).await,
             claimed = slots.next() => drop(workers.spawn(worker::run(context.clone(), claimed))),
             Some(_) = workers.join_next() => {
                 // A task waits only if all slots were taken.
                 look = !slots.is_any_free();
                 slots.free(1);
             }
+            woken = wake_ups.changed(), if slots.is_any_free() => {
+                if woken.is_err() {
+                    break;
+                }
+                look = true;
+            }
             () = tokio::time::sleep(config.poll_every) => look = true,
-            _ = renewal.tick() => renew(&context, &slots, &config.server).await,
         }
     }
     slots.close();

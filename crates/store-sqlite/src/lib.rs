@@ -9,6 +9,7 @@ mod contract;
 mod copy;
 mod domains;
 mod engine;
+mod in_memory;
 mod issues;
 mod leftovers;
 mod probe;
@@ -20,4 +21,5 @@ mod tx;
 
 pub use copy::open_copy_end;
 pub(crate) use engine::error::{Fault, boxed, store_error};
+pub use in_memory::{InMemoryStore, WithLeases};
 pub use store::SqliteStore;

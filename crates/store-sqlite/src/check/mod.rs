@@ -54,6 +54,17 @@ pub(super) async fn run(engine: &Engine) -> Result<CheckReport, Fault> {
     Ok(report)
 }
 
+/// Runs all checks in the transaction of a connection.
+pub(super) fn run_on(conn: &Connection) -> CheckReport {
+    let mut report = CheckReport::default();
+    for (name, check) in CHECKS {
+        let found = run_one(conn, name, *check);
+        report.verified.extend(found.verified);
+        report.faults.extend(found.faults);
+    }
+    report
+}
+
 /// Opens a file, runs all checks on it and closes it.
 pub(super) async fn run_on_file(path: PathBuf) -> Result<CheckReport, Fault> {
     let open = move || Engine::open(&path, OpenMode::Admin, |_| Ok(()), None);

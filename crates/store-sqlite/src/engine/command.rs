@@ -3,6 +3,7 @@
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::LazyLock;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -56,6 +57,14 @@ impl<'a> WriteContext<'a> {
     /// The context of a group that begins now.
     pub(super) fn new(gauges: &'a Gauges) -> Self {
         Self { began: Instant::now(), gauges, runnable_at: Cell::new(None) }
+    }
+}
+
+impl WriteContext<'static> {
+    /// The context of a command that shares neither its group nor the writer.
+    pub(crate) fn alone() -> Self {
+        static IDLE: LazyLock<Gauges> = LazyLock::new(Gauges::default);
+        Self::new(&IDLE)
     }
 }
 

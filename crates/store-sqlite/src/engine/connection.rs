@@ -38,6 +38,16 @@ pub(super) fn open(path: &Path) -> Result<Connection, Fault> {
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let conn = Connection::open_with_flags(path, flags)
         .map_err(|e| unavailable(&path.display().to_string(), &e))?;
+    prepared(conn)
+}
+
+/// Opens a database in memory, which ends with the connection.
+pub(super) fn open_in_memory() -> Result<Connection, Fault> {
+    prepared(Connection::open_in_memory()?)
+}
+
+/// The connection with the settings that all of them share.
+fn prepared(conn: Connection) -> Result<Connection, Fault> {
     conn.busy_timeout(BUSY_TIMEOUT)?;
     conn.set_prepared_statement_cache_capacity(STATEMENTS_CACHED);
     rusqlite::vtab::array::load_module(&conn)?;

@@ -17,6 +17,14 @@ mod embedded {
     refinery::embed_migrations!("migrations");
 }
 
+/// An empty database in memory with the current tables.
+pub(crate) fn open_in_memory() -> Result<Connection, StoreError> {
+    let mut conn = connection::open_in_memory()?;
+    let made = embedded::migrations::runner().set_grouped(true).run(&mut conn);
+    made.map_err(|e| StoreError::Unavailable(format!("the tables cannot be made: {e}")))?;
+    Ok(conn)
+}
+
 /// Opens the file and migrates its tables.
 pub(super) fn open_current(path: &Path) -> Result<Connection, Fault> {
     let turn = lock_for_migration(path)?;

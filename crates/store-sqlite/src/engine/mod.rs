@@ -34,6 +34,7 @@ pub(super) use checkpoint::empty_log;
 pub(super) use command::{LastMember, Member, Weight, WriteContext};
 use gauges::Gauges;
 pub(super) use lock::ServerLock;
+pub(super) use migrate::open_in_memory;
 pub(super) use presence::make_file;
 use readers::Readers;
 pub(super) use thread::on_blocking_thread;

@@ -59,6 +59,24 @@ pub(crate) async fn apply(
     Ok(applied)
 }
 
+/// The same in the transaction of the caller, planning included.
+pub(crate) fn apply_here(
+    tx: DomainTx<'_>,
+    context: &WriteContext<'_>,
+    command: &ApplyChunk,
+) -> Result<ChunkApplied, StoreError> {
+    let limit = WorkLimit::begin(Duration::MAX);
+    let mut chunk = Chunk::new(tx.conn, (context, &limit), command);
+    let planned = match (command.action.writes(), command.dry_run) {
+        (true, false) => {
+            return write_chunk(&mut chunk, command, ChunkBlocks::begin(command)?).0;
+        }
+        (true, true) => plan_dry_run(&tx, &mut Import::new(tx, command), command)?,
+        (false, _) => reading::read_on_writer(tx, context, command)?,
+    };
+    store_planned(&mut chunk, command, &planned)
+}
+
 /// The plan of a chunk that is planned on readers; `None` if the writer does all of it.
 async fn plan(
     engine: &Engine,

@@ -5,5 +5,5 @@ mod apply;
 mod reading;
 mod statements;
 
-pub(super) use apply::apply;
+pub(super) use apply::{apply, apply_here};
 pub(super) use statements::{claim, release, renew, void_leases_and_uploads};

@@ -1,0 +1,256 @@
+//! A store in memory on the caller's thread, for simulations of the task engine. It has the tables,
+//! the statements and the rules of this backend, without its threads and files, so that the order
+//! of all transactions is the caller's choice. A call is one transaction. Leases that a server gets
+//! in the commit of another command ([`crate::slot_leasing`]) are asked for by the caller.
+//! Invariant: only the arguments of the calls so far decide about an answer.
+
+use caseload_model::ids::DomainId;
+use caseload_model::issue::DeskAddresses;
+use caseload_model::task::{Family, Task};
+use caseload_model::time::UnixMillis;
+use caseload_store::issues::write;
+use caseload_store::sql::{Query, Sql as _};
+use caseload_store::tasks as rules;
+use caseload_store::{
+    ApplyChunk, CancelTask, CheckReport, ChunkApplied, ClaimTasks, ClaimedTask, CreateDomain,
+    CreateTask, Domain, FailAttempt, Idempotent, ListTasks, PackedBlock, RecordBlock, RecordKind,
+    RenewLeases, StagePayload, StoreError, TaskPage, Trial, TryEntry, admin, values,
+};
+use parking_lot::Mutex;
+use rusqlite::Connection;
+
+use crate::engine::WriteContext;
+use crate::tx::{DomainTx, Tx};
+use crate::{check, engine, tasks};
+
+/// A store in memory.
+#[derive(Debug)]
+pub struct InMemoryStore {
+    conn: Mutex<Connection>,
+    /// All tables with rows that a caller can add.
+    tables: Vec<String>,
+}
+
+/// An answer, and the tasks that the commit of the command leased.
+pub type WithLeases<T> = (T, Vec<ClaimedTask>);
+
+impl InMemoryStore {
+    /// An empty store.
+    pub fn new() -> Result<Self, StoreError> {
+        let conn = engine::open_in_memory()?;
+        let select = "SELECT name FROM sqlite_schema WHERE type = 'table'
+                      AND name NOT LIKE 'refinery%' AND name <> 'probe' ORDER BY rowid DESC";
+        let tables = Tx(&conn).list(select, &[], |row| row.get(0))?;
+        Ok(Self { conn: Mutex::new(conn), tables })
+    }
+
+    /// Removes all rows, so that the store is as a new one.
+    pub fn clear(&self) -> Result<(), StoreError> {
+        self.write(|conn| {
+            let tx = Tx(conn);
+            self.tables
+                .iter()
+                .try_for_each(|table| tx.change(&format!("DELETE FROM {table}"), &[]).map(drop))
+        })
+    }
+
+    /// Runs `work` in a transaction. An error undoes it.
+    fn write<T>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let conn = self.conn.lock();
+        execute(&conn, "SAVEPOINT command")?;
+        let answer = work(&conn);
+        if answer.is_err() {
+            execute(&conn, "ROLLBACK TO command")?;
+        }
+        execute(&conn, "RELEASE command")?;
+        answer
+    }
+
+    /// Runs `work` and undoes it, like a commit that fails.
+    pub fn undone<T>(&self, work: impl FnOnce(&Self) -> T) -> Result<T, StoreError> {
+        // The transaction of the work is a savepoint of this one.
+        execute(&self.conn.lock(), "SAVEPOINT undone")?;
+        let answer = work(self);
+        let conn = self.conn.lock();
+        execute(&conn, "ROLLBACK TO undone")?;
+        execute(&conn, "RELEASE undone")?;
+        Ok(answer)
+    }
+
+    /// Runs `work` in one domain, and then leases runnable tasks if the caller asks for it.
+    fn leasing<T>(
+        &self,
+        domain: DomainId,
+        lease: Option<&ClaimTasks>,
+        work: impl FnOnce(DomainTx<'_>) -> Result<T, StoreError>,
+    ) -> Result<WithLeases<T>, StoreError> {
+        self.write(|conn| {
+            let answer = work(DomainTx { conn, domain })?;
+            let leased = match lease {
+                Some(command) => tasks::claim(Tx(conn), command)?.claimed,
+                None => Vec::new(),
+            };
+            Ok((answer, leased))
+        })
+    }
+
+    /// The answer to a query that has one row at most.
+    fn find<T>(&self, query: &Query<T>) -> Result<Option<T>, StoreError> {
+        Ok(Tx(&self.conn.lock()).ask(query)?.pop())
+    }
+
+    fn read_in<T>(
+        &self,
+        domain: DomainId,
+        work: impl FnOnce(DomainTx<'_>) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        work(DomainTx { conn: &self.conn.lock(), domain })
+    }
+
+    /// Voids leases and uploads, as a server does that opens the store alone.
+    pub fn void_leases(&self) -> Result<(), StoreError> {
+        self.write(|conn| tasks::void_leases_and_uploads(Tx(conn)))
+    }
+
+    pub fn create_domain(&self, command: &CreateDomain) -> Result<Domain, StoreError> {
+        self.write(|conn| admin::create_domain(&Tx(conn), command))
+    }
+
+    pub fn stage_payload(&self, command: &StagePayload) -> Result<(), StoreError> {
+        self.write(|conn| rules::stage(&DomainTx { conn, domain: command.domain }, command))
+    }
+
+    /// One step; false if there is no such upload.
+    pub fn discard_step(&self, domain: DomainId, task_id: &str) -> Result<bool, StoreError> {
+        self.write(|conn| rules::discard_step(&DomainTx { conn, domain }, task_id))
+    }
+
+    pub fn create_task(
+        &self,
+        command: &CreateTask,
+        lease: Option<&ClaimTasks>,
+    ) -> Result<WithLeases<Idempotent<Task>>, StoreError> {
+        self.leasing(command.domain, lease, |tx| rules::accept(&tx, command))
+    }
+
+    pub fn cancel_task(&self, command: &CancelTask) -> Result<Task, StoreError> {
+        self.write(|conn| rules::cancel(&DomainTx { conn, domain: command.domain }, command))
+    }
+
+    pub fn task(
+        &self,
+        domain: DomainId,
+        family: Family,
+        id: &str,
+    ) -> Result<Option<Task>, StoreError> {
+        self.find(&rules::of_family::<Tx<'_>>(domain, family, id))
+    }
+
+    pub fn list_tasks(&self, request: &ListTasks) -> Result<TaskPage, StoreError> {
+        self.read_in(request.domain, |tx| rules::page(&tx, request))
+    }
+
+    pub fn retry_payload(
+        &self,
+        domain: DomainId,
+        task_id: &str,
+    ) -> Result<Vec<PackedBlock>, StoreError> {
+        self.read_in(domain, |tx| rules::retry_payload(&tx, task_id))
+    }
+
+    pub fn record_block(
+        &self,
+        domain: DomainId,
+        task_id: &str,
+        kind: RecordKind,
+        from_index: u32,
+    ) -> Result<Option<RecordBlock>, StoreError> {
+        self.find(&rules::record_block(domain, task_id, kind, from_index))
+    }
+
+    pub fn claim_tasks(&self, command: &ClaimTasks) -> Result<Vec<ClaimedTask>, StoreError> {
+        self.write(|conn| Ok(tasks::claim(Tx(conn), command)?.claimed))
+    }
+
+    /// Extends all leases of a server that has the store alone.
+    pub fn renew_leases(&self, command: &RenewLeases) -> Result<(), StoreError> {
+        self.write(|conn| tasks::renew(Tx(conn), command))
+    }
+
+    /// Extends those leases of a server that it knows, each with its domain, task and epoch: a
+    /// server that shares a store may not have got the answer to a claim.
+    pub fn renew_known_leases(
+        &self,
+        command: &RenewLeases,
+        known: &[(DomainId, String, i64)],
+    ) -> Result<(), StoreError> {
+        let RenewLeases { server, lease_until } = command;
+        let renew = "UPDATE tasks SET lease_until = max(lease_until, ?2) WHERE lease_server = ?1
+                     AND domain_id = ?3 AND id = ?4 AND lease_epoch = ?5";
+        self.write(|conn| {
+            known.iter().try_for_each(|(domain, id, epoch)| {
+                let values = values![server, lease_until, domain, id, epoch];
+                Tx(conn).change(renew, values).map(drop)
+            })
+        })
+    }
+
+    pub fn release_leases(&self, server: &str) -> Result<(), StoreError> {
+        self.write(|conn| tasks::release(Tx(conn), server))
+    }
+
+    pub fn payload_block(
+        &self,
+        domain: DomainId,
+        task_id: &str,
+        from_index: u32,
+    ) -> Result<Option<Vec<u8>>, StoreError> {
+        self.find(&rules::payload_block(domain, task_id, from_index))
+    }
+
+    pub fn desk_addresses(&self, domain: DomainId) -> Result<DeskAddresses, StoreError> {
+        self.read_in(domain, |tx| write::desk_addresses(&tx))
+    }
+
+    pub fn apply_chunk(
+        &self,
+        command: &ApplyChunk,
+        lease: Option<&ClaimTasks>,
+    ) -> Result<WithLeases<ChunkApplied>, StoreError> {
+        let context = WriteContext::alone();
+        self.leasing(command.domain, lease, |tx| tasks::apply_here(tx, &context, command))
+    }
+
+    pub fn try_entry(&self, command: &TryEntry) -> Result<Trial, StoreError> {
+        self.write(|conn| rules::try_entry(&DomainTx { conn, domain: command.domain }, command))
+    }
+
+    pub fn fail_attempt(&self, command: &FailAttempt) -> Result<Task, StoreError> {
+        self.write(|conn| rules::fail_attempt(&DomainTx { conn, domain: command.domain }, command))
+    }
+
+    /// One step; false if nothing is left to remove.
+    pub fn purge_expired(&self, now: UnixMillis) -> Result<bool, StoreError> {
+        self.write(|conn| rules::purge_step(&Tx(conn), now))
+    }
+
+    /// Verifies the laws of all stored data.
+    pub fn check(&self) -> CheckReport {
+        check::run_on(&self.conn.lock())
+    }
+
+    /// The rows of a table that belong to a domain, or of all domains if none is named.
+    pub fn rows(&self, table: &str, domain: Option<DomainId>) -> Result<u64, StoreError> {
+        let (all, domain) = (domain.is_none(), domain.unwrap_or(DomainId(0)));
+        let count = format!("SELECT count(*) FROM {table} WHERE ?1 OR domain_id = ?2");
+        let found = Tx(&self.conn.lock()).find(&count, values![all, domain], |row| row.get(0))?;
+        Ok(found.unwrap_or_default())
+    }
+}
+
+fn execute(conn: &Connection, sql: &str) -> Result<(), StoreError> {
+    Tx(conn).change(sql, &[]).map(drop)
+}

@@ -2,6 +2,7 @@
 //! with a store of its own in a temporary folder. A [`Store`] outlives its processes: after a kill
 //! it can be served again with everything in it. Dropping a [`Process`] kills it by its id.
 
+use std::ffi::OsString;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -75,12 +76,23 @@ impl Store {
     pub fn serve_at(
         location: &str,
         arguments: &[&str],
+        log: Box<dyn std::io::Write + Send>,
+    ) -> Result<Process> {
+        Self::serve_in(location, arguments, &[], log)
+    }
+
+    /// The same with more variables in its environment.
+    pub fn serve_in(
+        location: &str,
+        arguments: &[&str],
+        environment: &[(&str, OsString)],
         mut log: Box<dyn std::io::Write + Send>,
     ) -> Result<Process> {
         let mut process = Command::new(binary()?)
             .args(["serve", "--listen", "127.0.0.1:0", "--rate-limit", "0"])
             .args(arguments)
             .env("CASELOAD_STORE", location)
+            .envs(environment.iter().map(|(name, value)| (name, value)))
             .stderr(Stdio::piped())
             .spawn()?;
         let stderr = process.stderr.take().context("the server has no stderr")?;
@@ -103,7 +115,8 @@ impl Store {
         Ok(process)
     }
 
-    fn run(&self, args: &[&str]) -> Result<String> {
+    /// Runs a command of the program on the store; returns its standard output.
+    pub fn run(&self, args: &[&str]) -> Result<String> {
         let output =
             Command::new(binary()?).args(args).env("CASELOAD_STORE", &self.location).output()?;
         let stderr = String::from_utf8_lossy(&output.stderr);

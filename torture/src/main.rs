@@ -4,11 +4,13 @@
 //! requests and the faults, not the timing of the machine.
 
 mod crash;
+mod histories;
 mod laws;
 mod replicas;
 mod simulation;
 
 use anyhow::{Result, bail};
+use caseload_teststore::Backend;
 
 const USAGE: &str = "\
 Attacks servers of the `caseload` program next to this one, and checks that no acknowledged write
@@ -23,6 +25,11 @@ usage:
                                     ends the session of a running chunk; 50 rounds unless ROUNDS
                                     says otherwise. Uses the database server of TEST_DATABASE_URL,
                                     or starts one with scripts/with-postgres
+  torture histories sqlite|postgres [ROUNDS] [SEED]
+                                    records the calls and answers of clients through kills, crashes,
+                                    a failover and jumps of clocks, and checks that the history of
+                                    each issue and identity has an order; 50 rounds unless ROUNDS
+                                    says otherwise. Run it under scripts/with-postgres
   torture simulate [SCHEDULES] [SEED]
                                     plays schedules of the task engine on one virtual clock, with
                                     the seeds from SEED on: 100,000 unless SCHEDULES says
@@ -35,6 +42,14 @@ async fn main() -> Result<()> {
     match args.first().map(String::as_str) {
         Some("crash") => crash::run(number(1)?.unwrap_or(200) as usize, number(2)?).await,
         Some("replicas") => replicas::run(number(1)?.unwrap_or(50) as usize, number(2)?).await,
+        Some("histories") => {
+            let backend = match args.get(1).map(String::as_str) {
+                Some("sqlite") => Backend::Sqlite,
+                Some("postgres") => Backend::Postgres,
+                _ => bail!(USAGE),
+            };
+            histories::run(backend, number(2)?.unwrap_or(50) as usize, number(3)?).await
+        }
         Some("simulate") => simulation::run(number(1)?.unwrap_or(100_000), number(2)?),
         _ => bail!(USAGE),
     }

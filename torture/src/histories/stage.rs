@@ -1,0 +1,218 @@
+//! The servers whose histories are recorded, and what strikes them: one server on a file, or two on
+//! a PostgreSQL with a standby that takes over. Their clocks are moved by a shim (`shim/clock.c`).
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use bench::server::{Process, Store};
+use caseload_testdata::SplitMix;
+use caseload_teststore::{Backend, Cluster, Stop, StorePlace};
+use parking_lot::Mutex;
+use reqwest::Method;
+use serde_json::Value;
+use tokio::task::block_in_place;
+use tokio::time::sleep;
+
+/// Time limit of an answer. An answer that comes later counts as lost.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// How long a server is away after a kill, in milliseconds.
+const AWAY_MS: usize = 600;
+/// The lease of the servers in seconds: a dead server's tasks go on soon.
+const LEASE: &str = "3";
+/// Seconds by which a clock jumps.
+const JUMPS: [i64; 4] = [3_600, -3_600, 40, 0];
+const DOMAIN: &str = "histories";
+
+pub(super) struct Stage {
+    http: reqwest::Client,
+    key: String,
+    servers: Vec<Mutex<Serving>>,
+    location: Mutex<String>,
+    shim: PathBuf,
+    folder: tempfile::TempDir,
+    backing: Mutex<Backing>,
+}
+
+#[derive(Default)]
+struct Serving {
+    url: String,
+    process: Option<Process>,
+}
+
+/// Where the store is.
+enum Backing {
+    File {
+        _place: StorePlace,
+    },
+    /// The server that takes writes, and its standby until that took over.
+    Clusters {
+        primary: Box<Cluster>,
+        standby: Option<Box<Cluster>>,
+    },
+}
+
+/// A request of a client.
+#[derive(Debug, Clone)]
+pub(super) struct Request {
+    pub(super) method: Method,
+    /// Below `/v1/{domain}/`, or below `/v2/{domain}/` for tasks.
+    pub(super) path: String,
+    pub(super) fields: Option<Value>,
+}
+
+/// A good answer.
+pub(super) struct Answered {
+    pub(super) text: String,
+}
+
+impl Stage {
+    pub(super) fn open(backend: Backend) -> Result<Self> {
+        let folder = tempfile::tempdir()?;
+        let shim = shim(folder.path())?;
+        let (backing, location, servers) = match backend {
+            Backend::Sqlite => {
+                let place = backend.place();
+                let location = place.url().to_owned();
+                (Backing::File { _place: place }, location, 1)
+            }
+            Backend::Postgres => {
+                let primary = Box::new(Cluster::start());
+                let standby = Box::new(primary.standby());
+                let location = Cluster::url_with(&[&primary, &standby], "");
+                (Backing::Clusters { primary, standby: Some(standby) }, location, 2)
+            }
+        };
+        let key = Store::in_database(&location).domain(DOMAIN)?;
+        let http =
+            reqwest::Client::builder().no_proxy().tls_certs_only([]).timeout(PATIENCE).build()?;
+        let stage = Self {
+            http,
+            key,
+            servers: (0..servers).map(|_| Mutex::default()).collect(),
+            location: Mutex::new(location),
+            shim,
+            folder,
+            backing: Mutex::new(backing),
+        };
+        for n in 0..servers {
+            stage.serve(n)?;
+        }
+        Ok(stage)
+    }
+
+    fn offset_file(&self, n: usize) -> PathBuf {
+        self.folder.path().join(format!("offset-{n}"))
+    }
+
+    fn serve(&self, n: usize) -> Result<()> {
+        let location = self.location.lock().clone();
+        let environment: [(&str, OsString); 2] = [
+            ("LD_PRELOAD", self.shim.clone().into()),
+            ("CLOCK_OFFSET", self.offset_file(n).into()),
+        ];
+        let log = Box::new(std::io::sink());
+        let process = Store::serve_in(&location, &["--lease", LEASE], &environment, log)?;
+        *self.servers[n].lock() = Serving { url: process.url.clone(), process: Some(process) };
+        Ok(())
+    }
+
+    /// Sends a request to a server; `None` if the answer is lost, or is "not now".
+    pub(super) async fn send(
+        &self,
+        server: usize,
+        request: &Request,
+        key: Option<&str>,
+    ) -> Result<Option<Answered>> {
+        let Request { method, path, fields } = request;
+        let url = self.servers[server % self.servers.len()].lock().url.clone();
+        let version = if path.starts_with("identity/") { "v2" } else { "v1" };
+        let url = format!("{url}/{version}/{DOMAIN}/{path}");
+        let mut sending = self.http.request(method.clone(), url).bearer_auth(&self.key);
+        if let Some(fields) = fields {
+            sending = sending.json(fields);
+        }
+        if let Some(key) = key {
+            sending = sending.header("Idempotency-Key", key);
+        }
+        let Ok(answer) = sending.send().await else { return Ok(None) };
+        let status = answer.status();
+        let Ok(text) = answer.text().await else { return Ok(None) };
+        let in_progress = text.contains("idempotency_in_progress");
+        match status.as_u16() {
+            200..300 => Ok(Some(Answered { text })),
+            503 => Ok(None),
+            409 if in_progress => Ok(None),
+            _ => bail!("{path} was answered {status}: {text}"),
+        }
+    }
+
+    /// Strikes once; returns the name of the fault.
+    pub(super) async fn strike(
+        &self,
+        random: &mut SplitMix,
+        fail_over: bool,
+    ) -> Result<&'static str> {
+        let n = random.below(self.servers.len());
+        let is_file = matches!(&*self.backing.lock(), Backing::File { .. });
+        if fail_over && !is_file {
+            return Ok(block_in_place(|| self.fail_over()));
+        }
+        match random.below(if is_file { 2 } else { 3 }) {
+            0 => {
+                let process = self.servers[n].lock().process.take().context("no process")?;
+                block_in_place(|| process.kill())?;
+                sleep(Duration::from_millis(random.below(AWAY_MS) as u64)).await;
+                block_in_place(|| self.serve(n))?;
+                Ok("kills of a server")
+            }
+            1 => {
+                std::fs::write(self.offset_file(n), random.pick(&JUMPS).to_string())?;
+                Ok("jumps of a clock")
+            }
+            _ => {
+                block_in_place(|| {
+                    if let Backing::Clusters { primary, .. } = &mut *self.backing.lock() {
+                        primary.stop(Stop::Immediate);
+                        primary.start_again();
+                    }
+                });
+                Ok("crashes of the database")
+            }
+        }
+    }
+
+    /// The primary crashes for good, and the standby takes its place.
+    fn fail_over(&self) -> &'static str {
+        let mut backing = self.backing.lock();
+        if let Backing::Clusters { primary, standby } = &mut *backing
+            && let Some(next) = standby.take()
+        {
+            primary.stop(Stop::Immediate);
+            next.promote();
+            *primary = next;
+            return "failovers";
+        }
+        "no standby left"
+    }
+
+    /// Verifies the store.
+    pub(super) fn check(&self) -> Result<()> {
+        let location = self.location.lock().clone();
+        block_in_place(|| Store::in_database(&location).check()).map(drop)
+    }
+}
+
+/// Builds the shim that moves clocks.
+fn shim(folder: &Path) -> Result<PathBuf> {
+    let built = folder.join("clock.so");
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/shim/clock.c");
+    let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
+    let mut command = Command::new(&compiler);
+    command.args(["-shared", "-fPIC", "-O1", "-o"]).arg(&built).args([source, "-ldl"]);
+    let output = command.output().with_context(|| format!("no C compiler {compiler}"))?;
+    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    Ok(built)
+}

@@ -5,6 +5,7 @@
 
 mod crash;
 mod histories;
+mod hostile;
 mod laws;
 mod replicas;
 mod simulation;
@@ -25,6 +26,12 @@ usage:
                                     ends the session of a running chunk; 50 rounds unless ROUNDS
                                     says otherwise. Uses the database server of TEST_DATABASE_URL,
                                     or starts one with scripts/with-postgres
+  torture hostile [brief|long] [sqlite|postgres] [GROUP|CASE]...
+                                    attacks a server as one hostile tenant, or as a stranger, and
+                                    holds each attack to its reach; prints the server's peak of
+                                    memory and the times of another tenant's answers. All groups on
+                                    both stores unless named; PostgreSQL is that of
+                                    TEST_DATABASE_URL
   torture histories sqlite|postgres [ROUNDS] [SEED]
                                     records the calls and answers of clients through kills, crashes,
                                     a failover and jumps of clocks, and checks that the history of
@@ -50,6 +57,7 @@ async fn main() -> Result<()> {
             };
             histories::run(backend, number(2)?.unwrap_or(50) as usize, number(3)?).await
         }
+        Some("hostile") => hostile::run(&args[1..]).await,
         Some("simulate") => simulation::run(number(1)?.unwrap_or(100_000), number(2)?),
         _ => bail!(USAGE),
     }

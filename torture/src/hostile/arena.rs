@@ -1,0 +1,160 @@
+//! The server under attack, with a hostile tenant, a calm one, and its log.
+
+use std::io::Write;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use bench::server::{Process, Store};
+use caseload_teststore::{Backend, StorePlace};
+use parking_lot::Mutex;
+use tokio::task::block_in_place;
+
+use super::scale::Scale;
+use super::tenant::Tenant;
+
+/// The memory budget of the server, and the memory that it may have beyond budget and page caches.
+const BUDGET_BRIEF_MIB: u32 = 64;
+const BUDGET_MIB: u32 = 512;
+const BEYOND_MIB: u32 = 128;
+/// Page caches of SQLite: that of the writer, and one of each reader.
+const WRITER_CACHE_MIB: u32 = 64;
+const READER_CACHE_MIB: u32 = 8;
+/// Time limit of a plain request: a later answer does not count.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+pub(crate) struct Arena {
+    pub(crate) scale: Scale,
+    pub(crate) store: Store,
+    pub(crate) hostile: Tenant,
+    pub(crate) calm: Tenant,
+    pub(crate) log: Log,
+    process: Option<Process>,
+    arguments: Vec<String>,
+    place: StorePlace,
+}
+
+/// The server's log so far.
+#[derive(Clone, Default)]
+pub(crate) struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Log {
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.0.lock()).into_owned()
+    }
+}
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Arena {
+    /// A store with two domains, and a server that has `more` arguments.
+    pub(crate) fn open(backend: Backend, scale: Scale, more: &[&str]) -> Result<Self> {
+        let place = block_in_place(|| backend.place());
+        let store = Store::in_database(place.url());
+        let mut arguments: Vec<String> = more.iter().map(|&word| word.to_owned()).collect();
+        let budget = format!("{}", u64::from(budget_mib(scale)) << 20);
+        // A program without the flag is attacked, too: that shows the state before the defence.
+        if block_in_place(|| store.run(&["serve", "--help"]))?.contains("--memory-budget") {
+            arguments.extend(["--memory-budget".to_owned(), budget]);
+        }
+        let tenant = |domain: &'static str| -> Result<Tenant> {
+            let key = block_in_place(|| store.domain(domain))?;
+            let http = reqwest::Client::builder()
+                .no_proxy()
+                .tls_certs_only([])
+                .timeout(PATIENCE)
+                .build()?;
+            Ok(Tenant { http, url: String::new(), domain, key })
+        };
+        let (hostile, calm) = (tenant("hostile")?, tenant("calm")?);
+        let mut arena = Self {
+            scale,
+            store,
+            hostile,
+            calm,
+            log: Log::default(),
+            process: None,
+            arguments,
+            place,
+        };
+        arena.start()?;
+        Ok(arena)
+    }
+
+    pub(crate) fn start(&mut self) -> Result<()> {
+        let arguments: Vec<&str> = self.arguments.iter().map(String::as_str).collect();
+        let log = Box::new(self.log.clone());
+        let process = block_in_place(|| Store::serve_at(self.place.url(), &arguments, log))?;
+        self.hostile.url.clone_from(&process.url);
+        self.calm.url.clone_from(&process.url);
+        self.process = Some(process);
+        Ok(())
+    }
+
+    /// `HOST:PORT` of the server.
+    pub(crate) fn address(&self) -> String {
+        self.hostile.url.trim_start_matches("http://").to_owned()
+    }
+
+    /// Runs a command of the program on the store.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Result<String> {
+        block_in_place(|| self.store.run(arguments))
+    }
+
+    /// The store as `--store` takes it.
+    pub(crate) fn location(&self) -> &str {
+        self.place.url()
+    }
+
+    /// The file of a SQLite store.
+    pub(crate) fn file(&self) -> Result<std::path::PathBuf> {
+        Ok(self.place.url().strip_prefix("sqlite:").context("not a file")?.into())
+    }
+
+    /// Forgets the peak: only memory from here on counts.
+    pub(crate) fn reset_peak(&self) -> Result<()> {
+        let process = self.process.as_ref().context("no server runs")?;
+        std::fs::write(format!("/proc/{}/clear_refs", process.pid()), "5")?;
+        Ok(())
+    }
+
+    /// The peak of the server's resident memory in MiB.
+    pub(crate) fn peak_mib(&self) -> Result<f64> {
+        let process = self.process.as_ref().context("no server runs")?;
+        let status = std::fs::read_to_string(format!("/proc/{}/status", process.pid()))?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kib = line.and_then(|rest| rest.trim().strip_suffix(" kB")).context("no peak")?;
+        Ok(kib.trim().parse::<f64>()? / 1024.0)
+    }
+
+    /// The most memory that the server may have, in MiB.
+    pub(crate) fn memory_bound_mib(&self) -> f64 {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from) as u32;
+        let readers = (2 * cores).max(4);
+        let caches = if self.location().starts_with("sqlite:") {
+            WRITER_CACHE_MIB + readers * READER_CACHE_MIB
+        } else {
+            0
+        };
+        // Readers map the file, and the system counts its pages until it needs them.
+        let mapped = self.file().ok().and_then(|file| std::fs::metadata(file).ok());
+        let mapped = mapped.map_or(0, |file| (file.len() >> 20) as u32);
+        f64::from(budget_mib(self.scale) + caches + mapped + BEYOND_MIB)
+    }
+}
+
+const fn budget_mib(scale: Scale) -> u32 {
+    match scale {
+        Scale::Brief => BUDGET_BRIEF_MIB,
+        Scale::Long => BUDGET_MIB,
+    }
+}

@@ -1,0 +1,129 @@
+//! Requests of foreign web pages, and requests that a proxy and the server could read differently.
+
+use anyhow::{Result, ensure};
+use reqwest::Method;
+use serde_json::json;
+
+use crate::hostile::arena::Arena;
+use crate::hostile::wire::{Raw, exchange};
+
+/// Sends a request with this line, these headers and no body.
+async fn plain(arena: &Arena, line: &str, headers: &str) -> Result<Raw> {
+    let request = format!(
+        "{line} HTTP/1.1\r\nAuthorization: Bearer {}\r\n{headers}Connection: close\r\n\r\n",
+        arena.hostile.key
+    );
+    exchange(&arena.address(), request.as_bytes()).await
+}
+
+pub(super) async fn cross_site(arena: &mut Arena) -> Result<String> {
+    let hostile = &arena.hostile;
+    let before = hostile.issues().await?;
+    let fields = [("message-body", "forged"), ("email", "a@example.org")];
+    for (name, value) in
+        [("Origin", "https://evil.example"), ("Origin", "null"), ("Sec-Fetch-Site", "cross-site")]
+    {
+        let request = hostile.request(Method::POST, &hostile.path("v1", "issues")).form(&fields);
+        let answer = hostile.send(request.header(name, value)).await?;
+        ensure!(answer.status == 403, "{name}: {value} was answered {}", answer.short());
+    }
+    ensure!(hostile.issues().await? == before, "a foreign page wrote an issue");
+    let own = hostile.request(Method::POST, &hostile.path("v1", "issues")).form(&fields);
+    hostile.send(own.header("Origin", &hostile.url)).await?.good()?;
+    Ok("403, and the own origin writes".to_owned())
+}
+
+pub(super) async fn two_hosts(arena: &mut Arena) -> Result<String> {
+    let line = format!("GET {}", arena.hostile.path("v1", "issues"));
+    for headers in ["Host: a\r\nHost: b\r\n", "", "Host: a b\r\n", "Host: a/b\r\n", "Host: a@b\r\n"]
+    {
+        let raw = plain(arena, &line, headers).await?;
+        ensure!(raw.status == 400, "{headers:?} was answered {} {}", raw.status, raw.body);
+    }
+    let raw = plain(arena, &line, "Host: localhost\r\n").await?;
+    ensure!(raw.status == 200, "one Host was answered {}", raw.status);
+    Ok("400 unless there is one".to_owned())
+}
+
+pub(super) async fn double_slash(arena: &mut Arena) -> Result<String> {
+    for path in
+        ["/v1//issues", "//v1/hostile/issues", "/v1/hostile//issues", "/v1/hostile/issues//"]
+    {
+        let raw = plain(arena, &format!("GET {path}"), "Host: localhost\r\n").await?;
+        ensure!(raw.status == 404, "{path} was answered {} {}", raw.status, raw.body);
+    }
+    Ok("404".to_owned())
+}
+
+pub(super) async fn transfer_codings(arena: &mut Arena) -> Result<String> {
+    let line = format!("POST {}", arena.hostile.path("v1", "issues"));
+    for coding in ["gzip, chunked", "xchunked", "deflate"] {
+        let headers = format!(
+            "Host: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: {coding}\r\n"
+        );
+        let raw = plain(arena, &line, &headers).await?;
+        ensure!(raw.status == 501, "{coding:?} was answered {} {}", raw.status, raw.body);
+    }
+    Ok("501".to_owned())
+}
+
+pub(super) async fn script_urls(arena: &mut Arena) -> Result<String> {
+    let good = json!({ "url": "https://example.org/a.png", "file_name": "a.png",
+                       "content_type": "image/png", "size": 3 });
+    let bad = [
+        ("url", "javascript:alert(1)"),
+        ("url", "JaVaScRiPt:alert(1)"),
+        ("url", "data:text/html,x"),
+        ("url", "java\nscript:alert(1)"),
+        ("url", "//evil.example/a"),
+        ("url", "file:///etc/passwd"),
+        ("file_name", "../../etc/passwd"),
+        ("file_name", "a\r\nSet-Cookie: x"),
+        ("content_type", "text/html\r\nX: y"),
+    ];
+    let mut lines = Vec::new();
+    for (n, change) in std::iter::once(None).chain(bad.iter().map(Some)).enumerate() {
+        let mut file = good.clone();
+        if let Some((name, value)) = change {
+            file[*name] = json!(value);
+        }
+        let entry = json!({ "title": "t", "created_at": 1_700_000_000_000_i64 + n as i64,
+                            "messages": [{ "body": "x", "attachments": [file] }] });
+        lines.extend(format!("{entry}\n").into_bytes());
+    }
+    let task = arena.hostile.run("import_issues", lines).await?;
+    let counts = &task["counts"];
+    let held = counts["succeeded"] == 1 && counts["failed"] == bad.len();
+    ensure!(held, "expected {} errors: {counts}", bad.len());
+    Ok(format!("{} are errors, a good one is not", bad.len()))
+}
+
+pub(super) async fn caches(arena: &mut Arena) -> Result<String> {
+    let hostile = &arena.hostile;
+    hostile.make_issue("a secret").await?.good()?;
+    for path in [
+        hostile.path("v1", "issues"),
+        hostile.path("v1", "issues/1"),
+        hostile.path("v1", "agents"),
+        hostile.path("v2", "identity/bulk_actions"),
+        hostile.path("v1", "issues/77"),
+    ] {
+        let answer = hostile.get(&path).await?;
+        for (name, value) in [("cache-control", "no-store"), ("x-content-type-options", "nosniff")]
+        {
+            let has = answer
+                .headers
+                .get(name)
+                .is_some_and(|given| given.to_str().is_ok_and(|given| given.contains(value)));
+            ensure!(has, "{path} has no {name}: {value}: {:?}", answer.headers);
+        }
+    }
+    Ok("no-store and nosniff everywhere".to_owned())
+}
+
+pub(super) async fn metrics(arena: &mut Arena) -> Result<String> {
+    let request = "GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    let raw = exchange(&arena.address(), request.as_bytes()).await?;
+    ensure!(raw.status != 200, "the tenants' address still has the metrics");
+    Ok(format!("{} on the tenants' address", raw.status))
+}

@@ -1,0 +1,145 @@
+//! The files of a SQLite store: other names of them, other readers, other contents.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context as _, Result, ensure};
+use caseload_testdata::SplitMix;
+use tokio::task::block_in_place;
+
+use crate::hostile::arena::Arena;
+
+/// Runs the program on another store, until it ends or has listened for a moment; returns whether
+/// it ended by itself with an error.
+fn refuses(location: &Path) -> Result<bool> {
+    let program = std::env::current_exe()?.with_file_name("caseload");
+    let mut server = Command::new(program)
+        .args(["serve", "--listen", "127.0.0.1:0", "--store"])
+        .arg(format!("sqlite:{}", location.display()))
+        .stderr(std::process::Stdio::piped())
+        .spawn()?;
+    let stderr = server.stderr.take().context("no output")?;
+    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(stderr));
+    let listens = lines.any(|line| line.is_ok_and(|line| line.starts_with("listening on ")));
+    if listens {
+        server.kill()?;
+    }
+    let status = server.wait()?;
+    Ok(!listens && !status.success())
+}
+
+pub(super) async fn hard_link(arena: &mut Arena) -> Result<String> {
+    let file = arena.file()?;
+    let other = file.with_file_name("other.db");
+    std::fs::hard_link(&file, &other)?;
+    ensure!(block_in_place(|| refuses(&other))?, "a second server runs on a hard link");
+    std::fs::remove_file(&other)?;
+    Ok("a second server is refused".to_owned())
+}
+
+pub(super) async fn symbolic_link(arena: &mut Arena) -> Result<String> {
+    let file = arena.file()?;
+    let folder = file.with_file_name("elsewhere");
+    std::fs::create_dir(&folder)?;
+    let other = folder.join("other.db");
+    std::os::unix::fs::symlink(&file, &other)?;
+    ensure!(block_in_place(|| refuses(&other))?, "a second server runs on a symbolic link");
+    Ok("a second server is refused".to_owned())
+}
+
+pub(super) async fn modes(arena: &mut Arena) -> Result<String> {
+    let file = arena.file()?;
+    let mut seen = 0;
+    for entry in std::fs::read_dir(file.parent().context("no folder")?)? {
+        let entry = entry?;
+        let mode = entry.metadata()?.permissions().mode() & 0o777;
+        if entry.file_name().to_string_lossy().starts_with("caseload.db") {
+            seen += 1;
+            ensure!(mode.trailing_zeros() >= 6, "{} has the mode {mode:o}", entry.path().display());
+        }
+    }
+    ensure!(seen > 1, "no files of the store");
+    Ok(format!("{seen} files, readable by their owner only"))
+}
+
+pub(super) async fn foreign_file(arena: &mut Arena) -> Result<String> {
+    let folder = arena.file()?.with_file_name("foreign");
+    std::fs::create_dir(&folder)?;
+    let empty = folder.join("empty.db");
+    std::fs::write(&empty, b"")?;
+    let text = folder.join("text.db");
+    std::fs::write(&text, b"this is a letter\n".repeat(1000))?;
+    for file in [&empty, &text] {
+        let before = std::fs::read(file)?;
+        ensure!(block_in_place(|| refuses(file))?, "{} became a store", file.display());
+        ensure!(std::fs::read(file)? == before, "{} was changed", file.display());
+    }
+    Ok("refused and unchanged".to_owned())
+}
+
+pub(super) async fn deleted_domain(arena: &mut Arena) -> Result<String> {
+    let marker = "a-very-secret-sentence";
+    for n in 0..arena.scale.of(20, 500) {
+        arena.hostile.make_issue(&format!("{marker} {n}")).await?.good()?;
+    }
+    arena.command(&["domain", "delete", "hostile", "--yes"])?;
+    let file = arena.file()?;
+    for suffix in ["", "-wal"] {
+        let name = format!("{}{suffix}", file.display());
+        let bytes = std::fs::read(&name).unwrap_or_default();
+        let found = bytes.windows(marker.len()).any(|window| window == marker.as_bytes());
+        ensure!(!found, "{name} still has a text of the deleted domain");
+    }
+    Ok("no text is left".to_owned())
+}
+
+/// Flips single bits in a copy of the file: `check` finds each, or everything reads as before.
+pub(super) async fn bit_flips(arena: &mut Arena) -> Result<String> {
+    let hostile = arena.hostile.clone();
+    for n in 0..12 {
+        hostile.make_issue(&format!("issue {n} {}", "text ".repeat(200))).await?.good()?;
+    }
+    let lines: Vec<u8> = (0..200)
+        .flat_map(|n| format!("{{\"identities\":[{{\"uid\":\"u-{n}\"}}]}}\n").into_bytes())
+        .collect();
+    hostile.run("create_core_profiles", lines).await?;
+    let (flips, mut random) = (arena.scale.of(12, 220), SplitMix::new(arena.scale.of(1, 2) as u64));
+    let folder = arena.file()?.with_file_name("flips");
+    std::fs::create_dir(&folder)?;
+    let copy = folder.join("copy.db");
+    arena.command(&["backup", copy.to_str().context("a name")?])?;
+    let sound = std::fs::read(&copy)?;
+    let dump = |file: &Path| -> Result<(bool, String)> {
+        let program = std::env::current_exe()?.with_file_name("caseload");
+        let location = format!("sqlite:{}", file.display());
+        let check = Command::new(program).args(["check", "--store", &location]).output()?;
+        Ok((check.status.success(), String::from_utf8_lossy(&check.stdout).into_owned()))
+    };
+    let (is_sound, before) = block_in_place(|| dump(&copy))?;
+    ensure!(is_sound, "the copy is not sound: {before}");
+    let (mut found, mut harmless) = (0, 0);
+    for _ in 0..flips {
+        let (at, bit) = (random.below(sound.len()), random.below(8));
+        let mut bytes = sound.clone();
+        bytes[at] ^= 1 << bit;
+        let flipped = folder.join("flipped.db");
+        std::fs::write(&flipped, &bytes)?;
+        std::fs::set_permissions(&flipped, std::fs::Permissions::from_mode(0o600))?;
+        let (is_sound, _) = block_in_place(|| dump(&flipped))?;
+        if !is_sound {
+            found += 1;
+            continue;
+        }
+        ensure!(is_unused(&sound, at), "the flip of bit {bit} of byte {at} was not found");
+        harmless += 1;
+    }
+    Ok(format!("{found} found, {harmless} in bytes that hold nothing"))
+}
+
+/// Whether no row is at this byte: it is zero with its neighbours, or in the head of the file,
+/// whose counters the library sets again.
+fn is_unused(bytes: &[u8], at: usize) -> bool {
+    let around = &bytes[at.saturating_sub(8)..bytes.len().min(at + 8)];
+    at < 100 || around.iter().all(|byte| *byte == 0)
+}

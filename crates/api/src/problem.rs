@@ -130,6 +130,15 @@ impl Problem {
         Self::new(ErrorCode::Damaged, detail)
     }
 
+    /// Staged data that was discarded before the request ended.
+    fn lost(staged: &str) -> Self {
+        let detail = format!(
+            "the body took too long to arrive, and the server discarded the {staged} received so \
+             far; send the request again"
+        );
+        Self::new(ErrorCode::InvalidRequest, detail)
+    }
+
     fn quota_exceeded(quota: &str) -> Self {
         tracing::warn!(%quota, "a domain has reached its quota");
         let detail = format!(
@@ -208,11 +217,8 @@ impl From<StoreError> for Problem {
                 Self::faults(faults.into_iter().map(Fault::from).collect())
             }
             StoreError::KeyEnded => Self::unauthorized(NO_SUCH_KEY),
-            StoreError::AttachmentLost => {
-                let detail = "the body took too long to arrive, and the server discarded the \
-                              files received so far; send the request again";
-                Self::new(ErrorCode::InvalidRequest, detail)
-            }
+            StoreError::AttachmentLost => Self::lost("files"),
+            StoreError::UploadLost => Self::lost("part"),
             StoreError::NotFound { what } => {
                 tracing::info!(%what, "not found");
                 Self::new(ErrorCode::NotFound, "the domain has no such record")
@@ -220,11 +226,6 @@ impl From<StoreError> for Problem {
             StoreError::DeadlinePassed => {
                 let detail = "the read did not finish within its deadline; request less at once";
                 Self::new(ErrorCode::QueryTooExpensive, detail)
-            }
-            StoreError::UploadLost => {
-                let detail = "the body took too long to arrive, and the server discarded the \
-                              part received so far; send the request again";
-                Self::new(ErrorCode::InvalidRequest, detail)
             }
             StoreError::Closed => Self::unavailable("the server is shutting down; try again"),
             StoreError::NotWritten(cause) => {

@@ -17,8 +17,9 @@ pub(crate) fn system_clock() -> Clock {
     Clock::new(now)
 }
 
-/// How often the clock is looked at, and by how much it may differ from the expected time.
+/// How often the clock is looked at.
 const LOOK: Duration = Duration::from_secs(1);
+/// By how much the clock may differ from the expected time.
 const JUMP_MS: i64 = 60_000;
 
 /// Looks at the system's clock all the time and logs its jumps.

@@ -9,6 +9,7 @@ use caseload_store::check::checksums::Compared;
 use caseload_store::checksum::{ROW_SUMS, RowSum};
 use futures_util::TryStreamExt;
 
+use crate::domains::ids_and_names;
 use crate::engine::{Client, store_error};
 use crate::tx::ReadRow;
 
@@ -34,13 +35,14 @@ static CLOCKS: RowSum = RowSum {
 
 pub(super) async fn rows(client: &Client, findings: &mut Findings) -> Result<(), StoreError> {
     let mut compared = Compared::default();
-    for sum in ROW_SUMS.into_iter().chain([&CLOCKS]) {
-        let (first, select) = (sum.columns[0], sum.select());
-        // Every domain has an id above this one.
-        let select = format!("SELECT {select} FROM {} WHERE {first} > $1", sum.table);
-        let mut rows = pin!(client.stream(&select, [i64::MIN]).await?);
-        while let Some(row) = rows.try_next().await.map_err(store_error)? {
-            compared.row(findings, sum, &ReadRow(&row))?;
+    for (domain, _) in ids_and_names(client).await? {
+        for sum in ROW_SUMS.into_iter().chain([&CLOCKS]) {
+            let (of_domain, select) = (sum.columns[0], sum.select());
+            let select = format!("SELECT {select} FROM {} WHERE {of_domain} = $1", sum.table);
+            let mut rows = pin!(client.stream(&select, [domain]).await?);
+            while let Some(row) = rows.try_next().await.map_err(store_error)? {
+                compared.row(findings, sum, &ReadRow(&row))?;
+            }
         }
     }
     compared.end(findings);

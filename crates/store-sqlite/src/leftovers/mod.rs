@@ -157,3 +157,36 @@ impl FreePages {
         Ok(free)
     }
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+mod tests {
+    use super::*;
+
+    /// A library without the table of pages cannot be had in a test, so that the way that such a
+    /// library takes is called directly.
+    #[test]
+    fn rewriting_the_file_leaves_no_deleted_text() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store.db");
+        let conn = Connection::open(&path).unwrap();
+        assert!(has_page_table(&conn).unwrap(), "this build has the table of pages");
+        conn.execute_batch(
+            "PRAGMA journal_mode = WAL; CREATE TABLE t (id INTEGER PRIMARY KEY, text TEXT);
+             WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 2000)
+             INSERT INTO t SELECT n, iif(n % 2, 'a secret word ', 'a kept word ') || n FROM n;
+             DELETE FROM t WHERE id % 2; PRAGMA wal_checkpoint(TRUNCATE)",
+        )
+        .unwrap();
+        let count = |text: &[u8]| {
+            let file = std::fs::read(&path).unwrap();
+            file.windows(text.len()).filter(|window| *window == text).count()
+        };
+        assert!(count(b"a secret word") > 0, "SQLite leaves deleted rows in the file");
+        rewrite(&conn).unwrap();
+        conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
+        assert_eq!(count(b"a secret word"), 0);
+        let kept = "SELECT count(*) FROM t WHERE text GLOB 'a kept word *'";
+        assert_eq!(conn.query_row(kept, [], |row| row.get::<_, i64>(0)).unwrap(), 1000);
+    }
+}

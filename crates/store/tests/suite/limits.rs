@@ -1,13 +1,14 @@
-//! Quotas of domains: a refused write leaves no trace, and the clock of
+//! Quotas of domains, and keys that have ended: a refused write leaves no trace, and the clock of
 //! a server that was wrong for a while does no lasting harm.
 
 use std::sync::Arc;
 
 use caseload_model::issue::write::read_create;
+use caseload_model::key::Access;
 use caseload_model::task::{Action, Outcome};
 use caseload_model::time::UnixMillis;
 use caseload_store::{
-    CreateIssue, Domain, DomainLimits, StageAttachment, StagePayload, Store, StoreError,
+    CreateIssue, CreateKey, Domain, DomainLimits, StageAttachment, StagePayload, Store, StoreError,
     WriteOrigin,
 };
 use serde_json::{Value, json};
@@ -139,6 +140,29 @@ pub(crate) async fn staged_blocks_count_until_they_are_discarded(store: Arc<dyn 
     assert_eq!(store.usage(acme.id).await.unwrap().bytes, bytes as u64);
     store.discard_staged(acme.id, "t").await.unwrap();
     assert_eq!(store.usage(acme.id).await.unwrap().bytes, 0);
+    assert_sound(&store).await;
+}
+
+pub(crate) async fn a_write_of_a_key_that_was_revoked_changes_nothing(store: Arc<dyn Store>) {
+    let acme = domain(&store, "acme").await;
+    let key = CreateKey {
+        domain: acme.id,
+        id: "key".to_owned(),
+        hash: [1; 32],
+        name: "key".to_owned(),
+        access: Access::Write,
+        now: NOW,
+        expires_at: None,
+    };
+    store.create_key(key).await.unwrap();
+    let mut command = creation(&acme, "x", NOW);
+    command.origin.key = Some("key".to_owned());
+    store.create_issue(command.clone()).await.unwrap();
+    let used = store.usage(acme.id).await.unwrap();
+    store.revoke_key(acme.id, "key", NOW).await.unwrap();
+    let outcome = store.create_issue(command).await;
+    assert!(matches!(outcome, Err(StoreError::KeyEnded)), "{outcome:?}");
+    assert_eq!(store.usage(acme.id).await.unwrap(), used);
     assert_sound(&store).await;
 }
 

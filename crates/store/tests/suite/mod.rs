@@ -143,6 +143,7 @@ macro_rules! store_suite {
             a_task_beyond_the_quota_on_bytes_waits_for_room,
             a_domain_may_have_as_many_unfinished_tasks_as_its_quota,
             staged_blocks_count_until_they_are_discarded,
+            a_write_of_a_key_that_was_revoked_changes_nothing,
             creation_times_return_to_the_true_time_after_a_jump_of_the_clock,
         );
         $crate::store_suite!(@ $open, filled:

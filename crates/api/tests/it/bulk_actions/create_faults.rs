@@ -195,7 +195,8 @@ async fn a_full_queue_and_a_failing_store_have_different_answers() {
     for (fault, status, code) in [
         ((|| StoreError::Closed) as fn() -> StoreError, 503, "unavailable"),
         (|| StoreError::Unavailable("secret".to_owned()), 503, "unavailable"),
-        (|| StoreError::Corrupt("secret".to_owned()), 500, "internal"),
+        (|| StoreError::Corrupt("secret".to_owned()), 503, "damaged"),
+        (|| StoreError::QuotaExceeded("none is left".to_owned()), 429, "quota_exceeded"),
         (|| StoreError::LeaseLost, 500, "internal"),
         (|| panic!("secret"), 500, "internal"),
     ] {

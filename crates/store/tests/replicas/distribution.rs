@@ -186,6 +186,8 @@ async fn every_statement_binds_each_of_its_tables_to_a_domain() {
         issue_writes: random_writes_are_indexed_and_counted, unclaimed_attachments_are_purged,
             a_repeated_write_gets_the_first_answer_and_writes_nothing,
             attachments_belong_to_their_message;
+        ended_keys: a_command_of_a_key_that_ended_is_refused;
+        trials: an_entry_tried_twice_alone_without_a_commit_is_parked;
         filled: a_store_with_rows_in_every_table_passes_the_check;
     );
     let unbound = |from: &str, text: &str| -> String {

@@ -3,6 +3,7 @@
 //! must pass the same suite; features of a single backend are tested elsewhere.
 
 pub(crate) mod domains;
+pub(crate) mod ended_keys;
 pub(crate) mod filled;
 pub(crate) mod filters;
 pub(crate) mod idempotency;
@@ -61,6 +62,9 @@ macro_rules! store_suite {
             runners_are_notified_of_new_work,
             metrics_count_the_tasks_that_wait_and_those_that_run,
             every_command_on_a_closed_store_returns_closed,
+        );
+        $crate::store_suite!(@ $open, ended_keys:
+            a_command_of_a_key_that_ended_is_refused,
         );
         $crate::store_suite!(@ $open, trials:
             an_entry_tried_twice_alone_without_a_commit_is_parked,

@@ -288,17 +288,28 @@ fn open_first(
     } else {
         presence::require(path)?;
     }
-    let path = presence::resolved(path);
-    let lock = ServerLock::take(&path, mode)?;
+    let given = path;
+    let path = presence::resolved(given);
+    let lock = ServerLock::take(&path, mode).map_err(|fault| named_as(given, fault))?;
     if may_create {
         presence::refuse_foreign_tables(&path)?;
         // The lock file of migrations comes first: it shows that an empty file is ours.
         drop(lock::lock_for_migration(&path)?);
         make_file(&path)?;
     }
-    lock.take_file()?;
+    lock.take_file().map_err(|fault| named_as(given, fault))?;
     let first = migrate::open_current(&path)?;
     Ok((path, lock, first))
+}
+
+/// Names the file of a running server as the operator does.
+fn named_as(path: &Path, fault: Fault) -> Fault {
+    match fault.0 {
+        StoreError::ServerRunning { .. } => {
+            StoreError::ServerRunning { path: path.to_owned() }.into()
+        }
+        other => other.into(),
+    }
 }
 
 #[cfg(test)]

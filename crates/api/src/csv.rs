@@ -72,7 +72,7 @@ pub(crate) fn at_path<'a>(
         match rest {
             [] => return Ok((*value != b"null").then_some(*value)),
             [b'.', inner @ ..] if value.first() == Some(&b'{') => {
-                // What follows a dot of a text is a text.
+                // The rest of a text after a dot is a text.
                 let inner = &path[path.len() - inner.len()..];
                 let found = at_path(&self::members(value)?, inner)?;
                 if found.is_some() {

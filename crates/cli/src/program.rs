@@ -93,7 +93,10 @@ mod tests {
                 continue;
             }
             let long = flag.get_long().unwrap_or_default();
-            let expected = format!("CASELOAD_{}", long.to_uppercase().replace('-', "_"));
+            // The variable of the server's flag must not change the limit of a domain.
+            let of_domain = path == "caseload domain edit" && long == "rate-limit";
+            let prefix = if of_domain { "CASELOAD_DOMAIN" } else { "CASELOAD" };
+            let expected = format!("{prefix}_{}", long.to_uppercase().replace('-', "_"));
             let env = flag.get_env().and_then(|name| name.to_str()).unwrap_or_default();
             assert_eq!(env, expected, "{path} --{long}");
         }

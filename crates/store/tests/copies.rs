@@ -6,7 +6,7 @@
 #[expect(dead_code, reason = "these tests open stores by themselves")]
 #[path = "replicas/database.rs"]
 mod database;
-#[expect(dead_code, clippy::unused_async, reason = "the suite has more than what fills a store")]
+#[expect(dead_code, clippy::unused_async, reason = "the suite has more than the data of a store")]
 mod suite;
 
 use std::fmt::Write as _;

@@ -1,5 +1,6 @@
-//! The servers whose histories are recorded, and what strikes them: one server on a file, or two on
-//! a PostgreSQL with a standby that takes over. Their clocks are moved by a shim (`shim/clock.c`).
+//! The servers whose histories are recorded, and the faults that strike them: one server on a file,
+//! or two on a PostgreSQL with a standby that takes over. Their clocks are moved by a shim
+//! (`shim/clock.c`).
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! The entries of simulated payloads. An entry knows its JSON and what its record must say, given
+//! The entries of simulated payloads. An entry knows its JSON and the content of its record, given
 //! the entries that took effect before it.
 
 use caseload_model::payload::{Block, Entry};

@@ -9,7 +9,7 @@ pub(super) enum Law {
     Pure,
     /// 2: effects, records and counts commit together, under the current lease, in payload order.
     Chunk,
-    /// 3: what was acknowledged is there; what failed is not.
+    /// 3: acknowledged writes are there; failed ones are not.
     Durable,
     /// 4: a repeat finds the first task and its answer.
     Repeat,
@@ -23,7 +23,7 @@ pub(super) enum Law {
     Digits,
     /// 9: queues are bounded, and expired rows go.
     Bounds,
-    /// 10: a list has what a naive filter finds.
+    /// 10: a list has the matches of a naive filter.
     Lists,
     /// Every task ends once the faults are over, and no domain waits for another one's tasks.
     Ends,
@@ -34,14 +34,14 @@ impl Law {
         match self {
             Self::Pure => "1: the same events lead to the same history",
             Self::Chunk => "2: a chunk commits whole, under its lease, in order",
-            Self::Durable => "3: what was acknowledged is durable",
+            Self::Durable => "3: acknowledged writes are durable",
             Self::Repeat => "4: a repeat makes no second task",
             Self::Times => "5: times are in commit order",
             Self::Domain => "6: a command changes its own domain only",
             Self::Totals => "7: totals are exact",
             Self::Digits => "8: digits and characters stay",
             Self::Bounds => "9: queues are bounded, and expired rows go",
-            Self::Lists => "10: a list has what a naive filter finds",
+            Self::Lists => "10: a list has the matches of a naive filter",
             Self::Ends => "every task ends once the faults are over",
         }
     }

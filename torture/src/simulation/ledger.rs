@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use caseload_model::ids::DomainId;
 use caseload_model::task::{Action, Outcome, Task, TaskStatus};
+use caseload_store::profiles::CLOCK_AHEAD_MS_MAX;
 use caseload_store::{ChunkApplied, ClaimedTask, Domain, Idempotent, StoredAnswer};
 
 use super::entries::Planned;
@@ -71,7 +72,11 @@ impl Ledger {
         });
         let (domain, family) = (self.submissions[submission].domain, task.action.family());
         let last = self.of_domain(domain).filter(|seen| seen.task.action.family() == family).last();
-        let in_order = last.is_none_or(|last| last.task.created_at <= task.created_at);
+        // After a clock was ahead by more than that, creations return to the true time.
+        let in_order = last.is_none_or(|last| {
+            let (before, at) = (last.task.created_at.0, task.created_at.0);
+            before <= at || before > at + CLOCK_AHEAD_MS_MAX
+        });
         world.require(Law::Times, in_order, || {
             format!("{} is older than the task that was accepted before it", task.id)
         });

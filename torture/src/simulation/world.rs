@@ -157,7 +157,7 @@ impl World {
         self.history.lock().broken.is_some()
     }
 
-    /// The history and what it counted.
+    /// The history and its counts.
     pub(super) fn played(&self) -> Played {
         let mut history = self.history.lock();
         Played {

@@ -174,7 +174,7 @@ mod tests {
         conn.execute_batch(
             "PRAGMA journal_mode = WAL; CREATE TABLE t (id INTEGER PRIMARY KEY, text TEXT);
              WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 2000)
-             INSERT INTO t SELECT n, iif(n % 2, 'a secret word ', 'a kept word ') || n FROM n;
+             INSERT INTO t SELECT n, iif(n % 2, 'a secret word ', 'a stored word ') || n FROM n;
              DELETE FROM t WHERE id % 2; PRAGMA wal_checkpoint(TRUNCATE)",
         )
         .unwrap();
@@ -186,7 +186,7 @@ mod tests {
         rewrite(&conn).unwrap();
         conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
         assert_eq!(count(b"a secret word"), 0);
-        let kept = "SELECT count(*) FROM t WHERE text GLOB 'a kept word *'";
+        let kept = "SELECT count(*) FROM t WHERE text GLOB 'a stored word *'";
         assert_eq!(conn.query_row(kept, [], |row| row.get::<_, i64>(0)).unwrap(), 1000);
     }
 }

@@ -67,7 +67,7 @@ async fn a_symbolic_link_leads_to_the_store_and_its_lock() {
     symlink("data/store.db", &link).unwrap();
     let first = open(&link, OpenMode::Server).unwrap();
     domain(&first, "acme").await;
-    assert!(target.is_file(), "the file is made where the link leads");
+    assert!(target.is_file(), "the file is made at the end of the link");
     assert!(!folder.path().join("link.db.lock").exists(), "files are next to the store itself");
     for path in [&link, &target] {
         let outcome = open(path, OpenMode::Server).map(drop);

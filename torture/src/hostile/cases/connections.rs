@@ -109,7 +109,7 @@ pub(super) async fn slow_answer(arena: &mut Arena) -> Result<String> {
     );
     stream.write_all(request.as_bytes()).await?;
     tokio::time::sleep(SLOW_ENDS).await;
-    // The kernel still has what was sent; the connection ends after it, before the whole answer.
+    // The kernel still has the sent bytes; the connection ends after it, before the whole answer.
     let raw = answer(&mut stream).await;
     ensure!(raw.body.len() < 4_000_000, "an answer waited {SLOW_ENDS:?} for its reader");
     Ok(format!("{} bytes had been sent", raw.body.len()))

@@ -13,7 +13,7 @@ use crate::hostile::arena::Arena;
 use crate::hostile::tenant::Tenant;
 use crate::hostile::wire::{connect, unread};
 
-/// How long unread connections stay open: the server has rendered what it is going to render.
+/// How long unread connections stay open: the server has rendered all that it will render.
 const STARE: Duration = Duration::from_secs(3);
 
 /// Imports issues of about a megabyte each.

@@ -282,7 +282,7 @@ pub(crate) const CASES: &[Case] = &[
     Case::new(
         "files",
         "hard-link",
-        "a file has one server, whatever its name",
+        "a file has one server, under any name",
         attack!(files::hard_link),
     )
     .of_file(),

@@ -1,4 +1,4 @@
-//! Quotas of a domain: what it stores, how many tasks it has, how many requests it makes.
+//! Quotas of a domain: its stored bytes, its tasks and its requests.
 
 use anyhow::{Result, ensure};
 use serde_json::json;

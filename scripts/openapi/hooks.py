@@ -151,7 +151,8 @@ def filter_case(context, case):
     """Leaves out pages that are too deep, parameters that do not go together, and empty edits.
 
     `page` x `page-size` is at most 50000; `page`, `cursor` and `after` exclude each other, and
-    `count` needs one of the last two. An edit has a field that changes something. An empty list is
+    `count` needs one of the last two. A stream has no `page`, and only a table has `columns`. An
+    edit has a field that changes something. An empty list is
     taken for an empty map.
     """
     body = case.body if isinstance(case.body, dict) else {}
@@ -160,6 +161,10 @@ def filter_case(context, case):
     query = case.query or {}
     by_place = "cursor" in query or "after" in query
     if ("cursor" in query) + ("after" in query) + ("page" in query) > 1:
+        return False
+    if query.get("format") in ("jsonl", "ndjson", "csv") and "page" in query:
+        return False
+    if "columns" in query and query.get("format") != "csv":
         return False
     if "count" in query and not by_place and query["count"] in ("true", "false", True, False):
         return False

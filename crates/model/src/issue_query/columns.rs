@@ -77,6 +77,16 @@ const MEMBERS: [(&str, Inside); 31] = [
     ("smart_intents", Inside::AnyKeys),
 ];
 
+/// A regular expression of the columns that an issue can have.
+pub fn columns_pattern() -> String {
+    let paths = MEMBERS.map(|(member, inside)| match inside {
+        Inside::Nothing => member.to_owned(),
+        Inside::Keys(keys) => format!("{member}(\\.({}))?", keys.join("|")),
+        Inside::AnyKeys => format!("{member}(\\..+)?"),
+    });
+    format!("^({})$", paths.join("|"))
+}
+
 /// Reads the parameter `columns`. `None` if it is not given or faulty.
 pub(super) fn read(parameters: &mut Parameters<'_>) -> Option<Vec<String>> {
     let expected = "a list of columns such as id,title,custom_fields.plan";

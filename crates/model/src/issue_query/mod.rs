@@ -18,7 +18,7 @@ pub use crate::issue::{IssueView, TimestampFormat};
 pub use crate::parameters::{
     PAGE_DEPTH_MAX, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, Paging, ParameterFault,
 };
-pub use columns::{COLUMNS_DEFAULT, COLUMNS_MAX};
+pub use columns::{COLUMNS_DEFAULT, COLUMNS_MAX, columns_pattern};
 pub use condition::{Condition, TextMatcher};
 pub use cursor::{Cursor, CursorScope, DamagedCursor, ListPosition};
 pub use cursor_paging::CursorPaging;

@@ -3,7 +3,7 @@
 
 use caseload_model::ids::ISSUE_ID_MAX;
 use caseload_model::issue::IssueState;
-use caseload_model::issue_query::{COLUMNS_MAX, SortKey, SortOrder};
+use caseload_model::issue_query::{COLUMNS_MAX, SortKey, SortOrder, columns_pattern};
 use serde_json::{Value, json};
 
 use super::filters;
@@ -163,7 +163,7 @@ fn position() -> Value {
                 "minItems": 1,
                 "maxItems": COLUMNS_MAX,
                 "uniqueItems": true,
-                "items": {"type": "string"},
+                "items": {"type": "string", "pattern": columns_pattern()},
             }),
             json!(["id", "title", "custom_fields.plan"]),
         ),

@@ -1,33 +1,27 @@
 //! Entries that do not commit: the task finds the one that is the cause, parks it as an error, and
 //! goes on with the others. The store of these tests counts work instead of measuring it.
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use caseload_bulk::{Runner, RunnerConfig};
-use caseload_location::open;
-use caseload_model::ids::{DomainId, DomainName};
+use caseload_model::ids::DomainId;
 use caseload_model::issue::DeskAddresses;
-use caseload_model::payload::{Block, PayloadReader};
-use caseload_model::task::{Action, Counts, Family, Task};
-use caseload_model::time::{Clock, UnixMillis};
+use caseload_model::task::{Counts, Task};
 use caseload_store::{
-    ApplyChunk, ChunkApplied, ClaimTasks, ClaimedTask, CreateDomain, CreateTask, Domain,
-    FailAttempt, OpenMode, RecordKind, RenewLeases, Store, StoreError, StoreFuture, Trial,
-    TryEntry, Work, WorkerSlots, pack_block,
+    ApplyChunk, ChunkApplied, ChunkWork, ClaimTasks, ClaimedTask, Domain, FailAttempt, RecordKind,
+    RenewLeases, Store, StoreError, StoreFuture, Trial, TryEntry, Work, WorkerSlots,
 };
-use caseload_teststore::{Backend, StorePlace, on_each_store};
+use caseload_teststore::on_each_store;
 use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::sync::watch;
+
+use crate::support::Fixture;
 
 on_each_store!(threads 2:
     an_entry_that_never_commits_becomes_an_error_and_the_others_go_on,
     a_chunk_that_was_interrupted_once_commits_in_smaller_ones,
 );
 
-const PATIENCE: Duration = Duration::from_mins(2);
 /// The work that each interrupted chunk reports.
 const WORKED: Duration = Duration::from_secs(4);
 
@@ -108,85 +102,45 @@ impl Work for Interrupting {
 /// Whether the chunk is one entry that is an error by now.
 fn is_parked(command: &ApplyChunk) -> bool {
     match &*command.entries.work {
-        caseload_store::ChunkWork::CreateCoreProfiles(entries) => entries[0].item.is_err(),
+        ChunkWork::CreateCoreProfiles(entries) => entries[0].item.is_err(),
         _ => false,
     }
 }
 
-struct Fixture {
-    work: Arc<Interrupting>,
-    store: Arc<dyn Store>,
+/// A task of `total` good entries in which chunks with certain entries are interrupted.
+struct Interrupted {
+    fixture: Fixture,
     domain: Domain,
-    clock: Clock,
-    _place: StorePlace,
+    work: Arc<Interrupting>,
 }
 
-impl Fixture {
-    /// A task of `total` good entries, of which chunks with these are interrupted.
+impl Interrupted {
     async fn new(total: u32, interrupted: &[(u32, u32)]) -> Self {
-        let place = Backend::current().place();
-        let store = open(&place.location(), OpenMode::Server).await.unwrap();
-        let begun = Instant::now();
-        let clock =
-            Clock::new(move || UnixMillis(1_700_000_000_000 + begun.elapsed().as_millis() as i64));
-        let (name, now) = (DomainName::parse("acme").unwrap(), clock.now());
-        let domain = store.create_domain(CreateDomain { name, now, random: 1 }).await.unwrap();
-        let entry = |n| format!("{{\"identities\":[{{\"uid\":\"u{n}\"}}]}}\n");
-        let payload: String = (0..total).map(entry).collect();
-        let mut blocks: Vec<Block> = Vec::new();
-        let mut reader = PayloadReader::new(1 << 18);
-        reader.push(payload.as_bytes(), &mut blocks).unwrap();
-        reader.finish(&mut blocks).unwrap();
-        let command = CreateTask {
-            key: None,
-            domain: domain.id,
-            id: "t".to_owned(),
-            action: Action::CreateCoreProfiles,
-            dry_run: false,
-            total,
-            staged: 0,
-            blocks: blocks.iter().map(|block| pack_block(block).unwrap()).collect(),
-            now,
-            expires_at: UnixMillis(now.0 + 1_000_000_000),
-            unfinished_max: 1000,
-            parent_id: None,
-            idempotency: None,
-        };
-        store.create_task(command).await.unwrap();
+        let fixture = Fixture::new().await;
+        let domain = fixture.domain("acme").await;
+        fixture.task(&domain, "t", total).await;
         let work = Arc::new(Interrupting {
-            store: store.clone(),
+            store: fixture.store.clone(),
             entries: Mutex::new(interrupted.to_vec()),
             chunks: Mutex::default(),
         });
-        Self { work, store, domain, clock, _place: place }
+        Self { fixture, domain, work }
     }
 
     async fn run(&self) -> Task {
-        let runner = Runner::start(
-            self.work.clone(),
-            self.store.clone(),
-            self.clock.clone(),
-            RunnerConfig::new("test"),
-        );
-        let begun = Instant::now();
-        let task = loop {
-            let task = self.store.task(self.domain.id, Family::Identity, "t").await.unwrap();
-            match task {
-                Some(task) if task.outcome.is_some() => break task,
-                _ => assert!(begun.elapsed() < PATIENCE, "the task does not complete"),
-            }
-            tokio::time::sleep(Duration::from_millis(2)).await;
-        };
+        let runner = self.fixture.run(self.work.clone());
+        let task = self.fixture.completed(&self.domain, "t").await;
         runner.stop().await;
-        assert_eq!(self.store.check().await.unwrap().faults, Vec::<String>::new());
+        assert_eq!(self.fixture.store.check().await.unwrap().faults, Vec::<String>::new());
         task
     }
 
     async fn errors(&self) -> Vec<Value> {
+        let (store, domain) = (&self.fixture.store, self.domain.id);
         let mut errors = Vec::new();
         let mut from = 0;
         while let Some(block) =
-            self.store.record_block(self.domain.id, "t", RecordKind::Errors, from).await.unwrap()
+            store.record_block(domain, "t", RecordKind::Errors, from).await.unwrap()
         {
             let lines = String::from_utf8(block.lines).unwrap();
             errors.extend(lines.lines().map(|line| serde_json::from_str(line).unwrap()));
@@ -197,25 +151,25 @@ impl Fixture {
 }
 
 async fn an_entry_that_never_commits_becomes_an_error_and_the_others_go_on() {
-    let fixture = Fixture::new(600, &[(300, u32::MAX), (301, u32::MAX)]).await;
-    let task = fixture.run().await;
+    let interrupted = Interrupted::new(600, &[(300, u32::MAX), (301, u32::MAX)]).await;
+    let task = interrupted.run().await;
     assert_eq!(task.counts, Counts { total: 600, succeeded: 598, failed: 2, unprocessed: 0 });
-    let errors = fixture.errors().await;
+    let errors = interrupted.errors().await;
     for (error, index) in errors.iter().zip([300, 301]) {
         assert_eq!(error["index"], index);
         assert_eq!(error["errors"][0]["code"], "not_processed");
         let detail = error["errors"][0]["detail"].as_str().unwrap();
         assert!(detail.contains("60 s of work"), "{detail}");
-        assert_eq!(error["entry"]["identities"][0]["uid"], format!("u{index}"));
+        assert_eq!(error["entry"]["identities"][0]["uid"], format!("t-{index}"));
     }
     assert_eq!(errors.len(), 2);
 }
 
 async fn a_chunk_that_was_interrupted_once_commits_in_smaller_ones() {
-    let fixture = Fixture::new(2000, &[(700, 3)]).await;
-    let task = fixture.run().await;
+    let interrupted = Interrupted::new(2000, &[(700, 3)]).await;
+    let task = interrupted.run().await;
     assert_eq!(task.counts, Counts { total: 2000, succeeded: 2000, failed: 0, unprocessed: 0 });
-    let chunks = fixture.work.chunks.lock().clone();
+    let chunks = interrupted.work.chunks.lock().clone();
     assert!(chunks.contains(&128), "no chunk became small: {chunks:?}");
     assert!(!chunks.contains(&1), "the entries were not applied one by one: {chunks:?}");
 }

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use caseload_model::json::{DEPTH_MAX, write_string};
+use caseload_testdata::csv_rows;
 use proptest::prelude::*;
 
 use super::*;
@@ -13,28 +14,6 @@ fn table(action: Action, kind: RecordKind, lines: &str) -> String {
     table.write_header(&mut out);
     table.write_rows(lines.as_bytes(), &mut out).unwrap();
     String::from_utf8(out).unwrap()
-}
-
-/// A small reader of CSV: rows of cells without their quotes.
-fn read(text: &str) -> Vec<Vec<String>> {
-    let (mut rows, mut row, mut cell) = (Vec::new(), Vec::new(), String::new());
-    let mut quoted = false;
-    let mut chars = text.chars().peekable();
-    while let Some(next) = chars.next() {
-        match next {
-            '"' if quoted && chars.peek() == Some(&'"') => cell.extend(chars.next()),
-            '"' => quoted = !quoted,
-            ',' if !quoted => row.push(std::mem::take(&mut cell)),
-            '\r' if !quoted && chars.peek() == Some(&'\n') => {
-                chars.next();
-                row.push(std::mem::take(&mut cell));
-                rows.push(std::mem::take(&mut row));
-            }
-            other => cell.push(other),
-        }
-    }
-    assert!(!quoted && cell.is_empty() && row.is_empty(), "the file ends with a row: {text:?}");
-    rows
 }
 
 #[test]
@@ -81,7 +60,7 @@ fn nested_values_are_json_and_scalars_are_plain() {
                 \"custom_fields\":{\"n\":1e400},\"full_privacy_enabled\":false,\
                 \"last_city\":\"\",\"lifetime_value\":-1023.990,\"user_persona\":\"=1+2\",\
                 \"created_at\":5,\"updated_at\":6}\n";
-    let rows = read(&table(Action::GetCoreProfiles, RecordKind::Results, line));
+    let rows = csv_rows(&table(Action::GetCoreProfiles, RecordKind::Results, line));
     let cell = |name: &str| {
         let at = rows[0].iter().position(|column| column == name).unwrap();
         rows[1][at].as_str()
@@ -101,7 +80,7 @@ fn errors_are_one_row_per_fault_with_the_entry() {
                  \"entry\":{ \"age\": \"3\\n0\" }}\n\
                  {\"index\":2,\"line\":3,\"errors\":[{\"code\":\"invalid_json\",\"detail\":\"d\"}],\
                  \"raw\":\"no \\\"json\\\"\"}\n";
-    let rows = read(&table(Action::UpdateCoreProfiles, RecordKind::Errors, lines));
+    let rows = csv_rows(&table(Action::UpdateCoreProfiles, RecordKind::Errors, lines));
     let entry = "{ \"age\": \"3\\n0\" }";
     assert_eq!(rows[1], ["1", "2", "9", "wrong_type", "/age", "no, a number", "3\n0", entry]);
     assert_eq!(rows[2], ["1", "2", "9", "required", "/x", "d", "", entry]);
@@ -115,7 +94,7 @@ fn a_large_entry_is_written_once() {
     let fault = "{\"code\":\"c\",\"detail\":\"d\"}";
     let line =
         format!("{{\"index\":0,\"line\":1,\"errors\":[{fault},{fault}],\"entry\":{entry}}}\n");
-    let rows = read(&table(Action::ImportIssues, RecordKind::Errors, &line));
+    let rows = csv_rows(&table(Action::ImportIssues, RecordKind::Errors, &line));
     assert_eq!((rows[1][7].as_str(), rows[2][7].as_str()), (entry.as_str(), ""));
 }
 
@@ -153,7 +132,7 @@ proptest! {
         write_string(&texts[2], &mut line);
         line.extend_from_slice(b"}\n");
         let line = String::from_utf8(line).unwrap();
-        let rows = read(&table(Action::UpdateAppProfiles, RecordKind::Results, &line));
+        let rows = csv_rows(&table(Action::UpdateAppProfiles, RecordKind::Results, &line));
         prop_assert_eq!(&rows[1][1..], &texts[..]);
     }
 }

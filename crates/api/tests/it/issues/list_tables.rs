@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use caseload_testdata::csv_rows;
 use caseload_teststore::on_each_store;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -26,31 +27,11 @@ const CSV: &str = "text/csv; charset=utf-8; header=present";
 
 type Row = BTreeMap<String, String>;
 
-/// The rows of a table, by the names of their columns. Every line has to end in CRLF.
+/// The rows of a table, by the names of their columns.
 fn rows(text: &str) -> Vec<Row> {
-    let (mut lines, mut line, mut cell) = (Vec::new(), Vec::new(), String::new());
-    let mut quoted = false;
-    let mut chars = text.chars().peekable();
-    while let Some(next) = chars.next() {
-        match next {
-            '"' if quoted && chars.peek() == Some(&'"') => cell.extend(chars.next()),
-            '"' => quoted = !quoted,
-            ',' if !quoted => line.push(std::mem::take(&mut cell)),
-            '\r' if !quoted => {
-                assert_eq!(chars.next(), Some('\n'), "a line ends in CRLF");
-                line.push(std::mem::take(&mut cell));
-                lines.push(std::mem::take(&mut line));
-            }
-            other => cell.push(other),
-        }
-    }
-    assert!(!quoted && cell.is_empty() && line.is_empty(), "the table ends with a line: {text:?}");
-    let header = lines.remove(0);
-    let row = |cells: Vec<String>| {
-        assert_eq!(cells.len(), header.len(), "{cells:?}");
-        header.iter().cloned().zip(cells).collect()
-    };
-    lines.into_iter().map(row).collect()
+    let mut lines = csv_rows(text).into_iter();
+    let header = lines.next().unwrap();
+    lines.map(|cells| header.iter().cloned().zip(cells).collect()).collect()
 }
 
 async fn table(real: &RealServer, path: &str) -> Vec<Row> {

@@ -8,7 +8,7 @@
 //! single wrong bit changes the hash or the sum.
 
 use caseload_model::ids::DomainId;
-use caseload_model::issue::{AppProfileRow, IssueFragments};
+use caseload_model::issue::{AppProfileRow, FRAGMENTS, IssueFragments};
 use caseload_model::issue_query::IssueView;
 use caseload_model::time::UnixMillis;
 use twox_hash::XxHash3_64;
@@ -297,8 +297,6 @@ pub fn set_clock(columns: &[(&str, &str)]) -> String {
 
 /// Bytes of the checksum of a fragment.
 const FRAGMENT_SUM_BYTES: usize = 4;
-/// Fragments of an issue.
-const FRAGMENTS: usize = 10;
 
 /// The checksums of the fragments of an issue, as they are stored with it.
 pub type FragmentSums = [u8; FRAGMENTS * FRAGMENT_SUM_BYTES];
@@ -306,7 +304,7 @@ pub type FragmentSums = [u8; FRAGMENTS * FRAGMENT_SUM_BYTES];
 /// The checksums of all fragments.
 pub fn of_fragments(issue: &IssueFragments<'_>) -> FragmentSums {
     let mut sums = [0; FRAGMENTS * FRAGMENT_SUM_BYTES];
-    for (fragment, sum) in parts(issue).iter().zip(sums.chunks_exact_mut(FRAGMENT_SUM_BYTES)) {
+    for (fragment, sum) in issue.all().iter().zip(sums.chunks_exact_mut(FRAGMENT_SUM_BYTES)) {
         sum.copy_from_slice(&fragment_sum(*fragment));
     }
     sums
@@ -333,7 +331,7 @@ pub fn require_fragments(
         view.smart_intents,
     ];
     let mut sums = stored.chunks_exact(FRAGMENT_SUM_BYTES);
-    let holds = parts(issue).iter().zip(shown).all(|(fragment, shown)| {
+    let holds = issue.all().iter().zip(shown).all(|(fragment, shown)| {
         sums.next().is_some_and(|sum| !shown || sum == fragment_sum(*fragment))
     });
     if holds && stored.len() == FRAGMENTS * FRAGMENT_SUM_BYTES {
@@ -348,21 +346,6 @@ pub fn require_fragments(
 
 /// Bytes of a head that a fault shows: the id is in them.
 const HEAD_BYTES_SHOWN: usize = 24;
-
-const fn parts<'i>(issue: &IssueFragments<'i>) -> [Option<&'i [u8]>; FRAGMENTS] {
-    [
-        Some(issue.head),
-        Some(issue.messages),
-        Some(issue.meta),
-        Some(issue.custom_fields),
-        issue.feedback,
-        issue.queue,
-        issue.private_notes,
-        issue.predict_labels,
-        issue.sentiment_analysis,
-        issue.smart_intents,
-    ]
-}
 
 fn fragment_sum(fragment: Option<&[u8]>) -> [u8; FRAGMENT_SUM_BYTES] {
     let hash = fragment.map_or(NULL, XxHash3_64::oneshot);

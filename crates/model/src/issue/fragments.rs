@@ -40,6 +40,9 @@ pub struct IssueBody {
     pub smart_intents: Option<Vec<u8>>,
 }
 
+/// The number of fragments of an issue.
+pub const FRAGMENTS: usize = 10;
+
 /// All fragments of an issue, borrowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IssueFragments<'a> {
@@ -71,28 +74,26 @@ impl<'a> IssueFragments<'a> {
             smart_intents: body.smart_intents.as_deref(),
         }
     }
-}
 
-impl IssueFragments<'_> {
+    /// All of them, in the order of the fields.
+    pub const fn all(&self) -> [Option<&'a [u8]>; FRAGMENTS] {
+        [
+            Some(self.head),
+            Some(self.messages),
+            Some(self.meta),
+            Some(self.custom_fields),
+            self.feedback,
+            self.queue,
+            self.private_notes,
+            self.predict_labels,
+            self.sentiment_analysis,
+            self.smart_intents,
+        ]
+    }
+
     /// Bytes of all fragments together, without their names.
     pub fn bytes(&self) -> usize {
-        let Self {
-            head,
-            messages,
-            meta,
-            custom_fields,
-            feedback,
-            queue,
-            private_notes,
-            predict_labels,
-            sentiment_analysis,
-            smart_intents,
-        } = self;
-        let always = [head, messages, meta, custom_fields].map(|part| part.len());
-        let optional =
-            [feedback, queue, private_notes, predict_labels, sentiment_analysis, smart_intents]
-                .map(|part| part.map_or(0, <[u8]>::len));
-        always.into_iter().chain(optional).sum()
+        self.all().into_iter().flatten().map(<[u8]>::len).sum()
     }
 }
 

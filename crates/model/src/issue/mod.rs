@@ -33,7 +33,7 @@ pub use counters::{
 };
 pub use custom_field::{FieldType, has_value};
 pub(crate) use custom_field::{boolean_text, scalar_text};
-pub use fragments::{IssueBody, IssueFragments, write_issue};
+pub use fragments::{FRAGMENTS, IssueBody, IssueFragments, write_issue};
 pub use head::HeadTemplate;
 pub use import::{
     AgentMention, AppProfileMention, DeskAddresses, ISSUE_FIELDS, NewIssue, prepare_imports,

@@ -91,7 +91,7 @@ pub struct RenderedPage {
 impl RenderedPage {
     /// Whether the issue may be appended.
     pub fn has_room(&self, issue: &IssueFragments<'_>, rendering: &Rendering) -> bool {
-        let fits = self.body.len().saturating_add(bytes_of(issue)) <= rendering.bytes_max;
+        let fits = self.body.len().saturating_add(issue.bytes()) <= rendering.bytes_max;
         self.count == 0 || (self.count < rendering.issues_max && fits)
     }
 
@@ -101,21 +101,6 @@ impl RenderedPage {
         find_in_messages(&self.body[messages.clone()], messages.start, &mut self.urls);
         self.version.add(issue);
     }
-}
-
-/// The bytes of the fragments, which is nearly the length of the rendered issue.
-fn bytes_of(issue: &IssueFragments<'_>) -> usize {
-    let IssueFragments { head, messages, meta, custom_fields, .. } = issue;
-    let optional = [
-        issue.feedback,
-        issue.queue,
-        issue.private_notes,
-        issue.predict_labels,
-        issue.sentiment_analysis,
-        issue.smart_intents,
-    ];
-    let always = head.len() + messages.len() + meta.len() + custom_fields.len();
-    always + optional.iter().flatten().map(|part| part.len()).sum::<usize>()
 }
 
 /// An issue's row with its place in an order. Instants of creation are unique, so a backend may

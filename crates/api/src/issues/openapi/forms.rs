@@ -98,12 +98,12 @@ fn bulk_edit() -> Value {
 
 /// A form with at least `number` fields, so that an edit changes something. The descriptions of the
 /// calls name the fields that change nothing by themselves.
-fn with_fields(number: usize, mut form: Value) -> Value {
+pub(super) fn with_fields(number: usize, mut form: Value) -> Value {
     form["minProperties"] = number.into();
     form
 }
 
-fn form(fields: &[(&str, Value)], required: &[&str]) -> Value {
+pub(super) fn form(fields: &[(&str, Value)], required: &[&str]) -> Value {
     let spelled = fields.iter().map(|(name, field)| {
         let mut field = field.clone();
         if let Some(both) = spellings(name) {

@@ -5,10 +5,10 @@
 use caseload_model::ids::{FOREIGN_ID_CHARS_MAX, ISSUE_ID_MAX};
 use caseload_model::issue::write::BULK_EDIT_ISSUES_MAX;
 use caseload_model::issue::{TAG_CHARS_MAX, TAGS_MAX, TEXT_CHARS_MAX};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
+use super::forms::{form, with_fields};
 use crate::openapi::json::{null_value, schema};
-use crate::openapi::parameters::spellings;
 
 pub(super) fn schemas() -> Value {
     let create = [
@@ -121,20 +121,7 @@ fn custom_field() -> Value {
 }
 
 fn object(fields: &[(&str, Value)], required: &[&str], members_min: usize) -> Value {
-    let spelled = fields.iter().map(|(name, field)| {
-        let mut field = field.clone();
-        if let Some(both) = spellings(name) {
-            field["x-spellings"] = json!(both);
-        }
-        ((*name).to_owned(), field)
-    });
-    json!({
-        "type": "object",
-        "required": required,
-        "minProperties": members_min,
-        "properties": spelled.collect::<Map<_, _>>(),
-        "additionalProperties": false,
-    })
+    with_fields(members_min, form(fields, required))
 }
 
 fn text(description: &str) -> Value {

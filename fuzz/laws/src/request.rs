@@ -3,6 +3,7 @@
 
 use std::cell::RefCell;
 use std::convert::Infallible;
+use std::io::Write as _;
 use std::sync::LazyLock;
 
 use axum::body::{Body, Bytes};
@@ -15,11 +16,14 @@ use caseload_model::payload::Block;
 use caseload_model::task::{Family, PAYLOAD_ENTRIES_MAX};
 use caseload_model::time::{Clock, UnixMillis};
 use caseload_store::{OpenMode, unpack_block};
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use futures_util::stream;
 use http::header;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::block::{Row, comes_back, rows};
+use crate::pieces::cuts;
 
 pub(crate) const URLENCODED: &str = "application/x-www-form-urlencoded";
 
@@ -39,6 +43,28 @@ thread_local! {
     static RUNTIME: RefCell<Runtime> = RefCell::new(
         Builder::new_current_thread().enable_time().build().expect("a runtime can be made"),
     );
+}
+
+/// The outcome of the api for a body of that type. Neither cuts nor compression change it.
+pub(crate) fn read_in_every_form(content_type: &str, data: &[u8]) -> Result<BulkForm, Refusal> {
+    let whole = read(content_type, None, &[data]);
+    for pieces in cuts(data) {
+        assert_eq!(read(content_type, None, &pieces), whole, "cuts do not matter");
+    }
+    for (coding, packed) in [("gzip", gzip(data)), ("zstd", zstd(data))] {
+        assert_eq!(read(content_type, Some(coding), &[&packed]), whole, "{coding} does not matter");
+    }
+    whole
+}
+
+fn gzip(data: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(data).expect("memory takes all");
+    encoder.finish().expect("memory takes all")
+}
+
+fn zstd(data: &[u8]) -> Vec<u8> {
+    zstd::bulk::compress(data, 1).expect("memory takes all")
 }
 
 /// The outcome of the api for a body of that type that arrives in `pieces`, compressed by `coding`.

@@ -15,7 +15,7 @@ const MAP_WORDS_MAX: usize = 1500;
 /// The folder of the decisions; each has a number and a line in the index.
 const DECISIONS: &str = "docs/decisions/";
 
-/// Judges the length of a page, and that the index of decisions names it.
+/// Judges the length of a page. The index has to name a decision, and its number is its own.
 fn check_length(page: &Page, pages: &[Page]) -> Vec<Finding> {
     let finding = |message| Finding { path: page.path.clone(), line: 0, message };
     let name = page.path.strip_prefix(DECISIONS).filter(|name| *name != "README.md");
@@ -35,7 +35,17 @@ fn check_length(page: &Page, pages: &[Page]) -> Vec<Finding> {
     if name.is_some_and(|name| !is_listed(name)) {
         findings.push(finding("the index of decisions does not name this page".to_owned()));
     }
+    findings.extend(name.and_then(|name| number_fault(name, pages)).map(finding));
     findings
+}
+
+/// The fault of a decision whose number is also that of another one.
+fn number_fault(name: &str, pages: &[Page]) -> Option<String> {
+    let (number, _) = name.split_once('-')?;
+    let numbered = format!("{DECISIONS}{number}-");
+    let own = format!("{DECISIONS}{name}");
+    let other = pages.iter().find(|page| page.path.starts_with(&numbered) && page.path != own)?;
+    Some(format!("{} has the same number", other.path))
 }
 
 /// Judges one page. `pages` are all pages; a link may lead to their headings.

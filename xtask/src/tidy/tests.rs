@@ -150,6 +150,23 @@ fn decisions_and_the_map_are_short_and_decisions_are_listed() {
 }
 
 #[test]
+fn two_decisions_do_not_have_one_number() {
+    let page = |path: &str, text: &str| Page { path: path.to_owned(), text: text.to_owned() };
+    let pages = [
+        page("docs/decisions/0001-a.md", ""),
+        page("docs/decisions/0002-b.md", ""),
+        page("docs/decisions/0002-c.md", ""),
+        page("docs/decisions/README.md", "[](0001-a.md) [](0002-b.md) [](0002-c.md)"),
+    ];
+    for (decision, other) in [(0, None), (1, Some("0002-c.md")), (2, Some("0002-b.md"))] {
+        let found = pages::check(&pages[decision], &pages, |_| true);
+        let found: Vec<_> = found.into_iter().map(|finding| finding.message).collect();
+        let expected = other.map(|name| format!("docs/decisions/{name} has the same number"));
+        assert_eq!(found, Vec::from_iter(expected));
+    }
+}
+
+#[test]
 fn a_link_leads_to_a_file_or_a_heading() {
     for (text, leads) in [
         ("[a](b.md)", true),

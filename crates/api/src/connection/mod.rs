@@ -3,7 +3,7 @@
 //! around it: a query with raw quotes or angle brackets is accepted ([`heads`]), a request that
 //! hyper refuses gets a problem as its answer ([`refusal`]), a client that takes too long loses its
 //! connection ([`timing`]), and so does one without a key if others need its place ([`slots`]). The
-//! reasons are in docs/decisions/0036-around-the-connection.md and 0038-one-budget.md.
+//! reasons are in docs/decisions/0036-around-the-connection.md and 0042-one-budget.md.
 
 mod exchange;
 mod heads;

@@ -123,7 +123,7 @@ impl InMemoryStore {
         self.write(|conn| rules::stage(&DomainTx { conn, domain: command.domain }, command))
     }
 
-    /// One step; false if there is no such upload.
+    /// Deletes some of an upload's blocks; false if the store does not have the upload.
     pub fn discard_step(&self, domain: DomainId, task_id: &str) -> Result<bool, StoreError> {
         self.write(|conn| rules::discard_step(&DomainTx { conn, domain }, task_id))
     }

@@ -69,7 +69,7 @@ where
             rest = less;
         }
     }
-    // Writes that may have happened and explain nothing: with them there is no order either.
+    // Leaves out unanswered writes that no answer needs: without them there is still no order.
     for number in (0..rest.len()).rev() {
         let mut less = rest.clone();
         if less.remove(number).ended.is_none() && !has_order::<S>(&less) {

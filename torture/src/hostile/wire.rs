@@ -17,7 +17,7 @@ const SMALL_BUFFER_BYTES: u32 = 4 << 10;
 /// A raw answer.
 #[derive(Debug, Default)]
 pub(crate) struct Raw {
-    /// 0 if there is no answer.
+    /// The HTTP status; 0 if the server closed the connection without an answer.
     pub(crate) status: u16,
     pub(crate) body: String,
 }

@@ -199,7 +199,7 @@ impl Link {
         seen: impl FnOnce(&Scene, &T),
     ) -> Result<T, StoreError> {
         let (world, what) = (&self.world, request.0);
-        // Between a server and a store of its own there is no network.
+        // A server that has a store of its own reaches it without a network.
         let inside = sender == Sender::Server && world.plan.servers == 1;
         sleep(self.way()).await;
         let fate = match self.fate() {

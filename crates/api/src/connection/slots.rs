@@ -167,7 +167,7 @@ impl Slot {
         if open.known >= self.slots.max - self.slots.newcomers() {
             return false;
         }
-        // A connection that has to end is no longer among them.
+        // A connection that has to end has left the count.
         if open.forget(self.number).is_some() {
             open.add_known(self.address);
             self.is_known.store(true, Ordering::Relaxed);

@@ -27,7 +27,7 @@ pub enum StoreError {
     QuotaExceeded(String),
     #[error("the idempotency key was used for another request")]
     IdempotencyKeyReused,
-    #[error("the API key of the caller does not work any more")]
+    #[error("the caller's API key was revoked or has expired")]
     KeyEnded,
     #[error("the staged blocks of the upload are gone")]
     UploadLost,

@@ -52,6 +52,22 @@ pub fn of_core_profile(domain: DomainId, id: i64, updated_at: UnixMillis, fields
     of(values![domain, id, updated_at, fields])
 }
 
+/// Fails if a core profile that was found by its id does not have its checksum: what
+/// [`CORE_PROFILES`] requires of a row, from values that are read anyway.
+pub fn require_core_profile(
+    (domain, id): (DomainId, i64),
+    (created_at, updated_at): (UnixMillis, UnixMillis),
+    fields: &[u8],
+    stored: Option<i64>,
+) -> Result<(), StoreError> {
+    let sum = of_core_profile(domain, id, updated_at, fields).wrapping_add(created_at.0);
+    if stored.is_none_or(|stored| stored == sum) {
+        return Ok(());
+    }
+    let named = [domain.0.to_string(), id.to_string()];
+    Err(StoreError::Corrupt(CORE_PROFILES.fault_of(&named)))
+}
+
 /// The checksum of the columns of an app profile that are written once.
 pub fn of_app_profile(domain: DomainId, profile: &AppProfileRow, created_at: UnixMillis) -> i64 {
     let AppProfileRow { pid, app_id, name, emails } = profile;
@@ -146,8 +162,13 @@ impl RowSum {
             Ok(Value::Text(text)) => format!("{text:?}"),
             _ => "?".to_owned(),
         };
-        let names = self.columns.iter().take(2).enumerate();
-        let named: Vec<_> = names.map(|(at, name)| format!("{name} {}", shown(at))).collect();
+        self.fault_of(&[shown(0), shown(1)])
+    }
+
+    /// The sentence about the row whose first columns have these values.
+    fn fault_of(&self, values: &[String]) -> String {
+        let named = self.columns.iter().zip(values);
+        let named: Vec<_> = named.map(|(name, value)| format!("{name} {value}")).collect();
         format!(
             "a row of {} ({}) does not have its {}",
             self.table,

@@ -78,3 +78,29 @@ impl InOrder<'_, '_> {
         Ok(true)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+    use rusqlite::StatementStatus;
+
+    use super::*;
+    use crate::engine;
+
+    #[test]
+    fn a_search_is_planned_once_whatever_its_values_are() {
+        let conn = engine::open_in_memory().unwrap();
+        for number in 1..4_u32 {
+            let (domain, id) = (DomainId(number.into()), CoreProfileId(number.into()));
+            let mut profiles = ById::of(&conn, domain, "created_at").unwrap();
+            let mut found = profiles.in_order([id].into_iter()).unwrap();
+            assert!(!found.next(id, |_| Ok(())).unwrap());
+            drop(found);
+            let planned_again =
+                |statement: &CachedStatement<'_>| statement.get_status(StatementStatus::RePrepare);
+            assert_eq!(planned_again(&profiles.searched), 0);
+            assert_eq!(planned_again(&profiles.moved), 0);
+        }
+    }
+}

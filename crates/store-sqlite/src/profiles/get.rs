@@ -8,15 +8,32 @@ use caseload_model::profile::{named_core_profiles, render_core, show_core_gets};
 use caseload_model::record::{ChunkRecords, PreparedEntry};
 use caseload_model::time::UnixMillis;
 
-use caseload_store::checksum::CORE_PROFILES;
+use caseload_store::checksum::require_core_profile;
+use rusqlite::Row;
 
 use super::by_id::ById;
 use crate::Fault;
-use crate::tx::{DomainTx, ReadRow};
+use crate::tx::DomainTx;
 
-/// The columns of [`CORE_PROFILES`] and its checksum.
-const COLUMNS: &str =
-    "domain_id, coalesce(moved_id, seq), updated_at, fields, created_at, checksum";
+const COLUMNS: &str = "updated_at, fields, created_at, checksum";
+
+/// A core profile straight from the page, without a copy: a get reads thousands of them.
+struct CoreRow<'r> {
+    created_at: UnixMillis,
+    updated_at: UnixMillis,
+    fields: &'r [u8],
+}
+
+impl<'r> CoreRow<'r> {
+    /// Reads a row of [`COLUMNS`] and compares its checksum.
+    fn of(tx: DomainTx<'_>, id: CoreProfileId, row: &'r Row<'_>) -> Result<Self, Fault> {
+        let (updated_at, created_at) = (UnixMillis(row.get(0)?), UnixMillis(row.get(2)?));
+        let fields = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;
+        let key = (tx.domain, id.0.cast_signed());
+        require_core_profile(key, (created_at, updated_at), fields, row.get(3)?)?;
+        Ok(Self { created_at, updated_at, fields })
+    }
+}
 
 /// Adds the records of the entries to `out`.
 pub(super) fn core(
@@ -29,10 +46,7 @@ pub(super) fn core(
     let mut profiles = profiles.in_order(named_core_profiles(entries))?;
     show_core_gets(payload, entries, out, |id, out| {
         profiles.next(*id, |row| {
-            CORE_PROFILES.require(&ReadRow(row))?;
-            // Straight from the page into the text: there are thousands of them.
-            let fields = row.get_ref(3)?.as_blob().map_err(rusqlite::Error::from)?;
-            let (created_at, updated_at) = (UnixMillis(row.get(4)?), UnixMillis(row.get(2)?));
+            let CoreRow { created_at, updated_at, fields } = CoreRow::of(tx, *id, row)?;
             render_core(*id, created_at, fields, updated_at, out);
             Ok(())
         })
@@ -49,8 +63,7 @@ pub(super) fn core_fields(
     let mut fields = HashMap::new();
     for id in ids {
         found.next(*id, |row| {
-            CORE_PROFILES.require(&ReadRow(row))?;
-            fields.insert(*id, row.get(3)?);
+            fields.insert(*id, CoreRow::of(tx, *id, row)?.fields.to_vec());
             Ok(())
         })?;
     }

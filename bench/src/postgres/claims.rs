@@ -118,6 +118,7 @@ async fn claims(url: &str, claimers: usize) -> Result<f64> {
         now: NOW,
         lease_until: UnixMillis(NOW.0 + 600_000),
         tasks_max: 1,
+        reachable_since: UnixMillis(i64::MIN),
     };
     let begun = Instant::now();
     let mut running = Vec::new();

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use caseload_model::time::Clock;
-use caseload_store::{RenewLeases, StoreError, Upkeep, Work, WorkerSlots as _};
+use caseload_store::{ClaimTasks, RenewLeases, StoreError, Upkeep, Work, WorkerSlots as _};
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::MissedTickBehavior;
@@ -154,14 +154,16 @@ async fn run(context: Context, config: RunnerConfig) {
 
 /// Claims as many tasks as there are free slots and starts a worker for each. Returns their number.
 async fn claim(context: &Context, slots: &Slots, workers: &mut JoinSet<()>) -> usize {
-    let command = slots.claim(context.clock.now());
+    let now = context.clock.now();
+    let reachable_since = context.outage.reachable_since(now);
+    let command = ClaimTasks { reachable_since, ..slots.claim(now) };
     let taken = command.tasks_max;
     if taken == 0 {
         return 0;
     }
     let count = match context.store.claim_tasks(command).await {
         Ok(claims) => {
-            context.outage.is_over();
+            context.outage.is_over(now);
             let count = claims.len();
             for claim in claims {
                 workers.spawn(worker::run(context.clone(), claim));
@@ -178,10 +180,11 @@ async fn claim(context: &Context, slots: &Slots, workers: &mut JoinSet<()>) -> u
 }
 
 async fn renew(context: &Context, slots: &Slots, server: &str) {
-    let lease_until = slots.lease_until(context.clock.now());
+    let now = context.clock.now();
+    let lease_until = slots.lease_until(now);
     let command = RenewLeases { server: server.to_owned(), lease_until };
     match context.store.renew_leases(command).await {
-        Ok(()) => context.outage.is_over(),
+        Ok(()) => context.outage.is_over(now),
         Err(error) => context.outage.report(&error, "leases could not be renewed"),
     }
 }

@@ -70,6 +70,7 @@ impl WorkerSlots for Slots {
             now,
             lease_until: self.lease_until(now),
             tasks_max: std::mem::take(&mut self.state.lock().free),
+            reachable_since: UnixMillis(i64::MIN),
         }
     }
 

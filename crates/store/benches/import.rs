@@ -204,7 +204,13 @@ async fn applied(
     };
     store.create_task(task).await.unwrap();
     let (server, lease_until) = ("s".to_owned(), UnixMillis(NOW.0 + 1000));
-    let claim = ClaimTasks { server, now: NOW, lease_until, tasks_max: 1 };
+    let claim = ClaimTasks {
+        server,
+        now: NOW,
+        lease_until,
+        tasks_max: 1,
+        reachable_since: UnixMillis(i64::MIN),
+    };
     let claimed = store.claim_tasks(claim).await.unwrap().remove(0);
     let command = ApplyChunk {
         domain: domain.id,

@@ -160,6 +160,7 @@ async fn fill(store: &Arc<dyn Store>, domain: &Domain, issues: u64) {
             now: NOW,
             lease_until: UnixMillis(NOW.0 + 1_000_000),
             tasks_max: 1,
+            reachable_since: UnixMillis(i64::MIN),
         };
         let claimed = store.claim_tasks(claim).await.unwrap().remove(0);
         let mut part = Some(ChunkEntries {

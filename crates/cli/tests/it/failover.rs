@@ -253,6 +253,7 @@ fn a_database_that_restarts_or_crashes_under_load_is_waited_for() {
             !server.log().contains("could be claimed"),
             "the outage is logged as another fault, too"
         );
+        assert!(!server.log().contains("one by one"), "the outages are taken for deaths");
     }
 }
 

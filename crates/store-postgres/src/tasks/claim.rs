@@ -91,19 +91,29 @@ impl QueueStore for Client {
         command: &ClaimTasks,
     ) -> Result<Option<Leased>, StoreError> {
         let ClaimTasks { server, lease_until, now, .. } = command;
-        let id = place.id.as_bytes();
+        let (id, deaths_since) = (place.id.as_bytes(), command.deaths_since());
         let leased = self
             .row_opt(
                 "UPDATE task_queue q SET lease_server = $3, lease_until = $4,
                  lease_epoch = q.lease_epoch + 1, queued = TRUE FROM
-                 (SELECT domain_id, task_id, lease_server IS NOT NULL AS ran_out FROM task_queue
+                 (SELECT domain_id, task_id,
+                 lease_server IS NOT NULL AND lease_server <> $3 AND lease_until >= $7 AS died
+                 FROM task_queue
                  WHERE domain_id = $1 AND task_id = $2
                  AND (not_before <= $5 OR not_before > $6)
                  AND (lease_server IS NULL OR lease_until <= $5 OR lease_until > $6)
                  FOR UPDATE SKIP LOCKED) free
                  WHERE q.domain_id = $1 AND q.domain_id = free.domain_id
-                 AND q.task_id = free.task_id RETURNING q.lease_epoch, free.ran_out",
-                &[&place.domain.0, &id, server, &lease_until.0, &now.0, &latest_wait(*now).0],
+                 AND q.task_id = free.task_id RETURNING q.lease_epoch, free.died",
+                &[
+                    &place.domain.0,
+                    &id,
+                    server,
+                    &lease_until.0,
+                    &now.0,
+                    &latest_wait(*now).0,
+                    &deaths_since.0,
+                ],
             )
             .await?;
         Ok(leased.map(|row| Leased { epoch: row.get(0), after_death: row.get(1) }))

@@ -80,12 +80,21 @@ pub struct ClaimTasks {
     pub lease_until: UnixMillis,
     /// The largest number of tasks to lease.
     pub tasks_max: usize,
+    /// The end of the last outage of the store that the server knows of. No server could renew its
+    /// leases until then, so that one that ran out does not mean that its server died.
+    pub reachable_since: UnixMillis,
 }
 
 impl ClaimTasks {
     /// How long a task is leased.
     pub fn lease(&self) -> Duration {
         Duration::from_millis(u64::try_from(self.lease_until.0 - self.now.0).unwrap_or_default())
+    }
+
+    /// A lease of another server that ran out before this instant does not mean that it died.
+    pub fn deaths_since(&self) -> UnixMillis {
+        let lease = self.lease_until.0.saturating_sub(self.now.0);
+        UnixMillis(self.reachable_since.0.saturating_add(lease))
     }
 }
 

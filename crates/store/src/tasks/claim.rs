@@ -44,7 +44,8 @@ pub trait QueueStore {
 #[derive(Debug, Clone, Copy)]
 pub struct Leased {
     pub epoch: i64,
-    /// Whether an earlier lease ran out instead of being given back.
+    /// Whether a server died that had the task: its lease ran out instead of being given back, and
+    /// not for want of the store.
     pub after_death: bool,
 }
 

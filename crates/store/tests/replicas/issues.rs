@@ -393,8 +393,13 @@ async fn an_edit_that_waits_too_long_for_a_locked_issue_reports_the_lock() {
     let acme = domain(&store, "acme").await;
     let issue_id = create(&store, &acme, None).await.unwrap();
     // A write waits for a lock as long as a lease lasts, and at least a second.
-    let claim =
-        ClaimTasks { server: "s".to_owned(), now: NOW, lease_until: later(1000), tasks_max: 1 };
+    let claim = ClaimTasks {
+        server: "s".to_owned(),
+        now: NOW,
+        lease_until: later(1000),
+        tasks_max: 1,
+        reachable_since: caseload_model::time::UnixMillis(i64::MIN),
+    };
     store.claim_tasks(claim).await.unwrap();
     let other = database.client().await;
     other.batch_execute("BEGIN; SELECT 1 FROM issues FOR UPDATE").await.unwrap();

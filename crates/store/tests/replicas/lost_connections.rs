@@ -85,7 +85,13 @@ async fn work(store: &Arc<dyn Store>, server: &str, domain: &Domain, id: &str) -
             return task;
         }
         let lease_until = UnixMillis(now.0 + LEASE_MS);
-        let claim = ClaimTasks { server: server.to_owned(), now, lease_until, tasks_max: 1 };
+        let claim = ClaimTasks {
+            server: server.to_owned(),
+            now,
+            lease_until,
+            tasks_max: 1,
+            reachable_since: UnixMillis(i64::MIN),
+        };
         let claimed = store.claim_tasks(claim).await.unwrap_or_default();
         if claimed.is_empty() {
             tokio::time::sleep(Duration::from_millis(5)).await;

@@ -10,8 +10,8 @@ use caseload_model::ids::DomainName;
 use caseload_model::task::{Action, Counts};
 use caseload_model::time::UnixMillis;
 use caseload_store::{
-    ApplyChunk, CancelTask, ChunkEntries, CreateDomain, Idempotent, OpenMode, RenewLeases,
-    StoreError,
+    ApplyChunk, CancelTask, ChunkEntries, ClaimTasks, CreateDomain, Idempotent, OpenMode,
+    RenewLeases, StoreError,
 };
 use futures_util::future::join_all;
 
@@ -292,4 +292,36 @@ async fn servers_that_die_twice_at_an_entry_lead_to_trials_of_single_entries() {
     let task = apply_all(&two, &next(&two, "four").await, now).await;
     assert_eq!(task.counts.succeeded, 4);
     assert_sound(&two).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lease_that_ran_out_in_an_outage_or_was_the_servers_own_is_not_a_death() {
+    let database = Database::new();
+    let store = database.server();
+    let acme = domain(&store, "acme").await;
+    store.create_task(task_of(&acme, "t", CREATE, &[uid("a"), uid("b")], 1)).await.unwrap();
+    let (never, mut now) = (UnixMillis(i64::MIN), NOW);
+    for (server, after_outage, one_by_one) in [
+        ("one", false, false),
+        // The server was too slow to renew its lease, and is alive.
+        ("one", false, false),
+        ("one", false, false),
+        // The store was away for longer than a lease, two times.
+        ("two", true, false),
+        ("one", true, false),
+        // Two servers die.
+        ("three", false, false),
+        ("four", false, true),
+    ] {
+        let command = ClaimTasks {
+            server: server.to_owned(),
+            now,
+            lease_until: UnixMillis(now.0 + LEASE_MS),
+            tasks_max: 1,
+            reachable_since: if after_outage { now } else { never },
+        };
+        let claimed = store.claim_tasks(command).await.unwrap().remove(0);
+        assert_eq!(claimed.one_by_one, one_by_one, "{server} at {now:?}");
+        now = UnixMillis(now.0 + LEASE_MS);
+    }
 }

@@ -84,7 +84,13 @@ pub(crate) async fn claim_at(
     tasks_max: usize,
 ) -> Vec<ClaimedTask> {
     let lease_until = UnixMillis(now.0 + 30_000);
-    let command = ClaimTasks { server: server.to_owned(), now, lease_until, tasks_max };
+    let command = ClaimTasks {
+        server: server.to_owned(),
+        now,
+        lease_until,
+        tasks_max,
+        reachable_since: UnixMillis(i64::MIN),
+    };
     store.claim_tasks(command).await.unwrap()
 }
 

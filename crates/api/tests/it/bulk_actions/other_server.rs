@@ -38,7 +38,13 @@ impl Other {
     async fn claim(&self) -> ClaimedTask {
         let lease_until = UnixMillis(self.now.0 + 600_000);
         let server = "other".to_owned();
-        let command = ClaimTasks { server, now: self.now, lease_until, tasks_max: 1 };
+        let command = ClaimTasks {
+            server,
+            now: self.now,
+            lease_until,
+            tasks_max: 1,
+            reachable_since: UnixMillis(i64::MIN),
+        };
         self.store.claim_tasks(command).await.unwrap().remove(0)
     }
 

@@ -7,7 +7,8 @@ use caseload_model::issue::write::IssueRecord;
 use caseload_model::time::UnixMillis;
 use caseload_store::checksum::{self, set_clock};
 use caseload_store::issues::{
-    IndexChanges, IssueAllocation, IssueStore, Replacement, free_instant, live_id, taken_instants,
+    FRAGMENT_BYTES, IndexChanges, IssueAllocation, IssueStore, Replacement, free_instant, live_id,
+    taken_instants,
 };
 use caseload_store::profiles::CLOCK_AHEAD_MS_MAX;
 use caseload_store::rowset::row_number;
@@ -72,6 +73,22 @@ impl IssueStore for DomainTx<'_> {
             &[&self.domain.0, &rows],
         )?;
         Ok(())
+    }
+
+    fn stored_bytes(&self, rows: &[u32]) -> Result<Vec<u64>, StoreError> {
+        let numbers: Vec<i64> = rows.iter().copied().map(i64::from).collect();
+        let found = self.rows(
+            &format!(
+                "SELECT b.bytes FROM unnest($2::bigint[]) WITH ORDINALITY AS c(row, n)
+                 CROSS JOIN LATERAL (SELECT ({FRAGMENT_BYTES})::bigint AS bytes FROM issue_bodies
+                 WHERE domain_id = $1 AND row = c.row OFFSET 0) b ORDER BY c.n"
+            ),
+            &[&self.domain.0, &numbers],
+        )?;
+        if found.len() < rows.len() {
+            return Err(StoreError::Corrupt("an issue without fragments".to_owned()));
+        }
+        Ok(found.iter().map(|row| row.get::<_, i64>(0).cast_unsigned()).collect())
     }
 
     fn records(&self, rows: &[u32]) -> Result<Vec<IssueRecord>, StoreError> {

@@ -12,7 +12,9 @@ use super::{index, records};
 use crate::tx::DomainTx;
 use crate::{clock, store_error};
 use caseload_store::StoreError;
-use caseload_store::issues::{IndexChanges, IssueAllocation, IssueStore, Replacement};
+use caseload_store::issues::{
+    FRAGMENT_BYTES, IndexChanges, IssueAllocation, IssueStore, Replacement,
+};
 use caseload_store::rowset::row_number;
 
 impl IssueStore for DomainTx<'_> {
@@ -34,6 +36,16 @@ impl IssueStore for DomainTx<'_> {
 
     fn lock(&self, _rows: &[u32]) -> Result<(), StoreError> {
         Ok(())
+    }
+
+    fn stored_bytes(&self, rows: &[u32]) -> Result<Vec<u64>, StoreError> {
+        let select = format!("SELECT {FRAGMENT_BYTES} FROM issue_bodies WHERE row = ?1");
+        let mut select = self.conn.prepare_cached(&select).map_err(store_error)?;
+        let mut bytes = |row: &u32| {
+            let found = select.query_row([row], |found| found.get::<_, i64>(0));
+            Ok(found.map_err(store_error)?.cast_unsigned())
+        };
+        rows.iter().map(&mut bytes).collect()
     }
 
     fn records(&self, rows: &[u32]) -> Result<Vec<IssueRecord>, StoreError> {

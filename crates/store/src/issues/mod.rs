@@ -15,4 +15,4 @@ pub use index_changes::{
     IndexChanges, IndexUpdate, IndexedIssue, TermStep, TermUpdate, not_in_term,
 };
 pub use stored_columns::StoredColumns;
-pub use write::{IssueAllocation, IssueStore, Replacement};
+pub use write::{FRAGMENT_BYTES, IssueAllocation, IssueStore, Replacement};

@@ -18,6 +18,7 @@ on_each_store!(
     an_issue_has_at_most_ten_thousand_messages,
     a_message_has_at_most_a_hundred_files,
     a_bulk_edit_of_too_many_bytes_is_refused_before_anything_is_written,
+    a_bulk_edit_that_writes_too_many_bytes_of_its_issues_again_is_refused,
     an_import_of_a_great_id_leaves_the_next_id_as_it_is,
     harmful_urls_and_names_of_imported_attachments_are_faults,
     names_of_uploaded_files_can_be_imported_again,
@@ -182,6 +183,50 @@ async fn a_bulk_edit_of_too_many_bytes_is_refused_before_anything_is_written() {
     }
     put(&real, &path, &[("tags", &tags)]).await;
     assert_eq!(issue(&real, &path).await["custom_fields"], json!({}));
+    real.stop().await;
+}
+
+async fn a_bulk_edit_that_writes_too_many_bytes_of_its_issues_again_is_refused() {
+    let real = RealServer::start().await;
+    // Issues of 7 MiB, of which eighteen fit.
+    let message = json!({"created_at": 1, "body": "x".repeat(1 << 20)}).to_string();
+    let messages = [message.as_str(); 7].join(",");
+    let line =
+        |id: usize| format!("{{\"id\":{id},\"created_at\":{id},\"messages\":[{messages}]}}\n");
+    for ids in [1..6, 6..11, 11..16, 16..20] {
+        let lines: String = ids.clone().map(line).collect();
+        let task = real.run("issues", "import_issues", &lines).await;
+        assert_eq!(task["counts"]["succeeded"], ids.len(), "{task}");
+    }
+    let ids = json!((1..=19).collect::<Vec<_>>()).to_string();
+    let short = async |id: usize| {
+        let path = format!("{ISSUES}/{id}?excludes=messages");
+        let issue = real.json(&path).await["issues"][0].take();
+        (issue["tags"].clone(), issue["updated_at"].clone())
+    };
+    let before = short(1).await;
+    let call = [("issue-ids", ids.as_str()), ("tags", "[\"short\"]")];
+    let body = form(&real, Method::PUT, ISSUES, &call, 413).await;
+    let (parameter, code, detail) = fault(&body);
+    assert_eq!((parameter.as_str(), code.as_str()), ("issue-ids", "too_large"), "{body}");
+    assert!(detail.contains("134217728"), "{detail}");
+    assert_eq!(short(1).await, before, "nothing was written");
+    // An issue that does not change is not written again.
+    form(&real, Method::PUT, ISSUES, &[("issue-ids", "1,2"), ("tags", "[\"short\"]")], 200).await;
+    assert_eq!((short(2).await.0, short(3).await.0), (json!(["short"]), json!([])));
+    form(&real, Method::PUT, ISSUES, &call, 200).await;
+    assert_eq!(short(19).await.0, json!(["short"]));
+    // The name of an author is written into each issue, too.
+    let lines: Vec<_> =
+        (100..800).map(|id| format!("{{\"id\":{id},\"created_at\":{id}}}\n")).collect();
+    real.run("issues", "import_issues", &lines.concat()).await;
+    let ids = json!((100..800).collect::<Vec<_>>()).to_string();
+    let name = "\"".repeat(100_000);
+    let call =
+        [("issue-ids", ids.as_str()), ("message-body", "x"), ("action_taken_by", name.as_str())];
+    let body = form(&real, Method::PUT, ISSUES, &call, 413).await;
+    assert_eq!(fault(&body).0, "issue-ids", "{body}");
+    assert_eq!(issue(&real, &format!("{ISSUES}/100")).await["messages"], json!([]));
     real.stop().await;
 }
 

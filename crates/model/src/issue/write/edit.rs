@@ -183,6 +183,12 @@ pub(super) fn written_bytes(
     [("message-body", message.saturating_sub(2)), ("tags", tags), ("custom_fields", fields)]
 }
 
+/// The same for all fields of an edit of many issues together.
+pub fn bulk_edit_bytes(request: &BulkEditRequest) -> usize {
+    let written = written_bytes(&request.edit, request.message.as_deref());
+    written.iter().map(|(_, bytes)| bytes).sum()
+}
+
 /// The body of the answer to an edit of `count` issues.
 pub fn bulk_edit_answer(request: &BulkEditRequest, targets: &EditTargets) -> Vec<u8> {
     let edit = &request.edit;

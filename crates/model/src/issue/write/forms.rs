@@ -25,7 +25,8 @@ use crate::parameters::ParameterFault;
 
 /// Most issues of one bulk edit.
 pub const BULK_EDIT_ISSUES_MAX: usize = 5000;
-/// Most bytes that a bulk edit writes: those of all its fields, times its issues.
+/// Most bytes that a bulk edit writes: all its fields, times its issues, and the issues that it
+/// changes, as they are stored.
 pub const BULK_EDIT_BYTES_MAX: usize = 128 << 20;
 
 /// The fields of `POST …/issues`.

@@ -9,6 +9,13 @@ use crate::StoreError;
 use crate::idempotency::CommandStore;
 use crate::issues::IndexChanges;
 
+/// The bytes of all fragments of an issue, from the columns of `issue_bodies`.
+pub const FRAGMENT_BYTES: &str = "octet_length(head) + octet_length(messages) + octet_length(meta)
+     + octet_length(custom_fields) + coalesce(octet_length(feedback), 0)
+     + coalesce(octet_length(queue), 0) + coalesce(octet_length(private_notes), 0)
+     + coalesce(octet_length(predict_labels), 0) + coalesce(octet_length(sentiment_analysis), 0)
+     + coalesce(octet_length(smart_intents), 0)";
+
 /// Id, times and row that the domain's clock gives to a new issue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IssueAllocation {
@@ -34,6 +41,8 @@ pub trait IssueStore: CommandStore {
     fn issue(&self, id: u64) -> Result<Option<(u32, IssueRecord)>, StoreError>;
     /// Locks issues that are about to change.
     fn lock(&self, rows: &[u32]) -> Result<(), StoreError>;
+    /// Bytes of the fragments of locked issues, in the order given. No fragment is read for that.
+    fn stored_bytes(&self, rows: &[u32]) -> Result<Vec<u64>, StoreError>;
     /// Locked issues, in the order given.
     fn records(&self, rows: &[u32]) -> Result<Vec<IssueRecord>, StoreError>;
 

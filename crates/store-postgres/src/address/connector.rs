@@ -13,7 +13,7 @@ use deadpool_postgres::{Connect, Manager, ManagerConfig};
 use futures_util::future::BoxFuture;
 use tokio::task::JoinHandle;
 use tokio_postgres::tls::MakeTlsConnect;
-use tokio_postgres::{Client, Config, Connection, Error, Socket};
+use tokio_postgres::{CancelToken, Client, Config, Connection, Error, Socket};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 /// The stream of an encrypted connection.
@@ -61,6 +61,12 @@ impl Connector {
             }
         }
         Err(fault.expect("without another fault, the last host is awaited without a timeout"))
+    }
+
+    /// Asks the server of a connection to cancel the statement that it runs there. That takes a
+    /// connection of its own.
+    pub(crate) async fn cancel(&self, token: &CancelToken) -> Result<(), Error> {
+        token.cancel_query(self.tls.clone()).await
     }
 
     /// The longest time in which every host was tried.

@@ -43,7 +43,8 @@ impl Engine {
         let mut throttle = Throttle::new(Some(until), &self.read_limits.load, is_long);
         let runtime = Handle::current();
         on_a_thread(move || {
-            let answer = session.run_blocking(&runtime, Some(until), |db| work(db, &mut throttle));
+            let answer =
+                session.run_blocking(&runtime, (Some(until), None), |db| work(db, &mut throttle));
             drop(slot);
             session.end_read(answer)
         })
@@ -85,8 +86,9 @@ impl Engine {
             let session = self.write_session().await?;
             let until = session.until();
             let (work, runtime) = (Arc::clone(&work), Handle::current());
+            let limits = (Some(until), Some(self.connector.clone()));
             let tried = on_a_thread(move || {
-                let answer = session.run_blocking(&runtime, Some(until), |db| work(db));
+                let answer = session.run_blocking(&runtime, limits, |db| work(db));
                 let answer = not_written(answer);
                 runtime.block_on(session.end_write(answer))
             });

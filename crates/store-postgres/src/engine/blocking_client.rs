@@ -1,14 +1,19 @@
 //! Use of a connection from a blocking thread. Code that all backends share is synchronous: it
-//! sends one statement after the other and waits for each answer. Invariant: no wait lasts beyond
-//! the deadline of the whole transaction.
+//! sends one statement after the other and waits for each answer. The work of a chunk has a limit
+//! of its own, shorter than that of a transaction: others wait for the locks that it holds. A
+//! statement that still runs then is cancelled, because the database would hold the locks until
+//! the statement ends. Invariant: no wait lasts beyond the deadline of the whole transaction.
 
 use std::cell::Cell;
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::runtime::Handle;
+use tokio::time::timeout_at;
 
 use super::Client;
+use crate::address::Connector;
 use caseload_store::StoreError;
 
 /// A transaction, used from a blocking thread.
@@ -17,6 +22,10 @@ pub(crate) struct BlockingClient<'c> {
     client: &'c Client,
     runtime: Handle,
     until: Option<Instant>,
+    /// Cancels statements of a write.
+    connector: Option<Connector>,
+    /// When limited work began, and when it has to end.
+    work: Cell<Option<(Instant, Instant)>>,
     /// Set when an answer did not come in time.
     overdue: &'c AtomicBool,
     /// Bytes that the transaction stored so far.
@@ -24,13 +33,20 @@ pub(crate) struct BlockingClient<'c> {
 }
 
 impl<'c> BlockingClient<'c> {
-    pub(super) const fn new(
+    pub(super) fn new(
         client: &'c Client,
         runtime: Handle,
-        until: Option<Instant>,
+        (until, connector): (Option<Instant>, Option<Connector>),
         overdue: &'c AtomicBool,
     ) -> Self {
-        Self { client, runtime, until, overdue, more_bytes: Cell::new(0) }
+        let (work, more_bytes) = (Cell::new(None), Cell::new(0));
+        Self { client, runtime, until, connector, work, overdue, more_bytes }
+    }
+
+    /// Limits the work from now on.
+    pub(crate) fn limit_work(&self, longest: Duration) {
+        let now = Instant::now();
+        self.work.set(Some((now, now + longest)));
     }
 
     pub(crate) const fn client(&self) -> &'c Client {
@@ -44,10 +60,37 @@ impl<'c> BlockingClient<'c> {
     ) -> Result<T, StoreError> {
         let Some(until) = self.until else { return self.runtime.block_on(answer) };
         self.runtime.block_on(async {
-            tokio::time::timeout_at(until.into(), answer).await.unwrap_or_else(|_| {
+            let mut answer = pin!(answer);
+            let mut interrupted = None;
+            if let Some((began, end)) = self.work.get() {
+                if let Ok(answer) = timeout_at(end.into(), &mut answer).await {
+                    return answer;
+                }
+                self.cancel();
+                interrupted = Some(began);
+            }
+            let Ok(answer) = timeout_at(until.into(), answer).await else {
                 self.overdue.store(true, Ordering::Relaxed);
-                Err(StoreError::DeadlinePassed)
-            })
+                return Err(StoreError::DeadlinePassed);
+            };
+            match interrupted {
+                // The statement failed because of that, or it had just ended.
+                Some(began) => Err(StoreError::ChunkInterrupted { worked: began.elapsed() }),
+                None => answer,
+            }
         })
+    }
+
+    /// Asks the database to cancel the statement that it runs. The request may arrive when the
+    /// statement has ended, and would cancel the next one, so the connection is not used again.
+    fn cancel(&self) {
+        let Some(connector) = self.connector.clone() else { return };
+        let token = self.client.connection().cancel_token();
+        self.client.mark_broken();
+        self.runtime.spawn(async move {
+            if let Err(error) = connector.cancel(&token).await {
+                tracing::warn!(%error, "a statement of a long chunk could not be cancelled");
+            }
+        });
     }
 }

@@ -13,6 +13,7 @@ use tokio::runtime::Handle;
 use tokio_postgres::Statement;
 
 use super::{BlockingClient, Bounds, Client};
+use crate::address::Connector;
 use caseload_store::StoreError;
 
 /// A read has nothing to commit.
@@ -103,18 +104,19 @@ impl Session {
         self.client().prepare(sql).await
     }
 
-    /// Begins the transaction and runs blocking work in it, which waits for each answer by itself.
+    /// Begins the transaction and runs blocking work in it, which waits for each answer by itself,
+    /// until a deadline. The connector cancels the statements of limited work.
     pub(super) fn run_blocking<T>(
         &self,
         runtime: &Handle,
-        until: Option<Instant>,
+        limits: (Option<Instant>, Option<Connector>),
         work: impl FnOnce(&BlockingClient<'_>) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let client = self.client();
         let mut begin = pin!(client.batch(&self.begin));
         // Polling once sends `BEGIN`. Its answer comes before all others.
         let begun = begin.as_mut().now_or_never();
-        let db = BlockingClient::new(client, runtime.clone(), until, &self.overdue);
+        let db = BlockingClient::new(client, runtime.clone(), limits, &self.overdue);
         let answer = work(&db);
         match begun {
             Some(begun) => begun?,

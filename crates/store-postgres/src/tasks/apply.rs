@@ -10,8 +10,8 @@ use caseload_model::task::Action;
 use caseload_store::checksum::{self, set_clock};
 use caseload_store::profiles::ProfileClock;
 use caseload_store::tasks::{
-    ChunkBlocks, ChunkEnd, ChunkStart, ChunkStore, PackedRecords, PlannedChunk, kind_code, locked,
-    plan_dry_run, read_chunk, store_planned, write_chunk,
+    CHUNK_WORK_MAX, ChunkBlocks, ChunkEnd, ChunkStart, ChunkStore, PackedRecords, PlannedChunk,
+    kind_code, locked, plan_dry_run, read_chunk, store_planned, write_chunk,
 };
 use caseload_store::{ApplyChunk, ChunkApplied, StoreError, values};
 use parking_lot::Mutex;
@@ -34,9 +34,6 @@ const ISSUES_WAITED_FOR_MAX: Duration = Duration::from_millis(30);
 const ISSUES_MAX: Duration = Duration::from_secs(1);
 /// Bytes of payload blocks of a chunk of issues, which are held until it is committed.
 const ISSUES_BYTES_MAX: usize = 32 << 20;
-/// A chunk that was not written after this time met the limit on the time of a transaction: see
-/// `engine`. Shorter faults have other causes.
-const INTERRUPTED_FROM: Duration = Duration::from_secs(25);
 /// How long a chunk of issues waits for its next block: only writers of its domain wait with it,
 /// and one more chunk costs more than that.
 const ISSUES_WAIT_MAX: Duration = Duration::from_millis(50);
@@ -70,7 +67,6 @@ pub(crate) async fn apply(
 }
 
 async fn write(engine: &Engine, command: Arc<ApplyChunk>) -> Result<ChunkApplied, StoreError> {
-    let began = Instant::now();
     // The blocks that a try took from the feed: the next try begins with them.
     let taken = Arc::new(Mutex::new(Vec::new()));
     let (work, blocks) = (command.clone(), taken.clone());
@@ -87,12 +83,7 @@ async fn write(engine: &Engine, command: Arc<ApplyChunk>) -> Result<ChunkApplied
         chunk.tx.end_bytes()?;
         Ok(applied)
     });
-    let applied = applied.await.map_err(|fault| match fault {
-        StoreError::NotWritten(_) if began.elapsed() >= INTERRUPTED_FROM => {
-            StoreError::ChunkInterrupted { worked: began.elapsed() }
-        }
-        fault => fault,
-    })?;
+    let applied = applied.await?;
     drop_aside((taken, command));
     Ok(applied)
 }
@@ -168,6 +159,7 @@ impl<'c> ChunkStore for Chunk<'c> {
             Ok((there?, found?, clock?))
         })?;
         self.begun = Instant::now();
+        self.tx.db.limit_work(CHUNK_WORK_MAX);
         let (Some(_), Some(found), Some(clock)) = (there, found, clock) else { return Ok(None) };
         Ok(Some(ChunkStart {
             task: locked(&ReadRow(&found))?,

@@ -6,8 +6,8 @@ use std::time::Duration;
 use caseload_store::checksum::sealed;
 use caseload_store::sql::Sql as _;
 use caseload_store::tasks::{
-    ChunkBlocks, ChunkEnd, ChunkStart, ChunkStore, PackedRecords, PlannedChunk, TaskStore as _,
-    kind_code, plan_dry_run, store_planned, write_chunk,
+    CHUNK_WORK_MAX, ChunkBlocks, ChunkEnd, ChunkStart, ChunkStore, PackedRecords, PlannedChunk,
+    TaskStore as _, kind_code, plan_dry_run, store_planned, write_chunk,
 };
 use caseload_store::{ApplyChunk, ChunkApplied, StoreError, values};
 use rusqlite::Connection;
@@ -18,11 +18,8 @@ use crate::issues::Import;
 use crate::tx::DomainTx;
 use crate::{Fault, clock};
 
-/// How long a chunk takes further slices, and how long it may have the writer for itself. A chunk
-/// that takes longer is undone, and its task is tried again with fewer entries: callers who cancel,
-/// and operators who revoke a key or delete a domain, wait for it.
+/// How long a chunk takes further slices.
 const WORK_USUAL: Duration = Duration::from_secs(1);
-const WORK_MAX: Duration = Duration::from_secs(4);
 
 pub(crate) async fn apply(
     engine: &Engine,
@@ -34,7 +31,7 @@ pub(crate) async fn apply(
         .map_or(Weight::Long, |planned| Weight::of_bytes(planned.records.packed_bytes()));
     let (applied, spent) = engine
         .write_weighing(weight, move |conn, context| {
-            let limit = WorkLimit::begin(WORK_MAX);
+            let limit = WorkLimit::begin(CHUNK_WORK_MAX);
             let mut chunk = Chunk::new(conn, (context, &limit), &command);
             let planned = match planned {
                 None if !command.action.writes() => {

@@ -4,6 +4,7 @@
 //! a chunk commits only under its task's current lease, and each entry has one record.
 
 use std::ops::Range;
+use std::time::Duration;
 
 use caseload_model::issue::ImportContext;
 use caseload_model::record::ChunkRecords;
@@ -19,6 +20,10 @@ use crate::issues::{Import, ImportStore};
 use crate::profiles::{self, ProfileChanges, ProfileClock, ProfileStore};
 use crate::{ApplyChunk, ChunkApplied, ChunkEntries, ChunkWork, StoreError};
 
+/// How long a chunk may have the writer of SQLite, or its locks on PostgreSQL, for itself. A chunk
+/// that takes longer is undone, and its task is tried again with fewer entries: callers who cancel,
+/// and operators who revoke a key or delete a domain, wait for it.
+pub const CHUNK_WORK_MAX: Duration = Duration::from_secs(4);
 /// Bytes of records after which a chunk ends.
 pub const READ_BYTES_MAX: usize = 16 << 20;
 /// Entries of a get action that are read at a time: each may cost a read of the disk.

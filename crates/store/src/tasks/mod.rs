@@ -20,8 +20,8 @@ mod trial;
 
 pub use accept::{accept, already_exists, discard_step, stage, unfinished};
 pub use apply::{
-    ChunkEnd, ChunkStart, ChunkStore, PlannedChunk, READ_BYTES_MAX, plan_dry_run, read_chunk,
-    read_slice, store_planned, write_chunk,
+    CHUNK_WORK_MAX, ChunkEnd, ChunkStart, ChunkStore, PlannedChunk, READ_BYTES_MAX, plan_dry_run,
+    read_chunk, read_slice, store_planned, write_chunk,
 };
 pub use chunk_blocks::ChunkBlocks;
 pub use claim::{Claims, Leased, QueueStore, claim, latest_wait};

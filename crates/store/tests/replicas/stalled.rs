@@ -5,7 +5,7 @@
 use std::time::{Duration, Instant};
 
 use caseload_model::task::{Action, Counts};
-use caseload_store::ClaimedTask;
+use caseload_store::{ClaimedTask, StoreError};
 
 use super::Database;
 use super::cutter::Cutter;
@@ -82,4 +82,28 @@ async fn a_task_is_taken_from_an_idle_session_but_not_from_a_busy_one() {
     still.batch_execute(lock).await.unwrap();
     claim_repeatedly(&store, "two").await;
     still.batch_execute("COMMIT").await.unwrap_err();
+}
+
+/// The insertion of one profile takes far longer than a chunk may, and less than a transaction.
+const SLOW: &str = "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS
+     $$ BEGIN PERFORM pg_sleep(20); RETURN NEW; END $$;
+     CREATE TRIGGER slow BEFORE INSERT ON core_profiles FOR EACH ROW EXECUTE FUNCTION slow()";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_chunk_that_works_too_long_is_undone_and_releases_its_locks() {
+    let database = Database::new();
+    let store = database.server();
+    let acme = domain(&store, "acme").await;
+    store.create_task(task_of(&acme, "t", CREATE, &[uid("a")], 1)).await.unwrap();
+    let held = claim_at(&store, "one", NOW, 1).await.remove(0);
+    let direct = database.client().await;
+    direct.batch_execute(SLOW).await.unwrap();
+    let command = chunk(&held, next_block(&store, &held, 0).await, NOW);
+    let fault = store.apply_chunk(command).await.unwrap_err();
+    assert!(matches!(fault, StoreError::ChunkInterrupted { .. }), "{fault}");
+    // This needs every lock that the chunk had.
+    direct.batch_execute("DROP TRIGGER slow ON core_profiles").await.unwrap();
+    let task = apply_all(&store, &held, NOW).await;
+    assert_eq!(task.counts, Counts { total: 1, succeeded: 1, failed: 0, unprocessed: 0 });
+    assert_sound(&store).await;
 }

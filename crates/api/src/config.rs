@@ -26,9 +26,11 @@ pub struct ApiConfig {
     /// The same for all uploads together; above it, each upload is staged from its first megabyte
     /// on.
     pub uploads_bytes_held: usize,
-    /// The memory of all requests together, in bytes, apart from the page caches of the store.
+    /// The memory of all connections and requests together, in bytes, apart from the page caches of
+    /// the store.
     pub memory_bytes: usize,
-    /// The most connections at a time.
+    /// The most connections at a time. There are fewer if half of the memory has no room for so
+    /// many.
     pub connections_max: usize,
     /// How slowly a client may send a body or receive an answer.
     pub pace: PaceLimits,

@@ -50,6 +50,7 @@ pub mod test_support;
 use auth::Caller;
 pub use base_url::{InvalidProxy, InvalidPublicUrl, PublicUrl, TrustedProxies};
 pub use config::ApiConfig;
+pub use connection::connections_within;
 pub use openapi_document::{openapi, openapi_text};
 pub use pace::PaceLimits;
 pub use router::{route_paths, router};

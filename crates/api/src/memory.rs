@@ -23,7 +23,10 @@ const WAIT: Duration = Duration::from_secs(1);
 /// How long a stream that has begun waits for memory, because it can no longer be refused.
 const STREAM_WAIT: Duration = Duration::from_secs(30);
 /// `Retry-After` of a request that finds no memory, in seconds.
-const RETRY_MEMORY_SECONDS: u64 = 2;
+pub(crate) const RETRY_MEMORY_SECONDS: u64 = 2;
+
+/// Bytes that have more unused room than they are long, and more than this, are moved into less.
+const UNUSED_BYTES_MAX: usize = 1 << 20;
 
 /// The budget.
 #[derive(Debug)]
@@ -177,14 +180,23 @@ impl Memory {
     pub(crate) async fn grow_to(&mut self, bytes: usize) -> Result<(), Problem> {
         let bytes = bytes.min(self.budget.share_max());
         if bytes > self.bytes {
-            let mut more = self.budget.take(self.owner, bytes - self.bytes).await?;
-            self.bytes += std::mem::take(&mut more.bytes);
+            self.add(self.budget.take(self.owner, bytes - self.bytes).await?);
         }
         Ok(())
     }
 
+    /// Adds memory of the same owner.
+    pub(crate) fn add(&mut self, mut more: Self) {
+        debug_assert_eq!(self.owner, more.owner, "memory moves to another owner");
+        self.bytes += std::mem::take(&mut more.bytes);
+    }
+
+    pub(crate) const fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// The memory is `bytes` from now on, the need that the work has turned out to have.
-    fn set(&mut self, bytes: usize) {
+    pub(crate) fn set(&mut self, bytes: usize) {
         let is_less = bytes < self.bytes;
         let mut taken = self.budget.taken.lock();
         taken.remove(self.owner, self.bytes);
@@ -197,8 +209,11 @@ impl Memory {
     }
 
     /// These bytes, which hold as much memory as they need until the last copy of them is dropped.
-    pub(crate) fn hold(mut self, bytes: Vec<u8>) -> Bytes {
-        self.set(bytes.len());
+    pub(crate) fn hold(mut self, mut bytes: Vec<u8>) -> Bytes {
+        if bytes.capacity() > UNUSED_BYTES_MAX + 2 * bytes.len() {
+            bytes.shrink_to_fit();
+        }
+        self.set(bytes.capacity());
         Bytes::from_owner(HeldBytes { bytes, _memory: self })
     }
 }
@@ -212,7 +227,8 @@ impl Drop for Memory {
     }
 }
 
-fn refusal() -> Problem {
+/// The refusal of a request that finds no memory.
+pub(crate) fn refusal() -> Problem {
     let detail = "the memory that the server has for requests is used up now; try again, with \
                   fewer requests at once or a smaller page-size";
     Problem::new(ErrorCode::Unavailable, detail).retry_after(RETRY_MEMORY_SECONDS)
@@ -272,8 +288,10 @@ mod tests {
     async fn bytes_hold_their_memory_until_their_last_copy_is_dropped() {
         let budget = budget();
         let memory = budget.take(ONE, 500).await.expect("there is room");
-        let bytes = memory.hold(vec![7; 120]);
-        assert_eq!(budget.taken.lock().bytes, 120, "no more than they need");
+        let mut vec = Vec::with_capacity(120);
+        vec.extend([7; 100]);
+        let bytes = memory.hold(vec);
+        assert_eq!(budget.taken.lock().bytes, 120, "their unused room counts, too");
         let part = bytes.slice(5..6);
         drop(bytes);
         assert_eq!(budget.taken.lock().bytes, 120);

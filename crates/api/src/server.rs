@@ -15,7 +15,10 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-use crate::connection::{self, HEAD_BYTES_MAX, Shared, Slots, TimeLimits};
+use crate::connection::{
+    self, CONNECTION_BUFFER_BYTES_MAX, HEAD_BYTES_MAX, Shared, Slots, TimeLimits,
+    connections_within,
+};
 use crate::router::admin_router;
 use crate::{AppState, router};
 
@@ -33,7 +36,9 @@ pub async fn serve(
     state: AppState,
     shutdown: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    let slots = Slots::new(state.config.connections_max, state.seen.clone());
+    let config = &state.config;
+    let connections = config.connections_max.min(connections_within(config.memory_bytes));
+    let slots = Slots::new(connections, state.seen.clone());
     let (shared, stopping) = (shared(&state), state.stopping.clone());
     accept(listener, router(&state), (shared, slots), shutdown, move || {
         stopping.send_replace(true);
@@ -57,6 +62,7 @@ fn shared(state: &AppState) -> Shared {
     Shared {
         limits: TimeLimits::of(&state.config),
         counts: state.request_counts.clone(),
+        memory: state.memory.clone(),
         seen: state.seen.clone(),
     }
 }
@@ -70,6 +76,7 @@ async fn accept(
 ) {
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(None).max_header_size(HEAD_BYTES_MAX);
+    http.max_buf_size(CONNECTION_BUFFER_BYTES_MAX);
     let service = TowerToHyperService::new(router);
     let graceful = GracefulShutdown::new();
     let mut connections = JoinSet::new();

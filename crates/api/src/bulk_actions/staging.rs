@@ -12,6 +12,7 @@ use tokio::task::{JoinError, JoinHandle};
 use super::accept::new_task_id;
 use crate::base_url::OwnUrls;
 use crate::cpu::CpuPool;
+use crate::memory::Memory;
 use crate::problem::Problem;
 use crate::{AppState, Caller};
 
@@ -32,6 +33,8 @@ pub(crate) struct Staging {
     own_urls: Arc<OwnUrls>,
     buffered: Vec<PackedBlock>,
     buffered_bytes: usize,
+    /// The memory of the buffered blocks and of those of the running commit.
+    memory: Memory,
     /// How many blocks the store has, including those of the running commit.
     staged: u32,
     commit: Option<Commit>,
@@ -54,6 +57,7 @@ impl Staging {
             own_urls: Arc::default(),
             buffered: Vec::new(),
             buffered_bytes: 0,
+            memory: state.memory.overdraw(Some(caller.domain_id), 0),
             staged: 0,
             commit: None,
         })
@@ -90,6 +94,7 @@ impl Staging {
         let bytes = blocks.iter().map(|block| block.bytes.len()).sum();
         self.buffered.extend(blocks);
         self.buffered_bytes += bytes;
+        self.count();
         let total = self.state.upload_memory.add(bytes);
         let config = self.state.config.clone();
         let is_full = total > config.uploads_bytes_held;
@@ -109,6 +114,13 @@ impl Staging {
             }
             self.commit();
         }
+    }
+
+    /// Counts the blocks. They are there already, and the uploads together have a limit of their
+    /// own, so they do not wait for memory.
+    fn count(&mut self) {
+        let running = self.commit.as_ref().map_or(0, |commit| commit.bytes);
+        self.memory.set(self.buffered_bytes + running);
     }
 
     /// Begins to stage the blocks of one commit.
@@ -137,6 +149,7 @@ impl Staging {
         let done = (&mut commit.done).await;
         self.state.upload_memory.remove(commit.bytes);
         self.commit = None;
+        self.count();
         done.map_err(panicked)??;
         Ok(())
     }

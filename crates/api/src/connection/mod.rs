@@ -8,6 +8,7 @@
 mod exchange;
 mod heads;
 mod refusal;
+mod room;
 mod slots;
 mod stream;
 #[cfg(test)]
@@ -28,14 +29,17 @@ use hyper_util::server::graceful::Watcher;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpStream;
 
-pub(crate) use refusal::{HEAD_BYTES_MAX, check_transfer_coding};
+pub(crate) use refusal::{CONNECTION_BUFFER_BYTES_MAX, HEAD_BYTES_MAX, check_transfer_coding};
+pub use room::connections_within;
 pub(crate) use slots::{Slot, Slots};
 pub(crate) use timing::TimeLimits;
 
+use crate::memory::MemoryBudget;
 use crate::metrics::RequestCounts;
 use crate::peer::PeerAddress;
 use crate::seen::{Event, Origin, Seen};
 use exchange::{AnswerBody, Exchange};
+use room::ConnectionMemory;
 use stream::GuardedStream;
 use timing::Overtime;
 
@@ -59,6 +63,7 @@ pub(crate) struct LongAnswer;
 pub(crate) struct Shared {
     pub(crate) limits: TimeLimits,
     pub(crate) counts: Arc<RequestCounts>,
+    pub(crate) memory: Arc<MemoryBudget>,
     pub(crate) seen: Arc<Seen>,
 }
 
@@ -74,7 +79,12 @@ pub(crate) async fn serve(
         tracing::debug!(%error, "TCP_NODELAY could not be set");
     }
     let exchange = Arc::new(Exchange::new(shared.limits));
-    let guarded = GuardedStream::new(stream, exchange.clone(), shared.counts);
+    let guarded = GuardedStream::new(
+        stream,
+        exchange.clone(),
+        shared.counts,
+        ConnectionMemory::new(shared.memory),
+    );
     let (address, times) = (PeerAddress::new(peer.ip()), exchange.clone());
     let connection = Connection(slot.clone());
     let service = service_fn(move |mut request: Request<Incoming>| {

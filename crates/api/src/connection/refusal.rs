@@ -4,12 +4,15 @@
 use caseload_model::error_code::ErrorCode;
 use http::{HeaderMap, HeaderValue, header};
 
+use crate::memory::{self, RETRY_MEMORY_SECONDS};
 use crate::problem::Problem;
 use crate::request_id::new_request_id;
 
 /// The most bytes of the head of a request: twice the longest target that the server reads, because
 /// filters are part of the target.
 pub(crate) const HEAD_BYTES_MAX: usize = 128 << 10;
+/// The most bytes that are received of a connection before they are read. A whole head fits.
+pub(crate) const CONNECTION_BUFFER_BYTES_MAX: usize = 256 << 10;
 /// The most bytes of a target; a longer one does not fit into hyper's form of it.
 const TARGET_BYTES_MAX: usize = u16::MAX as usize - 1;
 /// The most headers of a request: hyper's default.
@@ -17,10 +20,12 @@ const HEADERS_MAX: usize = 100;
 
 /// The status line of a request with an unknown transfer coding.
 const NOT_IMPLEMENTED: &str = "HTTP/1.1 501 Not Implemented";
+/// The status line of a request that finds no memory.
+const UNAVAILABLE: &str = "HTTP/1.1 503 Service Unavailable";
 
 /// The bytes that are sent in place of hyper's own answer, `written`, to a request whose head
-/// begins with `request`.
-pub(super) fn answer_instead_of(written: &[u8], request: &[u8]) -> Vec<u8> {
+/// begins with `request`. A starved head found no memory, and is not at fault itself.
+pub(super) fn answer_instead_of(written: &[u8], request: &[u8], is_starved: bool) -> Vec<u8> {
     let head = String::from_utf8_lossy(written);
     let mut lines = head.split("\r\n");
     let status_line = lines.next().unwrap_or_default();
@@ -30,6 +35,7 @@ pub(super) fn answer_instead_of(written: &[u8], request: &[u8]) -> Vec<u8> {
     let id = id.to_str().unwrap_or_default();
     tracing::debug!(id, status, "a request was refused before it was parsed");
     let (status_line, problem) = match unknown_coding_in(request) {
+        _ if is_starved => (UNAVAILABLE, memory::refusal()),
         Some(coding) if status == 400 => (NOT_IMPLEMENTED, unknown_coding(&coding)),
         _ => (status_line, problem(status)),
     };
@@ -39,6 +45,11 @@ pub(super) fn answer_instead_of(written: &[u8], request: &[u8]) -> Vec<u8> {
          x-request-id: {id}\r\nconnection: close\r\n",
         body.len()
     );
+    if is_starved {
+        answer.push_str("retry-after: ");
+        answer.push_str(&RETRY_MEMORY_SECONDS.to_string());
+        answer.push_str("\r\n");
+    }
     if let Some(date) = date {
         answer.push_str(date);
         answer.push_str("\r\n");

@@ -2,6 +2,8 @@
 //! exceptions: raw bytes in the query of a request line are escaped on their way in, and hyper's
 //! own answer to an unreadable request is replaced on its way out.
 //!
+//! A head that finds no memory is refused in the same way: hyper gets an end that no head may have.
+//!
 //! Invariant: a byte is changed only in a place that hyper reads as the target of a request. The
 //! stream counts the bytes of each body, by the length that hyper has parsed, so it knows the
 //! beginning of the next head. After a body without a length it passes every byte on as it is.
@@ -19,6 +21,7 @@ use tokio::time::Sleep;
 use super::exchange::{Exchange, Framing};
 use super::heads::{HeadReader, escaped};
 use super::refusal::answer_instead_of;
+use super::room::ConnectionMemory;
 use crate::metrics::RequestCounts;
 
 /// How long the server goes on receiving after a refusal. Closing the connection at once would
@@ -26,6 +29,9 @@ use crate::metrics::RequestCounts;
 const LINGER_SECONDS: u64 = 2;
 /// The beginning of a head that is noted, for the answer to one that hyper refuses.
 const NOTED_HEAD_BYTES_MAX: usize = 4 << 10;
+/// hyper refuses a head that ends in this way: no head may have the first byte, and hyper looks at
+/// the head only when it has its end.
+const NO_HEAD: &[u8] = b"\0\r\n\r\n";
 /// Bytes that are received at a time then.
 const LINGER_BYTES: usize = 8 << 10;
 
@@ -113,15 +119,55 @@ pub(super) struct GuardedStream<S> {
     escaped: Queue,
     /// The beginning of the current head, as it was received.
     head: Vec<u8>,
+    /// Bytes of the current head that hyper has.
+    head_bytes: usize,
+    memory: ConnectionMemory,
+    /// Whether the current head found no memory.
+    is_starved: bool,
     refusal: Option<Refusal>,
 }
 
 impl<S> GuardedStream<S> {
-    pub(super) fn new(inner: S, exchange: Arc<Exchange>, counts: Arc<RequestCounts>) -> Self {
-        let place = Place::Head(HeadReader::default());
-        let (received, escaped) = (Queue::default(), Queue::default());
-        let head = Vec::new();
-        Self { inner, exchange, counts, place, received, escaped, head, refusal: None }
+    pub(super) fn new(
+        inner: S,
+        exchange: Arc<Exchange>,
+        counts: Arc<RequestCounts>,
+        memory: ConnectionMemory,
+    ) -> Self {
+        Self {
+            inner,
+            exchange,
+            counts,
+            place: Place::Head(HeadReader::default()),
+            received: Queue::default(),
+            escaped: Queue::default(),
+            head: Vec::new(),
+            head_bytes: 0,
+            memory,
+            is_starved: false,
+            refusal: None,
+        }
+    }
+
+    /// Waits for the memory to receive more of a head. Returns false if hyper is to refuse the head
+    /// that has begun. A connection that only waits for a request ends.
+    fn poll_room(
+        &mut self,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<bool>> {
+        let Place::Head(reader) = self.place else { return Poll::Ready(Ok(true)) };
+        let head = if reader.is_new() { 0 } else { self.head_bytes };
+        if ready!(self.memory.poll_take(context, head + buffer.remaining())) {
+            return Poll::Ready(Ok(true));
+        }
+        if reader.is_new() {
+            return Poll::Ready(Err(io::ErrorKind::OutOfMemory.into()));
+        }
+        self.is_starved = true;
+        self.escaped = Queue::new(NO_HEAD.to_vec());
+        self.escaped.move_to(buffer, usize::MAX);
+        Poll::Ready(Ok(false))
     }
 
     /// Passes on bytes that were received before. Returns false if there are none.
@@ -141,10 +187,12 @@ impl<S> GuardedStream<S> {
                 Place::Head(reader) => {
                     if reader.is_new() {
                         self.head.clear();
+                        self.head_bytes = 0;
                     }
                     let mut escapes = Vec::new();
                     let head = reader.read(self.received.rest(), &mut escapes);
                     let ended = reader.has_ended();
+                    self.head_bytes += head;
                     note_head(&mut self.head, &self.received.rest()[..head]);
                     self.escaped = Queue::new(escaped(&self.received.rest()[..head], &escapes));
                     self.received.advance(head);
@@ -174,10 +222,12 @@ impl<S> GuardedStream<S> {
             Place::Head(reader) => {
                 if reader.is_new() {
                     self.head.clear();
+                    self.head_bytes = 0;
                 }
                 let (mut escapes, mut read) = (Vec::new(), *reader);
                 let head = read.read(fresh, &mut escapes);
                 if escapes.is_empty() {
+                    self.head_bytes += head;
                     note_head(&mut self.head, &fresh[..head]);
                     self.place =
                         if read.has_ended() { Place::AfterHead } else { Place::Head(read) };
@@ -219,9 +269,9 @@ impl<S> GuardedStream<S> {
         if self.refusal.is_some() {
             return;
         }
-        self.counts.add_refused();
+        self.counts.add_refused(if self.is_starved { "5xx" } else { "4xx" });
         self.refusal = Some(Refusal {
-            unsent: Queue::new(answer_instead_of(written, &self.head)),
+            unsent: Queue::new(answer_instead_of(written, &self.head, self.is_starved)),
             is_shut: false,
             linger: Box::pin(tokio::time::sleep(Duration::from_secs(LINGER_SECONDS))),
         });
@@ -243,6 +293,9 @@ impl<S: AsyncRead + Unpin> AsyncRead for GuardedStream<S> {
         let this = &mut *self;
         loop {
             if this.pass_on(buffer) {
+                return Poll::Ready(Ok(()));
+            }
+            if !ready!(this.poll_room(context, buffer))? {
                 return Poll::Ready(Ok(()));
             }
             let from = buffer.filled().len();

@@ -9,10 +9,16 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
 
 use super::exchange::{AnswerBody, Exchange};
 use super::heads::{HeadReader, escaped};
+use super::room::ConnectionMemory;
 use super::stream::GuardedStream;
 use super::timing::TimeLimits;
 use crate::ApiConfig;
+use crate::memory::MemoryBudget;
 use crate::metrics::RequestCounts;
+
+fn memory() -> ConnectionMemory {
+    ConnectionMemory::new(Arc::new(MemoryBudget::new(1 << 20, Arc::default())))
+}
 
 /// The end of the head at the start of `bytes`, and its bytes as they are passed on.
 fn read_head(bytes: &[u8], pieces: usize) -> (Option<usize>, Vec<u8>) {
@@ -139,7 +145,7 @@ async fn requests_are_separated_however_they_arrive() {
     for cut in 1..=sent.len() {
         let (mut client, server) = duplex(4096);
         let exchange = Arc::new(Exchange::new(TimeLimits::of(&ApiConfig::default())));
-        let mut stream = GuardedStream::new(server, exchange.clone(), Arc::default());
+        let mut stream = GuardedStream::new(server, exchange.clone(), Arc::default(), memory());
         let (first, second) = sent.split_at(cut);
         client.write_all(first.as_bytes()).await.expect("room");
         let (second, reading) = (second.to_owned(), read_as_hyper(&mut stream, &exchange));
@@ -157,7 +163,7 @@ async fn nothing_changes_after_a_body_in_chunks() {
     let rest = "0\r\n\r\nGET /?\" HTTP/1.1\r\n\r\n";
     let (mut client, server) = duplex(4096);
     let exchange = Arc::new(Exchange::new(TimeLimits::of(&ApiConfig::default())));
-    let mut stream = GuardedStream::new(server, exchange.clone(), Arc::default());
+    let mut stream = GuardedStream::new(server, exchange.clone(), Arc::default(), memory());
     client.write_all(format!("{head}{rest}").as_bytes()).await.expect("room");
     let mut bytes = vec![0; head.len()];
     stream.read_exact(&mut bytes).await.expect("the head");
@@ -172,7 +178,7 @@ async fn bytes_of_an_answer_pass_and_only_an_answer_to_no_request_is_replaced() 
     let (mut client, server) = duplex(4096);
     let exchange = Arc::new(Exchange::new(TimeLimits::of(&ApiConfig::default())));
     let counts = Arc::new(RequestCounts::default());
-    let mut stream = GuardedStream::new(server, exchange.clone(), counts);
+    let mut stream = GuardedStream::new(server, exchange.clone(), counts, memory());
     let request = exchange.begin(&Body::empty());
     let answer = "HTTP/1.1 400 Bad Request\r\n\r\n";
     stream.write_all(answer.as_bytes()).await.expect("room");

@@ -2,7 +2,9 @@
 //! them, and the readers of the calls interpret them.
 
 use caseload_model::error_code::ErrorCode;
+use caseload_model::json;
 
+use super::arriving_text::ArrivingText;
 use super::urlencoded::FieldSink;
 use crate::problem::{Fault, Problem};
 
@@ -18,16 +20,18 @@ pub(crate) struct Fields {
     pub(crate) pairs: Vec<(String, String)>,
     pub(crate) faults: Vec<Fault>,
     /// The name and the value of the field that is arriving.
-    pub(super) open: Option<(String, Vec<u8>)>,
+    open: Option<(String, ArrivingText)>,
     bytes: usize,
     too_many: bool,
+    /// The places in `pairs` of lists and maps that may have blanks.
+    loose: Vec<usize>,
 }
 
 impl FieldSink for Fields {
     fn begin(&mut self, name: &str) {
         self.too_many |= self.pairs.len() + self.faults.len() >= FIELDS_MAX;
         self.bytes += name.len();
-        self.open = Some((name.to_owned(), Vec::new()));
+        self.open = Some((name.to_owned(), ArrivingText::default()));
     }
 
     fn data(&mut self, bytes: &[u8]) {
@@ -36,12 +40,46 @@ impl FieldSink for Fields {
             return;
         }
         if let Some((_, value)) = &mut self.open {
-            value.extend_from_slice(bytes);
+            value.push(bytes);
         }
     }
 
     fn end(&mut self) {
-        let Some((name, value)) = self.open.take() else { return };
+        if let Some((name, value)) = self.close() {
+            self.add(name, value);
+        }
+    }
+}
+
+impl Fields {
+    /// Ends the field that is arriving, without adding it to the others.
+    pub(super) fn close(&mut self) -> Option<(String, Vec<u8>)> {
+        self.open.take().map(|(name, value)| (name, value.join()))
+    }
+
+    /// Adds a list or a map as JSON.
+    pub(super) fn add_json(&mut self, name: String, value: Vec<u8>) {
+        self.loose.push(self.pairs.len());
+        self.add(name, value);
+    }
+
+    /// Makes the lists and maps texts without blanks, because blanks do not make another request. A
+    /// value that breaks a rule stays as it is; the reader of the field reports it. A parsed value
+    /// needs far more memory than its text, which the caller has taken.
+    pub(crate) fn compact(&mut self) {
+        for at in std::mem::take(&mut self.loose) {
+            let Some((_, value)) = self.pairs.get_mut(at) else { continue };
+            let Ok(tree) = json::parse(value.as_bytes()) else { continue };
+            let mut compact = Vec::with_capacity(value.len());
+            tree.write_to(&mut compact);
+            if let Ok(compact) = String::from_utf8(compact) {
+                *value = compact;
+            }
+        }
+    }
+
+    /// Adds a field.
+    pub(super) fn add(&mut self, name: String, value: Vec<u8>) {
         if self.too_many {
             return;
         }
@@ -52,9 +90,7 @@ impl FieldSink for Fields {
         let detail = format!("the field {name} is not UTF-8; encode texts as UTF-8");
         self.faults.push(Fault::parameter(name, ErrorCode::InvalidValue, detail));
     }
-}
 
-impl Fields {
     /// The bytes of names and values so far.
     pub(crate) const fn bytes(&self) -> usize {
         self.bytes

@@ -5,7 +5,6 @@
 
 use caseload_model::error_code::ErrorCode;
 use caseload_model::issue::write::{FieldKind, field_kind};
-use caseload_model::json;
 
 use super::fields::Fields;
 use super::json_object::{BrokenJson, MemberSink, ValueKind};
@@ -34,28 +33,16 @@ impl Default for JsonFields {
 }
 
 impl JsonFields {
-    /// Drops the open field, whose value is `given`.
-    fn refuse(&mut self, given: &str) {
+    /// Adds the fault of the field `name`, whose value is `given`.
+    fn refuse(&mut self, name: &str, given: &str) {
         let expected = match self.expected {
             Some(FieldKind::Structured) => "a list or a map",
             Some(FieldKind::Id) => "a string or a whole number",
             Some(FieldKind::Text) | None => "a string",
         };
-        let name = self.fields.open.as_ref().map(|(name, _)| name.as_str()).unwrap_or_default();
         let name: String = name.chars().take(NAME_CHARS_SHOWN).collect();
         let detail = format!("{name} holds {given} in the JSON body; {expected} is expected");
         self.fields.faults.push(Fault::parameter(name, ErrorCode::InvalidValue, detail));
-        self.dropped = true;
-    }
-
-    /// Makes the open list or map a text without blanks, because blanks do not make another
-    /// request. A value that breaks a rule stays as it is; the reader of the field reports it.
-    fn compact(&mut self) {
-        let Some((_, value)) = &mut self.fields.open else { return };
-        let Ok(tree) = json::parse(value) else { return };
-        let mut compact = Vec::with_capacity(value.len());
-        tree.write_to(&mut compact);
-        *value = compact;
     }
 }
 
@@ -75,7 +62,8 @@ impl MemberSink for JsonFields {
         };
         self.fields.begin(name);
         if !fits {
-            self.refuse(word(kind));
+            self.refuse(name, word(kind));
+            self.dropped = true;
         }
     }
 
@@ -84,23 +72,18 @@ impl MemberSink for JsonFields {
     }
 
     fn end(&mut self) {
-        let value = self.fields.open.as_ref().map(|(_, value)| value.as_slice());
-        let value = value.unwrap_or_default();
-        let is_whole = value.iter().all(|byte| byte.is_ascii_digit() || *byte == b'-');
+        let Some((name, value)) = self.fields.close().filter(|_| !self.dropped) else { return };
+        let is_whole = || value.iter().all(|byte| byte.is_ascii_digit() || *byte == b'-');
         match (self.expected, self.given) {
-            _ if self.dropped => {}
-            (Some(FieldKind::Id), ValueKind::Number) if !is_whole => self.refuse("a fraction"),
-            // A quoted list or map is as good as in a form; any other string is a slip.
-            (Some(FieldKind::Structured), ValueKind::Text) if !begins_with_bracket(value) => {
-                self.refuse("a string");
+            (Some(FieldKind::Id), ValueKind::Number) if !is_whole() => {
+                self.refuse(&name, "a fraction");
             }
-            (_, ValueKind::Array | ValueKind::Object) => self.compact(),
-            _ => {}
-        }
-        if self.dropped {
-            self.fields.open = None;
-        } else {
-            self.fields.end();
+            // A quoted list or map is as good as in a form; any other string is a slip.
+            (Some(FieldKind::Structured), ValueKind::Text) if !begins_with_bracket(&value) => {
+                self.refuse(&name, "a string");
+            }
+            (_, ValueKind::Array | ValueKind::Object) => self.fields.add_json(name, value),
+            _ => self.fields.add(name, value),
         }
     }
 }

@@ -3,6 +3,7 @@
 //! decoded on other threads. [`read`] collects the fields of a small form and passes files on. Of
 //! the fields this module knows only which of them are lists or maps.
 
+mod arriving_text;
 pub(crate) mod body;
 pub(crate) mod body_reader;
 mod fields;
@@ -12,9 +13,11 @@ mod multipart;
 mod unpack;
 mod urlencoded;
 
+use axum::body::HttpBody as _;
 use axum::extract::Request;
 use http::HeaderMap;
 
+use crate::connection::CONNECTION_BUFFER_BYTES_MAX;
 use crate::cpu::{CpuPool, INLINE_BYTES_MAX};
 use crate::memory::Memory;
 use crate::problem::{Fault, Problem};
@@ -34,6 +37,9 @@ const ACCEPTED_TYPES: &str = "application/json, application/x-www-form-urlencode
 /// The memory that a field of a form needs for each of its bytes: its text, and the request that is
 /// made of it.
 const MEMORY_PER_BYTE: usize = 2;
+/// The memory of reading a body of any length, apart from its fields: the buffer of its connection,
+/// and the piece before it, which is decoded.
+const READING_BYTES: usize = 2 * CONNECTION_BUFFER_BYTES_MAX;
 
 /// The receiver of the fields of a form in any encoding.
 pub(crate) trait FormSink: FieldSink + MemberSink + PartSink + Send + 'static {
@@ -132,6 +138,8 @@ pub(crate) async fn read_form<S: FormSink>(
 
 /// The receiver of the files of a form.
 pub(crate) trait Files: Send + 'static {
+    /// The memory of the files: they are passed on in pieces.
+    fn memory_bytes(&self) -> usize;
     /// Whether a field of this name is a file.
     fn takes(&self, name: &str) -> bool;
     /// The next file begins.
@@ -153,6 +161,9 @@ pub(crate) trait Files: Send + 'static {
 pub(crate) struct NoFiles;
 
 impl Files for NoFiles {
+    fn memory_bytes(&self) -> usize {
+        0
+    }
     fn takes(&self, _: &str) -> bool {
         false
     }
@@ -175,6 +186,8 @@ struct SmallForm<F> {
     fields: JsonFields,
     files: F,
     in_file: bool,
+    /// The memory of reading the body, apart from its fields.
+    reading: usize,
     memory: Memory,
 }
 
@@ -234,7 +247,8 @@ impl<F: Files> FormSink for SmallForm<F> {
     }
 
     async fn settle(&mut self) -> Result<(), Problem> {
-        self.memory.grow_to(self.fields.fields.bytes() * MEMORY_PER_BYTE).await?;
+        let fields = self.fields.fields.bytes() * MEMORY_PER_BYTE;
+        self.memory.grow_to(self.reading + fields + self.files.memory_bytes()).await?;
         self.files.settle().await
     }
 }
@@ -250,7 +264,9 @@ pub(crate) async fn read<F: Files>(
     let kind = body::kind(request.headers(), ACCEPTED_TYPES)?;
     check_length(&request, config)?;
     let headers = request.headers().clone();
-    let memory = state.memory.take(Some(domain), INLINE_BYTES_MAX).await?;
+    let stated = request.body().size_hint().exact().map_or(usize::MAX, |bytes| bytes as usize);
+    let reading = stated.saturating_mul(2).clamp(INLINE_BYTES_MAX, READING_BYTES);
+    let memory = state.memory.take(Some(domain), reading).await?;
     // Only a multipart form has files, and a file may take its time.
     let body = match kind {
         FormKind::Multipart => BodyReader::of_upload(state, domain, request).await?,
@@ -258,7 +274,7 @@ pub(crate) async fn read<F: Files>(
             BodyReader::of_form(state, domain, request).await?
         }
     };
-    let form = SmallForm { fields: JsonFields::default(), files, in_file: false, memory };
+    let form = SmallForm { fields: JsonFields::default(), files, in_file: false, reading, memory };
     let (form, read) = read_form(kind, &headers, body, &state.cpu, form).await?;
     read?;
     let SmallForm { fields, files, memory, .. } = form;

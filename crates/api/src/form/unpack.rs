@@ -98,12 +98,13 @@ impl Unpacker {
         Ok(Some(Self { codec, packed, plain, members, in_member: false, has_more: false }))
     }
 
-    /// The memory that the decoder needs at most.
+    /// The memory that the decoder and its steps need at most.
     pub(super) const fn memory_bytes(&self) -> usize {
-        match self.codec {
+        let decoder = match self.codec {
             Codec::Gzip(_) => 128 << 10,
             Codec::Zstd(_) => (1 << ZSTD_WINDOW_LOG_MAX) + (512 << 10),
-        }
+        };
+        decoder + STEP_BYTES
     }
 
     /// Whether a step can go on without further input.

@@ -21,6 +21,9 @@ use crate::{AppState, Caller};
 
 /// The form fields for files. A client that sends several may name them `attachments[]`.
 pub(crate) const FILE_FIELDS: [&str; 2] = ["attachment", "attachments"];
+/// The memory of the files of one request: the piece that is arriving, and one on its way into the
+/// store, which copies it.
+const FILES_BYTES: usize = 4 * ATTACHMENT_PIECE_BYTES;
 /// The name of a file that was sent without one.
 const NO_NAME: &str = "attachment";
 
@@ -122,6 +125,10 @@ fn stored_name(sent: &str) -> String {
 }
 
 impl Files for FileUpload {
+    fn memory_bytes(&self) -> usize {
+        if self.open.is_some() || !self.files.is_empty() { FILES_BYTES } else { 0 }
+    }
+
     fn takes(&self, name: &str) -> bool {
         let (name, _) = unbracketed(name);
         FILE_FIELDS.iter().any(|field| same_name(field, name))

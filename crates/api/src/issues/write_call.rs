@@ -78,13 +78,14 @@ impl<'c> WriteCall<'c> {
         let (state, caller) = (self.state, self.caller);
         let key = idempotency::key(request.headers(), &mut self.faults);
         let mark = idempotency::begin(state, caller, key.as_deref()).await?;
-        let (fields, mut files, mut memory) = form::read(state, caller, request, files).await?;
+        let (mut fields, mut files, mut memory) = form::read(state, caller, request, files).await?;
         let bytes = fields.bytes();
         if bytes > LARGE_FORM_BYTES {
             memory.grow_to(bytes * MEMORY_PER_PARSED_BYTE).await?;
         }
         let (name, issue, file_hash) = (self.name, self.issue, files.content());
         let work = move || {
+            fields.compact();
             let content = content(name, issue, &fields, file_hash);
             let parsed = (form.read)(&fields.pairs);
             (content, parsed, fields)

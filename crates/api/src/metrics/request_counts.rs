@@ -39,8 +39,8 @@ impl RequestCounts {
 
     /// Counts a request that was refused before it was parsed. Its route and its method are not
     /// known.
-    pub(crate) fn add_refused(&self) {
-        let labels = RequestLabels { route: "other".to_owned(), method: "other", status: "4xx" };
+    pub(crate) fn add_refused(&self, status: &'static str) {
+        let labels = RequestLabels { route: "other".to_owned(), method: "other", status };
         self.add(labels, Duration::ZERO);
     }
 

@@ -8,11 +8,16 @@ use caseload_api::ApiConfig;
 use caseload_teststore::on_each_store;
 use reqwest::Method;
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
 
 use crate::real_server::RealServer;
-use crate::server::{OTHER, Server};
+use crate::server::{OTHER, Server, WRITE};
+use crate::wire::connect;
 
 const MIB: usize = 1 << 20;
+/// How long an event may take on a loaded machine.
+const PATIENCE: Duration = Duration::from_mins(1);
 
 on_each_store!(a_page_of_large_issues_arrives_whole_and_is_rendered_8_mib_ahead,);
 
@@ -129,4 +134,78 @@ async fn empty_gzip_members_and_bodies_that_unpack_a_thousandfold_are_refused() 
     let (status, problem) = post(&server, form, gzip(&zeros)).await;
     assert_eq!((status, &problem["code"]), (413, &"too_large".into()), "{problem}");
     assert!(problem["detail"].as_str().unwrap().contains("1000 times"), "{problem}");
+}
+
+/// Reads until the server closes the connection.
+async fn rest(stream: &mut TcpStream) -> String {
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer).await;
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+/// A request with a key, whose head goes on with a field of so many bytes.
+fn begun_head(bytes: usize) -> String {
+    let field = "x".repeat(bytes);
+    format!("GET /v1/acme/issues HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {WRITE}\r\nX: {field}")
+}
+
+#[tokio::test]
+async fn long_heads_draw_from_the_budget_and_those_without_memory_get_503() {
+    let config = ApiConfig { memory_bytes: 2 * MIB, ..ApiConfig::default() };
+    let server = Server::configured(config).await;
+    // An address with a key may have more connections.
+    let mut known = connect(&server).await;
+    let short = format!("{}\r\n\r\n", begun_head(1));
+    known.write_all(short.as_bytes()).await.unwrap();
+    let mut begin = [0; 12];
+    known.read_exact(&mut begin).await.unwrap();
+    let mut open = Vec::new();
+    for _ in 0..30 {
+        let mut stream = connect(&server).await;
+        stream.write_all(begun_head(100_000).as_bytes()).await.unwrap();
+        open.push(stream);
+    }
+    // Nothing else is answered, because none of the heads has an end.
+    let answers = open.iter_mut().map(|stream| Box::pin(rest(stream)));
+    let first = futures_util::future::select_all(answers);
+    let (refusal, _, _) = tokio::time::timeout(PATIENCE, first).await.expect("an answer comes");
+    assert!(refusal.starts_with("HTTP/1.1 503 Service Unavailable\r\n"), "{refusal}");
+    assert!(refusal.contains("\r\nretry-after: 2\r\n"), "{refusal}");
+    let (_, problem) = refusal.split_once("\r\n\r\n").unwrap();
+    let problem: Value = serde_json::from_str(problem).unwrap();
+    assert_eq!((&problem["code"], &problem["status"]), (&"unavailable".into(), &503.into()));
+    drop(open);
+    let long = format!("{}\r\nConnection: close\r\n\r\n", begun_head(60_000));
+    let patience = async {
+        loop {
+            let mut stream = connect(&server).await;
+            stream.write_all(long.as_bytes()).await.unwrap();
+            if rest(&mut stream).await.starts_with("HTTP/1.1 200") {
+                break;
+            }
+        }
+    };
+    tokio::time::timeout(PATIENCE, patience).await.expect("the memory returns");
+}
+
+#[tokio::test]
+async fn idle_connections_draw_from_the_budget() {
+    let config = ApiConfig { memory_bytes: 9 * MIB, ..ApiConfig::default() };
+    let server = Server::configured(config).await;
+    assert_eq!(server.get("/v1/acme/issues").await.status(), 200);
+    let mut idle = Vec::new();
+    for _ in 0..150 {
+        idle.push(connect(&server).await);
+    }
+    // The server accepts them one by one.
+    let until = async |status: u16| {
+        let answered = async {
+            while server.get("/v1/acme/issues").await.status() != status {}
+        };
+        tokio::time::timeout(PATIENCE, answered).await.expect("the answer comes");
+    };
+    until(503).await;
+    assert_eq!(server.get("/healthz").await.status(), 200);
+    drop(idle);
+    until(200).await;
 }

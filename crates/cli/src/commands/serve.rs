@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use caseload_api::{ApiConfig, PublicUrl, TrustedProxies};
+use caseload_api::{ApiConfig, PublicUrl, TrustedProxies, connections_within};
 use clap::Args;
 use clap::builder::RangedU64ValueParser;
 
@@ -92,12 +92,13 @@ pub(crate) struct LimitArgs {
     #[arg(long, env = "CASELOAD_QUEUE_LIMIT", value_name = "NUMBER", default_value = "1000",
           value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     queue_limit: u32,
-    /// Memory for all requests together, apart from the page caches of the store: a number of
-    /// bytes, or with KiB, MiB or GiB
+    /// Memory for all connections and requests together, apart from the page caches of the store: a
+    /// number of bytes, or with KiB, MiB or GiB
     #[arg(long, env = "CASELOAD_MEMORY_BUDGET", value_name = "SIZE", default_value = "512MiB",
           value_parser = parse_bytes)]
     memory_budget: usize,
-    /// Connections at a time; by default as many as the system allows, less 64 for the store
+    /// Connections at a time; by default as many as the system allows, less 64 for the store, and
+    /// no more than half of the memory budget has room for
     #[arg(long, env = "CASELOAD_CONNECTIONS", value_name = "NUMBER",
           value_parser = RangedU64ValueParser::<usize>::new().range(16..=1 << 20))]
     connections: Option<usize>,
@@ -108,6 +109,19 @@ pub(crate) struct LimitArgs {
 }
 
 impl LimitArgs {
+    /// How many connections the server may have: the descriptors and the memory set limits.
+    fn connections(&self) -> Result<usize, Failure> {
+        let (wanted, room) =
+            (connections_max(self.connections)?, connections_within(self.memory_budget));
+        if self.connections.is_some_and(|wanted| wanted > room) {
+            note(format_args!(
+                "warning: half of the memory budget has room for {room} connections, not for \
+                 {wanted}; raise --memory-budget for more"
+            ));
+        }
+        Ok(wanted.min(room))
+    }
+
     fn config(&self, connections_max: usize) -> ApiConfig {
         ApiConfig {
             memory_bytes: self.memory_budget,
@@ -145,7 +159,7 @@ fn parse_bytes(text: &str) -> Result<usize, String> {
 
 pub(crate) fn run(args: &ServeArgs) -> Result<Done, Failure> {
     let patience = Duration::from_secs(args.store_wait);
-    let connections = connections_max(args.limits.connections)?;
+    let connections = args.limits.connections()?;
     on_threads(async {
         let mut signals = StopSignals::listen()?;
         let store = tokio::select! {

@@ -18,6 +18,8 @@ use caseload_store::StoreError;
 /// The header of the format: its signature, no flags, no extension.
 const HEADER: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
 const END: i16 = -1;
+/// Bytes that the driver gets at a time. It copies them into a buffer that the connection retains.
+const PIECE_BYTES: usize = 1 << 20;
 
 /// Rows in the binary format of `COPY`.
 #[derive(Debug)]
@@ -73,8 +75,11 @@ impl Client {
         mut rows: CopyRows,
     ) -> Result<(), Error> {
         rows.0.put_i16(END);
+        let mut rows = rows.0.freeze();
         let mut sink = pin!(self.connection().copy_in(copy).await?);
-        sink.send(rows.0.freeze()).await?;
+        while !rows.is_empty() {
+            sink.feed(rows.split_to(rows.len().min(PIECE_BYTES))).await?;
+        }
         sink.finish().await?;
         Ok(())
     }

@@ -4,11 +4,13 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::pin::pin;
 
 use caseload_model::ids::DomainId;
 use caseload_model::issue::{day_term, term_day};
 use caseload_model::issue_query::{IssueQuery, ListPosition, Sort, SortKey, SortOrder, TimeRange};
 use caseload_model::time::UnixMillis;
+use futures_util::TryStreamExt as _;
 use futures_util::future::try_join;
 use roaring::RoaringBitmap;
 use tokio_postgres::Row;
@@ -18,7 +20,7 @@ use super::counts::Count;
 use super::scan::BoundScan;
 use super::sql::{bounds, column_of, direction};
 use super::{counts, matches, page, sets, sql};
-use crate::engine::{BlockingClient, Params};
+use crate::engine::{BlockingClient, Params, store_error};
 use caseload_store::StoreError;
 use caseload_store::query::{
     CountQuestion, CounterSum, DaySplit, Days, Index, IssueTexts, Matches, RenderedPage, Rendering,
@@ -395,23 +397,39 @@ impl Source for IssueSource<'_> {
             wanted(fragments.messages, "b.messages"),
         );
         for rows in rows.chunks(TEXTS) {
-            let found = self.rows(&select, &[&self.domain.0, &numbers(rows)])?;
-            if found.len() < rows.len() {
-                return Err(StoreError::Corrupt("an issue without fragments".to_owned()));
-            }
-            for issue in &found {
-                let texts = IssueTexts {
-                    custom_fields: issue.get(1),
-                    feedback: issue.get(2),
-                    private_notes: issue.get(3),
-                    messages: issue.get(4),
-                };
-                if !visit(row_number(issue.get(0))?, texts)? {
-                    return Ok(());
+            // One after the other while the database sends them: together they may be very long.
+            let goes_on = self.db.wait(async {
+                let client = self.db.client();
+                let statement = client.prepare(&select).await?;
+                let numbers = numbers(rows);
+                let params: [&(dyn ToSql + Sync); 2] = [&self.domain.0, &numbers];
+                let mut found = pin!(client.prepared_stream(&statement, &params).await?);
+                let mut count = 0;
+                while let Some(issue) = found.try_next().await.map_err(store_error)? {
+                    count += 1;
+                    if !visit(row_number(issue.get(0))?, texts_of(&issue))? {
+                        return Ok(false);
+                    }
                 }
+                if count < rows.len() {
+                    return Err(StoreError::Corrupt("an issue without fragments".to_owned()));
+                }
+                Ok(true)
+            })?;
+            if !goes_on {
+                break;
             }
         }
         Ok(())
+    }
+}
+
+fn texts_of(row: &Row) -> IssueTexts<'_> {
+    IssueTexts {
+        custom_fields: row.get(1),
+        feedback: row.get(2),
+        private_notes: row.get(3),
+        messages: row.get(4),
     }
 }
 

@@ -95,13 +95,33 @@ impl RenderedPage {
         self.count == 0 || (self.count < rendering.issues_max && fits)
     }
 
+    /// Makes more room if the body is too small for an issue: twice the room, or that of the whole
+    /// page if the body is long, because the allocator retains each smaller room for a while.
+    fn make_room(&mut self, issue: &IssueFragments<'_>, rendering: &Rendering) {
+        let (used, room) = (self.body.len(), self.body.capacity());
+        let needed = used + issue.bytes() + NAMES_BYTES;
+        if needed > room {
+            let is_last = self.count + 1 >= rendering.issues_max;
+            let grown = if needed > LONG_BYTES { LONG_GROWTH * needed } else { 2 * room };
+            let wanted = if is_last { needed } else { grown.min(rendering.bytes_max) };
+            self.body.reserve_exact(wanted.max(needed) - used);
+        }
+    }
+
     /// Appends an issue.
     pub fn write(&mut self, issue: &IssueFragments<'_>, rendering: &Rendering) {
+        self.make_room(issue, rendering);
         let messages = write_issue(issue, &rendering.view, &mut self.body);
         find_in_messages(&self.body[messages.clone()], messages.start, &mut self.urls);
         self.version.add(issue);
     }
 }
+
+/// A longer body gets so many times the room that it needs, within the limit of its page.
+const LONG_BYTES: usize = 1 << 20;
+const LONG_GROWTH: usize = 8;
+/// Room for the names of an issue's members.
+const NAMES_BYTES: usize = 1 << 10;
 
 /// An issue's row with its place in an order. Instants of creation are unique, so a backend may
 /// leave out the id there.

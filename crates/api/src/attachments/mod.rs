@@ -41,6 +41,11 @@ const NO_ATTR_CHAR: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'|')
     .remove(b'~');
 
+/// An answer of at most this many bytes is verified before its first byte is sent, except for the
+/// first piece, which is read then in any case. Damage in a longer one cuts it.
+const VERIFIED_BYTES_MAX: u64 = 32 << 20;
+const PIECE_BYTES: u64 = ATTACHMENT_PIECE_BYTES as u64;
+
 /// Streams the file, or a range of it.
 pub(crate) async fn get(
     State(state): State<AppState>,
@@ -66,6 +71,9 @@ pub(crate) async fn get(
     let headers = headers(&file, &tag)?;
     let memory = state.memory.take(Some(caller.domain_id), ATTACHMENT_PIECE_BYTES).await?;
     let (size, bytes) = (file.size, partial.map_or(0..file.size, |(first, last)| first..last + 1));
+    if method == Method::GET {
+        verify(&state, caller.domain_id, &file.id, &bytes).await?;
+    }
     // The first piece is read at once, so that damage then is an error answer and not a cut body.
     let mut pieces = Box::pin(pieces(state, caller.domain_id, file, bytes, memory));
     let first = pieces.next().await.transpose()?;
@@ -77,6 +85,36 @@ pub(crate) async fn get(
         range::mark_partial(&mut response, part, size);
     }
     Ok(response)
+}
+
+/// Reads the pieces after the first one, and fails if one is damaged.
+async fn verify(
+    state: &AppState,
+    domain: DomainId,
+    id: &str,
+    bytes: &Range<u64>,
+) -> Result<(), StoreError> {
+    if bytes.end.saturating_sub(bytes.start) > VERIFIED_BYTES_MAX {
+        return Ok(());
+    }
+    for number in bytes.start / PIECE_BYTES + 1..bytes.end.div_ceil(PIECE_BYTES) {
+        let end = PIECE_BYTES.min(bytes.end - number * PIECE_BYTES);
+        piece(state, domain, id, number, end as usize).await?;
+    }
+    Ok(())
+}
+
+/// A piece, of which the bytes until `end` are needed.
+async fn piece(
+    state: &AppState,
+    domain: DomainId,
+    id: &str,
+    number: u64,
+    end: usize,
+) -> Result<Vec<u8>, StoreError> {
+    let piece = state.store.attachment_piece(domain, id, number as u32).await?;
+    let whole = piece.filter(|piece| piece.len() >= end);
+    whole.ok_or_else(|| StoreError::Corrupt(format!("attachment {id} has a gap")))
 }
 
 fn headers(file: &Attachment, tag: &str) -> Result<HeaderMap, Problem> {
@@ -101,27 +139,23 @@ fn pieces(
     bytes: Range<u64>,
     memory: Memory,
 ) -> impl futures_util::Stream<Item = Result<Bytes, StoreError>> {
-    const PIECE_BYTES: u64 = ATTACHMENT_PIECE_BYTES as u64;
     futures_util::stream::unfold((bytes.start, Some(memory)), move |(at, memory)| {
-        let (store, id, end) = (state.store.clone(), file.id.clone(), bytes.end);
-        let budget = state.memory.clone();
+        let (state, id, end) = (state.clone(), file.id.clone(), bytes.end);
         async move {
             if at >= end {
                 return None;
             }
             let memory = match memory {
                 Some(memory) => Ok(memory),
-                None => budget.take_for_stream(Some(domain), ATTACHMENT_PIECE_BYTES).await,
+                None => state.memory.take_for_stream(Some(domain), ATTACHMENT_PIECE_BYTES).await,
             };
             let (number, start) = (at / PIECE_BYTES, at % PIECE_BYTES);
             let next = end.min((number + 1) * PIECE_BYTES);
             let within = start as usize..(start + next - at) as usize;
-            let piece = store.attachment_piece(domain, &id, number as u32).await;
+            let piece = piece(&state, domain, &id, number, within.end).await;
             let piece = piece.and_then(|piece| {
                 let memory = memory.map_err(|error| StoreError::Unavailable(error.to_string()))?;
-                let whole = piece.filter(|piece| piece.len() >= within.end);
-                let gap = || StoreError::Corrupt(format!("attachment {id} has a gap"));
-                Ok(memory.hold(whole.ok_or_else(gap)?).slice(within))
+                Ok(memory.hold(piece).slice(within))
             });
             if let Err(error) = &piece {
                 tracing::error!(%error, "an attachment was cut");

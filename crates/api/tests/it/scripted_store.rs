@@ -14,12 +14,12 @@ use caseload_model::key::Access;
 use caseload_model::task::{Action, Counts, Family, Outcome, Task, TaskStatus};
 use caseload_model::time::UnixMillis;
 use caseload_store::{
-    AddMessage, AddNote, Admin, Agent, App, BackupReport, CancelTask, CheckReport, CreateAgent,
-    CreateApp, CreateBackup, CreateDomain, CreateIssue, CreateKey, CreateTask, Domain,
-    DomainLimits, DomainUsage, EditIssue, EditIssues, ExplainedStep, GetIssue, Idempotent,
-    IssuePage, IssueStep, Issues, Key, KeyGrant, ListIssues, ListTasks, PackedBlock, RecordBlock,
-    RecordBlockSize, RecordKind, RenderedIssue, StageAttachment, StagePayload, StepIssues,
-    StoreError, StoreFuture, StoreMetrics, StoredAnswer, Submit, TaskPage, Upkeep,
+    ATTACHMENT_PIECE_BYTES, AddMessage, AddNote, Admin, Agent, App, BackupReport, CancelTask,
+    CheckReport, CreateAgent, CreateApp, CreateBackup, CreateDomain, CreateIssue, CreateKey,
+    CreateTask, Domain, DomainLimits, DomainUsage, EditIssue, EditIssues, ExplainedStep, GetIssue,
+    Idempotent, IssuePage, IssueStep, Issues, Key, KeyGrant, ListIssues, ListTasks, PackedBlock,
+    RecordBlock, RecordBlockSize, RecordKind, RenderedIssue, StageAttachment, StagePayload,
+    StepIssues, StoreError, StoreFuture, StoreMetrics, StoredAnswer, Submit, TaskPage, Upkeep,
 };
 use sha2::{Digest, Sha256};
 use tokio::sync::Notify;
@@ -57,6 +57,8 @@ pub(crate) struct ScriptedStore {
     pub(crate) fault: Mutex<Option<fn() -> StoreError>>,
     /// How reading records fails.
     pub(crate) records_fault: Mutex<Option<fn() -> StoreError>>,
+    /// The size of every attachment, and the number of its damaged piece.
+    pub(crate) file: Mutex<(u64, u32)>,
     /// How long a list takes.
     pub(crate) list_takes: Mutex<Duration>,
 }
@@ -284,8 +286,32 @@ impl Issues for ScriptedStore {
         queues(domain: DomainId) -> Vec<IssueQueue>;
         stage_attachment(command: StageAttachment) -> ();
         discard_attachments(domain: DomainId, ids: Vec<String>) -> ();
-        attachment(domain: DomainId, id: &str) -> Option<Attachment>;
-        attachment_piece(domain: DomainId, id: &str, number: u32) -> Option<Vec<u8>>;
+    }
+
+    fn attachment(&self, _: DomainId, id: &str) -> StoreFuture<'_, Option<Attachment>> {
+        let (id, name) = (id.to_owned(), "a.bin".to_owned());
+        Box::pin(async move {
+            let (size, _) = *self.file.lock().unwrap();
+            let content_type = "application/octet-stream".to_owned();
+            Ok(Some(Attachment { id, file_name: name, content_type, size }))
+        })
+    }
+
+    fn attachment_piece(
+        &self,
+        _: DomainId,
+        _: &str,
+        number: u32,
+    ) -> StoreFuture<'_, Option<Vec<u8>>> {
+        Box::pin(async move {
+            let (size, damaged) = *self.file.lock().unwrap();
+            if number == damaged {
+                return Err(StoreError::Corrupt(format!("piece {number}")));
+            }
+            let before = u64::from(number) * ATTACHMENT_PIECE_BYTES as u64;
+            let left = size.checked_sub(before).map(|left| left as usize);
+            Ok(left.map(|left| vec![number as u8; left.min(ATTACHMENT_PIECE_BYTES)]))
+        })
     }
 
     fn list_issues(&self, request: ListIssues) -> StoreFuture<'_, IssuePage> {

@@ -10,6 +10,7 @@ use reqwest::{Method, Response};
 
 use crate::issues::support::{desk, send};
 use crate::real_server::RealServer;
+use crate::server::Server;
 
 on_each_store!(every_range_is_the_bytes_of_the_file, a_file_has_a_tag_for_conditional_requests,);
 
@@ -112,4 +113,27 @@ async fn a_file_has_a_tag_for_conditional_requests() {
     let head = request(&real, Method::HEAD, &url, &[("Range", "bytes=1-2")]).await;
     assert_eq!((head.status().as_u16(), header(&head, "content-length")), (200, "10"));
     real.stop().await;
+}
+
+#[tokio::test]
+async fn damage_anywhere_in_a_file_is_an_error_answer_and_only_a_very_large_file_is_cut() {
+    const PIECE: u64 = ATTACHMENT_PIECE_BYTES as u64;
+    let server = Server::start().await;
+    let path = "/v1/acme/attachments/a";
+    for damaged in [0, 1, 24] {
+        *server.store.file.lock().unwrap() = (24 * PIECE + 5, damaged);
+        let answer = server.get(path).await;
+        assert_eq!(answer.status(), 503, "piece {damaged}");
+        let problem: serde_json::Value = answer.json().await.unwrap();
+        assert_eq!(problem["code"], "damaged", "{problem}");
+    }
+    // A range that does not need the damaged piece is served.
+    for (range, status) in [("bytes=0-25165823", 206), ("bytes=0-25165824", 503)] {
+        let answer = server.request(Method::GET, path).header("Range", range).send().await;
+        assert_eq!(answer.unwrap().status(), status, "{range}");
+    }
+    *server.store.file.lock().unwrap() = (40 * PIECE, 39);
+    let answer = server.get(path).await;
+    assert_eq!(answer.status(), 200);
+    assert!(answer.bytes().await.is_err(), "the transfer breaks off");
 }

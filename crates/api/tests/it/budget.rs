@@ -19,7 +19,10 @@ const MIB: usize = 1 << 20;
 /// How long an event may take on a loaded machine.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-on_each_store!(a_page_of_large_issues_arrives_whole_and_is_rendered_8_mib_ahead,);
+on_each_store!(
+    a_page_of_large_issues_arrives_whole_and_is_rendered_8_mib_ahead,
+    a_page_without_messages_has_every_issue_however_long_its_messages_are,
+);
 
 /// An issue with a message of so many bytes, three times.
 fn large(id: usize, bytes: usize) -> String {
@@ -66,6 +69,19 @@ async fn a_page_of_large_issues_arrives_whole_and_is_rendered_8_mib_ahead() {
     assert_eq!((walked, steps), (vec![1, 2, 3, 4, 5], 2));
     let lines = real.text("/v1/acme/issues?format=jsonl&sort-order=asc").await;
     assert_eq!(lines.lines().count(), 6);
+    real.stop().await;
+}
+
+async fn a_page_without_messages_has_every_issue_however_long_its_messages_are() {
+    let real = RealServer::start().await;
+    let lines: String = (1..=12).map(|id| large(id, MIB)).collect();
+    let task = real.run("issues", "import_issues", &lines).await;
+    assert_eq!(task["counts"]["succeeded"], 12, "{task}");
+    for query in ["", "&cursor=", "&state=new&messages={\"or\":[\"xxx\"]}"] {
+        let path = format!("/v1/acme/issues?excludes=messages&page-size=100{query}");
+        let page = real.json(&path).await;
+        assert_eq!(page["issues"].as_array().unwrap().len(), 12, "{query}");
+    }
     real.stop().await;
 }
 
@@ -146,7 +162,9 @@ async fn rest(stream: &mut TcpStream) -> String {
 /// A request with a key, whose head goes on with a field of so many bytes.
 fn begun_head(bytes: usize) -> String {
     let field = "x".repeat(bytes);
-    format!("GET /v1/acme/issues HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {WRITE}\r\nX: {field}")
+    format!(
+        "GET /v1/acme/issues HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {WRITE}\r\nX: {field}"
+    )
 }
 
 #[tokio::test]
@@ -199,9 +217,7 @@ async fn idle_connections_draw_from_the_budget() {
     }
     // The server accepts them one by one.
     let until = async |status: u16| {
-        let answered = async {
-            while server.get("/v1/acme/issues").await.status() != status {}
-        };
+        let answered = async { while server.get("/v1/acme/issues").await.status() != status {} };
         tokio::time::timeout(PATIENCE, answered).await.expect("the answer comes");
     };
     until(503).await;

@@ -202,19 +202,25 @@ pub(super) fn shown(view: IssueView) -> String {
 }
 
 /// The database sends no issue that begins after this many bytes of a page of any limit. This is
-/// more than the longest issue and the largest page have, so one issue more
-/// than fits is always sent.
-const SENT_BYTES_MAX: usize = 24 << 20;
+/// more than the longest issue and the largest page have, so one issue more than fits is always
+/// sent: an issue begins no later by the bytes of its long fragments than on the page.
+const SENT_BYTES_MAX: usize = 16 << 20;
 
 /// Selects the shown fragments of the rows `c` of `wanted`, in an order by the columns `keys` of
-/// `c`, up to a number of bytes. The lengths are read without the fragments.
+/// `c`, up to a number of bytes of the shown ones. The lengths are read without the fragments.
 pub(super) fn bounded(view: IssueView, wanted: &str, keys: &str, order: &str) -> String {
+    let shown_bytes = [
+        (!view.exclude_messages, " + octet_length(messages)"),
+        (view.custom_fields, " + octet_length(custom_fields)"),
+        (view.private_notes, " + coalesce(octet_length(private_notes), 0)"),
+    ];
+    let long: String =
+        shown_bytes.iter().filter(|(shown, _)| *shown).map(|(_, sum)| *sum).collect();
     format!(
         "SELECT {} FROM (SELECT b.*, {keys}, b.bytes AS own,
          sum(b.bytes) OVER (ORDER BY {order} ROWS UNBOUNDED PRECEDING) AS so_far
          FROM {wanted} CROSS JOIN LATERAL (SELECT *,
-         octet_length(messages) + octet_length(custom_fields) + octet_length(meta)
-         + coalesce(octet_length(private_notes), 0) AS bytes FROM issue_bodies
+         octet_length(meta){long} AS bytes FROM issue_bodies
          WHERE domain_id = $1 AND row = c.row OFFSET 0) b) b
          WHERE b.so_far - b.own <= {SENT_BYTES_MAX} ORDER BY {order}",
         shown(view)

@@ -50,7 +50,8 @@ impl Calming {
 async fn work(tenant: Tenant, stopped: watch::Receiver<bool>) -> Calm {
     let (mut calm, mut times) = (Calm::default(), Vec::new());
     let mut round = 0_u64;
-    while !*stopped.borrow() && calm.wrong.is_none() {
+    // Some attacks are over before the first answer.
+    while (calm.answered == 0 || !*stopped.borrow()) && calm.wrong.is_none() {
         round += 1;
         let begun = Instant::now();
         let answer = step(&tenant, round).await;

@@ -27,8 +27,10 @@ pub(super) async fn bytes(arena: &mut Arena) -> Result<String> {
 pub(super) async fn tasks(arena: &mut Arena) -> Result<String> {
     arena.command(&["domain", "edit", "hostile", "--quota-tasks", "5"])?;
     for n in 0..REQUESTS {
-        let line = format!("{{\"identities\":[{{\"uid\":\"q-{n}\"}}]}}\n").into_bytes();
-        let answer = arena.hostile.submit("create_core_profiles", line).await?;
+        // Tasks that take a while, so that some are unfinished.
+        let line = |of| format!("{{\"identities\":[{{\"uid\":\"q-{n}-{of}\"}}]}}\n").into_bytes();
+        let lines = (0..4000).flat_map(line).collect();
+        let answer = arena.hostile.submit("create_core_profiles", lines).await?;
         if answer.status == 429 && answer.code() == "quota_exceeded" {
             return Ok(format!("429 after {n} tasks"));
         }

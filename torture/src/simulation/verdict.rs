@@ -96,7 +96,8 @@ fn outcome(world: &Scene, ledger: &Ledger, seen: &Seen, profiles: &mut Profiles)
         let agrees = parked || failed.contains(&n) != succeeds;
         world.require(Law::Chunk, agrees, || {
             let errors: Vec<_> = errors.iter().map(|error| error.line.as_str()).collect();
-            format!("entry {n} of {} ({entry:?}) succeeds: {succeeds}, {errors:?}", task.id)
+            let dry = if of.dry_run { "the dry run " } else { "" };
+            format!("entry {n} of {dry}{} ({entry:?}) succeeds: {succeeds}, {errors:?}", task.id)
         });
         if failed.contains(&n) {
             continue;

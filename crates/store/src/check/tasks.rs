@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use caseload_model::task::{Counts, Outcome, Task, TaskStatus};
 
 use super::Findings;
-use crate::tasks::kind_code;
+use crate::tasks::{StoredTrials, kind_code};
 use crate::{RecordKind, StoreError, unpack_block};
 
 /// Values of a task's column `purge`: payload and records are stored, or they are removed.
@@ -23,6 +23,7 @@ pub struct TaskPayload {
     pub purge: i64,
     /// Whether the task that retries it, if there is one, is its retry.
     pub retry_agrees: bool,
+    pub trials: StoredTrials,
 }
 
 /// Checks the rules of one task, and that the payload of its unprocessed entries exists.
@@ -40,6 +41,11 @@ pub fn check_task(findings: &mut Findings, domain: &str, task: &Task, payload: T
         broken("the task that retries it is not its retry");
     }
     let left = task.counts.unprocessed > 0;
+    // The payload of a task that has ended may be removed.
+    let last_index = if left { payload.last_index } else { payload.next_index.checked_sub(1) };
+    if !payload.trials.is_lawful(last_index) {
+        broken("its notes about servers that died contradict each other or name no entry");
+    }
     match payload.purge {
         STORED if left && payload.last_index.is_none_or(|last| last < payload.next_index) => {
             broken("the payload of its unprocessed entries is missing");

@@ -36,4 +36,4 @@ pub use statements::{
     COLUMNS, COLUMNS_COUNT, LAST_TIME, Lease, LockedTask, NextPlace, SAVED_COLUMNS, TaskStore,
     TaskTables, locked, select_locked, task,
 };
-pub use trial::{death, try_entry};
+pub use trial::{StoredTrials, death, try_entry};

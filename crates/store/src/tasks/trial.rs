@@ -14,6 +14,8 @@ use crate::{StoreError, Trial, TryEntry, values};
 const DEATHS_MAX: u32 = 2;
 /// Trials of an entry alone, without a commit, after which it is parked.
 const TRIALS_MAX: u32 = 2;
+/// The `tried_index` of a task with which no server died.
+const NONE_TRIED: i64 = -1;
 
 /// The notes of a task about servers that died.
 struct Trials {
@@ -21,6 +23,29 @@ struct Trials {
     /// Deaths of servers at `tried_index`, or trials of that entry alone.
     tries: u32,
     tried_index: i64,
+}
+
+/// Notes of a task about servers that died, as they are stored.
+#[derive(Debug, Clone, Copy)]
+pub struct StoredTrials {
+    pub one_by_one: i64,
+    pub tries: i64,
+    pub tried_index: i64,
+}
+
+impl StoredTrials {
+    /// Whether these notes can be together, in a task whose last entry has the index `last_index`.
+    pub fn is_lawful(self, last_index: Option<u32>) -> bool {
+        let Self { one_by_one, tries, tried_index } = self;
+        let is_entry =
+            tried_index >= 0 && last_index.is_none_or(|last| tried_index <= i64::from(last));
+        match one_by_one {
+            0 if tries == 0 => tried_index == NONE_TRIED,
+            0 => (1..i64::from(DEATHS_MAX)).contains(&tries) && is_entry,
+            1 => (0..=i64::from(TRIALS_MAX)).contains(&tries) && is_entry,
+            _ => false,
+        }
+    }
 }
 
 fn read(store: &impl Sql, domain: DomainId, id: &str) -> Result<Option<Trials>, StoreError> {
@@ -64,4 +89,35 @@ pub fn try_entry(store: &impl TaskStore, command: &TryEntry) -> Result<Trial, St
                   WHERE domain_id = ?1 AND id = ?2";
     store.change(update, values![domain, id, tries + 1, command.index])?;
     Ok(Trial::Try)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::StoredTrials;
+
+    #[test]
+    fn notes_about_deaths_are_lawful_only_as_they_are_written() {
+        for (one_by_one, tries, tried_index, lawful) in [
+            (0, 0, -1, true),
+            (0, 1, 0, true),
+            (0, 1, 9, true),
+            (1, 0, 4, true),
+            (1, 2, 9, true),
+            (0, 0, 4, false),
+            (0, 1, -1, false),
+            (0, 2, 4, false),
+            (0, 1, 10, false),
+            (1, 0, -1, false),
+            (1, 3, 4, false),
+            (1, -1, 4, false),
+            (1, 1, 10, false),
+            (2, 0, 4, false),
+            (-1, 0, -1, false),
+        ] {
+            let notes = StoredTrials { one_by_one, tries, tried_index };
+            assert_eq!(notes.is_lawful(Some(9)), lawful, "{notes:?}");
+        }
+        let unbounded = StoredTrials { one_by_one: 1, tries: 1, tried_index: 10 };
+        assert!(unbounded.is_lawful(None), "the last entry is not known");
+    }
 }

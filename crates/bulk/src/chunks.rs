@@ -109,15 +109,15 @@ pub(crate) fn chunk(
         lease_epoch: claim.lease_epoch,
         entries,
         following,
+        so_far: None,
         now: context.clock.now(),
     }
 }
 
-/// The next entries, at most `limit`.
+/// The next entries, at most `limit`. A dry run needs those before them, too.
 fn first_of(entries: &ChunkEntries, limit: usize) -> ChunkEntries {
-    let ChunkEntries { block, work, from } = entries;
-    let part = work.part(*from..work.len().min(from + limit));
-    ChunkEntries { block: block.clone(), work: Arc::new(part), from: 0 }
+    let part = entries.work.part(0..entries.work.len().min(entries.from + limit));
+    ChunkEntries { work: Arc::new(part), ..entries.clone() }
 }
 
 /// The reason why the queue ended before its task.

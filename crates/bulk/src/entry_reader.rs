@@ -1,9 +1,10 @@
 //! Reads the payload of a task and validates its entries block by block, ahead of the store that
 //! applies them. Neither needs a lock or a transaction. A few blocks are validated in parallel and
-//! enter the queue in their order. Invariant: the number of blocks in memory is bounded for
-//! every size of payload; only a dry run is held whole.
+//! enter the queue in their order. A dry run begins at the first entry of its task, also after the
+//! death of a server, because nothing but its records is stored. Invariant: the number of blocks in
+//! memory is bounded for every size of payload; only a dry run is held whole.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use caseload_model::ids::{DomainId, DomainName};
@@ -39,6 +40,13 @@ pub(crate) struct EntryReader {
     action: Action,
     /// A dry run is one chunk, because it stores nothing that a second chunk could read.
     dry_run: bool,
+    /// Index of the first unprocessed entry.
+    first_index: u32,
+    /// Earlier entries of a dry run that have error records. They have changed nothing, and servers
+    /// may have died with one of them.
+    failed: BTreeSet<u32>,
+    /// The index at which the entries to read end.
+    end: u32,
     /// The addresses that an import fills in.
     addresses: Arc<DeskAddresses>,
     /// Index of the next entry to read, and the number of entries from there on.
@@ -57,17 +65,23 @@ impl Drop for EndsQueue {
 }
 
 impl EntryReader {
-    /// Begins at the first unprocessed entry of a claimed task.
+    /// Begins at the first unprocessed entry of a claimed task; of a dry run, at its first one.
     pub(crate) fn new(claim: &ClaimedTask, progress: Progress, one_thread: bool) -> Self {
+        let Progress { next_index, left } = progress;
+        let start =
+            if claim.task.dry_run { (0, claim.task.counts.total) } else { (next_index, left) };
         Self {
             domain: claim.domain,
             domain_name: claim.domain_name.clone(),
             task_id: claim.task.id.clone(),
             action: claim.task.action,
             dry_run: claim.task.dry_run,
+            first_index: next_index,
+            failed: BTreeSet::new(),
+            end: u32::MAX,
             addresses: Arc::default(),
-            next_index: progress.next_index,
-            left: progress.left,
+            next_index: start.0,
+            left: start.1,
             one_thread,
         }
     }
@@ -79,32 +93,62 @@ impl EntryReader {
         queue: Arc<EntryQueue>,
     ) -> Result<(), StoreError> {
         let queue = EndsQueue(queue);
+        if self.dry_run {
+            let first_index = self.first_index;
+            if let Some(whole) = self.whole(&*store).await? {
+                queue.0.push(whole.into_entries(first_index));
+            }
+            return Ok(());
+        }
+        self.begin(&*store).await?;
+        let mut validating = VecDeque::new();
+        loop {
+            if self.left > 0 {
+                queue.0.room().await;
+            }
+            let Some(block) = self.next(&*store, &mut validating).await? else { return Ok(()) };
+            queue.0.push(block.into_entries(self.first_index));
+        }
+    }
+
+    /// All entries of a dry run in one block; `None` if there are none.
+    async fn whole(mut self, store: &dyn Work) -> Result<Option<ValidatedBlock>, StoreError> {
+        self.begin(store).await?;
+        let mut validating = VecDeque::new();
+        let mut whole: Option<ValidatedBlock> = None;
+        while let Some(block) = self.next(store, &mut validating).await? {
+            match &mut whole {
+                Some(whole) => whole.append(block),
+                None => whole = Some(block),
+            }
+        }
+        Ok(whole)
+    }
+
+    /// Reads the stored values that validation needs.
+    async fn begin(&mut self, store: &dyn Work) -> Result<(), StoreError> {
         if self.action == Action::ImportIssues {
             self.addresses = Arc::new(store.desk_addresses(self.domain).await?);
         }
-        let mut validating: VecDeque<JoinHandle<ValidatedBlock>> = VecDeque::new();
-        let mut whole: Option<ValidatedBlock> = None;
-        loop {
-            if self.left > 0 && validating.len() < BLOCKS_AT_ONCE {
-                queue.0.room().await;
-                let block = self.stored_block(&*store).await?;
-                validating.push_back(self.validate(block)?);
-                continue;
-            }
-            let Some(validated) = validating.pop_front() else { break };
-            let validated = validated
-                .await
-                .unwrap_or_else(|stopped| std::panic::resume_unwind(stopped.into_panic()));
-            match &mut whole {
-                Some(whole) => whole.append(validated),
-                None if self.dry_run => whole = Some(validated),
-                None => queue.0.push(validated.into_entries()),
-            }
-        }
-        if let Some(whole) = whole {
-            queue.0.push(whole.into_entries());
+        if self.next_index < self.first_index {
+            self.failed = store.failed_entries(self.domain, &self.task_id).await?;
         }
         Ok(())
+    }
+
+    /// The next block, while those after it are validated.
+    async fn next(
+        &mut self,
+        store: &dyn Work,
+        validating: &mut VecDeque<JoinHandle<ValidatedBlock>>,
+    ) -> Result<Option<ValidatedBlock>, StoreError> {
+        while self.left > 0 && validating.len() < BLOCKS_AT_ONCE {
+            let block = self.stored_block(store).await?;
+            validating.push_back(self.validate(block)?);
+        }
+        let Some(next) = validating.pop_front() else { return Ok(None) };
+        let validated = next.await;
+        Ok(Some(validated.unwrap_or_else(|stop| std::panic::resume_unwind(stop.into_panic()))))
     }
 
     /// Starts to validate the unread entries of a block.
@@ -113,6 +157,8 @@ impl EntryReader {
         let last = block.entries.last().ok_or_else(|| corrupt("a block is empty"))?;
         self.next_index = last.index + 1;
         self.left = self.left.saturating_sub(block.entries.len() as u32);
+        let is_read = |index: u32| index < self.end && !self.failed.contains(&index);
+        block.entries.retain(|entry| is_read(entry.index));
         let (action, domain_name) = (self.action, self.domain_name.clone());
         let addresses = self.addresses.clone();
         let validate = move || {
@@ -146,6 +192,24 @@ fn corrupt(what: &str) -> StoreError {
     StoreError::Corrupt(what.to_owned())
 }
 
+/// These entries of a dry run, after all earlier ones of its task that have no error record.
+pub(crate) async fn after_earlier(
+    store: &dyn Work,
+    claim: &ClaimedTask,
+    progress: Progress,
+    one_thread: bool,
+    entries: ChunkEntries,
+) -> Result<ChunkEntries, StoreError> {
+    let mut earlier = EntryReader::new(claim, progress, one_thread);
+    earlier.left = earlier.left.saturating_sub(progress.left);
+    earlier.end = progress.next_index;
+    let Some(mut whole) = earlier.whole(store).await? else { return Ok(entries) };
+    let ChunkEntries { block, work, .. } = entries;
+    let (block, work) = (Arc::unwrap_or_clone(block), Arc::unwrap_or_clone(work));
+    whole.append(ValidatedBlock { block, work });
+    Ok(whole.into_entries(progress.next_index))
+}
+
 /// A payload block with its validated entries; in a dry run all blocks in one.
 struct ValidatedBlock {
     block: Block,
@@ -153,8 +217,10 @@ struct ValidatedBlock {
 }
 
 impl ValidatedBlock {
-    fn into_entries(self) -> ChunkEntries {
-        ChunkEntries { block: Arc::new(self.block), work: Arc::new(self.work), from: 0 }
+    /// With those before `first_index` as earlier ones.
+    fn into_entries(self, first_index: u32) -> ChunkEntries {
+        let from = self.block.entries.partition_point(|entry| entry.index < first_index);
+        ChunkEntries { block: Arc::new(self.block), work: Arc::new(self.work), from }
     }
 
     /// Adds the block that follows.

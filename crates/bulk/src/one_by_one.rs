@@ -1,7 +1,8 @@
 //! Applies the entries of a task one by one, to find the one that servers die with or that takes
 //! too long. The store notes each entry before it is even validated, so that the note is there if
 //! the server dies. An entry that is found is parked: it becomes an error, `not_processed`, and the
-//! task goes on in chunks. Invariant: nothing of an entry is looked at before its note is durable.
+//! task goes on in chunks. A dry run carries the changes of its entries from one to the next.
+//! Invariant: nothing of an entry is looked at before its note is durable.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,12 +14,13 @@ use caseload_model::payload::{Block, Entry};
 use caseload_model::record::{EntryFault, Rejection};
 use caseload_model::task::{Action, TaskStatus};
 use caseload_store::{
-    ChunkApplied, ChunkEntries, ChunkWork, ClaimedTask, StoreError, Trial, TryEntry, log_end,
+    ApplyChunk, ChunkApplied, ChunkEntries, ChunkWork, ClaimedTask, DryRunSoFar, StoreError, Trial,
+    TryEntry, log_end,
 };
 
 use crate::chunks::chunk;
 use crate::context::Context;
-use crate::entry_reader::{prepare, stored_block};
+use crate::entry_reader::{after_earlier, prepare, stored_block};
 use crate::progress::{Progress, Stop};
 
 /// Applies entries until one is parked or the task ends.
@@ -34,6 +36,8 @@ pub(crate) async fn apply(
         _ => DeskAddresses::default(),
     };
     let addresses = Arc::new(addresses);
+    let so_far = claim.task.dry_run.then(DryRunSoFar::default);
+    let task = OneByOne { context, claim, addresses: &addresses, so_far: so_far.as_ref() };
     loop {
         let place = (claim.domain, task_id);
         let block = stored_block(&*context.store, place, progress.next_index).await?;
@@ -43,7 +47,7 @@ pub(crate) async fn apply(
                 return Ok(Stop::Ended);
             }
             let alone = alone(&block, entry);
-            let (applied, parked) = apply_one(context, claim, &alone, &addresses).await?;
+            let (applied, parked) = task.apply_one(*progress, &alone).await?;
             progress.note(&applied);
             if applied.task.status == TaskStatus::Completed {
                 log_end(&claim.domain_name, &applied.task);
@@ -56,68 +60,92 @@ pub(crate) async fn apply(
     }
 }
 
-/// Applies or parks one entry; whether it was parked.
-async fn apply_one(
-    context: &Context,
-    claim: &ClaimedTask,
-    alone: &Arc<Block>,
-    addresses: &Arc<DeskAddresses>,
-) -> Result<(ChunkApplied, bool), StoreError> {
-    let entry = &alone.entries[0];
-    let trial = context.store.try_entry(TryEntry {
-        domain: claim.domain,
-        task_id: claim.task.id.clone(),
-        lease_epoch: claim.lease_epoch,
-        index: entry.index,
-    });
-    let mut reason = match trial.await? {
-        Trial::Try => None,
-        Trial::Park => Some("the server stopped each time it worked on this entry".to_owned()),
-    };
-    let mut worked = Duration::ZERO;
-    loop {
-        let work = match &reason {
-            None => validated(context.one_thread, claim, alone.clone(), addresses.clone()).await,
-            Some(reason) => {
-                ChunkWork::rejected(claim.task.action, entry.clone(), parked(alone, reason))
-            }
+/// One task whose entries are applied one by one.
+struct OneByOne<'a> {
+    context: &'a Context,
+    claim: &'a ClaimedTask,
+    addresses: &'a Arc<DeskAddresses>,
+    /// Of a dry run.
+    so_far: Option<&'a DryRunSoFar>,
+}
+
+impl OneByOne<'_> {
+    /// Applies or parks the next entry; whether it was parked.
+    async fn apply_one(
+        &self,
+        progress: Progress,
+        alone: &Arc<Block>,
+    ) -> Result<(ChunkApplied, bool), StoreError> {
+        let Self { context, claim, .. } = self;
+        let entry = &alone.entries[0];
+        let trial = context.store.try_entry(TryEntry {
+            domain: claim.domain,
+            task_id: claim.task.id.clone(),
+            lease_epoch: claim.lease_epoch,
+            index: entry.index,
+        });
+        let mut reason = match trial.await? {
+            Trial::Try => None,
+            Trial::Park => Some("the server stopped each time it worked on this entry".to_owned()),
         };
-        let entries = ChunkEntries { block: alone.clone(), work: Arc::new(work), from: 0 };
-        match context.store.apply_chunk(chunk(context, claim, entries, None)).await {
-            Err(StoreError::ChunkInterrupted { worked: more }) if reason.is_none() => {
-                worked += more;
-                if worked >= context.work_max {
-                    let seconds = worked.as_secs();
-                    reason =
-                        Some(format!("this entry could not be stored within {seconds} s of work"));
+        let mut worked = Duration::ZERO;
+        loop {
+            let work = match &reason {
+                None => self.validated(alone.clone()).await,
+                Some(reason) => {
+                    ChunkWork::rejected(claim.task.action, entry.clone(), parked(alone, reason))
                 }
-            }
-            applied => {
-                let applied = applied?;
-                if let Some(reason) = &reason {
-                    let (task_id, index) = (&claim.task.id, entry.index);
-                    tracing::warn!(task_id, index, %reason, "an entry was not processed");
+            };
+            match context.store.apply_chunk(self.chunk(progress, alone, work).await?).await {
+                Err(StoreError::ChunkInterrupted { worked: more }) if reason.is_none() => {
+                    worked += more;
+                    if worked >= context.work_max {
+                        let seconds = worked.as_secs();
+                        reason = Some(format!(
+                            "this entry could not be stored within {seconds} s of work"
+                        ));
+                    }
                 }
-                return Ok((applied, reason.is_some()));
+                applied => {
+                    let applied = applied?;
+                    if let Some(reason) = &reason {
+                        let (task_id, index) = (&claim.task.id, entry.index);
+                        tracing::warn!(task_id, index, %reason, "an entry was not processed");
+                    }
+                    return Ok((applied, reason.is_some()));
+                }
             }
         }
     }
-}
 
-async fn validated(
-    one_thread: bool,
-    claim: &ClaimedTask,
-    alone: Arc<Block>,
-    addresses: Arc<DeskAddresses>,
-) -> ChunkWork {
-    let (action, domain) = (claim.task.action, claim.domain_name.clone());
-    let validate = move || prepare(action, (&domain, &addresses), &alone);
-    if one_thread {
-        return validate();
+    /// The command that applies the entry. A dry run that does not know the changes of the entries
+    /// before, because the server was restarted, sends them, too.
+    async fn chunk(
+        &self,
+        progress: Progress,
+        alone: &Arc<Block>,
+        work: ChunkWork,
+    ) -> Result<ApplyChunk, StoreError> {
+        let Self { context, claim, so_far, .. } = *self;
+        let mut entries = ChunkEntries { block: alone.clone(), work: Arc::new(work), from: 0 };
+        if so_far.is_some_and(|so_far| !so_far.precedes(progress.next_index)) {
+            let (store, one_thread) = (&*context.store, context.one_thread);
+            entries = after_earlier(store, claim, progress, one_thread, entries).await?;
+        }
+        Ok(ApplyChunk { so_far: so_far.cloned(), ..chunk(context, claim, entries, None) })
     }
-    tokio::task::spawn_blocking(validate)
-        .await
-        .unwrap_or_else(|stopped| std::panic::resume_unwind(stopped.into_panic()))
+
+    async fn validated(&self, alone: Arc<Block>) -> ChunkWork {
+        let (action, domain) = (self.claim.task.action, self.claim.domain_name.clone());
+        let addresses = self.addresses.clone();
+        let validate = move || prepare(action, (&domain, &addresses), &alone);
+        if self.context.one_thread {
+            return validate();
+        }
+        tokio::task::spawn_blocking(validate)
+            .await
+            .unwrap_or_else(|stopped| std::panic::resume_unwind(stopped.into_panic()))
+    }
 }
 
 /// A block of this entry alone, so that its size is that of the entry.

@@ -135,6 +135,7 @@ fn context(stored: HashMap<u64, StoredIssue>) -> ImportContext {
         last_issue_id: u64::from(!stored.is_empty()),
         free_ids: Vec::new(),
         stored,
+        earlier: HashMap::new(),
         occupied: OccupiedInstants::new(Some(UnixMillis(5))),
     }
 }

@@ -1,6 +1,7 @@
 //! Implements the contract for [`SqliteStore`]. Each method calls the module that has its SQL, and
 //! notifies runners or counts tasks if the commit concerns them.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use caseload_model::ids::{DomainId, DomainName};
@@ -222,6 +223,10 @@ impl Work for SqliteStore {
         from_index: u32,
     ) -> StoreFuture<'_, Option<Vec<u8>>> {
         self.find(rules::payload_block(domain, task_id, from_index))
+    }
+    fn failed_entries(&self, domain: DomainId, task_id: &str) -> StoreFuture<'_, BTreeSet<u32>> {
+        let task_id = task_id.to_owned();
+        self.read_in(domain, move |tx| rules::failed_entries(&tx, &task_id))
     }
 
     fn desk_addresses(&self, domain: DomainId) -> StoreFuture<'_, DeskAddresses> {

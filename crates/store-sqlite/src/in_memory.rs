@@ -4,6 +4,8 @@
 //! in the commit of another command ([`crate::slot_leasing`]) are asked for by the caller.
 //! Invariant: only the arguments of the calls so far decide about an answer.
 
+use std::collections::BTreeSet;
+
 use caseload_model::ids::DomainId;
 use caseload_model::issue::DeskAddresses;
 use caseload_model::task::{Family, Task};
@@ -159,6 +161,14 @@ impl InMemoryStore {
         task_id: &str,
     ) -> Result<Vec<PackedBlock>, StoreError> {
         self.read_in(domain, |tx| rules::retry_payload(&tx, task_id))
+    }
+
+    pub fn failed_entries(
+        &self,
+        domain: DomainId,
+        task_id: &str,
+    ) -> Result<BTreeSet<u32>, StoreError> {
+        self.read_in(domain, |tx| rules::failed_entries(&tx, task_id))
     }
 
     pub fn record_block(

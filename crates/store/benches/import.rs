@@ -225,6 +225,7 @@ async fn applied(
             from: 0,
         },
         following: None,
+        so_far: None,
         now: NOW,
     };
     let begun = Instant::now();

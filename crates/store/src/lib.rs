@@ -12,6 +12,7 @@ pub mod attachments;
 pub mod check;
 pub mod checksum;
 pub mod copy;
+mod dry_run;
 pub mod failpoint;
 pub mod fair_slots;
 pub mod idempotency;
@@ -27,6 +28,7 @@ pub mod tasks;
 pub mod throttle;
 
 pub use contract::*;
+pub use dry_run::DryRunSoFar;
 pub use opening::{InvalidLocation, OpenMode};
 pub use pack::{HEADER_BYTES_MAX, PackedBlock, pack_block, unpack_block, unpacked_size};
 pub use task_log::log_end;

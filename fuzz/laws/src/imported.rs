@@ -46,6 +46,7 @@ pub(crate) fn plan(
         last_issue_id: stored.iter().map(|record| record.columns.id).max().unwrap_or_default(),
         free_ids: Vec::new(),
         stored: stored.iter().map(|record| (record.columns.id, of_store(record))).collect(),
+        earlier: HashMap::new(),
         occupied: OccupiedInstants::new(taken().max()),
     };
     loop {

@@ -1,11 +1,13 @@
 //! Entries that do not commit: the task finds the one that is the cause, parks it as an error, and
 //! goes on with the others. The store of these tests counts work instead of measuring it.
+use std::collections::BTreeSet;
+use std::ops::Range;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use caseload_model::ids::DomainId;
 use caseload_model::issue::DeskAddresses;
-use caseload_model::task::{Counts, Task};
+use caseload_model::task::{Counts, Family, Task};
 use caseload_store::{
     ApplyChunk, ChunkApplied, ChunkWork, ClaimTasks, ClaimedTask, Domain, FailAttempt, RecordKind,
     RenewLeases, Store, StoreError, StoreFuture, Trial, TryEntry, Work, WorkerSlots,
@@ -15,32 +17,61 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::sync::watch;
 
-use crate::support::Fixture;
+use crate::support::{Fixture, PATIENCE};
 
 on_each_store!(threads 2:
     an_entry_that_never_commits_becomes_an_error_and_the_others_go_on,
+    a_dry_run_judges_entries_as_usual_however_often_its_servers_die,
     a_chunk_that_was_interrupted_once_commits_in_smaller_ones,
 );
 
 /// The work that each interrupted chunk reports.
 const WORKED: Duration = Duration::from_secs(4);
 
-/// A store in which chunks with certain entries are interrupted, each so often.
+/// Indexes of entries, and how many chunks with each are still to be struck.
+type Strikes = Arc<Mutex<Vec<(u32, u32)>>>;
+
+/// A store in which chunks with certain entries are interrupted or end their server so often.
 struct Interrupting {
     store: Arc<dyn Store>,
-    /// Index of an entry, and how many chunks with it are still interrupted.
-    entries: Mutex<Vec<(u32, u32)>>,
+    interrupted: Strikes,
+    deadly: Strikes,
+    /// Whether the server has died: then it gets no more answers.
+    dead: watch::Sender<bool>,
     /// The numbers of entries of the chunks.
     chunks: Mutex<Vec<usize>>,
 }
 
+impl Interrupting {
+    fn new(store: &Arc<dyn Store>, interrupted: &Strikes, deadly: &Strikes) -> Arc<Self> {
+        Arc::new(Self {
+            store: store.clone(),
+            interrupted: interrupted.clone(),
+            deadly: deadly.clone(),
+            dead: watch::Sender::new(false),
+            chunks: Mutex::default(),
+        })
+    }
+
+    fn unless_dead<'a, T: 'a>(&self, answer: StoreFuture<'a, T>) -> StoreFuture<'a, T> {
+        if *self.dead.borrow() { Box::pin(std::future::pending()) } else { answer }
+    }
+}
+
+/// Whether one of the entries with these indexes is still to be struck.
+fn strike(entries: &Strikes, indexes: &Range<u32>) -> bool {
+    let mut entries = entries.lock();
+    let found = entries.iter_mut().find(|(index, left)| indexes.contains(index) && *left > 0);
+    found.map(|(_, left)| *left -= 1).is_some()
+}
+
 impl Work for Interrupting {
     fn claim_tasks(&self, command: ClaimTasks) -> StoreFuture<'_, Vec<ClaimedTask>> {
-        self.store.claim_tasks(command)
+        self.unless_dead(self.store.claim_tasks(command))
     }
 
     fn renew_leases(&self, command: RenewLeases) -> StoreFuture<'_, ()> {
-        self.store.renew_leases(command)
+        self.unless_dead(self.store.renew_leases(command))
     }
 
     fn release_leases(&self, server: &str) -> StoreFuture<'_, ()> {
@@ -56,34 +87,35 @@ impl Work for Interrupting {
         self.store.payload_block(domain, task_id, from_index)
     }
 
+    fn failed_entries(&self, domain: DomainId, task_id: &str) -> StoreFuture<'_, BTreeSet<u32>> {
+        self.store.failed_entries(domain, task_id)
+    }
+
     fn desk_addresses(&self, domain: DomainId) -> StoreFuture<'_, DeskAddresses> {
         self.store.desk_addresses(domain)
     }
 
     fn try_entry(&self, command: TryEntry) -> StoreFuture<'_, Trial> {
-        self.store.try_entry(command)
+        self.unless_dead(self.store.try_entry(command))
     }
 
     fn apply_chunk(&self, mut command: ApplyChunk) -> StoreFuture<'_, ChunkApplied> {
         // A chunk is its own entries, so that it is known which ones it has.
         command.following = None;
-        let entries = &command.entries.block.entries;
-        let is_rejected = command.entries.work.len() == 1 && is_parked(&command);
-        let first = command.entries.next_index();
-        let last = command.entries.index_before(command.entries.work.len());
-        self.chunks.lock().push(command.entries.work.len() - command.entries.from);
-        assert!(!entries.is_empty());
-        let mut interrupting = self.entries.lock();
-        let found = interrupting
-            .iter_mut()
-            .find(|(index, left)| (first..last).contains(index) && *left > 0);
-        match found {
-            Some((_, left)) if !is_rejected => {
-                *left -= 1;
-                Box::pin(async { Err(StoreError::ChunkInterrupted { worked: WORKED }) })
-            }
-            _ => self.store.apply_chunk(command),
+        let entries = &command.entries;
+        let indexes = entries.next_index()..entries.index_before(entries.work.len());
+        self.chunks.lock().push(entries.work.len() - entries.from);
+        assert!(!indexes.is_empty());
+        if is_parked(&command) {
+            return self.store.apply_chunk(command);
         }
+        if strike(&self.interrupted, &indexes) {
+            return Box::pin(async { Err(StoreError::ChunkInterrupted { worked: WORKED }) });
+        }
+        if strike(&self.deadly, &indexes) {
+            self.dead.send_replace(true);
+        }
+        self.unless_dead(self.store.apply_chunk(command))
     }
 
     fn fail_attempt(&self, command: FailAttempt) -> StoreFuture<'_, Task> {
@@ -102,7 +134,10 @@ impl Work for Interrupting {
 /// Whether the chunk is one entry that is an error by now.
 fn is_parked(command: &ApplyChunk) -> bool {
     match &*command.entries.work {
-        ChunkWork::CreateCoreProfiles(entries) => entries[0].item.is_err(),
+        ChunkWork::CreateCoreProfiles(entries) => {
+            let new = &entries[command.entries.from..];
+            new.len() == 1 && new[0].item.is_err()
+        }
         _ => false,
     }
 }
@@ -119,11 +154,8 @@ impl Interrupted {
         let fixture = Fixture::new().await;
         let domain = fixture.domain("acme").await;
         fixture.task(&domain, "t", total).await;
-        let work = Arc::new(Interrupting {
-            store: fixture.store.clone(),
-            entries: Mutex::new(interrupted.to_vec()),
-            chunks: Mutex::default(),
-        });
+        let interrupted = Arc::new(Mutex::new(interrupted.to_vec()));
+        let work = Interrupting::new(&fixture.store, &interrupted, &Strikes::default());
         Self { fixture, domain, work }
     }
 
@@ -135,18 +167,40 @@ impl Interrupted {
         task
     }
 
-    async fn errors(&self) -> Vec<Value> {
+    /// Runs a task on one server after another; each takes over once the one before has died.
+    async fn run_with_deaths(&mut self, id: &str) -> Task {
+        let Self { fixture, domain, work } = self;
+        let begun = Instant::now();
+        let mut runner = fixture.run(work.clone());
+        let task = loop {
+            let task = fixture.store.task(domain.id, Family::Identity, id).await.unwrap().unwrap();
+            if task.outcome.is_some() {
+                break task;
+            }
+            assert!(begun.elapsed() < PATIENCE, "{id} does not complete");
+            if *work.dead.borrow() {
+                // The lease of the dead server runs out.
+                fixture.turn_clock(Duration::from_mins(1));
+                *work = Interrupting::new(&fixture.store, &work.interrupted, &work.deadly);
+                runner = fixture.run(work.clone());
+            }
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        };
+        runner.stop().await;
+        assert_eq!(fixture.store.check().await.unwrap().faults, Vec::<String>::new());
+        task
+    }
+
+    async fn records(&self, id: &str, kind: RecordKind) -> Vec<Value> {
         let (store, domain) = (&self.fixture.store, self.domain.id);
-        let mut errors = Vec::new();
+        let mut records = Vec::new();
         let mut from = 0;
-        while let Some(block) =
-            store.record_block(domain, "t", RecordKind::Errors, from).await.unwrap()
-        {
+        while let Some(block) = store.record_block(domain, id, kind, from).await.unwrap() {
             let lines = String::from_utf8(block.lines).unwrap();
-            errors.extend(lines.lines().map(|line| serde_json::from_str(line).unwrap()));
+            records.extend(lines.lines().map(|line| serde_json::from_str(line).unwrap()));
             from = block.next_index;
         }
-        errors
+        records
     }
 }
 
@@ -154,7 +208,7 @@ async fn an_entry_that_never_commits_becomes_an_error_and_the_others_go_on() {
     let interrupted = Interrupted::new(600, &[(300, u32::MAX), (301, u32::MAX)]).await;
     let task = interrupted.run().await;
     assert_eq!(task.counts, Counts { total: 600, succeeded: 598, failed: 2, unprocessed: 0 });
-    let errors = interrupted.errors().await;
+    let errors = interrupted.records("t", RecordKind::Errors).await;
     for (error, index) in errors.iter().zip([300, 301]) {
         assert_eq!(error["index"], index);
         assert_eq!(error["errors"][0]["code"], "not_processed");
@@ -163,6 +217,36 @@ async fn an_entry_that_never_commits_becomes_an_error_and_the_others_go_on() {
         assert_eq!(error["entry"]["identities"][0]["uid"], format!("t-{index}"));
     }
     assert_eq!(errors.len(), 2);
+}
+
+async fn a_dry_run_judges_entries_as_usual_however_often_its_servers_die() {
+    let fixture = Fixture::new().await;
+    let domain = fixture.domain("acme").await;
+    let uids = [0, 1, 0, 2, 1, 3, 0];
+    fixture.dry_run(&domain, "deadly", &uids).await;
+    // One entry never commits, so all are applied one by one. A server dies with one of them alone,
+    // and the next one, after that entry is parked, with the rest.
+    let struck = Arc::new(Mutex::new(vec![(3, u32::MAX)]));
+    let deadly = Arc::new(Mutex::new(vec![(2, 1), (5, 1)]));
+    let work = Interrupting::new(&fixture.store, &struck, &deadly);
+    let mut interrupted = Interrupted { fixture, domain, work };
+    let task = interrupted.run_with_deaths("deadly").await;
+    assert_eq!(task.counts, Counts { total: 7, succeeded: 3, failed: 4, unprocessed: 0 });
+    assert!(deadly.lock().iter().all(|(_, left)| *left == 0), "both have died");
+    struck.lock().clear();
+    interrupted.fixture.dry_run(&interrupted.domain, "usual", &uids).await;
+    assert_eq!(interrupted.run_with_deaths("usual").await.counts.failed, 3);
+    for kind in [RecordKind::Results, RecordKind::Errors] {
+        let mut deadly = interrupted.records("deadly", kind).await;
+        let mut usual = interrupted.records("usual", kind).await;
+        for record in deadly.iter().filter(|record| record["index"] == 3) {
+            assert_eq!(record["errors"][0]["code"], "not_processed");
+        }
+        for records in [&mut deadly, &mut usual] {
+            records.retain(|record| record["index"] != 3);
+        }
+        assert_eq!(deadly, usual);
+    }
 }
 
 async fn a_chunk_that_was_interrupted_once_commits_in_smaller_ones() {

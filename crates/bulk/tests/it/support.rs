@@ -1,6 +1,7 @@
 //! A store with domains and tasks, and a clock that a runner can share.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 use caseload_bulk::{Runner, RunnerConfig};
@@ -14,10 +15,14 @@ use caseload_teststore::{Backend, StorePlace};
 
 /// How long a test waits for anything.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(2);
+/// The time at the start of every test.
+pub(crate) const BEGIN_MS: i64 = 1_700_000_000_000;
 
 pub(crate) struct Fixture {
     pub(crate) store: Arc<dyn Store>,
-    clock: Clock,
+    pub(crate) clock: Clock,
+    /// Milliseconds by which the clock was turned forward.
+    turned: Arc<AtomicI64>,
     _place: StorePlace,
 }
 
@@ -26,10 +31,18 @@ impl Fixture {
         let place = Backend::current().place();
         let store = open(&place.location(), OpenMode::Server).await.unwrap();
         // Any instant will do at the start; leases only need time to pass.
-        let begun = Instant::now();
-        let clock =
-            Clock::new(move || UnixMillis(1_700_000_000_000 + begun.elapsed().as_millis() as i64));
-        Self { store, clock, _place: place }
+        let (begun, turned) = (Instant::now(), Arc::new(AtomicI64::new(0)));
+        let ahead = turned.clone();
+        let clock = Clock::new(move || {
+            let passed = begun.elapsed().as_millis() as i64;
+            UnixMillis(BEGIN_MS + ahead.load(Ordering::Relaxed) + passed)
+        });
+        Self { store, clock, turned, _place: place }
+    }
+
+    /// Turns the clock forward.
+    pub(crate) fn turn_clock(&self, by: Duration) {
+        self.turned.fetch_add(by.as_millis() as i64, Ordering::Relaxed);
     }
 
     pub(crate) async fn domain(&self, name: &str) -> Domain {
@@ -39,14 +52,32 @@ impl Fixture {
 
     /// Creates a task of good entries; their `uid`s are `ID-0`, `ID-1` and so on.
     pub(crate) async fn task(&self, domain: &Domain, id: &str, entries: u32) {
-        let entry = |n| format!("{{\"identities\":[{{\"uid\":\"{id}-{n}\"}}]}}\n");
-        let payload: String = (0..entries).map(entry).collect();
+        let uids = (0..entries).map(|n| format!("{id}-{n}"));
+        let command = self.command(domain, id, uids);
+        self.store.create_task(command).await.unwrap();
+    }
+
+    /// Creates a dry run of entries with these `uid`s.
+    pub(crate) async fn dry_run(&self, domain: &Domain, id: &str, uids: &[u32]) {
+        let command = self.command(domain, id, uids.iter().map(u32::to_string));
+        self.store.create_task(CreateTask { dry_run: true, ..command }).await.unwrap();
+    }
+
+    /// The command that creates a task of entries with these `uid`s.
+    pub(crate) fn command(
+        &self,
+        domain: &Domain,
+        id: &str,
+        uids: impl Iterator<Item = String>,
+    ) -> CreateTask {
+        let entry = |uid| format!("{{\"identities\":[{{\"uid\":\"{uid}\"}}]}}\n");
+        let payload: String = uids.map(entry).collect();
         let mut blocks: Vec<Block> = Vec::new();
         let mut reader = PayloadReader::new(1 << 18);
         reader.push(payload.as_bytes(), &mut blocks).unwrap();
         let total = reader.finish(&mut blocks).unwrap();
         let now = self.clock.now();
-        let command = CreateTask {
+        CreateTask {
             key: None,
             domain: domain.id,
             id: id.to_owned(),
@@ -60,13 +91,13 @@ impl Fixture {
             unfinished_max: 1000,
             parent_id: None,
             idempotency: None,
-        };
-        self.store.create_task(command).await.unwrap();
+        }
     }
 
     /// Starts a runner that works through `work`.
     pub(crate) fn run(&self, work: Arc<dyn Work>) -> Runner {
-        Runner::start(work, self.store.clone(), self.clock.clone(), RunnerConfig::new("test"))
+        let name = format!("server-{}", self.clock.now().0);
+        Runner::start(work, self.store.clone(), self.clock.clone(), RunnerConfig::new(name))
     }
 
     /// Waits until the task is completed.

@@ -84,6 +84,7 @@ fn world(seed: u64, count: u64) -> Vec<Issue> {
         last_issue_id: 0,
         free_ids: Vec::new(),
         stored: HashMap::new(),
+        earlier: HashMap::new(),
         occupied: OccupiedInstants::new(None),
     };
     let mut prepared = prepare_imports(&DomainName::parse("acme").unwrap(), &block);

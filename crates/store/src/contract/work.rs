@@ -1,6 +1,7 @@
 //! Running bulk action tasks: leasing them, reading their payloads, applying their entries chunk by
 //! chunk.
 
+use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,6 +17,7 @@ use caseload_model::time::UnixMillis;
 use tokio::sync::watch;
 
 use super::StoreFuture;
+use crate::dry_run::DryRunSoFar;
 
 /// Running tasks. A server works only on tasks that the store has leased to it.
 pub trait Work: Send + Sync + 'static {
@@ -34,6 +36,8 @@ pub trait Work: Send + Sync + 'static {
         task_id: &str,
         from_index: u32,
     ) -> StoreFuture<'_, Option<Vec<u8>>>;
+    /// The entries of an unfinished task that have error records, by index.
+    fn failed_entries(&self, domain: DomainId, task_id: &str) -> StoreFuture<'_, BTreeSet<u32>>;
     /// The addresses that an import fills into messages of the desk.
     fn desk_addresses(&self, domain: DomainId) -> StoreFuture<'_, DeskAddresses>;
     /// Notes that an entry is about to be validated and applied alone, before that begins, and says
@@ -235,7 +239,8 @@ pub enum NextEntries {
 }
 
 /// Applies `entries` from their `from` on, which are the next unprocessed ones of the task, and
-/// those of `following` that are ready in time.
+/// those of `following` that are ready in time. In a dry run, those before `from` are planned once
+/// more, without records, because no chunk before has stored their changes.
 #[derive(Debug, Clone)]
 pub struct ApplyChunk {
     pub domain: DomainId,
@@ -247,6 +252,9 @@ pub struct ApplyChunk {
     pub entries: ChunkEntries,
     /// Supplies the entries that follow; `None` if the chunk is `entries` alone.
     pub following: Option<Arc<dyn EntrySource>>,
+    /// Of a dry run in several chunks: the changes of the entries before these; the store replaces
+    /// them by those after these. If it is empty, `entries` has the earlier entries.
+    pub so_far: Option<DryRunSoFar>,
     pub now: UnixMillis,
 }
 

@@ -1,7 +1,7 @@
 //! Importing issues: reads the stored state that the model's plan needs, makes the plan, and has
 //! the backend write it. The slices of a chunk share the domain's state. Most imports bring free
-//! ids and rising times and read no stored issue. A dry run is planned as one slice, because it
-//! stores nothing for the next slice.
+//! ids and rising times and read no stored issue. A dry run is planned as one slice, unless it goes
+//! on from earlier entries: then the state holds all issues that it would have stored.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -49,9 +49,11 @@ pub trait ImportStore {
 }
 
 /// The import of one chunk.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Import {
     dry_run: bool,
+    /// Whether further entries of a dry run are planned on the state that this one leaves.
+    goes_on: bool,
     /// The state of the domain. It is read once per chunk and updated after each plan.
     context: Option<ImportContext>,
     /// Bytes of the issues so far.
@@ -59,8 +61,14 @@ pub struct Import {
 }
 
 impl Import {
-    pub const fn new(dry_run: bool) -> Self {
-        Self { dry_run, context: None, bytes: 0 }
+    /// Of a dry run, on the state that its earlier entries left, if there is any.
+    pub(crate) const fn of_dry_run(earlier: Option<ImportContext>, goes_on: bool) -> Self {
+        Self { dry_run: true, goes_on, context: earlier, bytes: 0 }
+    }
+
+    /// The state that the entries of a dry run would have left.
+    pub(crate) fn into_context(self) -> Option<ImportContext> {
+        self.context
     }
 
     /// Bytes of the issues that were imported.
@@ -101,7 +109,10 @@ impl Import {
                 }
             }
         };
-        if !self.dry_run {
+        let records = std::mem::take(&mut plan.records);
+        if self.goes_on {
+            context.go_on(entries, plan);
+        } else if !self.dry_run {
             let of_issue = |issue: &IssueRow| {
                 let body = entries[issue.source].item.as_ref().ok().map(|entry| &entry.body);
                 body.map_or(0, |body| IssueFragments::new(&issue.head, body).bytes() as i64)
@@ -113,7 +124,7 @@ impl Import {
             context.last_issue_id = plan.last_issue_id;
             context.occupied = OccupiedInstants::new(plan.max_created_at);
         }
-        Ok(plan.records)
+        Ok(records)
     }
 
     /// The state of the domain after the import; `None` if nothing was imported.
@@ -151,6 +162,7 @@ fn read_context(store: &mut impl ImportStore) -> Result<ImportContext, StoreErro
         last_issue_id,
         free_ids: Vec::new(),
         stored: HashMap::new(),
+        earlier: HashMap::new(),
         occupied: OccupiedInstants::new(newest),
     })
 }

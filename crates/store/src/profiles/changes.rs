@@ -50,7 +50,7 @@ pub struct ProfileChanges {
 }
 
 impl ProfileChanges {
-    pub fn new(clock: ProfileClock, now: UnixMillis, dry_run: bool) -> Self {
+    pub fn new(clock: ProfileClock, now: UnixMillis) -> Self {
         let ms = now.0.max(0);
         Self {
             now,
@@ -58,8 +58,18 @@ impl ProfileChanges {
             next_id: (ms * MICROS).max(clock.last_id + 1).unsigned_abs(),
             written: false,
             reads_owners: false,
-            dry_run: dry_run.then(DryRun::default),
+            dry_run: None,
         }
+    }
+
+    /// Of a dry run, after the plans of earlier entries.
+    pub(crate) fn of_dry_run(now: UnixMillis, earlier: DryRun) -> Self {
+        Self { dry_run: Some(earlier), ..Self::new(ProfileClock::default(), now) }
+    }
+
+    /// The plans of a dry run.
+    pub(crate) fn into_dry_run(self) -> DryRun {
+        self.dry_run.unwrap_or_default()
     }
 
     /// The times of a profile that the chunk creates.

@@ -10,7 +10,7 @@ use caseload_model::profile::{CoreUpdatePlan, DryRunOwners, IdentityKey};
 
 /// The changes of one dry run so far.
 #[derive(Debug, Default)]
-pub(super) struct DryRun {
+pub(crate) struct DryRun {
     /// Who took which identity, among creations.
     pub(super) owners: DryRunOwners,
     /// Fields of changed core profiles.

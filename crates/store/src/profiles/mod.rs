@@ -12,6 +12,7 @@ mod update;
 
 pub use changes::{CLOCK_AHEAD_MS_MAX, ChangeTimes, ProfileChanges, ProfileClock};
 pub use create::create;
+pub(crate) use dry_run::DryRun;
 pub(crate) use statements::get_app;
 pub use statements::{ProfileStore, sound};
 pub use update::{update_app, update_core};

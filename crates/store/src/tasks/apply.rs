@@ -14,6 +14,7 @@ use super::chunk_blocks::{ChunkBlocks, misfit};
 use super::end::{complete, save};
 use super::records::{PackedRecords, Records};
 use super::statements::{LockedTask, TaskStore};
+use crate::dry_run::{DryRunSoFar, Planned};
 use crate::failpoint::{self, Failpoint};
 use crate::idempotency::CommandStore as _;
 use crate::issues::{Import, ImportStore};
@@ -99,24 +100,33 @@ struct Effects {
 
 impl Effects {
     fn new(command: &ApplyChunk, clock: ProfileClock) -> Self {
+        Self { profiles: ProfileChanges::new(clock, command.now), issues: Import::default() }
+    }
+
+    /// Of a dry run: goes on from the entries of the chunk before, unless this chunk has them.
+    fn of_dry_run(command: &ApplyChunk) -> Self {
+        let before = command.so_far.as_ref().and_then(DryRunSoFar::take);
+        let before = before.filter(|_| command.entries.from == 0);
+        let goes_on = command.so_far.is_some() || command.entries.from > 0;
+        let (profiles, issues) =
+            before.map(|planned| (planned.profiles, planned.issues)).unwrap_or_default();
         Self {
-            profiles: ProfileChanges::new(clock, command.now, command.dry_run),
-            issues: Import::new(command.dry_run),
+            profiles: ProfileChanges::of_dry_run(command.now, profiles),
+            issues: Import::of_dry_run(issues, goes_on),
         }
     }
 
-    /// Applies the next entries, or only plans them in a dry run.
+    /// Applies entries of a block, or only plans them in a dry run.
     fn apply(
         &mut self,
         store: &impl ProfileStore,
         import: &mut impl ImportStore,
-        entries: &mut ChunkBlocks,
-        entries_max: usize,
+        part: &ChunkEntries,
+        slice: Range<usize>,
     ) -> Result<ChunkRecords, StoreError> {
-        let slice = entries.slice(entries_max);
-        let (count, payload) = (slice.len(), entries.payload());
+        let (count, payload) = (slice.len(), &part.block.bytes);
         let profiles = &mut self.profiles;
-        let records = match entries.work() {
+        let records = match &*part.work {
             ChunkWork::CreateCoreProfiles(all) => {
                 profiles::create(store, profiles, payload, &all[slice])
             }
@@ -126,7 +136,7 @@ impl Effects {
             ChunkWork::UpdateAppProfiles(all) => {
                 profiles::update_app(store, profiles, payload, &all[slice])
             }
-            ChunkWork::ImportIssues(_) => self.issues.apply(import, entries.part().1, slice),
+            ChunkWork::ImportIssues(_) => self.issues.apply(import, part, slice),
             ChunkWork::GetCoreProfiles(_) | ChunkWork::GetAppProfiles(_) => {
                 Err(StoreError::Corrupt("a get action that writes".to_owned()))
             }
@@ -160,8 +170,8 @@ fn write<S: ChunkStore>(
     let mut records = Records::new(entries.next_index());
     let mut effects = Effects::new(command, clock);
     loop {
-        let statements = store.statements();
-        let added = effects.apply(&statements, store.import(), entries, S::SLICE_ENTRIES)?;
+        let (statements, slice) = (store.statements(), entries.slice(S::SLICE_ENTRIES));
+        let added = effects.apply(&statements, store.import(), entries.part().1, slice)?;
         records.add(added, entries.next_index())?;
         if store.should_end()? || !entries.more(|| store.should_not_wait())? {
             break;
@@ -172,7 +182,8 @@ fn write<S: ChunkStore>(
 }
 
 /// Plans a dry run from the snapshot of the transaction. Each slice is planned on the state that
-/// the earlier slices would have left. All entries are one chunk: nothing is stored for a next one.
+/// the earlier slices would have left. Usually all entries are one chunk. If servers died, the
+/// chunk also has the entries that were processed before, or goes on from [`ApplyChunk::so_far`].
 pub fn plan_dry_run(
     store: &impl ProfileStore,
     import: &mut impl ImportStore,
@@ -185,13 +196,28 @@ pub fn plan_dry_run(
     };
     let mut entries = ChunkBlocks::begin(command)?;
     let mut records = Records::new(entries.next_index());
-    let mut effects = Effects::new(command, ProfileClock::default());
+    let mut effects = Effects::of_dry_run(command);
+    let part = &command.entries;
+    for from in (0..part.from).step_by(entries_max) {
+        // Their records are stored already.
+        let slice = from..part.from.min(from.saturating_add(entries_max));
+        effects.apply(store, import, part, slice)?;
+    }
     loop {
-        let added = effects.apply(store, import, &mut entries, entries_max)?;
+        let slice = entries.slice(entries_max);
+        let added = effects.apply(store, import, entries.part().1, slice)?;
         records.add(added, entries.next_index())?;
         if !entries.more(|| false)? {
             break;
         }
+    }
+    if let Some(so_far) = &command.so_far {
+        let Effects { profiles, issues } = effects;
+        so_far.put(Planned {
+            next_index: entries.next_index(),
+            profiles: profiles.into_dry_run(),
+            issues: issues.into_context(),
+        });
     }
     PlannedChunk::new(records, entries)
 }

@@ -78,7 +78,8 @@ impl ChunkBlocks {
 
     /// The next entries of the block, at most `entries_max`; they count as done.
     pub fn slice(&mut self, entries_max: usize) -> Range<usize> {
-        let slice = self.part.from..self.part.work.len().min(self.part.from + entries_max);
+        let end = self.part.work.len().min(self.part.from.saturating_add(entries_max));
+        let slice = self.part.from..end;
         self.done += slice.len();
         self.part.from = slice.end;
         slice
@@ -261,6 +262,7 @@ mod tests {
             lease_epoch: 1,
             entries: block(0),
             following: Some(source.clone()),
+            so_far: None,
             now: UnixMillis(0),
         };
         let mut first = ChunkBlocks::begin(&command).unwrap();

@@ -81,6 +81,12 @@ pub(super) fn trim(
     store.store_bytes(packed_bytes(&rest) - removed.iter().sum::<i64>())
 }
 
+/// The entries of a task that have stored error records; none if there is no such task.
+pub fn failed_entries(store: &impl TaskStore, id: &str) -> Result<BTreeSet<u32>, StoreError> {
+    let Some(task) = read(store, id)? else { return Ok(BTreeSet::new()) };
+    Ok(RetryEntries::of(store, &task, &[])?.failed)
+}
+
 /// The payload of the retry of a completed task.
 pub fn retry_payload(store: &impl TaskStore, id: &str) -> Result<Vec<PackedBlock>, StoreError> {
     let task = read(store, id)?

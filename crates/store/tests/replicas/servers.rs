@@ -205,6 +205,7 @@ fn chunk_with_feed(claimed: &caseload_store::ClaimedTask) -> ApplyChunk {
     ApplyChunk {
         entries: part(0),
         following: Some(Arc::new(feed)),
+        so_far: None,
         ..chunk(claimed, block(&[uid("x")], 0), NOW)
     }
 }

@@ -69,6 +69,7 @@ macro_rules! store_suite {
         $crate::store_suite!(@ $open, trials:
             an_entry_tried_twice_alone_without_a_commit_is_parked,
             only_the_holder_of_the_lease_tries_an_entry,
+            a_dry_run_in_several_chunks_judges_each_entry_on_the_earlier_ones,
         );
         $crate::store_suite!(@ $open, uploads:
             a_task_begins_with_its_staged_blocks,

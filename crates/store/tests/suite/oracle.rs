@@ -39,6 +39,7 @@ impl Oracle {
             last_issue_id: 0,
             free_ids: Vec::new(),
             stored: HashMap::new(),
+            earlier: HashMap::new(),
             occupied: OccupiedInstants::new(None),
         };
         let block = block(entries, 0);

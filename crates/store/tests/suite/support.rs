@@ -115,6 +115,7 @@ pub(crate) fn chunk(claimed: &ClaimedTask, block: Block, now: UnixMillis) -> App
         lease_epoch: claimed.lease_epoch,
         entries: ChunkEntries { block: Arc::new(block), work: Arc::new(work), from: 0 },
         following: None,
+        so_far: None,
         now,
     }
 }

@@ -63,6 +63,7 @@ impl Other {
             lease_epoch: claimed.lease_epoch,
             entries: ChunkEntries { block: Arc::new(block), work, from: 0 },
             following: None,
+            so_far: None,
             now: self.now,
         });
         let applied = applied.await.unwrap();

@@ -3,7 +3,8 @@
 //! under its own lock.
 //!
 //! Two laws hold. Planning a run of entries at once gives the same result as planning it in parts,
-//! each after the one before was written. An entry whose issue exists with equal content changes
+//! each after the one before was written or, in a dry run, noted.
+//! An entry whose issue exists with equal content changes
 //! nothing, so an interrupted import can simply be repeated.
 
 mod apps;
@@ -55,7 +56,31 @@ pub struct ImportContext {
     pub free_ids: Vec<u64>,
     /// The stored issues among [`named_issue_ids`].
     pub stored: HashMap<u64, StoredIssue>,
+    /// The issues that earlier entries of a dry run would have made, each with the index of its
+    /// entry.
+    pub earlier: HashMap<u64, (u32, StoredIssue)>,
     pub occupied: OccupiedInstants,
+}
+
+impl ImportContext {
+    /// Goes on to the state that the entries of a dry run would have left.
+    pub fn go_on(&mut self, entries: &[PreparedEntry<NewIssue>], plan: ImportPlan) {
+        self.apps.extend(plan.apps);
+        self.next_publish_number = plan.next_publish_number;
+        self.last_issue_id = plan.last_issue_id;
+        for IssueRow { columns, head, source } in plan.issues {
+            let at = columns.created_at;
+            self.occupied.add_window(TimeWindow { from: at, until: at }, [at]);
+            let Ok(issue) = &entries[source].item else { continue };
+            let planned = StoredIssue {
+                created_at: at,
+                original_created_at: columns.original_created_at,
+                head,
+                body: issue.body.clone(),
+            };
+            self.earlier.insert(columns.id, (entries[source].entry.index, planned));
+        }
+    }
 }
 
 /// An issue to insert. Its other fragments are those of the entry.
@@ -78,7 +103,8 @@ pub struct AppProfileRow {
 }
 
 /// The rows to write, in one transaction. Apps, queues, agents and app profiles are inserted if
-/// their ids are free; each occurs once. After a dry run only `records` has content.
+/// their ids are free; each occurs once. Of a dry run nothing is written: see
+/// [`ImportContext::go_on`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImportPlan {
     pub issues: Vec<IssueRow>,
@@ -161,7 +187,7 @@ struct TakenId<'e> {
     created_at: UnixMillis,
     original_created_at: Option<UnixMillis>,
     fragments: IssueFragments<'e>,
-    /// The index of the entry that brought it, if that is in the same plan.
+    /// The index of the entry that brought it, if that is in the same plan or dry run.
     brought_by: Option<u32>,
 }
 
@@ -240,9 +266,10 @@ impl<'c> Planner<'c> {
         if next <= ISSUE_ID_COUNTED_MAX {
             return Some(next);
         }
-        let free = &self.context.free_ids;
-        let from = free.partition_point(|id| *id < next);
-        free[from..].iter().copied().find(|id| !self.placed.contains_key(id))
+        let ImportContext { free_ids, earlier, .. } = self.context;
+        let from = free_ids.partition_point(|id| *id < next);
+        let is_free = |id: &u64| !self.placed.contains_key(id) && !earlier.contains_key(id);
+        free_ids[from..].iter().copied().find(is_free)
     }
 
     fn id_conflict(&self, id: u64, brought_by: Option<u32>, other: &str) -> EntryFault {
@@ -282,12 +309,14 @@ impl<'c> Planner<'c> {
                 brought_by: Some(prepared.entry.index),
             });
         }
-        let stored = self.context.stored.get(&id)?;
+        let stored = self.context.stored.get(&id).map(|issue| (None, issue));
+        let earlier = || self.context.earlier.get(&id).map(|(index, issue)| (Some(*index), issue));
+        let (brought_by, issue) = stored.or_else(earlier)?;
         Some(TakenId {
-            created_at: stored.created_at,
-            original_created_at: stored.original_created_at,
-            fragments: IssueFragments::new(&stored.head, &stored.body),
-            brought_by: None,
+            created_at: issue.created_at,
+            original_created_at: issue.original_created_at,
+            fragments: IssueFragments::new(&issue.head, &issue.body),
+            brought_by,
         })
     }
 
@@ -360,11 +389,6 @@ impl<'c> Planner<'c> {
             return Err(self.need);
         }
         let mut plan = self.plan;
-        if self.dry_run {
-            let records = plan.records;
-            let nothing = Planner::new(self.context, &[], true).plan;
-            return Ok(ImportPlan { records, ..nothing });
-        }
         (plan.apps, plan.next_publish_number) = self.apps.into_new();
         Ok(plan)
     }

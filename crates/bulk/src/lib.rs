@@ -7,6 +7,7 @@ mod chunks;
 mod context;
 mod entry_queue;
 mod entry_reader;
+mod expiry_clock;
 mod one_by_one;
 mod outage;
 mod progress;

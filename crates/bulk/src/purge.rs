@@ -1,20 +1,27 @@
 //! The purge loop: has the store remove expired records. Each step is a small write of its own, so
 //! other writes come in between, however much there is to remove. A crash loses nothing: the next
-//! round resumes.
+//! round resumes. Records expire by an [`ExpiryClock`], because a removal cannot be undone.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use caseload_model::time::UnixMillis;
 use caseload_store::{StoreError, Upkeep};
-use tokio::time::MissedTickBehavior;
+use tokio::time::{Instant, MissedTickBehavior};
 
 use crate::context::Context;
+use crate::expiry_clock::ExpiryClock;
 
 /// Pause between two steps, so that purging takes only a part of the writer's time.
 const STEP_PAUSE: Duration = Duration::from_millis(5);
 
 /// Purges every so often until the runner stops.
-pub(crate) async fn purge_loop(context: Context, store: Arc<dyn Upkeep>, every: Duration) {
+pub(crate) async fn purge_loop(
+    context: Context,
+    store: Arc<dyn Upkeep>,
+    every: Duration,
+    mut expiry: ExpiryClock,
+) {
     let mut stopping = context.stopping.clone();
     let mut round = tokio::time::interval(every);
     round.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -22,14 +29,18 @@ pub(crate) async fn purge_loop(context: Context, store: Arc<dyn Upkeep>, every: 
         tokio::select! {
             biased;
             _ = stopping.changed() => {}
-            _ = round.tick() => purge(&context, &*store).await,
+            _ = round.tick() => {
+                if let Some(now) = expiry.time(context.clock.now(), Instant::now()) {
+                    purge(&context, &*store, now).await;
+                }
+            }
         }
     }
 }
 
-async fn purge(context: &Context, store: &dyn Upkeep) {
+async fn purge(context: &Context, store: &dyn Upkeep, now: UnixMillis) {
     while !*context.stopping.borrow() {
-        match store.purge_expired(context.clock.now()).await {
+        match store.purge_expired(now).await {
             Ok(true) => tokio::time::sleep(STEP_PAUSE).await,
             Ok(false) | Err(StoreError::Closed) => return,
             Err(error) => {

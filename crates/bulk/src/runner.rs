@@ -15,6 +15,7 @@ use tokio::time::MissedTickBehavior;
 
 use crate::context::Context;
 use crate::entry_reader::queue_limits;
+use crate::expiry_clock::ExpiryClock;
 use crate::outage::Outage;
 use crate::purge::purge_loop;
 use crate::worker;
@@ -24,6 +25,10 @@ use crate::worker_slots::Slots;
 const LEASE: Duration = Duration::from_secs(30);
 /// The default of [`RunnerConfig::work_max`].
 const WORK_MAX: Duration = Duration::from_mins(1);
+/// How long a server runs before it removes expired records, by default.
+const PURGE_AFTER_START: Duration = Duration::from_hours(1);
+/// How long a clock goes on after a jump forward before records expire by it, by default.
+const PURGE_AFTER_JUMP: Duration = Duration::from_hours(24);
 /// Renewals in the time of a lease, so that it outlives a missed one.
 const RENEWALS: u32 = 3;
 
@@ -41,6 +46,11 @@ pub struct RunnerConfig {
     pub poll_every: Duration,
     /// How often to remove expired records.
     pub purge_every: Duration,
+    /// How long a server runs before it removes anything: a clock may be wrong at first.
+    pub purge_after_start: Duration,
+    /// How long the clock must go on from a time that it jumped forward to before anything expires
+    /// by it.
+    pub purge_after_jump: Duration,
     /// Work on a chunk without a commit after which its entries are applied one by one, and on one
     /// of these after which it becomes an error.
     pub work_max: Duration,
@@ -57,6 +67,8 @@ impl RunnerConfig {
             lease: LEASE,
             poll_every: Duration::from_millis(500),
             purge_every: Duration::from_mins(1),
+            purge_after_start: PURGE_AFTER_START,
+            purge_after_jump: PURGE_AFTER_JUMP,
             work_max: WORK_MAX,
             one_thread: false,
         }
@@ -90,7 +102,8 @@ impl Runner {
             work_max: config.work_max,
             one_thread: config.one_thread,
         };
-        let purging = tokio::spawn(purge_loop(context.clone(), upkeep, config.purge_every));
+        let expiry = ExpiryClock::new(config.purge_after_start, config.purge_after_jump);
+        let purging = tokio::spawn(purge_loop(context.clone(), upkeep, config.purge_every, expiry));
         let running = tokio::spawn(run(context, config));
         Self { stopping, running, purging }
     }

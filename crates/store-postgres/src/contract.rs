@@ -127,9 +127,8 @@ impl Submit for PostgresStore {
         &self,
         domain: DomainId,
         key: &str,
-        now: UnixMillis,
     ) -> StoreFuture<'_, Option<([u8; 32], StoredAnswer)>> {
-        self.find(idempotency::stored_answer(domain, key, now))
+        self.find(idempotency::stored_answer(domain, key))
     }
 
     fn task(&self, domain: DomainId, family: Family, id: &str) -> StoreFuture<'_, Option<Task>> {
@@ -217,6 +216,7 @@ impl Work for PostgresStore {
     ) -> StoreFuture<'_, Option<Vec<u8>>> {
         self.find(rules::payload_block(domain, task_id, from_index))
     }
+
     fn failed_entries(&self, domain: DomainId, task_id: &str) -> StoreFuture<'_, BTreeSet<u32>> {
         let task_id = task_id.to_owned();
         self.read_in(domain, move |tx| rules::failed_entries(&tx, &task_id))

@@ -150,9 +150,8 @@ impl Submit for SqliteStore {
         &self,
         domain: DomainId,
         key: &str,
-        now: UnixMillis,
     ) -> StoreFuture<'_, Option<([u8; 32], StoredAnswer)>> {
-        self.find(idempotency::stored_answer(domain, key, now))
+        self.find(idempotency::stored_answer(domain, key))
     }
 
     fn task(&self, domain: DomainId, family: Family, id: &str) -> StoreFuture<'_, Option<Task>> {
@@ -224,6 +223,7 @@ impl Work for SqliteStore {
     ) -> StoreFuture<'_, Option<Vec<u8>>> {
         self.find(rules::payload_block(domain, task_id, from_index))
     }
+
     fn failed_entries(&self, domain: DomainId, task_id: &str) -> StoreFuture<'_, BTreeSet<u32>> {
         let task_id = task_id.to_owned();
         self.read_in(domain, move |tx| rules::failed_entries(&tx, &task_id))

@@ -1,14 +1,14 @@
 //! Requests that a caller may repeat: the rules of idempotency keys. Invariant: an answer and the
 //! effect that it reports commit in one transaction, so that a repeat after a crash finds both or
-//! neither. A key that has expired counts as absent, whether or not its row was purged yet. Of
-//! repeats that arrive together, at any server, the key's row lets one through: the others wait for
-//! its commit and read its answer.
+//! neither. A key counts until its row is purged: a clock that is ahead for a while lets no repeat
+//! through. Of repeats that arrive together, at any server, the key's row lets one through: the
+//! others wait for its commit and read its answer.
 
 use caseload_model::ids::DomainId;
 use caseload_model::time::UnixMillis;
 
 use crate::checksum::{IDEMPOTENCY_KEYS, sealed};
-use crate::sql::{Query, Sql, ToValue as _};
+use crate::sql::{Query, Sql};
 use crate::{IdempotencyKey, StoreError, StoredAnswer, values};
 
 /// One domain in a transaction.
@@ -52,17 +52,13 @@ pub trait CommandStore: Sql {
     }
 }
 
-/// The answer stored under a key that has not expired, and the hash of its request.
-pub fn stored_answer(
-    domain: DomainId,
-    key: &str,
-    now: UnixMillis,
-) -> Query<([u8; 32], StoredAnswer)> {
+/// The answer stored under a key, and the hash of its request.
+pub fn stored_answer(domain: DomainId, key: &str) -> Query<([u8; 32], StoredAnswer)> {
     let select = format!(
-        "SELECT {} FROM idempotency_keys WHERE domain_id = ?1 AND key = ?2 AND expires_at > ?3",
+        "SELECT {} FROM idempotency_keys WHERE domain_id = ?1 AND key = ?2",
         IDEMPOTENCY_KEYS.select()
     );
-    Query::new(select, [domain.into(), key.into(), now.into()], |row| {
+    Query::new(select, [domain.into(), key.into()], |row| {
         IDEMPOTENCY_KEYS.require(row)?;
         Ok((row.get(2)?, StoredAnswer { location: row.get(3)?, body: row.get(4)? }))
     })
@@ -73,9 +69,8 @@ pub fn stored_answer(
 pub fn first_answer(
     store: &impl CommandStore,
     key: &IdempotencyKey,
-    now: UnixMillis,
 ) -> Result<Option<StoredAnswer>, StoreError> {
-    match store.ask(&stored_answer(store.domain(), &key.text, now))?.pop() {
+    match store.ask(&stored_answer(store.domain(), &key.text))?.pop() {
         Some((content, answer)) if content == key.content => Ok(Some(answer)),
         Some(_) => Err(StoreError::IdempotencyKeyReused),
         None => Ok(None),
@@ -87,13 +82,18 @@ pub fn store_or_first(
     store: &impl CommandStore,
     key: &IdempotencyKey,
     answer: &StoredAnswer,
-    now: UnixMillis,
 ) -> Result<Option<StoredAnswer>, StoreError> {
-    if insert_answer(store, key, answer, now)? {
+    let (domain, StoredAnswer { location, body }) = (store.domain(), answer);
+    let row = sealed(values![domain, key.text, key.content, location, body, key.expires_at]);
+    // If another transaction is storing an answer under the same key, this waits for its end.
+    let insert = "INSERT INTO idempotency_keys
+                  (domain_id, key, content, location, answer, expires_at, checksum)
+                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (domain_id, key) DO NOTHING";
+    if store.change(insert, &row)? > 0 {
         return Ok(None);
     }
     // If the other answer was purged in between, the backend runs the transaction again.
-    first_answer(store, key, now)?.map_or(Err(StoreError::Contended), |first| Ok(Some(first)))
+    first_answer(store, key)?.map_or(Err(StoreError::Contended), |first| Ok(Some(first)))
 }
 
 /// Replaces the answer that this transaction stored under `key`.
@@ -102,30 +102,9 @@ pub fn replace_answer(
     key: &IdempotencyKey,
     answer: &StoredAnswer,
 ) -> Result<(), StoreError> {
-    // At its own end an answer has expired, and an expired one is replaced.
-    insert_answer(store, key, answer, key.expires_at).map(drop)
-}
-
-/// Stores an answer, in place of an expired one; false if the key has an answer. If another
-/// transaction is storing an answer under the same key, this waits for its end.
-fn insert_answer(
-    store: &impl CommandStore,
-    key: &IdempotencyKey,
-    answer: &StoredAnswer,
-    now: UnixMillis,
-) -> Result<bool, StoreError> {
     let (domain, StoredAnswer { location, body }) = (store.domain(), answer);
-    let mut row = sealed(values![domain, key.text, key.content, location, body, key.expires_at]);
-    row.push(now.to_value());
-    let stored = store.change(
-        "INSERT INTO idempotency_keys AS stored
-         (domain_id, key, content, location, answer, expires_at, checksum)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-         ON CONFLICT (domain_id, key) DO UPDATE SET content = excluded.content,
-         location = excluded.location, answer = excluded.answer, expires_at = excluded.expires_at,
-         checksum = excluded.checksum
-         WHERE stored.domain_id = ?1 AND stored.expires_at <= ?8",
-        &row,
-    )?;
-    Ok(stored > 0)
+    let row = sealed(values![domain, key.text, key.content, location, body, key.expires_at]);
+    let update = "UPDATE idempotency_keys SET content = ?3, location = ?4, answer = ?5,
+                  expires_at = ?6, checksum = ?7 WHERE domain_id = ?1 AND key = ?2";
+    store.change(update, &row).map(drop)
 }

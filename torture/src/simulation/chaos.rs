@@ -15,10 +15,19 @@ use super::server::Server;
 /// The longest pause before a blow, and the longest time that a server is away.
 const PAUSE_MS: usize = 15_000;
 const AWAY_MS: usize = 60_000;
-/// Jumps of clocks in milliseconds. The last ones are those of a clock that was set by hand. None
-/// is longer than records and answers are stored: a clock that is further ahead lets them expire.
-const JUMPS_MS: [i64; 8] =
-    [-1_000, 1_000, -40_000, 40_000, 600_000, -600_000, 86_400_000, 20 * 86_400_000];
+/// Jumps of clocks in milliseconds. The last ones are those of a clock that was set by hand; one is
+/// longer than records and answers are stored.
+const JUMPS_MS: [i64; 9] = [
+    -1_000,
+    1_000,
+    -40_000,
+    40_000,
+    600_000,
+    -600_000,
+    86_400_000,
+    20 * 86_400_000,
+    400 * 86_400_000,
+];
 /// How often a server looks for work. It is longer than in the program: each look is a simulated
 /// transaction.
 const POLL: Duration = Duration::from_secs(4);
@@ -33,6 +42,8 @@ pub(super) fn start(world: &Arc<Scene>, place: usize) -> Result<(), StoreError> 
     let config = RunnerConfig {
         tasks_at_once: world.pick(&[1, 2, 8]),
         poll_every: POLL,
+        // A jump of its clock is over before the server believes it.
+        purge_after_start: Duration::ZERO,
         one_thread: true,
         ..RunnerConfig::new(link.name.clone())
     };

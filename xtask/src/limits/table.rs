@@ -169,6 +169,7 @@ pub(super) const FIGURES: &[Figure] = &[
     figure(API, "A silent connection ends after {s} s", &["idle_timeout"]),
     figure(API, "have at most {KiB} KiB (413)", &["PART_HEAD_BYTES_MAX"]),
     figure(API, "(for want of memory {s} s)", &["RETRY_MEMORY_SECONDS"]),
+    figure(OPERATING, "on from there for {h} hours", &["runner::PURGE_AFTER_JUMP"]),
     figure(OPERATING, "a stream waits up to {s} s", &["memory::STREAM_WAIT"]),
     figure(OPERATING, "silent ones end after {s} s", &["idle_timeout"]),
     figure(OPERATING, "heads end after {s} s", &["head_timeout"]),

@@ -29,7 +29,7 @@ pub(crate) async fn begin(
     if let Some(mark) = state.keys_in_progress.mark(caller.domain_id, text) {
         return Ok(Some(mark));
     }
-    let stored = state.store.stored_answer(caller.domain_id, text, state.clock.now()).await?;
+    let stored = state.store.stored_answer(caller.domain_id, text).await?;
     if stored.is_some() {
         return Ok(None);
     }
@@ -48,7 +48,7 @@ pub(crate) async fn first_answer(
     content: [u8; 32],
 ) -> Result<Option<Response>, Problem> {
     let Some(key) = key else { return Ok(None) };
-    match state.store.stored_answer(caller.domain_id, key, state.clock.now()).await? {
+    match state.store.stored_answer(caller.domain_id, key).await? {
         Some((first, answer)) if first == content => {
             Ok(Some(created(Idempotent::Replayed(answer))))
         }

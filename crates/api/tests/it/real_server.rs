@@ -47,7 +47,13 @@ impl RealServer {
     /// Starts the runner of a server that was made without one.
     pub(crate) fn run_tasks(&mut self) {
         let purge_every = Duration::from_millis(20);
-        let config = RunnerConfig { purge_every, ..RunnerConfig::new("test") };
+        // The clock of the tests is right whenever it is turned.
+        let config = RunnerConfig {
+            purge_every,
+            purge_after_start: Duration::ZERO,
+            purge_after_jump: Duration::ZERO,
+            ..RunnerConfig::new("test")
+        };
         self.runner =
             Some(Runner::start(self.store.clone(), self.store.clone(), self.clock.clone(), config));
     }

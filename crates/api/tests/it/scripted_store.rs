@@ -188,7 +188,7 @@ impl Admin for ScriptedStore {
 
 impl Submit for ScriptedStore {
     unscripted! {
-        stored_answer(domain: DomainId, key: &str, now: UnixMillis)
+        stored_answer(domain: DomainId, key: &str)
             -> Option<([u8; 32], StoredAnswer)>;
         list_tasks(request: ListTasks) -> TaskPage;
         cancel_task(command: CancelTask) -> Task;

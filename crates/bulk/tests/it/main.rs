@@ -5,4 +5,5 @@
 
 mod fairness;
 mod poison;
+mod purge;
 mod support;

@@ -29,13 +29,12 @@ pub trait Submit: Send + Sync + 'static {
     /// for the second retry of a task. After an error
     /// the staged blocks remain until they are discarded or purged.
     fn create_task(&self, command: CreateTask) -> StoreFuture<'_, Idempotent<Task>>;
-    /// The answer stored under an idempotency key that has not expired at `now`, with the SHA-256
-    /// of the request that it answered.
+    /// The answer stored under an idempotency key, with the SHA-256 of the request that it
+    /// answered. A key counts until it is purged.
     fn stored_answer(
         &self,
         domain: DomainId,
         key: &str,
-        now: UnixMillis,
     ) -> StoreFuture<'_, Option<([u8; 32], StoredAnswer)>>;
     /// A task of one family; `None` for tasks of other families.
     fn task(&self, domain: DomainId, family: Family, id: &str) -> StoreFuture<'_, Option<Task>>;

@@ -24,7 +24,7 @@ pub fn accept(
     // First of all: a repeat gets its answer even if the queue is full by now.
     let expected = command.accepted(None);
     if let Some((key, answer)) = &command.idempotency
-        && let Some(first) = store_or_first(store, key, &answer.of(&expected), command.now)?
+        && let Some(first) = store_or_first(store, key, &answer.of(&expected))?
     {
         return Ok(Idempotent::Replayed(first));
     }

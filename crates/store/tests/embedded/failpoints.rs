@@ -98,7 +98,7 @@ async fn scenario(store: &Arc<dyn Store>) {
     }
     run_all(store).await;
     let parent = store.task(acme.id, Family::Identity, "create").await.unwrap().unwrap();
-    if store.stored_answer(acme.id, "retry", NOW).await.unwrap().is_none() {
+    if store.stored_answer(acme.id, "retry").await.unwrap().is_none() {
         let retry = CreateTask {
             blocks: store.retry_payload(acme.id, "create").await.unwrap(),
             total: parent.retryable_entries(),

@@ -82,7 +82,7 @@ macro_rules! store_suite {
             a_refused_task_leaves_its_upload_staged,
         );
         $crate::store_suite!(@ $open, idempotency:
-            a_repeat_gets_the_first_answer_until_its_key_expires,
+            a_repeat_gets_the_first_answer_until_its_key_has_expired_and_is_purged,
             a_key_reused_with_other_content_is_refused,
             a_refused_request_leaves_its_key_free,
             one_of_a_hundred_concurrent_repeats_takes_effect,

@@ -113,7 +113,7 @@ pub(crate) async fn tasks_are_listed_in_the_order_of_their_times_even_if_clocks_
         };
         let task = store.create_task(command).await.unwrap().done().unwrap();
         assert_eq!(task.expires_at.unwrap().0 - task.created_at.0, 1_000_000);
-        let (_, answer) = store.stored_answer(acme.id, id, NOW).await.unwrap().unwrap();
+        let (_, answer) = store.stored_answer(acme.id, id).await.unwrap().unwrap();
         assert_eq!(answer.body, task.created_at.0.to_string().into_bytes(), "{id}");
     }
     let request = ListTasks {

@@ -259,6 +259,7 @@ async fn a_key_lasts_a_day_at_least_and_expires_with_its_task() {
     real.turned.store(day - 10_000, std::sync::atomic::Ordering::SeqCst);
     assert_eq!(sent(lines(&real, "key", LINES)).await, first);
     real.turned.store(day, std::sync::atomic::Ordering::SeqCst);
+    while real.store.purge_expired(real.clock.now()).await.unwrap() {}
     let next = sent(lines(&real, "key", &LINES.replace('b', "c"))).await;
     assert_eq!(next.0, 201);
     assert_ne!(next.1, first.1);

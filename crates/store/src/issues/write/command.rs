@@ -32,13 +32,13 @@ pub(super) fn once<W: IssueStore>(
 ) -> Result<Idempotent<StoredAnswer>, StoreError> {
     store.require_caller(origin.key.as_deref(), origin.now)?;
     if let Some(key) = &origin.idempotency
-        && let Some(first) = first_answer(store, key, origin.now)?
+        && let Some(first) = first_answer(store, key)?
     {
         return Ok(Idempotent::Replayed(first));
     }
     let answer = write()?;
     if let Some(key) = &origin.idempotency
-        && store_or_first(store, key, &answer, origin.now)?.is_some()
+        && store_or_first(store, key, &answer)?.is_some()
     {
         // A repeat came first: this effect is undone, and the next try finds the first answer.
         return Err(StoreError::Contended);

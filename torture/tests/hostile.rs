@@ -1,5 +1,6 @@
-//! Brief attacks of one hostile tenant, case by case and on each store. They need the `caseload`
-//! program next to this one. Answers and memory decide, not times; a long run by hand judges those.
+//! Brief attacks of one hostile tenant, case by case. They need the `caseload` program next to this
+//! one. Answers and memory decide, not times; a long run by hand (`torture hostile long`) judges
+//! those and has further cases.
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
 use std::process::Command;
@@ -43,7 +44,6 @@ attacks!(sqlite:
     gzip_members,
     never_read,
     many_addresses,
-    slow_head,
     revoked_upload,
     revoked_form,
     strangers_are_logged,
@@ -59,47 +59,21 @@ attacks!(sqlite:
     quota_rate,
     unread_pages,
     unread_streams,
-    unread_results,
     half_bodies,
     forty,
     hard_link,
     symbolic_link,
     modes,
     foreign_file,
-    deleted_domain,
-    bit_flips,
 );
 
-// The memory cases run on PostgreSQL only by hand: there, a build with debugging code has more
-// memory than the budget of a brief run allows.
+// Those in which the database has a part. A build with debugging code has more memory than the
+// budget of a brief attack allows, so attacks on memory run there by hand.
 attacks!(postgres:
-    tags_import,
     tags_edit,
     meta_keys,
-    custom_fields,
-    messages,
     edit_times_issues,
-    parameters,
-    faults,
     last_id,
-    cancel,
-    packed_forms,
-    part_headers,
-    gzip_members,
-    never_read,
-    many_addresses,
-    slow_head,
     revoked_upload,
-    revoked_form,
-    strangers_are_logged,
-    cross_site,
-    two_hosts,
-    double_slash,
-    transfer_codings,
-    script_urls,
-    caches,
-    metrics,
     quota_bytes,
-    quota_tasks,
-    quota_rate,
 );

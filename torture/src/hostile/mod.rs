@@ -20,8 +20,8 @@ use calm::Calm;
 use cases::{CASES, Case};
 use scale::Scale;
 
-/// How long a case may take.
-const BRIEF_MAX: Duration = Duration::from_mins(2);
+/// How long a case may take. A brief one is not judged by times: this only ends one that hangs.
+const BRIEF_MAX: Duration = Duration::from_mins(9);
 const LONG_MAX: Duration = Duration::from_mins(15);
 /// The slowest hundredth of the other tenant's answers, in a long run, in milliseconds.
 const P99_MS_MAX: f64 = 1_000.0;
@@ -101,11 +101,13 @@ async fn attack(
     verdict: &mut Verdict,
 ) -> Result<String> {
     let mut arena = Arena::open(backend, scale, case.arguments)?;
-    let calm = calm::begin(&arena).await?;
-    arena.reset_peak()?;
+    let calm = if case.alone { None } else { Some(calm::begin(&arena).await?) };
+    arena.reset_peak();
     let result = (case.attack)(&mut arena).await;
     verdict.peak_mib = arena.peak_mib().unwrap_or_default();
-    verdict.calm = calm.end().await;
+    if let Some(calm) = calm {
+        verdict.calm = calm.end().await;
+    }
     let text = result?;
     let bound = arena.memory_bound_mib();
     ensure!(
@@ -117,7 +119,7 @@ async fn attack(
     if let Some(wrong) = &calm.wrong {
         bail!("another tenant got {wrong}");
     }
-    ensure!(calm.answered > 0, "no request of another tenant was answered");
+    ensure!(case.alone || calm.answered > 0, "no request of another tenant was answered");
     ensure!(
         scale == Scale::Brief || calm.p99 <= P99_MS_MAX,
         "the slowest hundredth of another tenant's answers took {:.0} ms",

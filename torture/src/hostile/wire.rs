@@ -9,8 +9,8 @@ use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::timeout;
 
 /// How long the attacker waits for a connection, and for the end of an answer.
-const CONNECT_MAX: Duration = Duration::from_secs(10);
-const ANSWER_MAX: Duration = Duration::from_mins(1);
+const CONNECT_MAX: Duration = Duration::from_mins(2);
+const ANSWER_MAX: Duration = Duration::from_mins(5);
 /// The receive buffer of a connection that is not read: the smallest.
 const SMALL_BUFFER_BYTES: u32 = 4 << 10;
 

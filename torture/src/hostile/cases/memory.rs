@@ -10,11 +10,21 @@ use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
 use crate::hostile::arena::Arena;
+use crate::hostile::scale::Scale;
 use crate::hostile::tenant::Tenant;
 use crate::hostile::wire::{connect, unread};
 
-/// How long unread connections stay open: the server has rendered all that it will render.
+/// How long unread connections stay open in a long attack: the server has rendered all that it will
+/// render. A brief one judges the memory of that moment.
 const STARE: Duration = Duration::from_secs(3);
+const STARE_BRIEF: Duration = Duration::from_millis(700);
+
+const fn stare_at(scale: Scale) -> Duration {
+    match scale {
+        Scale::Brief => STARE_BRIEF,
+        Scale::Long => STARE,
+    }
+}
 
 /// Imports issues of about a megabyte each.
 async fn large_issues(arena: &Arena, count: usize) -> Result<()> {
@@ -48,13 +58,13 @@ async fn stare(arena: &Arena, count: usize, request: &str) -> Result<Vec<TcpStre
             open.push(stream);
         }
     }
-    tokio::time::sleep(STARE).await;
+    tokio::time::sleep(stare_at(arena.scale)).await;
     Ok(open)
 }
 
 pub(super) async fn unread_pages(arena: &mut Arena) -> Result<String> {
     large_issues(arena, arena.scale.of(20, 120)).await?;
-    arena.reset_peak()?;
+    arena.reset_peak();
     let hostile = &arena.hostile;
     let request = get(hostile, &hostile.path("v1", "issues?page-size=1000"), "application/json");
     let open = stare(arena, arena.scale.of(24, 40), &request).await?;
@@ -63,7 +73,7 @@ pub(super) async fn unread_pages(arena: &mut Arena) -> Result<String> {
 
 pub(super) async fn unread_streams(arena: &mut Arena) -> Result<String> {
     large_issues(arena, arena.scale.of(20, 120)).await?;
-    arena.reset_peak()?;
+    arena.reset_peak();
     let hostile = &arena.hostile;
     let path = hostile.path("v1", "issues?format=ndjson");
     let open = stare(arena, arena.scale.of(40, 150), &get(hostile, &path, "*/*")).await?;
@@ -77,14 +87,19 @@ pub(super) async fn unread_results(arena: &mut Arena) -> Result<String> {
         .collect();
     let task = hostile.run("create_core_profiles", lines).await?;
     let id = task["task_id"].as_str().unwrap_or_default();
-    arena.reset_peak()?;
+    arena.reset_peak();
     let path = hostile.path("v2", &format!("identity/bulk_actions/{id}/results?format=jsonl"));
     let open = stare(arena, arena.scale.of(60, 300), &get(hostile, &path, "*/*")).await?;
     Ok(format!("{} downloads were not read", open.len()))
 }
 
 /// Sends the beginning of a form and then nothing.
-async fn half_body(address: &str, tenant: &Tenant, bytes: usize) -> Result<TcpStream> {
+async fn half_body(
+    address: &str,
+    tenant: &Tenant,
+    bytes: usize,
+    stare: Duration,
+) -> Result<TcpStream> {
     let mut stream = connect(address, 1).await?;
     let head = format!(
         "POST {} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\n\
@@ -97,7 +112,7 @@ async fn half_body(address: &str, tenant: &Tenant, bytes: usize) -> Result<TcpSt
     let piece = vec![b'x'; 64 << 10];
     for _ in 0..bytes / piece.len() {
         // The server may stop reading, or refuse.
-        let sent = tokio::time::timeout(STARE, stream.write_all(&piece)).await;
+        let sent = tokio::time::timeout(stare, stream.write_all(&piece)).await;
         if !matches!(sent, Ok(Ok(()))) {
             break;
         }
@@ -107,25 +122,26 @@ async fn half_body(address: &str, tenant: &Tenant, bytes: usize) -> Result<TcpSt
 
 pub(super) async fn half_bodies(arena: &mut Arena) -> Result<String> {
     let mut sending = JoinSet::new();
+    let stare = stare_at(arena.scale);
     for _ in 0..arena.scale.of(24, 80) {
         let (address, tenant) = (arena.address(), arena.hostile.clone());
-        sending.spawn(async move { half_body(&address, &tenant, 20 << 20).await });
+        sending.spawn(async move { half_body(&address, &tenant, 20 << 20, stare).await });
     }
     let open: Vec<_> = sending.join_all().await;
-    tokio::time::sleep(STARE).await;
+    tokio::time::sleep(stare_at(arena.scale)).await;
     Ok(format!("{} bodies did not end", open.len()))
 }
 
 pub(super) async fn forty_clients(arena: &mut Arena) -> Result<String> {
     large_issues(arena, arena.scale.of(16, 100)).await?;
-    arena.reset_peak()?;
-    let rounds = arena.scale.of(2, 12);
+    arena.reset_peak();
+    let (rounds, stare) = (arena.scale.of(1, 12), stare_at(arena.scale));
     let mut clients = JoinSet::new();
     for number in 0..40_usize {
         let (address, tenant) = (arena.address(), arena.hostile.clone());
         clients.spawn(async move {
             for _ in 0..rounds {
-                drop(one_client(number, &address, &tenant).await);
+                drop(one_client(number, &address, &tenant, stare).await);
             }
         });
     }
@@ -134,21 +150,21 @@ pub(super) async fn forty_clients(arena: &mut Arena) -> Result<String> {
 }
 
 /// One of several ways to waste memory.
-async fn one_client(number: usize, address: &str, tenant: &Tenant) -> Result<()> {
+async fn one_client(number: usize, address: &str, tenant: &Tenant, stare: Duration) -> Result<()> {
     let pages = get(tenant, &tenant.path("v1", "issues?page-size=1000"), "application/json");
     let stream = get(tenant, &tenant.path("v1", "issues?format=ndjson"), "*/*");
     let open = match number % 4 {
         0 => unread(address, &pages).await?,
         1 => unread(address, &stream).await?,
-        2 => half_body(address, tenant, 16 << 20).await?,
+        2 => half_body(address, tenant, 16 << 20, stare).await?,
         _ => {
             let bomb = super::packed::form_bomb(tenant, 24 << 20)?;
             let mut open = connect(address, 1).await?;
-            drop(tokio::time::timeout(STARE, open.write_all(&bomb)).await);
+            drop(tokio::time::timeout(stare, open.write_all(&bomb)).await);
             open
         }
     };
-    tokio::time::sleep(STARE).await;
+    tokio::time::sleep(stare).await;
     drop(open);
     Ok(())
 }

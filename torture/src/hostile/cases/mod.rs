@@ -10,6 +10,8 @@ mod memory;
 mod packed;
 mod quotas;
 mod reads;
+mod rows;
+mod tasks;
 
 use std::pin::Pin;
 
@@ -28,8 +30,10 @@ pub(crate) struct Case {
     pub(crate) name: &'static str,
     /// The reach that it must not exceed.
     pub(crate) reach: &'static str,
-    /// Whether it is about the file of a SQLite store.
-    pub(crate) of_file: bool,
+    /// The backend that it is about, if it is not about both.
+    pub(crate) only: Option<Backend>,
+    /// Whether there is no calm tenant, because the server is killed or its rows are damaged.
+    pub(crate) alone: bool,
     /// Whether it takes minutes.
     pub(crate) long: bool,
     /// Further arguments of the server.
@@ -39,7 +43,7 @@ pub(crate) struct Case {
 
 impl Case {
     pub(crate) fn is_for(&self, backend: Backend) -> bool {
-        !self.of_file || backend == Backend::Sqlite
+        self.only.is_none_or(|only| only == backend)
     }
 
     /// A case of few seconds, for both backends.
@@ -49,11 +53,20 @@ impl Case {
         reach: &'static str,
         attack: fn(&mut Arena) -> Attacking<'_>,
     ) -> Self {
-        Self { group, name, reach, of_file: false, long: false, arguments: &[], attack }
+        let (only, arguments) = (None, &[] as &[_]);
+        Self { group, name, reach, only, alone: false, long: false, arguments, attack }
     }
 
     const fn of_file(self) -> Self {
-        Self { of_file: true, ..self }
+        Self { only: Some(Backend::Sqlite), ..self }
+    }
+
+    const fn of_database(self) -> Self {
+        Self { only: Some(Backend::Postgres), ..self }
+    }
+
+    const fn alone(self) -> Self {
+        Self { alone: true, ..self }
     }
 
     const fn long(self) -> Self {
@@ -201,7 +214,8 @@ pub(crate) const CASES: &[Case] = &[
         "slow-head",
         "a head takes at most 10 s",
         attack!(connections::slow_head),
-    ),
+    )
+    .long(),
     Case::new(
         "connections",
         "slow-body",
@@ -336,4 +350,32 @@ pub(crate) const CASES: &[Case] = &[
         attack!(reads::text_filters),
     )
     .long(),
+    Case::new(
+        "reads",
+        "fair-reads",
+        "a reader does not wait for 200 clients of another domain",
+        attack!(reads::fair_reads),
+    )
+    .long(),
+    Case::new(
+        "tasks",
+        "deaths",
+        "a task with which servers die ends, and loses nothing",
+        attack!(tasks::deaths),
+    )
+    .with(&["--lease", "5"])
+    .alone()
+    .long(),
+    Case::new(
+        "tasks",
+        "poison-entry",
+        "an entry that does not commit is parked, and the others go on",
+        attack!(tasks::poison_entry),
+    )
+    .of_database()
+    .long(),
+    Case::new("rows", "row-flips", "a flipped bit of a row is found", attack!(rows::row_flips))
+        .of_database()
+        .alone()
+        .long(),
 ];

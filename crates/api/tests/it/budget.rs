@@ -22,6 +22,7 @@ const PATIENCE: Duration = Duration::from_mins(1);
 on_each_store!(
     a_page_of_large_issues_arrives_whole_and_is_rendered_8_mib_ahead,
     a_page_without_messages_has_every_issue_however_long_its_messages_are,
+    a_long_issue_among_short_ones_is_in_its_place_on_every_page,
 );
 
 /// An issue with a message of so many bytes, three times.
@@ -81,6 +82,34 @@ async fn a_page_without_messages_has_every_issue_however_long_its_messages_are()
         let path = format!("/v1/acme/issues?excludes=messages&page-size=100{query}");
         let page = real.json(&path).await;
         assert_eq!(page["issues"].as_array().unwrap().len(), 12, "{query}");
+    }
+    real.stop().await;
+}
+
+async fn a_long_issue_among_short_ones_is_in_its_place_on_every_page() {
+    let real = RealServer::start().await;
+    let bytes = |id| if id % 4 == 3 { MIB / 2 } else { 10 };
+    let lines: String = (1..=12).map(|id| large(id, bytes(id))).collect();
+    let task = real.run("issues", "import_issues", &lines).await;
+    assert_eq!(task["counts"]["succeeded"], 12, "{task}");
+    for filter in ["", "&state=new", "&messages={\"or\":[\"xxx\"]}"] {
+        for (size, pages) in [(100, 1), (5, 3), (1, 12), (1000, 1)] {
+            let mut ids = Vec::new();
+            for page in 1..=pages {
+                let path =
+                    format!("/v1/acme/issues?sort-order=asc&page-size={size}&page={page}{filter}");
+                let answer = real.json(&path).await;
+                assert_eq!(answer["total-hits"], 12, "{path}");
+                let issues = answer["issues"].as_array().unwrap();
+                for issue in issues {
+                    let id = issue["id"].as_u64().unwrap();
+                    let body = issue["messages"][0]["body"].as_str().unwrap();
+                    assert_eq!(body.len(), bytes(id as usize), "{path}: issue {id}");
+                    ids.push(id);
+                }
+            }
+            assert_eq!(ids, (1..=12).collect::<Vec<u64>>(), "{filter} in pages of {size}");
+        }
     }
     real.stop().await;
 }

@@ -54,21 +54,33 @@ pub(super) fn is_roomy(rendering: &Rendering, limit: u64) -> bool {
     issues.saturating_mul(ISSUE_BYTES_USUAL) <= rendering.bytes_max
 }
 
-/// Renders issues while the database sends them, until the page is full. Returns how many the
-/// database sent.
+/// The rows that the database sent.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sent {
+    pub(super) rows: usize,
+    /// Whether an issue had nulls that the page has room for.
+    pub(super) is_incomplete: bool,
+}
+
+/// Renders issues while the database sends them, until the page is full.
 pub(super) async fn render_stream(
     rows: RowStream,
     rendering: &Rendering,
     out: &mut RenderedPage,
-) -> Result<usize, StoreError> {
+) -> Result<Sent, StoreError> {
     let mut rows = pin!(rows);
-    let (mut sent, mut full, mut last) = (0, false, None);
+    let mut sent = Sent { rows: 0, is_incomplete: false };
+    let (mut full, mut last) = (false, None);
     while let Some(row) = rows.try_next().await.map_err(store_error)? {
-        if sent == 0 {
+        if sent.rows == 0 {
             let usual = rendering.issues_max.min(ISSUES_USUAL) * ISSUE_BYTES_USUAL;
             out.body.reserve(rendering.bytes_max.saturating_sub(out.body.len()).min(usual));
         }
-        sent += 1;
+        sent.rows += 1;
+        if !full && row.get::<_, Option<&[u8]>>(0).is_none() {
+            sent.is_incomplete = true;
+            full = true;
+        }
         // Rows after the last one that fits are taken off the wire, and dropped one by one.
         full = full || !add(&row, rendering, out)?;
         if !full {

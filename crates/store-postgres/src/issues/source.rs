@@ -17,6 +17,7 @@ use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
 use super::counts::Count;
+use super::page::Sent;
 use super::scan::BoundScan;
 use super::sql::{bounds, column_of, direction};
 use super::{counts, matches, page, sets, sql};
@@ -37,6 +38,8 @@ const TEXTS: usize = 200;
 /// Issues in the first portion of fragments, and in the largest, if they may not fit.
 const ISSUES_FIRST: usize = 100;
 const ISSUES_MAX: usize = 1000;
+/// Given rows as `c`, numbered in their order.
+const THESE_ROWS: &str = "unnest($2::bigint[]) WITH ORDINALITY AS c(row, n)";
 
 /// One domain, in the snapshot of a transaction.
 #[derive(Clone, Copy)]
@@ -64,21 +67,37 @@ impl IssueSource<'_> {
         found.iter().map(|row| row_number(row.get(0))).collect()
     }
 
-    /// Renders the issues that a statement selects, while the database sends them. Returns how many
-    /// it sent.
+    /// Renders the issues that a statement selects, while the database sends them.
     fn render_sent(
         &self,
         select: &str,
         params: Params<'_>,
         rendering: &Rendering,
         out: &mut RenderedPage,
-    ) -> Result<usize, StoreError> {
+    ) -> Result<Sent, StoreError> {
         self.db.wait(async {
             let client = self.db.client();
             let statement = client.prepare(select).await?;
             let rows = client.prepared_stream(&statement, params).await?;
             page::render_stream(rows, rendering, out).await
         })
+    }
+
+    /// Renders a page of at most `limit` issues if none of them is long; `None` if one is.
+    fn render_light(
+        &self,
+        limit: u64,
+        select: &str,
+        params: Params<'_>,
+        rendering: &Rendering,
+    ) -> Result<Option<RenderedPage>, StoreError> {
+        if limit > sql::LIGHT_ISSUES_MAX {
+            return Ok(None);
+        }
+        let mut out = RenderedPage::default();
+        let sent = self.render_sent(select, params, rendering, &mut out)?;
+        out.found = sent.rows;
+        Ok((!sent.is_incomplete).then_some(out))
     }
 
     /// Renders the issues in these rows, in the order given, until the page is full.
@@ -88,12 +107,11 @@ impl IssueSource<'_> {
         rendering: &Rendering,
         out: &mut RenderedPage,
     ) -> Result<(), StoreError> {
-        let wanted = "unnest($2::bigint[]) WITH ORDINALITY AS c(row, n)";
-        let select = sql::bounded(rendering.view, wanted, "c.n", "n");
+        let select = sql::bounded(rendering.view, THESE_ROWS, "c.n", "n");
         let before = out.count;
         let sent = self.render_sent(&select, &[&self.domain.0, &numbers(rows)], rendering, out)?;
         // Fewer are sent only after the page is full.
-        if sent < rows.len() && out.count - before == sent {
+        if sent.rows < rows.len() && out.count - before == sent.rows {
             return Err(StoreError::Corrupt("an issue without fragments".to_owned()));
         }
         Ok(())
@@ -363,14 +381,23 @@ impl Source for IssueSource<'_> {
         match selection {
             Selection::Scan(scan) if is_roomy => {
                 let page = BoundScan::new(scan);
-                let select = BoundScan::select(scan, rendering);
                 let params = page.parameters(&self.domain.0);
-                out.found = self.render_sent(&select, &params, rendering, &mut out)?;
+                let select = BoundScan::light_select(scan, rendering);
+                if let Some(page) = self.render_light(limit, &select, &params, rendering)? {
+                    return Ok(page);
+                }
+                let select = BoundScan::select(scan, rendering);
+                out.found = self.render_sent(&select, &params, rendering, &mut out)?.rows;
             }
             Selection::Scan(scan) => {
                 return self.render_portions(&self.rows_of(scan)?, rendering);
             }
             Selection::Rows(rows) if is_roomy => {
+                let select = sql::light(rendering.view, THESE_ROWS, "n", limit);
+                let params: Params<'_> = &[&self.domain.0, &numbers(rows)];
+                if let Some(page) = self.render_light(limit, &select, params, rendering)? {
+                    return Ok(page);
+                }
                 out.found = rows.len();
                 self.render_rows(rows, rendering, &mut out)?;
             }

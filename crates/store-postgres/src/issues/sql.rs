@@ -206,23 +206,49 @@ pub(super) fn shown(view: IssueView) -> String {
 /// sent: an issue begins no later by the bytes of its long fragments than on the page.
 const SENT_BYTES_MAX: usize = 16 << 20;
 
-/// Selects the shown fragments of the rows `c` of `wanted`, in an order by the columns `keys` of
-/// `c`, up to a number of bytes of the shown ones. The lengths are read without the fragments.
-pub(super) fn bounded(view: IssueView, wanted: &str, keys: &str, order: &str) -> String {
-    let shown_bytes = [
+/// Issues of a page that is first read as if none were long. Of more issues, one that is not rare
+/// would be too long, and the page would be read twice.
+pub(super) const LIGHT_ISSUES_MAX: u64 = 256;
+
+/// Selects the shown fragments of the rows `c` of `wanted`, at most `limit` rows, in an order by
+/// columns of `c`. An issue has nulls if `limit` issues as long would have more than
+/// [`SENT_BYTES_MAX`]; most pages have none, and adding the lengths up takes the database a third
+/// of its time for a page.
+pub(super) fn light(view: IssueView, wanted: &str, order: &str, limit: u64) -> String {
+    let longest = (SENT_BYTES_MAX as u64 / limit.max(1)).max(1);
+    // Pages of similar limits share a statement.
+    let longest = 1_u64 << longest.ilog2();
+    format!(
+        "SELECT {} FROM {wanted} LEFT JOIN LATERAL (SELECT * FROM issue_bodies
+         WHERE domain_id = $1 AND row = c.row AND {} <= {longest} OFFSET 0) b ON TRUE
+         ORDER BY {order}",
+        shown(view),
+        bytes(view)
+    )
+}
+
+/// The bytes of the shown fragments that may be long. They are read without the fragments.
+fn bytes(view: IssueView) -> String {
+    let long = [
         (!view.exclude_messages, " + octet_length(messages)"),
         (view.custom_fields, " + octet_length(custom_fields)"),
         (view.private_notes, " + coalesce(octet_length(private_notes), 0)"),
     ];
-    let long: String =
-        shown_bytes.iter().filter(|(shown, _)| *shown).map(|(_, sum)| *sum).collect();
+    let sums = long.iter().filter(|(shown, _)| *shown).map(|(_, sum)| *sum);
+    std::iter::once("octet_length(meta)").chain(sums).collect()
+}
+
+/// Selects the shown fragments of the rows `c` of `wanted`, in an order by the columns `keys` of
+/// `c`, up to a number of bytes of the shown ones.
+pub(super) fn bounded(view: IssueView, wanted: &str, keys: &str, order: &str) -> String {
     format!(
         "SELECT {} FROM (SELECT b.*, {keys}, b.bytes AS own,
          sum(b.bytes) OVER (ORDER BY {order} ROWS UNBOUNDED PRECEDING) AS so_far
          FROM {wanted} CROSS JOIN LATERAL (SELECT *,
-         octet_length(meta){long} AS bytes FROM issue_bodies
+         {} AS bytes FROM issue_bodies
          WHERE domain_id = $1 AND row = c.row OFFSET 0) b) b
          WHERE b.so_far - b.own <= {SENT_BYTES_MAX} ORDER BY {order}",
-        shown(view)
+        shown(view),
+        bytes(view)
     )
 }

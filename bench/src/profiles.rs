@@ -55,6 +55,15 @@ pub(crate) fn updates(ids: &[u64], round: usize) -> Vec<u8> {
     out.into_bytes()
 }
 
+/// Upserts of half of `known`, lines of profiles, with a change of each, and of the `new` lines.
+pub(crate) fn upserts(known: &[u8], new: &[u8], round: usize) -> Vec<u8> {
+    let known: Vec<&[u8]> = known.split_inclusive(|byte| *byte == b'\n').collect();
+    let half = known[..known.len() / 2].concat();
+    let changed = format!("\"last_city\":\"Hamburg {round}\"");
+    let half = String::from_utf8_lossy(&half).replace("\"last_city\":\"Berlin\"", &changed);
+    [half.as_bytes(), new].concat()
+}
+
 /// Gets of the profiles with these ids.
 pub(crate) fn gets(ids: &[u64]) -> Vec<u8> {
     let mut out = String::new();

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context as _, Result, ensure};
-use rusqlite::Connection;
+use rusqlite::{Connection, OptionalExtension as _};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -96,6 +96,49 @@ impl Raw {
                 let mut document: Value = serde_json::from_slice(&body)?;
                 merge(&mut document, Value::Object(patch));
                 update.execute((id, serde_json::to_vec(&document)?))?;
+            }
+        }
+        tx.commit()?;
+        let took = millis(begun);
+        self.settle()?;
+        Ok(took)
+    }
+
+    /// Milliseconds for one transaction that merges every line into the document that has one of
+    /// its identities, or inserts it. The lines of one person have the same identities.
+    pub(crate) fn upsert(&mut self, lines: &[u8]) -> Result<f64> {
+        let begun = Instant::now();
+        let tx = self.db.transaction()?;
+        {
+            let mut find =
+                tx.prepare_cached("SELECT profile FROM identity WHERE kind = ?1 AND value = ?2")?;
+            let mut select = tx.prepare_cached("SELECT body FROM profile WHERE id = ?1")?;
+            let mut update = tx.prepare_cached("UPDATE profile SET body = ?2 WHERE id = ?1")?;
+            let mut profile =
+                tx.prepare_cached("INSERT INTO profile (id, body) VALUES (?1, ?2)")?;
+            let mut identity = tx.prepare_cached("INSERT INTO identity VALUES (?1, ?2, ?3)")?;
+            for line in entries(lines) {
+                let parsed = checked(line)?;
+                let maps = parsed.identities.iter().flatten();
+                let named: Vec<_> = maps.filter(|(kind, _)| *kind != "verified").collect();
+                let mut owners = Vec::new();
+                for (kind, value) in &named {
+                    let owner: Option<i64> =
+                        find.query_row((kind, value), |row| row.get(0)).optional()?;
+                    owners.extend(owner);
+                }
+                if let Some(owner) = owners.first() {
+                    let body: Vec<u8> = select.query_row([owner], |row| row.get(0))?;
+                    let mut document: Value = serde_json::from_slice(&body)?;
+                    merge(&mut document, serde_json::from_slice(line)?);
+                    update.execute((owner, serde_json::to_vec(&document)?))?;
+                    continue;
+                }
+                profile.execute((self.next_id, line))?;
+                for (kind, value) in named {
+                    identity.execute((kind, value, self.next_id))?;
+                }
+                self.next_id += 1;
             }
         }
         tx.commit()?;

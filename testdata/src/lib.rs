@@ -2,15 +2,18 @@
 //! list queries, as query parameters. Tests compare a store's answers to them with a naive
 //! evaluation. Issues and queries draw from the same few values, so a query usually matches some
 //! issues and not others, and case, escapes, digits and missing values often decide. The same seed
-//! gives the same text on every machine. And a reader of the tables that the product writes.
+//! gives the same text on every machine. Likewise random entries about people, with a naive store
+//! of people. And a reader of the tables that the product writes.
 
 mod issues;
+mod people;
 mod queries;
 mod splitmix;
 mod tables;
 mod values;
 
 pub use issues::{AGENTS, issue, issues};
+pub use people::{Answer, People, Person};
 pub use queries::{Parameters, query};
 pub use splitmix::SplitMix;
 pub use tables::csv_rows;

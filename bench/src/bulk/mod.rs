@@ -1,9 +1,9 @@
 //! Bulk actions on SQLite against their limits. Measured are the times from the first byte of the
-//! POST to `completed` (with `?wait=`) of 10,000 creations, updates and gets, by one client and by
-//! four in four domains, on an empty store and on one with a million profiles; the time to accept a
-//! POST; the wait of another writer while a task runs; and the bytes on disk. In each round the
-//! product and its limit take turns. `--write` stores the tables as markdown, named by date and
-//! commit.
+//! POST to `completed` (with `?wait=`) of 10,000 creations, updates, upserts (half of them of known
+//! people) and gets, by one client and by four in four domains, on an empty store and on one with a
+//! million profiles; the time to accept a POST; the wait of another writer while a task runs; and
+//! the bytes on disk. In each round the product and its limit take turns. `--write` stores the
+//! tables as markdown, named by date and commit.
 
 pub(crate) mod jobs;
 mod report;
@@ -131,17 +131,17 @@ impl Setup {
         Ok(Self { domains, raw: Raw::new()?, sent: 0, sent_bytes: 0 })
     }
 
-    /// The lines of the next 10,000 profiles.
-    fn lines(&mut self) -> Vec<u8> {
-        let lines = profiles::lines_from(self.sent, ENTRIES);
-        self.sent += ENTRIES;
+    /// The lines of the next profiles.
+    fn lines(&mut self, count: usize) -> Vec<u8> {
+        let lines = profiles::lines_from(self.sent, count);
+        self.sent += count;
         self.sent_bytes += lines.len() as u64;
         lines
     }
 
     async fn fill(&mut self, count: usize) -> Result<()> {
         for n in 0..count / ENTRIES {
-            let lines = self.lines();
+            let lines = self.lines(ENTRIES);
             self.domains.create(n % CLIENTS, &lines).await?;
             self.raw.create(&lines)?;
         }
@@ -166,7 +166,7 @@ impl Setup {
     /// One round: each action by one client and by four, with its limit after it.
     async fn round(&mut self, round: usize, rows: &mut Rows) -> Result<()> {
         for clients in [1, CLIENTS] {
-            let lines: Vec<_> = (0..clients).map(|_| self.lines()).collect();
+            let lines: Vec<_> = (0..clients).map(|_| self.lines(ENTRIES)).collect();
             let first_raw = self.raw.profiles();
             let served = self.domains.run(Action::CreateCoreProfiles, &lines).await?;
             let limit = self.limit(&lines, Raw::create)?;
@@ -180,6 +180,13 @@ impl Setup {
             let served = self.domains.run(Action::UpdateCoreProfiles, &ours).await?;
             let limit = self.limit(&theirs, Raw::update)?;
             rows.add(Action::UpdateCoreProfiles, clients, &served, limit);
+            let upserts: Vec<_> = lines
+                .iter()
+                .map(|known| profiles::upserts(known, &self.lines(ENTRIES / 2), round))
+                .collect();
+            let served = self.domains.run(Action::UpsertCoreProfiles, &upserts).await?;
+            let limit = self.limit(&upserts, Raw::upsert)?;
+            rows.add(Action::UpsertCoreProfiles, clients, &served, limit);
             self.gets(clients, first_raw, rows).await?;
         }
         Ok(())

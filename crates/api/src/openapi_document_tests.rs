@@ -203,6 +203,7 @@ fn the_fields_of_profiles_and_issues_are_those_of_the_model() {
     let core = with(core, &["core-profile-id", "created_at", "updated_at"]);
     assert_eq!(properties("CoreProfile"), core);
     assert_eq!(properties("UpdateCoreProfile"), core);
+    assert_eq!(properties("UpsertCoreProfile"), core);
     let app = with(app, &["pid", "app_id", "name", "emails", "created_at", "updated_at"]);
     assert_eq!(properties("AppProfile"), app);
     assert_eq!(properties("UpdateAppProfile"), app);

@@ -233,15 +233,23 @@ impl ValidatedBlock {
             (ChunkWork::CreateCoreProfiles(a), ChunkWork::CreateCoreProfiles(b)) => {
                 append(a, b, offset);
             }
-            (ChunkWork::UpdateCoreProfiles(a), ChunkWork::UpdateCoreProfiles(b)) => {
+            (ChunkWork::UpdateCoreProfiles(a), ChunkWork::UpdateCoreProfiles(b))
+            | (ChunkWork::UpsertCoreProfiles(a), ChunkWork::UpsertCoreProfiles(b)) => {
                 append(a, b, offset);
             }
             (ChunkWork::UpdateAppProfiles(a), ChunkWork::UpdateAppProfiles(b)) => {
                 append(a, b, offset);
             }
             (ChunkWork::GetCoreProfiles(a), ChunkWork::GetCoreProfiles(b)) => append(a, b, offset),
-            (ChunkWork::GetAppProfiles(a), ChunkWork::GetAppProfiles(b)) => append(a, b, offset),
+            (ChunkWork::GetAppProfiles(a), ChunkWork::GetAppProfiles(b))
+            | (ChunkWork::DeleteAppProfiles(a), ChunkWork::DeleteAppProfiles(b)) => {
+                append(a, b, offset);
+            }
+            (ChunkWork::DeleteCoreProfiles(a), ChunkWork::DeleteCoreProfiles(b)) => {
+                append(a, b, offset);
+            }
             (ChunkWork::ImportIssues(a), ChunkWork::ImportIssues(b)) => append(a, b, offset),
+            (ChunkWork::DeleteIssues(a), ChunkWork::DeleteIssues(b)) => append(a, b, offset),
             _ => unreachable!("the blocks of a task have one action"),
         }
     }
@@ -275,11 +283,21 @@ pub(crate) fn prepare(
         Action::UpdateCoreProfiles => {
             ChunkWork::UpdateCoreProfiles(profile::prepare_core_updates(block))
         }
+        Action::UpsertCoreProfiles => {
+            ChunkWork::UpsertCoreProfiles(profile::prepare_core_upserts(block))
+        }
+        Action::DeleteCoreProfiles => {
+            ChunkWork::DeleteCoreProfiles(profile::prepare_core_deletes(block))
+        }
+        Action::DeleteAppProfiles => {
+            ChunkWork::DeleteAppProfiles(profile::prepare_app_deletes(block))
+        }
         Action::UpdateAppProfiles => {
             ChunkWork::UpdateAppProfiles(profile::prepare_app_updates(block))
         }
         Action::GetCoreProfiles => ChunkWork::GetCoreProfiles(profile::prepare_core_gets(block)),
         Action::GetAppProfiles => ChunkWork::GetAppProfiles(profile::prepare_app_gets(block)),
+        Action::DeleteIssues => ChunkWork::DeleteIssues(issue::prepare_issue_deletes(block)),
         Action::ImportIssues => {
             ChunkWork::ImportIssues(issue::prepare_imports_of(domain, addresses, block))
         }

@@ -26,6 +26,7 @@ words! {
         NotFound = 17 "not_found",
         IdConflict = 18 "id_conflict",
         NotProcessed = 19 "not_processed",
+        AmbiguousIdentity = 20 "ambiguous_identity",
     }
 }
 

@@ -27,8 +27,8 @@ pub struct EntryFault {
     pub detail: String,
     /// The faulty value as JSON text, if there is one.
     pub value: Option<Vec<u8>>,
-    /// The profile that has the identity, if that is the fault.
-    pub owner: Option<CoreProfileId>,
+    /// The profiles that have the identities, if that is the fault.
+    pub owners: Vec<CoreProfileId>,
 }
 
 impl EntryFault {
@@ -38,7 +38,7 @@ impl EntryFault {
         detail: impl Into<String>,
     ) -> Self {
         let (pointer, detail) = (Some(pointer.into()), detail.into());
-        Self { code, pointer, detail, value: None, owner: None }
+        Self { code, pointer, detail, value: None, owners: Vec::new() }
     }
 
     /// This fault with the faulty value, shortened if it is long.
@@ -246,10 +246,21 @@ fn write_finding(
 fn write_fault(fault: &EntryFault, out: &mut Vec<u8>) {
     let (pointer, value) = (fault.pointer.as_deref(), fault.value.as_deref());
     write_finding(fault.code.as_str(), pointer, &fault.detail, value, out);
-    if let Some(owner) = fault.owner {
-        out.extend_from_slice(b",\"core-profile-id\":\"");
-        write_decimal(owner.0, out);
+    let write_id = |id: &CoreProfileId, out: &mut Vec<u8>| {
         out.push(b'"');
+        write_decimal(id.0, out);
+        out.push(b'"');
+    };
+    match fault.owners.as_slice() {
+        [] => {}
+        several if fault.code == EntryErrorCode::AmbiguousIdentity => {
+            out.extend_from_slice(b",\"core-profile-ids\":");
+            json::write_array(several, out, write_id);
+        }
+        [owner, ..] => {
+            out.extend_from_slice(b",\"core-profile-id\":");
+            write_id(owner, out);
+        }
     }
     out.push(b'}');
 }

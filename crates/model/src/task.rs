@@ -49,10 +49,14 @@ words! {
     Action {
         CreateCoreProfiles = 1 "create_core_profiles",
         UpdateCoreProfiles = 2 "update_core_profiles",
+        UpsertCoreProfiles = 7 "upsert_core_profiles",
+        DeleteCoreProfiles = 8 "delete_core_profiles",
         UpdateAppProfiles = 3 "update_app_profiles",
+        DeleteAppProfiles = 9 "delete_app_profiles",
         GetCoreProfiles = 4 "get_core_profiles",
         GetAppProfiles = 5 "get_app_profiles",
         ImportIssues = 6 "import_issues",
+        DeleteIssues = 10 "delete_issues",
     }
 }
 
@@ -87,7 +91,7 @@ words! {
 impl Action {
     pub const fn family(self) -> Family {
         match self {
-            Self::ImportIssues => Family::Issues,
+            Self::ImportIssues | Self::DeleteIssues => Family::Issues,
             _ => Family::Identity,
         }
     }
@@ -111,11 +115,13 @@ impl Action {
     /// The field that identifies an entry's record.
     pub const fn id_field(self) -> &'static str {
         match self {
-            Self::CreateCoreProfiles | Self::UpdateCoreProfiles | Self::GetCoreProfiles => {
-                "core-profile-id"
-            }
-            Self::UpdateAppProfiles | Self::GetAppProfiles => "pid",
-            Self::ImportIssues => "id",
+            Self::CreateCoreProfiles
+            | Self::UpdateCoreProfiles
+            | Self::UpsertCoreProfiles
+            | Self::DeleteCoreProfiles
+            | Self::GetCoreProfiles => "core-profile-id",
+            Self::UpdateAppProfiles | Self::DeleteAppProfiles | Self::GetAppProfiles => "pid",
+            Self::ImportIssues | Self::DeleteIssues => "id",
         }
     }
 
@@ -262,8 +268,9 @@ mod tests {
 
     #[test]
     fn each_action_belongs_to_one_path() {
-        assert_eq!(Action::of_family(Family::Issues).collect::<Vec<_>>(), [Action::ImportIssues]);
-        assert_eq!(Action::of_family(Family::Identity).count(), 5);
+        let of_issues: Vec<_> = Action::of_family(Family::Issues).collect();
+        assert_eq!(of_issues, [Action::ImportIssues, Action::DeleteIssues]);
+        assert_eq!(Action::of_family(Family::Identity).count(), 8);
     }
 
     #[test]

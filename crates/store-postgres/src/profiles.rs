@@ -68,11 +68,10 @@ impl ProfileStore for DomainTx<'_> {
     ) -> Result<(), StoreError> {
         let ChangeTimes { created_at, changed_at } = times;
         let mut rows = CopyRows::new();
-        for (id, profile) in profiles {
-            let fields = &profile.fields[..];
+        for (id, fields) in profiles {
             let sum = checksum::of_core_profile(self.domain, *id, changed_at, fields);
             rows.row(6).add(self.domain.0).add(*id).add(created_at.0).add(changed_at.0);
-            rows.add(fields).add(sum + created_at.0);
+            rows.add(*fields).add(sum + created_at.0);
         }
         self.wait(async {
             let copy = self.client().prepare_copy(NEW_PROFILES).await?;
@@ -97,6 +96,12 @@ impl ProfileStore for DomainTx<'_> {
              WHERE p.domain_id = $1 AND p.id = n.id",
             values![self.domain, ids, fields, at, sums],
         )
+    }
+
+    fn delete_core_profiles(&self, ids: &[CoreProfileId]) -> Result<u64, StoreError> {
+        let ids: Vec<i64> = ids.iter().map(|id| id.0 as i64).collect();
+        let delete = "DELETE FROM core_profiles WHERE domain_id = $1 AND id = ANY ($2)";
+        self.change(delete, values![self.domain, ids])
     }
 
     fn update_app_profiles(

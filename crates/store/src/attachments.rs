@@ -73,6 +73,26 @@ pub fn discard(store: &impl CommandStore, ids: &[String]) -> Result<(), StoreErr
     Ok(())
 }
 
+/// Removes the files of issues that are deleted.
+pub fn remove_with_issues(store: &impl CommandStore, issues: &[i64]) -> Result<(), StoreError> {
+    let files: Vec<(String, i64)> = store.list(
+        "SELECT id, size FROM attachments WHERE domain_id = ?1 AND issue_id = ANY (?2)",
+        values![store.domain(), issues],
+        |row| Ok((row.get(0)?, row.get(1)?)),
+    )?;
+    if files.is_empty() {
+        return Ok(());
+    }
+    let ids: Vec<&str> = files.iter().map(|(id, _)| id.as_str()).collect();
+    for delete in [
+        "DELETE FROM attachment_pieces WHERE domain_id = ?1 AND attachment_id = ANY (?2)",
+        "DELETE FROM attachments WHERE domain_id = ?1 AND id = ANY (?2)",
+    ] {
+        store.change(delete, values![store.domain(), ids])?;
+    }
+    store.store_bytes(-files.iter().map(|(_, size)| size).sum::<i64>())
+}
+
 /// A file of a message.
 pub fn get(store: &impl CommandStore, id: &str) -> Result<Option<Attachment>, StoreError> {
     let select = format!(

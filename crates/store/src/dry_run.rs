@@ -3,6 +3,7 @@
 //! entry by entry, its runner passes this value from each chunk to the next one. If the server died
 //! or a chunk was undone, the runner lacks the value and sends the earlier entries once more.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use caseload_model::issue::ImportContext;
@@ -15,12 +16,13 @@ use crate::profiles::DryRun;
 pub struct DryRunSoFar(Arc<Mutex<Option<Planned>>>);
 
 /// The state that the entries before `next_index` would have left.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Planned {
     pub(crate) next_index: u32,
     pub(crate) profiles: DryRun,
     /// `None` if no issue was planned.
     pub(crate) issues: Option<ImportContext>,
+    pub(crate) deleted_issues: HashSet<u64>,
 }
 
 impl DryRunSoFar {

@@ -8,7 +8,7 @@ use std::path::Path;
 use sha2::{Digest as _, Sha256};
 
 /// Each migration with the SHA-256 of its file.
-const MIGRATIONS: [(&str, &str); 12] = [
+const MIGRATIONS: [(&str, &str); 14] = [
     (
         "store-sqlite/migrations/V1__core.sql",
         "5aab8587bfa4db5461cbb79c9a940c8105b7a82fe841ab7dd5532f12a18070f6",
@@ -56,6 +56,14 @@ const MIGRATIONS: [(&str, &str); 12] = [
     (
         "store-postgres/migrations/V6__checksums_and_quotas.sql",
         "2fdb90ef955e540046b92ccf019f2e93c672b5e1521990f8a31e1482e8c01d15",
+    ),
+    (
+        "store-sqlite/migrations/V7__files_of_issues.sql",
+        "3f49d1060f4ea07089b454a06f7ec0031001e4b2821428af93c4b8880fe727e1",
+    ),
+    (
+        "store-postgres/migrations/V7__files_of_issues.sql",
+        "3f49d1060f4ea07089b454a06f7ec0031001e4b2821428af93c4b8880fe727e1",
     ),
 ];
 

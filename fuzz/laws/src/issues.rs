@@ -1,8 +1,10 @@
-//! Entries of `import_issues`. Each is accepted or refused with faults that point into it. The same
-//! entry becomes the same issue each time, apart from its bytes, and an imported issue comes back
-//! from an export as itself.
+//! Entries of `import_issues` and `delete_issues`. Each is accepted or refused with faults that
+//! point into it. The same entry becomes the same issue each time, apart from its bytes, and an
+//! imported issue comes back from an export as itself.
 
-use caseload_model::issue::prepare_imports;
+use std::collections::HashMap;
+
+use caseload_model::issue::{plan_issue_deletes, prepare_imports, prepare_issue_deletes};
 use caseload_model::task::Family;
 
 use crate::entries::{blocks_of, check, recorded};
@@ -17,5 +19,12 @@ pub(crate) fn holds(data: &[u8]) {
         let again = prepare_imports(&domain(), &block);
         assert_eq!(format!("{again:?}"), format!("{all:?}"), "an entry is read the same each time");
         imported::check(&imported::records(&block));
+        let deletions = prepare_issue_deletes(&block);
+        check(&block, &deletions);
+        let known = deletions.iter().filter_map(|one| one.item.as_ref().ok());
+        let stored: HashMap<u64, ()> = known.map(|id| (*id, ())).collect();
+        let plan = plan_issue_deletes(&block.bytes, &deletions, &stored);
+        recorded(&plan.records, deletions.len());
+        assert_eq!(plan.deleted.len(), stored.len(), "each issue is deleted once");
     }
 }

@@ -10,9 +10,10 @@ use caseload_model::json::{self, Json};
 use caseload_model::language::is_language;
 use caseload_model::payload::Block;
 use caseload_model::profile::{
-    CORE_PROFILE_ID_MAX, NewCoreProfile, identity_keys, plan_app_updates, plan_core_updates,
-    plan_creates, prepare_app_gets, prepare_app_updates, prepare_core_gets, prepare_core_updates,
-    prepare_creates, show_app_gets, show_core_gets,
+    CORE_PROFILE_ID_MAX, NewCoreProfile, NewIds, identity_keys, plan_app_deletes, plan_app_updates,
+    plan_core_deletes, plan_core_updates, plan_core_upserts, plan_creates, prepare_app_deletes,
+    prepare_app_gets, prepare_app_updates, prepare_core_deletes, prepare_core_gets,
+    prepare_core_updates, prepare_core_upserts, prepare_creates, show_app_gets, show_core_gets,
 };
 use caseload_model::record::ChunkRecords;
 use caseload_model::task::Family;
@@ -81,6 +82,7 @@ fn of_others(block: &Block) {
     let plan = plan_core_updates(bytes, &patches, none, &HashMap::new());
     assert!(plan.changed.is_empty() && plan.records.succeeded == 0);
     recorded(&plan.records, count);
+    upserts(block);
     let patches = prepare_app_updates(block);
     check(block, &patches);
     let plan = plan_app_updates(bytes, &patches, &HashMap::new());
@@ -98,6 +100,49 @@ fn of_others(block: &Block) {
     show_app_gets(bytes, &pids, &mut records, |_, _| Ok::<_, Infallible>(false))
         .expect("infallible");
     recorded(&records, count);
+}
+
+/// Upserts of people who are all new. Each identity gets one owner, and the same entries
+/// again change nothing, unless an earlier one had changed the profile since.
+fn upserts(block: &Block) {
+    let entries = prepare_core_upserts(block);
+    check(block, &entries);
+    let (no_records, no_owners) = (HashMap::<_, Vec<u8>>::new(), HashMap::new());
+    let mut ids = NewIds::From(7);
+    let plan = plan_core_upserts(&block.bytes, &entries, &no_records, &no_owners, &mut ids);
+    recorded(&plan.records, block.entries.len());
+    assert_eq!(ids, NewIds::From(7 + plan.created.len() as u64), "only a new profile takes an id");
+    assert!(plan.changed.is_empty() && plan.identities_removed.is_empty());
+    let deletions = prepare_core_deletes(block);
+    check(block, &deletions);
+    let deleted = plan_core_deletes(&block.bytes, &deletions, &no_records, &no_owners);
+    recorded(&deleted.records, block.entries.len());
+    assert!(deleted.deleted.is_empty() && deleted.identities_removed.is_empty());
+    let owned = plan.created.iter().flat_map(|(id, fields)| {
+        updates::changes_nothing(fields);
+        identity_keys(fields).into_iter().map(|key| (key, *id))
+    });
+    let mut owned: Vec<_> = owned.collect();
+    owned.sort_unstable();
+    assert_eq!(owned, plan.identities_added, "the identities are those of the profiles");
+    let (made, owners): (HashMap<_, _>, HashMap<_, _>) =
+        (plan.created.into_iter().collect(), owned.into_iter().collect());
+    let deleted = plan_core_deletes(&block.bytes, &deletions, &made, &owners);
+    recorded(&deleted.records, block.entries.len());
+    assert!(deleted.deleted.iter().all(|id| made.contains_key(id)));
+    let goes = |(_, owner): &&(_, _)| deleted.deleted.contains(owner);
+    let of_deleted = plan.identities_added.iter().filter(goes);
+    assert!(of_deleted.eq(&deleted.identities_removed), "the identities go with the profile");
+    let pids = prepare_app_deletes(block);
+    check(block, &pids);
+    let none: HashMap<String, ()> = HashMap::new();
+    let of_apps = plan_app_deletes(&block.bytes, &pids, &none);
+    recorded(&of_apps.records, block.entries.len());
+    let again = plan_core_upserts(&block.bytes, &entries, &made, &owners, &mut ids);
+    assert!(again.created.is_empty(), "everyone is known now");
+    if block.entries.len() == 1 {
+        assert!(again.changed.is_empty(), "twice is once");
+    }
 }
 
 /// An exponent beyond every limit.

@@ -8,7 +8,7 @@ use caseload_model::ids::CoreProfileId;
 use caseload_model::json::{self, Json};
 use caseload_model::payload::Block;
 use caseload_model::profile::{
-    CoreUpdatePlan, StoredAppProfile, identity_keys, plan_app_updates, plan_core_updates,
+    CorePlan, StoredAppProfile, identity_keys, plan_app_updates, plan_core_updates,
     prepare_app_updates, prepare_core_updates, prepare_creates, render_app, render_core,
 };
 use caseload_model::record::PreparedEntry;
@@ -49,7 +49,7 @@ fn core_entry(members: &[u8]) -> Vec<u8> {
     entry(&format!("\"core-profile-id\":\"{ID}\""), members)
 }
 
-fn plan(block: &Block, fields: &[u8]) -> CoreUpdatePlan {
+fn plan(block: &Block, fields: &[u8]) -> CorePlan {
     let entries = prepare_core_updates(block);
     check(block, &entries);
     let records = HashMap::from([(ID, fields.to_vec())]);
@@ -61,6 +61,7 @@ fn plan(block: &Block, fields: &[u8]) -> CoreUpdatePlan {
 
 /// The fields after one patch.
 fn core_update(fields: Vec<u8>, patch: &[u8]) -> Vec<u8> {
+    by_identity(&fields, patch);
     let sent = core_entry(patch);
     let Some(block) = block_of(&sent) else { return fields };
     let planned = plan(&block, &fields);
@@ -85,6 +86,23 @@ fn core_update(fields: Vec<u8>, patch: &[u8]) -> Vec<u8> {
     after
 }
 
+/// An entry that names the profile by one of its identities: those that it has stay, with their
+/// values.
+fn by_identity(before: &[u8], patch: &[u8]) {
+    let sent = [b"{", patch, b"}"].concat();
+    if json::parse(&sent).is_ok_and(|json| json.get("core-profile-id").is_some()) {
+        return;
+    }
+    let Some(block) = block_of(&sent) else { return };
+    let planned = plan(&block, before);
+    let [(_, after)] = planned.changed.as_slice() else { return };
+    assert!(planned.identities_removed.is_empty(), "an identity is removed");
+    let (had, has) = (identity_keys(before), identity_keys(after));
+    assert_eq!(had[..], has[..had.len()], "identities are added after those that are there");
+    assert_eq!(plan(&block, after).changed, [], "twice is once");
+    changes_nothing(after);
+}
+
 /// The outcome of a good patch of a good profile is a good profile, stored the same way.
 fn check_remade(remade: &PreparedEntry<caseload_model::profile::NewCoreProfile>, after: &[u8]) {
     match &remade.item {
@@ -94,7 +112,7 @@ fn check_remade(remade: &PreparedEntry<caseload_model::profile::NewCoreProfile>,
 }
 
 /// Identities that change hands are the difference of the profile before and after.
-fn moved(plan: &CoreUpdatePlan, before: &[u8], after: &[u8]) {
+fn moved(plan: &CorePlan, before: &[u8], after: &[u8]) {
     let (before, after) = (identity_keys(before), identity_keys(after));
     assert!(plan.identities_removed.iter().all(|(key, _)| before.contains(key)));
     assert!(plan.identities_added.iter().all(|(key, _)| !before.contains(key)));

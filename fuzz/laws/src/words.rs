@@ -127,6 +127,7 @@ pub(crate) const PROFILES: &[&str] = &[
     "\"b\":",
     "\n",
     "\"uid\":\"v\"",
+    "\"identities\":[{\"uid\":\"v\",\"m\":\"1\"}]",
 ];
 
 pub(crate) const JSON_FORM: &[&str] = &[
@@ -159,6 +160,10 @@ pub(crate) const FORM: &[&str] = &[
     "dry-run=",
     "create_core_profiles",
     "update_core_profiles",
+    "upsert_core_profiles",
+    "delete_core_profiles",
+    "delete_app_profiles",
+    "delete_issues",
     "get_app_profiles",
     "update_app_profiles",
     "get_core_profiles",

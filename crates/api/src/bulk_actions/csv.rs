@@ -30,9 +30,13 @@ impl Table {
             return Self::Errors { id };
         }
         Self::Results(match action {
-            Action::CreateCoreProfiles | Action::UpdateCoreProfiles | Action::UpdateAppProfiles => {
-                vec!["index", "line", "outcome", id]
-            }
+            Action::CreateCoreProfiles
+            | Action::UpdateCoreProfiles
+            | Action::UpsertCoreProfiles
+            | Action::DeleteCoreProfiles
+            | Action::UpdateAppProfiles
+            | Action::DeleteAppProfiles
+            | Action::DeleteIssues => vec!["index", "line", "outcome", id],
             Action::ImportIssues => {
                 vec![
                     "index",

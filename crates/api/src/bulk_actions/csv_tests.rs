@@ -21,7 +21,11 @@ fn results_have_the_columns_of_their_action() {
     for (action, header) in [
         (Action::CreateCoreProfiles, "index,line,outcome,core-profile-id"),
         (Action::UpdateCoreProfiles, "index,line,outcome,core-profile-id"),
+        (Action::UpsertCoreProfiles, "index,line,outcome,core-profile-id"),
+        (Action::DeleteCoreProfiles, "index,line,outcome,core-profile-id"),
         (Action::UpdateAppProfiles, "index,line,outcome,pid"),
+        (Action::DeleteAppProfiles, "index,line,outcome,pid"),
+        (Action::DeleteIssues, "index,line,outcome,id"),
         (Action::ImportIssues, "index,line,outcome,id,created_at,original_created_at,warnings"),
         (
             Action::GetCoreProfiles,

@@ -9,6 +9,7 @@ pub mod attachment_url;
 mod columns;
 mod counters;
 mod custom_field;
+mod delete;
 mod fragments;
 mod head;
 mod import;
@@ -33,6 +34,7 @@ pub use counters::{
 };
 pub use custom_field::{FieldType, has_value};
 pub(crate) use custom_field::{boolean_text, scalar_text};
+pub use delete::{IssueDeletePlan, plan_issue_deletes, prepare_issue_deletes};
 pub use fragments::{FRAGMENTS, IssueBody, IssueFragments, write_issue};
 pub use head::HeadTemplate;
 pub use import::{

@@ -61,7 +61,7 @@ impl Reader {
             pointer: at.pointer_within(POINTER_BYTES_MAX),
             detail: detail.into(),
             value: None,
-            owner: None,
+            owners: Vec::new(),
         };
         if let Some(value) = value {
             fault = fault.with_value(value);

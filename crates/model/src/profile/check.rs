@@ -4,7 +4,7 @@
 
 use super::checker::{Checker, name_of, quoted};
 use super::field::{
-    AGE_YEARS_MAX, Field, LAST_ACTIVE_MILLIS_MAX, Rule, TAG_CHARS_MAX, TEXT_CHARS_MAX, Table,
+    AGE_YEARS_MAX, CORE, Field, LAST_ACTIVE_MILLIS_MAX, Rule, TAG_CHARS_MAX, TEXT_CHARS_MAX, Table,
 };
 use super::identity;
 use crate::country::{is_country, nearest_country};
@@ -23,6 +23,18 @@ pub(super) enum Purpose {
     Create,
     Update,
     Get,
+    Delete,
+}
+
+impl Purpose {
+    /// Whether an entry may have this field.
+    fn takes(self, field: &Field) -> bool {
+        match self {
+            Self::Create | Self::Update => true,
+            Self::Get => false,
+            Self::Delete => field.rule == Rule::Identities,
+        }
+    }
 }
 
 impl Checker {
@@ -45,7 +57,7 @@ impl Checker {
             let at = table.position(guess, name);
             guess = at.map_or(guess, |at| at + 1);
             match at.map(|at| &table.fields[at]) {
-                Some(field) if purpose != Purpose::Get => {
+                Some(field) if purpose.takes(field) => {
                     if *value != Json::Null {
                         keys = self.value(field, value).or(keys);
                     }
@@ -63,6 +75,12 @@ impl Checker {
         let (noun, id_field, shown) = (table.noun, table.id_field, quoted(name));
         let detail = if purpose == Purpose::Get {
             format!("the entry of a get action has {id_field} alone; leave {shown} out")
+        } else if purpose == Purpose::Delete {
+            let or_identities = if *id_field == *CORE.id_field { " or identities" } else { "" };
+            format!(
+                "an entry that deletes a profile has {id_field}{or_identities} alone; leave \
+                 {shown} out"
+            )
         } else if name == id_field || table.read_only.contains(&name) {
             format!("{shown} of a {noun} is set by the service; leave it out")
         } else {

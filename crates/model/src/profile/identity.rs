@@ -83,7 +83,7 @@ pub(super) fn keys_of(record: &Json<'_>) -> Vec<IdentityKey> {
     items.iter().filter_map(key_of).collect()
 }
 
-fn key_of(identity: &Json<'_>) -> Option<IdentityKey> {
+pub(super) fn key_of(identity: &Json<'_>) -> Option<IdentityKey> {
     let Json::Object(members) = identity else { return None };
     members.iter().find_map(|(name, value)| {
         Some(IdentityKey::new(IdentityType::parse(name)?, value.as_str()?))

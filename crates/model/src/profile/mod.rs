@@ -9,12 +9,15 @@
 
 mod check;
 mod checker;
+mod core_state;
 mod field;
 mod identity;
 mod merge;
+mod new_ids;
 mod plan_app;
 mod plan_core;
 mod plan_create;
+mod plan_delete;
 mod plan_get;
 mod prepare;
 mod record;
@@ -22,6 +25,7 @@ mod rejected;
 
 pub use crate::ids::IdentityKey;
 pub use checker::FAULTS_MAX;
+pub use core_state::CorePlan;
 pub use field::{
     AGE_YEARS_MAX, COLLECTION_ELEMENTS_MAX, CORE_PROFILE_ID_MAX, KEY_CHARS_MAX,
     LAST_ACTIVE_MILLIS_MAX, PROFILE_BYTES_MAX, TAG_CHARS_MAX, TEXT_CHARS_MAX, app_field_names,
@@ -29,15 +33,18 @@ pub use field::{
 };
 pub use identity::{IDENTITY_VALUE_CHARS_MAX, IdentityType, UID_VALUE_CHARS_MAX, identity_keys};
 pub use merge::merge_patch;
+pub use new_ids::NewIds;
 pub use plan_app::{AppUpdatePlan, named_app_profile, plan_app_updates};
-pub use plan_core::{CoreUpdatePlan, plan_core_updates};
+pub use plan_core::{finding_identities, plan_core_updates, plan_core_upserts};
 pub use plan_create::{
     CreatePlan, DryRunOwners, IdentityRow, ProfileRow, plan_creates, plan_optimistic_creates,
 };
+pub use plan_delete::{AppDeletePlan, plan_app_deletes, plan_core_deletes};
 pub use plan_get::{named_app_profiles, named_core_profiles, show_app_gets, show_core_gets};
 pub use prepare::{
-    AppPatch, CorePatch, NewCoreProfile, prepare_app_gets, prepare_app_updates, prepare_core_gets,
-    prepare_core_updates, prepare_creates,
+    AppPatch, CorePatch, CoreTarget, NewCoreProfile, prepare_app_deletes, prepare_app_gets,
+    prepare_app_updates, prepare_core_deletes, prepare_core_gets, prepare_core_updates,
+    prepare_core_upserts, prepare_creates,
 };
 pub use record::{StoredAppProfile, render_app, render_core};
 pub use rejected::{rejected_core_profiles, rejected_identities};

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasher;
 
 use super::field::APP;
-use super::merge::{Update, update};
+use super::merge::{Lists, Update, update};
 use super::plan_get::missing;
 use super::prepare::AppPatch;
 use super::record::{braced, parse_stored};
@@ -55,8 +55,8 @@ pub fn plan_app_updates<S: BuildHasher>(
         };
         let patch = prepared_json(payload, entry);
         let merged = match &prepared.item {
-            Ok(_) => update(&APP, &parse_stored(&braced(fields)), &patch),
-            Err(rejected) => Err(merge_faults(&APP, fields, &patch, rejected)),
+            Ok(_) => update(&APP, &parse_stored(&braced(fields)), &patch, Lists::Replace),
+            Err(rejected) => Err(merge_faults(&APP, fields, &patch, rejected, Lists::Replace)),
         };
         let outcome = match merged {
             Ok(Update::Unchanged) => "unchanged",

@@ -1,198 +1,273 @@
-//! Plans a slice of `update_core_profiles`: the final fields of each profile that changes, the
-//! identities that change owners, and the records of all entries. Entries take effect in order,
-//! each on the outcome of those before it: a profile may be updated several times, and an entry may
-//! take an identity that an earlier one released. A failed entry changes nothing. The plan is the
-//! net effect; identities are removed before any is added.
+//! Plans a slice of `update_core_profiles` or `upsert_core_profiles`: the profiles that are created
+//! or change, the identities that change owners, and the records of all entries. Entries take
+//! effect in order, each on the outcome of those before it: a profile may be updated several times,
+//! and an entry may take an identity that an earlier one released. A failed entry changes nothing.
+//! An entry without an id is about the profile that has one of its identities; the others are added
+//! to it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::hash::BuildHasher;
 
+use super::core_state::{CorePlan, CoreState};
 use super::field::CORE;
 use super::identity::keys_of;
-use super::merge::{Update, update};
-use super::plan_create::{conflict, write_id};
+use super::merge::{Lists, Update, update};
+use super::new_ids::NewIds;
+use super::plan_create::{conflict, name_of, shown, type_and_value, write_id};
 use super::plan_get::missing;
-use super::prepare::CorePatch;
+use super::prepare::{CorePatch, has_core_id};
 use super::record::{braced, parse_stored};
 use super::rejected::{merge_faults, prepared_json, refuse};
+use crate::error_code::EntryErrorCode;
 use crate::ids::{CoreProfileId, IdentityKey};
-use crate::json::Json;
+use crate::json::{Json, ValuePath};
 use crate::payload::Entry;
-use crate::record::{ChunkRecords, EntryFault, PreparedEntry, Rejection};
+use crate::record::{ChunkRecords, EntryFault, NamedRecords, PreparedEntry, Rejection};
 use crate::task::Action;
 
-/// The changes of a slice of core profile updates.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct CoreUpdatePlan {
-    /// The final fields text of each profile that changes, once per profile, by id.
-    pub changed: Vec<(CoreProfileId, Vec<u8>)>,
-    /// Identities to remove first, in key order, each with its present owner.
-    pub identities_removed: Vec<(IdentityKey, CoreProfileId)>,
-    /// Identities to add afterwards, in key order, each with its new owner.
-    pub identities_added: Vec<(IdentityKey, CoreProfileId)>,
-    pub records: ChunkRecords,
+/// Profiles of an ambiguous entry that its detail names.
+const NAMED_OWNERS_MAX: usize = 2;
+
+/// The identities by which entries without an id find their profiles; rejected entries are among
+/// them. A plan needs the fields of the profiles that have these.
+pub fn finding_identities(
+    entries: &[PreparedEntry<CorePatch>],
+) -> impl Iterator<Item = &IdentityKey> + Clone {
+    let accepted = entries
+        .iter()
+        .filter_map(|prepared| prepared.item.as_ref().ok())
+        .filter(|patch| patch.id.is_none())
+        .flat_map(|patch| patch.identities.iter().flatten());
+    let rejected = entries
+        .iter()
+        .filter_map(|prepared| prepared.item.as_ref().err()?.named.as_deref())
+        .filter(|named| named.core_profile.is_none())
+        .flat_map(|named| named.identities.iter().map(|(_, key)| key));
+    accepted.chain(rejected)
 }
 
-/// Plans `entries`, whose bytes are in `payload`. `records` has the fields text of every profile
-/// that they name, if it exists; `owners` has the owner of every identity that they name, if it has
-/// one. Rejected entries name profiles and identities, too. A dry run is planned in the same way:
-/// its outcome is not written, but laid over the stored records for the next slice.
+/// Plans `entries`, whose bytes are in `payload`. `owners` has the owner of every identity that
+/// they name, if it has one; `records` has the fields text of every profile that they name, if it
+/// exists, and of the owners of [`finding_identities`]. Rejected entries name profiles and
+/// identities, too. A dry run is planned in the same way: its outcome is not written, but laid over
+/// the stored records for the next slice.
 pub fn plan_core_updates<S: BuildHasher, T: BuildHasher>(
     payload: &[u8],
     entries: &[PreparedEntry<CorePatch>],
     records: &HashMap<CoreProfileId, Vec<u8>, S>,
     owners: &HashMap<IdentityKey, CoreProfileId, T>,
-) -> CoreUpdatePlan {
-    let action = Action::UpdateCoreProfiles;
+) -> CorePlan {
+    plan(Action::UpdateCoreProfiles, payload, entries, CoreState::new(records, owners), None)
+}
+
+/// Plans upserts as [`plan_core_updates`] plans updates. `ids` gives ids to the new profiles.
+pub fn plan_core_upserts<S: BuildHasher, T: BuildHasher>(
+    payload: &[u8],
+    entries: &[PreparedEntry<CorePatch>],
+    records: &HashMap<CoreProfileId, Vec<u8>, S>,
+    owners: &HashMap<IdentityKey, CoreProfileId, T>,
+    ids: &mut NewIds,
+) -> CorePlan {
+    plan(Action::UpsertCoreProfiles, payload, entries, CoreState::new(records, owners), Some(ids))
+}
+
+fn plan<S: BuildHasher, T: BuildHasher>(
+    action: Action,
+    payload: &[u8],
+    entries: &[PreparedEntry<CorePatch>],
+    state: CoreState<'_, S, T>,
+    ids: Option<&mut NewIds>,
+) -> CorePlan {
     let mut out = ChunkRecords::default();
-    let mut changed: BTreeMap<CoreProfileId, Vec<u8>> = BTreeMap::new();
-    let mut identities = IdentityOwners { owners, moved: BTreeMap::new() };
+    let mut planner = Planner { action, payload, state, ids };
     for prepared in entries {
         let entry = &prepared.entry;
-        let find = |id: &CoreProfileId| changed.get(id).or_else(|| records.get(id));
-        let merged = match &prepared.item {
-            Ok(patch) => {
-                let json = prepared_json(payload, entry);
-                if let Some(fields) = find(&patch.id) {
-                    let merged = one(patch, &parse_stored(&braced(fields)), &json, &mut identities);
-                    merged.map(|fields| (patch.id, fields))
-                } else {
-                    let named = patch.identities.iter().flatten().enumerate();
-                    let mut stored = vec![missing(&CORE, payload, entry)];
-                    stored.extend(conflicts(&json, named, patch.id, &identities));
-                    Err(stored)
-                }
-            }
-            Err(rejected) => Err(rejected_faults(payload, entry, rejected, find, &identities)),
+        let planned = match &prepared.item {
+            Ok(patch) => planner.apply(entry, patch),
+            Err(rejected) => Err(planner.rejected(entry, rejected)),
         };
-        match merged {
-            Ok((id, fields)) => {
-                let outcome = if fields.is_some() { "updated" } else { "unchanged" };
-                changed.extend(fields.map(|fields| (id, fields)));
-                out.outcome(entry, outcome, |out| write_id(id, out));
-            }
+        match planned {
+            Ok((id, outcome)) => out.outcome(entry, outcome, |out| write_id(id, out)),
             Err(stored) => refuse(action, payload, prepared, stored, &mut out),
         }
     }
-    let (identities_removed, identities_added) = identities.net();
-    let changed = changed.into_iter().collect();
-    CoreUpdatePlan { changed, identities_removed, identities_added, records: out }
+    planner.state.into_plan(out)
 }
 
-/// One entry: its new fields, if any change, or all of its faults.
-fn one<'a, T: BuildHasher>(
-    patch: &CorePatch,
-    stored: &Json<'a>,
-    json: &Json<'a>,
-    identities: &mut IdentityOwners<'_, T>,
-) -> Result<Option<Vec<u8>>, Vec<EntryFault>> {
-    let outcome = update(&CORE, stored, json);
-    let wanted = patch.identities.iter().flatten().enumerate();
-    let conflicts = conflicts(json, wanted, patch.id, identities);
-    let outcome = match outcome {
-        Err(mut faults) => {
-            faults.extend(conflicts);
+struct Planner<'p, S, T> {
+    action: Action,
+    payload: &'p [u8],
+    state: CoreState<'p, S, T>,
+    /// Ids of new profiles; `None` if the action creates none.
+    ids: Option<&'p mut NewIds>,
+}
+
+impl<S: BuildHasher, T: BuildHasher> Planner<'_, S, T> {
+    /// One entry: its profile and outcome, or all of its faults.
+    fn apply(
+        &mut self,
+        entry: &Entry,
+        patch: &CorePatch,
+    ) -> Result<(CoreProfileId, &'static str), Vec<EntryFault>> {
+        let keys = patch.identities.as_deref().unwrap_or_default();
+        let Some(id) = patch.id else {
+            let owners = self.state.owners(keys.iter().enumerate());
+            return match (owners.as_slice(), &patch.new_fields) {
+                ([(_, id)], _) => self.merge(entry, *id, patch, Lists::Add),
+                ([], Some(fields)) => Ok((self.create(entry, fields, keys), "created")),
+                (owners, _) => Err(vec![not_one(&prepared_json(self.payload, entry), owners)]),
+            };
+        };
+        if self.state.fields(id).is_none() {
+            let json = prepared_json(self.payload, entry);
+            let mut faults = vec![missing(&CORE, self.payload, entry)];
+            faults.extend(self.conflicts(&json, keys.iter().enumerate(), id));
             return Err(faults);
         }
-        Ok(_) if !conflicts.is_empty() => return Err(conflicts),
-        Ok(outcome) => outcome,
+        self.merge(entry, id, patch, self.lists())
+    }
+
+    /// The effect of identities in an entry that names its profile by id.
+    fn lists(&self) -> Lists {
+        if self.action == Action::UpsertCoreProfiles { Lists::Add } else { Lists::Replace }
+    }
+
+    fn create(&mut self, entry: &Entry, fields: &[u8], keys: &[IdentityKey]) -> CoreProfileId {
+        let ids = self.ids.as_deref_mut().expect("only an upsert has fields of a new profile");
+        let id = ids.take(entry);
+        self.state.write(id, fields.to_vec());
+        self.state.add(id, keys.iter());
+        id
+    }
+
+    /// Merges an entry into the profile `id`, which exists.
+    fn merge(
+        &mut self,
+        entry: &Entry,
+        id: CoreProfileId,
+        patch: &CorePatch,
+        lists: Lists,
+    ) -> Result<(CoreProfileId, &'static str), Vec<EntryFault>> {
+        let json = prepared_json(self.payload, entry);
+        let stored = braced(self.state.fields(id).expect("the owner of an identity was read"));
+        let stored = parse_stored(&stored);
+        let outcome = update(&CORE, &stored, &json, lists);
+        let wanted = patch.identities.iter().flatten().enumerate();
+        let conflicts = self.conflicts(&json, wanted, id);
+        let outcome = match outcome {
+            Err(mut faults) => {
+                faults.extend(conflicts);
+                return Err(faults);
+            }
+            Ok(_) if !conflicts.is_empty() => return Err(conflicts),
+            Ok(outcome) => outcome,
+        };
+        let Update::Changed(fields) = outcome else { return Ok((id, "unchanged")) };
+        if let Some(given) = &patch.identities {
+            let before = keys_of(&stored);
+            assert!(!given.is_empty(), "an update would leave a core profile without identity");
+            if lists == Lists::Replace {
+                self.state.remove(id, before.iter().filter(|key| !given.contains(key)));
+            }
+            self.state.add(id, given.iter().filter(|key| !before.contains(key)));
+        }
+        self.state.write(id, fields);
+        Ok((id, "updated"))
+    }
+
+    /// The faults of identities that another profile than `id` has.
+    fn conflicts<'k>(
+        &self,
+        json: &Json<'_>,
+        wanted: impl Iterator<Item = (usize, &'k IdentityKey)>,
+        id: CoreProfileId,
+    ) -> Vec<EntryFault> {
+        let other = |key| self.state.owner(key).filter(|owner| *owner != id);
+        let taken = wanted.filter_map(|(n, key)| Some((n, other(key)?)));
+        taken.map(|(n, owner)| conflict(json, n, owner)).collect()
+    }
+
+    /// The faults that stored records add to those of a rejected entry.
+    fn rejected(&self, entry: &Entry, rejected: &Rejection) -> Vec<EntryFault> {
+        let Some(named) = rejected.named.as_deref() else { return Vec::new() };
+        let json = prepared_json(self.payload, entry);
+        let Some(id) = named.core_profile else {
+            return self.rejected_without_id(&json, rejected, named);
+        };
+        let mut faults = match self.state.fields(id) {
+            Some(fields) => merge_faults(&CORE, fields, &json, rejected, self.lists()),
+            None => vec![missing(&CORE, self.payload, entry)],
+        };
+        let wanted = named.identities.iter().map(|(n, key)| (*n, key));
+        faults.extend(self.conflicts(&json, wanted, id));
+        faults
+    }
+
+    /// If the id of an entry is itself the fault, none of its identities is known to be another
+    /// profile's.
+    fn rejected_without_id(
+        &self,
+        json: &Json<'_>,
+        rejected: &Rejection,
+        named: &NamedRecords,
+    ) -> Vec<EntryFault> {
+        if has_core_id(json) {
+            return Vec::new();
+        }
+        let owners = self.state.owners(named.identities.iter().map(|(n, key)| (*n, key)));
+        match owners.as_slice() {
+            [(_, id)] => {
+                let fields = self.state.fields(*id).expect("the owner of an identity was read");
+                merge_faults(&CORE, fields, json, rejected, Lists::Add)
+            }
+            [] if self.action == Action::UpsertCoreProfiles => Vec::new(),
+            // A faulty identity may be the one that would have found the profile.
+            [] if named.identities.is_empty()
+                || named.identities.len() < given_identities(json) =>
+            {
+                Vec::new()
+            }
+            owners => vec![not_one(json, owners)],
+        }
+    }
+}
+
+fn given_identities(json: &Json<'_>) -> usize {
+    match json.get("identities") {
+        Some(Json::Array(items)) => items.len(),
+        _ => 0,
+    }
+}
+
+/// The fault of an entry whose identities belong to no profile or to several; each with the
+/// position of one of its identities.
+pub(super) fn not_one(json: &Json<'_>, owners: &[(usize, CoreProfileId)]) -> EntryFault {
+    let pointer = ValuePath::field("identities").pointer();
+    let (code, detail) = if owners.is_empty() {
+        let detail = "no core profile has any of these identities".to_owned();
+        (EntryErrorCode::NotFound, detail)
+    } else {
+        let named = owners.iter().take(NAMED_OWNERS_MAX);
+        let named: Vec<String> = named
+            .map(|(n, owner)| {
+                format!("{} belongs to {}", type_and_value(json, *n), name_of(*owner))
+            })
+            .collect();
+        let more = match owners.len() - named.len() {
+            0 => String::new(),
+            more => format!(", and others to {more} more"),
+        };
+        let detail = format!(
+            "the identities are not those of one core profile: {}{more}; send an entry for each \
+             profile",
+            named.join(", ")
+        );
+        (EntryErrorCode::AmbiguousIdentity, detail)
     };
-    let Update::Changed(fields) = outcome else { return Ok(None) };
-    // Identities are an array: the given ones replace the stored ones.
-    if let Some(after) = &patch.identities {
-        let before = keys_of(stored);
-        assert!(!after.is_empty(), "an update would leave a core profile without identity");
-        for key in before.iter().filter(|key| !after.contains(key)) {
-            identities.set(key, Some(patch.id), None);
-        }
-        for key in after.iter().filter(|key| !before.contains(key)) {
-            identities.set(key, None, Some(patch.id));
-        }
-    }
-    Ok(Some(fields))
-}
-
-/// The faults of identities that another profile than `id` has.
-fn conflicts<'k, T: BuildHasher>(
-    json: &Json<'_>,
-    wanted: impl Iterator<Item = (usize, &'k IdentityKey)>,
-    id: CoreProfileId,
-    identities: &IdentityOwners<'_, T>,
-) -> Vec<EntryFault> {
-    let other = |key| identities.owner(key).filter(|owner| *owner != id);
-    let taken = wanted.filter_map(|(n, key)| Some((n, other(key)?)));
-    taken.map(|(n, owner)| conflict(json, n, owner)).collect()
-}
-
-/// The faults that stored records add to those of a rejected entry. Without the id of a profile,
-/// none of its identities is known to be another one's.
-fn rejected_faults<'f, T: BuildHasher>(
-    payload: &[u8],
-    entry: &Entry,
-    rejected: &Rejection,
-    find: impl FnOnce(&CoreProfileId) -> Option<&'f Vec<u8>>,
-    identities: &IdentityOwners<'_, T>,
-) -> Vec<EntryFault> {
-    let Some(named) = rejected.named.as_deref() else { return Vec::new() };
-    let Some(id) = named.core_profile else { return Vec::new() };
-    let json = prepared_json(payload, entry);
-    let mut faults = match find(&id) {
-        Some(fields) => merge_faults(&CORE, fields, &json, rejected),
-        None => vec![missing(&CORE, payload, entry)],
-    };
-    let wanted = named.identities.iter().map(|(n, key)| (*n, key));
-    faults.extend(conflicts(&json, wanted, id, identities));
-    faults
-}
-
-/// The owners of identities while the slice is planned: the stored ones, and over them the changes
-/// of the slice.
-struct IdentityOwners<'o, T> {
-    owners: &'o HashMap<IdentityKey, CoreProfileId, T>,
-    moved: BTreeMap<IdentityKey, OwnerChange>,
-}
-
-/// An identity whose owner entries of the slice have changed.
-struct OwnerChange {
-    at_first: Option<CoreProfileId>,
-    now: Option<CoreProfileId>,
-}
-
-/// Identities with their profiles.
-type Owned = Vec<(IdentityKey, CoreProfileId)>;
-
-impl<T: BuildHasher> IdentityOwners<'_, T> {
-    fn owner(&self, key: &IdentityKey) -> Option<CoreProfileId> {
-        self.moved.get(key).map_or_else(|| self.owners.get(key).copied(), |moved| moved.now)
-    }
-
-    /// Moves `key` from one owner to another.
-    fn set(&mut self, key: &IdentityKey, from: Option<CoreProfileId>, to: Option<CoreProfileId>) {
-        match self.moved.get_mut(key) {
-            Some(moved) => {
-                assert_eq!(moved.now, from, "an identity is moved from a profile without it");
-                moved.now = to;
-            }
-            None => {
-                self.moved.insert(key.clone(), OwnerChange { at_first: from, now: to });
-            }
-        }
-    }
-
-    /// The identities to remove and to add, as the net effect.
-    fn net(self) -> (Owned, Owned) {
-        let (mut removed, mut added) = (Vec::new(), Vec::new());
-        for (key, OwnerChange { at_first, now }) in self.moved {
-            if at_first == now {
-                continue;
-            }
-            if let Some(now) = now {
-                added.push((key.clone(), now));
-            }
-            if let Some(first) = at_first {
-                removed.push((key, first));
-            }
-        }
-        (removed, added)
+    let ids: Vec<_> = owners.iter().map(|(_, id)| *id).collect();
+    let fault = EntryFault { owners: shown(&ids), ..EntryFault::new(code, pointer, detail) };
+    match json.get("identities") {
+        Some(value) => fault.with_value(value),
+        None => fault,
     }
 }

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::hash::BuildHasher;
 
 use super::checker::quoted;
+use super::new_ids::entry_of_dry_run;
 use super::prepare::NewCoreProfile;
 use super::rejected::{prepared_json, refuse, rejected_identities};
 use crate::error_code::EntryErrorCode;
@@ -89,8 +90,8 @@ fn reject(
     refuse(Action::CreateCoreProfiles, payload, prepared, faults, out);
 }
 
-/// A core profile to insert, with its id as stores keep it.
-pub type ProfileRow<'e> = (i64, &'e NewCoreProfile);
+/// A core profile to insert: its id as stores keep it, and its fields text.
+pub type ProfileRow<'e> = (i64, &'e [u8]);
 /// An identity to register, and the id of its profile.
 pub type IdentityRow<'e> = (&'e [u8], i64);
 
@@ -113,7 +114,7 @@ impl CreatePlan {
             };
             let id = id.0 as i64;
             identities.extend(profile.identities.iter().map(|key| (key.as_bytes(), id)));
-            profiles.push((id, profile));
+            profiles.push((id, &profile.fields[..]));
         }
         identities.sort_unstable();
         (profiles, identities)
@@ -129,8 +130,12 @@ impl CreatePlan {
     }
 }
 
-/// The member of a result record that names its core profile.
+/// The member of a result record that names its core profile; a profile that only a dry run would
+/// create has none.
 pub(super) fn write_id(id: CoreProfileId, out: &mut Vec<u8>) {
+    if entry_of_dry_run(id).is_some() {
+        return;
+    }
     out.extend_from_slice(b",\"core-profile-id\":\"");
     write_decimal(id.0, out);
     out.push(b'"');
@@ -203,8 +208,20 @@ fn conflict_faults(payload: &[u8], entry: &Entry, conflicts: &[(usize, Owner)]) 
 
 /// The fault of an entry whose identity `n` already belongs to the profile `id`.
 pub(super) fn conflict(entry: &Json<'_>, n: usize, id: CoreProfileId) -> EntryFault {
-    let fault = conflict_with(entry, n, &format!("core profile {id}"));
-    EntryFault { owner: Some(id), ..fault }
+    EntryFault { owners: shown(&[id]), ..conflict_with(entry, n, &name_of(id)) }
+}
+
+/// A profile in a sentence.
+pub(super) fn name_of(id: CoreProfileId) -> String {
+    match entry_of_dry_run(id) {
+        None => format!("core profile {id}"),
+        Some(index) => format!("entry {index} of this dry run"),
+    }
+}
+
+/// Those of the profiles that callers may name.
+pub(super) fn shown(ids: &[CoreProfileId]) -> Vec<CoreProfileId> {
+    ids.iter().copied().filter(|id| entry_of_dry_run(*id).is_none()).collect()
 }
 
 fn conflict_with(entry: &Json<'_>, n: usize, holder: &str) -> EntryFault {
@@ -214,9 +231,9 @@ fn conflict_with(entry: &Json<'_>, n: usize, holder: &str) -> EntryFault {
         Some(Json::Array(items)) => items.get(n),
         _ => None,
     };
-    let shown = identity.and_then(type_and_value).unwrap_or_default();
+    let name = type_and_value(entry, n);
     let detail = format!(
-        "the identity {shown} belongs to {holder}; an identity belongs to at most one core profile"
+        "the identity {name} belongs to {holder}; an identity belongs to at most one core profile"
     );
     let fault = EntryFault::new(EntryErrorCode::IdentityConflict, pointer, detail);
     match identity {
@@ -225,10 +242,13 @@ fn conflict_with(entry: &Json<'_>, n: usize, holder: &str) -> EntryFault {
     }
 }
 
-fn type_and_value(identity: &Json<'_>) -> Option<String> {
-    let Json::Object(members) = identity else { return None };
-    members.iter().find_map(|(name, value)| {
+/// Identity `n` of an entry in a sentence.
+pub(super) fn type_and_value(entry: &Json<'_>, n: usize) -> String {
+    let Some(Json::Array(items)) = entry.get("identities") else { return String::new() };
+    let Some(Json::Object(members)) = items.get(n) else { return String::new() };
+    let named = members.iter().find_map(|(name, value)| {
         super::identity::IdentityType::parse(name)?;
         Some(format!("{name} {}", quoted(value.as_str()?)))
-    })
+    });
+    named.unwrap_or_default()
 }

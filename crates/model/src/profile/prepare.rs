@@ -17,6 +17,9 @@ use crate::payload::{Block, Entry};
 use crate::record::{EntryFault, NamedRecords, PreparedEntry, Rejection};
 use crate::task::Action;
 
+/// Either of two fields, of which an entry needs one.
+const ID_OR_IDENTITIES: &str = "core-profile-id or identities";
+
 /// A core profile to create.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewCoreProfile {
@@ -26,12 +29,22 @@ pub struct NewCoreProfile {
     pub identities: Vec<IdentityKey>,
 }
 
-/// An update of a core profile. The patch itself is the entry.
+/// An update or upsert of a core profile. The patch itself is the entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CorePatch {
-    pub id: CoreProfileId,
+    /// `None` if the profile is found by the identities.
+    pub id: Option<CoreProfileId>,
     /// The keys of the identities in the patch, in order; `None` if it has no identities.
     pub identities: Option<Vec<IdentityKey>>,
+    /// Of an upsert without id: the fields text of the profile, if it is created.
+    pub new_fields: Option<Vec<u8>>,
+}
+
+/// The core profile that an entry deletes: the one with this id, or that has any of the identities.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CoreTarget {
+    pub id: Option<CoreProfileId>,
+    pub identities: Vec<IdentityKey>,
 }
 
 /// An update of an app profile. The patch itself is the entry.
@@ -64,20 +77,43 @@ pub fn prepare_creates(block: &Block) -> Vec<PreparedEntry<NewCoreProfile>> {
 
 /// Validates the entries of an `update_core_profiles` task.
 pub fn prepare_core_updates(block: &Block) -> Vec<PreparedEntry<CorePatch>> {
-    prepare(block, Action::UpdateCoreProfiles, |_, json, members, checker| {
-        let id = core_profile_id(json, checker);
+    prepare_patches(block, Action::UpdateCoreProfiles)
+}
+
+/// Validates the entries of an `upsert_core_profiles` task.
+pub fn prepare_core_upserts(block: &Block) -> Vec<PreparedEntry<CorePatch>> {
+    prepare_patches(block, Action::UpsertCoreProfiles)
+}
+
+/// Whether an entry names its core profile by id; null counts as absent.
+pub(super) fn has_core_id(json: &Json<'_>) -> bool {
+    json.get(CORE.id_field).is_some_and(|id| *id != Json::Null)
+}
+
+fn prepare_patches(block: &Block, action: Action) -> Vec<PreparedEntry<CorePatch>> {
+    let upserts = action == Action::UpsertCoreProfiles;
+    prepare(block, action, |entry, json, members, checker| {
+        let by_id = has_core_id(json);
+        let id = if by_id { core_profile_id(json, checker) } else { None };
         let identities = checker.members(&CORE, Purpose::Update, members);
         let given = json.get("identities");
-        let none_left = match given {
-            Some(Json::Null) => true,
+        let none_given = match given {
+            None | Some(Json::Null) => true,
             Some(Json::Array(items)) => items.is_empty(),
-            _ => false,
+            Some(_) => false,
         };
-        if let (true, Some(value)) = (none_left, given) {
-            let detail = "a core profile needs at least one identity; leave identities out to \
-                          keep the present ones, or give the new ones";
-            let path = ValuePath::field("identities");
-            checker.fault(Code::LastIdentity, &path, value, detail.to_owned());
+        match given {
+            Some(value) if none_given && by_id => {
+                let detail = "a core profile needs at least one identity; leave identities out to \
+                              keep the present ones, or give the new ones";
+                let path = ValuePath::field("identities");
+                checker.fault(Code::LastIdentity, &path, value, detail.to_owned());
+            }
+            _ if none_given && upserts && !by_id => checker.required("identities", given),
+            _ if none_given && !by_id => {
+                checker.required(ID_OR_IDENTITIES, json.get(CORE.id_field));
+            }
+            _ => {}
         }
         if !checker.faults.is_empty() {
             let identities = identities.unwrap_or_default();
@@ -85,7 +121,12 @@ pub fn prepare_core_updates(block: &Block) -> Vec<PreparedEntry<CorePatch>> {
                 NamedRecords { core_profile: id, identities, ..NamedRecords::default() };
             return None;
         }
-        Some(CorePatch { id: id?, identities: identities.map(keys) })
+        let new_fields = (upserts && !by_id).then(|| {
+            let mut fields = Vec::with_capacity(entry.range.len());
+            write_fields(&CORE, &CORE.slots(json), &mut fields);
+            fields
+        });
+        Some(CorePatch { id, identities: identities.map(keys), new_fields })
     })
 }
 
@@ -103,6 +144,44 @@ pub fn prepare_app_updates(block: &Block) -> Vec<PreparedEntry<AppPatch>> {
             return None;
         }
         Some(AppPatch { pid: pid? })
+    })
+}
+
+/// Validates the entries of a `delete_core_profiles` task.
+pub fn prepare_core_deletes(block: &Block) -> Vec<PreparedEntry<CoreTarget>> {
+    prepare(block, Action::DeleteCoreProfiles, |_, json, members, checker| {
+        let by_id = has_core_id(json);
+        let id = if by_id { core_profile_id(json, checker) } else { None };
+        let identities = checker.members(&CORE, Purpose::Delete, members);
+        let given = json.get("identities").filter(|given| **given != Json::Null);
+        match given {
+            Some(value) if by_id => {
+                let detail = "core-profile-id says which profile to delete; leave identities out";
+                let path = ValuePath::field("identities");
+                checker.fault(Code::UnknownField, &path, value, detail.to_owned());
+            }
+            Some(Json::Array(items)) if items.is_empty() => {
+                checker.required("identities", given);
+            }
+            None if !by_id => checker.required(ID_OR_IDENTITIES, json.get(CORE.id_field)),
+            _ => {}
+        }
+        let identities = identities.unwrap_or_default();
+        if !checker.faults.is_empty() {
+            checker.named =
+                NamedRecords { core_profile: id, identities, ..NamedRecords::default() };
+            return None;
+        }
+        Some(CoreTarget { id, identities: keys(identities) })
+    })
+}
+
+/// Validates the entries of a `delete_app_profiles` task.
+pub fn prepare_app_deletes(block: &Block) -> Vec<PreparedEntry<String>> {
+    prepare(block, Action::DeleteAppProfiles, |_, json, members, checker| {
+        let pid = app_profile_id(json, checker);
+        checker.members(&APP, Purpose::Delete, members);
+        pid
     })
 }
 
@@ -250,9 +329,14 @@ pub(super) fn not_found(table: &Table, id: &Json<'_>) -> EntryFault {
 
 impl Checker {
     fn required(&mut self, name: &str, given: Option<&Json<'_>>) {
-        let detail = match name {
-            "identities" => "a core profile needs at least one identity".to_owned(),
-            _ => format!("{name} is required: it says which profile the entry is about"),
+        let (name, detail) = match name {
+            "identities" => (name, "a core profile needs at least one identity".to_owned()),
+            ID_OR_IDENTITIES => {
+                let detail = "core-profile-id or identities are required: they say which profile \
+                              the entry is about";
+                (CORE.id_field, detail.to_owned())
+            }
+            _ => (name, format!("{name} is required: it says which profile the entry is about")),
         };
         let fault = EntryFault::new(Code::Required, ValuePath::field(name).pointer(), detail);
         self.faults.push(match given {

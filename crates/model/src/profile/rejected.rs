@@ -4,7 +4,7 @@
 
 use super::checker::FAULTS_MAX;
 use super::field::Table;
-use super::merge::update;
+use super::merge::{Lists, update};
 use super::record::{braced, parse_stored};
 use crate::entry::id_of;
 use crate::ids::{CoreProfileId, IdentityKey};
@@ -80,6 +80,7 @@ pub(super) fn merge_faults(
     fields: &[u8],
     entry: &Json<'_>,
     rejected: &Rejection,
+    lists: Lists,
 ) -> Vec<EntryFault> {
     let Json::Object(members) = entry else { return Vec::new() };
     let is_good = |name: &str| {
@@ -92,5 +93,5 @@ pub(super) fn merge_faults(
     };
     let good = members.iter().filter(|(name, _)| is_good(name)).cloned().collect();
     let stored = braced(fields);
-    update(table, &parse_stored(&stored), &Json::Object(good)).err().unwrap_or_default()
+    update(table, &parse_stored(&stored), &Json::Object(good), lists).err().unwrap_or_default()
 }

@@ -1,6 +1,6 @@
 //! Profiles through the public interface: the rules of entries (`rules`), the plans of runs of
 //! entries (`plans`), and laws that hold for any of them, compared with naive oracles
-//! (`round_trip`, `runs`, `merge`).
+//! (`round_trip`, `runs`, `merge`, `upserts`).
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 mod merge;
@@ -9,3 +9,4 @@ mod round_trip;
 mod rules;
 mod runs;
 mod support;
+mod upserts;

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 
 use caseload_model::ids::CoreProfileId;
 use caseload_model::profile::{
-    AppUpdatePlan, CoreUpdatePlan, DryRunOwners, IdentityKey, IdentityType, StoredAppProfile,
+    AppUpdatePlan, CorePlan, DryRunOwners, IdentityKey, IdentityType, StoredAppProfile,
     identity_keys, plan_app_updates, plan_core_updates, plan_creates, plan_optimistic_creates,
     prepare_app_gets, prepare_app_updates, prepare_core_gets, prepare_core_updates,
     prepare_creates, render_app, render_core, show_app_gets, show_core_gets,
@@ -28,7 +28,7 @@ const fn id(n: u64) -> CoreProfileId {
 }
 
 /// Plans updates of the profiles `stored`, which own their identities.
-fn updates(stored: &[(u64, &str)], entries: &[&str]) -> CoreUpdatePlan {
+fn updates(stored: &[(u64, &str)], entries: &[&str]) -> CorePlan {
     let records: HashMap<_, _> =
         stored.iter().map(|(n, fields)| (id(*n), fields.as_bytes().to_vec())).collect();
     let owners: HashMap<_, _> = records

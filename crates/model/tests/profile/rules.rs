@@ -2,7 +2,8 @@
 
 use caseload_model::profile::{
     CORE_PROFILE_ID_MAX, FAULTS_MAX, IdentityKey, IdentityType, prepare_app_gets,
-    prepare_app_updates, prepare_core_gets, prepare_core_updates, prepare_creates,
+    prepare_app_updates, prepare_core_gets, prepare_core_updates, prepare_core_upserts,
+    prepare_creates,
 };
 use caseload_model::record::Rejection;
 
@@ -334,6 +335,11 @@ fn a_core_profile_id_is_digits_as_string_or_integer() {
         let block = block([entry]);
         assert_eq!(faults(&prepare_core_gets(&block)[0]), *wanted, "{entry}");
         assert_eq!(faults(&prepare_core_updates(&block)[0]), *wanted, "{entry}");
+        let of_upsert = match wanted {
+            [("required", _)] => &[("required", "/identities")],
+            other => *other,
+        };
+        assert_eq!(faults(&prepare_core_upserts(&block)[0]), of_upsert, "{entry}");
     }
 }
 
@@ -396,11 +402,7 @@ fn an_update_must_leave_an_identity_and_ignores_read_only_members() {
         (r#"{"core-profile-id":1,"app_id":"x"}"#, &[("unknown_field", "/app_id")]),
         (
             r#"{"identities":[],"age":200}"#,
-            &[
-                ("required", "/core-profile-id"),
-                ("out_of_range", "/age"),
-                ("last_identity", "/identities"),
-            ],
+            &[("out_of_range", "/age"), ("required", "/core-profile-id")],
         ),
     ];
     for (entry, wanted) in table {
@@ -425,7 +427,10 @@ fn faults_say_what_is_wrong_and_what_would_be_right() {
         (r#"{"identities":[{"uid":"a","email":"b"}]}"#, "this one has 2: uid, email"),
         (r#"{"identities":[{"emial":"b"}]}"#, "\"emial\" may be a misspelling of email"),
         (r#"{"identities":[{"x":"b"}]}"#, "uid, email, phone_number, facebook_id, discord_id"),
-        (r#"{"identities":null}"#, "needs at least one identity; leave identities out"),
+        (
+            r#"{"core-profile-id":1,"identities":null}"#,
+            "needs at least one identity; leave identities out",
+        ),
     ];
     for (entry, words) in table {
         let prepared = prepare_core_updates(&block([entry]));

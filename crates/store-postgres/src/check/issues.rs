@@ -30,7 +30,6 @@ pub(super) async fn rows(client: &Client, findings: &mut Findings) -> Result<(),
          i.id <= c.last_issue_id OR i.id > {ISSUE_ID_COUNTED_MAX},
          i.created_at <= c.last_created_at,
          EXISTS (SELECT 1 FROM apps x WHERE x.domain_id = $1 AND x.id = i.app_id),
-         EXISTS (SELECT 1 FROM app_profiles x WHERE x.domain_id = $1 AND x.pid = i.hs_user_id),
          i.queue_id IS NULL OR
          EXISTS (SELECT 1 FROM queues x WHERE x.domain_id = $1 AND x.id = i.queue_id),
          i.assignee_id IS NULL OR

@@ -67,12 +67,12 @@ impl IssueStore for DomainTx<'_> {
     fn lock(&self, rows: &[u32]) -> Result<(), StoreError> {
         let rows: Vec<i64> = rows.iter().copied().map(i64::from).collect();
         // Always in the same order, so that two of these cannot deadlock.
-        self.execute(
+        let locked = self.execute(
             "SELECT 1 FROM issues WHERE domain_id = $1 AND row = ANY($2)
              ORDER BY row FOR NO KEY UPDATE",
             &[&self.domain.0, &rows],
         )?;
-        Ok(())
+        if locked < rows.len() as u64 { Err(StoreError::Contended) } else { Ok(()) }
     }
 
     fn stored_bytes(&self, rows: &[u32]) -> Result<Vec<u64>, StoreError> {
@@ -210,6 +210,17 @@ impl IssueStore for DomainTx<'_> {
             ))
         })?;
         columns.and(fragments).map(drop)
+    }
+
+    fn delete(&self, rows: &[u32]) -> Result<(), StoreError> {
+        let rows: Vec<i64> = rows.iter().copied().map(i64::from).collect();
+        for delete in [
+            "DELETE FROM issue_bodies WHERE domain_id = $1 AND row = ANY ($2)",
+            "DELETE FROM issues WHERE domain_id = $1 AND row = ANY ($2)",
+        ] {
+            self.change(delete, values![self.domain, rows])?;
+        }
+        Ok(())
     }
 
     fn update_index(&self, changes: IndexChanges) -> Result<(), StoreError> {

@@ -76,6 +76,15 @@ impl IssueStore for DomainTx<'_> {
         Ok(replaced.iter().try_for_each(|replaced| records::replace(self.conn, replaced))?)
     }
 
+    fn delete(&self, rows: &[u32]) -> Result<(), StoreError> {
+        for delete in
+            ["DELETE FROM issue_bodies WHERE row = ?1", "DELETE FROM issues WHERE row = ?1"]
+        {
+            self.execute_each(delete, rows, |row| [*row])?;
+        }
+        Ok(())
+    }
+
     fn update_index(&self, changes: IndexChanges) -> Result<(), StoreError> {
         Ok(index::update(self.conn, self.domain, &changes.finish())?)
     }

@@ -52,13 +52,12 @@ impl ProfileStore for DomainTx<'_> {
         let sum = |id, fields: &[u8]| {
             checksum::of_core_profile(self.domain, id, changed_at, fields) + created_at.0
         };
-        let sums: Vec<i64> =
-            profiles.iter().map(|(id, profile)| sum(*id, &profile.fields)).collect();
+        let sums: Vec<i64> = profiles.iter().map(|(id, fields)| sum(*id, fields)).collect();
         let rows: Vec<[&dyn ToSql; 6]> = profiles
             .iter()
             .zip(&sums)
-            .map(|((id, profile), sum)| -> [&dyn ToSql; 6] {
-                [&self.domain.0, id, &created_at.0, &changed_at.0, &profile.fields, sum]
+            .map(|((id, fields), sum)| -> [&dyn ToSql; 6] {
+                [&self.domain.0, id, &created_at.0, &changed_at.0, fields, sum]
             })
             .collect();
         let columns = "core_profiles (domain_id, seq, created_at, updated_at, fields, checksum)";
@@ -87,6 +86,17 @@ impl ProfileStore for DomainTx<'_> {
         let placed = update(PLACED, changed)?;
         // No profile has both kinds of number: this changes only those that were moved.
         let moved = if placed < changed.len() as u64 { update(MOVED, changed)? } else { 0 };
+        Ok(placed + moved)
+    }
+
+    fn delete_core_profiles(&self, ids: &[CoreProfileId]) -> Result<u64, StoreError> {
+        let delete = |found: &str| {
+            let sql = format!("DELETE FROM core_profiles WHERE {found}");
+            self.execute_each(&sql, ids, |id| (self.domain.0, id.0 as i64))
+        };
+        let placed = delete(PLACED)?;
+        // No profile has both kinds of number: this deletes only those that were moved.
+        let moved = if placed < ids.len() as u64 { delete(MOVED)? } else { 0 };
         Ok(placed + moved)
     }
 

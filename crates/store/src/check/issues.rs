@@ -13,11 +13,10 @@ use super::Findings;
 use crate::checksum::require_fragments;
 
 /// The references and limits of an issue, in the order in which backends report them.
-pub const REFERENCES: [&str; 6] = [
+pub const REFERENCES: [&str; 5] = [
     "its id is beyond the domain's clock",
     "its created_at is beyond the domain's clock",
     "its app is not there",
-    "its author's app profile is not there",
     "its queue is not there",
     "its assignee is not there",
 ];

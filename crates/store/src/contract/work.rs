@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use caseload_model::ids::{CoreProfileId, DomainId, DomainName};
 use caseload_model::issue::{DeskAddresses, NewIssue};
 use caseload_model::payload::{Block, Entry};
-use caseload_model::profile::{AppPatch, CorePatch, NewCoreProfile};
+use caseload_model::profile::{AppPatch, CorePatch, CoreTarget, NewCoreProfile};
 use caseload_model::record::{PreparedEntry, Rejection};
 use caseload_model::task::{Action, Task};
 use caseload_model::time::UnixMillis;
@@ -147,10 +147,14 @@ pub struct RenewLeases {
 pub enum ChunkWork {
     CreateCoreProfiles(Vec<PreparedEntry<NewCoreProfile>>),
     UpdateCoreProfiles(Vec<PreparedEntry<CorePatch>>),
+    UpsertCoreProfiles(Vec<PreparedEntry<CorePatch>>),
+    DeleteCoreProfiles(Vec<PreparedEntry<CoreTarget>>),
     UpdateAppProfiles(Vec<PreparedEntry<AppPatch>>),
+    DeleteAppProfiles(Vec<PreparedEntry<String>>),
     GetCoreProfiles(Vec<PreparedEntry<CoreProfileId>>),
     GetAppProfiles(Vec<PreparedEntry<String>>),
     ImportIssues(Vec<PreparedEntry<NewIssue>>),
+    DeleteIssues(Vec<PreparedEntry<u64>>),
 }
 
 impl ChunkWork {
@@ -158,11 +162,13 @@ impl ChunkWork {
     pub fn len(&self) -> usize {
         match self {
             Self::CreateCoreProfiles(entries) => entries.len(),
-            Self::UpdateCoreProfiles(entries) => entries.len(),
+            Self::UpdateCoreProfiles(entries) | Self::UpsertCoreProfiles(entries) => entries.len(),
             Self::UpdateAppProfiles(entries) => entries.len(),
             Self::GetCoreProfiles(entries) => entries.len(),
-            Self::GetAppProfiles(entries) => entries.len(),
+            Self::DeleteCoreProfiles(entries) => entries.len(),
+            Self::DeleteAppProfiles(entries) | Self::GetAppProfiles(entries) => entries.len(),
             Self::ImportIssues(entries) => entries.len(),
+            Self::DeleteIssues(entries) => entries.len(),
         }
     }
 
@@ -176,10 +182,14 @@ impl ChunkWork {
         match self {
             Self::CreateCoreProfiles(entries) => Self::CreateCoreProfiles(entries[range].to_vec()),
             Self::UpdateCoreProfiles(entries) => Self::UpdateCoreProfiles(entries[range].to_vec()),
+            Self::UpsertCoreProfiles(entries) => Self::UpsertCoreProfiles(entries[range].to_vec()),
+            Self::DeleteCoreProfiles(entries) => Self::DeleteCoreProfiles(entries[range].to_vec()),
             Self::UpdateAppProfiles(entries) => Self::UpdateAppProfiles(entries[range].to_vec()),
+            Self::DeleteAppProfiles(entries) => Self::DeleteAppProfiles(entries[range].to_vec()),
             Self::GetCoreProfiles(entries) => Self::GetCoreProfiles(entries[range].to_vec()),
             Self::GetAppProfiles(entries) => Self::GetAppProfiles(entries[range].to_vec()),
             Self::ImportIssues(entries) => Self::ImportIssues(entries[range].to_vec()),
+            Self::DeleteIssues(entries) => Self::DeleteIssues(entries[range].to_vec()),
         }
     }
 
@@ -192,6 +202,15 @@ impl ChunkWork {
             Action::UpdateCoreProfiles => {
                 Self::UpdateCoreProfiles(vec![PreparedEntry { entry, item: Err(why) }])
             }
+            Action::UpsertCoreProfiles => {
+                Self::UpsertCoreProfiles(vec![PreparedEntry { entry, item: Err(why) }])
+            }
+            Action::DeleteCoreProfiles => {
+                Self::DeleteCoreProfiles(vec![PreparedEntry { entry, item: Err(why) }])
+            }
+            Action::DeleteAppProfiles => {
+                Self::DeleteAppProfiles(vec![PreparedEntry { entry, item: Err(why) }])
+            }
             Action::UpdateAppProfiles => {
                 Self::UpdateAppProfiles(vec![PreparedEntry { entry, item: Err(why) }])
             }
@@ -203,6 +222,9 @@ impl ChunkWork {
             }
             Action::ImportIssues => {
                 Self::ImportIssues(vec![PreparedEntry { entry, item: Err(why) }])
+            }
+            Action::DeleteIssues => {
+                Self::DeleteIssues(vec![PreparedEntry { entry, item: Err(why) }])
             }
         }
     }

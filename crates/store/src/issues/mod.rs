@@ -1,13 +1,16 @@
-//! Writing issues, independent of the backend: the writing commands, the plans of imports, and
+//! Writing issues, independent of the backend: the writing commands, imports, deletions, and
 //! index maintenance. A backend implements [`IssueStore`] and writes an [`IndexUpdate`].
 
+mod delete;
 mod free_ids;
 mod free_instant;
 mod import;
 mod index_changes;
+mod portions;
 mod stored_columns;
 pub mod write;
 
+pub use delete::Deletions;
 pub use free_ids::{free_ids, live_id};
 pub use free_instant::{free_instant, taken_instants};
 pub use import::{Import, ImportStore, entries_of, record_fragments, stored_issue};

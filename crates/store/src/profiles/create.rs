@@ -59,7 +59,7 @@ fn insert(
         return Ok(false);
     }
     store.insert_core_profiles(&profiles, changes.times())?;
-    store.store_bytes(profiles.iter().map(|(_, profile)| profile.fields.len() as i64).sum())?;
+    store.store_bytes(profiles.iter().map(|(_, fields)| fields.len() as i64).sum())?;
     changes.written = true;
     Ok(true)
 }

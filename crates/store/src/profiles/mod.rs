@@ -1,4 +1,4 @@
-//! Creating and updating profiles, for every backend: reads the stored fields and owners that a
+//! Writing and reading profiles, for every backend: reads the stored fields and owners that a
 //! plan of the model's needs, makes the plan and writes it. A backend implements [`ProfileStore`]
 //! with statements that decide nothing. A domain has at most one writing chunk at a time, so no
 //! other transaction changes the core profiles that a chunk has read. Invariant: the rows of
@@ -6,13 +6,16 @@
 
 mod changes;
 mod create;
+mod delete;
 mod dry_run;
 mod statements;
 mod update;
+mod write;
 
 pub use changes::{CLOCK_AHEAD_MS_MAX, ChangeTimes, ProfileChanges, ProfileClock};
 pub use create::create;
+pub use delete::{delete_app, delete_core};
 pub(crate) use dry_run::DryRun;
 pub(crate) use statements::get_app;
 pub use statements::{ProfileStore, sound};
-pub use update::{update_app, update_core};
+pub use update::{update_app, update_core, upsert_core};

@@ -44,6 +44,9 @@ pub trait ProfileStore: CommandStore {
         at: UnixMillis,
     ) -> Result<u64, StoreError>;
 
+    /// Deletes profiles, whose identities are deleted before; how many were there.
+    fn delete_core_profiles(&self, ids: &[CoreProfileId]) -> Result<u64, StoreError>;
+
     /// Writes new fields; how many profiles were there.
     fn update_app_profiles(
         &self,

@@ -1,19 +1,23 @@
-//! Updating core and app profiles: reads the fields and the owners that the entries name, and
-//! writes the net effect of the slice. A profile that does not change is not written.
+//! Updating core and app profiles, and upserts: reads the fields and the owners that the entries
+//! name, and writes the net effect of the slice. A profile that does not change is not written.
 
-use std::collections::HashMap;
-use std::hash::Hash;
+use std::collections::{BTreeSet, HashMap};
 
 use caseload_model::ids::CoreProfileId;
 use caseload_model::profile::{
-    AppPatch, CorePatch, CoreUpdatePlan, IdentityKey, IdentityRow, named_app_profile,
-    plan_app_updates, plan_core_updates, rejected_core_profiles, rejected_identities,
+    AppPatch, CorePatch, CorePlan, IdentityKey, NewIds, finding_identities, named_app_profile,
+    plan_app_updates, plan_core_updates, plan_core_upserts, rejected_core_profiles,
+    rejected_identities,
 };
 use caseload_model::record::{ChunkRecords, PreparedEntry};
 
 use super::changes::ProfileChanges;
 use super::statements::{ProfileStore, app_fields, owners, sound};
+use super::write::{CoreFields, more_bytes, write_core};
 use crate::StoreError;
+
+/// The owners of identities.
+type IdentityOwners = HashMap<IdentityKey, CoreProfileId>;
 
 /// Updates the core profiles of some entries; their records.
 pub fn update_core(
@@ -22,58 +26,78 @@ pub fn update_core(
     payload: &[u8],
     entries: &[PreparedEntry<CorePatch>],
 ) -> Result<ChunkRecords, StoreError> {
-    let ids = sound(entries).map(|patch| patch.id).chain(rejected_core_profiles(entries));
-    let ids: Vec<_> = ids.collect();
-    let mut fields = store.core_fields(&ids)?;
-    let named = sound(entries).filter_map(|patch| patch.identities.as_ref()).flatten();
-    let named: Vec<_> = named.chain(rejected_identities(entries)).collect();
-    let mut owners = owners(store, &named)?;
-    if let Some(earlier) = &changes.dry_run {
-        earlier.lay_over_core(&named, &mut fields, &mut owners);
-    }
-    let mut plan = plan_core_updates(payload, entries, &fields, &owners);
-    if let Some(dry_run) = &mut changes.dry_run {
-        dry_run.note_core(&mut plan);
-    } else {
-        write_core(store, changes, &plan)?;
-        store.store_bytes(more_bytes(&plan.changed, &fields))?;
-    }
-    Ok(plan.records)
+    let (fields, owners) = read_of_patches(store, changes, entries)?;
+    let plan = plan_core_updates(payload, entries, &fields, &owners);
+    end(store, changes, plan, &fields)
 }
 
-fn write_core(
+/// Creates or updates the core profiles of some entries; their records.
+pub fn upsert_core(
     store: &impl ProfileStore,
     changes: &mut ProfileChanges,
-    plan: &CoreUpdatePlan,
-) -> Result<(), StoreError> {
-    if plan.changed.is_empty() {
-        return Ok(());
+    payload: &[u8],
+    entries: &[PreparedEntry<CorePatch>],
+) -> Result<ChunkRecords, StoreError> {
+    let (fields, owners) = read_of_patches(store, changes, entries)?;
+    let is_dry = changes.dry_run.is_some();
+    let mut ids = if is_dry { NewIds::DryRun } else { NewIds::From(changes.next_id) };
+    let plan = plan_core_upserts(payload, entries, &fields, &owners, &mut ids);
+    if let NewIds::From(next_id) = ids {
+        changes.next_id = next_id;
     }
-    changes.written = true;
-    let updated = store.update_core_profiles(&plan.changed, changes.changed_at)?;
-    assert_eq!(updated, plan.changed.len() as u64, "a profile that was read is there");
-    let (removed, added) = (rows(&plan.identities_removed), rows(&plan.identities_added));
-    if store.delete_identities(&removed)? < removed.len() as u64 {
-        return Err(StoreError::Corrupt(
-            "an identity of a core profile is not among its identities".to_owned(),
-        ));
-    }
-    if store.insert_identities(&added)? < added.len() as u64 {
-        return Err(StoreError::Corrupt("an identity is taken and has no owner".to_owned()));
-    }
-    Ok(())
+    end(store, changes, plan, &fields)
 }
 
-/// By how many bytes new fields are longer than those before.
-fn more_bytes<K: Eq + Hash>(changed: &[(K, Vec<u8>)], before: &HashMap<K, Vec<u8>>) -> i64 {
-    let longer = |(key, fields): &(K, Vec<u8>)| {
-        fields.len() as i64 - before.get(key).map_or(0, |before| before.len() as i64)
-    };
-    changed.iter().map(longer).sum()
+/// Reads for a plan of these entries.
+fn read_of_patches(
+    store: &impl ProfileStore,
+    changes: &ProfileChanges,
+    entries: &[PreparedEntry<CorePatch>],
+) -> Result<(CoreFields, IdentityOwners), StoreError> {
+    let named = sound(entries).filter_map(|patch| patch.identities.as_ref()).flatten();
+    let named: Vec<_> = named.chain(rejected_identities(entries)).collect();
+    let ids = sound(entries).filter_map(|patch| patch.id).chain(rejected_core_profiles(entries));
+    read_core(store, changes, ids, &named, finding_identities(entries))
 }
 
-fn rows(identities: &[(IdentityKey, CoreProfileId)]) -> Vec<IdentityRow<'_>> {
-    identities.iter().map(|(key, id)| (key.as_bytes(), id.0 as i64)).collect()
+/// The fields of the profiles with these ids and of those that have any identity in `finding`, and
+/// the owners of `named`; all as the earlier entries of a dry run would have left them.
+pub(super) fn read_core<'k>(
+    store: &impl ProfileStore,
+    changes: &ProfileChanges,
+    ids: impl Iterator<Item = CoreProfileId>,
+    named: &[&IdentityKey],
+    finding: impl Iterator<Item = &'k IdentityKey>,
+) -> Result<(CoreFields, IdentityOwners), StoreError> {
+    let mut owners = owners(store, named)?;
+    if let Some(earlier) = &changes.dry_run {
+        earlier.lay_over_owners(named, &mut owners);
+    }
+    let found: BTreeSet<_> = finding.filter_map(|key| owners.get(key)).collect();
+    let ids: BTreeSet<_> = ids.chain(found.iter().copied().copied()).collect();
+    let ids: Vec<_> = ids.into_iter().collect();
+    let mut fields = if ids.is_empty() { HashMap::new() } else { store.core_fields(&ids)? };
+    if let Some(earlier) = &changes.dry_run {
+        earlier.lay_over_core(&ids, &mut fields);
+    }
+    if found.iter().any(|id| !fields.contains_key(id)) {
+        return Err(StoreError::Corrupt("the owner of an identity is not there".to_owned()));
+    }
+    Ok((fields, owners))
+}
+
+/// Writes a plan, or notes it in a dry run; its records.
+pub(super) fn end(
+    store: &impl ProfileStore,
+    changes: &mut ProfileChanges,
+    mut plan: CorePlan,
+    before: &CoreFields,
+) -> Result<ChunkRecords, StoreError> {
+    match &mut changes.dry_run {
+        Some(dry_run) => dry_run.note_core(&mut plan),
+        None => write_core(store, changes, &plan, before)?,
+    }
+    Ok(plan.records)
 }
 
 /// Updates the app profiles of some entries; their records.

@@ -17,7 +17,7 @@ use super::statements::{LockedTask, TaskStore};
 use crate::dry_run::{DryRunSoFar, Planned};
 use crate::failpoint::{self, Failpoint};
 use crate::idempotency::CommandStore as _;
-use crate::issues::{Import, ImportStore};
+use crate::issues::{Deletions, Import, ImportStore, IssueStore};
 use crate::profiles::{self, ProfileChanges, ProfileClock, ProfileStore};
 use crate::{ApplyChunk, ChunkApplied, ChunkEntries, ChunkWork, StoreError};
 
@@ -34,7 +34,7 @@ const DRY_RUN_SLICE_ENTRIES: usize = 1000;
 
 /// The transaction of a chunk.
 pub trait ChunkStore {
-    type Statements: TaskStore + ProfileStore + Copy;
+    type Statements: TaskStore + ProfileStore + IssueStore + Copy;
     type Import: ImportStore;
 
     /// Entries that are applied between two looks at whether the chunk is to end.
@@ -96,11 +96,16 @@ impl PlannedChunk {
 struct Effects {
     profiles: ProfileChanges,
     issues: Import,
+    deletions: Deletions,
 }
 
 impl Effects {
     fn new(command: &ApplyChunk, clock: ProfileClock) -> Self {
-        Self { profiles: ProfileChanges::new(clock, command.now), issues: Import::default() }
+        Self {
+            profiles: ProfileChanges::new(clock, command.now),
+            issues: Import::default(),
+            deletions: Deletions::default(),
+        }
     }
 
     /// Of a dry run: goes on from the entries of the chunk before, unless this chunk has them.
@@ -108,18 +113,18 @@ impl Effects {
         let before = command.so_far.as_ref().and_then(DryRunSoFar::take);
         let before = before.filter(|_| command.entries.from == 0);
         let goes_on = command.so_far.is_some() || command.entries.from > 0;
-        let (profiles, issues) =
-            before.map(|planned| (planned.profiles, planned.issues)).unwrap_or_default();
+        let Planned { profiles, issues, deleted_issues, .. } = before.unwrap_or_default();
         Self {
             profiles: ProfileChanges::of_dry_run(command.now, profiles),
             issues: Import::of_dry_run(issues, goes_on),
+            deletions: Deletions::of_dry_run(deleted_issues),
         }
     }
 
     /// Applies entries of a block, or only plans them in a dry run.
     fn apply(
         &mut self,
-        store: &impl ProfileStore,
+        store: &(impl ProfileStore + IssueStore),
         import: &mut impl ImportStore,
         part: &ChunkEntries,
         slice: Range<usize>,
@@ -133,10 +138,20 @@ impl Effects {
             ChunkWork::UpdateCoreProfiles(all) => {
                 profiles::update_core(store, profiles, payload, &all[slice])
             }
+            ChunkWork::UpsertCoreProfiles(all) => {
+                profiles::upsert_core(store, profiles, payload, &all[slice])
+            }
+            ChunkWork::DeleteCoreProfiles(all) => {
+                profiles::delete_core(store, profiles, payload, &all[slice])
+            }
+            ChunkWork::DeleteAppProfiles(all) => {
+                profiles::delete_app(store, profiles, payload, &all[slice])
+            }
             ChunkWork::UpdateAppProfiles(all) => {
                 profiles::update_app(store, profiles, payload, &all[slice])
             }
             ChunkWork::ImportIssues(_) => self.issues.apply(import, part, slice),
+            ChunkWork::DeleteIssues(all) => self.deletions.apply(store, payload, &all[slice]),
             ChunkWork::GetCoreProfiles(_) | ChunkWork::GetAppProfiles(_) => {
                 Err(StoreError::Corrupt("a get action that writes".to_owned()))
             }
@@ -185,7 +200,7 @@ fn write<S: ChunkStore>(
 /// the earlier slices would have left. Usually all entries are one chunk. If servers died, the
 /// chunk also has the entries that were processed before, or goes on from [`ApplyChunk::so_far`].
 pub fn plan_dry_run(
-    store: &impl ProfileStore,
+    store: &(impl ProfileStore + IssueStore),
     import: &mut impl ImportStore,
     command: &ApplyChunk,
 ) -> Result<PlannedChunk, StoreError> {
@@ -212,11 +227,12 @@ pub fn plan_dry_run(
         }
     }
     if let Some(so_far) = &command.so_far {
-        let Effects { profiles, issues } = effects;
+        let Effects { profiles, issues, deletions } = effects;
         so_far.put(Planned {
             next_index: entries.next_index(),
             profiles: profiles.into_dry_run(),
             issues: issues.into_context(),
+            deleted_issues: deletions.into_dry_run(),
         });
     }
     PlannedChunk::new(records, entries)

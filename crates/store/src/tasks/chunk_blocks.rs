@@ -201,8 +201,12 @@ const fn work_fits(action: Action, work: &ChunkWork) -> bool {
             | (Action::UpdateCoreProfiles, ChunkWork::UpdateCoreProfiles(_))
             | (Action::UpdateAppProfiles, ChunkWork::UpdateAppProfiles(_))
             | (Action::GetCoreProfiles, ChunkWork::GetCoreProfiles(_))
+            | (Action::UpsertCoreProfiles, ChunkWork::UpsertCoreProfiles(_))
+            | (Action::DeleteCoreProfiles, ChunkWork::DeleteCoreProfiles(_))
+            | (Action::DeleteAppProfiles, ChunkWork::DeleteAppProfiles(_))
             | (Action::GetAppProfiles, ChunkWork::GetAppProfiles(_))
             | (Action::ImportIssues, ChunkWork::ImportIssues(_))
+            | (Action::DeleteIssues, ChunkWork::DeleteIssues(_))
     )
 }
 
@@ -210,11 +214,17 @@ const fn work_fits(action: Action, work: &ChunkWork) -> bool {
 fn entry_index(work: &ChunkWork, at: usize) -> u32 {
     match work {
         ChunkWork::CreateCoreProfiles(entries) => entries[at].entry.index,
-        ChunkWork::UpdateCoreProfiles(entries) => entries[at].entry.index,
+        ChunkWork::UpdateCoreProfiles(entries) | ChunkWork::UpsertCoreProfiles(entries) => {
+            entries[at].entry.index
+        }
         ChunkWork::UpdateAppProfiles(entries) => entries[at].entry.index,
         ChunkWork::GetCoreProfiles(entries) => entries[at].entry.index,
-        ChunkWork::GetAppProfiles(entries) => entries[at].entry.index,
+        ChunkWork::DeleteCoreProfiles(entries) => entries[at].entry.index,
+        ChunkWork::DeleteAppProfiles(entries) | ChunkWork::GetAppProfiles(entries) => {
+            entries[at].entry.index
+        }
         ChunkWork::ImportIssues(entries) => entries[at].entry.index,
+        ChunkWork::DeleteIssues(entries) => entries[at].entry.index,
     }
 }
 

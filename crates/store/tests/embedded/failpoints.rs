@@ -35,7 +35,7 @@ async fn the_domain(store: &Arc<dyn Store>) -> Domain {
 }
 
 /// Accepts a task under an idempotency key, like a client that repeats until it has an answer.
-async fn accept(store: &Arc<dyn Store>, mut command: CreateTask) {
+pub(super) async fn accept(store: &Arc<dyn Store>, mut command: CreateTask) {
     let answer =
         StoredAnswer { location: command.id.clone(), body: command.id.clone().into_bytes() };
     let text = command.id.clone();
@@ -47,7 +47,7 @@ async fn accept(store: &Arc<dyn Store>, mut command: CreateTask) {
     }
 }
 
-async fn run_all(store: &Arc<dyn Store>) {
+pub(super) async fn run_all(store: &Arc<dyn Store>) {
     loop {
         let claimed = claim_at(store, "server", NOW, 1).await;
         let Some(claimed) = claimed.first() else { return };
@@ -167,7 +167,7 @@ pub(super) fn came_to_its_end(test: &str, folder: &Path, kill: Option<(Failpoint
 }
 
 /// Every row of every table, without the columns of leases and of servers that died.
-fn dump(folder: &Path) -> String {
+pub(super) fn dump(folder: &Path) -> String {
     let of_servers = ["one_by_one", "tries", "tried_index"];
     dump_but(folder, |_, column| column.starts_with("lease_") || of_servers.contains(&column))
 }

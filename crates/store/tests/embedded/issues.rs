@@ -44,7 +44,6 @@ async fn a_check_names_each_kind_of_damage_to_issues() {
         ("UPDATE issues SET redacted = 1 WHERE row = 1", "its redacted is another one"),
         ("UPDATE issues SET queue_id = NULL WHERE row = 1", "its queue is another one"),
         ("DELETE FROM apps WHERE id = 'ios'", "issue 7: its app is not there"),
-        ("DELETE FROM app_profiles WHERE pid = 'eva'", "its author's app profile is not there"),
         ("DELETE FROM queues", "issue 7: its queue is not there"),
         ("DELETE FROM agents", "issue 7: its assignee is not there"),
         ("UPDATE domain_clocks SET last_issue_id = 7", "issue 8: its id is beyond"),

@@ -12,6 +12,8 @@ mod gets;
 mod issues;
 mod names;
 #[cfg(debug_assertions)]
+mod people;
+#[cfg(debug_assertions)]
 mod poison;
 mod slot_leasing;
 mod steps;

@@ -7,6 +7,7 @@ mod database;
 mod distribution;
 mod issues;
 mod lost_connections;
+mod people;
 mod round_trips;
 mod servers;
 mod sql_lint;

@@ -45,13 +45,13 @@ fn origin(domain: &Domain, now: UnixMillis) -> WriteOrigin {
     }
 }
 
-fn creation(domain: &Domain, fields: Fields<'_>) -> CreateIssue {
+pub(super) fn creation(domain: &Domain, fields: Fields<'_>) -> CreateIssue {
     let (request, faults) = read_create(&pairs(fields));
     assert_eq!(faults, []);
     CreateIssue { origin: origin(domain, NOW), request, attachments: Vec::new() }
 }
 
-async fn create(store: &Arc<dyn Store>, domain: &Domain, fields: Fields<'_>) -> u64 {
+pub(super) async fn create(store: &Arc<dyn Store>, domain: &Domain, fields: Fields<'_>) -> u64 {
     let made = store.create_issue(creation(domain, fields)).await.unwrap().done().unwrap();
     made.location.rsplit('/').next().unwrap().parse().unwrap()
 }
@@ -68,7 +68,7 @@ fn edit(domain: &Domain, issue_id: u64, fields: Fields<'_>) -> EditIssue {
     EditIssue { origin: origin(domain, NOW), issue_id, request }
 }
 
-fn bulk_edit(domain: &Domain, fields: Fields<'_>) -> EditIssues {
+pub(super) fn bulk_edit(domain: &Domain, fields: Fields<'_>) -> EditIssues {
     let (request, faults) = read_bulk_edit(&pairs(fields));
     assert_eq!(faults, []);
     EditIssues { origin: origin(domain, NOW), request }
@@ -387,7 +387,7 @@ pub(crate) async fn a_repeated_write_gets_the_first_answer_and_writes_nothing(
 }
 
 /// Stages a file in these pieces. Returns its description for a message.
-async fn staged(
+pub(super) async fn staged(
     store: &Arc<dyn Store>,
     domain: &Domain,
     id: &str,

@@ -7,10 +7,12 @@ pub(crate) mod ended_keys;
 pub(crate) mod filled;
 pub(crate) mod filters;
 pub(crate) mod idempotency;
+pub(crate) mod issue_deletes;
 pub(crate) mod issue_writes;
 pub(crate) mod issues;
 pub(crate) mod limits;
 pub(crate) mod oracle;
+pub(crate) mod people;
 pub(crate) mod profiles;
 pub(crate) mod queries;
 pub(crate) mod steps;
@@ -114,6 +116,11 @@ macro_rules! store_suite {
             profiles_of_one_domain_are_invisible_to_another,
             a_check_of_sound_data_reports_no_faults,
         );
+        $crate::store_suite!(@ $open, people:
+            random_tasks_agree_with_a_naive_store_of_people,
+            the_same_upserts_again_write_nothing,
+            deleted_profiles_leave_issues_and_the_profiles_of_the_other_kind,
+        );
     };
     (issues $open:path) => {
         $crate::store_suite!(@ $open, filters:
@@ -150,6 +157,11 @@ macro_rules! store_suite {
             staged_blocks_count_until_they_are_discarded,
             a_write_of_a_key_that_was_revoked_changes_nothing,
             creation_times_return_to_the_true_time_after_a_jump_of_the_clock,
+        );
+        $crate::store_suite!(@ $open, issue_deletes:
+            random_deletions_leave_the_other_issues_and_their_index,
+            a_deleted_issue_goes_with_its_files_and_can_be_imported_again,
+            an_edit_meets_a_deletion_before_or_after_it,
         );
         $crate::store_suite!(@ $open, filled:
             a_store_with_rows_in_every_table_passes_the_check,

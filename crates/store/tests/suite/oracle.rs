@@ -85,6 +85,11 @@ impl Oracle {
         (found.len() as u64, String::from_utf8(body).unwrap())
     }
 
+    /// Forgets an issue.
+    pub(crate) fn remove(&mut self, id: u64) {
+        self.issues.retain(|issue| issue.0.id != id);
+    }
+
     pub(crate) fn ids(&self) -> Vec<u64> {
         self.issues.iter().map(|issue| issue.0.id).collect()
     }

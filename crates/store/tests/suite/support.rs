@@ -5,11 +5,12 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use caseload_model::ids::{DomainId, DomainName};
-use caseload_model::issue::prepare_imports;
+use caseload_model::issue::{prepare_imports, prepare_issue_deletes};
 use caseload_model::payload::Block;
 use caseload_model::payload::Entry;
 use caseload_model::profile::{
-    prepare_app_gets, prepare_app_updates, prepare_core_gets, prepare_core_updates, prepare_creates,
+    prepare_app_deletes, prepare_app_gets, prepare_app_updates, prepare_core_deletes,
+    prepare_core_gets, prepare_core_updates, prepare_core_upserts, prepare_creates,
 };
 use caseload_model::task::{Action, Task};
 use caseload_model::time::UnixMillis;
@@ -99,9 +100,13 @@ pub(crate) fn chunk(claimed: &ClaimedTask, block: Block, now: UnixMillis) -> App
     let work = match claimed.task.action {
         Action::CreateCoreProfiles => ChunkWork::CreateCoreProfiles(prepare_creates(&block)),
         Action::UpdateCoreProfiles => ChunkWork::UpdateCoreProfiles(prepare_core_updates(&block)),
+        Action::UpsertCoreProfiles => ChunkWork::UpsertCoreProfiles(prepare_core_upserts(&block)),
         Action::UpdateAppProfiles => ChunkWork::UpdateAppProfiles(prepare_app_updates(&block)),
+        Action::DeleteCoreProfiles => ChunkWork::DeleteCoreProfiles(prepare_core_deletes(&block)),
+        Action::DeleteAppProfiles => ChunkWork::DeleteAppProfiles(prepare_app_deletes(&block)),
         Action::GetCoreProfiles => ChunkWork::GetCoreProfiles(prepare_core_gets(&block)),
         Action::GetAppProfiles => ChunkWork::GetAppProfiles(prepare_app_gets(&block)),
+        Action::DeleteIssues => ChunkWork::DeleteIssues(prepare_issue_deletes(&block)),
         Action::ImportIssues => {
             ChunkWork::ImportIssues(prepare_imports(&claimed.domain_name, &block))
         }

@@ -40,20 +40,49 @@ pub(super) fn schemas() -> Value {
             }],
         },
         "UpdateCoreProfile": update(
-            "An entry of `update_core_profiles`, a JSON Merge Patch (RFC 7396).",
-            json!({"core-profile-id": any_profile_id()}),
-            core_fields(true),
+            "An entry of `update_core_profiles`, a JSON Merge Patch (RFC 7396). Without \
+             `core-profile-id` it is about the profile that has one of its identities, and these \
+             are added.",
+            &[],
+            merged([json!({"core-profile-id": any_profile_id()}), core_fields(true)]),
+            json!({}),
+        ),
+        "UpsertCoreProfile": update(
+            "An entry of `upsert_core_profiles`. Without `core-profile-id` it is about the profile \
+             that has one of its identities, and creates one if none has. Identities are added.",
+            &[],
+            merged([json!({"core-profile-id": any_profile_id()}), core_fields(true)]),
             json!({}),
         ),
         "UpdateAppProfile": update(
             "An entry of `update_app_profiles`, a JSON Merge Patch (RFC 7396).",
-            json!({"pid": pid()}),
-            app_fields(true),
+            &["pid"],
+            merged([json!({"pid": pid()}), app_fields(true)]),
             app_head(),
         ),
+        "DeleteCoreProfile": deletion(),
         "GetCoreProfile": lookup("core-profile-id", any_profile_id()),
         "GetAppProfile": lookup("pid", pid()),
         "Identity": identity(),
+    })
+}
+
+fn deletion() -> Value {
+    json!({
+        "type": "object",
+        "description": "An entry of `delete_core_profiles`: either the id or the identities.",
+        "minProperties": 1,
+        "maxProperties": 1,
+        "properties": {
+            "core-profile-id": any_profile_id(),
+            "identities": {
+                "type": "array",
+                "minItems": 1,
+                "maxItems": COLLECTION_ELEMENTS_MAX,
+                "items": schema("Identity"),
+            },
+        },
+        "additionalProperties": false,
     })
 }
 
@@ -68,21 +97,24 @@ fn stored(description: &str, ids: &Value, fields: &Value) -> Value {
     })
 }
 
-fn update(description: &str, id: Value, fields: Value, head: Value) -> Value {
+fn update(description: &str, required: &[&str], fields: Value, head: Value) -> Value {
     let description = format!(
         "{description} Null removes a value, maps merge key by key, arrays are replaced. Members \
          that only a get task returns are ignored."
     );
-    let required: Vec<_> = id.as_object().into_iter().flat_map(Map::keys).cloned().collect();
     let ignored = json!({"created_at": {}, "updated_at": {}});
     let head = head.as_object().into_iter().flat_map(Map::keys).map(|key| (key.clone(), json!({})));
-    json!({
+    let mut schema = json!({
         "type": "object",
         "description": description,
-        "required": required,
-        "properties": merged([id, fields, Value::Object(head.collect()), ignored]),
+        "minProperties": 1,
+        "properties": merged([fields, Value::Object(head.collect()), ignored]),
         "additionalProperties": false,
-    })
+    });
+    if !required.is_empty() {
+        schema["required"] = json!(required);
+    }
+    schema
 }
 
 fn lookup(name: &str, id: Value) -> Value {

@@ -10,19 +10,12 @@ use crate::openapi::operation::add_lines;
 use crate::openapi::parameters::instant;
 
 pub(super) fn schemas() -> Value {
-    let codes: Vec<_> = EntryErrorCode::ALL.iter().map(|code| code.as_str()).collect();
+    merged([of_profiles(), of_all()])
+}
+
+/// The results of actions on profiles.
+fn of_profiles() -> Value {
     json!({
-        "ProfileResult": {
-            "description": "Depends on the action of the task: the outcome of the entry, or for a \
-                            get action the whole profile.",
-            "anyOf": [
-                schema("CreatedCoreProfile"),
-                schema("UpdatedCoreProfile"),
-                schema("UpdatedAppProfile"),
-                schema("CoreProfile"),
-                schema("AppProfile"),
-            ],
-        },
         "CreatedCoreProfile": outcome(
             &["created"],
             &[],
@@ -36,10 +29,48 @@ pub(super) fn schemas() -> Value {
             &["core-profile-id"],
             json!({"core-profile-id": {"type": "string"}}),
         ),
+        "UpsertedCoreProfile": outcome(
+            &["created", "updated", "unchanged"],
+            &[],
+            json!({"core-profile-id": {
+                "type": "string",
+                "description": "The id of the profile; absent in a dry run that would create it.",
+            }}),
+        ),
+        "DeletedProfile": outcome(
+            &["deleted", "unchanged"],
+            &[],
+            json!({
+                "core-profile-id": {
+                    "type": "string",
+                    "description": "Absent if the identities belong to no profile.",
+                },
+                "pid": {"type": "string", "description": "Of an app profile."},
+            }),
+        ),
         "UpdatedAppProfile":
             outcome(&["updated", "unchanged"], &["pid"], json!({"pid": {"type": "string"}})),
+    })
+}
+
+fn of_all() -> Value {
+    let codes: Vec<_> = EntryErrorCode::ALL.iter().map(|code| code.as_str()).collect();
+    json!({
+        "ProfileResult": {
+            "description": "Depends on the action of the task: the outcome of the entry, or for a \
+                            get action the whole profile.",
+            "anyOf": [
+                schema("CreatedCoreProfile"),
+                schema("UpdatedCoreProfile"),
+                schema("UpsertedCoreProfile"),
+                schema("DeletedProfile"),
+                schema("UpdatedAppProfile"),
+                schema("CoreProfile"),
+                schema("AppProfile"),
+            ],
+        },
         "ImportedIssue": outcome(
-            &["created", "unchanged"],
+            &["created", "unchanged", "deleted"],
             &[],
             json!({
                 "id": {"type": "integer", "description": "Absent for a new issue in a dry run."},
@@ -78,6 +109,13 @@ fn entry_fault() -> Value {
                 "type": "string",
                 "description": "Only with `identity_conflict`: the core profile that has the \
                                 identity.",
+            },
+            "core-profile-ids": {
+                "type": "array",
+                "items": {"type": "string"},
+                "minItems": 1,
+                "description": "Only with `ambiguous_identity`: the core profiles that have the \
+                                identities.",
             },
         },
     })

@@ -243,11 +243,13 @@ fn entry(family: Family) -> Value {
         Family::Identity => &[
             "CreateCoreProfile",
             "UpdateCoreProfile",
+            "UpsertCoreProfile",
+            "DeleteCoreProfile",
             "UpdateAppProfile",
             "GetCoreProfile",
             "GetAppProfile",
         ],
-        Family::Issues => &["IssueEntry"],
+        Family::Issues => &["IssueEntry", "DeleteIssue"],
     };
     match names {
         [one] => schema(one),

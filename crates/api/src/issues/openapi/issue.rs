@@ -40,6 +40,16 @@ pub(super) fn schemas() -> Value {
             "properties": fields(&any, &instant(), "Message", "PrivateNote"),
             "examples": [example()],
         },
+        "DeleteIssue": {
+            "type": "object",
+            "description": "An entry of `delete_issues`.",
+            "required": ["id"],
+            "properties": {"id": {"oneOf": [
+                {"type": "integer", "minimum": 1},
+                {"type": "string", "pattern": "^[0-9]+$"},
+            ]}},
+            "additionalProperties": false,
+        },
         "IssueEntry": {
             "type": "object",
             "description": "An issue as an entry of `import_issues`, in the shape of lists with \

@@ -154,7 +154,10 @@ async fn a_read_key_may_submit_only_tasks_that_read() {
         ("get_app_profiles", 201),
         ("create_core_profiles", 403),
         ("update_core_profiles", 403),
+        ("upsert_core_profiles", 403),
+        ("delete_core_profiles", 403),
         ("update_app_profiles", 403),
+        ("delete_app_profiles", 403),
     ] {
         let form = [("action", action), ("payload", "[{}]")];
         let request = server.bare(Method::POST, PATH).bearer_auth(READ).form(&form);

@@ -18,6 +18,7 @@ on_each_store!(
     the_use_of_a_key_is_stored_and_the_server_is_ready,
     every_rule_for_numbers_and_texts_survives_a_round_trip,
     the_largest_profile_survives_a_round_trip,
+    people_and_issues_are_written_and_deleted_by_their_identities,
 );
 
 const PATH: &str = "/v2/acme/identity/bulk_actions";
@@ -223,5 +224,49 @@ async fn the_largest_profile_survives_a_round_trip() {
     let task = real.run("identity", "update_core_profiles", &grown).await;
     let errors = real.lines(&task, "errors").await;
     assert!(errors.contains("\"too_large\"") && errors.contains("not counted"), "{errors}");
+    real.stop().await;
+}
+
+async fn people_and_issues_are_written_and_deleted_by_their_identities() {
+    let real = RealServer::start().await;
+    let outcomes = async |task: &Value| -> Vec<String> {
+        let results = records(&real.lines(task, "results").await);
+        results.iter().map(|record| record["outcome"].as_str().unwrap().to_owned()).collect()
+    };
+    let people = "{\"identities\":[{\"email\":\"Ada@x.y\"}],\"age\":30}\n\
+                  {\"identities\":[{\"uid\":\"u2\"}]}\n\
+                  {\"identities\":[{\"email\":\"ada@x.y\"},{\"psn_id\":\"p\"}]}\n";
+    let first = real.run("identity", "upsert_core_profiles", people).await;
+    assert_eq!(outcomes(&first).await, ["created", "created", "updated"]);
+    let again = real.run("identity", "upsert_core_profiles", people).await;
+    assert_eq!(outcomes(&again).await, ["unchanged"; 3]);
+
+    let both = "{\"identities\":[{\"uid\":\"u2\"},{\"psn_id\":\"p\"}]}\n{\"identities\":[]}\n";
+    let errors = "{\"identities\":[{\"uid\":\"new\"}]}\n".to_owned() + both;
+    let failed = real.run("identity", "update_core_profiles", &errors).await;
+    let faults = records(&real.lines(&failed, "errors").await);
+    let codes: Vec<_> = faults.iter().map(|record| &record["errors"][0]["code"]).collect();
+    assert_eq!(codes, ["not_found", "ambiguous_identity", "required"]);
+    let ids = faults[1]["errors"][0]["core-profile-ids"].as_array().unwrap();
+    assert_eq!(ids.len(), 2, "{faults:?}");
+
+    let deleted = real.run("identity", "delete_core_profiles", both).await;
+    assert_eq!(deleted["counts"]["failed"], 2);
+    let one =
+        format!("{{\"core-profile-id\":{}}}\n{{\"identities\":[{{\"psn_id\":\"p\"}}]}}\n", ids[0]);
+    let deleted = real.run("identity", "delete_core_profiles", &one.repeat(2)).await;
+    assert_eq!(outcomes(&deleted).await, ["deleted", "deleted", "unchanged", "unchanged"]);
+    let url = format!("{}?format=csv", deleted["links"]["results"].as_str().unwrap());
+    let table = real.text(&url);
+    assert!(table.await.ends_with("3,4,unchanged,\r\n"));
+    let absent = real.run("identity", "delete_app_profiles", "{\"pid\":\"p\"}\n{}\n").await;
+    assert_eq!(outcomes(&absent).await, ["unchanged"]);
+    assert_eq!(absent["counts"]["failed"], 1);
+    let issues = "{\"id\":5,\"created_at\":1700000000000}\n";
+    real.run("issues", "import_issues", issues).await;
+    let gone = real.run("issues", "delete_issues", "{\"id\":\"5\"}\n{\"id\":5}\n").await;
+    assert_eq!(outcomes(&gone).await, ["deleted", "unchanged"]);
+    let list = real.json("/v1/acme/issues").await;
+    assert_eq!(list["total-hits"], 0, "{list}");
     real.stop().await;
 }

@@ -24,7 +24,7 @@ pub use people::{AgentMention, AppProfileMention};
 use super::IssueFacts;
 use super::fragments::{IssueBody, IssueFragments};
 use super::head::{HeadContext, HeadTemplate};
-use super::reader::Reader;
+use super::reader::{Map, Reader};
 use crate::entry::{id_of, read_entry};
 use crate::error_code::EntryErrorCode;
 use crate::ids::{DomainName, FOREIGN_ID_CHARS_MAX, ISSUE_ID_MAX};
@@ -184,7 +184,10 @@ fn new_issue(source: &Source<'_>, map: &IssueMap<'_, '_>, reader: &mut Reader) -
 
 /// The issue's id: a whole number, or its digits as a string, as the answer to `POST /issues` has
 /// it.
-fn issue_id(map: &IssueMap<'_, '_>, reader: &mut Reader) -> Option<u64> {
+pub(super) fn issue_id<const FIELDS: usize>(
+    map: &Map<'_, '_, FIELDS>,
+    reader: &mut Reader,
+) -> Option<u64> {
     let json = map.get("id")?;
     let at = map.at.key("id");
     let max = ISSUE_ID_MAX as i64;

@@ -17,12 +17,9 @@ use super::command::{bytes, moment, note, once, refused, signed};
 use super::issue_store::{IssueStore, Replacement};
 use super::lookups::{self, Lookups};
 use crate::issues::IndexChanges;
+use crate::issues::portions::portions;
 use crate::{EditIssues, Idempotent, StoreError, StoredAnswer, WriteOrigin};
 
-/// Issues that a bulk edit has in memory at a time, and their bytes as they are stored. One issue
-/// may have more.
-const EDITED_AT_ONCE: usize = 50;
-const EDITED_BYTES_AT_ONCE: u64 = 4 << 20;
 /// The most bytes that a character of a text has in an issue: those of an escape.
 const ESCAPED_BYTES_MAX: usize = 6;
 /// The most bytes by which an edit makes an issue longer, apart from the texts of the request and
@@ -177,23 +174,6 @@ impl<W: IssueStore> BulkEdit<'_, W> {
     }
 }
 
-/// The places of issues of these lengths that are in memory at a time.
-fn portions(stored: &[u64]) -> impl Iterator<Item = Range<usize>> {
-    let mut from = 0;
-    std::iter::from_fn(move || {
-        let mut bytes = 0;
-        let fits = |length: &&u64| {
-            bytes += **length;
-            bytes <= EDITED_BYTES_AT_ONCE
-        };
-        let left = &stored[from..];
-        let count = left.iter().take(EDITED_AT_ONCE).take_while(fits).count();
-        let portion = from..from + count.max(left.len().min(1));
-        from = portion.end;
-        (!portion.is_empty()).then_some(portion)
-    })
-}
-
 /// The author of desk messages: the agent with this id or address, otherwise an author of this
 /// name; without a name the desk.
 fn desk_author<W: IssueStore>(
@@ -212,22 +192,5 @@ fn desk_author<W: IssueStore>(
     match agent {
         Some(agent) => signed(store, origin, agent),
         None => Ok(lookups::desk(store)?.author_named(&origin.domain_name, named)),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_portion_has_fifty_issues_or_4_mib_and_at_least_one_issue() {
-        let all = |stored: &[u64]| portions(stored).collect::<Vec<_>>();
-        assert!(all(&[]).is_empty());
-        assert_eq!(all(&[1; 120]), [0..50, 50..100, 100..120]);
-        let long = EDITED_BYTES_AT_ONCE;
-        assert_eq!(
-            all(&[long, 1, long - 1, 1, 2 * long, 2 * long, 3]),
-            [0..1, 1..3, 3..4, 4..5, 5..6, 6..7]
-        );
     }
 }

@@ -39,7 +39,8 @@ pub trait IssueStore: CommandStore {
     fn rows_of(&self, ids: &[u64]) -> Result<Vec<Option<u32>>, StoreError>;
     /// Locks an issue that is about to change, and returns it with its row.
     fn issue(&self, id: u64) -> Result<Option<(u32, IssueRecord)>, StoreError>;
-    /// Locks issues that are about to change.
+    /// Locks issues that are about to change. [`StoreError::Contended`] if one of them was deleted
+    /// since its row was looked up.
     fn lock(&self, rows: &[u32]) -> Result<(), StoreError>;
     /// Bytes of the fragments of locked issues, in the order given. No fragment is read for that.
     fn stored_bytes(&self, rows: &[u32]) -> Result<Vec<u64>, StoreError>;
@@ -55,6 +56,8 @@ pub trait IssueStore: CommandStore {
     fn insert(&self, allocation: &IssueAllocation, issue: &IssueRecord) -> Result<i64, StoreError>;
     /// Writes only the values that an edit may change.
     fn replace(&self, replaced: &[Replacement]) -> Result<(), StoreError>;
+    /// Deletes locked issues with their fragments. The caller updates the index.
+    fn delete(&self, rows: &[u32]) -> Result<(), StoreError>;
     /// Updates counters and term sets.
     fn update_index(&self, changes: IndexChanges) -> Result<(), StoreError>;
 }

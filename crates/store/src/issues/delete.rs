@@ -1,0 +1,82 @@
+//! Deleting issues: takes them from counters and terms, and removes their rows and the files of
+//! their messages. A slice may name thousands of long issues, so only some of them are in memory at
+//! a time. Invariant: after a slice, counters, terms and files are those of the issues that are
+//! left.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use caseload_model::issue::plan_issue_deletes;
+use caseload_model::record::{ChunkRecords, PreparedEntry};
+
+use super::portions::portions;
+use super::{IndexChanges, IndexedIssue, IssueStore};
+use crate::{StoreError, attachments};
+
+/// The deletions of one chunk.
+#[derive(Debug, Default)]
+pub struct Deletions {
+    /// Of a dry run: the issues that its entries so far would have deleted.
+    dry_run: Option<HashSet<u64>>,
+}
+
+impl Deletions {
+    /// Of a dry run, after its earlier entries.
+    pub(crate) const fn of_dry_run(earlier: HashSet<u64>) -> Self {
+        Self { dry_run: Some(earlier) }
+    }
+
+    /// The issues that the entries of a dry run would have deleted.
+    pub(crate) fn into_dry_run(self) -> HashSet<u64> {
+        self.dry_run.unwrap_or_default()
+    }
+
+    /// Deletes the issues of some entries; their records.
+    pub(crate) fn apply(
+        &mut self,
+        store: &impl IssueStore,
+        payload: &[u8],
+        entries: &[PreparedEntry<u64>],
+    ) -> Result<ChunkRecords, StoreError> {
+        let named = entries.iter().filter_map(|entry| entry.item.as_ref().ok().copied());
+        let ids: Vec<u64> = named.collect();
+        let rows = if ids.is_empty() { Vec::new() } else { store.rows_of(&ids)? };
+        let mut stored: HashMap<u64, u32> =
+            ids.iter().zip(rows).filter_map(|(id, row)| Some((*id, row?))).collect();
+        if let Some(earlier) = &self.dry_run {
+            stored.retain(|id, _| !earlier.contains(id));
+        }
+        let plan = plan_issue_deletes(payload, entries, &stored);
+        match &mut self.dry_run {
+            Some(earlier) => earlier.extend(plan.deleted),
+            None => {
+                let place = |id: &u64| Some((*stored.get(id)?, *id));
+                remove(store, &plan.deleted.iter().filter_map(place).collect())?;
+            }
+        }
+        Ok(plan.records)
+    }
+}
+
+/// Removes these issues, by their rows.
+fn remove(store: &impl IssueStore, issues: &BTreeMap<u32, u64>) -> Result<(), StoreError> {
+    if issues.is_empty() {
+        return Ok(());
+    }
+    let rows: Vec<u32> = issues.keys().copied().collect();
+    store.lock(&rows)?;
+    let stored = store.stored_bytes(&rows)?;
+    let mut changes = IndexChanges::default();
+    for portion in portions(&stored) {
+        let rows = &rows[portion];
+        for (row, issue) in rows.iter().zip(store.records(rows)?) {
+            let (columns, fragments) = (&issue.columns, &issue.fragments());
+            let before = IndexedIssue { columns, fragments };
+            changes.change((*row).into(), Some(before), None)?;
+        }
+    }
+    store.update_index(changes)?;
+    store.delete(&rows)?;
+    let ids: Vec<i64> = issues.values().map(|id| id.cast_signed()).collect();
+    attachments::remove_with_issues(store, &ids)?;
+    store.store_bytes(-(stored.iter().sum::<u64>() as i64))
+}

@@ -1,0 +1,56 @@
+//! Deleting core and app profiles. A core profile goes with its identities; issues and profiles of
+//! the other kind stay. The rows of deleted profiles are not cleared from pages: only the removal
+//! of a domain and an erasure promise that.
+
+use caseload_model::profile::{
+    CoreTarget, plan_app_deletes, plan_core_deletes, rejected_core_profiles, rejected_identities,
+};
+use caseload_model::record::{ChunkRecords, PreparedEntry};
+
+use super::changes::ProfileChanges;
+use super::statements::{ProfileStore, app_fields, sound};
+use super::update::{end, read_core};
+use crate::{StoreError, values};
+
+/// Deletes the core profiles of some entries; their records.
+pub fn delete_core(
+    store: &impl ProfileStore,
+    changes: &mut ProfileChanges,
+    payload: &[u8],
+    entries: &[PreparedEntry<CoreTarget>],
+) -> Result<ChunkRecords, StoreError> {
+    let named = sound(entries).flat_map(|target| &target.identities);
+    let named: Vec<_> = named.chain(rejected_identities(entries)).collect();
+    let ids = sound(entries).filter_map(|target| target.id);
+    let ids = ids.chain(rejected_core_profiles(entries));
+    let (fields, owners) = read_core(store, changes, ids, &named, named.iter().copied())?;
+    let plan = plan_core_deletes(payload, entries, &fields, &owners);
+    end(store, changes, plan, &fields)
+}
+
+/// Deletes the app profiles of some entries; their records.
+pub fn delete_app(
+    store: &impl ProfileStore,
+    changes: &mut ProfileChanges,
+    payload: &[u8],
+    entries: &[PreparedEntry<String>],
+) -> Result<ChunkRecords, StoreError> {
+    let pids: Vec<&str> = sound(entries).map(String::as_str).collect();
+    let mut fields = app_fields(store, &pids, changes.dry_run.is_none())?;
+    if let Some(earlier) = &changes.dry_run {
+        earlier.lay_over_app(&mut fields);
+    }
+    let plan = plan_app_deletes(payload, entries, &fields);
+    if let Some(dry_run) = &mut changes.dry_run {
+        dry_run.note_app_deletes(plan.deleted);
+    } else if !plan.deleted.is_empty() {
+        changes.written = true;
+        let pids: Vec<&str> = plan.deleted.iter().map(String::as_str).collect();
+        let bytes = pids.iter().filter_map(|pid| fields.get(*pid)).map(Vec::len).sum::<usize>();
+        let delete = "DELETE FROM app_profiles WHERE domain_id = ?1 AND pid = ANY (?2)";
+        let deleted = store.change(delete, values![store.domain(), pids])?;
+        assert_eq!(deleted, pids.len() as u64, "an app profile that was read is there");
+        store.store_bytes(-(bytes as i64))?;
+    }
+    Ok(plan.records)
+}

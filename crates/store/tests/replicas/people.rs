@@ -1,0 +1,87 @@
+//! Two servers with runners over one database, which upsert the same people at once: there is one
+//! profile for each person, and it is the one that the tasks leave in the order of acceptance.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use caseload_bulk::{Runner, RunnerConfig};
+use caseload_model::task::{Action, Family, Outcome};
+use caseload_model::time::Clock;
+use caseload_store::{Domain, Store};
+
+use super::Database;
+use crate::suite::support::{NOW, assert_sound, domain, task_of};
+
+const PATIENCE: Duration = Duration::from_mins(2);
+const PEOPLE: usize = 400;
+const TASKS: usize = 8;
+
+/// Entries of one task. Every other task names the people in the opposite order.
+fn entries(task: usize) -> Vec<String> {
+    let entry = |n: usize| {
+        let identities = format!(r#"[{{"psn_id":"{n}-{task}"}},{{"uid":"{n}"}}]"#);
+        let fields = format!(r#""custom_fields":{{"t{task}":1}},"age":{task}"#);
+        format!(r#"{{"identities":{identities},{fields}}}"#)
+    };
+    let forwards = (0..PEOPLE).map(entry);
+    if task.is_multiple_of(2) { forwards.collect() } else { forwards.rev().collect() }
+}
+
+/// The fields of a person after all tasks.
+fn expected(n: usize) -> String {
+    let first = format!(r#"{{"psn_id":"{n}-0"}},{{"uid":"{n}"}}"#);
+    let others = (1..TASKS).map(|task| format!(r#"{{"psn_id":"{n}-{task}"}}"#));
+    let identities: Vec<_> = [first].into_iter().chain(others).collect();
+    let fields: Vec<_> = (0..TASKS).map(|task| format!(r#""t{task}":1"#)).collect();
+    format!(
+        r#""identities":[{}],"custom_fields":{{{}}},"age":{}"#,
+        identities.join(","),
+        fields.join(","),
+        TASKS - 1
+    )
+}
+
+async fn completed(store: &Arc<dyn Store>, domain: &Domain, id: &str) {
+    let begun = Instant::now();
+    loop {
+        let task = store.task(domain.id, Family::Identity, id).await.unwrap().unwrap();
+        if task.outcome.is_some() {
+            assert_eq!(task.outcome, Some(Outcome::Succeeded), "{id}");
+            return;
+        }
+        assert!(begun.elapsed() < PATIENCE, "{id} does not complete");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn two_servers_that_upsert_the_same_people_make_each_person_once() {
+    let database = Database::new();
+    let stores = [database.server(), database.server()];
+    let acme = domain(&stores[0], "acme").await;
+    let runners = stores.each_ref().map(|store| {
+        let name = format!("{:p}", Arc::as_ptr(store));
+        let config = RunnerConfig::new(name);
+        Runner::start(store.clone(), store.clone(), Clock::new(|| NOW), config)
+    });
+    for task in 0..TASKS {
+        let command =
+            task_of(&acme, &format!("t{task}"), Action::UpsertCoreProfiles, &entries(task), 50);
+        stores[task % 2].create_task(command).await.unwrap();
+    }
+    for task in 0..TASKS {
+        completed(&stores[task % 2], &acme, &format!("t{task}")).await;
+    }
+    for runner in runners {
+        runner.stop().await;
+    }
+    let client = database.client().await;
+    let rows = client.query("SELECT fields FROM core_profiles", &[]).await.unwrap();
+    let mut fields: Vec<String> =
+        rows.iter().map(|row| String::from_utf8(row.get(0)).unwrap()).collect();
+    let mut wanted: Vec<String> = (0..PEOPLE).map(expected).collect();
+    fields.sort();
+    wanted.sort();
+    assert_eq!(fields, wanted);
+    assert_sound(&stores[0]).await;
+}

@@ -11,7 +11,7 @@ use crate::values::{EMAILS, ISSUE_ID_MAX, KEYS, NAMES, NUMBERS, SEARCHED, STATES
 pub type Parameters = Vec<(String, String)>;
 
 /// Every filter, with hyphens.
-const FILTERS: [&str; 23] = [
+const FILTERS: [&str; 25] = [
     "created-since",
     "created-until",
     "updated-since",
@@ -30,6 +30,8 @@ const FILTERS: [&str; 23] = [
     "assignee-ids",
     "assignee-emails",
     "author-emails",
+    "text",
+    "title",
     "messages",
     "notes",
     "feedback-comment",
@@ -89,7 +91,8 @@ fn filter(name: &str, random: &mut SplitMix) -> String {
             condition(random, &[&emails[..], &["BOB@desk.x", "nobody@x"]].concat(), &["or"])
         }
         "author-emails" => condition(random, &[&EMAILS[..], &[""]].concat(), &["or", "exists"]),
-        "messages" | "notes" => condition(random, &SEARCHED, &all),
+        "text" => random.pick(&SEARCHED[..SEARCHED.len() - 1]).to_owned(),
+        "title" | "messages" | "notes" => condition(random, &SEARCHED, &all),
         "feedback-comment" => condition(random, &SEARCHED, &["and", "nor", "exists"]),
         "feedback-rating" => rating(random),
         "redacted" => random.pick(&["true", "false"]).to_owned(),

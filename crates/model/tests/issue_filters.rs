@@ -68,6 +68,7 @@ fn each_condition_parameter_fills_its_filter_in_both_spellings() {
         "assignee-ids" => query.assignee_ids.clone(),
         "assignee-emails" => query.assignee_emails.clone(),
         "author-emails" => query.author_emails.clone(),
+        "title" => query.title.clone(),
         "messages" => query.messages.clone(),
         "notes" => query.notes.clone(),
         _ => query.feedback_comment.clone(),
@@ -78,6 +79,7 @@ fn each_condition_parameter_fills_its_filter_in_both_spellings() {
         ("assignee-ids", all, ["A", "B", "C"]),
         ("assignee-emails", r#"{"or":["Ä@X"]}"#, ["", "ä@x", ""]),
         ("author-emails", r#"{"or":["Ä@X"],"exists":"true"}"#, ["", "ä@x", ""]),
+        ("title", all, ["a", "b", "c"]),
         ("messages", r#"{"and":["A"],"or":["ΣΑΣ"],"nor":["C"]}"#, ["a", "σασ", "c"]),
         ("notes", all, ["a", "b", "c"]),
         ("feedback-comment", r#"{"and":["A"],"nor":["C"],"exists":true}"#, ["a", "", "c"]),
@@ -91,6 +93,17 @@ fn each_condition_parameter_fills_its_filter_in_both_spellings() {
             assert_eq!(part(&query, name), expected, "{spelled}={value}");
         }
     }
+}
+
+#[test]
+fn the_text_is_folded_and_not_empty() {
+    assert_eq!(query("text", "ΣΑΣ % \"a\"").unwrap().text.as_deref(), Some("σασ % \"a\""));
+    // Neither a list nor JSON: any text is searched for as it is.
+    assert_eq!(query("text", "[\"a\",").unwrap().text.as_deref(), Some("[\"a\","));
+    assert_eq!(query("text", " ").unwrap().text.as_deref(), Some(" "));
+    let long = "ä".repeat(10_000);
+    assert_eq!(query("text", &long).unwrap().text, Some(long));
+    refused("text", &[("", &["text is empty; leave text out to list everything"])]);
 }
 
 #[test]

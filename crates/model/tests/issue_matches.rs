@@ -11,7 +11,7 @@ use caseload_model::issue::{
     prepare_imports,
 };
 use caseload_model::issue_query::{
-    FieldMatcher, IssueQuery, SearchableIssue, TextMatcher, TextSource, parse_list,
+    Condition, FieldMatcher, IssueQuery, SearchableIssue, TextMatcher, TextSource, parse_list,
 };
 use caseload_model::payload::{Block, Entry};
 use caseload_testdata::{AGENTS, SplitMix, issues, query};
@@ -251,6 +251,40 @@ fn texts_are_searched_literally_and_without_case_in_the_whole_issue() {
     }
 }
 
+#[test]
+fn a_text_is_found_in_the_title_in_messages_in_notes_and_in_the_comment() {
+    for (members, text, found) in [
+        (r#","title":"Crash on Login""#, "h on L", true),
+        (r#","title":"Crash","messages":[{"body":"STRA\u00dfE"}]"#, "straße", true),
+        (r#","private_notes":[{"body":"a"},{"body":"called \"Bob\""}]"#, "d \"b", true),
+        (r#","feedback_comment":"Great\nHelp""#, "t\nh", true),
+        // One text has to contain all of it, and nothing else of an issue is searched.
+        (r#","title":"Crash","messages":[{"body":"Login"}]"#, "crash login", false),
+        (r#","title":"Crash","tags":["vip"]"#, "vip", false),
+        (r#","title":"Crash""#, "title", false),
+        (r#","title":"a""#, " ", false),
+    ] {
+        let text = text.replace("\\n", "\n").replace("\\\"", "\"");
+        assert_eq!(matches(members, "text", &text), found, "{members} {text}");
+    }
+}
+
+#[test]
+fn conditions_on_the_title_read_the_title_alone() {
+    for (title, condition, expected) in [
+        ("Crash on Login", r#"{"and":["CRASH","login"]}"#, true),
+        ("Crash on Login", r#"["refund","crash"]"#, true),
+        ("Crash on Login", r#"{"nor":["refund"],"exists":true}"#, true),
+        ("Crash on Login", r#"{"exists":false}"#, false),
+        ("", r#"{"exists":false}"#, true),
+        ("", r#"{"nor":[""]}"#, true),
+        ("", r#"{"and":[""]}"#, false),
+    ] {
+        let members = format!(r#","title":"{title}","messages":[{{"body":"refund"}}]"#);
+        assert_eq!(matches(&members, "title", condition), expected, "{title:?} {condition}");
+    }
+}
+
 /// `{TYPE:{"and":{"f":TESTS}}}`
 fn of_type(field_type: &str, tests: &str) -> String {
     format!("{{\"{field_type}\":{{\"and\":{{\"f\":{tests}}}}}}}")
@@ -343,9 +377,23 @@ fn fast(query: &IssueQuery, issue: &Issue, agents: &HashMap<String, String>) -> 
     let fragments = issue.fragments();
     let assignee = issue.columns.facts.assignee_id.as_deref().unwrap_or_default();
     let email = agents.get(assignee).map_or("", String::as_str);
-    let text = |place, condition, fragment| TextMatcher::new(place, condition).holds(fragment);
+    let text = |place, condition: &Condition, fragment: Option<&[u8]>| {
+        TextMatcher::new(place, condition).holds(fragment)
+    };
     query.matches_columns(&issue.columns)
         && query.assignee_emails.holds(!email.is_empty(), |e| !e.is_empty() && e == email)
+        && text(TextSource::Title, &query.title, Some(fragments.head))
+        && query.text.as_ref().is_none_or(|wanted| {
+            let condition = Condition { and: vec![wanted.clone()], ..Condition::default() };
+            [
+                (TextSource::Title, Some(fragments.head)),
+                (TextSource::Messages, Some(fragments.messages)),
+                (TextSource::Notes, fragments.private_notes),
+                (TextSource::FeedbackComment, fragments.feedback),
+            ]
+            .into_iter()
+            .any(|(place, fragment)| text(place, &condition, fragment))
+        })
         && text(TextSource::Messages, &query.messages, Some(fragments.messages))
         && text(TextSource::Notes, &query.notes, fragments.private_notes)
         && text(TextSource::FeedbackComment, &query.feedback_comment, fragments.feedback)

@@ -352,6 +352,7 @@ fn a_bare_list_on_a_condition_means_or_and_an_empty_one_matches_nothing() {
         "assignee-ids",
         "assignee_emails",
         "author_emails",
+        "title",
         "messages",
         "notes",
         "feedback-comment",

@@ -26,12 +26,13 @@ const WITH_COMMAS: [&str; 6] =
 
 const ALL: &[&str] = &["and", "or", "nor", "exists"];
 
-const KINDS: [(&str, Kind); 13] = [
+const KINDS: [(&str, Kind); 14] = [
     ("tags", Kind::Object(ALL, false, |query| &query.tags)),
     ("languages", Kind::Object(ALL, false, |query| &query.languages)),
     ("assignee-ids", Kind::Object(ALL, false, |query| &query.assignee_ids)),
     ("assignee-emails", Kind::Object(&["or"], true, |query| &query.assignee_emails)),
     ("author-emails", Kind::Object(&["or", "exists"], true, |query| &query.author_emails)),
+    ("title", Kind::Object(ALL, true, |query| &query.title)),
     ("messages", Kind::Object(ALL, true, |query| &query.messages)),
     ("notes", Kind::Object(ALL, true, |query| &query.notes)),
     (

@@ -7,6 +7,7 @@ pub(crate) const CONDITIONS: &[&str] = &[
     "assignee-ids=",
     "assignee_emails=",
     "author-emails=",
+    "title=",
     "messages=",
     "notes=",
     "feedback_comment=",
@@ -178,6 +179,7 @@ pub(crate) const ISSUES: &[&str] = &[
 ];
 
 pub(crate) const MATCHERS: &[&str] = &[
+    "title={\"or\":[\"",
     "messages={\"and\":[\"",
     "notes={\"or\":[\"",
     "feedback-comment={\"nor\":[\"",

@@ -19,6 +19,7 @@ pub(crate) fn holds(data: &[u8]) {
     let Ok(request) = parse_list(&pairs) else { return };
     let query = request.query;
     let mut texts = [
+        (TextSource::Title, &query.title),
         (TextSource::Messages, &query.messages),
         (TextSource::Notes, &query.notes),
         (TextSource::FeedbackComment, &query.feedback_comment),
@@ -34,6 +35,7 @@ pub(crate) fn holds(data: &[u8]) {
             let issue = SearchableIssue { columns: &record.columns, fragments, agent_emails };
             for (place, query, matcher) in &mut texts {
                 let fragment = match place {
+                    TextSource::Title => Some(fragments.head),
                     TextSource::Messages => Some(fragments.messages),
                     TextSource::Notes => fragments.private_notes,
                     TextSource::FeedbackComment => fragments.feedback,
@@ -50,6 +52,7 @@ pub(crate) fn holds(data: &[u8]) {
 fn alone(place: TextSource, condition: &Condition) -> IssueQuery {
     let (mut query, condition) = (IssueQuery::default(), condition.clone());
     match place {
+        TextSource::Title => query.title = condition,
         TextSource::Messages => query.messages = condition,
         TextSource::Notes => query.notes = condition,
         TextSource::FeedbackComment => query.feedback_comment = condition,

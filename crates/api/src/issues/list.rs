@@ -292,7 +292,7 @@ impl ListCall {
 
 /// Whether the filter of this name searches texts, for which the store reads the issues themselves.
 fn reads_texts(name: &str) -> bool {
-    ["messages", "notes", "feedback-comment", "custom-fields"]
+    ["text", "title", "messages", "notes", "feedback-comment", "custom-fields"]
         .iter()
         .any(|filter| same_name(filter, name))
 }

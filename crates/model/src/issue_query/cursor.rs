@@ -205,6 +205,8 @@ mod tests {
             parse("updated-since", "1"),
             parse("ids", "[1]"),
             parse("app-ids", "[\"a\"]"),
+            parse("text", "a"),
+            parse("title", "[\"a\"]"),
             parse("redacted", "true"),
             parse("sort-order", "asc"),
             parse("sort-by", "state-change-time"),

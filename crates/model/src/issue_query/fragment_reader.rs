@@ -8,6 +8,8 @@ use crate::json::{self, DEPTH_MAX, Json};
 /// The searchable texts of an issue, by the fragment that holds them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TextSource {
+    /// The title, unless it is empty. It is in the head.
+    Title,
     /// The bodies of all messages.
     Messages,
     /// The bodies of all private notes.
@@ -21,6 +23,9 @@ impl TextSource {
     /// returns false.
     pub(crate) fn visit<'f>(self, fragment: &'f [u8], visit: &mut impl FnMut(&'f [u8]) -> bool) {
         match self {
+            Self::Title => {
+                text_member(fragment, b"title", &mut |text| text.is_empty() || visit(text));
+            }
             Self::Messages | Self::Notes => {
                 elements(fragment, |element| text_member(element, b"body", visit));
             }

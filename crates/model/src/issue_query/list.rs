@@ -8,6 +8,8 @@ use super::{
     Condition, CursorPaging, IssueQuery, RatingSet, Sort, SortKey, SortOrder, TimeRange, columns,
     cursor_paging,
 };
+use crate::error_code::ErrorCode;
+use crate::fold::fold;
 use crate::ids::ISSUE_ID_MAX;
 use crate::issue::{IssueState, IssueView, TimestampFormat};
 use crate::json::Json;
@@ -15,7 +17,7 @@ use crate::parameters::instant::Bound;
 use crate::parameters::{Paging, ParameterFault, Parameters, paging};
 
 /// The parameters of a list. `format` is a matter of HTTP, which reads its value.
-pub const LIST_PARAMETERS: [&str; 37] = [
+pub const LIST_PARAMETERS: [&str; 39] = [
     "created-since",
     "created-until",
     "updated-since",
@@ -34,6 +36,8 @@ pub const LIST_PARAMETERS: [&str; 37] = [
     "assignee-ids",
     "assignee-emails",
     "author-emails",
+    "text",
+    "title",
     "messages",
     "notes",
     "feedback-comment",
@@ -160,6 +164,8 @@ fn query(parameters: &mut Parameters<'_>) -> IssueQuery {
         assignee_ids: condition(parameters, Subject::AssigneeIds),
         assignee_emails: condition(parameters, Subject::AssigneeEmails),
         author_emails: condition(parameters, Subject::AuthorEmails),
+        text: text(parameters),
+        title: condition(parameters, Subject::Title),
         messages: condition(parameters, Subject::Messages),
         notes: condition(parameters, Subject::Notes),
         feedback_comment: condition(parameters, Subject::FeedbackComment),
@@ -176,6 +182,18 @@ fn range(parameters: &mut Parameters<'_>, since: &str, until: &str) -> TimeRange
     let (since, until) =
         (parameters.bound(since, Bound::Since), parameters.bound(until, Bound::Until));
     TimeRange { since, until }
+}
+
+/// A text to search for, folded. An empty text may come from a field that was not filled in, so it
+/// is a fault.
+fn text(parameters: &mut Parameters<'_>) -> Option<String> {
+    let (spelled, text) = parameters.get("text")?;
+    if text.is_empty() {
+        let detail = format!("{spelled} is empty; leave {spelled} out to list everything");
+        parameters.fault(spelled, ErrorCode::InvalidValue, detail);
+        return None;
+    }
+    Some(fold(text))
 }
 
 /// Issue ids: strings or numbers. An id that no issue can have is well formed but matches nothing.

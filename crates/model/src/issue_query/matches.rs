@@ -30,6 +30,8 @@ impl IssueQuery {
         let email = email.filter(|email| !email.is_empty());
         self.matches_columns(issue.columns)
             && has(&self.assignee_emails, email.map(std::slice::from_ref).unwrap_or_default())
+            && self.text.as_ref().is_none_or(|text| contains(fragments, text))
+            && has_text(&self.title, &title(fragments.head))
             && has_text(&self.messages, &bodies(Some(fragments.messages)))
             && has_text(&self.notes, &bodies(fragments.private_notes))
             && has_text(&self.feedback_comment, &comment(fragments.feedback))
@@ -79,6 +81,21 @@ fn has_text(condition: &Condition, texts: &[String]) -> bool {
     condition.holds(!texts.is_empty(), |wanted| texts.iter().any(|text| text.contains(wanted)))
 }
 
+/// Whether one of the searchable texts of the issue contains `text`, which is folded.
+fn contains(fragments: &IssueFragments<'_>, text: &str) -> bool {
+    let mut texts = title(fragments.head);
+    texts.extend(bodies(Some(fragments.messages)));
+    texts.extend(bodies(fragments.private_notes));
+    texts.extend(comment(fragments.feedback));
+    texts.iter().any(|whole| whole.contains(text))
+}
+
+/// The folded title, unless it is empty.
+fn title(head: &[u8]) -> Vec<String> {
+    let title = member_text(head, "title").into_iter();
+    title.filter(|title| !title.is_empty()).collect()
+}
+
 /// The folded bodies of an array of messages or notes.
 fn bodies(array: Option<&[u8]>) -> Vec<String> {
     let Some(Ok(Json::Array(items))) = array.map(json::parse) else { return Vec::new() };
@@ -87,9 +104,13 @@ fn bodies(array: Option<&[u8]>) -> Vec<String> {
 
 /// The folded comment, if there is one.
 fn comment(feedback: Option<&[u8]>) -> Vec<String> {
-    let map = [b"{", feedback.unwrap_or_default(), b"}"].concat();
-    let Ok(map) = json::parse(&map) else { return Vec::new() };
-    map.get("feedback_comment").and_then(Json::as_str).map(fold).into_iter().collect()
+    member_text(feedback.unwrap_or_default(), "feedback_comment").into_iter().collect()
+}
+
+/// The folded text of one of these members, which have no braces.
+fn member_text(members: &[u8], name: &str) -> Option<String> {
+    let map = [b"{", members, b"}"].concat();
+    json::parse(&map).ok()?.get(name).and_then(Json::as_str).map(fold)
 }
 
 fn has_fields(filter: &FieldFilter, custom_fields: &[u8]) -> bool {

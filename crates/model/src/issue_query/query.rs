@@ -1,6 +1,8 @@
 //! A query: which issues a list holds, and in which order. `IssueQuery::default()` matches every
 //! issue, newest first; each filter narrows it, and all filters must hold together.
 
+use std::fmt;
+
 use super::{Condition, FieldFilter, RatingSet};
 use crate::issue::IssueState;
 use crate::task::words;
@@ -59,8 +61,9 @@ impl Default for Sort {
 /// Which issues, in which order. A list of alternatives that is given but empty matches nothing.
 /// Lists are ascending and without repeats.
 ///
-/// Cursors hold a digest of the `Debug` form: renaming a type or a field here voids those in use.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// Cursors hold a digest of the `Debug` form: renaming a type or a field here voids those in use. A
+/// filter that is newer than the first cursors is in that form only if it is given.
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct IssueQuery {
     /// On `created_at`.
     pub created: TimeRange,
@@ -86,6 +89,10 @@ pub struct IssueQuery {
     pub assignee_emails: Condition,
     /// On `author_email`, folded; an empty address counts as none. `and` and `nor` are never given.
     pub author_emails: Condition,
+    /// Folded; a literal part of the title, of a message, of a private note or of the comment.
+    pub text: Option<String>,
+    /// Folded texts, each searched in the title; an empty title counts as none.
+    pub title: Condition,
     /// Folded texts, each searched in the bodies of all messages.
     pub messages: Condition,
     /// Folded texts, each searched in the bodies of all private notes.
@@ -97,4 +104,39 @@ pub struct IssueQuery {
     pub rating: Option<RatingSet>,
     pub redacted: Option<bool>,
     pub sort: Sort,
+}
+
+impl fmt::Debug for IssueQuery {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut form = f.debug_struct("IssueQuery");
+        form.field("created", &self.created)
+            .field("updated", &self.updated)
+            .field("changed", &self.changed)
+            .field("states", &self.states)
+            .field("ids", &self.ids)
+            .field("app_ids", &self.app_ids)
+            .field("platform_types", &self.platform_types)
+            .field("queue_ids", &self.queue_ids)
+            .field("end_user_ids", &self.end_user_ids)
+            .field("issue_modes", &self.issue_modes)
+            .field("tags", &self.tags)
+            .field("languages", &self.languages)
+            .field("assignee_ids", &self.assignee_ids)
+            .field("assignee_emails", &self.assignee_emails)
+            .field("author_emails", &self.author_emails);
+        if self.text.is_some() {
+            form.field("text", &self.text);
+        }
+        if !self.title.is_unbounded() {
+            form.field("title", &self.title);
+        }
+        form.field("messages", &self.messages)
+            .field("notes", &self.notes)
+            .field("feedback_comment", &self.feedback_comment)
+            .field("custom_fields", &self.custom_fields)
+            .field("rating", &self.rating)
+            .field("redacted", &self.redacted)
+            .field("sort", &self.sort)
+            .finish()
+    }
 }

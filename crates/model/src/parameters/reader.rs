@@ -15,7 +15,7 @@ use crate::spelling::{boolean_word, same_name, unbracketed};
 use crate::time::UnixMillis;
 
 /// The parameters that are lists, of every call. Any other parameter has one value.
-const LISTS: [(&str, ListForm); 20] = [
+const LISTS: [(&str, ListForm); 21] = [
     ("action", ListForm::Commas),
     ("app-ids", ListForm::Commas),
     ("assignee-emails", ListForm::Texts),
@@ -36,6 +36,7 @@ const LISTS: [(&str, ListForm); 20] = [
     ("state", ListForm::Commas),
     ("status", ListForm::Commas),
     ("tags", ListForm::Texts),
+    ("title", ListForm::Texts),
 ];
 
 /// Most faults of one request that are listed: a list may have thousands of words.

@@ -415,9 +415,10 @@ impl Source for IssueSource<'_> {
         let wanted =
             |wanted: bool, column: &'static str| if wanted { column } else { "NULL::bytea" };
         let select = format!(
-            "SELECT c.row, {}, {}, {}, {} FROM unnest($2::bigint[]) WITH ORDINALITY AS c(row, n)
+            "SELECT c.row, {}, {}, {}, {}, {} FROM unnest($2::bigint[]) WITH ORDINALITY AS c(row, n)
              CROSS JOIN LATERAL (SELECT * FROM issue_bodies
              WHERE domain_id = $1 AND row = c.row OFFSET 0) b ORDER BY c.n",
+            wanted(fragments.head, "b.head"),
             wanted(fragments.custom_fields, "b.custom_fields"),
             wanted(fragments.feedback, "b.feedback"),
             wanted(fragments.private_notes, "b.private_notes"),
@@ -453,10 +454,11 @@ impl Source for IssueSource<'_> {
 
 fn texts_of(row: &Row) -> IssueTexts<'_> {
     IssueTexts {
-        custom_fields: row.get(1),
-        feedback: row.get(2),
-        private_notes: row.get(3),
-        messages: row.get(4),
+        head: row.get(1),
+        custom_fields: row.get(2),
+        feedback: row.get(3),
+        private_notes: row.get(4),
+        messages: row.get(5),
     }
 }
 

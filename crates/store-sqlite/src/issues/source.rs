@@ -189,8 +189,9 @@ impl Source for IssueSource<'_> {
     ) -> Result<(), Fault> {
         let wanted = |wanted: bool, column: &'static str| if wanted { column } else { "NULL" };
         let mut select = self.conn.prepare_cached(&format!(
-            "SELECT row, {}, {}, {}, {} FROM rarray(?1) wanted
+            "SELECT row, {}, {}, {}, {}, {} FROM rarray(?1) wanted
              CROSS JOIN issue_bodies ON row = wanted.value",
+            wanted(fragments.head, "head"),
             wanted(fragments.custom_fields, "custom_fields"),
             wanted(fragments.feedback, "feedback"),
             wanted(fragments.private_notes, "private_notes"),
@@ -200,10 +201,11 @@ impl Source for IssueSource<'_> {
         let mut seen = 0;
         while let Some(issue) = found.next()? {
             let texts = IssueTexts {
-                custom_fields: fragment(issue, 1)?,
-                feedback: fragment(issue, 2)?,
-                private_notes: fragment(issue, 3)?,
-                messages: fragment(issue, 4)?,
+                head: fragment(issue, 1)?,
+                custom_fields: fragment(issue, 2)?,
+                feedback: fragment(issue, 3)?,
+                private_notes: fragment(issue, 4)?,
+                messages: fragment(issue, 5)?,
             };
             if !visit(row_number(issue.get(0)?)?, texts)? {
                 return Ok(());

@@ -99,11 +99,13 @@ impl Filters {
         let conditions = [
             &query.assignee_emails,
             &query.author_emails,
+            &query.title,
             &query.messages,
             &query.notes,
             &query.feedback_comment,
         ];
         let other = query.ids.is_some()
+            || query.text.is_some()
             || query.end_user_ids.is_some()
             || query.issue_modes.is_some()
             || query.redacted.is_some()

@@ -55,8 +55,11 @@ impl Matches {
 /// Whether the query tests texts.
 pub fn tests_texts(query: &IssueQuery) -> bool {
     // A term says which issues have a comment; none says which have a message or a note.
-    has_words(&query.feedback_comment)
-        || [&query.messages, &query.notes].into_iter().any(|texts| !texts.is_unbounded())
+    query.text.is_some()
+        || has_words(&query.feedback_comment)
+        || [&query.title, &query.messages, &query.notes]
+            .into_iter()
+            .any(|texts| !texts.is_unbounded())
         || tests_text_of_fields(query)
 }
 
@@ -130,7 +133,7 @@ fn filters(query: &IssueQuery, assignees: &[String]) -> Vec<Set> {
         sets.push(Set::term(TermKind::Redacted, b"").only_if(redacted));
     }
     exists(&mut sets, OptionalField::FeedbackComment, query.feedback_comment.exists);
-    for texts in [&query.messages, &query.notes] {
+    for texts in [&query.title, &query.messages, &query.notes] {
         if texts.or.as_ref().is_some_and(Vec::is_empty) {
             sets.push(Set::NONE);
         }

@@ -136,6 +136,7 @@ pub struct TimedRow {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "one for each fragment")]
 pub struct TextFragments {
+    pub head: bool,
     pub custom_fields: bool,
     pub feedback: bool,
     pub private_notes: bool,
@@ -145,6 +146,7 @@ pub struct TextFragments {
 /// The wanted fragments of one issue.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct IssueTexts<'i> {
+    pub head: Option<&'i [u8]>,
     pub custom_fields: Option<&'i [u8]>,
     pub feedback: Option<&'i [u8]>,
     pub private_notes: Option<&'i [u8]>,

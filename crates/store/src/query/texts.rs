@@ -12,6 +12,9 @@ use crate::throttle::Throttle;
 /// Holds the texts of issues against a query.
 pub(super) struct TextTest<'t> {
     fields: Option<FieldMatcher>,
+    /// Of the whole text, one for each place that may have it; empty if no text is given.
+    anywhere: Vec<(TextSource, TextMatcher)>,
+    title: Option<TextMatcher>,
     feedback: Option<TextMatcher>,
     private_notes: Option<TextMatcher>,
     messages: Option<TextMatcher>,
@@ -24,12 +27,16 @@ impl<'t> TextTest<'t> {
             // A term decides whether there is a comment.
             let is_read = match place {
                 TextSource::FeedbackComment => has_words(condition),
-                TextSource::Messages | TextSource::Notes => !condition.is_unbounded(),
+                TextSource::Title | TextSource::Messages | TextSource::Notes => {
+                    !condition.is_unbounded()
+                }
             };
             is_read.then(|| TextMatcher::new(place, condition))
         };
         Self {
             fields: tests_text_of_fields(query).then(|| FieldMatcher::new(&query.custom_fields)),
+            anywhere: query.text.iter().flat_map(|text| anywhere(text)).collect(),
+            title: matcher(TextSource::Title, &query.title),
             feedback: matcher(TextSource::FeedbackComment, &query.feedback_comment),
             private_notes: matcher(TextSource::Notes, &query.notes),
             messages: matcher(TextSource::Messages, &query.messages),
@@ -39,11 +46,13 @@ impl<'t> TextTest<'t> {
 
     /// The fragments that are read of each issue.
     const fn fragments(&self) -> TextFragments {
+        let all = !self.anywhere.is_empty();
         TextFragments {
+            head: all || self.title.is_some(),
             custom_fields: self.fields.is_some(),
-            feedback: self.feedback.is_some(),
-            private_notes: self.private_notes.is_some(),
-            messages: self.messages.is_some(),
+            feedback: all || self.feedback.is_some(),
+            private_notes: all || self.private_notes.is_some(),
+            messages: all || self.messages.is_some(),
         }
     }
 
@@ -67,9 +76,24 @@ impl<'t> TextTest<'t> {
         };
         let fields = texts.custom_fields.unwrap_or_default();
         self.fields.as_mut().is_none_or(|matcher| matcher.holds(fields))
+            && passes(&mut self.title, texts.head)
             && passes(&mut self.feedback, texts.feedback)
             && passes(&mut self.private_notes, texts.private_notes)
             && passes(&mut self.messages, texts.messages)
+            && self.passes_anywhere(texts)
+    }
+
+    /// Whether the text that is searched for is anywhere in these texts.
+    fn passes_anywhere(&mut self, texts: IssueTexts<'_>) -> bool {
+        self.anywhere.is_empty()
+            || self.anywhere.iter_mut().any(|(place, matcher)| {
+                matcher.holds(match place {
+                    TextSource::Title => texts.head,
+                    TextSource::FeedbackComment => texts.feedback,
+                    TextSource::Notes => texts.private_notes,
+                    TextSource::Messages => texts.messages,
+                })
+            })
     }
 
     /// The issues that pass.
@@ -88,4 +112,11 @@ impl<'t> TextTest<'t> {
         })?;
         Ok(passed)
     }
+}
+
+/// Matchers of one text for each place that may have it. Short places come first.
+fn anywhere(text: &str) -> [(TextSource, TextMatcher); 4] {
+    let condition = Condition { and: vec![text.to_owned()], ..Condition::default() };
+    [TextSource::Title, TextSource::FeedbackComment, TextSource::Notes, TextSource::Messages]
+        .map(|place| (place, TextMatcher::new(place, &condition)))
 }

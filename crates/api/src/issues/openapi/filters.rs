@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::openapi::parameters::query_json;
+use crate::openapi::parameters::{query, query_json};
 
 pub(super) fn parameters() -> Value {
     let all = ["and", "or", "nor", "exists"];
@@ -29,6 +29,18 @@ pub(super) fn parameters() -> Value {
             "Compared without regard to case.",
             &["or", "exists"],
             json!({"or": ["eva@example.com"], "exists": "true"}),
+        ),
+        "text": query(
+            "text",
+            "A literal part of the title, of a message, of a private note or of the comment of \
+             the rating; case is ignored.",
+            json!({"type": "string", "minLength": 1, "examples": ["crash on login"]}),
+        ),
+        "title": condition(
+            "title",
+            &format!("The title; an empty title counts as none. {texts}"),
+            &all,
+            json!({"and": ["crash"]}),
         ),
         "messages": condition(
             "messages",

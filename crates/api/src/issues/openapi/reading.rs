@@ -9,7 +9,7 @@ use crate::openapi::json::schema;
 use crate::openapi::operation::{Operation, QUERY, add_lines, add_table, json_content};
 
 /// The parameters of the list, without those of the page.
-const LIST: [&str; 35] = [
+const LIST: [&str; 37] = [
     "created-since",
     "created-until",
     "updated-since",
@@ -28,6 +28,8 @@ const LIST: [&str; 35] = [
     "assignee-ids",
     "assignee_emails",
     "author_emails",
+    "text",
+    "title",
     "messages",
     "notes",
     "feedback-comment",

@@ -65,6 +65,14 @@ async fn filters_reach_the_store_as_clients_encode_them() {
             IssueQuery { custom_fields: field(FieldType::Date, "since", vec![date]), ..q() },
         ),
         (
+            "text=Crash%20ON+login&title=[%22%C3%84%22]",
+            IssueQuery {
+                text: Some("crash on login".to_owned()),
+                title: Condition { or: Some(texts(&["ä"])), ..Condition::default() },
+                ..q()
+            },
+        ),
+        (
             r#"messages={"and":["Stra%C3%9Fe"]}&issue_modes=["chat"]"#,
             IssueQuery {
                 messages: Condition { and: texts(&["straße"]), ..Condition::default() },
@@ -89,6 +97,8 @@ async fn each_wrong_filter_is_a_fault_of_its_parameter() {
         ("assignee-ids", r#"{"or":[1]}"#, "at /or/0: "),
         ("assignee_emails", r#"{"exists":true}"#, "at /exists: "),
         ("author_emails", r#"{"nor":[]}"#, "at /nor: "),
+        ("text", "", "text is empty; leave text out"),
+        ("title", r#"{"has":["a"]}"#, "at /has: "),
         ("messages", "[crash", "the value is not JSON"),
         ("messages", "", "a value of messages is empty"),
         ("notes", r#"{"exists":"yes"}"#, "at /exists: "),
@@ -122,7 +132,7 @@ async fn names_of_other_apis_are_answered_with_the_names_here() {
         (PATH, "per_page", "page-size"),
         (PATH, "offset", "cursor"),
         (PATH, "since", "created-since or updated-since"),
-        (PATH, "q", "to search for a text"),
+        (PATH, "q", "did you mean text, to search for a text?"),
         (PATH, "page%5Bsize%5D", "page-size"),
         (tasks, "limit", "page-size"),
         (tasks, "offset", "did you mean page?"),

@@ -36,6 +36,7 @@ pub(crate) enum Subject {
     AssigneeIds,
     AssigneeEmails,
     AuthorEmails,
+    Title,
     Messages,
     Notes,
     FeedbackComment,
@@ -50,6 +51,7 @@ impl Subject {
             Self::AssigneeIds => "assignee-ids",
             Self::AssigneeEmails => "assignee-emails",
             Self::AuthorEmails => "author-emails",
+            Self::Title => "title",
             Self::Messages => "messages",
             Self::Notes => "notes",
             Self::FeedbackComment => "feedback-comment",
@@ -59,9 +61,12 @@ impl Subject {
     /// The keys that its object may have.
     const fn keys(self) -> &'static [Key] {
         match self {
-            Self::Tags | Self::Languages | Self::AssigneeIds | Self::Messages | Self::Notes => {
-                &[Key::And, Key::Or, Key::Nor, Key::Exists]
-            }
+            Self::Tags
+            | Self::Languages
+            | Self::AssigneeIds
+            | Self::Title
+            | Self::Messages
+            | Self::Notes => &[Key::And, Key::Or, Key::Nor, Key::Exists],
             Self::AssigneeEmails => &[Key::Or],
             Self::AuthorEmails => &[Key::Or, Key::Exists],
             Self::FeedbackComment => &[Key::And, Key::Nor, Key::Exists],
@@ -74,6 +79,7 @@ impl Subject {
             Self::Tags | Self::Languages | Self::AssigneeIds => false,
             Self::AssigneeEmails
             | Self::AuthorEmails
+            | Self::Title
             | Self::Messages
             | Self::Notes
             | Self::FeedbackComment => true,

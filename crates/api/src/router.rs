@@ -73,6 +73,7 @@ fn routes() -> Routes {
         .route("/metrics", get(metrics::get))
         .route("/openapi.json", get(openapi_document::get))
         .route("/v1/{domain}/issues", list_and_write)
+        .route("/v1/{domain}/issues/counts", get(issues::counts))
         .route("/v1/{domain}/issues/{issue_id}", single_and_edit)
         .route(
             "/v1/{domain}/issues/{issue_id}/messages",

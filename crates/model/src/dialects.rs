@@ -131,6 +131,8 @@ static DIALECTS: &[Dialect] = &[
     dialect(&["queue", "group", "group_id", "inbox"], &[&["queue-ids"], &["queue-id"]]),
     dialect(&["app", "product", "brand", "brand_id"], &[&["app-ids"], &["app-id"]]),
     dialect(&["channel", "platform", "source"], &[&["platform-types"], &["platform-type"]]),
+    dialect(&["tz", "time_zone", "zone"], &[&["timezone"]]),
+    dialect(&["groupby", "by", "facet", "facets", "aggregate"], &[&["group-by"]]),
     dialect(&["mode", "issue_mode"], &[&["issue-modes"]]),
     dialect(&["rating", "csat", "satisfaction"], &[&["feedback-rating"]]),
     dialect(&["custom_field", "cf"], &[&["custom-fields"]]),

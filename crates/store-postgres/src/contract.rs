@@ -14,12 +14,13 @@ use caseload_store::sql::Sql;
 use caseload_store::tasks::{self as rules, Claims};
 use caseload_store::{
     AddMessage, AddNote, Admin, Agent, App, ApplyChunk, BackupReport, CancelTask, CheckReport,
-    ChunkApplied, ClaimTasks, ClaimedTask, CreateAgent, CreateApp, CreateBackup, CreateDomain,
-    CreateIssue, CreateKey, CreateTask, Domain, DomainLimits, DomainUsage, EditIssue, EditIssues,
-    ExplainedStep, FailAttempt, GetIssue, Idempotent, IssuePage, IssueStep, Issues, Key, KeyGrant,
-    ListIssues, ListTasks, PackedBlock, RecordBlock, RecordBlockSize, RecordKind, RenderedIssue,
-    RenewLeases, StageAttachment, StagePayload, StepIssues, StoreError, StoreFuture, StoreMetrics,
-    StoredAnswer, Submit, TaskPage, Trial, TryEntry, Upkeep, Work, admin, attachments, idempotency,
+    ChunkApplied, ClaimTasks, ClaimedTask, CountIssues, CreateAgent, CreateApp, CreateBackup,
+    CreateDomain, CreateIssue, CreateKey, CreateTask, Domain, DomainLimits, DomainUsage, EditIssue,
+    EditIssues, ExplainedStep, FailAttempt, GetIssue, Idempotent, IssueCounts, IssuePage,
+    IssueStep, Issues, Key, KeyGrant, ListIssues, ListTasks, PackedBlock, RecordBlock,
+    RecordBlockSize, RecordKind, RenderedIssue, RenewLeases, StageAttachment, StagePayload,
+    StepIssues, StoreError, StoreFuture, StoreMetrics, StoredAnswer, Submit, TaskPage, Trial,
+    TryEntry, Upkeep, Work, admin, attachments, idempotency,
 };
 use tokio::sync::watch;
 
@@ -276,6 +277,10 @@ impl Issues for PostgresStore {
 
     fn step_issues(&self, request: StepIssues) -> StoreFuture<'_, IssueStep> {
         Box::pin(issues::step(&self.engine, request))
+    }
+
+    fn count_issues(&self, request: CountIssues) -> StoreFuture<'_, IssueCounts> {
+        Box::pin(issues::count(&self.engine, request))
     }
 
     fn explain_issues(&self, request: ListIssues) -> StoreFuture<'_, Vec<ExplainedStep>> {

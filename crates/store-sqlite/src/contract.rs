@@ -12,17 +12,17 @@ use caseload_model::task::{Family, Task};
 use caseload_model::time::UnixMillis;
 use caseload_store::failpoint::{self, Failpoint};
 use caseload_store::issues::write;
-use caseload_store::query::{explain, is_expensive, list, step};
+use caseload_store::query::{count, explain, is_expensive, is_expensive_count, list, step};
 use caseload_store::tasks as rules;
 use caseload_store::{
     AddMessage, AddNote, Admin, Agent, App, ApplyChunk, BackupReport, CancelTask, CheckReport,
-    ChunkApplied, ClaimTasks, ClaimedTask, CreateAgent, CreateApp, CreateBackup, CreateDomain,
-    CreateIssue, CreateKey, CreateTask, Domain, DomainLimits, DomainUsage, EditIssue, EditIssues,
-    ExplainedStep, FailAttempt, GetIssue, Idempotent, IssuePage, IssueStep, Issues, Key, KeyGrant,
-    ListIssues, ListTasks, PackedBlock, RecordBlock, RecordBlockSize, RecordKind, RenderedIssue,
-    RenewLeases, StageAttachment, StagePayload, StepIssues, StoreFuture, StoreMetrics,
-    StoredAnswer, Submit, TaskPage, Trial, TryEntry, Upkeep, Work, WorkerSlots, admin, attachments,
-    idempotency,
+    ChunkApplied, ClaimTasks, ClaimedTask, CountIssues, CreateAgent, CreateApp, CreateBackup,
+    CreateDomain, CreateIssue, CreateKey, CreateTask, Domain, DomainLimits, DomainUsage, EditIssue,
+    EditIssues, ExplainedStep, FailAttempt, GetIssue, Idempotent, IssueCounts, IssuePage,
+    IssueStep, Issues, Key, KeyGrant, ListIssues, ListTasks, PackedBlock, RecordBlock,
+    RecordBlockSize, RecordKind, RenderedIssue, RenewLeases, StageAttachment, StagePayload,
+    StepIssues, StoreFuture, StoreMetrics, StoredAnswer, Submit, TaskPage, Trial, TryEntry, Upkeep,
+    Work, WorkerSlots, admin, attachments, idempotency,
 };
 use rusqlite::Connection;
 use tokio::sync::watch;
@@ -281,6 +281,18 @@ impl Issues for SqliteStore {
             is_long,
             move |conn, throttle| {
                 step(&issues::IssueSource::new(conn, request.domain), &request, throttle)
+            },
+        ))
+    }
+
+    fn count_issues(&self, request: CountIssues) -> StoreFuture<'_, IssueCounts> {
+        let is_long = is_expensive_count(&request);
+        boxed(self.engine.read_throttled(
+            request.domain,
+            Some(request.budget),
+            is_long,
+            move |conn, throttle| {
+                count(&issues::IssueSource::new(conn, request.domain), &request, throttle)
             },
         ))
     }

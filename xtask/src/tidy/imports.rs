@@ -17,7 +17,8 @@ const POSTGRES: &[&str] = &["tokio-postgres", "deadpool", "sqlx"];
 const HTTP_SERVER: &[&str] = &["axum", "hyper", "tower", "utoipa"];
 const HTTP_CLIENT: &[&str] = &["reqwest"];
 const ASYNC: &[&str] = &["tokio", "futures"];
-const CLOCK_AND_CHANCE: &[&str] = &["getrandom", "rand", "uuid", "jiff", "chrono", "time"];
+/// Without its feature `std`, jiff knows time zones but has no clock.
+const CLOCK_AND_CHANCE: &[&str] = &["getrandom", "rand", "uuid", "chrono", "time"];
 const PROGRAM: &[&str] = &["clap", "indicatif", "tracing-subscriber", "anyhow"];
 
 /// The imports of one crate that are forbidden, and the reason.
@@ -38,7 +39,15 @@ const RULES: [Rule; 9] = [
         folder: "model",
         own: &[],
         never: &[SQL, HTTP_SERVER, HTTP_CLIENT, ASYNC, CLOCK_AND_CHANCE, PROGRAM, &["tracing"]],
-        paths: &["SystemTime::now", "Instant::now", "std::env", "std::fs", "std::net"],
+        paths: &[
+            "SystemTime::now",
+            "Instant::now",
+            "Timestamp::now",
+            "Zoned::now",
+            "std::env",
+            "std::fs",
+            "std::net",
+        ],
         reason: "the model is pure: no I/O, no clock, no randomness; its callers pass them in",
     },
     Rule {

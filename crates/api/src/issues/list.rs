@@ -30,7 +30,7 @@ use crate::{AppState, Caller, etag, link};
 
 /// The parameters that are not filters: they choose the members of each issue and the part of the
 /// list.
-const NO_FILTERS: [&str; 11] = [
+const NO_FILTERS: [&str; 14] = [
     "page",
     "page-size",
     "cursor",
@@ -42,6 +42,9 @@ const NO_FILTERS: [&str; 11] = [
     "format",
     "trailer",
     "columns",
+    "group-by",
+    "timezone",
+    "limit",
 ];
 
 /// `GET /v1/{domain}/issues`
@@ -297,8 +300,8 @@ fn reads_texts(name: &str) -> bool {
         .any(|filter| same_name(filter, name))
 }
 
-/// Names the filters of a list that passed its deadline.
-fn list_error(error: StoreError, pairs: &[(String, String)]) -> Problem {
+/// Names the filters of a list, or of counts, that passed its deadline.
+pub(super) fn list_error(error: StoreError, pairs: &[(String, String)]) -> Problem {
     if !matches!(error, StoreError::DeadlinePassed) {
         return error.into();
     }

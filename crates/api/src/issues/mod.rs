@@ -3,6 +3,7 @@
 //! without parsing them. The model defines the meaning of parameters and fields.
 
 mod ahead;
+mod counts;
 mod create;
 mod deadline;
 mod edit;
@@ -20,6 +21,7 @@ mod stream;
 mod table;
 mod write_call;
 
+pub(crate) use counts::counts;
 pub(crate) use create::create;
 pub(crate) use edit::{edit, edit_many};
 #[cfg(test)]

@@ -44,6 +44,7 @@ mod health {
     mod get;
 }
 mod issues {
+    mod counts;
     mod create;
     mod edit;
     mod etags;

@@ -15,11 +15,12 @@ use caseload_model::task::{Action, Counts, Family, Outcome, Task, TaskStatus};
 use caseload_model::time::UnixMillis;
 use caseload_store::{
     ATTACHMENT_PIECE_BYTES, AddMessage, AddNote, Admin, Agent, App, BackupReport, CancelTask,
-    CheckReport, CreateAgent, CreateApp, CreateBackup, CreateDomain, CreateIssue, CreateKey,
-    CreateTask, Domain, DomainLimits, DomainUsage, EditIssue, EditIssues, ExplainedStep, GetIssue,
-    Idempotent, IssuePage, IssueStep, Issues, Key, KeyGrant, ListIssues, ListTasks, PackedBlock,
-    RecordBlock, RecordBlockSize, RecordKind, RenderedIssue, StageAttachment, StagePayload,
-    StepIssues, StoreError, StoreFuture, StoreMetrics, StoredAnswer, Submit, TaskPage, Upkeep,
+    CheckReport, CountIssues, CreateAgent, CreateApp, CreateBackup, CreateDomain, CreateIssue,
+    CreateKey, CreateTask, Domain, DomainLimits, DomainUsage, EditIssue, EditIssues, ExplainedStep,
+    GetIssue, Idempotent, IssueCounts, IssuePage, IssueStep, Issues, Key, KeyGrant, ListIssues,
+    ListTasks, PackedBlock, RecordBlock, RecordBlockSize, RecordKind, RenderedIssue,
+    StageAttachment, StagePayload, StepIssues, StoreError, StoreFuture, StoreMetrics, StoredAnswer,
+    Submit, TaskPage, Upkeep,
 };
 use sha2::{Digest, Sha256};
 use tokio::sync::Notify;
@@ -277,6 +278,7 @@ impl Submit for ScriptedStore {
 
 impl Issues for ScriptedStore {
     unscripted! {
+        count_issues(request: CountIssues) -> IssueCounts;
         create_issue(command: CreateIssue) -> Idempotent<StoredAnswer>;
         add_message(command: AddMessage) -> Idempotent<StoredAnswer>;
         add_note(command: AddNote) -> Idempotent<StoredAnswer>;

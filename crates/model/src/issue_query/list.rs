@@ -16,6 +16,8 @@ use crate::json::Json;
 use crate::parameters::instant::Bound;
 use crate::parameters::{Paging, ParameterFault, Parameters, paging};
 
+/// How many of the parameters of a list are filters; they come first.
+pub(super) const FILTERS: usize = 26;
 /// The parameters of a list. `format` is a matter of HTTP, which reads its value.
 pub const LIST_PARAMETERS: [&str; 39] = [
     "created-since",
@@ -141,7 +143,7 @@ pub fn parse_single(pairs: &[(String, String)]) -> Result<IssueView, Vec<Paramet
     if parameters.faults.is_empty() { Ok(view) } else { Err(parameters.faults) }
 }
 
-fn query(parameters: &mut Parameters<'_>) -> IssueQuery {
+pub(super) fn query(parameters: &mut Parameters<'_>) -> IssueQuery {
     let states: Vec<_> = IssueState::ALL.iter().map(|state| (state.as_str(), *state)).collect();
     let updated = range(parameters, "updated-since", "updated-until");
     IssueQuery {

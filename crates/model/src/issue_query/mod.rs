@@ -8,6 +8,7 @@ mod cursor;
 mod cursor_paging;
 mod custom_fields;
 mod fragment_reader;
+mod grouping;
 mod list;
 mod matches;
 mod message_list;
@@ -24,6 +25,10 @@ pub use cursor::{Cursor, CursorScope, DamagedCursor, ListPosition};
 pub use cursor_paging::CursorPaging;
 pub use custom_fields::{Comparison, FieldFilter, FieldMatcher, FieldTest, FieldTests};
 pub use fragment_reader::TextSource;
+pub use grouping::{
+    COUNT_PARAMETERS, CountRequest, CountedGroup, GROUPS_DEFAULT, GROUPS_MAX, Group, GroupValue,
+    Grouping, Period, Zone, parse_counts,
+};
 pub use list::{LIST_PARAMETERS, ListRequest, SINGLE_PARAMETERS, parse_list, parse_single};
 pub use matches::SearchableIssue;
 pub use message_list::{

@@ -15,7 +15,7 @@ use crate::spelling::{boolean_word, same_name, unbracketed};
 use crate::time::UnixMillis;
 
 /// The parameters that are lists, of every call. Any other parameter has one value.
-const LISTS: [(&str, ListForm); 21] = [
+const LISTS: [(&str, ListForm); 22] = [
     ("action", ListForm::Commas),
     ("app-ids", ListForm::Commas),
     ("assignee-emails", ListForm::Texts),
@@ -25,6 +25,7 @@ const LISTS: [(&str, ListForm); 21] = [
     ("end-user-ids", ListForm::Texts),
     ("excludes", ListForm::Commas),
     ("feedback-comment", ListForm::Texts),
+    ("group-by", ListForm::Commas),
     ("ids", ListForm::Commas),
     ("includes", ListForm::Commas),
     ("issue-modes", ListForm::Commas),

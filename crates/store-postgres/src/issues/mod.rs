@@ -29,11 +29,11 @@ use caseload_model::issue_query::SortKey;
 use super::engine::{Engine, Session};
 use caseload_store::query::{
     self, Planned, RenderedPage, Rendering, Request, Selection, Source as _, Thresholds,
-    is_expensive, page_of, step_of,
+    is_expensive, is_expensive_count, page_of, step_of,
 };
 use caseload_store::{
-    ExplainedStep, GetIssue, IssuePage, IssueStep, ListIssues, RenderedIssue, StepForm, StepIssues,
-    StoreError,
+    CountIssues, ExplainedStep, GetIssue, IssueCounts, IssuePage, IssueStep, ListIssues,
+    RenderedIssue, StepForm, StepIssues, StoreError,
 };
 pub(super) use columns::{COLUMNS, COLUMNS_END, columns};
 pub(super) use compactor::{Compactor, compact_remaining, join_parts};
@@ -72,6 +72,19 @@ pub(super) async fn step(
     engine
         .read_blocking(domain, budget, is_long, move |db, throttle| {
             query::step(&IssueSource { db, domain }, &request, throttle)
+        })
+        .await
+}
+
+pub(super) async fn count(
+    engine: &Arc<Engine>,
+    request: CountIssues,
+) -> Result<IssueCounts, StoreError> {
+    let (budget, domain) = (request.budget, request.domain);
+    let is_long = is_expensive_count(&request);
+    engine
+        .read_blocking(domain, budget, is_long, move |db, throttle| {
+            query::count(&IssueSource { db, domain }, &request, throttle)
         })
         .await
 }

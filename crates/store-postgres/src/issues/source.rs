@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::pin::pin;
 
 use caseload_model::ids::DomainId;
-use caseload_model::issue::{day_term, term_day};
+use caseload_model::issue::{TermKind, day_term, term_day};
 use caseload_model::issue_query::{IssueQuery, ListPosition, Sort, SortKey, SortOrder, TimeRange};
 use caseload_model::time::UnixMillis;
 use futures_util::TryStreamExt as _;
@@ -300,6 +300,16 @@ impl Source for IssueSource<'_> {
                 limit *= 4;
             }
         }
+    }
+
+    fn walk_terms(
+        &self,
+        kind: TermKind,
+        mut visit: impl FnMut(&[u8], &RoaringBitmap) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let select = sets::select(kind, "true");
+        let found = self.rows(&select, &[&self.domain.0, &(kind.code() as i16)])?;
+        sets::by_value(&found)?.iter().try_for_each(|(term, rows)| visit(term, rows))
     }
 
     fn walk_span(

@@ -9,7 +9,7 @@ use caseload_model::issue_query::{SortKey, TimeRange};
 use caseload_store::query::{DaySplit, Index};
 use caseload_store::rowset::{RowSetBuilder, decode, row_number};
 use roaring::RoaringBitmap;
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, Rows, params};
 
 use super::sql::name_of;
 use crate::Fault;
@@ -95,6 +95,33 @@ pub(super) fn between(
         }
     }
     Ok(rows.finish())
+}
+
+/// Visits the whole set of each value until `visit` returns false. The rows have value, block and
+/// set, and those of one value are adjacent.
+pub(super) fn by_value(
+    mut stored: Rows<'_>,
+    mut visit: impl FnMut(&[u8], &RoaringBitmap) -> Result<bool, Fault>,
+) -> Result<(), Fault> {
+    let mut value: Option<Vec<u8>> = None;
+    let mut rows = RoaringBitmap::new();
+    while let Some(row) = stored.next()? {
+        let of = blob(row, 0)?;
+        if value.as_deref() != Some(of) {
+            if let Some(value) = &value
+                && !visit(value, &rows)?
+            {
+                return Ok(());
+            }
+            rows.clear();
+            value = Some(of.to_vec());
+        }
+        decode(row.get(1)?, blob(row, 2)?, &mut rows)?;
+    }
+    if let Some(value) = &value {
+        visit(value, &rows)?;
+    }
+    Ok(())
 }
 
 /// The blocks in which the domain has issues.

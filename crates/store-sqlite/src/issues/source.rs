@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use caseload_model::ids::DomainId;
-use caseload_model::issue::{day_term, term_day};
+use caseload_model::issue::{TermKind, day_term, term_day};
 use caseload_model::issue_query::{SortKey, SortOrder, TimeRange};
 use caseload_model::time::UnixMillis;
 use caseload_store::StoreError;
@@ -12,11 +12,11 @@ use caseload_store::query::{
     CountQuestion, CounterSum, DaySplit, Days, Index, IssueTexts, Matches, RenderedPage, Rendering,
     Selection, Source, TextFragments, Thresholds, TimedRow,
 };
-use caseload_store::rowset::{decode, row_number};
+use caseload_store::rowset::row_number;
 use roaring::RoaringBitmap;
 use rusqlite::{Connection, Row, params};
 
-use super::sets::{blob, column_of, kind_of};
+use super::sets::{column_of, kind_of};
 use super::{counts, matches, page, sets, sql};
 use crate::Fault;
 
@@ -75,25 +75,25 @@ impl Source for IssueSource<'_> {
              ORDER BY value {order}, block {order}"
         ))?;
         let (from, until) = (day_term(days.from), day_term(days.until));
-        let mut stored = select.query(params![self.domain.0, kind_of(key).code(), from, until])?;
-        let mut day: Option<i64> = None;
-        let mut rows = RoaringBitmap::new();
-        while let Some(row) = stored.next()? {
-            let of = term_day(blob(row, 0)?)
+        let stored = select.query(params![self.domain.0, kind_of(key).code(), from, until])?;
+        sets::by_value(stored, |term, rows| {
+            let day = term_day(term)
                 .ok_or_else(|| StoreError::Corrupt("a set of a day without a day".to_owned()))?;
-            if let Some(day) = day.filter(|day| *day != of) {
-                if !visit(day, &rows)? {
-                    return Ok(());
-                }
-                rows.clear();
-            }
-            day = Some(of);
-            decode(row.get(1)?, blob(row, 2)?, &mut rows)?;
-        }
-        if let Some(day) = day {
-            visit(day, &rows)?;
-        }
-        Ok(())
+            visit(day, rows)
+        })
+    }
+
+    fn walk_terms(
+        &self,
+        kind: TermKind,
+        mut visit: impl FnMut(&[u8], &RoaringBitmap) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        let mut select = self.conn.prepare_cached(
+            "SELECT value, block, rows FROM issue_sets
+             WHERE domain_id = ?1 AND kind = ?2 ORDER BY value, block",
+        )?;
+        let stored = select.query(params![self.domain.0, kind.code()])?;
+        sets::by_value(stored, |term, rows| visit(term, rows).map(|()| true))
     }
 
     fn walk_span(

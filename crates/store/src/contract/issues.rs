@@ -6,7 +6,9 @@ use std::time::Duration;
 use caseload_model::ids::DomainId;
 use caseload_model::issue::write::{Attachment, References};
 use caseload_model::issue::{IssueQueue, ListVersion};
-use caseload_model::issue_query::{IssueQuery, IssueView, ListPosition, Paging, ParameterFault};
+use caseload_model::issue_query::{
+    CountedGroup, Grouping, IssueQuery, IssueView, ListPosition, Paging, ParameterFault,
+};
 
 use super::{
     AddMessage, AddNote, CreateIssue, EditIssue, EditIssues, Idempotent, StageAttachment,
@@ -21,6 +23,9 @@ pub trait Issues: Send + Sync + 'static {
     /// The issues that follow a position, from one snapshot. Costs the same at every position.
     /// [`StoreError::DeadlinePassed`](super::StoreError) if the budget is used up.
     fn step_issues(&self, request: StepIssues) -> StoreFuture<'_, IssueStep>;
+    /// The number of matches and the numbers of their groups, from one snapshot.
+    /// [`StoreError::DeadlinePassed`](super::StoreError) if the budget is used up.
+    fn count_issues(&self, request: CountIssues) -> StoreFuture<'_, IssueCounts>;
     /// How the page would be found: which counters, indexes and sets are read. Renders no issue and
     /// reads no text.
     fn explain_issues(&self, request: ListIssues) -> StoreFuture<'_, Vec<ExplainedStep>>;
@@ -148,6 +153,27 @@ pub struct IssueStep {
     pub total_hits: Option<u64>,
     /// The version of the issues of this step.
     pub version: ListVersion,
+}
+
+/// A request for the numbers of groups.
+#[derive(Debug, Clone)]
+pub struct CountIssues {
+    pub domain: DomainId,
+    pub query: IssueQuery,
+    pub grouping: Grouping,
+    /// Time the read may take.
+    pub budget: Duration,
+}
+
+/// The numbers of groups.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct IssueCounts {
+    /// Exact number of matching issues.
+    pub total_hits: u64,
+    /// The groups that have issues, in order, up to the limit.
+    pub groups: Vec<CountedGroup>,
+    /// The sum of the groups beyond the limit.
+    pub other: u64,
 }
 
 /// A request for one issue.

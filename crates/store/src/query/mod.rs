@@ -1,13 +1,15 @@
 //! Answering lists of issues, whatever backend stores them. A query becomes a plan ([`plan`]), a
 //! set of issues ([`set`], [`matches`]) or a scan of an index, a total ([`counters`], [`totals`]),
-//! a part of the set in order ([`order`]) and a page ([`run`]). Nothing here knows SQL: a backend
-//! answers the questions of [`source::Source`]. Invariant: whatever plan a query gets, totals,
-//! pages and steps are those of the model's `IssueQuery::matches` and `Sort::compare`.
+//! a part of the set in order ([`order`]) and a page ([`run`]), or numbers of groups ([`groups`]).
+//! Nothing here knows SQL: a backend answers the questions of [`source::Source`]. Invariant:
+//! whatever plan a query gets, totals, pages and steps are those of the model's
+//! `IssueQuery::matches` and `Sort::compare`.
 
 pub mod counters;
 pub mod days;
 mod explain;
 pub mod find;
+mod groups;
 pub mod index;
 pub mod matches;
 mod order;
@@ -23,6 +25,7 @@ mod words;
 pub use counters::{CounterSum, Counters};
 pub use days::{DaySplit, Days};
 pub use explain::explain;
+pub use groups::{count, is_expensive_count};
 pub use index::Index;
 pub use matches::{Matches, Span, is_expensive};
 pub use plan::{Page, Plan, Planned, Request, Scan, Total};

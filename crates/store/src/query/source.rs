@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use caseload_model::issue::attachment_url::find_in_messages;
-use caseload_model::issue::{IssueFragments, ListVersionHasher, write_issue};
+use caseload_model::issue::{IssueFragments, ListVersionHasher, TermKind, write_issue};
 use caseload_model::issue_query::{
     IssueQuery, IssueView, ListPosition, SortKey, SortOrder, TimeRange,
 };
@@ -181,6 +181,13 @@ pub trait Source {
         order: SortOrder,
         days: Days,
         visit: impl FnMut(i64, &RoaringBitmap) -> Result<bool, Self::Error>,
+    ) -> Result<(), Self::Error>;
+
+    /// Visits each term of a kind with the set of all its issues. The kind is not sparse.
+    fn walk_terms(
+        &self,
+        kind: TermKind,
+        visit: impl FnMut(&[u8], &RoaringBitmap) -> Result<(), Self::Error>,
     ) -> Result<(), Self::Error>;
 
     /// Visits the issues of a span of time, in order, until `visit` returns false.

@@ -6,6 +6,7 @@ pub(crate) mod domains;
 pub(crate) mod ended_keys;
 pub(crate) mod filled;
 pub(crate) mod filters;
+pub(crate) mod groups;
 pub(crate) mod idempotency;
 pub(crate) mod issue_deletes;
 pub(crate) mod issue_writes;
@@ -125,6 +126,9 @@ macro_rules! store_suite {
     (issues $open:path) => {
         $crate::store_suite!(@ $open, filters:
             random_filters_find_the_same_issues_as_a_naive_store,
+        );
+        $crate::store_suite!(@ $open, groups:
+            random_counts_are_those_of_a_naive_store,
         );
         $crate::store_suite!(@ $open, issues:
             imported_issues_have_the_ids_and_times_of_their_entries,

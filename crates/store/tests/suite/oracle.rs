@@ -90,6 +90,19 @@ impl Oracle {
         self.issues.retain(|issue| issue.0.id != id);
     }
 
+    /// The issues that match.
+    pub(crate) fn matches<'o>(
+        &'o self,
+        query: &'o IssueQuery,
+    ) -> impl Iterator<Item = &'o IssueColumns> {
+        let agent_emails = &self.agent_emails;
+        let found = self.issues.iter().filter(move |(columns, head, body)| {
+            let fragments = IssueFragments::new(head, body);
+            query.matches(&SearchableIssue { columns, fragments, agent_emails })
+        });
+        found.map(|issue| &issue.0)
+    }
+
     pub(crate) fn ids(&self) -> Vec<u64> {
         self.issues.iter().map(|issue| issue.0.id).collect()
     }

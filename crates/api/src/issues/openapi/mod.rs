@@ -5,6 +5,7 @@
     reason = "the macro that writes JSON takes references; calls that pass values read better"
 )]
 
+mod counts;
 mod filters;
 mod forms;
 mod issue;
@@ -26,6 +27,7 @@ pub(crate) fn paths() -> Value {
             "post": writing::create(),
             "put": writing::edit_many(),
         },
+        "/v1/{domain}/issues/counts": {"get": counts::operation()},
         "/v1/{domain}/issues/{issue_id}": {"get": reading::single(), "put": writing::edit()},
         "/v1/{domain}/issues/{issue_id}/messages": {
             "get": reading::messages(),
@@ -40,5 +42,11 @@ pub(crate) fn paths() -> Value {
 
 /// Every schema of this room.
 pub(crate) fn schemas() -> Value {
-    merged([issue::schemas(), forms::schemas(), json_bodies::schemas(), writing::schemas()])
+    merged([
+        issue::schemas(),
+        counts::schemas(),
+        forms::schemas(),
+        json_bodies::schemas(),
+        writing::schemas(),
+    ])
 }

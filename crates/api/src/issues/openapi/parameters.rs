@@ -6,14 +6,23 @@ use caseload_model::issue::IssueState;
 use caseload_model::issue_query::{COLUMNS_MAX, SortKey, SortOrder, columns_pattern};
 use serde_json::{Value, json};
 
-use super::filters;
+use super::{counts, filters};
 use crate::openapi::json::merged;
 use crate::openapi::parameters::{bound, query, query_json, query_words};
 
 /// The cursor of examples.
 pub(super) const TOKEN: &str = "ATEAAAAHAAABhWsikpAAAAAAAAAAKgECAwQFBgcI8Jh8dMzy";
 pub(crate) fn parameters() -> Value {
-    merged([path(), times(), texts(), filters::parameters(), view(), order(), position()])
+    merged([
+        path(),
+        times(),
+        texts(),
+        filters::parameters(),
+        counts::parameters(),
+        view(),
+        order(),
+        position(),
+    ])
 }
 
 fn path() -> Value {

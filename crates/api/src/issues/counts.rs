@@ -1,0 +1,50 @@
+//! `GET /v1/{domain}/issues/counts`: the number of matches, and their numbers by one or two
+//! properties. The filters are those of the list.
+
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use caseload_model::issue_query::{Grouping, parse_counts};
+use caseload_model::json::write_string;
+use caseload_store::{CountIssues, IssueCounts};
+use http::header;
+
+use super::deadline::in_time;
+use super::list::list_error;
+use crate::problem::Problem;
+use crate::query::{QueryPairs, refused};
+use crate::{AppState, Caller};
+
+/// `GET /v1/{domain}/issues/counts`
+pub(crate) async fn counts(
+    State(state): State<AppState>,
+    caller: Caller,
+    QueryPairs(pairs): QueryPairs,
+) -> Result<Response, Problem> {
+    let request = parse_counts(&pairs).map_err(refused)?;
+    let budget = state.config.query_timeout;
+    let read = state.store.count_issues(CountIssues {
+        domain: caller.domain_id,
+        query: request.query,
+        grouping: request.grouping.clone(),
+        budget,
+    });
+    let counts = in_time(budget, read).await.map_err(|error| list_error(error, &pairs))?;
+    let body = rendered(&request.grouping, &counts);
+    Ok(([(header::CONTENT_TYPE, "application/json")], body).into_response())
+}
+
+fn rendered(grouping: &Grouping, counts: &IssueCounts) -> Vec<u8> {
+    let mut out = format!("{{\"total-hits\":{},\"groups\":[", counts.total_hits).into_bytes();
+    for (n, (values, issues)) in counts.groups.iter().enumerate() {
+        out.extend_from_slice(if n == 0 { b"{" } else { b",{" });
+        for (by, value) in grouping.by.iter().zip(values) {
+            write_string(by.as_str(), &mut out);
+            out.push(b':');
+            value.write_json(&mut out);
+            out.push(b',');
+        }
+        out.extend_from_slice(format!("\"count\":{issues}}}").as_bytes());
+    }
+    out.extend_from_slice(format!("],\"other\":{}}}", counts.other).as_bytes());
+    out
+}

@@ -32,6 +32,11 @@ impl Printer {
         Self { out_is_terminal: out.is_terminal(), out: io::BufWriter::new(out) }
     }
 
+    /// Whether a person reads the data.
+    pub(crate) const fn is_for_terminal(&self) -> bool {
+        self.out_is_terminal
+    }
+
     /// Writes bytes of data as they are.
     pub(crate) fn data(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         self.out.write_all(bytes).map_err(|error| Failure::output(&error))

@@ -4,7 +4,9 @@
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
+use crate::body::Body;
 use crate::error::ClientError;
 use crate::http::Client;
 
@@ -59,7 +61,38 @@ pub struct IssuePage {
     pub issues: Vec<Box<RawValue>>,
 }
 
+/// Numbers of issues by groups.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct IssueCounts {
+    pub total_hits: u64,
+    pub groups: Vec<IssueGroup>,
+    /// The sum of the groups beyond the limit.
+    pub other: u64,
+}
+
+/// The number of issues that have these values.
+#[derive(Debug, Deserialize)]
+pub struct IssueGroup {
+    pub count: u64,
+    /// A value for each property, in the order asked for.
+    #[serde(flatten)]
+    pub values: Map<String, Value>,
+}
+
 impl Client {
+    /// The numbers of matching issues by groups.
+    pub async fn issue_counts(&self, params: &IssueParams) -> Result<IssueCounts, ClientError> {
+        let body = self.read_all(&self.path("v1", "issues/counts"), &params.pairs()).await?;
+        serde_json::from_slice(&body).map_err(|error| self.unexpected(error))
+    }
+
+    /// Every matching issue as a row of CSV, as it arrives.
+    pub async fn issue_table(&self, mut params: IssueParams) -> Result<Body, ClientError> {
+        params.push("format", "csv");
+        self.read(&self.path("v1", "issues"), "text/csv", &params.pairs()).await
+    }
+
     /// One page of the matching issues.
     pub async fn issues(&self, params: &IssueParams) -> Result<IssuePage, ClientError> {
         let body = self.read_all(&self.path("v1", "issues"), &params.pairs()).await?;

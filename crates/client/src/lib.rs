@@ -19,7 +19,7 @@ pub use bulk::{BulkActions, Payload, RecordList, SubmitOptions};
 pub use cursor::{Cursor, CursorStuck};
 pub use error::{ClientError, Problem, ProblemFault};
 pub use http::Client;
-pub use issues::{INCLUDES_ALL, IssuePage, IssueParams};
+pub use issues::{INCLUDES_ALL, IssueCounts, IssueGroup, IssuePage, IssueParams};
 pub use stream::IssueStream;
 pub use task::{Task, TaskCounts, TaskPage};
 pub use walk::IssueWalk;

@@ -2,7 +2,7 @@
 
 use crate::common::{Workdir, plain, transcript_of};
 
-const COMMANDS: [&str; 35] = [
+const COMMANDS: [&str; 37] = [
     "",
     "demo",
     "serve",
@@ -35,6 +35,8 @@ const COMMANDS: [&str; 35] = [
     "bulk list",
     "issues",
     "issues list",
+    "issues search",
+    "issues count",
     "issues get",
     "issues import",
     "issues export",

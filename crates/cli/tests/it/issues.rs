@@ -13,6 +13,7 @@ on_each_store!(blocking:
     an_export_over_a_connection_that_breaks_is_the_same_as_over_one_that_holds,
     failed_entries_are_printed_with_their_lines_in_the_file_across_tasks,
     one_page_or_one_issue_is_printed_as_the_servers_bytes,
+    issues_are_searched_counted_and_printed_as_a_table,
     an_explained_list_names_its_counters_indexes_and_sets,
     files_without_lines_of_issues_are_refused_before_anything_is_sent,
     tasks_of_both_paths_are_found_by_their_id,
@@ -184,6 +185,38 @@ fn one_page_or_one_issue_is_printed_as_the_servers_bytes() {
     let issue = server.good(&["issues", "get", "7"]);
     assert!(issue.starts_with("{\"id\":7,") && issue.ends_with("}\n"), "{issue}");
     assert!(issue.contains(r#""value":6.50"#), "a number lost digits: {issue}");
+}
+
+fn issues_are_searched_counted_and_printed_as_a_table() {
+    let workdir = Workdir::new();
+    let server = workdir.serve();
+    let lines = [
+        r#"{"id":1,"title":"No mail","created_at":1769986800000}"#,
+        concat!(
+            r#"{"id":2,"title":"Print","created_at":1769990400000,"#,
+            r#""messages":[{"body":"no MAIL"}],"state_data":{"state":"resolved"}}"#,
+        ),
+        r#"{"id":3,"title":"Mail","created_at":1769990400001}"#,
+    ];
+    workdir.write("in.jsonl", lines.join("\n"));
+    server.good(&["issues", "import", "in.jsonl"]);
+    let output = server.run(&["issues", "search", "No", "mail"]);
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout),
+        "2\t2026-02-02T00:00:00.000Z\tresolved\tPrint\n1\t2026-02-01T23:00:00.000Z\tnew\tNo mail\n"
+    );
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "page 1 of 1, 2 issues in all\n");
+    let output = server.run(&["issues", "count", "--by", "state,created-week", "--limit", "2"]);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "new\t2026-W05\t1\nnew\t2026-W06\t1\n");
+    let said = "3 issues in all, 1 in groups beyond the limit\n";
+    assert_eq!(String::from_utf8_lossy(&output.stderr), said);
+    let zone = &["--timezone", "Europe/Berlin", "--param", "text=mail"];
+    let counted = server.good(&[&["issues", "count", "--by", "created-day"][..], zone].concat());
+    assert!(counted.starts_with("2026-02-02\t3\n"), "{counted}");
+    let table = server.good(&["issues", "list", "-o", "csv", "--columns", "id,title"]);
+    assert_eq!(table, "id,title\r\n3,Mail\r\n2,Print\r\n1,No mail\r\n");
+    let refused = server.run(&["issues", "count", "--by", "colour"]);
+    assert_eq!(refused.status.code(), Some(2));
 }
 
 fn files_without_lines_of_issues_are_refused_before_anything_is_sent() {

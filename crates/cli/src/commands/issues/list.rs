@@ -1,5 +1,5 @@
-//! `caseload issues list`: prints one page from a server, or explains how a store finds that page.
-//! The parameters are those of the API in both cases.
+//! `caseload issues list`: prints one page from a server, or all matches as a table, or explains
+//! how a store finds a page. The parameters are those of the API in each case.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -8,8 +8,8 @@ use caseload_client::IssueParams;
 use caseload_model::ids::DomainName;
 use caseload_model::issue_query::parse_list;
 use caseload_store::ListIssues;
-use clap::Args;
 use clap::builder::FalseyValueParser;
+use clap::{Args, ValueEnum};
 use percent_encoding::percent_decode_str;
 
 use super::wire::{line_of, parse_param};
@@ -39,6 +39,18 @@ pub(crate) struct ListArgs {
     /// Parameters of the API as in its URLs: NAME=VALUE&NAME=VALUE, with or without %-encoding
     #[arg(long, env = "CASELOAD_QUERY", value_name = "QUERY", value_parser = parse_query)]
     query: Option<QueryPairs>,
+    /// The form: jsonl prints one page, csv all issues that match
+    #[arg(
+        short = 'o',
+        long,
+        env = "CASELOAD_FORMAT",
+        value_name = "FORMAT",
+        default_value = "jsonl"
+    )]
+    format: Form,
+    /// The columns of csv, with commas between them, such as id,title,tags
+    #[arg(long, env = "CASELOAD_COLUMNS", value_name = "COLUMNS")]
+    columns: Option<String>,
     /// Print which counters, indexes and sets the store reads for the page, not the page itself.
     /// Reads the store directly: takes --store, needs no server and no key
     #[arg(long, env = "CASELOAD_EXPLAIN", value_parser = FalseyValueParser::new())]
@@ -62,6 +74,13 @@ pub(crate) struct ListArgs {
     store: StoreArgs,
 }
 
+/// The form of a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Form {
+    Jsonl,
+    Csv,
+}
+
 /// Decoded parameters of a query string.
 #[derive(Debug, Clone)]
 struct QueryPairs(Vec<(String, String)>);
@@ -79,6 +98,7 @@ impl ListArgs {
             ("state", self.state.clone()),
             ("page", self.page.map(|page| page.to_string())),
             ("page-size", self.page_size.map(|size| size.to_string())),
+            ("columns", self.columns.clone()),
         ];
         for (name, value) in own {
             pairs.extend(value.map(|value| (name.to_owned(), value)));
@@ -93,6 +113,14 @@ async fn list(args: ListArgs, printer: &mut Printer) -> Result<Done, Failure> {
     let mut params = IssueParams::default();
     for (name, value) in args.pairs() {
         params.push(name, value);
+    }
+    if args.format == Form::Csv {
+        let mut table = client.issue_table(params).await?;
+        while let Some(bytes) = table.chunk().await? {
+            printer.data(&bytes)?;
+        }
+        printer.flush()?;
+        return Ok(Done::Good);
     }
     let page = client.issues(&params).await?;
     for issue in &page.issues {

@@ -1,10 +1,11 @@
-//! `caseload issues`: lists, reads, imports and exports issues as JSON Lines. The program prints
-//! the server's bytes unchanged. A list goes to standard output, the page number and total to
-//! standard error.
+//! `caseload issues`: lists, counts, reads, imports and exports issues. Issues are printed as the
+//! server's bytes. A list goes to standard output, the page number and total to standard error.
 
+mod count;
 mod export;
 mod import;
 mod list;
+mod search;
 mod wire;
 
 use caseload_client::IssueParams;
@@ -18,8 +19,12 @@ use crate::printer::Printer;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum IssuesCommand {
-    /// Print one page of issues as JSON Lines, or explain how the store finds it
+    /// Print a page of issues as JSON Lines or all of them as CSV, or explain how a page is found
     List(list::ListArgs),
+    /// List the issues in which a text occurs, one per row
+    Search(search::SearchArgs),
+    /// Count issues by one or two properties, with bars on a terminal
+    Count(count::CountArgs),
     /// Print one issue
     Get(GetArgs),
     /// Import a file of issues, in as many tasks as it needs
@@ -39,6 +44,8 @@ pub(crate) struct GetArgs {
 pub(crate) fn run(command: IssuesCommand, printer: &mut Printer) -> Result<Done, Failure> {
     match command {
         IssuesCommand::List(args) => list::run(args, printer),
+        IssuesCommand::Search(args) => block_on(search::run(args, printer)),
+        IssuesCommand::Count(args) => block_on(count::run(args, printer)),
         IssuesCommand::Get(args) => block_on(get(args, printer)),
         IssuesCommand::Import(args) => import::run(&args, printer),
         IssuesCommand::Export(args) => block_on(export::run(args, printer)),

@@ -72,10 +72,24 @@ impl Chosen {
         lines: Vec<u8>,
         columns: &[&str],
     ) -> Response {
+        self.answer_rows(memory, lines, |lines, out| {
+            *out = csv::table(columns, lines)?;
+            Ok(())
+        })
+    }
+
+    /// Records, one per line: as they are, or as the table that `write` makes of them.
+    pub(crate) fn answer_rows(
+        &self,
+        memory: Memory,
+        lines: Vec<u8>,
+        write: impl FnOnce(&[u8], &mut Vec<u8>) -> Result<(), csv::DamagedRecord>,
+    ) -> Response {
         if self.format != Format::Csv {
             return self.with_type(memory.hold(lines));
         }
-        if let Ok(table) = csv::table(columns, &lines) {
+        let mut table = Vec::new();
+        if write(&lines, &mut table).is_ok() {
             return self.with_type(memory.hold(table));
         }
         tracing::error!("a list cannot be written as a table");

@@ -53,15 +53,15 @@ pub(crate) struct Problem {
     code: ErrorCode,
     detail: String,
     faults: Vec<Fault>,
-    /// The task that retries the one that was to be retried.
-    retried_by: Option<String>,
+    /// The task that retries or runs the one that was to be retried or run.
+    taken_by: Option<String>,
     headers: Vec<(HeaderName, HeaderValue)>,
 }
 
 impl Problem {
     pub(crate) fn new(code: ErrorCode, detail: impl Into<String>) -> Self {
         let (detail, headers) = (detail.into(), Vec::new());
-        Self { code, detail, faults: Vec::new(), retried_by: None, headers }
+        Self { code, detail, faults: Vec::new(), taken_by: None, headers }
     }
 
     /// The refusal of a request with these faults, at least one. The first one sets code and
@@ -93,7 +93,12 @@ impl Problem {
             "the task {by} runs the failed and unprocessed entries of this one again; retry that \
              task if entries of it fail"
         );
-        Self { retried_by: Some(by), ..Self::new(ErrorCode::AlreadyRetried, detail) }
+        Self { taken_by: Some(by), ..Self::new(ErrorCode::AlreadyRetried, detail) }
+    }
+
+    fn already_run(by: String) -> Self {
+        let detail = format!("the task {by} runs the payload of this dry run; look at that task");
+        Self { taken_by: Some(by), ..Self::new(ErrorCode::AlreadyRun, detail) }
     }
 
     pub(crate) fn internal() -> Self {
@@ -170,6 +175,7 @@ impl Problem {
     /// The body, with the id of the request it answers.
     pub(crate) fn body(&self, request_id: &str) -> Vec<u8> {
         let errors = self.faults.iter().map(WireFault::from).collect();
+        let taken_by = |code| self.taken_by.as_deref().filter(|_| self.code == code);
         let wire = WireProblem {
             r#type: format!("/problems/{}", self.code.as_str()),
             title: self.code.title(),
@@ -178,7 +184,8 @@ impl Problem {
             code: self.code.as_str(),
             request_id,
             errors,
-            retried_by: self.retried_by.as_deref(),
+            retried_by: taken_by(ErrorCode::AlreadyRetried),
+            run_by: taken_by(ErrorCode::AlreadyRun),
         };
         serde_json::to_vec(&wire).unwrap_or_default()
     }
@@ -207,6 +214,7 @@ impl From<StoreError> for Problem {
             StoreError::QuotaExceeded(quota) => Self::quota_exceeded(&quota),
             StoreError::Corrupt(cause) => Self::damaged(&cause),
             StoreError::AlreadyRetried { by } => Self::already_retried(by),
+            StoreError::AlreadyRun { by } => Self::already_run(by),
             StoreError::IdempotencyKeyReused => {
                 let detail = "this idempotency key belongs to another request of this domain; \
                               send a new key with a new request, and this key only to repeat \
@@ -260,6 +268,8 @@ struct WireProblem<'a> {
     errors: Vec<WireFault<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     retried_by: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run_by: Option<&'a str>,
 }
 
 #[derive(Serialize)]

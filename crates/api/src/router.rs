@@ -92,14 +92,26 @@ fn routes() -> Routes {
         .route("/v2/{domain}/identity/bulk_actions/{task_id}", get(bulk_actions::status))
         .route("/v2/{domain}/identity/bulk_actions/{task_id}/cancel", post(bulk_actions::cancel))
         .route("/v2/{domain}/identity/bulk_actions/{task_id}/retry", post(bulk_actions::retry))
+        .route("/v2/{domain}/identity/bulk_actions/{task_id}/run", post(bulk_actions::run))
+        .route("/v2/{domain}/identity/bulk_actions/{task_id}/payload", get(bulk_actions::payload))
         .route("/v2/{domain}/identity/bulk_actions/{task_id}/results", get(bulk_actions::results))
         .route("/v2/{domain}/identity/bulk_actions/{task_id}/errors", get(bulk_actions::errors))
+        .route(
+            "/v2/{domain}/identity/bulk_actions/{task_id}/errors/summary",
+            get(bulk_actions::error_summary),
+        )
         .route("/v2/{domain}/issues/bulk_actions", create())
         .route("/v2/{domain}/issues/bulk_actions/{task_id}", get(bulk_actions::status))
         .route("/v2/{domain}/issues/bulk_actions/{task_id}/cancel", post(bulk_actions::cancel))
         .route("/v2/{domain}/issues/bulk_actions/{task_id}/retry", post(bulk_actions::retry))
+        .route("/v2/{domain}/issues/bulk_actions/{task_id}/run", post(bulk_actions::run))
+        .route("/v2/{domain}/issues/bulk_actions/{task_id}/payload", get(bulk_actions::payload))
         .route("/v2/{domain}/issues/bulk_actions/{task_id}/results", get(bulk_actions::results))
         .route("/v2/{domain}/issues/bulk_actions/{task_id}/errors", get(bulk_actions::errors))
+        .route(
+            "/v2/{domain}/issues/bulk_actions/{task_id}/errors/summary",
+            get(bulk_actions::error_summary),
+        )
 }
 
 /// The middleware, innermost first. The layer that removes trailing slashes must wrap the routes

@@ -51,7 +51,7 @@ pub async fn bulk_form(
     let caller = Caller::new(&grant, [0; 32]);
     let read = async {
         let request = bulk_actions::read_only(request, family, state, &caller).await?;
-        let TaskRequest { action, dry_run, mut payload } = request;
+        let TaskRequest { action, dry_run, mut payload, .. } = request;
         let (_, blocks) = payload.staging.take().await?;
         Ok(BulkForm { action, dry_run, entries: payload.entries, hash: payload.hash, blocks })
     };

@@ -39,6 +39,14 @@ pub struct Task {
     /// The task that runs the failed and unprocessed entries of this one again.
     #[serde(default)]
     pub retried_by: Option<String>,
+    /// The task that runs the payload of this dry run.
+    #[serde(default)]
+    pub run_by: Option<String>,
+    #[serde(default)]
+    pub file_name: Option<String>,
+    /// Bytes of the payload without compression.
+    #[serde(default)]
+    pub content_length: Option<u64>,
     /// While the task waits: how many tasks run before it.
     #[serde(default)]
     pub position: Option<u64>,

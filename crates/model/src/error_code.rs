@@ -87,6 +87,8 @@ request_codes! {
     NotCompleted "not_completed" 409 "The task has not completed yet",
     AlreadyCompleted "already_completed" 409 "The task is completed",
     AlreadyRetried "already_retried" 409 "The task was retried before",
+    AlreadyRun "already_run" 409 "The dry run was run before",
+    NotADryRun "not_a_dry_run" 409 "The task is not a dry run",
     NothingToRetry "nothing_to_retry" 409 "There is nothing to retry",
     IdempotencyInProgress "idempotency_in_progress" 409 "The first request is being answered",
     TooLarge "too_large" 413 "The request is too large",

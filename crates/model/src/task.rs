@@ -184,6 +184,35 @@ impl Counts {
     }
 }
 
+/// The key and the file of a task. Tasks of earlier versions have none of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TaskOrigin {
+    /// The name of the payload file, if the caller gave one.
+    pub file_name: Option<String>,
+    /// Bytes of the payload without compression and without the form around it.
+    pub content_length: Option<u64>,
+    pub submitted_by: Option<Submitter>,
+}
+
+/// The API key that submitted a task, with its name at that time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Submitter {
+    pub key_id: String,
+    pub key_name: String,
+}
+
+/// The longest name of a payload file that is stored; of a longer one, its end.
+pub const FILE_NAME_CHARS_MAX: usize = 255;
+
+/// The name of a payload file without the folders before it and without control characters; `None`
+/// if nothing is left.
+pub fn file_name(given: &str) -> Option<String> {
+    let name = given.rsplit(['/', '\\']).next().unwrap_or_default();
+    let name: Vec<char> = name.trim().chars().filter(|c| !c.is_control()).collect();
+    let end = &name[name.len().saturating_sub(FILE_NAME_CHARS_MAX)..];
+    (!end.is_empty()).then(|| end.iter().collect())
+}
+
 /// A bulk action task as the store returns it. The wire form is in docs/api.md, "Task".
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Task {
@@ -203,6 +232,9 @@ pub struct Task {
     pub parent_id: Option<String>,
     /// The task that runs the failed and unprocessed entries of this one again.
     pub retried_by: Option<String>,
+    /// Of a dry run: the task that ran its payload for real.
+    pub run_by: Option<String>,
+    pub origin: TaskOrigin,
     /// Warnings in the result records.
     pub warnings: u32,
     /// While the task waits to start: the number of the domain's writing tasks before it.
@@ -287,6 +319,22 @@ mod tests {
     }
 
     #[test]
+    fn a_file_name_has_no_folders_and_no_control_characters() {
+        let long = format!("{}.csv", "x".repeat(FILE_NAME_CHARS_MAX));
+        for (given, name) in [
+            ("people.csv", Some("people.csv")),
+            ("/home/ada/people.csv", Some("people.csv")),
+            ("C:\\ada\\people.csv", Some("people.csv")),
+            (" a\r\nb.csv ", Some("ab.csv")),
+            ("people/", None),
+            ("\0", None),
+            (&long, Some(&long[4..])),
+        ] {
+            assert_eq!(file_name(given).as_deref(), name, "{given:?}");
+        }
+    }
+
+    #[test]
     fn progress_reaches_100_only_at_completion() {
         let mut task = Task {
             id: String::new(),
@@ -302,6 +350,8 @@ mod tests {
             expires_at: None,
             parent_id: None,
             retried_by: None,
+            run_by: None,
+            origin: TaskOrigin::default(),
             warnings: 0,
             position: None,
         };

@@ -16,8 +16,8 @@ use caseload_store::{
     AddMessage, AddNote, Admin, Agent, App, ApplyChunk, BackupReport, CancelTask, CheckReport,
     ChunkApplied, ClaimTasks, ClaimedTask, CountIssues, CreateAgent, CreateApp, CreateBackup,
     CreateDomain, CreateIssue, CreateKey, CreateTask, Domain, DomainLimits, DomainUsage, EditIssue,
-    EditIssues, ExplainedStep, FailAttempt, GetIssue, Idempotent, IssueCounts, IssuePage,
-    IssueStep, Issues, Key, KeyGrant, ListIssues, ListTasks, PackedBlock, RecordBlock,
+    EditIssues, EntryStates, ExplainedStep, FailAttempt, GetIssue, Idempotent, IssueCounts,
+    IssuePage, IssueStep, Issues, Key, KeyGrant, ListIssues, ListTasks, PackedBlock, RecordBlock,
     RecordBlockSize, RecordKind, RenderedIssue, RenewLeases, StageAttachment, StagePayload,
     StepIssues, StoreError, StoreFuture, StoreMetrics, StoredAnswer, Submit, TaskPage, Trial,
     TryEntry, Upkeep, Work, admin, attachments, idempotency,
@@ -153,6 +153,25 @@ impl Submit for PostgresStore {
     fn retry_payload(&self, domain: DomainId, task_id: &str) -> StoreFuture<'_, Vec<PackedBlock>> {
         let task_id = task_id.to_owned();
         self.read_in(domain, move |tx| rules::retry_payload(&tx, &task_id))
+    }
+
+    fn whole_payload(&self, domain: DomainId, task_id: &str) -> StoreFuture<'_, Vec<PackedBlock>> {
+        let task_id = task_id.to_owned();
+        self.read_in(domain, move |tx| rules::whole_payload(&tx, &task_id))
+    }
+
+    fn entry_states(&self, domain: DomainId, task_id: &str) -> StoreFuture<'_, EntryStates> {
+        let task_id = task_id.to_owned();
+        self.read_in(domain, move |tx| rules::entry_states(&tx, &task_id))
+    }
+
+    fn kept_block(
+        &self,
+        domain: DomainId,
+        task_id: &str,
+        from_index: u32,
+    ) -> StoreFuture<'_, Option<Vec<u8>>> {
+        self.find(rules::payload_block(domain, task_id, from_index))
     }
 
     fn record_block(

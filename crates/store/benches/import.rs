@@ -16,7 +16,7 @@ use caseload_model::ids::DomainName;
 use caseload_model::payload::{Block, Entry};
 use caseload_model::profile::{NewCoreProfile, prepare_creates};
 use caseload_model::record::PreparedEntry;
-use caseload_model::task::Action;
+use caseload_model::task::{Action, TaskOrigin};
 use caseload_model::time::UnixMillis;
 use caseload_store::{
     ApplyChunk, ChunkEntries, ChunkWork, ClaimTasks, CreateDomain, CreateTask, OpenMode, Store,
@@ -199,6 +199,8 @@ async fn applied(
         now: NOW,
         expires_at: NOW,
         parent_id: None,
+        runs_parent: false,
+        origin: TaskOrigin::default(),
         idempotency: None,
         unfinished_max: 1,
     };

@@ -13,7 +13,7 @@ use caseload_model::ids::DomainName;
 use caseload_model::issue::prepare_imports;
 use caseload_model::issue_query::{IssueView, Paging, parse_list};
 use caseload_model::payload::{Block, Entry};
-use caseload_model::task::Action;
+use caseload_model::task::{Action, TaskOrigin};
 use caseload_model::time::UnixMillis;
 use caseload_store::{
     ApplyChunk, ChunkEntries, ChunkWork, ClaimTasks, CreateDomain, CreateTask, Domain, ListIssues,
@@ -152,6 +152,8 @@ async fn fill(store: &Arc<dyn Store>, domain: &Domain, issues: u64) {
             expires_at: UnixMillis(NOW.0 + 1_000_000_000),
             unfinished_max: 1000,
             parent_id: None,
+            runs_parent: false,
+            origin: TaskOrigin::default(),
             idempotency: None,
         };
         store.create_task(command).await.unwrap();

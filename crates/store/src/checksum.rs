@@ -10,6 +10,7 @@
 use caseload_model::ids::DomainId;
 use caseload_model::issue::{AppProfileRow, FRAGMENTS, IssueFragments};
 use caseload_model::issue_query::IssueView;
+use caseload_model::task::{Task, TaskOrigin};
 use caseload_model::time::UnixMillis;
 use twox_hash::XxHash3_64;
 
@@ -82,6 +83,14 @@ pub fn of_app_profile_fields(
     fields: &[u8],
 ) -> i64 {
     of(values![domain, pid, updated_at, fields])
+}
+
+/// The checksum of the key and the file of a task ([`TASK_ORIGINS`]).
+pub fn of_task_origin(domain: DomainId, task: &Task) -> i64 {
+    let TaskOrigin { file_name, content_length, submitted_by } = &task.origin;
+    let by = submitted_by.as_ref();
+    let (key, name) = (by.map(|by| by.key_id.as_str()), by.map(|by| by.key_name.as_str()));
+    of(values![domain, task.id, file_name, *content_length, key, name])
 }
 
 /// The columns of a table that a checksum covers.
@@ -244,6 +253,19 @@ pub static TASKS: RowSum = RowSum {
     hashed: 18,
     checksum: "checksum",
 };
+pub static TASK_ORIGINS: RowSum = RowSum {
+    table: "tasks",
+    columns: &[
+        "domain_id",
+        "id",
+        "file_name",
+        "content_length",
+        "submitted_key",
+        "submitted_key_name",
+    ],
+    hashed: 6,
+    checksum: "origin_checksum",
+};
 pub static PAYLOAD_BLOCKS: RowSum = RowSum::hashed(
     "payload_blocks",
     &["domain_id", "task_id", "first_index", "last_index", "bytes"],
@@ -278,7 +300,7 @@ pub static ATTACHMENT_PIECES: RowSum =
 /// All of them, except for clocks, whose columns differ between the backends. Issues have a
 /// checksum for each fragment, and the check compares their columns with the fragments; counters,
 /// term sets and identities are compared with the issues and profiles.
-pub static ROW_SUMS: [&RowSum; 14] = [
+pub static ROW_SUMS: [&RowSum; 15] = [
     &DOMAINS,
     &KEYS,
     &APPS,
@@ -286,6 +308,7 @@ pub static ROW_SUMS: [&RowSum; 14] = [
     &QUEUES,
     &IDEMPOTENCY_KEYS,
     &TASKS,
+    &TASK_ORIGINS,
     &PAYLOAD_BLOCKS,
     &RECORD_BLOCKS,
     &CORE_PROFILES,

@@ -65,6 +65,14 @@ const MIGRATIONS: [(&str, &str); 14] = [
         "store-postgres/migrations/V7__files_of_issues.sql",
         "3f49d1060f4ea07089b454a06f7ec0031001e4b2821428af93c4b8880fe727e1",
     ),
+    (
+        "store-sqlite/migrations/V8__task_origins.sql",
+        "287aa6935b52a1b40de5eb625757b511e7059c2262a2eeae4ca625089d45570f",
+    ),
+    (
+        "store-postgres/migrations/V8__task_origins.sql",
+        "6a2a3d28e976b3c4f8fee63451d232d5d81fe8cd568eb699f958faec58e9683e",
+    ),
 ];
 
 #[test]

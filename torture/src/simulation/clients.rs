@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use caseload_model::ids::DomainId;
-use caseload_model::task::{Action, Task};
+use caseload_model::task::{Action, Task, TaskOrigin};
 use caseload_model::time::UnixMillis;
 use caseload_store::{
     CancelTask, CreateTask, IdempotencyKey, Idempotent, PackedBlock, RecordKind, StagePayload,
@@ -145,9 +145,8 @@ async fn try_to_submit(
     if staged > 0 {
         stage(link, domain, &id, blocks.drain(..1).collect()).await?;
     }
-    let now = link.now();
+    let (now, content, answer, server) = (link.now(), content(&key), answers(), link.clone());
     let expires_at = UnixMillis(now.0 + STORED_MS);
-    let (content, answer) = (content(&key), answers());
     let command = CreateTask {
         domain,
         key: None,
@@ -161,9 +160,10 @@ async fn try_to_submit(
         expires_at,
         unfinished_max: world.plan.queue_max,
         parent_id: parent.map(str::to_owned),
+        runs_parent: false,
+        origin: TaskOrigin::default(),
         idempotency: Some((IdempotencyKey { text: key, content, expires_at }, answer.clone())),
     };
-    let server = link.clone();
     let run = move |store: &InMemoryStore| {
         with_leases(&server, |lease| store.create_task(&command, lease))
     };

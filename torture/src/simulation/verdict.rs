@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::Result;
 use caseload_model::issue_query::Paging;
 use caseload_model::task::{Action, Family, TaskStatus};
+use caseload_model::task_query::TaskFilter;
 use caseload_model::time::UnixMillis;
 use caseload_store::{ListTasks, RecordKind};
 
@@ -194,8 +195,11 @@ fn lists(world: &Scene, ledger: &Ledger, domain: usize) -> Result<()> {
             let page = world.store.list_tasks(&ListTasks {
                 domain: id,
                 family,
-                statuses: statuses.clone(),
-                actions: Some(Action::ALL.to_vec()),
+                filter: TaskFilter {
+                    statuses: statuses.clone(),
+                    actions: Some(Action::ALL.to_vec()),
+                    ..TaskFilter::default()
+                },
                 paging: Paging { page: 1, page_size: 1000 },
             })?;
             let listed: Vec<_> = page.tasks.into_iter().map(|task| task.id).collect();

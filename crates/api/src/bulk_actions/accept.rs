@@ -1,7 +1,8 @@
-//! From a new task to the answer 201, for the calls that create a task and those that retry one.
+//! From a new task to the answer 201, for the calls that create a task, retry one or run a dry
+//! run.
 
 use axum::response::Response;
-use caseload_model::task::Action;
+use caseload_model::task::{Action, Submitter, TaskOrigin};
 use caseload_model::time::UnixMillis;
 use caseload_store::{CreateTask, Idempotent, StoreError, StoredAnswer, TaskAnswer};
 
@@ -19,6 +20,7 @@ pub(super) fn new_task(
     action: Action,
 ) -> Result<CreateTask, Problem> {
     let now = state.clock.now();
+    let by = Submitter { key_id: caller.key_id.clone(), key_name: caller.key_name.clone() };
     let retention = i64::try_from(state.config.keep_results.as_millis()).unwrap_or(i64::MAX);
     Ok(CreateTask {
         domain: caller.domain_id,
@@ -33,6 +35,8 @@ pub(super) fn new_task(
         expires_at: UnixMillis(now.0.saturating_add(retention)),
         unfinished_max: state.config.unfinished_tasks_max,
         parent_id: None,
+        runs_parent: false,
+        origin: TaskOrigin { submitted_by: Some(by), ..TaskOrigin::default() },
         idempotency: None,
     })
 }

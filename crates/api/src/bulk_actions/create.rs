@@ -5,7 +5,7 @@
 use axum::body::HttpBody;
 use axum::extract::{Request, State};
 use axum::response::Response;
-use caseload_model::task::Family;
+use caseload_model::task::{Family, TaskOrigin};
 use caseload_store::CreateTask;
 use http::header;
 
@@ -48,7 +48,7 @@ pub(crate) async fn create(
     let staging = Staging::new(&state, &caller)?.with_own_urls(own_urls);
     let form = TaskForm::new(kind, family, key.is_some(), faults, staging);
     let (form, _memory) = read(request, kind, &state, &caller, form).await?;
-    let TaskRequest { action, dry_run, mut payload } = form.finish(&caller).await?;
+    let TaskRequest { action, dry_run, file_name, mut payload } = form.finish(&caller).await?;
     let content = idempotency::content_hash(&[
         b"create",
         action.as_str().as_bytes(),
@@ -56,13 +56,17 @@ pub(crate) async fn create(
         payload.hash.as_ref().map_or(&[], <[u8; 32]>::as_slice),
     ]);
     let (staged, blocks) = payload.staging.take().await?;
+    let new = new_task(&state, &caller, action)?;
+    let origin =
+        TaskOrigin { file_name, content_length: Some(payload.content_length), ..new.origin };
     let command = CreateTask {
         id: payload.staging.task_id().to_owned(),
         total: payload.entries,
         staged,
         blocks,
         dry_run,
-        ..new_task(&state, &caller, action)?
+        origin,
+        ..new
     };
     let answer = accept(&state, &caller, command, key.map(|key| (key, content))).await;
     // Dropping it earlier would discard the staged blocks of a task that the store is accepting.

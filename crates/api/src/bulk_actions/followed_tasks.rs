@@ -110,7 +110,7 @@ pub(super) fn is_later(new: &Task, old: &Task) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use caseload_model::task::{Action, Counts, TaskStatus};
+    use caseload_model::task::{Action, Counts, TaskOrigin, TaskStatus};
     use caseload_model::time::UnixMillis;
 
     use super::*;
@@ -131,6 +131,8 @@ mod tests {
             expires_at: None,
             parent_id: None,
             retried_by: None,
+            run_by: None,
+            origin: TaskOrigin::default(),
             warnings: 0,
             position: None,
         };

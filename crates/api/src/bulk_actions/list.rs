@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::response::Response;
 use caseload_model::task_query::parse_task_list;
 use caseload_store::ListTasks;
-use http::{HeaderMap, Uri, header};
+use http::{HeaderMap, HeaderValue, Uri, header};
 use serde::Serialize;
 
 use super::path::BulkPath;
@@ -15,10 +15,10 @@ use crate::format::{Format, SHORT_LIST_BYTES};
 use crate::link::{self, total_pages};
 use crate::problem::{Fault, Problem};
 use crate::query::QueryPairs;
-use crate::{AppState, Caller};
+use crate::{AppState, Caller, etag};
 
 /// The columns of the list as a table: every member of a task but its links.
-const COLUMNS: [&str; 21] = [
+const COLUMNS: [&str; 26] = [
     "task_id",
     "action",
     "status",
@@ -37,8 +37,13 @@ const COLUMNS: [&str; 21] = [
     "started_at",
     "completed_at",
     "expires_at",
+    "file_name",
+    "content_length",
+    "submitted_by.key_id",
+    "submitted_by.key_name",
     "parent_task_id",
     "retried_by",
+    "run_by",
     "position",
 ];
 
@@ -79,11 +84,15 @@ pub(crate) async fn list(
     let page = state.store.list_tasks(ListTasks {
         domain: caller.domain_id,
         family,
-        statuses: request.statuses,
-        actions: request.actions,
+        filter: request.filter,
         paging,
     });
     let page = page.await?;
+    let shown = format!("{:?} {family:?} {paging:?} {chosen:?} {base}", caller.domain_id);
+    let tag = etag::of_tasks(&page, &shown);
+    if etag::has_already(&headers, &tag) {
+        return Ok(etag::unchanged(&format!("W/{tag}")));
+    }
     let views = page.tasks.iter().map(|task| TaskView::new(task, &caller.domain_name, &base));
     let envelope = Envelope {
         page: paging.page,
@@ -92,8 +101,10 @@ pub(crate) async fn list(
         total_hits: page.total_hits,
         total_pages: total_pages(paging.page_size, page.total_hits),
     };
+    let tag = HeaderValue::try_from(format!("W/{tag}"));
     let mut response = chosen.answer(memory, &envelope.tasks, &COLUMNS, &envelope);
     let links = link::numbered(&base.of_path(uri.path()), pairs, paging, page.total_hits, || None);
+    response.headers_mut().extend(tag.map(|tag| (header::ETAG, tag)));
     for link in links {
         response.headers_mut().append(header::LINK, link);
     }

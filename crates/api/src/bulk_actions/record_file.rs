@@ -9,10 +9,13 @@ use std::sync::Arc;
 
 use axum::body::Bytes;
 use caseload_model::ids::DomainId;
+use caseload_model::issue_query::ErrorFilter;
 use caseload_store::{RecordKind, StoreError, Submit};
 use futures_util::{Stream, stream};
 
 use super::csv::Table;
+use super::error_record;
+use crate::csv::DamagedRecord;
 use crate::format::Format;
 use crate::memory::{Memory, MemoryBudget};
 
@@ -33,9 +36,39 @@ pub(super) struct RecordFile {
     pub(super) kind: RecordKind,
     pub(super) format: Format,
     pub(super) table: Table,
+    pub(super) view: RecordView,
     /// The number of records, by the counts of the task.
     pub(super) records: u32,
     pub(super) memory: Arc<MemoryBudget>,
+}
+
+/// The records that a file has, and how it shows them. The default is all of them, unchanged.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct RecordView {
+    pub(super) filter: ErrorFilter,
+    pub(super) without_entry: bool,
+}
+
+impl RecordView {
+    /// Whether the file has every record as the store has it.
+    pub(super) const fn is_whole(&self) -> bool {
+        self.filter.is_empty() && !self.without_entry
+    }
+
+    /// The lines that the file shows of these.
+    fn of(&self, lines: Bytes) -> Result<Bytes, DamagedRecord> {
+        if self.is_whole() {
+            return Ok(lines);
+        }
+        let mut shown = Vec::new();
+        for record in error_record::records(&lines) {
+            if error_record::is_selected(&self.filter, record)? {
+                error_record::write(record, self.without_entry, &mut shown)?;
+                shown.push(b'\n');
+            }
+        }
+        Ok(shown.into())
+    }
 }
 
 /// The offsets of the blocks in a file, and its length.
@@ -72,7 +105,7 @@ impl RecordFile {
     /// The layout of the file if it is known without writing the file; that of a table is not.
     pub(super) async fn known_layout(&self) -> Result<Option<Layout>, StoreError> {
         let mut layout = Layout::default();
-        if self.format == Format::Csv {
+        if self.format == Format::Csv || !self.view.is_whole() {
             return Ok(None);
         }
         for block in self.store.record_sizes(self.domain, &self.task_id, self.kind).await? {
@@ -215,18 +248,22 @@ impl RecordReader {
     /// sent: a client that has received all bytes reads no further, and would miss an error after
     /// them.
     async fn piece(&mut self) -> io::Result<Option<Bytes>> {
+        loop {
+            let Some(lines) = self.lines().await? else { return self.end() };
+            let shown = self.file.view.of(lines).map_err(|_| self.damaged())?;
+            if !shown.is_empty() {
+                return self.write(shown).map(Some);
+            }
+        }
+    }
+
+    /// The next lines as they are stored; `None` after the last block.
+    async fn lines(&mut self) -> io::Result<Option<Bytes>> {
         if self.open.is_none() {
             self.open_block().await.map_err(|error| self.file.unreadable(&error))?;
         }
         self.piece_of = self.open.as_ref().map(|open| open.from_index);
-        let Some(open) = &mut self.open else {
-            if std::mem::replace(&mut self.ended, true) {
-                return Ok(None);
-            }
-            self.check_complete()?;
-            let tail = self.tail();
-            return Ok((!tail.is_empty()).then(|| tail.into()));
-        };
+        let Some(open) = &mut self.open else { return Ok(None) };
         let run = match self.file.format {
             Format::Csv => run_of_lines(&open.lines),
             Format::Json | Format::Jsonl => open.lines.len(),
@@ -239,7 +276,21 @@ impl RecordReader {
                 self.check_complete()?;
             }
         }
-        self.write(run).map(Some)
+        Ok(Some(run))
+    }
+
+    /// The piece after the last block.
+    fn end(&mut self) -> io::Result<Option<Bytes>> {
+        if std::mem::replace(&mut self.ended, true) {
+            return Ok(None);
+        }
+        self.check_complete()?;
+        let tail = self.tail();
+        Ok((!tail.is_empty()).then(|| tail.into()))
+    }
+
+    fn damaged(&self) -> io::Error {
+        self.file.unreadable(&StoreError::Corrupt("a record is not a map".to_owned()))
     }
 
     fn write(&mut self, lines: Bytes) -> io::Result<Bytes> {
@@ -258,10 +309,7 @@ impl RecordReader {
                 if !begun {
                     self.file.table.write_header(&mut rows);
                 }
-                self.file.table.write_rows(&lines, &mut rows).map_err(|_| {
-                    let error = StoreError::Corrupt("a record is not a map".to_owned());
-                    self.file.unreadable(&error)
-                })?;
+                self.file.table.write_rows(&lines, &mut rows).map_err(|_| self.damaged())?;
                 Ok(self.file.held(rows))
             }
         }

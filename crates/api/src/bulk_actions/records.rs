@@ -10,26 +10,29 @@ use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use caseload_model::error_code::ErrorCode;
+use caseload_model::issue_query::{ErrorListRequest, parse_error_list};
 use caseload_model::spelling::boolean_word;
 use caseload_model::task::{Task, TaskStatus};
 use caseload_store::RecordKind;
 use futures_util::Stream;
-use http::{HeaderMap, HeaderValue, Method, header};
+use http::{HeaderMap, HeaderValue, Method, Uri, header};
 
 use super::csv::Table;
+use super::error_pages::{PageCall, page};
 use super::path::OwnTask;
-use super::record_file::{DOWNLOAD_BYTES, Layout, RecordFile};
+use super::record_file::{DOWNLOAD_BYTES, Layout, RecordFile, RecordView};
 use crate::AppState;
+use crate::base_url::BaseUrl;
 use crate::compression::gzip_file;
 use crate::connection::LongAnswer;
-use crate::etag::{has_already, unchanged};
+use crate::etag::{has_already, of_text, unchanged};
 use crate::format::{Chosen, Format};
 use crate::memory::Memory;
 use crate::problem::{Fault, Problem};
 use crate::query::QueryPairs;
 use crate::range::{self, ByteRange};
 
-/// The query parameters of both calls.
+/// The query parameters of results; errors have more.
 pub(crate) const PARAMETERS: [&str; 2] = ["format", "download"];
 /// `Retry-After` while the task runs, in seconds.
 const RETRY_SECONDS: u64 = 1;
@@ -44,17 +47,39 @@ pub(crate) async fn results(
     headers: HeaderMap,
     own: OwnTask,
 ) -> Result<Response, Problem> {
-    records(&state, &FileRequest { method, query, headers }, &own, RecordKind::Results).await
+    let faults = query.only(PARAMETERS).1;
+    let request = FileRequest { method, query, headers };
+    records(&state, &request, faults, &own, RecordKind::Results, RecordView::default()).await
 }
 
 pub(crate) async fn errors(
     State(state): State<AppState>,
     method: Method,
+    uri: Uri,
+    base: BaseUrl,
     query: QueryPairs,
     headers: HeaderMap,
     own: OwnTask,
 ) -> Result<Response, Problem> {
-    records(&state, &FileRequest { method, query, headers }, &own, RecordKind::Errors).await
+    let (list, faults) = match parse_error_list(&query.0) {
+        Ok(list) => (list, Vec::new()),
+        Err(faults) => (ErrorListRequest::default(), faults.into_iter().map(Fault::from).collect()),
+    };
+    let request = FileRequest { method, query, headers };
+    let Some(pages) = &list.pages else {
+        let view = RecordView { filter: list.filter, without_entry: list.exclude_entry };
+        return records(&state, &request, faults, &own, RecordKind::Errors, view).await;
+    };
+    let (chosen, download) = request.form(faults)?;
+    if download {
+        let detail = "a page is not sent as a file; leave download out, or page and cursor";
+        let fault = Fault::parameter("download", ErrorCode::ConflictingParameter, detail);
+        return Err(Problem::faults(vec![fault]));
+    }
+    check_readable(&own.task, &state)?;
+    let FileRequest { query, headers, .. } = &request;
+    let call = PageCall { base: &base, uri: &uri, headers, query, chosen };
+    page(&state, &call, &own, &list, pages).await
 }
 
 /// The parts of a request that choose the form of the answer.
@@ -67,13 +92,15 @@ struct FileRequest {
 async fn records(
     state: &AppState,
     request: &FileRequest,
+    faults: Vec<Fault>,
     own: &OwnTask,
     kind: RecordKind,
+    view: RecordView,
 ) -> Result<Response, Problem> {
-    let (chosen, download) = request.form()?;
+    let (chosen, download) = request.form(faults)?;
     let format = chosen.format;
     check_readable(&own.task, state)?;
-    let tag = tag(&own.task, kind, format);
+    let tag = tag(&own.task, kind, format, &view);
     let file = RecordFile {
         store: state.store.clone(),
         domain: own.caller.domain_id,
@@ -81,6 +108,7 @@ async fn records(
         kind,
         format,
         table: Table::new(own.task.action, kind),
+        view,
         records: match kind {
             RecordKind::Results => own.task.counts.succeeded,
             RecordKind::Errors => own.task.counts.failed,
@@ -114,10 +142,9 @@ async fn records(
 
 impl FileRequest {
     /// The format, and whether the caller wants a gzip download.
-    fn form(&self) -> Result<(Chosen, bool), Problem> {
-        let ([format, download], mut faults) = self.query.only(PARAMETERS);
-        let chosen = Format::chosen(format, &self.headers);
-        let download = download.unwrap_or("false");
+    fn form(&self, mut faults: Vec<Fault>) -> Result<(Chosen, bool), Problem> {
+        let chosen = Format::chosen(self.query.first("format"), &self.headers);
+        let download = self.query.first("download").unwrap_or("false");
         let download = boolean_word(download).unwrap_or_else(|| {
             let shown: String = download.chars().take(100).collect();
             let detail = format!("download is true or false, not {shown:?}");
@@ -135,25 +162,38 @@ impl FileRequest {
 }
 
 /// Refuses the call before the task has completed and after its records have expired.
-fn check_readable(task: &Task, state: &AppState) -> Result<(), Problem> {
+pub(super) fn check_readable(task: &Task, state: &AppState) -> Result<(), Problem> {
     if task.status != TaskStatus::Completed {
-        let detail = format!(
-            "the task is {} ({} %); ask again until its status is completed",
-            task.status.as_str(),
-            task.progress()
-        );
-        return Err(Problem::new(ErrorCode::NotCompleted, detail).retry_after(RETRY_SECONDS));
+        return Err(not_completed(task));
     }
-    if task.expires_at.is_some_and(|end| end <= state.clock.now()) {
-        let detail = "the results and errors of this task have expired, at the time in its \
-                      expires_at";
-        return Err(Problem::new(ErrorCode::Expired, detail));
+    check_kept(task, state)
+}
+
+/// The refusal of a call that needs a completed task.
+pub(super) fn not_completed(task: &Task) -> Problem {
+    let detail = format!(
+        "the task is {} ({} %); ask again until its status is completed",
+        task.status.as_str(),
+        task.progress()
+    );
+    Problem::new(ErrorCode::NotCompleted, detail).retry_after(RETRY_SECONDS)
+}
+
+/// Refuses the call after the entries and records of the task have expired.
+pub(super) fn check_kept(task: &Task, state: &AppState) -> Result<(), Problem> {
+    if task.expires_at.is_none_or(|end| end > state.clock.now()) {
+        return Ok(());
     }
-    Ok(())
+    let detail = "the entries, results and errors of this task have expired, at the time in its \
+                  expires_at";
+    Err(Problem::new(ErrorCode::Expired, detail))
 }
 
 /// The strong tag of the plain file.
-fn tag(task: &Task, kind: RecordKind, format: Format) -> String {
+fn tag(task: &Task, kind: RecordKind, format: Format, view: &RecordView) -> String {
+    if !view.is_whole() {
+        return of_text(&format!("{} {kind:?} {format:?} {RENDERING} {view:?}", task.id));
+    }
     let completed = task.completed_at.map_or(0, |at| at.0);
     let (kind, format) = (word(kind), format.as_str());
     format!("\"{}-{kind}-{format}-{completed}-{RENDERING}\"", task.id)

@@ -7,13 +7,15 @@
 use axum::extract::State;
 use axum::response::Response;
 use caseload_model::error_code::ErrorCode;
-use caseload_model::task::TaskStatus;
-use caseload_store::{CreateTask, StoreError};
+use caseload_model::payload::Block;
+use caseload_model::task::{TaskOrigin, TaskStatus};
+use caseload_store::{CreateTask, PackedBlock, StoreError, unpack_block};
 use http::HeaderMap;
 
 use super::accept::{accept, new_task};
 use super::no_fields::NoFields;
 use super::path::OwnTask;
+use super::records::check_kept;
 use crate::problem::Problem;
 use crate::query::QueryPairs;
 use crate::{AppState, idempotency};
@@ -52,10 +54,7 @@ pub(crate) async fn retry(
     if let Some(by) = task.retried_by {
         return Err(StoreError::AlreadyRetried { by }.into());
     }
-    if task.expires_at.is_some_and(|end| end <= state.clock.now()) {
-        let detail = "the entries of this task have expired, at the time in its expires_at";
-        return Err(Problem::new(ErrorCode::Expired, detail));
-    }
+    check_kept(&task, &state)?;
     if task.retryable_entries() == 0 {
         let detail = "every entry of the task succeeded; there is nothing to retry";
         return Err(Problem::new(ErrorCode::NothingToRetry, detail));
@@ -64,12 +63,30 @@ pub(crate) async fn retry(
     let bytes = state.config.body_bytes_max;
     let _memory = state.memory.take(Some(caller.domain_id), bytes).await?;
     let blocks = state.store.retry_payload(caller.domain_id, &task.id).await?;
+    let (content_length, blocks) = state.cpu.run(move || (line_bytes(&blocks), blocks)).await?;
+    let new = new_task(&state, &caller, task.action)?;
+    let origin = TaskOrigin {
+        file_name: task.origin.file_name.clone(),
+        content_length: Some(content_length?),
+        ..new.origin
+    };
     let command = CreateTask {
         total: task.retryable_entries(),
         blocks,
         dry_run: task.dry_run,
         parent_id: Some(task.id),
-        ..new_task(&state, &caller, task.action)?
+        origin,
+        ..new
     };
     accept(&state, &caller, command, key.map(|key| (key, content))).await
+}
+
+/// Bytes of the entries as lines, as the payload of the retry shows them.
+fn line_bytes(blocks: &[PackedBlock]) -> Result<u64, StoreError> {
+    blocks.iter().try_fold(0, |bytes, block| {
+        let block = Block::decode(unpack_block(&block.bytes)?)
+            .map_err(|error| StoreError::Corrupt(error.to_string()))?;
+        let lines: usize = block.entries.iter().map(|entry| entry.range.len() + 1).sum();
+        Ok(bytes + lines as u64)
+    })
 }

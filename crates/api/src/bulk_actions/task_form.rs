@@ -5,7 +5,7 @@ use caseload_model::error_code::ErrorCode;
 use caseload_model::ids::DomainName;
 use caseload_model::payload::{PayloadFault, PayloadReader};
 use caseload_model::spelling::{boolean_word, same_name};
-use caseload_model::task::{Action, Family};
+use caseload_model::task::{self, Action, Family};
 
 use super::path::BulkPath;
 use super::staging::Staging;
@@ -40,6 +40,8 @@ pub(super) struct TaskForm {
     action: Word,
     dry_run: Word,
     upload: Option<Upload>,
+    /// Of the part with the payload.
+    file_name: Option<String>,
     /// The receiver of the payload, until a payload begins.
     staging: Option<Staging>,
     /// Whether to hash the payload.
@@ -57,6 +59,7 @@ pub(super) struct TaskForm {
 pub(crate) struct TaskRequest {
     pub(crate) action: Action,
     pub(crate) dry_run: bool,
+    pub(crate) file_name: Option<String>,
     pub(crate) payload: Payload,
 }
 
@@ -193,6 +196,9 @@ impl MemberSink for TaskForm {
 impl PartSink for TaskForm {
     fn begin(&mut self, part: &PartHead) {
         FieldSink::begin(self, &part.name);
+        if let (OpenField::Payload, Some(name)) = (self.open, &part.file_name) {
+            self.file_name = task::file_name(name);
+        }
     }
 
     fn data(&mut self, bytes: &[u8]) {
@@ -243,6 +249,7 @@ impl TaskForm {
             action: Word::default(),
             dry_run: Word::default(),
             upload: None,
+            file_name: None,
             staging: Some(staging),
             hashed,
             faults,
@@ -273,7 +280,7 @@ impl TaskForm {
         };
         match (action, payload) {
             (Ok(action), Ok(payload)) if self.faults.is_empty() => {
-                Ok(TaskRequest { action, dry_run, payload })
+                Ok(TaskRequest { action, dry_run, file_name: self.file_name, payload })
             }
             (action, payload) => {
                 let mut faults: Vec<_> = action.err().into_iter().chain(payload.err()).collect();

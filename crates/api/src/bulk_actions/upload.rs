@@ -25,6 +25,7 @@ type Compression = JoinHandle<Result<Result<Vec<PackedBlock>, StoreError>, Probl
 pub(super) struct Upload {
     reader: PayloadReader,
     hash: Option<Sha256>,
+    content_length: u64,
     /// The reason to refuse the payload; its remaining bytes are dropped.
     fault: Option<PayloadFault>,
     full: Vec<Block>,
@@ -36,6 +37,8 @@ pub(super) struct Upload {
 #[derive(Debug)]
 pub(crate) struct Payload {
     pub(crate) entries: u32,
+    /// Bytes as the caller sent it, decoded.
+    pub(crate) content_length: u64,
     /// SHA-256 of the payload as the caller sent it, if it was to be hashed.
     pub(crate) hash: Option<[u8; 32]>,
     pub(crate) staging: Staging,
@@ -44,7 +47,15 @@ pub(crate) struct Payload {
 impl Upload {
     pub(super) fn new(reader: PayloadReader, staging: Staging, hashed: bool) -> Self {
         let hash = hashed.then(Sha256::new);
-        Self { reader, hash, fault: None, full: Vec::new(), compressions: VecDeque::new(), staging }
+        Self {
+            reader,
+            hash,
+            content_length: 0,
+            fault: None,
+            full: Vec::new(),
+            compressions: VecDeque::new(),
+            staging,
+        }
     }
 
     /// Takes the next bytes.
@@ -52,6 +63,7 @@ impl Upload {
         if self.fault.is_some() {
             return;
         }
+        self.content_length += bytes.len() as u64;
         if let Some(hash) = &mut self.hash {
             hash.update(bytes);
         }
@@ -91,7 +103,7 @@ impl Upload {
             Ok((entries, packed)) => {
                 staging.add(packed).await?;
                 let hash = self.hash.map(|hash| hash.finalize().into());
-                Ok(Ok(Payload { entries, hash, staging }))
+                Ok(Ok(Payload { entries, content_length: self.content_length, hash, staging }))
             }
             Err(fault) => Ok(Err(fault)),
         }

@@ -2,7 +2,7 @@
 //! begin with the base URL of the request; in a stored answer they are paths.
 
 use caseload_model::ids::DomainName;
-use caseload_model::task::{Counts, Outcome, Task, TaskStatus};
+use caseload_model::task::{Counts, Outcome, Submitter, Task, TaskStatus};
 use caseload_model::time::UnixMillis;
 use serde::Serialize;
 
@@ -26,13 +26,24 @@ pub(crate) struct TaskView {
     started_at: Option<UnixMillis>,
     completed_at: Option<UnixMillis>,
     expires_at: Option<UnixMillis>,
+    file_name: Option<String>,
+    content_length: Option<u64>,
+    submitted_by: Option<SubmitterView>,
     #[serde(skip_serializing_if = "Option::is_none")]
     parent_task_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     retried_by: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    run_by: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     position: Option<u32>,
     pub(super) links: Links,
+}
+
+#[derive(Debug, Serialize)]
+struct SubmitterView {
+    key_id: String,
+    key_name: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -73,11 +84,22 @@ impl TaskView {
             started_at: task.started_at,
             completed_at: task.completed_at,
             expires_at: task.expires_at,
+            file_name: task.origin.file_name.clone(),
+            content_length: task.origin.content_length,
+            submitted_by: task.origin.submitted_by.clone().map(SubmitterView::from),
             parent_task_id: task.parent_id.clone(),
             retried_by: task.retried_by.clone(),
+            run_by: task.run_by.clone(),
             position: task.position,
             links,
         }
+    }
+}
+
+impl From<Submitter> for SubmitterView {
+    fn from(by: Submitter) -> Self {
+        let Submitter { key_id, key_name } = by;
+        Self { key_id, key_name }
     }
 }
 

@@ -18,25 +18,25 @@ use hyper::body::{Frame, SizeHint};
 use crate::link::total_pages;
 
 /// The key of issues.
-pub(super) const ISSUES: &str = "issues";
+pub(crate) const ISSUES: &str = "issues";
 
 /// The values of an envelope.
 #[derive(Debug)]
-pub(super) struct Envelope<'a> {
-    pub(super) paging: Paging,
+pub(crate) struct Envelope<'a> {
+    pub(crate) paging: Paging,
     /// The key of the records.
-    pub(super) key: &'static str,
+    pub(crate) key: &'static str,
     /// Records with commas between them.
-    pub(super) records: Bytes,
-    pub(super) total_hits: Option<u64>,
-    pub(super) next: Next<'a>,
+    pub(crate) records: Bytes,
+    pub(crate) total_hits: Option<u64>,
+    pub(crate) next: Next<'a>,
     /// Further records, each after a comma, that are rendered while they are sent.
-    pub(super) rest: Option<Body>,
+    pub(crate) rest: Option<Body>,
 }
 
 /// How the list continues after an envelope.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Next<'a> {
+pub(crate) enum Next<'a> {
     /// It has numbered pages, which the totals and the links describe.
     ByPage,
     /// The list continues at this cursor.
@@ -45,7 +45,7 @@ pub(super) enum Next<'a> {
     End,
 }
 
-pub(super) fn respond(envelope: Envelope<'_>) -> Response {
+pub(crate) fn respond(envelope: Envelope<'_>) -> Response {
     let Paging { page: number, page_size } = envelope.paging;
     let key = envelope.key;
     let head = format!("{{\"page\":{number},\"page-size\":{page_size},\"{key}\":[");

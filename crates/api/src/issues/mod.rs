@@ -7,7 +7,7 @@ mod counts;
 mod create;
 mod deadline;
 mod edit;
-mod envelope;
+pub(crate) mod envelope;
 mod file_upload;
 mod get;
 mod id;

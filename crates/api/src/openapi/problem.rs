@@ -35,6 +35,12 @@ pub(crate) fn schemas() -> Value {
                     "description": "Only with `already_retried`: the id of the task that retries \
                                     this one.",
                 },
+                "run_by": {
+                    "type": "string",
+                    "format": "uuid",
+                    "description": "Only with `already_run`: the id of the task that runs the \
+                                    payload of this dry run.",
+                },
             },
         },
         "Fault": {
@@ -155,6 +161,9 @@ fn example(code: ErrorCode) -> Value {
     if code == ErrorCode::AlreadyRetried {
         problem["retried_by"] = "019b7716-2a80-7c3e-9a51-0f3c8d1e4b23".into();
     }
+    if code == ErrorCode::AlreadyRun {
+        problem["run_by"] = "019b7716-2a80-7c3e-9a51-0f3c8d1e4b23".into();
+    }
     if let Some(parameter) = parameter {
         let fault = json!({"parameter": parameter, "code": code.as_str(), "detail": detail});
         problem["errors"] = json!([fault]);
@@ -239,6 +248,11 @@ const fn sample_of_state(code: ErrorCode) -> &'static str {
             "the task is processing (40 %); ask again until its status is completed"
         }
         ErrorCode::AlreadyCompleted => "the task is already completed and cannot be cancelled",
+        ErrorCode::AlreadyRun => {
+            "the task 019b7716-2a80-7c3e-9a51-0f3c8d1e4b23 runs the payload of this dry run; look \
+             at that task"
+        }
+        ErrorCode::NotADryRun => "the task is not a dry run: its entries have taken effect already",
         ErrorCode::AlreadyRetried => {
             "the task 019b7716-2a80-7c3e-9a51-0f3c8d1e4b23 runs the failed and unprocessed entries \
              of this one again; retry that task if entries of it fail"

@@ -28,6 +28,7 @@ mod bulk_actions {
     mod expiry;
     mod follow;
     mod list;
+    mod mend;
     mod other_server;
     mod results;
     mod results_files;

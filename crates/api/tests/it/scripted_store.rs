@@ -11,14 +11,14 @@ use caseload_model::issue::IssueQueue;
 use caseload_model::issue::write::{Attachment, Desk, References};
 use caseload_model::issue_query::ParameterFault;
 use caseload_model::key::Access;
-use caseload_model::task::{Action, Counts, Family, Outcome, Task, TaskStatus};
+use caseload_model::task::{Action, Counts, Family, Outcome, Task, TaskOrigin, TaskStatus};
 use caseload_model::time::UnixMillis;
 use caseload_store::{
     ATTACHMENT_PIECE_BYTES, AddMessage, AddNote, Admin, Agent, App, BackupReport, CancelTask,
     CheckReport, CountIssues, CreateAgent, CreateApp, CreateBackup, CreateDomain, CreateIssue,
-    CreateKey, CreateTask, Domain, DomainLimits, DomainUsage, EditIssue, EditIssues, ExplainedStep,
-    GetIssue, Idempotent, IssueCounts, IssuePage, IssueStep, Issues, Key, KeyGrant, ListIssues,
-    ListTasks, PackedBlock, RecordBlock, RecordBlockSize, RecordKind, RenderedIssue,
+    CreateKey, CreateTask, Domain, DomainLimits, DomainUsage, EditIssue, EditIssues, EntryStates,
+    ExplainedStep, GetIssue, Idempotent, IssueCounts, IssuePage, IssueStep, Issues, Key, KeyGrant,
+    ListIssues, ListTasks, PackedBlock, RecordBlock, RecordBlockSize, RecordKind, RenderedIssue,
     StageAttachment, StagePayload, StepIssues, StoreError, StoreFuture, StoreMetrics, StoredAnswer,
     Submit, TaskPage, Upkeep,
 };
@@ -144,6 +144,8 @@ fn created(id: &str, action: Action, total: u32) -> Task {
         expires_at: Some(UnixMillis(NOW.0 + 1000)),
         parent_id: None,
         retried_by: None,
+        run_by: None,
+        origin: TaskOrigin::default(),
         warnings: 0,
         position: None,
     }
@@ -194,6 +196,9 @@ impl Submit for ScriptedStore {
         list_tasks(request: ListTasks) -> TaskPage;
         cancel_task(command: CancelTask) -> Task;
         retry_payload(domain: DomainId, task_id: &str) -> Vec<PackedBlock>;
+        whole_payload(domain: DomainId, task_id: &str) -> Vec<PackedBlock>;
+        entry_states(domain: DomainId, task_id: &str) -> EntryStates;
+        kept_block(domain: DomainId, task_id: &str, from_index: u32) -> Option<Vec<u8>>;
     }
 
     fn stage_payload(&self, command: StagePayload) -> StoreFuture<'_, ()> {

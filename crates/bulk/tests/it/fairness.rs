@@ -19,8 +19,7 @@ async fn tasks(fixture: &Fixture, domain: &Domain) -> Vec<Task> {
     let request = ListTasks {
         domain: domain.id,
         family: Family::Identity,
-        statuses: None,
-        actions: None,
+        filter: caseload_model::task_query::TaskFilter::default(),
         paging,
     };
     fixture.store.list_tasks(request).await.unwrap().tasks

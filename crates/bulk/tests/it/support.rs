@@ -8,7 +8,7 @@ use caseload_bulk::{Runner, RunnerConfig};
 use caseload_location::open;
 use caseload_model::ids::DomainName;
 use caseload_model::payload::{Block, PayloadReader};
-use caseload_model::task::{Action, Family, Outcome, Task};
+use caseload_model::task::{Action, Family, Outcome, Task, TaskOrigin};
 use caseload_model::time::{Clock, UnixMillis};
 use caseload_store::{CreateDomain, CreateTask, Domain, OpenMode, Store, Work, pack_block};
 use caseload_teststore::{Backend, StorePlace};
@@ -90,6 +90,8 @@ impl Fixture {
             expires_at: UnixMillis(now.0 + 1_000_000_000),
             unfinished_max: 1000,
             parent_id: None,
+            runs_parent: false,
+            origin: TaskOrigin::default(),
             idempotency: None,
         }
     }

@@ -7,6 +7,7 @@ mod condition;
 mod cursor;
 mod cursor_paging;
 mod custom_fields;
+mod error_list;
 mod fragment_reader;
 mod grouping;
 mod list;
@@ -24,6 +25,9 @@ pub use condition::{Condition, TextMatcher};
 pub use cursor::{Cursor, CursorScope, DamagedCursor, ListPosition};
 pub use cursor_paging::CursorPaging;
 pub use custom_fields::{Comparison, FieldFilter, FieldMatcher, FieldTest, FieldTests};
+pub use error_list::{
+    ERROR_LIST_PARAMETERS, ErrorFilter, ErrorListRequest, ErrorPages, parse_error_list,
+};
 pub use fragment_reader::TextSource;
 pub use grouping::{
     COUNT_PARAMETERS, CountRequest, CountedGroup, GROUPS_DEFAULT, GROUPS_MAX, Group, GroupValue,

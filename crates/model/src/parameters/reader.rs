@@ -15,12 +15,13 @@ use crate::spelling::{boolean_word, same_name, unbracketed};
 use crate::time::UnixMillis;
 
 /// The parameters that are lists, of every call. Any other parameter has one value.
-const LISTS: [(&str, ListForm); 22] = [
+const LISTS: [(&str, ListForm); 27] = [
     ("action", ListForm::Commas),
     ("app-ids", ListForm::Commas),
     ("assignee-emails", ListForm::Texts),
     ("assignee-ids", ListForm::Commas),
     ("author-emails", ListForm::Texts),
+    ("code", ListForm::Commas),
     ("columns", ListForm::Commas),
     ("end-user-ids", ListForm::Texts),
     ("excludes", ListForm::Commas),
@@ -32,10 +33,14 @@ const LISTS: [(&str, ListForm); 22] = [
     ("languages", ListForm::Commas),
     ("messages", ListForm::Texts),
     ("notes", ListForm::Texts),
+    ("only", ListForm::Commas),
+    ("outcome", ListForm::Commas),
     ("platform-types", ListForm::Commas),
+    ("pointer", ListForm::Texts),
     ("queue-ids", ListForm::Commas),
     ("state", ListForm::Commas),
     ("status", ListForm::Commas),
+    ("submitted-by", ListForm::Texts),
     ("tags", ListForm::Texts),
     ("title", ListForm::Texts),
 ];

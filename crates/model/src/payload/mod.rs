@@ -60,6 +60,14 @@ impl Block {
     pub fn bytes_of(&self, entry: &Entry) -> &[u8] {
         &self.bytes[entry.range.clone()]
     }
+
+    /// Appends an entry as a line. An element of an array may span several lines; between two
+    /// tokens a blank means the same as a newline.
+    pub fn write_line(&self, entry: &Entry, out: &mut Vec<u8>) {
+        let entry = self.bytes_of(entry);
+        out.extend(entry.iter().map(|byte| if *byte == b'\n' { b' ' } else { *byte }));
+        out.push(b'\n');
+    }
 }
 
 /// Why a whole payload was rejected.

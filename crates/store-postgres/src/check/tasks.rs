@@ -22,8 +22,11 @@ pub(super) async fn tasks(client: &Client, findings: &mut Findings) -> Result<()
         "SELECT {COLUMNS}, t.next_index, t.purge,
          (SELECT max(p.last_index) FROM payload_blocks p
           WHERE p.domain_id = t.domain_id AND p.domain_id = $1 AND p.task_id = t.id),
-         t.retried_by IS NULL OR EXISTS (SELECT 1 FROM tasks r
-          WHERE r.domain_id = $1 AND r.id = t.retried_by AND r.parent_id = t.id),
+         (t.retried_by IS NULL OR EXISTS (SELECT 1 FROM tasks r
+          WHERE r.domain_id = $1 AND r.id = t.retried_by AND r.parent_id = t.id))
+         AND (t.run_by IS NULL OR EXISTS (SELECT 1 FROM tasks r
+          WHERE r.domain_id = $1 AND r.id = t.run_by AND r.parent_id = t.id
+          AND NOT r.dry_run)),
          t.one_by_one, t.tries, t.tried_index
          FROM tasks t WHERE t.domain_id = $1"
     );

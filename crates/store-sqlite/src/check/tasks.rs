@@ -15,8 +15,11 @@ pub(super) fn tasks(conn: &Connection, findings: &mut Findings) -> Result<(), Fa
         "SELECT {COLUMNS}, (SELECT name FROM domains d WHERE d.id = domain_id), next_index,
          (SELECT max(last_index) FROM payload_blocks p
           WHERE p.domain_id = tasks.domain_id AND p.task_id = tasks.id), purge,
-         retried_by IS NULL OR EXISTS (SELECT 1 FROM tasks r WHERE r.domain_id = tasks.domain_id
-          AND r.id = tasks.retried_by AND r.parent_id = tasks.id),
+         (retried_by IS NULL OR EXISTS (SELECT 1 FROM tasks r
+          WHERE r.domain_id = tasks.domain_id AND r.id = tasks.retried_by
+          AND r.parent_id = tasks.id)) AND (run_by IS NULL OR EXISTS (SELECT 1 FROM tasks r
+          WHERE r.domain_id = tasks.domain_id AND r.id = tasks.run_by
+          AND r.parent_id = tasks.id AND NOT r.dry_run)),
          one_by_one, tries, tried_index FROM tasks"
     );
     let mut statement = conn.prepare(&sql)?;

@@ -21,7 +21,7 @@ pub struct TaskPayload {
     pub last_index: Option<u32>,
     /// The progress of removing expired data.
     pub purge: i64,
-    /// Whether the task that retries it, if there is one, is its retry.
+    /// Whether the tasks that retry and run it, if there are any, name it as their parent.
     pub retry_agrees: bool,
     pub trials: StoredTrials,
 }
@@ -38,7 +38,7 @@ pub fn check_task(findings: &mut Findings, domain: &str, task: &Task, payload: T
         broken("status, outcome and counts contradict each other");
     }
     if !payload.retry_agrees {
-        broken("the task that retries it is not its retry");
+        broken("the task that retries or runs it is not its child");
     }
     let left = task.counts.unprocessed > 0;
     // The payload of a task that has ended may be removed.

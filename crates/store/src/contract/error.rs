@@ -33,6 +33,8 @@ pub enum StoreError {
     UploadLost,
     #[error("the task was retried before, by the task {by}")]
     AlreadyRetried { by: String },
+    #[error("the dry run was run before, by the task {by}")]
+    AlreadyRun { by: String },
     #[error("the task is completed")]
     TaskCompleted,
     /// A chunk did not commit within the time that one may have the store for itself. Nothing of it

@@ -1,12 +1,14 @@
 //! Submitting bulk action tasks: staging payloads, creating, cancelling, listing and reading tasks
 //! and their records.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
 use caseload_model::ids::DomainId;
 use caseload_model::issue_query::Paging;
-use caseload_model::task::{Action, Counts, Family, Task, TaskStatus};
+use caseload_model::task::{Action, Counts, Family, Task, TaskOrigin, TaskStatus};
+use caseload_model::task_query::TaskFilter;
 use caseload_model::time::UnixMillis;
 use tokio::sync::watch;
 
@@ -26,7 +28,7 @@ pub trait Submit: Send + Sync + 'static {
     /// Creates a task with its whole payload, durably. Errors, each of the type
     /// [`StoreError`](super::StoreError): `QueueFull` beyond the limit, `IdempotencyKeyReused` if
     /// the key belongs to another request, `UploadLost` if staged blocks are gone, `AlreadyRetried`
-    /// for the second retry of a task. After an error
+    /// for the second retry of a task, `AlreadyRun` for the second run of a dry run. After an error
     /// the staged blocks remain until they are discarded or purged.
     fn create_task(&self, command: CreateTask) -> StoreFuture<'_, Idempotent<Task>>;
     /// The answer stored under an idempotency key, with the SHA-256 of the request that it
@@ -46,6 +48,21 @@ pub trait Submit: Send + Sync + 'static {
     /// The payload of a retry: the failed and the unprocessed entries of a completed task, exactly
     /// as they were sent and with their indexes.
     fn retry_payload(&self, domain: DomainId, task_id: &str) -> StoreFuture<'_, Vec<PackedBlock>>;
+    /// The whole payload of a completed dry run. [`StoreError::NotFound`](super::StoreError) if
+    /// entries of it are gone: dry runs of earlier versions stored only those that failed.
+    fn whole_payload(&self, domain: DomainId, task_id: &str) -> StoreFuture<'_, Vec<PackedBlock>>;
+    /// The failed and the unprocessed entries of a task so far; all are unprocessed if there is no
+    /// such task.
+    fn entry_states(&self, domain: DomainId, task_id: &str) -> StoreFuture<'_, EntryStates>;
+    /// The first stored payload block with an entry at or after `from_index`, unpacked and encoded
+    /// (see `Block::decode`). Of a completed task, the failed and unprocessed entries are there,
+    /// and of a dry run all.
+    fn kept_block(
+        &self,
+        domain: DomainId,
+        task_id: &str,
+        from_index: u32,
+    ) -> StoreFuture<'_, Option<Vec<u8>>>;
     /// The first block of result or error records that begins at or after `from_index`.
     fn record_block(
         &self,
@@ -99,8 +116,11 @@ pub struct CreateTask {
     pub expires_at: UnixMillis,
     /// The number of unfinished tasks that the domain may have, this one included.
     pub unfinished_max: u32,
-    /// The task that this one retries.
+    /// The task that this one retries, or the dry run whose payload it runs.
     pub parent_id: Option<String>,
+    /// Whether the parent is a dry run whose payload this task runs.
+    pub runs_parent: bool,
+    pub origin: TaskOrigin,
     /// The key under which the caller may repeat the request, and the answer to a repeat.
     pub idempotency: Option<(IdempotencyKey, TaskAnswer)>,
 }
@@ -157,6 +177,8 @@ impl CreateTask {
             expires_at: Some(UnixMillis(created_at.0.saturating_add(kept_ms))),
             parent_id: self.parent_id.clone(),
             retried_by: None,
+            run_by: None,
+            origin: self.origin.clone(),
             warnings: 0,
             position: None,
         }
@@ -168,10 +190,7 @@ impl CreateTask {
 pub struct ListTasks {
     pub domain: DomainId,
     pub family: Family,
-    /// Tasks in one of these states; `None` for all.
-    pub statuses: Option<Vec<TaskStatus>>,
-    /// Tasks of one of these actions; `None` for all.
-    pub actions: Option<Vec<Action>>,
+    pub filter: TaskFilter,
     pub paging: Paging,
 }
 
@@ -180,6 +199,14 @@ pub struct ListTasks {
 pub struct TaskPage {
     pub tasks: Vec<Task>,
     pub total_hits: u64,
+}
+
+/// The entries of a task that failed, and those that were not processed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EntryStates {
+    pub failed: BTreeSet<u32>,
+    /// All entries from this index on are unprocessed.
+    pub unprocessed_from: u32,
 }
 
 /// Cancels a task.

@@ -199,6 +199,12 @@ pub static TABLES: &[Table] = &[
             integer("tries"),
             integer("tried_index"),
             or_null(integer("checksum")),
+            or_null(text("run_by")),
+            or_null(text("file_name")),
+            or_null(integer("content_length")),
+            or_null(text("submitted_key")),
+            or_null(text("submitted_key_name")),
+            or_null(integer("origin_checksum")),
         ],
     ),
     large(

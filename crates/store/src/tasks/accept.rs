@@ -2,12 +2,13 @@
 //! task will have, and a row in `uploads` marks them. Accepting the task removes that row and adds
 //! the task, the rest of its payload and the answer to repeats of the request, all in one
 //! transaction, and sets the time of the task. Invariants: blocks belong to a task or to an upload,
-//! never to both; a task has at most one retry.
+//! never to both; a task has at most one retry, and a dry run at most one run.
 
 use caseload_model::task::Task;
 
 use super::room::Room;
 use super::statements::{PAYLOAD, TaskStore, TaskTables, delete_some, read, task_checksum};
+use crate::checksum;
 use crate::failpoint::{self, Failpoint};
 use crate::idempotency::{CommandStore, replace_answer, store_or_first};
 use crate::{CreateTask, Idempotent, PackedBlock, StagePayload, StoreError, values};
@@ -31,7 +32,7 @@ pub fn accept(
     let room = Room::of(store, command)?;
     room.require(unfinished(store)?)?;
     if let Some(parent) = &command.parent_id {
-        note_retry(store, parent, &command.id)?;
+        note_child(store, command, parent)?;
     }
     let first_index = match take_staged(store, command)? {
         None => command.blocks.first().map(|block| block.first_index),
@@ -52,16 +53,23 @@ pub fn accept(
     Ok(Idempotent::Done(task))
 }
 
-/// Notes that the task `retry` retries the task `id`, unless another task does so already.
-fn note_retry(store: &impl TaskStore, id: &str, retry: &str) -> Result<(), StoreError> {
-    // If another transaction notes a retry, this waits for its end and then finds that one.
-    let note = "UPDATE tasks SET retried_by = ?3
-                WHERE domain_id = ?1 AND id = ?2 AND retried_by IS NULL";
-    if store.change(note, values![store.domain(), id, retry])? > 0 {
+/// Notes in the task `parent` that this one retries or runs it, unless another one does so already.
+fn note_child(
+    store: &impl TaskStore,
+    command: &CreateTask,
+    parent: &str,
+) -> Result<(), StoreError> {
+    let column = if command.runs_parent { "run_by" } else { "retried_by" };
+    // If another transaction notes its own, this waits for its end and then finds that one.
+    let note = format!(
+        "UPDATE tasks SET {column} = ?3 WHERE domain_id = ?1 AND id = ?2 AND {column} IS NULL"
+    );
+    if store.change(&note, values![store.domain(), parent, command.id])? > 0 {
         return Ok(());
     }
-    let select = "SELECT retried_by FROM tasks WHERE domain_id = ?1 AND id = ?2";
-    match store.find(select, values![store.domain(), id], |row| row.get(0))? {
+    let select = format!("SELECT {column} FROM tasks WHERE domain_id = ?1 AND id = ?2");
+    match store.find(&select, values![store.domain(), parent], |row| row.get(0))? {
+        Some(by) if command.runs_parent => Err(StoreError::AlreadyRun { by }),
         Some(by) => Err(StoreError::AlreadyRetried { by }),
         None => Ok(()),
     }
@@ -82,10 +90,13 @@ fn insert(
 ) -> Result<(), StoreError> {
     let Task { id, action, status, dry_run, counts, created_at, .. } = task;
     let (family, code, writes) = (action.family().code(), action.code(), action.writes());
+    let by = task.origin.submitted_by.as_ref();
     let inserted = store.change(
         "INSERT INTO tasks (domain_id, id, family, action, writes, dry_run, status, total,
-         unprocessed, next_index, created_at, expires_at, parent_id, seq, checksum)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
+         unprocessed, next_index, created_at, expires_at, parent_id, seq, checksum, file_name,
+         content_length, submitted_key, submitted_key_name, origin_checksum)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,
+         ?18, ?19)
          ON CONFLICT (domain_id, id) DO NOTHING",
         values![
             store.domain(),
@@ -102,6 +113,11 @@ fn insert(
             task.parent_id,
             place,
             task_checksum(store.domain(), task, first_index, 0),
+            task.origin.file_name,
+            task.origin.content_length,
+            by.map(|by| by.key_id.as_str()),
+            by.map(|by| by.key_name.as_str()),
+            checksum::of_task_origin(store.domain(), task),
         ],
     )?;
     if inserted == 1 { Ok(()) } else { Err(already_exists(id)) }

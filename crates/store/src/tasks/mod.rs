@@ -30,7 +30,7 @@ pub use fair_queue::QueuePlace;
 pub use purge::{ExpiryStore, purge_step};
 pub use reads::{of_family, page, payload_block, record_block, record_sizes, unfinished_by_lease};
 pub use records::{PackedRecords, Records, kind_code};
-pub use retry_payload::{failed_entries, retry_payload};
+pub use retry_payload::{entry_states, failed_entries, retry_payload, whole_payload};
 pub use room::Room;
 pub use statements::{
     COLUMNS, COLUMNS_COUNT, LAST_TIME, Lease, LockedTask, NextPlace, SAVED_COLUMNS, TaskStore,

@@ -3,14 +3,15 @@
 
 use caseload_model::ids::DomainId;
 use caseload_model::task::{Family, Task};
+use caseload_model::task_query::TaskFilter;
 
 use super::records::kind_code;
 use super::statements::{COLUMNS, COLUMNS_COUNT, TaskStore, TaskTables, task};
 use crate::checksum::{PAYLOAD_BLOCKS, RECORD_BLOCKS};
-use crate::sql::{Query, Row, Sql};
+use crate::sql::{Query, Row, Sql, ToValue, Value};
 use crate::{
     HEADER_BYTES_MAX, ListTasks, RecordBlock, RecordBlockSize, RecordKind, StoreError, TaskPage,
-    unpack_block, unpacked_size, values,
+    unpack_block, unpacked_size,
 };
 
 /// The columns of a task and how many unfinished writing tasks of its domain `?1` come before it,
@@ -38,24 +39,62 @@ pub fn of_family<S: TaskTables>(domain: DomainId, family: Family, id: &str) -> Q
 
 /// A page of tasks, newest first, and the exact number of all that match.
 pub fn page<S: TaskStore>(store: &S, request: &ListTasks) -> Result<TaskPage, StoreError> {
-    // The numbers of words are small: a set of them is the bits of one number.
-    let chosen = "t.domain_id = ?1 AND t.family = ?2
-                  AND ((1 << t.status) & ?3) <> 0 AND ((1 << t.action) & ?4) <> 0";
-    let (domain, family) = (store.domain(), request.family.code());
-    let statuses = bits(request.statuses.as_deref().map(|all| all.iter().map(|one| one.code())));
-    let actions = bits(request.actions.as_deref().map(|all| all.iter().map(|one| one.code())));
-    let total_hits = store.find(
-        &format!("SELECT count(*) FROM tasks t WHERE {chosen}"),
-        values![domain, family, statuses, actions],
-        |row| row.get(0),
-    )?;
+    let filter = &request.filter;
+    let keys: Option<Vec<&str>> =
+        filter.submitted_by.as_ref().map(|keys| keys.iter().map(String::as_str).collect());
+    let (chosen, mut values) = chosen(store.domain(), request, keys.as_ref());
+    let total_hits =
+        store.find(&format!("SELECT count(*) FROM tasks t WHERE {chosen}"), &values, |row| {
+            row.get(0)
+        })?;
     let (size, offset) = (request.paging.page_size, request.paging.offset());
+    let (limit, skip) = (values.len() + 1, values.len() + 2);
+    values.extend([size.to_value(), offset.to_value()]);
+    let select = select::<S>();
     let tasks = store.list(
-        &format!("{} WHERE {chosen} ORDER BY t.seq DESC LIMIT ?5 OFFSET ?6", select::<S>()),
-        values![domain, family, statuses, actions, size, offset],
+        &format!("{select} WHERE {chosen} ORDER BY t.seq DESC LIMIT ?{limit} OFFSET ?{skip}"),
+        &values,
         with_position,
     )?;
     Ok(TaskPage { tasks, total_hits: total_hits.unwrap_or_default() })
+}
+
+/// The condition of a list, and its values. A filter that is not given has no part in it.
+fn chosen<'r>(
+    domain: DomainId,
+    request: &'r ListTasks,
+    keys: Option<&'r Vec<&'r str>>,
+) -> (String, Vec<Value<'r>>) {
+    let TaskFilter { statuses, actions, outcomes, created_since, created_until, .. } =
+        &request.filter;
+    // The numbers of words are small: a set of them is the bits of one number.
+    let statuses = bits(statuses.as_deref().map(|all| all.iter().map(|one| one.code())));
+    let actions = bits(actions.as_deref().map(|all| all.iter().map(|one| one.code())));
+    let outcomes = outcomes.as_deref().map(|all| bits(Some(all.iter().map(|one| one.code()))));
+    let family = request.family.code();
+    let mut values =
+        vec![Value::Int(domain.0), Value::Int(family), Value::Int(statuses), Value::Int(actions)];
+    let mut chosen = "t.domain_id = ?1 AND t.family = ?2
+         AND ((1 << t.status) & ?3) <> 0 AND ((1 << t.action) & ?4) <> 0"
+        .to_owned();
+    let further = [
+        ("((1 << coalesce(t.outcome, 0)) & ?) <> 0", outcomes.map(Value::Int)),
+        ("t.created_at >= ?", created_since.as_ref().map(ToValue::to_value)),
+        ("t.created_at <= ?", created_until.as_ref().map(ToValue::to_value)),
+        ("t.dry_run = ?", request.filter.dry_run.as_ref().map(ToValue::to_value)),
+        ("t.parent_id = ?", request.filter.parent_id.as_ref().map(ToValue::to_value)),
+        (
+            "(t.submitted_key = ANY (?) OR t.submitted_key_name = ANY (?))",
+            keys.map(ToValue::to_value),
+        ),
+    ];
+    for (condition, value) in further {
+        let Some(value) = value else { continue };
+        values.push(value);
+        chosen.push_str(" AND ");
+        chosen.push_str(&condition.replace('?', &format!("?{}", values.len())));
+    }
+    (chosen, values)
 }
 
 /// One bit for each number, or all bits.

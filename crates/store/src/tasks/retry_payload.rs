@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use caseload_model::payload::Block;
+use caseload_model::payload::{Block, CorruptBlock};
 use caseload_model::task::{Outcome, TaskStatus};
 
 use super::accept::{packed_bytes, payload_ranges};
@@ -13,18 +13,12 @@ use super::records::{PackedRecords, kind_code};
 use super::statements::{LockedTask, TaskStore, read};
 use crate::checksum::{PAYLOAD_BLOCKS, RECORD_BLOCKS};
 use crate::sql::Row;
-use crate::{PackedBlock, RecordKind, StoreError, pack_block, unpack_block, values};
+use crate::{EntryStates, PackedBlock, RecordKind, StoreError, pack_block, unpack_block, values};
 
 /// The first bytes of every error record; the index of its entry follows.
 const RECORD_BEGIN: &[u8] = b"{\"index\":";
 /// Blocks that are read together to be cut down.
 const BLOCKS_AT_ONCE: usize = 8;
-
-/// The entries that a retry runs again: those that failed, and all from the first unprocessed one.
-struct RetryEntries {
-    failed: BTreeSet<u32>,
-    unprocessed_from: u32,
-}
 
 /// How many entries of a block a retry runs again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,17 +29,18 @@ enum Share {
 }
 
 /// Cuts the payload of a task that completes down to the entries of its retry. After a fault of the
-/// server's all of it stays: the payload itself may be the cause.
+/// server's all of it stays: the payload itself may be the cause. That of a dry
+/// run stays for its run.
 pub(super) fn trim(
     store: &impl TaskStore,
     locked: &LockedTask,
     unsaved: &[PackedRecords],
 ) -> Result<(), StoreError> {
-    if locked.task.outcome == Some(Outcome::Failed) {
+    if locked.task.outcome == Some(Outcome::Failed) || locked.task.dry_run {
         return Ok(());
     }
     let (domain, id) = (store.domain(), &locked.task.id);
-    let entries = RetryEntries::of(store, locked, unsaved)?;
+    let entries = EntryStates::of(store, locked, unsaved)?;
     let (mut spent, mut cut) = (Vec::new(), Vec::new());
     for (first, last) in payload_ranges(store, id)? {
         match entries.share_of(first, last) {
@@ -81,10 +76,41 @@ pub(super) fn trim(
     store.store_bytes(packed_bytes(&rest) - removed.iter().sum::<i64>())
 }
 
+/// The failed and the unprocessed entries of a task so far.
+pub fn entry_states(store: &impl TaskStore, id: &str) -> Result<EntryStates, StoreError> {
+    let Some(task) = read(store, id)? else {
+        return Ok(EntryStates { failed: BTreeSet::new(), unprocessed_from: 0 });
+    };
+    EntryStates::of(store, &task, &[])
+}
+
 /// The entries of a task that have stored error records; none if there is no such task.
 pub fn failed_entries(store: &impl TaskStore, id: &str) -> Result<BTreeSet<u32>, StoreError> {
     let Some(task) = read(store, id)? else { return Ok(BTreeSet::new()) };
-    Ok(RetryEntries::of(store, &task, &[])?.failed)
+    Ok(EntryStates::of(store, &task, &[])?.failed)
+}
+
+/// The whole payload of a completed dry run.
+pub fn whole_payload(store: &impl TaskStore, id: &str) -> Result<Vec<PackedBlock>, StoreError> {
+    let gone = || StoreError::NotFound { what: format!("the whole payload of the dry run {id}") };
+    let task = read(store, id)?
+        .filter(|found| found.task.status == TaskStatus::Completed && found.task.dry_run)
+        .ok_or_else(gone)?;
+    let (blocks, mut entries) = (stored_blocks(store, id)?, 0);
+    for block in &blocks {
+        // A dry run of an earlier version may have lost entries in the middle of a block.
+        let unpacked = Block::decode(unpack_block(&block.bytes)?).map_err(damaged)?;
+        entries += unpacked.entries.len();
+    }
+    if entries == task.task.counts.total as usize { Ok(blocks) } else { Err(gone()) }
+}
+
+fn stored_blocks(store: &impl TaskStore, id: &str) -> Result<Vec<PackedBlock>, StoreError> {
+    let select = format!(
+        "SELECT {} FROM payload_blocks WHERE domain_id = ?1 AND task_id = ?2 ORDER BY last_index",
+        PAYLOAD_BLOCKS.select()
+    );
+    store.list(&select, values![store.domain(), id], payload_block)
 }
 
 /// The payload of the retry of a completed task.
@@ -92,14 +118,9 @@ pub fn retry_payload(store: &impl TaskStore, id: &str) -> Result<Vec<PackedBlock
     let task = read(store, id)?
         .filter(|found| found.task.status == TaskStatus::Completed)
         .ok_or_else(|| StoreError::NotFound { what: format!("a completed task {id}") })?;
-    let entries = RetryEntries::of(store, &task, &[])?;
+    let entries = EntryStates::of(store, &task, &[])?;
     let mut blocks = Vec::new();
-    let select = format!(
-        "SELECT {} FROM payload_blocks WHERE domain_id = ?1 AND task_id = ?2 ORDER BY last_index",
-        PAYLOAD_BLOCKS.select()
-    );
-    let stored = store.list(&select, values![store.domain(), id], payload_block)?;
-    for block in stored {
+    for block in stored_blocks(store, id)? {
         match entries.share_of(block.first_index, block.last_index) {
             Share::All => blocks.push(block),
             Share::None => {}
@@ -114,7 +135,7 @@ fn payload_block(row: &dyn Row) -> Result<PackedBlock, StoreError> {
     Ok(PackedBlock { first_index: row.get(2)?, last_index: row.get(3)?, bytes: row.get(4)? })
 }
 
-impl RetryEntries {
+impl EntryStates {
     /// Of a completed task. `unsaved` are records of it that are not stored yet.
     fn of(
         store: &impl TaskStore,
@@ -153,6 +174,7 @@ impl RetryEntries {
         Ok(())
     }
 
+    /// Whether a retry runs this entry again.
     fn contains(&self, index: u32) -> bool {
         index >= self.unprocessed_from || self.failed.contains(&index)
     }
@@ -170,11 +192,14 @@ impl RetryEntries {
 
     /// A block without the entries that are not run again; `None` if none is left.
     fn cut(&self, packed: &[u8]) -> Result<Option<PackedBlock>, StoreError> {
-        let mut block = Block::decode(unpack_block(packed)?)
-            .map_err(|e| StoreError::Corrupt(format!("a payload block: {e}")))?;
+        let mut block = Block::decode(unpack_block(packed)?).map_err(damaged)?;
         block.entries.retain(|entry| self.contains(entry.index));
         if block.entries.is_empty() { Ok(None) } else { pack_block(&block).map(Some) }
     }
+}
+
+fn damaged(error: CorruptBlock) -> StoreError {
+    StoreError::Corrupt(format!("a payload block: {error}"))
 }
 
 fn index_of(record: &[u8]) -> Option<u32> {
@@ -185,11 +210,11 @@ fn index_of(record: &[u8]) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::{RetryEntries, Share, index_of};
+    use super::{EntryStates, Share, index_of};
 
     #[test]
     fn a_block_stays_goes_or_is_cut_by_its_first_and_last_index() {
-        let entries = |failed: &[u32], unprocessed_from| RetryEntries {
+        let entries = |failed: &[u32], unprocessed_from| EntryStates {
             failed: failed.iter().copied().collect(),
             unprocessed_from,
         };

@@ -3,7 +3,7 @@
 //! Invariant: a task that was locked stays as it was read until the transaction ends.
 
 use caseload_model::ids::DomainId;
-use caseload_model::task::{Action, Counts, Outcome, Task, TaskStatus};
+use caseload_model::task::{Action, Counts, Outcome, Submitter, Task, TaskOrigin, TaskStatus};
 use caseload_model::time::UnixMillis;
 
 use super::room::Room;
@@ -81,9 +81,9 @@ pub const LAST_TIME: &str = "SELECT created_at FROM tasks WHERE domain_id = ?1 A
 /// The columns that [`task`] reads, in its order.
 pub const COLUMNS: &str = "id, action, status, outcome, dry_run, total, succeeded, failed, \
      unprocessed, created_at, queued_at, started_at, completed_at, expires_at, parent_id, \
-     retried_by, warnings";
+     retried_by, warnings, run_by, file_name, content_length, submitted_key, submitted_key_name";
 /// How many there are: further columns of a query begin here.
-pub const COLUMNS_COUNT: usize = 17;
+pub const COLUMNS_COUNT: usize = 22;
 
 /// A task, from a row that begins with [`COLUMNS`]. A row that cannot be read is damage, never a
 /// task with defaults.
@@ -109,8 +109,20 @@ pub fn task(row: &dyn Row) -> Result<Task, StoreError> {
         parent_id: row.get(14)?,
         retried_by: row.get(15)?,
         warnings: row.get(16)?,
+        run_by: row.get(17)?,
+        origin: TaskOrigin {
+            file_name: row.get(18)?,
+            content_length: row.get(19)?,
+            submitted_by: submitter(row)?,
+        },
         position: None,
     })
+}
+
+fn submitter(row: &dyn Row) -> Result<Option<Submitter>, StoreError> {
+    let Some(key_id) = row.get(20)? else { return Ok(None) };
+    let key_name = row.get::<Option<String>>(21)?.unwrap_or_default();
+    Ok(Some(Submitter { key_id, key_name }))
 }
 
 /// The columns of a task that the rules change, with the places of [`LockedTask::saved`].

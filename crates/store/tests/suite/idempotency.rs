@@ -36,8 +36,7 @@ pub(crate) async fn tasks(store: &Arc<dyn Store>, domain: &Domain) -> Vec<String
     let request = ListTasks {
         domain: domain.id,
         family: Family::Identity,
-        statuses: None,
-        actions: None,
+        filter: caseload_model::task_query::TaskFilter::default(),
         paging: caseload_model::issue_query::Paging::default(),
     };
     let page = store.list_tasks(request).await.unwrap();

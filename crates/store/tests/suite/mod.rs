@@ -98,6 +98,9 @@ macro_rules! store_suite {
             a_retry_has_the_failed_and_unprocessed_entries_at_their_indexes,
             a_retry_of_a_failed_task_omits_the_entries_that_succeeded,
             a_task_has_one_retry_that_it_names,
+            a_dry_run_holds_its_payload_and_has_one_run_that_it_names,
+            a_task_names_its_submitter_and_its_file,
+            random_filters_list_the_tasks_that_a_naive_reading_finds,
             tasks_are_listed_newest_first_and_filtered_by_status_and_action,
             expired_payloads_and_records_are_purged_in_steps_but_not_their_task,
         );

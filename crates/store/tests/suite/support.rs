@@ -12,7 +12,7 @@ use caseload_model::profile::{
     prepare_app_deletes, prepare_app_gets, prepare_app_updates, prepare_core_deletes,
     prepare_core_gets, prepare_core_updates, prepare_core_upserts, prepare_creates,
 };
-use caseload_model::task::{Action, Task};
+use caseload_model::task::{Action, Task, TaskOrigin};
 use caseload_model::time::UnixMillis;
 use caseload_store::{
     ApplyChunk, ChunkEntries, ChunkWork, ClaimTasks, ClaimedTask, CreateDomain, CreateTask, Domain,
@@ -70,6 +70,8 @@ pub(crate) fn task_of(
         expires_at: later(1_000_000),
         unfinished_max: 1000,
         parent_id: None,
+        runs_parent: false,
+        origin: TaskOrigin::default(),
         idempotency: None,
     }
 }

@@ -5,7 +5,10 @@ use std::sync::Arc;
 
 use caseload_model::issue_query::Paging;
 use caseload_model::payload::Block;
-use caseload_model::task::{Action, Counts, Family, Outcome, Task, TaskStatus};
+use caseload_model::task::{
+    Action, Counts, Family, Outcome, Submitter, Task, TaskOrigin, TaskStatus,
+};
+use caseload_model::task_query::TaskFilter;
 use caseload_store::{
     CancelTask, CreateTask, Domain, FailAttempt, ListTasks, PackedBlock, Store, StoreError,
     unpack_block,
@@ -219,6 +222,140 @@ pub(crate) async fn a_task_has_one_retry_that_it_names(store: Arc<dyn Store>) {
     assert_sound(&store).await;
 }
 
+pub(crate) async fn a_dry_run_holds_its_payload_and_has_one_run_that_it_names(
+    store: Arc<dyn Store>,
+) {
+    let acme = domain(&store, "acme").await;
+    run(&store, &acme, "before", CREATE, &[uid("taken")]).await;
+    let lines = ["u0", "taken", "u2"].map(uid);
+    let dry = CreateTask { dry_run: true, ..task_of(&acme, "dry", CREATE, &lines, 2) };
+    let dry = run_command(&store, dry, NOW).await;
+    assert_eq!(dry.counts, Counts { total: 3, succeeded: 2, failed: 1, unprocessed: 0 });
+    let states = store.entry_states(acme.id, "dry").await.unwrap();
+    assert_eq!(
+        (states.failed.into_iter().collect::<Vec<_>>(), states.unprocessed_from),
+        (vec![1], u32::MAX)
+    );
+    let retry = retry_of(&store, &acme, &dry, "retry").await;
+    assert_eq!(entries(&retry.blocks), [(1, 2, lines[1].clone())], "a retry has what failed");
+    let blocks = store.whole_payload(acme.id, "dry").await.unwrap();
+    let whole: Vec<_> = (0..3).map(|n| (n, n + 1, lines[n as usize].clone())).collect();
+    assert_eq!(entries(&blocks), whole);
+    let command = |id: &str| CreateTask {
+        parent_id: Some("dry".to_owned()),
+        runs_parent: true,
+        blocks: blocks.clone(),
+        ..task_of(&acme, id, CREATE, &lines, 3)
+    };
+    let answers = join_all(["a", "b"].map(|id| store.create_task(command(id)))).await;
+    let (mut accepted, mut refused) = (Vec::new(), Vec::new());
+    for answer in answers {
+        match answer {
+            Ok(task) => accepted.push(task.done().unwrap().id),
+            Err(StoreError::AlreadyRun { by }) => refused.push(by),
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!((accepted.len(), &accepted), (1, &refused), "the refusal names the first");
+    store.create_task(retry).await.unwrap();
+    let named = store.task(acme.id, Family::Identity, "dry").await.unwrap().unwrap();
+    assert_eq!(named.run_by.as_ref(), accepted.first());
+    assert_eq!(named.retried_by.as_deref(), Some("retry"), "both can be");
+    let real = run(&store, &acme, "real", CREATE, &[uid("r")]).await;
+    let refused = store.whole_payload(acme.id, &real.id).await;
+    assert!(matches!(refused, Err(StoreError::NotFound { .. })), "{refused:?}");
+    assert_sound(&store).await;
+}
+
+fn origin(n: u32) -> TaskOrigin {
+    let by = |n| Submitter { key_id: format!("k{n}"), key_name: format!("key \u{0} {n}") };
+    TaskOrigin {
+        file_name: (!n.is_multiple_of(3)).then(|| format!("file {n}.jsonl")),
+        content_length: (!n.is_multiple_of(4)).then_some(u64::from(n) << 33),
+        submitted_by: (!n.is_multiple_of(5)).then(|| by(n % 3)),
+    }
+}
+
+pub(crate) async fn a_task_names_its_submitter_and_its_file(store: Arc<dyn Store>) {
+    let acme = domain(&store, "acme").await;
+    for n in 0..6 {
+        let id = format!("t{n}");
+        let command = CreateTask { origin: origin(n), ..task_of(&acme, &id, CREATE, &uids(1), 1) };
+        let accepted = store.create_task(command).await.unwrap().done().unwrap();
+        assert_eq!(accepted.origin, origin(n));
+        let read = store.task(acme.id, Family::Identity, &id).await.unwrap().unwrap();
+        assert_eq!(read.origin, origin(n));
+    }
+    assert_sound(&store).await;
+}
+
+/// A small generator of numbers, the same in each run.
+fn next(seed: &mut u64) -> usize {
+    *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    (*seed >> 33) as usize
+}
+
+fn some<T: Clone>(all: &[T], seed: &mut u64) -> Option<Vec<T>> {
+    if !next(seed).is_multiple_of(3) {
+        return None;
+    }
+    Some(all.iter().filter(|_| next(seed).is_multiple_of(2)).cloned().collect())
+}
+
+pub(crate) async fn random_filters_list_the_tasks_that_a_naive_reading_finds(
+    store: Arc<dyn Store>,
+) {
+    let (acme, other) = (domain(&store, "acme").await, domain(&store, "other").await);
+    let seed = &mut 7;
+    for n in 0..24 {
+        let id = format!("t{n:02}");
+        let action = [CREATE, GET][next(seed) % 2];
+        let command = CreateTask {
+            now: later(i64::from(n) * 10),
+            dry_run: next(seed).is_multiple_of(3),
+            parent_id: (n > 3).then(|| format!("unknown {}", next(seed) % 4)),
+            origin: origin(n),
+            ..task_of(&acme, &id, action, &uids(2), 1)
+        };
+        store.create_task(command).await.unwrap();
+        if next(seed).is_multiple_of(3) {
+            cancel(&store, &acme, &id).await.unwrap();
+        } else if next(seed).is_multiple_of(2) {
+            for claimed in claim(&store, 1).await {
+                apply_all(&store, &claimed, NOW).await;
+            }
+        }
+    }
+    store.create_task(task_of(&other, "o", CREATE, &uids(1), 1)).await.unwrap();
+    let paging = Paging { page: 1, page_size: 1000 };
+    let list = async |filter| {
+        let family = Family::Identity;
+        store.list_tasks(ListTasks { domain: acme.id, family, filter, paging }).await.unwrap()
+    };
+    let all = list(TaskFilter::default()).await;
+    assert_eq!(all.total_hits, 24);
+    for _ in 0..60 {
+        let keys = ["k0", "k1", "key \u{0} 2", "nobody"].map(str::to_owned);
+        let at =
+            |seed: &mut u64| next(seed).is_multiple_of(4).then(|| later((next(seed) % 250) as i64));
+        let filter = TaskFilter {
+            statuses: some(TaskStatus::ALL, seed),
+            actions: some(&[CREATE, GET], seed),
+            outcomes: some(Outcome::ALL, seed),
+            created_since: at(seed),
+            created_until: at(seed),
+            dry_run: next(seed).is_multiple_of(3).then(|| next(seed).is_multiple_of(2)),
+            parent_id: next(seed).is_multiple_of(4).then(|| format!("unknown {}", next(seed) % 5)),
+            submitted_by: some(&keys, seed),
+        };
+        let naive: Vec<_> = all.tasks.iter().filter(|task| filter.matches(task)).cloned().collect();
+        let found = list(filter.clone()).await;
+        assert_eq!(found.total_hits, naive.len() as u64, "{filter:?}");
+        assert_eq!(found.tasks, naive, "{filter:?}");
+    }
+    assert_sound(&store).await;
+}
+
 pub(crate) async fn a_retry_of_a_failed_task_omits_the_entries_that_succeeded(
     store: Arc<dyn Store>,
 ) {
@@ -268,7 +405,8 @@ pub(crate) async fn tasks_are_listed_newest_first_and_filtered_by_status_and_act
     let list =
         async |family, statuses: Option<&[TaskStatus]>, actions: Option<&[Action]>, paging| {
             let (statuses, actions) = (statuses.map(<[_]>::to_vec), actions.map(<[_]>::to_vec));
-            let request = ListTasks { domain: acme.id, family, statuses, actions, paging };
+            let filter = TaskFilter { statuses, actions, ..TaskFilter::default() };
+            let request = ListTasks { domain: acme.id, family, filter, paging };
             let page = store.list_tasks(request).await.unwrap();
             let tasks = page.tasks.into_iter();
             (tasks.map(|task| (task.id, task.position)).collect::<Vec<_>>(), page.total_hits)

@@ -119,8 +119,7 @@ pub(crate) async fn tasks_are_listed_in_the_order_of_their_times_even_if_clocks_
     let request = ListTasks {
         domain: acme.id,
         family: Family::Identity,
-        statuses: None,
-        actions: None,
+        filter: caseload_model::task_query::TaskFilter::default(),
         paging: caseload_model::issue_query::Paging::default(),
     };
     let listed = store.list_tasks(request).await.unwrap().tasks;

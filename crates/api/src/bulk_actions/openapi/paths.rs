@@ -16,7 +16,7 @@ pub(crate) fn paths() -> Value {
 }
 
 /// The differences between the two paths.
-struct FamilyPaths {
+pub(super) struct FamilyPaths {
     family: Family,
     tag: &'static str,
     /// The last part of the operation ids.
@@ -24,11 +24,11 @@ struct FamilyPaths {
     form: &'static str,
     upload: &'static str,
     body: &'static str,
-    action: Action,
+    pub(super) action: Action,
 }
 
 impl FamilyPaths {
-    const fn of(family: Family) -> Self {
+    pub(super) const fn of(family: Family) -> Self {
         match family {
             Family::Identity => Self {
                 family,
@@ -65,7 +65,13 @@ impl FamilyPaths {
         ]
     }
 
-    fn operation(&self, verb: &str, rest: &str, summary: &str, description: &str) -> Operation {
+    pub(super) fn operation(
+        &self,
+        verb: &str,
+        rest: &str,
+        summary: &str,
+        description: &str,
+    ) -> Operation {
         let id = format!("{verb}{}{rest}", self.noun);
         Operation::guarded(&id, self.tag, summary, description).takes(["domain"])
     }
@@ -132,7 +138,7 @@ impl FamilyPaths {
     }
 
     /// The calls that take the id of the answer.
-    fn links(&self) -> Value {
+    pub(super) fn links(&self) -> Value {
         let link = |verb: &str, rest: &str, about: &str| {
             json!({
                 "operationId": format!("{verb}{}{rest}", self.noun),
@@ -170,8 +176,11 @@ impl FamilyPaths {
         let table = "task_id,action,status\r\n0198f0c2,create_core_profiles,completed\r\n";
         add_table(&mut page, "The tasks of the page, one per row, with all columns.", table);
         self.operation("list", "s", "List tasks", "The tasks of this path, newest first.")
-            .takes(["status", action, "page", "page-size", "list-format"])
-            .answers(200, "A page of tasks.", &["Link"], &page)
+            .takes(["status", action, "outcome", "task-created-since", "task-created-until"])
+            .takes(["task-dry-run", "parent_task_id", "submitted_by"])
+            .takes(["page", "page-size", "list-format", "If-None-Match"])
+            .answers(200, "A page of tasks.", &["Link", "ETag"], &page)
+            .answers(304, "The caller already has the list.", &["ETag"], &Value::Null)
             .fails(&QUERY)
             .fails(&[ErrorCode::PageTooDeep, ErrorCode::QueryTooExpensive])
             .build()
@@ -275,7 +284,7 @@ impl FamilyPaths {
             ),
         };
         let content = records::content(kind, &record, line, table);
-        self.file("Results", "Get the results of a task", &content)
+        self.file_operation("Results", "Get the results of a task", &content).build()
     }
 
     fn errors(&self) -> Value {
@@ -309,12 +318,19 @@ impl FamilyPaths {
             ),
         };
         let lines = format!("{record}\n");
-        let content = records::content("ErrorRecord", &record, &lines, table);
-        self.file("Errors", "Get the errors of a task", &content)
+        let mut content = records::content("ErrorRecord", &record, &lines, table);
+        let array = content["application/json"]["schema"].take();
+        let either = json!({"anyOf": [array, schema("ErrorEnvelope")]});
+        content["application/json"]["schema"] = either;
+        self.file_operation("Errors", "Get the errors of a task", &content)
+            .takes(["page", "page-size", "error-cursor", "error-count"])
+            .takes(["error-excludes", "code", "pointer"])
+            .fails(&[ErrorCode::OutOfRange, ErrorCode::PageTooDeep, ErrorCode::QueryTooExpensive])
+            .build()
     }
 
     /// A file of records.
-    fn file(&self, what: &str, summary: &str, content: &Value) -> Value {
+    fn file_operation(&self, what: &str, summary: &str, content: &Value) -> Operation {
         let plain = &["ETag", "Accept-Ranges", "Content-Disposition"];
         self.operation(
             "get",
@@ -333,12 +349,11 @@ impl FamilyPaths {
             ErrorCode::NotCompleted,
             ErrorCode::RangeNotSatisfiable,
         ])
-        .build()
     }
 }
 
 /// The body of a call that takes no fields: none, an empty form, or an empty object.
-fn no_fields() -> Value {
+pub(super) fn no_fields() -> Value {
     json!({
         "required": false,
         "content": {

@@ -3,7 +3,7 @@
 use caseload_model::task::{Action, Family, Outcome, PAYLOAD_ENTRIES_MAX, TaskStatus};
 use serde_json::{Value, json};
 
-use crate::openapi::json::schema;
+use crate::openapi::json::{merged, schema};
 use crate::openapi::parameters::{header, instant, query, query_words};
 
 /// The id of the task in examples.
@@ -96,9 +96,9 @@ fn task() -> Value {
         "required": [
             "task_id", "action", "status", "progress", "errors", "results", "outcome", "dry_run",
             "counts", "warnings", "created_at", "queued_at", "started_at", "completed_at",
-            "expires_at", "links",
+            "expires_at", "file_name", "content_length", "submitted_by", "links",
         ],
-        "properties": {
+        "properties": merged([origin(), json!({
             "task_id": {"type": "string", "format": "uuid"},
             "action": schema("Action"),
             "status": schema("TaskStatus"),
@@ -130,14 +130,6 @@ fn task() -> Value {
             "started_at": time(),
             "completed_at": time(),
             "expires_at": time(),
-            "parent_task_id": {
-                "type": "string",
-                "description": "Only on a retry: the task whose entries it runs again.",
-            },
-            "retried_by": {
-                "type": "string",
-                "description": "Only on a task that was retried: its retry.",
-            },
             "position": {
                 "type": "integer",
                 "minimum": 0,
@@ -149,8 +141,48 @@ fn task() -> Value {
                 "required": ["self", "results", "errors"],
                 "properties": {"self": path(), "results": path(), "errors": path()},
             },
-        },
+        })]),
         "examples": [task_example(Action::CreateCoreProfiles)],
+    })
+}
+
+/// The members about the payload, its sender, and other tasks of the same entries.
+fn origin() -> Value {
+    json!({
+        "file_name": {
+            "type": ["string", "null"],
+            "description": "The name of the payload file; null without one.",
+        },
+        "content_length": {
+            "type": ["integer", "null"],
+            "format": "int64",
+            "minimum": 0,
+            "description": "Bytes of the payload without compression; null on tasks of \
+                            earlier versions.",
+        },
+        "submitted_by": {
+            "type": ["object", "null"],
+            "description": "The key that submitted the task, with its name at that time; null on \
+                            tasks of earlier versions.",
+            "required": ["key_id", "key_name"],
+            "properties": {
+                "key_id": {"type": "string", "description": "The id of the API key."},
+                "key_name": {"type": "string", "description": "The name of the API key."},
+            },
+        },
+        "parent_task_id": {
+            "type": "string",
+            "description": "Only on a retry, or the run of a dry run: the task whose entries \
+                            it runs.",
+        },
+        "run_by": {
+            "type": "string",
+            "description": "Only on a dry run whose payload was run: the task that runs it.",
+        },
+        "retried_by": {
+            "type": "string",
+            "description": "Only on a task that was retried: its retry.",
+        },
     })
 }
 
@@ -174,6 +206,9 @@ pub(super) fn task_example(action: Action) -> Value {
         "started_at": null,
         "completed_at": null,
         "expires_at": 1_769_817_600_000_u64,
+        "file_name": "people.jsonl",
+        "content_length": 4711,
+        "submitted_by": {"key_id": "k1", "key_name": "nightly"},
         "links": {
             "self": this,
             "results": format!("{this}/results"),

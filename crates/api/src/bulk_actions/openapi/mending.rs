@@ -1,0 +1,248 @@
+//! The paths with which an import is mended: the payload as a reject file, the summary of its
+//! faults, and the run of a dry run.
+
+use caseload_model::error_code::{EntryErrorCode, ErrorCode};
+use caseload_model::task::{Family, Outcome};
+use serde_json::{Map, Value, json};
+
+use super::paths::{FamilyPaths, no_fields};
+use super::task::{TASK_ID, task_example};
+use crate::bulk_actions::error_summary::SUMMARY_GROUPS_MAX;
+use crate::format::LINES;
+use crate::openapi::json::schema;
+use crate::openapi::operation::{QUERY, json_content};
+use crate::openapi::parameters::{OTHER_LISTS, bound, query, query_words};
+
+pub(super) fn paths() -> Value {
+    let all = Family::ALL.iter().flat_map(|family| {
+        let paths = FamilyPaths::of(*family);
+        let one = |rest: &str| {
+            format!("/v2/{{domain}}/{}/bulk_actions/{{task_id}}{rest}", family.as_str())
+        };
+        [
+            (one("/run"), json!({"post": run(&paths)})),
+            (one("/payload"), json!({"get": payload(&paths)})),
+            (one("/errors/summary"), json!({"get": summary(&paths)})),
+        ]
+    });
+    Value::Object(all.collect::<Map<_, _>>())
+}
+
+pub(super) fn parameters() -> Value {
+    let outcomes: Vec<_> = Outcome::ALL.iter().map(|outcome| outcome.as_str()).collect();
+    let codes: Vec<_> = EntryErrorCode::ALL.iter().map(|code| code.as_str()).collect();
+    json!({
+        "outcome": query_words("outcome", "Tasks that ended in one of these ways.", &outcomes),
+        "task-dry-run": query(
+            "dry_run",
+            "Whether to list only dry runs, or only the other tasks.",
+            json!({"type": "boolean"}),
+        ),
+        "parent_task_id": query(
+            "parent_task_id",
+            "The retries and the runs of this task.",
+            json!({"type": "string"}),
+        ),
+        "submitted_by": query(
+            "submitted_by",
+            &format!("Tasks submitted with this key, by its id or its name. {OTHER_LISTS}"),
+            json!({"type": "string"}),
+        ),
+        "task-created-since": query(
+            "created-since",
+            "Tasks accepted at this time or later: Unix milliseconds or ISO 8601.",
+            bound(),
+        ),
+        "task-created-until": query(
+            "created-until",
+            "Tasks accepted at this time or earlier: Unix milliseconds or ISO 8601.",
+            bound(),
+        ),
+        "only": query_words("only", "Entries of these parts alone.", &["failed", "unprocessed"]),
+        "code": query_words("code", "Records with a fault of one of these codes.", &codes),
+        "pointer": query(
+            "pointer",
+            &format!(
+                "Records with a fault at this RFC 6901 pointer, as the record spells it. \
+                 {OTHER_LISTS}"
+            ),
+            json!({"type": "string"}),
+        ),
+        "error-excludes": query_words("excludes", "Members that are left out.", &["entry"]),
+        "error-cursor": query(
+            "cursor",
+            "`*` begins a list by cursor; then the `next-cursor` of the previous answer.",
+            json!({"type": "string"}),
+        ),
+        "error-count": query(
+            "count",
+            "Whether a list by cursor has its totals.",
+            json!({"type": "boolean"}),
+        ),
+    })
+}
+
+pub(super) fn schemas() -> Value {
+    json!({
+        "ErrorEnvelope": error_envelope(),
+        "ErrorSummary": error_summary(),
+        "ErrorGroup": {
+            "type": "object",
+            "required": ["code", "pointer", "count", "example"],
+            "properties": {
+                "code": schema("EntryErrorCode"),
+                "pointer": {
+                    "type": ["string", "null"],
+                    "description": "RFC 6901, into the entry; null if the entry is unreadable.",
+                },
+                "count": {"type": "integer", "minimum": 1, "description": "The number of faults."},
+                "example": {
+                    "type": "object",
+                    "description": "The first fault of the group.",
+                    "required": ["index", "line", "value", "detail"],
+                    "properties": {
+                        "index": {"type": "integer", "minimum": 0},
+                        "line": {"type": "integer", "minimum": 1},
+                        "value": {"description": "The faulty value; null if there is none."},
+                        "detail": {"type": "string"},
+                    },
+                },
+            },
+        },
+    })
+}
+
+/// A page of errors: by number with totals, by cursor with the next one.
+fn error_envelope() -> Value {
+    json!({
+        "type": "object",
+        "description": "A page of error records. Filters select whole records.",
+        "required": ["page", "page-size", "errors"],
+        "properties": {
+            "page": {"type": "integer", "minimum": 1},
+            "page-size": {"type": "integer", "minimum": 1, "maximum": 1000},
+            "errors": {"type": "array", "items": schema("ErrorRecord")},
+            "total-hits": {"type": "integer", "minimum": 0},
+            "total-pages": {"type": "integer", "minimum": 1},
+            "next-cursor": {
+                "type": ["string", "null"],
+                "description": "Only by cursor: the beginning of the next page; null at the end.",
+            },
+        },
+    })
+}
+
+fn error_summary() -> Value {
+    let count = |about: &str| json!({"type": "integer", "minimum": 0, "description": about});
+    json!({
+        "type": "object",
+        "required": ["faults", "entries", "groups"],
+        "properties": {
+            "faults": count("All faults, also of groups that are left out."),
+            "entries": count("The entries that failed."),
+            "groups": {
+                "type": "array",
+                "maxItems": SUMMARY_GROUPS_MAX,
+                "description": "The largest groups, each of one code at one pointer.",
+                "items": schema("ErrorGroup"),
+            },
+        },
+    })
+}
+
+fn payload(paths: &FamilyPaths) -> Value {
+    let lines = json!({
+        "schema": {"type": "string", "description": "One entry per line."},
+        "example": "{\"identities\":[{\"email\":\"ada@example.org\"}],\"age\":-1}\n",
+    });
+    let gzip = json!({"schema": {
+        "type": "string",
+        "contentMediaType": "application/gzip",
+        "description": "With `download=true`: the same lines, compressed.",
+    }});
+    let mut content = json!({"text/plain": lines, "application/gzip": gzip});
+    for media_type in LINES {
+        content[media_type] = content["text/plain"].clone();
+    }
+    paths
+        .operation(
+            "get",
+            "Payload",
+            "Get the entries as they were sent",
+            "JSON lines, in payload order: all entries until the task is completed, then those \
+             that failed or were not processed; of a dry run all. The file can be mended and sent \
+             again as it is. `only` needs a completed task.",
+        )
+        .takes(["task_id", "only", "download", "If-None-Match"])
+        .answers(200, "The entries.", &["ETag", "Content-Disposition"], &content)
+        .answers(304, "The caller already has the file.", &["ETag"], &Value::Null)
+        .fails(&QUERY[..3])
+        .fails(&[ErrorCode::NotFound, ErrorCode::Expired, ErrorCode::NotCompleted])
+        .build()
+}
+
+fn summary(paths: &FamilyPaths) -> Value {
+    let example = json!({
+        "faults": 41,
+        "entries": 40,
+        "groups": [{
+            "code": "unknown_country",
+            "pointer": "/last_country",
+            "count": 38,
+            "example": {
+                "index": 1,
+                "line": 2,
+                "value": "Atlantis",
+                "detail": "\"Atlantis\" is not a country of ISO 3166-1",
+            },
+        }],
+    });
+    paths
+        .operation(
+            "get",
+            "ErrorSummary",
+            "Get the faults of a task in groups",
+            "Groups of one code at one pointer, the largest first, at most 100.",
+        )
+        .takes(["task_id", "If-None-Match"])
+        .answers(200, "The groups.", &["ETag"], &json_content(schema("ErrorSummary"), example))
+        .answers(304, "The caller already has the groups.", &["ETag"], &Value::Null)
+        .fails(&QUERY[..3])
+        .fails(&[ErrorCode::NotFound, ErrorCode::Expired, ErrorCode::NotCompleted])
+        .fails(&[ErrorCode::QueryTooExpensive])
+        .build()
+}
+
+fn run(paths: &FamilyPaths) -> Value {
+    let mut example = task_example(paths.action);
+    example["parent_task_id"] = TASK_ID.into();
+    let task = json_content(schema("Task"), example);
+    paths
+        .operation(
+            "run",
+            "",
+            "Run a dry run for real",
+            "A new task with the payload of a completed dry run. A dry run is run at most once. \
+             Needs the access that creating the real task needs.",
+        )
+        .takes(["task_id", "Idempotency-Key"])
+        .body(no_fields())
+        .answers(201, "The new task.", &["Location", "Idempotent-Replayed"], &task)
+        .links(201, paths.links())
+        .fails(&[
+            ErrorCode::InvalidRequest,
+            ErrorCode::UnknownParameter,
+            ErrorCode::ConflictingParameter,
+            ErrorCode::InvalidValue,
+            ErrorCode::NotFound,
+            ErrorCode::Expired,
+            ErrorCode::NotCompleted,
+            ErrorCode::AlreadyRun,
+            ErrorCode::NotADryRun,
+            ErrorCode::IdempotencyInProgress,
+            ErrorCode::UnsupportedMediaType,
+            ErrorCode::IdempotencyKeyReused,
+            ErrorCode::QueueFull,
+        ])
+        .build()
+}

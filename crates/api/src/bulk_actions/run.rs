@@ -1,0 +1,69 @@
+//! `POST …/bulk_actions/{task_id}/run`: starts the real task with the payload of a completed dry
+//! run. It needs the access that creating the real task needs, and takes no fields. A dry run is
+//! run at most once, so that no entry takes effect twice by mistake; the store decides between two
+//! calls that arrive together.
+
+use axum::extract::State;
+use axum::response::Response;
+use caseload_model::error_code::ErrorCode;
+use caseload_model::task::{TaskOrigin, TaskStatus};
+use caseload_store::{CreateTask, StoreError};
+use http::HeaderMap;
+
+use super::accept::{accept, new_task};
+use super::no_fields::NoFields;
+use super::path::OwnTask;
+use super::payload::gone;
+use super::records::{check_kept, not_completed};
+use crate::problem::Problem;
+use crate::query::QueryPairs;
+use crate::{AppState, idempotency};
+
+/// A new task with the payload of a dry run.
+pub(crate) async fn run(
+    State(state): State<AppState>,
+    query: QueryPairs,
+    headers: HeaderMap,
+    own: OwnTask,
+    fields: NoFields,
+) -> Result<Response, Problem> {
+    let mut faults = [query.unknown(&[]), fields.0].concat();
+    let key = idempotency::key(&headers, &mut faults);
+    Problem::check(faults)?;
+    let OwnTask { caller, task } = own;
+    caller.require(task.action.access(), "running this task")?;
+    let _mark = idempotency::begin(&state, &caller, key.as_deref()).await?;
+    let content = idempotency::content_hash(&[b"run", task.id.as_bytes()]);
+    if let Some(first) = idempotency::first_answer(&state, &caller, key.as_deref(), content).await?
+    {
+        return Ok(first);
+    }
+    if !task.dry_run {
+        let detail = "the task is not a dry run: its entries have taken effect already";
+        return Err(Problem::new(ErrorCode::NotADryRun, detail));
+    }
+    if task.status != TaskStatus::Completed {
+        return Err(not_completed(&task));
+    }
+    if let Some(by) = task.run_by {
+        return Err(StoreError::AlreadyRun { by }.into());
+    }
+    check_kept(&task, &state)?;
+    // The payload is in memory as a whole until the store has it again.
+    let bytes = state.config.body_bytes_max;
+    let _memory = state.memory.take(Some(caller.domain_id), bytes).await?;
+    let blocks = match state.store.whole_payload(caller.domain_id, &task.id).await {
+        Err(StoreError::NotFound { .. }) => return Err(gone()),
+        blocks => blocks?,
+    };
+    let new = new_task(&state, &caller, task.action)?;
+    let command = CreateTask {
+        total: task.counts.total,
+        blocks,
+        parent_id: Some(task.id),
+        runs_parent: true,
+        origin: TaskOrigin { submitted_by: new.origin.submitted_by, ..task.origin },
+        ..new
+    };
+    accept(&state, &caller, command, key.map(|key| (key, content))).await
+}

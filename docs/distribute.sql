@@ -7,6 +7,7 @@
 -- known.
 SELECT create_reference_table('domains');
 SELECT create_reference_table('keys');
+SELECT create_reference_table('sessions');
 
 -- `task_queue` (the unfinished tasks of all domains and their leases), `domain_removals` and
 -- `copy_progress` (the progress of a copy into the store) remain on one node. They are small, and

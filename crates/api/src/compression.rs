@@ -33,13 +33,13 @@ const PIECE_BYTES_MAX: usize = 32 << 10;
 
 /// A content coding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Coding {
+pub(crate) enum Coding {
     Zstd,
     Gzip,
 }
 
 impl Coding {
-    const fn as_str(self) -> &'static str {
+    pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Zstd => "zstd",
             Self::Gzip => "gzip",
@@ -117,6 +117,11 @@ fn preference(headers: &HeaderMap) -> CodingPreference {
         coding: wanted.then_some(coding),
         plain: plain.or(any).is_none_or(|weight| weight > 0.0),
     }
+}
+
+/// The coding of an answer that exists in all of them.
+pub(crate) fn preferred_coding(headers: &HeaderMap) -> Option<Coding> {
+    preference(headers).coding
 }
 
 fn is_compressible(response: &Response) -> bool {

@@ -34,10 +34,12 @@ mod same_site;
 mod seen;
 mod server;
 
+mod admin;
 mod agents;
 mod apps;
 mod attachments;
 mod bulk_actions;
+mod console;
 mod front_page;
 mod health;
 mod issues;

@@ -15,7 +15,10 @@ use serde_json::{Value, json};
 use crate::openapi::json::{merged, schema};
 use crate::openapi::operation::{Operation, json_content};
 use crate::openapi::{headers, info, parameters, problem};
-use crate::{agents, apps, attachments, bulk_actions, front_page, health, issues, metrics, queues};
+use crate::{
+    admin, agents, apps, attachments, bulk_actions, console, front_page, health, issues, metrics,
+    queues,
+};
 
 /// The document.
 pub fn openapi() -> Value {
@@ -35,6 +38,8 @@ pub fn openapi() -> Value {
             apps::openapi::paths(),
             agents::openapi::paths(),
             queues::openapi::paths(),
+            admin::openapi::paths(),
+            console::openapi::paths(),
             attachments::openapi::paths(),
             bulk_actions::openapi::paths(),
         ]),
@@ -47,6 +52,8 @@ pub fn openapi() -> Value {
                 apps::openapi::parameters(),
                 attachments::openapi::parameters(),
                 agents::openapi::parameters(),
+                admin::openapi::parameters(),
+                console::openapi::parameters(),
                 front_page::openapi::parameters(),
             ]),
             "headers": headers::headers(),
@@ -59,6 +66,8 @@ pub fn openapi() -> Value {
                 apps::openapi::schemas(),
                 agents::openapi::schemas(),
                 queues::openapi::schemas(),
+                admin::openapi::schemas(),
+                console::openapi::schemas(),
                 front_page::openapi::schemas(),
                 health::openapi::schemas(),
                 schemas(),

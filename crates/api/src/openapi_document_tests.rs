@@ -14,6 +14,7 @@ use caseload_model::{issue_query, task_query};
 use serde_json::Value;
 
 use super::openapi;
+use crate::admin::{AGENT_FIELDS, APP_FIELDS, KEY_FIELDS, QUEUE_FIELDS, SETTINGS_FIELDS};
 use crate::agents::PARAMETERS as AGENT_PARAMETERS;
 use crate::bulk_actions::{FILE_PARAMETERS, STATUS_PARAMETERS, TASK_FIELDS};
 use crate::issues::FILE_FIELDS;
@@ -105,6 +106,12 @@ fn the_form_fields_are_those_that_the_server_reads() {
             ("post", "private-notes") => NOTE_FIELDS,
             ("put", "{issue_id}") => EDIT_FIELDS,
             ("put", "issues") => BULK_EDIT_FIELDS,
+            ("post", "keys") => &KEY_FIELDS,
+            ("post", "apps") => &APP_FIELDS,
+            ("post", "agents") => &AGENT_FIELDS,
+            ("post", "queues") => &QUEUE_FIELDS,
+            ("put", "settings") => &SETTINGS_FIELDS,
+            ("post", "session") => &["key", "code"],
             _ => &[],
         };
         let files: &[&str] = match (method, path.rsplit('/').next().unwrap()) {

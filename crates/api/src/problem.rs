@@ -113,6 +113,12 @@ impl Problem {
         Self::new(ErrorCode::Unauthorized, detail).header(header::WWW_AUTHENTICATE, challenge)
     }
 
+    /// The same for a page: a browser shows a box of its own if it is offered `Basic`.
+    pub(crate) fn unauthorized_page(detail: &'static str) -> Self {
+        let challenge = HeaderValue::from_static("Bearer");
+        Self::new(ErrorCode::Unauthorized, detail).header(header::WWW_AUTHENTICATE, challenge)
+    }
+
     pub(crate) fn unavailable(detail: &str) -> Self {
         Self::new(ErrorCode::Unavailable, detail).retry_after(RETRY_UNAVAILABLE_SECONDS)
     }

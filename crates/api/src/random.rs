@@ -1,4 +1,5 @@
-//! Randomness for ids, from the operating system. A failure is an internal error.
+//! Randomness for ids and keys, from the operating system, and its text. A failure is an internal
+//! error.
 
 use crate::problem::Problem;
 
@@ -15,4 +16,13 @@ pub(crate) fn random_bytes<const N: usize>() -> Result<[u8; N], Problem> {
         Problem::internal()
     })?;
     Ok(random)
+}
+
+/// Bytes as hex digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }

@@ -1,23 +1,25 @@
 //! Every route in one list, and the whole middleware stack in one function. Below `/v1` and `/v2`
 //! the guard checks the key before anything else, also on unknown paths and methods.
 
-use axum::Router;
 use axum::extract::Request;
 use axum::middleware::{from_fn, from_fn_with_state};
-use axum::routing::{MethodRouter, get, post, put};
+use axum::routing::{MethodRouter, delete, get, post, put};
+use axum::{Extension, Router};
 use caseload_model::error_code::ErrorCode;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::normalize_path::NormalizePath;
 
+use crate::console::Features;
 use crate::problem::Problem;
 use crate::{
-    AppState, agents, apps, attachments, auth, base_url, bulk_actions, compression, front_page,
-    health, issues, metrics, middleware, openapi_document, queues,
+    AppState, admin, agents, apps, attachments, auth, base_url, bulk_actions, compression, console,
+    front_page, health, issues, metrics, middleware, openapi_document, queues,
 };
 
 /// The application: all routes inside the whole middleware stack.
 pub fn router(state: &AppState) -> Router {
-    let routes = routes().router.fallback(unknown_path);
+    let Routes { router, paths } = routes();
+    let routes = router.fallback(unknown_path).layer(Extension(Features::of(&paths)));
     let routes = routes.method_not_allowed_fallback(unknown_method);
     stack(routes.with_state(state.clone()), state)
 }
@@ -84,10 +86,16 @@ fn routes() -> Routes {
             post(issues::add_note).get(issues::list_notes),
         )
         .route("/v1/{domain}/attachments/{attachment_id}", get(attachments::get))
-        .route("/v1/{domain}/apps", get(apps::list))
+        .route("/v1/{domain}/apps", get(apps::list).post(admin::create_app))
         .route("/v1/{domain}/apps/{publish_id}", get(apps::get))
-        .route("/v1/{domain}/agents", get(agents::list))
-        .route("/v1/{domain}/queues", get(queues::list))
+        .route("/v1/{domain}/agents", get(agents::list).post(admin::create_agent))
+        .route("/v1/{domain}/queues", get(queues::list).post(admin::create_queue))
+        .route("/v1/{domain}/keys", get(admin::list_keys).post(admin::create_key))
+        .route("/v1/{domain}/keys/{key_id}", delete(admin::revoke_key))
+        .route("/v1/{domain}/settings", get(admin::get_settings).put(admin::edit_settings))
+        .route("/console", get(console::page))
+        .route("/console/{version}/{file}", get(console::file))
+        .route("/console/session", get(console::get).post(console::begin).delete(console::end))
         .route("/v2/{domain}/identity/bulk_actions", create())
         .route("/v2/{domain}/identity/bulk_actions/{task_id}", get(bulk_actions::status))
         .route("/v2/{domain}/identity/bulk_actions/{task_id}/cancel", post(bulk_actions::cancel))
@@ -125,6 +133,7 @@ fn stack(routes: Router, state: &AppState) -> Router {
         .layer(from_fn_with_state(state.clone(), metrics::count));
     let whole = Router::new()
         .fallback_service(NormalizePath::trim_trailing_slash(guarded))
+        .layer(from_fn(console::around))
         .layer(CatchPanicLayer::custom(middleware::panicked))
         .layer(from_fn_with_state(state.memory.clone(), compression::compress))
         .layer(from_fn(middleware::drain_unread_body));

@@ -25,6 +25,20 @@ pub(crate) fn check(request: &Request, config: &ApiConfig) -> Result<(), Problem
     Err(Problem::new(ErrorCode::CrossSite, detail))
 }
 
+/// Whether a page of this server sent the request, so that the cookie of a session counts. On plain
+/// HTTP a browser sends `Origin` with writes only; no foreign page can see the answers to reads.
+pub(crate) fn is_of_own_page(request: &Request, config: &ApiConfig) -> bool {
+    let headers = request.headers();
+    if let Some(site) = headers.get("sec-fetch-site") {
+        return site == "same-origin";
+    }
+    let reads = [Method::GET, Method::HEAD].contains(request.method());
+    if !headers.contains_key(header::ORIGIN) {
+        return reads;
+    }
+    is_own(headers, || authorities(request, config))
+}
+
 /// Whether the request comes from the server's own site or from a program. `own` are the hosts of
 /// the server.
 fn is_own(headers: &HeaderMap, own: impl FnOnce() -> Vec<String>) -> bool {

@@ -10,6 +10,7 @@ use caseload_model::time::UnixMillis;
 use caseload_store::{Key, KeyGrant, PackedBlock};
 use http::HeaderMap;
 
+use crate::auth::Credential;
 use crate::bulk_actions::{self, TaskRequest};
 use crate::form::{BrokenEscape, Decoder, FieldSink};
 use crate::problem::Problem;
@@ -48,7 +49,7 @@ pub async fn bulk_form(
         revoked_at: None,
     };
     let grant = KeyGrant { domain: DomainId(1), domain_name: domain, domain_rate_limit: None, key };
-    let caller = Caller::new(&grant, [0; 32]);
+    let caller = Caller::new(&grant, Credential::Key([0; 32]));
     let read = async {
         let request = bulk_actions::read_only(request, family, state, &caller).await?;
         let TaskRequest { action, dry_run, mut payload, .. } = request;

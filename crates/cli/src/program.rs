@@ -6,7 +6,7 @@ use clap::{Parser, Subcommand};
 
 use crate::args::LogArgs;
 use crate::commands::{
-    admin, backup, bulk, check, copy, demo, domain, issues, key, openapi, serve,
+    admin, backup, bulk, check, console, copy, demo, domain, issues, key, openapi, serve,
 };
 use crate::failure::{Done, Failure};
 use crate::logging;
@@ -45,6 +45,8 @@ pub(crate) enum Command {
     /// Create and list agents
     #[command(subcommand)]
     Agent(admin::AgentCommand),
+    /// Print a link that opens the console of a running server, once and within 60 seconds
+    Console(console::ConsoleArgs),
     /// Copy the store to a file, even while a server runs, and check the copy
     Backup(backup::BackupArgs),
     /// Verify that the stored data is consistent
@@ -71,6 +73,7 @@ pub(crate) fn run(program: Program, printer: &mut Printer) -> Result<Done, Failu
         Command::Key(command) => key::run(command, printer),
         Command::App(command) => admin::run_app(command, printer),
         Command::Agent(command) => admin::run_agent(command, printer),
+        Command::Console(args) => console::run(&args, printer),
         Command::Backup(args) => backup::run(&args, printer),
         Command::Check(args) => check::run(&args, printer),
         Command::Copy(args) => copy::run(&args, printer),

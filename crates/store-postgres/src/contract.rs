@@ -15,12 +15,12 @@ use caseload_store::tasks::{self as rules, Claims};
 use caseload_store::{
     AddMessage, AddNote, Admin, Agent, App, ApplyChunk, BackupReport, CancelTask, CheckReport,
     ChunkApplied, ClaimTasks, ClaimedTask, CountIssues, CreateAgent, CreateApp, CreateBackup,
-    CreateDomain, CreateIssue, CreateKey, CreateTask, Domain, DomainLimits, DomainUsage, EditIssue,
-    EditIssues, EntryStates, ExplainedStep, FailAttempt, GetIssue, Idempotent, IssueCounts,
-    IssuePage, IssueStep, Issues, Key, KeyGrant, ListIssues, ListTasks, PackedBlock, RecordBlock,
-    RecordBlockSize, RecordKind, RenderedIssue, RenewLeases, StageAttachment, StagePayload,
-    StepIssues, StoreError, StoreFuture, StoreMetrics, StoredAnswer, Submit, TaskPage, Trial,
-    TryEntry, Upkeep, Work, admin, attachments, idempotency,
+    CreateDomain, CreateIssue, CreateKey, CreateQueue, CreateSession, CreateTask, Domain,
+    DomainLimits, DomainUsage, EditIssue, EditIssues, EntryStates, ExplainedStep, FailAttempt,
+    GetIssue, Idempotent, IssueCounts, IssuePage, IssueStep, Issues, Key, KeyGrant, ListIssues,
+    ListTasks, PackedBlock, RecordBlock, RecordBlockSize, RecordKind, RenderedIssue, RenewLeases,
+    SessionKind, StageAttachment, StagePayload, StepIssues, StoreError, StoreFuture, StoreMetrics,
+    StoredAnswer, Submit, TaskPage, Trial, TryEntry, Upkeep, Work, admin, attachments, idempotency,
 };
 use tokio::sync::watch;
 
@@ -83,6 +83,26 @@ impl Admin for PostgresStore {
     fn touch_key(&self, domain: DomainId, id: &str, at: UnixMillis) -> StoreFuture<'_, ()> {
         let id = id.to_owned();
         self.write_in(domain, move |tx| admin::touch_key(&tx, &id, at))
+    }
+
+    fn create_session(&self, command: CreateSession) -> StoreFuture<'_, ()> {
+        self.write_in(command.domain, move |tx| admin::create_session(&tx, &command))
+    }
+
+    fn key_by_session(
+        &self,
+        hash: [u8; 32],
+        kind: SessionKind,
+    ) -> StoreFuture<'_, Option<KeyGrant>> {
+        self.find(admin::key_by_session(hash, kind))
+    }
+
+    fn end_session(&self, domain: DomainId, hash: [u8; 32]) -> StoreFuture<'_, bool> {
+        self.write_in(domain, move |tx| admin::end_session(&tx, hash))
+    }
+
+    fn create_queue(&self, command: CreateQueue) -> StoreFuture<'_, ()> {
+        self.write_in(command.domain, move |tx| admin::create_queue(&tx, &command))
     }
 
     fn create_app(&self, command: CreateApp) -> StoreFuture<'_, App> {

@@ -213,10 +213,13 @@ pub static KEYS: RowSum = RowSum {
         "expires_at",
         "last_used_at",
         "revoked_at",
+        "admin_access",
     ],
     hashed: 7,
     checksum: "checksum",
 };
+pub static SESSIONS: RowSum =
+    RowSum::hashed("sessions", &["domain_id", "hash", "key_id", "kind", "expires_at"]);
 pub static APPS: RowSum =
     RowSum::hashed("apps", &["domain_id", "id", "publish_id", "title", "created_at"]);
 pub static AGENTS: RowSum =
@@ -303,6 +306,7 @@ pub static ATTACHMENT_PIECES: RowSum =
 pub static ROW_SUMS: [&RowSum; 15] = [
     &DOMAINS,
     &KEYS,
+    &SESSIONS,
     &APPS,
     &AGENTS,
     &QUEUES,

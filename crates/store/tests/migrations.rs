@@ -8,7 +8,7 @@ use std::path::Path;
 use sha2::{Digest as _, Sha256};
 
 /// Each migration with the SHA-256 of its file.
-const MIGRATIONS: [(&str, &str); 14] = [
+const MIGRATIONS: [(&str, &str); 18] = [
     (
         "store-sqlite/migrations/V1__core.sql",
         "5aab8587bfa4db5461cbb79c9a940c8105b7a82fe841ab7dd5532f12a18070f6",
@@ -72,6 +72,14 @@ const MIGRATIONS: [(&str, &str); 14] = [
     (
         "store-postgres/migrations/V8__task_origins.sql",
         "6a2a3d28e976b3c4f8fee63451d232d5d81fe8cd568eb699f958faec58e9683e",
+    ),
+    (
+        "store-sqlite/migrations/V9__console.sql",
+        "eba26d3c66f2e6de5a8b1eb127f273522d22f3ace33169a3d8625b33847f1eec",
+    ),
+    (
+        "store-postgres/migrations/V9__console.sql",
+        "ca36385ef51ac93978b4828e1d81f857bf0cf7523b74dbbf657ca0cb02ada61f",
     ),
 ];
 

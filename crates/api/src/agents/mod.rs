@@ -68,7 +68,7 @@ pub(crate) async fn list(
     Ok(chosen.answer(memory, &profiles, &COLUMNS, &page))
 }
 
-fn view(agent: &Agent) -> Value {
+pub(crate) fn view(agent: &Agent) -> Value {
     json!({
         "id": agent.id,
         "name": agent.name,

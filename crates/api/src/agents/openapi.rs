@@ -4,27 +4,19 @@ use caseload_model::error_code::ErrorCode;
 use caseload_model::issue_query::PAGE_SIZE_MAX;
 use serde_json::{Value, json};
 
+use crate::admin::openapi::creation;
 use crate::openapi::json::schema;
 use crate::openapi::operation::{Operation, add_lines, add_table, json_content};
 use crate::openapi::parameters::query_words;
 
 pub(crate) fn paths() -> Value {
-    json!({"/v1/{domain}/agents": {"get": list()}})
+    json!({"/v1/{domain}/agents": {"get": list(), "post": create()}})
 }
 
 fn list() -> Value {
-    let agent = json!({
-        "id": "acme_profile_20260101000000000-2e3e228632ec439",
-        "name": "Grace Hopper",
-        "email": "grace@example.org",
-        "role": "agent",
-        "team_name": "",
-        "avatar": null,
-        "availability": null,
-        "groups": [],
-    });
     let page = json!({
-        "page": 1, "page-size": 100, "profiles": [agent], "total-profiles": 1, "total-pages": 1,
+        "page": 1, "page-size": 100, "profiles": [example()], "total-profiles": 1,
+        "total-pages": 1,
     });
     let line = format!("{}\n", page["profiles"][0]);
     let mut content = json_content(schema("AgentEnvelope"), page);
@@ -36,6 +28,24 @@ fn list() -> Value {
         .answers(200, "A page of agents.", &[], &content)
         .fails(&[ErrorCode::ConflictingParameter, ErrorCode::InvalidValue, ErrorCode::OutOfRange])
         .build()
+}
+
+fn create() -> Value {
+    let body = ("AgentForm", json!({"name": "Grace Hopper", "email": "grace@example.org"}));
+    creation(("createAgent", "Create an agent"), body, ("Agent", example()))
+}
+
+fn example() -> Value {
+    json!({
+        "id": "acme_profile_20260101000000000-2e3e228632ec439",
+        "name": "Grace Hopper",
+        "email": "grace@example.org",
+        "role": "agent",
+        "team_name": "",
+        "avatar": null,
+        "availability": null,
+        "groups": [],
+    })
 }
 
 pub(crate) fn parameters() -> Value {

@@ -51,7 +51,7 @@ pub(crate) async fn get(
     })
 }
 
-fn view(app: &App) -> Value {
+pub(crate) fn view(app: &App) -> Value {
     json!({
         "id": app.id,
         "title": app.title,

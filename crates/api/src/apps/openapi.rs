@@ -3,13 +3,14 @@
 use caseload_model::error_code::ErrorCode;
 use serde_json::{Value, json};
 
+use crate::admin::openapi::creation;
 use crate::openapi::json::schema;
 use crate::openapi::operation::{Operation, add_lines, add_table, json_content};
 use crate::openapi::parameters::{instant, path_id};
 
 pub(crate) fn paths() -> Value {
     json!({
-        "/v1/{domain}/apps": {"get": list()},
+        "/v1/{domain}/apps": {"get": list(), "post": create()},
         "/v1/{domain}/apps/{publish_id}": {"get": single()},
     })
 }
@@ -24,6 +25,11 @@ fn list() -> Value {
         .answers(200, "All apps.", &[], &content)
         .fails(&[ErrorCode::InvalidValue])
         .build()
+}
+
+fn create() -> Value {
+    let body = ("AppForm", json!({"title": "Web shop"}));
+    creation(("createApp", "Create an app"), body, ("App", example()))
 }
 
 fn single() -> Value {

@@ -1,17 +1,18 @@
-//! A cache of working keys, so that most requests need no look-up, and the record of when each key
-//! was last used. It holds only keys that worked: a key that another process creates works at once,
-//! and unknown keys cannot fill the cache. A revoked key stops working when its entry expires,
-//! within [`KEY_CACHE_SECONDS`].
+//! A cache of working keys and sessions, so that most requests need no look-up, and the record of
+//! when each key was last used. It holds only keys that worked: a key that another process creates
+//! works at once, and unknown keys cannot fill the cache. A revoked key stops working when its
+//! entry expires, within [`KEY_CACHE_SECONDS`].
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use caseload_model::time::UnixMillis;
-use caseload_store::{KeyGrant, Serve, StoreError};
+use caseload_store::{KeyGrant, Serve, SessionKind, StoreError};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
+use super::credentials::Credential;
 use crate::seen::{Event, Origin, Seen};
 
 /// How long a look-up is valid. It is below the promised 5 s, so that requests in flight when a key
@@ -22,10 +23,10 @@ const TOUCH_MS: i64 = 60_000;
 /// Above this number of entries the cache drops old ones.
 const ENTRIES_MAX: usize = 10_000;
 
-/// Keys by the SHA-256 of their text.
+/// Keys and sessions by the SHA-256 of their text.
 #[derive(Debug)]
 pub(crate) struct KeyCache {
-    entries: Mutex<HashMap<[u8; 32], Entry>>,
+    entries: Mutex<HashMap<Credential, Entry>>,
     seen: Arc<Seen>,
 }
 
@@ -49,27 +50,32 @@ impl KeyCache {
         &self,
         store: &Arc<dyn Serve>,
         now: UnixMillis,
-        hash: [u8; 32],
+        credential: Credential,
     ) -> Result<Option<Arc<KeyGrant>>, StoreError> {
         let cached = self.with(|entries| {
-            let entry = entries.get(&hash)?;
+            let entry = entries.get(&credential)?;
             let fresh = entry.read_at.elapsed() < Duration::from_secs(KEY_CACHE_SECONDS);
             fresh.then(|| entry.grant.clone())
         });
         let grant = match cached {
             Some(grant) => grant,
-            None => match self.look_up(store, hash).await? {
+            None => match self.look_up(store, credential).await? {
                 Some(grant) => grant,
                 None => return Ok(None),
             },
         };
         if !grant.works_at(now) {
-            self.with(|entries| entries.remove(&hash));
+            self.with(|entries| entries.remove(&credential));
             self.log_revoked(&grant);
             return Ok(None);
         }
-        self.touch(store, hash, &grant, now);
+        self.touch(store, credential, &grant, now);
         Ok(Some(grant))
+    }
+
+    /// Drops a session that has ended.
+    pub(crate) fn forget(&self, credential: Credential) {
+        self.with(|entries| entries.remove(&credential));
     }
 
     /// Logs that a revoked key is still in use.
@@ -86,11 +92,15 @@ impl KeyCache {
     async fn look_up(
         &self,
         store: &Arc<dyn Serve>,
-        hash: [u8; 32],
+        credential: Credential,
     ) -> Result<Option<Arc<KeyGrant>>, StoreError> {
         let read_at = Instant::now();
-        let Some(grant) = store.key_by_hash(hash).await? else {
-            self.with(|entries| entries.remove(&hash));
+        let found = match credential {
+            Credential::Key(hash) => store.key_by_hash(hash),
+            Credential::Session(hash) => store.key_by_session(hash, SessionKind::Session),
+        };
+        let Some(grant) = found.await? else {
+            self.with(|entries| entries.remove(&credential));
             return Ok(None);
         };
         let grant = Arc::new(grant);
@@ -98,19 +108,25 @@ impl KeyCache {
             if entries.len() >= ENTRIES_MAX {
                 entries.retain(|_, e| e.read_at.elapsed().as_secs() < KEY_CACHE_SECONDS);
             }
-            let known = entries.get(&hash).map(|entry| entry.touched);
+            let known = entries.get(&credential).map(|entry| entry.touched);
             let stored = grant.key.last_used_at;
             let touched = known.max(stored).unwrap_or(UnixMillis(i64::MIN));
-            entries.insert(hash, Entry { grant: grant.clone(), read_at, touched });
+            entries.insert(credential, Entry { grant: grant.clone(), read_at, touched });
         });
         Ok(Some(grant))
     }
 
     /// Writes the last use of the key, at most once a minute. The request does not wait for it.
-    fn touch(&self, store: &Arc<dyn Serve>, hash: [u8; 32], grant: &KeyGrant, now: UnixMillis) {
+    fn touch(
+        &self,
+        store: &Arc<dyn Serve>,
+        credential: Credential,
+        grant: &KeyGrant,
+        now: UnixMillis,
+    ) {
         let minute = UnixMillis(now.0 - now.0.rem_euclid(TOUCH_MS));
         let due = self.with(|entries| {
-            let entry = entries.get_mut(&hash).filter(|entry| entry.touched < minute)?;
+            let entry = entries.get_mut(&credential).filter(|entry| entry.touched < minute)?;
             entry.touched = minute;
             Some(())
         });
@@ -125,7 +141,7 @@ impl KeyCache {
         });
     }
 
-    fn with<T>(&self, change: impl FnOnce(&mut HashMap<[u8; 32], Entry>) -> T) -> T {
+    fn with<T>(&self, change: impl FnOnce(&mut HashMap<Credential, Entry>) -> T) -> T {
         change(&mut self.entries.lock())
     }
 }

@@ -8,6 +8,7 @@ use caseload_model::key::Access;
 use caseload_store::KeyGrant;
 use http::request::Parts;
 
+use super::credentials::Credential;
 use crate::problem::Problem;
 
 /// The caller: its domain, its key and the access of the key.
@@ -18,19 +19,19 @@ pub(crate) struct Caller {
     pub access: Access,
     pub key_id: String,
     pub key_name: String,
-    /// SHA-256 of the key's text.
-    pub(super) key_hash: [u8; 32],
+    /// The credential of the request.
+    pub(super) credential: Credential,
 }
 
 impl Caller {
-    pub(crate) fn new(grant: &KeyGrant, key_hash: [u8; 32]) -> Self {
+    pub(crate) fn new(grant: &KeyGrant, credential: Credential) -> Self {
         Self {
             domain_id: grant.domain,
             domain_name: grant.domain_name.clone(),
             access: grant.key.access,
             key_id: grant.key.id.clone(),
             key_name: grant.key.name.clone(),
-            key_hash,
+            credential,
         }
     }
 
@@ -39,7 +40,14 @@ impl Caller {
         if self.access >= needed {
             return Ok(());
         }
-        let detail = format!("the API key may only read, and {call} needs a write key");
+        let detail = match needed {
+            Access::Admin => {
+                format!("the API key may not administer its domain, and {call} needs an admin key")
+            }
+            Access::Read | Access::Write => {
+                format!("the API key may only read, and {call} needs a write key")
+            }
+        };
         Err(Problem::new(ErrorCode::Forbidden, detail))
     }
 }

@@ -19,6 +19,13 @@ const MISSING: &str = "an API key is required: send the header Authorization wit
 const UNREADABLE: &str = "the header Authorization cannot be read: send it once, as Basic and the \
                           base64 of the key followed by a colon, or as Bearer and the key";
 
+/// The hash of the text by which a caller is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Credential {
+    Key([u8; 32]),
+    Session([u8; 32]),
+}
+
 /// The hash of the key in the headers, or the advice for the caller.
 pub(crate) fn key_hash(headers: &HeaderMap) -> Result<[u8; 32], &'static str> {
     let mut values = headers.get_all(header::AUTHORIZATION).iter();

@@ -10,11 +10,12 @@ use axum::response::{IntoResponse, Response};
 use caseload_model::error_code::ErrorCode;
 use caseload_store::{KeyGrant, StoreError};
 
-use http::{HeaderMap, HeaderValue, header};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
 use percent_encoding::percent_decode_str;
 
 use super::caller::Caller;
-use super::credentials::key_hash;
+use super::cookie::credential_of;
+use super::credentials::{Credential, key_hash};
 use super::rate::Quota;
 use crate::base_url::client_of;
 use crate::connection::Connection;
@@ -37,14 +38,16 @@ pub(crate) async fn guard(
         return Ok(next.run(request).await);
     };
     let domain = percent_decode_str(domain).decode_utf8_lossy().into_owned();
-    let (hash, grant) = match known_key(&state, key_hash(request.headers())).await {
+    let is_page = is_of_page(request.headers());
+    let named = credential_of(&request, &state.config);
+    let (credential, grant) = match authenticate(&state, named).await {
         Ok(known) => known,
         Err(problem) => {
             log_failure(&state, &request, &problem);
             let mut response = problem.into_response();
             let quota = Quota::unused(state.config.rate_limit, state.clock.now());
             quota.add_headers(&mut response);
-            add_private_headers(&mut response);
+            add_private_headers(&mut response, is_page);
             return Ok(response);
         }
     };
@@ -54,7 +57,7 @@ pub(crate) async fn guard(
     let mut response = match checked {
         Ok(()) if !is_admitted => no_connection_left(&state).into_response(),
         Ok(()) => {
-            let caller = Caller::new(&grant, hash);
+            let caller = Caller::new(&grant, credential);
             let mut request = request;
             request.extensions_mut().insert(caller);
             next.run(request).await
@@ -62,7 +65,7 @@ pub(crate) async fn guard(
         Err(problem) => problem.into_response(),
     };
     quota.add_headers(&mut response);
-    add_private_headers(&mut response);
+    add_private_headers(&mut response, is_page);
     Ok(response)
 }
 
@@ -110,7 +113,7 @@ fn no_connection_left(state: &AppState) -> Problem {
 }
 
 /// Logs a request that did not authenticate, with the address that it came from.
-fn log_failure(state: &AppState, request: &Request, problem: &Problem) {
+pub(crate) fn log_failure(state: &AppState, request: &Request, problem: &Problem) {
     let Some(peer) = request.extensions().get::<PeerAddress>() else { return };
     let Some(left_out) = state.seen.line(Event::FailedAuthentication, Origin::Address(peer.0))
     else {
@@ -127,11 +130,23 @@ fn log_failure(state: &AppState, request: &Request, problem: &Problem) {
 }
 
 /// The answers of a domain are for its caller alone: no cache stores them, and no browser guesses
-/// that they are something else.
-fn add_private_headers(response: &mut Response) {
+/// that they are something else. A page is not offered `Basic`, because its browser would ask for a
+/// name and a password in a box of its own.
+fn add_private_headers(response: &mut Response, is_page: bool) {
+    let refused = response.status() == StatusCode::UNAUTHORIZED;
     let headers = response.headers_mut();
+    if refused && is_page {
+        headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    }
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+}
+
+/// Whether a script of a page sent the request. On plain HTTP a browser does not say so, but the
+/// console does.
+fn is_of_page(headers: &HeaderMap) -> bool {
+    let of_script = headers.get("sec-fetch-dest").is_some_and(|dest| dest == "empty");
+    of_script || headers.contains_key("caseload-console")
 }
 
 /// Whether the request has a working key, of any domain.
@@ -139,31 +154,34 @@ pub(crate) async fn require_any_key(
     state: &AppState,
     request_headers: &HeaderMap,
 ) -> Result<(), Problem> {
-    known_key(state, key_hash(request_headers)).await.map(drop)
+    authenticate(state, key_hash(request_headers).map(Credential::Key)).await.map(drop)
 }
 
-/// The hash and the grant of the key that a request names.
-async fn known_key(
+/// The credential of a request and the grant of its key.
+pub(crate) async fn authenticate(
     state: &AppState,
-    named: Result<[u8; 32], &'static str>,
-) -> Result<([u8; 32], Arc<KeyGrant>), Problem> {
-    let hash = named.map_err(Problem::unauthorized)?;
-    let grant = grant(state, hash).await?.ok_or_else(|| Problem::unauthorized(NO_SUCH_KEY))?;
-    Ok((hash, grant))
+    named: Result<Credential, &'static str>,
+) -> Result<(Credential, Arc<KeyGrant>), Problem> {
+    let credential = named.map_err(Problem::unauthorized)?;
+    let grant = grant(state, credential).await?;
+    Ok((credential, grant.ok_or_else(|| Problem::unauthorized(NO_SUCH_KEY))?))
 }
 
 /// Fails once the caller's key no longer works. Long answers call this from time to time; an error
 /// of the store does not end them.
 pub(crate) async fn require_working_key(state: &AppState, caller: &Caller) -> Result<(), Problem> {
-    match grant(state, caller.key_hash).await {
+    match grant(state, caller.credential).await {
         Ok(None) => Err(Problem::unauthorized(NO_SUCH_KEY)),
         Ok(Some(_)) | Err(_) => Ok(()),
     }
 }
 
-/// The grant of the key with this hash, if the key works now.
-async fn grant(state: &AppState, hash: [u8; 32]) -> Result<Option<Arc<KeyGrant>>, StoreError> {
-    state.keys.grant(&state.store, state.clock.now(), hash).await
+/// The grant of the credential, if it works now.
+async fn grant(
+    state: &AppState,
+    credential: Credential,
+) -> Result<Option<Arc<KeyGrant>>, StoreError> {
+    state.keys.grant(&state.store, state.clock.now(), credential).await
 }
 
 /// Refuses a key of another domain. The answer does not reveal whether the domain in the path

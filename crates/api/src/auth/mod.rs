@@ -4,12 +4,14 @@
 
 mod cache;
 mod caller;
+mod cookie;
 mod credentials;
 mod guard;
 mod rate;
 
 pub(crate) use cache::KeyCache;
 pub(crate) use caller::Caller;
-pub(crate) use credentials::key_hash;
-pub(crate) use guard::{guard, require_any_key, require_working_key};
+pub(crate) use cookie::{SESSION_COOKIE, session_of};
+pub(crate) use credentials::{Credential, key_hash};
+pub(crate) use guard::{authenticate, guard, log_failure, require_any_key, require_working_key};
 pub(crate) use rate::RateLimiter;

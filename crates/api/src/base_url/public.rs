@@ -49,3 +49,9 @@ impl FromStr for PublicUrl {
         Ok(Self(text.into()))
     }
 }
+
+impl std::fmt::Display for PublicUrl {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.text())
+    }
+}

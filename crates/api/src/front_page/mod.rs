@@ -23,7 +23,8 @@ const SUMMARY: &str =
     "A server for support-desk data: bulk actions on end-user profiles, and issues.";
 
 /// The pages of the documentation, by name.
-const PAGES: [(&str, &str); 4] = [
+const PAGES: [(&str, &str); 5] = [
+    ("console.md", include_str!("../../../../docs/console.md")),
     ("api.md", include_str!("../../../../docs/api.md")),
     ("program.md", include_str!("../../../../docs/program.md")),
     ("operating.md", include_str!("../../../../docs/operating.md")),
@@ -93,6 +94,7 @@ fn html(base: &BaseUrl) -> String {
          <meta name=\"color-scheme\" content=\"light dark\">\n\
          <title>{NAME} {VERSION}</title>\n</head>\n<body>\n\
          <h1>{NAME} {VERSION}</h1>\n<p>{SUMMARY}</p>\n<ul>\n\
+         <li><a href=\"{base}/console/\">The console: /console/</a></li>\n\
          <li><a href=\"{base}/openapi.json\">The API in OpenAPI: /openapi.json</a></li>\n\
          {}</ul>\n</body>\n</html>\n",
         pages.concat()

@@ -43,6 +43,8 @@ pub(crate) fn tags() -> Value {
         {"name": "desk", "description": "Apps, agents, queues, attachments."},
         {"name": "profile tasks", "description": "Bulk action tasks on end-user profiles."},
         {"name": "issue tasks", "description": "Bulk action tasks that import issues."},
+        {"name": "administration", "description": "Keys and settings of a domain."},
+        {"name": "console", "description": "The console for browsers, and its session."},
         {"name": "service", "description": "Health, metrics and this description, without a key."},
     ])
 }

@@ -24,8 +24,11 @@ pub(crate) async fn list(
     let chosen = Format::of_short_list(&uri, &headers)?;
     let memory = state.memory.take(Some(caller.domain_id), SHORT_LIST_BYTES).await?;
     let queues = state.store.queues(caller.domain_id).await?;
-    // Clients of the family read either of the two names.
-    let view = |q: &IssueQueue| json!({"id": q.id, "name": q.name, "title": q.name});
     let queues: Vec<Value> = queues.iter().map(view).collect();
     Ok(chosen.answer(memory, &queues, &["id", "name"], &json!({ "queues": queues })))
+}
+
+/// Clients of the family read either of the two names.
+pub(crate) fn view(queue: &IssueQueue) -> Value {
+    json!({"id": queue.id, "name": queue.name, "title": queue.name})
 }

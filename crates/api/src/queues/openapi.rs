@@ -3,11 +3,12 @@
 use caseload_model::error_code::ErrorCode;
 use serde_json::{Value, json};
 
+use crate::admin::openapi::creation;
 use crate::openapi::json::schema;
 use crate::openapi::operation::{Operation, add_lines, add_table, json_content};
 
 pub(crate) fn paths() -> Value {
-    json!({"/v1/{domain}/queues": {"get": list()}})
+    json!({"/v1/{domain}/queues": {"get": list(), "post": create()}})
 }
 
 fn list() -> Value {
@@ -21,6 +22,12 @@ fn list() -> Value {
         .answers(200, "All queues.", &[], &content)
         .fails(&[ErrorCode::InvalidValue])
         .build()
+}
+
+fn create() -> Value {
+    let made = json!({"id": "123", "name": "Queue A", "title": "Queue A"});
+    let body = ("QueueForm", json!({"name": "Queue A"}));
+    creation(("createQueue", "Create a queue"), body, ("Queue", made))
 }
 
 pub(crate) fn schemas() -> Value {

@@ -38,6 +38,7 @@ mod bulk_actions {
     mod support;
 }
 mod connections;
+mod console;
 mod everywhere;
 mod front_page;
 mod heads;

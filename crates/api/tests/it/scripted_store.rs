@@ -16,11 +16,11 @@ use caseload_model::time::UnixMillis;
 use caseload_store::{
     ATTACHMENT_PIECE_BYTES, AddMessage, AddNote, Admin, Agent, App, BackupReport, CancelTask,
     CheckReport, CountIssues, CreateAgent, CreateApp, CreateBackup, CreateDomain, CreateIssue,
-    CreateKey, CreateTask, Domain, DomainLimits, DomainUsage, EditIssue, EditIssues, EntryStates,
-    ExplainedStep, GetIssue, Idempotent, IssueCounts, IssuePage, IssueStep, Issues, Key, KeyGrant,
-    ListIssues, ListTasks, PackedBlock, RecordBlock, RecordBlockSize, RecordKind, RenderedIssue,
-    StageAttachment, StagePayload, StepIssues, StoreError, StoreFuture, StoreMetrics, StoredAnswer,
-    Submit, TaskPage, Upkeep,
+    CreateKey, CreateQueue, CreateSession, CreateTask, Domain, DomainLimits, DomainUsage,
+    EditIssue, EditIssues, EntryStates, ExplainedStep, GetIssue, Idempotent, IssueCounts,
+    IssuePage, IssueStep, Issues, Key, KeyGrant, ListIssues, ListTasks, PackedBlock, RecordBlock,
+    RecordBlockSize, RecordKind, RenderedIssue, SessionKind, StageAttachment, StagePayload,
+    StepIssues, StoreError, StoreFuture, StoreMetrics, StoredAnswer, Submit, TaskPage, Upkeep,
 };
 use sha2::{Digest, Sha256};
 use tokio::sync::Notify;
@@ -172,6 +172,10 @@ impl Admin for ScriptedStore {
         create_key(command: CreateKey) -> ();
         keys(domain: DomainId) -> Vec<Key>;
         revoke_key(domain: DomainId, id: &str, at: UnixMillis) -> bool;
+        create_session(command: CreateSession) -> ();
+        key_by_session(hash: [u8; 32], kind: SessionKind) -> Option<KeyGrant>;
+        end_session(domain: DomainId, hash: [u8; 32]) -> bool;
+        create_queue(command: CreateQueue) -> ();
         create_app(command: CreateApp) -> App;
         apps(domain: DomainId) -> Vec<App>;
         create_agent(command: CreateAgent) -> Agent;

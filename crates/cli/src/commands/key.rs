@@ -29,9 +29,10 @@ pub(crate) enum KeyCommand {
 pub(crate) struct CreateArgs {
     #[command(flatten)]
     domain: DomainArgs,
-    /// Access of the key; write includes read
+    /// Access of the key: write includes read, admin includes write and manages keys, apps, agents,
+    /// queues and settings over HTTP
     #[arg(long, env = "CASELOAD_ACCESS", default_value = "write",
-          value_parser = PossibleValuesParser::new(["read", "write"]))]
+          value_parser = PossibleValuesParser::new(["read", "write", "admin"]))]
     access: String,
     /// Name of the key in lists
     #[arg(long, env = "CASELOAD_NAME", default_value = "")]

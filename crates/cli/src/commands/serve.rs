@@ -1,12 +1,16 @@
 //! `caseload serve`: runs the server until SIGTERM or SIGINT. It prints its address on standard
 //! error when it is ready; the log goes there too.
 
+use std::io::IsTerminal as _;
 use std::time::Duration;
 
 use caseload_api::{ApiConfig, PublicUrl, TrustedProxies, connections_within};
+use caseload_model::key::Access;
+use caseload_store::Store;
 use clap::Args;
 use clap::builder::RangedU64ValueParser;
 
+use super::console::link;
 use crate::args::{StoreArgs, parse_listen};
 use crate::descriptors::connections_max;
 use crate::failure::{Done, Failure};
@@ -174,6 +178,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Done, Failure> {
         let mut config = args.limits.config(connections);
         args.links.add_to(&mut config);
         config.has_admin_address = admin.is_some();
+        let console_store = store.clone();
         let server =
             Server::start(store, (listener, admin), config, Duration::from_secs(args.lease))?;
         note(format_args!("listening on http://{}", server.address()));
@@ -185,10 +190,26 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Done, Failure> {
              connections",
             args.limits.memory_budget >> 20
         ));
+        if std::io::stderr().is_terminal() {
+            let address = format!("http://{}", server.address());
+            let public = args.links.public_url.as_ref().map(ToString::to_string);
+            note_console(console_store.as_ref(), &public.unwrap_or(address)).await?;
+        }
         signals.wait().await;
         server.stop().await?;
         Ok(Done::Good)
     })
+}
+
+/// Prints how to open the console: by a link if there is one domain.
+async fn note_console(store: &dyn Store, url: &str) -> Result<(), Failure> {
+    if let [domain] = &store.domains().await?[..] {
+        let link = link(store, domain, Access::Admin, url).await?;
+        note(format_args!("console of {}, once and within 60 s: {link}", domain.name));
+    } else {
+        note("`caseload console --domain NAME` prints a link to the console of a domain");
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use crate::common::{Workdir, plain, transcript_of};
 
-const COMMANDS: [&str; 37] = [
+const COMMANDS: [&str; 38] = [
     "",
     "demo",
     "serve",
@@ -21,6 +21,7 @@ const COMMANDS: [&str; 37] = [
     "agent",
     "agent create",
     "agent list",
+    "console",
     "backup",
     "check",
     "copy",

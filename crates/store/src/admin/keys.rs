@@ -5,19 +5,26 @@
 use caseload_model::key::Access;
 use caseload_model::time::UnixMillis;
 
-use crate::checksum::{KEYS, sealed};
+use crate::checksum::{self, KEYS};
 use crate::idempotency::CommandStore;
-use crate::sql::{Query, Row};
+use crate::sql::{Query, Row, Value};
 use crate::{CreateKey, Key, KeyGrant, StoreError, values};
+
+/// The column of a key that administers its domain; of others it is null.
+const ADMIN: u32 = 1;
 
 pub fn create_key(store: &impl CommandStore, command: &CreateKey) -> Result<(), StoreError> {
     store.require_domain()?;
     let CreateKey { domain, id, hash, name, access, now, expires_at } = command;
-    let writes = *access == Access::Write;
+    let writes = *access >= Access::Write;
+    let admin = (*access == Access::Admin).then_some(ADMIN);
+    let hashed: &[Value<'_>] = values![domain, id, hash, name, writes, now, expires_at];
+    let sum = checksum::of(hashed) + i64::from(admin.unwrap_or_default());
     let added = store.change(
         "INSERT INTO keys (domain_id, id, hash, name, write_access, created_at, expires_at,
-         checksum) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT DO NOTHING",
-        &sealed(values![domain, id, hash, name, writes, now, expires_at]),
+         admin_access, checksum) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+         ON CONFLICT DO NOTHING",
+        &[hashed, values![admin, sum]].concat(),
     )?;
     if added == 0 { Err(StoreError::exists("key", id)) } else { Ok(()) }
 }
@@ -61,12 +68,17 @@ pub fn touch_key(store: &impl CommandStore, id: &str, at: UnixMillis) -> Result<
 }
 
 /// A key, from a row that begins with [`KEYS`]. A wrong bit must not open more than the key did.
-fn key(row: &dyn Row) -> Result<Key, StoreError> {
+pub(super) fn key(row: &dyn Row) -> Result<Key, StoreError> {
     KEYS.require(row)?;
+    let access = match (row.get(4)?, row.get::<Option<u32>>(9)?) {
+        (true, Some(ADMIN)) => Access::Admin,
+        (true, _) => Access::Write,
+        (false, _) => Access::Read,
+    };
     Ok(Key {
         id: row.get(1)?,
         name: row.get(3)?,
-        access: if row.get(4)? { Access::Write } else { Access::Read },
+        access,
         created_at: row.get(5)?,
         expires_at: row.get(6)?,
         last_used_at: row.get(7)?,

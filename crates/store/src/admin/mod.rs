@@ -1,17 +1,23 @@
-//! Domains, API keys, apps and agents: the commands of operators, and the lists that callers read.
+//! Domains, API keys, sessions, apps, agents and queues: the commands of operators, and the lists
+//! that callers read.
 
 mod agents;
 mod apps;
 mod domains;
 mod keys;
+mod queues;
+mod sessions;
 
 pub use agents::{agents, create_agent};
 pub use apps::{apps, create_app};
 pub use domains::{add_bytes, create_domain, domain_by_name, domains, set_desk, set_limits, usage};
 pub use keys::{create_key, key_by_hash, keys, revoke_key, touch_key};
+pub use queues::create_queue;
+pub use sessions::{create_session, end_session, key_by_session};
 
 /// The tables that the first step of a removal empties, so that no caller can reach the domain.
-pub const ENTRY_TABLES: [&str; 5] = ["keys", "apps", "agents", "queues", "domain_clocks"];
+pub const ENTRY_TABLES: [&str; 6] =
+    ["keys", "sessions", "apps", "agents", "queues", "domain_clocks"];
 
 /// How many records of a table one step of a removal deletes. A piece of an attachment has up to a
 /// megabyte, so that a step deletes fewer of them.

@@ -39,6 +39,18 @@ pub trait Admin: Send + Sync + 'static {
     /// Records that a key was used. Callers do this at most once a minute for each key.
     fn touch_key(&self, domain: DomainId, id: &str, at: UnixMillis) -> StoreFuture<'_, ()>;
 
+    /// Makes a session of a key, or a code that begins one, and removes those that have expired.
+    fn create_session(&self, command: CreateSession) -> StoreFuture<'_, ()>;
+    /// The key of the session or code whose SHA-256 is `hash`, with its domain, whether or not it
+    /// still works. It expires with the session, if the key itself does not expire before.
+    fn key_by_session(
+        &self,
+        hash: [u8; 32],
+        kind: SessionKind,
+    ) -> StoreFuture<'_, Option<KeyGrant>>;
+    /// Ends a session or uses up a code; false if there is none, so that a code works once.
+    fn end_session(&self, domain: DomainId, hash: [u8; 32]) -> StoreFuture<'_, bool>;
+
     /// Makes an app.
     fn create_app(&self, command: CreateApp) -> StoreFuture<'_, App>;
     /// The apps of a domain, oldest first.
@@ -47,6 +59,8 @@ pub trait Admin: Send + Sync + 'static {
     fn create_agent(&self, command: CreateAgent) -> StoreFuture<'_, Agent>;
     /// The agents of a domain, oldest first.
     fn agents(&self, domain: DomainId) -> StoreFuture<'_, Vec<Agent>>;
+    /// Makes a queue. [`StoreError::AlreadyExists`](super::StoreError) if its id is taken.
+    fn create_queue(&self, command: CreateQueue) -> StoreFuture<'_, ()>;
 }
 
 /// A tenant, with profiles, issues, tasks and keys of its own.
@@ -110,6 +124,34 @@ pub struct CreateKey {
     pub access: Access,
     pub now: UnixMillis,
     pub expires_at: Option<UnixMillis>,
+}
+
+/// The use of a session's text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SessionKind {
+    /// Begins one session.
+    Code,
+    /// Opens the domain of its key.
+    Session,
+}
+
+/// Stores a session, or a code that begins one, under its hash.
+#[derive(Debug, Clone)]
+pub struct CreateSession {
+    pub domain: DomainId,
+    pub hash: [u8; 32],
+    pub key_id: String,
+    pub kind: SessionKind,
+    pub now: UnixMillis,
+    pub expires_at: UnixMillis,
+}
+
+#[derive(Debug, Clone)]
+pub struct CreateQueue {
+    pub domain: DomainId,
+    pub id: String,
+    pub name: String,
+    pub now: UnixMillis,
 }
 
 /// A key and the domain that it opens.

@@ -119,6 +119,18 @@ pub static TABLES: &[Table] = &[
             or_null(integer("expires_at")),
             or_null(integer("revoked_at")),
             or_null(integer("checksum")),
+            or_null(integer("admin_access")),
+        ],
+    ),
+    small(
+        "sessions",
+        &[
+            integer("domain_id"),
+            bytes("hash"),
+            text("key_id"),
+            integer("kind"),
+            integer("expires_at"),
+            or_null(integer("checksum")),
         ],
     ),
     small(

@@ -152,7 +152,7 @@ async fn a_deletion_that_was_interrupted_ends_with_the_next_start() {
     store.close().await.unwrap();
     let conn = rusqlite::Connection::open(file(folder.path())).unwrap();
     conn.execute("INSERT INTO domain_removals (removed_id) VALUES (?1)", [gone.id.0]).unwrap();
-    for table in ["keys", "apps", "agents", "queues", "domain_clocks"] {
+    for table in ["keys", "sessions", "apps", "agents", "queues", "domain_clocks"] {
         conn.execute(&format!("DELETE FROM {table} WHERE domain_id = ?1"), [gone.id.0]).unwrap();
     }
     conn.execute("DELETE FROM domains WHERE id = ?1", [gone.id.0]).unwrap();

@@ -14,13 +14,14 @@ use caseload_client::Client;
 use caseload_location::StoreLocation;
 use caseload_model::ids::DomainName;
 use caseload_model::key::Access;
-use caseload_store::{CreateDomain, OpenMode, Store, StoreError};
+use caseload_store::{CreateDomain, Domain, OpenMode, Store, StoreError};
 use clap::Args;
 use clap::builder::FalseyValueParser;
 use tokio::net::TcpListener;
 
 use crate::args::parse_listen;
 use crate::clock::now;
+use crate::commands::console::link;
 use crate::commands::key::make_key;
 use crate::commands::session::domain_named;
 use crate::failure::{Done, Failure};
@@ -62,7 +63,8 @@ pub(crate) fn run(args: &DemoArgs, printer: &mut Printer) -> Result<Done, Failur
     on_threads(async {
         let store = caseload_location::open(&args.store, OpenMode::Server).await?;
         let mut signals = StopSignals::listen()?;
-        let key = prepare(store.as_ref()).await?;
+        let (domain, key) = prepare(store.as_ref()).await?;
+        let console_store = store.clone();
         let (listener, port_taken) = listen(&args.listen).await?;
         let server = Server::start(
             store,
@@ -83,6 +85,8 @@ pub(crate) fn run(args: &DemoArgs, printer: &mut Printer) -> Result<Done, Failur
             () = signals.wait() => Err(Failure::interrupted()),
         };
         if worked.is_ok() && !args.exit {
+            let link = link(console_store.as_ref(), &domain, Access::Admin, &url).await?;
+            note(format_args!("console, once and within 60 s: {link}"));
             note(format_args!("serving on {url} until Ctrl-C"));
             signals.wait().await;
         }
@@ -94,7 +98,7 @@ pub(crate) fn run(args: &DemoArgs, printer: &mut Printer) -> Result<Done, Failur
 }
 
 /// Creates the domain if it is missing, and a key for it.
-async fn prepare(store: &dyn Store) -> Result<String, Failure> {
+async fn prepare(store: &dyn Store) -> Result<(Domain, String), Failure> {
     let name = DomainName::parse(DOMAIN).map_err(|error| Failure::usage(error.to_string()))?;
     let random = u64::from_le_bytes(random_bytes()?);
     let create = CreateDomain { name: name.clone(), now: now(), random };
@@ -108,7 +112,7 @@ async fn prepare(store: &dyn Store) -> Result<String, Failure> {
         Err(error) => return Err(error.into()),
     };
     let (_, key) = make_key(store, &domain, Access::Write, "demo", None).await?;
-    Ok(key)
+    Ok((domain, key))
 }
 
 /// Binds the address, or any free port of the same host if the port is in use. The flag says which.

@@ -18,6 +18,8 @@ const IDS: [&str; 9] = [
     "assignee-id",
     "queue_id",
 ];
+/// Fields with a text of the calls that administer a domain.
+const ADMINISTRATION: [&str; 4] = ["name", "access", "desk_name", "desk_email"];
 /// Fields that their calls require.
 const REQUIRED: [&str; 3] = ["message-body", "note-text", "issue-ids"];
 
@@ -40,7 +42,8 @@ pub fn field_kind(name: &str) -> Option<FieldKind> {
     } else if is_in(&IDS) {
         Some(FieldKind::Id)
     } else {
-        calls.iter().any(|fields| is_in(fields)).then_some(FieldKind::Text)
+        let is_text = calls.iter().any(|fields| is_in(fields)) || is_in(&ADMINISTRATION);
+        is_text.then_some(FieldKind::Text)
     }
 }
 

@@ -1,0 +1,101 @@
+// Calls of the public API. The cookie of the session authenticates them. The last calls are kept,
+// to be shown as curl.
+import { parse, write } from "./json.js";
+
+/** The address of the server: the page is at `console/` below it. */
+export const base = new URL("..", location.href.split("#")[0]).href;
+
+export const calls = /** @type {{method:string, path:string, body?:string, status:number, ms:number}[]} */ ([]);
+const CALLS_MAX = 20;
+
+let session = /** @type {any} */ (null);
+let whenLost = () => {};
+let whenCalled = () => {};
+
+export const me = () => session;
+export const can = (/** @type {string} */ access) => {
+  const order = ["read", "write", "admin"];
+  return session && order.indexOf(session.access) >= order.indexOf(access);
+};
+export const has = (/** @type {string} */ feature) => Boolean(session?.features.includes(feature));
+export const setSession = (/** @type {any} */ next) => (session = next);
+export const onLost = (/** @type {()=>void} */ handler) => (whenLost = handler);
+export const onCalled = (/** @type {()=>void} */ handler) => (whenCalled = handler);
+
+/** A refusal of the server, in its words. */
+export class Refusal extends Error {
+  /** @param {number} status @param {any} problem */
+  constructor(status, problem) {
+    super(problem?.detail ?? `the server answered ${status}`);
+    this.status = status;
+    this.code = problem?.code ?? "";
+    this.errors = problem?.errors ?? [];
+    this.requestId = problem?.request_id ?? "";
+  }
+}
+
+/**
+ * Sends a request and returns the response; fails with a Refusal.
+ * @param {string} method @param {string} path
+ * @param {{body?:any, raw?:any, headers?:Record<string,string>, signal?:AbortSignal, quiet?:boolean}} [options]
+ */
+export async function send(method, path, { body, raw, headers = {}, signal, quiet } = {}) {
+  const begun = performance.now();
+  const text = body === undefined ? undefined : write(body);
+  const sent = { "Caseload-Console": "1", ...headers };
+  if (text !== undefined) sent["Content-Type"] = "application/json";
+  let response;
+  try {
+    response = await fetch(base + path, { method, body: text ?? raw, headers: sent, signal, cache: "no-store" });
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    throw new Refusal(0, { detail: "the server cannot be reached; check that it runs, then try again" });
+  }
+  if (!quiet) {
+    calls.unshift({ method, path, body: text, status: response.status, ms: performance.now() - begun });
+    calls.length = Math.min(calls.length, CALLS_MAX);
+    whenCalled();
+  }
+  if (response.ok || response.status === 304) return response;
+  const problem = await response.text().then(parse).catch(() => null);
+  if (response.status === 401 && session) {
+    session = null;
+    whenLost();
+  }
+  throw new Refusal(response.status, problem);
+}
+
+/** @param {string} method @param {string} path @param {any} [options] */
+export async function call(method, path, options) {
+  const response = await send(method, path, options);
+  const text = await response.text();
+  return text ? parse(text) : null;
+}
+
+/** A path of the domain. @param {string} rest */
+export const v1 = (rest) => `v1/${session.domain}/${rest}`;
+/** The tasks of a family. @param {string} family @param {string} [rest] */
+export const tasks = (family, rest = "") =>
+  `v2/${session.domain}/${family === "issues" ? "issues" : "identity"}/bulk_actions${rest && `/${rest}`}`;
+export const v2 = (/** @type {string} */ rest) => `v2/${session.domain}/${rest}`;
+
+/** The query of these parameters; empty ones are left out. @param {Record<string, any>} params */
+export function query(params) {
+  const pairs = new URLSearchParams();
+  for (const [name, value] of Object.entries(params)) {
+    if (value === undefined || value === null || value === "") continue;
+    pairs.append(name, typeof value === "object" ? JSON.stringify(value) : String(value));
+  }
+  const text = pairs.toString();
+  return text && `?${text}`;
+}
+
+/** A call as a line for a shell. */
+export function curl(/** @type {{method:string, path:string, body?:string}} */ { method, path, body }) {
+  const quote = (/** @type {string} */ text) => `'${text.replaceAll("'", "'\\''")}'`;
+  const parts = ["curl", "-u", '"$KEY:"'];
+  if (method !== "GET") parts.push("-X", method);
+  if (body !== undefined) parts.push("-H", quote("Content-Type: application/json"), "-d", quote(body));
+  parts.push(quote(base + path));
+  return parts.join(" ");
+}

@@ -1,0 +1,217 @@
+// The shell: who is signed in, which screen the address names, keys, and the drawer of calls.
+import { call, calls, can, curl, has, me, onCalled, onLost, setSession } from "./api.js";
+import { span } from "./format.js";
+import { button, copy, dialog, failed, field, input, loading, noticeArea, refused } from "./ui.js";
+import { fill, h } from "./view.js";
+
+/** The screens: key of `g`, title, module, and whether this server and this key have it. */
+const SCREENS = {
+  overview: ["o", "Overview", () => import("./overview.js"), () => true],
+  issues: ["i", "Issues", () => import("./issues.js"), () => true],
+  people: ["p", "People", () => import("./people.js"), () => has("profiles")],
+  imports: ["t", "Imports", () => import("./imports.js"), () => true],
+  "new-import": ["n", "New import", () => import("./new_import.js"), () => true],
+  exports: ["e", "Exports", () => import("./exports.js"), () => true],
+  settings: ["s", "Settings", () => import("./settings.js"), () => can("admin")],
+};
+/** Screens that belong to another one in the navigation. */
+const WITHIN = { issue: ["issues", () => import("./issue.js")], task: ["imports", () => import("./task.js")], faults: ["imports", () => import("./faults.js")], person: ["people", () => import("./person.js")] };
+
+const app = /** @type {any} */ (document.getElementById("app"));
+const main = h("main", { id: "main", tabindex: -1 });
+const nav = h("nav", { "aria-label": "Screens" });
+const drawer = h("aside", { class: "drawer", hidden: true, "aria-label": "Last calls" });
+let keys = /** @type {Record<string, (event:KeyboardEvent)=>void>} */ ({});
+let leave = () => {};
+let turn = 0;
+
+/** The address as a screen, its argument and its parameters. */
+function route() {
+  const [path, query = ""] = location.hash.replace(/^#\/?/, "").split("?");
+  const [name = "", ...args] = path.split("/").map(decodeURIComponent);
+  return { name: name || "overview", args, params: new URLSearchParams(query) };
+}
+
+/** Goes to a screen. @param {string} path @param {boolean} [replace] */
+export function go(path, replace = false) {
+  if (replace) history.replaceState(null, "", `#/${path}`);
+  else location.hash = `/${path}`;
+}
+
+async function show() {
+  if (!me()) return signIn();
+  const { name, args, params } = route();
+  const [owner, load] = WITHIN[name] ?? [name, SCREENS[name]?.[2]];
+  const known = SCREENS[owner] && SCREENS[owner][3]();
+  drawNav(owner);
+  leave();
+  leave = () => {};
+  keys = {};
+  turn += 1;
+  const mine = turn;
+  document.title = `${known ? SCREENS[owner][1] : "Not here"} · ${me().domain} · Caseload`;
+  if (!known) return fill(main, h("div", { class: "state" }, h("h1", null, "Not here"), h("p", null, "There is no such screen, or your key does not open it.")));
+  fill(main, loading());
+  try {
+    const screen = await load();
+    const abort = new AbortController();
+    const stops = /** @type {(()=>void)[]} */ ([() => abort.abort()]);
+    const context = { args, params, go, signal: abort.signal, keys: (/** @type {any} */ more) => (keys = more), leaving: (/** @type {()=>void} */ stop) => stops.push(stop), reload: show };
+    if (mine !== turn) return;
+    leave = () => stops.forEach((stop) => stop());
+    const content = await screen.default(context);
+    if (mine === turn) fill(main, content);
+  } catch (error) {
+    if (mine === turn && me()) fill(main, failed(error, show));
+  }
+}
+
+function drawNav(/** @type {string} */ current) {
+  fill(
+    nav,
+    Object.entries(SCREENS)
+      .filter(([, [, , , shown]]) => shown())
+      .map(([name, [key, title]]) =>
+        h("a", { href: `#/${name}`, "aria-current": name === current && "page" }, title, h("kbd", { "aria-hidden": "true" }, `g ${key}`)),
+      ),
+  );
+}
+
+function shell() {
+  const who = me();
+  fill(
+    app,
+    h("a", { class: "skip", href: "#main", onclick: (/** @type {any} */ event) => { event.preventDefault(); main.focus(); } }, "Skip to the content"),
+    h("header", null,
+      h("div", { class: "brand" }, h("b", null, "Caseload"), h("span", { class: "domain" }, who.domain)),
+      nav,
+      h("div", { class: "who" },
+        h("div", { class: "faint", title: who.key_id }, `${who.key_name || who.key_id} · ${who.access}`),
+        h("div", { class: "row" },
+          button("Calls", () => toggleDrawer(), { class: "plain" }),
+          button("Keys", () => help(), { class: "plain", "aria-keyshortcuts": "?" }),
+          button("Sign out", signOut, { class: "plain" })))),
+    main,
+    drawer,
+    noticeArea,
+  );
+}
+
+async function signOut() {
+  await call("DELETE", "console/session");
+  setSession(null);
+  location.hash = "";
+  signIn();
+}
+
+function signIn(/** @type {string} */ message = "") {
+  leave();
+  leave = () => {};
+  keys = {};
+  turn += 1;
+  document.title = "Sign in · Caseload";
+  const key = input({ type: "password", name: "key", autocomplete: "current-password", required: true });
+  const error = h("div", { class: "bad", role: "alert" }, message);
+  const form = h("form", { class: "sign-in", onsubmit: submit },
+    h("h1", null, "Caseload"),
+    h("p", null, "Sign in with an API key of your domain."),
+    field("API key", key),
+    error,
+    h("button", { type: "submit", class: "primary" }, "Sign in"),
+    h("p", { class: "faint" }, "On the server, ", h("code", null, "caseload console --domain NAME"), " prints a link that signs in once."));
+  async function submit(/** @type {any} */ event) {
+    event.preventDefault();
+    try {
+      begin(await call("POST", "console/session", { body: { key: key.value } }));
+    } catch (refusal) {
+      fill(error, /** @type {any} */ (refusal).message);
+      key.select();
+    }
+  }
+  fill(app, h("main", { id: "main", class: "centered" }, form), noticeArea);
+  key.focus();
+}
+
+function begin(/** @type {any} */ session) {
+  setSession(session);
+  shell();
+  return show();
+}
+
+function toggleDrawer(open = drawer.hidden) {
+  drawer.hidden = !open;
+  if (open) drawCalls();
+}
+
+function drawCalls() {
+  if (drawer.hidden) return;
+  fill(
+    drawer,
+    h("div", { class: "row spread" }, h("h2", null, "Last calls"), button("Close", () => toggleDrawer(false), { class: "plain" })),
+    h("p", { class: "faint" }, "What this console did, for your shell. KEY is an API key."),
+    calls.map((one) => {
+      const line = h("code", { tabindex: 0 }, curl(one));
+      return h("div", { class: "call" }, h("div", { class: "row spread" }, h("span", { class: one.status < 400 && one.status ? "good" : "bad" }, one.status || "failed"), h("span", { class: "faint" }, span(one.ms)), button("Copy", () => copy(curl(one), line), { class: "plain" })), line);
+    }),
+  );
+}
+
+const KEYS = [["j / k", "next, previous"], ["Enter", "open"], ["Esc", "back, close"], ["/", "search or filter"], ["x", "mark an issue for an edit of many"], ["r / n", "reply, note (in an issue)"], ["c", "the last calls as curl"], ["?", "this list"]];
+
+function help() {
+  const screens = Object.values(SCREENS).filter(([, , , shown]) => shown()).map(([key, title]) => [`g ${key}`, title]);
+  const row = ([key, text]) => h("tr", null, h("th", { scope: "row" }, h("kbd", null, key)), h("td", null, text));
+  return dialog("Keys", h("table", { class: "keys" }, [...KEYS, ...screens].map(row)), { label: "Close" });
+}
+
+let going = 0;
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || !me()) return;
+  const target = /** @type {any} */ (event.target);
+  const typing = /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) && !/^(checkbox|radio|button)$/.test(target.type);
+  if (document.querySelector("dialog[open]")) return;
+  if (typing) {
+    if (event.key === "Escape") target.blur();
+    return;
+  }
+  if (Date.now() - going < 1500) {
+    going = 0;
+    const screen = Object.entries(SCREENS).find(([, [key, , , shown]]) => key === event.key && shown());
+    if (screen) {
+      event.preventDefault();
+      return go(screen[0]);
+    }
+  }
+  if (event.key === "g") going = Date.now();
+  else if (event.key === "?") help();
+  else if (event.key === "c") toggleDrawer();
+  else if (event.key === "Escape" && !drawer.hidden) toggleDrawer(false);
+  else if (event.key === "Enter" && /^(A|BUTTON|SUMMARY)$/.test(target.tagName)) return;
+  else if (keys[event.key]) {
+    event.preventDefault();
+    keys[event.key](event);
+  }
+});
+
+onLost(() => signIn("The session has ended, or its key was revoked. Sign in again."));
+onCalled(drawCalls);
+addEventListener("hashchange", () => (codeOf() ? start() : show()));
+addEventListener("unhandledrejection", (event) => {
+  if (event.reason?.name === "AbortError" || event.reason?.status === 401) event.preventDefault();
+  else if (me()) refused(event.reason);
+});
+
+const codeOf = () => /^#code=([\w-]+)$/.exec(location.hash)?.[1];
+
+async function start() {
+  const code = codeOf();
+  if (code) history.replaceState(null, "", "#/overview");
+  try {
+    begin(await call(code ? "POST" : "GET", "console/session", code ? { body: { code } } : { quiet: true }));
+  } catch (error) {
+    const refusal = /** @type {any} */ (error);
+    signIn(code || refusal.status !== 401 ? refusal.message : "");
+  }
+}
+
+start();

@@ -1,0 +1,61 @@
+// Imports: the tasks of both families, newest first, with filters in the address.
+import { call, query, tasks } from "./api.js";
+import { count, span, things, time } from "./format.js";
+import { bar, empty, pill, select, table } from "./ui.js";
+import { fill, h } from "./view.js";
+
+const PAGE = 50;
+const ACTIONS = ["create_core_profiles", "update_core_profiles", "update_app_profiles", "get_core_profiles", "get_app_profiles", "import_issues"];
+const REFRESH_MS = 3000;
+
+export default async function imports(/** @type {any} */ { params, signal, go, keys, leaving }) {
+  const page = Number(params.get("page") ?? 1);
+  const action = params.get("action") ?? "";
+  const families = !action ? ["identity", "issues"] : [action === "import_issues" ? "issues" : "identity"];
+  const set = (/** @type {string} */ name, /** @type {any} */ value) => {
+    const next = new URLSearchParams(params);
+    if (name !== "page") next.delete("page");
+    if (value) next.set(name, value);
+    else next.delete(name);
+    go(`imports${next.size ? `?${next}` : ""}`);
+  };
+  const body = h("div");
+  let selected = -1;
+  let found = /** @type {any[]} */ ([]);
+  async function draw() {
+    const lists = await Promise.all(families.map(async (family) => ({ family, ...(await call("GET", tasks(family) + query({ action, status: params.get("status"), page, "page-size": PAGE }), { signal, quiet: found.length > 0 })) })));
+    found = lists.flatMap((list) => list.tasks.map((/** @type {any} */ task) => ({ ...task, family: list.family }))).sort((a, b) => b.created_at - a.created_at);
+    const pages = Math.max(...lists.map((list) => list["total-pages"]));
+    const total = lists.reduce((sum, list) => sum + list["total-hits"], 0);
+    const rows = found.map((task) => [
+      h("a", { href: `#/task/${task.family}/${task.task_id}` }, task.action.replaceAll("_", " "), task.dry_run && h("span", { class: "tag" }, "dry run")),
+      task.status === "completed" ? pill(task.outcome) : h("span", { class: "row" }, pill(task.status), bar(task.progress, `progress of ${task.action}`)),
+      count(task.counts.total), count(task.counts.succeeded), count(task.counts.failed),
+      task.submitted_by?.key_name ?? task.file_name ?? "", time(task.created_at),
+      task.completed_at ? span(task.completed_at - (task.started_at ?? task.created_at)) : ""]);
+    fill(body, rows.length ? table("Tasks", ["action", "state", "entries", "succeeded", "failed", "from", "sent", "took"], rows, [2, 3, 4])
+      : [...params.keys()].length ? empty("No task matches", h("a", { href: "#/imports" }, "Remove all filters")) : empty("No tasks yet", h("a", { href: "#/new-import" }, "Import a file"), ", and follow it here."),
+    h("div", { class: "row spread faint" }, h("span", null, things(total, "task")), pages > 1 && h("span", { class: "row" }, page > 1 && h("a", { href: "", onclick: step(-1) }, "newer"), `page ${page} of ${pages}`, page < pages && h("a", { href: "", onclick: step(1) }, "older"))));
+    for (const [at, row] of [...body.querySelectorAll("tbody tr")].entries()) row.classList.toggle("selected", at === selected);
+  }
+  const step = (/** @type {number} */ by) => (/** @type {any} */ event) => { event.preventDefault(); set("page", page + by); };
+  const move = (/** @type {number} */ by) => {
+    selected = Math.max(0, Math.min(found.length - 1, selected + by));
+    for (const [at, row] of [...body.querySelectorAll("tbody tr")].entries()) {
+      row.classList.toggle("selected", at === selected);
+      if (at === selected) row.scrollIntoView({ block: "nearest" });
+    }
+  };
+  keys({ j: () => move(1), k: () => move(-1), Enter: () => found[selected] && go(`task/${found[selected].family}/${found[selected].task_id}`) });
+  await draw();
+  const timer = setInterval(() => !document.hidden && found.some((task) => task.status !== "completed") && draw().catch(() => {}), REFRESH_MS);
+  leaving(() => clearInterval(timer));
+  const words = (/** @type {string[]} */ list) => Object.fromEntries(list.map((one) => [one, one.replaceAll("_", " ")]));
+  return [
+    h("div", { class: "row spread" }, h("h1", null, "Imports"), h("a", { class: "button primary", href: "#/new-import" }, "New import")),
+    h("div", { class: "row filters" },
+      select({ "": "any action", ...words(ACTIONS) }, { "aria-label": "Action", value: action, onchange: (/** @type {any} */ event) => set("action", event.target.value) }),
+      select({ "": "any status", ...words(["created", "queued", "processing", "completed"]) }, { "aria-label": "Status", value: params.get("status") ?? "", onchange: (/** @type {any} */ event) => set("status", event.target.value) })),
+    body,
+  ];
+}

@@ -1,0 +1,119 @@
+// One issue as a conversation: messages and notes in their order, and what can be changed.
+import { Refusal, base, call, can, query, send, v1 } from "./api.js";
+import { write } from "./json.js";
+import { STATES, at, short, size, time } from "./format.js";
+import { button, field, input, notice, pill, select, table } from "./ui.js";
+import { fill, h } from "./view.js";
+
+const PAGE = 100;
+const SHOWN = 4000;
+
+/** A text of any length, with the rest on demand. */
+function long(/** @type {string} */ text) {
+  const body = h("div", { class: "text", dir: "auto" }, text.slice(0, SHOWN));
+  if (text.length <= SHOWN) return body;
+  return [body, button(`Show all ${text.length} characters`, () => fill(body, text), { class: "plain" })];
+}
+
+function attachment(/** @type {any} */ file) {
+  const id = /\/v1\/[^/]+\/attachments\/([^/?#]+)$/.exec(file.url ?? "")?.[1];
+  const href = id ? base + v1(`attachments/${id}`) : file.url;
+  const label = `${file.file_name ?? file.name ?? "file"}${file.size ? ` · ${size(Number(file.size))}` : ""}`;
+  return h("a", id ? { href, download: file.file_name ?? "" } : { href, target: "_blank", rel: "noopener noreferrer" }, label);
+}
+
+function entry(/** @type {any} */ item) {
+  const kind = item.isNote ? "note" : item.origin === "end-user" ? "theirs" : "ours";
+  const author = item.author ?? {};
+  return h("article", { class: `message ${kind}` },
+    h("header", { class: "row spread" },
+      h("span", null, h("b", { dir: "auto" }, short(author.name || author.emails?.[0] || "someone", 100)), item.isNote && h("span", { class: "faint" }, " · private note")),
+      h("span", { class: "faint" }, time(item.created_at))),
+    long(String(item.body ?? "")),
+    item.attachments?.length > 0 && h("div", { class: "row files" }, item.attachments.map(attachment)));
+}
+
+async function pages(/** @type {string} */ path, /** @type {string} */ key, /** @type {any} */ signal) {
+  const first = await call("GET", v1(`${path}?page-size=${PAGE}&page=1`), { signal, quiet: true });
+  const last = first["total-pages"];
+  const items = last > 1 ? (await call("GET", v1(`${path}?page-size=${PAGE}&page=${last}`), { signal, quiet: true }))[key] : first[key];
+  return { items, hidden: Math.max(0, first["total-hits"] - items.length) };
+}
+
+export default async function issueScreen(/** @type {any} */ { args, signal, keys, go, reload, leaving }) {
+  const id = args[0];
+  const wanted = query({ includes: ["custom_fields", "feedback", "queue", "meta"], excludes: ["messages"] });
+  const [envelope, messages, notes, agents] = await Promise.all([
+    call("GET", v1(`issues/${encodeURIComponent(id)}${wanted}`), { signal }),
+    pages(`issues/${encodeURIComponent(id)}/messages`, "messages", signal),
+    pages(`issues/${encodeURIComponent(id)}/private-notes`, "private_notes", signal),
+    can("write") ? call("GET", v1("agents?page-size=1000"), { signal, quiet: true }) : { profiles: [] },
+  ]);
+  const issue = envelope.issues ? envelope.issues[0] : envelope;
+  if (!issue) throw new Refusal(404, { detail: `there is no issue ${id}` });
+  const talk = [...messages.items, ...notes.items.map((/** @type {any} */ note) => ({ ...note, isNote: true }))].sort((a, b) => a.created_at - b.created_at);
+  const edit = async (/** @type {any} */ body) => {
+    await call("PUT", v1(`issues/${id}`), { body });
+    notice("saved");
+    reload();
+  };
+  const agentOptions = Object.fromEntries(agents.profiles.map((/** @type {any} */ agent) => [agent.id, agent.name]));
+  const reply = h("textarea", { rows: 4, "aria-label": "Reply", placeholder: "Reply   r" });
+  const note = h("textarea", { rows: 2, "aria-label": "Private note", placeholder: "Private note   n" });
+  const as = select({ "": "the desk", ...agentOptions }, { "aria-label": "Author" });
+  const file = h("input", { type: "file", multiple: true, "aria-label": "Attachments" });
+  const tags = input({ value: issue.tags.join(", ") });
+  async function sendReply() {
+    if (as.value) {
+      const form = new FormData();
+      form.append("message-body", reply.value);
+      form.append("agent-id", as.value);
+      for (const one of file.files) form.append("attachments", one);
+      await send("POST", v1(`issues/${id}/messages`), { raw: form });
+    } else if (file.files.length) {
+      throw new Refusal(400, { detail: "the desk sends no files; choose an agent as the author" });
+    } else {
+      // Without an agent, a message would be the end user's; the desk writes by an edit.
+      await call("PUT", v1("issues"), { body: { "issue-ids": [String(id)], "message-body": reply.value } });
+    }
+    reply.value = "";
+    reload();
+  }
+  const unsent = (/** @type {any} */ event) => (reply.value || note.value) && event.preventDefault();
+  addEventListener("beforeunload", unsent);
+  leaving(() => removeEventListener("beforeunload", unsent));
+  keys({ Escape: () => history.length > 1 ? history.back() : go("issues"), r: () => reply.focus(), n: () => note.focus() });
+  const custom = Object.entries(issue.custom_fields ?? {}).map(([key, value]) => [key, short(/** @type {any} */ (value)?.value !== undefined ? text(/** @type {any} */ (value).value) : text(value), 200)]);
+  const facts = [
+    ["State", can("write") ? select(STATES, { value: issue.state_data.state, "aria-label": "State", onchange: (/** @type {any} */ event) => edit({ status: event.target.value }).catch(problem) }) : pill(issue.state_data.state)],
+    ["Assignee", can("write") ? select({ unassigned: "nobody", ...(issue.assignee_id !== "unassigned" && { [issue.assignee_id]: issue.assignee_name }), ...agentOptions }, { value: issue.assignee_id, "aria-label": "Assignee", onchange: (/** @type {any} */ event) => edit({ "assignee-id": event.target.value }).catch(problem) }) : issue.assignee_name ?? "nobody"],
+    ["Author", h("span", { dir: "auto" }, [issue.author_name, issue.author_email].filter(Boolean).join(" · ") || "unknown")],
+    ["App", issue.app_id],
+    ["Queue", issue.queue?.name ?? "none"],
+    ["Language", issue.language ?? "unknown"],
+    ["Created", time(issue.created_at)],
+    ["Updated", time(issue.updated_at)],
+    ["State since", time(issue.state_data.changed_at)],
+    issue.feedback_rating !== undefined && ["Rating", `${issue.feedback_rating} of 5${issue.feedback_comment ? `: ${short(issue.feedback_comment, 500)}` : ""}`],
+  ].filter(Boolean);
+  const problem = (/** @type {any} */ error) => { notice(error.message, "bad"); reload(); };
+  return [
+    h("div", { class: "row spread" }, h("div", null, h("a", { href: "#/issues" }, "Issues"), h("span", { class: "faint mono" }, ` #${issue.id}`))),
+    h("h1", { dir: "auto", class: "clip" }, short(issue.title, 300) || "(without a title)"),
+    h("div", { class: "conversation" },
+      h("div", { class: "talk" },
+        messages.hidden > 0 && h("p", { class: "faint" }, `${messages.hidden} earlier messages are in the API: GET …/issues/${issue.id}/messages`),
+        talk.map(entry),
+        talk.length === 0 && h("p", { class: "faint" }, "No messages."),
+        can("write") && h("div", { class: "compose" }, reply,
+          h("div", { class: "row" }, agents.profiles.length > 0 && [h("span", { class: "faint" }, "as"), as], file, button("Send the reply", sendReply, { class: "primary" }))),
+        can("write") && h("div", { class: "compose note" }, note, h("div", { class: "row" }, button("Add the note", async () => { await call("POST", v1(`issues/${id}/private-notes`), { body: { "note-text": note.value } }); note.value = ""; reload(); })))),
+      h("aside", { "aria-label": "Facts" },
+        h("dl", null, facts.map((/** @type {any} */ [name, value]) => [h("dt", null, name), h("dd", null, value)])),
+        can("write") ? h("form", { onsubmit: (/** @type {any} */ event) => { event.preventDefault(); edit({ tags: tags.value.split(",").map((/** @type {string} */ tag) => tag.trim()).filter(Boolean) }).catch(problem); } }, field("Tags", tags, "with commas; Enter saves")) : h("p", null, issue.tags.map((/** @type {string} */ tag) => h("span", { class: "tag" }, tag))),
+        custom.length > 0 && [h("h2", null, "Custom fields"), table("Custom fields", ["key", "value"], custom)],
+        h("details", null, h("summary", null, "as JSON"), h("pre", { tabindex: 0 }, write(issue, 2).slice(0, 200000))))),
+  ];
+}
+
+const text = (/** @type {any} */ value) => (typeof value === "string" ? value : typeof value === "number" && value > 1e11 ? at(value) : write(value));

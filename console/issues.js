@@ -1,0 +1,171 @@
+// Issues: a list of any length with filters, order and total in the address, and edits of many.
+import { call, can, query, v1 } from "./api.js";
+import { STATES, count, dayBound, short, time } from "./format.js";
+import { button, dialog, empty, failed, field, input, notice, pill, select } from "./ui.js";
+import { fill, h, longList } from "./view.js";
+
+const PAGE = 200;
+const EDIT_MAX = 5000;
+
+/** The filters: parameter, label, and how the value goes to the API. */
+const FILTERS = {
+  text: ["words in a message", (v) => ({ messages: { and: [v] } })],
+  state: ["state", (v) => ({ state: v })],
+  tags: ["tag", (v) => ({ tags: { and: v.split(",").map((tag) => tag.trim()) } })],
+  assignee: ["assignee id", (v) => ({ "assignee-ids": v === "unassigned" ? { exists: false } : { or: [v] } })],
+  author: ["author e-mail", (v) => ({ author_emails: { or: [v] } })],
+  person: ["person", (v) => ({ "core-profile-id": v })],
+  app: ["app", (v) => ({ "app-ids": v })],
+  queue: ["queue", (v) => ({ queue_ids: v })],
+  language: ["language", (v) => ({ languages: { or: [v] } })],
+  platform: ["platform", (v) => ({ "platform-types": v })],
+  notes: ["words in a note", (v) => ({ notes: { and: [v] } })],
+  feedback: ["words in feedback", (v) => ({ "feedback-comment": { and: [v] } })],
+  rating: ["rating at most", (v) => ({ "feedback-rating": { and: [{ is_less_than: String(Number(v) + 1) }] } })],
+  since: ["created since", (v) => ({ "created-since": dayBound(v, false) })],
+  until: ["created until", (v) => ({ "created-until": dayBound(v, true) })],
+  updated: ["updated since", (v) => ({ "updated-since": dayBound(v, false) })],
+  redacted: ["redacted", (v) => ({ redacted: v })],
+};
+const DAYS = new Set(["since", "until", "updated"]);
+const SORTS = { "creation-time desc": "newest", "creation-time asc": "oldest", "update-time desc": "last changed", "state-change-time desc": "state last changed" };
+
+/** The parameters of the API for an address. */
+export function filtersOf(/** @type {URLSearchParams} */ params) {
+  const all = {};
+  for (const [name, value] of params) if (FILTERS[name] && value) Object.assign(all, FILTERS[name][1](value));
+  const [by, order] = (params.get("sort") ?? "creation-time desc").split(" ");
+  return { filters: all, order: { "sort-by": by, "sort-order": order } };
+}
+
+export default async function issues(/** @type {any} */ { params, signal, go, keys, reload }) {
+  const { filters, order } = filtersOf(params);
+  const marked = new Map();
+  let cursor = /** @type {string|null} */ ("");
+  let busy = false;
+  let total = /** @type {any} */ (null);
+  const heading = h("span", { class: "number", role: "status" });
+  const bulk = h("div", { class: "row" });
+  const body = h("div", { class: "grow" });
+  const list = longList({ height: 44, label: "Issues", row, near: more, open: (issue) => go(`issue/${issue.id}`) });
+
+  function row(/** @type {any} */ issue) {
+    const toggle = (/** @type {any} */ event) => { event.stopPropagation(); mark(issue); };
+    return h("div", { class: "issue-row", onclick: () => go(`issue/${issue.id}`) },
+      can("write") && h("span", { class: "mark", onclick: toggle, title: "mark for an edit of many (x)" }, marked.has(String(issue.id)) ? "☑" : "☐"),
+      h("span", { class: "faint mono id" }, `#${issue.id}`),
+      h("span", { class: "title", dir: "auto" }, short(issue.title) || "(without a title)"),
+      h("span", { class: "tags" }, issue.tags.slice(0, 3).map((/** @type {string} */ tag) => h("span", { class: "tag" }, short(tag, 24)))),
+      h("span", { class: "who-cell faint", dir: "auto" }, short(issue.author_name || issue.author_email, 60)),
+      h("span", { class: "pill-cell" }, pill(issue.state_data.state)),
+      h("span", { class: "faint when" }, time(issue.created_at)));
+  }
+  function mark(/** @type {any} */ issue) {
+    const id = String(issue.id);
+    if (!can("write")) return;
+    if (marked.has(id)) marked.delete(id);
+    else if (marked.size < EDIT_MAX) marked.set(id, issue);
+    drawBulk();
+    list.redraw();
+  }
+  function drawBulk() {
+    fill(bulk, marked.size > 0 && [h("b", null, `${marked.size} marked`), button("Edit them", edit, { class: "primary" }), button("Unmark", () => { marked.clear(); drawBulk(); list.redraw(); })]);
+  }
+  async function edit() {
+    if (await editMany([...marked.values()])) reload();
+  }
+  async function more() {
+    if (busy || cursor === null) return;
+    busy = true;
+    try {
+      const page = await call("GET", v1(`issues${query({ ...filters, ...order, excludes: ["messages"], "page-size": PAGE, count: total === null || undefined })}${cursor === "" ? "&cursor=" : `&cursor=${encodeURIComponent(cursor)}`}`), { signal, quiet: total !== null });
+      if (total === null) {
+        total = page["total-hits"];
+        fill(heading, count(total));
+        document.title = `Issues (${count(total)}) · Caseload`;
+      }
+      cursor = page["next-cursor"] ?? null;
+      list.set(list.items.concat(page.issues));
+      if (page.issues.length === 0) cursor = null;
+    } finally {
+      busy = false;
+    }
+  }
+  try {
+    await more();
+    fill(body, list.items.length ? list.element : [...params.keys()].length
+      ? empty("No issue matches", h("a", { href: "#/issues" }, "Remove all filters"))
+      : empty("No issues yet", h("a", { href: "#/new-import" }, "Import some"), " from a file, or send them through the API."));
+  } catch (error) {
+    if (/** @type {any} */ (error).name === "AbortError") throw error;
+    fill(body, failed(error, reload));
+    fill(heading, "");
+  }
+  const search = input({ type: "search", "aria-label": "Search messages", placeholder: "Search messages   /", value: params.get("text") ?? "" });
+  const set = (/** @type {string} */ name, /** @type {string} */ value) => {
+    const next = new URLSearchParams(params);
+    if (value) next.set(name, value);
+    else next.delete(name);
+    const text = next.toString();
+    go(`issues${text && `?${text}`}`);
+  };
+  keys({ j: () => list.move(1), k: () => list.move(-1), Enter: () => list.openSelected(), "/": () => search.focus(), x: () => list.selected && mark(list.selected) });
+  const chips = [...params].filter(([name, value]) => FILTERS[name] && name !== "text" && value)
+    .map(([name, value]) => h("span", { class: "chip" }, `${FILTERS[name][0]}: ${short(value, 40)}`, h("button", { type: "button", class: "plain", "aria-label": `Remove the filter ${FILTERS[name][0]}`, onclick: () => set(name, "") }, "×")));
+  return h("div", { class: "fill" },
+    h("div", { class: "row spread" }, h("h1", null, "Issues ", heading), bulk,
+      can("write") && button("New issue", () => create(go))),
+    h("form", { class: "row filters", role: "search", onsubmit: (/** @type {any} */ event) => { event.preventDefault(); set("text", search.value.trim()); } },
+      search,
+      select({ "": "any state", ...Object.fromEntries(STATES.map((state) => [state, state])) }, { "aria-label": "State", value: params.get("state") ?? "", onchange: (/** @type {any} */ event) => set("state", event.target.value) }),
+      select(SORTS, { "aria-label": "Order", value: params.get("sort") ?? "creation-time desc", onchange: (/** @type {any} */ event) => set("sort", event.target.value) }),
+      button("Add a filter", () => addFilter(set)),
+      chips),
+    body);
+}
+
+async function addFilter(/** @type {any} */ set) {
+  const names = Object.fromEntries(Object.entries(FILTERS).filter(([name]) => !["text", "state", "person"].includes(name)).map(([name, [label]]) => [name, label]));
+  const value = input({ required: true });
+  const kind = select(names, { onchange: () => (value.type = DAYS.has(kind.value) ? "date" : kind.value === "rating" ? "number" : "text") });
+  await dialog("Add a filter", [field("Field", kind), field("Value", value, "Tags: several with commas mean all of them. Assignee: an id, or unassigned.")], { label: "Add", work: () => set(kind.value, value.value.trim()) });
+}
+
+async function create(/** @type {any} */ go) {
+  const [title, text, name, email] = [input({ required: true }), h("textarea", { rows: 6, required: true }), input(), input({ type: "email" })];
+  const made = await dialog("New issue", [field("Title", title), field("Message", text), field("Name of the person", name), field("E-mail of the person", email)], {
+    label: "Create", kind: "primary",
+    work: () => call("POST", v1("issues"), { body: { title: title.value, "message-body": text.value, "author-name": name.value || undefined, email: email.value || undefined } }),
+  });
+  if (made) go(`issue/${made.id}`);
+}
+
+/** Edits many issues in one step, after showing what that means. */
+async function editMany(/** @type {any[]} */ found) {
+  const keep = "";
+  const status = select({ [keep]: "leave as it is", ...Object.fromEntries(STATES.map((state) => [state, state])) });
+  const agents = (await call("GET", v1("agents?page-size=1000"), { quiet: true })).profiles;
+  const assignee = select({ [keep]: "leave as it is", unassigned: "nobody", ...Object.fromEntries(agents.map((/** @type {any} */ agent) => [agent.id, agent.name])) });
+  const tags = input({ placeholder: "leave as they are" });
+  const preview = h("div", { class: "preview", role: "status" });
+  const draw = () => {
+    const states = [...new Set(found.map((issue) => issue.state_data.state))];
+    fill(preview,
+      h("p", null, h("b", null, `${found.length} issues`), ` (now ${states.join(", ")})`),
+      h("ul", null,
+        status.value && h("li", null, `state becomes ${status.value}`),
+        assignee.value && h("li", null, `assigned to ${assignee.selectedOptions[0].textContent}`),
+        tags.value && h("li", null, `all tags become ${tags.value}`)),
+      h("ul", { class: "faint" }, found.slice(0, 5).map((issue) => h("li", { dir: "auto" }, `#${issue.id} ${short(issue.title, 80)}`)), found.length > 5 && h("li", null, `and ${found.length - 5} more`)));
+  };
+  for (const one of [status, assignee, tags]) one.addEventListener("input", draw);
+  draw();
+  return dialog("Edit the marked issues", [field("State", status), field("Assignee", assignee), field("Tags", tags, "Replaces all tags, with commas."), preview], {
+    label: `Change ${found.length} issues`, kind: "primary",
+    work: async () => {
+      const body = { "issue-ids": found.map((issue) => String(issue.id)), status: status.value || undefined, "assignee-id": assignee.value || undefined, tags: tags.value ? tags.value.split(",").map((/** @type {string} */ tag) => tag.trim()).filter(Boolean) : undefined };
+      const done = await call("PUT", v1("issues"), { body });
+      notice(`${count(done["issue-count"])} issues changed`);
+    },
+  });
+}

@@ -1,0 +1,90 @@
+// One task, live: progress, rate, counts, its times, and what can be done with it.
+import { base, call, can, has, tasks } from "./api.js";
+import { write } from "./json.js";
+import { count, span, things, time } from "./format.js";
+import { bar, button, dialog, notice, pill } from "./ui.js";
+import { fill, h } from "./view.js";
+
+const POLL_SECONDS = 20;
+
+export default async function taskScreen(/** @type {any} */ { args, signal, keys, go, leaving }) {
+  const [family, id] = args;
+  const path = (rest = "") => tasks(family, `${encodeURIComponent(id)}${rest && `/${rest}`}`);
+  const body = h("div");
+  let task = await call("GET", path(), { signal });
+  let seen = { at: performance.now(), done: doneOf(task) };
+  let rate = 0;
+  const draw = (/** @type {any} */ next) => {
+    const now = performance.now();
+    const done = doneOf(next);
+    if (done > seen.done) {
+      rate = ((done - seen.done) * 1000) / Math.max(1, now - seen.at);
+      seen = { at: now, done };
+    }
+    task = next;
+    document.title = `${task.status === "completed" ? task.outcome : `${task.progress} %`} · ${task.action} · Caseload`;
+    fill(body, content());
+  };
+  const file = (/** @type {string} */ kind, /** @type {string} */ format) => h("a", { href: `${base}${path(kind)}?download=true&format=${format}`, download: `${kind}-${id}.${format}.gz` }, format === "jsonl" ? "JSONL" : "CSV");
+  function content() {
+    const { counts } = task;
+    const over = task.status === "completed";
+    const took = task.started_at && (task.completed_at ?? Date.now()) - task.started_at;
+    const perSecond = over ? (took ? (doneOf(task) * 1000) / Math.max(1, took) : 0) : rate;
+    const fact = (/** @type {string} */ label, /** @type {any} */ value, cls = "") => h("div", { class: `fact ${cls}` }, h("div", { class: "number" }, value), h("div", { class: "faint" }, label));
+    return [
+      h("div", { class: "row spread" }, h("h1", null, task.action.replaceAll("_", " "), task.dry_run && h("span", { class: "tag" }, "dry run")), pill(over ? task.outcome : task.status)),
+      bar(task.progress, "progress of the task"),
+      h("div", { class: "facts" }, fact("entries", count(counts.total)), fact("succeeded", count(counts.succeeded), "good"), fact("failed", count(counts.failed), counts.failed ? "bad" : ""), fact("unprocessed", count(counts.unprocessed)), task.warnings > 0 && fact("warnings", count(task.warnings)), fact("per second", count(Math.round(perSecond))), took && fact("time", span(took))),
+      h("div", { class: "row" },
+        !over && can("write") && button("Cancel", cancel, { class: "danger" }),
+        over && counts.failed > 0 && h("a", { class: "button primary", href: `#/faults/${family}/${id}` }, `See ${things(counts.failed, "entry with faults", "entries with faults")}`),
+        over && can("write") && !task.retried_by && counts.failed + counts.unprocessed > 0 && !task.dry_run && button(`Send ${things(counts.failed + counts.unprocessed, "entry", "entries")} again as sent`, retry),
+        over && task.dry_run && can("write") && has("run") && button(`Run it: ${things(counts.total, "entry", "entries")}`, () => again("run"), { class: "primary" })),
+      h("h2", null, "Times"),
+      h("ol", { class: "timeline" }, [["sent", task.created_at], ["queued", task.queued_at], ["started", task.started_at], ["completed", task.completed_at], ["results kept until", task.expires_at]].map(([label, ms]) => h("li", { class: ms ? "" : "faint" }, h("span", null, label), ms ? time(/** @type {number} */ (ms)) : "not yet"))),
+      task.submitted_by && h("p", null, `Sent by ${task.submitted_by.key_name || task.submitted_by.key_id}${task.file_name ? `, from ${task.file_name}` : ""}.`),
+      task.parent_task_id && h("p", null, "Sends entries again of ", h("a", { href: `#/task/${family}/${task.parent_task_id}` }, task.parent_task_id)),
+      task.retried_by && h("p", null, "Its failed entries were sent again by ", h("a", { href: `#/task/${family}/${task.retried_by}` }, task.retried_by)),
+      over && [h("h2", null, "Downloads"), h("p", { class: "row" }, "Results:", file("results", "jsonl"), file("results", "csv"), task.errors && ["Errors:", file("errors", "jsonl"), file("errors", "csv")])],
+      h("details", null, h("summary", null, "as JSON"), h("pre", { tabindex: 0 }, write(task, 2))),
+    ];
+  }
+  async function cancel() {
+    const left = task.counts.unprocessed;
+    await dialog("Cancel the task?", h("p", null, `It stops at the end of a chunk. What is done stays done; up to ${count(left)} entries stay unprocessed and can be sent again.`), { label: "Cancel the task", kind: "danger", work: async () => draw(await call("POST", path("cancel"))) });
+  }
+  const retry = () => again("retry");
+  async function again(/** @type {string} */ verb) {
+    const made = await call("POST", path(verb));
+    notice("a new task has begun");
+    go(`task/${family}/${made.task_id}`);
+  }
+  draw(task);
+  if (task.status !== "completed") follow();
+  /** Follows the task by events, and by questions where there are none. */
+  function follow() {
+    const events = new EventSource(base + path());
+    leaving(() => events.close());
+    events.onmessage = (event) => {
+      const next = JSON.parse(event.data);
+      draw(next);
+      if (next.status === "completed") events.close();
+    };
+    events.onerror = async () => {
+      events.close();
+      while (!signal.aborted && task.status !== "completed") {
+        try {
+          draw(await call("GET", `${path()}?wait=${POLL_SECONDS}`, { signal, quiet: true }));
+        } catch {
+          if (signal.aborted) return;
+          await new Promise((resolve) => setTimeout(resolve, 1500));
+        }
+      }
+    };
+  }
+  keys({ Escape: () => go("imports") });
+  return [h("p", null, h("a", { href: "#/imports" }, "Imports"), h("span", { class: "faint mono" }, ` ${id}`)), body];
+}
+
+const doneOf = (/** @type {any} */ task) => task.counts.total - task.counts.unprocessed;

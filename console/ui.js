@@ -1,0 +1,152 @@
+// Parts that several screens share: buttons, fields, dialogs, notices, and the states of a screen.
+import { Refusal } from "./api.js";
+import { fill, h } from "./view.js";
+
+/** A button. While its work runs it is disabled, and a refusal is shown as a notice. */
+export function button(/** @type {any} */ label, /** @type {()=>any} */ work, /** @type {any} */ props = {}) {
+  const element = h("button", { type: "button", ...props, onclick: run }, label);
+  async function run() {
+    if (element.disabled) return;
+    element.disabled = true;
+    element.setAttribute("aria-busy", "true");
+    try {
+      await work();
+    } catch (error) {
+      refused(error);
+    } finally {
+      element.disabled = false;
+      element.removeAttribute("aria-busy");
+    }
+  }
+  return element;
+}
+
+const notices = h("div", { class: "notices", role: "status", "aria-live": "polite" });
+export const noticeArea = notices;
+
+/** Shows a short notice. */
+export function notice(/** @type {any} */ text, kind = "") {
+  const element = h("div", { class: `notice ${kind}` }, text, h("button", { type: "button", class: "plain", "aria-label": "Close", onclick: () => element.remove() }, "×"));
+  notices.append(element);
+  if (kind !== "bad") setTimeout(() => element.remove(), 6000);
+}
+
+/** Shows why something did not happen. */
+export function refused(/** @type {any} */ error) {
+  if (error?.name === "AbortError") return;
+  if (!(error instanceof Refusal)) console.error(error);
+  notice(problem(error), "bad");
+}
+
+/** A refusal with all its faults. */
+export function problem(/** @type {any} */ error) {
+  const faults = (error.errors ?? []).slice(0, 20);
+  const id = error.requestId && h("div", { class: "faint mono" }, `request ${error.requestId}`);
+  const lines = faults.length > 1 && h("ul", null, faults.map((/** @type {any} */ fault) => h("li", null, h("b", null, fault.parameter ?? fault.pointer ?? ""), ` ${fault.detail}`)));
+  return h("div", null, error.message, lines, id);
+}
+
+/** The state of a screen that could not be loaded. */
+export function failed(/** @type {any} */ error, /** @type {()=>void} */ again) {
+  return h("div", { class: "state", role: "alert" }, h("h2", null, error.status === 404 ? "Not here" : "This could not be loaded"), problem(error), again && button("Try again", again));
+}
+
+/** The state of a list without records. */
+export const empty = (/** @type {string} */ title, /** @type {any[]} */ ...text) => h("div", { class: "state" }, h("h2", null, title), h("div", null, text));
+
+export const loading = () => h("div", { class: "state loading", role: "status" }, "Loading…");
+
+let fields = 0;
+/** A labelled field. @param {string} label @param {any} input @param {any} [hint] */
+export function field(label, input, hint) {
+  fields += 1;
+  const id = input.id || `field-${fields}`;
+  input.id = id;
+  const note = hint && h("div", { class: "faint", id: `${id}-hint` }, hint);
+  if (note) input.setAttribute("aria-describedby", `${id}-hint`);
+  return h("div", { class: "field" }, h("label", { for: id }, label), input, note);
+}
+
+export const input = (/** @type {any} */ props = {}) => h("input", { type: "text", autocomplete: "off", spellcheck: "false", ...props });
+
+/** @param {Record<string,string>|string[]} options @param {any} [props] */
+export function select(options, props = {}) {
+  const pairs = Array.isArray(options) ? options.map((one) => [one, one]) : Object.entries(options);
+  return h("select", props, pairs.map(([value, label]) => h("option", { value }, label)));
+}
+
+/**
+ * A dialog. It resolves with the result of its action, or null if it was left.
+ * @param {string} title @param {any} content
+ * @param {{label:string, kind?:string, work?:()=>any}} action
+ */
+export function dialog(title, content, action) {
+  return new Promise((resolve) => {
+    const error = h("div", { class: "bad", role: "alert" });
+    const box = h(
+      "dialog",
+      { "aria-labelledby": "dialog-title" },
+      h("form", { method: "dialog", onsubmit: submit },
+        h("h2", { id: "dialog-title" }, title),
+        h("div", { class: "dialog-body" }, content),
+        error,
+        h("div", { class: "actions" },
+          h("button", { type: "button", onclick: () => box.close() }, action.work ? "Cancel" : "Close"),
+          action.work && h("button", { type: "submit", class: action.kind ?? "primary" }, action.label))),
+    );
+    let result = /** @type {any} */ (null);
+    async function submit(/** @type {any} */ event) {
+      event.preventDefault();
+      try {
+        result = (await action.work?.()) ?? true;
+        box.close();
+      } catch (refusal) {
+        fill(error, problem(refusal));
+      }
+    }
+    box.addEventListener("close", () => {
+      box.remove();
+      resolve(result);
+    });
+    document.body.append(box);
+    box.showModal();
+  });
+}
+
+/** The bar of a task's progress. */
+export const bar = (/** @type {number} */ percent, label = "progress") => h("progress", { max: 100, value: String(percent), "aria-label": label });
+
+/** A table of a few rows. @param {string} caption @param {string[]} head @param {any[][]} rows */
+export function table(caption, head, rows, right = /** @type {number[]} */ ([])) {
+  const cls = (/** @type {number} */ at) => (right.includes(at) ? { class: "right" } : null);
+  return h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `${caption}: table` },
+    h("table", null, h("caption", { class: "hidden" }, caption),
+      h("thead", null, h("tr", null, head.map((text, at) => h("th", { scope: "col", ...cls(at) }, text)))),
+      h("tbody", null, rows.map((row) => h("tr", null, row.map((cell, at) => h("td", cls(at), cell)))))));
+}
+
+/** A state as a word with its colour. */
+export const pill = (/** @type {string} */ word) => h("span", { class: `pill ${word}` }, word.replaceAll("_", " "));
+
+/** Copies a text, also if the page has no clipboard. */
+export async function copy(/** @type {string} */ text, /** @type {HTMLElement} */ shown) {
+  try {
+    await navigator.clipboard.writeText(text);
+    notice("copied");
+  } catch {
+    const range = document.createRange();
+    range.selectNodeContents(shown);
+    const selection = getSelection();
+    selection?.removeAllRanges();
+    selection?.addRange(range);
+    notice("selected; copy it with the keyboard");
+  }
+}
+
+/** Starts a download of bytes that the page made. */
+export function save(/** @type {Blob} */ blob, /** @type {string} */ name) {
+  const url = URL.createObjectURL(blob);
+  const link = h("a", { href: url, download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(url), 10000);
+}

@@ -1,0 +1,19 @@
+//! The administration of a domain over HTTP: its keys, apps, agents and queues, and its settings.
+//! Changes need a key with the access `admin`, which only the program can make for the first time.
+//! Each request is one commit.
+
+mod creation;
+mod fields;
+mod keys;
+pub(crate) mod openapi;
+mod settings;
+
+#[cfg(test)]
+pub(crate) use creation::{AGENT_FIELDS, APP_FIELDS, QUEUE_FIELDS};
+pub(crate) use creation::{create_agent, create_app, create_queue};
+#[cfg(test)]
+pub(crate) use keys::KEY_FIELDS;
+pub(crate) use keys::{create_key, list_keys, revoke_key};
+#[cfg(test)]
+pub(crate) use settings::SETTINGS_FIELDS;
+pub(crate) use settings::{edit_settings, get_settings};

@@ -1,0 +1,206 @@
+//! The description of the administrative calls: keys and settings, and how the records of short
+//! lists are made. Their lists are described with apps, agents and queues.
+
+use caseload_model::error_code::ErrorCode;
+use serde_json::{Value, json};
+
+use crate::openapi::json::schema;
+use crate::openapi::operation::{Operation, json_content};
+use crate::openapi::parameters::{instant, path_id, spellings};
+
+const FORM_ERRORS: [ErrorCode; 8] = [
+    ErrorCode::InvalidRequest,
+    ErrorCode::UnknownParameter,
+    ErrorCode::ConflictingParameter,
+    ErrorCode::InvalidValue,
+    ErrorCode::MissingField,
+    ErrorCode::OutOfRange,
+    ErrorCode::TooLarge,
+    ErrorCode::UnsupportedMediaType,
+];
+
+pub(crate) fn paths() -> Value {
+    json!({
+        "/v1/{domain}/keys": {"get": list_keys(), "post": create_key()},
+        "/v1/{domain}/keys/{key_id}": {"delete": revoke_key()},
+        "/v1/{domain}/settings": {"get": get_settings(), "put": edit_settings()},
+    })
+}
+
+/// An operation that needs an admin key.
+fn admin(id: &str, summary: &str, description: &str) -> Operation {
+    let description = format!("{description} Needs a key with the access `admin`.");
+    Operation::guarded(id, "administration", summary, description.trim_start()).takes(["domain"])
+}
+
+/// A JSON body; a form with the same fields is accepted too.
+fn json_body(name: &str, example: Value) -> Value {
+    json!({"required": true, "content": json_content(schema(name), example)})
+}
+
+/// The operation that makes a record of a list.
+pub(crate) fn creation(
+    (id, summary): (&str, &str),
+    (body, example): (&str, Value),
+    (record, made): (&str, Value),
+) -> Value {
+    admin(id, summary, "")
+        .body(json_body(body, example))
+        .answers(201, "The new record.", &[], &json_content(schema(record), made))
+        .fails(&FORM_ERRORS)
+        .build()
+}
+
+fn key() -> Value {
+    json!({
+        "id": "key-5f0c91d2a7b4", "name": "warehouse", "access": "read", "state": "active",
+        "created_at": 1_767_225_600_000_u64, "last_used_at": null, "expires_at": null,
+        "revoked_at": null,
+    })
+}
+
+fn list_keys() -> Value {
+    admin("listKeys", "List the API keys", "Revoked and expired keys included, oldest first.")
+        .answers(200, "All keys.", &[], &json_content(schema("KeyList"), json!({"keys": [key()]})))
+        .build()
+}
+
+fn create_key() -> Value {
+    let mut made = key();
+    made["secret"] =
+        "caseload_0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a69788796a5b4c3d2e1f0".into();
+    let description = "`secret` is the key. It is in this answer only, because the server stores \
+                       its hash.";
+    let example = json!({"name": "warehouse", "access": "read"});
+    admin("createKey", "Create an API key", description)
+        .body(json_body("KeyForm", example))
+        .answers(201, "The new key.", &[], &json_content(schema("NewKey"), made))
+        .fails(&FORM_ERRORS)
+        .build()
+}
+
+fn revoke_key() -> Value {
+    let description = "It takes effect within 5 seconds on every server, and ends the sessions of \
+                       the key.";
+    admin("revokeKey", "Revoke an API key", description)
+        .takes(["key_id"])
+        .answers(204, "The key is revoked.", &[], &Value::Null)
+        .fails(&[ErrorCode::NotFound, ErrorCode::CrossSite])
+        .build()
+}
+
+fn settings() -> Value {
+    json!({
+        "domain": "acme", "created_at": 1_767_225_600_000_u64, "desk_name": "Desk",
+        "desk_email": "desk@acme.invalid",
+        "quotas": {"bytes": null, "tasks": 100, "requests_per_minute": null},
+        "usage": {"bytes": 52_428_800, "tasks": 2},
+    })
+}
+
+fn get_settings() -> Value {
+    admin("getSettings", "Get the settings of the domain", "With its quotas and their usage.")
+        .answers(200, "The settings.", &[], &json_content(schema("Settings"), settings()))
+        .build()
+}
+
+fn edit_settings() -> Value {
+    let description = "Fields that are not sent stay. The operator of the server sets the quotas.";
+    let example = json!({"desk_name": "Shop support"});
+    admin("editSettings", "Change the settings of the domain", description)
+        .body(json_body("SettingsForm", example))
+        .answers(200, "The settings.", &[], &json_content(schema("Settings"), settings()))
+        .fails(&FORM_ERRORS)
+        .build()
+}
+
+pub(crate) fn parameters() -> Value {
+    json!({"key_id": path_id("key_id", "The id of an API key.", "key-5f0c91d2a7b4")})
+}
+
+/// A field of a form, with its other spelling.
+fn field(name: &str, mut described: Value) -> Value {
+    if let Some(both) = spellings(name) {
+        described["x-spellings"] = json!(both);
+    }
+    described
+}
+
+fn access() -> Value {
+    json!({"type": "string", "enum": ["read", "write", "admin"],
+        "description": "`admin` includes `write`, `write` includes `read`."})
+}
+
+/// A key, with `more` members.
+fn key_schema(more: &[&str]) -> Value {
+    let text = || json!({"type": "string"});
+    let time = || {
+        let mut time = instant();
+        time["type"] = json!(["integer", "null"]);
+        time
+    };
+    let mut names = vec!["id", "name", "access", "state", "created_at"];
+    names.extend(more);
+    let mut properties = json!({
+        "id": text(), "name": text(), "access": access(),
+        "state": {"type": "string", "enum": ["active", "expired", "revoked"]},
+        "created_at": instant(), "last_used_at": time(), "expires_at": time(),
+        "revoked_at": time(),
+    });
+    if !more.is_empty() {
+        properties["secret"] =
+            json!({"type": "string", "description": "The key, shown only this once."});
+    }
+    json!({"type": "object", "required": names, "properties": properties})
+}
+
+pub(crate) fn schemas() -> Value {
+    let text = || json!({"type": "string"});
+    let line = |description: &str| {
+        json!({
+            "type": "string", "minLength": 1, "maxLength": 255, "description": description,
+        })
+    };
+    let form = |required: &[&str], properties: Value| {
+        json!({"type": "object", "required": required, "properties": properties,
+               "additionalProperties": false})
+    };
+    let count = || json!({"type": ["integer", "null"], "minimum": 0});
+    let mut expires = instant();
+    expires["description"] =
+        "When the key ends, in Unix milliseconds; without it, it does not.".into();
+    let address = "Without one, or after an empty text, `desk@{domain}.invalid`.";
+    json!({
+        "Key": key_schema(&[]),
+        "NewKey": key_schema(&["secret"]),
+        "KeyList": {"type": "object", "required": ["keys"],
+            "properties": {"keys": {"type": "array", "items": schema("Key")}}},
+        "KeyForm": form(&[], json!({
+            "name": line("The name of the key in lists."), "access": access(),
+            "expires_at": field("expires_at", expires),
+        })),
+        "AppForm": form(&["title"], json!({"title": line("The title of the app.")})),
+        "AgentForm": form(&["name", "email"], json!({
+            "name": line("The name of the agent."), "email": line("The address of the agent."),
+        })),
+        "QueueForm": form(&["name"], json!({"name": line("The name of the queue.")})),
+        "SettingsForm": form(&[], json!({
+            "desk_name": field("desk_name",
+                line("The author of messages and notes that no agent signs.")),
+            "desk_email": field("desk_email",
+                json!({"type": "string", "maxLength": 255, "description": address})),
+        })),
+        "Settings": {
+            "type": "object",
+            "required": ["domain", "created_at", "desk_name", "desk_email", "quotas", "usage"],
+            "properties": {
+                "domain": text(), "created_at": instant(), "desk_name": text(),
+                "desk_email": text(),
+                "quotas": {"type": "object", "properties":
+                    {"bytes": count(), "tasks": count(), "requests_per_minute": count()}},
+                "usage": {"type": "object", "properties":
+                    {"bytes": {"type": "integer"}, "tasks": {"type": "integer"}}},
+            },
+        },
+    })
+}

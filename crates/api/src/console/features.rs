@@ -1,0 +1,24 @@
+//! The abilities of this server that a console asks for before it shows a screen. Each is a route,
+//! so that a console and a server of neighbouring versions understand each other.
+
+/// The routes by which an ability is known, and its name.
+const NAMED: [(&str, &str); 7] = [
+    ("profiles", "/v2/{domain}/identity/core_profiles"),
+    ("counts", "/v1/{domain}/issues/counts"),
+    ("fault-summary", "/v2/{domain}/identity/bulk_actions/{task_id}/errors/summary"),
+    ("payload", "/v2/{domain}/identity/bulk_actions/{task_id}/payload"),
+    ("run", "/v2/{domain}/identity/bulk_actions/{task_id}/run"),
+    ("changes", "/v1/{domain}/changes"),
+    ("erasures", "/v1/{domain}/erasures"),
+];
+
+/// The names of the abilities that this server has.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Features(pub(super) Vec<&'static str>);
+
+impl Features {
+    pub(crate) fn of(paths: &[&str]) -> Self {
+        let has = |path: &str| paths.contains(&path);
+        Self(NAMED.iter().filter(|(_, path)| has(path)).map(|(name, _)| *name).collect())
+    }
+}

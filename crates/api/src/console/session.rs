@@ -1,0 +1,175 @@
+//! `POST`, `GET` and `DELETE /console/session`: signing in with a key or with the code of a
+//! one-time link, the present session, and signing out. A session is a random text in a cookie that
+//! no script can read. The store has its hash, so that every server knows it, and it ends with its
+//! key.
+
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use caseload_model::error_code::ErrorCode;
+use caseload_model::time::UnixMillis;
+use caseload_store::{CreateSession, KeyGrant, SessionKind};
+use http::{HeaderValue, StatusCode, header};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::features::Features;
+use crate::auth::{Credential, SESSION_COOKIE, authenticate, log_failure, session_of};
+use crate::base_url::BaseUrl;
+use crate::problem::{NO_SUCH_KEY, Problem};
+use crate::random::random_bytes;
+use crate::{AppState, same_site};
+
+/// How long a session lasts.
+pub(super) const SESSION_HOURS: i64 = 8;
+const SESSION_MS: i64 = SESSION_HOURS * 3_600_000;
+/// The largest body of a sign-in.
+const SIGN_IN_BYTES_MAX: usize = 4096;
+
+const USED_LINK: &str =
+    "the link was used before, or is too old; `caseload console` prints another";
+const NO_SESSION: &str = "there is no session; send a key or a code to POST /console/session";
+
+/// The body of a sign-in: one of the two.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SignIn {
+    key: Option<String>,
+    code: Option<String>,
+}
+
+/// `POST /console/session`
+pub(crate) async fn begin(
+    State(state): State<AppState>,
+    Extension(features): Extension<Features>,
+    base: BaseUrl,
+    request: Request,
+) -> Result<Response, Problem> {
+    same_site::check(&request, &state.config)?;
+    let (parts, body) = request.into_parts();
+    let body = axum::body::to_bytes(body, SIGN_IN_BYTES_MAX).await.unwrap_or_default();
+    let now = state.clock.now();
+    let grant = match serde_json::from_slice(&body) {
+        Ok(SignIn { key: Some(key), code: None }) => by_key(&state, now, key.trim()).await,
+        Ok(SignIn { key: None, code: Some(code) }) => by_code(&state, now, &code).await,
+        _ => {
+            let detail = "the body is a JSON object with key or code: {\"key\":\"caseload_…\"}";
+            return Err(Problem::new(ErrorCode::InvalidRequest, detail));
+        }
+    };
+    let grant = grant.inspect_err(|problem| {
+        log_failure(&state, &Request::from_parts(parts, axum::body::Body::empty()), problem);
+    })?;
+    let text = URL_SAFE_NO_PAD.encode(random_bytes::<32>()?);
+    let expires_at = UnixMillis(now.0 + SESSION_MS);
+    let command = CreateSession {
+        domain: grant.domain,
+        hash: Sha256::digest(&text).into(),
+        key_id: grant.key.id.clone(),
+        kind: SessionKind::Session,
+        now,
+        expires_at,
+    };
+    state.store.create_session(command).await?;
+    let ends = grant.key.expires_at.map_or(expires_at, |own| own.min(expires_at));
+    let cookie = cookie(&base, &text, SESSION_MS / 1000)?;
+    let shown = (StatusCode::CREATED, Json(view(&grant, ends, &features)));
+    Ok(([(header::SET_COOKIE, cookie), no_store()], shown).into_response())
+}
+
+/// The grant of a key that works.
+async fn by_key(state: &AppState, now: UnixMillis, key: &str) -> Result<KeyGrant, Problem> {
+    let found = state.store.key_by_hash(Sha256::digest(key).into()).await?;
+    let found = found.filter(|grant| grant.works_at(now));
+    found.ok_or_else(|| Problem::unauthorized_page(NO_SUCH_KEY))
+}
+
+/// The grant of the code's key. The code is used up.
+async fn by_code(state: &AppState, now: UnixMillis, code: &str) -> Result<KeyGrant, Problem> {
+    let hash = Sha256::digest(code).into();
+    let refused = || Problem::unauthorized_page(USED_LINK);
+    let found = state.store.key_by_session(hash, SessionKind::Code).await?;
+    let mut grant = found.filter(|grant| grant.works_at(now)).ok_or_else(refused)?;
+    if !state.store.end_session(grant.domain, hash).await? {
+        return Err(refused());
+    }
+    let keys = state.store.keys(grant.domain).await?;
+    let key = keys.into_iter().find(|key| key.id == grant.key.id);
+    grant.key = key.ok_or_else(refused)?;
+    Ok(grant)
+}
+
+/// `GET /console/session`
+pub(crate) async fn get(
+    State(state): State<AppState>,
+    Extension(features): Extension<Features>,
+    request: Request,
+) -> Result<Response, Problem> {
+    let session = session_of(&request, &state.config);
+    let (_, grant) = signed_in(&state, session).await?;
+    let ends = grant.key.expires_at.unwrap_or(UnixMillis(i64::MAX));
+    Ok(([no_store()], Json(view(&grant, ends, &features))).into_response())
+}
+
+/// `DELETE /console/session`
+pub(crate) async fn end(
+    State(state): State<AppState>,
+    base: BaseUrl,
+    request: Request,
+) -> Result<Response, Problem> {
+    same_site::check(&request, &state.config)?;
+    let session = session_of(&request, &state.config);
+    if let Ok((credential, grant)) = signed_in(&state, session).await
+        && let Credential::Session(hash) = credential
+    {
+        state.store.end_session(grant.domain, hash).await?;
+        state.keys.forget(credential);
+    }
+    let cookie = cookie(&base, "", 0)?;
+    Ok((StatusCode::NO_CONTENT, [(header::SET_COOKIE, cookie), no_store()]).into_response())
+}
+
+/// The session of the request's cookie.
+async fn signed_in(
+    state: &AppState,
+    session: Option<Credential>,
+) -> Result<(Credential, std::sync::Arc<KeyGrant>), Problem> {
+    let refused = || Problem::unauthorized_page(NO_SESSION);
+    let session = session.ok_or_else(refused)?;
+    match authenticate(state, Ok(session)).await {
+        Err(problem) if problem.status() == 401 => Err(refused()),
+        known => known,
+    }
+}
+
+/// The cookie is for this server alone, and only for requests of its own pages. Its path is the one
+/// under which callers reach the server.
+fn cookie(base: &BaseUrl, text: &str, seconds: i64) -> Result<HeaderValue, Problem> {
+    let after_scheme = base.as_str().split_once("://").map_or("", |(_, rest)| rest);
+    let path = after_scheme.find('/').map_or("", |at| &after_scheme[at..]);
+    let secure = if base.as_str().starts_with("https:") { "; Secure" } else { "" };
+    let cookie = format!(
+        "{SESSION_COOKIE}={text}; Path={path}/; Max-Age={seconds}; HttpOnly; \
+         SameSite=Strict{secure}"
+    );
+    HeaderValue::try_from(cookie).map_err(|_| Problem::internal())
+}
+
+fn no_store() -> (header::HeaderName, HeaderValue) {
+    (header::CACHE_CONTROL, HeaderValue::from_static("no-store"))
+}
+
+fn view(grant: &KeyGrant, ends: UnixMillis, features: &Features) -> Value {
+    json!({
+        "key_id": grant.key.id,
+        "key_name": grant.key.name,
+        "access": grant.key.access.as_str(),
+        "domain": grant.domain_name.as_str(),
+        "expires_at": ends.0,
+        "version": env!("CARGO_PKG_VERSION"),
+        "features": features.0,
+    })
+}

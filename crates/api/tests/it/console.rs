@@ -1,0 +1,289 @@
+//! The console: its headers and files, signing in, the cookie, and the administration that needs an
+//! admin key.
+
+use caseload_model::key::Access;
+use caseload_store::{CreateKey, CreateSession, SessionKind};
+use caseload_teststore::on_each_store;
+use reqwest::{Method, RequestBuilder, Response};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::real_server::RealServer;
+use crate::server::{READ, Server, WRITE};
+
+const ADMIN: &str = "admin-key";
+
+async fn with_admin() -> RealServer {
+    let server = RealServer::start().await;
+    let key = CreateKey {
+        domain: server.domain,
+        id: "key-admin".to_owned(),
+        hash: Sha256::digest(ADMIN).into(),
+        name: "admin".to_owned(),
+        access: Access::Admin,
+        now: server.clock.now(),
+        expires_at: None,
+    };
+    server.store.create_key(key).await.unwrap();
+    server
+}
+
+/// A request without a key.
+fn bare(server: &RealServer, method: Method, path: &str) -> RequestBuilder {
+    server.client.request(method, server.url(path))
+}
+
+async fn sign_in(server: &RealServer, body: &Value) -> Response {
+    bare(server, Method::POST, "/console/session").json(body).send().await.unwrap()
+}
+
+/// The cookie that an answer sets, as a request sends it.
+fn cookie(answer: &Response) -> String {
+    let set = answer.headers()["set-cookie"].to_str().unwrap();
+    set.split(';').next().unwrap().to_owned()
+}
+
+async fn make_code(server: &RealServer, text: &str, ms: i64) {
+    let now = server.clock.now();
+    let command = CreateSession {
+        domain: server.domain,
+        hash: Sha256::digest(text).into(),
+        key_id: "key-admin".to_owned(),
+        kind: SessionKind::Code,
+        now,
+        expires_at: caseload_model::time::UnixMillis(now.0 + ms),
+    };
+    server.store.create_session(command).await.unwrap();
+}
+
+#[tokio::test]
+async fn files_are_packed_and_immutable_and_the_page_is_not() {
+    let server = Server::start().await;
+    let get = |path: String| server.bare(Method::GET, &path);
+    let page = get("/console/".to_owned()).send().await.unwrap();
+    assert_eq!(page.status(), 200);
+    assert_eq!(page.headers()["cache-control"], "no-cache");
+    let policy = page.headers()["content-security-policy"].to_str().unwrap();
+    assert!(policy.starts_with("default-src 'none'; script-src 'self'"), "{policy}");
+    assert!(policy.ends_with("require-trusted-types-for 'script'; trusted-types 'none'"));
+    for name in ["cross-origin-opener-policy", "cross-origin-resource-policy"] {
+        assert_eq!(page.headers()[name], "same-origin");
+    }
+    let text = page.text().await.unwrap();
+    let start = text.find("src=\"").unwrap() + 5;
+    let app = format!("/console/{}", &text[start..start + text[start..].find('"').unwrap()]);
+    for (encoding, tag_end) in [("gzip", "-gzip\""), ("zstd, gzip", "-zstd\""), ("identity", "\"")]
+    {
+        let answer = get(app.clone()).header("Accept-Encoding", encoding).send().await.unwrap();
+        assert_eq!(answer.status(), 200, "{app}");
+        let tag = answer.headers()["etag"].to_str().unwrap().to_owned();
+        assert!(tag.starts_with('"') && tag.ends_with(tag_end), "{tag}");
+        let cache = answer.headers()["cache-control"].to_str().unwrap();
+        assert_eq!(cache, "public, max-age=31536000, immutable");
+        assert_eq!(answer.headers()["content-type"], "text/javascript; charset=utf-8");
+        let again = get(app.clone()).header("Accept-Encoding", encoding);
+        let again = again.header("If-None-Match", &tag).send().await.unwrap();
+        assert_eq!(
+            (again.status().as_u16(), &again.headers()["etag"]),
+            (304, &tag.parse().unwrap())
+        );
+    }
+    for path in ["/console/0000/app.js", "/console/app.js", "/console/x/../style.css"] {
+        let answer = get(path.to_owned()).send().await.unwrap();
+        assert_eq!(answer.status(), 404, "{path}");
+        assert!(answer.headers().contains_key("content-security-policy"), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn the_address_without_a_slash_leads_to_the_one_with_it() {
+    let server = Server::start().await;
+    let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none());
+    let answer = client.build().unwrap().get(server.url("/console")).send().await.unwrap();
+    let location = answer.headers()["location"].to_str().unwrap();
+    assert_eq!((answer.status().as_u16(), location), (308, "console/"));
+}
+
+on_each_store!(
+    a_session_opens_the_api_to_pages_of_the_server_until_it_is_ended,
+    a_code_signs_in_once_and_for_its_time,
+    a_session_ends_with_its_key,
+    an_admin_key_makes_keys_apps_agents_and_queues_and_changes_the_desk,
+);
+
+async fn a_session_opens_the_api_to_pages_of_the_server_until_it_is_ended() {
+    let server = with_admin().await;
+    let answer = sign_in(&server, &json!({"key": WRITE})).await;
+    assert_eq!(answer.status(), 201);
+    let set = answer.headers()["set-cookie"].to_str().unwrap().to_owned();
+    assert!(set.ends_with("; Path=/; Max-Age=28800; HttpOnly; SameSite=Strict"), "{set}");
+    let cookie = cookie(&answer);
+    let session: Value = answer.json().await.unwrap();
+    assert_eq!((&session["access"], &session["domain"]), (&json!("write"), &json!("acme")));
+    let own = format!("http://{}", server.address);
+    let call = |method: Method, name: &'static str, value: String| {
+        let (server, cookie) = (&server, &cookie);
+        async move {
+            let path = "/v1/acme/issues";
+            let mut request = bare(server, method.clone(), path).header("Cookie", cookie);
+            if method == Method::POST {
+                request = request.form(&[("message-body", "hello")]);
+            }
+            if !name.is_empty() {
+                request = request.header(name, value);
+            }
+            request.send().await.unwrap()
+        }
+    };
+    for (method, name, value, status) in [
+        (Method::GET, "", "", 200),
+        (Method::GET, "Sec-Fetch-Site", "same-origin", 200),
+        (Method::GET, "Sec-Fetch-Site", "none", 401),
+        (Method::GET, "Sec-Fetch-Site", "same-site", 401),
+        (Method::GET, "Sec-Fetch-Site", "cross-site", 401),
+        (Method::GET, "Origin", "https://evil.example", 401),
+        (Method::POST, "", "", 401),
+        (Method::POST, "Sec-Fetch-Site", "same-origin", 201),
+        (Method::POST, "Origin", own.as_str(), 201),
+        (Method::POST, "Origin", "null", 401),
+    ] {
+        let answer = call(method.clone(), name, value.to_owned()).await;
+        assert_eq!(answer.status(), status, "{method} {name}: {value}");
+    }
+    // The text of a session is not a key.
+    let text = cookie.split('=').nth(1).unwrap();
+    let as_key = bare(&server, Method::GET, "/v1/acme/issues").bearer_auth(text);
+    assert_eq!(as_key.send().await.unwrap().status(), 401);
+    let of = |method| bare(&server, method, "/console/session").header("Cookie", &cookie);
+    assert_eq!(of(Method::GET).send().await.unwrap().status(), 200);
+    let own = of(Method::DELETE).header("Sec-Fetch-Site", "same-origin");
+    assert_eq!(own.send().await.unwrap().status(), 204);
+    let after = of(Method::GET).send().await.unwrap();
+    assert_eq!(after.status(), 401);
+    assert_eq!(after.headers()["www-authenticate"], "Bearer");
+    assert_eq!(call(Method::GET, "", String::new()).await.status(), 401);
+    server.stop().await;
+}
+
+async fn a_code_signs_in_once_and_for_its_time() {
+    let server = with_admin().await;
+    make_code(&server, "one", 60_000).await;
+    make_code(&server, "old", 1).await;
+    let answers = [
+        sign_in(&server, &json!({"code": "one"})).await,
+        sign_in(&server, &json!({"code": "one"})).await,
+        sign_in(&server, &json!({"code": "old"})).await,
+        sign_in(&server, &json!({"code": "other"})).await,
+        sign_in(&server, &json!({"key": "other"})).await,
+        sign_in(&server, &json!({"key": WRITE, "code": "one"})).await,
+        sign_in(&server, &json!({})).await,
+    ];
+    let statuses = answers.each_ref().map(|answer| answer.status().as_u16());
+    assert_eq!(statuses, [201, 401, 401, 401, 401, 400, 400]);
+    assert_eq!(answers[1].headers()["www-authenticate"], "Bearer");
+    // A code is not the text of a session.
+    make_code(&server, "code", 60_000).await;
+    let request = bare(&server, Method::GET, "/v1/acme/issues");
+    let request = request.header("Cookie", "caseload_session=code");
+    assert_eq!(request.send().await.unwrap().status(), 401);
+    server.stop().await;
+}
+
+async fn a_session_ends_with_its_key() {
+    let server = with_admin().await;
+    let cookie = cookie(&sign_in(&server, &json!({"key": WRITE})).await);
+    let id = format!("/v1/acme/keys/key-{WRITE}");
+    let revoked = bare(&server, Method::DELETE, &id).bearer_auth(ADMIN).send().await.unwrap();
+    assert_eq!(revoked.status(), 204);
+    let begun = std::time::Instant::now();
+    loop {
+        let request = bare(&server, Method::GET, "/v1/acme/issues").header("Cookie", &cookie);
+        if request.send().await.unwrap().status() == 401 {
+            break;
+        }
+        assert!(begun.elapsed().as_secs() < 6);
+    }
+    server.stop().await;
+}
+
+async fn an_admin_key_makes_keys_apps_agents_and_queues_and_changes_the_desk() {
+    let server = with_admin().await;
+    let call = |key: &'static str, method: Method, path: &str, body: Value| {
+        let path = format!("/v1/acme/{path}");
+        let request = bare(&server, method, &path).bearer_auth(key);
+        let request = if body.is_null() { request } else { request.json(&body) };
+        async move {
+            let answer = request.send().await.unwrap();
+            let status = answer.status().as_u16();
+            (status, answer.json::<Value>().await.unwrap_or_default())
+        }
+    };
+    for (method, path, body) in [
+        (Method::GET, "keys", Value::Null),
+        (Method::POST, "keys", json!({"name": "x"})),
+        (Method::DELETE, "keys/key-admin", Value::Null),
+        (Method::POST, "apps", json!({"title": "x"})),
+        (Method::POST, "agents", json!({"name": "x", "email": "x@example.org"})),
+        (Method::POST, "queues", json!({"name": "x"})),
+        (Method::GET, "settings", Value::Null),
+        (Method::PUT, "settings", json!({"desk_name": "x"})),
+    ] {
+        for key in [READ, WRITE] {
+            let (status, problem) = call(key, method.clone(), path, body.clone()).await;
+            assert_eq!((status, &problem["code"]), (403, &json!("forbidden")), "{path}");
+        }
+    }
+    let (status, made) =
+        call(ADMIN, Method::POST, "keys", json!({"name": "n", "access": "admin"})).await;
+    assert_eq!((status, &made["access"], &made["state"]), (201, &json!("admin"), &json!("active")));
+    let secret = made["secret"].as_str().unwrap();
+    let request = bare(&server, Method::GET, "/v1/acme/keys").bearer_auth(secret);
+    let keys: Value = request.send().await.unwrap().json().await.unwrap();
+    assert_eq!(keys["keys"].as_array().unwrap().len(), 4);
+    assert!(!keys.to_string().contains(secret));
+    for (path, body, list, at) in [
+        ("apps", json!({"title": "Web shop"}), "apps", "/apps/1/title"),
+        ("agents", json!({"name": "Ada", "email": "a@b"}), "agents", "/profiles/0/name"),
+        ("queues", json!({"name": "Returns"}), "queues", "/queues/0/name"),
+    ] {
+        let (status, made) = call(ADMIN, Method::POST, path, body.clone()).await;
+        assert_eq!(status, 201, "{made}");
+        let (_, listed) = call(ADMIN, Method::GET, list, Value::Null).await;
+        let first = body.as_object().unwrap().values().next().unwrap();
+        assert_eq!(listed.pointer(at), Some(first), "{listed}");
+    }
+    let (_, settings) = call(ADMIN, Method::PUT, "settings", json!({"desk_name": "Team"})).await;
+    assert_eq!(settings["desk_name"], "Team");
+    assert_eq!(settings["desk_email"], "desk@acme.invalid");
+    let (status, problem) = call(
+        ADMIN,
+        Method::POST,
+        "keys",
+        json!({"name": " ", "access": "all", "expires_at": 1, "nam": "x"}),
+    )
+    .await;
+    let codes: Vec<_> = problem["errors"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|fault| fault["parameter"].as_str().unwrap())
+        .collect();
+    assert_eq!((status, codes), (400, vec!["nam", "name", "access", "expires_at"]));
+    let (status, _) = call(ADMIN, Method::DELETE, "keys/none", Value::Null).await;
+    assert_eq!(status, 404);
+    assert!(server.store.check().await.unwrap().faults.is_empty());
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_page_is_not_offered_basic() {
+    let server = Server::start().await;
+    for (name, value) in [("Sec-Fetch-Dest", "empty"), ("Caseload-Console", "1")] {
+        let request = server.bare(Method::GET, "/v1/acme/issues").header(name, value);
+        let answer = request.send().await.unwrap();
+        assert_eq!(
+            (answer.status().as_u16(), &answer.headers()["www-authenticate"]),
+            (401, &"Bearer".parse().unwrap())
+        );
+    }
+}

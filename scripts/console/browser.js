@@ -1,0 +1,63 @@
+// Chromium without a window, pages that tell of every error, and what may never happen in them.
+import { createRequire } from "node:module";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const require = createRequire(join(process.env.CONSOLE_CHECK_MODULES, "x.js"));
+const { chromium } = require("playwright-core");
+const axe = require.resolve("axe-core/axe.min.js");
+
+const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
+
+/** The browser reports each answer that is no success, at which the flows look themselves, and that
+ * one header has no effect on plain HTTP. */
+const EXPECTED = /^(Failed to load resource|The Cross-Origin-Opener-Policy header has been ignored)/;
+
+export class Browser {
+  async start() {
+    this.folder = mkdtempSync(join(tmpdir(), "caseload-chromium-"));
+    this.chromium = await chromium.launch({ executablePath: process.env.CONSOLE_CHECK_CHROMIUM, headless: true, args: FLAGS });
+    this.wrong = [];
+  }
+  /** A new page of a person who is signed in with this key. */
+  async page(server, { key = server.key, path = "overview", theme = "light", width = 1280, height = 800, origin = server.url, prefix = "" } = {}) {
+    const context = await this.chromium.newContext({ viewport: { width, height }, colorScheme: theme, acceptDownloads: true });
+    const page = await context.newPage();
+    page.setDefaultTimeout(15000);
+    const files = process.env.CONSOLE_CHECK_FILES;
+    if (files) await page.route(/\/console\/[0-9a-f]{16}\//, (route) => route.fulfill({ path: join(files, new URL(route.request().url()).pathname.split("/").at(-1)) }));
+    this.watch(page, origin);
+    if (key) {
+      const answer = await context.request.post(`${origin}${prefix}/console/session`, { data: { key }, headers: { "Sec-Fetch-Site": "same-origin" } });
+      if (answer.status() !== 201) throw new Error(`sign-in: ${answer.status()}`);
+    }
+    await page.goto(`${origin}${prefix}/console/#/${path}`);
+    if (key) await page.waitForSelector("nav a");
+    return page;
+  }
+  watch(page, origin) {
+    page.on("console", (message) => {
+      if (message.type() === "error" && !EXPECTED.test(message.text())) this.wrong.push(`console: ${message.text()}`);
+    });
+    page.on("pageerror", (error) => this.wrong.push(`page: ${error.message}`));
+    page.on("request", (request) => {
+      const url = request.url();
+      if (!url.startsWith(origin) && !/^(data|blob):/.test(url)) this.wrong.push(`foreign request: ${url.slice(0, 100)}`);
+    });
+  }
+  /** The violations that axe finds. */
+  async axe(page) {
+    const source = await import("node:fs").then((fs) => fs.readFileSync(axe, "utf8"));
+    // The policy forbids injected scripts; the debugger may still evaluate one.
+    const session = await page.context().newCDPSession(page);
+    await session.send("Runtime.evaluate", { expression: source });
+    const found = await session.send("Runtime.evaluate", { expression: "axe.run(document, {resultTypes: ['violations']}).then((r) => JSON.stringify(r.violations.map((v) => [v.id, v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160) + ' ' + (n.any[0]?.message ?? ''))])))", awaitPromise: true, returnByValue: true });
+    await session.detach();
+    return JSON.parse(found.result.value ?? "[[\"axe failed\"]]");
+  }
+  async close() {
+    await this.chromium.close();
+    rmSync(this.folder, { recursive: true });
+  }
+}

@@ -1,0 +1,436 @@
+// The flows: what people do in the console, against the real program.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createServer, request } from "node:http";
+import { networkInterfaces } from "node:os";
+import { gzipSync, gunzipSync } from "node:zlib";
+import { csv, HOSTILE } from "./records.js";
+
+const total = async (server, query = "") => (await server.call("GET", `v1/acme/issues?page-size=1${query}`))["total-hits"];
+const heading = async (page) => Number((await page.locator("h1 .number").innerText()).replace(/\D/g, ""));
+const settled = (page, count) => page.waitForFunction((n) => document.querySelector("h1 .number")?.textContent.replace(/\D/g, "") === String(n), count);
+const title = (page, text) => page.locator("h1", { hasText: text }).waitFor();
+const pick = (page, name, text, type = "text/plain") => page.setInputFiles("#file", { name, mimeType: type, buffer: Buffer.from(text) });
+const keys = async (page, ...all) => {
+  for (const key of all) await page.keyboard.press(key);
+};
+
+export const flows = [
+  ["a wrong key is refused in words, and the right one signs in", async ({ server, open }) => {
+    const page = await open({ key: null });
+    await page.getByLabel("API key").fill("caseload_wrong");
+    await page.keyboard.press("Enter");
+    await page.getByText("the API key is not known").waitFor();
+    await page.getByLabel("API key").fill(server.key);
+    await page.keyboard.press("Enter");
+    await title(page, "Overview");
+  }],
+  ["a link signs in once", async ({ server, open }) => {
+    const link = server.link();
+    const page = await open({ key: null });
+    await page.goto(link);
+    await title(page, "Overview");
+    assert.ok(!page.url().includes("code="), page.url());
+    const other = await open({ key: null });
+    await other.goto(link);
+    await other.getByText("the link was used before").waitFor();
+  }],
+  ["signing out ends the session", async ({ open }) => {
+    const page = await open();
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByLabel("API key").waitFor();
+    await page.reload();
+    await page.getByLabel("API key").waitFor();
+  }],
+  ["a revoked key signs out", async ({ server, open }) => {
+    const key = server.newKey("write");
+    const page = await open({ key });
+    const made = (await server.call("GET", "v1/acme/keys")).keys.findLast((one) => one.name === "write");
+    await server.call("DELETE", `v1/acme/keys/${made.id}`);
+    await page.getByText("The session has ended").waitFor();
+  }],
+  ["a read key sees no writing control", async ({ open, read, faulty }) => {
+    const page = await open({ key: read, path: "issues" });
+    await page.locator(".issue-row").first().waitFor();
+    assert.equal(await page.getByRole("button", { name: "New issue" }).count(), 0);
+    assert.equal(await page.locator(".mark").count(), 0);
+    assert.equal(await page.getByRole("link", { name: "Settings" }).count(), 0);
+    await keys(page, "j", "Enter");
+    await page.locator(".message").first().waitFor();
+    assert.equal(await page.locator("textarea, select").count(), 0);
+    await page.goto(`${page.url().split("#")[0]}#/task/identity/${faulty.task_id}`);
+    await page.getByText("entries with faults").waitFor();
+    assert.equal(await page.getByRole("button", { name: /again/ }).count(), 0);
+  }],
+  ["the overview has the totals of the API", async ({ server, open }) => {
+    const page = await open();
+    await page.locator(".bars").waitFor();
+    const shown = await page.locator(".bars td.right").first().innerText();
+    assert.equal(Number(shown.replace(/\D/g, "")), await total(server, "&state=new"));
+    await page.getByRole("link", { name: "waiting-for-agent" }).click();
+    await settled(page, await total(server, "&state=waiting-for-agent"));
+  }],
+  ["issues are filtered by state, words, tag and day, and the address has it all", async ({ server, open }) => {
+    const page = await open({ path: "issues" });
+    await settled(page, await total(server));
+    await page.getByLabel("State").selectOption("resolved");
+    await settled(page, await total(server, "&state=resolved"));
+    await keys(page, "/");
+    await page.keyboard.type("needle");
+    await page.keyboard.press("Enter");
+    const both = await total(server, `&state=resolved&messages=${encodeURIComponent('{"and":["needle"]}')}`);
+    assert.ok(both > 0);
+    await settled(page, both);
+    await page.getByRole("button", { name: "Add a filter" }).click();
+    await page.getByLabel("Field").selectOption("tags");
+    await page.getByLabel("Value").fill("urgent");
+    await page.getByRole("button", { name: "Add", exact: true }).click();
+    await page.locator(".chip", { hasText: "tag: urgent" }).waitFor();
+    const fewer = await total(server, `&state=resolved&tags=urgent&messages=${encodeURIComponent('{"and":["needle"]}')}`);
+    await settled(page, fewer);
+    await page.reload();
+    await settled(page, fewer);
+    await page.getByRole("button", { name: "Remove the filter tag" }).click();
+    await settled(page, both);
+    await page.getByLabel("Search messages").fill("nothing has this");
+    await page.keyboard.press("Enter");
+    await page.getByText("No issue matches").waitFor();
+  }],
+  ["issues are sorted", async ({ open }) => {
+    const page = await open({ path: "issues" });
+    await page.getByLabel("Order").selectOption("creation-time asc");
+    await page.locator(".issue-row .title", { hasText: /^No e-mail to reset my password 0$/ }).waitFor();
+  }],
+  ["j, k, Enter and Esc go through the list", async ({ open }) => {
+    const page = await open({ path: "issues?sort=creation-time+asc" });
+    await page.locator(".issue-row").first().waitFor();
+    await keys(page, "j", "j", "j", "k");
+    const chosen = await page.locator('[aria-selected="true"] .title').innerText();
+    await keys(page, "Enter");
+    await title(page, chosen);
+    await keys(page, "Escape");
+    await page.locator(".issue-row").first().waitFor();
+  }],
+  ["a long list has few rows in the document, and scrolls to its end", async ({ server, open }) => {
+    const page = await open({ path: "issues" });
+    const all = await total(server);
+    await settled(page, all);
+    for (let n = 0; n < 40; n++) {
+      await page.locator(".long-list").evaluate((list) => (list.scrollTop = list.scrollHeight));
+      await page.waitForTimeout(60);
+      if ((await page.locator(".issue-row").last().getAttribute("aria-posinset")) === String(all)) break;
+    }
+    assert.equal(await page.locator(".issue-row").last().getAttribute("aria-posinset"), String(all));
+    assert.ok((await page.locator(".issue-row").count()) < 80);
+  }],
+  ["an issue is answered, noted, assigned, tagged and resolved", async ({ server, open, write }) => {
+    const made = await server.call("POST", "v1/acme/issues", { title: "A conversation", "message-body": "Hello?" });
+    const page = await open({ path: `issue/${made.id}`, key: write });
+    await title(page, "A conversation");
+    await keys(page, "r");
+    await page.keyboard.type("We are on it.");
+    await page.getByRole("button", { name: "Send the reply" }).click();
+    await page.locator(".message.ours", { hasText: "We are on it." }).waitFor();
+    await page.getByLabel("Reply").fill("With a proof.");
+    await page.getByLabel("Author").selectOption({ label: "Grace Hopper" });
+    await page.setInputFiles('input[type="file"]', { name: "proof.txt", mimeType: "text/plain", buffer: Buffer.from("proof") });
+    await page.getByRole("button", { name: "Send the reply" }).click();
+    await page.locator(".message.ours", { hasText: "With a proof." }).waitFor();
+    const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name: /proof.txt/ }).click()]);
+    assert.equal(readFileSync(await download.path(), "utf8"), "proof");
+    await page.getByLabel("Private note").fill("A secret.");
+    await page.getByRole("button", { name: "Add the note" }).click();
+    await page.locator(".message.note", { hasText: "A secret." }).waitFor();
+    await page.getByLabel("Assignee").selectOption({ label: "Grace Hopper" });
+    await page.getByText("saved").waitFor();
+    await page.getByLabel("Tags").fill("one, two");
+    await page.keyboard.press("Enter");
+    await page.waitForTimeout(300);
+    await page.getByLabel("State").selectOption("resolved");
+    await page.waitForTimeout(500);
+    const { issues } = await server.call("GET", `v1/acme/issues/${made.id}`);
+    assert.deepEqual([issues[0].state_data.state, issues[0].tags, issues[0].assignee_name, issues[0].messages.length], ["resolved", ["one", "two"], "Grace Hopper", 3]);
+  }],
+  ["a new issue is written", async ({ open }) => {
+    const page = await open({ path: "issues" });
+    await page.getByRole("button", { name: "New issue" }).click();
+    await page.getByLabel("Title").fill("Made by hand");
+    await page.getByLabel("Message", { exact: true }).fill("By a person.");
+    await page.getByRole("button", { name: "Create" }).click();
+    await title(page, "Made by hand");
+  }],
+  ["many issues are edited after a preview, by keyboard", async ({ server, open }) => {
+    const page = await open({ path: "issues?state=rejected" });
+    await page.locator(".issue-row").first().waitFor();
+    const before = await total(server, "&state=rejected");
+    await keys(page, "j", "x", "j", "x", "j", "x");
+    await page.getByRole("button", { name: "Edit them" }).focus();
+    await keys(page, "Enter");
+    await page.locator("dialog").getByLabel("State").selectOption("new");
+    await page.getByText("state becomes new").waitFor();
+    await page.getByRole("button", { name: "Change 3 issues" }).click();
+    await page.getByText("3 issues changed").waitFor();
+    assert.equal(await total(server, "&state=rejected"), before - 3);
+  }],
+  ["25,000 rows of CSV with 40 faults: dry run, import, a group mended, sent again, all in", async ({ server, open }) => {
+    const page = await open({ path: "new-import" });
+    await pick(page, "people.csv", csv(25000, 40), "text/csv");
+    assert.equal(await page.getByLabel("Column country").inputValue(), "text:last_country");
+    assert.match(await page.locator(".entry").first().innerText(), /"email":"c0@example.org".*"first_name":"Ada \\"0\\""/);
+    await page.getByRole("button", { name: "Dry run" }).click();
+    await page.getByRole("button", { name: "Import 25\u202f000 entries" }).click({ timeout: 60000 });
+    await page.getByText("the import is done").waitFor({ timeout: 60000 });
+    await page.getByText("40 failed").waitFor();
+    const faulty = page.locator("#main a[href*='faults']");
+    let mended = 0;
+    for (const link of await faulty.evaluateAll((links) => links.map((one) => one.getAttribute("href")))) {
+      await page.goto(page.url().split("#")[0] + link);
+      await page.locator(".groups button", { hasText: "unknown country" }).click();
+      await page.getByRole("button", { name: /Mend all/ }).click();
+      await page.getByLabel("Value", { exact: true }).fill("Germany");
+      await page.getByText("values change").waitFor();
+      await page.getByRole("button", { name: "Mend them" }).click();
+      await page.getByRole("button", { name: /Dry run of/ }).click();
+      await page.getByText(/all \d+ would succeed/).first().waitFor();
+      await page.getByRole("button", { name: /Send \d+ again/ }).click();
+      await page.locator(".pill.succeeded").waitFor();
+      mended += Number((await page.locator(".fact.good .number").innerText()).replace(/\D/g, ""));
+    }
+    assert.equal(mended, 40);
+    const { tasks } = await server.call("GET", "v2/acme/identity/bulk_actions?page-size=100&action=create_core_profiles");
+    const real = tasks.filter((task) => !task.dry_run).map((task) => task.counts.succeeded);
+    assert.ok(real.reduce((sum, one) => sum + one, 0) >= 25000);
+  }],
+  ["the same file again makes nothing twice", async ({ server, open }) => {
+    const text = Array.from({ length: 30 }, (_, n) => `{"identities":[{"uid":"twice-${n}"}]}`).join("\n");
+    const ids = [];
+    for (let n = 0; n < 2; n++) {
+      const page = await open({ path: "new-import" });
+      await pick(page, "twice.jsonl", text);
+      await page.getByRole("button", { name: "Dry run" }).click();
+      if (n === 0) await page.getByText("30 would succeed").waitFor();
+      await page.getByRole("button", { name: "Import 30 entries" }).click();
+      await page.getByText("30 succeeded").waitFor();
+      ids.push(await page.locator("td a").first().getAttribute("href"));
+    }
+    assert.equal(ids[0], ids[1]);
+    assert.ok(server);
+  }],
+  ["issues from a packed file, and a JSON array", async ({ server, open }) => {
+    const before = await total(server);
+    const page = await open({ path: "new-import" });
+    const lines = ['{"title":"from gzip","created_at":1767225600000}', '{"title":"from gzip 2","created_at":1767225600001}'].join("\n");
+    await page.setInputFiles("#file", { name: "issues.jsonl.gz", mimeType: "application/gzip", buffer: gzipSync(lines) });
+    assert.equal(await page.getByLabel("Action").inputValue(), "import_issues");
+    await page.getByRole("button", { name: "Dry run" }).click();
+    await page.getByRole("button", { name: "Import 2 entries" }).click();
+    await page.getByText("2 succeeded").waitFor();
+    await pick(page, "array.json", '[{"title":"from an array","created_at":1767225600002},\n{"title":"and another","created_at":1767225600003}]');
+    await page.getByRole("button", { name: "Dry run" }).click();
+    await page.getByRole("button", { name: "Import 2 entries" }).click();
+    await page.getByText("2 succeeded").waitFor();
+    assert.equal(await total(server), before + 4);
+  }],
+  ["a read key can try an import and not run it", async ({ open, read }) => {
+    const page = await open({ path: "new-import", key: read });
+    await pick(page, "x.jsonl", '{"identities":[{"uid":"tried"}]}');
+    await page.getByLabel("Action").selectOption("create_core_profiles");
+    await page.getByRole("button", { name: "Dry run" }).click();
+    await page.getByText("stays a dry run").waitFor();
+  }],
+  ["a task is followed live and cancelled", async ({ server, open }) => {
+    const form = new FormData();
+    form.append("action", "create_core_profiles");
+    form.append("payload", new Blob([Array.from({ length: 10000 }, (_, n) => `{"identities":[{"uid":"live-${n}"}],"tags":["x"]}`).join("\n")]), "x.jsonl");
+    const path = "v2/acme/identity/bulk_actions";
+    const send = () => fetch(`${server.url}/${path}`, { method: "POST", headers: { Authorization: `Bearer ${server.key}` }, body: form }).then((answer) => answer.json());
+    await send();
+    await send();
+    const last = await send();
+    const page = await open({ path: `task/identity/${last.task_id}` });
+    await page.getByRole("button", { name: "Cancel" }).click();
+    await page.getByRole("button", { name: "Cancel the task" }).click();
+    await page.locator(".pill.cancelled, .pill.completed_with_errors, .pill.succeeded").first().waitFor({ timeout: 30000 });
+  }],
+  ["kill -9 in the middle of a task, and the page recovers", async ({ server, open }) => {
+    const form = new FormData();
+    form.append("action", "create_core_profiles");
+    form.append("payload", new Blob([Array.from({ length: 10000 }, (_, n) => `{"identities":[{"uid":"kill-${n}"}],"tags":["x"]}`).join("\n")]), "x.jsonl");
+    const answer = await fetch(`${server.url}/v2/acme/identity/bulk_actions`, { method: "POST", headers: { Authorization: `Bearer ${server.key}` }, body: form });
+    const task = await answer.json();
+    const page = await open({ path: `task/identity/${task.task_id}` });
+    await server.kill();
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    await server.start();
+    await page.locator(".pill.succeeded").waitFor({ timeout: 60000 });
+    await page.locator(".fact.good .number", { hasText: "10\u202f000" }).waitFor();
+  }],
+  ["faults are grouped, and an entry is mended in place, tried and sent", async ({ open, faulty }) => {
+    const page = await open({ path: `faults/identity/${faulty.task_id}` });
+    await page.getByText("120 of 400 entries failed, in 3 groups").waitFor();
+    await page.locator(".groups button", { hasText: "wrong type" }).click();
+    await page.locator(".fault-row mark.bad", { hasText: '"old"' }).first().waitFor();
+    await keys(page, "j", "Enter");
+    const text = page.getByLabel("Entry as JSON");
+    await text.fill((await text.inputValue()).replace('"old"', '"older"'));
+    await page.getByText('+ "age": "older"').waitFor();
+    await page.getByRole("button", { name: "Keep" }).click();
+    await page.getByRole("button", { name: "Dry run of 1" }).click();
+    await page.getByText("1 of 1 would still fail").waitFor();
+    await keys(page, "Enter");
+    await text.fill("{");
+    await page.getByRole("button", { name: "Keep" }).click();
+    await page.getByText("this is not JSON").waitFor();
+    await text.fill('{"identities":[{"uid":"mended"}],"age":33}');
+    await page.getByRole("button", { name: "Keep" }).click();
+    await page.getByRole("button", { name: "Send 1 again" }).click();
+    await page.locator(".pill.succeeded").waitFor();
+  }],
+  ["the failed entries of a task are sent again as they are", async ({ open, faulty }) => {
+    const page = await open({ path: `task/identity/${faulty.task_id}` });
+    await page.getByRole("button", { name: "Send 120 entries again as sent" }).click();
+    await page.getByText("Sends entries again of").waitFor();
+    await page.locator(".pill.completed_with_errors").waitFor();
+  }],
+  ["results and errors are downloaded", async ({ open, faulty }) => {
+    const page = await open({ path: `task/identity/${faulty.task_id}` });
+    const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name: "JSONL" }).last().click()]);
+    assert.equal(gunzipSync(readFileSync(await download.path())).toString().trim().split("\n").length, 120);
+  }],
+  ["tasks are filtered by action and status", async ({ open }) => {
+    const page = await open({ path: "imports" });
+    await page.getByLabel("Action").selectOption("import_issues");
+    await page.waitForURL(/action=import_issues/);
+    await page.locator("td a", { hasText: "import issues" }).first().waitFor();
+    assert.equal(await page.locator("td a", { hasText: "core profiles" }).count(), 0);
+    await keys(page, "j", "Enter");
+    await title(page, "import issues");
+  }],
+  ["an export has every issue", async ({ server, open }) => {
+    const page = await open({ path: "exports" });
+    await page.getByLabel("State").selectOption("resolved");
+    const all = await total(server, "&state=resolved");
+    await page.locator(".number", { hasText: new RegExp(`^${all}$`) }).waitFor();
+    const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name: "Download issues.jsonl" }).click()]);
+    assert.equal(readFileSync(await download.path(), "utf8").trim().split("\n").length, all);
+    await page.getByLabel("Format").selectOption("csv");
+    const [table] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name: "Download issues.csv" }).click()]);
+    assert.match(readFileSync(await table.path(), "utf8"), /^[\w,.]+\r\n/);
+  }],
+  ["keys are made, shown once and revoked", async ({ server, open }) => {
+    const page = await open({ path: "settings" });
+    await page.getByRole("button", { name: "New key" }).click();
+    await page.getByLabel("Name", { exact: true }).last().fill("warehouse");
+    await page.getByRole("button", { name: "Create the key" }).click();
+    const secret = await page.locator(".secret").innerText();
+    assert.equal((await server.call("GET", "v1/acme/issues?page-size=1", undefined, secret)).page, 1);
+    await page.getByRole("button", { name: "Close" }).last().click();
+    await page.getByRole("button", { name: "Revoke warehouse" }).click();
+    await page.getByText("cannot be undone").waitFor();
+    await page.getByRole("button", { name: "Revoke the key" }).click();
+    await page.getByText("the key is revoked").waitFor();
+    assert.equal(await page.getByRole("button", { name: "Revoke warehouse" }).count(), 0);
+  }],
+  ["the desk, an agent, an app and a queue are set up", async ({ open }) => {
+    const page = await open({ path: "settings" });
+    await page.getByLabel("Name", { exact: true }).fill("Shop support");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("saved").waitFor();
+    for (const [what, fields] of [["New agent", ["Name", "E-mail"]], ["New app", ["Title"]], ["New queue", ["Name"]]]) {
+      await page.getByRole("button", { name: what }).click();
+      for (const name of fields) await page.locator("dialog").getByLabel(name).fill(name === "E-mail" ? "new@example.org" : `${what} of a flow`);
+      await page.getByRole("button", { name: "Create", exact: true }).click();
+      await page.locator("td", { hasText: `${what} of a flow` }).waitFor();
+    }
+    assert.equal(await page.getByLabel("Name", { exact: true }).inputValue(), "Shop support");
+  }],
+  ["hostile texts stay texts, and digits stay digits", async ({ server, open }) => {
+    const { issues } = await server.call("GET", "v1/acme/issues?sort-by=creation-time&page-size=50");
+    const hostile = issues.filter((issue) => HOSTILE.includes(issue.title));
+    assert.equal(hostile.length, HOSTILE.length);
+    const page = await open({ path: "issues" });
+    await page.locator(".issue-row").first().waitFor();
+    for (const issue of hostile) {
+      await page.goto(`${server.url}/console/#/issue/${issue.id}`);
+      await page.locator(".message").first().waitFor();
+      await page.getByText("12345678901234567890.10").first().waitFor();
+      assert.equal(await page.evaluate(() => document.querySelectorAll("main script, main img, main iframe, a[href^='javascript']").length + (window.harmed ?? 0)), 0);
+    }
+    const { tasks } = await server.call("GET", "v2/acme/identity/bulk_actions?page-size=100");
+    const task = tasks.find((one) => one.counts.total === 2 && one.counts.failed === 2);
+    await page.goto(`${server.url}/console/#/faults/identity/${task.task_id}`);
+    await page.locator(".fault-row mark", { hasText: "</script>" }).waitFor();
+    await page.locator(".fault-row").first().click();
+    await page.getByText("This is not a JSON map").waitFor();
+  }],
+  ["the last calls are there as curl", async ({ server, open }) => {
+    const page = await open({ path: "issues?state=resolved" });
+    await page.locator(".issue-row").first().waitFor();
+    await keys(page, "c");
+    await page.locator(".call code", { hasText: `curl -u "$KEY:" '${server.url}/v1/acme/issues?state=resolved` }).first().waitFor();
+    await keys(page, "Escape");
+    await page.locator(".drawer").waitFor({ state: "hidden" });
+  }],
+  ["keys go to every screen, and ? lists them", async ({ open }) => {
+    const page = await open();
+    await title(page, "Overview");
+    await keys(page, "?");
+    await page.getByText("next, previous").waitFor();
+    await keys(page, "Escape");
+    for (const [key, text] of [["i", "Issues"], ["t", "Imports"], ["n", "New import"], ["e", "Exports"], ["s", "Settings"], ["o", "Overview"]]) {
+      await keys(page, "g", key);
+      await title(page, text);
+    }
+  }],
+  ["what is not there is said", async ({ open }) => {
+    const page = await open({ path: "nowhere" });
+    await page.getByText("There is no such screen").waitFor();
+    await page.goto(`${page.url().split("#")[0]}#/issue/999999999`);
+    await page.getByRole("heading", { name: "Not here" }).waitFor();
+  }],
+  ["a server that is away is said, and tried again", async ({ server, open }) => {
+    const page = await open({ path: "imports" });
+    await page.locator("td a").first().waitFor();
+    await server.kill();
+    await keys(page, "g", "e");
+    await page.getByText("cannot be reached").waitFor();
+    await server.start();
+    await page.getByRole("button", { name: "Try again" }).click();
+    await title(page, "Exports");
+  }],
+  ["it works below a prefix that a proxy adds", async ({ server, browser }) => {
+    const proxy = createServer((from, to) => {
+      if (!from.url.startsWith("/support/")) return to.writeHead(404).end();
+      const headers = { ...from.headers, "x-forwarded-prefix": "/support", "x-forwarded-host": from.headers.host };
+      const call = request(server.url + from.url.slice("/support".length), { method: from.method, headers }, (answer) => {
+        to.writeHead(answer.statusCode, answer.headers);
+        answer.pipe(to);
+      });
+      from.pipe(call);
+    });
+    await new Promise((resolve) => proxy.listen(0, "127.0.0.1", resolve));
+    const origin = `http://127.0.0.1:${proxy.address().port}`;
+    const page = await browser.page(server, { origin, prefix: "/support", path: "issues" });
+    await page.locator(".issue-row").first().waitFor();
+    const [cookie] = await page.context().cookies();
+    assert.equal(cookie.path, "/support/");
+    await page.goto(`${origin}/support/console`);
+    await title(page, "Overview");
+    await page.context().close();
+    proxy.closeAllConnections();
+    proxy.close();
+  }],
+  ["it works on plain HTTP by an address that is not localhost", async ({ server, browser }) => {
+    const address = Object.values(networkInterfaces()).flat().find((one) => one.family === "IPv4" && !one.internal)?.address;
+    const name = address ?? "127.0.0.2";
+    const page = await browser.page(server, { key: null, origin: `http://${name}:${server.port}` });
+    await page.getByLabel("API key").fill(server.key);
+    await page.keyboard.press("Enter");
+    await title(page, "Overview");
+    await keys(page, "g", "s");
+    await page.getByRole("button", { name: "New queue" }).click();
+    await page.locator("dialog").getByLabel("Name").fill("over plain HTTP");
+    await page.getByRole("button", { name: "Create", exact: true }).click();
+    await page.locator("td", { hasText: "over plain HTTP" }).waitFor();
+  }],
+];

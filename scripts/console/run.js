@@ -1,0 +1,46 @@
+// Runs the flows one after another against a server with records, prints each, and fails if a flow
+// fails or if a page had an error, broke the policy or asked anybody else for anything.
+import { Browser } from "./browser.js";
+import { flows } from "./flows.js";
+import { looks } from "./looks.js";
+import { faultyProfiles, hostileIssues, issues } from "./records.js";
+import { Server } from "./server.js";
+
+const only = process.argv[2];
+const server = new Server();
+const browser = new Browser();
+let failed = 0;
+await server.start();
+try {
+  await browser.start();
+  const now = Date.now() - 60000;
+  await server.call("POST", "v1/acme/agents", { name: "Grace Hopper", email: "grace@example.org" });
+  await server.task("issues", "import_issues", issues(1200, now));
+  const hostile = await server.task("issues", "import_issues", hostileIssues(now));
+  const faulty = await server.task("identity", "create_core_profiles", faultyProfiles(400));
+  await server.task("identity", "create_core_profiles", ["no json", '{"identities":[{"email":"<b>x</b>"}],"last_country":"</script>"}']);
+  const world = { server, browser, hostile, faulty, read: server.newKey("read"), write: server.newKey("write") };
+  const begun = Date.now();
+  for (const [name, flow] of [...flows, ...looks]) {
+    if (only && !name.includes(only)) continue;
+    const from = Date.now();
+    let page;
+    const open = async (options) => (page = await browser.page(server, options));
+    try {
+      await flow({ ...world, open });
+      if (browser.wrong.length) throw new Error(browser.wrong.join("; "));
+      console.log(`ok   ${String(Date.now() - from).padStart(6)} ms  ${name}`);
+    } catch (error) {
+      failed += 1;
+      console.log(`FAIL ${String(Date.now() - from).padStart(6)} ms  ${name}\n     ${error.stack.split("\n").slice(0, 12).join("\n     ")}`);
+      await page?.screenshot({ path: `${process.env.CONSOLE_CHECK_SHOTS ?? server.folder}/failed-${failed}.png` }).catch(() => {});
+    }
+    browser.wrong.length = 0;
+    for (const context of browser.chromium.contexts()) await context.close();
+  }
+  console.log(`${failed ? `${failed} flows failed` : "all flows passed"}, ${Math.round((Date.now() - begun) / 1000)} s`);
+} finally {
+  await browser.close();
+  await server.close();
+}
+process.exit(failed ? 1 : 0);

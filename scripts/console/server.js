@@ -1,0 +1,70 @@
+// A server of the program under test, with a store of its own, and calls of its API with a key.
+import { execFileSync, spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const program = process.env.CASELOAD_CHECK_PROGRAM;
+const clean = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("CASELOAD_")));
+
+export class Server {
+  constructor() {
+    this.folder = mkdtempSync(join(tmpdir(), "caseload-console-"));
+    this.store = `sqlite:${join(this.folder, "caseload.db")}`;
+    this.admin("domain", "create", "acme");
+    this.key = this.newKey("admin");
+  }
+  admin(...args) {
+    const options = { env: clean, stdio: ["ignore", "pipe", "ignore"] };
+    return execFileSync(program, [...args, "--store", this.store], options).toString().trim();
+  }
+  newKey(access) {
+    return this.admin("key", "create", "--domain", "acme", "--access", access, "--name", access);
+  }
+  link(url = this.url) {
+    return this.admin("console", "--domain", "acme", "--url", url);
+  }
+  /** Starts the server, on the same port as before. */
+  async start(...flags) {
+    const listen = this.port ? `0.0.0.0:${this.port}` : "0.0.0.0:0";
+    const args = ["serve", "--listen", listen, "--store", this.store, "--rate-limit", "0", "--trusted-proxy", "127.0.0.1", ...flags];
+    this.process = spawn(program, args, { env: clean, stdio: ["ignore", "ignore", "pipe"] });
+    this.ended = new Promise((resolve) => this.process.once("exit", resolve));
+    this.port = await new Promise((resolve, reject) => {
+      let said = "";
+      // The log is read to its end: a server whose log nobody reads would stop.
+      this.process.stderr.on("data", (piece) => {
+        said += piece;
+        const found = /listening on http:\/\/[^:]+:(\d+)/.exec(said);
+        if (found) resolve(Number(found[1]));
+      });
+      this.ended.then(() => reject(new Error(`the server did not start: ${said}`)));
+    });
+    this.url = `http://127.0.0.1:${this.port}`;
+  }
+  async kill(signal = "SIGKILL") {
+    this.process.kill(signal);
+    await this.ended;
+  }
+  async close() {
+    await this.kill("SIGTERM");
+    rmSync(this.folder, { recursive: true });
+  }
+  async call(method, path, body, key = this.key) {
+    const headers = { Authorization: `Bearer ${key}`, ...(body && { "Content-Type": "application/json" }) };
+    const answer = await fetch(`${this.url}/${path}`, { method, headers, body: body && JSON.stringify(body) });
+    const text = await answer.text();
+    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text.slice(0, 300)}`);
+    return text && JSON.parse(text);
+  }
+  /** Runs a task to its end. */
+  async task(family, action, lines) {
+    const form = new FormData();
+    form.append("action", action);
+    form.append("payload", new Blob([lines.map((line) => (typeof line === "string" ? line : JSON.stringify(line))).join("\n")]), "entries.jsonl");
+    const path = `v2/acme/${family}/bulk_actions`;
+    const answer = await fetch(`${this.url}/${path}`, { method: "POST", headers: { Authorization: `Bearer ${this.key}` }, body: form });
+    const made = await answer.json();
+    return this.call("GET", `${path}/${made.task_id}?wait=60`);
+  }
+}

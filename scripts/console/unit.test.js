@@ -1,0 +1,104 @@
+// The parts of the console that need no browser: digits, pointers, files, and the window of a list.
+import assert from "node:assert/strict";
+import test from "node:test";
+import { gzipSync } from "node:zlib";
+import { CsvReader, entryOf, guess, separatorOf } from "../../console/csv.js";
+import { ArraySplitter, digest, entries, examine, parts } from "../../console/entries.js";
+import { count, size, span } from "../../console/format.js";
+import { Exact, parse, write } from "../../console/json.js";
+import { groupOf, valueAt, withValue } from "../../console/pointer.js";
+import { isSafeAddress, visible } from "../../console/view.js";
+
+test("numbers keep their digits, with and without the engine's help", () => {
+  const text = '{"a":12345678901234567890,"b":[1.10,-0,1e3,0.1],"c":"12345678901234567890 \\" 1.10","d":7}';
+  for (const source of [undefined, false]) {
+    const value = parse(text, source);
+    assert.equal(write(value), text);
+    assert.ok(value.a instanceof Exact);
+    assert.equal(value.d, 7);
+    assert.equal(String(value.b[0]), "1.10");
+  }
+  assert.equal(write({ a: [], b: {}, c: undefined, d: [1] }, 2), '{\n  "a": [],\n  "b": {},\n  "d": [\n    1\n  ]\n}');
+  assert.throws(() => parse('{"a":01}', false));
+});
+
+test("a pointer finds, replaces and removes a value and leaves the entry as it was", () => {
+  const entry = { a: [{ "x/y": 1, "~": 2 }], b: "c" };
+  assert.equal(valueAt(entry, "/a/0/x~1y"), 1);
+  assert.equal(valueAt(entry, "/a/0/~0"), 2);
+  assert.equal(valueAt(entry, "/a/7/z"), undefined);
+  assert.equal(valueAt({ a: "text" }, "/a/length"), undefined);
+  assert.deepEqual(withValue(entry, "/a/0/x~1y", 5), { a: [{ "x/y": 5, "~": 2 }], b: "c" });
+  assert.deepEqual(withValue(entry, "/a/0", undefined), { a: [], b: "c" });
+  assert.deepEqual(withValue(entry, "/n/m", 1), { ...entry, n: { m: 1 } });
+  assert.deepEqual(entry, { a: [{ "x/y": 1, "~": 2 }], b: "c" });
+  assert.equal(groupOf("/identities/12/email"), "/identities/*/email");
+});
+
+test("CSV is read however it is cut", () => {
+  const text = '\uFEFFa,b\r\n"1, ""x""",2\n\n"line\nbreak",\u00fc\n,"" \n';
+  const whole = [["a", "b"], ['1, "x"', "2"], ["line\nbreak", "\u00fc"], ["", " "]];
+  for (let cut = 0; cut <= text.length; cut++) {
+    const reader = new CsvReader();
+    const rows = [...reader.push(text.slice(0, cut)), ...reader.push(text.slice(cut)), ...reader.finish()];
+    assert.deepEqual(rows, whole, `cut at ${cut}`);
+  }
+  assert.equal(separatorOf("a;b;c,d\n"), ";");
+});
+
+test("a row becomes an entry by its mapping", () => {
+  const columns = ["E-Mail", "First name", "Tags", "Age", "Plan", "LTV", "x"];
+  const mapping = columns.map((column) => ({ column, target: guess(column) }));
+  assert.deepEqual(mapping.map((one) => one.target), ["identity:email", "names.first_name", "list:tags", "number:age", "custom", "custom", "custom"]);
+  mapping[5].target = "number:lifetime_value";
+  mapping[6].target = "";
+  assert.equal(
+    entryOf(["a@b", 'Ada "L"', "x; y", "old", "12", "1.10", "no"], mapping),
+    '{"identities":[{"email":"a@b"}],"names":{"first_name":"Ada \\"L\\""},"tags":["x","y"],"age":"old","lifetime_value":1.10,"custom_fields":{"Plan":12}}',
+  );
+});
+
+test("the elements of an array are found however it is cut", () => {
+  const text = ' [ {"a":[1,{"b":"],\\""}]} , "x,y", 3\n]';
+  for (let cut = 0; cut <= text.length; cut++) {
+    const splitter = new ArraySplitter();
+    const found = [...splitter.push(text.slice(0, cut)), ...splitter.push(text.slice(cut))];
+    assert.deepEqual(found, ['{"a":[1,{"b":"],\\""}]}', '"x,y"', "3"], `cut at ${cut}`);
+  }
+});
+
+test("files are known by their first characters, packed or not, and split into parts", async () => {
+  const lines = Array.from({ length: 25 }, (_, n) => `{"n":${n}}`).join("\n");
+  const list = async (file) => {
+    const kind = await examine(file);
+    const found = [];
+    for await (const entry of entries(file, kind, (kind.columns ?? []).map((column) => ({ column, target: "custom" })))) found.push(entry);
+    return [kind.kind, found];
+  };
+  const [kind, found] = await list(new File([gzipSync(lines)], "x.jsonl.gz"));
+  assert.deepEqual([kind, found.length, found[24]], ["lines", 25, '{"n":24}']);
+  assert.deepEqual(await list(new File(['[{"a":1},2]'], "x.json")), ["array", ['{"a":1}', "2"]]);
+  assert.deepEqual(await list(new File(["a;b\n1;x\n"], "x.csv")), ["csv", ['{"custom_fields":{"a":1,"b":"x"}}']]);
+  const sizes = [];
+  async function* source() {
+    yield* found;
+  }
+  for await (const part of parts(source(), 10)) sizes.push(part.count);
+  assert.deepEqual(sizes, [10, 10, 5]);
+  assert.equal(digest("a"), digest("a"));
+  assert.notEqual(digest("ab"), digest("ba"));
+});
+
+test("only rows in view are drawn, and only harmless addresses are set", () => {
+  assert.deepEqual(visible(1000000, 40, 4000, 800, 8), [92, 128]);
+  assert.deepEqual(visible(3, 40, 0, 800, 8), [0, 3]);
+  assert.deepEqual(visible(0, 40, 500, 800, 8), [0, 0]);
+  for (const text of ["https://a", "http://a", "#/x", "a/b", "blob:x"]) assert.ok(isSafeAddress(text), text);
+  for (const text of ["javascript:alert(1)", " JavaScript:x", "data:text/html,x", "\u0001javascript:x", "vbscript:x"]) assert.ok(!isSafeAddress(text), text);
+});
+
+test("counts, sizes and spans are short", () => {
+  assert.equal(count(1234567), "1\u202f234\u202f567");
+  assert.deepEqual([0, 999, 1500, 2e6].map(size), ["0 B", "999 B", "1.5 kB", "2.0 MB"]);
+  assert.deepEqual([5, 61000, 3600000].map(span), ["5 ms", "1 min 1 s", "1 h 0 min"]);
+});

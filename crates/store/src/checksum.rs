@@ -303,7 +303,7 @@ pub static ATTACHMENT_PIECES: RowSum =
 /// All of them, except for clocks, whose columns differ between the backends. Issues have a
 /// checksum for each fragment, and the check compares their columns with the fragments; counters,
 /// term sets and identities are compared with the issues and profiles.
-pub static ROW_SUMS: [&RowSum; 15] = [
+pub static ROW_SUMS: [&RowSum; 16] = [
     &DOMAINS,
     &KEYS,
     &SESSIONS,

@@ -22,7 +22,7 @@ pub(crate) fn holds(data: &[u8]) {
         let deletions = prepare_issue_deletes(&block);
         check(&block, &deletions);
         let known = deletions.iter().filter_map(|one| one.item.as_ref().ok());
-        let stored: HashMap<u64, ()> = known.map(|id| (*id, ())).collect();
+        let stored: HashMap<u64, u32> = known.map(|id| (*id, 1)).collect();
         let plan = plan_issue_deletes(&block.bytes, &deletions, &stored);
         recorded(&plan.records, deletions.len());
         assert_eq!(plan.deleted.len(), stored.len(), "each issue is deleted once");

@@ -135,7 +135,7 @@ fn upserts(block: &Block) {
     assert!(of_deleted.eq(&deleted.identities_removed), "the identities go with the profile");
     let pids = prepare_app_deletes(block);
     check(block, &pids);
-    let none: HashMap<String, ()> = HashMap::new();
+    let none: HashMap<String, Vec<u8>> = HashMap::new();
     let of_apps = plan_app_deletes(&block.bytes, &pids, &none);
     recorded(&of_apps.records, block.entries.len());
     let again = plan_core_upserts(&block.bytes, &entries, &made, &owners, &mut ids);

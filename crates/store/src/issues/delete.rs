@@ -46,12 +46,11 @@ impl Deletions {
             stored.retain(|id, _| !earlier.contains(id));
         }
         let plan = plan_issue_deletes(payload, entries, &stored);
-        match &mut self.dry_run {
-            Some(earlier) => earlier.extend(plan.deleted),
-            None => {
-                let place = |id: &u64| Some((*stored.get(id)?, *id));
-                remove(store, &plan.deleted.iter().filter_map(place).collect())?;
-            }
+        if let Some(earlier) = &mut self.dry_run {
+            earlier.extend(plan.deleted);
+        } else {
+            let place = |id: &u64| Some((*stored.get(id)?, *id));
+            remove(store, &plan.deleted.iter().filter_map(place).collect())?;
         }
         Ok(plan.records)
     }

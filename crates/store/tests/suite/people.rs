@@ -196,5 +196,5 @@ async fn all_issues(store: &Arc<dyn Store>, domain: &Domain) -> String {
         bytes_max: usize::MAX,
         budget: Duration::from_secs(10),
     };
-    String::from_utf8(store.list_issues(request).await.unwrap().body.to_vec()).unwrap()
+    String::from_utf8(store.list_issues(request).await.unwrap().body).unwrap()
 }

@@ -1,5 +1,5 @@
 // The shell: who is signed in, which screen the address names, keys, and the drawer of calls.
-import { call, calls, can, curl, has, me, onCalled, onLost, setSession } from "./api.js";
+import { Refusal, call, calls, can, curl, has, me, onCalled, onLost, setSession } from "./api.js";
 import { span } from "./format.js";
 import { button, copy, dialog, failed, field, input, loading, noticeArea, refused } from "./ui.js";
 import { fill, h } from "./view.js";
@@ -24,6 +24,9 @@ const drawer = h("aside", { class: "drawer", hidden: true, "aria-label": "Last c
 let keys = /** @type {Record<string, (event:KeyboardEvent)=>void>} */ ({});
 let leave = () => {};
 let turn = 0;
+
+/** The file of a screen could not be loaded. */
+class Gone extends Refusal {}
 
 /** The address as a screen, its argument and its parameters. */
 function route() {
@@ -53,7 +56,9 @@ async function show() {
   if (!known) return fill(main, h("div", { class: "state" }, h("h1", null, "Not here"), h("p", null, "There is no such screen, or your key does not open it.")));
   fill(main, loading());
   try {
-    const screen = await load();
+    const screen = await load().catch(() => {
+      throw new Gone(0, { detail: "the server cannot be reached, or has another version now; load the page again" });
+    });
     const abort = new AbortController();
     const stops = /** @type {(()=>void)[]} */ ([() => abort.abort()]);
     const context = { args, params, go, signal: abort.signal, keys: (/** @type {any} */ more) => (keys = more), leaving: (/** @type {()=>void} */ stop) => stops.push(stop), reload: show };
@@ -62,7 +67,7 @@ async function show() {
     const content = await screen.default(context);
     if (mine === turn) fill(main, content);
   } catch (error) {
-    if (mine === turn && me()) fill(main, failed(error, show));
+    if (mine === turn && me()) fill(main, failed(error, error instanceof Gone ? () => location.reload() : show));
   }
 }
 

@@ -406,6 +406,7 @@ export const flows = [
         to.writeHead(answer.statusCode, answer.headers);
         answer.pipe(to);
       });
+      call.on("error", () => to.destroy());
       from.pipe(call);
     });
     await new Promise((resolve) => proxy.listen(0, "127.0.0.1", resolve));

@@ -45,13 +45,14 @@ export const looks = [
     const session = await context.newCDPSession(next);
     await session.send("Network.enable");
     await session.send("Network.setCacheDisabled", { cacheDisabled: true });
-    const files = [];
+    const files = new Set();
     let bytes = 0;
-    session.on("Network.responseReceived", ({ response }) => /\/console\/(?!session)/.test(response.url) && files.push(response.url));
-    session.on("Network.loadingFinished", ({ encodedDataLength }) => (bytes += encodedDataLength));
+    session.on("Network.responseReceived", ({ requestId, response }) => /\/console\//.test(response.url) && files.add(requestId));
+    session.on("Network.loadingFinished", ({ requestId, encodedDataLength }) => files.has(requestId) && (bytes += encodedDataLength));
     await next.goto(`${server.url}/console/#/overview`);
     await next.locator("h1", { hasText: "Overview" }).waitFor();
-    const first = { requests: files.length, bytes };
+    // The page, its files and the session; the data of the screen comes on top.
+    const first = { requests: files.size, bytes };
     await session.send("Network.setCacheDisabled", { cacheDisabled: false });
     await next.reload();
     await next.locator("nav a").first().waitFor();
@@ -63,7 +64,7 @@ export const looks = [
     }
     times.sort((a, b) => a - b);
     console.log(`     first load: ${first.requests} files, ${first.bytes} bytes; interactive after ${Math.round(times[2])} ms (median of 5)`);
-    assert.ok(first.requests <= REQUESTS_MAX, `${first.requests} requests: ${files}`);
+    assert.ok(first.requests <= REQUESTS_MAX, `${first.requests} requests`);
     assert.ok(first.bytes <= PACKED_BYTES_MAX, `${first.bytes} bytes`);
     assert.ok(times[2] <= INTERACTIVE_MS_MAX * (process.env.CI || process.env.CASELOAD_CHECK_SLOW ? 5 : 2), `interactive after ${times[2]} ms`);
   }],

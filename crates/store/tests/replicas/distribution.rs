@@ -17,10 +17,11 @@ use super::sql_lint::unbound_tables;
 /// Tables that a distributed database replicates to every node or stores on a single one: domains
 /// and their API keys, the queue of tasks with its leases, and the progress of a copy into the
 /// store.
-const UNDISTRIBUTED: [&str; 6] = [
+const UNDISTRIBUTED: [&str; 7] = [
     "domains",
     "domain_removals",
     "keys",
+    "sessions",
     "task_queue",
     "copy_progress",
     "refinery_schema_history",

@@ -78,6 +78,27 @@ pub(crate) async fn a_key_grants_access_until_it_expires_or_is_revoked(store: Ar
     assert_eq!((grant.key.id.as_str(), grant.key.access), ("k1", Access::Write));
     assert!(grant.works_at(later(999)) && !grant.works_at(later(1000)));
 
+    let kind = caseload_store::SessionKind::Session;
+    let session = caseload_store::CreateSession {
+        domain: acme.id,
+        hash: [7; 32],
+        key_id: "k1".to_owned(),
+        kind,
+        now: later(0),
+        expires_at: later(500),
+    };
+    store.create_session(session).await.unwrap();
+    let of_session = store.key_by_session([7; 32], kind).await.unwrap().unwrap();
+    assert_eq!(of_session.key.expires_at, Some(later(500)));
+    let code = caseload_store::SessionKind::Code;
+    assert_eq!(store.key_by_session([7; 32], code).await.unwrap(), None);
+    assert!(store.end_session(acme.id, [7; 32]).await.unwrap());
+    assert!(!store.end_session(acme.id, [7; 32]).await.unwrap());
+    let (id, name) = ("q1".to_owned(), "Returns".to_owned());
+    let queue = caseload_store::CreateQueue { domain: acme.id, id, name, now: later(0) };
+    store.create_queue(queue.clone()).await.unwrap();
+    assert_taken(&store.create_queue(queue).await);
+
     store.touch_key(acme.id, "k1", later(5)).await.unwrap();
     store.touch_key(acme.id, "k1", later(3)).await.unwrap();
     assert_eq!(store.keys(acme.id).await.unwrap()[0].last_used_at, Some(later(5)));

@@ -164,7 +164,7 @@ async fn every_statement_binds_each_of_its_tables_to_a_domain() {
         tasks: metrics_count_the_tasks_that_wait_and_those_that_run;
         domains: deleting_a_domain_removes_all_its_data_and_no_other_data,
             an_agent_id_that_exists_is_refused, records_of_an_unknown_domain_are_refused,
-            apps_get_increasing_publish_ids;
+            apps_get_increasing_publish_ids, a_key_grants_access_until_it_expires_or_is_revoked;
         limits: a_write_of_a_key_that_was_revoked_changes_nothing,
             limits_are_stored_with_their_domain,
             a_domain_may_have_as_many_unfinished_tasks_as_its_quota;

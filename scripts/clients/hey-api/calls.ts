@@ -24,9 +24,9 @@ const entries = [
 client.setConfig({ baseUrl: baseUrl!, auth: key!, throwOnError: true });
 const throwOnError = true;
 
-/** The records, if they came as a whole and not as a range of their text. */
-function whole<Record>(records: Record[] | string): Record[] {
-  if (typeof records === "string") throw new Error(`not an array: ${records}`);
+/** The records, if they came as a whole and not as a range of their text, or as a page. */
+function whole<Record>(records: Record[] | string | object): Record[] {
+  if (!Array.isArray(records)) throw new Error(`not an array: ${records}`);
   return records;
 }
 

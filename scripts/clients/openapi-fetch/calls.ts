@@ -26,9 +26,9 @@ async function good<Data>(answer: Promise<{ data?: Data; error?: Problem }>): Pr
   return data;
 }
 
-/** The records, if they came as a whole and not as a range of their text. */
-function whole<Record>(records: Record[] | string): Record[] {
-  if (typeof records === "string") throw new Error(`not an array: ${records}`);
+/** The records, if they came as a whole and not as a range of their text, or as a page. */
+function whole<Record>(records: Record[] | string | object): Record[] {
+  if (!Array.isArray(records)) throw new Error(`not an array: ${records}`);
   return records;
 }
 

@@ -47,7 +47,8 @@ print("poll:", task.outcome.value, task.counts.succeeded, task.counts.failed)
 results = tasks.get_issue_task_results(domain, task.task_id)
 print("results:", *[f"{record.line} {record.outcome}" for record in results])
 
-errors = tasks.get_issue_task_errors(domain, task.task_id)
+errors = tasks.get_issue_task_errors(domain, task.task_id).actual_instance
+assert isinstance(errors, list)
 faults = [fault for record in errors for fault in record.errors]
 print("errors:", *[f"{fault.code.value} {fault.pointer}" for fault in faults])
 

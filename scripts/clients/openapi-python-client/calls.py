@@ -57,7 +57,8 @@ results = good(get_issue_task_results.sync(domain, task.task_id, client=client))
 print("results:", *[f"{record.line} {record.outcome}" for record in results])
 
 errors = good(get_issue_task_errors.sync(domain, task.task_id, client=client))
-faults = [fault for record in errors for fault in record.errors]
+records = errors if isinstance(errors, list) else errors.errors
+faults = [fault for record in records for fault in record.errors]
 print("errors:", *[f"{fault.code} {fault.pointer}" for fault in faults])
 
 page = good(

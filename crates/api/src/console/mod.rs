@@ -11,7 +11,7 @@ use axum::extract::Request;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use http::header::{self, HeaderName};
-use http::{HeaderValue, StatusCode};
+use http::{HeaderValue, Method, StatusCode};
 
 pub(crate) use features::Features;
 pub(crate) use files::{file, page};
@@ -39,11 +39,12 @@ const HEADERS: [(HeaderName, &str); 6] = [
 /// so that the addresses in the page are relative to it, below any path that a proxy adds.
 pub(crate) async fn around(request: Request, next: Next) -> Response {
     let path = request.uri().path();
-    if path == "/console" {
+    let reads = [Method::GET, Method::HEAD].contains(request.method());
+    if path == "/console" && reads {
         let to = [(header::LOCATION, "console/")];
         return with_headers((StatusCode::PERMANENT_REDIRECT, to).into_response());
     }
-    if !path.starts_with("/console/") {
+    if path != "/console" && !path.starts_with("/console/") {
         return next.run(request).await;
     }
     with_headers(next.run(request).await)

@@ -46,7 +46,7 @@ pub(super) fn parameters() -> Value {
         "submitted_by": query(
             "submitted_by",
             &format!("Tasks submitted with this key, by its id or its name. {OTHER_LISTS}"),
-            json!({"type": "string"}),
+            json!({"type": "string", "minLength": 1}),
         ),
         "task-created-since": query(
             "created-since",
@@ -66,7 +66,7 @@ pub(super) fn parameters() -> Value {
                 "Records with a fault at this RFC 6901 pointer, as the record spells it. \
                  {OTHER_LISTS}"
             ),
-            json!({"type": "string"}),
+            json!({"type": "string", "minLength": 1}),
         ),
         "error-excludes": query_words("excludes", "Members that are left out.", &["entry"]),
         "error-cursor": query(

@@ -62,7 +62,7 @@ pub(super) fn parameters() -> Value {
         "timezone": query(
             "timezone",
             "The IANA name of the time zone of days, weeks and months; the default is UTC.",
-            json!({"type": "string", "examples": ["Europe/Berlin"]}),
+            json!({"type": "string", "format": "time-zone", "examples": ["Europe/Berlin"]}),
         ),
         "limit": query(
             "limit",

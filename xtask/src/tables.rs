@@ -113,52 +113,56 @@ fn country_table(
         .as_object()
         .context("--cldr: no main.en.localeDisplayNames.territories in the file")?;
     let mut alpha_2 = BTreeSet::new();
-    let mut alpha_3 = BTreeSet::new();
+    let mut alpha_3 = BTreeMap::new();
+    // By folded name: the name as the source spells it, and the country.
     let mut names = BTreeMap::new();
     for row in list(iso, "3166-1")? {
         let code = row["alpha_2"].as_str().context("--iso-codes: a country without alpha_2")?;
         alpha_2.insert(code);
-        alpha_3.insert(row["alpha_3"].as_str().context("--iso-codes: no alpha_3")?);
+        alpha_3.insert(row["alpha_3"].as_str().context("--iso-codes: no alpha_3")?, code);
         for name in ISO_NAME_FIELDS.iter().filter_map(|field| row[*field].as_str()) {
-            names.entry(folded(name)).or_insert(name);
+            names.entry(folded(name)).or_insert((name, code));
         }
     }
     for country in &UNLISTED {
         alpha_2.insert(country.alpha_2);
-        alpha_3.insert(country.alpha_3);
+        alpha_3.insert(country.alpha_3, country.alpha_2);
         for name in country.names {
-            names.entry(folded(name)).or_insert(name);
+            names.entry(folded(name)).or_insert((name, country.alpha_2));
         }
     }
     for (key, name) in territories {
         let code = key.split("-alt-").next().unwrap_or(key);
         if alpha_2.contains(code) {
             let name = name.as_str().context("--cldr: a name that is not a text")?;
-            names.entry(folded(name)).or_insert(name);
+            names.entry(folded(name)).or_insert((name, code));
         }
     }
     let mut text =
         header("The countries of ISO 3166-1 and Kosovo: codes, and the names by which they go.");
     writeln!(text, "//! Sources: iso-codes {iso_version} (`iso_3166-1.json`) and")?;
     writeln!(text, "//! cldr-localenames-full {cldr_version} (`main/en/territories.json`).\n")?;
-    code_list(&mut text, "Alpha-2 codes, sorted.", "ALPHA_2", &alpha_2)?;
-    code_list(&mut text, "Alpha-3 codes, sorted.", "ALPHA_3", &alpha_3)?;
-    writeln!(text, "/// Names: as `folded` spells them, sorted by that, and as the source does.")?;
-    writeln!(text, "pub(super) static NAMES: [(&str, &str); {}] = [", names.len())?;
-    for (key, name) in &names {
-        writeln!(text, "({key:?}, {name:?}),")?;
+    writeln!(text, "/// Alpha-2 codes, sorted.")?;
+    writeln!(text, "pub(super) static ALPHA_2: [&str; {}] = [", alpha_2.len())?;
+    for code in &alpha_2 {
+        writeln!(text, "{code:?},")?;
+    }
+    writeln!(text, "];\n\n/// Alpha-3 codes, sorted, each with its alpha-2 code.")?;
+    writeln!(text, "pub(super) static ALPHA_3: [[&str; 2]; {}] = [", alpha_3.len())?;
+    for (code, country) in &alpha_3 {
+        writeln!(text, "[{code:?}, {country:?}],")?;
+    }
+    writeln!(
+        text,
+        "];\n\n/// Names: as `folded` spells them, sorted by that, as the source does,"
+    )?;
+    writeln!(text, "/// and the alpha-2 code.")?;
+    writeln!(text, "pub(super) static NAMES: [[&str; 3]; {}] = [", names.len())?;
+    for (key, (name, country)) in &names {
+        writeln!(text, "[{key:?}, {name:?}, {country:?}],")?;
     }
     text.push_str("];\n");
     Ok(text)
-}
-
-fn code_list(text: &mut String, doc: &str, name: &str, codes: &BTreeSet<&str>) -> Result<()> {
-    writeln!(text, "/// {doc}\npub(super) static {name}: [&str; {}] = [", codes.len())?;
-    for code in codes {
-        writeln!(text, "{code:?},")?;
-    }
-    text.push_str("];\n\n");
-    Ok(())
 }
 
 fn language_table(sources: &[Value], version: &str) -> Result<String> {

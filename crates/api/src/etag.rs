@@ -10,8 +10,8 @@ use caseload_store::TaskPage;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use sha2::{Digest, Sha256};
 
-/// The version of the form in which issues are rendered. It is part of every tag, so that a program
-/// with another form has other tags.
+/// The version of the form in which records are rendered. It is part of every tag, so that a
+/// program with another form has other tags.
 const RENDERING: u32 = 1;
 
 /// Whether the caller already has the answer with this tag. A weak tag of the same text counts,
@@ -22,9 +22,9 @@ pub(crate) fn has_already(headers: &HeaderMap, tag: &str) -> bool {
     tags.map(str::trim).any(|one| one == "*" || one.strip_prefix("W/").unwrap_or(one) == tag)
 }
 
-/// A strong tag, with its quotes, of issues with this version; `shown` describes how the answer
+/// A strong tag, with its quotes, of records with this version; `shown` describes how the answer
 /// shows them.
-pub(crate) fn of_issues(version: &ListVersion, shown: &str) -> String {
+pub(crate) fn of_version(version: &ListVersion, shown: &str) -> String {
     let mut digest = Sha256::new_with_prefix(version);
     digest.update(format!("{RENDERING} {shown}"));
     format!("\"{}\"", URL_SAFE_NO_PAD.encode(&digest.finalize()[..12]))
@@ -73,8 +73,9 @@ mod tests {
 
     #[test]
     fn a_tag_depends_on_the_issues_and_on_how_they_are_shown() {
-        let tags = [of_issues(&[0; 16], "a"), of_issues(&[1; 16], "a"), of_issues(&[0; 16], "b")];
-        assert_eq!(tags[0], of_issues(&[0; 16], "a"));
+        let tags =
+            [of_version(&[0; 16], "a"), of_version(&[1; 16], "a"), of_version(&[0; 16], "b")];
+        assert_eq!(tags[0], of_version(&[0; 16], "a"));
         assert!(tags[0] != tags[1] && tags[0] != tags[2] && tags[1] != tags[2]);
         assert!(tags.iter().all(|tag| tag.len() == 18 && tag.starts_with('"')));
     }

@@ -19,6 +19,7 @@ mod form;
 mod format;
 mod idempotency;
 mod link;
+mod lists;
 mod memory;
 mod middleware;
 mod openapi;
@@ -44,6 +45,7 @@ mod front_page;
 mod health;
 mod issues;
 mod metrics;
+mod profiles;
 mod queues;
 
 #[doc(hidden)]

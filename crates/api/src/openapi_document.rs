@@ -17,7 +17,7 @@ use crate::openapi::operation::{Operation, json_content};
 use crate::openapi::{headers, info, parameters, problem};
 use crate::{
     admin, agents, apps, attachments, bulk_actions, console, front_page, health, issues, metrics,
-    queues,
+    profiles, queues,
 };
 
 /// The document.
@@ -41,6 +41,7 @@ pub fn openapi() -> Value {
             admin::openapi::paths(),
             console::openapi::paths(),
             attachments::openapi::paths(),
+            profiles::openapi::paths(),
             bulk_actions::openapi::paths(),
         ]),
         "components": {
@@ -48,6 +49,7 @@ pub fn openapi() -> Value {
             "parameters": merged([
                 parameters::common(),
                 bulk_actions::openapi::parameters(),
+                profiles::openapi::parameters(),
                 issues::openapi::parameters(),
                 apps::openapi::parameters(),
                 attachments::openapi::parameters(),
@@ -62,6 +64,7 @@ pub fn openapi() -> Value {
             "schemas": merged([
                 problem::schemas(),
                 bulk_actions::openapi::schemas(),
+                profiles::openapi::schemas(),
                 issues::openapi::schemas(),
                 apps::openapi::schemas(),
                 agents::openapi::schemas(),

@@ -10,7 +10,7 @@ use caseload_model::issue::write::{
     BULK_EDIT_FIELDS, CREATE_FIELDS, EDIT_FIELDS, MESSAGE_FIELDS, NOTE_FIELDS,
 };
 use caseload_model::profile::{app_field_names, core_field_names};
-use caseload_model::{issue_query, task_query};
+use caseload_model::{issue_query, profile_query, task_query};
 use serde_json::Value;
 
 use super::openapi;
@@ -82,6 +82,9 @@ fn the_query_parameters_are_those_that_the_server_reads() {
             ("get", "results") => &FILE_PARAMETERS,
             ("get", "errors") => &issue_query::ERROR_LIST_PARAMETERS,
             ("get", "payload") => &task_query::PAYLOAD_PARAMETERS,
+            ("get", "core_profiles") => &profile_query::CORE_PROFILE_PARAMETERS,
+            ("get", "app_profiles") => &profile_query::APP_PROFILE_PARAMETERS,
+            ("get", "{pid}") => &profile_query::SINGLE_APP_PROFILE_PARAMETERS,
             ("get", "agents") => &AGENT_PARAMETERS,
             ("get", "apps" | "queues") => &["format"],
             ("get", "messages" | "private-notes") => &issue_query::MESSAGE_LIST_PARAMETERS,
@@ -215,8 +218,10 @@ fn the_fields_of_profiles_and_issues_are_those_of_the_model() {
     assert_eq!(properties("UpdateCoreProfile"), core);
     assert_eq!(properties("UpsertCoreProfile"), core);
     let app = with(app, &["pid", "app_id", "name", "emails", "created_at", "updated_at"]);
-    assert_eq!(properties("AppProfile"), app);
     assert_eq!(properties("UpdateAppProfile"), app);
+    let mut shown = app;
+    shown.insert("core-profile-id".to_owned());
+    assert_eq!(properties("AppProfile"), shown);
     let issue = with(ISSUE_FIELDS.to_vec(), &[]);
     assert_eq!(properties("Issue"), issue);
     assert_eq!(properties("IssueEntry"), issue);

@@ -13,7 +13,7 @@ use crate::console::Features;
 use crate::problem::Problem;
 use crate::{
     AppState, admin, agents, apps, attachments, auth, base_url, bulk_actions, compression, console,
-    front_page, health, issues, metrics, middleware, openapi_document, queues,
+    front_page, health, issues, metrics, middleware, openapi_document, profiles, queues,
 };
 
 /// The application: all routes inside the whole middleware stack.
@@ -96,6 +96,13 @@ fn routes() -> Routes {
         .route("/console", get(console::page))
         .route("/console/{version}/{file}", get(console::file))
         .route("/console/session", get(console::get).post(console::begin).delete(console::end))
+        .route("/v2/{domain}/identity/core_profiles", get(profiles::list_core_profiles))
+        .route(
+            "/v2/{domain}/identity/core_profiles/{core_profile_id}",
+            get(profiles::get_core_profile),
+        )
+        .route("/v2/{domain}/identity/app_profiles", get(profiles::list_app_profiles))
+        .route("/v2/{domain}/identity/app_profiles/{pid}", get(profiles::get_app_profile))
         .route("/v2/{domain}/identity/bulk_actions", create())
         .route("/v2/{domain}/identity/bulk_actions/{task_id}", get(bulk_actions::status))
         .route("/v2/{domain}/identity/bulk_actions/{task_id}/cancel", post(bulk_actions::cancel))

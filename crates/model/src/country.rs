@@ -28,6 +28,21 @@ pub fn is_country(text: &str) -> bool {
     code(text).is_some() || name(text).is_some()
 }
 
+/// The alpha-2 code of the country that `text` names: by code or by name, in any case.
+///
+/// ```
+/// use caseload_model::country::alpha_2;
+///
+/// assert_eq!([alpha_2("DEU"), alpha_2("germany")], [Some("DE"), Some("DE")]);
+/// ```
+pub fn alpha_2(text: &str) -> Option<&'static str> {
+    match text.len() {
+        3 => found_alpha_3(text).map(|[_, country]| *country),
+        _ => code(text),
+    }
+    .or_else(|| found_name(text).map(|[_, _, country]| *country))
+}
+
 /// The country that `text` probably means, if one is close: a code, or a name in its usual
 /// spelling. For hints in error messages, never for data.
 pub fn nearest_country(text: &str) -> Option<&'static str> {
@@ -45,8 +60,8 @@ pub fn nearest_country(text: &str) -> Option<&'static str> {
     NAMES
         .iter()
         // An edit changes at most two letters of the set, so this skips nearly all names.
-        .filter(|(key, _)| (letter_set(key) ^ letters).count_ones() as usize <= 2 * distance_max)
-        .map(|(key, name)| (strsim::osa_distance(key, &wanted), *name))
+        .filter(|[key, ..]| (letter_set(key) ^ letters).count_ones() as usize <= 2 * distance_max)
+        .map(|[key, name, _]| (strsim::osa_distance(key, &wanted), *name))
         .filter(|(distance, _)| *distance <= distance_max)
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, name)| name)
@@ -69,19 +84,32 @@ fn letter_set(text: &str) -> u32 {
 }
 
 fn code(text: &str) -> Option<&'static str> {
-    let table: &'static [&'static str] = match text.len() {
-        2 => &ALPHA_2,
-        3 => &ALPHA_3,
-        _ => return None,
-    };
-    let wanted = text.bytes().map(|byte| byte.to_ascii_uppercase());
-    let found = table.binary_search_by(|code| code.bytes().cmp(wanted.clone()));
-    found.ok().map(|at| table[at])
+    match text.len() {
+        2 => {
+            let found = ALPHA_2.binary_search_by(|code| code.bytes().cmp(capitals(text)));
+            found.ok().map(|at| ALPHA_2[at])
+        }
+        3 => found_alpha_3(text).map(|[code, _]| *code),
+        _ => None,
+    }
+}
+
+fn found_alpha_3(text: &str) -> Option<&'static [&'static str; 2]> {
+    let found = ALPHA_3.binary_search_by(|[code, _]| code.bytes().cmp(capitals(text)));
+    found.ok().map(|at| &ALPHA_3[at])
+}
+
+fn capitals(text: &str) -> impl Iterator<Item = u8> + '_ {
+    text.bytes().map(|byte| byte.to_ascii_uppercase())
 }
 
 fn name(text: &str) -> Option<&'static str> {
-    let found = NAMES.binary_search_by(|(key, _)| key.chars().cmp(folded(text)));
-    found.ok().map(|at| NAMES[at].1)
+    found_name(text).map(|[_, name, _]| *name)
+}
+
+fn found_name(text: &str) -> Option<&'static [&'static str; 3]> {
+    let found = NAMES.binary_search_by(|[key, ..]| key.chars().cmp(folded(text)));
+    found.ok().map(|at| &NAMES[at])
 }
 
 /// The form in which names are compared: folded, with one kind of apostrophe and of capital I.

@@ -18,6 +18,7 @@ pub mod language;
 pub mod parameters;
 pub mod payload;
 pub mod profile;
+pub mod profile_query;
 pub mod record;
 pub mod spelling;
 pub mod task;

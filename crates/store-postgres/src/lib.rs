@@ -12,6 +12,7 @@ mod engine;
 mod issues;
 mod notify;
 mod probe;
+mod profile_lists;
 mod profiles;
 mod rows;
 mod store;

@@ -19,6 +19,7 @@ pub mod idempotency;
 pub mod issues;
 mod opening;
 mod pack;
+pub mod profile_lists;
 pub mod profiles;
 pub mod query;
 pub mod rowset;

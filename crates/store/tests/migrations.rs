@@ -8,7 +8,7 @@ use std::path::Path;
 use sha2::{Digest as _, Sha256};
 
 /// Each migration with the SHA-256 of its file.
-const MIGRATIONS: [(&str, &str); 18] = [
+const MIGRATIONS: [(&str, &str); 20] = [
     (
         "store-sqlite/migrations/V1__core.sql",
         "5aab8587bfa4db5461cbb79c9a940c8105b7a82fe841ab7dd5532f12a18070f6",
@@ -80,6 +80,14 @@ const MIGRATIONS: [(&str, &str); 18] = [
     (
         "store-postgres/migrations/V9__console.sql",
         "ca36385ef51ac93978b4828e1d81f857bf0cf7523b74dbbf657ca0cb02ada61f",
+    ),
+    (
+        "store-sqlite/migrations/V10__profile_lists.sql",
+        "041c11b34bd7551b9542484819506675b172263c5310464f541ebb9bedd6271c",
+    ),
+    (
+        "store-postgres/migrations/V10__profile_lists.sql",
+        "dcb598610ca6dd6aa599c3e0c3323b8c686cb6bf9fdd0d56031175efc6d38ed1",
     ),
 ];
 

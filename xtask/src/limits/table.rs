@@ -141,7 +141,7 @@ pub(super) const FIGURES: &[Figure] = &[
     figure(
         API,
         "The server reads {} issues (or {MiB} MiB) at a time",
-        &["STEP_ISSUES", "stream::STEP_BYTES"],
+        &["STEP_RECORDS", "stream::STEP_BYTES"],
     ),
     figure(API, "The key is stored for {h} hours", &["idempotency::key::STORED_MIN"]),
     figure(API, "the first message, at most {MiB} MiB", &["MESSAGE_BODY_BYTES_MAX"]),

@@ -19,7 +19,7 @@ use crate::base_url::BaseUrl;
 use crate::cpu::INLINE_BYTES_MAX;
 use crate::csv::DamagedRecord;
 use crate::format::{Chosen, Format};
-use crate::issues::envelope::{self, Envelope, Next};
+use crate::lists::envelope::{self, Envelope, Next};
 use crate::memory::Memory;
 use crate::problem::Problem;
 use crate::query::{QueryPairs, refused};

@@ -8,8 +8,8 @@ use caseload_model::json::write_string;
 use caseload_store::{CountIssues, IssueCounts};
 use http::header;
 
-use super::deadline::in_time;
 use super::list::list_error;
+use crate::lists::deadline::in_time;
 use crate::problem::Problem;
 use crate::query::{QueryPairs, refused};
 use crate::{AppState, Caller};

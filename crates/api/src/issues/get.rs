@@ -6,11 +6,11 @@ use caseload_model::issue_query::{self, Paging};
 use caseload_store::GetIssue;
 use http::{HeaderMap, header};
 
-use super::ahead::PAGE_BYTES_AHEAD;
-use super::deadline::in_time;
-use super::envelope::{self, Envelope, Next};
 use super::id::{InvalidIssueId, IssueId, unknown_issue};
 use crate::base_url::BaseUrl;
+use crate::lists::ahead::PAGE_BYTES_AHEAD;
+use crate::lists::deadline::in_time;
+use crate::lists::envelope::{self, Envelope, Next};
 use crate::problem::{Fault, Problem};
 use crate::query::QueryPairs;
 use crate::{AppState, Caller, etag};
@@ -35,7 +35,7 @@ pub(crate) async fn get(
     let memory = state.memory.take(Some(domain), PAGE_BYTES_AHEAD).await?;
     let read = state.store.issue(GetIssue { domain, id, view, budget });
     let issue = in_time(budget, read).await?.ok_or_else(unknown_issue)?;
-    let tag = etag::of_issues(&issue.version, &format!("{domain:?} {view:?} {base}"));
+    let tag = etag::of_version(&issue.version, &format!("{domain:?} {view:?} {base}"));
     if etag::has_already(&headers, &tag) {
         return Ok(etag::unchanged(&tag));
     }

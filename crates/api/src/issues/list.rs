@@ -2,28 +2,31 @@
 //! of lines or of rows. The parameters and `Accept` choose the form; the query is the same in all
 //! of them.
 
+use std::time::Duration;
+
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use caseload_model::error_code::ErrorCode;
 use caseload_model::issue::ListVersion;
 use caseload_model::issue_query::{
-    self, Cursor, CursorPaging, CursorScope, ListPosition, ListRequest, Paging, ParameterFault,
+    self, Cursor, CursorPaging, CursorScope, ListPosition, ListRequest, Paging,
 };
 use caseload_model::spelling::{same_name, unbracketed};
-use caseload_store::{ListIssues, StepForm, StepIssues, StoreError};
+use caseload_store::{IssueStep, ListIssues, Serve, StepForm, StepIssues, StoreError};
 use http::{HeaderMap, HeaderValue, Uri, header};
 
-use super::ahead::{ListError, PAGE_BYTES_AHEAD};
-use super::deadline::in_time;
-use super::envelope::{self, Envelope, Next};
-use super::steps::IssueSteps;
-use super::stream::{self, StepReader, StreamForm};
-use super::table::IssueTable;
 use crate::base_url::BaseUrl;
 use crate::format::{Chosen, Format};
+use crate::lists::ahead::{ListError, PAGE_BYTES_AHEAD};
+use crate::lists::deadline::in_time;
+use crate::lists::envelope::{self, Envelope, Next};
+use crate::lists::refusals::{columns_of_no_table, paged_stream, refused_by};
+use crate::lists::stream::{self, StepReader, StreamForm};
+use crate::lists::table::Table;
+use crate::lists::{ListReader, ListSteps, Step};
 use crate::memory::Memory;
-use crate::problem::{Fault, Problem};
+use crate::problem::Problem;
 use crate::query::{QueryPairs, refused};
 use crate::seen::{Event, Origin};
 use crate::{AppState, Caller, etag, link};
@@ -86,28 +89,6 @@ pub(crate) async fn list(
         ListError::Parameter(fault) => refused(vec![fault]),
         ListError::Refused(problem) => problem,
     })
-}
-
-/// The refusal of a request with a wrong format, wrong parameters, or both.
-fn refused_by(format: Option<Fault>, parameters: Option<Vec<ParameterFault>>) -> Problem {
-    let parameters = parameters.unwrap_or_default().into_iter().map(Fault::from);
-    Problem::faults(parameters.chain(format).collect())
-}
-
-/// The refusal of a page that is asked for as a stream.
-fn paged_stream(query: &QueryPairs) -> Problem {
-    let mut sent = query.0.iter().map(|(name, _)| name.as_str());
-    let spelled = sent.find(|name| same_name("page", name)).unwrap_or("page");
-    let detail = "a stream has no pages: leave page out to read everything (page-size may stay), \
-                  or send format=json for one page";
-    Problem::faults(vec![Fault::parameter(spelled, ErrorCode::ConflictingParameter, detail)])
-}
-
-/// The refusal of columns for an answer that is not a table.
-fn columns_of_no_table() -> Problem {
-    let detail = "columns are those of a table: send format=csv, too, and no page; or leave \
-                  columns out";
-    Problem::faults(vec![Fault::parameter("columns", ErrorCode::ConflictingParameter, detail)])
 }
 
 /// A call of the list with valid parameters.
@@ -194,13 +175,13 @@ impl ListCall {
         let mut request = self.step_request()?;
         let sized = self.pairs.iter().any(|(name, _)| same_name("page-size", name));
         if !sized {
-            request.issues_max = stream::STEP_ISSUES;
+            request.issues_max = stream::STEP_RECORDS;
         }
         request.bytes_max = stream::STEP_BYTES;
         let form = if self.chosen.format == Format::Csv {
             let (columns, view) = self.request.table();
             request.view = view;
-            StreamForm::Table(IssueTable::new(columns))
+            StreamForm::Table(Table::of_issues(columns))
         } else {
             StreamForm::Lines { trailer: !self.request.without_trailer }
         };
@@ -219,9 +200,9 @@ impl ListCall {
         taken.await.map_err(ListError::Refused)
     }
 
-    fn steps(&self, request: StepIssues) -> IssueSteps {
+    fn steps(&self, request: StepIssues) -> ListReader<StepIssues> {
         let (state, caller, base) = (self.state.clone(), self.caller.clone(), self.base.clone());
-        IssueSteps { state, caller, base, request }
+        ListReader { state, caller, base, request }
     }
 
     /// The part of a page that is rendered once its reader has the part before it.
@@ -275,7 +256,7 @@ impl ListCall {
         let (domain, view) = (self.caller.domain_id, self.request.view);
         let base = &self.base;
         let shown = format!("{domain:?} {view:?} {paging:?} {total_hits:?} {next:?} {base}");
-        let tag = etag::of_issues(version, &shown);
+        let tag = etag::of_version(version, &shown);
         if is_whole && etag::has_already(&self.headers, &tag) {
             return etag::unchanged(&format!("W/{tag}"));
         }
@@ -290,6 +271,36 @@ impl ListCall {
             headers.append(header::LINK, link);
         }
         response
+    }
+}
+
+impl ListSteps for StepIssues {
+    async fn step(&mut self, store: &dyn Serve) -> Result<Step, StoreError> {
+        let IssueStep { count, body, urls, last, more, .. } =
+            store.step_issues(self.clone()).await?;
+        self.after = last.or(self.after);
+        Ok(Step { count, body, urls, more })
+    }
+
+    fn cursor(&self, pages: u32) -> Option<String> {
+        let scope = CursorScope::of(self.domain, &self.query);
+        Some(Cursor { scope, sort: self.query.sort, after: self.after?, pages }.encode())
+    }
+
+    fn set_form(&mut self, form: StepForm) {
+        self.form = form;
+    }
+
+    fn set_records_max(&mut self, records: u64) {
+        self.issues_max = records;
+    }
+
+    fn bytes_max(&self) -> usize {
+        self.bytes_max
+    }
+
+    fn budget(&self) -> Duration {
+        self.budget
     }
 }
 

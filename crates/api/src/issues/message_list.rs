@@ -15,12 +15,12 @@ use caseload_model::time::UnixMillis;
 use caseload_store::{GetIssue, RenderedIssue};
 use http::{HeaderMap, HeaderValue, Uri, header};
 
-use super::ahead::PAGE_BYTES_AHEAD;
-use super::deadline::in_time;
-use super::envelope::{self, Envelope, Next};
 use super::id::{InvalidIssueId, IssueId, unknown_issue};
 use crate::base_url::BaseUrl;
 use crate::format::{Chosen, Format};
+use crate::lists::ahead::PAGE_BYTES_AHEAD;
+use crate::lists::deadline::in_time;
+use crate::lists::envelope::{self, Envelope, Next};
 use crate::memory::Memory;
 use crate::problem::{Fault, Problem};
 use crate::query::{QueryPairs, refused};
@@ -147,7 +147,7 @@ impl ListCall {
         let issue = in_time(budget, read).await?.ok_or_else(unknown_issue)?;
         let base = &self.base;
         let shown = format!("{domain:?} {list:?} {request:?} {chosen:?} {base}");
-        let tag = etag::of_issues(&issue.version, &shown);
+        let tag = etag::of_version(&issue.version, &shown);
         if etag::has_already(&self.headers, &tag) {
             return Ok(etag::unchanged(&format!("W/{tag}")));
         }

@@ -2,12 +2,9 @@
 //! that create, edit and answer issues. The store renders issues; this module sends their bytes
 //! without parsing them. The model defines the meaning of parameters and fields.
 
-mod ahead;
 mod counts;
 mod create;
-mod deadline;
 mod edit;
-pub(crate) mod envelope;
 mod file_upload;
 mod get;
 mod id;
@@ -16,9 +13,6 @@ mod message_list;
 mod messages;
 pub(crate) mod openapi;
 mod private_notes;
-mod steps;
-mod stream;
-mod table;
 mod write_call;
 
 pub(crate) use counts::counts;

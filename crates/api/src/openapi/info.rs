@@ -41,6 +41,7 @@ pub(crate) fn tags() -> Value {
     json!([
         {"name": "issues", "description": "Support issues with their messages."},
         {"name": "desk", "description": "Apps, agents, queues, attachments."},
+        {"name": "profiles", "description": "Core and app profiles."},
         {"name": "profile tasks", "description": "Bulk action tasks on end-user profiles."},
         {"name": "issue tasks", "description": "Bulk action tasks that import issues."},
         {"name": "administration", "description": "Keys and settings of a domain."},

@@ -72,6 +72,10 @@ mod library_defaults;
 mod metrics;
 mod openapi;
 mod orders;
+mod profiles {
+    mod get;
+    mod list;
+}
 mod queues {
     mod list;
 }

@@ -17,10 +17,11 @@ use caseload_store::{
     ATTACHMENT_PIECE_BYTES, AddMessage, AddNote, Admin, Agent, App, BackupReport, CancelTask,
     CheckReport, CountIssues, CreateAgent, CreateApp, CreateBackup, CreateDomain, CreateIssue,
     CreateKey, CreateQueue, CreateSession, CreateTask, Domain, DomainLimits, DomainUsage,
-    EditIssue, EditIssues, EntryStates, ExplainedStep, GetIssue, Idempotent, IssueCounts,
-    IssuePage, IssueStep, Issues, Key, KeyGrant, ListIssues, ListTasks, PackedBlock, RecordBlock,
-    RecordBlockSize, RecordKind, RenderedIssue, SessionKind, StageAttachment, StagePayload,
-    StepIssues, StoreError, StoreFuture, StoreMetrics, StoredAnswer, Submit, TaskPage, Upkeep,
+    EditIssue, EditIssues, EntryStates, ExplainedStep, GetIssue, GetProfile, Idempotent,
+    IssueCounts, IssuePage, IssueStep, Issues, Key, KeyGrant, ListIssues, ListProfiles, ListTasks,
+    PackedBlock, ProfilePage, ProfileStep, Profiles, RecordBlock, RecordBlockSize, RecordKind,
+    RenderedIssue, RenderedProfile, SessionKind, StageAttachment, StagePayload, StepIssues,
+    StepProfiles, StoreError, StoreFuture, StoreMetrics, StoredAnswer, Submit, TaskPage, Upkeep,
 };
 use sha2::{Digest, Sha256};
 use tokio::sync::Notify;
@@ -355,6 +356,14 @@ impl Issues for ScriptedStore {
             self.may_fail()?;
             Ok(self.issue.lock().unwrap().clone())
         })
+    }
+}
+
+impl Profiles for ScriptedStore {
+    unscripted! {
+        list_profiles(request: ListProfiles) -> ProfilePage;
+        step_profiles(request: StepProfiles) -> ProfileStep;
+        profile(request: GetProfile) -> Option<RenderedProfile>;
     }
 }
 

@@ -19,8 +19,9 @@ fn swapped(text: &str) -> String {
 
 #[test]
 fn every_code_and_every_name_is_a_country_in_any_case() {
-    let names = NAMES.iter().map(|(_, name)| name);
-    for text in ALPHA_2.iter().chain(&ALPHA_3).chain(names) {
+    let names = NAMES.iter().map(|[_, name, _]| name);
+    let long_codes = ALPHA_3.iter().map(|[code, _]| code);
+    for text in ALPHA_2.iter().chain(long_codes).chain(names) {
         for written in [(*text).to_owned(), text.to_uppercase(), text.to_lowercase(), swapped(text)]
         {
             assert!(is_country(&written), "{written:?}, from {text:?}, is refused");
@@ -30,18 +31,41 @@ fn every_code_and_every_name_is_a_country_in_any_case() {
 
 #[test]
 fn the_table_has_249_countries_and_kosovo_and_is_sorted_as_the_look_up_compares() {
-    assert!(ALPHA_2.is_sorted_by(|a, b| a < b) && ALPHA_3.is_sorted_by(|a, b| a < b));
+    assert!(ALPHA_2.is_sorted_by(|a, b| a < b) && ALPHA_3.is_sorted_by(|a, b| a[0] < b[0]));
     assert_eq!((ALPHA_2.len(), ALPHA_3.len()), (250, 250));
     assert!(ALPHA_2.iter().all(|code| code.len() == 2));
-    assert!(ALPHA_3.iter().all(|code| code.len() == 3));
-    assert!(NAMES.is_sorted_by(|a, b| a.0 < b.0));
-    for (key, name) in &NAMES {
+    assert!(ALPHA_3.iter().all(|[code, country]| code.len() == 3 && ALPHA_2.contains(country)));
+    assert!(NAMES.is_sorted_by(|a, b| a[0] < b[0]));
+    for [key, name, _] in &NAMES {
         assert_eq!(
             folded(name).collect::<String>(),
             *key,
             "the generator folds {name:?} otherwise"
         );
     }
+}
+
+#[test]
+fn codes_and_names_lead_to_one_code() {
+    for country in ALPHA_2 {
+        let long = ALPHA_3.iter().filter(|[_, of]| *of == country).count();
+        let names = NAMES.iter().filter(|[.., of]| *of == country).count();
+        assert!(long == 1 && names >= 1, "{country} has {long} long codes and {names} names");
+        assert_eq!(alpha_2(&country.to_lowercase()), Some(country));
+    }
+    for (text, country) in [
+        ("Germany", "DE"),
+        ("deu", "DE"),
+        ("UK", "GB"),
+        ("Turkey", "TR"),
+        ("TÜRKİYE", "TR"),
+        ("Congo - Kinshasa", "CD"),
+        ("Swaziland", "SZ"),
+        ("xkx", "XK"),
+    ] {
+        assert_eq!(alpha_2(text), Some(country), "{text}");
+    }
+    assert_eq!([alpha_2(""), alpha_2("Atlantis"), alpha_2("ZZZ")], [None; 3]);
 }
 
 #[test]
@@ -170,14 +194,15 @@ proptest! {
     #[test]
     fn the_binary_search_agrees_with_a_linear_search(text in "[A-ZéİıS' ]{0,4}|\\PC{0,12}") {
         let wanted: String = folded(&text).collect();
-        let walked = NAMES.iter().any(|(key, _)| *key == wanted)
-            || ALPHA_2.iter().chain(&ALPHA_3).any(|code| code.eq_ignore_ascii_case(&text));
+        let long_codes = ALPHA_3.iter().map(|[code, _]| code);
+        let walked = NAMES.iter().any(|[key, ..]| *key == wanted)
+            || ALPHA_2.iter().chain(long_codes).any(|code| code.eq_ignore_ascii_case(&text));
         prop_assert_eq!(is_country(&text), walked);
     }
 
     #[test]
     fn a_hint_is_itself_a_country(text in "\\PC{0,16}", row in 0..NAMES.len(), cut in 0..12_usize) {
-        let mut damaged: Vec<char> = NAMES[row].1.chars().collect();
+        let mut damaged: Vec<char> = NAMES[row][1].chars().collect();
         damaged.remove(cut % damaged.len());
         for text in [text, damaged.into_iter().collect()] {
             prop_assert!(nearest_country(&text).is_none_or(is_country), "{:?}", text);

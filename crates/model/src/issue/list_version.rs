@@ -8,6 +8,7 @@ use memchr::memmem::Finder;
 use sha2::{Digest, Sha256};
 
 use super::fragments::IssueFragments;
+use crate::time::UnixMillis;
 
 /// Built once, because building it takes longer than one search.
 static UPDATED_AT: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b",\"updated_at\":"));
@@ -25,6 +26,12 @@ impl ListVersionHasher {
         for part in [id, b" ", updated_at, b"\n"] {
             self.0.update(part);
         }
+    }
+
+    /// Adds a record that is not an issue.
+    pub fn add_record(&mut self, id: &[u8], updated_at: UnixMillis) {
+        self.0.update(id);
+        self.0.update(format!(" {}\n", updated_at.0));
     }
 
     pub fn finish(self) -> ListVersion {

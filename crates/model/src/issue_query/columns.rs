@@ -1,8 +1,10 @@
-//! The columns of issues as a table: a column is the path of a member of the issue, with dots
-//! between its steps. This module chooses columns; it reads no issues.
+//! The columns of a list as a table: a column is the path of a member of the record, with dots
+//! between its steps. This module chooses columns, of issues and, by [`ColumnSet`], of any other
+//! records; it reads no records.
 
 use super::IssueView;
 use crate::error_code::ErrorCode;
+use crate::json::Json;
 use crate::parameters::Parameters;
 
 /// The most columns of a table.
@@ -31,9 +33,19 @@ pub const COLUMNS_DEFAULT: [&str; 20] = [
     "cc",
 ];
 
+/// The members of one kind of record.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ColumnSet {
+    /// The record, as error messages name it.
+    pub(crate) noun: &'static str,
+    pub(crate) members: &'static [(&'static str, Inside)],
+    /// Members of maps, for an error message.
+    pub(crate) examples: &'static str,
+}
+
 /// The steps that a member may be followed by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Inside {
+pub(crate) enum Inside {
     /// The member is not a map.
     Nothing,
     /// The member is a map with these keys.
@@ -41,6 +53,12 @@ enum Inside {
     /// The member is a map with any keys.
     AnyKeys,
 }
+
+pub(super) const ISSUE_COLUMNS: ColumnSet = ColumnSet {
+    noun: "an issue",
+    members: &MEMBERS,
+    examples: "state_data.state, custom_fields.plan and meta.browser",
+};
 
 /// The members of an issue.
 const MEMBERS: [(&str, Inside); 31] = [
@@ -79,61 +97,72 @@ const MEMBERS: [(&str, Inside); 31] = [
 
 /// A regular expression of the columns that an issue can have.
 pub fn columns_pattern() -> String {
-    let paths = MEMBERS.map(|(member, inside)| match inside {
-        Inside::Nothing => member.to_owned(),
-        Inside::Keys(keys) => format!("{member}(\\.({}))?", keys.join("|")),
-        Inside::AnyKeys => format!("{member}(\\..+)?"),
-    });
-    format!("^({})$", paths.join("|"))
+    ISSUE_COLUMNS.pattern()
 }
 
-/// Reads the parameter `columns`. `None` if it is not given or faulty.
-pub(super) fn read(parameters: &mut Parameters<'_>) -> Option<Vec<String>> {
-    let expected = "a list of columns such as id,title,custom_fields.plan";
-    let columns = parameters.list("columns", expected, |item| item.as_str().map(str::to_owned))?;
-    let (spelled, _) = parameters.get("columns")?;
-    let mut faults = Vec::new();
-    if columns.is_empty() || columns.len() > COLUMNS_MAX {
-        let count = columns.len();
-        faults.push(format!("a table has 1 to {COLUMNS_MAX} columns, not {count}"));
+impl ColumnSet {
+    /// A regular expression of the columns that a record can have.
+    pub(crate) fn pattern(&self) -> String {
+        let path = |(member, inside): &(&str, Inside)| match inside {
+            Inside::Nothing => (*member).to_owned(),
+            Inside::Keys(keys) => format!("{member}(\\.({}))?", keys.join("|")),
+            Inside::AnyKeys => format!("{member}(\\..+)?"),
+        };
+        let paths: Vec<_> = self.members.iter().map(path).collect();
+        format!("^({})$", paths.join("|"))
     }
-    for (n, column) in columns.iter().enumerate() {
-        if columns[..n].contains(column) {
-            faults.push(format!("the column {} is named twice", shown(column)));
-        } else if let Err(fault) = check(column) {
-            faults.push(fault);
-        }
-    }
-    let is_good = faults.is_empty();
-    for fault in faults {
-        parameters.fault(spelled, ErrorCode::InvalidValue, fault);
-    }
-    is_good.then_some(columns)
-}
 
-/// Why a column cannot be shown.
-fn check(column: &str) -> Result<(), String> {
-    let (member, rest) = split(column);
-    let Some((_, inside)) = MEMBERS.iter().find(|(known, _)| *known == member) else {
-        return Err(format!(
-            "{} is not a member of an issue; accepted: {}, and members of maps such as \
-             state_data.state, custom_fields.plan and meta.browser",
-            shown(column),
-            MEMBERS.map(|(known, _)| known).join(", ")
-        ));
-    };
-    match (rest, inside) {
-        (None, _) => Ok(()),
-        (Some(rest), Inside::AnyKeys) if !rest.is_empty() => Ok(()),
-        (Some(rest), Inside::Keys(keys)) if keys.contains(&rest) => Ok(()),
-        (Some(_), Inside::Keys(keys)) => {
-            Err(format!("{} is not there; {member} has: {}", shown(column), keys.join(", ")))
+    /// Reads the parameter `columns`. `None` if it is not given or faulty.
+    pub(crate) fn read(&self, parameters: &mut Parameters<'_>) -> Option<Vec<String>> {
+        let expected = "a list of columns such as id,title,custom_fields.plan";
+        let text = |item: &Json<'_>| item.as_str().map(str::to_owned);
+        let columns = parameters.list("columns", expected, text)?;
+        let (spelled, _) = parameters.get("columns")?;
+        let mut faults = Vec::new();
+        if columns.is_empty() || columns.len() > COLUMNS_MAX {
+            let count = columns.len();
+            faults.push(format!("a table has 1 to {COLUMNS_MAX} columns, not {count}"));
         }
-        (Some(_), Inside::AnyKeys) => {
-            Err(format!("{} ends with a dot; name a member of {member}", shown(column)))
+        for (n, column) in columns.iter().enumerate() {
+            if columns[..n].contains(column) {
+                faults.push(format!("the column {} is named twice", shown(column)));
+            } else if let Err(fault) = self.check(column) {
+                faults.push(fault);
+            }
         }
-        (Some(_), Inside::Nothing) => {
-            Err(format!("{} is not there: {member} is not a map", shown(column)))
+        let is_good = faults.is_empty();
+        for fault in faults {
+            parameters.fault(spelled, ErrorCode::InvalidValue, fault);
+        }
+        is_good.then_some(columns)
+    }
+
+    /// Why a column cannot be shown.
+    fn check(&self, column: &str) -> Result<(), String> {
+        let (member, rest) = split(column);
+        let Some((_, inside)) = self.members.iter().find(|(known, _)| *known == member) else {
+            let known: Vec<&str> = self.members.iter().map(|(known, _)| *known).collect();
+            return Err(format!(
+                "{} is not a member of {}; accepted: {}, and members of maps such as {}",
+                shown(column),
+                self.noun,
+                known.join(", "),
+                self.examples
+            ));
+        };
+        match (rest, inside) {
+            (None, _) => Ok(()),
+            (Some(rest), Inside::AnyKeys) if !rest.is_empty() => Ok(()),
+            (Some(rest), Inside::Keys(keys)) if keys.contains(&rest) => Ok(()),
+            (Some(_), Inside::Keys(keys)) => {
+                Err(format!("{} is not there; {member} has: {}", shown(column), keys.join(", ")))
+            }
+            (Some(_), Inside::AnyKeys) => {
+                Err(format!("{} ends with a dot; name a member of {member}", shown(column)))
+            }
+            (Some(_), Inside::Nothing) => {
+                Err(format!("{} is not there: {member} is not a map", shown(column)))
+            }
         }
     }
 }

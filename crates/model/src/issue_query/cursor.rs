@@ -4,8 +4,11 @@
 //! token reads only records that its caller may read anyway. Invariant: a token that differs from
 //! all issued tokens is rejected.
 //!
-//! Layout of version 1, big-endian, as base64url without padding (36 bytes, 48 characters): version
-//! 1, order 1, page number 4, instant 8, issue id 8, scope 8, checksum 6.
+//! Layout of version 1, big-endian, as base64url without padding: version 1, order 1, page number
+//! 4, instant 8, id, scope 8, checksum 6. The id of an issue has 8 bytes (36 bytes in all, 48
+//! characters); [`CursorId`] says how other records write theirs.
+
+use std::fmt::Debug;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -17,16 +20,43 @@ use crate::time::UnixMillis;
 
 /// The layout described above. A change of it increments the version.
 const VERSION: u8 = 1;
-const TOKEN_BYTES: usize = 36;
-/// The bytes that the checksum covers.
-const BODY_BYTES: usize = TOKEN_BYTES - 6;
+/// The bytes before the id, and those of the scope and the checksum after it.
+const HEAD_BYTES: usize = 14;
+const SCOPE_BYTES: usize = 8;
+const CHECKSUM_BYTES: usize = 6;
 
-/// A position in an ordered list, given by an issue: the instant that it is sorted by, and its id.
-/// The issue may have been deleted since.
+/// A position in an ordered list, given by a record: the instant that it is sorted by, and its id.
+/// The record may have been deleted since.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ListPosition {
+pub struct ListPosition<Id = u64> {
     pub at: UnixMillis,
-    pub id: u64,
+    pub id: Id,
+}
+
+/// The id of a record that a cursor may name.
+pub trait CursorId: Sized {
+    /// Appends the bytes of the id.
+    fn write(&self, out: &mut Vec<u8>);
+    /// The id with these bytes; `None` if no record can have it.
+    fn read(bytes: &[u8]) -> Option<Self>;
+    /// The id as a caller writes it in the parameter `after`.
+    fn parse(text: &str) -> Option<Self>;
+}
+
+impl CursorId for u64 {
+    fn write(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.to_be_bytes());
+    }
+
+    fn read(bytes: &[u8]) -> Option<Self> {
+        let id = Self::from_be_bytes(bytes.try_into().ok()?);
+        (id <= ISSUE_ID_MAX).then_some(id)
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+        text.parse().ok().filter(|id| digits && *id <= ISSUE_ID_MAX)
+    }
 }
 
 /// The list that a cursor belongs to: a digest of the domain and the query. It is made from the
@@ -38,6 +68,11 @@ pub struct CursorScope([u8; 8]);
 impl CursorScope {
     pub fn of(domain: DomainId, query: &IssueQuery) -> Self {
         Self::digest(&format!("{} {query:?}", domain.0))
+    }
+
+    /// The list of profiles that a query describes.
+    pub(crate) fn of_profiles(domain: DomainId, query: &impl Debug) -> Self {
+        Self::digest(&format!("{} profiles {query:?}", domain.0))
     }
 
     /// The list of this name within an issue.
@@ -55,11 +90,11 @@ impl CursorScope {
 
 /// The content of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Cursor {
+pub struct Cursor<Id = u64> {
     pub scope: CursorScope,
     pub sort: Sort,
-    /// The last issue that was delivered.
-    pub after: ListPosition,
+    /// The last record that was delivered.
+    pub after: ListPosition<Id>,
     /// Pages delivered so far, counted from the beginning. The next page has the number after
     /// it.
     pub pages: u32,
@@ -69,51 +104,48 @@ pub struct Cursor {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DamagedCursor;
 
-impl Cursor {
+impl<Id: CursorId> Cursor<Id> {
     /// The token.
     pub fn encode(&self) -> String {
-        let mut bytes = [0; TOKEN_BYTES];
-        bytes[0] = VERSION;
-        bytes[1] = (self.sort.key.code() << 4 | self.sort.order.code()) as u8;
-        bytes[2..6].copy_from_slice(&self.pages.to_be_bytes());
-        bytes[6..14].copy_from_slice(&self.after.at.0.to_be_bytes());
-        bytes[14..22].copy_from_slice(&self.after.id.to_be_bytes());
-        bytes[22..BODY_BYTES].copy_from_slice(&self.scope.0);
-        let checksum = checksum(&bytes[..BODY_BYTES]);
-        bytes[BODY_BYTES..].copy_from_slice(&checksum);
+        let order = self.sort.key.code() << 4 | self.sort.order.code();
+        let mut bytes = vec![VERSION, order as u8];
+        bytes.extend_from_slice(&self.pages.to_be_bytes());
+        bytes.extend_from_slice(&self.after.at.0.to_be_bytes());
+        self.after.id.write(&mut bytes);
+        bytes.extend_from_slice(&self.scope.0);
+        bytes.extend_from_slice(&checksum(&bytes));
         URL_SAFE_NO_PAD.encode(bytes)
     }
 
     /// Reads a token.
     pub fn decode(token: &str) -> Result<Self, DamagedCursor> {
         let bytes = URL_SAFE_NO_PAD.decode(token).map_err(|_| DamagedCursor)?;
-        let bytes: [u8; TOKEN_BYTES] = bytes.try_into().map_err(|_| DamagedCursor)?;
-        if bytes[BODY_BYTES..] != checksum(&bytes[..BODY_BYTES]) || bytes[0] != VERSION {
-            return Err(DamagedCursor);
+        Self::of_bytes(&bytes).ok_or(DamagedCursor)
+    }
+
+    fn of_bytes(bytes: &[u8]) -> Option<Self> {
+        let (body, sum) = bytes.split_last_chunk::<CHECKSUM_BYTES>()?;
+        let (body, scope) = body.split_last_chunk::<SCOPE_BYTES>()?;
+        let (head, id) = body.split_at_checked(HEAD_BYTES)?;
+        let intact = *sum == checksum(&bytes[..bytes.len() - CHECKSUM_BYTES]);
+        if !intact || head[0] != VERSION {
+            return None;
         }
-        let number = |from: usize| {
-            bytes[from..from + 8].iter().fold(0, |number: u64, byte| number << 8 | u64::from(*byte))
+        let order = i64::from(head[1]);
+        let sort = Sort {
+            key: SortKey::from_code(order >> 4)?,
+            order: SortOrder::from_code(order & 0xf)?,
         };
-        let id = number(14);
-        if id > ISSUE_ID_MAX {
-            return Err(DamagedCursor);
-        }
-        let order = i64::from(bytes[1]);
-        Ok(Self {
-            scope: CursorScope(number(22).to_be_bytes()),
-            sort: Sort {
-                key: SortKey::from_code(order >> 4).ok_or(DamagedCursor)?,
-                order: SortOrder::from_code(order & 0xf).ok_or(DamagedCursor)?,
-            },
-            after: ListPosition { at: UnixMillis(number(6) as i64), id },
-            pages: (number(2) >> 32) as u32,
-        })
+        let at = UnixMillis(i64::from_be_bytes(*head.last_chunk()?));
+        let pages = u32::from_be_bytes(*head[2..].first_chunk()?);
+        let after = ListPosition { at, id: Id::read(id)? };
+        Some(Self { scope: CursorScope(*scope), sort, after, pages })
     }
 }
 
-fn checksum(body: &[u8]) -> [u8; TOKEN_BYTES - BODY_BYTES] {
-    let mut checksum = [0; TOKEN_BYTES - BODY_BYTES];
-    checksum.copy_from_slice(&Sha256::digest(body)[..TOKEN_BYTES - BODY_BYTES]);
+fn checksum(body: &[u8]) -> [u8; CHECKSUM_BYTES] {
+    let mut checksum = [0; CHECKSUM_BYTES];
+    checksum.copy_from_slice(&Sha256::digest(body)[..CHECKSUM_BYTES]);
     checksum
 }
 
@@ -141,7 +173,7 @@ mod tests {
             let token = cursor.encode();
             prop_assert_eq!(token.len(), 48);
             prop_assert!(token.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b)));
-            prop_assert_eq!(Cursor::decode(&token), Ok(cursor));
+            prop_assert_eq!(Cursor::<u64>::decode(&token), Ok(cursor));
         }
 
         #[test]
@@ -151,7 +183,7 @@ mod tests {
                 let mut bytes = token.clone().into_bytes();
                 bytes[bit / 8] ^= 1 << (bit % 8);
                 if let Ok(text) = String::from_utf8(bytes) {
-                    prop_assert_eq!(Cursor::decode(&text), Err(DamagedCursor), "{}", text);
+                    prop_assert_eq!(Cursor::<u64>::decode(&text), Err(DamagedCursor), "{}", text);
                 }
             }
             let bytes = URL_SAFE_NO_PAD.decode(&token).expect("base64url");
@@ -159,7 +191,7 @@ mod tests {
                 let mut bytes = bytes.clone();
                 bytes[bit / 8] ^= 1 << (bit % 8);
                 let text = URL_SAFE_NO_PAD.encode(bytes);
-                prop_assert_eq!(Cursor::decode(&text), Err(DamagedCursor));
+                prop_assert_eq!(Cursor::<u64>::decode(&text), Err(DamagedCursor));
             }
         }
 
@@ -167,15 +199,15 @@ mod tests {
         fn a_shortened_or_lengthened_token_is_rejected(cursor in cursors(), more in "[ -~]{1,5}") {
             let token = cursor.encode();
             for end in 0..token.len() {
-                prop_assert_eq!(Cursor::decode(&token[..end]), Err(DamagedCursor));
+                prop_assert_eq!(Cursor::<u64>::decode(&token[..end]), Err(DamagedCursor));
             }
-            prop_assert_eq!(Cursor::decode(&format!("{token}{more}")), Err(DamagedCursor));
-            prop_assert_eq!(Cursor::decode(&format!("{more}{token}")), Err(DamagedCursor));
+            prop_assert_eq!(Cursor::<u64>::decode(&format!("{token}{more}")), Err(DamagedCursor));
+            prop_assert_eq!(Cursor::<u64>::decode(&format!("{more}{token}")), Err(DamagedCursor));
         }
 
         #[test]
         fn random_text_is_not_a_token(text in "\\PC{0,60}") {
-            prop_assert_eq!(Cursor::decode(&text), Err(DamagedCursor));
+            prop_assert_eq!(Cursor::<u64>::decode(&text), Err(DamagedCursor));
         }
     }
 

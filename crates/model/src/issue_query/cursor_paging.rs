@@ -3,9 +3,9 @@
 //! and `count`. Whether a token belongs to the list depends on the domain, so
 //! [`CursorPaging::position`] checks that later.
 
-use super::{Cursor, CursorScope, IssueQuery, ListPosition, Sort};
+use super::{Cursor, CursorId, CursorScope, IssueQuery, ListPosition, Sort};
 use crate::error_code::ErrorCode;
-use crate::ids::{DomainId, ISSUE_ID_MAX};
+use crate::ids::DomainId;
 use crate::issue::parse_iso;
 use crate::parameters::{ParameterFault, Parameters};
 use crate::time::UnixMillis;
@@ -15,19 +15,24 @@ use crate::time::UnixMillis;
 const BEGINNINGS: [&str; 2] = ["", "*"];
 
 /// The start of a list that is read by cursor.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct CursorPaging {
-    start: Start,
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CursorPaging<Id = u64> {
+    start: Start<Id>,
     /// Whether the caller wants the total.
     pub count: bool,
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Start {
-    #[default]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Start<Id> {
     Beginning,
-    Cursor(Cursor),
-    After(ListPosition),
+    Cursor(Cursor<Id>),
+    After(ListPosition<Id>),
+}
+
+impl<Id> Default for CursorPaging<Id> {
+    fn default() -> Self {
+        Self { start: Start::Beginning, count: false }
+    }
 }
 
 impl CursorPaging {
@@ -40,20 +45,22 @@ impl CursorPaging {
     ) -> Result<Option<ListPosition>, ParameterFault> {
         self.position_in(CursorScope::of(domain, query), query.sort)
     }
+}
 
+impl<Id: Clone> CursorPaging<Id> {
     /// The same in the list of this scope and order.
-    pub(super) fn position_in(
+    pub(crate) fn position_in(
         &self,
         scope: CursorScope,
         sort: Sort,
-    ) -> Result<Option<ListPosition>, ParameterFault> {
-        let cursor = match self.start {
+    ) -> Result<Option<ListPosition<Id>>, ParameterFault> {
+        let cursor = match &self.start {
             Start::Beginning => return Ok(None),
-            Start::After(position) => return Ok(Some(position)),
+            Start::After(position) => return Ok(Some(position.clone())),
             Start::Cursor(cursor) => cursor,
         };
         if cursor.sort == sort && cursor.scope == scope {
-            return Ok(Some(cursor.after));
+            return Ok(Some(cursor.after.clone()));
         }
         let detail = if cursor.sort == sort {
             "the cursor belongs to a list with other filters or of another domain; send the same \
@@ -73,7 +80,7 @@ impl CursorPaging {
 
     /// Pages that were delivered before this one.
     pub const fn pages_before(&self) -> u32 {
-        match self.start {
+        match &self.start {
             Start::Cursor(cursor) => cursor.pages,
             Start::Beginning | Start::After(_) => 0,
         }
@@ -81,7 +88,7 @@ impl CursorPaging {
 }
 
 /// Reads the three parameters; `None` if the list is read by page.
-pub(super) fn read(parameters: &mut Parameters<'_>) -> Option<CursorPaging> {
+pub(crate) fn read<Id: CursorId>(parameters: &mut Parameters<'_>) -> Option<CursorPaging<Id>> {
     let count = parameters.boolean("count");
     let (cursor, after) = (parameters.get("cursor"), parameters.get("after"));
     let start = match (cursor, after) {
@@ -130,15 +137,14 @@ pub(super) fn read(parameters: &mut Parameters<'_>) -> Option<CursorPaging> {
 }
 
 /// `INSTANT,ID`, with the instant in either form that lists show.
-fn parse_position(text: &str) -> Option<ListPosition> {
+fn parse_position<Id: CursorId>(text: &str) -> Option<ListPosition<Id>> {
     let (at, id) = text.split_once(',')?;
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let at = match at.strip_prefix('-').unwrap_or(at) {
         plain if digits(plain) => UnixMillis(at.parse().ok()?),
         _ => parse_iso(at)?,
     };
-    let id = id.parse().ok().filter(|_| digits(id))?;
-    (id <= ISSUE_ID_MAX).then_some(ListPosition { at, id })
+    Some(ListPosition { at, id: Id::parse(id)? })
 }
 
 #[cfg(test)]

@@ -130,7 +130,7 @@ pub fn parse_list(pairs: &[(String, String)]) -> Result<ListRequest, Vec<Paramet
         explicit_paging: parameters.get("page").is_some(),
         cursor: cursor_paging::read(&mut parameters),
         without_trailer: parameters.boolean("trailer") == Some(false),
-        columns: columns::read(&mut parameters),
+        columns: columns::ISSUE_COLUMNS.read(&mut parameters),
     };
     if parameters.faults.is_empty() { Ok(request) } else { Err(parameters.faults) }
 }
@@ -176,11 +176,12 @@ pub(super) fn query(parameters: &mut Parameters<'_>) -> IssueQuery {
             .filter("feedback-rating", parse_rating)
             .filter(|set| *set != RatingSet::ALL),
         redacted: parameters.boolean("redacted"),
-        sort: sort(parameters, &updated),
+        sort: sort(parameters, SortKey::ALL, &updated),
     }
 }
 
-fn range(parameters: &mut Parameters<'_>, since: &str, until: &str) -> TimeRange {
+/// A span of time by its two parameters.
+pub(crate) fn range(parameters: &mut Parameters<'_>, since: &str, until: &str) -> TimeRange {
     let (since, until) =
         (parameters.bound(since, Bound::Since), parameters.bound(until, Bound::Until));
     TimeRange { since, until }
@@ -222,9 +223,10 @@ fn condition(parameters: &mut Parameters<'_>, subject: Subject) -> Condition {
     parameters.condition(subject.parameter(), map, list).unwrap_or_default()
 }
 
-/// The order. A client that filters by update time and names no order gets that of updates.
-fn sort(parameters: &mut Parameters<'_>, updated: &TimeRange) -> Sort {
-    let keys: Vec<_> = SortKey::ALL.iter().map(|key| (key.as_str(), *key)).collect();
+/// The order by one of `keys`. A client that filters by update time and names no order gets that
+/// of updates.
+pub(crate) fn sort(parameters: &mut Parameters<'_>, keys: &[SortKey], updated: &TimeRange) -> Sort {
+    let keys: Vec<_> = keys.iter().map(|key| (key.as_str(), *key)).collect();
     let orders: Vec<_> = SortOrder::ALL.iter().map(|order| (order.as_str(), *order)).collect();
     let default = if updated.is_unbounded() { Sort::default().key } else { SortKey::UpdateTime };
     Sort {

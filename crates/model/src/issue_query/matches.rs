@@ -115,7 +115,7 @@ fn member_text(members: &[u8], name: &str) -> Option<String> {
 
 fn has_fields(filter: &FieldFilter, custom_fields: &[u8]) -> bool {
     let fields = json::parse(custom_fields).unwrap_or(Json::Null);
-    holds_for(filter, |key| {
+    holds_for(&filter.and, filter.or.as_deref(), |key| {
         let field = fields.get(key)?;
         let field_type = field.get("type").and_then(Json::as_str);
         field.get("value").filter(|_| field_type == Some(filter.field_type.as_str()))

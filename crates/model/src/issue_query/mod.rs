@@ -5,7 +5,7 @@
 mod columns;
 mod condition;
 mod cursor;
-mod cursor_paging;
+pub(crate) mod cursor_paging;
 mod custom_fields;
 mod error_list;
 mod fragment_reader;
@@ -21,10 +21,15 @@ pub use crate::parameters::{
     PAGE_DEPTH_MAX, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, Paging, ParameterFault,
 };
 pub use columns::{COLUMNS_DEFAULT, COLUMNS_MAX, columns_pattern};
+pub(crate) use columns::{ColumnSet, Inside};
 pub use condition::{Condition, TextMatcher};
-pub use cursor::{Cursor, CursorScope, DamagedCursor, ListPosition};
+pub(crate) use condition::{Subject, parse_condition};
+pub use cursor::{Cursor, CursorId, CursorScope, DamagedCursor, ListPosition};
 pub use cursor_paging::CursorPaging;
-pub use custom_fields::{Comparison, FieldFilter, FieldMatcher, FieldTest, FieldTests};
+pub use custom_fields::{
+    Comparison, FieldFilter, FieldGroups, FieldMatcher, FieldTest, FieldTests,
+};
+pub(crate) use custom_fields::{DROPDOWN, NUMBER, TEXT, TypeTests, holds_for, parse_groups};
 pub use error_list::{
     ERROR_LIST_PARAMETERS, ErrorFilter, ErrorListRequest, ErrorPages, parse_error_list,
 };
@@ -34,6 +39,7 @@ pub use grouping::{
     Grouping, Period, Zone, parse_counts,
 };
 pub use list::{LIST_PARAMETERS, ListRequest, SINGLE_PARAMETERS, parse_list, parse_single};
+pub(crate) use list::{range, sort};
 pub use matches::SearchableIssue;
 pub use message_list::{
     MESSAGE_LIST_PARAMETERS, MessageListRequest, MessageListScope, parse_message_list,

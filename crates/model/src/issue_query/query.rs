@@ -20,6 +20,11 @@ impl TimeRange {
         self.since.is_none_or(|since| since <= at) && self.until.is_none_or(|until| at <= until)
     }
 
+    /// Whether it ends before it begins.
+    pub fn is_empty(&self) -> bool {
+        matches!((self.since, self.until), (Some(since), Some(until)) if since > until)
+    }
+
     /// Whether it contains every instant.
     pub const fn is_unbounded(&self) -> bool {
         self.since.is_none() && self.until.is_none()

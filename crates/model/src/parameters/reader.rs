@@ -15,7 +15,7 @@ use crate::spelling::{boolean_word, same_name, unbracketed};
 use crate::time::UnixMillis;
 
 /// The parameters that are lists, of every call. Any other parameter has one value.
-const LISTS: [(&str, ListForm); 27] = [
+const LISTS: [(&str, ListForm); 34] = [
     ("action", ListForm::Commas),
     ("app-ids", ListForm::Commas),
     ("assignee-emails", ListForm::Texts),
@@ -23,18 +23,22 @@ const LISTS: [(&str, ListForm); 27] = [
     ("author-emails", ListForm::Texts),
     ("code", ListForm::Commas),
     ("columns", ListForm::Commas),
+    ("country", ListForm::Texts),
     ("end-user-ids", ListForm::Texts),
     ("excludes", ListForm::Commas),
     ("feedback-comment", ListForm::Texts),
     ("group-by", ListForm::Commas),
+    ("identity", ListForm::Texts),
     ("ids", ListForm::Commas),
     ("includes", ListForm::Commas),
     ("issue-modes", ListForm::Commas),
+    ("language", ListForm::Commas),
     ("languages", ListForm::Commas),
     ("messages", ListForm::Texts),
     ("notes", ListForm::Texts),
     ("only", ListForm::Commas),
     ("outcome", ListForm::Commas),
+    ("pids", ListForm::Texts),
     ("platform-types", ListForm::Commas),
     ("pointer", ListForm::Texts),
     ("queue-ids", ListForm::Commas),
@@ -43,6 +47,9 @@ const LISTS: [(&str, ListForm); 27] = [
     ("submitted-by", ListForm::Texts),
     ("tags", ListForm::Texts),
     ("title", ListForm::Texts),
+    ("user-persona", ListForm::Texts),
+    ("user-support-status", ListForm::Texts),
+    ("user-vip-segment", ListForm::Texts),
 ];
 
 /// Most faults of one request that are listed: a list may have thousands of words.
@@ -199,7 +206,8 @@ impl<'p> Parameters<'p> {
             match part {
                 Sent::Member(word) => given.push(word.to_owned()),
                 Sent::Json(text) => {
-                    given.extend(self.array_in(spelled, text, TEXTS, text_of).unwrap_or_default());
+                    let read = |item: &Json<'_>| text_of(item).ok_or(None);
+                    given.extend(self.array_in(spelled, text, TEXTS, read).unwrap_or_default());
                 }
             }
         }
@@ -223,6 +231,16 @@ impl<'p> Parameters<'p> {
         expected: &str,
         read: impl Fn(&Json<'_>) -> Option<T>,
     ) -> Option<Vec<T>> {
+        self.list_or_why(name, expected, |item| read(item).ok_or(None))
+    }
+
+    /// The same, if `read` may have a sentence about a wrong member.
+    pub(crate) fn list_or_why<T>(
+        &mut self,
+        name: &str,
+        expected: &str,
+        read: impl Fn(&Json<'_>) -> Result<T, Option<String>>,
+    ) -> Option<Vec<T>> {
         let (spelled, sent) = self.sent(name)?;
         let before = self.faults.len();
         let (mut found, mut faults) = (Vec::new(), FilterFaults::default());
@@ -239,8 +257,9 @@ impl<'p> Parameters<'p> {
                     ),
                 ),
                 Sent::Member(text) => match read(&Json::String(Cow::Borrowed(text))) {
-                    Some(value) => found.push(value),
-                    None => faults
+                    Ok(value) => found.push(value),
+                    Err(Some(why)) => faults.at("", why),
+                    Err(None) => faults
                         .at("", format_args!("{} is not an element of {expected}", quoted(text))),
                 },
             }
@@ -291,7 +310,7 @@ impl<'p> Parameters<'p> {
         spelled: &str,
         value: &str,
         expected: &str,
-        read: impl Fn(&Json<'_>) -> Option<T>,
+        read: impl Fn(&Json<'_>) -> Result<T, Option<String>>,
     ) -> Option<Vec<T>> {
         let tree = match json_value::parse(value, expected) {
             Ok(tree) => tree,
@@ -302,8 +321,9 @@ impl<'p> Parameters<'p> {
         if let Json::Array(items) = &tree {
             for (n, item) in items.iter().enumerate() {
                 match read(item) {
-                    Some(value) => found.push(value),
-                    None => faults.at(
+                    Ok(value) => found.push(value),
+                    Err(Some(why)) => faults.at(&format!("/{n}"), why),
+                    Err(None) => faults.at(
                         &format!("/{n}"),
                         format_args!("{} is not an element of {expected}", shown(item)),
                     ),

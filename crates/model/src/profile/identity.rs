@@ -63,6 +63,12 @@ impl IdentityKey {
         Self(bytes.into_boxed_slice())
     }
 
+    /// The value, if the identity is of this type.
+    pub fn value_of(&self, kind: IdentityType) -> Option<&str> {
+        let (code, value) = self.0.split_first()?;
+        str::from_utf8(value).ok().filter(|_| i64::from(*code) == kind.code())
+    }
+
     /// The key with these bytes; `None` if no key has them.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (code, value) = bytes.split_first()?;
@@ -88,6 +94,23 @@ pub(super) fn key_of(identity: &Json<'_>) -> Option<IdentityKey> {
     members.iter().find_map(|(name, value)| {
         Some(IdentityKey::new(IdentityType::parse(name)?, value.as_str()?))
     })
+}
+
+/// The identity that a map with exactly one identity type gives. `Err` is a sentence about the
+/// fault.
+pub(crate) fn read_identity(members: &[Member<'_>]) -> Result<IdentityKey, String> {
+    let mut types = members
+        .iter()
+        .filter_map(|(name, value)| IdentityType::parse(name).map(|kind| (kind, value)));
+    let (Some((kind, value)), None) = (types.next(), types.next()) else {
+        let types = members.iter().filter(|(name, _)| IdentityType::parse(name).is_some()).count();
+        return Err(no_single_type(members, types));
+    };
+    match value.as_str() {
+        Some("") => Err(format!("the {} is empty; an identity needs a value", kind.as_str())),
+        Some(text) => Ok(IdentityKey::new(kind, text)),
+        None => Err(format!("the {} must be a string", kind.as_str())),
+    }
 }
 
 /// Checks the identities of an entry. Returns the keys of those that are good, in order, each with

@@ -31,6 +31,7 @@ pub use field::{
     LAST_ACTIVE_MILLIS_MAX, PROFILE_BYTES_MAX, TAG_CHARS_MAX, TEXT_CHARS_MAX, app_field_names,
     core_field_names, uncounted_members,
 };
+pub(crate) use identity::read_identity;
 pub use identity::{IDENTITY_VALUE_CHARS_MAX, IdentityType, UID_VALUE_CHARS_MAX, identity_keys};
 pub use merge::merge_patch;
 pub use new_ids::NewIds;
@@ -46,5 +47,6 @@ pub use prepare::{
     prepare_app_updates, prepare_core_deletes, prepare_core_gets, prepare_core_updates,
     prepare_core_upserts, prepare_creates,
 };
+pub(crate) use record::braced;
 pub use record::{StoredAppProfile, render_app, render_core};
 pub use rejected::{rejected_core_profiles, rejected_identities};

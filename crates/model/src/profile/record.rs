@@ -87,7 +87,7 @@ fn write_value(rule: Rule, value: &Json<'_>, out: &mut Vec<u8>) {
 }
 
 /// The fields text as a JSON map.
-pub(super) fn braced(fields: &[u8]) -> Vec<u8> {
+pub(crate) fn braced(fields: &[u8]) -> Vec<u8> {
     let mut text = Vec::with_capacity(fields.len() + 2);
     text.push(b'{');
     text.extend_from_slice(fields);

@@ -1,6 +1,6 @@
-//! The contract that every backend implements, as five capabilities: [`Admin`], [`Submit`],
-//! [`Work`], [`Issues`] and [`Upkeep`]. Each crate above asks only for those that it uses; a
-//! [`Store`] is all five.
+//! The contract that every backend implements, as six capabilities: [`Admin`], [`Submit`],
+//! [`Work`], [`Profiles`], [`Issues`] and [`Upkeep`]. Each crate above asks only for those that it
+//! uses; a [`Store`] is all six.
 //!
 //! Each write is one plain-data command and one atomic, durable step. The contract has no begin and
 //! no commit, so a backend may run a command on a writer thread (SQLite) or as an asynchronous
@@ -14,6 +14,7 @@ mod idempotency;
 mod issue_commands;
 mod issues;
 mod metrics;
+mod profiles;
 mod submit;
 mod upkeep;
 mod work;
@@ -24,16 +25,17 @@ pub use idempotency::*;
 pub use issue_commands::*;
 pub use issues::*;
 pub use metrics::*;
+pub use profiles::*;
 pub use submit::*;
 pub use upkeep::*;
 pub use work::*;
 
 /// The capabilities of a server that answers callers: all but running tasks.
-pub trait Serve: Admin + Submit + Issues + Upkeep {}
+pub trait Serve: Admin + Submit + Profiles + Issues + Upkeep {}
 
-impl<S: Admin + Submit + Issues + Upkeep> Serve for S {}
+impl<S: Admin + Submit + Profiles + Issues + Upkeep> Serve for S {}
 
-/// All five capabilities. Shared as `Arc<dyn Store>`, which coerces to an `Arc` of each capability.
+/// All six capabilities. Shared as `Arc<dyn Store>`, which coerces to an `Arc` of each capability.
 pub trait Store: Serve + Work {}
 
 impl<S: Serve + Work> Store for S {}

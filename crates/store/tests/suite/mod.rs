@@ -14,6 +14,7 @@ pub(crate) mod issues;
 pub(crate) mod limits;
 pub(crate) mod oracle;
 pub(crate) mod people;
+pub(crate) mod profile_lists;
 pub(crate) mod profiles;
 pub(crate) mod queries;
 pub(crate) mod steps;
@@ -124,6 +125,12 @@ macro_rules! store_suite {
             random_tasks_agree_with_a_naive_store_of_people,
             the_same_upserts_again_write_nothing,
             deleted_profiles_leave_issues_and_the_profiles_of_the_other_kind,
+        );
+        $crate::store_suite!(@ $open, profile_lists:
+            random_filters_find_the_same_profiles_as_a_naive_reading,
+            all_steps_together_are_the_whole_list_of_profiles,
+            a_page_of_profiles_ends_before_its_byte_limit,
+            profiles_of_other_domains_are_not_listed,
         );
     };
     (issues $open:path) => {

@@ -20,7 +20,10 @@ pub(super) fn schemas() -> Value {
         "AppProfile": stored(
             "An app profile with every stored field.",
             &merged([json!({"pid": pid()}), app_head()]),
-            &app_fields(false),
+            &merged([app_fields(false), json!({"core-profile-id": {
+                "type": ["string", "null"],
+                "description": "With `includes`: the core profile of the same person.",
+            }})]),
         ),
         "CreateCoreProfile": {
             "type": "object",

@@ -80,26 +80,39 @@ pub(super) fn schemas() -> Value {
                 "value": {"type": ["string", "number", "boolean", "null"]},
             },
         },
-        "IssueEnvelope": envelope(),
+        "IssueEnvelope": envelope("issues", "Issue"),
         "IssueCursorEnvelope": cursor_envelope(),
         "MessageEnvelope": part_envelope("messages", "Message"),
         "PrivateNoteEnvelope": part_envelope("private_notes", "PrivateNote"),
     })
 }
 
-fn envelope() -> Value {
-    json!({
+/// The envelope of a page of these records.
+pub(crate) fn envelope(key: &str, record: &str) -> Value {
+    let mut envelope = json!({
         "type": "object",
-        "description": "A page of issues. `total-hits` is exact, `total-pages` at least 1.",
-        "required": ["page", "page-size", "issues", "total-hits", "total-pages"],
+        "description": "A page. `total-hits` is exact, `total-pages` at least 1.",
+        "required": ["page", "page-size", key, "total-hits", "total-pages"],
         "properties": {
             "page": {"type": "integer", "minimum": 1},
             "page-size": {"type": "integer", "minimum": 1, "maximum": 1000},
-            "issues": {"type": "array", "items": schema("Issue")},
             "total-hits": {"type": "integer", "minimum": 0},
             "total-pages": {"type": "integer", "minimum": 1},
         },
-    })
+    });
+    envelope["properties"][key] = json!({"type": "array", "items": schema(record)});
+    envelope
+}
+
+/// The envelope of a step by cursor of these records.
+pub(crate) fn cursor_envelope_of(key: &str, record: &str) -> Value {
+    let mut envelope = cursor_envelope();
+    envelope["required"][2] = key.into();
+    if let Some(properties) = envelope["properties"].as_object_mut() {
+        properties.shift_remove("issues");
+    }
+    envelope["properties"][key] = json!({"type": "array", "items": schema(record)});
+    envelope
 }
 
 fn cursor_envelope() -> Value {

@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 
 use crate::openapi::json::merged;
 
+pub(crate) use issue::{cursor_envelope_of, envelope};
 pub(crate) use parameters::parameters;
 
 pub(crate) fn paths() -> Value {

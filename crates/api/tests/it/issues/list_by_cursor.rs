@@ -202,7 +202,7 @@ async fn a_cursor_of_one_domain_is_refused_in_another() {
     let (before, token) = next.split_once("cursor=").unwrap();
     let query = "?page-size=1000&state=new&sort-by=update-time&";
     assert_eq!(before, format!("{}{query}", server.url(PATH)));
-    let cursor = Cursor::decode(token).unwrap();
+    let cursor = Cursor::<u64>::decode(token).unwrap();
     assert_eq!((cursor.after.at, cursor.after.id, cursor.pages), (UnixMillis(41), 2, 50));
     assert_eq!(cursor.sort.key, SortKey::UpdateTime);
     let elsewhere = next.replace("acme", "other");

@@ -4,7 +4,7 @@
 mod parse;
 mod text_matcher;
 
-pub(super) use parse::{Subject, parse_condition};
+pub(crate) use parse::{Subject, parse_condition};
 pub use text_matcher::TextMatcher;
 
 /// A condition on an issue's values of one kind. All four parts must hold; the default holds for

@@ -93,7 +93,7 @@ impl FieldMatcher {
             true
         });
         self.filters.iter().all(|filter| {
-            holds_for(filter, |key| {
+            holds_for(&filter.and, filter.or.as_deref(), |key| {
                 let is_meant = |(name, field): &&(&str, StoredField<'_>)| {
                     *name == key && field.field_type == filter.field_type
                 };
@@ -103,20 +103,21 @@ impl FieldMatcher {
     }
 }
 
-/// Whether the filter holds; `value` looks up a field of its type.
+/// Whether a filter with these groups holds; `value` looks up a field of its type.
 pub(crate) fn holds_for<'v, 'j: 'v>(
-    filter: &FieldFilter,
+    and: &[FieldTests],
+    or: Option<&[FieldTests]>,
     value: impl Fn(&str) -> Option<&'v Json<'j>>,
 ) -> bool {
-    let all = filter.and.iter().all(|field| {
+    let all = and.iter().all(|field| {
         let value = value(&field.key);
         field.tests.iter().all(|test| test.holds(value))
     });
-    let any = |fields: &Vec<FieldTests>| {
+    let any = |fields: &[FieldTests]| {
         fields.iter().any(|field| {
             let value = value(&field.key);
             field.tests.iter().any(|test| test.holds(value))
         })
     };
-    all && filter.or.as_ref().is_none_or(any)
+    all && or.is_none_or(any)
 }

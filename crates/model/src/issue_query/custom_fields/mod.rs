@@ -6,8 +6,10 @@ mod matcher;
 mod parse;
 
 pub use matcher::FieldMatcher;
-pub(super) use matcher::holds_for;
+pub(crate) use matcher::holds_for;
+pub use parse::FieldGroups;
 pub(super) use parse::parse_custom_fields;
+pub(crate) use parse::{DROPDOWN, NUMBER, TEXT, TypeTests, parse_groups};
 
 use crate::decimal::Decimal;
 use crate::issue::FieldType;

@@ -13,8 +13,8 @@ const EXAMPLE: &str = "a map such as {\"number\":{\"and\":{\"quantity\":{\"is\":
 const GROUPS: [&str; 2] = ["and", "or"];
 
 /// An operator: it decides which value it takes and which test it becomes.
-#[derive(Clone, Copy)]
-enum Operator {
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Operator {
     IsSet,
     Contains,
     DoesNotContain,
@@ -26,12 +26,12 @@ enum Operator {
     IsNoneOf,
 }
 
-const TEXT: &[(&str, Operator)] = &[
+pub(crate) const TEXT: &[(&str, Operator)] = &[
     ("is_set", Operator::IsSet),
     ("contains", Operator::Contains),
     ("does_not_contain", Operator::DoesNotContain),
 ];
-const NUMBER: &[(&str, Operator)] = &[
+pub(crate) const NUMBER: &[(&str, Operator)] = &[
     ("is_set", Operator::IsSet),
     ("is", Operator::Number(Comparison::Is)),
     ("is_not", Operator::Number(Comparison::IsNot)),
@@ -45,7 +45,7 @@ const DATE: &[(&str, Operator)] = &[
     ("is_after", Operator::Date(Comparison::Greater)),
     ("is_before", Operator::Date(Comparison::Smaller)),
 ];
-const DROPDOWN: &[(&str, Operator)] = &[
+pub(crate) const DROPDOWN: &[(&str, Operator)] = &[
     ("is_set", Operator::IsSet),
     ("is", Operator::Is),
     ("is_not", Operator::IsNot),
@@ -53,40 +53,65 @@ const DROPDOWN: &[(&str, Operator)] = &[
     ("is_none_of", Operator::IsNoneOf),
 ];
 
-impl FieldType {
-    /// The operators of the type; a checkbox has none.
-    const fn operators(self) -> &'static [(&'static str, Operator)] {
-        match self {
-            Self::Checkbox => &[],
-            Self::Singleline | Self::Multiline => TEXT,
-            Self::Number => NUMBER,
-            Self::Date => DATE,
-            Self::Dropdown => DROPDOWN,
-        }
-    }
+/// A type of fields, and the tests that it takes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TypeTests<T> {
+    pub(crate) name: &'static str,
+    pub(crate) field_type: T,
+    /// Empty if the type has a boolean in place of operators.
+    pub(crate) operators: &'static [&'static [(&'static str, Operator)]],
+    pub(crate) example: &'static str,
+}
 
-    const fn example(self) -> &'static str {
-        match self {
-            Self::Checkbox => "true or false",
-            Self::Singleline | Self::Multiline => "a map such as {\"contains\":[\"a\"]}",
-            Self::Number => "a map such as {\"is_greater_than\":5}",
-            Self::Date => "a map such as {\"is_after\":1507248000000}",
-            Self::Dropdown => "a map such as {\"is_one_of\":[\"a\",\"b\"]}",
-        }
-    }
+/// The conditions on all fields of one type; both groups must hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FieldGroups<T> {
+    pub field_type: T,
+    /// Every test of every key holds.
+    pub and: Vec<FieldTests>,
+    /// At least one test of one key holds; if the list is empty, no record matches.
+    pub or: Option<Vec<FieldTests>>,
+}
+
+fn issue_types() -> Vec<TypeTests<FieldType>> {
+    let of = |field_type: &FieldType| {
+        let (operators, example): (&[_], _) = match field_type {
+            FieldType::Checkbox => (&[], "true or false"),
+            FieldType::Singleline | FieldType::Multiline => {
+                (&[TEXT], "a map such as {\"contains\":[\"a\"]}")
+            }
+            FieldType::Number => (&[NUMBER], "a map such as {\"is_greater_than\":5}"),
+            FieldType::Date => (&[DATE], "a map such as {\"is_after\":1507248000000}"),
+            FieldType::Dropdown => (&[DROPDOWN], "a map such as {\"is_one_of\":[\"a\",\"b\"]}"),
+        };
+        TypeTests { name: field_type.as_str(), field_type: *field_type, operators, example }
+    };
+    FieldType::ALL.iter().map(of).collect()
 }
 
 /// Reads the value of the parameter; each fault is a sentence. A type without conditions is left
 /// out.
 pub(crate) fn parse_custom_fields(value: &str) -> Result<Vec<FieldFilter>, Vec<String>> {
-    let types: Vec<&str> = FieldType::ALL.iter().map(|known| known.as_str()).collect();
-    let tree = json_value::parse(value, EXAMPLE)?;
+    let filter = |FieldGroups { field_type, and, or }| FieldFilter { field_type, and, or };
+    let groups = parse_groups(value, EXAMPLE, &issue_types())?;
+    Ok(groups.into_iter().map(filter).collect())
+}
+
+/// The same for fields of these types.
+pub(crate) fn parse_groups<T: Copy + Ord>(
+    value: &str,
+    example: &str,
+    types: &[TypeTests<T>],
+) -> Result<Vec<FieldGroups<T>>, Vec<String>> {
+    let tree = json_value::parse(value, example)?;
     let mut faults = FilterFaults::default();
     let mut filters = Vec::new();
-    for (word, at, value) in json_value::members(&tree, "", EXAMPLE, &mut faults) {
-        match FieldType::parse(word) {
-            Some(field_type) => filters.push(filter(field_type, value, &at, &mut faults)),
-            None => faults.unknown(&at, word, "a type of a custom field", &types),
+    for (word, at, value) in json_value::members(&tree, "", example, &mut faults) {
+        if let Some(tests) = types.iter().find(|known| known.name == word) {
+            filters.push(groups(tests, value, &at, &mut faults));
+        } else {
+            let known: Vec<&str> = types.iter().map(|known| known.name).collect();
+            faults.unknown(&at, word, "a type of a custom field", &known);
         }
     }
     filters.retain(|filter| !filter.and.is_empty() || filter.or.is_some());
@@ -94,18 +119,18 @@ pub(crate) fn parse_custom_fields(value: &str) -> Result<Vec<FieldFilter>, Vec<S
     faults.result(filters)
 }
 
-fn filter(
-    field_type: FieldType,
+fn groups<T: Copy>(
+    of: &TypeTests<T>,
     json: &Json<'_>,
     at: &str,
     faults: &mut FilterFaults,
-) -> FieldFilter {
-    let mut filter = FieldFilter { field_type, and: Vec::new(), or: None };
+) -> FieldGroups<T> {
+    let mut filter = FieldGroups { field_type: of.field_type, and: Vec::new(), or: None };
     let expected = "a map of \"and\" and \"or\"";
     for (word, at, value) in json_value::members(json, at, expected, faults) {
         match word {
-            "and" => filter.and = fields(field_type, value, &at, faults),
-            "or" => filter.or = Some(fields(field_type, value, &at, faults)),
+            "and" => filter.and = fields(of, value, &at, faults),
+            "or" => filter.or = Some(fields(of, value, &at, faults)),
             _ => faults.unknown(&at, word, "a key here", &GROUPS),
         }
     }
@@ -113,8 +138,8 @@ fn filter(
 }
 
 /// The keys of a group, ascending.
-fn fields(
-    field_type: FieldType,
+fn fields<T>(
+    of: &TypeTests<T>,
     json: &Json<'_>,
     at: &str,
     faults: &mut FilterFaults,
@@ -123,11 +148,11 @@ fn fields(
     let mut fields: Vec<FieldTests> = members
         .into_iter()
         .map(|(key, at, value)| {
-            let tests = if field_type == FieldType::Checkbox {
+            let tests = if of.operators.is_empty() {
                 let checked = json_value::boolean(value, &at, faults);
                 checked.map(FieldTest::Checked).into_iter().collect()
             } else {
-                tests(field_type, value, &at, faults)
+                tests(of, value, &at, faults)
             };
             FieldTests { key: key.to_owned(), tests }
         })
@@ -136,23 +161,28 @@ fn fields(
     fields
 }
 
-fn tests(
-    field_type: FieldType,
+fn tests<T>(
+    of: &TypeTests<T>,
     json: &Json<'_>,
     at: &str,
     faults: &mut FilterFaults,
 ) -> Vec<FieldTest> {
-    let operators = field_type.operators();
     if matches!(json, Json::Object(members) if members.is_empty()) {
-        faults.expected(at, field_type.example(), json);
+        faults.expected(at, of.example, json);
     }
-    let members = json_value::members(json, at, field_type.example(), faults);
+    let operators = || of.operators.iter().copied().flatten();
+    let members = json_value::members(json, at, of.example, faults);
     members
         .into_iter()
         .filter_map(|(word, at, value)| {
-            let Some((_, operator)) = operators.iter().find(|(known, _)| *known == word) else {
-                let known: Vec<&str> = operators.iter().map(|(known, _)| *known).collect();
-                let what = format!("an operator of type {}", field_type.as_str());
+            let Some((_, operator)) = operators().find(|(known, _)| *known == word) else {
+                let mut known: Vec<&str> = Vec::new();
+                for (word, _) in operators() {
+                    if !known.contains(word) {
+                        known.push(word);
+                    }
+                }
+                let what = format!("an operator of type {}", of.name);
                 faults.unknown(&at, word, &what, &known);
                 return None;
             };

@@ -1,4 +1,4 @@
-//! The envelope around issues, messages or notes: members in a fixed order, the records as the
+//! The envelope around the records of a list: members in a fixed order, the records as the
 //! store rendered them. A list by page has its totals. A list by cursor has the next cursor, and
 //! the totals if the caller asked for them.
 

@@ -1,4 +1,4 @@
-//! The deadline of reads of issues. The store ends a read that exceeds its budget. If the store
+//! The deadline of reads of lists. The store ends a read that exceeds its budget. If the store
 //! fails to do so, the read fails here, shortly after the deadline.
 
 use std::time::Duration;
@@ -9,7 +9,7 @@ use caseload_store::StoreError;
 const GRACE: Duration = Duration::from_millis(500);
 
 /// Fails a read that has not ended shortly after its budget.
-pub(super) async fn in_time<T>(
+pub(crate) async fn in_time<T>(
     budget: Duration,
     read: impl Future<Output = Result<T, StoreError>>,
 ) -> Result<T, StoreError> {

@@ -1,8 +1,8 @@
-//! Every match as JSON lines or as a table, one issue per line or row. The server reads the list in
-//! [`steps`], each after the client has taken the previous one. A stream that cannot continue (the
-//! server stops, the key is revoked, the store fails) breaks off: clients see an incomplete
+//! Every match as JSON lines or as a table, one record per line or row. The server reads the list
+//! in [`steps`], each after the client has taken the previous one. A stream that cannot continue
+//! (the server stops, the key is revoked, the store fails) breaks off: clients see an incomplete
 //! transfer, and the last line is missing. A caller may leave that line out, and a table has none;
-//! a broken transfer is then the only sign. Invariant: the line with `end` follows the last issue,
+//! a broken transfer is then the only sign. Invariant: the line with `end` follows the last record,
 //! and only then.
 //!
 //! [`steps`]: super::steps
@@ -11,62 +11,61 @@ use std::io;
 
 use axum::body::{Body, Bytes};
 use axum::response::{IntoResponse, Response};
-use caseload_model::issue_query::{Cursor, CursorScope};
-use caseload_store::{IssueStep, StepForm};
+use caseload_store::StepForm;
 use futures_util::stream;
 use http::header;
 
 use super::ahead::ListError;
-use super::steps::IssueSteps;
-use super::table::IssueTable;
+use super::steps::{ListReader, ListSteps, Step};
+use super::table::Table;
 use crate::connection::LongAnswer;
 use crate::cpu::CpuPool;
 use crate::csv::DamagedRecord;
 use crate::memory::Memory;
 
-/// A step ends after this many issues.
-pub(super) const STEP_ISSUES: u64 = 1000;
-/// A step ends before this many bytes, but not before its first issue.
-pub(super) const STEP_BYTES: usize = 2 << 20;
+/// A step ends after this many records.
+pub(crate) const STEP_RECORDS: u64 = 1000;
+/// A step ends before this many bytes, but not before its first record.
+pub(crate) const STEP_BYTES: usize = 2 << 20;
 
 /// Reads a list step by step.
-pub(super) struct StepReader {
-    pub(super) steps: IssueSteps,
+pub(crate) struct StepReader<R> {
+    pub(crate) steps: ListReader<R>,
     /// Answers of this list before the stream, which the cursor counts.
-    pub(super) pages: u32,
+    pub(crate) pages: u32,
     /// The media type of the stream.
-    pub(super) content_type: &'static str,
-    pub(super) form: StreamForm,
+    pub(crate) content_type: &'static str,
+    pub(crate) form: StreamForm,
 }
 
-/// The form in which the issues of a stream are written.
+/// The form in which the records of a stream are written.
 #[derive(Debug, Clone)]
-pub(super) enum StreamForm {
+pub(crate) enum StreamForm {
     /// JSON lines; `trailer` says whether a last line confirms that the stream is complete.
     Lines {
         trailer: bool,
     },
-    Table(IssueTable),
+    Table(Table),
 }
 
 /// The body of the answer.
-struct IssueStream {
-    reader: StepReader,
+struct RecordStream<R> {
+    reader: StepReader<R>,
     /// The step that was read before the answer began.
-    first: Option<(IssueStep, Memory)>,
-    issues: u64,
+    first: Option<(Step, Memory)>,
+    records: u64,
     ended: bool,
 }
 
-impl StepReader {
+impl<R: ListSteps> StepReader<R> {
     /// Reads the first step, so that an error of the store then is an error answer and not a broken
     /// body. The rest follows as the body.
-    pub(super) async fn respond(mut self) -> Result<Response, ListError> {
-        self.steps.request.form = StepForm::Lines;
+    pub(crate) async fn respond(mut self) -> Result<Response, ListError> {
+        self.steps.request.set_form(StepForm::Lines);
         let memory = self.steps.memory().await.map_err(ListError::Refused)?;
         let first = Some((self.steps.step().await?, memory));
         let content_type = self.content_type;
-        let begin = IssueStream { reader: self, first, issues: 0, ended: false };
+        let begin = RecordStream { reader: self, first, records: 0, ended: false };
         let pieces = stream::try_unfold(begin, |mut stream| async {
             Ok::<_, io::Error>(stream.piece().await?.map(|piece| (piece, stream)))
         });
@@ -76,17 +75,13 @@ impl StepReader {
         Ok(response)
     }
 
-    /// The cursor after the last issue of the stream; empty if there was no issue.
+    /// The cursor after the last record of the stream; empty if there was no record.
     fn cursor(&self) -> String {
-        let request = &self.steps.request;
-        let Some(after) = request.after else { return String::new() };
-        let scope = CursorScope::of(request.domain, &request.query);
-        let pages = self.pages.saturating_add(1);
-        Cursor { scope, sort: request.query.sort, after, pages }.encode()
+        self.steps.request.cursor(self.pages.saturating_add(1)).unwrap_or_default()
     }
 }
 
-impl IssueStream {
+impl<R: ListSteps> RecordStream<R> {
     async fn piece(&mut self) -> io::Result<Option<Bytes>> {
         if self.ended {
             return Ok(None);
@@ -96,13 +91,13 @@ impl IssueStream {
             Some(first) => first,
             None => self.reader.steps.next().await?,
         };
-        self.issues += u64::from(step.count);
+        self.records += u64::from(step.count);
         self.ended = !step.more;
         let mut piece = self.reader.steps.base.inserted(step.body, &step.urls);
         match &self.reader.form {
             StreamForm::Lines { trailer } => {
                 if self.ended && *trailer {
-                    let (count, cursor) = (self.issues, self.reader.cursor());
+                    let (count, cursor) = (self.records, self.reader.cursor());
                     let end = format!(
                         "{{\"end\":true,\"count\":{count},\"next-cursor\":\"{cursor}\"}}\n"
                     );
@@ -118,13 +113,8 @@ impl IssueStream {
     }
 }
 
-/// The rows of issues, after the header at the beginning of the stream.
-async fn rows(
-    cpu: &CpuPool,
-    table: IssueTable,
-    lines: Vec<u8>,
-    begins: bool,
-) -> io::Result<Vec<u8>> {
+/// The rows of records, after the header at the beginning of the stream.
+async fn rows(cpu: &CpuPool, table: Table, lines: Vec<u8>, begins: bool) -> io::Result<Vec<u8>> {
     let written = cpu.run(move || {
         let mut out = if begins { table.header() } else { Vec::new() };
         out.extend_from_slice(&table.rows(&lines)?);
@@ -133,8 +123,8 @@ async fn rows(
     match written.await {
         Ok(Ok(rows)) => Ok(rows),
         damaged => {
-            tracing::error!(?damaged, "issues cannot be written as a table");
-            Err(io::Error::other("the issues cannot be written as a table"))
+            tracing::error!(?damaged, "records cannot be written as a table");
+            Err(io::Error::other("the records cannot be written as a table"))
         }
     }
 }

@@ -7,10 +7,10 @@ use caseload_store::StoreError;
 use crate::problem::Problem;
 
 /// A list is rendered at most this far ahead of its reader.
-pub(super) const PAGE_BYTES_AHEAD: usize = 8 << 20;
+pub(crate) const PAGE_BYTES_AHEAD: usize = 8 << 20;
 
 /// Why a list cannot be read.
-pub(super) enum ListError {
+pub(crate) enum ListError {
     Store(StoreError),
     Parameter(ParameterFault),
     Refused(Problem),

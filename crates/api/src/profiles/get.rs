@@ -1,0 +1,84 @@
+//! `GET /v2/{domain}/identity/core_profiles/{core_profile_id}` and `…/app_profiles/{pid}`: one
+//! profile, bare.
+
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Response};
+use caseload_model::error_code::ErrorCode;
+use caseload_model::ids::CoreProfileId;
+use caseload_model::profile::CORE_PROFILE_ID_MAX;
+use caseload_model::profile_query::{ProfileId, ProfileKind, parse_single_profile};
+use caseload_store::GetProfile;
+use http::{HeaderMap, header};
+
+use crate::lists::ahead::PAGE_BYTES_AHEAD;
+use crate::lists::deadline::in_time;
+use crate::problem::{Fault, Problem};
+use crate::query::QueryPairs;
+use crate::{AppState, Caller, etag};
+
+/// `GET /v2/{domain}/identity/core_profiles/{core_profile_id}`
+pub(crate) async fn get_core_profile(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path((_, id)): Path<(String, String)>,
+    headers: HeaderMap,
+    query: QueryPairs,
+) -> Result<Response, Problem> {
+    let is_whole = !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit());
+    let known = id.parse().ok().filter(|id| *id <= CORE_PROFILE_ID_MAX);
+    let id = if is_whole {
+        Ok(known.map(|id| ProfileId::Core(CoreProfileId(id))))
+    } else {
+        let detail = "the id of a core profile is digits alone, such as 1666311221477632";
+        Err(Fault::parameter("core-profile-id", ErrorCode::InvalidValue, detail))
+    };
+    get(&state, &caller, ProfileKind::Core, id, &headers, &query).await
+}
+
+/// `GET /v2/{domain}/identity/app_profiles/{pid}`
+pub(crate) async fn get_app_profile(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path((_, pid)): Path<(String, String)>,
+    headers: HeaderMap,
+    query: QueryPairs,
+) -> Result<Response, Problem> {
+    let id = Ok(Some(ProfileId::App(pid)));
+    get(&state, &caller, ProfileKind::App, id, &headers, &query).await
+}
+
+/// Answers with the profile; an id of `None` is one that no profile can have.
+async fn get(
+    state: &AppState,
+    caller: &Caller,
+    kind: ProfileKind,
+    id: Result<Option<ProfileId>, Fault>,
+    headers: &HeaderMap,
+    QueryPairs(pairs): &QueryPairs,
+) -> Result<Response, Problem> {
+    let mut faults = Vec::new();
+    let id = id.map_err(|fault| faults.push(fault));
+    let view = parse_single_profile(kind, pairs)
+        .map_err(|others| faults.extend(others.into_iter().map(Fault::from)));
+    Problem::check(faults)?;
+    let (Ok(Some(id)), Ok(view)) = (id, view) else { return Err(unknown(kind)) };
+    let (domain, budget) = (caller.domain_id, state.config.query_timeout);
+    let memory = state.memory.take(Some(domain), PAGE_BYTES_AHEAD).await?;
+    let read = state.store.profile(GetProfile { domain, id, view, budget });
+    let profile = in_time(budget, read).await?.ok_or_else(|| unknown(kind))?;
+    let tag = etag::of_version(&profile.version, &format!("{domain:?} {kind:?} {view:?}"));
+    if etag::has_already(headers, &tag) {
+        return Ok(etag::unchanged(&tag));
+    }
+    let headers = [(header::ETAG, tag), (header::CONTENT_TYPE, "application/json".to_owned())];
+    Ok((headers, memory.hold(profile.body)).into_response())
+}
+
+/// The answer 404 for a profile that does not exist.
+fn unknown(kind: ProfileKind) -> Problem {
+    let detail = match kind {
+        ProfileKind::Core => "the domain has no core profile with that id",
+        ProfileKind::App => "the domain has no app profile with that pid",
+    };
+    Problem::new(ErrorCode::NotFound, detail)
+}

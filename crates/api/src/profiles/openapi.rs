@@ -1,0 +1,299 @@
+//! The description of the lists of profiles and of the single profiles. The profiles themselves are
+//! described with the tasks that write them.
+
+use caseload_model::error_code::ErrorCode;
+use caseload_model::issue_query::COLUMNS_MAX;
+use caseload_model::profile_query::{ProfileKind, profile_columns_pattern};
+use serde_json::{Value, json};
+
+use crate::issues::openapi::{cursor_envelope_of, envelope};
+use crate::openapi::json::{merged, schema};
+use crate::openapi::operation::{Operation, QUERY, add_lines, add_table, json_content};
+use crate::openapi::parameters::{path_id, query, query_json};
+
+/// The parameters that both lists have.
+const COMMON: [&str; 19] = [
+    "created-since",
+    "created-until",
+    "updated-since",
+    "updated-until",
+    "identity",
+    "country",
+    "language",
+    "user-vip-segment",
+    "user-persona",
+    "user-support-status",
+    "profile-custom-fields",
+    "name",
+    "profile-sort-by",
+    "sort-order",
+    "profile-cursor",
+    "profile-count",
+    "list-format",
+    "trailer",
+    "page",
+];
+const CORE: &[&str] = &["core-profile-ids", "profile-tags", "core-profile-columns"];
+const APP: &[&str] = &["pids", "profile-app-ids", INCLUDES, "app-profile-columns"];
+const INCLUDES: &str = "app-profile-includes";
+
+pub(crate) fn paths() -> Value {
+    json!({
+        "/v2/{domain}/identity/core_profiles": {"get": list(ProfileKind::Core)},
+        "/v2/{domain}/identity/core_profiles/{core_profile_id}": {
+            "get": single(ProfileKind::Core),
+        },
+        "/v2/{domain}/identity/app_profiles": {"get": list(ProfileKind::App)},
+        "/v2/{domain}/identity/app_profiles/{pid}": {"get": single(ProfileKind::App)},
+    })
+}
+
+/// The words of one kind of profile.
+struct Words {
+    noun: &'static str,
+    record: &'static str,
+    key: &'static str,
+    own: &'static [&'static str],
+    example: Value,
+}
+
+fn words(kind: ProfileKind) -> Words {
+    let key = kind.as_str();
+    match kind {
+        ProfileKind::Core => Words {
+            noun: "core profile",
+            record: "CoreProfile",
+            key,
+            own: CORE,
+            example: json!({
+                "core-profile-id": "1666311221477632",
+                "identities": [{"email": "ada@example.org"}],
+                "created_at": 1_767_225_600_000_u64,
+                "updated_at": 1_767_225_600_000_u64,
+            }),
+        },
+        ProfileKind::App => Words {
+            noun: "app profile",
+            record: "AppProfile",
+            key,
+            own: APP,
+            example: json!({
+                "pid": "acme_profile_0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c",
+                "app_id": "acme_app_20260101000000000-1370923e4e06ab6",
+                "name": "Ada",
+                "emails": ["ada@example.org"],
+                "created_at": 1_767_225_600_000_u64,
+                "updated_at": 1_767_225_600_000_u64,
+            }),
+        },
+    }
+}
+
+fn list(kind: ProfileKind) -> Value {
+    let Words { noun, record, key, own, example } = words(kind);
+    let mut page = json!({"page": 1, "page-size": 100});
+    page[key] = json!([example]);
+    page["total-hits"] = 1.into();
+    page["total-pages"] = 1.into();
+    let envelopes = ["Envelope", "CursorEnvelope"].map(|kind| schema(&format!("{record}{kind}")));
+    let mut content = json_content(json!({"anyOf": envelopes}), page);
+    let about = "Every match, one profile per line, and a last line with their number. A stream \
+                 without that line was cut.";
+    let lines = format!("{example}\n{{\"end\":true,\"count\":1,\"next-cursor\":\"\"}}\n");
+    add_lines(&mut content, about, &lines);
+    add_table(&mut content, "Every match, one profile per row.", "created_at\r\n1767225600000\r\n");
+    Operation::guarded(
+        &format!("list{record}s"),
+        "profiles",
+        &format!("List {noun}s"),
+        "Filters combine with AND. Profiles with equal times are in the order of their ids. With \
+         `cursor` the list continues from a position instead of a page number, to any depth. As \
+         JSON lines or as a table, without `page`, it is a stream of every match.",
+    )
+    .takes(
+        ["domain"]
+            .into_iter()
+            .chain(COMMON)
+            .chain(own.iter().copied())
+            .chain(["page-size", "If-None-Match"]),
+    )
+    .answers(200, "A page of profiles, a step by cursor, or a stream.", &["Link", "Tag"], &content)
+    .answers(304, "The caller already has the current answer.", &["ETag"], &Value::Null)
+    .fails(&QUERY)
+    .fails(&[ErrorCode::PageTooDeep, ErrorCode::QueryTooExpensive])
+    .build()
+}
+
+fn single(kind: ProfileKind) -> Value {
+    let Words { noun, record, example, .. } = words(kind);
+    let (id, includes) = match kind {
+        ProfileKind::Core => ("core_profile_id", None),
+        ProfileKind::App => ("pid", Some(INCLUDES)),
+    };
+    Operation::guarded(
+        &format!("get{record}"),
+        "profiles",
+        &format!("Get one {noun}"),
+        "The record as the get action returns it, without an envelope.",
+    )
+    .takes(["domain", id, "If-None-Match"].into_iter().chain(includes))
+    .answers(200, "The profile.", &["ETag"], &json_content(schema(record), example))
+    .answers(304, "The caller already has the current answer.", &["ETag"], &Value::Null)
+    .fails(&QUERY)
+    .fails(&[ErrorCode::NotFound, ErrorCode::QueryTooExpensive])
+    .build()
+}
+
+pub(crate) fn schemas() -> Value {
+    json!({
+        "CoreProfileEnvelope": envelope("core_profiles", "CoreProfile"),
+        "CoreProfileCursorEnvelope": cursor_envelope_of("core_profiles", "CoreProfile"),
+        "AppProfileEnvelope": envelope("app_profiles", "AppProfile"),
+        "AppProfileCursorEnvelope": cursor_envelope_of("app_profiles", "AppProfile"),
+    })
+}
+
+pub(crate) fn parameters() -> Value {
+    merged([ids(), fields(), view(), position()])
+}
+
+/// A list of alternatives.
+fn any(name: &str, description: &str, example: Value) -> Value {
+    let description =
+        format!("{description} A profile with any of them matches; an empty list matches none.");
+    let items = json!({"type": "array", "items": {"type": "string"}});
+    query_json(name, &description, items, example)
+}
+
+fn ids() -> Value {
+    let identity = json!({
+        "type": "array",
+        "items": {"oneOf": [{"type": "string"}, schema("Identity")]},
+    });
+    json!({
+        "core_profile_id": path_id(
+            "core_profile_id",
+            "The id of a core profile: digits.",
+            "1666311221477632",
+        ),
+        "pid": path_id(
+            "pid",
+            "The pid of an app profile.",
+            "acme_profile_0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c",
+        ),
+        "core-profile-ids": any("ids", "Ids of core profiles.", json!(["1666311221477632"])),
+        "pids": any("pids", "Pids of app profiles.", json!(["acme_profile_0f1e2d3c"])),
+        "profile-app-ids": any("app-ids", "Ids of apps.", json!(["mobile"])),
+        "identity": query_json(
+            "identity",
+            "Identities, each `TYPE:VALUE` or a map. A profile with any of them matches. Those of \
+             an app profile are its addresses, and the identifier of its author as a `uid`.",
+            identity,
+            json!([{"email": "ada@example.org"}]),
+        ),
+    })
+}
+
+fn fields() -> Value {
+    let condition = json!({
+        "type": "object",
+        "properties": {
+            "and": {"type": "array", "items": {"type": "string"}},
+            "or": {"type": "array", "items": {"type": "string"}},
+            "nor": {"type": "array", "items": {"type": "string"}},
+            "exists": {"enum": ["true", "false", true, false]},
+        },
+        "additionalProperties": false,
+    });
+    json!({
+        "profile-tags": query_json(
+            "tags",
+            "Tags, compared exactly. A profile must satisfy every key that is given: `and` all of \
+             these, `or` any, `nor` none, `exists` whether there is a tag.",
+            condition,
+            json!({"or": ["vip"]}),
+        ),
+        "country": any(
+            "country",
+            "Countries, by code or by English name: `DE` finds `Germany`.",
+            json!(["DE"]),
+        ),
+        "language": any("language", "Codes of ISO 639-1, in any case.", json!(["de"])),
+        "user-vip-segment": any("user-vip-segment", "Compared exactly.", json!(["gold"])),
+        "user-persona": any("user-persona", "Compared exactly.", json!(["builder"])),
+        "user-support-status": any("user-support-status", "Compared exactly.", json!(["active"])),
+        "profile-custom-fields": query_json(
+            "custom-fields",
+            "Conditions on custom fields, by the type of their JSON value (`text`, `number`), then \
+             `and` or `or`, then their key, with the tests of the issue list.",
+            json!({
+                "type": "object",
+                "properties": {
+                    "text": {"type": "object", "additionalProperties": true},
+                    "number": {"type": "object", "additionalProperties": true},
+                },
+                "additionalProperties": false,
+            }),
+            json!({"text": {"and": {"plan": {"is_one_of": ["gold"]}}}}),
+        ),
+        "name": query(
+            "name",
+            "A part of any component of the name, without regard to case.",
+            json!({"type": "string", "minLength": 1}),
+        ),
+    })
+}
+
+fn view() -> Value {
+    let include = |word: &str, description: &str| {
+        let words = json!({"type": "array", "items": {"enum": [word]}});
+        query_json("includes", description, words, json!([word]))
+    };
+    let columns = |kind: ProfileKind, example: &str| {
+        let pattern = profile_columns_pattern(kind);
+        query_json(
+            "columns",
+            "The columns of the list as a table: members of a profile, with dots into maps. Only \
+             with `format=csv`.",
+            json!({
+                "type": "array",
+                "minItems": 1,
+                "maxItems": COLUMNS_MAX,
+                "uniqueItems": true,
+                "items": {"type": "string", "pattern": pattern},
+            }),
+            json!([example, "custom_fields.plan"]),
+        )
+    };
+    json!({
+        "app-profile-includes": include(
+            "core_profile",
+            "Members to add to each app profile: `core-profile-id`, the oldest core profile that \
+             shares an identity, or null.",
+        ),
+        "core-profile-columns": columns(ProfileKind::Core, "core-profile-id"),
+        "app-profile-columns": columns(ProfileKind::App, "pid"),
+    })
+}
+
+fn position() -> Value {
+    json!({
+        "profile-sort-by": query(
+            "sort-by",
+            "The time that the list is sorted by. The default is the creation time, or the update \
+             time if the query has a bound on it.",
+            json!({"type": "string", "enum": ["creation-time", "update-time"]}),
+        ),
+        "profile-cursor": query(
+            "cursor",
+            "Lists from a position: empty or `*` to begin, then `next-cursor` of the previous \
+             answer, with the same filters and order. Cannot be combined with `page`.",
+            json!({"type": "string", "format": "cursor", "examples": ["*"]}),
+        ),
+        "profile-count": query(
+            "count",
+            "Whether to include the totals. Only with `cursor`.",
+            json!({"type": "boolean"}),
+        ),
+    })
+}

@@ -1,0 +1,221 @@
+//! Reads query parameters into a [`ProfileListRequest`]. All faults of a request are found at once,
+//! and each names the right form.
+
+use super::identity;
+use super::query::{ProfileFieldFilter, ProfileFieldType, ProfileKind, ProfileQuery, ProfileView};
+use super::request::ProfileListRequest;
+use crate::country::{alpha_2, nearest_country};
+use crate::fold::fold;
+use crate::issue_query::{
+    DROPDOWN, NUMBER, SortKey, Subject, TEXT, TypeTests, cursor_paging, parse_condition,
+    parse_groups, range, sort,
+};
+use crate::json::Json;
+use crate::language::{is_language, nearest_language};
+use crate::parameters::{ParameterFault, Parameters, paging};
+use crate::profile::CORE_PROFILE_ID_MAX;
+
+/// The parameters of a list of core profiles. `format` is a matter of HTTP, which reads its value.
+pub const CORE_PROFILE_PARAMETERS: [&str; 23] = [
+    "created-since",
+    "created-until",
+    "updated-since",
+    "updated-until",
+    "identity",
+    "ids",
+    "tags",
+    "country",
+    "language",
+    "user-vip-segment",
+    "user-persona",
+    "user-support-status",
+    "custom-fields",
+    "name",
+    "sort-by",
+    "sort-order",
+    "page",
+    "page-size",
+    "cursor",
+    "count",
+    "format",
+    "trailer",
+    "columns",
+];
+/// The parameters of a list of app profiles.
+pub const APP_PROFILE_PARAMETERS: [&str; 24] = [
+    "created-since",
+    "created-until",
+    "updated-since",
+    "updated-until",
+    "identity",
+    "pids",
+    "app-ids",
+    "country",
+    "language",
+    "user-vip-segment",
+    "user-persona",
+    "user-support-status",
+    "custom-fields",
+    "name",
+    "includes",
+    "sort-by",
+    "sort-order",
+    "page",
+    "page-size",
+    "cursor",
+    "count",
+    "format",
+    "trailer",
+    "columns",
+];
+/// The parameters of a single app profile. A single core profile has none.
+pub const SINGLE_APP_PROFILE_PARAMETERS: [&str; 1] = ["includes"];
+
+const SORT_KEYS: [SortKey; 2] = [SortKey::CreationTime, SortKey::UpdateTime];
+/// How to read beyond the last numbered page.
+const DEEPER: &str = "To read further, send cursor instead of page: * to begin, then the \
+    next-cursor of the previous answer, until it is null (the header Link has it as rel=next)";
+const FIELDS_EXAMPLE: &str = "a map such as {\"number\":{\"and\":{\"seats\":{\"is\":5}}}}";
+
+/// Reads the parameters of a list: decoded, otherwise as the caller sent them.
+pub fn parse_profile_list(
+    kind: ProfileKind,
+    pairs: &[(String, String)],
+) -> Result<ProfileListRequest, Vec<ParameterFault>> {
+    let (known, records) = match kind {
+        ProfileKind::Core => (&CORE_PROFILE_PARAMETERS[..], "core profiles"),
+        ProfileKind::App => (&APP_PROFILE_PARAMETERS[..], "app profiles"),
+    };
+    let mut parameters = Parameters::new(pairs, known);
+    let request = ProfileListRequest {
+        query: query(kind, &mut parameters),
+        view: view(&mut parameters),
+        paging: paging(&mut parameters, records, DEEPER),
+        explicit_paging: parameters.get("page").is_some(),
+        cursor: cursor_paging::read(&mut parameters),
+        without_trailer: parameters.boolean("trailer") == Some(false),
+        columns: super::columns::of(kind).read(&mut parameters),
+    };
+    if parameters.faults.is_empty() { Ok(request) } else { Err(parameters.faults) }
+}
+
+/// Reads the parameters of a single profile.
+pub fn parse_single_profile(
+    kind: ProfileKind,
+    pairs: &[(String, String)],
+) -> Result<ProfileView, Vec<ParameterFault>> {
+    let known = match kind {
+        ProfileKind::Core => &[][..],
+        ProfileKind::App => &SINGLE_APP_PROFILE_PARAMETERS[..],
+    };
+    let mut parameters = Parameters::new(pairs, known);
+    let view = view(&mut parameters);
+    if parameters.faults.is_empty() { Ok(view) } else { Err(parameters.faults) }
+}
+
+fn query(kind: ProfileKind, parameters: &mut Parameters<'_>) -> ProfileQuery {
+    let updated = range(parameters, "updated-since", "updated-until");
+    let tags = parameters.condition(
+        Subject::Tags.parameter(),
+        |value| parse_condition(Subject::Tags, value),
+        |values| Subject::Tags.any_of(values),
+    );
+    ProfileQuery {
+        kind,
+        created: range(parameters, "created-since", "created-until"),
+        updated,
+        identities: identity::read(parameters),
+        ids: ids(parameters),
+        pids: parameters.texts("pids"),
+        app_ids: parameters.texts("app-ids"),
+        tags: tags.unwrap_or_default(),
+        countries: countries(parameters),
+        languages: languages(parameters),
+        vip_segments: parameters.texts("user-vip-segment"),
+        personas: parameters.texts("user-persona"),
+        support_statuses: parameters.texts("user-support-status"),
+        custom_fields: parameters.filter("custom-fields", custom_fields).unwrap_or_default(),
+        name: name(parameters),
+        sort: sort(parameters, &SORT_KEYS, &updated),
+    }
+}
+
+/// Ids of core profiles: strings or numbers. An id that no profile can have is well formed but
+/// matches nothing.
+fn ids(parameters: &mut Parameters<'_>) -> Option<Vec<u64>> {
+    let expected = "a list of core profile ids, digits such as 1666311221477632";
+    let ids = parameters.list("ids", expected, |item| {
+        let digits = match item {
+            Json::Number(digits) => digits,
+            other => other.as_str()?,
+        };
+        let plain = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
+        plain.then(|| digits.parse().ok().filter(|id| *id <= CORE_PROFILE_ID_MAX))
+    })?;
+    Some(ascending(ids.into_iter().flatten().collect()))
+}
+
+fn ascending<T: Ord>(mut values: Vec<T>) -> Vec<T> {
+    values.sort_unstable();
+    values.dedup();
+    values
+}
+
+fn countries(parameters: &mut Parameters<'_>) -> Option<Vec<String>> {
+    let expected = "a list of countries, by code or by English name, such as [\"DE\",\"France\"]";
+    let countries = parameters.list_or_why("country", expected, |item| {
+        let text = item.as_str().ok_or(None)?;
+        let code = alpha_2(text).map(str::to_owned);
+        code.ok_or_else(|| Some(unknown(text, "country", nearest_country(text))))
+    })?;
+    Some(ascending(countries))
+}
+
+fn languages(parameters: &mut Parameters<'_>) -> Option<Vec<String>> {
+    let expected = "a list of language codes of ISO 639-1 such as de,en";
+    let languages = parameters.list_or_why("language", expected, |item| {
+        let text = item.as_str().ok_or(None)?;
+        let code = is_language(text).then(|| text.to_ascii_lowercase());
+        code.ok_or_else(|| Some(unknown(text, "language", nearest_language(text))))
+    })?;
+    Some(ascending(languages))
+}
+
+/// A sentence about a text that no table has.
+fn unknown(text: &str, kind: &str, near: Option<&str>) -> String {
+    let shown: String = text.chars().take(100).collect();
+    let hint = near.map_or_else(String::new, |near| format!("; the nearest one is {near:?}"));
+    format!("{shown:?} is not a {kind}{hint}")
+}
+
+fn custom_fields(value: &str) -> Result<Vec<ProfileFieldFilter>, Vec<String>> {
+    let types = [
+        TypeTests {
+            name: ProfileFieldType::Text.as_str(),
+            field_type: ProfileFieldType::Text,
+            operators: &[TEXT, DROPDOWN],
+            example: "a map such as {\"is_one_of\":[\"gold\",\"silver\"]}",
+        },
+        TypeTests {
+            name: ProfileFieldType::Number.as_str(),
+            field_type: ProfileFieldType::Number,
+            operators: &[NUMBER],
+            example: "a map such as {\"is_greater_than\":5}",
+        },
+    ];
+    parse_groups(value, FIELDS_EXAMPLE, &types)
+}
+
+fn name(parameters: &mut Parameters<'_>) -> Option<String> {
+    let (spelled, text) = parameters.get("name")?;
+    if text.is_empty() {
+        let detail = "name is empty; leave it out to list everything";
+        parameters.fault(spelled, crate::error_code::ErrorCode::InvalidValue, detail);
+    }
+    Some(fold(text))
+}
+
+fn view(parameters: &mut Parameters<'_>) -> ProfileView {
+    let words = parameters.words("includes", &[("core_profile", ())]);
+    ProfileView { core_profile: words.is_some_and(|words| !words.is_empty()) }
+}

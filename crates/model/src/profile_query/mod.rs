@@ -1,0 +1,24 @@
+//! A request for the list of core profiles or of app profiles: query parameters read into types,
+//! and the meaning of a query. A store finds the profiles that [`ProfileQuery::matches`] defines,
+//! by any path. Paging, cursors, conditions and columns are those of the issue list. Wire grammar:
+//! docs/api.md, "Finding profiles".
+
+mod columns;
+mod identity;
+mod list;
+mod matches;
+mod position;
+mod query;
+mod request;
+
+pub use columns::{
+    APP_PROFILE_COLUMNS_DEFAULT, CORE_PROFILE_COLUMNS_DEFAULT, profile_columns_pattern,
+};
+pub use list::{
+    APP_PROFILE_PARAMETERS, CORE_PROFILE_PARAMETERS, SINGLE_APP_PROFILE_PARAMETERS,
+    parse_profile_list, parse_single_profile,
+};
+pub use matches::{AppPart, SearchableProfile, address_keys, pids_of_uid};
+pub use position::{ProfileId, ProfileListScope, ProfilePosition};
+pub use query::{ProfileFieldFilter, ProfileFieldType, ProfileKind, ProfileQuery, ProfileView};
+pub use request::ProfileListRequest;

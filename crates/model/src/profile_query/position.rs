@@ -1,0 +1,82 @@
+//! Positions in lists of profiles, and the lists that cursors belong to. A position names a profile
+//! by its id in a list of core profiles, and by its pid in a list of app profiles.
+
+use super::query::ProfileQuery;
+use crate::ids::{CoreProfileId, DomainId};
+use crate::issue_query::{
+    Cursor, CursorId, CursorPaging, CursorScope, ListPosition, ParameterFault, Sort,
+};
+use crate::profile::CORE_PROFILE_ID_MAX;
+
+/// The id of a profile of either kind. Those of one kind compare as lists sort them: ids as
+/// numbers, pids by their code points.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ProfileId {
+    Core(CoreProfileId),
+    App(String),
+}
+
+/// A position in a list of profiles.
+pub type ProfilePosition = ListPosition<ProfileId>;
+
+/// The first byte of an id in a cursor.
+const CORE: u8 = b'c';
+const APP: u8 = b'a';
+
+impl CursorId for ProfileId {
+    fn write(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Core(id) => {
+                out.push(CORE);
+                out.extend_from_slice(&id.0.to_be_bytes());
+            }
+            Self::App(pid) => {
+                out.push(APP);
+                out.extend_from_slice(pid.as_bytes());
+            }
+        }
+    }
+
+    fn read(bytes: &[u8]) -> Option<Self> {
+        match bytes.split_first()? {
+            (&CORE, id) => {
+                let id = u64::from_be_bytes(id.try_into().ok()?);
+                (id <= CORE_PROFILE_ID_MAX).then_some(Self::Core(CoreProfileId(id)))
+            }
+            (&APP, pid) => Some(Self::App(str::from_utf8(pid).ok()?.to_owned())),
+            _ => None,
+        }
+    }
+
+    /// Lists of profiles have no parameter `after`.
+    fn parse(_: &str) -> Option<Self> {
+        None
+    }
+}
+
+/// A list of profiles, as its cursors know it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProfileListScope {
+    scope: CursorScope,
+    sort: Sort,
+}
+
+impl ProfileListScope {
+    pub fn of(domain: DomainId, query: &ProfileQuery) -> Self {
+        Self { scope: CursorScope::of_profiles(domain, query), sort: query.sort }
+    }
+
+    /// The position after which the list continues; `None` at its beginning. Fails if the cursor
+    /// belongs to another list.
+    pub fn position(
+        self,
+        cursor: &CursorPaging<ProfileId>,
+    ) -> Result<Option<ProfilePosition>, ParameterFault> {
+        cursor.position_in(self.scope, self.sort)
+    }
+
+    /// The token from which the list continues after this position and number of pages.
+    pub fn cursor(self, after: ProfilePosition, pages: u32) -> String {
+        Cursor { scope: self.scope, sort: self.sort, after, pages }.encode()
+    }
+}

@@ -1,0 +1,38 @@
+//! The statements of lists of profiles ([`ProfileSource`]), and the capability of reading profiles.
+
+use caseload_store::profile_lists::{self as rules, ProfileSource, is_expensive};
+use caseload_store::{
+    GetProfile, ListProfiles, ProfilePage, ProfileStep, Profiles, RenderedProfile, StepProfiles,
+    StoreFuture,
+};
+
+use crate::store::PostgresStore;
+use crate::tx::DomainTx;
+
+impl ProfileSource for DomainTx<'_> {
+    const CORE_ID: &'static str = "id";
+    const CORE_AMONG: &'static str = "id = ANY (?2)";
+}
+
+impl Profiles for PostgresStore {
+    fn list_profiles(&self, request: ListProfiles) -> StoreFuture<'_, ProfilePage> {
+        let (domain, is_long) = (request.domain, is_expensive(&request.query));
+        Box::pin(self.engine.read_blocking(domain, request.budget, is_long, move |db, throttle| {
+            rules::list(&DomainTx { db, domain }, &request, throttle)
+        }))
+    }
+
+    fn step_profiles(&self, request: StepProfiles) -> StoreFuture<'_, ProfileStep> {
+        let (domain, is_long) = (request.domain, is_expensive(&request.query));
+        Box::pin(self.engine.read_blocking(domain, request.budget, is_long, move |db, throttle| {
+            rules::step(&DomainTx { db, domain }, &request, throttle)
+        }))
+    }
+
+    fn profile(&self, request: GetProfile) -> StoreFuture<'_, Option<RenderedProfile>> {
+        let domain = request.domain;
+        Box::pin(self.engine.read_blocking(domain, request.budget, false, move |db, _| {
+            rules::get(&DomainTx { db, domain }, &request)
+        }))
+    }
+}

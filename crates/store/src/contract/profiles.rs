@@ -1,0 +1,106 @@
+//! Core and app profiles, one by one and in lists. The model defines the meaning of a filter; tasks
+//! write profiles.
+
+use std::time::Duration;
+
+use caseload_model::ids::{DomainId, DomainName};
+use caseload_model::issue::ListVersion;
+use caseload_model::issue_query::Paging;
+use caseload_model::profile_query::{ProfileId, ProfilePosition, ProfileQuery, ProfileView};
+
+use super::{StepForm, StoreFuture};
+
+/// Reading profiles.
+pub trait Profiles: Send + Sync + 'static {
+    /// One page of profiles with the exact total, from one snapshot.
+    /// [`StoreError::DeadlinePassed`](super::StoreError) if the budget is used up.
+    fn list_profiles(&self, request: ListProfiles) -> StoreFuture<'_, ProfilePage>;
+    /// The profiles that follow a position, from one snapshot.
+    /// [`StoreError::DeadlinePassed`](super::StoreError) if the budget is used up.
+    fn step_profiles(&self, request: StepProfiles) -> StoreFuture<'_, ProfileStep>;
+    /// One profile, rendered; `None` if the domain has none of that id.
+    fn profile(&self, request: GetProfile) -> StoreFuture<'_, Option<RenderedProfile>>;
+}
+
+/// A request for one page.
+#[derive(Debug, Clone)]
+pub struct ListProfiles {
+    pub domain: DomainId,
+    pub domain_name: DomainName,
+    pub query: ProfileQuery,
+    pub view: ProfileView,
+    pub paging: Paging,
+    /// The most bytes of the page; its first profile is written in any case.
+    pub bytes_max: usize,
+    /// Time the read may take.
+    pub budget: Duration,
+}
+
+/// One page, count and profiles from the same snapshot.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ProfilePage {
+    /// Exact number of matching profiles.
+    pub total_hits: u64,
+    /// Profiles on this page.
+    pub count: u32,
+    /// The profiles as JSON maps, separated by commas, without brackets.
+    pub body: Vec<u8>,
+    /// The position of the last profile on this page.
+    pub last: Option<ProfilePosition>,
+    /// Whether further profiles of the page did not fit into its bytes.
+    pub more: bool,
+    /// The version of the profiles on this page.
+    pub version: ListVersion,
+}
+
+/// A request for the profiles that follow a position.
+#[derive(Debug, Clone)]
+pub struct StepProfiles {
+    pub domain: DomainId,
+    pub domain_name: DomainName,
+    pub query: ProfileQuery,
+    pub view: ProfileView,
+    /// Only the profiles after this position in the order of the query; `None` for all.
+    pub after: Option<ProfilePosition>,
+    /// The largest number of profiles, at least 1.
+    pub profiles_max: u64,
+    /// The most bytes of the step; its first profile is written in any case.
+    pub bytes_max: usize,
+    pub form: StepForm,
+    /// Whether to count all profiles that match.
+    pub count: bool,
+    /// Time the read may take.
+    pub budget: Duration,
+}
+
+/// Some profiles of a list in its order, from one snapshot.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ProfileStep {
+    pub count: u32,
+    pub body: Vec<u8>,
+    /// The position of the last profile of this step; `None` in an empty step.
+    pub last: Option<ProfilePosition>,
+    /// Whether profiles follow it.
+    pub more: bool,
+    /// Exact number of profiles that match the query at any position, if the request asked for it.
+    pub total_hits: Option<u64>,
+    /// The version of the profiles of this step.
+    pub version: ListVersion,
+}
+
+/// A request for one profile.
+#[derive(Debug, Clone)]
+pub struct GetProfile {
+    pub domain: DomainId,
+    pub id: ProfileId,
+    pub view: ProfileView,
+    pub budget: Duration,
+}
+
+/// One profile.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RenderedProfile {
+    /// A JSON map.
+    pub body: Vec<u8>,
+    pub version: ListVersion,
+}

@@ -1,0 +1,292 @@
+//! Answers requests for lists of profiles and for single ones. A list whose query names profiles,
+//! by ids or by identities of core profiles, reads these and sorts them; any other list walks along
+//! the index of its order. If the columns decide alone, the database counts the total.
+
+use caseload_model::ids::{CoreProfileId, IdentityKey};
+use caseload_model::issue_query::SortKey;
+use caseload_model::profile_query::{
+    ProfileId, ProfileKind, ProfilePosition, ProfileQuery, ProfileView,
+};
+
+use super::page::{Part, RenderedPart};
+use super::people::added;
+use super::rows::{Found, ProfileSource, read};
+use super::walk::Walk;
+use crate::throttle::Throttle;
+use crate::{
+    GetProfile, ListProfiles, ProfilePage, ProfileStep, RenderedProfile, StepForm, StepProfiles,
+    StoreError, values,
+};
+
+/// Profiles that one statement reads by their ids: the longest ones fill 16 MiB.
+const NAMED_AT_ONCE: usize = 64;
+
+/// Whether a list may have to judge very many profiles one by one.
+pub fn is_expensive(query: &ProfileQuery) -> bool {
+    query.reads_fields() && !names_profiles(query)
+}
+
+const fn names_profiles(query: &ProfileQuery) -> bool {
+    match query.kind {
+        ProfileKind::Core => query.ids.is_some() || query.identities.is_some(),
+        ProfileKind::App => query.pids.is_some(),
+    }
+}
+
+/// One page with the exact total.
+pub fn list<S: ProfileSource>(
+    source: &S,
+    request: &ListProfiles,
+    throttle: &mut Throttle,
+) -> Result<ProfilePage, StoreError> {
+    let part = Part {
+        form: StepForm::Commas,
+        offset: request.paging.offset(),
+        profiles_max: request.paging.page_size,
+        bytes_max: request.bytes_max,
+        key: request.query.sort.key,
+        looks_ahead: false,
+    };
+    let matches = |found: &Found| request.query.matches(&found.searchable(&request.domain_name));
+    let run = Run { source, query: &request.query, view: request.view, matches: &matches };
+    let (total, part) = run.part(part, None, true, throttle)?;
+    let version = part.version();
+    let RenderedPart { body, count, last, more, .. } = part;
+    let total_hits = total.unwrap_or_default();
+    Ok(ProfilePage { total_hits, count, body, last, more, version })
+}
+
+/// A step, with the total of the whole list if that is wanted.
+pub fn step<S: ProfileSource>(
+    source: &S,
+    request: &StepProfiles,
+    throttle: &mut Throttle,
+) -> Result<ProfileStep, StoreError> {
+    let part = Part {
+        form: request.form,
+        offset: 0,
+        profiles_max: request.profiles_max.max(1),
+        bytes_max: request.bytes_max,
+        key: request.query.sort.key,
+        looks_ahead: true,
+    };
+    let matches = |found: &Found| request.query.matches(&found.searchable(&request.domain_name));
+    let run = Run { source, query: &request.query, view: request.view, matches: &matches };
+    let (total_hits, part) = run.part(part, request.after.clone(), request.count, throttle)?;
+    let version = part.version();
+    let RenderedPart { body, count, last, more, .. } = part;
+    Ok(ProfileStep { count, body, last, more, total_hits, version })
+}
+
+/// One profile; `None` if there is none of that id.
+pub fn get<S: ProfileSource>(
+    source: &S,
+    request: &GetProfile,
+) -> Result<Option<RenderedProfile>, StoreError> {
+    let found = match &request.id {
+        ProfileId::Core(id) => by_ids(source, &[id.0])?,
+        ProfileId::App(pid) => by_pids(source, &[pid.as_str()])?,
+    };
+    let Some(found) = found.first() else { return Ok(None) };
+    let part = Part {
+        form: StepForm::Commas,
+        offset: 0,
+        profiles_max: 1,
+        bytes_max: usize::MAX,
+        key: SortKey::CreationTime,
+        looks_ahead: false,
+    };
+    let mut rendered = RenderedPart::new(part);
+    rendered.take(found, &added(source, request.view, &[found])?);
+    let version = rendered.version();
+    Ok(Some(RenderedProfile { body: rendered.body, version }))
+}
+
+fn by_ids<S: ProfileSource>(source: &S, ids: &[u64]) -> Result<Vec<Found>, StoreError> {
+    let ids: Vec<i64> = ids.iter().filter_map(|id| i64::try_from(*id).ok()).collect();
+    read(source, ProfileKind::Core, S::CORE_AMONG, values![source.domain(), ids])
+}
+
+fn by_pids<S: ProfileSource>(source: &S, pids: &[&str]) -> Result<Vec<Found>, StoreError> {
+    read(source, ProfileKind::App, "pid = ANY (?2)", values![source.domain(), pids])
+}
+
+/// One request on its way.
+struct Run<'r, S> {
+    source: &'r S,
+    query: &'r ProfileQuery,
+    view: ProfileView,
+    matches: &'r dyn Fn(&Found) -> bool,
+}
+
+/// The total, if it is wanted, and the rendered part.
+type Answer = (Option<u64>, RenderedPart);
+
+impl<S: ProfileSource> Run<'_, S> {
+    fn part(
+        &self,
+        part: Part,
+        after: Option<ProfilePosition>,
+        count: bool,
+        throttle: &mut Throttle,
+    ) -> Result<Answer, StoreError> {
+        if self.query.contradicts_itself() {
+            return Ok((count.then_some(0), RenderedPart::new(part)));
+        }
+        if names_profiles(self.query) {
+            let (total, part) = self.of_named(part, after.as_ref(), throttle)?;
+            return Ok((count.then_some(total), part));
+        }
+        if !self.query.reads_fields() {
+            return self.of_columns(part, after, count);
+        }
+        self.of_judged(part, after.as_ref(), count, throttle)
+    }
+
+    /// The columns decide.
+    fn of_columns(
+        &self,
+        part: Part,
+        after: Option<ProfilePosition>,
+        count: bool,
+    ) -> Result<Answer, StoreError> {
+        let mut walk = Walk::new(self.source, self.query, after, part.offset);
+        let total = count.then(|| walk.count()).transpose()?;
+        let mut rendered = RenderedPart::new(Part { offset: 0, ..part });
+        while !rendered.is_full() {
+            let found = walk.next(rendered.wanted())?;
+            if found.is_empty() {
+                break;
+            }
+            self.take(&mut rendered, &found.iter().collect::<Vec<_>>())?;
+        }
+        Ok((total, rendered))
+    }
+
+    /// Each profile that the columns select is judged. With a total, all of them are, from the
+    /// beginning of the list.
+    fn of_judged(
+        &self,
+        part: Part,
+        after: Option<&ProfilePosition>,
+        count: bool,
+        throttle: &mut Throttle,
+    ) -> Result<Answer, StoreError> {
+        let begins = after.filter(|_| !count).cloned();
+        let mut walk = Walk::new(self.source, self.query, begins, 0);
+        let (mut rendered, mut total) = (RenderedPart::new(part), 0);
+        while count || !rendered.is_full() {
+            let found = walk.next(u64::MAX)?;
+            if found.is_empty() {
+                break;
+            }
+            let mut matching = Vec::new();
+            for one in &found {
+                throttle.step()?;
+                if !(self.matches)(one) {
+                    continue;
+                }
+                total += 1;
+                if !rendered.is_full() && self.follows(one, after) {
+                    matching.push(one);
+                }
+            }
+            self.take(&mut rendered, &matching)?;
+        }
+        Ok((count.then_some(total), rendered))
+    }
+
+    /// The query names the profiles. They are judged first, by their short parts, and read again to
+    /// be shown.
+    fn of_named(
+        &self,
+        part: Part,
+        after: Option<&ProfilePosition>,
+        throttle: &mut Throttle,
+    ) -> Result<(u64, RenderedPart), StoreError> {
+        let mut positions = Vec::new();
+        for ids in self.named()?.chunks(NAMED_AT_ONCE) {
+            for found in self.read_named(ids)? {
+                throttle.step()?;
+                if (self.matches)(&found) {
+                    positions.push(self.position(&found));
+                }
+            }
+        }
+        positions.sort_unstable_by(|a, b| self.query.sort.compare_positions(a, b));
+        let total = positions.len() as u64;
+        if let Some(after) = after {
+            positions.retain(|one| self.query.sort.compare_positions(one, after).is_gt());
+        }
+        let offset = usize::try_from(part.offset).unwrap_or(usize::MAX).min(positions.len());
+        let mut rendered = RenderedPart::new(Part { offset: 0, ..part });
+        for shown in positions[offset..].chunks(NAMED_AT_ONCE) {
+            if rendered.is_full() {
+                break;
+            }
+            let ids: Vec<ProfileId> = shown.iter().map(|position| position.id.clone()).collect();
+            let mut found = self.read_named(&ids)?;
+            found.sort_unstable_by(|a, b| {
+                self.query.sort.compare_positions(&self.position(a), &self.position(b))
+            });
+            self.take(&mut rendered, &found.iter().collect::<Vec<_>>())?;
+        }
+        Ok((total, rendered))
+    }
+
+    /// The ids that the query names.
+    fn named(&self) -> Result<Vec<ProfileId>, StoreError> {
+        let query = self.query;
+        if query.kind == ProfileKind::App {
+            let pids = query.pids.iter().flatten();
+            return Ok(pids.map(|pid| ProfileId::App(pid.clone())).collect());
+        }
+        let core = |id: u64| ProfileId::Core(CoreProfileId(id));
+        if let Some(ids) = &query.ids {
+            return Ok(ids.iter().copied().map(core).collect());
+        }
+        let keys: Vec<&[u8]> =
+            query.identities.iter().flatten().map(IdentityKey::as_bytes).collect();
+        let mut owners = self.source.list(
+            "SELECT core_profile_id FROM identities WHERE domain_id = ?1 AND key = ANY (?2)",
+            values![self.source.domain(), keys],
+            |row| Ok(core(row.get(0)?)),
+        )?;
+        owners.sort_unstable();
+        owners.dedup();
+        Ok(owners)
+    }
+
+    fn read_named(&self, ids: &[ProfileId]) -> Result<Vec<Found>, StoreError> {
+        let (mut core, mut app) = (Vec::new(), Vec::new());
+        for id in ids {
+            match id {
+                ProfileId::Core(id) => core.push(id.0),
+                ProfileId::App(pid) => app.push(pid.as_str()),
+            }
+        }
+        if self.query.kind == ProfileKind::Core {
+            by_ids(self.source, &core)
+        } else {
+            by_pids(self.source, &app)
+        }
+    }
+
+    fn take(&self, rendered: &mut RenderedPart, matching: &[&Found]) -> Result<(), StoreError> {
+        let added = added(self.source, self.view, matching)?;
+        for found in matching {
+            rendered.take(found, &added);
+        }
+        Ok(())
+    }
+
+    fn position(&self, found: &Found) -> ProfilePosition {
+        found.position(self.query.sort.key)
+    }
+
+    fn follows(&self, found: &Found, after: Option<&ProfilePosition>) -> bool {
+        after.is_none_or(|after| {
+            self.query.sort.compare_positions(&self.position(found), after).is_gt()
+        })
+    }
+}

@@ -1,0 +1,209 @@
+//! The rows of profiles, in one shape for both kinds. Each row is compared with its checksum as it
+//! is read.
+
+use caseload_model::ids::{CoreProfileId, DomainName};
+use caseload_model::issue_query::{SortKey, SortOrder};
+use caseload_model::profile::{StoredAppProfile, render_app, render_core};
+use caseload_model::profile_query::{
+    AppPart, ProfileId, ProfileKind, ProfilePosition, ProfileQuery, SearchableProfile,
+};
+use caseload_model::time::UnixMillis;
+
+use crate::StoreError;
+use crate::checksum::{APP_PROFILE_FIELDS, APP_PROFILES, CORE_PROFILES};
+use crate::idempotency::CommandStore;
+use crate::sql::{Row, Value};
+
+/// The statements that differ between databases.
+pub trait ProfileSource: CommandStore {
+    /// The id of a core profile.
+    const CORE_ID: &'static str;
+    /// Selects the core profiles of a domain that have one of the ids `?2`.
+    const CORE_AMONG: &'static str;
+}
+
+/// A stored profile.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) id: ProfileId,
+    pub(super) created_at: UnixMillis,
+    pub(super) updated_at: UnixMillis,
+    pub(super) body: Body,
+}
+
+#[derive(Debug)]
+pub(super) enum Body {
+    Core(Vec<u8>),
+    App(StoredAppProfile),
+}
+
+impl Found {
+    fn core(row: &dyn Row) -> Result<Self, StoreError> {
+        CORE_PROFILES.require(row)?;
+        Ok(Self {
+            id: ProfileId::Core(CoreProfileId(row.get(1)?)),
+            updated_at: row.get(2)?,
+            body: Body::Core(row.get(3)?),
+            created_at: row.get(4)?,
+        })
+    }
+
+    fn app(row: &dyn Row) -> Result<Self, StoreError> {
+        let fields = APP_PROFILES.width();
+        APP_PROFILES.require(row)?;
+        APP_PROFILE_FIELDS.require_at(row, fields)?;
+        let profile = StoredAppProfile {
+            app_id: row.get(2)?,
+            name: row.get(3)?,
+            emails: row.get(4)?,
+            created_at: row.get(5)?,
+            updated_at: row.get(fields + 2)?,
+            fields: row.get(fields + 3)?,
+        };
+        Ok(Self {
+            id: ProfileId::App(row.get(1)?),
+            created_at: profile.created_at,
+            updated_at: profile.updated_at,
+            body: Body::App(profile),
+        })
+    }
+
+    /// The profile as a query looks at it.
+    pub(super) fn searchable<'f>(&'f self, domain: &'f DomainName) -> SearchableProfile<'f> {
+        let (fields, app) = match &self.body {
+            Body::Core(fields) => (fields, None),
+            Body::App(profile) => {
+                let StoredAppProfile { app_id, name, emails, fields, .. } = profile;
+                (fields, Some(AppPart { app_id, name, emails, domain }))
+            }
+        };
+        let Self { id, created_at, updated_at, .. } = self;
+        SearchableProfile { id, created_at: *created_at, updated_at: *updated_at, fields, app }
+    }
+
+    /// Its position in lists sorted by `key`.
+    pub(super) fn position(&self, key: SortKey) -> ProfilePosition {
+        let at = match key {
+            SortKey::UpdateTime => self.updated_at,
+            SortKey::CreationTime | SortKey::StateChangeTime => self.created_at,
+        };
+        ProfilePosition { at, id: self.id.clone() }
+    }
+
+    /// About as many bytes as it takes in memory.
+    pub(super) const fn bytes(&self) -> usize {
+        match &self.body {
+            Body::Core(fields) => fields.len(),
+            Body::App(profile) => profile.fields.len() + profile.name.len() + profile.emails.len(),
+        }
+    }
+
+    /// Appends the profile as the get action shows it.
+    pub(super) fn render(&self, out: &mut Vec<u8>) {
+        match (&self.id, &self.body) {
+            (ProfileId::Core(id), Body::Core(fields)) => {
+                render_core(*id, self.created_at, fields, self.updated_at, out);
+            }
+            (ProfileId::App(pid), Body::App(profile)) => render_app(pid, profile, out),
+            _ => unreachable!("a row has the id and the body of one kind"),
+        }
+    }
+}
+
+/// The column of the instant that a list is sorted by, and that of the other instant.
+pub(super) const fn instants(key: SortKey) -> [&'static str; 2] {
+    match key {
+        SortKey::UpdateTime => ["updated_at", "created_at"],
+        SortKey::CreationTime | SortKey::StateChangeTime => ["created_at", "updated_at"],
+    }
+}
+
+pub(super) const fn direction(order: SortOrder) -> &'static str {
+    match order {
+        SortOrder::Ascending => "ASC",
+        SortOrder::Descending => "DESC",
+    }
+}
+
+pub(super) const fn table(kind: ProfileKind) -> &'static str {
+    match kind {
+        ProfileKind::Core => "core_profiles",
+        ProfileKind::App => "app_profiles",
+    }
+}
+
+/// The column of the id.
+pub(super) const fn id_column<S: ProfileSource>(kind: ProfileKind) -> &'static str {
+    match kind {
+        ProfileKind::Core => S::CORE_ID,
+        ProfileKind::App => "pid",
+    }
+}
+
+/// The profiles that a condition selects, in the order of the statement. The domain is `?1`.
+pub(super) fn read<S: ProfileSource>(
+    source: &S,
+    kind: ProfileKind,
+    condition: &str,
+    values: &[Value<'_>],
+) -> Result<Vec<Found>, StoreError> {
+    let columns = match kind {
+        ProfileKind::Core => {
+            format!("domain_id, {}, updated_at, fields, created_at, checksum", S::CORE_ID)
+        }
+        ProfileKind::App => format!("{}, {}", APP_PROFILES.select(), APP_PROFILE_FIELDS.select()),
+    };
+    let sql = format!("SELECT {columns} FROM {} WHERE domain_id = ?1 AND {condition}", table(kind));
+    let of = match kind {
+        ProfileKind::Core => Found::core,
+        ProfileKind::App => Found::app,
+    };
+    source.list(&sql, values, of)
+}
+
+/// The conditions of a query that columns decide, except for ids.
+#[derive(Debug, Default)]
+pub(super) struct Conditions<'q> {
+    pub(super) sql: Vec<String>,
+    pub(super) values: Vec<Value<'q>>,
+}
+
+impl<'q> Conditions<'q> {
+    /// `app_ids` are those of the query. A column with `+` before it is not looked up in an index,
+    /// so that the index of the order is used.
+    pub(super) fn of(
+        query: &ProfileQuery,
+        app_ids: Option<&'q [&'q str]>,
+        domain: Value<'q>,
+    ) -> Self {
+        let mut conditions = Self { sql: Vec::new(), values: vec![domain] };
+        let [sorted, other] = instants(query.sort.key);
+        let ranges = match query.sort.key {
+            SortKey::UpdateTime => [(sorted, "", query.updated), (other, "+", query.created)],
+            _ => [(sorted, "", query.created), (other, "+", query.updated)],
+        };
+        for (column, plus, range) in ranges {
+            for (bound, test) in [(range.since, ">="), (range.until, "<=")] {
+                if let Some(at) = bound {
+                    conditions.add(&format!("{plus}{column} {test} "), Value::Int(at.0));
+                }
+            }
+        }
+        if let Some(ids) = app_ids {
+            let place = conditions.values.len() + 1;
+            conditions.values.push(Value::Texts(ids));
+            conditions.sql.push(format!("app_id = ANY (?{place})"));
+        }
+        conditions
+    }
+
+    /// Adds a test, whose value comes last.
+    pub(super) fn add(&mut self, test: &str, value: Value<'q>) {
+        self.values.push(value);
+        self.sql.push(format!("{test}?{}", self.values.len()));
+    }
+
+    pub(super) fn joined(&self) -> String {
+        if self.sql.is_empty() { "1 = 1".to_owned() } else { self.sql.join(" AND ") }
+    }
+}

@@ -21,6 +21,7 @@ SELECT create_distributed_table('idempotency_keys', 'domain_id', colocate_with =
 SELECT create_distributed_table('core_profiles', 'domain_id', colocate_with => 'domain_clocks');
 SELECT create_distributed_table('identities', 'domain_id', colocate_with => 'domain_clocks');
 SELECT create_distributed_table('app_profiles', 'domain_id', colocate_with => 'domain_clocks');
+SELECT create_distributed_table('app_profile_identities', 'domain_id', colocate_with => 'domain_clocks');
 SELECT create_distributed_table('tasks', 'domain_id', colocate_with => 'domain_clocks');
 SELECT create_distributed_table('uploads', 'domain_id', colocate_with => 'domain_clocks');
 SELECT create_distributed_table('payload_blocks', 'domain_id', colocate_with => 'domain_clocks');

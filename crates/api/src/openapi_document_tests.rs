@@ -84,7 +84,7 @@ fn the_query_parameters_are_those_that_the_server_reads() {
             ("get", "payload") => &task_query::PAYLOAD_PARAMETERS,
             ("get", "core_profiles") => &profile_query::CORE_PROFILE_PARAMETERS,
             ("get", "app_profiles") => &profile_query::APP_PROFILE_PARAMETERS,
-            ("get", "{pid}") => &profile_query::SINGLE_APP_PROFILE_PARAMETERS,
+            ("get", "{core_profile_id}" | "{pid}") => &profile_query::SINGLE_PROFILE_PARAMETERS,
             ("get", "agents") => &AGENT_PARAMETERS,
             ("get", "apps" | "queues") => &["format"],
             ("get", "messages" | "private-notes") => &issue_query::MESSAGE_LIST_PARAMETERS,
@@ -214,7 +214,9 @@ fn the_fields_of_profiles_and_issues_are_those_of_the_model() {
     let app: Vec<_> = app_field_names().collect();
     assert_eq!(properties("CreateCoreProfile"), with(core.clone(), &[]));
     let core = with(core, &["core-profile-id", "created_at", "updated_at"]);
-    assert_eq!(properties("CoreProfile"), core);
+    let mut shown = core.clone();
+    shown.insert("app_profile_pids".to_owned());
+    assert_eq!(properties("CoreProfile"), shown);
     assert_eq!(properties("UpdateCoreProfile"), core);
     assert_eq!(properties("UpsertCoreProfile"), core);
     let app = with(app, &["pid", "app_id", "name", "emails", "created_at", "updated_at"]);

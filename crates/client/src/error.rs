@@ -76,7 +76,7 @@ pub struct Problem {
     pub faults: Vec<ProblemFault>,
 }
 
-/// One fault of a request: where, which rule, and what would be right.
+/// One fault of a request: where, which rule, and the right form.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct ProblemFault {
     #[serde(default)]

@@ -2,8 +2,8 @@
 
 use caseload_store::profile_lists::{self as rules, ProfileSource, is_expensive};
 use caseload_store::{
-    GetProfile, ListProfiles, ProfilePage, ProfileStep, Profiles, RenderedProfile, StepProfiles,
-    StoreFuture,
+    AppProfilesOf, GetProfile, ListProfiles, ProfilePage, ProfileStep, Profiles, RenderedProfile,
+    StepProfiles, StoreFuture,
 };
 
 use crate::store::PostgresStore;
@@ -26,6 +26,13 @@ impl Profiles for PostgresStore {
         let (domain, is_long) = (request.domain, is_expensive(&request.query));
         Box::pin(self.engine.read_blocking(domain, request.budget, is_long, move |db, throttle| {
             rules::step(&DomainTx { db, domain }, &request, throttle)
+        }))
+    }
+
+    fn app_profiles_of(&self, request: AppProfilesOf) -> StoreFuture<'_, Vec<String>> {
+        let AppProfilesOf { domain, domain_name, core_profile, budget } = request;
+        Box::pin(self.engine.read_blocking(domain, budget, false, move |db, _| {
+            rules::app_profiles_of(&DomainTx { db, domain }, &domain_name, core_profile)
         }))
     }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use caseload_model::ids::DomainId;
 use caseload_model::task::Task;
 use caseload_store::fair_slots::NO_DOMAIN;
+use caseload_store::profiles::{complete_index, index_is_incomplete};
 use caseload_store::sql::Query;
 use caseload_store::{CompletedTasks, OpenMode, StoreError, StoreFuture, StoreMetrics};
 use futures_util::future::BoxFuture;
@@ -34,12 +35,23 @@ pub struct PostgresStore {
     pub(crate) listener: Mutex<Option<Listener>>,
 }
 
+/// Adds the stored rows to new indexes.
+async fn complete_indexes(engine: &Engine) -> Result<(), StoreError> {
+    let incomplete =
+        engine.read_blocking(NO_DOMAIN, READ_BUDGET, true, |db, _| index_is_incomplete(db));
+    if incomplete.await? {
+        engine.write_blocking(|db| complete_index(db)).await?;
+    }
+    Ok(())
+}
+
 impl PostgresStore {
     /// Connects to a database and brings its tables up to date; if the mode makes stores, also
     /// those of an empty database. Any number of servers and commands may have it open.
     pub async fn open(address: &PostgresAddress, mode: OpenMode) -> Result<Self, StoreError> {
         let engine = Arc::new(Engine::open(address, mode.makes_store()).await?);
         copy::refuse_unfinished(&engine, address).await?;
+        complete_indexes(&engine).await?;
         let wake_ups = Arc::new(watch::Sender::new(0));
         let listener = match mode {
             OpenMode::Server => {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use caseload_model::ids::DomainId;
 use caseload_model::task::Task;
+use caseload_store::profiles::{complete_index, index_is_incomplete};
 use caseload_store::sql::{Query, Sql};
 use caseload_store::{CompletedTasks, OpenMode, StoreError, StoreFuture, StoreMetrics};
 use parking_lot::Mutex;
@@ -30,6 +31,16 @@ pub struct SqliteStore {
     pub(crate) ends: watch::Sender<u64>,
 }
 
+/// Adds the stored rows to new indexes.
+fn complete_indexes(conn: &Connection) -> Result<(), Fault> {
+    if index_is_incomplete(&Tx(conn))? {
+        let tx = conn.unchecked_transaction()?;
+        complete_index(&Tx(conn))?;
+        tx.commit()?;
+    }
+    Ok(())
+}
+
 impl SqliteStore {
     /// Opens the store at `path`. Blocks.
     pub fn open(path: &Path, mode: OpenMode) -> Result<Self, StoreError> {
@@ -38,6 +49,7 @@ impl SqliteStore {
         let last_member: LastMember = Box::new(move |now| leasing.member(now));
         let prepare = |conn: &Connection| {
             copy::refuse_unfinished(conn, path)?;
+            complete_indexes(conn)?;
             if mode == OpenMode::Server {
                 // The lock was free, so an earlier server is gone and its leases and uploads are
                 // void.

@@ -71,7 +71,7 @@ pub fn require_core_profile(
 
 /// The checksum of the columns of an app profile that are written once.
 pub fn of_app_profile(domain: DomainId, profile: &AppProfileRow, created_at: UnixMillis) -> i64 {
-    let AppProfileRow { pid, app_id, name, emails } = profile;
+    let AppProfileRow { pid, app_id, name, emails, .. } = profile;
     of(values![domain, pid, app_id, name, emails, created_at])
 }
 

@@ -83,11 +83,11 @@ const MIGRATIONS: [(&str, &str); 20] = [
     ),
     (
         "store-sqlite/migrations/V10__profile_lists.sql",
-        "041c11b34bd7551b9542484819506675b172263c5310464f541ebb9bedd6271c",
+        "6a55bc99d8b82f20e945a179853b36a31324462711f0a6397855e17ff6973d85",
     ),
     (
         "store-postgres/migrations/V10__profile_lists.sql",
-        "dcb598610ca6dd6aa599c3e0c3323b8c686cb6bf9fdd0d56031175efc6d38ed1",
+        "44da9943fce33b9ddf740c2ff3108cb31b7e9489a8588245ff1f7efd2b51aac9",
     ),
 ];
 

@@ -9,6 +9,7 @@ use caseload_store::{CountIssues, IssueCounts};
 use http::header;
 
 use super::list::list_error;
+use super::person;
 use crate::lists::deadline::in_time;
 use crate::problem::Problem;
 use crate::query::{QueryPairs, refused};
@@ -20,7 +21,9 @@ pub(crate) async fn counts(
     caller: Caller,
     QueryPairs(pairs): QueryPairs,
 ) -> Result<Response, Problem> {
-    let request = parse_counts(&pairs).map_err(refused)?;
+    let mut request = parse_counts(&pairs).map_err(refused)?;
+    let found = person::look_up(&state, &caller, &mut request.query).await;
+    found.map_err(|error| list_error(error, &pairs))?;
     let budget = state.config.query_timeout;
     let read = state.store.count_issues(CountIssues {
         domain: caller.domain_id,

@@ -16,6 +16,7 @@ use caseload_model::spelling::{same_name, unbracketed};
 use caseload_store::{IssueStep, ListIssues, Serve, StepForm, StepIssues, StoreError};
 use http::{HeaderMap, HeaderValue, Uri, header};
 
+use super::person;
 use crate::base_url::BaseUrl;
 use crate::format::{Chosen, Format};
 use crate::lists::ahead::{ListError, PAGE_BYTES_AHEAD};
@@ -65,6 +66,9 @@ pub(crate) async fn list(
         (Ok(chosen), Ok(request)) => (chosen, request),
         (chosen, request) => return Err(refused_by(chosen.err(), request.err())),
     };
+    let mut request = request;
+    let found = person::look_up(&state, &caller, &mut request.query).await;
+    found.map_err(|error| list_error(error, &query.0))?;
     let is_stream = chosen.format != Format::Json;
     if chosen.explicit && is_stream && request.explicit_paging {
         return Err(paged_stream(&query));

@@ -12,6 +12,7 @@ mod list;
 mod message_list;
 mod messages;
 pub(crate) mod openapi;
+mod person;
 mod private_notes;
 mod write_call;
 

@@ -63,8 +63,9 @@ async fn get(
     Problem::check(faults)?;
     let (Ok(Some(id)), Ok(view)) = (id, view) else { return Err(unknown(kind)) };
     let (domain, budget) = (caller.domain_id, state.config.query_timeout);
+    let domain_name = caller.domain_name.clone();
     let memory = state.memory.take(Some(domain), PAGE_BYTES_AHEAD).await?;
-    let read = state.store.profile(GetProfile { domain, id, view, budget });
+    let read = state.store.profile(GetProfile { domain, domain_name, id, view, budget });
     let profile = in_time(budget, read).await?.ok_or_else(|| unknown(kind))?;
     let tag = etag::of_version(&profile.version, &format!("{domain:?} {kind:?} {view:?}"));
     if etag::has_already(headers, &tag) {

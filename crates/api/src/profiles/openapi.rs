@@ -33,9 +33,10 @@ const COMMON: [&str; 19] = [
     "trailer",
     "page",
 ];
-const CORE: &[&str] = &["core-profile-ids", "profile-tags", "core-profile-columns"];
-const APP: &[&str] = &["pids", "profile-app-ids", INCLUDES, "app-profile-columns"];
-const INCLUDES: &str = "app-profile-includes";
+const CORE: &[&str] = &["core-profile-ids", "profile-tags", CORE_INCLUDES, "core-profile-columns"];
+const APP: &[&str] = &["pids", "profile-app-ids", APP_INCLUDES, "app-profile-columns"];
+const CORE_INCLUDES: &str = "core-profile-includes";
+const APP_INCLUDES: &str = "app-profile-includes";
 
 pub(crate) fn paths() -> Value {
     json!({
@@ -127,8 +128,8 @@ fn list(kind: ProfileKind) -> Value {
 fn single(kind: ProfileKind) -> Value {
     let Words { noun, record, example, .. } = words(kind);
     let (id, includes) = match kind {
-        ProfileKind::Core => ("core_profile_id", None),
-        ProfileKind::App => ("pid", Some(INCLUDES)),
+        ProfileKind::Core => ("core_profile_id", CORE_INCLUDES),
+        ProfileKind::App => ("pid", APP_INCLUDES),
     };
     Operation::guarded(
         &format!("get{record}"),
@@ -136,7 +137,7 @@ fn single(kind: ProfileKind) -> Value {
         &format!("Get one {noun}"),
         "The record as the get action returns it, without an envelope.",
     )
-    .takes(["domain", id, "If-None-Match"].into_iter().chain(includes))
+    .takes(["domain", id, "If-None-Match", includes])
     .answers(200, "The profile.", &["ETag"], &json_content(schema(record), example))
     .answers(304, "The caller already has the current answer.", &["ETag"], &Value::Null)
     .fails(&QUERY)
@@ -266,6 +267,11 @@ fn view() -> Value {
         )
     };
     json!({
+        "core-profile-includes": include(
+            "app_profiles",
+            "Members to add to each core profile: `app_profile_pids`, the app profiles that share \
+             an identity.",
+        ),
         "app-profile-includes": include(
             "core_profile",
             "Members to add to each app profile: `core-profile-id`, the oldest core profile that \

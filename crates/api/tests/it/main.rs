@@ -75,6 +75,7 @@ mod orders;
 mod profiles {
     mod get;
     mod list;
+    mod person;
 }
 mod queues {
     mod list;

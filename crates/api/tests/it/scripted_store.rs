@@ -14,14 +14,15 @@ use caseload_model::key::Access;
 use caseload_model::task::{Action, Counts, Family, Outcome, Task, TaskOrigin, TaskStatus};
 use caseload_model::time::UnixMillis;
 use caseload_store::{
-    ATTACHMENT_PIECE_BYTES, AddMessage, AddNote, Admin, Agent, App, BackupReport, CancelTask,
-    CheckReport, CountIssues, CreateAgent, CreateApp, CreateBackup, CreateDomain, CreateIssue,
-    CreateKey, CreateQueue, CreateSession, CreateTask, Domain, DomainLimits, DomainUsage,
-    EditIssue, EditIssues, EntryStates, ExplainedStep, GetIssue, GetProfile, Idempotent,
-    IssueCounts, IssuePage, IssueStep, Issues, Key, KeyGrant, ListIssues, ListProfiles, ListTasks,
-    PackedBlock, ProfilePage, ProfileStep, Profiles, RecordBlock, RecordBlockSize, RecordKind,
-    RenderedIssue, RenderedProfile, SessionKind, StageAttachment, StagePayload, StepIssues,
-    StepProfiles, StoreError, StoreFuture, StoreMetrics, StoredAnswer, Submit, TaskPage, Upkeep,
+    ATTACHMENT_PIECE_BYTES, AddMessage, AddNote, Admin, Agent, App, AppProfilesOf, BackupReport,
+    CancelTask, CheckReport, CountIssues, CreateAgent, CreateApp, CreateBackup, CreateDomain,
+    CreateIssue, CreateKey, CreateQueue, CreateSession, CreateTask, Domain, DomainLimits,
+    DomainUsage, EditIssue, EditIssues, EntryStates, ExplainedStep, GetIssue, GetProfile,
+    Idempotent, IssueCounts, IssuePage, IssueStep, Issues, Key, KeyGrant, ListIssues, ListProfiles,
+    ListTasks, PackedBlock, ProfilePage, ProfileStep, Profiles, RecordBlock, RecordBlockSize,
+    RecordKind, RenderedIssue, RenderedProfile, SessionKind, StageAttachment, StagePayload,
+    StepIssues, StepProfiles, StoreError, StoreFuture, StoreMetrics, StoredAnswer, Submit,
+    TaskPage, Upkeep,
 };
 use sha2::{Digest, Sha256};
 use tokio::sync::Notify;
@@ -364,6 +365,7 @@ impl Profiles for ScriptedStore {
         list_profiles(request: ListProfiles) -> ProfilePage;
         step_profiles(request: StepProfiles) -> ProfileStep;
         profile(request: GetProfile) -> Option<RenderedProfile>;
+        app_profiles_of(request: AppProfilesOf) -> Vec<String>;
     }
 }
 

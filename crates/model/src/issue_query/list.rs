@@ -5,8 +5,8 @@ use super::condition::{Subject, parse_condition};
 use super::custom_fields::parse_custom_fields;
 use super::rating::parse_rating;
 use super::{
-    Condition, CursorPaging, IssueQuery, RatingSet, Sort, SortKey, SortOrder, TimeRange, columns,
-    cursor_paging,
+    Condition, CursorPaging, IssueQuery, Person, RatingSet, Sort, SortKey, SortOrder, TimeRange,
+    columns, cursor_paging,
 };
 use crate::error_code::ErrorCode;
 use crate::fold::fold;
@@ -17,9 +17,9 @@ use crate::parameters::instant::Bound;
 use crate::parameters::{Paging, ParameterFault, Parameters, paging};
 
 /// How many of the parameters of a list are filters; they come first.
-pub(super) const FILTERS: usize = 26;
+pub(super) const FILTERS: usize = 27;
 /// The parameters of a list. `format` is a matter of HTTP, which reads its value.
-pub const LIST_PARAMETERS: [&str; 39] = [
+pub const LIST_PARAMETERS: [&str; 40] = [
     "created-since",
     "created-until",
     "updated-since",
@@ -32,6 +32,7 @@ pub const LIST_PARAMETERS: [&str; 39] = [
     "platform-types",
     "queue-ids",
     "end-user-ids",
+    "core-profile-id",
     "issue-modes",
     "tags",
     "languages",
@@ -160,6 +161,7 @@ pub(super) fn query(parameters: &mut Parameters<'_>) -> IssueQuery {
         platform_types: parameters.texts("platform-types"),
         queue_ids: parameters.texts("queue-ids"),
         end_user_ids: parameters.texts("end-user-ids"),
+        person: person(parameters),
         issue_modes: parameters.texts("issue-modes"),
         tags: condition(parameters, Subject::Tags),
         languages: condition(parameters, Subject::Languages),
@@ -214,6 +216,19 @@ fn ids(parameters: &mut Parameters<'_>) -> Option<Vec<u64>> {
     ids.sort_unstable();
     ids.dedup();
     Some(ids)
+}
+
+/// The person with a core profile. An id that no profile can have is well formed but matches
+/// nothing.
+fn person(parameters: &mut Parameters<'_>) -> Option<Person> {
+    let (spelled, text) = parameters.get("core-profile-id")?;
+    if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        let detail = "core-profile-id is the id of one core profile, digits alone such as \
+            1666311221477632";
+        parameters.fault(spelled, ErrorCode::InvalidValue, detail);
+        return None;
+    }
+    Some(Person { core_profile_id: text.parse().unwrap_or(u64::MAX), pids: Vec::new() })
 }
 
 /// The condition on a subject; one that is not given holds for every issue.

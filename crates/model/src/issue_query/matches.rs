@@ -53,6 +53,7 @@ impl IssueQuery {
             && one_of(self.platform_types.as_deref(), facts.platform_type.as_deref())
             && one_of(self.queue_ids.as_deref(), queue)
             && one_of(self.end_user_ids.as_deref(), Some(&facts.hs_user_id))
+            && self.person.as_ref().is_none_or(|person| person.pids.contains(&facts.hs_user_id))
             && one_of(self.issue_modes.as_deref(), Some(mode))
             && has(&self.tags, &facts.tags)
             && has(&self.languages, facts.language.as_slice())

@@ -44,5 +44,5 @@ pub use matches::SearchableIssue;
 pub use message_list::{
     MESSAGE_LIST_PARAMETERS, MessageListRequest, MessageListScope, parse_message_list,
 };
-pub use query::{IssueQuery, Sort, SortKey, SortOrder, TimeRange};
+pub use query::{IssueQuery, Person, Sort, SortKey, SortOrder, TimeRange};
 pub use rating::RatingSet;

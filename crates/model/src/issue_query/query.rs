@@ -63,6 +63,15 @@ impl Default for Sort {
     }
 }
 
+/// A person whose issues are meant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Person {
+    pub core_profile_id: u64,
+    /// The app profiles that share an identity with the core profile. Empty until they are looked
+    /// up in a store: then no issue matches.
+    pub pids: Vec<String>,
+}
+
 /// Which issues, in which order. A list of alternatives that is given but empty matches nothing.
 /// Lists are ascending and without repeats.
 ///
@@ -83,6 +92,8 @@ pub struct IssueQuery {
     pub queue_ids: Option<Vec<String>>,
     /// On `hs_user_id`.
     pub end_user_ids: Option<Vec<String>>,
+    /// On `hs_user_id`, by the person's app profiles.
+    pub person: Option<Person>,
     /// On `issue_mode_data.issue_mode`.
     pub issue_modes: Option<Vec<String>>,
     pub tags: Condition,
@@ -129,6 +140,9 @@ impl fmt::Debug for IssueQuery {
             .field("assignee_ids", &self.assignee_ids)
             .field("assignee_emails", &self.assignee_emails)
             .field("author_emails", &self.author_emails);
+        if let Some(person) = &self.person {
+            form.field("person", &person.core_profile_id);
+        }
         if self.text.is_some() {
             form.field("text", &self.text);
         }

@@ -69,6 +69,11 @@ impl IdentityKey {
         str::from_utf8(value).ok().filter(|_| i64::from(*code) == kind.code())
     }
 
+    /// The code of its [`IdentityType`].
+    pub fn type_code(&self) -> i64 {
+        self.0.first().copied().map_or(0, i64::from)
+    }
+
     /// The key with these bytes; `None` if no key has them.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (code, value) = bytes.split_first()?;

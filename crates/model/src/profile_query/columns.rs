@@ -66,6 +66,7 @@ static CORE: ColumnSet = ColumnSet {
         ("last_active_date", Inside::Nothing),
         ("created_at", Inside::Nothing),
         ("updated_at", Inside::Nothing),
+        (ADDED_TO_CORE, Inside::Nothing),
     ],
     examples: "names.first_name and custom_fields.plan",
 };
@@ -96,8 +97,16 @@ static APP: ColumnSet = ColumnSet {
     examples: "custom_fields.plan",
 };
 
-/// The member that a view adds.
+/// The members that a view adds.
 const ADDED_TO_APP: &str = "core-profile-id";
+const ADDED_TO_CORE: &str = "app_profile_pids";
+
+const fn added_to(kind: ProfileKind) -> &'static str {
+    match kind {
+        ProfileKind::Core => ADDED_TO_CORE,
+        ProfileKind::App => ADDED_TO_APP,
+    }
+}
 
 pub(super) const fn of(kind: ProfileKind) -> &'static ColumnSet {
     match kind {
@@ -115,9 +124,9 @@ impl ProfileListRequest {
     /// The columns of the list as a table, and the view that has the members for them.
     pub fn table(&self) -> (Vec<String>, ProfileView) {
         let columns = self.columns.clone().unwrap_or_else(|| self.default_columns());
-        let is_app = self.query.kind == ProfileKind::App;
-        let core_profile = is_app && columns.iter().any(|column| column == ADDED_TO_APP);
-        (columns, ProfileView { core_profile })
+        let kind = self.query.kind;
+        let added = columns.iter().any(|column| column == added_to(kind));
+        (columns, ProfileView::adding(kind, added))
     }
 
     fn default_columns(&self) -> Vec<String> {
@@ -125,7 +134,7 @@ impl ProfileListRequest {
             ProfileKind::Core => &CORE_PROFILE_COLUMNS_DEFAULT[..],
             ProfileKind::App => &APP_PROFILE_COLUMNS_DEFAULT[..],
         };
-        let added = self.view.core_profile.then_some(ADDED_TO_APP);
+        let added = self.view.adds().then_some(added_to(self.query.kind));
         columns.iter().copied().chain(added).map(str::to_owned).collect()
     }
 }

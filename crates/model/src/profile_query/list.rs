@@ -16,7 +16,7 @@ use crate::parameters::{ParameterFault, Parameters, paging};
 use crate::profile::CORE_PROFILE_ID_MAX;
 
 /// The parameters of a list of core profiles. `format` is a matter of HTTP, which reads its value.
-pub const CORE_PROFILE_PARAMETERS: [&str; 23] = [
+pub const CORE_PROFILE_PARAMETERS: [&str; 24] = [
     "created-since",
     "created-until",
     "updated-since",
@@ -31,6 +31,7 @@ pub const CORE_PROFILE_PARAMETERS: [&str; 23] = [
     "user-support-status",
     "custom-fields",
     "name",
+    "includes",
     "sort-by",
     "sort-order",
     "page",
@@ -68,8 +69,8 @@ pub const APP_PROFILE_PARAMETERS: [&str; 24] = [
     "trailer",
     "columns",
 ];
-/// The parameters of a single app profile. A single core profile has none.
-pub const SINGLE_APP_PROFILE_PARAMETERS: [&str; 1] = ["includes"];
+/// The parameters of a single profile.
+pub const SINGLE_PROFILE_PARAMETERS: [&str; 1] = ["includes"];
 
 const SORT_KEYS: [SortKey; 2] = [SortKey::CreationTime, SortKey::UpdateTime];
 /// How to read beyond the last numbered page.
@@ -89,7 +90,7 @@ pub fn parse_profile_list(
     let mut parameters = Parameters::new(pairs, known);
     let request = ProfileListRequest {
         query: query(kind, &mut parameters),
-        view: view(&mut parameters),
+        view: view(kind, &mut parameters),
         paging: paging(&mut parameters, records, DEEPER),
         explicit_paging: parameters.get("page").is_some(),
         cursor: cursor_paging::read(&mut parameters),
@@ -104,12 +105,8 @@ pub fn parse_single_profile(
     kind: ProfileKind,
     pairs: &[(String, String)],
 ) -> Result<ProfileView, Vec<ParameterFault>> {
-    let known = match kind {
-        ProfileKind::Core => &[][..],
-        ProfileKind::App => &SINGLE_APP_PROFILE_PARAMETERS[..],
-    };
-    let mut parameters = Parameters::new(pairs, known);
-    let view = view(&mut parameters);
+    let mut parameters = Parameters::new(pairs, &SINGLE_PROFILE_PARAMETERS);
+    let view = view(kind, &mut parameters);
     if parameters.faults.is_empty() { Ok(view) } else { Err(parameters.faults) }
 }
 
@@ -215,7 +212,11 @@ fn name(parameters: &mut Parameters<'_>) -> Option<String> {
     Some(fold(text))
 }
 
-fn view(parameters: &mut Parameters<'_>) -> ProfileView {
-    let words = parameters.words("includes", &[("core_profile", ())]);
-    ProfileView { core_profile: words.is_some_and(|words| !words.is_empty()) }
+fn view(kind: ProfileKind, parameters: &mut Parameters<'_>) -> ProfileView {
+    let word = match kind {
+        ProfileKind::Core => "app_profiles",
+        ProfileKind::App => "core_profile",
+    };
+    let words = parameters.words("includes", &[(word, ())]);
+    ProfileView::adding(kind, words.is_some_and(|words| !words.is_empty()))
 }

@@ -15,8 +15,8 @@ pub use columns::{
     APP_PROFILE_COLUMNS_DEFAULT, CORE_PROFILE_COLUMNS_DEFAULT, profile_columns_pattern,
 };
 pub use list::{
-    APP_PROFILE_PARAMETERS, CORE_PROFILE_PARAMETERS, SINGLE_APP_PROFILE_PARAMETERS,
-    parse_profile_list, parse_single_profile,
+    APP_PROFILE_PARAMETERS, CORE_PROFILE_PARAMETERS, SINGLE_PROFILE_PARAMETERS, parse_profile_list,
+    parse_single_profile,
 };
 pub use matches::{AppPart, SearchableProfile, address_keys, pids_of_uid};
 pub use position::{ProfileId, ProfileListScope, ProfilePosition};

@@ -30,6 +30,23 @@ pub type ProfileFieldFilter = FieldGroups<ProfileFieldType>;
 pub struct ProfileView {
     /// `core-profile-id` of an app profile.
     pub core_profile: bool,
+    /// `app_profile_pids` of a core profile.
+    pub app_profiles: bool,
+}
+
+impl ProfileView {
+    /// With the member that can be added to profiles of this kind, or without.
+    pub fn adding(kind: ProfileKind, added: bool) -> Self {
+        Self {
+            core_profile: added && kind == ProfileKind::App,
+            app_profiles: added && kind == ProfileKind::Core,
+        }
+    }
+
+    /// Whether a member is added.
+    pub const fn adds(self) -> bool {
+        self.core_profile || self.app_profiles
+    }
 }
 
 /// Which profiles of one kind, in which order. A list of alternatives that is given but empty

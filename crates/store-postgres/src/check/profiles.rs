@@ -93,14 +93,35 @@ pub(super) async fn app(client: &Client, findings: &mut Findings) -> Result<(), 
     let select = "SELECT p.pid, p.fields, p.emails, a.id IS NOT NULL FROM app_profiles p
                   LEFT JOIN apps a ON a.domain_id = $1 AND a.id = p.app_id
                   WHERE p.domain_id = $1";
-    let mut count = 0;
+    let identities = "SELECT i.pid, i.key, i.kind, p.app_id, p.emails FROM app_profile_identities i
+                      LEFT JOIN app_profiles p ON p.domain_id = $1 AND p.pid = i.pid
+                      WHERE i.domain_id = $1";
+    let (mut count, mut identities_count) = (0, 0);
     for (domain, name) in ids_and_names(client).await? {
+        let (mut addresses, mut indexed) = (0, 0);
         let mut rows = pin!(client.stream(select, [domain]).await?);
         while let Some(row) = rows.try_next().await.map_err(store_error)? {
             count += 1;
-            rules::app(findings, &name, &text(&row, 0)?, row.get(1), row.get(2), row.get(3));
+            let (pid, fields, emails) = (text(&row, 0)?, row.get(1), row.get(2));
+            addresses += rules::app(findings, &name, &pid, fields, emails, row.get(3));
         }
+        let mut rows = pin!(client.stream(identities, [domain]).await?);
+        while let Some(row) = rows.try_next().await.map_err(store_error)? {
+            identities_count += 1;
+            let is_there = row.get::<_, Option<&[u8]>>(3).is_some();
+            let app = is_there.then(|| text(&row, 3)).transpose()?;
+            let identity = rules::AppIdentity {
+                domain: &name,
+                pid: &text(&row, 0)?,
+                key: row.get(1),
+                kind: row.get(2),
+                profile: app.as_deref().zip(row.get::<_, Option<&[u8]>>(4)),
+            };
+            indexed += u64::from(identity.check(findings));
+        }
+        rules::app_identities(findings, &name, addresses, indexed);
     }
     findings.verified("app profiles", count);
+    findings.verified("identities of app profiles", identities_count);
     Ok(())
 }

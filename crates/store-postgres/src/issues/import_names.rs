@@ -4,9 +4,11 @@
 //! decides.
 
 use std::collections::BTreeMap;
+use std::iter::repeat;
 
 use caseload_model::ids::DomainId;
 use caseload_model::issue::{App, AppProfileRow, ImportPlan};
+use caseload_model::profile::IdentityKey;
 use caseload_model::time::UnixMillis;
 use tokio::try_join;
 use tokio_postgres::types::ToSql;
@@ -27,12 +29,17 @@ const AGENTS: &str = "INSERT INTO agents (domain_id, id, name, email, created_at
      FROM unnest($2::bytea[], $3::bytea[], $4::bytea[], $6::bigint[])
      AS a(id, name, email, checksum)
      ON CONFLICT DO NOTHING";
-const APP_PROFILES: &str = "INSERT INTO app_profiles
+/// Only app profiles that are added get their identities.
+const APP_PROFILES: &str = "WITH added AS (INSERT INTO app_profiles
      (domain_id, pid, app_id, name, emails, created_at, updated_at, fields, checksum,
      fields_checksum)
      SELECT $1, p.pid, p.app_id, p.name, p.emails, $6, $6, '', p.checksum, p.fields_checksum
      FROM unnest($2::bytea[], $3::bytea[], $4::bytea[], $5::bytea[], $7::bigint[], $8::bigint[])
      AS p(pid, app_id, name, emails, checksum, fields_checksum)
+     ON CONFLICT DO NOTHING RETURNING pid)
+     INSERT INTO app_profile_identities (domain_id, key, pid, kind)
+     SELECT $1, i.key, i.pid, i.kind FROM unnest($9::bytea[], $10::bytea[], $11::bigint[])
+     AS i(key, pid, kind) JOIN added ON added.pid = i.pid
      ON CONFLICT DO NOTHING";
 
 /// The names of a chunk.
@@ -117,8 +124,24 @@ impl TimedNames {
             checksum::of_app_profile_fields(domain, &profile.pid, made, &[])
         };
         let fields: Vec<i64> = profiles().map(fields).collect();
-        let of_profiles: [&(dyn ToSql + Sync); 8] =
-            [&domain.0, &pids, &app_ids, &profile_names, &addresses, &at, &sums, &fields];
+        let of = |profile| AppProfileRow::identities(profile).into_iter().zip(repeat(profile));
+        let identities: Vec<(IdentityKey, &AppProfileRow)> = profiles().flat_map(of).collect();
+        let keys_of_profiles: Vec<_> = identities.iter().map(|(key, _)| key.as_bytes()).collect();
+        let owners: Vec<_> = identities.iter().map(|(_, profile)| profile.pid.as_bytes()).collect();
+        let kinds: Vec<_> = identities.iter().map(|(key, _)| key.type_code()).collect();
+        let of_profiles: [&(dyn ToSql + Sync); 11] = [
+            &domain.0,
+            &pids,
+            &app_ids,
+            &profile_names,
+            &addresses,
+            &at,
+            &sums,
+            &fields,
+            &keys_of_profiles,
+            &owners,
+            &kinds,
+        ];
         try_join!(
             insert(client, APPS, ids.len(), &of_apps),
             insert(client, QUEUES, keys.len(), &of_queues),

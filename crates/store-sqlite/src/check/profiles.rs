@@ -1,6 +1,8 @@
 //! Reads profiles and identities for the check. The rules that they have to obey are in
 //! [`caseload_store::check::profiles`].
 
+use std::collections::BTreeMap;
+
 use caseload_model::ids::CoreProfileId;
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -71,12 +73,50 @@ pub(super) fn app(conn: &Connection, findings: &mut Findings) -> Result<(), Faul
     )?;
     let mut rows = statement.query([])?;
     let mut count = 0;
+    let mut addresses = BTreeMap::<String, [u64; 2]>::new();
     while let Some(row) = rows.next()? {
         count += 1;
         let (name, pid): (String, String) = (row.get(0)?, row.get(1)?);
         let (fields, emails): (Vec<u8>, Vec<u8>) = (row.get(2)?, row.get(3)?);
-        rules::app(findings, &name, &pid, &fields, &emails, row.get(4)?);
+        let found = rules::app(findings, &name, &pid, &fields, &emails, row.get(4)?);
+        addresses.entry(name).or_default()[0] += found;
     }
     findings.verified("app profiles", count);
+    let count = app_identities(conn, findings, &mut addresses)?;
+    for (domain, [addresses, indexed]) in addresses {
+        rules::app_identities(findings, &domain, addresses, indexed);
+    }
+    findings.verified("identities of app profiles", count);
     Ok(())
+}
+
+/// Each identity by which an app profile is found; adds the addresses to those of the domains.
+fn app_identities(
+    conn: &Connection,
+    findings: &mut Findings,
+    addresses: &mut BTreeMap<String, [u64; 2]>,
+) -> Result<u64, Fault> {
+    let mut statement = conn.prepare(
+        "SELECT d.name, i.pid, i.key, i.kind, p.app_id, p.emails FROM app_profile_identities i
+         JOIN domains d ON d.id = i.domain_id
+         LEFT JOIN app_profiles p ON p.domain_id = i.domain_id AND p.pid = i.pid",
+    )?;
+    let mut rows = statement.query([])?;
+    let mut count = 0;
+    while let Some(row) = rows.next()? {
+        count += 1;
+        let (domain, pid): (String, String) = (row.get(0)?, row.get(1)?);
+        let (key, app): (Vec<u8>, Option<String>) = (row.get(2)?, row.get(4)?);
+        let emails: Option<Vec<u8>> = row.get(5)?;
+        let identity = rules::AppIdentity {
+            domain: &domain,
+            pid: &pid,
+            key: &key,
+            kind: row.get(3)?,
+            profile: app.as_deref().zip(emails.as_deref()),
+        };
+        let is_address = identity.check(findings);
+        addresses.entry(domain).or_default()[1] += u64::from(is_address);
+    }
+    Ok(count)
 }

@@ -11,6 +11,7 @@ use caseload_model::issue::{
 use caseload_model::time::UnixMillis;
 use caseload_store::checksum::{self, sealed};
 use caseload_store::issues::{ImportStore, stored_issue, taken_instants};
+use caseload_store::profiles::add_identities;
 use caseload_store::sql::Sql;
 use caseload_store::{ApplyChunk, ChunkEntries, StoreError, values};
 use rusqlite::{CachedStatement, Connection, params};
@@ -134,7 +135,10 @@ impl<'c> Import<'c> {
             let (pid, app, name) = (&profile.pid, &profile.app_id, &profile.name);
             let sum = checksum::of_app_profile(domain, profile, at);
             let fields = checksum::of_app_profile_fields(domain, pid, at, &[]);
-            insert.execute(params![domain.0, pid, app, name, profile.emails, now, sum, fields])?;
+            let row = params![domain.0, pid, app, name, profile.emails, now, sum, fields];
+            if insert.execute(row)? > 0 {
+                add_identities(&self.tx, profile)?;
+            }
         }
         Ok(())
     }

@@ -2,8 +2,8 @@
 
 use caseload_store::profile_lists::{self as rules, ProfileSource, is_expensive};
 use caseload_store::{
-    GetProfile, ListProfiles, ProfilePage, ProfileStep, Profiles, RenderedProfile, StepProfiles,
-    StoreFuture,
+    AppProfilesOf, GetProfile, ListProfiles, ProfilePage, ProfileStep, Profiles, RenderedProfile,
+    StepProfiles, StoreFuture,
 };
 
 use crate::tx::DomainTx;
@@ -33,6 +33,13 @@ impl Profiles for SqliteStore {
             is_long,
             move |conn, throttle| Ok(rules::step(&DomainTx { conn, domain }, &request, throttle)?),
         ))
+    }
+
+    fn app_profiles_of(&self, request: AppProfilesOf) -> StoreFuture<'_, Vec<String>> {
+        let AppProfilesOf { domain, domain_name, core_profile, budget } = request;
+        boxed(self.engine.read_in(domain, Some(budget), move |conn| {
+            Ok(rules::app_profiles_of(&DomainTx { conn, domain }, &domain_name, core_profile)?)
+        }))
     }
 
     fn profile(&self, request: GetProfile) -> StoreFuture<'_, Option<RenderedProfile>> {

@@ -1,8 +1,9 @@
 //! Rules of profiles: stored fields parse, and identities and core profiles refer to each other.
 
-use caseload_model::ids::CoreProfileId;
+use caseload_model::ids::{CoreProfileId, DomainName};
 use caseload_model::json;
 use caseload_model::profile::{IdentityKey, identity_keys};
+use caseload_model::profile_query::{address_keys, pids_of_uid};
 
 use super::Findings;
 
@@ -63,7 +64,7 @@ pub fn identity(
     findings.fault(format!("domain {domain}, core profile {id}: {rule}"));
 }
 
-/// Fields and addresses parse, and the app exists.
+/// Fields and addresses parse, and the app exists. Returns how many addresses the index has of it.
 pub fn app(
     findings: &mut Findings,
     domain: &str,
@@ -71,7 +72,7 @@ pub fn app(
     fields: &[u8],
     emails: &[u8],
     app_is_there: bool,
-) {
+) -> u64 {
     let mut broken = |rule: &str| {
         findings.fault(format!("domain {domain}, app profile {pid}: {rule}"));
     };
@@ -83,6 +84,57 @@ pub fn app(
     }
     if !app_is_there {
         broken("its app is not there");
+    }
+    let mut keys = address_keys(emails);
+    keys.sort_unstable();
+    keys.dedup();
+    keys.len() as u64
+}
+
+/// An identity by which an app profile is found.
+#[derive(Debug)]
+pub struct AppIdentity<'r> {
+    pub domain: &'r str,
+    pub pid: &'r str,
+    pub key: &'r [u8],
+    pub kind: i64,
+    /// The app and the addresses of the profile; `None` if it is not there.
+    pub profile: Option<(&'r str, &'r [u8])>,
+}
+
+impl AppIdentity<'_> {
+    /// The profile exists and has the identity. Returns whether it is one of its addresses.
+    pub fn check(&self, findings: &mut Findings) -> bool {
+        let Self { domain, pid, key, kind, profile } = self;
+        let mut broken = |rule: &str| {
+            findings.fault(format!("domain {domain}, app profile {pid}: {rule}"));
+        };
+        let Some((app, emails)) = *profile else {
+            broken("an identity leads to it, but it is not there");
+            return false;
+        };
+        let found = IdentityKey::from_bytes(key).filter(|key| key.type_code() == *kind);
+        let is_address = address_keys(emails).iter().any(|own| own.as_bytes() == *key);
+        let is_identifier = || {
+            let name = DomainName::parse(domain);
+            found.as_ref().zip(name.ok()).is_some_and(|(key, name)| {
+                pids_of_uid(&name, [app, ""].into_iter(), key).any(|made| made == *pid)
+            })
+        };
+        if found.is_none() || !(is_address || is_identifier()) {
+            broken("an identity leads to it that it does not have");
+        }
+        is_address
+    }
+}
+
+/// The index has every address of the app profiles of a domain, of which there are `addresses`.
+pub fn app_identities(findings: &mut Findings, domain: &str, addresses: u64, indexed: u64) {
+    if addresses != indexed {
+        findings.fault(format!(
+            "domain {domain}: its app profiles have {addresses} addresses, but the index by which \
+             they are found has {indexed}"
+        ));
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use caseload_model::ids::{DomainId, DomainName};
+use caseload_model::ids::{CoreProfileId, DomainId, DomainName};
 use caseload_model::issue::ListVersion;
 use caseload_model::issue_query::Paging;
 use caseload_model::profile_query::{ProfileId, ProfilePosition, ProfileQuery, ProfileView};
@@ -18,6 +18,9 @@ pub trait Profiles: Send + Sync + 'static {
     /// The profiles that follow a position, from one snapshot.
     /// [`StoreError::DeadlinePassed`](super::StoreError) if the budget is used up.
     fn step_profiles(&self, request: StepProfiles) -> StoreFuture<'_, ProfileStep>;
+    /// The pids of the app profiles that share an identity with a core profile, ascending; none if
+    /// the domain has no such core profile.
+    fn app_profiles_of(&self, request: AppProfilesOf) -> StoreFuture<'_, Vec<String>>;
     /// One profile, rendered; `None` if the domain has none of that id.
     fn profile(&self, request: GetProfile) -> StoreFuture<'_, Option<RenderedProfile>>;
 }
@@ -88,10 +91,20 @@ pub struct ProfileStep {
     pub version: ListVersion,
 }
 
+/// A request for the app profiles of a person.
+#[derive(Debug, Clone)]
+pub struct AppProfilesOf {
+    pub domain: DomainId,
+    pub domain_name: DomainName,
+    pub core_profile: CoreProfileId,
+    pub budget: Duration,
+}
+
 /// A request for one profile.
 #[derive(Debug, Clone)]
 pub struct GetProfile {
     pub domain: DomainId,
+    pub domain_name: DomainName,
     pub id: ProfileId,
     pub view: ProfileView,
     pub budget: Duration,

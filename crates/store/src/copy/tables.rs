@@ -271,6 +271,10 @@ pub static TABLES: &[Table] = &[
         ],
     ),
     large(
+        "app_profile_identities",
+        &[integer("domain_id"), bytes("key"), text("pid"), integer("kind")],
+    ),
+    large(
         "issues",
         &[
             of_kind("row", Kind::Row),

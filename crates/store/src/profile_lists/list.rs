@@ -2,15 +2,17 @@
 //! by ids or by identities of core profiles, reads these and sorts them; any other list walks along
 //! the index of its order. If the columns decide alone, the database counts the total.
 
-use caseload_model::ids::{CoreProfileId, IdentityKey};
+use std::collections::BTreeSet;
+
+use caseload_model::ids::{CoreProfileId, DomainName, IdentityKey};
 use caseload_model::issue_query::SortKey;
 use caseload_model::profile_query::{
     ProfileId, ProfileKind, ProfilePosition, ProfileQuery, ProfileView,
 };
 
 use super::page::{Part, RenderedPart};
-use super::people::added;
-use super::rows::{Found, ProfileSource, read};
+use super::people::{added, app_profiles};
+use super::rows::{Found, ProfileSource, by_ids, by_pids};
 use super::walk::Walk;
 use crate::throttle::Throttle;
 use crate::{
@@ -29,7 +31,7 @@ pub fn is_expensive(query: &ProfileQuery) -> bool {
 const fn names_profiles(query: &ProfileQuery) -> bool {
     match query.kind {
         ProfileKind::Core => query.ids.is_some() || query.identities.is_some(),
-        ProfileKind::App => query.pids.is_some(),
+        ProfileKind::App => query.pids.is_some() || query.identities.is_some(),
     }
 }
 
@@ -48,7 +50,8 @@ pub fn list<S: ProfileSource>(
         looks_ahead: false,
     };
     let matches = |found: &Found| request.query.matches(&found.searchable(&request.domain_name));
-    let run = Run { source, query: &request.query, view: request.view, matches: &matches };
+    let (domain, query) = (&request.domain_name, &request.query);
+    let run = Run { source, domain, query, view: request.view, matches: &matches };
     let (total, part) = run.part(part, None, true, throttle)?;
     let version = part.version();
     let RenderedPart { body, count, last, more, .. } = part;
@@ -71,7 +74,8 @@ pub fn step<S: ProfileSource>(
         looks_ahead: true,
     };
     let matches = |found: &Found| request.query.matches(&found.searchable(&request.domain_name));
-    let run = Run { source, query: &request.query, view: request.view, matches: &matches };
+    let (domain, query) = (&request.domain_name, &request.query);
+    let run = Run { source, domain, query, view: request.view, matches: &matches };
     let (total_hits, part) = run.part(part, request.after.clone(), request.count, throttle)?;
     let version = part.version();
     let RenderedPart { body, count, last, more, .. } = part;
@@ -97,23 +101,15 @@ pub fn get<S: ProfileSource>(
         looks_ahead: false,
     };
     let mut rendered = RenderedPart::new(part);
-    rendered.take(found, &added(source, request.view, &[found])?);
+    rendered.take(found, &added(source, &request.domain_name, request.view, &[found])?);
     let version = rendered.version();
     Ok(Some(RenderedProfile { body: rendered.body, version }))
-}
-
-fn by_ids<S: ProfileSource>(source: &S, ids: &[u64]) -> Result<Vec<Found>, StoreError> {
-    let ids: Vec<i64> = ids.iter().filter_map(|id| i64::try_from(*id).ok()).collect();
-    read(source, ProfileKind::Core, S::CORE_AMONG, values![source.domain(), ids])
-}
-
-fn by_pids<S: ProfileSource>(source: &S, pids: &[&str]) -> Result<Vec<Found>, StoreError> {
-    read(source, ProfileKind::App, "pid = ANY (?2)", values![source.domain(), pids])
 }
 
 /// One request on its way.
 struct Run<'r, S> {
     source: &'r S,
+    domain: &'r DomainName,
     query: &'r ProfileQuery,
     view: ProfileView,
     matches: &'r dyn Fn(&Found) -> bool,
@@ -238,8 +234,8 @@ impl<S: ProfileSource> Run<'_, S> {
     fn named(&self) -> Result<Vec<ProfileId>, StoreError> {
         let query = self.query;
         if query.kind == ProfileKind::App {
-            let pids = query.pids.iter().flatten();
-            return Ok(pids.map(|pid| ProfileId::App(pid.clone())).collect());
+            let Some(pids) = &query.pids else { return self.of_identities() };
+            return Ok(pids.iter().cloned().map(ProfileId::App).collect());
         }
         let core = |id: u64| ProfileId::Core(CoreProfileId(id));
         if let Some(ids) = &query.ids {
@@ -255,6 +251,14 @@ impl<S: ProfileSource> Run<'_, S> {
         owners.sort_unstable();
         owners.dedup();
         Ok(owners)
+    }
+
+    /// The app profiles that have one of the identities of the query.
+    fn of_identities(&self) -> Result<Vec<ProfileId>, StoreError> {
+        let keys: Vec<_> = self.query.identities.iter().flatten().collect();
+        let found = app_profiles(self.source, self.domain, &keys)?;
+        let pids: BTreeSet<String> = found.into_values().flatten().collect();
+        Ok(pids.into_iter().map(ProfileId::App).collect())
     }
 
     fn read_named(&self, ids: &[ProfileId]) -> Result<Vec<Found>, StoreError> {
@@ -273,7 +277,7 @@ impl<S: ProfileSource> Run<'_, S> {
     }
 
     fn take(&self, rendered: &mut RenderedPart, matching: &[&Found]) -> Result<(), StoreError> {
-        let added = added(self.source, self.view, matching)?;
+        let added = added(self.source, self.domain, self.view, matching)?;
         for found in matching {
             rendered.take(found, &added);
         }

@@ -10,4 +10,5 @@ mod rows;
 mod walk;
 
 pub use list::{get, is_expensive, list, step};
+pub use people::app_profiles_of;
 pub use rows::ProfileSource;

@@ -91,7 +91,7 @@ impl RenderedPart {
         }
         // Members that come from other records have no part in the update time.
         if let Some(added) = added.get(&found.id) {
-            self.version.add_record(added.text().as_bytes(), found.updated_at);
+            self.version.add_record(&added.text(), found.updated_at);
         }
         self.last = Some(found.position(self.part.key));
     }

@@ -9,10 +9,10 @@ use caseload_model::profile_query::{
 };
 use caseload_model::time::UnixMillis;
 
-use crate::StoreError;
 use crate::checksum::{APP_PROFILE_FIELDS, APP_PROFILES, CORE_PROFILES};
 use crate::idempotency::CommandStore;
 use crate::sql::{Row, Value};
+use crate::{StoreError, values};
 
 /// The statements that differ between databases.
 pub trait ProfileSource: CommandStore {
@@ -159,6 +159,18 @@ pub(super) fn read<S: ProfileSource>(
         ProfileKind::App => Found::app,
     };
     source.list(&sql, values, of)
+}
+
+pub(super) fn by_ids<S: ProfileSource>(source: &S, ids: &[u64]) -> Result<Vec<Found>, StoreError> {
+    let ids: Vec<i64> = ids.iter().filter_map(|id| i64::try_from(*id).ok()).collect();
+    read(source, ProfileKind::Core, S::CORE_AMONG, values![source.domain(), ids])
+}
+
+pub(super) fn by_pids<S: ProfileSource>(
+    source: &S,
+    pids: &[&str],
+) -> Result<Vec<Found>, StoreError> {
+    read(source, ProfileKind::App, "pid = ANY (?2)", values![source.domain(), pids])
 }
 
 /// The conditions of a query that columns decide, except for ids.

@@ -7,6 +7,7 @@ use caseload_model::profile::{
 };
 use caseload_model::record::{ChunkRecords, PreparedEntry};
 
+use super::app_identities::remove_identities;
 use super::changes::ProfileChanges;
 use super::statements::{ProfileStore, app_fields, sound};
 use super::update::{end, read_core};
@@ -47,6 +48,7 @@ pub fn delete_app(
         changes.written = true;
         let pids: Vec<&str> = plan.deleted.iter().map(String::as_str).collect();
         let bytes = pids.iter().filter_map(|pid| fields.get(*pid)).map(Vec::len).sum::<usize>();
+        remove_identities(store, &pids)?;
         let delete = "DELETE FROM app_profiles WHERE domain_id = ?1 AND pid = ANY (?2)";
         let deleted = store.change(delete, values![store.domain(), pids])?;
         assert_eq!(deleted, pids.len() as u64, "an app profile that was read is there");

@@ -4,6 +4,7 @@
 //! other transaction changes the core profiles that a chunk has read. Invariant: the rows of
 //! `identities` are exactly the identities in the stored core profiles, each with its profile.
 
+mod app_identities;
 mod changes;
 mod create;
 mod delete;
@@ -12,6 +13,10 @@ mod statements;
 mod update;
 mod write;
 
+pub(crate) use app_identities::IDENTIFIERS;
+pub use app_identities::{
+    INSERT as INSERT_APP_IDENTITY, add_identities, complete_index, index_is_incomplete,
+};
 pub use changes::{CLOCK_AHEAD_MS_MAX, ChangeTimes, ProfileChanges, ProfileClock};
 pub use create::create;
 pub use delete::{delete_app, delete_core};

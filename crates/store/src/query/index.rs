@@ -107,6 +107,7 @@ impl Filters {
         let other = query.ids.is_some()
             || query.text.is_some()
             || query.end_user_ids.is_some()
+            || query.person.is_some()
             || query.issue_modes.is_some()
             || query.redacted.is_some()
             || !query.custom_fields.is_empty()

@@ -76,7 +76,8 @@ pub fn is_expensive(query: &IssueQuery) -> bool {
         &query.issue_modes,
     ];
     let conditions = [&query.tags, &query.languages, &query.assignee_ids, &query.assignee_emails];
-    let of_lists = lists.into_iter().flatten().map(Vec::len);
+    let pids = query.person.as_ref().map(|person| person.pids.len());
+    let of_lists = lists.into_iter().flatten().map(Vec::len).chain(pids);
     let of_conditions = conditions.into_iter().chain([&query.author_emails]).map(|condition| {
         condition.and.len() + condition.or.as_ref().map_or(0, Vec::len) + condition.nor.len()
     });

@@ -326,11 +326,21 @@ fn scans(counters: &Counters, query: &IssueQuery) -> bool {
     counters.index.order() == query.sort.key && counters.index.decides(query)
 }
 
-/// The query without a filter that lets every issue through.
+/// The query without a filter that lets every issue through, and with a person's app profiles as
+/// ids of end users.
 pub fn without_idle_filters(query: &IssueQuery) -> Cow<'_, IssueQuery> {
     let mut query = Cow::Borrowed(query);
     if query.rating == Some(RatingSet::ALL) {
         query.to_mut().rating = None;
+    }
+    if let Some(person) = query.person.clone() {
+        let query = query.to_mut();
+        query.person = None;
+        let pids = person.pids.into_iter();
+        query.end_user_ids = Some(match &query.end_user_ids {
+            Some(ids) => pids.filter(|pid| ids.contains(pid)).collect(),
+            None => pids.collect(),
+        });
     }
     query
 }
@@ -347,6 +357,7 @@ pub fn contradicts_itself(query: &IssueQuery) -> bool {
         || [&query.app_ids, &query.platform_types, &query.queue_ids, &query.end_user_ids]
             .into_iter()
             .any(none)
+        || query.person.as_ref().is_some_and(|person| person.pids.is_empty())
         || query.states.as_ref().is_some_and(Vec::is_empty)
         || query.ids.as_ref().is_some_and(Vec::is_empty)
         || query.rating.is_some_and(|set| !set.has_missing() && set.ratings().next().is_none())

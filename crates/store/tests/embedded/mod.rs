@@ -2,6 +2,7 @@
 //! at the same time, group commit, leases that end with their server, and the check of a damaged
 //! file. The behaviour of every backend is in the suite.
 
+mod app_identities;
 mod backup;
 #[cfg(debug_assertions)]
 mod copy;

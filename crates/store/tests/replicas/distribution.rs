@@ -15,9 +15,9 @@ use super::database::opened;
 use super::sql_lint::unbound_tables;
 
 /// Tables that a distributed database replicates to every node or stores on a single one: domains
-/// and their API keys, the queue of tasks with its leases, and the progress of a copy into the
-/// store.
-const UNDISTRIBUTED: [&str; 7] = [
+/// and their API keys, the queue of tasks with its leases, the progress of a copy into the store,
+/// and the indexes that a start completes.
+const UNDISTRIBUTED: [&str; 8] = [
     "domains",
     "domain_removals",
     "keys",
@@ -25,6 +25,7 @@ const UNDISTRIBUTED: [&str; 7] = [
     "task_queue",
     "copy_progress",
     "refinery_schema_history",
+    "incomplete_indexes",
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -182,6 +183,9 @@ async fn every_statement_binds_each_of_its_tables_to_a_domain() {
             an_import_creates_the_apps_agents_and_app_profiles_it_names,
             importing_a_known_id_is_unchanged_or_a_conflict,
             deep_pages_equal_those_of_a_naive_store;
+        profile_lists: random_filters_find_the_same_profiles_as_a_naive_reading,
+            all_steps_together_are_the_whole_list_of_profiles,
+            profiles_that_share_an_identity_lead_to_each_other;
         filters: random_filters_find_the_same_issues_as_a_naive_store;
         steps: all_steps_together_are_the_whole_sorted_list;
         issue_writes: random_writes_are_indexed_and_counted, unclaimed_attachments_are_purged,

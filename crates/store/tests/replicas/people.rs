@@ -5,12 +5,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use caseload_bulk::{Runner, RunnerConfig};
+use caseload_location::open;
 use caseload_model::task::{Action, Family, Outcome};
 use caseload_model::time::Clock;
-use caseload_store::{Domain, Store};
+use caseload_store::{Domain, OpenMode, Store};
+use tokio::join;
 
 use super::Database;
-use crate::suite::support::{NOW, assert_sound, domain, task_of};
+use crate::suite::support::{NOW, assert_sound, domain, run_command, task_of};
 
 const PATIENCE: Duration = Duration::from_mins(2);
 const PEOPLE: usize = 400;
@@ -84,4 +86,30 @@ async fn two_servers_that_upsert_the_same_people_make_each_person_once() {
     wanted.sort();
     assert_eq!(fields, wanted);
     assert_sound(&stores[0]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn servers_that_start_together_complete_an_index_once() {
+    let database = Database::new();
+    let store = database.server();
+    let acme = domain(&store, "acme").await;
+    let entry = |n: usize| {
+        let email = format!("Ä{n}@example.org");
+        format!(r#"{{"created_at":{n},"hs_user_id":"p{n}","author_email":"{email}"}}"#)
+    };
+    let entries: Vec<String> = (1..=2500).map(entry).collect();
+    run_command(&store, task_of(&acme, "t", Action::ImportIssues, &entries, 1000), NOW).await;
+    assert_eq!(database.count("app_profile_identities").await, 2500);
+    let forget = "DELETE FROM app_profile_identities;
+        INSERT INTO incomplete_indexes VALUES ('identities')";
+    database.client().await.batch_execute(forget).await.unwrap();
+    let location = database.url().parse().unwrap();
+    let (first, second) =
+        join!(open(&location, OpenMode::Server), open(&location, OpenMode::Server));
+    let servers = [first.unwrap(), second.unwrap()];
+    assert_eq!(database.count("app_profile_identities").await, 2500);
+    assert_eq!(database.count("incomplete_indexes").await, 0);
+    for server in &servers {
+        assert_sound(server).await;
+    }
 }

@@ -129,6 +129,7 @@ macro_rules! store_suite {
         $crate::store_suite!(@ $open, profile_lists:
             random_filters_find_the_same_profiles_as_a_naive_reading,
             all_steps_together_are_the_whole_list_of_profiles,
+            profiles_that_share_an_identity_lead_to_each_other,
             a_page_of_profiles_ends_before_its_byte_limit,
             profiles_of_other_domains_are_not_listed,
         );

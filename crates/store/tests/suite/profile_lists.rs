@@ -12,7 +12,7 @@ use caseload_model::profile_query::{
 };
 use caseload_model::task::Action;
 use caseload_model::time::UnixMillis;
-use caseload_store::{Domain, ListProfiles, StepForm, StepProfiles, Store};
+use caseload_store::{AppProfilesOf, Domain, ListProfiles, StepForm, StepProfiles, Store};
 use caseload_testdata::SplitMix;
 use serde_json::{Map, Value, json};
 
@@ -319,6 +319,60 @@ pub(crate) async fn random_filters_find_the_same_profiles_as_a_naive_reading(
         }
     }
     assert!(hits > 5000, "too few queries find profiles: {hits}");
+    assert_sound(&store).await;
+}
+
+/// The identities of a profile as the filter `identity` spells them, folded.
+fn spelled(one: &Known) -> Vec<String> {
+    let emails = one.record["emails"].as_array().into_iter().flatten();
+    let own = emails.map(|email| format!("email:{}", email.as_str().unwrap().to_lowercase()));
+    let identities = one.record["identities"].as_array().into_iter().flatten();
+    let given = identities.map(|map| {
+        let (kind, value) = map.as_object().unwrap().iter().next().unwrap();
+        format!("{kind}:{}", value.as_str().unwrap().to_lowercase())
+    });
+    own.chain(given).collect()
+}
+
+pub(crate) async fn profiles_that_share_an_identity_lead_to_each_other(store: Arc<dyn Store>) {
+    let (domain, [core, app]) = filled(&store, "acme").await;
+    let share = |a: &Known, b: &Known| spelled(a).iter().any(|key| spelled(b).contains(key));
+    let whole = Paging { page: 1, page_size: 1000 };
+    let lines = |page: Vec<u8>| -> Vec<Value> {
+        serde_json::from_slice(&[b"[", &page[..], b"]"].concat()).unwrap()
+    };
+    let mut request = page_of(&domain, &ProfileQuery::of(ProfileKind::Core), whole);
+    request.view = ProfileView::adding(ProfileKind::Core, true);
+    let (mut linked, mut shown) = (0, 0);
+    for line in lines(store.list_profiles(request).await.unwrap().body) {
+        let id = &line["core-profile-id"];
+        let one = core.iter().find(|one| &one.record["core-profile-id"] == id).unwrap();
+        let of = app.iter().filter(|other| share(one, other));
+        let mut pids: Vec<_> = of.map(|one| one.record["pid"].as_str().unwrap()).collect();
+        pids.sort_unstable();
+        assert_eq!(line["app_profile_pids"], json!(pids), "{id}");
+        let found = store.app_profiles_of(AppProfilesOf {
+            domain: domain.id,
+            domain_name: domain.name.clone(),
+            core_profile: CoreProfileId(id.as_str().unwrap().parse().unwrap()),
+            budget: Duration::from_secs(10),
+        });
+        assert_eq!(found.await.unwrap(), pids, "{id}");
+        linked += pids.len();
+        shown += 1;
+    }
+    assert!(linked > 20 && shown == PROFILES, "{linked} {shown}");
+    let mut request = page_of(&domain, &ProfileQuery::of(ProfileKind::App), whole);
+    request.view = ProfileView::adding(ProfileKind::App, true);
+    for line in lines(store.list_profiles(request).await.unwrap().body) {
+        let one = app.iter().find(|one| one.record["pid"] == line["pid"]).unwrap();
+        let ids = core.iter().filter(|other| share(one, other));
+        let oldest = ids.map(|one| one.record["core-profile-id"].as_str().unwrap()).min();
+        assert_eq!(line["core-profile-id"], json!(oldest), "{}", line["pid"]);
+    }
+    let deleted: Vec<_> =
+        app.iter().take(80).map(|one| json!({"pid": one.record["pid"]}).to_string()).collect();
+    run(&store, &domain, Action::DeleteAppProfiles, &deleted, 20_000).await;
     assert_sound(&store).await;
 }
 

@@ -15,7 +15,12 @@ pub(super) fn schemas() -> Value {
         "CoreProfile": stored(
             "A core profile with every stored field.",
             &json!({"core-profile-id": profile_id()}),
-            &core_fields(false),
+            &merged([core_fields(false), json!({"app_profile_pids": {
+                "type": "array",
+                "items": pid(),
+                "description": "With `includes`: the app profiles of the same person, by code \
+                                point.",
+            }})]),
         ),
         "AppProfile": stored(
             "An app profile with every stored field.",

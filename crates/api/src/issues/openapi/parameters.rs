@@ -82,6 +82,12 @@ fn texts() -> Value {
             "Compared with `hs_user_id`.",
             "acme_profile_0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c",
         ),
+        "core-profile-id": query(
+            "core-profile-id",
+            "The issues of one person: the app profile of their author shares an identity with \
+             this core profile.",
+            json!({"type": "string", "pattern": "^[0-9]+$", "examples": ["1666311221477632"]}),
+        ),
         "issue_modes": any("issue_modes", "The modes in which the issues were created.", "chat"),
         "redacted": query("redacted", "Only redacted issues, or none.", json!({"type": "boolean"})),
     })

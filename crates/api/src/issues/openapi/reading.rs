@@ -9,7 +9,7 @@ use crate::openapi::json::schema;
 use crate::openapi::operation::{Operation, QUERY, add_lines, add_table, json_content};
 
 /// The parameters of the list, without those of the page.
-const LIST: [&str; 37] = [
+const LIST: [&str; 38] = [
     "created-since",
     "created-until",
     "updated-since",
@@ -22,6 +22,7 @@ const LIST: [&str; 37] = [
     "platform-types",
     "queue_ids",
     "end-user-ids",
+    "core-profile-id",
     "issue_modes",
     "tags",
     "languages",

@@ -20,6 +20,8 @@ use crate::error_code::EntryErrorCode;
 use crate::ids::{ISSUE_ID_COUNTED_MAX, ISSUE_ID_MAX};
 use crate::json::Json;
 use crate::payload::Entry;
+use crate::profile::{IdentityKey, IdentityType};
+use crate::profile_query::address_keys;
 use crate::record::{ChunkRecords, EntryFault, PreparedEntry, Rejection};
 use crate::task::Action;
 use crate::time::UnixMillis;
@@ -100,6 +102,21 @@ pub struct AppProfileRow {
     pub name: String,
     /// A JSON array of strings.
     pub emails: Vec<u8>,
+    /// The identifier from which the pid was made, if it was made from one.
+    pub identifier: Option<String>,
+}
+
+impl AppProfileRow {
+    /// The identities by which a core profile of the same person is found: the addresses, and the
+    /// identifier as a `uid`. Each occurs once.
+    pub fn identities(&self) -> Vec<IdentityKey> {
+        let mut keys = address_keys(&self.emails);
+        let identifier = self.identifier.as_deref().filter(|identifier| !identifier.is_empty());
+        keys.extend(identifier.map(|uid| IdentityKey::new(IdentityType::Uid, uid)));
+        keys.sort_unstable();
+        keys.dedup();
+        keys
+    }
 }
 
 /// The rows to write, in one transaction. Apps, queues, agents and app profiles are inserted if
@@ -374,6 +391,7 @@ impl<'c> Planner<'c> {
                     app_id: app_id.to_owned(),
                     name: profile.name.clone(),
                     emails: profile.emails.clone(),
+                    identifier: None,
                 });
             }
         }

@@ -67,6 +67,12 @@ pub fn author_pid(
     app_profile_id(domain, seed.as_bytes())
 }
 
+/// The identifier from which [`author_pid`] makes the id, if it makes it from one.
+pub(super) fn identifier_of_pid(request: &CreateRequest) -> Option<&str> {
+    let is_first = request.email.is_none() && request.end_user_id.is_none();
+    request.identifier.as_deref().filter(|_| is_first)
+}
+
 /// The author of an issue, as its head names them.
 pub(super) struct IssueAuthor {
     pid: String,

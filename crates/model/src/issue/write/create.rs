@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use super::Moment;
 use super::attachment::{Attachment, write_attachments};
-use super::author::AppProfileSummary;
+use super::author::{AppProfileSummary, identifier_of_pid};
 use super::message::render_message;
 use super::record::{IssueRecord, IssueWriteError};
 use super::requests::CreateRequest;
@@ -104,6 +104,7 @@ pub fn plan_create(
         app_id: app.app_id.clone(),
         name,
         emails: profile_emails,
+        identifier: identifier_of_pid(request).map(str::to_owned),
     };
     Ok(CreatePlan { issue, app_profile, answer })
 }

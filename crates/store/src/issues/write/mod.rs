@@ -18,6 +18,7 @@ use caseload_model::issue::write::{
 use caseload_model::time::UnixMillis;
 
 use super::IndexChanges;
+use crate::profiles::add_identities;
 use crate::{
     AddMessage, AddNote, CreateIssue, EditIssue, Idempotent, StoreError, StoredAnswer, attachments,
     checksum, values,
@@ -84,17 +85,20 @@ fn add_app_profile(
     profile: &AppProfileRow,
     at: UnixMillis,
 ) -> Result<(), StoreError> {
-    let (AppProfileRow { pid, app_id, name, emails }, fields) = (profile, [0_u8; 0].as_slice());
+    let (AppProfileRow { pid, app_id, name, emails, .. }, fields) = (profile, [0_u8; 0].as_slice());
     let domain = store.domain();
     let sum = checksum::of_app_profile(domain, profile, at);
     let fields_sum = checksum::of_app_profile_fields(domain, pid, at, fields);
-    store.change(
+    let added = store.change(
         "INSERT INTO app_profiles
          (domain_id, pid, app_id, name, emails, created_at, updated_at, fields, checksum,
          fields_checksum)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7, ?8, ?9) ON CONFLICT DO NOTHING",
         values![domain, pid, app_id, name, emails, at, fields, sum, fields_sum],
     )?;
+    if added > 0 {
+        add_identities(store, profile)?;
+    }
     Ok(())
 }
 

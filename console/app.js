@@ -53,7 +53,7 @@ async function show() {
   turn += 1;
   const mine = turn;
   document.title = `${known ? SCREENS[owner][1] : "Not here"} · ${me().domain} · Caseload`;
-  if (!known) return fill(main, h("div", { class: "state" }, h("h1", null, "Not here"), h("p", null, "There is no such screen, or your key does not open it.")));
+  if (!known) return fill(main, h("div", { class: "state" }, h("h1", null, "Not here"), h("p", null, "This address names no screen, or your key does not open it.")));
   fill(main, loading());
   try {
     const screen = await load().catch(() => {

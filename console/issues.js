@@ -9,7 +9,7 @@ const EDIT_MAX = 5000;
 
 /** The filters: parameter, label, and how the value goes to the API. */
 const FILTERS = {
-  text: ["words in a message", (v) => ({ messages: { and: [v] } })],
+  text: ["words", (v) => ({ text: v })],
   state: ["state", (v) => ({ state: v })],
   tags: ["tag", (v) => ({ tags: { and: v.split(",").map((tag) => tag.trim()) } })],
   assignee: ["assignee id", (v) => ({ "assignee-ids": v === "unassigned" ? { exists: false } : { or: [v] } })],
@@ -17,17 +17,27 @@ const FILTERS = {
   person: ["person", (v) => ({ "core-profile-id": v })],
   app: ["app", (v) => ({ "app-ids": v })],
   queue: ["queue", (v) => ({ queue_ids: v })],
+  user: ["app profile", (v) => ({ "end-user-ids": [v] })],
+  ids: ["issue ids", (v) => ({ ids: v.split(/[\s,]+/).filter(Boolean) })],
+  mode: ["mode", (v) => ({ issue_modes: [v] })],
+  "assignee-email": ["assignee e-mail", (v) => ({ assignee_emails: { or: [v] } })],
   language: ["language", (v) => ({ languages: { or: [v] } })],
   platform: ["platform", (v) => ({ "platform-types": v })],
+  title: ["words in the title", (v) => ({ title: { and: [v] } })],
+  messages: ["words in a message", (v) => ({ messages: { and: [v] } })],
   notes: ["words in a note", (v) => ({ notes: { and: [v] } })],
   feedback: ["words in feedback", (v) => ({ "feedback-comment": { and: [v] } })],
   rating: ["rating at most", (v) => ({ "feedback-rating": { and: [{ is_less_than: String(Number(v) + 1) }] } })],
   since: ["created since", (v) => ({ "created-since": dayBound(v, false) })],
   until: ["created until", (v) => ({ "created-until": dayBound(v, true) })],
   updated: ["updated since", (v) => ({ "updated-since": dayBound(v, false) })],
+  "updated-until": ["updated until", (v) => ({ "updated-until": dayBound(v, true) })],
+  changed: ["state changed since", (v) => ({ "state-since": dayBound(v, false) })],
+  "changed-until": ["state changed until", (v) => ({ "state-until": dayBound(v, true) })],
+  fields: ["custom fields (JSON)", (v) => ({ custom_fields: v })],
   redacted: ["redacted", (v) => ({ redacted: v })],
 };
-const DAYS = new Set(["since", "until", "updated"]);
+const DAYS = new Set(["since", "until", "updated", "updated-until", "changed", "changed-until"]);
 const SORTS = { "creation-time desc": "newest", "creation-time asc": "oldest", "update-time desc": "last changed", "state-change-time desc": "state last changed" };
 
 /** The parameters of the API for an address. */
@@ -101,7 +111,7 @@ export default async function issues(/** @type {any} */ { params, signal, go, ke
     fill(body, failed(error, reload));
     fill(heading, "");
   }
-  const search = input({ type: "search", "aria-label": "Search messages", placeholder: "Search messages   /", value: params.get("text") ?? "" });
+  const search = input({ type: "search", "aria-label": "Search issues", placeholder: "Words in title, messages, notes   /", value: params.get("text") ?? "" });
   const set = (/** @type {string} */ name, /** @type {string} */ value) => {
     const next = new URLSearchParams(params);
     if (value) next.set(name, value);
@@ -128,7 +138,7 @@ async function addFilter(/** @type {any} */ set) {
   const names = Object.fromEntries(Object.entries(FILTERS).filter(([name]) => !["text", "state", "person"].includes(name)).map(([name, [label]]) => [name, label]));
   const value = input({ required: true });
   const kind = select(names, { onchange: () => (value.type = DAYS.has(kind.value) ? "date" : kind.value === "rating" ? "number" : "text") });
-  await dialog("Add a filter", [field("Field", kind), field("Value", value, "Tags: several with commas mean all of them. Assignee: an id, or unassigned.")], { label: "Add", work: () => set(kind.value, value.value.trim()) });
+  await dialog("Add a filter", [field("Field", kind), field("Value", value, 'Tags: several with commas mean all of them. Assignee: an id, or unassigned. Custom fields: as the API takes them, such as {"dropdown":{"and":{"plan":{"is":"gold"}}}}.')], { label: "Add", work: () => set(kind.value, value.value.trim()) });
 }
 
 async function create(/** @type {any} */ go) {

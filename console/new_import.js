@@ -110,13 +110,13 @@ async function likely(/** @type {File} */ file, /** @type {any} */ kind) {
   return "create_core_profiles";
 }
 
-/** Sends entries as a task. The same entries with the same options are the same task. */
-export async function submit(/** @type {string} */ family, /** @type {string} */ action, /** @type {boolean} */ dry, /** @type {string} */ lines, /** @type {string} */ name) {
+/** Sends entries as a task. The same entries with the same options are the same task; `mark` makes it another one. */
+export async function submit(/** @type {string} */ family, /** @type {string} */ action, /** @type {boolean} */ dry, /** @type {string} */ lines, /** @type {string} */ name, mark = "") {
   const form = new FormData();
   form.append("action", action);
   if (dry) form.append("dry_run", "true");
   form.append("payload", new Blob([lines]), `${name.replace(/\.(gz|csv|json)$/i, "")}.jsonl`);
-  const key = `console-${digest(`${me().domain} ${action} ${dry}`)}-${lines.length}-${digest(lines)}`;
+  const key = `console-${digest(`${me().domain} ${action} ${dry}`)}-${lines.length}-${digest(lines)}${mark}`;
   const headers = dry ? {} : { "Idempotency-Key": key };
   const response = await send("POST", tasks(family), { raw: form, headers });
   return parse(await response.text());

@@ -1,31 +1,21 @@
-// People: find core profiles by an identity or a part of the name.
+// People: find core profiles by an identity, a part of the name, a tag or a country.
 import { call, query, v2 } from "./api.js";
 import { count, short, time } from "./format.js";
-import { empty, input } from "./ui.js";
+import { empty, failed, input } from "./ui.js";
+import { identitiesOf, nameOf, searchOf } from "./profile.js";
 import { fill, h, longList } from "./view.js";
 
 const PAGE = 200;
 
-/** The name of a profile, or its first identity. */
-export function nameOf(/** @type {any} */ profile) {
-  const names = profile.names ?? {};
-  const whole = names.full_name ?? names.display_name ?? [names.first_name, names.last_name].filter(Boolean).join(" ");
-  return whole || identitiesOf(profile)[0]?.[1] || profile["core-profile-id"];
-}
+/** The filters of an address. */
+const filtersOf = (/** @type {URLSearchParams} */ params) => ({
+  ...searchOf(params.get("q") ?? ""),
+  tags: params.get("tag") && { and: [params.get("tag")] },
+  country: params.get("country") && [params.get("country")],
+});
 
-const TYPES = ["email", "uid", "phone_number", "facebook_id", "discord_id", "whatsapp_id", "google_playstore_id", "apple_gamecenter_id", "nintendo_id", "psn_id", "xbox_live_id", "steam_id"];
-/** The identities of a profile as type and value. @returns {[string, any][]} */
-export const identitiesOf = (/** @type {any} */ profile) => (profile.identities ?? []).flatMap((/** @type {any} */ one) => TYPES.filter((type) => type in one).map((type) => [type, one[type]]));
-
-/** The filter that a search means: an e-mail address, `type:value`, or a part of the name. */
-export function searchOf(/** @type {string} */ text) {
-  if (!text) return {};
-  if (TYPES.some((type) => text.startsWith(`${type}:`))) return { identity: text };
-  return text.includes("@") ? { identity: `email:${text}` } : { name: text };
-}
-
-export default async function people(/** @type {any} */ { params, signal, go, keys }) {
-  const text = params.get("q") ?? "";
+export default async function people(/** @type {any} */ { params, signal, go, keys, reload }) {
+  const filters = filtersOf(params);
   let cursor = /** @type {string|null} */ ("");
   let busy = false;
   let total = /** @type {any} */ (null);
@@ -39,7 +29,7 @@ export default async function people(/** @type {any} */ { params, signal, go, ke
     if (busy || cursor === null) return;
     busy = true;
     try {
-      const page = await call("GET", `${v2("identity/core_profiles")}${query({ ...searchOf(text), "page-size": PAGE, count: total === null || undefined })}${`${query(searchOf(text))}` ? "&" : "&"}cursor=${encodeURIComponent(cursor)}`, { signal, quiet: total !== null });
+      const page = await call("GET", `${v2("identity/core_profiles")}${query({ ...filters, "page-size": PAGE, count: total === null || undefined, cursor: cursor || "*" })}`, { signal, quiet: total !== null });
       if (total === null) fill(heading, count((total = page["total-hits"])));
       cursor = page["next-cursor"] ?? null;
       list.set(list.items.concat(page.core_profiles));
@@ -47,10 +37,26 @@ export default async function people(/** @type {any} */ { params, signal, go, ke
       busy = false;
     }
   }
-  await more();
-  const search = input({ type: "search", value: text, "aria-label": "Find people", placeholder: "Name, e-mail, or uid:…   /" });
+  const body = h("div", { class: "grow" });
+  try {
+    await more();
+    fill(body, list.items.length ? list.element : [...params.keys()].length
+      ? empty("Nobody found", "Search for a part of the name, an e-mail address, or type:value. ", h("a", { href: "#/people" }, "Remove all filters"))
+      : empty("No people yet", h("a", { href: "#/new-import" }, "Import profiles"), " from a file."));
+  } catch (error) {
+    if (/** @type {any} */ (error).name === "AbortError") throw error;
+    fill(body, failed(error, reload));
+  }
+  const search = input({ type: "search", value: params.get("q") ?? "", "aria-label": "Find people", placeholder: "Name, e-mail, or uid:…   /" });
+  const tag = input({ value: params.get("tag") ?? "", "aria-label": "Tag", placeholder: "Tag" });
+  const country = input({ value: params.get("country") ?? "", "aria-label": "Country", placeholder: "Country, such as DE" });
+  const submit = (/** @type {any} */ event) => {
+    event.preventDefault();
+    const pairs = Object.entries({ q: search.value.trim(), tag: tag.value.trim(), country: country.value.trim() }).filter(([, value]) => value);
+    go(`people${pairs.length ? `?${new URLSearchParams(pairs)}` : ""}`);
+  };
   keys({ j: () => list.move(1), k: () => list.move(-1), Enter: () => list.openSelected(), "/": () => search.focus() });
   return h("div", { class: "fill" }, h("h1", null, "People ", heading),
-    h("form", { class: "row filters", role: "search", onsubmit: (/** @type {any} */ event) => { event.preventDefault(); go(`people${search.value.trim() ? `?q=${encodeURIComponent(search.value.trim())}` : ""}`); } }, search),
-    list.items.length ? h("div", { class: "grow" }, list.element) : text ? empty("Nobody found", "Search for a part of the name, an e-mail address, or type:value.") : empty("No people yet", h("a", { href: "#/new-import" }, "Import profiles"), " from a file."));
+    h("form", { class: "row filters", role: "search", onsubmit: submit }, search, tag, country, h("button", { type: "submit" }, "Find")),
+    body);
 }

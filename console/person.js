@@ -1,45 +1,60 @@
 // One person: the core profile, its app profiles, its issues, and a change with its preview.
 import { Refusal, call, can, query, tasks, v1, v2 } from "./api.js";
 import { submit } from "./new_import.js";
-import { identitiesOf, nameOf } from "./people.js";
-import { parse, write } from "./json.js";
+import { READ_ONLY, identitiesOf, nameOf, patchOf } from "./profile.js";
+import { write } from "./json.js";
 import { count, short, time } from "./format.js";
 import { button, dialog, notice, pill, table } from "./ui.js";
 import { h } from "./view.js";
 
 const ISSUES = 20;
 
+const many = (/** @type {any} */ number, /** @type {string} */ noun) => `${count(number)} ${String(number) === "1" ? noun : noun.replace(/y$/, "ie") + "s"}`;
+
 export default async function person(/** @type {any} */ { args, signal, keys, go, reload }) {
   const id = args[0];
   const profile = await call("GET", `${v2(`identity/core_profiles/${encodeURIComponent(id)}`)}${query({ includes: ["app_profiles"] })}`, { signal });
   const { app_profile_pids: pids = [], ...fields } = profile;
+  const own = Object.fromEntries(Object.entries(fields).filter(([name]) => !READ_ONLY.includes(name)));
   const issues = await call("GET", v1(`issues${query({ "core-profile-id": id, excludes: ["messages"], "page-size": ISSUES })}`), { signal });
+  async function run(/** @type {string} */ action, /** @type {boolean} */ dry, /** @type {any} */ entry) {
+    let task = await submit("identity", action, dry, write(entry), `person-${id}`, `-${Date.now()}`);
+    while (task.status !== "completed") task = await call("GET", `${tasks("identity", task.task_id)}?wait=30`, { signal });
+    if (!task.counts.failed) return;
+    const [record] = await call("GET", `${tasks("identity", task.task_id)}/errors`, { signal });
+    throw new Refusal(422, { detail: record.errors.map((/** @type {any} */ fault) => `${fault.pointer ?? ""} ${fault.detail}`).join("; ") });
+  }
   async function edit() {
-    const text = h("textarea", { rows: 18, class: "mono", "aria-label": "Profile as JSON", value: write(fields, 2) });
-    const next = () => {
-      const entry = parse(text.value);
-      for (const name of Object.keys(fields)) if (!(name in entry)) entry[name] = null;
-      return write({ ...entry, "core-profile-id": id });
-    };
-    const run = async (/** @type {boolean} */ dry) => {
-      let task = await submit("identity", "update_core_profiles", dry, next(), `person-${id}`);
-      while (task.status !== "completed") task = await call("GET", `${tasks("identity", task.task_id)}?wait=30`, { signal });
-      if (task.counts.failed) {
-        const [record] = await call("GET", `${tasks("identity", task.task_id)}/errors`, { signal });
-        throw new Refusal(422, { detail: record.errors.map((/** @type {any} */ fault) => `${fault.pointer ?? ""} ${fault.detail}`).join("; ") });
-      }
-    };
-    const done = await dialog("Change this profile", [h("p", { class: "faint" }, "A field that you remove is removed. The change is tried first and written only if it has no fault."), text], { label: "Save", kind: "primary", work: async () => { await run(true); await run(false); } });
+    const text = h("textarea", { rows: 18, class: "mono", "aria-label": "Profile as JSON", value: write(own, 2) });
+    const patch = await dialog("Change this profile", [h("p", { class: "faint" }, "A field that you remove is removed."), text], { label: "Preview", kind: "primary", work: async () => {
+      const entry = patchOf(own, text.value);
+      await run("update_core_profiles", true, { ...entry, "core-profile-id": id });
+      return entry;
+    } });
+    if (!patch) return;
+    const names = Object.keys(patch);
+    if (!names.length) return notice("nothing was changed");
+    const shown = (/** @type {any} */ value) => (value === undefined || value === null ? "nothing" : short(write(value), 300));
+    const many = `${names.length} ${names.length === 1 ? "change" : "changes"}`;
+    const done = await dialog("Save these changes?", h("dl", { class: "preview" }, names.map((name) => [h("dt", null, name), h("dd", { dir: "auto" }, h("del", null, shown(own[name])), " → ", h("ins", null, shown(patch[name])))])), { label: `Save ${many}`, kind: "primary", work: () => run("update_core_profiles", false, { ...patch, "core-profile-id": id }) });
     if (done) {
       notice("saved", "good");
       reload();
+    }
+  }
+  async function remove() {
+    const stay = `${many(pids.length, "app profile")} and ${many(issues["total-hits"], "issue")} stay`;
+    const done = await dialog("Delete this profile?", [h("p", { dir: "auto" }, h("b", null, short(nameOf(profile), 120)), ` and its ${many(identitiesOf(profile).length, "identity")} are deleted. This cannot be undone.`), h("p", null, `${stay}.`)], { label: "Delete the profile", kind: "danger", work: () => run("delete_core_profiles", false, { "core-profile-id": id }) });
+    if (done) {
+      notice("deleted", "good");
+      go("people");
     }
   }
   keys({ Escape: () => go("people") });
   const shown = Object.entries(fields).filter(([name]) => !["identities", "names", "custom_fields", "core-profile-id", "created_at", "updated_at"].includes(name));
   return [
     h("p", null, h("a", { href: "#/people" }, "People"), h("span", { class: "faint mono" }, ` ${id}`)),
-    h("div", { class: "row spread" }, h("h1", { dir: "auto", class: "clip" }, short(nameOf(profile), 120)), can("write") && button("Change", edit)),
+    h("div", { class: "row spread" }, h("h1", { dir: "auto", class: "clip" }, short(nameOf(profile), 120)), can("write") && h("div", { class: "row" }, button("Change", edit), button("Delete", remove, { class: "danger" }))),
     h("div", { class: "columns" },
       h("section", { "aria-label": "Profile" }, h("h2", null, "Profile"),
         h("dl", null, identitiesOf(profile).map(([type, value]) => [h("dt", null, type), h("dd", { dir: "auto" }, short(value))]), shown.map(([name, value]) => [h("dt", null, name), h("dd", { dir: "auto" }, short(typeof value === "string" ? value : write(value), 500))]), h("dt", null, "created"), h("dd", null, time(profile.created_at)), h("dt", null, "updated"), h("dd", null, time(profile.updated_at))),

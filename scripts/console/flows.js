@@ -92,7 +92,7 @@ export const flows = [
     await settled(page, fewer);
     await page.getByRole("button", { name: "Remove the filter tag" }).click();
     await settled(page, both);
-    await page.getByLabel("Search messages").fill("nothing has this");
+    await page.getByLabel("Search issues").fill("nothing has this");
     await page.keyboard.press("Enter");
     await page.getByText("No issue matches").waitFor();
   }],
@@ -150,6 +150,87 @@ export const flows = [
     await page.waitForTimeout(500);
     const { issues } = await server.call("GET", `v1/acme/issues/${made.id}`);
     assert.deepEqual([issues[0].state_data.state, issues[0].tags, issues[0].assignee_name, issues[0].messages.length], ["resolved", ["one", "two"], "Grace Hopper", 3]);
+  }],
+  ["people are found by name, e-mail, tag and country, and the address has it all", async ({ server, open }) => {
+    const people = async (query) => (await server.call("GET", `v2/acme/identity/core_profiles?page-size=1${query}`))["total-hits"];
+    const page = await open({ path: "people" });
+    await settled(page, await people(""));
+    await keys(page, "/");
+    await page.keyboard.type("P7@Example.org");
+    await page.keyboard.press("Enter");
+    await settled(page, 1);
+    await page.getByLabel("Find people").fill("byron");
+    await page.keyboard.press("Enter");
+    await settled(page, await people("&name=byron"));
+    await page.getByLabel("Tag").fill("poet");
+    await page.keyboard.press("Enter");
+    const both = await people("&name=byron&tags=poet");
+    assert.ok(both > 0);
+    await settled(page, both);
+    await page.getByLabel("Country").fill("France");
+    await page.keyboard.press("Enter");
+    await page.getByText("Nobody found").waitFor();
+    await page.getByLabel("Country").fill("gb");
+    await page.keyboard.press("Enter");
+    await settled(page, both);
+    await page.reload();
+    await settled(page, both);
+    await page.getByLabel("Country").fill("Atlantis");
+    await page.keyboard.press("Enter");
+    await page.getByText("is not a country").first().waitFor();
+  }],
+  ["a person is found, read, changed after a preview and deleted, by keyboard", async ({ server, open, write }) => {
+    await server.task("identity", "create_core_profiles", [{ identities: [{ email: "flow@example.org" }, { uid: "flow" }], names: { full_name: "Flow Person" }, last_country: "DE", age: 30, lifetime_value: "@@" }].map((one) => JSON.stringify(one).replace('"@@"', "1.10")));
+    await server.task("issues", "import_issues", [{ title: "From a flow", created_at: 1700000000000, hs_user_id: "flow-pid", author_email: "FLOW@example.org" }]);
+    const page = await open({ path: "people", key: write });
+    await page.locator(".issue-row").first().waitFor();
+    await keys(page, "/");
+    await page.keyboard.type("uid:flow");
+    await page.keyboard.press("Enter");
+    await settled(page, 1);
+    await page.keyboard.press("Escape");
+    await keys(page, "j", "Enter");
+    await title(page, "Flow Person");
+    await page.getByText("flow-pid").waitFor();
+    await page.getByRole("link", { name: "From a flow" }).waitFor();
+    await page.getByText("1.10", { exact: true }).waitFor();
+    const id = decodeURIComponent(page.url().split("/").pop());
+    for (const country of ["FR", "DE", "FR"]) {
+      await page.getByRole("button", { name: "Change", exact: true }).click();
+      const text = page.getByLabel("Profile as JSON");
+      const before = await text.inputValue();
+      await text.fill(before.replace(/"last_country": "(..)"/, `"last_country": "${country}"`));
+      await page.getByRole("button", { name: "Preview" }).click();
+      await page.locator(".preview", { hasText: "last_country" }).waitFor();
+      await page.getByRole("button", { name: "Save 1 change" }).click();
+      await page.locator("dd", { hasText: country }).waitFor();
+      await page.locator("dialog").waitFor({ state: "detached" });
+      const stored = await server.call("GET", `v2/acme/identity/core_profiles/${id}`);
+      assert.equal(stored.last_country, country);
+    }
+    await page.getByRole("button", { name: "Change", exact: true }).click();
+    await page.getByLabel("Profile as JSON").fill("{");
+    await page.getByRole("button", { name: "Preview" }).click();
+    await page.locator("dialog [role=alert]", { hasText: "not JSON" }).waitFor();
+    await page.getByLabel("Profile as JSON").fill('{"identities":[{"email":"flow@example.org"}],"last_country":"Atlantis"}');
+    await page.getByRole("button", { name: "Preview" }).click();
+    await page.locator("dialog [role=alert]", { hasText: "Atlantis" }).waitFor();
+    await page.getByRole("button", { name: "Cancel" }).click();
+    await page.getByRole("button", { name: "Delete", exact: true }).click();
+    await page.getByText("1 app profile and 1 issue stay").waitFor();
+    await page.getByRole("button", { name: "Delete the profile" }).focus();
+    await keys(page, "Enter");
+    await page.locator(".notice", { hasText: "deleted" }).waitFor();
+    await title(page, "People");
+    assert.equal((await server.call("GET", "v2/acme/identity/core_profiles?identity=uid:flow"))["total-hits"], 0);
+    assert.equal((await server.call("GET", "v2/acme/identity/app_profiles?pids=flow-pid"))["total-hits"], 1);
+  }],
+  ["a read key finds people and changes none", async ({ open, read }) => {
+    const page = await open({ key: read, path: "people" });
+    await page.locator(".issue-row").first().waitFor();
+    await keys(page, "j", "Enter");
+    await page.locator("dl").first().waitFor();
+    assert.equal(await page.getByRole("button", { name: /Change|Delete/ }).count(), 0);
   }],
   ["a new issue is written", async ({ open }) => {
     const page = await open({ path: "issues" });
@@ -356,6 +437,15 @@ export const flows = [
       await page.getByText("12345678901234567890.10").first().waitFor();
       assert.equal(await page.evaluate(() => document.querySelectorAll("main script, main img, main iframe, a[href^='javascript']").length + (window.harmed ?? 0)), 0);
     }
+    const { core_profiles: people } = await server.call("GET", "v2/acme/identity/core_profiles?tags=hostile");
+    assert.equal(people.length, HOSTILE.length);
+    await page.goto(`${server.url}/console/#/people?tag=hostile`);
+    await settled(page, HOSTILE.length);
+    for (const person of people) {
+      await page.goto(`${server.url}/console/#/person/${person["core-profile-id"]}`);
+      await page.getByText("12345678901234567890.10").first().waitFor();
+      assert.equal(await page.evaluate(() => document.querySelectorAll("main script, main img, main iframe, a[href^='javascript']").length + (window.harmed ?? 0)), 0);
+    }
     const { tasks } = await server.call("GET", "v2/acme/identity/bulk_actions?page-size=100");
     const task = tasks.find((one) => one.counts.total === 2 && one.counts.failed === 2);
     await page.goto(`${server.url}/console/#/faults/identity/${task.task_id}`);
@@ -377,18 +467,18 @@ export const flows = [
     await keys(page, "?");
     await page.getByText("next, previous").waitFor();
     await keys(page, "Escape");
-    for (const [key, text] of [["i", "Issues"], ["t", "Imports"], ["n", "New import"], ["e", "Exports"], ["s", "Settings"], ["o", "Overview"]]) {
+    for (const [key, text] of [["i", "Issues"], ["t", "Imports"], ["n", "New import"], ["e", "Exports"], ["s", "Settings"], ["p", "People"], ["o", "Overview"]]) {
       await keys(page, "g", key);
       await title(page, text);
     }
   }],
-  ["what is not there is said", async ({ open }) => {
+  ["a screen or a record that is not there says so", async ({ open }) => {
     const page = await open({ path: "nowhere" });
-    await page.getByText("There is no such screen").waitFor();
+    await page.getByText("This address names no screen").waitFor();
     await page.goto(`${page.url().split("#")[0]}#/issue/999999999`);
     await page.getByRole("heading", { name: "Not here" }).waitFor();
   }],
-  ["a server that is away is said, and tried again", async ({ server, open }) => {
+  ["a server that is away is named, and tried again", async ({ server, open }) => {
     const page = await open({ path: "imports" });
     await page.locator("td a").first().waitFor();
     await server.kill();

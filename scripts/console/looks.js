@@ -5,7 +5,7 @@ const PACKED_BYTES_MAX = 40000;
 const REQUESTS_MAX = 12;
 const INTERACTIVE_MS_MAX = 200;
 
-const screens = ({ faulty, hostile }) => ["overview", "issues", "issue/1", `issue/${hostile ? 1201 : 1}`, "imports", "new-import", `task/identity/${faulty.task_id}`, `faults/identity/${faulty.task_id}`, "exports", "settings", "nowhere"];
+const screens = ({ faulty, hostile, person }) => ["overview", "issues", "issue/1", `issue/${hostile ? 1201 : 1}`, "people", "people?q=nobody-has-this", `person/${person}`, "imports", "new-import", `task/identity/${faulty.task_id}`, `faults/identity/${faulty.task_id}`, "exports", "settings", "nowhere"];
 
 async function each(world, options, look) {
   const page = await world.open(options);
@@ -14,7 +14,7 @@ async function each(world, options, look) {
     await page.goto(`${begin}#/${screen}`);
     await page.locator("main h1").first().waitFor();
     await page.waitForTimeout(150);
-    if (process.env.CONSOLE_CHECK_SHOTS) await page.screenshot({ path: `${process.env.CONSOLE_CHECK_SHOTS}/${screen.replaceAll("/", "-").slice(0, 20)}-${options.theme ?? "light"}-${options.width ?? 1280}.png` });
+    if (process.env.CONSOLE_CHECK_SHOTS) await page.screenshot({ path: `${process.env.CONSOLE_CHECK_SHOTS}/${screen.replaceAll(/[/?=]/g, "-").slice(0, 20)}-${options.theme ?? "light"}-${options.width ?? 1280}.png` });
     await look(page, screen);
   }
 }

@@ -40,10 +40,22 @@ export function hostileIssues(now) {
   })).map((entry) => JSON.stringify(entry).replace(/"@@|@@"/g, ""));
 }
 
+/** Profiles with a hostile text in every field. */
+export function hostileProfiles() {
+  return HOSTILE.map((text, n) => ({
+    identities: [{ uid: `${n} ${text.slice(0, 300)}` }],
+    names: { full_name: text.slice(0, 1000) },
+    tags: ["hostile", text.slice(0, 90)],
+    custom_fields: { [text.slice(0, 100)]: text.slice(0, 100), exact: RAW },
+    last_city: text.slice(0, 1000),
+  })).map((entry) => JSON.stringify(entry).replace(/"@@|@@"/g, ""));
+}
+
 /** Profiles; every tenth has one of three faults. */
 export function faultyProfiles(count) {
   return Array.from({ length: count }, (_, n) => {
     const entry = { identities: [{ email: `p${n}@example.org` }], last_country: "DE" };
+    if (n % 10 === 5) Object.assign(entry, { names: { first_name: "Ada", last_name: "Byron" }, last_country: "United Kingdom", tags: n % 20 === 5 ? ["poet", "vip"] : [] });
     if (n % 10 === 1) entry.last_country = "Atlantis";
     if (n % 10 === 2) entry.age = "old";
     if (n % 10 === 3) entry.cusotm_fields = {};

@@ -3,7 +3,7 @@
 import { Browser } from "./browser.js";
 import { flows } from "./flows.js";
 import { looks } from "./looks.js";
-import { faultyProfiles, hostileIssues, issues } from "./records.js";
+import { faultyProfiles, hostileIssues, hostileProfiles, issues } from "./records.js";
 import { Server } from "./server.js";
 
 const only = process.argv[2];
@@ -17,9 +17,12 @@ try {
   await server.call("POST", "v1/acme/agents", { name: "Grace Hopper", email: "grace@example.org" });
   await server.task("issues", "import_issues", issues(1200, now));
   const hostile = await server.task("issues", "import_issues", hostileIssues(now));
+  const people = await server.task("identity", "create_core_profiles", hostileProfiles());
+  if (people.counts.failed) throw new Error("a hostile profile was refused");
   const faulty = await server.task("identity", "create_core_profiles", faultyProfiles(400));
   await server.task("identity", "create_core_profiles", ["no json", '{"identities":[{"email":"<b>x</b>"}],"last_country":"</script>"}']);
-  const world = { server, browser, hostile, faulty, read: server.newKey("read"), write: server.newKey("write") };
+  const [{ "core-profile-id": person }] = (await server.call("GET", "v2/acme/identity/core_profiles?identity=email:p5@example.org")).core_profiles;
+  const world = { server, browser, hostile, faulty, person, read: server.newKey("read"), write: server.newKey("write") };
   const begun = Date.now();
   for (const [name, flow] of [...flows, ...looks]) {
     if (only && !name.includes(only)) continue;

@@ -6,6 +6,7 @@ import { CsvReader, entryOf, guess, separatorOf } from "../../console/csv.js";
 import { ArraySplitter, digest, entries, examine, parts } from "../../console/entries.js";
 import { count, size, span } from "../../console/format.js";
 import { Exact, parse, write } from "../../console/json.js";
+import { patchOf, searchOf } from "../../console/profile.js";
 import { groupOf, valueAt, withValue } from "../../console/pointer.js";
 import { isSafeAddress, visible } from "../../console/view.js";
 
@@ -101,4 +102,20 @@ test("counts, sizes and spans are short", () => {
   assert.equal(count(1234567), "1\u202f234\u202f567");
   assert.deepEqual([0, 999, 1500, 2e6].map(size), ["0 B", "999 B", "1.5 kB", "2.0 MB"]);
   assert.deepEqual([5, 61000, 3600000].map(span), ["5 ms", "1 min 1 s", "1 h 0 min"]);
+});
+
+test("a patch has the members that differ, and null for what was removed", () => {
+  const own = parse('{"age":30,"names":{"first_name":"Ada","last_name":"B"},"lifetime_value":1.10,"tags":["a"]}');
+  const patch = (text) => JSON.parse(write(patchOf(own, text)).replace("1.10", "111"));
+  assert.deepEqual(patch(write(own, 2)), {});
+  assert.deepEqual(patch('{"age":30,"names":{"first_name":"Ada"},"lifetime_value":1.1,"tags":["a"],"created_at":9}'), { names: { first_name: "Ada", last_name: null }, lifetime_value: 1.1 });
+  assert.deepEqual(patch('{"age":null,"names":null,"lifetime_value":1.10,"tags":[]}'), { names: null, tags: [], age: null });
+  for (const text of ["{", "[]", "3", "null", ""]) assert.throws(() => patchOf(own, text), /not (a )?JSON/);
+});
+
+test("a search is an identity or a part of the name", () => {
+  assert.deepEqual(searchOf("uid:a:b"), { identity: [{ uid: "a:b" }] });
+  assert.deepEqual(searchOf("a,b@x.y"), { identity: [{ email: "a,b@x.y" }] });
+  assert.deepEqual(searchOf("planet:x"), { name: "planet:x" });
+  assert.deepEqual(searchOf(""), {});
 });

@@ -46,6 +46,7 @@ static FILES: &[(&str, &[u8])] = files! {
     "people.js"
     "person.js"
     "pointer.js"
+    "profile.js"
     "settings.js"
     "style.css"
     "task.js"

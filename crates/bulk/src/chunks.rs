@@ -106,6 +106,7 @@ pub(crate) fn chunk(
         task_id: claim.task.id.clone(),
         action: claim.task.action,
         dry_run: claim.task.dry_run,
+        upsert: claim.task.upsert,
         lease_epoch: claim.lease_epoch,
         entries,
         following,

@@ -42,6 +42,8 @@ pub struct Payload(Part);
 pub struct SubmitOptions {
     /// Writes nothing; the results and errors show what the task would do.
     pub dry_run: bool,
+    /// Replaces the issues that have the ids of entries. Only imports take it.
+    pub upsert: bool,
     /// A key of this request alone. With it the caller may repeat the request after a broken
     /// connection: the server answers the repeat as it answered the first and makes one task.
     pub idempotency_key: Option<String>,
@@ -128,18 +130,15 @@ impl<'a> BulkActions<'a> {
         self.task(&self.client.write(request).await?)
     }
 
-    /// Submits a task of entries in memory under an idempotency key. As long as the server puts the
+    /// Submits a task of entries in memory; the options have an idempotency key. As long as the server puts the
     /// request off because of a limit, the client waits and repeats it.
     pub async fn submit_keyed(
         &self,
         action: Action,
         lines: Bytes,
-        dry_run: bool,
-        idempotency_key: &str,
+        options: &SubmitOptions,
     ) -> Result<Task, ClientError> {
-        let idempotency_key = Some(idempotency_key.to_owned());
-        let options = SubmitOptions { dry_run, idempotency_key };
-        let request = || self.submission(action, Payload::bytes(lines.clone()), &options);
+        let request = || self.submission(action, Payload::bytes(lines.clone()), options);
         self.task(&self.client.write_again(request).await?)
     }
 
@@ -153,6 +152,9 @@ impl<'a> BulkActions<'a> {
         let mut form = Form::new().text("action", action.as_str());
         if options.dry_run {
             form = form.text("dry_run", "true");
+        }
+        if options.upsert {
+            form = form.text("upsert", "true");
         }
         let form = form.part("payload", file);
         let request = self.client.request(Method::POST, &self.url("")).multipart(form);

@@ -23,6 +23,9 @@ pub struct Task {
     pub outcome: Option<String>,
     #[serde(default)]
     pub dry_run: bool,
+    /// Whether an import replaces issues.
+    #[serde(default)]
+    pub upsert: bool,
     pub counts: TaskCounts,
     /// Warnings in the result records.
     #[serde(default)]

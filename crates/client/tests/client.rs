@@ -11,7 +11,7 @@ use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::Request;
 use axum::http::Response;
-use caseload_client::{Client, ClientError, IssueParams, Payload, RecordList};
+use caseload_client::{Client, ClientError, IssueParams, Payload, RecordList, SubmitOptions};
 use caseload_model::task::{Action, Family};
 use tokio::net::TcpListener;
 
@@ -253,7 +253,7 @@ async fn a_write_with_an_idempotency_key_is_repeated_and_the_listener_learns_of_
     let bulk = client.bulk(Family::Identity);
     let lines = Bytes::from_static(b"{\"a\":1}\n");
     let action = Action::CreateCoreProfiles;
-    let task = bulk.submit_keyed(action, lines, true, "key-1").await.unwrap();
+    let task = bulk.submit_keyed(action, lines, &options(true, "key-1")).await.unwrap();
     assert!(task.replayed);
     assert_eq!(*waits.lock().unwrap(), [(Some(429), 1), (Some(409), 1), (Some(503), 1)]);
     let received = script.received.lock().unwrap();
@@ -262,6 +262,10 @@ async fn a_write_with_an_idempotency_key_is_repeated_and_the_listener_learns_of_
         assert_eq!(request.idempotency_key, "key-1");
         assert!(request.body.contains("{\"a\":1}") && request.body.contains("dry_run"));
     }
+}
+
+fn options(dry_run: bool, key: &str) -> SubmitOptions {
+    SubmitOptions { dry_run, idempotency_key: Some(key.to_owned()), ..SubmitOptions::default() }
 }
 
 #[tokio::test]
@@ -274,7 +278,7 @@ async fn a_refusal_that_will_not_change_is_not_repeated() {
         let script = script(vec![(status, headers, body.to_owned())]).await;
         let bulk = script.client.bulk(Family::Identity);
         let lines = Bytes::from_static(b"{}\n");
-        let sent = bulk.submit_keyed(Action::CreateCoreProfiles, lines, false, "k").await;
+        let sent = bulk.submit_keyed(Action::CreateCoreProfiles, lines, &options(false, "k")).await;
         assert_eq!(sent.unwrap_err().status(), Some(status));
         assert_eq!(script.lines().len(), 1, "{status}");
     }

@@ -222,6 +222,8 @@ pub struct Task {
     pub status: TaskStatus,
     pub outcome: Option<Outcome>,
     pub dry_run: bool,
+    /// Whether an import replaces issues whose id it names; false of other actions.
+    pub upsert: bool,
     pub counts: Counts,
     pub created_at: UnixMillis,
     pub queued_at: Option<UnixMillis>,
@@ -342,6 +344,7 @@ mod tests {
             status: TaskStatus::Processing,
             outcome: None,
             dry_run: false,
+            upsert: false,
             counts: Counts { total: 3, succeeded: 3, failed: 0, unprocessed: 0 },
             created_at: UnixMillis(0),
             queued_at: None,

@@ -7,8 +7,8 @@ use std::collections::HashMap;
 use caseload_model::fold::fold;
 use caseload_model::ids::DomainName;
 use caseload_model::issue::{
-    App, ImportContext, IssueBody, IssueColumns, IssueFragments, OccupiedInstants, plan_imports,
-    prepare_imports,
+    App, ImportContext, ImportMode, IssueBody, IssueColumns, IssueFragments, OccupiedInstants,
+    plan_imports, prepare_imports,
 };
 use caseload_model::issue_query::{
     Condition, FieldMatcher, IssueQuery, SearchableIssue, TextMatcher, TextSource, parse_list,
@@ -49,7 +49,7 @@ fn import(entries: &[String]) -> Vec<Issue> {
         occupied: OccupiedInstants::new(None),
     };
     let mut prepared = prepare_imports(&DomainName::parse("acme").unwrap(), &block);
-    let plan = plan_imports(&context, &block.bytes, &prepared, false).unwrap();
+    let plan = plan_imports(&context, &block.bytes, &prepared, ImportMode::default()).unwrap();
     assert_eq!(
         plan.issues.len(),
         entries.len(),

@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use caseload_model::ids::DomainName;
 use caseload_model::issue::{
-    App, CounterKey, Facet, ImportContext, ImportPlan, IssueColumns, IssueFragments, NewIssue,
-    OccupiedInstants, StoredIssue, counted_days, counter_keys, free_ids_needed, named_issue_ids,
-    plan_imports, prepare_imports, span_of_day, write_issue,
+    App, CounterKey, Facet, ImportContext, ImportMode, ImportPlan, IssueColumns, IssueFragments,
+    NewIssue, OccupiedInstants, StoredIssue, counted_days, counter_keys, free_ids_needed,
+    named_issue_ids, plan_imports, prepare_imports, span_of_day, write_issue,
 };
 use caseload_model::issue_query::IssueView;
 use caseload_model::payload::{Block, Entry};
@@ -106,7 +106,12 @@ impl Naive {
     ) -> (ImportPlan, u32) {
         let taken = self.taken();
         for round in 1..100 {
-            match plan_imports(context, &block.bytes, prepared, dry_run) {
+            match plan_imports(
+                context,
+                &block.bytes,
+                prepared,
+                ImportMode { dry_run, upsert: false },
+            ) {
                 Ok(plan) => return (plan, round),
                 Err(need) => {
                     for window in need.windows() {

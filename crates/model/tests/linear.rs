@@ -14,8 +14,8 @@ use caseload_model::issue::write::{
     NewMessage, author_pid, plan_create, read_bulk_edit, read_create, read_edit,
 };
 use caseload_model::issue::{
-    App, ImportContext, OccupiedInstants, StoredIssue, counter_keys, plan_imports, prepare_imports,
-    visit_terms,
+    App, ImportContext, ImportMode, OccupiedInstants, StoredIssue, counter_keys, plan_imports,
+    prepare_imports, visit_terms,
 };
 use caseload_model::issue_query::parse_list;
 use caseload_model::payload::{Block, Entry};
@@ -144,7 +144,9 @@ fn context(stored: HashMap<u64, StoredIssue>) -> ImportContext {
 fn import(entry: &str) {
     let block = block(entry);
     let prepared = prepare_imports(&acme(), &block);
-    let plan = plan_imports(&context(HashMap::new()), &block.bytes, &prepared, false).unwrap();
+    let plan =
+        plan_imports(&context(HashMap::new()), &block.bytes, &prepared, ImportMode::default())
+            .unwrap();
     let (Some(row), Ok(new)) = (plan.issues.first(), &prepared[0].item) else { return };
     let stored = StoredIssue {
         created_at: row.columns.created_at,
@@ -159,7 +161,7 @@ fn import(entry: &str) {
     };
     index(&record);
     let again = context(HashMap::from([(1, stored)]));
-    black_box(plan_imports(&again, &block.bytes, &prepared, false).unwrap());
+    black_box(plan_imports(&again, &block.bytes, &prepared, ImportMode::default()).unwrap());
 }
 
 fn index(record: &IssueRecord) {

@@ -193,6 +193,7 @@ async fn applied(
         id: "t".to_owned(),
         action: Action::CreateCoreProfiles,
         dry_run: false,
+        upsert: false,
         total: ENTRIES,
         staged: 0,
         blocks: vec![pack_block(&block).unwrap()],
@@ -220,6 +221,7 @@ async fn applied(
         task_id: "t".to_owned(),
         action: Action::CreateCoreProfiles,
         dry_run: false,
+        upsert: false,
         lease_epoch: claimed.lease_epoch,
         entries: ChunkEntries {
             block: Arc::new(block),

@@ -73,13 +73,18 @@ pub fn discard(store: &impl CommandStore, ids: &[String]) -> Result<(), StoreErr
     Ok(())
 }
 
-/// Removes the files of issues that are deleted.
-pub fn remove_with_issues(store: &impl CommandStore, issues: &[i64]) -> Result<(), StoreError> {
-    let files: Vec<(String, i64)> = store.list(
+/// Removes the files of issues that are deleted, except for those that `keeps` selects.
+pub fn remove_with_issues(
+    store: &impl CommandStore,
+    issues: &[i64],
+    keeps: impl Fn(&str) -> bool,
+) -> Result<(), StoreError> {
+    let mut files: Vec<(String, i64)> = store.list(
         "SELECT id, size FROM attachments WHERE domain_id = ?1 AND issue_id = ANY (?2)",
         values![store.domain(), issues],
         |row| Ok((row.get(0)?, row.get(1)?)),
     )?;
+    files.retain(|(id, _)| !keeps(id));
     if files.is_empty() {
         return Ok(());
     }

@@ -252,6 +252,7 @@ pub static TASKS: RowSum = RowSum {
         "warnings",
         "queued_at",
         "started_at",
+        "upsert",
     ],
     hashed: 18,
     checksum: "checksum",

@@ -8,7 +8,7 @@ use std::path::Path;
 use sha2::{Digest as _, Sha256};
 
 /// Each migration with the SHA-256 of its file.
-const MIGRATIONS: [(&str, &str); 20] = [
+const MIGRATIONS: [(&str, &str); 22] = [
     (
         "store-sqlite/migrations/V1__core.sql",
         "5aab8587bfa4db5461cbb79c9a940c8105b7a82fe841ab7dd5532f12a18070f6",
@@ -88,6 +88,14 @@ const MIGRATIONS: [(&str, &str); 20] = [
     (
         "store-postgres/migrations/V10__profile_lists.sql",
         "44da9943fce33b9ddf740c2ff3108cb31b7e9489a8588245ff1f7efd2b51aac9",
+    ),
+    (
+        "store-sqlite/migrations/V11__issue_upserts.sql",
+        "ac0485502f4275ee4d8d2ae685199db5783e555500c9f23b9d3828e1d88cd913",
+    ),
+    (
+        "store-postgres/migrations/V11__issue_upserts.sql",
+        "570363512f6bc8ff93dc34204cd3d9430f25ec839a758ae74f83d0ec30013882",
     ),
 ];
 

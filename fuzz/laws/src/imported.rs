@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use caseload_model::ids::DomainName;
 use caseload_model::issue::write::IssueRecord;
 use caseload_model::issue::{
-    App, ImportContext, ImportPlan, MissingWindows, NewIssue, OccupiedInstants, StoredIssue,
-    plan_imports, prepare_imports, write_issue,
+    App, ImportContext, ImportMode, ImportPlan, MissingWindows, NewIssue, OccupiedInstants,
+    StoredIssue, plan_imports, prepare_imports, write_issue,
 };
 use caseload_model::issue_query::{IssueView, TimestampFormat};
 use caseload_model::payload::Block;
@@ -50,10 +50,11 @@ pub(crate) fn plan(
         occupied: OccupiedInstants::new(taken().max()),
     };
     loop {
-        let need: MissingWindows = match plan_imports(&context, &block.bytes, prepared, false) {
-            Ok(plan) => return plan,
-            Err(need) => need,
-        };
+        let need: MissingWindows =
+            match plan_imports(&context, &block.bytes, prepared, ImportMode::default()) {
+                Ok(plan) => return plan,
+                Err(need) => need,
+            };
         for window in need.windows() {
             let within = taken().filter(|at| window.from <= *at && *at <= window.until);
             context.occupied.add_window(window, within.collect::<Vec<_>>());

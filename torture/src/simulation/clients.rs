@@ -146,13 +146,14 @@ async fn try_to_submit(
         stage(link, domain, &id, blocks.drain(..1).collect()).await?;
     }
     let (now, content, answer, server) = (link.now(), content(&key), answers(), link.clone());
-    let expires_at = UnixMillis(now.0 + STORED_MS);
+    let (expires_at, upsert) = (UnixMillis(now.0 + STORED_MS), false);
     let command = CreateTask {
         domain,
         key: None,
         id,
         action,
         dry_run,
+        upsert,
         total,
         staged,
         blocks,

@@ -28,6 +28,7 @@ pub(super) fn new_task(
         id: new_task_id(now)?,
         action,
         dry_run: false,
+        upsert: false,
         total: 0,
         staged: 0,
         blocks: Vec::new(),

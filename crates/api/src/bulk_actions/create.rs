@@ -48,13 +48,15 @@ pub(crate) async fn create(
     let staging = Staging::new(&state, &caller)?.with_own_urls(own_urls);
     let form = TaskForm::new(kind, family, key.is_some(), faults, staging);
     let (form, _memory) = read(request, kind, &state, &caller, form).await?;
-    let TaskRequest { action, dry_run, file_name, mut payload } = form.finish(&caller).await?;
-    let content = idempotency::content_hash(&[
-        b"create",
-        action.as_str().as_bytes(),
-        &[u8::from(dry_run)],
-        payload.hash.as_ref().map_or(&[], <[u8; 32]>::as_slice),
-    ]);
+    let TaskRequest { action, dry_run, upsert, file_name, mut payload } =
+        form.finish(&caller).await?;
+    let mode = [u8::from(dry_run)];
+    let hash = payload.hash.as_ref().map_or(&[][..], <[u8; 32]>::as_slice);
+    let mut content = vec![b"create".as_slice(), action.as_str().as_bytes(), &mode, hash];
+    if upsert {
+        content.push(b"upsert");
+    }
+    let content = idempotency::content_hash(&content);
     let (staged, blocks) = payload.staging.take().await?;
     let new = new_task(&state, &caller, action)?;
     let origin =
@@ -65,6 +67,7 @@ pub(crate) async fn create(
         staged,
         blocks,
         dry_run,
+        upsert,
         origin,
         ..new
     };

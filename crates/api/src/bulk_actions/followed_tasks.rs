@@ -123,6 +123,7 @@ mod tests {
             status,
             outcome: None,
             dry_run: false,
+            upsert: false,
             counts: Counts { total: 3, succeeded: 3 - unprocessed, failed: 0, unprocessed },
             created_at: UnixMillis(1),
             queued_at: None,

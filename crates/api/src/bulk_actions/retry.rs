@@ -74,6 +74,7 @@ pub(crate) async fn retry(
         total: task.retryable_entries(),
         blocks,
         dry_run: task.dry_run,
+        upsert: task.upsert,
         parent_id: Some(task.id),
         origin,
         ..new

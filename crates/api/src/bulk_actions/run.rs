@@ -62,6 +62,7 @@ pub(crate) async fn run(
         blocks,
         parent_id: Some(task.id),
         runs_parent: true,
+        upsert: task.upsert,
         origin: TaskOrigin { submitted_by: new.origin.submitted_by, ..task.origin },
         ..new
     };

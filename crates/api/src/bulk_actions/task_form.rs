@@ -18,8 +18,13 @@ use crate::form::{
 use crate::problem::{Fault, Problem};
 use crate::query::unknown;
 
-/// The fields of a bulk request.
-pub(crate) const FIELDS: [&str; 3] = ["action", "payload", "dry_run"];
+/// The fields of a bulk request; the last one only of the path of issues.
+pub(crate) const FIELDS: [&str; 4] = ["action", "payload", "dry_run", "upsert"];
+/// The meanings of the truth values.
+const DRY_RUN_MEANING: &str = "the task writes nothing, and its results and errors show what it \
+                               would do";
+const UPSERT_MEANING: &str = "an entry replaces the issue that has its id, if their content \
+                              differs";
 /// How many bytes of a word are read; no action is longer.
 const WORD_BYTES_MAX: usize = 256;
 
@@ -39,6 +44,7 @@ pub(super) struct TaskForm {
     open: OpenField,
     action: Word,
     dry_run: Word,
+    upsert: Word,
     upload: Option<Upload>,
     /// Of the part with the payload.
     file_name: Option<String>,
@@ -59,6 +65,7 @@ pub(super) struct TaskForm {
 pub(crate) struct TaskRequest {
     pub(crate) action: Action,
     pub(crate) dry_run: bool,
+    pub(crate) upsert: bool,
     pub(crate) file_name: Option<String>,
     pub(crate) payload: Payload,
 }
@@ -108,6 +115,7 @@ enum OpenField {
     Action,
     Payload,
     DryRun,
+    Upsert,
     Ignored,
 }
 
@@ -133,6 +141,10 @@ impl FieldSink for TaskForm {
                 self.dry_run.begin();
                 OpenField::DryRun
             }
+            Some(3) => {
+                self.upsert.begin();
+                OpenField::Upsert
+            }
             Some(_) => {
                 let detail = format!("the field {name} is given more than once; send it once");
                 self.fault(Fault::parameter(name, ErrorCode::ConflictingParameter, detail));
@@ -141,7 +153,8 @@ impl FieldSink for TaskForm {
             None => {
                 self.unknown_fields += 1;
                 if self.unknown_fields <= FAULTS_MAX {
-                    self.fault(unknown(name, &FIELDS, "field"));
+                    let of_family = if self.family == Family::Issues { 4 } else { 3 };
+                    self.fault(unknown(name, &FIELDS[..of_family], "field"));
                 }
                 OpenField::Ignored
             }
@@ -152,6 +165,7 @@ impl FieldSink for TaskForm {
         match self.open {
             OpenField::Action => self.action.data(bytes),
             OpenField::DryRun => self.dry_run.data(bytes),
+            OpenField::Upsert => self.upsert.data(bytes),
             OpenField::Payload => {
                 if let Some(upload) = &mut self.upload {
                     upload.push(bytes);
@@ -165,6 +179,7 @@ impl FieldSink for TaskForm {
         match self.open {
             OpenField::Action => self.action.end(),
             OpenField::DryRun => self.dry_run.end(),
+            OpenField::Upsert => self.upsert.end(),
             OpenField::Payload | OpenField::Ignored => {}
         }
         self.open = OpenField::Ignored;
@@ -177,7 +192,7 @@ impl MemberSink for TaskForm {
     fn begin(&mut self, name: &str, kind: ValueKind) {
         FieldSink::begin(self, name);
         self.quoted = kind == ValueKind::Text;
-        if kind == ValueKind::Number && matches!(self.open, OpenField::DryRun) {
+        if kind == ValueKind::Number && matches!(self.open, OpenField::DryRun | OpenField::Upsert) {
             // The text of a form may be a digit, but a number is not a truth value.
             FieldSink::data(self, b"the number ");
         }
@@ -248,6 +263,7 @@ impl TaskForm {
             open: OpenField::Ignored,
             action: Word::default(),
             dry_run: Word::default(),
+            upsert: Word::default(),
             upload: None,
             file_name: None,
             staging: Some(staging),
@@ -262,15 +278,21 @@ impl TaskForm {
     /// refusal only.
     pub(super) async fn finish(mut self, caller: &Caller) -> Result<TaskRequest, Problem> {
         let (action, twice) = std::mem::take(&mut self.action).finish("action");
-        let (dry_run, also_twice) = std::mem::take(&mut self.dry_run).finish("dry_run");
-        twice.into_iter().chain(also_twice).for_each(|fault| self.fault(fault));
+        let (dry_run, dry_run_twice) = std::mem::take(&mut self.dry_run).finish("dry_run");
+        let (upsert, upsert_twice) = std::mem::take(&mut self.upsert).finish("upsert");
+        [twice, dry_run_twice, upsert_twice].into_iter().flatten().for_each(|f| self.fault(f));
         let action = read_action(action.as_deref(), self.family, &caller.domain_name);
-        let dry_run = read_dry_run(dry_run.as_deref());
+        let dry_run = read_boolean("dry_run", dry_run.as_deref(), DRY_RUN_MEANING);
+        let upsert = read_upsert(upsert.as_deref(), action.as_ref().ok().copied());
         if let Ok(action) = &action {
             let dry_run = dry_run.as_ref().is_ok_and(|dry_run| *dry_run);
             caller.require(action.access_of(dry_run), action.as_str())?;
         }
         let dry_run = dry_run.unwrap_or_else(|fault| {
+            self.fault(fault);
+            false
+        });
+        let upsert = upsert.unwrap_or_else(|fault| {
             self.fault(fault);
             false
         });
@@ -280,7 +302,7 @@ impl TaskForm {
         };
         match (action, payload) {
             (Ok(action), Ok(payload)) if self.faults.is_empty() => {
-                Ok(TaskRequest { action, dry_run, file_name: self.file_name, payload })
+                Ok(TaskRequest { action, dry_run, upsert, file_name: self.file_name, payload })
             }
             (action, payload) => {
                 let mut faults: Vec<_> = action.err().into_iter().chain(payload.err()).collect();
@@ -331,17 +353,27 @@ fn read_action(value: Option<&[u8]>, family: Family, domain: &DomainName) -> Res
     Err(Fault::parameter("action", ErrorCode::UnknownAction, detail))
 }
 
-fn read_dry_run(value: Option<&[u8]>) -> Result<bool, Fault> {
+/// A truth value, false without a value; `meaning` says what `true` means.
+fn read_boolean(name: &str, value: Option<&[u8]>, meaning: &str) -> Result<bool, Fault> {
     let Some(value) = value else { return Ok(false) };
     let word = String::from_utf8_lossy(value);
     boolean_word(&word).ok_or_else(|| {
         let shown: String = word.chars().take(100).collect();
-        let detail = format!(
-            "{shown:?} is neither true nor false; with true the task writes nothing, and its \
-             results and errors show what it would do"
-        );
-        Fault::parameter("dry_run", ErrorCode::InvalidValue, detail)
+        let detail = format!("{shown:?} is neither true nor false; with true {meaning}");
+        Fault::parameter(name, ErrorCode::InvalidValue, detail)
     })
+}
+
+/// Whether an import replaces issues. Other actions do not know the field.
+fn read_upsert(value: Option<&[u8]>, action: Option<Action>) -> Result<bool, Fault> {
+    match action {
+        Some(action) if value.is_some() && action != Action::ImportIssues => {
+            let (action, import) = (action.as_str(), Action::ImportIssues.as_str());
+            let detail = format!("{action} does not take the field upsert, only {import} does");
+            Err(Fault::parameter("upsert", ErrorCode::UnknownParameter, detail))
+        }
+        _ => read_boolean("upsert", value, UPSERT_MEANING),
+    }
 }
 
 fn missing_payload(kind: FormKind) -> Fault {

@@ -1,6 +1,8 @@
 //! The task record in its wire form. Names, order and types are those of docs/api.md, "Task". Links
 //! begin with the base URL of the request; in a stored answer they are paths.
 
+use std::ops::Not;
+
 use caseload_model::ids::DomainName;
 use caseload_model::task::{Counts, Outcome, Submitter, Task, TaskStatus};
 use caseload_model::time::UnixMillis;
@@ -9,6 +11,7 @@ use serde::Serialize;
 use super::path::BulkPath;
 use crate::base_url::BaseUrl;
 
+#[expect(clippy::struct_excessive_bools, reason = "they are members of the record")]
 #[derive(Debug, Serialize)]
 pub(crate) struct TaskView {
     task_id: String,
@@ -19,6 +22,9 @@ pub(crate) struct TaskView {
     results: bool,
     outcome: Option<&'static str>,
     dry_run: bool,
+    /// Only if it is true: most actions do not know it.
+    #[serde(skip_serializing_if = "Not::not")]
+    upsert: bool,
     counts: CountsView,
     warnings: u32,
     created_at: UnixMillis,
@@ -77,6 +83,7 @@ impl TaskView {
             results: task.status == TaskStatus::Completed,
             outcome: task.outcome.map(Outcome::as_str),
             dry_run: task.dry_run,
+            upsert: task.upsert,
             counts: CountsView::from(task.counts),
             warnings: task.warnings,
             created_at: task.created_at,

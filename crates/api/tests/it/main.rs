@@ -36,6 +36,7 @@ mod bulk_actions {
     mod round_trip;
     mod status;
     mod support;
+    mod upsert_issues;
 }
 mod connections;
 mod console;

@@ -138,6 +138,7 @@ fn created(id: &str, action: Action, total: u32) -> Task {
         status: TaskStatus::Created,
         outcome: None::<Outcome>,
         dry_run: false,
+        upsert: false,
         counts: Counts::new(total),
         created_at: NOW,
         queued_at: None,

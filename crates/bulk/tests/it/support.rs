@@ -83,6 +83,7 @@ impl Fixture {
             id: id.to_owned(),
             action: Action::CreateCoreProfiles,
             dry_run: false,
+            upsert: false,
             total,
             staged: 0,
             blocks: blocks.iter().map(|block| pack_block(block).unwrap()).collect(),

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
-use caseload_client::{Client, Task};
+use caseload_client::{Client, SubmitOptions, Task};
 use caseload_model::task::Action;
 use parking_lot::Mutex;
 
@@ -20,6 +20,7 @@ use crate::printer::counted;
 pub(crate) struct Submission {
     pub(crate) action: Action,
     pub(crate) dry_run: bool,
+    pub(crate) upsert: bool,
     pub(crate) file: PathBuf,
     pub(crate) run: Option<RunName>,
     /// The key of the caller's choice.
@@ -41,6 +42,7 @@ impl Submission {
         Ok(Self {
             action,
             dry_run: false,
+            upsert: false,
             file: file.to_owned(),
             run: RunName::of_flag(again)?,
             key: None,
@@ -55,10 +57,25 @@ impl Submission {
             None => PartKeys::new(
                 client.domain().as_str(),
                 self.action.as_str(),
-                self.dry_run,
+                self.words(),
                 self.run.as_ref(),
             ),
         }
+    }
+
+    /// The options as a word of the keys.
+    const fn words(&self) -> &'static str {
+        match (self.dry_run, self.upsert) {
+            (false, false) => "",
+            (true, false) => "dry",
+            (false, true) => "upsert",
+            (true, true) => "dry upsert",
+        }
+    }
+
+    fn options(&self, key: &str) -> SubmitOptions {
+        let idempotency_key = Some(key.to_owned());
+        SubmitOptions { dry_run: self.dry_run, upsert: self.upsert, idempotency_key }
     }
 
     /// Submits a part. If an earlier request made its task, returns that task.
@@ -71,13 +88,13 @@ impl Submission {
         let (entries, key) = (part.entries, keys.next(&part.bytes));
         let lines = Bytes::from(part.bytes);
         let bulk = client.bulk(self.action.family());
-        let mut task = bulk.submit_keyed(self.action, lines.clone(), self.dry_run, &key).await?;
+        let mut task = bulk.submit_keyed(self.action, lines.clone(), &self.options(&key)).await?;
         let reads = self.dry_run || !self.action.writes();
         if task.replayed && reads && !keys.are_given() {
             // The data may have changed since an earlier task read it. A read does no harm.
             if bulk.status(&task.task_id).await?.is_completed() {
                 let fresh = format!("{key}/{}", RunName::new()?.0);
-                task = bulk.submit_keyed(self.action, lines, self.dry_run, &fresh).await?;
+                task = bulk.submit_keyed(self.action, lines, &self.options(&fresh)).await?;
             }
         }
         let mut sent = self.sent.lock();

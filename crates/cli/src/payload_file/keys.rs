@@ -44,9 +44,9 @@ pub(crate) struct PartKeys {
 }
 
 impl PartKeys {
-    pub(crate) fn new(domain: &str, action: &str, dry_run: bool, run: Option<&RunName>) -> Self {
+    pub(crate) fn new(domain: &str, action: &str, options: &str, run: Option<&RunName>) -> Self {
         let mut request = Sha256::new();
-        for text in [domain, action, if dry_run { "dry" } else { "" }] {
+        for text in [domain, action, options] {
             add(&mut request, text.as_bytes());
         }
         if let Some(RunName(name)) = run {
@@ -95,18 +95,19 @@ mod tests {
     #[test]
     fn a_key_comes_from_the_domain_the_action_its_options_and_the_bytes() {
         let run = RunName("x".into());
-        let key = |domain, action, dry_run, run, bytes: &[u8]| {
-            PartKeys::new(domain, action, dry_run, run).next(bytes)
+        let key = |domain, action, options, run, bytes: &[u8]| {
+            PartKeys::new(domain, action, options, run).next(bytes)
         };
-        let first = key("acme", "import_issues", false, None, b"{}\n");
-        assert_eq!(first, key("acme", "import_issues", false, None, b"{}\n"));
+        let first = key("acme", "import_issues", "", None, b"{}\n");
+        assert_eq!(first, key("acme", "import_issues", "", None, b"{}\n"));
         assert!(first.len() < 100 && first.is_ascii(), "{first}");
         for other in [
-            key("beta", "import_issues", false, None, b"{}\n"),
-            key("acme", "create_core_profiles", false, None, b"{}\n"),
-            key("acme", "import_issues", true, None, b"{}\n"),
-            key("acme", "import_issues", false, Some(&run), b"{}\n"),
-            key("acme", "import_issues", false, None, b"{}"),
+            key("beta", "import_issues", "", None, b"{}\n"),
+            key("acme", "create_core_profiles", "", None, b"{}\n"),
+            key("acme", "import_issues", "dry", None, b"{}\n"),
+            key("acme", "import_issues", "upsert", None, b"{}\n"),
+            key("acme", "import_issues", "", Some(&run), b"{}\n"),
+            key("acme", "import_issues", "", None, b"{}"),
         ] {
             assert_ne!(first, other);
         }
@@ -115,7 +116,7 @@ mod tests {
     #[test]
     fn equal_parts_of_one_file_have_different_keys_that_stay_the_same() {
         let keys = || {
-            let mut keys = PartKeys::new("acme", "import_issues", false, None);
+            let mut keys = PartKeys::new("acme", "import_issues", "", None);
             [b"a", b"a", b"b", b"a"].map(|part| keys.next(part))
         };
         let once = keys();

@@ -71,6 +71,17 @@ pub fn find_in_messages(messages: &[u8], offset: usize, urls: &mut Vec<usize>) {
     }
 }
 
+/// The ids in the attachments' paths in `messages`, in their order.
+pub fn attachment_ids(messages: &[u8]) -> Vec<&str> {
+    let mut urls = Vec::new();
+    find_in_messages(messages, 0, &mut urls);
+    let id = |at: usize| {
+        let url = messages[at..].split(|byte| *byte == b'"').next()?;
+        std::str::from_utf8(url).ok()?.split_once("/attachments/").map(|(_, id)| id)
+    };
+    urls.into_iter().filter_map(id).collect()
+}
+
 /// The positions of the attachments' paths in an answer: of a new issue, or of a new message.
 pub fn find_in_answer(answer: &[u8]) -> Vec<usize> {
     let mut urls = Vec::new();

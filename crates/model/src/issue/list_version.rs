@@ -1,6 +1,8 @@
-//! The version of a list of issues: a digest of their ids and update times, in order, from which
-//! an `ETag` is made. Every write of an issue changes its `updated_at`, so equal versions mean
-//! equal issues, and no text has to be read. The view is not a part of the version.
+//! The version of a list of issues: a digest of their ids, update times and checksums, in order,
+//! from which an `ETag` is made. An edit of an issue changes its `updated_at`; an import may put
+//! another issue with the same id and the same time in its place, and that one has other checksums.
+//! So equal versions mean equal issues, and no text has to be read. The view is not a part of the
+//! version.
 
 use std::sync::LazyLock;
 
@@ -21,9 +23,10 @@ pub type ListVersion = [u8; 16];
 pub struct ListVersionHasher(Sha256);
 
 impl ListVersionHasher {
-    pub fn add(&mut self, issue: &IssueFragments<'_>) {
+    /// Adds an issue; `sums` are the checksums of all of its fragments, if there are any.
+    pub fn add(&mut self, issue: &IssueFragments<'_>, sums: Option<&[u8]>) {
         let (id, updated_at) = issue.version();
-        for part in [id, b" ", updated_at, b"\n"] {
+        for part in [id, b" ", updated_at, b" ", sums.unwrap_or_default(), b"\n"] {
             self.0.update(part);
         }
     }
@@ -88,7 +91,7 @@ mod tests {
             let mut version = ListVersionHasher::default();
             for (id, at) in issues {
                 let head = format!("\"id\":{id},\"title\":\"\",\"updated_at\":{at}");
-                version.add(&IssueFragments::new(head.as_bytes(), &IssueBody::default()));
+                version.add(&IssueFragments::new(head.as_bytes(), &IssueBody::default()), None);
             }
             version.finish()
         };

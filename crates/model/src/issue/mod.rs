@@ -48,8 +48,8 @@ pub use limits::{
 pub use list_version::{ListVersion, ListVersionHasher};
 pub use oldest_first::{PlacedRecord, oldest_first, with_iso_times};
 pub use plan::{
-    App, AppProfileRow, ImportContext, ImportPlan, IssueRow, MissingWindows, OccupiedInstants,
-    StoredIssue, TimeWindow, free_ids_needed, named_issue_ids, plan_imports,
+    App, AppProfileRow, ImportContext, ImportMode, ImportPlan, IssueRow, MissingWindows,
+    OccupiedInstants, StoredIssue, TimeWindow, free_ids_needed, named_issue_ids, plan_imports,
 };
 pub use terms::{
     OptionalField, TermKind, choice_term, day_term, field_term, number_term, term_day, text_term,

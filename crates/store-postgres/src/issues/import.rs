@@ -4,10 +4,13 @@
 
 use std::ops::Range;
 
+use caseload_model::issue::write::IssueRecord;
 use caseload_model::issue::{ImportContext, ImportPlan, IssueFragments, StoredIssue, TimeWindow};
 use caseload_model::time::UnixMillis;
 use caseload_store::checksum::set_clock;
-use caseload_store::issues::{ImportStore, IndexChanges, IndexedIssue, entries_of, stored_issue};
+use caseload_store::issues::{
+    FreeRows, ImportStore, IndexChanges, IndexedIssue, entries_of, stored_issue,
+};
 use caseload_store::rowset::row_number;
 use caseload_store::sql::Sql;
 use caseload_store::{ApplyChunk, ChunkEntries, StoreError, values};
@@ -31,6 +34,7 @@ pub(crate) struct Import<'c> {
     clock: Clock,
     pipeline: CopyPipeline<'c>,
     changes: IndexChanges,
+    upsert: bool,
     names: ImportedNames,
 }
 
@@ -96,11 +100,21 @@ impl<'c> ImportStore for Import<'c> {
         Ok(taken)
     }
 
+    fn unindex(&mut self, removed: Vec<(u32, IssueRecord)>) -> Result<(), StoreError> {
+        for (row, issue) in &removed {
+            let (columns, fragments) = (&issue.columns, &issue.fragments());
+            let before = IndexedIssue { columns, fragments };
+            self.changes.change((*row).into(), Some(before), None)?;
+        }
+        Ok(())
+    }
+
     fn insert(
         &mut self,
         part: &ChunkEntries,
         slice: Range<usize>,
         plan: &mut ImportPlan,
+        rows: FreeRows,
     ) -> Result<(), StoreError> {
         self.names.add(plan);
         let entries = entries_of(&part.work, &slice)?;
@@ -109,8 +123,10 @@ impl<'c> ImportStore for Import<'c> {
                 .item
                 .as_ref()
                 .map_err(|_| StoreError::Corrupt("a refused entry was planned".to_owned()))?;
-            self.clock.last_row += 1;
-            let row = row_number(self.clock.last_row)?;
+            let row = match rows.get(&issue.columns.id) {
+                Some(row) => *row,
+                None => self.clock.next_row()?,
+            };
             let (columns, body) = (&issue.columns, &prepared.body);
             let new = NewRow { row, columns, head: &issue.head, body };
             self.pipeline.add(&new);
@@ -130,8 +146,15 @@ impl<'c> Import<'c> {
             clock: Clock::default(),
             pipeline: CopyPipeline::new(tx.client(), tx.domain),
             changes: IndexChanges::default(),
+            upsert: command.upsert,
             names: ImportedNames::default(),
         }
+    }
+
+    /// Whether the import may replace issues. Their rows are locked before the clock, which the
+    /// first slice locks, so that such a chunk has one slice.
+    pub(crate) const fn is_upsert(&self) -> bool {
+        self.upsert
     }
 
     /// Whether another transaction waits for the end of the chunk, as every writer of the domain
@@ -153,7 +176,11 @@ impl<'c> Import<'c> {
         let names = names.timed(|| clock.change_time(*now));
         pipeline.send_with_issues(names.write(client, domain).boxed())?;
         // This runs while the database writes the issues and their names.
-        let deltas = Deltas::of_new(domain, changes)?;
+        let deltas = if self.upsert {
+            Deltas::new(domain, changes)?
+        } else {
+            Deltas::of_new(domain, changes)?
+        };
         let update = client.prepare(&update_clock()).await?;
         let (last_id, last_app) =
             (imported.last_issue_id as i64, imported.next_publish_number as i64 - 1);
@@ -181,6 +208,11 @@ fn update_clock() -> String {
 }
 
 impl Clock {
+    fn next_row(&mut self) -> Result<u32, StoreError> {
+        self.last_row += 1;
+        row_number(self.last_row)
+    }
+
     fn change_time(&mut self, now: UnixMillis) -> i64 {
         self.last_change = now.0.max(self.last_change + 1);
         self.last_change

@@ -103,7 +103,7 @@ fn add(row: &Row, rendering: &Rendering, out: &mut RenderedPage) -> Result<bool,
         out.body.push(b',');
     }
     checksum::require_fragments(&issue, &rendering.view, sums(row))?;
-    out.write(&issue, rendering);
+    out.write(&issue, sums(row), rendering);
     if rendering.form == StepForm::Lines {
         out.body.push(b'\n');
     }

@@ -170,7 +170,9 @@ impl<'c> ChunkStore for Chunk<'c> {
     fn should_end(&mut self) -> Result<bool, StoreError> {
         let may_wait =
             self.action == Action::ImportIssues && self.begun.elapsed() >= ISSUES_WAITED_FOR_MAX;
-        Ok(self.should_not_wait() || may_wait && self.import.has_waiters()?)
+        Ok(self.should_not_wait()
+            || self.import.is_upsert()
+            || may_wait && self.import.has_waiters()?)
     }
 
     fn should_not_wait(&self) -> bool {

@@ -5,12 +5,13 @@
 use std::ops::Range;
 
 use caseload_model::ids::DomainId;
+use caseload_model::issue::write::IssueRecord;
 use caseload_model::issue::{
     ImportContext, ImportPlan, IssueBody, IssueColumns, IssueFragments, StoredIssue, TimeWindow,
 };
 use caseload_model::time::UnixMillis;
 use caseload_store::checksum::{self, sealed};
-use caseload_store::issues::{ImportStore, stored_issue, taken_instants};
+use caseload_store::issues::{FreeRows, ImportStore, stored_issue, taken_instants};
 use caseload_store::profiles::add_identities;
 use caseload_store::sql::Sql;
 use caseload_store::{ApplyChunk, ChunkEntries, StoreError, values};
@@ -60,16 +61,23 @@ impl<'c> ImportStore for Import<'c> {
         windows.iter().map(|window| taken_instants(&self.tx, *window)).collect()
     }
 
+    fn unindex(&mut self, removed: Vec<(u32, IssueRecord)>) -> Result<(), StoreError> {
+        Ok(self.indexing.remove(removed)?)
+    }
+
     fn insert(
         &mut self,
         part: &ChunkEntries,
         slice: Range<usize>,
         plan: &mut ImportPlan,
+        rows: FreeRows,
     ) -> Result<(), StoreError> {
         self.keep_names(self.tx.conn, plan)?;
-        let issues = std::mem::take(&mut plan.issues);
+        let mut issues = std::mem::take(&mut plan.issues);
+        // Those with a row of their own come first: SQLite would give that row to another one.
+        issues.sort_by_key(|issue| !rows.contains_key(&issue.columns.id));
         let slice = Slice { work: part.work.clone(), entries: slice, issues };
-        let rows = insert_issues(self.tx.conn, self.tx.domain, &slice)?;
+        let rows = insert_issues(self.tx.conn, self.tx.domain, &slice, &rows)?;
         self.indexing.add(slice, rows)?;
         Ok(())
     }
@@ -154,13 +162,18 @@ impl<'c> Import<'c> {
 }
 
 /// Inserts the issues and returns their rows.
-fn insert_issues(conn: &Connection, domain: DomainId, slice: &Slice) -> Result<Vec<i64>, Fault> {
+fn insert_issues(
+    conn: &Connection,
+    domain: DomainId,
+    slice: &Slice,
+    free: &FreeRows,
+) -> Result<Vec<i64>, Fault> {
     let mut columns = insert_columns_statement(conn)?;
     let mut fragments = insert_fragments_statement(conn)?;
     let mut rows = Vec::with_capacity(slice.issues.len());
     for (issue, body) in slice.bodies()? {
         WorkLimit::check()?;
-        insert_columns(&mut columns, domain, &issue.columns)?;
+        insert_columns(&mut columns, domain, &issue.columns, free.get(&issue.columns.id).copied())?;
         let row = conn.last_insert_rowid();
         insert_fragments(&mut fragments, row, &issue.head, body)?;
         rows.push(row);
@@ -173,15 +186,17 @@ pub(super) fn insert_columns_statement(conn: &Connection) -> Result<CachedStatem
     Ok(conn.prepare_cached(
         "INSERT INTO issues (domain_id, id, created_at, updated_at, changed_at, state, redacted,
          rating, original_created_at, app_id, platform_type, queue_id, hs_user_id, assignee_id,
-         language, issue_mode, author_email)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
+         language, issue_mode, author_email, row)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
     )?)
 }
 
+/// Inserts the columns of an issue, in a row of the table's choice without `row`.
 pub(super) fn insert_columns(
     insert: &mut CachedStatement<'_>,
     domain: DomainId,
     columns: &IssueColumns,
+    row: Option<u32>,
 ) -> Result<(), Fault> {
     let facts = &columns.facts;
     insert.execute(params![
@@ -202,6 +217,7 @@ pub(super) fn insert_columns(
         facts.language,
         facts.issue_mode,
         facts.author_email,
+        row,
     ])?;
     Ok(())
 }

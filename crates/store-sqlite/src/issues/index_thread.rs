@@ -1,6 +1,6 @@
 //! Computes the index update of an import on a thread of its own, while the writer thread inserts
 //! the next issues. Every other command waits for the writer thread, so it does no work that needs
-//! no database. The thread lives as long as its chunk. Invariant: the result covers every slice, or
+//! no database. The thread lives as long as its chunk. Invariant: the result covers every step, or
 //! it is an error.
 
 use std::ops::Range;
@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::{Builder, JoinHandle};
 
+use caseload_model::issue::write::IssueRecord;
 use caseload_model::issue::{IssueBody, IssueFragments, IssueRow};
 
 use crate::Fault;
@@ -37,16 +38,22 @@ impl Slice {
     }
 }
 
-/// A slice and the rows of its issues.
-type Stored = (Slice, Vec<i64>);
+/// One step of the chunk.
+#[derive(Debug)]
+enum Step {
+    /// A slice and the rows of its issues.
+    Inserted(Slice, Vec<i64>),
+    /// Issues that are replaced, and their rows.
+    Removed(Vec<(u32, IssueRecord)>),
+}
 
-/// Slices that may wait for the thread.
-const SLICES_WAITING: usize = 4;
+/// Steps that may wait for the thread.
+const STEPS_WAITING: usize = 4;
 
-/// The thread of one chunk, once it has a slice.
+/// The thread of one chunk, once it has a step.
 #[derive(Debug, Default)]
 pub(super) struct IndexThread {
-    running: Option<(SyncSender<Stored>, Running)>,
+    running: Option<(SyncSender<Step>, Running)>,
 }
 
 type Running = JoinHandle<Result<IndexUpdate, Fault>>;
@@ -54,35 +61,55 @@ type Running = JoinHandle<Result<IndexUpdate, Fault>>;
 impl IndexThread {
     /// Adds a slice that the writer thread has inserted.
     pub(super) fn add(&mut self, slice: Slice, rows: Vec<i64>) -> Result<(), Fault> {
+        self.send(Step::Inserted(slice, rows))
+    }
+
+    /// Adds issues that the writer thread is about to delete.
+    pub(super) fn remove(&mut self, removed: Vec<(u32, IssueRecord)>) -> Result<(), Fault> {
+        self.send(Step::Removed(removed))
+    }
+
+    fn send(&mut self, step: Step) -> Result<(), Fault> {
         if self.running.is_none() {
-            let (slices, given) = sync_channel(SLICES_WAITING);
+            let (steps, given) = sync_channel(STEPS_WAITING);
             let thread = Builder::new().name("store-index".to_owned()).spawn(move || {
                 let mut changes = IndexChanges::default();
-                given.into_iter().try_for_each(|stored| note(&mut changes, &stored))?;
+                given.into_iter().try_for_each(|step| note(&mut changes, &step))?;
                 Ok(changes.finish())
             });
             let thread = thread.map_err(|e| StoreError::Unavailable(e.to_string()))?;
-            self.running = Some((slices, thread));
+            self.running = Some((steps, thread));
         }
-        if let Some((slices, _)) = &self.running {
+        if let Some((steps, _)) = &self.running {
             // If the thread has ended, it found a fault; `end` returns it.
-            drop(slices.send((slice, rows)));
+            drop(steps.send(step));
         }
         Ok(())
     }
 
-    /// Waits for the update of all slices.
+    /// Waits for the update of all steps.
     pub(super) fn end(self) -> Result<IndexUpdate, Fault> {
-        let Some((slices, thread)) = self.running else { return Ok(IndexUpdate::default()) };
-        drop(slices);
+        let Some((steps, thread)) = self.running else { return Ok(IndexUpdate::default()) };
+        drop(steps);
         thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 }
 
-fn note(changes: &mut IndexChanges, (slice, rows): &Stored) -> Result<(), Fault> {
-    for ((issue, body), row) in slice.bodies()?.zip(rows) {
-        let fragments = &IssueFragments::new(&issue.head, body);
-        changes.change(*row, None, Some(IndexedIssue { columns: &issue.columns, fragments }))?;
+fn note(changes: &mut IndexChanges, step: &Step) -> Result<(), Fault> {
+    match step {
+        Step::Inserted(slice, rows) => {
+            for ((issue, body), row) in slice.bodies()?.zip(rows) {
+                let fragments = &IssueFragments::new(&issue.head, body);
+                let columns = &issue.columns;
+                changes.change(*row, None, Some(IndexedIssue { columns, fragments }))?;
+            }
+        }
+        Step::Removed(removed) => {
+            for (row, issue) in removed {
+                let (columns, fragments) = (&issue.columns, &issue.fragments());
+                changes.change((*row).into(), Some(IndexedIssue { columns, fragments }), None)?;
+            }
+        }
     }
     Ok(())
 }

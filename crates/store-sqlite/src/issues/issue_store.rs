@@ -61,7 +61,12 @@ impl IssueStore for DomainTx<'_> {
     }
 
     fn insert(&self, _birth: &IssueAllocation, issue: &IssueRecord) -> Result<i64, StoreError> {
-        insert_columns(&mut insert_columns_statement(self.conn)?, self.domain, &issue.columns)?;
+        insert_columns(
+            &mut insert_columns_statement(self.conn)?,
+            self.domain,
+            &issue.columns,
+            None,
+        )?;
         let row = self.conn.last_insert_rowid();
         insert_fragments(
             &mut insert_fragments_statement(self.conn)?,

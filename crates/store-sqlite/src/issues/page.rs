@@ -118,8 +118,9 @@ fn render(
         if rendering.form == StepForm::Commas && out.count > 0 {
             out.body.push(b',');
         }
-        checksum::require_fragments(&issue, &rendering.view, sums(row)?)?;
-        out.write(&issue, rendering);
+        let sums = sums(row)?;
+        checksum::require_fragments(&issue, &rendering.view, sums)?;
+        out.write(&issue, sums, rendering);
         if rendering.form == StepForm::Lines {
             out.body.push(b'\n');
         }

@@ -8,8 +8,8 @@ use std::collections::HashMap;
 use caseload_model::fold::fold;
 use caseload_model::ids::{DomainId, DomainName};
 use caseload_model::issue::{
-    App, ImportContext, IssueBody, IssueColumns, IssueFragments, OccupiedInstants, plan_imports,
-    prepare_imports, write_issue,
+    App, ImportContext, ImportMode, IssueBody, IssueColumns, IssueFragments, OccupiedInstants,
+    plan_imports, prepare_imports, write_issue,
 };
 use caseload_model::issue_query::{
     IssueQuery, IssueView, ListPosition, Paging, SearchableIssue, parse_list,
@@ -88,7 +88,7 @@ fn world(seed: u64, count: u64) -> Vec<Issue> {
         occupied: OccupiedInstants::new(None),
     };
     let mut prepared = prepare_imports(&DomainName::parse("acme").unwrap(), &block);
-    let plan = plan_imports(&context, &block.bytes, &prepared, false).unwrap();
+    let plan = plan_imports(&context, &block.bytes, &prepared, ImportMode::default()).unwrap();
     assert_eq!(plan.issues.len(), count as usize);
     let issues = plan.issues.into_iter().map(|row| Issue {
         columns: row.columns,
@@ -124,8 +124,13 @@ fn database(issues: &[Issue]) -> Connection {
         let mut changes = IndexChanges::default();
         for (place, issue) in issues.iter().enumerate() {
             let row = Issue::row(place) + n as i64 * 1000;
-            insert_columns(&mut insert_columns_statement(&conn).unwrap(), domain, &issue.columns)
-                .unwrap();
+            insert_columns(
+                &mut insert_columns_statement(&conn).unwrap(),
+                domain,
+                &issue.columns,
+                None,
+            )
+            .unwrap();
             let moved = "UPDATE issues SET row = ?1 WHERE row = last_insert_rowid()";
             conn.execute(moved, [row]).unwrap();
             let mut fragments = insert_fragments_statement(&conn).unwrap();

@@ -106,6 +106,8 @@ pub struct CreateTask {
     pub id: String,
     pub action: Action,
     pub dry_run: bool,
+    /// As in [`Task::upsert`].
+    pub upsert: bool,
     /// Entries of the payload, staged ones included.
     pub total: u32,
     /// Blocks that were staged under this id; they come before `blocks`.
@@ -169,6 +171,7 @@ impl CreateTask {
             status: TaskStatus::Created,
             outcome: None,
             dry_run: self.dry_run,
+            upsert: self.upsert,
             counts: Counts::new(self.total),
             created_at,
             queued_at: None,

@@ -270,6 +270,8 @@ pub struct ApplyChunk {
     pub task_id: String,
     pub action: Action,
     pub dry_run: bool,
+    /// As in [`Task::upsert`].
+    pub upsert: bool,
     pub lease_epoch: i64,
     pub entries: ChunkEntries,
     /// Supplies the entries that follow; `None` if the chunk is `entries` alone.

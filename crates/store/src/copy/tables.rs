@@ -217,6 +217,7 @@ pub static TABLES: &[Table] = &[
             or_null(text("submitted_key")),
             or_null(text("submitted_key_name")),
             or_null(integer("origin_checksum")),
+            or_null(integer("upsert")),
         ],
     ),
     large(

@@ -8,16 +8,15 @@ use std::ops::Range;
 
 use caseload_model::ids::ISSUE_ID_COUNTED_MAX;
 use caseload_model::issue::{
-    App, ImportContext, ImportPlan, IssueBody, IssueFragments, IssueRow, NewIssue,
+    App, ImportContext, ImportMode, IssueBody, IssueFragments, IssueRow, NewIssue,
     OccupiedInstants, StoredIssue, TimeWindow, free_ids_needed, named_issue_ids, plan_imports,
 };
 use caseload_model::issue_query::IssueView;
 use caseload_model::record::{ChunkRecords, PreparedEntry};
-use caseload_model::time::UnixMillis;
 
-use super::free_ids;
+use super::{ImportStore, free_ids, replace};
 use crate::checksum;
-use crate::idempotency::CommandStore;
+use crate::idempotency::CommandStore as _;
 use crate::sql::{Row, Sql};
 use crate::{ChunkEntries, ChunkWork, StoreError, values};
 
@@ -26,44 +25,31 @@ use crate::{ChunkEntries, ChunkWork, StoreError, values};
 const WINDOWS_APART_MAX: usize = 16;
 const SCAN_STRETCH_MAX: i64 = 4;
 
-/// Statements of an import into one domain, in the transaction of its chunk.
-pub trait ImportStore {
-    type Domain: CommandStore;
-
-    fn domain(&self) -> Self::Domain;
-    /// The last issue id and the last app number of the domain's clock, before the first plan. If
-    /// the import writes, no other transaction adds an issue until this one ends.
-    fn clock(&mut self) -> Result<(u64, u64), StoreError>;
-    /// The stored issues among `ids`, read with [`stored_issue`].
-    fn stored(&mut self, ids: &[i64]) -> Result<Vec<(u64, StoredIssue)>, StoreError>;
-    /// The instants of creation in each window.
-    fn taken(&mut self, windows: &[TimeWindow]) -> Result<Vec<Vec<UnixMillis>>, StoreError>;
-    /// Inserts the issues of a plan and the names that they use. The backend may take them out of
-    /// the plan.
-    fn insert(
-        &mut self,
-        part: &ChunkEntries,
-        slice: Range<usize>,
-        plan: &mut ImportPlan,
-    ) -> Result<(), StoreError>;
-}
-
 /// The import of one chunk.
 #[derive(Debug, Default)]
 pub struct Import {
-    dry_run: bool,
+    mode: ImportMode,
     /// Whether further entries of a dry run are planned on the state that this one leaves.
     goes_on: bool,
     /// The state of the domain. It is read once per chunk and updated after each plan.
     context: Option<ImportContext>,
-    /// Bytes of the issues so far.
+    /// As [`Import::bytes`], so far.
     bytes: i64,
 }
 
 impl Import {
+    pub(crate) fn new(upsert: bool) -> Self {
+        Self { mode: ImportMode { dry_run: false, upsert }, ..Self::default() }
+    }
+
     /// Of a dry run, on the state that its earlier entries left, if there is any.
-    pub(crate) const fn of_dry_run(earlier: Option<ImportContext>, goes_on: bool) -> Self {
-        Self { dry_run: true, goes_on, context: earlier, bytes: 0 }
+    pub(crate) const fn of_dry_run(
+        upsert: bool,
+        earlier: Option<ImportContext>,
+        goes_on: bool,
+    ) -> Self {
+        let mode = ImportMode { dry_run: true, upsert };
+        Self { mode, goes_on, context: earlier, bytes: 0 }
     }
 
     /// The state that the entries of a dry run would have left.
@@ -71,7 +57,7 @@ impl Import {
         self.context
     }
 
-    /// Bytes of the issues that were imported.
+    /// Bytes of the issues that were imported, less those of the issues that they replaced.
     pub const fn bytes(&self) -> i64 {
         self.bytes
     }
@@ -84,6 +70,10 @@ impl Import {
         slice: Range<usize>,
     ) -> Result<ChunkRecords, StoreError> {
         let entries = entries_of(&part.work, &slice)?;
+        let named = named_issue_ids(entries);
+        if self.mode.upsert && !self.mode.dry_run && self.context.is_none() {
+            replace::lock(&store.domain(), &named)?;
+        }
         let context = match &mut self.context {
             Some(context) => context,
             None => self.context.insert(read_context(store)?),
@@ -91,14 +81,14 @@ impl Import {
         // Ids above the last one are free, except for those that do not count for the next one.
         let last_id = context.last_issue_id;
         let may_exist = |id: &u64| *id <= last_id || *id > ISSUE_ID_COUNTED_MAX;
-        let named = named_issue_ids(entries).into_iter().filter(may_exist);
+        let named = named.into_iter().filter(may_exist);
         let ids: Vec<i64> = named.map(u64::cast_signed).collect();
         let stored = if ids.is_empty() { Vec::new() } else { store.stored(&ids)? };
         context.stored = stored.into_iter().collect();
         let needed = free_ids_needed(last_id, entries.len());
         context.free_ids = free_ids(&store.domain(), last_id + 1, needed)?;
         let mut plan = loop {
-            match plan_imports(context, &part.block.bytes, entries, self.dry_run) {
+            match plan_imports(context, &part.block.bytes, entries, self.mode) {
                 Ok(plan) => break plan,
                 Err(need) => {
                     let windows = joined(need.windows().collect());
@@ -112,13 +102,15 @@ impl Import {
         let records = std::mem::take(&mut plan.records);
         if self.goes_on {
             context.go_on(entries, plan);
-        } else if !self.dry_run {
+        } else if !self.mode.dry_run {
             let of_issue = |issue: &IssueRow| {
                 let body = entries[issue.source].item.as_ref().ok().map(|entry| &entry.body);
                 body.map_or(0, |body| IssueFragments::new(&issue.head, body).bytes() as i64)
             };
             self.bytes += plan.issues.iter().map(of_issue).sum::<i64>();
-            store.insert(part, slice, &mut plan)?;
+            let removed = replace::remove(store, &plan, entries)?;
+            self.bytes -= removed.bytes;
+            store.insert(part, slice, &mut plan, removed.rows)?;
             context.apps.append(&mut plan.apps);
             context.next_publish_number = plan.next_publish_number;
             context.last_issue_id = plan.last_issue_id;
@@ -129,7 +121,7 @@ impl Import {
 
     /// The state of the domain after the import; `None` if nothing was imported.
     pub fn imported(&self) -> Option<&ImportContext> {
-        self.context.as_ref().filter(|_| !self.dry_run)
+        self.context.as_ref().filter(|_| !self.mode.dry_run)
     }
 }
 

@@ -5,15 +5,18 @@ mod delete;
 mod free_ids;
 mod free_instant;
 mod import;
+mod import_store;
 mod index_changes;
 mod portions;
+mod replace;
 mod stored_columns;
 pub mod write;
 
 pub use delete::Deletions;
 pub use free_ids::{free_ids, live_id};
 pub use free_instant::{free_instant, taken_instants};
-pub use import::{Import, ImportStore, entries_of, record_fragments, stored_issue};
+pub use import::{Import, entries_of, record_fragments, stored_issue};
+pub use import_store::{FreeRows, ImportStore};
 pub use index_changes::{
     IndexChanges, IndexUpdate, IndexedIssue, TermStep, TermUpdate, not_in_term,
 };

@@ -108,12 +108,17 @@ impl RenderedPage {
         }
     }
 
-    /// Appends an issue.
-    pub fn write(&mut self, issue: &IssueFragments<'_>, rendering: &Rendering) {
+    /// Appends an issue with these checksums of its fragments.
+    pub fn write(
+        &mut self,
+        issue: &IssueFragments<'_>,
+        sums: Option<&[u8]>,
+        rendering: &Rendering,
+    ) {
         self.make_room(issue, rendering);
         let messages = write_issue(issue, &rendering.view, &mut self.body);
         find_in_messages(&self.body[messages.clone()], messages.start, &mut self.urls);
-        self.version.add(issue);
+        self.version.add(issue, sums);
     }
 }
 

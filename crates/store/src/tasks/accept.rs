@@ -94,9 +94,9 @@ fn insert(
     let inserted = store.change(
         "INSERT INTO tasks (domain_id, id, family, action, writes, dry_run, status, total,
          unprocessed, next_index, created_at, expires_at, parent_id, seq, checksum, file_name,
-         content_length, submitted_key, submitted_key_name, origin_checksum)
+         content_length, submitted_key, submitted_key_name, origin_checksum, upsert)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,
-         ?18, ?19)
+         ?18, ?19, ?20)
          ON CONFLICT (domain_id, id) DO NOTHING",
         values![
             store.domain(),
@@ -118,6 +118,7 @@ fn insert(
             by.map(|by| by.key_id.as_str()),
             by.map(|by| by.key_name.as_str()),
             checksum::of_task_origin(store.domain(), task),
+            task.upsert.then_some(1_i64),
         ],
     )?;
     if inserted == 1 { Ok(()) } else { Err(already_exists(id)) }

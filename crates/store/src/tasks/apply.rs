@@ -103,7 +103,7 @@ impl Effects {
     fn new(command: &ApplyChunk, clock: ProfileClock) -> Self {
         Self {
             profiles: ProfileChanges::new(clock, command.now),
-            issues: Import::default(),
+            issues: Import::new(command.upsert),
             deletions: Deletions::default(),
         }
     }
@@ -116,7 +116,7 @@ impl Effects {
         let Planned { profiles, issues, deleted_issues, .. } = before.unwrap_or_default();
         Self {
             profiles: ProfileChanges::of_dry_run(command.now, profiles),
-            issues: Import::of_dry_run(issues, goes_on),
+            issues: Import::of_dry_run(command.upsert, issues, goes_on),
             deletions: Deletions::of_dry_run(deleted_issues),
         }
     }
@@ -296,7 +296,8 @@ fn begin(store: &mut impl ChunkStore, command: &ApplyChunk) -> Result<ChunkStart
         .filter(|start| start.task.is_leased(command.lease_epoch))
         .ok_or(StoreError::LeaseLost)?;
     let LockedTask { task, next_index, .. } = &start.task;
-    if task.action != command.action || task.dry_run != command.dry_run {
+    let of_task = (task.action, task.dry_run, task.upsert);
+    if of_task != (command.action, command.dry_run, command.upsert) {
         return Err(misfit(&command.task_id));
     }
     if command.entries.next_index() < *next_index {

@@ -269,6 +269,7 @@ mod tests {
             task_id: "t".to_owned(),
             action: Action::GetAppProfiles,
             dry_run: false,
+            upsert: false,
             lease_epoch: 1,
             entries: block(0),
             following: Some(source.clone()),

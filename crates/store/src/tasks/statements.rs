@@ -81,9 +81,10 @@ pub const LAST_TIME: &str = "SELECT created_at FROM tasks WHERE domain_id = ?1 A
 /// The columns that [`task`] reads, in its order.
 pub const COLUMNS: &str = "id, action, status, outcome, dry_run, total, succeeded, failed, \
      unprocessed, created_at, queued_at, started_at, completed_at, expires_at, parent_id, \
-     retried_by, warnings, run_by, file_name, content_length, submitted_key, submitted_key_name";
+     retried_by, warnings, run_by, file_name, content_length, submitted_key, submitted_key_name, \
+     upsert";
 /// How many there are: further columns of a query begin here.
-pub const COLUMNS_COUNT: usize = 22;
+pub const COLUMNS_COUNT: usize = 23;
 
 /// A task, from a row that begins with [`COLUMNS`]. A row that cannot be read is damage, never a
 /// task with defaults.
@@ -95,6 +96,7 @@ pub fn task(row: &dyn Row) -> Result<Task, StoreError> {
         status: row.word(2, TaskStatus::from_code)?,
         outcome: outcome.map(|_| row.word(3, Outcome::from_code)).transpose()?,
         dry_run: row.get(4)?,
+        upsert: row.get::<Option<i64>>(22)?.is_some(),
         counts: Counts {
             total: row.get(5)?,
             succeeded: row.get(6)?,
@@ -179,6 +181,7 @@ pub(super) fn task_checksum(domain: DomainId, task: &Task, next_index: u32, atte
         task.warnings,
     ]) + at(task.queued_at)
         + at(task.started_at)
+        + i64::from(task.upsert)
 }
 
 /// The statement of [`read`].

@@ -17,6 +17,8 @@ const PLACES: [Failpoint; 3] =
     [Failpoint::ChunkAfterEffects, Failpoint::ChunkBeforeCommit, Failpoint::ChunkAfterCommit];
 /// The processes are killed at every so many visits of a failpoint, so that each task is met.
 const VISITS: usize = 4;
+/// The import that replaces issues.
+const UPSERT: &str = "upsert";
 
 async fn the_domain(store: &Arc<dyn Store>) -> Domain {
     let name = DomainName::parse("acme").unwrap();
@@ -45,9 +47,13 @@ fn tasks() -> Vec<(String, Action, Vec<String>)> {
     let imports = (1..12).map(|n| {
         format!(r#"{{"id":{n},"created_at":{n},"tags":["{}"],"author_email":"{n}@x.y"}}"#, n % 3)
     });
+    // Half of them replace an issue, some twice; the others bring what is there, or a new one.
+    let replacements = (1..14)
+        .map(|n| format!(r#"{{"id":{},"created_at":{},"title":"{n}"}}"#, n % 9 + 1, 3 + n % 7));
     let deletions = (3..15).map(|n| format!(r#"{{"id":{}}}"#, n % 13));
     let of_issues = [
         ("import".to_owned(), Action::ImportIssues, imports.collect()),
+        (UPSERT.to_owned(), Action::ImportIssues, replacements.collect()),
         ("issues".to_owned(), Action::DeleteIssues, deletions.collect()),
     ];
     of_people.chain(of_issues).collect()
@@ -58,8 +64,10 @@ async fn scenario(store: &Arc<dyn Store>) {
     let acme = the_domain(store).await;
     for (id, action, entries) in tasks() {
         let dry = task_of(&acme, &format!("dry {id}"), action, &entries, 12);
-        accept(store, CreateTask { dry_run: true, ..dry }).await;
-        accept(store, task_of(&acme, &id, action, &entries, 4)).await;
+        let upsert = id == UPSERT;
+        accept(store, CreateTask { dry_run: true, upsert, ..dry }).await;
+        let real = task_of(&acme, &id, action, &entries, 4);
+        accept(store, CreateTask { upsert, ..real }).await;
     }
     run_all(store).await;
     for (id, action, _) in tasks() {

@@ -9,6 +9,7 @@ pub(crate) mod filters;
 pub(crate) mod groups;
 pub(crate) mod idempotency;
 pub(crate) mod issue_deletes;
+pub(crate) mod issue_upserts;
 pub(crate) mod issue_writes;
 pub(crate) mod issues;
 pub(crate) mod limits;
@@ -177,6 +178,11 @@ macro_rules! store_suite {
             random_deletions_leave_the_other_issues_and_their_index,
             a_deleted_issue_goes_with_its_files_and_can_be_imported_again,
             an_edit_meets_a_deletion_before_or_after_it,
+        );
+        $crate::store_suite!(@ $open, issue_upserts:
+            random_upserts_agree_with_a_naive_store_of_issues,
+            a_replaced_issue_loses_the_files_that_its_messages_do_not_show,
+            an_edit_meets_a_replacement_before_or_after_it,
         );
         $crate::store_suite!(@ $open, filled:
             a_store_with_rows_in_every_table_passes_the_check,

@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use caseload_model::issue::{
-    App, ImportContext, IssueBody, IssueColumns, IssueFragments, IssueState, OccupiedInstants,
-    plan_imports, prepare_imports, write_issue,
+    App, ImportContext, ImportMode, IssueBody, IssueColumns, IssueFragments, IssueState,
+    OccupiedInstants, plan_imports, prepare_imports, write_issue,
 };
 use caseload_model::issue_query::{IssueQuery, IssueView, Paging, SearchableIssue};
 use caseload_store::{Domain, Store};
@@ -44,7 +44,7 @@ impl Oracle {
         };
         let block = block(entries, 0);
         let mut prepared = prepare_imports(&domain.name, &block);
-        let plan = plan_imports(&context, &block.bytes, &prepared, false).unwrap();
+        let plan = plan_imports(&context, &block.bytes, &prepared, ImportMode::default()).unwrap();
         let issues = plan.issues.into_iter().map(|row| {
             let body = std::mem::take(&mut prepared[row.source].item.as_mut().unwrap().body);
             (row.columns, row.head, body)
@@ -58,6 +58,14 @@ impl Oracle {
             results: lines(plan.records.results),
             errors: lines(plan.records.errors),
         }
+    }
+
+    /// Of a domain with these issues.
+    pub(crate) const fn of(
+        issues: Vec<(IssueColumns, Vec<u8>, IssueBody)>,
+        agent_emails: HashMap<String, String>,
+    ) -> Self {
+        Self { issues, agent_emails, results: Vec::new(), errors: Vec::new() }
     }
 
     /// The total and the bytes of a page.

@@ -70,7 +70,7 @@ fn of_all() -> Value {
             ],
         },
         "ImportedIssue": outcome(
-            &["created", "unchanged", "deleted"],
+            &["created", "updated", "unchanged", "deleted"],
             &[],
             json!({
                 "id": {"type": "integer", "description": "Absent for a new issue in a dry run."},

@@ -110,6 +110,10 @@ fn task() -> Value {
                 "oneOf": [schema("Outcome"), {"type": "null"}],
             },
             "dry_run": {"type": "boolean"},
+            "upsert": {
+                "type": "boolean",
+                "description": "Only on an import that replaces issues: true.",
+            },
             "counts": {
                 "type": "object",
                 "required": ["total", "succeeded", "failed", "unprocessed"],
@@ -238,7 +242,7 @@ fn no_fields(description: &str) -> Value {
 /// The fields of a new task.
 fn form(family: Family, payload: Value) -> Value {
     let actions: Vec<_> = Action::of_family(family).map(Action::as_str).collect();
-    json!({
+    let mut form = json!({
         "type": "object",
         "required": ["action", "payload"],
         "properties": {
@@ -252,7 +256,16 @@ fn form(family: Family, payload: Value) -> Value {
             },
         },
         "additionalProperties": false,
-    })
+    });
+    if family == Family::Issues {
+        form["properties"]["upsert"] = json!({
+            "type": "boolean",
+            "description": "Only of `import_issues`. With `true` an entry replaces the issue that \
+                            has its id, if their content differs; without it, that is an \
+                            `id_conflict`.",
+        });
+    }
+    form
 }
 
 /// The JSON body of a new task. A wrong entry is an error of the task and not of the request, so
@@ -268,7 +281,11 @@ fn body(family: Family) -> Value {
         "x-entry-schema": entry(family),
     });
     let mut body = form(family, payload);
-    body["properties"]["dry_run"]["type"] = json!(["boolean", "null"]);
+    for name in ["dry_run", "upsert"] {
+        if let Some(field) = body["properties"].get_mut(name) {
+            field["type"] = json!(["boolean", "null"]);
+        }
+    }
     body
 }
 

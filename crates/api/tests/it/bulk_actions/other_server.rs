@@ -60,6 +60,7 @@ impl Other {
             task_id: id.clone(),
             action: claimed.task.action,
             dry_run: false,
+            upsert: false,
             lease_epoch: claimed.lease_epoch,
             entries: ChunkEntries { block: Arc::new(block), work, from: 0 },
             following: None,

@@ -30,6 +30,9 @@ pub(crate) struct SubmitArgs {
     /// Write nothing, but return the results and errors of a real run
     #[arg(long, env = "CASELOAD_DRY_RUN", value_parser = FalseyValueParser::new())]
     dry_run: bool,
+    /// Let an import replace the issues that have the ids of entries
+    #[arg(long, env = "CASELOAD_UPSERT", value_parser = FalseyValueParser::new())]
+    upsert: bool,
     #[command(flatten)]
     again: AgainArg,
     #[command(flatten)]
@@ -51,7 +54,13 @@ pub(crate) fn run(args: &SubmitArgs, printer: &mut Printer) -> Result<Done, Fail
         return Err(Failure::usage("--again chooses new keys; leave --idempotency-key out"));
     }
     let mut submission = Submission::new(action, &args.file, args.again.name())?;
+    if args.upsert && action != Action::ImportIssues {
+        let action = action.as_str();
+        let why = format!("--upsert belongs to import_issues; {action} does not take it");
+        return Err(Failure::usage(why));
+    }
     submission.dry_run = args.dry_run;
+    submission.upsert = args.upsert;
     submission.key.clone_from(&args.key.idempotency_key);
     let client = args.server.client()?;
     block_on_or(submit(&client, &submission, args.wait, printer), || submission.interrupted())

@@ -35,6 +35,9 @@ pub(crate) struct ImportArgs {
     /// Wait for each task to complete; an import always does
     #[arg(long = "wait", env = "CASELOAD_WAIT", value_parser = FalseyValueParser::new())]
     _wait: bool,
+    /// Replace the issues that have the ids of entries and other content
+    #[arg(long, env = "CASELOAD_UPSERT", value_parser = FalseyValueParser::new())]
+    upsert: bool,
     #[command(flatten)]
     again: AgainArg,
     #[command(flatten)]
@@ -45,6 +48,8 @@ pub(crate) struct ImportArgs {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Totals {
     pub(crate) created: u64,
+    /// Issues that were replaced.
+    pub(crate) updated: u64,
     pub(crate) unchanged: u64,
     pub(crate) failed: u64,
     /// Oddities of entries that were imported nevertheless.
@@ -91,7 +96,8 @@ struct Import<'a> {
 }
 
 pub(crate) fn run(args: &ImportArgs, printer: &mut Printer) -> Result<Done, Failure> {
-    let submission = Submission::new(Action::ImportIssues, &args.file, args.again.name())?;
+    let mut submission = Submission::new(Action::ImportIssues, &args.file, args.again.name())?;
+    submission.upsert = args.upsert;
     let client = args.server.client()?;
     block_on_or(import(args, &client, &submission, printer), || submission.interrupted())
 }
@@ -123,9 +129,12 @@ async fn import(
     }
     progress.finish();
     errors.map_or(Ok(()), PartFile::complete)?;
-    let Totals { created, unchanged, failed, warnings } = totals;
+    let Totals { created, updated, unchanged, failed, warnings } = totals;
+    let replaced = if args.upsert { format!("  updated {updated}") } else { String::new() };
     let odd = if warnings > 0 { format!("  warnings {warnings}") } else { String::new() };
-    printer.line(format_args!("created {created}  unchanged {unchanged}  failed {failed}{odd}"))?;
+    printer.line(format_args!(
+        "created {created}{replaced}  unchanged {unchanged}  failed {failed}{odd}"
+    ))?;
     Ok(if failed == 0 { Done::Good } else { Done::SomeFailed })
 }
 
@@ -192,6 +201,7 @@ impl Import<'_> {
             match read_record::<Outcome>(&line)?.outcome.as_str() {
                 "unchanged" => self.totals.unchanged += 1,
                 _ if is_earlier => self.totals.unchanged += 1,
+                "updated" => self.totals.updated += 1,
                 _ => self.totals.created += 1,
             }
         }

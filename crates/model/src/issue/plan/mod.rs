@@ -5,7 +5,8 @@
 //! Two laws hold. Planning a run of entries at once gives the same result as planning it in parts,
 //! each after the one before was written or, in a dry run, noted.
 //! An entry whose issue exists with equal content changes
-//! nothing, so an interrupted import can simply be repeated.
+//! nothing, so an interrupted import can simply be repeated. In an upsert, an entry whose issue
+//! exists with other content replaces it: the plan is the same as if the old one had never been.
 
 mod apps;
 mod content;
@@ -67,12 +68,15 @@ pub struct ImportContext {
 impl ImportContext {
     /// Goes on to the state that the entries of a dry run would have left.
     pub fn go_on(&mut self, entries: &[PreparedEntry<NewIssue>], plan: ImportPlan) {
+        for at in plan.freed {
+            self.occupied.free(at);
+        }
         self.apps.extend(plan.apps);
         self.next_publish_number = plan.next_publish_number;
         self.last_issue_id = plan.last_issue_id;
         for IssueRow { columns, head, source } in plan.issues {
             let at = columns.created_at;
-            self.occupied.add_window(TimeWindow { from: at, until: at }, [at]);
+            self.occupied.occupy(at);
             let Ok(issue) = &entries[source].item else { continue };
             let planned = StoredIssue {
                 created_at: at,
@@ -125,6 +129,10 @@ impl AppProfileRow {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImportPlan {
     pub issues: Vec<IssueRow>,
+    /// Ids of stored issues that issues of the plan replace; each once.
+    pub replaced: Vec<u64>,
+    /// The milliseconds of replaced issues that their replacements do not keep.
+    pub freed: Vec<UnixMillis>,
     pub apps: Vec<App>,
     pub queues: Vec<IssueQueue>,
     pub agents: Vec<AgentMention>,
@@ -159,6 +167,14 @@ pub fn free_ids_needed(last_issue_id: u64, entries: usize) -> usize {
     entries
 }
 
+/// How a run of entries is planned.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ImportMode {
+    pub dry_run: bool,
+    /// Whether an entry replaces the issue that has its id, if their content differs.
+    pub upsert: bool,
+}
+
 /// Plans a run of entries; `payload` is the buffer that they point into. If the plan depends on
 /// whether a millisecond is taken and the context does not contain that, the result is the missing
 /// windows: the caller adds them to the context and calls again.
@@ -166,9 +182,9 @@ pub fn plan_imports(
     context: &ImportContext,
     payload: &[u8],
     entries: &[PreparedEntry<NewIssue>],
-    dry_run: bool,
+    mode: ImportMode,
 ) -> Result<ImportPlan, MissingWindows> {
-    let mut planner = Planner::new(context, entries, dry_run);
+    let mut planner = Planner::new(context, entries, mode);
     for (source, prepared) in entries.iter().enumerate() {
         match &prepared.item {
             Err(rejected) => planner.reject(payload, &prepared.entry, rejected),
@@ -181,7 +197,7 @@ pub fn plan_imports(
 struct Planner<'c> {
     context: &'c ImportContext,
     entries: &'c [PreparedEntry<NewIssue>],
-    dry_run: bool,
+    mode: ImportMode,
     apps: Apps,
     occupied: OccupiedInstants,
     need: MissingWindows,
@@ -212,10 +228,12 @@ impl<'c> Planner<'c> {
     fn new(
         context: &'c ImportContext,
         entries: &'c [PreparedEntry<NewIssue>],
-        dry_run: bool,
+        mode: ImportMode,
     ) -> Self {
         let plan = ImportPlan {
             issues: Vec::new(),
+            replaced: Vec::new(),
+            freed: Vec::new(),
             apps: Vec::new(),
             queues: Vec::new(),
             agents: Vec::new(),
@@ -228,7 +246,7 @@ impl<'c> Planner<'c> {
         Self {
             context,
             entries,
-            dry_run,
+            mode,
             apps: Apps::new(&context.default_app, &context.apps, context.next_publish_number),
             occupied: context.occupied.clone(),
             need: MissingWindows::default(),
@@ -272,6 +290,10 @@ impl<'c> Planner<'c> {
             });
             return;
         }
+        if self.mode.upsert {
+            self.replace(source, entry, issue, id, app);
+            return;
+        }
         let other = format!("other content ({})", differing.join(", "));
         let fault = self.id_conflict(id, existing.brought_by, &other);
         self.refuse(payload, entry, Some(id.to_string().as_bytes()), fault);
@@ -290,7 +312,7 @@ impl<'c> Planner<'c> {
     }
 
     fn id_conflict(&self, id: u64, brought_by: Option<u32>, other: &str) -> EntryFault {
-        let holder = match brought_by.filter(|_| self.dry_run) {
+        let holder = match brought_by.filter(|_| self.mode.dry_run) {
             Some(index) => format!("the entry with index {index} has this id"),
             None => "the domain has an issue with this id".to_owned(),
         };
@@ -303,7 +325,7 @@ impl<'c> Planner<'c> {
     /// too, because no issue has the content of such an entry.
     fn reject(&mut self, payload: &[u8], entry: &Entry, rejected: &Rejection) {
         let taken = rejected.named.as_deref().and_then(|named| {
-            let id = named.issue?;
+            let id = named.issue.filter(|_| !self.mode.upsert)?;
             Some(self.id_conflict(id, self.existing(id)?.brought_by, "other content"))
         });
         let own = FAULTS_MAX - usize::from(taken.is_some());
@@ -326,9 +348,10 @@ impl<'c> Planner<'c> {
                 brought_by: Some(prepared.entry.index),
             });
         }
-        let stored = self.context.stored.get(&id).map(|issue| (None, issue));
-        let earlier = || self.context.earlier.get(&id).map(|(index, issue)| (Some(*index), issue));
-        let (brought_by, issue) = stored.or_else(earlier)?;
+        // Of an upsert, the stored one may have been replaced by an earlier entry.
+        let earlier = self.context.earlier.get(&id).map(|(index, issue)| (Some(*index), issue));
+        let stored = || self.context.stored.get(&id).map(|issue| (None, issue));
+        let (brought_by, issue) = earlier.or_else(stored)?;
         Some(TakenId {
             created_at: issue.created_at,
             original_created_at: issue.original_created_at,
@@ -338,11 +361,62 @@ impl<'c> Planner<'c> {
     }
 
     fn create(&mut self, source: usize, entry: &Entry, issue: &'c NewIssue, id: u64, app: App) {
+        let at = self.take_instant(issue);
+        let tell_id = !self.mode.dry_run || issue.id.is_some();
+        self.add(source, issue, (id, at), app);
+        self.record(entry, "created", issue, (id, at), tell_id);
+    }
+
+    /// Plans the issue in the place of the one that has its id.
+    fn replace(&mut self, source: usize, entry: &Entry, issue: &'c NewIssue, id: u64, app: App) {
+        let Some(existing) = self.existing(id) else { return };
+        let (created_at, original) = (existing.created_at, existing.original_created_at);
+        let at = if is_same_instant(issue, created_at, original) {
+            (created_at, moved_from(issue, created_at))
+        } else {
+            self.occupied.free(created_at);
+            self.plan.freed.push(created_at);
+            self.take_instant(issue)
+        };
+        if !self.placed.contains_key(&id) {
+            self.plan.replaced.push(id);
+        }
+        self.add(source, issue, (id, at), app);
+        self.record(entry, "updated", issue, (id, at), true);
+    }
+
+    /// The time of creation that a new issue gets, and the one that it was to have if that is
+    /// another one.
+    fn take_instant(&mut self, issue: &NewIssue) -> (UnixMillis, Option<UnixMillis>) {
         let created_at = self.occupied.take(issue.created_at, &mut self.need);
-        let shifted = created_at != issue.created_at;
-        // An instant that an earlier import recorded is older than the one that this import moves.
-        let original = issue.original_created_at.or(Some(issue.created_at).filter(|_| shifted));
-        let original = original.filter(|original| *original != created_at);
+        (created_at, moved_from(issue, created_at))
+    }
+
+    fn record(
+        &mut self,
+        entry: &Entry,
+        outcome: &str,
+        issue: &NewIssue,
+        (id, (created_at, original)): (u64, (UnixMillis, Option<UnixMillis>)),
+        tell_id: bool,
+    ) {
+        self.plan.records.outcome_with(entry, outcome, &issue.warnings, |out| {
+            if tell_id {
+                write_id(id, out);
+            }
+            write_shift(created_at, original, out);
+        });
+    }
+
+    /// Adds an issue with this id and these times of creation, in the place of the one that an
+    /// earlier entry of the plan brought under this id.
+    fn add(
+        &mut self,
+        source: usize,
+        issue: &'c NewIssue,
+        (id, (created_at, original)): (u64, (UnixMillis, Option<UnixMillis>)),
+        app: App,
+    ) {
         let app_ids = (app.app_id.as_str(), app.publish_id.as_str());
         let row = IssueRow {
             head: issue.head.render(id, app_ids, created_at, original),
@@ -356,21 +430,18 @@ impl<'c> Planner<'c> {
             },
             source,
         };
-        let tell_id = !self.dry_run || issue.id.is_some();
-        self.plan.records.outcome_with(entry, "created", &issue.warnings, |out| {
-            if tell_id {
-                write_id(id, out);
-            }
-            write_shift(created_at, original, out);
-        });
         self.add_people(issue, &app.app_id);
         self.apps.register(app);
-        self.placed.insert(id, self.plan.issues.len());
+        if let Some(place) = self.placed.get(&id) {
+            self.plan.issues[*place] = row;
+        } else {
+            self.placed.insert(id, self.plan.issues.len());
+            self.plan.issues.push(row);
+        }
         if id <= ISSUE_ID_COUNTED_MAX {
             self.plan.last_issue_id = self.plan.last_issue_id.max(id);
         }
         self.plan.max_created_at = self.plan.max_created_at.max(Some(created_at));
-        self.plan.issues.push(row);
     }
 
     fn add_people(&mut self, issue: &NewIssue, app_id: &str) {
@@ -410,6 +481,14 @@ impl<'c> Planner<'c> {
         (plan.apps, plan.next_publish_number) = self.apps.into_new();
         Ok(plan)
     }
+}
+
+/// The instant that an issue which is created at `created_at` was to have, if that is another one.
+fn moved_from(issue: &NewIssue, created_at: UnixMillis) -> Option<UnixMillis> {
+    let shifted = created_at != issue.created_at;
+    // An instant that an earlier import recorded is older than the one that this import moves.
+    let original = issue.original_created_at.or(Some(issue.created_at).filter(|_| shifted));
+    original.filter(|original| *original != created_at)
 }
 
 /// Whether an entry may be the issue created at `created_at`: the instants are equal, or equal to

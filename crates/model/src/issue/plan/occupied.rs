@@ -3,7 +3,7 @@
 //! in which every occupied one is known. Beyond the latest `created_at` every millisecond is free.
 //! At the end of time, if no later one is free, an instant moves back instead of on.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::issue::INSTANT_MS_MAX;
 use crate::time::UnixMillis;
@@ -40,6 +40,8 @@ impl MissingWindows {
 pub struct OccupiedInstants {
     known: Spans,
     taken: Spans,
+    /// Instants that became free although the stored rows still have them.
+    freed: BTreeSet<i64>,
     max_created_at: Option<UnixMillis>,
 }
 
@@ -61,9 +63,21 @@ impl OccupiedInstants {
     /// Adds all occupied instants of a window, in any order.
     pub fn add_window(&mut self, window: TimeWindow, taken: impl IntoIterator<Item = UnixMillis>) {
         self.known.insert(window.from.0, window.until.0);
-        for at in taken {
+        for at in taken.into_iter().filter(|at| !self.freed.contains(&at.0)) {
             self.taken.insert(at.0, at.0);
         }
+    }
+
+    /// Occupies this very instant.
+    pub fn occupy(&mut self, at: UnixMillis) {
+        self.known.insert(at.0, at.0);
+        self.taken.insert(at.0, at.0);
+    }
+
+    /// Gives an occupied instant up, even if a window that is added later has it.
+    pub fn free(&mut self, at: UnixMillis) {
+        self.freed.insert(at.0);
+        self.taken.remove(at.0);
     }
 
     /// Occupies the first free instant from `at` on, or the last one before it if none is free up
@@ -113,6 +127,18 @@ impl Spans {
         Some(*start).filter(|_| *end >= at)
     }
 
+    /// Takes one instant out of the span that it is in.
+    fn remove(&mut self, at: i64) {
+        let (Some(start), Some(end)) = (self.start_of(at), self.end_of(at)) else { return };
+        self.0.remove(&start);
+        if start < at {
+            self.0.insert(start, at - 1);
+        }
+        if at < end {
+            self.0.insert(at + 1, end);
+        }
+    }
+
     fn insert(&mut self, mut from: i64, mut until: i64) {
         if let Some((start, end)) = self.0.range(..=from).next_back()
             && end.saturating_add(1) >= from
@@ -140,6 +166,31 @@ mod tests {
             spans.insert(from, until);
         }
         assert_eq!(spans.0.into_iter().collect::<Vec<_>>(), [(1, 3), (5, 9), (20, 31)]);
+    }
+
+    #[test]
+    fn a_span_without_one_instant_is_up_to_two_spans() {
+        let mut spans = Spans::default();
+        spans.insert(1, 5);
+        for at in [3, 1, 5, 9] {
+            spans.remove(at);
+        }
+        assert_eq!(spans.0.into_iter().collect::<Vec<_>>(), [(2, 2), (4, 4)]);
+    }
+
+    #[test]
+    fn an_instant_that_was_given_up_is_free_until_it_is_taken_again() {
+        let at = UnixMillis(50);
+        let mut need = MissingWindows::default();
+        let mut occupied = OccupiedInstants::new(Some(UnixMillis(100)));
+        occupied.free(at);
+        let window = TimeWindow { from: UnixMillis(0), until: UnixMillis(100) };
+        occupied.add_window(window, [49, 50, 51].map(UnixMillis));
+        assert_eq!(occupied.take(UnixMillis(49), &mut need), at);
+        assert_eq!(occupied.take(UnixMillis(49), &mut need), UnixMillis(52));
+        occupied.add_window(window, [49, 50, 51].map(UnixMillis));
+        assert_eq!(occupied.take(at, &mut need), UnixMillis(53));
+        assert!(need.is_empty());
     }
 
     #[test]

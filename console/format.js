@@ -37,12 +37,12 @@ export function at(ms) {
   return `${day} ${two(d.getHours())}:${two(d.getMinutes())}`;
 }
 
-/** A time as an element. @param {number|null|undefined} ms */
-export function time(ms) {
+/** A time as an element. @param {number|null|undefined} ms @param {boolean} [seconds] */
+export function time(ms, seconds = false) {
   if (ms === null || ms === undefined) return h("span", { class: "faint" }, "never");
   const d = new Date(ms);
   const utc = Number.isNaN(d.getTime()) ? "" : d.toISOString().replace("T", " ").replace(".000Z", "Z");
-  return h("time", { datetime: utc.replace(" ", "T"), title: `${utc} UTC` }, at(ms));
+  return h("time", { datetime: utc.replace(" ", "T"), title: `${utc} UTC` }, at(ms), seconds && utc && `:${two(d.getSeconds())}`);
 }
 
 /** The milliseconds of a day in the viewer's zone. @param {string} day @param {boolean} end */

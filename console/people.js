@@ -20,7 +20,7 @@ export default async function people(/** @type {any} */ { params, signal, go, ke
   let busy = false;
   let total = /** @type {any} */ (null);
   const heading = h("span", { class: "number", role: "status" });
-  const list = longList({ height: 44, label: "People", near: more, open: (person) => go(`person/${person["core-profile-id"]}`), row: (person) => h("div", { class: "issue-row", onclick: () => go(`person/${person["core-profile-id"]}`) },
+  const list = longList({ height: 44, label: "People", near: more, open: (person) => go(`person/${person["core-profile-id"]}`), row: (person) => h("div", { class: "issue-row person-row", onclick: () => go(`person/${person["core-profile-id"]}`) },
     h("span", { class: "title", dir: "auto" }, short(nameOf(person), 80)),
     h("span", { class: "grow faint clip" }, identitiesOf(person).slice(0, 3).map(([type, value]) => `${type} ${short(value, 40)}`).join(" · ")),
     h("span", { class: "tags" }, (person.tags ?? []).slice(0, 3).map((/** @type {string} */ tag) => h("span", { class: "tag" }, short(tag, 24)))),

@@ -42,7 +42,7 @@ export default async function taskScreen(/** @type {any} */ { args, signal, keys
         over && can("write") && !task.retried_by && counts.failed + counts.unprocessed > 0 && !task.dry_run && button(`Send ${things(counts.failed + counts.unprocessed, "entry", "entries")} again as sent`, retry),
         over && task.dry_run && can("write") && has("run") && button(`Run it: ${things(counts.total, "entry", "entries")}`, () => again("run"), { class: "primary" })),
       h("h2", null, "Times"),
-      h("ol", { class: "timeline" }, [["sent", task.created_at], ["queued", task.queued_at], ["started", task.started_at], ["completed", task.completed_at], ["results kept until", task.expires_at]].map(([label, ms]) => h("li", { class: ms ? "" : "faint" }, h("span", null, label), ms ? time(/** @type {number} */ (ms)) : "not yet"))),
+      h("ol", { class: "timeline" }, [["sent", task.created_at], ["queued", task.queued_at], ["started", task.started_at], ["completed", task.completed_at], ["results kept until", task.expires_at]].map(([label, ms]) => h("li", { class: ms ? "" : "faint" }, h("span", null, label), ms ? time(/** @type {number} */ (ms), true) : "not yet"))),
       task.submitted_by && h("p", null, `Sent by ${task.submitted_by.key_name || task.submitted_by.key_id}${task.file_name ? `, from ${task.file_name}` : ""}.`),
       task.parent_task_id && h("p", null, "Sends entries again of ", h("a", { href: `#/task/${family}/${task.parent_task_id}` }, task.parent_task_id)),
       task.retried_by && h("p", null, "Its failed entries were sent again by ", h("a", { href: `#/task/${family}/${task.retried_by}` }, task.retried_by)),
